@@ -1,0 +1,69 @@
+import { and, asc, eq, gt, isNull } from 'drizzle-orm';
+import type { PageBounds } from '../db/page.ts';
+import type { Sql } from '../db/db.ts';
+import { apiKeys, organizations } from './tables.ts';
+
+export type OrganizationRow = typeof organizations.$inferSelect;
+export type ApiKeyRow = typeof apiKeys.$inferSelect;
+
+/** Adds the organization; false when one of that name is there already. */
+export async function insertOrganization(sql: Sql, id: string, name: string): Promise<boolean> {
+  const rows = await sql.insert(organizations).values({ id, name }).onConflictDoNothing().returning({ id: organizations.id });
+  return rows.length === 1;
+}
+
+/** All organizations, oldest first. */
+export function selectOrganizations(sql: Sql, bounds: PageBounds): Promise<OrganizationRow[]> {
+  return sql
+    .select()
+    .from(organizations)
+    .where(bounds.after === null ? undefined : gt(organizations.id, bounds.after))
+    .orderBy(asc(organizations.id))
+    .limit(bounds.limit + 1);
+}
+
+/** The organization of that name, or null. */
+export async function selectOrganizationByName(sql: Sql, name: string): Promise<OrganizationRow | null> {
+  const [row] = await sql.select().from(organizations).where(eq(organizations.name, name));
+  return row ?? null;
+}
+
+/** Adds a key. */
+export async function insertApiKey(sql: Sql, row: typeof apiKeys.$inferInsert): Promise<ApiKeyRow> {
+  const [inserted] = await sql.insert(apiKeys).values(row).returning();
+  if (inserted === undefined) throw new Error('inserting a key returned no row');
+  return inserted;
+}
+
+/** Whether any key exists in the whole instance. */
+export async function hasAnyApiKey(sql: Sql): Promise<boolean> {
+  return (await sql.select({ id: apiKeys.id }).from(apiKeys).limit(1)).length > 0;
+}
+
+/** The key with that SHA-256 (hexadecimal), revoked or not; null when there is none. */
+export async function selectApiKeyByHash(sql: Sql, hash: string): Promise<ApiKeyRow | null> {
+  const [row] = await sql.select().from(apiKeys).where(eq(apiKeys.hash, hash));
+  return row ?? null;
+}
+
+/** Keys of one organization, or of all when it is null (the operator's view), oldest first. */
+export function selectApiKeys(sql: Sql, organizationId: string | null, bounds: PageBounds): Promise<ApiKeyRow[]> {
+  return sql
+    .select()
+    .from(apiKeys)
+    .where(
+      and(
+        organizationId === null ? undefined : eq(apiKeys.organizationId, organizationId),
+        bounds.after === null ? undefined : gt(apiKeys.id, bounds.after),
+      ),
+    )
+    .orderBy(asc(apiKeys.id))
+    .limit(bounds.limit + 1);
+}
+
+/** Revokes a key for good. The row, or null when there is no such key; revoking twice keeps the first time. */
+export async function updateRevoked(sql: Sql, id: string, at: Date): Promise<ApiKeyRow | null> {
+  await sql.update(apiKeys).set({ revokedAt: at }).where(and(eq(apiKeys.id, id), isNull(apiKeys.revokedAt)));
+  const [row] = await sql.select().from(apiKeys).where(eq(apiKeys.id, id));
+  return row ?? null;
+}

@@ -1,0 +1,103 @@
+import { sql } from 'drizzle-orm';
+import type { Database } from '../db/db.ts';
+import type { Logger } from '../lib/logger.ts';
+import { reasonOf } from '../lib/start-error.ts';
+import type { usageRecords } from './tables.ts';
+
+export type UsageRecord = typeof usageRecords.$inferInsert;
+
+/** Rows of one statement: past a few hundred the statement's time grows with the rows, and nothing is won. */
+const MAX_GROUP = 512;
+/** Waits before a failed write is tried again; after the last the answers of the group fail with 500. */
+const RETRY_DELAYS_MS = [50, 250, 1_000];
+
+interface Waiting {
+  record: UsageRecord;
+  resolve: () => void;
+  reject: (error: unknown) => void;
+}
+
+/**
+ * Writes usage durably, many records in one statement: while one statement is in flight the records that come are
+ * gathered, and are the next one. An idle system pays one write for an answer and a busy one shares it.
+ */
+export class Ledger {
+  readonly #db: Database;
+  readonly #logger: Logger;
+  #waiting: Waiting[] = [];
+  #writing: Promise<void> | null = null;
+
+  constructor(db: Database, logger: Logger) {
+    this.#db = db;
+    this.#logger = logger;
+  }
+
+  /** Resolves when the record is durable. A record is written once, however often its write is tried. */
+  record(record: UsageRecord): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ record, resolve, reject });
+      this.#writing ??= this.#writeAll();
+    });
+  }
+
+  /** Resolves when everything recorded so far is written, or has failed for good. */
+  async flush(): Promise<void> {
+    await this.#writing;
+  }
+
+  async #writeAll(): Promise<void> {
+    // One turn of the event loop, so that answers which end together are one statement from the start.
+    await new Promise(setImmediate);
+    while (this.#waiting.length > 0) {
+      const group = this.#waiting.splice(0, MAX_GROUP);
+      try {
+        await this.#writeGroup(group.map((waiting) => waiting.record));
+        for (const waiting of group) waiting.resolve();
+      } catch (error) {
+        this.#logger.error({ reason: reasonOf(error), records: group.length }, 'usage could not be recorded');
+        for (const waiting of group) waiting.reject(error);
+      }
+    }
+    this.#writing = null;
+  }
+
+  async #writeGroup(records: UsageRecord[]): Promise<void> {
+    for (const delayMs of RETRY_DELAYS_MS) {
+      try {
+        return await this.#insert(records);
+      } catch (error) {
+        this.#logger.warn({ reason: reasonOf(error) }, 'recording usage failed; it is tried again');
+        await new Promise((resolve) => setTimeout(resolve, delayMs));
+      }
+    }
+    await this.#insert(records);
+  }
+
+  /** One parameter whatever the number of rows, so the statement's text is always the same. */
+  async #insert(records: UsageRecord[]): Promise<void> {
+    const rows = JSON.stringify(
+      records.map((record) => ({
+        id: record.id,
+        organization_id: record.organizationId,
+        key_id: record.keyId,
+        request_id: record.requestId,
+        endpoint: record.endpoint,
+        model: record.model,
+        prompt_tokens: record.promptTokens,
+        cached_tokens: record.cachedTokens,
+        completion_tokens: record.completionTokens,
+        outcome: record.outcome,
+        created_at: record.createdAt,
+      })),
+    );
+    await this.#db.sql.execute(sql`
+      insert into usage_records (id, organization_id, key_id, request_id, endpoint, model, prompt_tokens,
+        cached_tokens, completion_tokens, outcome, created_at)
+      select id, organization_id, key_id, request_id, endpoint, model, prompt_tokens,
+        cached_tokens, completion_tokens, outcome, created_at
+      from json_to_recordset(${rows}::json) as row (id text, organization_id text, key_id text, request_id text,
+        endpoint text, model text, prompt_tokens int, cached_tokens int, completion_tokens int, outcome text,
+        created_at timestamptz)
+      on conflict (id) do nothing`);
+  }
+}

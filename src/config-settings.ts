@@ -1,0 +1,137 @@
+import { Type } from 'typebox';
+
+/** One setting: where it is read from, what it may be, and the sentence of the documentation. */
+export interface Setting {
+  env: string;
+  /** Its key in the configuration file; null where the file cannot hold it. */
+  file: string | null;
+  schema: object;
+  default: string | number | null;
+  /** A list is written with commas in the environment and may be a sequence in the file. */
+  list?: boolean;
+  secret?: boolean;
+  description: string;
+}
+
+const Text = Type.String({ minLength: 1 });
+const HttpUrl = Type.String({ pattern: '^https?://[^\\s/]+' });
+
+/** Every setting there is. The environment wins over the file, the file over the default. */
+export const SETTINGS = {
+  host: {
+    env: 'QUIRE_HOST',
+    file: 'host',
+    schema: Text,
+    default: '127.0.0.1',
+    description: 'Address to listen on. `0.0.0.0` or `::` serves other machines too.',
+  },
+  port: {
+    env: 'QUIRE_PORT',
+    file: 'port',
+    schema: Type.Integer({ minimum: 0, maximum: 65_535 }),
+    default: 8080,
+    description: 'Port to listen on; `0` picks a free one, and the ready line on stdout says which.',
+  },
+  dataDir: {
+    env: 'QUIRE_DATA_DIR',
+    file: 'data_dir',
+    schema: Text,
+    default: './quire-data',
+    description: 'Folder that holds everything embedded: the database and the socket for commands.',
+  },
+  databaseUrl: {
+    env: 'QUIRE_DATABASE_URL',
+    file: 'database_url',
+    schema: Type.String({ pattern: '^postgres(ql)?://' }),
+    default: null,
+    secret: true,
+    description: 'A PostgreSQL (15 or later) to use instead of the embedded one: `postgres://user:password@host/name`.',
+  },
+  bootstrapApiKey: {
+    env: 'QUIRE_BOOTSTRAP_API_KEY',
+    file: null,
+    schema: Type.String({ pattern: '^quire-sk-[A-Za-z0-9_-]{16,200}$' }),
+    default: null,
+    secret: true,
+    description:
+      'The first start uses this as its first key instead of inventing one: `quire-sk-` and at least 16 letters, digits, `_` or `-`.',
+  },
+  upstreamUrl: {
+    env: 'QUIRE_UPSTREAM_URL',
+    file: 'upstream_url',
+    schema: Type.Array(HttpUrl, { minItems: 1 }),
+    default: null,
+    list: true,
+    description:
+      'The short way to put one OpenAI-style server (vLLM, SGLang, llama-server, Ollama, TGI) behind every chat and completion model. Several URLs are balanced.',
+  },
+  upstreamApiKey: {
+    env: 'QUIRE_UPSTREAM_API_KEY',
+    file: 'upstream_api_key',
+    schema: Text,
+    default: null,
+    secret: true,
+    description: 'The bearer key that the upstream asks for, if any.',
+  },
+  upstreamModel: {
+    env: 'QUIRE_UPSTREAM_MODEL',
+    file: 'upstream_model',
+    schema: Text,
+    default: null,
+    description: "The upstream's own name of the model. Unset: Quire's model id is sent.",
+  },
+  logLevel: {
+    env: 'QUIRE_LOG_LEVEL',
+    file: 'log_level',
+    schema: Type.Enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']),
+    default: 'info',
+    description: 'The least severe level that is logged, as JSON on stderr.',
+  },
+  corsOrigins: {
+    env: 'QUIRE_CORS_ORIGINS',
+    file: 'cors_origins',
+    schema: Type.Array(Type.String({ pattern: '^(\\*|https?://[^\\s/]+)$' })),
+    default: null,
+    list: true,
+    description: 'Web origins whose pages may call the API from a browser, or `*`. Unset: none.',
+  },
+  bodyLimitBytes: {
+    env: 'QUIRE_BODY_LIMIT',
+    file: 'body_limit',
+    schema: Type.Integer({ minimum: 1024, maximum: 536_870_912 }),
+    default: 67_108_864,
+    description: 'Bytes that a JSON request body may have.',
+  },
+} as const satisfies Record<string, Setting>;
+
+/** Read from the environment without the prefix, because every program does: proxies for upstreams. */
+export const PROXY_VARIABLES = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY'] as const;
+
+const Pricing = Type.Object(
+  {
+    prompt: Type.Number({ minimum: 0 }),
+    completion: Type.Number({ minimum: 0 }),
+    unit: Type.Enum(['per_1k_tokens', 'per_1m_tokens'], { default: 'per_1k_tokens' }),
+  },
+  { additionalProperties: false },
+);
+
+/** One entry of `models:` in the file: how a model id is answered. */
+export const ModelBinding = Type.Object(
+  {
+    alias: Type.Optional(Type.String({ minLength: 1, description: 'Answer as this other model id does.' })),
+    engine: Type.Optional(Type.Enum(['bundled', 'local', 'upstream'])),
+    file: Type.Optional(Type.String({ minLength: 1, description: '`local`: path of a GGUF file.' })),
+    base_urls: Type.Optional(Type.Array(HttpUrl, { minItems: 1, description: '`upstream`: one server or several.' })),
+    upstream_model: Type.Optional(Type.String({ minLength: 1, description: "`upstream`: its own name of the model." })),
+    api_key: Type.Optional(Type.String({ minLength: 1, description: '`upstream`: its bearer key.' })),
+    context_length: Type.Optional(Type.Integer({ minimum: 16, description: 'Tokens of prompt and answer together.' })),
+    pricing: Type.Optional(Pricing),
+  },
+  { additionalProperties: false },
+);
+
+/** The sections of the file that the environment has no counterpart for. */
+export const FileSections = Type.Object({
+  models: Type.Optional(Type.Record(Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$' }), ModelBinding)),
+});

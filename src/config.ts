@@ -1,0 +1,147 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { Ajv } from 'ajv';
+import type { Static } from 'typebox';
+import { parse as parseYaml } from 'yaml';
+import { FileSections, type ModelBinding, PROXY_VARIABLES, SETTINGS, type Setting } from './config-settings.ts';
+import type { LogLevel } from './lib/logger.ts';
+import { reasonOf, StartError } from './lib/start-error.ts';
+
+/** What the operator has set, checked and complete. The only way to it is `loadConfig`. */
+export interface Config {
+  host: string;
+  port: number;
+  dataDir: string;
+  databaseUrl: string | null;
+  bootstrapApiKey: string | null;
+  upstreamUrl: string[] | null;
+  upstreamApiKey: string | null;
+  upstreamModel: string | null;
+  logLevel: LogLevel;
+  corsOrigins: string[] | null;
+  bodyLimitBytes: number;
+  proxy: { httpProxy: string | null; httpsProxy: string | null; noProxy: string | null };
+  models: Record<string, Static<typeof ModelBinding>>;
+  /** Variables that begin with QUIRE_ and are no setting of this version: worth a warning. */
+  unknownVariables: string[];
+}
+
+/** Variables that belong to the clients of the API and to the choice of the file. */
+const OTHER_VARIABLES = new Set(['QUIRE_CONFIG', 'QUIRE_URL', 'QUIRE_API_KEY']);
+const DEFAULT_FILE = 'quire.yaml';
+const ajv = new Ajv({ coerceTypes: false, useDefaults: true, strict: false });
+
+/**
+ * Reads the environment and the configuration file. Throws a `StartError` that names the first variable or key which
+ * is unknown or has a wrong value.
+ */
+export function loadConfig(environment: Record<string, string | undefined> = process.env): Config {
+  const file = readConfigFile(environment);
+  const settings = Object.entries<Setting>(SETTINGS).map(([name, setting]) => {
+    return [name, readSetting(setting, environment, file.values, file.path)] as const;
+  });
+  const fileKeys = new Set<string>(Object.values<Setting>(SETTINGS).flatMap((setting) => setting.file ?? []));
+  for (const key of Object.keys(file.values)) {
+    if (!fileKeys.has(key) && key !== 'models') {
+      throw new StartError(`${file.path}: '${key}' is not a setting. docs/configuration.md lists them.`);
+    }
+  }
+  const proxy = PROXY_VARIABLES.map((name) => environment[name] || environment[name.toLowerCase()] || null);
+  const values = Object.fromEntries(settings) as unknown as Omit<Config, 'proxy' | 'models' | 'unknownVariables'>;
+  return {
+    ...values,
+    dataDir: resolve(values.dataDir),
+    proxy: { httpProxy: proxy[0] ?? null, httpsProxy: proxy[1] ?? null, noProxy: proxy[2] ?? null },
+    models: readModels(file.values['models'], file.path),
+    unknownVariables: Object.keys(environment).filter((name) => name.startsWith('QUIRE_') && !isKnownVariable(name)),
+  };
+}
+
+function isKnownVariable(name: string): boolean {
+  const isSetting = Object.values<Setting>(SETTINGS).some((setting) => setting.env === name);
+  return isSetting || OTHER_VARIABLES.has(name) || name.startsWith('QUIRE_TEST_');
+}
+
+/** What the client commands (`ask`, `batch`, ...) and the harness need of the environment. */
+export function clientEnvironment(environment: Record<string, string | undefined> = process.env) {
+  return { url: environment['QUIRE_URL'] ?? 'http://127.0.0.1:8080', apiKey: environment['QUIRE_API_KEY'] ?? null };
+}
+
+function readConfigFile(environment: Record<string, string | undefined>): { path: string; values: Record<string, unknown> } {
+  const named = environment['QUIRE_CONFIG'];
+  const path = resolve(named ?? DEFAULT_FILE);
+  if (!existsSync(path)) {
+    if (named !== undefined) throw new StartError(`QUIRE_CONFIG names ${path}, and there is no such file.`);
+    return { path, values: {} };
+  }
+  let document: unknown;
+  try {
+    document = parseYaml(readFileSync(path, 'utf8'));
+  } catch (error) {
+    throw new StartError(`${path} is not valid YAML: ${reasonOf(error).split('\n')[0]}`);
+  }
+  if (document === null || document === undefined) return { path, values: {} };
+  if (typeof document !== 'object' || Array.isArray(document)) {
+    throw new StartError(`${path} must hold settings as 'name: value' lines.`);
+  }
+  return { path, values: expandVariables(document, environment, path) as Record<string, unknown> };
+}
+
+/** Puts the environment's values in the place of `${NAME}`, so that a file in version control holds no secret. */
+function expandVariables(value: unknown, environment: Record<string, string | undefined>, path: string): unknown {
+  if (typeof value === 'string') {
+    return value.replaceAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (_, name: string) => {
+      const found = environment[name];
+      if (found === undefined) throw new StartError(`${path} takes \${${name}} from the environment, where it is not set.`);
+      return found;
+    });
+  }
+  if (Array.isArray(value)) return value.map((item) => expandVariables(item, environment, path));
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, expandVariables(item, environment, path)]));
+}
+
+function readSetting(
+  setting: Setting,
+  environment: Record<string, string | undefined>,
+  file: Record<string, unknown>,
+  path: string,
+): unknown {
+  const text = environment[setting.env];
+  // An empty variable is an unset one: compose files and shells cannot unset.
+  if (text !== undefined && text !== '') return checked(setting, fromText(setting, text), setting.env);
+  const value = setting.file === null ? undefined : file[setting.file];
+  if (value === undefined || value === null) return setting.default;
+  const list = setting.list && typeof value === 'string' ? value.split(',').map((item) => item.trim()) : value;
+  return checked(setting, list, `${path}: '${setting.file}'`);
+}
+
+function fromText(setting: Setting, text: string): unknown {
+  if (setting.list) return text.split(',').map((item) => item.trim()).filter((item) => item !== '');
+  const isNumber = (setting.schema as { type?: string }).type === 'integer';
+  return isNumber && /^-?\d+$/.test(text.trim()) ? Number(text) : text;
+}
+
+function checked(setting: Setting, value: unknown, where: string): unknown {
+  const validate = ajv.compile(setting.schema);
+  if (validate(value)) return value;
+  const got = setting.secret ? '' : ` It is ${JSON.stringify(value)}.`;
+  throw new StartError(`${where} has a wrong value: it ${describe(validate.errors?.[0])}.${got}`);
+}
+
+function readModels(value: unknown, path: string): Config['models'] {
+  const validate = ajv.compile(FileSections);
+  const sections = { models: value ?? {} };
+  if (!validate(sections)) {
+    const error = validate.errors?.[0];
+    const at = (error?.instancePath ?? '').split('/').slice(1).join('.');
+    const extra = error?.keyword === 'additionalProperties' ? `.${error.params['additionalProperty']}` : '';
+    throw new StartError(`${path}: '${at}${extra}' ${extra ? 'is not a setting' : describe(error)}.`);
+  }
+  return sections.models as Config['models'];
+}
+
+function describe(error: { message?: string; params?: Record<string, unknown> } | undefined): string {
+  const allowed = error?.params?.['allowedValues'];
+  return allowed ? `must be one of ${(allowed as string[]).join(', ')}` : (error?.message ?? 'is not accepted');
+}

@@ -1,0 +1,50 @@
+import { type Static, Type } from 'typebox';
+import { invalidValue } from '../errors.ts';
+import { type IdKind, isId } from '../lib/ids.ts';
+
+/** The query parameters of every list. Limits outside 1..100 are refused, not clamped. */
+export const ListQuery = Type.Object({
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'Items of a page; 20 unless given.' })),
+  after: Type.Optional(Type.String({ description: 'The `last_id` of the page before.' })),
+});
+
+export type ListQuery = Static<typeof ListQuery>;
+
+/** Items of a page unless the caller says otherwise. */
+export const DEFAULT_PAGE_SIZE = 20;
+
+/** The list envelope around items of one schema, in ascending order of creation. */
+export const listOf = <T extends ReturnType<typeof Type.Object>>(item: T) =>
+  Type.Object({
+    object: Type.Literal('list'),
+    data: Type.Array(item),
+    has_more: Type.Boolean(),
+    first_id: Type.Union([Type.String(), Type.Null()]),
+    last_id: Type.Union([Type.String(), Type.Null()]),
+  });
+
+/** What a store needs to read one page: it reads `limit + 1` rows with an id above `after`, ascending. */
+export interface PageBounds {
+  limit: number;
+  after: string | null;
+}
+
+/** Checks the cursor: any well-formed id of the resource is one, whether its row still exists or not. */
+export function pageBounds(query: ListQuery, kind: IdKind): PageBounds {
+  if (query.after !== undefined && !isId(kind, query.after)) {
+    throw invalidValue('after', 'must be an id from an earlier page of this list');
+  }
+  return { limit: query.limit ?? DEFAULT_PAGE_SIZE, after: query.after ?? null };
+}
+
+/** Makes the envelope from the `limit + 1` rows that a store read: the extra one only says that there are more. */
+export function page<T extends { id: string }>(rows: readonly T[], limit: number) {
+  const data = rows.slice(0, limit);
+  return {
+    object: 'list' as const,
+    data,
+    has_more: rows.length > limit,
+    first_id: data[0]?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+  };
+}

@@ -1,0 +1,76 @@
+import { sql } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/node-postgres';
+import { migrate } from 'drizzle-orm/node-postgres/migrator';
+import { Pool } from 'pg';
+import type { Logger } from '../lib/logger.ts';
+import { reasonOf, StartError } from '../lib/start-error.ts';
+import { type Database, MIGRATIONS_FOLDER } from './db.ts';
+
+/** Enough for one process: its hot path writes through one statement at a time, and servers allow about 100 in all. */
+const MAX_CONNECTIONS = 10;
+/** A server that takes longer than this to accept a connection is down for the one who waits. */
+const CONNECT_TIMEOUT_MS = 5_000;
+/** Every query of ours is an index look-up or a bounded write; one that runs longer is stuck. */
+const STATEMENT_TIMEOUT_MS = 30_000;
+/** Any number that nothing else in the database uses: the lock under which one process at a time migrates. */
+const MIGRATION_LOCK = 7_155_021_842;
+
+/** Opens a PostgreSQL by its URL. Throws a `StartError` when it does not answer. */
+export async function openPostgres(url: string, logger: Logger): Promise<Database> {
+  const pool = new Pool({
+    connectionString: url,
+    max: MAX_CONNECTIONS,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    application_name: 'quire',
+  });
+  // An idle connection that the server ends would otherwise end the process; the pool opens another when it needs one.
+  pool.on('error', (error) => logger.warn({ reason: reasonOf(error) }, 'a database connection was lost'));
+  const database = drizzle(pool);
+  const check = async () => {
+    try {
+      await database.execute(sql`select 1`);
+    } catch (error) {
+      const cause = error instanceof Error && error.cause ? error.cause : error;
+      throw new StartError(`The database at ${withoutPassword(url)} does not answer: ${reasonOf(cause)}`);
+    }
+  };
+  try {
+    await check();
+  } catch (error) {
+    await pool.end();
+    throw error;
+  }
+  return { kind: 'postgres', sql: database, check, migrate: () => migrateLocked(pool), close: closeOnce(pool) };
+}
+
+/** Holds a session lock on its own connection meanwhile: two processes that start together migrate one after the other. */
+async function migrateLocked(pool: Pool): Promise<void> {
+  const connection = await pool.connect();
+  try {
+    await connection.query('set statement_timeout = 0');
+    await connection.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
+    await migrate(drizzle(connection), { migrationsFolder: MIGRATIONS_FOLDER });
+    await connection.query('select pg_advisory_unlock($1)', [MIGRATION_LOCK]);
+  } finally {
+    // The connection is closed, not reused: that also gives the lock back when the migration threw.
+    connection.release(true);
+  }
+}
+
+function closeOnce(pool: Pool): () => Promise<void> {
+  let closing: Promise<void> | null = null;
+  return () => {
+    closing ??= pool.end();
+    return closing;
+  };
+}
+
+function withoutPassword(url: string): string {
+  try {
+    const parsed = new URL(url);
+    return `${parsed.protocol}//${parsed.host}${parsed.pathname}`;
+  } catch {
+    return 'QUIRE_DATABASE_URL';
+  }
+}

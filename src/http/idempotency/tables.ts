@@ -1,0 +1,20 @@
+import { index, integer, jsonb, pgTable, primaryKey, text, timestamp } from 'drizzle-orm/pg-core';
+
+/** The first answer to each `Idempotency-Key`, kept for 24 hours. */
+export const idempotencyKeys = pgTable(
+  'idempotency_keys',
+  {
+    organizationId: text('organization_id').notNull(),
+    key: text().notNull(),
+    /** SHA-256 of method, path and body: another request under the same key is a conflict. */
+    fingerprint: text().notNull(),
+    /** Null while the first request is still running. */
+    status: integer(),
+    body: jsonb(),
+    createdAt: timestamp('created_at', { withTimezone: true }).notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.organizationId, table.key] }),
+    index('idempotency_keys_by_age').on(table.createdAt),
+  ],
+);

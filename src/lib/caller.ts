@@ -1,0 +1,13 @@
+/** What a key may be allowed to do. `admin` is the operator's, instance-wide; no other leaves its organization. */
+export const SCOPES = ['inference', 'files', 'knowledge', 'guardrails', 'admin'] as const;
+
+export type Scope = (typeof SCOPES)[number];
+
+/** Who makes a request, as the key says. */
+export interface Caller {
+  organizationId: string;
+  keyId: string;
+  scopes: ReadonlySet<Scope>;
+  /** The only models that the key may use; null: all. */
+  models: ReadonlySet<string> | null;
+}
