@@ -2,9 +2,8 @@ import { sql } from 'drizzle-orm';
 import type { Database } from '../db/db.ts';
 import type { Logger } from '../lib/logger.ts';
 import { reasonOf } from '../lib/start-error.ts';
-import type { usageRecords } from './tables.ts';
+import type { UsageRecord } from '../lib/usage-record.ts';
 
-export type UsageRecord = typeof usageRecords.$inferInsert;
 
 /** Rows of one statement: past a few hundred the statement's time grows with the rows, and nothing is won. */
 const MAX_GROUP = 512;

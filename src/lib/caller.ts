@@ -11,3 +11,12 @@ export interface Caller {
   /** The only models that the key may use; null: all. */
   models: ReadonlySet<string> | null;
 }
+
+/** One request of a caller: what the use cases are given beside their input. */
+export interface Call {
+  caller: Caller;
+  /** `req_...`, the answer's `x-request-id`. */
+  requestId: string;
+  /** The route, such as `/v1/chat/completions`. */
+  endpoint: string;
+}

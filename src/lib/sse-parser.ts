@@ -13,6 +13,9 @@ const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const;
  */
 export const MAX_EVENT_BYTES = 16 * 1024 * 1024;
 
+/** Pieces of a line before they are joined: a line that comes byte by byte must not become millions of objects. */
+const MAX_PIECES = 1024;
+
 const NO_BYTES = Buffer.alloc(0);
 
 /**
@@ -73,6 +76,7 @@ export class SseParser {
     this.#pieceBytes += piece.length;
     this.#bound(this.#pieceBytes + this.#dataBytes);
     this.#pieces.push(piece);
+    if (this.#pieces.length > MAX_PIECES) this.#pieces = [Buffer.concat(this.#pieces)];
   }
 
   #bound(bytes: number): void {

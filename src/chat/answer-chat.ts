@@ -1,0 +1,30 @@
+import { collect } from '../inference/collect.ts';
+import { viewUsage } from '../inference/usage-view.ts';
+import { viewLogprobs } from './chunks.ts';
+import type { ChatCompletion } from './schema.ts';
+import type { ChatRun } from './start-chat.ts';
+
+/** Gathers a started chat into the answer in one piece: what its stream adds up to. */
+export async function answerChat(run: ChatRun): Promise<ChatCompletion> {
+  const { choices, usage } = await collect(run.events, run.choiceCount);
+  return {
+    id: run.id,
+    object: 'chat.completion',
+    created: run.created,
+    model: run.model,
+    system_fingerprint: run.fingerprint,
+    choices: choices.map(({ text, reasoning, toolCalls, logprobs, reason }, index) => ({
+      index,
+      message: {
+        role: 'assistant',
+        content: text === '' && toolCalls.length > 0 ? null : text,
+        refusal: null,
+        ...(reasoning !== '' && { reasoning_content: reasoning }),
+        ...(toolCalls.length > 0 && { tool_calls: toolCalls }),
+      },
+      logprobs: logprobs && viewLogprobs(logprobs),
+      finish_reason: reason,
+    })),
+    usage: viewUsage(usage),
+  };
+}

@@ -1,0 +1,65 @@
+import type { GenerationEvent, TokenLogprob } from '../engines/engine.ts';
+import { viewUsage } from '../inference/usage-view.ts';
+import type { ChatCompletionChunk } from './schema.ts';
+import type { ChatRun } from './start-chat.ts';
+
+type Delta = ChatCompletionChunk['choices'][number]['delta'];
+
+/**
+ * The events as the frames of a stream. The first frame of each choice names the role; the last has an empty delta and
+ * the reason. `includeUsage` adds one frame with the usage and no choices.
+ */
+export async function* toChunks(run: ChatRun, includeUsage: boolean): AsyncGenerator<ChatCompletionChunk, void, undefined> {
+  const head = {
+    id: run.id,
+    object: 'chat.completion.chunk' as const,
+    created: run.created,
+    model: run.model,
+    system_fingerprint: run.fingerprint,
+  };
+  const begun = new Set<number>();
+  for await (const event of run.events) {
+    if (event.type === 'prompt-end') continue;
+    if (event.type === 'usage') {
+      if (includeUsage) yield { ...head, choices: [], usage: viewUsage(event.usage) };
+      continue;
+    }
+    if (!begun.has(event.choice)) {
+      begun.add(event.choice);
+      // A choice that begins with a call has no text, and says so as the whole answer would.
+      const delta = { role: 'assistant' as const, content: event.type === 'tool-call-delta' ? null : '' };
+      yield { ...head, choices: [{ index: event.choice, delta, finish_reason: null }] };
+    }
+    yield { ...head, choices: [choiceOf(event)] };
+  }
+}
+
+function choiceOf(event: Exclude<GenerationEvent, { type: 'prompt-end' | 'usage' }>): ChatCompletionChunk['choices'][number] {
+  if (event.type === 'choice-end') return { index: event.choice, delta: {}, finish_reason: event.reason };
+  const logprobs = event.type === 'text-delta' && event.logprobs ? { logprobs: viewLogprobs(event.logprobs) } : {};
+  return { index: event.choice, delta: deltaOf(event), ...logprobs, finish_reason: null };
+}
+
+function deltaOf(event: Extract<GenerationEvent, { type: 'text-delta' | 'reasoning-delta' | 'tool-call-delta' }>): Delta {
+  if (event.type === 'text-delta') return { content: event.text };
+  if (event.type === 'reasoning-delta') return { reasoning_content: event.text };
+  const isFirst = event.id !== undefined;
+  const name = event.name === undefined ? {} : { name: event.name };
+  return {
+    tool_calls: [
+      {
+        index: event.index,
+        ...(isFirst && { id: event.id as string, type: 'function' as const }),
+        function: { ...name, arguments: event.arguments },
+      },
+    ],
+  };
+}
+
+/** Log probabilities in the shape of chat completions. */
+export function viewLogprobs(tokens: readonly TokenLogprob[]) {
+  return {
+    content: tokens.map(({ token, logprob, bytes, top }) => ({ token, logprob, bytes, top_logprobs: top })),
+    refusal: null,
+  };
+}

@@ -1,0 +1,32 @@
+import { callOf } from '../http/auth.ts';
+import { callerGone, sendEvents } from '../http/event-stream.ts';
+import type { App } from '../http/server.ts';
+import { cacheStatus } from '../inference/usage-view.ts';
+import { answerChat } from './answer-chat.ts';
+import { toChunks } from './chunks.ts';
+import { ChatCompletion, ChatRequest } from './schema.ts';
+import { type ChatDeps, startChat } from './start-chat.ts';
+
+/** `POST /v1/chat/completions`. */
+export function chatRoutes(app: App, deps: ChatDeps): void {
+  app.post(
+    '/v1/chat/completions',
+    {
+      schema: {
+        summary: 'Answer a chat',
+        description: 'With `stream: true` the answer is a stream of `chat.completion.chunk` frames that ends with `[DONE]`.',
+        tags: ['Chat'],
+        body: ChatRequest,
+        response: { 200: ChatCompletion },
+      },
+      config: { scope: 'inference' },
+    },
+    async (request, reply) => {
+      const run = await startChat(deps, callOf(request), request.body, callerGone(reply));
+      reply.header('x-cache-status', cacheStatus(run.cachedTokens));
+      if (request.body.stream) return sendEvents(reply, toChunks(run, request.body.stream_options?.include_usage === true));
+      const answer = await answerChat(run);
+      return reply.header('x-cache-status', cacheStatus(answer.usage.prompt_tokens_details.cached_tokens)).send(answer);
+    },
+  );
+}

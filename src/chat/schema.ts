@@ -1,0 +1,175 @@
+import { type Static, Type } from 'typebox';
+import { nullable, SamplingFields, Usage } from '../inference/parameters.ts';
+
+/** What OpenAI accepts as a function's or schema's name. */
+const NAME_PATTERN = '^[A-Za-z0-9_-]{1,64}$';
+
+const ContentPart = Type.Object({ type: Type.String(), text: Type.Optional(Type.String()) });
+
+const Message = Type.Object({
+  role: Type.Enum(['system', 'developer', 'user', 'assistant', 'tool']),
+  content: Type.Optional(
+    Type.Union([Type.String(), Type.Array(ContentPart), Type.Null()], {
+      description: 'A text, text parts, or null beside `tool_calls`.',
+    }),
+  ),
+  name: Type.Optional(Type.String()),
+  tool_calls: Type.Optional(
+    Type.Array(
+      Type.Object({
+        id: Type.String(),
+        type: Type.Optional(Type.Literal('function')),
+        function: Type.Object({ name: Type.String({ minLength: 1 }), arguments: Type.String() }),
+      }),
+    ),
+  ),
+  tool_call_id: Type.Optional(Type.String({ description: 'On `tool` messages: the call that is answered.' })),
+});
+
+const JsonSchema = Type.Record(Type.String(), Type.Unknown());
+
+const Tool = Type.Object({
+  type: Type.Literal('function'),
+  function: Type.Object({
+    name: Type.String({ pattern: NAME_PATTERN }),
+    description: Type.Optional(Type.String()),
+    parameters: Type.Optional(JsonSchema),
+    strict: Type.Optional(nullable(Type.Boolean())),
+  }),
+});
+
+/** The body of `POST /v1/chat/completions`. */
+export const ChatRequest = Type.Object(
+  {
+    model: Type.String({ minLength: 1 }),
+    messages: Type.Array(Message, { minItems: 1 }),
+    ...SamplingFields,
+    max_tokens: Type.Optional(
+      nullable(Type.Integer({ minimum: 1, description: 'Tokens of an answer at most; otherwise what the context leaves.' })),
+    ),
+    max_completion_tokens: Type.Optional(nullable(Type.Integer({ minimum: 1, description: "OpenAI's newer name of it." }))),
+    tools: Type.Optional(Type.Array(Tool, { maxItems: 128 })),
+    tool_choice: Type.Optional(
+      Type.Union([
+        Type.Enum(['auto', 'none', 'required']),
+        Type.Object({ type: Type.Literal('function'), function: Type.Object({ name: Type.String() }) }),
+      ]),
+    ),
+    parallel_tool_calls: Type.Optional(Type.Boolean({ default: true })),
+    response_format: Type.Optional(
+      Type.Object({
+        type: Type.Enum(['text', 'json_object', 'json_schema']),
+        json_schema: Type.Optional(
+          Type.Object({
+            name: Type.String({ pattern: NAME_PATTERN }),
+            description: Type.Optional(Type.String()),
+            strict: Type.Optional(nullable(Type.Boolean())),
+            schema: Type.Optional(JsonSchema),
+          }),
+        ),
+      }),
+    ),
+    logprobs: Type.Optional(nullable(Type.Boolean({ default: false }))),
+    top_logprobs: Type.Optional(nullable(Type.Integer({ minimum: 0, maximum: 20 }))),
+    knowledge_bases: Type.Optional(
+      Type.Array(Type.String(), { maxItems: 16, description: 'Knowledge bases whose passages are put into the prompt.' }),
+    ),
+  },
+  {
+    examples: [
+      { model: 'general-8b', messages: [{ role: 'user', content: 'Hello! What can you do?' }], stream: true },
+    ],
+  },
+);
+
+export type ChatRequest = Static<typeof ChatRequest>;
+
+const Nullable = <T extends Parameters<typeof Type.Array>[0]>(schema: T) => Type.Union([schema, Type.Null()]);
+
+const Logprob = Type.Object({
+  token: Type.String(),
+  logprob: Type.Number(),
+  bytes: Nullable(Type.Array(Type.Integer())),
+});
+
+const Logprobs = Type.Object({
+  content: Type.Array(
+    Type.Object({
+      token: Type.String(),
+      logprob: Type.Number(),
+      bytes: Nullable(Type.Array(Type.Integer())),
+      top_logprobs: Type.Array(Logprob),
+    }),
+  ),
+  refusal: Type.Null(),
+});
+
+const FinishReason = Type.Enum(['stop', 'length', 'tool_calls', 'content_filter']);
+
+/** The answer of `POST /v1/chat/completions`. */
+export const ChatCompletion = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('chat.completion'),
+  created: Type.Integer(),
+  model: Type.String(),
+  system_fingerprint: Type.String({ description: 'What really answered.' }),
+  choices: Type.Array(
+    Type.Object({
+      index: Type.Integer(),
+      message: Type.Object({
+        role: Type.Literal('assistant'),
+        content: Nullable(Type.String()),
+        refusal: Type.Null(),
+        reasoning_content: Type.Optional(Type.String({ description: 'Thinking that is not part of the answer.' })),
+        tool_calls: Type.Optional(
+          Type.Array(
+            Type.Object({
+              id: Type.String(),
+              type: Type.Literal('function'),
+              function: Type.Object({ name: Type.String(), arguments: Type.String() }),
+            }),
+          ),
+        ),
+      }),
+      logprobs: Nullable(Logprobs),
+      finish_reason: FinishReason,
+    }),
+  ),
+  usage: Usage,
+});
+
+export type ChatCompletion = Static<typeof ChatCompletion>;
+
+/** One frame of a streamed answer. */
+export const ChatCompletionChunk = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('chat.completion.chunk'),
+  created: Type.Integer(),
+  model: Type.String(),
+  system_fingerprint: Type.String(),
+  choices: Type.Array(
+    Type.Object({
+      index: Type.Integer(),
+      delta: Type.Object({
+        role: Type.Optional(Type.Literal('assistant')),
+        content: Type.Optional(Nullable(Type.String())),
+        reasoning_content: Type.Optional(Type.String()),
+        tool_calls: Type.Optional(
+          Type.Array(
+            Type.Object({
+              index: Type.Integer(),
+              id: Type.Optional(Type.String()),
+              type: Type.Optional(Type.Literal('function')),
+              function: Type.Object({ name: Type.Optional(Type.String()), arguments: Type.String() }),
+            }),
+          ),
+        ),
+      }),
+      logprobs: Type.Optional(Logprobs),
+      finish_reason: Nullable(FinishReason),
+    }),
+  ),
+  usage: Type.Optional(Usage),
+});
+
+export type ChatCompletionChunk = Static<typeof ChatCompletionChunk>;

@@ -1,0 +1,32 @@
+import { callOf } from '../http/auth.ts';
+import { callerGone, sendEvents } from '../http/event-stream.ts';
+import type { App } from '../http/server.ts';
+import { cacheStatus } from '../inference/usage-view.ts';
+import { answerCompletion } from './answer-completion.ts';
+import { toCompletionChunks } from './chunks.ts';
+import { Completion, CompletionRequest } from './schema.ts';
+import { type CompletionDeps, startCompletion } from './start-completion.ts';
+
+/** `POST /v1/completions`. */
+export function completionRoutes(app: App, deps: CompletionDeps): void {
+  app.post(
+    '/v1/completions',
+    {
+      schema: {
+        summary: 'Continue a text (legacy)',
+        description: 'With `stream: true` the answer is a stream of `text_completion` frames that ends with `[DONE]`.',
+        tags: ['Completions'],
+        body: CompletionRequest,
+        response: { 200: Completion },
+      },
+      config: { scope: 'inference' },
+    },
+    async (request, reply) => {
+      const run = await startCompletion(deps, callOf(request), request.body, callerGone(reply));
+      reply.header('x-cache-status', cacheStatus(run.cachedTokens));
+      if (request.body.stream) return sendEvents(reply, toCompletionChunks(run, request.body));
+      const answer = await answerCompletion(run, request.body);
+      return reply.header('x-cache-status', cacheStatus(answer.usage.prompt_tokens_details.cached_tokens)).send(answer);
+    },
+  );
+}

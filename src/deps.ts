@@ -1,0 +1,19 @@
+import type { Registry as MetricsRegistry } from 'prom-client';
+import type { Config } from './config.ts';
+import type { Database } from './db/db.ts';
+import type { ModelRegistry } from './engines/registry.ts';
+import type { Logger } from './lib/logger.ts';
+import type { UsageRecord } from './lib/usage-record.ts';
+
+/** What the use cases work with. Each takes the part that it needs: `Pick<Deps, 'db' | 'models'>`. */
+export interface Deps {
+  config: Config;
+  logger: Logger;
+  db: Database;
+  models: ModelRegistry;
+  /** Resolves when the record is durable. */
+  recordUsage(record: UsageRecord): Promise<void>;
+  metrics: MetricsRegistry;
+  /** Milliseconds since 1970. */
+  now(): number;
+}

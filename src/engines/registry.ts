@@ -1,0 +1,67 @@
+import type { Backend, GenerationEngine } from './engine.ts';
+
+/** What a model can be asked for, as the model object shows it. */
+export interface Capabilities {
+  chat_completion: boolean;
+  completion: boolean;
+  function_calling: boolean;
+  json_mode: boolean;
+  streaming: boolean;
+}
+
+/** Credits per unit; one credit is 1,000,000 micros. */
+export interface Pricing {
+  prompt: number;
+  completion: number;
+  unit: 'per_1k_tokens' | 'per_1m_tokens';
+}
+
+/** A model id with everything that is known of it. */
+export interface ServedModel {
+  id: string;
+  /** Unix seconds. */
+  createdAt: number;
+  ownedBy: string;
+  capabilities: Capabilities;
+  /** The most that the contract promises for this id; the engine may have less. */
+  maxContextTokens: number;
+  pricing: Pricing;
+  /** What generates its text; null for a model that does something else, or that nothing serves yet. */
+  engine: GenerationEngine | null;
+}
+
+/** What the model object shows while nothing serves the id. */
+const NO_BACKEND: Backend = { engine: 'bundled', model: '', parameters: null, ready: false };
+
+/** The models that this process serves, by id. It is filled once, at boot. */
+export class ModelRegistry {
+  readonly #models: ReadonlyMap<string, ServedModel>;
+
+  constructor(models: readonly ServedModel[]) {
+    this.#models = new Map(models.map((model) => [model.id, model]));
+  }
+
+  get(id: string): ServedModel | undefined {
+    return this.#models.get(id);
+  }
+
+  /** In the order in which they were given. */
+  list(): ServedModel[] {
+    return [...this.#models.values()];
+  }
+
+  /** Each engine once, however many ids it serves. */
+  engines(): GenerationEngine[] {
+    return [...new Set(this.list().flatMap((model) => model.engine ?? []))];
+  }
+}
+
+/** What answers behind the model now. */
+export function backendOf(model: ServedModel): Backend {
+  return model.engine?.backend() ?? NO_BACKEND;
+}
+
+/** Tokens of prompt and answer together: the smaller of the contract's and the engine's. */
+export function contextTokensOf(model: ServedModel): number {
+  return Math.min(model.maxContextTokens, model.engine?.contextLength() ?? Number.POSITIVE_INFINITY);
+}

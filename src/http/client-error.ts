@@ -1,0 +1,31 @@
+import type { Socket } from 'node:net';
+import { type ApiError, headersTooLarge, invalidValue, requestTimeout } from '../errors.ts';
+import { newId } from '../lib/ids.ts';
+
+/**
+ * Answers what Node's parser refuses before there is a request: headers too large, a request that does not arrive,
+ * bytes that are not HTTP. The connection is closed after it.
+ */
+export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
+  // Nobody is left to read an answer, or one has begun: more bytes would corrupt it.
+  if (!socket.writable || socket.bytesWritten > 0 || error.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const found = catalogued(error.code);
+  const body = JSON.stringify(found.body());
+  const head = [
+    `HTTP/1.1 ${found.status} ${found.status === 408 ? 'Request Timeout' : 'Bad Request'}`,
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    `x-request-id: ${newId('request')}`,
+    'connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+}
+
+function catalogued(code: string | undefined): ApiError {
+  if (code === 'HPE_HEADER_OVERFLOW') return headersTooLarge();
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return requestTimeout();
+  return invalidValue('request', 'is not valid HTTP');
+}

@@ -1,0 +1,84 @@
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import {
+  ApiError,
+  invalidJson,
+  invalidValue,
+  methodNotAllowed,
+  requestTooLarge,
+  serverError,
+  unknownUrl,
+  unsupportedMediaType,
+} from '../errors.ts';
+
+/** Beyond this wait a client library that retries by itself would only keep a person waiting. */
+const MAX_SENSIBLE_RETRY_SECONDS = 60;
+
+/** Turns whatever was thrown, by us, Fastify or Node, into an entry of the catalogue. */
+export function asApiError(error: unknown, request: FastifyRequest, bodyLimitBytes: number): ApiError {
+  if (error instanceof ApiError) return error;
+  const { code = '', message = '' } = error as Partial<FastifyError>;
+  switch (code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return requestTooLarge(bodyLimitBytes);
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+    case 'FST_ERR_CTP_INVALID_TYPE':
+      return unsupportedMediaType(request.headers['content-type'] ?? '');
+    case 'FST_ERR_CTP_EMPTY_JSON_BODY':
+      return invalidJson('it is empty');
+    case 'FST_ERR_CTP_INVALID_JSON_BODY':
+      return invalidJson('it cannot be parsed');
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return invalidValue('content-length', 'does not match the body');
+    case 'FST_ERR_BAD_URL':
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return unknownUrl(request.method, request.url);
+  }
+  if (error instanceof SyntaxError && (error as Partial<FastifyError>).statusCode === 400) return invalidJson(message);
+  return serverError(error);
+}
+
+/** The headers that belong to an error. */
+export function errorHeaders(error: ApiError): Record<string, string> {
+  const wait = error.retryAfterSeconds;
+  const isPointless = error.status === 409 || (wait !== null && wait > MAX_SENSIBLE_RETRY_SECONDS);
+  return {
+    ...error.headers,
+    ...(wait !== null && { 'retry-after': String(wait) }),
+    ...(isPointless && { 'x-should-retry': 'false' }),
+  };
+}
+
+/** Answers with the error and logs what the operator must know: the cause, never the caller's text. */
+export function sendError(error: ApiError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  if (error.status >= 500) {
+    const cause = error.cause instanceof Error ? (error.cause.stack ?? error.cause.message) : error.cause;
+    request.log.error({ requestId: request.id, code: error.code, reason: error.message, cause }, 'request failed');
+  }
+  return reply.code(error.status).headers(errorHeaders(error)).type('application/json; charset=utf-8').send(error.body());
+}
+
+/** Installs the answers to thrown errors, unknown paths and wrong methods. */
+export function handleErrors(app: FastifyInstance, bodyLimitBytes: number): void {
+  const routes: { methods: string[]; pattern: RegExp }[] = [];
+  app.addHook('onRoute', ({ method, url }) => {
+    routes.push({ methods: [method].flat(), pattern: patternOf(url) });
+  });
+  app.setErrorHandler((error, request, reply) => sendError(asApiError(error, request, bodyLimitBytes), request, reply));
+  app.setNotFoundHandler((request, reply) => {
+    const path = request.url.split('?')[0] ?? request.url;
+    const allowed = [...new Set(routes.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods))];
+    const isKnown = allowed.length > 0 && !allowed.includes(request.method);
+    const error = isKnown ? methodNotAllowed(request.method, path, allowed) : unknownUrl(request.method, path);
+    return sendError(error, request, reply);
+  });
+}
+
+/** What `/v1/models/:model_id` matches. Only unknown paths are tested against it. */
+function patternOf(url: string): RegExp {
+  const parts = url.split('/').map((part) => {
+    if (part.startsWith(':')) return '[^/]+';
+    return part === '*' ? '.*' : part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
+  });
+  return new RegExp(`^${parts.join('/')}/?$`);
+}
+

@@ -1,0 +1,72 @@
+import { once } from 'node:events';
+import type { FastifyReply } from 'fastify';
+import { ApiError, serverError } from '../errors.ts';
+
+/** Ends every stream that went well. Its absence tells a client that the answer is not whole. */
+const DONE = 'data: [DONE]\n\n';
+
+/** Aborts when the client goes away before the answer is complete. */
+export function callerGone(reply: FastifyReply): AbortSignal {
+  const controller = new AbortController();
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) controller.abort(new CallerGone());
+  });
+  return controller.signal;
+}
+
+/** The reason of the signal when the client has left. */
+export class CallerGone extends Error {
+  override readonly name = 'CallerGone';
+  constructor() {
+    super('the client closed the connection');
+  }
+}
+
+/**
+ * Sends `events` as server-sent events, `data:` frames with JSON, then `[DONE]`. Call it when the head is certain: what
+ * fails before is an ordinary error with a status, what fails afterwards is one `data: {"error": ...}` frame and no
+ * `[DONE]`. Waits for the client when it reads slowly, so nothing piles up; when it leaves, `events` is returned.
+ */
+export async function sendEvents(reply: FastifyReply, events: AsyncIterable<object>): Promise<void> {
+  const { raw } = reply;
+  // Past this point Fastify's own sending is out of the way: frames go to the socket as they are made.
+  reply.hijack();
+  raw.writeHead(200, {
+    ...(reply.getHeaders() as Record<string, string>),
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache, no-transform',
+    // Buffering proxies (nginx) would hold the tokens back.
+    'x-accel-buffering': 'no',
+  });
+  try {
+    for await (const event of events) {
+      if (!writeFrame(raw, `data: ${JSON.stringify(event)}\n\n`)) await drained(raw);
+      if (raw.destroyed) break;
+    }
+    raw.end(DONE);
+  } catch (error) {
+    if (raw.destroyed) return;
+    const known = error instanceof ApiError ? error : serverError(error);
+    reply.log.error({ requestId: reply.request.id, code: known.code, cause: String(known.cause ?? '') }, 'stream broke off');
+    raw.end(`data: ${JSON.stringify(known.body())}\n\n`);
+  }
+}
+
+/** Frames that are made in one turn of the event loop leave in one packet. */
+function writeFrame(raw: FastifyReply['raw'], frame: string): boolean {
+  if (raw.writableCorked === 0) {
+    raw.cork();
+    setImmediate(() => raw.uncork());
+  }
+  return raw.write(frame);
+}
+
+async function drained(raw: FastifyReply['raw']): Promise<void> {
+  if (raw.destroyed) return;
+  const done = new AbortController();
+  try {
+    await Promise.race([once(raw, 'drain', { signal: done.signal }), once(raw, 'close', { signal: done.signal })]);
+  } finally {
+    done.abort();
+  }
+}

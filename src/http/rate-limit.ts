@@ -1,0 +1,44 @@
+import type { Caller } from '../lib/caller.ts';
+
+/** One bucket as the headers of every answer show it. */
+export interface Bucket {
+  limit: number;
+  remaining: number;
+  /** Seconds until it is full again. */
+  resetSeconds: number;
+}
+
+/** What the limiter knows of a key at a request. */
+export interface LimitState {
+  requests: Bucket;
+  tokens: Bucket;
+}
+
+/** Counts a request against its key's limits. Throws 429 `rate_limit_exceeded` when one is used up. */
+export type Limit = (caller: Caller | null) => LimitState;
+
+/** What the headers say where there is no limit: more than anyone sends in a minute. */
+const VERY_MANY = 1_000_000_000;
+const UNLIMITED: LimitState = {
+  requests: { limit: VERY_MANY, remaining: VERY_MANY, resetSeconds: 0 },
+  tokens: { limit: VERY_MANY, remaining: VERY_MANY, resetSeconds: 0 },
+};
+
+/** The limiter of an instance without limits. */
+export const unlimited: Limit = () => UNLIMITED;
+
+const headersOfState = new WeakMap<LimitState, Record<string, string>>();
+
+/** The six `x-ratelimit-*` headers. */
+export function limitHeaders(state: LimitState): Record<string, string> {
+  const known = headersOfState.get(state);
+  if (known !== undefined) return known;
+  const headers: Record<string, string> = {};
+  for (const kind of ['requests', 'tokens'] as const) {
+    headers[`x-ratelimit-limit-${kind}`] = String(state[kind].limit);
+    headers[`x-ratelimit-remaining-${kind}`] = String(state[kind].remaining);
+    headers[`x-ratelimit-reset-${kind}`] = `${state[kind].resetSeconds}s`;
+  }
+  headersOfState.set(state, headers);
+  return headers;
+}

@@ -1,0 +1,111 @@
+import cors from '@fastify/cors';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import fastify, { type FastifyBaseLogger, type FastifyReply, type FastifyRequest } from 'fastify';
+import { ApiError, engineUnavailable } from '../errors.ts';
+import { newId } from '../lib/ids.ts';
+import type { Logger } from '../lib/logger.ts';
+import { type Authenticate, requireScope } from './auth.ts';
+import { guardBody } from './body-guard.ts';
+import { answerClientError } from './client-error.ts';
+import { asApiError, handleErrors, sendError } from './error-handler.ts';
+import { type Limit, limitHeaders } from './rate-limit.ts';
+import { compileValidator, toApiError } from './validation.ts';
+
+/** What every answer carries: it is data, to be shown by no browser, framed by no page, guessed at by no sniffer. */
+const SECURITY_HEADERS = {
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'cross-origin-resource-policy': 'same-site',
+  'cache-control': 'no-store',
+} as const;
+
+/** Retry hint while the process is stopping: another one takes its place within about this time. */
+const STOPPING_RETRY_SECONDS = 5;
+
+/** How requests are taken in; what it knows of accounts and limits is passed in. */
+export interface ServerOptions {
+  logger: Logger;
+  bodyLimitBytes: number;
+  corsOrigins: readonly string[] | null;
+  /** A request must have arrived within this time; 0: no bound. */
+  requestTimeoutMs: number;
+  authenticate: Authenticate;
+  limit: Limit;
+}
+
+/** A Fastify that answers as the interface says, without a route yet. */
+export function createServer(options: ServerOptions) {
+  const app = fastify({
+    loggerInstance: options.logger as FastifyBaseLogger,
+    // Every line of ours carries the request's id itself; a logger of its own for each request costs more than the line.
+    childLoggerFactory: (logger) => logger,
+    disableRequestLogging: true,
+    genReqId: () => newId('request'),
+    requestIdHeader: false,
+    bodyLimit: options.bodyLimitBytes,
+    requestTimeout: options.requestTimeoutMs,
+    // Ours answers in the catalogue's words (onRequest below); Fastify's would not.
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    routerOptions: { maxParamLength: 512, ignoreTrailingSlash: true },
+    clientErrorHandler: answerClientError,
+    frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+      reply.headers({ ...SECURITY_HEADERS, 'x-request-id': request.id });
+      sendError(asApiError(error, request, options.bodyLimitBytes), request, reply);
+    },
+    schemaErrorFormatter: (errors) => toApiError(errors as Parameters<typeof toApiError>[0]),
+  }).withTypeProvider<TypeBoxTypeProvider>();
+  app.setValidatorCompiler(compileValidator);
+  // Schemas of answers are for the documentation and the tests; serialising by them would hide what they do not name.
+  app.setSerializerCompiler(() => JSON.stringify);
+  handleErrors(app, options.bodyLimitBytes);
+  admitRequests(app, options);
+  if (options.corsOrigins !== null) {
+    app.register(cors, { origin: options.corsOrigins.includes('*') ? '*' : [...options.corsOrigins], maxAge: 600 });
+  }
+  return app;
+}
+
+/** The server that routes are added to. */
+export type App = ReturnType<typeof createServer>;
+
+/** Before a byte of the body is kept: the headers of every answer, who asks, whether they may, and how often. */
+function admitRequests(app: App, options: ServerOptions): void {
+  const { authenticate, limit } = options;
+  let isStopping = false;
+  app.addHook('preClose', async () => {
+    isStopping = true;
+  });
+  app.decorateRequest('caller', null);
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.headers(SECURITY_HEADERS).header('x-request-id', request.id);
+    const admitted = (caller: FastifyRequest['caller']) => {
+      const { scope } = request.routeOptions.config;
+      request.caller = caller;
+      reply.headers(limitHeaders(limit(caller)));
+      if (caller !== null && scope !== undefined && scope !== 'public') requireScope(caller, scope);
+    };
+    const refused = (error: unknown) => {
+      // A refused caller learns its limits too; the bucket of nobody is the open one.
+      if (error instanceof ApiError && error.status === 401) reply.headers(limitHeaders(limit(null)));
+      done(error as Error);
+    };
+    try {
+      if (isStopping) throw engineUnavailable('This server is stopping.', STOPPING_RETRY_SECONDS);
+      const isOpen = request.is404 || request.routeOptions.config.scope === 'public';
+      const caller = isOpen ? null : authenticate(request.headers.authorization);
+      if (caller instanceof Promise) caller.then(admitted).then(() => done(), refused);
+      else {
+        admitted(caller);
+        done();
+      }
+    } catch (error) {
+      refused(error);
+    }
+  });
+  app.addHook('preValidation', (request, _reply, done) => {
+    guardBody(request.body);
+    done();
+  });
+}

@@ -1,0 +1,99 @@
+import type { Deps } from '../deps.ts';
+import type { GenerationEvent, GenerationRequest } from '../engines/engine.ts';
+import { contextTokensOf } from '../engines/registry.ts';
+import { contextLengthExceeded, serverError } from '../errors.ts';
+import type { Call } from '../lib/caller.ts';
+import { newId } from '../lib/ids.ts';
+import type { UsageOutcome } from '../lib/usage-record.ts';
+import type { AdmittedModel } from './admit.ts';
+import { generationMetrics } from './metrics.ts';
+
+type GenerationDeps = Pick<Deps, 'recordUsage' | 'metrics' | 'now'>;
+
+/** A running generation, its prompt processed. */
+export interface Generation {
+  /** Prompt tokens from the prefix cache; null where the engine says it only at the end. */
+  cachedTokens: number | null;
+  /**
+   * The events after `prompt-end`. Usage is recorded once, when they end for any reason, and they do not end before it
+   * is durable. Whoever holds them must read them to the end or return them.
+   */
+  events: AsyncGenerator<GenerationEvent, void, undefined>;
+}
+
+/**
+ * Starts a generation: the one way to an engine. Resolves when the prompt has been processed, so that failures before
+ * still have a status and `cachedTokens` is known before the head of a stream is sent.
+ */
+export async function startGeneration(
+  deps: GenerationDeps,
+  call: Call,
+  { model, engine }: AdmittedModel,
+  { request, signal }: { request: GenerationRequest; signal: AbortSignal },
+): Promise<Generation> {
+  const events = metered(deps, call, model.id, engine.generate(request, signal));
+  const first = await events.next();
+  if (first.done || first.value.type !== 'prompt-end') {
+    await events.return();
+    throw serverError(new Error(`the engine of '${model.id}' did not begin with prompt-end`));
+  }
+  const { promptTokens, cachedTokens } = first.value;
+  const contextTokens = contextTokensOf(model);
+  if (promptTokens !== null && promptTokens >= contextTokens) {
+    await events.return();
+    throw contextLengthExceeded(request.prompt.kind === 'chat' ? 'messages' : 'prompt', promptTokens, contextTokens);
+  }
+  return { cachedTokens, events };
+}
+
+/** Passes the events on, counts what they used, and records it exactly once. */
+async function* metered(
+  deps: GenerationDeps,
+  call: Call,
+  modelId: string,
+  events: AsyncGenerator<GenerationEvent, void, undefined>,
+): AsyncGenerator<GenerationEvent, void, undefined> {
+  const metrics = generationMetrics(deps.metrics);
+  const used = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
+  // Until the end is reached, whoever stops reading has left.
+  let outcome: UsageOutcome = 'cancelled';
+  metrics.started();
+  try {
+    for await (const event of events) {
+      if (event.type === 'usage') {
+        Object.assign(used, event.usage);
+        outcome = 'completed';
+        continue;
+      }
+      if (event.type === 'prompt-end') {
+        used.promptTokens = event.promptTokens ?? 0;
+        used.cachedTokens = event.cachedTokens ?? 0;
+      } else if (event.type !== 'choice-end') {
+        used.completionTokens += event.tokens;
+      }
+      yield event;
+    }
+  } catch (error) {
+    outcome = isAbort(error) ? 'cancelled' : 'failed';
+    throw error;
+  } finally {
+    metrics.ended(modelId, outcome, used.promptTokens, used.completionTokens);
+    await deps.recordUsage({
+      id: newId('usage'),
+      organizationId: call.caller.organizationId,
+      keyId: call.caller.keyId,
+      requestId: call.requestId,
+      endpoint: call.endpoint,
+      model: modelId,
+      ...used,
+      outcome,
+      createdAt: new Date(deps.now()),
+    });
+  }
+  yield { type: 'usage', usage: used };
+}
+
+/** An abort ends an engine with the signal's reason, which is never an error of the catalogue. */
+function isAbort(error: unknown): boolean {
+  return error instanceof Error && (error.name === 'CallerGone' || error.name === 'AbortError');
+}

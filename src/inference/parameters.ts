@@ -1,0 +1,72 @@
+import { type Static, type TSchema, Type } from 'typebox';
+import type { Sampling } from '../engines/engine.ts';
+
+/** A field that OpenAI's clients may send as null, which means the same as leaving it out. */
+export function nullable<T extends TSchema & { type?: unknown }>(schema: T) {
+  return Type.Unsafe<Static<T> | null>({ ...schema, type: [schema.type, 'null'] });
+}
+
+/** The sampling fields that chat and text completions share. Each default is the interface's. */
+export const SamplingFields = {
+  temperature: Type.Optional(
+    nullable(Type.Number({ minimum: 0, maximum: 2, default: 1, description: '0 is greedy: the same text every time.' })),
+  ),
+  top_p: Type.Optional(nullable(Type.Number({ exclusiveMinimum: 0, maximum: 1, default: 1 }))),
+  n: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 16, default: 1, description: 'Answers to each prompt.' }))),
+  stream: Type.Optional(nullable(Type.Boolean({ default: false, description: 'Answer with server-sent events.' }))),
+  stream_options: Type.Optional(
+    nullable(
+      Type.Object({
+        include_usage: Type.Optional(
+          Type.Boolean({ description: 'End the stream with a chunk that has `usage` and no choices.' }),
+        ),
+      }),
+    ),
+  ),
+  stop: Type.Optional(
+    Type.Union([Type.String({ minLength: 1 }), Type.Array(Type.String({ minLength: 1 }), { maxItems: 4 }), Type.Null()], {
+      description: 'Up to 4 texts before which the answer ends.',
+    }),
+  ),
+  presence_penalty: Type.Optional(nullable(Type.Number({ minimum: -2, maximum: 2, default: 0 }))),
+  frequency_penalty: Type.Optional(nullable(Type.Number({ minimum: -2, maximum: 2, default: 0 }))),
+  seed: Type.Optional(nullable(Type.Integer({ minimum: -(2 ** 63), maximum: 2 ** 63 }))),
+  logit_bias: Type.Optional(
+    nullable(
+      Type.Record(Type.String({ pattern: '^[0-9]{1,9}$' }), Type.Number({ minimum: -100, maximum: 100 }), {
+        additionalProperties: false,
+        description: "Token id of the model's own tokenizer to what is added to its logit.",
+      }),
+    ),
+  ),
+  user: Type.Optional(Type.String({ description: 'The end user; not looked at.' })),
+} as const;
+
+const Fields = Type.Object(SamplingFields);
+
+/** The request's sampling with every default in its place. */
+export function samplingOf(request: Static<typeof Fields>): Sampling {
+  return {
+    temperature: request.temperature ?? 1,
+    topP: request.top_p ?? 1,
+    presencePenalty: request.presence_penalty ?? 0,
+    frequencyPenalty: request.frequency_penalty ?? 0,
+    seed: request.seed ?? null,
+    logitBias: request.logit_bias ?? {},
+  };
+}
+
+/** The stop texts as a list, none twice. */
+export function stopTextsOf(request: Static<typeof Fields>): string[] {
+  return [...new Set([request.stop ?? []].flat())];
+}
+
+/** The answer's tokens, as every completion shows them. */
+export const Usage = Type.Object({
+  prompt_tokens: Type.Integer(),
+  completion_tokens: Type.Integer(),
+  total_tokens: Type.Integer(),
+  prompt_tokens_details: Type.Object({ cached_tokens: Type.Integer({ description: 'Tokens served from the prefix cache.' }) }),
+});
+
+export type Usage = Static<typeof Usage>;

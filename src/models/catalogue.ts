@@ -1,0 +1,47 @@
+import type { Capabilities, Pricing } from '../engines/registry.ts';
+
+/** What Quire promises of a model id, whatever is bound to it. */
+export interface CatalogueEntry {
+  id: string;
+  kind: 'generation' | 'embedding' | 'rerank' | 'moderation';
+  maxContextTokens: number;
+  pricing: Pricing;
+}
+
+/** When this catalogue was drawn up, in Unix seconds: the `created` of its models. */
+export const CATALOGUE_CREATED_AT = 1_763_683_200;
+export const OWNER = 'quire';
+
+/** Credits per 1,000 tokens. */
+const per1kTokens = (prompt: number, completion: number): Pricing => ({ prompt, completion, unit: 'per_1k_tokens' });
+
+/** The model ids of the interface. Prices follow the size that an id stands for, and are the operator's to change. */
+export const CATALOGUE: readonly CatalogueEntry[] = [
+  { id: 'general-70b', kind: 'generation', maxContextTokens: 131_072, pricing: per1kTokens(0.0006, 0.0008) },
+  { id: 'general-8b', kind: 'generation', maxContextTokens: 131_072, pricing: per1kTokens(0.0001, 0.0002) },
+  { id: 'multilingual-32b', kind: 'generation', maxContextTokens: 32_768, pricing: per1kTokens(0.0003, 0.0005) },
+  { id: 'instruct-7b', kind: 'generation', maxContextTokens: 32_768, pricing: per1kTokens(0.0001, 0.0002) },
+  { id: 'reasoning-distill-70b', kind: 'generation', maxContextTokens: 65_536, pricing: per1kTokens(0.0006, 0.001) },
+  { id: 'code-latest', kind: 'generation', maxContextTokens: 32_768, pricing: per1kTokens(0.0002, 0.0004) },
+  { id: 'embed-large-en-v1.5', kind: 'embedding', maxContextTokens: 2_048, pricing: per1kTokens(0.00002, 0) },
+  { id: 'reranker-v2-m3', kind: 'rerank', maxContextTokens: 8_192, pricing: per1kTokens(0.00002, 0) },
+  { id: 'moderation-v1', kind: 'moderation', maxContextTokens: 32_768, pricing: per1kTokens(0.00001, 0) },
+];
+
+/** What the model object says of a generation model. */
+export const GENERATION: Capabilities = {
+  chat_completion: true,
+  completion: true,
+  function_calling: true,
+  json_mode: true,
+  streaming: true,
+};
+
+/** What it says of every other model. */
+export const NO_GENERATION: Capabilities = {
+  chat_completion: false,
+  completion: false,
+  function_calling: false,
+  json_mode: false,
+  streaming: false,
+};

@@ -1,0 +1,25 @@
+import type { Deps } from '../deps.ts';
+import { backendOf, contextTokensOf, type ServedModel } from '../engines/registry.ts';
+import { notFound } from '../errors.ts';
+import type { Model } from './schema.ts';
+
+/** The model of that id. Throws 404 `model_not_found`; `param` is the parameter that named it. */
+export function findModel(deps: Pick<Deps, 'models'>, id: string, param: 'model' | 'model_id'): ServedModel {
+  const model = deps.models.get(id);
+  if (model === undefined) throw notFound('model', id, param);
+  return model;
+}
+
+/** The model as the wire shows it. */
+export function viewModel(model: ServedModel): Model {
+  return {
+    id: model.id,
+    object: 'model',
+    created: model.createdAt,
+    owned_by: model.ownedBy,
+    capabilities: model.capabilities,
+    context_length: contextTokensOf(model),
+    pricing: model.pricing,
+    backend: backendOf(model),
+  };
+}

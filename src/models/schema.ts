@@ -1,0 +1,53 @@
+import { type Static, Type } from 'typebox';
+
+const Flag = Type.Boolean();
+
+/** The model object. */
+export const Model = Type.Object(
+  {
+    id: Type.String(),
+    object: Type.Literal('model'),
+    created: Type.Integer({ description: 'Unix seconds.' }),
+    owned_by: Type.String(),
+    capabilities: Type.Object({
+      chat_completion: Flag,
+      completion: Flag,
+      function_calling: Flag,
+      json_mode: Flag,
+      streaming: Flag,
+    }),
+    context_length: Type.Integer({ description: 'Tokens of prompt and answer together.' }),
+    pricing: Type.Object({
+      prompt: Type.Number(),
+      completion: Type.Number(),
+      unit: Type.Enum(['per_1k_tokens', 'per_1m_tokens']),
+    }),
+    backend: Type.Object(
+      {
+        engine: Type.Enum(['bundled', 'local', 'upstream']),
+        model: Type.String({ description: "The runtime's own name of the model." }),
+        parameters: Type.Union([Type.Integer(), Type.Null()]),
+        ready: Type.Boolean({ description: 'Whether it can answer now.' }),
+      },
+      { description: 'What really answers.' },
+    ),
+  },
+  {
+    examples: [
+      {
+        id: 'general-8b',
+        object: 'model',
+        created: 1763683200,
+        owned_by: 'quire',
+        capabilities: { chat_completion: true, completion: true, function_calling: true, json_mode: true, streaming: true },
+        context_length: 4096,
+        pricing: { prompt: 0.0001, completion: 0.0002, unit: 'per_1k_tokens' },
+        backend: { engine: 'bundled', model: 'quire-chat-1', parameters: 4100000, ready: true },
+      },
+    ],
+  },
+);
+
+export type Model = Static<typeof Model>;
+
+export const ModelParams = Type.Object({ model_id: Type.String() });
