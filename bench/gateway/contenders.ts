@@ -1,0 +1,140 @@
+import { join } from 'node:path';
+import { chatRequest, complaintAbout, type Target } from '../http/chat-request.ts';
+import { Connection } from '../http/connection.ts';
+import { ANSWER_TEXT, STREAM_CHUNKS } from '../mock-upstream/answers.ts';
+import { type RunningChild, startChild } from '../processes/child.ts';
+import { hasQuire, startQuire } from '../processes/quire.ts';
+import { installPortkey, PORTKEY_VERSION, portkeyHeaders, startPortkey } from './portkey.ts';
+
+const READY_LIMIT_MS = 30_000;
+const LOOPBACK_ORIGIN = /(http:\/\/127\.0\.0\.1:\d+)/;
+
+/** `direct` is the mock upstream itself: what the load generator and the mock can do with nothing between them. */
+export type ContenderName = 'direct' | 'bare' | 'quire' | 'portkey';
+
+/** Something that answers chat completions, running. */
+export interface Contender extends Target {
+  name: ContenderName;
+  label: string;
+  pid: number;
+}
+
+/** All that take part, and what had to stay away and why. */
+export interface Field {
+  contenders: Contender[];
+  absent: string[];
+  stop(): Promise<void>;
+}
+
+/** Starts the mock upstream and every gateway before it, and checks that each gives the whole right answer. */
+export async function startField(progress: (line: string) => void): Promise<Field> {
+  const children: RunningChild[] = [];
+  const absent: string[] = [];
+  const contenders: Contender[] = [];
+  const enter = async (name: ContenderName, label: string, start: () => Promise<[RunningChild, Target['headers']]>) => {
+    progress(`starting ${label}`);
+    try {
+      const [child, headers] = await start();
+      children.push(child);
+      const contender = { name, label, origin: child.origin, headers, pid: child.pid };
+      await checkAnswers(contender);
+      contenders.push(contender);
+    } catch (error) {
+      absent.push(`${label}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  };
+  await enter('direct', 'direct', async () => [await startMock(), {}]);
+  const mock = contenders[0];
+  if (!mock) throw new Error(absent.join('\n'));
+  const upstreamUrl = `${mock.origin}/v1`;
+  await enter('bare', 'bare proxy', async () => [await startBareProxy(mock.origin), {}]);
+  if (hasQuire()) {
+    await enter('quire', 'Quire', async () => {
+      const quire = await startQuire(upstreamUrl);
+      return [quire, { authorization: `Bearer ${quire.apiKey}` }];
+    });
+  } else {
+    absent.push('Quire: this checkout has no src/start.js');
+  }
+  await enter('portkey', `Portkey ${PORTKEY_VERSION}`, async () => {
+    await installPortkey();
+    return [await startPortkey(), portkeyHeaders(upstreamUrl)];
+  });
+  return { contenders, absent, stop: () => stopAll(children) };
+}
+
+/** Starts the mock upstream. `flags` set its pace. */
+export function startMock(flags: string[] = []): Promise<RunningChild> {
+  return startChild({
+    name: 'mock upstream',
+    nodeArgs: [join(import.meta.dirname, '../mock-upstream/server.ts'), ...flags],
+    ready: LOOPBACK_ORIGIN,
+    readyLimitMs: READY_LIMIT_MS,
+  });
+}
+
+function startBareProxy(upstream: string): Promise<RunningChild> {
+  return startChild({
+    name: 'bare proxy',
+    nodeArgs: [join(import.meta.dirname, 'bare-proxy.ts'), '--upstream', upstream],
+    ready: LOOPBACK_ORIGIN,
+    readyLimitMs: READY_LIMIT_MS,
+  });
+}
+
+async function stopAll(children: RunningChild[]): Promise<void> {
+  for (const child of children.reverse()) await child.stop();
+}
+
+/** A gateway that answers fast because it leaves things out would win: text and usage must arrive, streamed or not. */
+async function checkAnswers(target: Target): Promise<void> {
+  for (const stream of [false, true]) {
+    const connection = await Connection.open(target.origin);
+    let body = '';
+    const answer = await connection.exchange(chatRequest(target, { stream }), (payload) => {
+      body += payload.toString('utf8');
+    });
+    connection.destroy();
+    const complaint = complaintAbout(answer, { stream });
+    if (complaint) throw new Error(complaint);
+    const { text, totalTokens, contentChunks } = stream ? readStream(body) : readCompletion(body);
+    if (text !== ANSWER_TEXT) throw new Error(`another text than the upstream's: ${text.slice(0, 100)}`);
+    if (!totalTokens) throw new Error('an answer without usage');
+    if (stream && contentChunks < STREAM_CHUNKS) throw new Error(`only ${contentChunks} chunks of ${STREAM_CHUNKS}`);
+  }
+}
+
+interface Content {
+  text: string;
+  totalTokens: number;
+  contentChunks: number;
+}
+
+interface WireChoice {
+  message?: { content?: string };
+  delta?: { content?: string };
+}
+
+interface WireAnswer {
+  choices?: WireChoice[];
+  usage?: { total_tokens: number } | null;
+}
+
+function readCompletion(body: string): Content {
+  const answer = JSON.parse(body) as WireAnswer;
+  const text = answer.choices?.[0]?.message?.content ?? '';
+  return { text, totalTokens: answer.usage?.total_tokens ?? 0, contentChunks: 1 };
+}
+
+function readStream(body: string): Content {
+  const content: Content = { text: '', totalTokens: 0, contentChunks: 0 };
+  for (const line of body.split('\n')) {
+    if (!line.startsWith('data: {')) continue;
+    const chunk = JSON.parse(line.slice('data: '.length)) as WireAnswer;
+    const piece = chunk.choices?.[0]?.delta?.content ?? '';
+    content.text += piece;
+    if (piece !== '') content.contentChunks++;
+    content.totalTokens = chunk.usage?.total_tokens ?? content.totalTokens;
+  }
+  return content;
+}

@@ -1,0 +1,51 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { join } from 'node:path';
+import type {
+  LoadCommand,
+  LoadResult,
+  SequentialCommand,
+  SequentialResult,
+  ThroughputCommand,
+  ThroughputResult,
+} from './load-messages.ts';
+
+/** The load generator's process. One command at a time. */
+export class LoadClient {
+  #child: ChildProcess;
+
+  constructor() {
+    this.#child = fork(join(import.meta.dirname, 'load-process.ts'), { serialization: 'advanced' });
+  }
+
+  /** One request at a time, the targets in turn. */
+  async sequential(command: SequentialCommand): Promise<SequentialResult> {
+    const result = await this.#tell(command);
+    if (result.kind !== 'sequential') throw new Error(`the load generator answered ${result.kind}`);
+    return result;
+  }
+
+  /** Many connections against one target for a while. */
+  async throughput(command: ThroughputCommand): Promise<ThroughputResult> {
+    const result = await this.#tell(command);
+    if (result.kind !== 'throughput') throw new Error(`the load generator answered ${result.kind}`);
+    return result;
+  }
+
+  /** Ends the process. */
+  stop(): void {
+    this.#child.disconnect();
+  }
+
+  #tell(command: LoadCommand): Promise<LoadResult> {
+    return new Promise((resolve, reject) => {
+      const onExit = (code: number | null) => reject(new Error(`the load generator ended (${code})`));
+      this.#child.once('exit', onExit);
+      this.#child.once('message', (result: LoadResult) => {
+        this.#child.off('exit', onExit);
+        if (result.kind === 'failed') reject(new Error(result.message));
+        else resolve(result);
+      });
+      this.#child.send(command);
+    });
+  }
+}

@@ -1,0 +1,126 @@
+/** The load generator: a process of its own, told over IPC what to do. Started by `load-client.ts`. */
+import { chatRequest, complaintAbout, type Target } from '../http/chat-request.ts';
+import { Connection, type TimedAnswer } from '../http/connection.ts';
+import { processUsage } from '../processes/process-usage.ts';
+import type {
+  LoadCommand,
+  LoadResult,
+  SequentialCommand,
+  SequentialResult,
+  ThroughputCommand,
+  ThroughputResult,
+} from './load-messages.ts';
+import { quantile } from './statistics.ts';
+
+const ERRORS_KEPT = 3;
+const MICROS_PER_MS = 1000;
+
+/** Sends one request after the other on one connection, and opens another when it breaks. */
+class Sender {
+  #target: Target;
+  #stream: boolean;
+  #request: Buffer;
+  #connection: Connection | undefined;
+
+  constructor(target: Target, stream: boolean) {
+    this.#target = target;
+    this.#stream = stream;
+    this.#request = chatRequest(target, { stream });
+  }
+
+  /** Rejects when the answer is not a whole good one: such an answer is never counted as speed. */
+  async send(): Promise<TimedAnswer> {
+    if (!this.#connection || this.#connection.closed) this.#connection = await Connection.open(this.#target.origin);
+    const answer = await this.#connection.exchange(this.#request);
+    const complaint = complaintAbout(answer, { stream: this.#stream });
+    if (complaint) throw new Error(complaint);
+    return answer;
+  }
+
+  close(): void {
+    this.#connection?.destroy();
+  }
+}
+
+async function sequential(command: SequentialCommand): Promise<SequentialResult> {
+  const senders = command.targets.map((target) => new Sender(target, command.stream));
+  const result: SequentialResult = {
+    kind: 'sequential',
+    totalMs: senders.map(() => []),
+    firstByteMs: senders.map(() => []),
+    errors: senders.map(() => []),
+  };
+  for (let iteration = -command.warmupIterations; iteration < command.iterations; iteration++) {
+    // Whoever follows another finds the caches as that one left them, so the order rotates.
+    for (let step = 0; step < senders.length; step++) {
+      const at = (step + Math.abs(iteration)) % senders.length;
+      const outcome = await senders[at]?.send().catch((error: Error) => error);
+      if (outcome instanceof Error) result.errors[at]?.push(outcome.message);
+      if (iteration < 0) continue;
+      const answered = outcome && !(outcome instanceof Error) ? outcome : undefined;
+      result.totalMs[at]?.push(answered?.totalMs ?? Number.NaN);
+      result.firstByteMs[at]?.push(answered?.firstByteMs ?? Number.NaN);
+    }
+  }
+  for (const sender of senders) sender.close();
+  return result;
+}
+
+async function throughput(command: ThroughputCommand): Promise<ThroughputResult> {
+  const startMs = performance.now() + command.warmupSeconds * 1000;
+  const endMs = startMs + command.seconds * 1000;
+  const latenciesMs: number[] = [];
+  const errors: string[] = [];
+  let errorCount = 0;
+  const worker = async () => {
+    const sender = new Sender(command.target, command.stream);
+    while (performance.now() < endMs) {
+      try {
+        const answer = await sender.send();
+        const nowMs = performance.now();
+        if (nowMs >= startMs && nowMs < endMs) latenciesMs.push(answer.totalMs);
+      } catch (error) {
+        errorCount++;
+        if (errors.length < ERRORS_KEPT) errors.push(error instanceof Error ? error.message : String(error));
+        // A target that refuses everything must not turn the load generator into a busy loop.
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+    }
+    sender.close();
+  };
+  const workers = Array.from({ length: command.connections }, worker);
+  await new Promise((resolve) => setTimeout(resolve, startMs - performance.now()));
+  const before = readCpu(command.target.pids);
+  await new Promise((resolve) => setTimeout(resolve, endMs - performance.now()));
+  const after = readCpu(command.target.pids);
+  await Promise.all(workers);
+  latenciesMs.sort((a, b) => a - b);
+  return {
+    kind: 'throughput',
+    completed: latenciesMs.length,
+    seconds: command.seconds,
+    p50Ms: quantile(latenciesMs, 0.5),
+    p99Ms: quantile(latenciesMs, 0.99),
+    targetCpuMs:
+      before.targetMs === undefined || after.targetMs === undefined ? undefined : after.targetMs - before.targetMs,
+    loadCpuMs: after.loadMs - before.loadMs,
+    errorCount,
+    errors,
+  };
+}
+
+function readCpu(pids: number[]): { targetMs: number | undefined; loadMs: number } {
+  const own = process.cpuUsage();
+  return { targetMs: processUsage(pids)?.cpuMs, loadMs: (own.user + own.system) / MICROS_PER_MS };
+}
+
+function run(command: LoadCommand): Promise<LoadResult> {
+  return command.kind === 'sequential' ? sequential(command) : throughput(command);
+}
+
+process.on('message', (command: LoadCommand) => {
+  run(command)
+    .catch((error: Error): LoadResult => ({ kind: 'failed', message: error.stack ?? error.message }))
+    .then((result) => process.send?.(result));
+});
+process.on('disconnect', () => process.exit(0));

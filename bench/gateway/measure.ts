@@ -1,0 +1,175 @@
+import { processTree, processUsage } from '../processes/process-usage.ts';
+import type { Contender, ContenderName } from './contenders.ts';
+import type { LoadClient } from './load-client.ts';
+import type { LoadTarget, ThroughputResult } from './load-messages.ts';
+import { quantile } from './statistics.ts';
+
+/** How much is measured. */
+export interface Plan {
+  rounds: number;
+  connections: number[];
+  sequentialIterations: number;
+  warmupIterations: number;
+  seconds: number;
+  warmupSeconds: number;
+}
+
+/** Latency that a contender adds to the direct answer of the same iteration, one round, milliseconds. */
+export interface AddedLatency {
+  contender: ContenderName;
+  stream: boolean;
+  round: number;
+  addedP50Ms: number;
+  addedP99Ms: number;
+  /** The same of the first byte of the body: for a stream, its first event. */
+  addedFirstByteP50Ms: number;
+  addedFirstByteP99Ms: number;
+  /** Whole latency through the contender, nothing taken off. */
+  p50Ms: number;
+  p99Ms: number;
+  errors: string[];
+}
+
+/** One window of load. */
+export interface Throughput extends Omit<ThroughputResult, 'kind'> {
+  contender: ContenderName;
+  stream: boolean;
+  connections: number;
+  round: number;
+  requestsPerSecond: number;
+  /** CPU milliseconds per 1000 requests, the contender's own: does not depend on who shares the cores. */
+  cpuMsPer1000: number;
+  loadCpuMsPer1000: number;
+}
+
+/** Resident memory of a contender's processes together. */
+export interface Memory {
+  contender: ContenderName;
+  beforeBytes: number | undefined;
+  afterBytes: number | undefined;
+  /** The largest seen at the end of a window. */
+  peakBytes: number | undefined;
+}
+
+/** All figures of a run, round by round. */
+export interface Measurements {
+  latency: AddedLatency[];
+  throughput: Throughput[];
+  memory: Memory[];
+}
+
+/** Idle time before memory is read a last time, so that a garbage collection that is due has happened. */
+const SETTLE_MS = 3000;
+
+/** Runs the whole plan, round by round: every contender in every round, so that drift of the machine hits all alike. */
+export async function measure(
+  contenders: Contender[],
+  load: LoadClient,
+  plan: Plan,
+  progress: (line: string) => void,
+): Promise<Measurements> {
+  const targets = contenders.map((contender) => ({ ...contender, pids: processTree(contender.pid) }));
+  const memory = targets.map((target) => startMemory(target));
+  const found: Measurements = { latency: [], throughput: [], memory };
+  for (let round = 1; round <= plan.rounds; round++) {
+    for (const stream of [false, true]) {
+      const kind = stream ? 'streamed' : 'not streamed';
+      progress(`round ${round} of ${plan.rounds}: sequential, ${kind}`);
+      found.latency.push(...(await measureLatency(targets, load, plan, stream, round)));
+      for (const connections of plan.connections) {
+        progress(`round ${round} of ${plan.rounds}: ${connections} connections, ${kind}`);
+        for (const target of rotated(targets, round)) {
+          const window = await load.throughput({ kind: 'throughput', target, stream, connections, ...seconds(plan) });
+          found.throughput.push(toThroughput(target.name, stream, connections, round, window));
+          notePeak(memory, target);
+        }
+      }
+    }
+  }
+  await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
+  for (const entry of memory) entry.afterBytes = rssOf(targets.find((target) => target.name === entry.contender));
+  return found;
+}
+
+type MeasuredTarget = Contender & LoadTarget;
+
+function seconds(plan: Plan): Pick<Plan, 'seconds' | 'warmupSeconds'> {
+  return { seconds: plan.seconds, warmupSeconds: plan.warmupSeconds };
+}
+
+function rotated<T>(items: T[], by: number): T[] {
+  const at = by % items.length;
+  return [...items.slice(at), ...items.slice(0, at)];
+}
+
+async function measureLatency(
+  targets: MeasuredTarget[],
+  load: LoadClient,
+  plan: Plan,
+  stream: boolean,
+  round: number,
+): Promise<AddedLatency[]> {
+  const { sequentialIterations: iterations, warmupIterations } = plan;
+  const result = await load.sequential({ kind: 'sequential', targets, stream, iterations, warmupIterations });
+  const direct = targets.findIndex((target) => target.name === 'direct');
+  return targets.map((target, at) => {
+    const total = ascending(result.totalMs[at] ?? []);
+    const added = ascending(minus(result.totalMs[at], result.totalMs[direct]));
+    const addedFirst = ascending(minus(result.firstByteMs[at], result.firstByteMs[direct]));
+    return {
+      contender: target.name,
+      stream,
+      round,
+      addedP50Ms: quantile(added, 0.5),
+      addedP99Ms: quantile(added, 0.99),
+      addedFirstByteP50Ms: quantile(addedFirst, 0.5),
+      addedFirstByteP99Ms: quantile(addedFirst, 0.99),
+      p50Ms: quantile(total, 0.5),
+      p99Ms: quantile(total, 0.99),
+      errors: result.errors[at] ?? [],
+    };
+  });
+}
+
+function minus(through: number[] = [], direct: number[] = []): number[] {
+  return through.map((value, at) => value - (direct[at] ?? Number.NaN));
+}
+
+function ascending(values: number[]): number[] {
+  return values.filter(Number.isFinite).sort((a, b) => a - b);
+}
+
+function toThroughput(
+  contender: ContenderName,
+  stream: boolean,
+  connections: number,
+  round: number,
+  window: ThroughputResult,
+): Throughput {
+  const { kind: _kind, ...rest } = window;
+  const per1000 = (cpuMs: number | undefined) => ((cpuMs ?? Number.NaN) / window.completed) * 1000;
+  return {
+    contender,
+    stream,
+    connections,
+    round,
+    ...rest,
+    requestsPerSecond: window.completed / window.seconds,
+    cpuMsPer1000: per1000(window.targetCpuMs),
+    loadCpuMsPer1000: per1000(window.loadCpuMs),
+  };
+}
+
+function startMemory(target: MeasuredTarget): Memory {
+  return { contender: target.name, beforeBytes: rssOf(target), afterBytes: undefined, peakBytes: undefined };
+}
+
+function notePeak(memory: Memory[], target: MeasuredTarget): void {
+  const entry = memory.find((candidate) => candidate.contender === target.name);
+  const rssBytes = rssOf(target);
+  if (entry && rssBytes !== undefined) entry.peakBytes = Math.max(entry.peakBytes ?? 0, rssBytes);
+}
+
+function rssOf(target: MeasuredTarget | undefined): number | undefined {
+  return target && processUsage(target.pids)?.rssBytes;
+}

@@ -1,0 +1,186 @@
+import type { Contender, ContenderName } from './contenders.ts';
+import type { AddedLatency, Measurements, Throughput } from './measure.ts';
+import { type Summary, summarize } from './statistics.ts';
+
+/** What the project aims at; `docs` of the issue: Quire before a mock upstream, authentication and usage recording on. */
+const AIMS = { timesPortkeyAt32: 10, shareOfBare: 0.6, addedP50Ms: 1, addedP99Ms: 5 };
+const AIM_CONNECTIONS = 32;
+const BYTES_PER_MB = 1e6;
+
+/** One line of the comparison with the aims. */
+export interface AimLine {
+  aim: string;
+  figure: Summary;
+  met: boolean;
+}
+
+/** Figures over the rounds, ready to be printed or written as JSON. */
+export interface Report {
+  tables: { title: string; columns: string[]; rows: string[][] }[];
+  aims: AimLine[];
+  errorCount: number;
+  errors: string[];
+}
+
+/** Puts the figures of all rounds into tables: median (smallest..largest). */
+export function buildReport(contenders: Contender[], found: Measurements): Report {
+  const gateways = contenders.filter((contender) => contender.name !== 'direct');
+  const errors = [
+    ...found.latency.flatMap((entry) => entry.errors.map((text) => `${entry.contender}: ${text}`)),
+    ...found.throughput.flatMap((entry) => entry.errors.map((text) => `${entry.contender}: ${text}`)),
+  ];
+  const errorCount =
+    found.latency.reduce((sum, entry) => sum + entry.errors.length, 0) +
+    found.throughput.reduce((sum, entry) => sum + entry.errorCount, 0);
+  return {
+    tables: [
+      latencyTable(gateways, found.latency),
+      loadTable('Requests per second', contenders, found.throughput, (entry) => entry.requestsPerSecond, 0),
+      loadTable(
+        'CPU ms per 1000 requests (the process itself)',
+        contenders,
+        found.throughput,
+        (entry) => entry.cpuMsPer1000,
+        0,
+      ),
+      loadTable('Latency under load, p50 ms', contenders, found.throughput, (entry) => entry.p50Ms, 2),
+      loadTable('Latency under load, p99 ms', contenders, found.throughput, (entry) => entry.p99Ms, 2),
+      memoryTable(contenders, found),
+    ],
+    aims: aimLines(found),
+    errorCount,
+    errors: [...new Set(errors)],
+  };
+}
+
+/** The report as text for a terminal. */
+export function printReport(report: Report): string {
+  const tables = report.tables.map(({ title, columns, rows }) => {
+    const widths = columns.map((column, at) => Math.max(column.length, ...rows.map((row) => row[at]?.length ?? 0)));
+    const line = (cells: string[]) =>
+      cells.map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0))).join('   ');
+    return [title, line(columns), ...rows.map(line)].join('\n');
+  });
+  const aims = report.aims.map(({ aim, figure, met }) => `${met ? 'met   ' : 'MISSED'} ${aim}: ${cell(figure, 2)}`);
+  const errors = [`errors: ${report.errorCount}`, ...report.errors.slice(0, 10).map((text) => `  ${text}`)];
+  return [...tables, ['Aims', ...aims].join('\n'), errors.join('\n')].join('\n\n');
+}
+
+function cell(summary: Summary, digits: number): string {
+  if (Number.isNaN(summary.median)) return '-';
+  const [median, min, max] = [summary.median, summary.min, summary.max].map((value) => value.toFixed(digits));
+  return `${median} (${min}..${max})`;
+}
+
+function latencyTable(gateways: Contender[], latency: AddedLatency[]): Report['tables'][number] {
+  const measures: [string, boolean, (entry: AddedLatency) => number][] = [
+    ['whole p50', false, (entry) => entry.addedP50Ms],
+    ['whole p99', false, (entry) => entry.addedP99Ms],
+    ['stream: first event p50', true, (entry) => entry.addedFirstByteP50Ms],
+    ['first event p99', true, (entry) => entry.addedFirstByteP99Ms],
+    ['whole p50', true, (entry) => entry.addedP50Ms],
+    ['whole p99', true, (entry) => entry.addedP99Ms],
+  ];
+  return {
+    title: 'Sequential latency added to the direct answer, ms',
+    columns: ['', ...measures.map(([name]) => name)],
+    rows: gateways.map(({ name, label }) => [
+      label,
+      ...measures.map(([, stream, figure]) => {
+        const entries = latency.filter((entry) => entry.contender === name && entry.stream === stream);
+        return cell(summarize(entries.map(figure)), 2);
+      }),
+    ]),
+  };
+}
+
+function loadTable(
+  title: string,
+  contenders: Contender[],
+  throughput: Throughput[],
+  figure: (entry: Throughput) => number,
+  digits: number,
+): Report['tables'][number] {
+  const connections = [...new Set(throughput.map((entry) => entry.connections))];
+  const cells = [false, true].flatMap((stream) => connections.map((count) => ({ stream, count })));
+  return {
+    title,
+    columns: ['', ...cells.map(({ stream, count }) => `${count}${stream ? ' streamed' : ''}`)],
+    rows: contenders.map(({ name, label }) => [
+      label,
+      ...cells.map(({ stream, count }) => {
+        const entries = throughput.filter(
+          (entry) => entry.contender === name && entry.stream === stream && entry.connections === count,
+        );
+        return cell(summarize(entries.map(figure)), digits);
+      }),
+    ]),
+  };
+}
+
+function memoryTable(contenders: Contender[], found: Measurements): Report['tables'][number] {
+  const megabytes = (bytes: number | undefined) => (bytes === undefined ? '-' : (bytes / BYTES_PER_MB).toFixed(0));
+  return {
+    title: 'Resident memory, MB',
+    columns: ['', 'before', 'after', 'peak'],
+    rows: contenders.map(({ name, label }) => {
+      const entry = found.memory.find((candidate) => candidate.contender === name);
+      return [label, megabytes(entry?.beforeBytes), megabytes(entry?.afterBytes), megabytes(entry?.peakBytes)];
+    }),
+  };
+}
+
+/** Ratios are taken within a round and then summarised: both sides saw the machine in the same state. */
+function aimLines(found: Measurements): AimLine[] {
+  if (!found.throughput.some((entry) => entry.contender === 'quire')) return [];
+  const lines: AimLine[] = [];
+  for (const stream of [false, true]) {
+    const kind = stream ? 'streamed' : 'not streamed';
+    const portkey = ratios(found.throughput, 'portkey', stream, AIM_CONNECTIONS);
+    const bare = ratios(found.throughput, 'bare', stream, AIM_CONNECTIONS);
+    lines.push(
+      atLeast(`requests/s at ${AIM_CONNECTIONS}, ${kind}, times Portkey`, portkey, AIMS.timesPortkeyAt32),
+      atLeast(`requests/s at ${AIM_CONNECTIONS}, ${kind}, share of the bare proxy`, bare, AIMS.shareOfBare),
+    );
+    const added = found.latency.filter((entry) => entry.contender === 'quire' && entry.stream === stream);
+    const p50 = stream ? 'addedFirstByteP50Ms' : 'addedP50Ms';
+    const p99 = stream ? 'addedFirstByteP99Ms' : 'addedP99Ms';
+    const name = stream ? 'added to the first event' : 'added';
+    lines.push(
+      below(
+        `${name}, ${kind}, p50 ms`,
+        added.map((entry) => entry[p50]),
+        AIMS.addedP50Ms,
+      ),
+      below(
+        `${name}, ${kind}, p99 ms`,
+        added.map((entry) => entry[p99]),
+        AIMS.addedP99Ms,
+      ),
+    );
+  }
+  return lines;
+}
+
+function ratios(throughput: Throughput[], against: ContenderName, stream: boolean, connections: number): number[] {
+  const of = (contender: ContenderName, round: number) =>
+    throughput.find(
+      (entry) =>
+        entry.contender === contender &&
+        entry.round === round &&
+        entry.stream === stream &&
+        entry.connections === connections,
+    )?.requestsPerSecond ?? Number.NaN;
+  const rounds = [...new Set(throughput.map((entry) => entry.round))];
+  return rounds.map((round) => of('quire', round) / of(against, round));
+}
+
+function atLeast(what: string, values: number[], aim: number): AimLine {
+  const figure = summarize(values);
+  return { aim: `${what} (aim >= ${aim})`, figure, met: figure.median >= aim };
+}
+
+function below(what: string, values: number[], aim: number): AimLine {
+  const figure = summarize(values);
+  return { aim: `${what} (aim < ${aim})`, figure, met: figure.median < aim };
+}

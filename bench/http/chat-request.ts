@@ -1,0 +1,55 @@
+import type { TimedAnswer } from './connection.ts';
+
+/** The sentence that makes the mock upstream answer for many seconds: for clients that will not wait for it. */
+export const LONG_ANSWER = 'Please give a very long answer.';
+
+/** Where a request goes. `origin` is scheme, host and port. */
+export interface Target {
+  origin: string;
+  headers: Record<string, string>;
+}
+
+/** What is asked: `prompt` replaces the usual question. */
+export interface ChatQuestion {
+  stream: boolean;
+  prompt?: string;
+  maxTokens?: number;
+}
+
+const SYSTEM_PROMPT =
+  'You are the support assistant of a company that sells bicycles. Answer in at most five sentences, politely, and only ' +
+  'about bicycles, orders and deliveries. If you do not know the answer, say so and name the address of the support desk.';
+const USUAL_PROMPT =
+  'My order arrived yesterday, but the front wheel has a broken spoke. I ride to work every day, so I would like to know ' +
+  'whether I may have it repaired in a shop near me and send you the bill, or whether I have to send the wheel back.';
+
+/** A whole HTTP/1.1 request for `POST /v1/chat/completions`, about 1 KB, ready to be written to a socket. */
+export function chatRequest(target: Target, question: ChatQuestion): Buffer {
+  const body = JSON.stringify({
+    model: 'general-8b',
+    messages: [
+      { role: 'system', content: SYSTEM_PROMPT },
+      { role: 'user', content: 'Hello, can you help me with an order?' },
+      { role: 'assistant', content: 'Of course. What is it about?' },
+      { role: 'user', content: question.prompt ?? USUAL_PROMPT },
+    ],
+    temperature: 0.7,
+    max_tokens: question.maxTokens ?? 256,
+    ...(question.stream ? { stream: true, stream_options: { include_usage: true } } : {}),
+  });
+  const head = Object.entries({
+    host: new URL(target.origin).host,
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(body)),
+    ...target.headers,
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  return Buffer.from(`POST /v1/chat/completions HTTP/1.1\r\n${head.join('')}\r\n${body}`);
+}
+
+/** Why an answer does not count, or undefined when it is a whole, good one. */
+export function complaintAbout(answer: TimedAnswer, question: ChatQuestion): string | undefined {
+  if (answer.status !== 200) return `status ${answer.status}: ${answer.complaint}`;
+  if (question.stream && !answer.tail.includes('[DONE]')) return 'the stream ended without [DONE]';
+  if (!question.stream && !answer.tail.trimEnd().endsWith('}')) return 'the answer is not a JSON object';
+  return undefined;
+}

@@ -1,0 +1,107 @@
+import { connect, type Socket } from 'node:net';
+import { type ReadAnswer, ResponseReader } from './response-reader.ts';
+
+/** A silent socket is a request that nobody answers: longer than any answer the benchmarks wait for. */
+const SILENCE_LIMIT_MS = 60_000;
+
+/** One answer and when its parts came, in milliseconds since the request was written. */
+export interface TimedAnswer extends ReadAnswer {
+  firstByteMs: number;
+  totalMs: number;
+}
+
+interface Exchange {
+  resolve(answer: TimedAnswer): void;
+  reject(error: Error): void;
+  onBody: ((payload: Buffer) => void) | undefined;
+  sentMs: number;
+  firstByteMs: number;
+}
+
+/** One keep-alive connection that carries one request at a time. */
+export class Connection {
+  #socket: Socket;
+  #exchange: Exchange | undefined;
+  #closed = false;
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    const reader = new ResponseReader({
+      onBody: (payload) => this.#onBody(payload),
+      onEnd: (answer) => this.#onEnd(answer),
+    });
+    socket.setNoDelay(true);
+    socket.setTimeout(SILENCE_LIMIT_MS, () => {
+      if (this.#exchange) socket.destroy(new Error(`no answer within ${SILENCE_LIMIT_MS} ms`));
+    });
+    socket.on('data', (piece: Buffer) => {
+      try {
+        reader.push(piece);
+      } catch (error) {
+        socket.destroy(error instanceof Error ? error : new Error(String(error)));
+      }
+    });
+    socket.on('error', (error) => this.#fail(error));
+    socket.on('close', () => this.#fail(new Error('the connection was closed before the answer ended')));
+  }
+
+  /** Connects to `origin` (`http://127.0.0.1:8080`). */
+  static open(origin: string): Promise<Connection> {
+    const { hostname, port } = new URL(origin);
+    return new Promise((resolve, reject) => {
+      const socket = connect(Number(port), hostname);
+      socket.once('error', reject);
+      socket.once('connect', () => {
+        socket.off('error', reject);
+        resolve(new Connection(socket));
+      });
+    });
+  }
+
+  /** True once the socket is gone: open another. */
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /**
+   * Writes `request` (a whole HTTP request) and resolves with its answer; rejects when the connection breaks, `destroy`
+   * included. `onBody` sees each piece of the body as it arrives.
+   */
+  exchange(request: Buffer, onBody?: (payload: Buffer) => void): Promise<TimedAnswer> {
+    return new Promise((resolve, reject) => {
+      if (this.#closed) {
+        reject(new Error('the connection is closed'));
+        return;
+      }
+      this.#exchange = { resolve, reject, onBody, sentMs: performance.now(), firstByteMs: 0 };
+      this.#socket.write(request);
+    });
+  }
+
+  /** Leaves without a word, as a client does whose process ends. */
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  #onBody(payload: Buffer): void {
+    const exchange = this.#exchange;
+    if (!exchange) return;
+    if (exchange.firstByteMs === 0) exchange.firstByteMs = performance.now() - exchange.sentMs;
+    exchange.onBody?.(payload);
+  }
+
+  #onEnd(answer: ReadAnswer): void {
+    const exchange = this.#exchange;
+    if (!exchange) return;
+    this.#exchange = undefined;
+    const totalMs = performance.now() - exchange.sentMs;
+    exchange.resolve({ ...answer, firstByteMs: exchange.firstByteMs, totalMs });
+  }
+
+  #fail(error: Error): void {
+    this.#closed = true;
+    const exchange = this.#exchange;
+    this.#exchange = undefined;
+    exchange?.reject(error);
+  }
+}

@@ -1,0 +1,83 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+
+/** Time for a process to end by itself after SIGTERM: Quire drains for up to 30 s, but nothing runs by then. */
+const STOP_LIMIT_MS = 10_000;
+/** What is kept of a process's output, to show when it fails. */
+const OUTPUT_LIMIT_CHARS = 4_000;
+
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
+
+/** How to start a process of the benchmark. */
+export interface ChildOptions {
+  name: string;
+  /** Arguments of Node: every process of a benchmark runs on the same one. */
+  nodeArgs: string[];
+  env?: Record<string, string>;
+  cwd?: string;
+  /** Found in the output when it is ready; its first group, where it has one, is the origin. */
+  ready: RegExp;
+  readyLimitMs: number;
+}
+
+/** A process that has said that it is ready. */
+export interface RunningChild {
+  pid: number;
+  /** The first group of `ready`, or ''. */
+  origin: string;
+  /** The end of what it has written, both streams. */
+  output(): string;
+  stop(): Promise<void>;
+}
+
+/** Starts a Node process and waits for its readiness line. Rejects, with its output, when it ends or stays silent. */
+export async function startChild(options: ChildOptions): Promise<RunningChild> {
+  const child = spawn(process.execPath, options.nodeArgs, {
+    cwd: options.cwd,
+    env: { ...inheritedEnv(), NODE_ENV: 'production', ...options.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  running.add(child);
+  child.once('exit', () => running.delete(child));
+  let output = '';
+  const origin = await new Promise<string>((resolve, reject) => {
+    const timer = setTimeout(() => {
+      child.kill('SIGKILL');
+      reject(new Error(`${options.name} was not ready within ${options.readyLimitMs} ms:\n${output}`));
+    }, options.readyLimitMs);
+    const take = (text: Buffer) => {
+      output = (output + text.toString('utf8')).slice(-OUTPUT_LIMIT_CHARS);
+      const found = options.ready.exec(output);
+      if (!found) return;
+      clearTimeout(timer);
+      resolve(found[1] ?? '');
+    };
+    child.stdout.on('data', take);
+    child.stderr.on('data', take);
+    child.once('error', reject);
+    child.once('exit', (code, signal) => {
+      clearTimeout(timer);
+      reject(new Error(`${options.name} ended (${code ?? signal}) before it was ready:\n${output}`));
+    });
+  });
+  return { pid: child.pid ?? 0, origin, output: () => output, stop: () => stop(child) };
+}
+
+/** The caller's environment without Quire's settings and npm's: a benchmark starts from the defaults. */
+function inheritedEnv(): Record<string, string> {
+  const kept = Object.entries(process.env).filter(([name]) => !/^(QUIRE_|npm_|NODE_OPTIONS$)/i.test(name));
+  return Object.fromEntries(kept.map(([name, value]) => [name, value ?? '']));
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_LIMIT_MS);
+  await ended;
+  clearTimeout(timer);
+}

@@ -1,0 +1,61 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** Linux counts CPU time in ticks of 10 ms on every architecture Node runs on. */
+const TICK_MS = 10;
+const PAGE_BYTES = 4096;
+
+interface ProcessStat {
+  parentPid: number;
+  cpuMs: number;
+  rssBytes: number;
+}
+
+/** CPU time used so far (user and system) and resident memory, summed over processes. */
+export interface ProcessUsage {
+  cpuMs: number;
+  rssBytes: number;
+}
+
+/** `pid` and everything below it, from /proc; only `pid` where there is no /proc. */
+export function processTree(pid: number): number[] {
+  const children = new Map<number, number[]>();
+  for (const [childPid, stat] of allProcesses()) {
+    children.set(stat.parentPid, [...(children.get(stat.parentPid) ?? []), childPid]);
+  }
+  const tree = [pid];
+  for (const member of tree) tree.push(...(children.get(member) ?? []));
+  return tree;
+}
+
+/** The usage of `pids` together; undefined where there is no /proc (macOS), so that nothing is invented. */
+export function processUsage(pids: number[]): ProcessUsage | undefined {
+  const stats = pids.map(readStat).filter((stat) => stat !== undefined);
+  if (stats.length === 0) return undefined;
+  return {
+    cpuMs: stats.reduce((sum, stat) => sum + stat.cpuMs, 0),
+    rssBytes: stats.reduce((sum, stat) => sum + stat.rssBytes, 0),
+  };
+}
+
+function allProcesses(): [number, ProcessStat][] {
+  if (process.platform !== 'linux') return [];
+  const found: [number, ProcessStat][] = [];
+  for (const name of readdirSync('/proc')) {
+    const stat = /^\d+$/.test(name) ? readStat(Number(name)) : undefined;
+    if (stat) found.push([Number(name), stat]);
+  }
+  return found;
+}
+
+function readStat(pid: number): ProcessStat | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    // The second field is the name in brackets and may hold spaces, so counting starts after the last bracket.
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+    const at = (index: number) => Number(fields[index]);
+    return { parentPid: at(1), cpuMs: (at(11) + at(12)) * TICK_MS, rssBytes: at(21) * PAGE_BYTES };
+  } catch {
+    // Not Linux, or the process ended meanwhile: both mean that there is nothing to add.
+    return undefined;
+  }
+}

@@ -1,0 +1,57 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type RunningChild, startChild } from './child.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const ENTRY = join(ROOT, 'src/start.js');
+/** A first start creates a database; a busy machine may take a while. */
+const READY_LIMIT_MS = 60_000;
+
+/** A Quire service on a temporary folder. `stop` removes the folder too. */
+export interface RunningQuire extends RunningChild {
+  apiKey: string;
+}
+
+/** Whether this checkout has a server to start. */
+export function hasQuire(): boolean {
+  return existsSync(ENTRY);
+}
+
+/**
+ * Starts Quire as a user would, on a free port and an empty folder, authentication and usage recording on, rate limits
+ * off. `upstreamUrl` (ending in `/v1`) is put behind every model; without it the bundled model answers.
+ */
+export async function startQuire(upstreamUrl?: string, nodeArgs: string[] = []): Promise<RunningQuire> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'quire-bench-'));
+  const apiKey = `quire-sk-${randomBytes(20).toString('hex')}`;
+  const removeData = () => rm(dataDir, { recursive: true, force: true });
+  const upstream = upstreamUrl
+    ? { QUIRE_UPSTREAM_URL: upstreamUrl, QUIRE_UPSTREAM_MODEL: 'mock', QUIRE_UPSTREAM_API_KEY: 'x' }
+    : {};
+  try {
+    const child = await startChild({
+      name: 'Quire',
+      nodeArgs: [...nodeArgs, ENTRY, 'serve'],
+      // Not the checkout: a quire.yaml that lies there is somebody's and not the default.
+      cwd: dataDir,
+      env: {
+        QUIRE_DATA_DIR: join(dataDir, 'data'),
+        QUIRE_PORT: '0',
+        QUIRE_MODELS_PULL: 'never',
+        QUIRE_LOG_LEVEL: 'warn',
+        QUIRE_RATE_LIMITS: 'off',
+        QUIRE_BOOTSTRAP_API_KEY: apiKey,
+        ...upstream,
+      },
+      ready: /(http:\/\/127\.0\.0\.1:\d+)/,
+      readyLimitMs: READY_LIMIT_MS,
+    });
+    return { ...child, apiKey, stop: () => child.stop().finally(removeData) };
+  } catch (error) {
+    await removeData();
+    throw error;
+  }
+}
