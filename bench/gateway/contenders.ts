@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { chatRequest, complaintAbout, type Target } from '../http/chat-request.ts';
 import { Connection } from '../http/connection.ts';
 import { ANSWER_TEXT, STREAM_CHUNKS } from '../mock-upstream/answers.ts';
+import { startMock } from '../mock-upstream/start-mock.ts';
 import { type RunningChild, startChild } from '../processes/child.ts';
 import { hasQuire, startQuire } from '../processes/quire.ts';
 import { installPortkey, PORTKEY_VERSION, portkeyHeaders, startPortkey } from './portkey.ts';
@@ -61,16 +62,6 @@ export async function startField(progress: (line: string) => void): Promise<Fiel
     return [await startPortkey(), portkeyHeaders(upstreamUrl)];
   });
   return { contenders, absent, stop: () => stopAll(children) };
-}
-
-/** Starts the mock upstream. `flags` set its pace. */
-export function startMock(flags: string[] = []): Promise<RunningChild> {
-  return startChild({
-    name: 'mock upstream',
-    nodeArgs: [join(import.meta.dirname, '../mock-upstream/server.ts'), ...flags],
-    ready: LOOPBACK_ORIGIN,
-    readyLimitMs: READY_LIMIT_MS,
-  });
 }
 
 function startBareProxy(upstream: string): Promise<RunningChild> {

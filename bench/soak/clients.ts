@@ -83,26 +83,25 @@ async function leaveEarly(connection: Connection, crowd: Crowd, tally: Tally): P
   const piecesToSee = 1 + Math.floor(Math.random() * LAST_PIECE_SEEN);
   let pieces = 0;
   const waitMs = Math.random() * (departure === 'before-first-byte' ? BEFORE_FIRST_BYTE_MS : LATEST_DEPARTURE_MS);
-  const timer = departure === 'mid-stream' ? undefined : setTimeout(() => connection.destroy(), waitMs);
+  let gone = false;
+  const leave = () => {
+    gone = true;
+    connection.destroy();
+  };
+  const timer = departure === 'mid-stream' ? undefined : setTimeout(leave, waitMs);
   try {
     const answer = await connection.exchange(request, () => {
-      if (departure === 'mid-stream' && ++pieces === piecesToSee) connection.destroy();
+      if (departure === 'mid-stream' && ++pieces === piecesToSee) leave();
     });
     if (crowd.refusals.includes(answer.status)) await pause(200);
     if (answer.status === 200 || crowd.refusals.includes(answer.status)) tally.leftTooLate++;
     else fault(tally, `to a client about to leave: ${complaintAbout(answer, { stream }) ?? answer.status}`);
   } catch (error) {
-    const leftByItself = connection.closed && isDeparture(error);
-    if (leftByItself) tally.left[departure]++;
-    else throw error;
+    if (!gone) throw error;
+    tally.left[departure]++;
   } finally {
     clearTimeout(timer);
   }
-}
-
-/** `Connection.destroy` ends the exchange with this error and no other. */
-function isDeparture(error: unknown): boolean {
-  return error instanceof Error && error.message.includes('was closed before the answer ended');
 }
 
 function fault(tally: Tally, text: string): void {

@@ -1,0 +1,104 @@
+import type { MockStats } from '../mock-upstream/stats.ts';
+import type { Tally } from './clients.ts';
+import { type Growth, growthOf, type Reading } from './growth.ts';
+
+/** All that a soak has seen. */
+export interface SoakOutcome {
+  seconds: number;
+  connections: number;
+  engine: string;
+  tally: Tally;
+  readings: Reading[];
+  /** Generations in flight after the load; undefined when Quire does not expose them. */
+  slots: number | undefined;
+  mock: MockStats | undefined;
+  /** Milliseconds from the end of the load until nothing was held, or until waiting ended. */
+  releaseMs: number;
+}
+
+/** The checks as lines for people, and whether one failed. */
+export interface Verdict {
+  broken: boolean;
+  lines: string[];
+  growth: Growth | undefined;
+}
+
+const BYTES_PER_MB = 1e6;
+const SECONDS_PER_MINUTE = 60;
+/** V8 moves its heap limits by this much on its own; less over half a soak is not growth. */
+const NOISE_SHARE = 0.05;
+
+/** Holds what was seen against what must be. */
+export function judge(outcome: SoakOutcome): Verdict {
+  const secondHalf = outcome.readings.slice(Math.floor(outcome.readings.length / 2));
+  const growth = growthOf(secondHalf);
+  const checks = [
+    answersCheck(outcome.tally),
+    memoryCheck(outcome, growth, secondHalf),
+    slotsCheck(outcome),
+    ...mockChecks(outcome),
+  ];
+  return {
+    broken: checks.some((check) => check.ok === false),
+    lines: checks.flatMap(({ ok, text, details }) => [
+      `${ok === undefined ? '-     ' : ok ? 'ok    ' : 'BROKEN'} ${text}`,
+      ...(details ?? []).map((line) => `         ${line}`),
+    ]),
+    growth,
+  };
+}
+
+/** `ok` undefined: could not be seen. */
+interface Check {
+  ok: boolean | undefined;
+  text: string;
+  details?: string[];
+}
+
+function answersCheck(tally: Tally): Check {
+  const { left } = tally;
+  return {
+    ok: tally.faultCount === 0 && tally.answered > 0,
+    text:
+      `${tally.answered} answered whole, ${tally.faultCount} not, ${tally.refused} refused; left early: ` +
+      `${left['before-first-byte']} before the first byte, ${left['mid-stream']} mid-stream, ${left['at-random']} at random` +
+      `, ${tally.leftTooLate} too late`,
+    details: tally.faults,
+  };
+}
+
+function memoryCheck(outcome: SoakOutcome, growth: Growth | undefined, secondHalf: Reading[]): Check {
+  const first = secondHalf[0];
+  const last = secondHalf.at(-1);
+  if (!growth || !first || !last) return { ok: undefined, text: 'memory: too few readings' };
+  const perMinute = (slope: number) => ((slope * SECONDS_PER_MINUTE) / BYTES_PER_MB).toFixed(2);
+  const megabytes = (bytes: number | undefined) => ((bytes ?? Number.NaN) / BYTES_PER_MB).toFixed(0);
+  const sorted = secondHalf.map((reading) => reading.bytes).sort((a, b) => a - b);
+  const median = sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+  const grownBytes = growth.slope * (last.seconds - first.seconds);
+  return {
+    ok: !(growth.lower > 0 && grownBytes > NOISE_SHARE * median),
+    text:
+      `memory over the second half: ${perMinute(growth.slope)} MB a minute, 95 % between ${perMinute(growth.lower)} and ` +
+      `${perMinute(growth.upper)}; median ${megabytes(median)} MB, at the start ${megabytes(outcome.readings[0]?.bytes)} MB, ` +
+      `at the end ${megabytes(last.bytes)} MB`,
+  };
+}
+
+function slotsCheck({ slots, releaseMs }: SoakOutcome): Check {
+  if (slots === undefined) return { ok: undefined, text: 'generations in flight: not exposed by /metrics' };
+  return { ok: slots === 0, text: `generations in flight ${releaseMs.toFixed(0)} ms after the load: ${slots}` };
+}
+
+function mockChecks({ mock, tally }: SoakOutcome): Check[] {
+  if (!mock) return [];
+  return [
+    { ok: mock.openAnswers === 0, text: `answers still open at the upstream: ${mock.openAnswers}` },
+    {
+      ok: mock.longFinished <= tally.leftTooLate,
+      text:
+        `long answers that the upstream gave to the end: ${mock.longFinished}; closed early: ${mock.closedEarly} of ` +
+        `${mock.chatRequests} requests`,
+    },
+  ];
+}

@@ -1,0 +1,113 @@
+/**
+ * Minutes of load by clients of which a third leave early; exit code 1 when something is broken.
+ * `npm run bench:soak -- [--seconds N] [--connections N] [--engine local] [--json FILE]`; see bench/README.md.
+ */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { startMock } from '../mock-upstream/start-mock.ts';
+import { readMockStats } from '../mock-upstream/stats.ts';
+import type { RunningChild } from '../processes/child.ts';
+import { processTree, processUsage } from '../processes/process-usage.ts';
+import { startQuire } from '../processes/quire.ts';
+import { type Crowd, emptyTally, runCrowd, type Tally } from './clients.ts';
+import type { Reading } from './growth.ts';
+import { judge, type SoakOutcome } from './judge.ts';
+import { slotsInFlight } from './slots.ts';
+
+const DEFAULT_JSON_FILE = join(import.meta.dirname, '../../.scratch/bench/soak.json');
+/** As an engine that is neither fast nor slow; a long answer then takes ten seconds, and nobody stays that long. */
+const PACE = { answerDelayMs: 20, eventIntervalMs: 5 };
+const READING_INTERVAL_MS = 1000;
+const PROGRESS_EVERY_READINGS = 10;
+/** One step of an engine, and the time a closed socket needs to be noticed. */
+const RELEASE_LIMIT_MS = 3000;
+
+const { values: flags } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '180' },
+    connections: { type: 'string', default: '64' },
+    engine: { type: 'string', default: 'mock' },
+    json: { type: 'string', default: DEFAULT_JSON_FILE },
+  },
+});
+const seconds = Number(flags.seconds);
+const connections = Number(flags.connections);
+const local = flags.engine === 'local';
+
+function progress(line: string): void {
+  process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${line}\n`);
+}
+
+/** Reads memory every second until the returned function is called. */
+function watchMemory(pid: number, tally: Tally): { readings: Reading[]; stop(): void } {
+  const startMs = performance.now();
+  const readings: Reading[] = [];
+  const timer = setInterval(() => {
+    const usage = processUsage(processTree(pid));
+    if (!usage) return;
+    readings.push({ seconds: (performance.now() - startMs) / 1000, bytes: usage.rssBytes });
+    if (readings.length % PROGRESS_EVERY_READINGS !== 0) return;
+    const leftCount = Object.values(tally.left).reduce((sum, count) => sum + count, 0);
+    progress(
+      `${readings.length} of ${seconds} s: ${(usage.rssBytes / 1e6).toFixed(0)} MB, ${tally.answered} answered, ` +
+        `${leftCount} left early, ${tally.refused} refused, ${tally.faultCount} faults`,
+    );
+  }, READING_INTERVAL_MS);
+  return { readings, stop: () => clearInterval(timer) };
+}
+
+async function soak(quire: RunningChild & { apiKey: string }, mock: RunningChild | undefined): Promise<SoakOutcome> {
+  const tally = emptyTally();
+  const target = { origin: quire.origin, headers: { authorization: `Bearer ${quire.apiKey}` } };
+  const crowd: Crowd = {
+    target,
+    connections,
+    endMs: performance.now() + seconds * 1000,
+    maxTokens: local ? 32 : 256,
+    longMaxTokens: local ? 1024 : 16_384,
+    refusals: local ? [429, 503] : [],
+  };
+  const memory = watchMemory(quire.pid, tally);
+  await runCrowd(crowd, tally);
+  memory.stop();
+  const loadEndedMs = performance.now();
+  let slots = await slotsInFlight(quire.origin, quire.apiKey);
+  let stats = mock && (await readMockStats(mock.origin));
+  while ((slots || stats?.openAnswers) && performance.now() - loadEndedMs < RELEASE_LIMIT_MS) {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    slots = await slotsInFlight(quire.origin, quire.apiKey);
+    stats = mock && (await readMockStats(mock.origin));
+  }
+  const releaseMs = performance.now() - loadEndedMs;
+  return {
+    seconds,
+    connections,
+    engine: flags.engine,
+    tally,
+    readings: memory.readings,
+    slots,
+    mock: stats,
+    releaseMs,
+  };
+}
+
+async function main(): Promise<void> {
+  const mock = local ? undefined : await startMock(PACE);
+  const quire = await startQuire(mock && `${mock.origin}/v1`);
+  progress(`${seconds} s at ${connections} connections against ${quire.origin}, engine ${flags.engine}`);
+  try {
+    const outcome = await soak(quire, mock);
+    const verdict = judge(outcome);
+    console.log(verdict.lines.join('\n'));
+    await mkdir(dirname(flags.json), { recursive: true });
+    await writeFile(flags.json, `${JSON.stringify({ ...outcome, ...verdict }, null, 1)}\n`);
+    progress(`written: ${flags.json}`);
+    if (verdict.broken) process.exitCode = 1;
+  } finally {
+    await quire.stop();
+    await mock?.stop();
+  }
+}
+
+await main();
