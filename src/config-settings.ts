@@ -123,7 +123,7 @@ export const ModelBinding = Type.Object(
     engine: Type.Optional(Type.Enum(['bundled', 'local', 'upstream'])),
     file: Type.Optional(Type.String({ minLength: 1, description: '`local`: path of a GGUF file.' })),
     base_urls: Type.Optional(Type.Array(HttpUrl, { minItems: 1, description: '`upstream`: one server or several.' })),
-    upstream_model: Type.Optional(Type.String({ minLength: 1, description: "`upstream`: its own name of the model." })),
+    upstream_model: Type.Optional(Type.String({ minLength: 1, description: '`upstream`: its own name of the model.' })),
     api_key: Type.Optional(Type.String({ minLength: 1, description: '`upstream`: its bearer key.' })),
     context_length: Type.Optional(Type.Integer({ minimum: 16, description: 'Tokens of prompt and answer together.' })),
     pricing: Type.Optional(Pricing),

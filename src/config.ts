@@ -67,7 +67,10 @@ export function clientEnvironment(environment: Record<string, string | undefined
   return { url: environment['QUIRE_URL'] ?? 'http://127.0.0.1:8080', apiKey: environment['QUIRE_API_KEY'] ?? null };
 }
 
-function readConfigFile(environment: Record<string, string | undefined>): { path: string; values: Record<string, unknown> } {
+function readConfigFile(environment: Record<string, string | undefined>): {
+  path: string;
+  values: Record<string, unknown>;
+} {
   const named = environment['QUIRE_CONFIG'];
   const path = resolve(named ?? DEFAULT_FILE);
   if (!existsSync(path)) {
@@ -92,13 +95,16 @@ function expandVariables(value: unknown, environment: Record<string, string | un
   if (typeof value === 'string') {
     return value.replaceAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (_, name: string) => {
       const found = environment[name];
-      if (found === undefined) throw new StartError(`${path} takes \${${name}} from the environment, where it is not set.`);
+      if (found === undefined)
+        throw new StartError(`${path} takes \${${name}} from the environment, where it is not set.`);
       return found;
     });
   }
   if (Array.isArray(value)) return value.map((item) => expandVariables(item, environment, path));
   if (value === null || typeof value !== 'object') return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, expandVariables(item, environment, path)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, expandVariables(item, environment, path)]),
+  );
 }
 
 function readSetting(
@@ -117,7 +123,11 @@ function readSetting(
 }
 
 function fromText(setting: Setting, text: string): unknown {
-  if (setting.list) return text.split(',').map((item) => item.trim()).filter((item) => item !== '');
+  if (setting.list)
+    return text
+      .split(',')
+      .map((item) => item.trim())
+      .filter((item) => item !== '');
   const isNumber = (setting.schema as { type?: string }).type === 'integer';
   return isNumber && /^-?\d+$/.test(text.trim()) ? Number(text) : text;
 }

@@ -174,7 +174,8 @@ export const serverError = (cause?: unknown): ApiError =>
     status: 500,
     type: 'server_error',
     code: 'server_error',
-    message: 'The server failed to answer this request. The operator finds the reason in the log under the x-request-id.',
+    message:
+      'The server failed to answer this request. The operator finds the reason in the log under the x-request-id.',
     cause,
   });
 

@@ -9,7 +9,10 @@ type Delta = ChatCompletionChunk['choices'][number]['delta'];
  * The events as the frames of a stream. The first frame of each choice names the role; the last has an empty delta and
  * the reason. `includeUsage` adds one frame with the usage and no choices.
  */
-export async function* toChunks(run: ChatRun, includeUsage: boolean): AsyncGenerator<ChatCompletionChunk, void, undefined> {
+export async function* toChunks(
+  run: ChatRun,
+  includeUsage: boolean,
+): AsyncGenerator<ChatCompletionChunk, void, undefined> {
   const head = {
     id: run.id,
     object: 'chat.completion.chunk' as const,
@@ -34,13 +37,17 @@ export async function* toChunks(run: ChatRun, includeUsage: boolean): AsyncGener
   }
 }
 
-function choiceOf(event: Exclude<GenerationEvent, { type: 'prompt-end' | 'usage' }>): ChatCompletionChunk['choices'][number] {
+function choiceOf(
+  event: Exclude<GenerationEvent, { type: 'prompt-end' | 'usage' }>,
+): ChatCompletionChunk['choices'][number] {
   if (event.type === 'choice-end') return { index: event.choice, delta: {}, finish_reason: event.reason };
   const logprobs = event.type === 'text-delta' && event.logprobs ? { logprobs: viewLogprobs(event.logprobs) } : {};
   return { index: event.choice, delta: deltaOf(event), ...logprobs, finish_reason: null };
 }
 
-function deltaOf(event: Extract<GenerationEvent, { type: 'text-delta' | 'reasoning-delta' | 'tool-call-delta' }>): Delta {
+function deltaOf(
+  event: Extract<GenerationEvent, { type: 'text-delta' | 'reasoning-delta' | 'tool-call-delta' }>,
+): Delta {
   if (event.type === 'text-delta') return { content: event.text };
   if (event.type === 'reasoning-delta') return { reasoning_content: event.text };
   const isFirst = event.id !== undefined;

@@ -22,7 +22,8 @@ function chatMessage(message: WireMessage, at: string): ChatMessage {
   const role = message.role === 'developer' ? 'system' : message.role;
   const content = message.content ?? null;
   const calls = message.tool_calls ?? [];
-  if (calls.length > 0 && role !== 'assistant') throw invalidValue(`${at}.tool_calls`, 'belongs to assistant messages only');
+  if (calls.length > 0 && role !== 'assistant')
+    throw invalidValue(`${at}.tool_calls`, 'belongs to assistant messages only');
   if (content === null && calls.length === 0) {
     if (message.content === undefined) throw missingField(`${at}.content`);
     throw invalidValue(`${at}.content`, 'may be null only beside tool_calls');
@@ -42,7 +43,8 @@ function textOf(content: WireContent, at: string): string {
   if (typeof content === 'string') return content;
   return content
     .map((part, index) => {
-      if (part.type !== 'text') throw invalidValue(`${at}.${index}`, `must be a text part; '${part.type.slice(0, 40)}' is not supported`);
+      if (part.type !== 'text')
+        throw invalidValue(`${at}.${index}`, `must be a text part; '${part.type.slice(0, 40)}' is not supported`);
       if (part.text === undefined) throw missingField(`${at}.${index}.text`);
       return part.text;
     })

@@ -14,7 +14,8 @@ export function chatRoutes(app: App, deps: ChatDeps): void {
     {
       schema: {
         summary: 'Answer a chat',
-        description: 'With `stream: true` the answer is a stream of `chat.completion.chunk` frames that ends with `[DONE]`.',
+        description:
+          'With `stream: true` the answer is a stream of `chat.completion.chunk` frames that ends with `[DONE]`.',
         tags: ['Chat'],
         body: ChatRequest,
         response: { 200: ChatCompletion },
@@ -24,7 +25,8 @@ export function chatRoutes(app: App, deps: ChatDeps): void {
     async (request, reply) => {
       const run = await startChat(deps, callOf(request), request.body, callerGone(reply));
       reply.header('x-cache-status', cacheStatus(run.cachedTokens));
-      if (request.body.stream) return sendEvents(reply, toChunks(run, request.body.stream_options?.include_usage === true));
+      if (request.body.stream)
+        return sendEvents(reply, toChunks(run, request.body.stream_options?.include_usage === true));
       const answer = await answerChat(run);
       return reply.header('x-cache-status', cacheStatus(answer.usage.prompt_tokens_details.cached_tokens)).send(answer);
     },

@@ -45,9 +45,13 @@ export const ChatRequest = Type.Object(
     messages: Type.Array(Message, { minItems: 1 }),
     ...SamplingFields,
     max_tokens: Type.Optional(
-      nullable(Type.Integer({ minimum: 1, description: 'Tokens of an answer at most; otherwise what the context leaves.' })),
+      nullable(
+        Type.Integer({ minimum: 1, description: 'Tokens of an answer at most; otherwise what the context leaves.' }),
+      ),
     ),
-    max_completion_tokens: Type.Optional(nullable(Type.Integer({ minimum: 1, description: "OpenAI's newer name of it." }))),
+    max_completion_tokens: Type.Optional(
+      nullable(Type.Integer({ minimum: 1, description: "OpenAI's newer name of it." })),
+    ),
     tools: Type.Optional(Type.Array(Tool, { maxItems: 128 })),
     tool_choice: Type.Optional(
       Type.Union([
@@ -72,13 +76,14 @@ export const ChatRequest = Type.Object(
     logprobs: Type.Optional(nullable(Type.Boolean({ default: false }))),
     top_logprobs: Type.Optional(nullable(Type.Integer({ minimum: 0, maximum: 20 }))),
     knowledge_bases: Type.Optional(
-      Type.Array(Type.String(), { maxItems: 16, description: 'Knowledge bases whose passages are put into the prompt.' }),
+      Type.Array(Type.String(), {
+        maxItems: 16,
+        description: 'Knowledge bases whose passages are put into the prompt.',
+      }),
     ),
   },
   {
-    examples: [
-      { model: 'general-8b', messages: [{ role: 'user', content: 'Hello! What can you do?' }], stream: true },
-    ],
+    examples: [{ model: 'general-8b', messages: [{ role: 'user', content: 'Hello! What can you do?' }], stream: true }],
   },
 );
 

@@ -29,7 +29,12 @@ export interface ChatRun extends Generation {
  * Admits and starts one chat completion. Resolves when the prompt has been processed, so `cachedTokens` is known and
  * errors still have a status. Usage is recorded once, when `events` ends for any reason.
  */
-export async function startChat(deps: ChatDeps, call: Call, request: ChatRequest, signal: AbortSignal): Promise<ChatRun> {
+export async function startChat(
+  deps: ChatDeps,
+  call: Call,
+  request: ChatRequest,
+  signal: AbortSignal,
+): Promise<ChatRun> {
   const admitted = admit(deps, call.caller, request.model, 'chat_completion');
   refuseUnsupported(request);
   refuseUnknownKnowledgeBases(call, request);
@@ -68,7 +73,12 @@ function logprobsOf(request: ChatRequest): number | null {
 }
 
 /** Fields of OpenAI's API that would change the answer: ignoring them would be answering another question. */
-const UNSUPPORTED = { functions: 'tools', function_call: 'tool_choice', audio: null, web_search_options: null } as const;
+const UNSUPPORTED = {
+  functions: 'tools',
+  function_call: 'tool_choice',
+  audio: null,
+  web_search_options: null,
+} as const;
 
 function refuseUnsupported(request: object): void {
   for (const [field, instead] of Object.entries(UNSUPPORTED)) {

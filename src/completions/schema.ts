@@ -16,11 +16,19 @@ export const CompletionRequest = Type.Object(
     logprobs: Type.Optional(
       nullable(Type.Integer({ minimum: 0, maximum: 5, description: 'Alternatives that each token is shown with.' })),
     ),
-    suffix: Type.Optional(nullable(Type.String({ description: 'Text after the wanted one, for models that can fill in.' }))),
-    echo: Type.Optional(nullable(Type.Boolean({ default: false, description: 'Put the prompt before its completion.' }))),
+    suffix: Type.Optional(
+      nullable(Type.String({ description: 'Text after the wanted one, for models that can fill in.' })),
+    ),
+    echo: Type.Optional(
+      nullable(Type.Boolean({ default: false, description: 'Put the prompt before its completion.' })),
+    ),
     best_of: Type.Optional(
       nullable(
-        Type.Integer({ minimum: 1, maximum: 16, description: 'Make this many, answer the `n` likeliest by mean log probability.' }),
+        Type.Integer({
+          minimum: 1,
+          maximum: 16,
+          description: 'Make this many, answer the `n` likeliest by mean log probability.',
+        }),
       ),
     ),
   },

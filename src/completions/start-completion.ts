@@ -105,6 +105,9 @@ function refuseContradictions(request: CompletionRequest, { engine }: AdmittedMo
     throw invalidValue('logprobs', "cannot be combined with 'echo': prompts have no log probabilities here");
   }
   if (request.suffix && !engine.features().suffix) {
-    throw invalidValue('suffix', `needs a model with fill-in-the-middle tokens, which '${request.model}' does not have`);
+    throw invalidValue(
+      'suffix',
+      `needs a model with fill-in-the-middle tokens, which '${request.model}' does not have`,
+    );
   }
 }

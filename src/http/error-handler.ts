@@ -9,6 +9,7 @@ import {
   unknownUrl,
   unsupportedMediaType,
 } from '../errors.ts';
+import { CallerGone } from './event-stream.ts';
 
 /** Beyond this wait a client library that retries by itself would only keep a person waiting. */
 const MAX_SENSIBLE_RETRY_SECONDS = 60;
@@ -54,7 +55,11 @@ export function sendError(error: ApiError, request: FastifyRequest, reply: Fasti
     const cause = error.cause instanceof Error ? (error.cause.stack ?? error.cause.message) : error.cause;
     request.log.error({ requestId: request.id, code: error.code, reason: error.message, cause }, 'request failed');
   }
-  return reply.code(error.status).headers(errorHeaders(error)).type('application/json; charset=utf-8').send(error.body());
+  return reply
+    .code(error.status)
+    .headers(errorHeaders(error))
+    .type('application/json; charset=utf-8')
+    .send(error.body());
 }
 
 /** Installs the answers to thrown errors, unknown paths and wrong methods. */
@@ -63,7 +68,11 @@ export function handleErrors(app: FastifyInstance, bodyLimitBytes: number): void
   app.addHook('onRoute', ({ method, url }) => {
     routes.push({ methods: [method].flat(), pattern: patternOf(url) });
   });
-  app.setErrorHandler((error, request, reply) => sendError(asApiError(error, request, bodyLimitBytes), request, reply));
+  app.setErrorHandler((error, request, reply) => {
+    // The one who left reads no answer, and leaving is nobody's failure.
+    if (error instanceof CallerGone) return reply.hijack();
+    return sendError(asApiError(error, request, bodyLimitBytes), request, reply);
+  });
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?')[0] ?? request.url;
     const allowed = [...new Set(routes.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods))];
@@ -81,4 +90,3 @@ function patternOf(url: string): RegExp {
   });
   return new RegExp(`^${parts.join('/')}/?$`);
 }
-

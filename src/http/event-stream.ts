@@ -43,12 +43,15 @@ export async function sendEvents(reply: FastifyReply, events: AsyncIterable<obje
       if (!writeFrame(raw, `data: ${JSON.stringify(event)}\n\n`)) await drained(raw);
       if (raw.destroyed) break;
     }
-    raw.end(DONE);
+    endWith(raw, DONE);
   } catch (error) {
     if (raw.destroyed) return;
     const known = error instanceof ApiError ? error : serverError(error);
-    reply.log.error({ requestId: reply.request.id, code: known.code, cause: String(known.cause ?? '') }, 'stream broke off');
-    raw.end(`data: ${JSON.stringify(known.body())}\n\n`);
+    reply.log.error(
+      { requestId: reply.request.id, code: known.code, cause: String(known.cause ?? '') },
+      'stream broke off',
+    );
+    endWith(raw, `data: ${JSON.stringify(known.body())}\n\n`);
   }
 }
 
@@ -56,9 +59,16 @@ export async function sendEvents(reply: FastifyReply, events: AsyncIterable<obje
 function writeFrame(raw: FastifyReply['raw'], frame: string): boolean {
   if (raw.writableCorked === 0) {
     raw.cork();
-    setImmediate(() => raw.uncork());
+    setImmediate(() => raw.writableCorked > 0 && raw.uncork());
   }
   return raw.write(frame);
+}
+
+/** Node ends a corked answer before it writes what was corked, and so loses it: what is held goes first. */
+function endWith(raw: FastifyReply['raw'], frame: string): void {
+  raw.write(frame);
+  if (raw.writableCorked > 0) raw.uncork();
+  raw.end();
 }
 
 async function drained(raw: FastifyReply['raw']): Promise<void> {

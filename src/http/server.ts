@@ -1,6 +1,6 @@
 import cors from '@fastify/cors';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import fastify, { type FastifyBaseLogger, type FastifyReply, type FastifyRequest } from 'fastify';
+import fastify, { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { ApiError, engineUnavailable } from '../errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -40,7 +40,7 @@ export function createServer(options: ServerOptions) {
     loggerInstance: options.logger as FastifyBaseLogger,
     // Every line of ours carries the request's id itself; a logger of its own for each request costs more than the line.
     childLoggerFactory: (logger) => logger,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => newId('request'),
     requestIdHeader: false,
     bodyLimit: options.bodyLimitBytes,

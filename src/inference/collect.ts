@@ -39,7 +39,10 @@ function addEvent(
   switch (event.type) {
     case 'text-delta':
       choice.text += event.text;
-      if (event.logprobs !== undefined) (choice.logprobs ??= []).push(...event.logprobs);
+      if (event.logprobs !== undefined) {
+        choice.logprobs ??= [];
+        choice.logprobs.push(...event.logprobs);
+      }
       return;
     case 'reasoning-delta':
       choice.reasoning += event.text;

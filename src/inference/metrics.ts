@@ -14,7 +14,11 @@ export function generationMetrics(registry: Registry): GenerationMetrics {
   const known = metricsOfRegistry.get(registry);
   if (known !== undefined) return known;
   const registers = [registry];
-  const inFlight = new Gauge({ name: 'quire_generations_in_flight', help: 'Generations that hold an engine now.', registers });
+  const inFlight = new Gauge({
+    name: 'quire_generations_in_flight',
+    help: 'Generations that hold an engine now.',
+    registers,
+  });
   const total = new Counter({
     name: 'quire_generations_total',
     help: 'Generations that ended.',

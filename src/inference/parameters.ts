@@ -9,10 +9,14 @@ export function nullable<T extends TSchema & { type?: unknown }>(schema: T) {
 /** The sampling fields that chat and text completions share. Each default is the interface's. */
 export const SamplingFields = {
   temperature: Type.Optional(
-    nullable(Type.Number({ minimum: 0, maximum: 2, default: 1, description: '0 is greedy: the same text every time.' })),
+    nullable(
+      Type.Number({ minimum: 0, maximum: 2, default: 1, description: '0 is greedy: the same text every time.' }),
+    ),
   ),
   top_p: Type.Optional(nullable(Type.Number({ exclusiveMinimum: 0, maximum: 1, default: 1 }))),
-  n: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 16, default: 1, description: 'Answers to each prompt.' }))),
+  n: Type.Optional(
+    nullable(Type.Integer({ minimum: 1, maximum: 16, default: 1, description: 'Answers to each prompt.' })),
+  ),
   stream: Type.Optional(nullable(Type.Boolean({ default: false, description: 'Answer with server-sent events.' }))),
   stream_options: Type.Optional(
     nullable(
@@ -24,9 +28,12 @@ export const SamplingFields = {
     ),
   ),
   stop: Type.Optional(
-    Type.Union([Type.String({ minLength: 1 }), Type.Array(Type.String({ minLength: 1 }), { maxItems: 4 }), Type.Null()], {
-      description: 'Up to 4 texts before which the answer ends.',
-    }),
+    Type.Union(
+      [Type.String({ minLength: 1 }), Type.Array(Type.String({ minLength: 1 }), { maxItems: 4 }), Type.Null()],
+      {
+        description: 'Up to 4 texts before which the answer ends.',
+      },
+    ),
   ),
   presence_penalty: Type.Optional(nullable(Type.Number({ minimum: -2, maximum: 2, default: 0 }))),
   frequency_penalty: Type.Optional(nullable(Type.Number({ minimum: -2, maximum: 2, default: 0 }))),
@@ -66,7 +73,9 @@ export const Usage = Type.Object({
   prompt_tokens: Type.Integer(),
   completion_tokens: Type.Integer(),
   total_tokens: Type.Integer(),
-  prompt_tokens_details: Type.Object({ cached_tokens: Type.Integer({ description: 'Tokens served from the prefix cache.' }) }),
+  prompt_tokens_details: Type.Object({
+    cached_tokens: Type.Integer({ description: 'Tokens served from the prefix cache.' }),
+  }),
 });
 
 export type Usage = Static<typeof Usage>;

@@ -1,0 +1,35 @@
+import { chatRoutes } from './chat/routes.ts';
+import { completionRoutes } from './completions/routes.ts';
+import type { Deps } from './deps.ts';
+import { healthRoutes } from './health/routes.ts';
+import type { Authenticate } from './http/auth.ts';
+import { replayIdempotentRequests } from './http/idempotency/idempotency.ts';
+import { describeApi } from './http/openapi.ts';
+import type { Limit } from './http/rate-limit.ts';
+import { logRequests } from './http/request-log.ts';
+import { type App, createServer } from './http/server.ts';
+import { modelRoutes } from './models/routes.ts';
+
+/** What the API works with: the use cases' dependencies, and who says who asks and how often they may. */
+export type AppDeps = Deps & { authenticate: Authenticate; limit: Limit };
+
+/** Headers and body of a request must have arrived within this time, or it is answered with 408. */
+const REQUEST_TIMEOUT_MS = 300_000;
+
+/** The table of contents of the API. */
+export async function createApp(deps: AppDeps, version: string, requestTimeoutMs = REQUEST_TIMEOUT_MS): Promise<App> {
+  const { logger, authenticate, limit } = deps;
+  const { bodyLimitBytes, corsOrigins } = deps.config;
+  const app = createServer({ logger, bodyLimitBytes, corsOrigins, requestTimeoutMs, authenticate, limit });
+
+  logRequests(app, deps.metrics, logger);
+  replayIdempotentRequests(app, deps);
+  await describeApi(app, version);
+
+  healthRoutes(app, deps);
+  modelRoutes(app, deps);
+  chatRoutes(app, deps);
+  completionRoutes(app, deps);
+
+  return app;
+}

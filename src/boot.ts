@@ -1,0 +1,195 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import { Authenticator } from './accounts/authenticator.ts';
+import { firstStart } from './accounts/first-start.ts';
+import { Ledger } from './billing/ledger.ts';
+import type { Config } from './config.ts';
+import type { Database } from './db/db.ts';
+import { openPglite } from './db/pglite.ts';
+import { openPostgres } from './db/postgres.ts';
+import type { Deps } from './deps.ts';
+import type { GenerationEngine } from './engines/engine.ts';
+import { createLocalEngine } from './engines/local/local-engine.ts';
+import { ModelRegistry, type ServedModel } from './engines/registry.ts';
+import { createUpstreamEngine } from './engines/upstream/upstream-engine.ts';
+import type { Lifecycle } from './lib/lifecycle.ts';
+import type { Logger } from './lib/logger.ts';
+import { reasonOf, StartError } from './lib/start-error.ts';
+import { CATALOGUE, CATALOGUE_CREATED_AT, GENERATION, NO_GENERATION, OWNER } from './models/catalogue.ts';
+
+/** The chat model that comes with Quire. */
+const BUNDLED_CHAT_FILE = fileURLToPath(new URL('../models/quire-chat-1.gguf', import.meta.url));
+const BUNDLED_CHAT_NAME = 'quire-chat-1';
+/** Conversations that the local engine carries on at once; each reserves memory for a whole context. */
+const LOCAL_SEQUENCES = 4;
+/** A model that is not loaded after this time is too large for the machine. */
+const LOAD_TIMEOUT_MS = 120_000;
+
+/** What boot has opened: the dependencies of the use cases, and what the API needs beside them. */
+export interface Booted {
+  deps: Deps;
+  authenticator: Authenticator;
+  /** The first key of a new instance, to be shown once; null on every later start. */
+  firstKey: string | null;
+}
+
+/** Opens the stores and engines that the configuration names, in the order in which they need each other. */
+export async function boot(config: Config, logger: Logger, lifecycle: Lifecycle): Promise<Booted> {
+  const db = await openDatabase(config, logger, lifecycle);
+  await db.migrate();
+  const firstKey = await firstStart({ db }, config.bootstrapApiKey);
+  const ledger = await lifecycle.start(
+    'ledger',
+    () => new Ledger(db, logger),
+    (started) => started.flush(),
+  );
+  const models = await startModels(config, logger, lifecycle);
+  const metrics = new Registry();
+  collectDefaultMetrics({ register: metrics });
+  const deps: Deps = {
+    config,
+    logger,
+    db,
+    models,
+    metrics,
+    recordUsage: (record) => ledger.record(record),
+    now: Date.now,
+  };
+  return { deps, authenticator: new Authenticator(db), firstKey };
+}
+
+/** The database of the configuration: PostgreSQL where a URL is given, otherwise PGlite in the data folder. */
+export function openDatabase(config: Config, logger: Logger, lifecycle: Lifecycle): Promise<Database> {
+  const open = () => {
+    if (config.databaseUrl !== null) return openPostgres(config.databaseUrl, logger);
+    mkdirSync(config.dataDir, { recursive: true });
+    return openPglite(join(config.dataDir, 'db'));
+  };
+  return lifecycle.start('database', open, (db) => db.close());
+}
+
+type Binding = Config['models'][string];
+
+/** Binds every id of the catalogue and of the configuration to what answers for it. */
+export async function startModels(config: Config, logger: Logger, lifecycle: Lifecycle): Promise<ModelRegistry> {
+  const engines = new EngineSet(config, logger, lifecycle);
+  const served = new Map<string, ServedModel>();
+  for (const { id, kind, maxContextTokens, pricing } of CATALOGUE) {
+    const binding = config.models[id];
+    const isGeneration = kind === 'generation';
+    served.set(id, {
+      id,
+      createdAt: CATALOGUE_CREATED_AT,
+      ownedBy: OWNER,
+      capabilities: isGeneration ? GENERATION : NO_GENERATION,
+      maxContextTokens: binding?.context_length ?? maxContextTokens,
+      pricing: binding?.pricing ?? pricing,
+      engine: isGeneration && binding?.alias === undefined ? await engines.engineOf(id, binding) : null,
+    });
+  }
+  const [fallback] = CATALOGUE;
+  for (const [id, binding] of Object.entries(config.models)) {
+    if (served.has(id) || binding.alias !== undefined) continue;
+    served.set(id, {
+      id,
+      createdAt: CATALOGUE_CREATED_AT,
+      ownedBy: 'operator',
+      capabilities: GENERATION,
+      maxContextTokens: binding.context_length ?? Number.MAX_SAFE_INTEGER,
+      pricing: binding.pricing ?? (fallback as (typeof CATALOGUE)[number]).pricing,
+      engine: await engines.engineOf(id, binding),
+    });
+  }
+  addAliases(config.models, served);
+  return new ModelRegistry([...served.values()]);
+}
+
+/** An alias answers as its target does, under its own id. */
+function addAliases(bindings: Config['models'], served: Map<string, ServedModel>): void {
+  for (const [id, { alias, pricing }] of Object.entries(bindings)) {
+    if (alias === undefined) continue;
+    const target = served.get(alias);
+    if (target === undefined || bindings[alias]?.alias !== undefined) {
+      throw new StartError(`models.${id}.alias: there is no model '${alias}' that it could stand for.`);
+    }
+    served.set(id, { ...target, id, ...(pricing && { pricing }) });
+  }
+}
+
+/** Engines by what they are made of, so that ids which are bound alike share one. */
+class EngineSet {
+  readonly #config: Config;
+  readonly #logger: Logger;
+  readonly #lifecycle: Lifecycle;
+  readonly #engines = new Map<string, Promise<GenerationEngine>>();
+
+  constructor(config: Config, logger: Logger, lifecycle: Lifecycle) {
+    this.#config = config;
+    this.#logger = logger;
+    this.#lifecycle = lifecycle;
+  }
+
+  /** What answers for the id: as its binding says, else the one upstream of the environment, else the bundled model. */
+  engineOf(id: string, binding: Binding | undefined): Promise<GenerationEngine> {
+    const kind =
+      binding?.engine ??
+      (binding?.file ? 'local' : binding?.base_urls || this.#config.upstreamUrl ? 'upstream' : 'bundled');
+    if (kind === 'upstream') return this.#upstream(id, binding);
+    if (kind === 'bundled') return this.#local(BUNDLED_CHAT_FILE, 'bundled', binding);
+    if (binding?.file === undefined)
+      throw new StartError(`models.${id}: 'engine: local' needs 'file', the path of a GGUF.`);
+    return this.#local(resolve(binding.file), 'local', binding);
+  }
+
+  #upstream(id: string, binding: Binding | undefined): Promise<GenerationEngine> {
+    const baseUrls = binding?.base_urls ?? this.#config.upstreamUrl;
+    if (baseUrls === null)
+      throw new StartError(`models.${id}: 'engine: upstream' needs 'base_urls' or QUIRE_UPSTREAM_URL.`);
+    const options = {
+      baseUrls,
+      model: binding?.upstream_model ?? this.#config.upstreamModel ?? id,
+      // The environment's key belongs to the environment's server: it is not sent to another one.
+      apiKey: binding?.api_key ?? (binding?.base_urls ? null : this.#config.upstreamApiKey),
+      contextLength: binding?.context_length ?? null,
+      proxy: this.#config.proxy,
+    };
+    return this.#shared(JSON.stringify(options), async () =>
+      createUpstreamEngine({ ...options, logger: this.#logger }),
+    );
+  }
+
+  #local(file: string, kind: 'bundled' | 'local', binding: Binding | undefined): Promise<GenerationEngine> {
+    const contextTokens = binding?.context_length ?? null;
+    return this.#shared(JSON.stringify([file, contextTokens]), async () => {
+      if (!existsSync(file)) throw new StartError(`There is no model file at ${file}. Correct 'file' under 'models:'.`);
+      const name = kind === 'bundled' ? BUNDLED_CHAT_NAME : (file.split(/[\\/]/).pop() ?? file);
+      const engine = createLocalEngine({
+        file,
+        name,
+        kind,
+        contextTokens,
+        sequences: LOCAL_SEQUENCES,
+        threads: null,
+        logger: this.#logger,
+      });
+      try {
+        await engine.check(AbortSignal.timeout(LOAD_TIMEOUT_MS));
+      } catch (error) {
+        await engine.close();
+        throw new StartError(`The model in ${file} cannot be loaded: ${reasonOf(error)}`);
+      }
+      return engine;
+    });
+  }
+
+  #shared(key: string, make: () => Promise<GenerationEngine>): Promise<GenerationEngine> {
+    let engine = this.#engines.get(key);
+    if (engine === undefined) {
+      engine = this.#lifecycle.start('engine', make, (started) => started.close());
+      this.#engines.set(key, engine);
+    }
+    return engine;
+  }
+}

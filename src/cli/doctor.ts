@@ -1,0 +1,26 @@
+import { loadConfig } from '../config.ts';
+import type { Check } from '../health/check-all.ts';
+import { StartError } from '../lib/start-error.ts';
+import type { CommandSpec } from './commands.ts';
+import { JSON_OPTION, print, table } from './output.ts';
+import { withState } from './with-state.ts';
+
+export const doctor: CommandSpec = {
+  summary: 'Show what is bound to what and whether it answers. Exit code 1 when something does not.',
+  words: [],
+  options: { ...JSON_OPTION },
+  action: async (input) => {
+    const config = loadConfig();
+    const found = (await withState(config, 'doctor', {})) as { checks: Check[]; unbound: string[] };
+    const rows = found.checks.map((check) => [check.ok ? 'ok' : 'FAILED', check.name, check.detail]);
+    print(input, { data_dir: config.dataDir, ...found }, () =>
+      [
+        `Data folder: ${config.dataDir}`,
+        table([['', 'WHAT', 'ANSWERED BY'], ...rows]),
+        ...(found.unbound.length > 0 ? [`Nothing serves ${found.unbound.join(', ')} in this version.`] : []),
+      ].join('\n'),
+    );
+    const failed = found.checks.filter((check) => !check.ok);
+    if (failed.length > 0) throw new StartError(`${failed.length} of ${found.checks.length} checks failed.`);
+  },
+};

@@ -1,0 +1,28 @@
+import type { CommandInput } from './commands.ts';
+
+/** The option that every command with a result has. */
+export const JSON_OPTION = { json: { type: 'flag', help: 'Print one JSON document on stdout.' } } as const;
+
+/** Prints the result as JSON when `--json` was given, otherwise in people's words. */
+export function print(input: CommandInput, result: unknown, forPeople: () => string): void {
+  console.log(input.flags.has('json') ? JSON.stringify(result, null, 2) : forPeople());
+}
+
+/** Rows in columns, the first row the heads. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const columns = rows[0]?.length ?? 0;
+  const widths = Array.from({ length: columns }, (_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
+  return rows
+    .map((row) =>
+      row
+        .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+/** Unix seconds as people read them; `-` for null. */
+export function when(seconds: number | null): string {
+  return seconds === null ? '-' : new Date(seconds * 1000).toISOString().slice(0, 16).replace('T', ' ');
+}

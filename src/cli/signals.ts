@@ -1,0 +1,19 @@
+import type { Logger } from '../lib/logger.ts';
+
+/** The exit code of a process that was told twice to end: 128 and the number of SIGTERM. */
+const KILLED = 143;
+
+/** Resolves at the first SIGTERM or SIGINT. A second one ends the process at once. */
+export function untilStopped(logger: Logger): Promise<void> {
+  return new Promise((resolve) => {
+    let isTold = false;
+    const tell = (signal: string) => {
+      if (isTold) process.exit(KILLED);
+      isTold = true;
+      logger.info({ signal }, 'stopping: no new work, running answers may end; a second signal ends at once');
+      resolve();
+    };
+    process.on('SIGTERM', tell);
+    process.on('SIGINT', tell);
+  });
+}

@@ -1,0 +1,85 @@
+import type { Authenticator } from '../accounts/authenticator.ts';
+import { createKey, type NewKey, viewKey } from '../accounts/create-key.ts';
+import {
+  insertOrganization,
+  selectApiKeys,
+  selectOrganizationByName,
+  selectOrganizations,
+  updateRevoked,
+} from '../accounts/store.ts';
+import type { Deps } from '../deps.ts';
+import { backendOf } from '../engines/registry.ts';
+import { checkAll, unboundModels } from '../health/check-all.ts';
+import type { Scope } from '../lib/caller.ts';
+import { newId } from '../lib/ids.ts';
+import { StartError } from '../lib/start-error.ts';
+import { viewModel } from '../models/find-model.ts';
+
+/** What commands on the state work with: the service's own, or what a command opens for itself. */
+export type StateDeps = Pick<Deps, 'db' | 'config'> & {
+  models: Deps['models'] | null;
+  authenticator: Authenticator | null;
+};
+
+type StateCommand = (deps: StateDeps, input: Record<string, unknown>) => Promise<unknown>;
+
+/** More than any list that a person reads. */
+const ALL = { limit: 10_000, after: null };
+
+/** The commands that read or change the state, by name. Input and result are JSON: they may cross the socket. */
+export const STATE_COMMANDS: Readonly<Record<string, StateCommand>> = {
+  'keys create': async (deps, input) => {
+    const seconds = input['expiresInSeconds'] as number | null;
+    const wanted: NewKey = {
+      organization: input['organization'] as string,
+      name: input['name'] as string,
+      scopes: input['scopes'] as Scope[],
+      models: input['models'] as string[] | null,
+      expiresAt: seconds === null ? null : new Date(Date.now() + seconds * 1000),
+    };
+    return createKey(deps, wanted);
+  },
+  'keys list': async (deps, input) => {
+    const name = input['organization'] as string | null;
+    const organization = name === null ? null : await selectOrganizationByName(deps.db.sql, name);
+    if (name !== null && organization === null) throw new StartError(`There is no organization '${name}'.`);
+    return (await selectApiKeys(deps.db.sql, organization?.id ?? null, ALL)).map(viewKey);
+  },
+  'keys revoke': async (deps, input) => {
+    const row = await updateRevoked(deps.db.sql, input['id'] as string, new Date());
+    if (row === null)
+      throw new StartError(`There is no key '${input['id']}'. 'quire keys list' shows those there are.`);
+    deps.authenticator?.forget();
+    return viewKey(row);
+  },
+  'orgs create': async (deps, input) => {
+    const id = newId('organization');
+    const name = input['name'] as string;
+    if (!(await insertOrganization(deps.db.sql, id, name)))
+      throw new StartError(`There is an organization '${name}' already.`);
+    return { id, name };
+  },
+  'orgs list': async (deps) =>
+    (await selectOrganizations(deps.db.sql, ALL)).map(({ id, name, createdAt }) => ({
+      id,
+      name,
+      created_at: Math.floor(createdAt.getTime() / 1000),
+    })),
+  'models list': async (deps) => modelsOf(deps).list().map(viewModel),
+  doctor: async (deps) => {
+    const models = modelsOf(deps);
+    return {
+      checks: await checkAll({ db: deps.db, models }),
+      bindings: models.list().map((model) => ({ id: model.id, ...backendOf(model) })),
+      unbound: unboundModels({ models }),
+    };
+  },
+};
+
+/** The commands that need the engines beside the database. */
+export const NEEDS_MODELS: ReadonlySet<string> = new Set(['models list', 'doctor']);
+
+function modelsOf(deps: StateDeps): Deps['models'] {
+  if (deps.models === null) throw new Error('this command was opened without models');
+  return deps.models;
+}

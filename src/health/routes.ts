@@ -1,0 +1,59 @@
+import { Type } from 'typebox';
+import type { Deps } from '../deps.ts';
+import type { Authenticate } from '../http/auth.ts';
+import { requireScope } from '../http/auth.ts';
+import type { App } from '../http/server.ts';
+import { checkAll } from './check-all.ts';
+
+const Health = Type.Object({ status: Type.Literal('ok') });
+const Readiness = Type.Object({
+  status: Type.Enum(['ready', 'not_ready']),
+  checks: Type.Array(Type.Object({ name: Type.String(), ok: Type.Boolean(), detail: Type.String() })),
+});
+
+/** Addresses from which `/metrics` needs no key. */
+const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
+
+/** `GET /healthz`, `/readyz` and `/metrics`: for supervisors and scrapers, no key needed (metrics: from loopback). */
+export function healthRoutes(
+  app: App,
+  deps: Pick<Deps, 'db' | 'models' | 'metrics'> & { authenticate: Authenticate },
+): void {
+  const open = { scope: 'public' } as const;
+  app.get(
+    '/healthz',
+    { schema: { summary: 'Whether the process lives', tags: ['Operation'], response: { 200: Health } }, config: open },
+    async () => ({ status: 'ok' }) as const,
+  );
+  app.get(
+    '/readyz',
+    {
+      schema: {
+        summary: 'Whether stores and engines answer',
+        tags: ['Operation'],
+        response: { 200: Readiness, 503: Readiness },
+      },
+      config: open,
+    },
+    async (_request, reply) => {
+      const checks = await checkAll(deps);
+      const isReady = checks.every((check) => check.ok);
+      return reply.code(isReady ? 200 : 503).send({ status: isReady ? 'ready' : 'not_ready', checks });
+    },
+  );
+  app.get(
+    '/metrics',
+    {
+      schema: {
+        summary: 'Metrics for Prometheus, from loopback or with the scope `admin`',
+        tags: ['Operation'],
+        response: { 200: Type.String() },
+      },
+      config: open,
+    },
+    async (request, reply) => {
+      if (!LOOPBACK.test(request.ip)) requireScope(await deps.authenticate(request.headers.authorization), 'admin');
+      return reply.type(deps.metrics.contentType).send(await deps.metrics.metrics());
+    },
+  );
+}

@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { idempotencyConflict, invalidValue } from '../../errors.ts';
+import type { App } from '../server.ts';
+import { claimKey, deleteKeysBefore, type KeyUse, keepAnswer, releaseKey } from './store.ts';
+
+/** How long a key replays its answer. */
+export const KEY_LIFETIME_MS = 24 * 60 * 60 * 1000;
+const MAX_KEY_CHARACTERS = 255;
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set while this request is the first use of an `Idempotency-Key`. */
+    idempotentUse: KeyUse | null;
+  }
+}
+
+/**
+ * Replays the first answer to a repeated `Idempotency-Key` on routes with `config.idempotent`: the same key and body
+ * within 24 hours get the same answer with `Idempotent-Replayed: true`; another body, or a first use that still runs,
+ * gets 409. An answer of 500 or more is not kept: the caller may try again. `now` in milliseconds since 1970.
+ */
+export function replayIdempotentRequests(app: App, deps: Pick<Deps, 'db' | 'now'>): void {
+  app.decorateRequest('idempotentUse', null);
+  app.addHook('preHandler', async (request, reply) => {
+    const use = keyUse(request);
+    if (use === null) return;
+    const first = await claimKey(deps.db.sql, use, new Date(deps.now()));
+    if (first === null) {
+      request.idempotentUse = use;
+      return;
+    }
+    if (first.fingerprint !== use.fingerprint) {
+      throw idempotencyConflict('This Idempotency-Key was used with another request.');
+    }
+    if (first.status === null)
+      throw idempotencyConflict('The first request with this Idempotency-Key is still running.');
+    return reply.code(first.status).header('idempotent-replayed', 'true').send(first.body);
+  });
+  app.addHook('onSend', async (request, reply, payload) => {
+    const use = request.idempotentUse;
+    if (use === null) return;
+    // Kept before it is sent: a caller that never sees the answer finds it again.
+    if (reply.statusCode >= 500) await releaseKey(deps.db.sql, use);
+    else await keepAnswer(deps.db.sql, use, reply.statusCode, JSON.parse(String(payload)));
+  });
+}
+
+/** Forgets the keys that have outlived their day. */
+export function pruneIdempotencyKeys(deps: Pick<Deps, 'db' | 'now'>): Promise<void> {
+  return deleteKeysBefore(deps.db.sql, new Date(deps.now() - KEY_LIFETIME_MS));
+}
+
+function keyUse(request: FastifyRequest): KeyUse | null {
+  const key = request.headers['idempotency-key'];
+  if (key === undefined || request.caller === null || request.routeOptions.config.idempotent !== true) return null;
+  if (typeof key !== 'string' || key === '' || key.length > MAX_KEY_CHARACTERS) {
+    throw invalidValue('Idempotency-Key', `must have 1 to ${MAX_KEY_CHARACTERS} characters`);
+  }
+  const identity = [request.method, request.url, JSON.stringify(request.body ?? null)].join('\n');
+  const fingerprint = createHash('sha256').update(identity).digest('hex');
+  return { organizationId: request.caller.organizationId, key, fingerprint };
+}

@@ -1,0 +1,46 @@
+import { and, eq, lt, sql } from 'drizzle-orm';
+import type { Sql } from '../../db/db.ts';
+import { idempotencyKeys } from './tables.ts';
+
+export type IdempotencyRow = typeof idempotencyKeys.$inferSelect;
+
+/** What identifies the first use of a key. */
+export interface KeyUse {
+  organizationId: string;
+  key: string;
+  fingerprint: string;
+}
+
+/** Claims the key: null when this is its first use, otherwise the row of the first use. */
+export async function claimKey(db: Sql, use: KeyUse, createdAt: Date): Promise<IdempotencyRow | null> {
+  const inserted = await db
+    .insert(idempotencyKeys)
+    .values({ ...use, createdAt })
+    .onConflictDoNothing()
+    .returning({ key: idempotencyKeys.key });
+  if (inserted.length === 1) return null;
+  const [row] = await db.select().from(idempotencyKeys).where(isKey(use));
+  return row ?? null;
+}
+
+/** Keeps the answer to the first use. */
+export async function keepAnswer(db: Sql, use: KeyUse, status: number, body: unknown): Promise<void> {
+  await db
+    .update(idempotencyKeys)
+    .set({ status, body: sql`${JSON.stringify(body)}::jsonb` })
+    .where(isKey(use));
+}
+
+/** Gives the key back: its first use failed and may be tried again. */
+export async function releaseKey(db: Sql, use: KeyUse): Promise<void> {
+  await db.delete(idempotencyKeys).where(isKey(use));
+}
+
+/** Forgets keys that were first used before then. */
+export async function deleteKeysBefore(db: Sql, before: Date): Promise<void> {
+  await db.delete(idempotencyKeys).where(lt(idempotencyKeys.createdAt, before));
+}
+
+function isKey(use: KeyUse) {
+  return and(eq(idempotencyKeys.organizationId, use.organizationId), eq(idempotencyKeys.key, use.key));
+}

@@ -1,0 +1,68 @@
+import swagger from '@fastify/swagger';
+import swaggerUi from '@fastify/swagger-ui';
+import { Type } from 'typebox';
+import type { App } from './server.ts';
+
+/** The body of every error. */
+const ErrorAnswer = Type.Object(
+  {
+    error: Type.Object({
+      message: Type.String(),
+      type: Type.String(),
+      param: Type.Union([Type.String(), Type.Null()], { description: 'The field that is wrong, as a dotted path.' }),
+      code: Type.String(),
+    }),
+  },
+  {
+    description: 'Any error: `code` says which, `param` where.',
+    examples: [
+      {
+        error: {
+          message: "'model' is required.",
+          type: 'invalid_request_error',
+          param: 'model',
+          code: 'missing_required_field',
+        },
+      },
+    ],
+  },
+);
+
+/** What the description page needs beyond the API's own policy: its script, its styles and its icons, all from here. */
+const DOCS_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'";
+
+/** Describes the API from the routes' own schemas: `GET /openapi.json` (OpenAPI 3.1) and a page at `/docs`. */
+export async function describeApi(app: App, version: string): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Quire',
+        version,
+        description: 'Inference, retrieval and knowledge bases for OpenAI clients, on your own machine.',
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      },
+      components: {
+        securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'An API key, `quire-sk-...`.' } },
+      },
+      security: [{ key: [] }],
+    },
+    transform: ({ schema, url, route }) => {
+      const isOpen = route.config?.scope === 'public';
+      const response = { ...(schema?.response as object | undefined), '4xx': ErrorAnswer, '5xx': ErrorAnswer };
+      return { schema: { ...schema, response, ...(isOpen && { security: [] }) }, url };
+    },
+  });
+  await app.register(swaggerUi, {
+    routePrefix: '/docs',
+    uiConfig: { deepLinking: true, persistAuthorization: false, url: '/openapi.json' },
+    uiHooks: {
+      onRequest: (_request, reply, next) => {
+        reply.header('content-security-policy', DOCS_POLICY);
+        next();
+      },
+    },
+  });
+  app.get('/openapi.json', { schema: { hide: true }, config: { scope: 'public' } }, async () => app.swagger());
+}

@@ -1,0 +1,7 @@
+#!/usr/bin/env node
+// The entry point of every command, in plain JavaScript: on an old Node it must still be able to say so.
+import { requireNode24 } from './require-node.js';
+
+requireNode24();
+const { main } = await import('./main.ts');
+process.exitCode = await main(process.argv.slice(2));

@@ -1,0 +1,63 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { PGlite } from '@electric-sql/pglite';
+import { sql } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/pglite';
+import { migrate } from 'drizzle-orm/pglite/migrator';
+import { Client } from 'pg';
+import { type Database, MIGRATIONS_FOLDER } from '../src/db/db.ts';
+import { openPostgres } from '../src/db/postgres.ts';
+import { createLogger } from '../src/lib/logger.ts';
+
+/** A migrated database of its own for one test file: PGlite in memory, or one of the PostgreSQL that the run started. */
+export async function openTestDatabase(): Promise<Database> {
+  const url = process.env['QUIRE_TEST_DATABASE_URL'];
+  const db = url === undefined ? await openMemory() : await openOnServer(url);
+  await db.migrate();
+  return db;
+}
+
+async function openMemory(): Promise<Database> {
+  const template = process.env['QUIRE_TEST_TEMPLATE'];
+  const client = await PGlite.create(template === undefined ? {} : { loadDataDir: new Blob([readFileSync(template)]) });
+  const database = drizzle(client);
+  return {
+    kind: 'embedded',
+    sql: database,
+    migrate: () => migrate(database, { migrationsFolder: MIGRATIONS_FOLDER }),
+    check: async () => {
+      await database.execute(sql`select 1`);
+    },
+    close: async () => {
+      if (!client.closed) await client.close();
+    },
+  };
+}
+
+async function openOnServer(serverUrl: string): Promise<Database> {
+  const url = await createDatabase(serverUrl);
+  const db = await openPostgres(url, createLogger('silent'));
+  return {
+    ...db,
+    close: async () => {
+      await db.close();
+      await onServer(serverUrl, `drop database if exists ${new URL(url).pathname.slice(1)} with (force)`);
+    },
+  };
+}
+
+/** Creates an empty database on the server and gives its URL. */
+export async function createDatabase(serverUrl: string): Promise<string> {
+  const name = `quire_${randomBytes(6).toString('hex')}`;
+  await onServer(serverUrl, `create database ${name}`);
+  const url = new URL(serverUrl);
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+async function onServer(url: string, statement: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query(statement);
+  await client.end();
+}

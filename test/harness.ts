@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import type { AddressInfo } from 'node:net';
+import { after, before } from 'node:test';
+import { Ajv } from 'ajv';
+import { Registry } from 'prom-client';
+import { Authenticator } from '../src/accounts/authenticator.ts';
+import { createKey, type NewKey } from '../src/accounts/create-key.ts';
+import { insertOrganization } from '../src/accounts/store.ts';
+import { createApp } from '../src/app.ts';
+import { Ledger } from '../src/billing/ledger.ts';
+import { type Config, loadConfig } from '../src/config.ts';
+import type { Database } from '../src/db/db.ts';
+import type { Deps } from '../src/deps.ts';
+import { ModelRegistry, type ServedModel } from '../src/engines/registry.ts';
+import { unlimited } from '../src/http/rate-limit.ts';
+import type { App } from '../src/http/server.ts';
+import { SCOPES } from '../src/lib/caller.ts';
+import { newId } from '../src/lib/ids.ts';
+import { createLogger } from '../src/lib/logger.ts';
+import { CATALOGUE, CATALOGUE_CREATED_AT, GENERATION, NO_GENERATION, OWNER } from '../src/models/catalogue.ts';
+import { openTestDatabase } from './database.ts';
+import { type ScriptedEngine, scriptedEngine } from './scripted-engine.ts';
+
+/** An API on a free port, with a database of its own and an engine that plays what the test says. */
+export interface TestApi {
+  url: string;
+  app: App;
+  db: Database;
+  engine: ScriptedEngine;
+  authenticator: Authenticator;
+  /** A key with every scope, of the organization `default`. */
+  key: string;
+  makeKey(wanted?: Partial<NewKey>): Promise<{ id: string; key: string }>;
+  /** Sends JSON; a `body` that is a string is sent as it is. */
+  send(method: string, path: string, options?: SendOptions): Promise<Answer>;
+}
+
+export interface SendOptions {
+  body?: unknown;
+  key?: string | null;
+  headers?: Record<string, string>;
+}
+
+/** A whole answer. */
+export interface Answer {
+  status: number;
+  headers: Headers;
+  text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: what a test asserts on is whatever came over the wire.
+  json: any;
+}
+
+/** What a test may set up differently. */
+export interface TestApiOptions {
+  config?: Partial<Config>;
+  models?: (engine: ScriptedEngine) => ServedModel[];
+  requestTimeoutMs?: number;
+  /** Routes beside the product's own, added before it listens. */
+  extend?: (app: App) => void;
+}
+
+/** Starts the API before the tests of a file and stops it after them. */
+export function useApi(options: TestApiOptions = {}): TestApi {
+  const api = {} as TestApi;
+  let close = async () => {};
+  before(async () => {
+    const started = await startApi(options);
+    Object.assign(api, started.api);
+    close = started.close;
+  });
+  after(() => close());
+  return api;
+}
+
+/** Starts the API; the caller closes it. */
+export async function startApi(options: TestApiOptions = {}): Promise<{ api: TestApi; close(): Promise<void> }> {
+  const db = await openTestDatabase();
+  const engine = scriptedEngine();
+  const logger = createLogger('silent');
+  const config = { ...loadConfig({}), ...options.config };
+  const ledger = new Ledger(db, logger);
+  const authenticator = new Authenticator(db);
+  const deps: Deps = {
+    config,
+    logger,
+    db,
+    models: new ModelRegistry(options.models?.(engine) ?? catalogueOn(engine)),
+    metrics: new Registry(),
+    recordUsage: (record) => ledger.record(record),
+    now: Date.now,
+  };
+  await insertOrganization(db.sql, newId('organization'), 'default');
+  const authenticate = (header: string | undefined) => authenticator.authenticate(header);
+  const app = await createApp({ ...deps, authenticate, limit: unlimited }, '0.0.0', options.requestTimeoutMs);
+  options.extend?.(app);
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+  const makeKey = async (wanted: Partial<NewKey> = {}) => {
+    const organization = wanted.organization ?? 'default';
+    await insertOrganization(db.sql, newId('organization'), organization);
+    return createKey({ db }, { name: 'test', scopes: SCOPES, models: null, expiresAt: null, ...wanted, organization });
+  };
+  const { key } = await makeKey();
+  const send: TestApi['send'] = (method, path, sending = {}) => sendTo(url + path, method, { key, ...sending });
+  const close = async () => {
+    await app.close();
+    await ledger.flush();
+    await db.close();
+  };
+  return { api: { url, app, db, engine, authenticator, key, makeKey, send }, close };
+}
+
+/** The catalogue, its generation models bound to one engine. */
+export function catalogueOn(engine: ScriptedEngine): ServedModel[] {
+  return CATALOGUE.map(({ id, kind, maxContextTokens, pricing }) => ({
+    id,
+    createdAt: CATALOGUE_CREATED_AT,
+    ownedBy: OWNER,
+    capabilities: kind === 'generation' ? GENERATION : NO_GENERATION,
+    maxContextTokens,
+    pricing,
+    engine: kind === 'generation' ? engine : null,
+  }));
+}
+
+async function sendTo(url: string, method: string, { body, key, headers }: SendOptions): Promise<Answer> {
+  const answer = await fetch(url, {
+    method,
+    headers: {
+      ...(key != null && { authorization: `Bearer ${key}` }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+  const text = await answer.text();
+  const isJson = answer.headers.get('content-type')?.startsWith('application/json') ?? false;
+  return { status: answer.status, headers: answer.headers, text, json: isJson ? JSON.parse(text) : null };
+}
+
+/** Asserts an error of the catalogue with its whole envelope; `message` must be a sentence. */
+export function assertError(answer: Answer, status: number, code: string, param: string | null = null): void {
+  assert.equal(answer.status, status, `${answer.status}: ${answer.text}`);
+  const { message, ...rest } = answer.json.error;
+  assert.deepEqual({ code: rest.code, param: rest.param }, { code, param }, answer.text);
+  assert.deepEqual(Object.keys(rest).toSorted(), ['code', 'param', 'type']);
+  assert.match(message, /^.{3,}\.$/s);
+  assert.match(answer.headers.get('x-request-id') ?? '', /^req_/);
+}
+
+const ajv = new Ajv({ strict: false, allErrors: true });
+
+/** Asserts that the value has the schema's form, and no field that the schema does not name. */
+export function assertForm(schema: object, value: unknown): void {
+  const validate = ajv.compile(closed(schema) as object);
+  assert.ok(validate(value), `${ajv.errorsText(validate.errors)}: ${JSON.stringify(value)}`);
+}
+
+/** The schema with every object closed to further fields. */
+function closed(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(closed);
+  if (schema === null || typeof schema !== 'object') return schema;
+  const copy = Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => [key, key === 'examples' ? [] : closed(value)]),
+  );
+  return 'properties' in copy ? { ...copy, additionalProperties: false } : copy;
+}
+
+/** The `data:` payloads of a stream's text, the last of which must be `[DONE]` unless it broke off. */
+export function frames(text: string): string[] {
+  return text
+    .split('\n\n')
+    .filter((frame) => frame !== '')
+    .map((frame) => {
+      assert.match(frame, /^data: /);
+      return frame.slice('data: '.length);
+    });
+}
+
+/** The parsed frames of a stream that ended well. */
+// biome-ignore lint/suspicious/noExplicitAny: what a test asserts on is whatever came over the wire.
+export function chunks(text: string): any[] {
+  const all = frames(text);
+  assert.equal(all.at(-1), '[DONE]');
+  return all.slice(0, -1).map((frame) => JSON.parse(frame));
+}

@@ -1,0 +1,69 @@
+import type { GenerationEngine, GenerationEvent, GenerationRequest } from '../src/engines/engine.ts';
+
+/** What a scripted engine was asked, and whether it was let go. */
+export interface ScriptedCall {
+  request: GenerationRequest;
+  signal: AbortSignal;
+  /** Set when the generator has ended for any reason. */
+  ended: boolean;
+}
+
+/** An engine that plays what a test says: for the rules that hold above the port, whatever stands behind it. */
+export interface ScriptedEngine extends GenerationEngine {
+  calls: ScriptedCall[];
+  /** Replaces what is played: the events of one call. */
+  play(script: (request: GenerationRequest, signal: AbortSignal) => AsyncIterable<GenerationEvent>): void;
+}
+
+/** The events of an answer of words, each a delta of one token. */
+export function words(text: string, reason: 'stop' | 'length' = 'stop', promptTokens = 7): GenerationEvent[] {
+  const pieces = text.match(/\S+\s*/g) ?? [];
+  return [
+    { type: 'prompt-end', promptTokens, cachedTokens: 0 },
+    ...pieces.map((piece): GenerationEvent => ({ type: 'text-delta', choice: 0, text: piece, tokens: 1 })),
+    { type: 'choice-end', choice: 0, reason },
+    { type: 'usage', usage: { promptTokens, cachedTokens: 0, completionTokens: pieces.length } },
+  ];
+}
+
+/** An async iterable of the items. */
+export async function* stream<T>(items: Iterable<T>): AsyncGenerator<T, void, undefined> {
+  for (const item of items) yield item;
+}
+
+/** Resolves when the signal aborts, by throwing its reason: an engine that waits. */
+export function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+}
+
+/** Makes a scripted engine; until `play` is called it answers `Hello there.`. */
+export function scriptedEngine(contextTokens = 4096): ScriptedEngine {
+  let script: Parameters<ScriptedEngine['play']>[0] = () => stream(words('Hello there.'));
+  const calls: ScriptedCall[] = [];
+  return {
+    calls,
+    play: (next) => {
+      script = next;
+    },
+    backend: () => ({ engine: 'local', model: 'scripted', parameters: 1, ready: true }),
+    contextLength: () => contextTokens,
+    features: () => ({ suffix: false }),
+    check: async () => {},
+    close: async () => {},
+    async *generate(request, signal) {
+      const call: ScriptedCall = { request, signal, ended: false };
+      calls.push(call);
+      try {
+        for await (const event of script(request, signal)) {
+          signal.throwIfAborted();
+          yield event;
+        }
+      } finally {
+        call.ended = true;
+      }
+    },
+  };
+}
