@@ -1,0 +1,194 @@
+import { invalidValue } from '../../errors.ts';
+import { newId } from '../../lib/ids.ts';
+import type { FinishReason, GenerationEvent, GenerationRequest, GenerationUsage } from '../engine.ts';
+import { unusableAnswer } from './error-mapping.ts';
+import { tokenLogprobs } from './token-logprobs.ts';
+import { ToolCalls } from './tool-calls.ts';
+import { isRecord, type UpstreamChoice, type UpstreamChunk, type UpstreamPart } from './upstream-chunk.ts';
+import { estimatePromptTokens, estimateTokens, usageOf } from './upstream-usage.ts';
+import { WholeCharacters } from './whole-characters.ts';
+
+/** How servers name the ends of an answer; `abort` and `error` are none, and what is not here is `stop`. */
+const REASONS: Readonly<Record<string, FinishReason>> = {
+  length: 'length',
+  max_tokens: 'length',
+  model_length: 'length',
+  tool_calls: 'tool_calls',
+  tool_use: 'tool_calls',
+  function_call: 'tool_calls',
+  content_filter: 'content_filter',
+};
+
+interface ChoiceState {
+  seen: boolean;
+  text: WholeCharacters;
+  reasoning: WholeCharacters;
+  calls: ToolCalls;
+  /** Log probabilities of tokens whose text has not come yet. */
+  logprobs: ReturnType<typeof tokenLogprobs>;
+  reason: string | null;
+  tokens: number;
+}
+
+/**
+ * Turns what an upstream sends for one request into the events of the port. A whole answer is read like a stream of
+ * one chunk, so that the two add up to the same. Where the upstream counts nothing, a delta counts as one token, a whole
+ * answer and the prompt as a quarter of their characters.
+ */
+export class AnswerReader {
+  readonly #request: GenerationRequest;
+  readonly #choices: ChoiceState[];
+  #begun = false;
+  #usage: GenerationUsage | null = null;
+
+  constructor(request: GenerationRequest) {
+    this.#request = request;
+    const parallel = request.prompt.kind === 'chat' && request.prompt.parallelToolCalls;
+    this.#choices = Array.from({ length: request.choices }, (_, choice) => ({
+      seen: false,
+      text: new WholeCharacters(),
+      reasoning: new WholeCharacters(),
+      calls: new ToolCalls(choice, parallel, () => newId('toolCall')),
+      logprobs: [],
+      reason: null,
+      tokens: 0,
+    }));
+  }
+
+  /** Whether something has been read that is part of an answer. */
+  get begun(): boolean {
+    return this.#begun;
+  }
+
+  /** Whether every choice has said why it ended: an upstream that closes without `[DONE]` has then said it all. */
+  get complete(): boolean {
+    return this.#choices.every(({ reason }) => reason !== null);
+  }
+
+  /** Appends to `events` what a chunk of a stream tells. */
+  readChunk(chunk: UpstreamChunk, events: GenerationEvent[]): void {
+    const usage = chunk.usage || chunk.timings ? usageOf(chunk) : null;
+    if (usage) this.#usage = usage;
+    if (!this.#begun) {
+      this.#begun = true;
+      const { promptTokens = null, cachedTokens = null } = usage ?? {};
+      events.push({ type: 'prompt-end', promptTokens, cachedTokens });
+    }
+    if (!Array.isArray(chunk.choices)) return;
+    for (const [at, choice] of (chunk.choices as unknown[]).entries()) {
+      if (isRecord(choice)) this.#readChoice(choice, at, events);
+    }
+  }
+
+  /** Appends to `events` what an answer in one piece tells; its tokens are shared out to the deltas by their length. */
+  readWhole(answer: UpstreamChunk, events: GenerationEvent[]): void {
+    const told: GenerationEvent[] = [];
+    this.readChunk(answer, told);
+    let length = 0;
+    for (const event of told) length += lengthOf(event);
+    const total = this.#usage?.completionTokens ?? estimateTokens(length);
+    let passed = 0;
+    for (const event of told) {
+      if ('tokens' in event) {
+        const before = Math.floor((total * passed) / length);
+        passed += lengthOf(event);
+        event.tokens = Math.floor((total * passed) / length) - before;
+      }
+      events.push(event);
+    }
+    this.#usage ??= { promptTokens: this.#promptTokens(), cachedTokens: 0, completionTokens: total };
+  }
+
+  /**
+   * The answer is complete: appends what remains to tell. Throws 503 when the upstream gave no answer, and 400
+   * `invalid_value` for `n` when it gave fewer answers than were asked for.
+   */
+  end(events: GenerationEvent[]): void {
+    const missing = this.#choices.filter(({ seen }) => !seen).length;
+    if (missing === this.#choices.length) throw unusableAnswer(new Error('the answer has no choice'));
+    if (missing > 0) throw invalidValue('n', "is more than the answers that the model's server gives to one request");
+    for (const [choice, state] of this.#choices.entries()) this.#endChoice(choice, state, events);
+    const completionTokens = this.#choices.reduce((sum, { tokens }) => sum + tokens, 0);
+    const usage = this.#usage ?? { promptTokens: this.#promptTokens(), cachedTokens: 0, completionTokens };
+    events.push({ type: 'usage', usage });
+  }
+
+  #promptTokens(): number {
+    return estimatePromptTokens(this.#request.prompt);
+  }
+
+  #readChoice(given: UpstreamChoice, at: number, events: GenerationEvent[]): void {
+    const choice = typeof given.index === 'number' ? given.index : at;
+    const state = this.#choices[choice];
+    if (!state) return;
+    state.seen = true;
+    const from = events.length;
+    const part = given.delta ?? given.message;
+    if (given.logprobs && this.#request.logprobs !== null) {
+      state.logprobs.push(...tokenLogprobs(given.logprobs, this.#request.logprobs));
+    }
+    if (part) this.#readPart(choice, state, part, events);
+    else if (typeof given.text === 'string') this.#tellText(choice, state, given.text, events);
+    for (let i = from; i < events.length; i += 1) {
+      const event = events[i];
+      if (event && 'tokens' in event) state.tokens += event.tokens;
+    }
+    if (typeof given.finish_reason === 'string' && given.finish_reason !== '') state.reason = given.finish_reason;
+  }
+
+  #readPart(choice: number, state: ChoiceState, part: UpstreamPart, events: GenerationEvent[]): void {
+    // Newer vLLM sends the same thinking under both names.
+    const thinking = part.reasoning_content || part.reasoning;
+    if (typeof thinking === 'string' && thinking !== '') {
+      const text = state.reasoning.add(thinking);
+      if (text !== '') events.push({ type: 'reasoning-delta', choice, text, tokens: 1 });
+    }
+    const content = part.content || part.refusal;
+    if (typeof content === 'string') this.#tellText(choice, state, content, events);
+    else if (Array.isArray(content)) this.#tellText(choice, state, textOfParts(content), events);
+    if (part.tool_calls) state.calls.add(part.tool_calls, events);
+    else if (part.function_call) state.calls.add({ index: 0, function: part.function_call }, events);
+  }
+
+  #tellText(choice: number, state: ChoiceState, piece: string, events: GenerationEvent[]): void {
+    const text = state.text.add(piece);
+    if (text === '') return;
+    const { logprobs } = state;
+    if (logprobs.length === 0) {
+      events.push({ type: 'text-delta', choice, text, tokens: 1 });
+      return;
+    }
+    state.logprobs = [];
+    events.push({ type: 'text-delta', choice, text, tokens: logprobs.length, logprobs });
+  }
+
+  #endChoice(choice: number, state: ChoiceState, events: GenerationEvent[]): void {
+    const thought = state.reasoning.end();
+    if (thought !== '') events.push({ type: 'reasoning-delta', choice, text: thought, tokens: 0 });
+    const text = state.text.end();
+    if (text !== '') events.push({ type: 'text-delta', choice, text, tokens: 0 });
+    state.calls.end(events);
+    events.push({ type: 'choice-end', choice, reason: this.#reasonOf(state) });
+  }
+
+  /** A call that was made is the reason, whatever the upstream calls it; a missing reason is found out. */
+  #reasonOf({ reason, calls, tokens }: ChoiceState): FinishReason {
+    if (reason === 'abort' || reason === 'error') throw unusableAnswer(new Error(`the answer ended with '${reason}'`));
+    const { maxTokens, choices } = this.#request;
+    const made = choices === 1 ? (this.#usage?.completionTokens ?? tokens) : tokens;
+    const cut = reason === null && maxTokens !== null && made >= maxTokens;
+    const named = cut ? 'length' : (REASONS[reason ?? ''] ?? 'stop');
+    if (named === 'stop' && calls.some) return 'tool_calls';
+    return named === 'tool_calls' && !calls.some ? 'stop' : named;
+  }
+}
+
+function lengthOf(event: GenerationEvent): number {
+  if (event.type === 'text-delta' || event.type === 'reasoning-delta') return event.text.length;
+  return event.type === 'tool-call-delta' ? event.arguments.length + (event.name?.length ?? 0) : 0;
+}
+
+/** Content in parts, as Mistral sends it: the text of those that are text. */
+function textOfParts(parts: unknown[]): string {
+  return parts.map((part) => (isRecord(part) && typeof part['text'] === 'string' ? part['text'] : '')).join('');
+}

@@ -1,0 +1,29 @@
+/** Where an upstream's endpoints are. */
+export interface Endpoints {
+  /** Scheme, host and port, such as `https://models.example:8443`. */
+  origin: string;
+  /** Paths with the base URL's query, if it has one. */
+  chat: string;
+  text: string;
+  models: string;
+}
+
+/**
+ * The endpoints behind a base URL, which is what stands before `/chat/completions`: `http://gpu:8000/v1`,
+ * `https://gateway.example/openai/v1?api-version=2`. `/v1` is added when the URL has no path, so that `http://gpu:8000`
+ * is enough. Throws a TypeError when the text is no http or https URL.
+ */
+export function endpointsOf(baseUrl: string): Endpoints {
+  const url = new URL(baseUrl);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    throw new TypeError(`The base URL of a model's server begins with http:// or https://, not ${url.protocol}`);
+  }
+  const path = url.pathname.replace(/\/+$/, '');
+  const base = path === '' ? '/v1' : path;
+  return {
+    origin: url.origin,
+    chat: `${base}/chat/completions${url.search}`,
+    text: `${base}/completions${url.search}`,
+    models: `${base}/models${url.search}`,
+  };
+}

@@ -1,0 +1,185 @@
+import { ApiError, contextLengthExceeded, engineUnavailable, invalidValue } from '../../errors.ts';
+import type { GenerationRequest } from '../engine.ts';
+import { contextOverflow, type Overflow } from './context-overflow.ts';
+import { ExchangeFault } from './exchange.ts';
+
+/** Seconds after which a caller may try again when the upstream does not say: a restart or a queue takes longer. */
+const RETRY_SECONDS = 5;
+
+/** Seconds where only the operator can mend it. */
+const OPERATOR_SECONDS = 60;
+
+/** Longest wait that is passed on, in seconds: an upstream's clock may be wrong. */
+const MAX_RETRY_SECONDS = 3600;
+
+/** Characters of an upstream's sentence that are passed on: enough for every real one. */
+const MAX_SENTENCE_CHARACTERS = 500;
+
+/** Statuses with which an upstream says that the request itself is at fault. */
+const CALLERS_FAULT = new Set([400, 413, 422, 501]);
+
+/** An answer of an upstream that is an error. */
+export interface Refusal {
+  status: number;
+  /** The error's fields; empty where the body is not JSON. */
+  error: Record<string, unknown>;
+  /** What the upstream said, on one line; empty where it said nothing for people. */
+  sentence: string;
+  retryAfterSeconds: number | null;
+}
+
+/** Where a refusal came from, to say so to the operator and to nobody else. */
+export interface RefusalContext {
+  request: GenerationRequest;
+  /** Tokens of the model's context, where they are known. */
+  contextLength: number | null;
+  /** The upstream's address without user, key or query. */
+  address: string;
+  apiKey: string | null;
+}
+
+/**
+ * Reads an error in any of the forms that servers give: `{error: {message, code}}` (OpenAI, vLLM, llama-server),
+ * `{error: "text", error_type}` (TGI, Ollama), `{message, object: "error"}` (older vLLM), `{detail: ...}` (FastAPI),
+ * plain text; of an HTML page nothing is kept.
+ */
+export function readRefusal(status: number, body: string, retryAfter: string | null): Refusal {
+  let parsed: unknown = null;
+  try {
+    parsed = JSON.parse(body);
+  } catch {
+    const text = /^\s*</.test(body) ? '' : body;
+    return { status, error: {}, sentence: oneLine(text), retryAfterSeconds: waitOf(retryAfter) };
+  }
+  return refusalOf(status, parsed, waitOf(retryAfter));
+}
+
+/** The refusal that a parsed body is; see `readRefusal`. */
+export function refusalOf(status: number, body: unknown, retryAfterSeconds: number | null): Refusal {
+  const outer = isRecord(body) ? body : {};
+  const error = isRecord(outer['error']) ? outer['error'] : outer;
+  const told = error['message'] ?? outer['error'] ?? outer['message'] ?? detailOf(outer['detail']);
+  const sentence = typeof told === 'string' ? oneLine(told) : '';
+  return { status, error, sentence, retryAfterSeconds };
+}
+
+/** The status that an error frame within a stream stands for. */
+export function statusOfFrame(error: unknown): number {
+  const code = isRecord(error) ? (error['http_status_code'] ?? error['code'] ?? error['status']) : null;
+  const status = typeof code === 'string' && /^\d{3}$/.test(code) ? Number(code) : code;
+  if (typeof status === 'number' && status >= 400 && status <= 599) return status;
+  return isRecord(error) && (error['type'] === 'invalid_request_error' || error['code'] === 'context_length_exceeded')
+    ? 400
+    : 500;
+}
+
+/** What a refusal says about the context, where it is about that. */
+export function overflowOf({ status, error, sentence }: Refusal): Overflow | null {
+  const mayBe = CALLERS_FAULT.has(status) || error['type'] === 'exceed_context_size_error';
+  return mayBe ? contextOverflow(error, sentence) : null;
+}
+
+/** The error of our catalogue that a refusal is to the caller. */
+export function errorOfRefusal(refusal: Refusal, context: RefusalContext): ApiError {
+  const overflow = overflowOf(refusal);
+  if (overflow) return overflowError(overflow, context);
+  const { status } = refusal;
+  const cause = new Error(`${context.address} answered with status ${status}: ${refusal.sentence || 'no sentence'}`);
+  if (CALLERS_FAULT.has(status)) return callersFault(refusal, context, cause);
+  const wait = refusal.retryAfterSeconds ?? RETRY_SECONDS;
+  if (status === 401 || status === 403) {
+    const why = "The model's server refuses this service. The operator has to check the API key for it.";
+    return engineUnavailable(why, OPERATOR_SECONDS, cause);
+  }
+  if (status === 404) {
+    const why = "The model's server does not know the model. The operator has to check its name and address.";
+    return engineUnavailable(why, OPERATOR_SECONDS, cause);
+  }
+  if (status === 429) return engineUnavailable("The model's server has too much to do.", wait, cause);
+  if (status === 503) return engineUnavailable("The model's server is not ready.", wait, cause);
+  return engineUnavailable("The model's server failed to answer.", wait, cause);
+}
+
+/** The error of our catalogue for an exchange that broke; `begun`: the answer had begun. */
+export function errorOfFault(fault: unknown, address: string, begun: boolean): ApiError {
+  if (fault instanceof ApiError) return fault;
+  const why = fault instanceof Error ? fault.message : String(fault);
+  const cause = new Error(`${address}: ${why}`, { cause: fault });
+  if (!(fault instanceof ExchangeFault)) return unusableAnswer(cause);
+  if (fault.kind === 'late') {
+    return engineUnavailable("The model's server did not begin to answer in time.", RETRY_SECONDS, cause);
+  }
+  if (fault.kind === 'idle') {
+    return engineUnavailable("The model's server stopped in the middle of its answer.", RETRY_SECONDS, cause);
+  }
+  const sentence = begun
+    ? "The connection to the model's server broke in the middle of its answer."
+    : "The model's server cannot be reached.";
+  return engineUnavailable(sentence, RETRY_SECONDS, cause);
+}
+
+/** 503: the upstream gave something that is no answer, or only a part of one. */
+export function unusableAnswer(cause: Error): ApiError {
+  return engineUnavailable("The model's server gave no usable answer.", RETRY_SECONDS, cause);
+}
+
+/** Seconds of a `Retry-After` header, which is a number or a date; null where it is neither. */
+export function waitOf(retryAfter: string | null): number | null {
+  if (retryAfter === null || retryAfter.trim() === '') return null;
+  const seconds = Number(retryAfter);
+  const wait = Number.isNaN(seconds) ? (Date.parse(retryAfter) - Date.now()) / 1000 : seconds;
+  return Number.isNaN(wait) ? null : Math.min(Math.max(0, wait), MAX_RETRY_SECONDS);
+}
+
+function overflowError(
+  { promptTokens, contextTokens }: Overflow,
+  { request, contextLength }: RefusalContext,
+): ApiError {
+  const param = request.prompt.kind === 'chat' ? 'messages' : 'prompt';
+  const context = contextTokens ?? contextLength;
+  if (context !== null) return contextLengthExceeded(param, promptTokens, context);
+  const message = "The prompt is longer than the model's context allows.";
+  return new ApiError({ status: 400, type: 'invalid_request_error', code: 'context_length_exceeded', message, param });
+}
+
+function callersFault({ error, sentence }: Refusal, context: RefusalContext, cause: Error): ApiError {
+  const clean = withoutSecrets(sentence, context.apiKey).replace(/[.\s]+$/, '');
+  const why = clean === '' ? "is not accepted by the model's server" : `is refused by the model's server: ${clean}`;
+  const param = paramOf(error);
+  if (param !== null) return invalidValue(param, why);
+  // The catalogue's function names a field; the upstream named none.
+  const message = `The request ${why}.`;
+  return new ApiError({ status: 400, type: 'invalid_request_error', code: 'invalid_value', message, cause });
+}
+
+/** The field that the upstream names: OpenAI's `param`, or FastAPI's `loc` without its leading `body`. */
+function paramOf(error: Record<string, unknown>): string | null {
+  const detail = Array.isArray(error['detail']) ? error['detail'][0] : null;
+  const loc = isRecord(detail) && Array.isArray(detail['loc']) ? detail['loc'].filter((part) => part !== 'body') : [];
+  const param = error['param'] ?? (loc.length > 0 ? loc.join('.') : null);
+  return typeof param === 'string' && /^[A-Za-z_][\w.[\]]{0,99}$/.test(param) ? param : null;
+}
+
+function detailOf(detail: unknown): unknown {
+  return Array.isArray(detail) && isRecord(detail[0]) ? detail[0]['msg'] : detail;
+}
+
+function oneLine(text: string): string {
+  const line = text
+    .slice(0, 10 * MAX_SENTENCE_CHARACTERS)
+    .replace(/\s+/g, ' ')
+    .trim();
+  return line.slice(0, MAX_SENTENCE_CHARACTERS).toWellFormed();
+}
+
+/** A sentence for the caller: where the upstream is and with which key is the operator's business. */
+function withoutSecrets(sentence: string, apiKey: string | null): string {
+  const withoutKey = apiKey === null || apiKey === '' ? sentence : sentence.replaceAll(apiKey, '[key]');
+  return withoutKey
+    .replace(/\bhttps?:\/\/[^\s'"<>)\]]+/gi, '[address]')
+    .replace(/\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b/g, '[address]');
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,68 @@
+import { Exchange, ExchangeFault } from './exchange.ts';
+import type { Replica } from './replicas.ts';
+import type { UpstreamTimeouts } from './timeouts.ts';
+import { isRecord } from './upstream-chunk.ts';
+
+/** Bytes that are read of a list of models: a router with thousands of models gives a megabyte. */
+const MAX_LIST_BYTES = 4 * 1024 * 1024;
+
+/** What an upstream says about its model; null where it does not. */
+export interface ModelFacts {
+  /** Tokens of the context, as vLLM and SGLang tell it. */
+  contextLength: number | null;
+  /** Such as `vllm` or `llamacpp`. */
+  ownedBy: string | null;
+}
+
+/** What `probe` needs. */
+export interface ProbeContext {
+  model: string;
+  headers: Record<string, string>;
+  timeouts: UpstreamTimeouts;
+}
+
+/**
+ * Asks a replica for its models. Resolves when it answers so that it could generate, also when it has no such list;
+ * otherwise throws an Error with a sentence for the operator, or the signal's reason.
+ */
+export async function probe(replica: Replica, context: ProbeContext, signal: AbortSignal): Promise<ModelFacts> {
+  const { origin, models: path } = replica.endpoints;
+  const { checkSeconds } = context.timeouts;
+  const times = { firstByteSeconds: checkSeconds, idleSeconds: checkSeconds };
+  const request = { origin, path, method: 'GET' as const, headers: context.headers, body: null, ...times };
+  const exchange = new Exchange(replica.dispatcher, request, signal, () => {});
+  try {
+    const text = await exchange.text(await exchange.first(), MAX_LIST_BYTES);
+    const { status } = exchange;
+    if (status === 401 || status === 403)
+      throw new Error(`The upstream at ${origin} refuses the API key (status ${status}).`);
+    if (status >= 500) throw new Error(`The upstream at ${origin} answers with status ${status}.`);
+    return status === 200 ? factsOf(text, context.model) : { contextLength: null, ownedBy: null };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof ExchangeFault)) throw error;
+    throw new Error(`The upstream at ${origin} does not answer: ${error.message}.`, { cause: error });
+  }
+}
+
+function factsOf(text: string, model: string): ModelFacts {
+  const list = listOf(text);
+  // A server with one model, such as llama-server, serves it under any name.
+  const found = list.find((entry) => entry['id'] === model) ?? (list.length === 1 ? list[0] : undefined);
+  const length = found?.['max_model_len'];
+  const owner = found?.['owned_by'];
+  return {
+    contextLength: typeof length === 'number' && Number.isInteger(length) && length > 0 ? length : null,
+    ownedBy: typeof owner === 'string' ? owner : null,
+  };
+}
+
+function listOf(text: string): Record<string, unknown>[] {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    return isRecord(parsed) && Array.isArray(parsed['data']) ? parsed['data'].filter(isRecord) : [];
+  } catch {
+    // Some servers answer this path with a page; they may well generate.
+    return [];
+  }
+}

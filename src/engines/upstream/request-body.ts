@@ -1,0 +1,68 @@
+import { hash } from 'node:crypto';
+import type { ChatPrompt, GenerationRequest, OutputFormat, TextPrompt } from '../engine.ts';
+
+/** What of a request's body does not follow from the request. */
+export interface BodyFacts {
+  /** The upstream's own name of the model. */
+  model: string;
+  /** The upstream is a vLLM, whose prefix cache keeps tenants apart by a `cache_salt`. Others may refuse the field. */
+  salted: boolean;
+}
+
+/**
+ * The JSON body of a request, for `/chat/completions` or `/completions` as the prompt is. Only what differs from
+ * OpenAI's defaults is in it, so that servers which refuse what they do not know take everything that they can do.
+ */
+export function requestBody(request: GenerationRequest, { model, salted }: BodyFacts): string {
+  const { prompt, sampling } = request;
+  const body: Record<string, unknown> = { model };
+  Object.assign(body, prompt.kind === 'chat' ? chatFields(prompt, request) : textFields(prompt, request));
+  if (request.maxTokens !== null) body['max_tokens'] = request.maxTokens;
+  if (request.choices !== 1) body['n'] = request.choices;
+  if (request.stop.length > 0) body['stop'] = request.stop;
+  if (sampling.temperature !== 1) body['temperature'] = sampling.temperature;
+  if (sampling.topP !== 1) body['top_p'] = sampling.topP;
+  if (sampling.presencePenalty !== 0) body['presence_penalty'] = sampling.presencePenalty;
+  if (sampling.frequencyPenalty !== 0) body['frequency_penalty'] = sampling.frequencyPenalty;
+  if (sampling.seed !== null) body['seed'] = sampling.seed;
+  if (Object.keys(sampling.logitBias).length > 0) body['logit_bias'] = sampling.logitBias;
+  if (request.format.type !== 'text') body['response_format'] = responseFormat(request.format);
+  if (salted) body['cache_salt'] = hash('sha256', request.scope, 'hex');
+  if (request.incremental) {
+    body['stream'] = true;
+    body['stream_options'] = { include_usage: true };
+  }
+  return JSON.stringify(body);
+}
+
+function chatFields(prompt: ChatPrompt, { logprobs }: GenerationRequest): Record<string, unknown> {
+  const fields: Record<string, unknown> = { messages: prompt.messages };
+  if (prompt.tools.length > 0) {
+    fields['tools'] = prompt.tools;
+    if (typeof prompt.toolChoice === 'object') {
+      fields['tool_choice'] = { type: 'function', function: { name: prompt.toolChoice.name } };
+    } else if (prompt.toolChoice !== 'auto') {
+      fields['tool_choice'] = prompt.toolChoice;
+    }
+    if (!prompt.parallelToolCalls) fields['parallel_tool_calls'] = false;
+  }
+  if (logprobs !== null) {
+    fields['logprobs'] = true;
+    if (logprobs > 0) fields['top_logprobs'] = logprobs;
+  }
+  return fields;
+}
+
+function textFields(prompt: TextPrompt, { logprobs }: GenerationRequest): Record<string, unknown> {
+  return {
+    prompt: prompt.text,
+    ...(prompt.suffix !== null && { suffix: prompt.suffix }),
+    ...(logprobs !== null && { logprobs }),
+  };
+}
+
+function responseFormat(format: Exclude<OutputFormat, { type: 'text' }>): object {
+  if (format.type === 'json_object') return { type: 'json_object' };
+  const { name, strict, schema } = format;
+  return { type: 'json_schema', json_schema: { name, strict, schema } };
+}

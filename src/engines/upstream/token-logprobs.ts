@@ -1,0 +1,53 @@
+import type { TokenLogprob } from '../engine.ts';
+import { isRecord } from './upstream-chunk.ts';
+
+/** A log probability that stands for "none": JSON has no infinity, and servers write null or -9999 for it. */
+const NEVER = -9999;
+
+/**
+ * The tokens of a choice's `logprobs` in either form: the chat's `content` list, or the four parallel lists of text
+ * completions. `most` is how many alternatives were asked for. Empty where there are none.
+ */
+export function tokenLogprobs(logprobs: unknown, most: number): TokenLogprob[] {
+  if (!isRecord(logprobs)) return [];
+  if (Array.isArray(logprobs['content'])) return logprobs['content'].flatMap((entry) => chatEntry(entry, most));
+  return Array.isArray(logprobs['tokens']) ? legacyEntries(logprobs['tokens'], logprobs, most) : [];
+}
+
+function chatEntry(entry: unknown, most: number): TokenLogprob[] {
+  if (!isRecord(entry) || typeof entry['token'] !== 'string') return [];
+  const top = Array.isArray(entry['top_logprobs']) ? entry['top_logprobs'] : [];
+  const alternatives = top.flatMap((other: unknown) =>
+    isRecord(other) && typeof other['token'] === 'string'
+      ? [{ token: other['token'], logprob: value(other['logprob']), bytes: bytesOf(other['bytes']) }]
+      : [],
+  );
+  const { token } = entry;
+  return [
+    { token, logprob: value(entry['logprob']), bytes: bytesOf(entry['bytes']), top: descending(alternatives, most) },
+  ];
+}
+
+function legacyEntries(tokens: unknown[], logprobs: Record<string, unknown>, most: number): TokenLogprob[] {
+  const values = Array.isArray(logprobs['token_logprobs']) ? logprobs['token_logprobs'] : [];
+  const tops = Array.isArray(logprobs['top_logprobs']) ? logprobs['top_logprobs'] : [];
+  return tokens.flatMap((token, at) => {
+    if (typeof token !== 'string') return [];
+    const others = Object.entries(isRecord(tops[at]) ? tops[at] : {});
+    const top = others.map(([other, logprob]) => ({ token: other, logprob: value(logprob), bytes: null }));
+    return [{ token, logprob: value(values[at]), bytes: null, top: descending(top, most) }];
+  });
+}
+
+/** vLLM adds the chosen token to the alternatives when it is none of them: what was asked for is what is passed on. */
+function descending(top: TokenLogprob['top'], most: number): TokenLogprob['top'] {
+  return top.sort((a, b) => b.logprob - a.logprob).slice(0, most);
+}
+
+function value(logprob: unknown): number {
+  return typeof logprob === 'number' && Number.isFinite(logprob) ? Math.min(logprob, 0) : NEVER;
+}
+
+function bytesOf(bytes: unknown): number[] | null {
+  return Array.isArray(bytes) && bytes.every((byte) => Number.isInteger(byte)) ? bytes : null;
+}

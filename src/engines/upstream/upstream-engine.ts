@@ -1,0 +1,153 @@
+import { type ApiError, engineUnavailable } from '../../errors.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { Backend, GenerationEngine, GenerationEvent, GenerationFeatures, GenerationRequest } from '../engine.ts';
+import { Answer } from './answer.ts';
+import { type AttemptContext, beginAnswer } from './attempts.ts';
+import { Generation, LEFT } from './generation.ts';
+import { probe } from './probe.ts';
+import { type ProxySettings, type Replica, Replicas } from './replicas.ts';
+import { DEFAULT_TIMEOUTS, type UpstreamTimeouts } from './timeouts.ts';
+
+/** A model on one or several servers of the OpenAI kind. */
+export interface UpstreamOptions {
+  /** At least one; see `endpointsOf` for what a base URL is. All serve the same model. */
+  baseUrls: readonly string[];
+  /** The upstream's own name of the model. */
+  model: string;
+  /** Sent as `Authorization: Bearer`; null: none is sent. */
+  apiKey: string | null;
+  /** Tokens of prompt and answer together; null: what the upstream says, if it does. */
+  contextLength: number | null;
+  /** Null: none is used. The environment is not looked at. */
+  proxy: ProxySettings | null;
+  timeouts?: Partial<UpstreamTimeouts>;
+  /** Connections to one base URL at most; beyond, requests wait. 1024 unless given. */
+  maxConnections?: number;
+  logger: Logger;
+}
+
+/**
+ * A generation engine that asks OpenAI-style servers. It looks at each of them once at the start, in the background,
+ * so that `backend` and `contextLength` soon know. Throws a TypeError when a base URL is none.
+ */
+export function createUpstreamEngine(options: UpstreamOptions): GenerationEngine {
+  return new UpstreamEngine(options);
+}
+
+class UpstreamEngine implements GenerationEngine {
+  readonly #options: UpstreamOptions;
+  readonly #timeouts: UpstreamTimeouts;
+  readonly #headers: Record<string, string>;
+  readonly #replicas: Replicas;
+  readonly #running = new Set<AbortController>();
+  readonly #context: AttemptContext;
+  #closed: ApiError | null = null;
+  /** Whether an upstream has answered at all: before that nothing is known to be ready. */
+  #answered = false;
+  #contextLength: number | null = null;
+  #isVllm = false;
+
+  constructor(options: UpstreamOptions) {
+    this.#options = options;
+    this.#timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
+    this.#headers = { 'content-type': 'application/json', 'user-agent': 'quire' };
+    if (options.apiKey !== null) this.#headers['authorization'] = `Bearer ${options.apiKey}`;
+    this.#replicas = new Replicas({
+      baseUrls: options.baseUrls,
+      proxy: options.proxy,
+      timeouts: this.#timeouts,
+      logger: options.logger,
+      ...(options.maxConnections !== undefined && { maxConnections: options.maxConnections }),
+      probe: (replica, signal) => this.#probe(replica, signal),
+    });
+    this.#context = {
+      replicas: this.#replicas,
+      headers: this.#headers,
+      apiKey: options.apiKey,
+      timeouts: this.#timeouts,
+      facts: () => ({ model: options.model, salted: this.#isVllm }),
+      contextLength: () => this.contextLength(),
+    };
+    for (const replica of this.#replicas.all) void this.#replicas.lookAt(replica);
+  }
+
+  backend(): Backend {
+    const ready = this.#answered && !this.#closed && this.#replicas.all.some(({ asideSince }) => asideSince === null);
+    return { engine: 'upstream', model: this.#options.model, parameters: null, ready };
+  }
+
+  contextLength(): number | null {
+    return this.#options.contextLength ?? this.#contextLength;
+  }
+
+  features(): GenerationFeatures {
+    // Whether the model can is known to the upstream, whose refusal reaches the caller as 400.
+    return { suffix: true };
+  }
+
+  generate(request: GenerationRequest, signal: AbortSignal): AsyncGenerator<GenerationEvent, void, undefined> {
+    return new Generation((controller) => this.#run(request, signal, controller));
+  }
+
+  async check(signal: AbortSignal): Promise<void> {
+    if (this.#closed) throw this.#closed;
+    const { all } = this.#replicas;
+    const checks = all.map(async (replica) => {
+      await this.#probe(replica, signal);
+      this.#replicas.succeeded(replica);
+    });
+    const results = await Promise.allSettled(checks);
+    signal.throwIfAborted();
+    if (results.some(({ status }) => status === 'fulfilled')) return;
+    throw results[0]?.status === 'rejected' ? results[0].reason : new Error('The upstream does not answer.');
+  }
+
+  async close(): Promise<void> {
+    this.#closed ??= engineUnavailable('The service is shutting down.', 1);
+    for (const controller of this.#running) controller.abort(this.#closed);
+    await this.#replicas.close(this.#closed);
+  }
+
+  async #probe(replica: Replica, signal: AbortSignal): Promise<void> {
+    const { model } = this.#options;
+    const facts = await probe(replica, { model, headers: this.#headers, timeouts: this.#timeouts }, signal);
+    this.#answered = true;
+    this.#contextLength = facts.contextLength ?? this.#contextLength;
+    this.#isVllm = facts.ownedBy === 'vllm';
+  }
+
+  async *#run(
+    request: GenerationRequest,
+    caller: AbortSignal,
+    controller: AbortController,
+  ): AsyncGenerator<GenerationEvent, void, undefined> {
+    if (this.#closed) throw this.#closed;
+    caller.throwIfAborted();
+    const leave = () => {
+      this.#running.delete(controller);
+      controller.abort(caller.reason);
+    };
+    caller.addEventListener('abort', leave, { once: true });
+    this.#running.add(controller);
+    try {
+      const { signal } = controller;
+      const begun = await beginAnswer(this.#context, request, signal);
+      this.#answered = true;
+      const answer = new Answer(this.#context, request, begun, signal);
+      // Event by event from one generator: a second one between would cost every token a turn of the queue.
+      for (let events = await answer.next(); events !== null; events = await answer.next()) {
+        for (const event of events) {
+          signal.throwIfAborted();
+          yield event;
+        }
+      }
+    } catch (error) {
+      if (controller.signal.reason !== LEFT) throw controller.signal.aborted ? controller.signal.reason : error;
+    } finally {
+      caller.removeEventListener('abort', leave);
+      this.#running.delete(controller);
+      // Whatever is still under way for this call ends with it.
+      controller.abort(LEFT);
+    }
+  }
+}

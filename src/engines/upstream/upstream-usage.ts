@@ -1,0 +1,48 @@
+import type { ChatPrompt, GenerationUsage, TextPrompt } from '../engine.ts';
+import { isRecord, type UpstreamChunk } from './upstream-chunk.ts';
+
+/** Characters that a token of ordinary text has, roughly; for servers that do not count. */
+const CHARACTERS_PER_TOKEN = 4;
+
+/** Tokens that a chat template puts around a message, roughly. */
+const TOKENS_PER_MESSAGE = 4;
+
+/**
+ * The usage that a chunk tells; null where it tells none. `usage` goes before llama-server's `timings`
+ * (`cache_n + prompt_n` prompt tokens, `predicted_n` of the answer), which fill in what it leaves out.
+ */
+export function usageOf({ usage, timings }: UpstreamChunk): GenerationUsage | null {
+  const told = isRecord(usage) ? usage : {};
+  const timed = isRecord(timings) ? timings : {};
+  const processed = count(timed['prompt_n']);
+  const timedPrompt = processed === null ? null : processed + (count(timed['cache_n']) ?? 0);
+  const promptTokens = count(told['prompt_tokens']) ?? timedPrompt;
+  const completionTokens = count(told['completion_tokens']) ?? count(timed['predicted_n']);
+  if (promptTokens === null || completionTokens === null) return null;
+  const details = told['prompt_tokens_details'];
+  const cached = (isRecord(details) ? count(details['cached_tokens']) : null) ?? count(told['prompt_cache_hit_tokens']);
+  return {
+    promptTokens,
+    completionTokens,
+    cachedTokens: Math.min(cached ?? count(timed['cache_n']) ?? 0, promptTokens),
+  };
+}
+
+/** Tokens of a prompt for a server that counts none: a quarter of its characters and four for each message, at least 1. */
+export function estimatePromptTokens(prompt: ChatPrompt | TextPrompt): number {
+  if (prompt.kind === 'text') return estimateTokens(prompt.text.length + (prompt.suffix?.length ?? 0));
+  let characters = prompt.tools.length === 0 ? 0 : JSON.stringify(prompt.tools).length;
+  for (const { content, tool_calls: calls } of prompt.messages) {
+    characters += (content?.length ?? 0) + (calls ? JSON.stringify(calls).length : 0);
+  }
+  return estimateTokens(characters) + TOKENS_PER_MESSAGE * prompt.messages.length;
+}
+
+/** Tokens of a text of so many characters, roughly; at least 1. */
+export function estimateTokens(characters: number): number {
+  return Math.max(1, Math.ceil(characters / CHARACTERS_PER_TOKEN));
+}
+
+function count(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? Math.floor(value) : null;
+}
