@@ -1,0 +1,166 @@
+import type { LlamaGrammar } from 'node-llama-cpp';
+import type { GenerationRequest, TokenLogprob } from '../engine.ts';
+import { Answer, type AnswerEvent } from './answer.ts';
+import type { Job } from './batch-loop.ts';
+import type { LocalModel } from './model.ts';
+import { GrammarState, type Likelihood, type Sampled, TokenSampler } from './native.ts';
+import type { Prepared } from './prompt.ts';
+import { Utf8Pieces } from './utf8-pieces.ts';
+
+/** What one answer is made from, and whom it tells. */
+export interface GenerationParts {
+  model: LocalModel;
+  request: GenerationRequest;
+  prepared: Prepared;
+  choice: number;
+  /** 32 bits. */
+  seed: number;
+  events: GenerationListener;
+}
+
+/** Who hears of an answer. `ended` and `failed` come once, and last. */
+export interface GenerationListener {
+  paused(): boolean;
+  promptEnded(cachedTokens: number): void;
+  event(event: AnswerEvent): void;
+  ended(completionTokens: number): void;
+  failed(error: unknown): void;
+}
+
+/** One answer: configures its sampler, and turns tokens into events until there is a reason to end. */
+export class Generation implements Job {
+  readonly scope: string;
+  readonly priority: 'interactive' | 'batch';
+  readonly prompt: readonly number[];
+  readonly sampler: TokenSampler;
+  readonly #parts: GenerationParts;
+  readonly #answer: Answer;
+  readonly #pieces = new Utf8Pieces();
+  readonly #maxTokens: number;
+  readonly #bias: ReadonlyMap<number, number>;
+  readonly #uses = new Map<number, number>();
+  #grammar: GrammarState | null = null;
+  #configuredGrammar: GrammarState | null = null;
+  #tokens = 0;
+
+  constructor(parts: GenerationParts) {
+    const { model, request, prepared, choice } = parts;
+    this.#parts = parts;
+    this.scope = request.scope;
+    this.priority = request.priority;
+    this.prompt = prepared.tokens;
+    this.sampler = new TokenSampler(model.context, request.logprobs);
+    const room = model.facts.contextTokens - prepared.tokens.length;
+    this.#maxTokens = Math.min(request.maxTokens ?? room, room);
+    this.#bias = baseBias(parts);
+    const { reasoning, beginsWithCall, calls } = prepared;
+    this.#answer = new Answer(
+      { choice, stop: request.stop, reasoning, calls, beginsWithCall },
+      { callBegins: (rest) => this.#callBegins(rest), answerBegins: (rest) => this.#answerBegins(rest) },
+      (event) => parts.events.event(event),
+    );
+    if (prepared.answerGrammar !== null && reasoning !== 'open') this.#grammar = this.#follow(prepared.answerGrammar);
+    this.#configure();
+  }
+
+  paused(): boolean {
+    return this.#parts.events.paused();
+  }
+
+  promptEnded(cachedTokens: number): void {
+    this.#parts.events.promptEnded(cachedTokens);
+  }
+
+  accept(sampled: Sampled): boolean {
+    const { vocabulary } = this.#parts.model;
+    if (vocabulary.isEndOfAnswer(sampled.token)) return this.#end('stop');
+    this.#tokens += 1;
+    this.#uses.set(sampled.token, (this.#uses.get(sampled.token) ?? 0) + 1);
+    const text = this.#pieces.push(vocabulary.piece(sampled.token).bytes);
+    const logprob = sampled.logprob === null ? null : this.#described(sampled.token, sampled.logprob, sampled.top);
+    if (this.#answer.push(text, logprob)) return this.#end('stop');
+    if (this.#tokens >= this.#maxTokens) return this.#end('length');
+    if (this.#hasPenalties() || this.#grammar !== this.#configuredGrammar) this.#configure();
+    return true;
+  }
+
+  failed(error: unknown): void {
+    this.sampler.dispose();
+    this.#parts.events.failed(error);
+  }
+
+  #end(why: 'stop' | 'length'): false {
+    this.#answer.end(why);
+    this.sampler.dispose();
+    this.#parts.events.ended(this.#tokens);
+    return false;
+  }
+
+  #follow(grammar: LlamaGrammar): GrammarState {
+    return new GrammarState(this.#parts.model.context, grammar);
+  }
+
+  #callBegins(rest: string): boolean {
+    if (this.#grammar !== null) return true;
+    const { callGrammar } = this.#parts.prepared;
+    if (callGrammar === null) return false;
+    const state = this.#follow(callGrammar);
+    if (!state.accept(this.#parts.model.vocabulary.tokenizePlain(rest))) return false;
+    this.#grammar = state;
+    return true;
+  }
+
+  #answerBegins(rest: string): void {
+    const { answerGrammar } = this.#parts.prepared;
+    if (answerGrammar === null) return;
+    const state = this.#follow(answerGrammar);
+    if (!state.accept(this.#parts.model.vocabulary.tokenizePlain(rest))) {
+      throw new Error('The model ended its thinking and began an answer of another form in one token.');
+    }
+    this.#grammar = state;
+  }
+
+  #hasPenalties(): boolean {
+    const { presencePenalty, frequencyPenalty } = this.#parts.request.sampling;
+    return presencePenalty !== 0 || frequencyPenalty !== 0;
+  }
+
+  #configure(): void {
+    const { temperature, topP, presencePenalty, frequencyPenalty } = this.#parts.request.sampling;
+    let bias = this.#bias;
+    if (this.#hasPenalties() && this.#uses.size > 0) {
+      const penalised = new Map(this.#bias);
+      for (const [token, uses] of this.#uses) {
+        penalised.set(token, (penalised.get(token) ?? 0) - presencePenalty - frequencyPenalty * uses);
+      }
+      bias = penalised;
+    }
+    this.#configuredGrammar = this.#grammar;
+    this.sampler.configure({ temperature, topP, seed: this.#parts.seed, bias, grammar: this.#grammar });
+  }
+
+  #described(token: number, logprob: number, top: readonly Likelihood[]): TokenLogprob {
+    const named = (id: number): { token: string; bytes: number[] } => {
+      const { bytes } = this.#parts.model.vocabulary.piece(id);
+      return { token: Buffer.from(bytes).toString('utf8'), bytes: [...bytes] };
+    };
+    // JSON has no infinities; no probability that is printed is smaller than this one.
+    const finite = (value: number): number => Math.max(value, -9999);
+    return {
+      ...named(token),
+      logprob: finite(logprob),
+      top: top.map((other) => ({ ...named(other.token), logprob: finite(other.logprob) })),
+    };
+  }
+}
+
+/** The caller's bias, and no control tokens but those that end an answer or begin a call. */
+function baseBias({ model, request, prepared }: GenerationParts): Map<number, number> {
+  const bias = new Map(Object.entries(request.sampling.logitBias).map(([token, by]) => [Number(token), by]));
+  const marker = prepared.calls === null ? null : model.vocabulary.definedToken(prepared.calls.format.begin);
+  if (prepared.bannedToken !== null) bias.set(prepared.bannedToken, Number.NEGATIVE_INFINITY);
+  for (const { token } of model.vocabulary.controls) {
+    if (token !== marker && !model.vocabulary.isEndOfAnswer(token)) bias.set(token, Number.NEGATIVE_INFINITY);
+  }
+  return bias;
+}

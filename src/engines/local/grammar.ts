@@ -1,0 +1,85 @@
+import { invalidValue } from '../../errors.ts';
+
+/** Rules of one grammar at most: far beyond any schema written by hand, and compiled in milliseconds. */
+const MAX_RULES = 4_000;
+/** Characters of one grammar at most. Enumerations with long texts get here first. */
+const MAX_CHARACTERS = 512 * 1024;
+
+/** Rules that every JSON grammar may use. White space is bounded, or a weak model would never get past it. */
+const JSON_RULES: Readonly<Record<string, string>> = {
+  ws: '(" " | "\\n" [ \\t]{0,16})?',
+  hex: '[0-9a-fA-F]',
+  // A `\u` escape of half a surrogate pair would be one character to one reader and two to another: left out.
+  escape: '["\\\\/bfnrt] | "u" ([0-9a-cA-CefEF] hex{3} | [dD] [0-7] hex{2})',
+  char: '[^"\\\\\\x00-\\x1F\\x7F] | "\\\\" escape',
+  string: '"\\"" char* "\\""',
+  boolean: '"true" | "false"',
+  null: '"null"',
+  // Digits are bounded so that a number stays one that a double can hold.
+  integer: '"-"? ("0" | [1-9] [0-9]{0,14})',
+  number: 'integer ("." [0-9]{1,15})? ([eE] [-+]? [0-9]{1,2})?',
+  value: 'object | array | string | number | boolean | null',
+  object: '"{" ws (member ("," ws member)*)? "}"',
+  member: 'string ws ":" ws value ws',
+  array: '"[" ws (value ws ("," ws value ws)*)? "]"',
+};
+
+const USES: Readonly<Record<string, readonly string[]>> = {
+  escape: ['hex'],
+  char: ['escape'],
+  string: ['char'],
+  number: ['integer'],
+  value: ['object', 'array', 'string', 'number', 'boolean', 'null'],
+  object: ['member', 'ws'],
+  member: ['string', 'ws', 'value'],
+  array: ['value', 'ws'],
+};
+
+/** Text as a terminal of the grammar language. */
+export function literal(text: string): string {
+  const escaped = text.replace(
+    /["\\\n\r\t]/g,
+    (char) => ({ '\n': '\\n', '\r': '\\r', '\t': '\\t' })[char] ?? `\\${char}`,
+  );
+  return `"${escaped}"`;
+}
+
+/** Collects the rules of one grammar in llama.cpp's language (GBNF). */
+export class GrammarBuilder {
+  readonly #rules = new Map<string, string>();
+  #characters = 0;
+  #names = 0;
+
+  /** A name that no other rule has. */
+  freshName(kind: string): string {
+    this.#names += 1;
+    return `${kind}-${this.#names}`;
+  }
+
+  /** Defines a rule. Throws 400 for `path`, the field that the grammar is made from, when the grammar is too large. */
+  define(name: string, body: string, path: string): string {
+    this.#rules.set(name, body);
+    this.#characters += name.length + body.length;
+    if (this.#rules.size > MAX_RULES || this.#characters > MAX_CHARACTERS) {
+      throw invalidValue(path, 'is too large to be enforced');
+    }
+    return name;
+  }
+
+  /** The name of one of the rules of JSON itself: `value`, `object`, `string`, `ws` and so on. */
+  json(name: string): string {
+    const body = JSON_RULES[name];
+    if (body === undefined) throw new Error(`there is no JSON rule '${name}'`);
+    if (!this.#rules.has(name)) {
+      this.#rules.set(name, body);
+      for (const used of USES[name] ?? []) this.json(used);
+    }
+    return name;
+  }
+
+  /** The grammar, whose sentences are those of `root`. */
+  text(root: string): string {
+    const rules = [...this.#rules].map(([name, body]) => `${name} ::= ${body}`);
+    return `root ::= ${root}\n${rules.join('\n')}\n`;
+  }
+}

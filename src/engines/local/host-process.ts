@@ -1,0 +1,128 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { Logger } from '../../lib/logger.ts';
+import type { HostMessage, LoadOptions, ModelFacts, ParentMessage } from './protocol.ts';
+
+/**
+ * Waits before a restart: short at first, for a crash is rare; long in the end, so that a request that crashes the
+ * model again and again does not keep the machine loading it.
+ */
+const FIRST_RESTART_MS = 250;
+const LAST_RESTART_MS = 30_000;
+/** Characters of the host's error output that are kept to explain a crash. */
+const KEPT_ERROR_CHARACTERS = 2_000;
+
+/** What the process of the model is doing. */
+export type HostState =
+  | { kind: 'loading' }
+  | { kind: 'ready'; facts: ModelFacts }
+  /** It crashed and is started again at `retryAt` (milliseconds since the epoch). */
+  | { kind: 'crashed'; why: string; retryAt: number }
+  /** For good: the model cannot be loaded, or the engine was closed. */
+  | { kind: 'unusable'; why: string };
+
+/** Who hears of the host. */
+export interface HostListener {
+  message(message: HostMessage): void;
+  changed(state: HostState): void;
+}
+
+/** Keeps one host process alive: starts it, has it load the model, and starts it again when it crashes. */
+export class HostProcess {
+  readonly #options: LoadOptions;
+  readonly #logger: Logger;
+  readonly #listener: HostListener;
+  #child: ChildProcess | null = null;
+  #restart: NodeJS.Timeout | null = null;
+  #crashes = 0;
+  #errorOutput = '';
+  state: HostState = { kind: 'loading' };
+
+  constructor(options: LoadOptions, logger: Logger, listener: HostListener) {
+    this.#options = options;
+    this.#logger = logger;
+    this.#listener = listener;
+    this.#start();
+  }
+
+  /** The host's process id, while there is one. */
+  get pid(): number | null {
+    return this.#child?.pid ?? null;
+  }
+
+  send(message: ParentMessage): void {
+    // A send that fails means that the host is ending; its exit is what is told.
+    if (this.#child?.connected === true) this.#child.send(message, () => undefined);
+  }
+
+  /** A request was answered: the next crash counts as the first again. */
+  worked(): void {
+    this.#crashes = 0;
+  }
+
+  /** Ends the host for good. May be called twice. */
+  async close(): Promise<void> {
+    if (this.#restart !== null) clearTimeout(this.#restart);
+    this.#become({ kind: 'unusable', why: 'The engine was closed.' });
+    const child = this.#child;
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+    const exited = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGKILL');
+    await exited;
+  }
+
+  #start(): void {
+    this.#restart = null;
+    this.#errorOutput = '';
+    const child = fork(fileURLToPath(new URL('./host.ts', import.meta.url)), [], {
+      // None of the service's own flags: they may be for a test runner or a debugger.
+      execArgv: ['--disable-warning=ExperimentalWarning'],
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    });
+    this.#child = child;
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.#errorOutput = (this.#errorOutput + text).slice(-KEPT_ERROR_CHARACTERS);
+    });
+    child.on('message', (message: HostMessage) => this.#receive(child, message));
+    child.on('error', (error) => this.#ended(child, error.message));
+    child.on('exit', (code, signal) => this.#ended(child, signal ?? `exit code ${code}`));
+    this.#become({ kind: 'loading' });
+    this.send({ type: 'load', options: this.#options });
+  }
+
+  #receive(child: ChildProcess, message: HostMessage): void {
+    if (child !== this.#child) return;
+    if (message.type === 'loaded') this.#become({ kind: 'ready', facts: message.facts });
+    else if (message.type === 'unusable') {
+      this.#become({ kind: 'unusable', why: message.why });
+      child.kill('SIGKILL');
+    } else this.#listener.message(message);
+  }
+
+  #become(state: HostState): void {
+    // What is for good stays; the first reason is the true one.
+    if (this.state.kind === 'unusable') return;
+    this.state = state;
+    this.#listener.changed(state);
+  }
+
+  #ended(child: ChildProcess, how: string): void {
+    if (child !== this.#child) return;
+    this.#child = null;
+    const { file } = this.#options;
+    if (this.state.kind === 'loading' && this.#crashes === 0) {
+      const why = `The model file '${file}' ended its process while it was loaded (${how}); it is damaged or needs more memory than there is.`;
+      this.#become({ kind: 'unusable', why });
+    } else if (this.state.kind !== 'unusable') this.#restartLater(how);
+  }
+
+  #restartLater(how: string): void {
+    const waitMs = Math.min(LAST_RESTART_MS, FIRST_RESTART_MS * 2 ** this.#crashes);
+    this.#crashes += 1;
+    const facts = { file: this.#options.file, how, waitMs, output: this.#errorOutput };
+    this.#logger.error(facts, 'the process of a model ended; it is restarted');
+    this.#restart = setTimeout(() => this.#start(), waitMs);
+    this.#become({ kind: 'crashed', why: `The process of the model ended (${how}).`, retryAt: Date.now() + waitMs });
+  }
+}

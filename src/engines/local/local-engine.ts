@@ -1,0 +1,175 @@
+import { ApiError, engineUnavailable } from '../../errors.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { Backend, GenerationEngine, GenerationEvent, GenerationFeatures, GenerationRequest } from '../engine.ts';
+import { CallStream } from './call-stream.ts';
+import { HostProcess, type HostState } from './host-process.ts';
+import type { HostMessage, ModelFacts } from './protocol.ts';
+
+/** Requests in an engine at most, running and waiting: beyond it a caller does better to come back than to wait. */
+const MAX_REQUESTS = 1_024;
+/** What a caller is told to wait when there are too many: about the time that a small model takes for a few answers. */
+const BUSY_RETRY_SECONDS = 5;
+
+/** A GGUF to serve. */
+export interface LocalEngineOptions {
+  /** Path of the GGUF file. */
+  file: string;
+  /** The model's name, as the model object shows it. */
+  name: string;
+  /** `bundled`: weights that ship with Quire. `local`: a file of the operator's. */
+  kind: 'bundled' | 'local';
+  /** Tokens of prompt and answer together; null: what the model was trained on, as far as memory allows. */
+  contextTokens: number | null;
+  /** Answers that are computed at once; each takes memory for a whole context. */
+  sequences: number;
+  /** Threads that compute; null: one. */
+  threads: number | null;
+  logger: Logger;
+}
+
+/** What is going on in an engine. */
+export interface LocalEngineLoad {
+  /** Answers that are being computed. */
+  running: number;
+  /** Requests that wait for a sequence. */
+  waiting: number;
+}
+
+/** A generation engine on llama.cpp, in a process of its own. */
+export interface LocalEngine extends GenerationEngine {
+  /** Asks the host what it computes now. Throws as `check` does. */
+  load(signal: AbortSignal): Promise<LocalEngineLoad>;
+  /** The process that holds the model; null while there is none. */
+  readonly hostPid: number | null;
+}
+
+/**
+ * Starts to load a GGUF and gives the engine at once. `check` waits until it is loaded, and throws the sentence for the
+ * operator when it cannot be. A crash of the model's process fails the requests in it with 503; it is then restarted.
+ */
+export function createLocalEngine(options: LocalEngineOptions): LocalEngine {
+  return new LlamaEngine(options);
+}
+
+class LlamaEngine implements LocalEngine {
+  readonly #options: LocalEngineOptions;
+  readonly #host: HostProcess;
+  readonly #calls = new Map<number, CallStream>();
+  readonly #pings = new Map<number, PromiseWithResolvers<LocalEngineLoad>>();
+  #nextId = 1;
+  #facts: ModelFacts | null = null;
+
+  constructor(options: LocalEngineOptions) {
+    this.#options = options;
+    const { file, contextTokens, sequences, threads } = options;
+    this.#host = new HostProcess({ file, contextTokens, sequences, threads }, options.logger, {
+      message: (message) => this.#receive(message),
+      changed: (state) => this.#hostChanged(state),
+    });
+  }
+
+  get hostPid(): number | null {
+    return this.#host.pid;
+  }
+
+  backend(): Backend {
+    const { kind, name } = this.#options;
+    const ready = this.#host.state.kind === 'ready';
+    return { engine: kind, model: name, parameters: this.#facts?.parameters ?? null, ready };
+  }
+
+  contextLength(): number | null {
+    return this.#facts?.contextTokens ?? null;
+  }
+
+  features(): GenerationFeatures {
+    return { suffix: this.#facts?.suffix ?? false };
+  }
+
+  generate(request: GenerationRequest, signal: AbortSignal): AsyncGenerator<GenerationEvent, void, undefined> {
+    const id = this.#nextId++;
+    const stream = new CallStream(
+      {
+        start: () => {
+          this.#admit();
+          this.#calls.set(id, stream);
+          this.#host.send({ type: 'generate', id, request });
+        },
+        consumed: (events) => this.#host.send({ type: 'consumed', id, events }),
+        leave: () => {
+          if (this.#calls.delete(id)) this.#host.send({ type: 'leave', id });
+        },
+      },
+      signal,
+    );
+    return stream;
+  }
+
+  async check(signal: AbortSignal): Promise<void> {
+    await this.load(signal);
+  }
+
+  async load(signal: AbortSignal): Promise<LocalEngineLoad> {
+    signal.throwIfAborted();
+    const { state } = this.#host;
+    if (state.kind === 'unusable' || state.kind === 'crashed') throw new Error(state.why);
+    const id = this.#nextId++;
+    const ping = Promise.withResolvers<LocalEngineLoad>();
+    const abort = (): void => ping.reject(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    this.#pings.set(id, ping);
+    this.#host.send({ type: 'ping', id });
+    try {
+      return await ping.promise;
+    } finally {
+      this.#pings.delete(id);
+      signal.removeEventListener('abort', abort);
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#host.close();
+  }
+
+  #admit(): void {
+    const { state } = this.#host;
+    if (state.kind === 'unusable') throw unavailable(BUSY_RETRY_SECONDS, state.why);
+    if (state.kind === 'crashed') throw unavailable((state.retryAt - Date.now()) / 1_000, state.why);
+    if (this.#calls.size >= MAX_REQUESTS) {
+      throw engineUnavailable('Too many requests wait for this model; try again later.', BUSY_RETRY_SECONDS);
+    }
+  }
+
+  #receive(message: HostMessage): void {
+    if (message.type === 'events') {
+      for (const { id, events } of message.batch) this.#calls.get(id)?.push(events);
+    } else if (message.type === 'done') {
+      this.#host.worked();
+      this.#take(message.id)?.finish();
+    } else if (message.type === 'failed') this.#take(message.id)?.fail(new ApiError(message.error));
+    else if (message.type === 'pong') {
+      this.#pings.get(message.id)?.resolve({ running: message.running, waiting: message.waiting });
+    }
+  }
+
+  #take(id: number): CallStream | undefined {
+    const call = this.#calls.get(id);
+    this.#calls.delete(id);
+    return call;
+  }
+
+  #hostChanged(state: HostState): void {
+    if (state.kind === 'ready') this.#facts = state.facts;
+    if (state.kind !== 'crashed' && state.kind !== 'unusable') return;
+    if (state.kind === 'unusable') this.#options.logger.debug({ why: state.why }, 'a local engine ended');
+    for (const ping of this.#pings.values()) ping.reject(new Error(state.why));
+    const calls = [...this.#calls.values()];
+    this.#calls.clear();
+    for (const call of calls) call.fail(unavailable(1, state.why));
+  }
+}
+
+function unavailable(retryAfterSeconds: number, why: string): ApiError {
+  const message = 'The process of this model is not there now; try again in a moment.';
+  return engineUnavailable(message, retryAfterSeconds, new Error(why));
+}

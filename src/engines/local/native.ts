@@ -1,0 +1,223 @@
+/**
+ * The one file that touches what node-llama-cpp keeps to itself: its bindings to llama.cpp, of the pinned version.
+ * Its own batching hands out tokens sequence by sequence, so that the last one misses the next batch; ours decides
+ * once a step for all of them. `native.test.ts` fails when a new version of the package moves what is used here.
+ */
+import type { LlamaContext, LlamaGrammar, LlamaModel, Token } from 'node-llama-cpp';
+
+/** Tokens of one sequence for the next step, beginning at `position` of its context. */
+export interface StepItem {
+  sequence: number;
+  position: number;
+  tokens: readonly number[];
+  /** Whether a token is to be sampled after the last one. */
+  sampled: boolean;
+}
+
+/** What the sampler is to do for one answer; may change from token to token. */
+export interface SamplerConfig {
+  /** 0 is greedy. */
+  temperature: number;
+  /** 1 is off. */
+  topP: number;
+  /** 32 bits. Takes effect with the first token of an answer; the generator's state then goes on. */
+  seed: number;
+  /** Added to the logits of tokens. */
+  bias: ReadonlyMap<number, number>;
+  grammar: GrammarState | null;
+}
+
+/** A token with its natural-log probability under the model's own distribution: no temperature, bias or grammar. */
+export interface Likelihood {
+  token: number;
+  logprob: number;
+}
+
+/** What one sampling gave. */
+export interface Sampled {
+  token: number;
+  logprob: number | null;
+  /** Descending. */
+  top: Likelihood[];
+}
+
+interface AddonSampler {
+  dispose(): void;
+  applyConfig(config: Record<string, unknown>): void;
+}
+
+type RawSample = [token: number, probabilities: unknown, confidence: unknown, logits?: number[], weight?: number];
+
+interface AddonContext {
+  initBatch(size: number): void;
+  addToBatch(sequence: number, position: number, tokens: Uint32Array, sampled: Uint32Array): Uint32Array;
+  decodeBatch(): Promise<void>;
+  sampleToken(index: number, sampler: AddonSampler, ...wanted: unknown[]): Promise<number | RawSample>;
+  disposeSequence(sequence: number): void;
+  removeTokenCellsFromSequence(sequence: number, start: number, end: number): boolean;
+}
+
+interface AddonBindings {
+  AddonSampler: {
+    new (model: object): AddonSampler;
+    acceptGrammarEvaluationStateToken(state: object, token: number): void;
+    canBeNextTokenForGrammarEvaluationState(state: object, token: number): boolean;
+  };
+  AddonGrammarEvaluationState: new (model: object, grammar: object) => object;
+}
+
+interface Internals {
+  context: AddonContext;
+  model: { getTokenString(token: number): string | undefined; getTotalParameters(): number; [key: string]: unknown };
+  bindings: AddonBindings;
+}
+
+function internals(context: LlamaContext): Internals {
+  const outer = context as unknown as { _ctx?: AddonContext };
+  const model = context.model as unknown as { _model?: Internals['model'] };
+  const llama = context.model.llama as unknown as { _bindings?: AddonBindings };
+  if (outer._ctx === undefined || model._model === undefined || llama._bindings === undefined) {
+    throw new Error(
+      'This version of node-llama-cpp has no bindings where Quire looks for them; install the pinned one.',
+    );
+  }
+  return { context: outer._ctx, model: model._model, bindings: llama._bindings };
+}
+
+/** How far a grammar has been followed in one answer. */
+export class GrammarState {
+  readonly #bindings: AddonBindings;
+  readonly addon: object;
+
+  constructor(context: LlamaContext, grammar: LlamaGrammar) {
+    const { bindings, model } = internals(context);
+    const inner = (grammar as unknown as { _grammar: object })._grammar;
+    this.#bindings = bindings;
+    this.addon = new bindings.AddonGrammarEvaluationState(model, inner);
+  }
+
+  /** Takes tokens that were made before the grammar was in force; false when it does not allow them. */
+  accept(tokens: readonly number[]): boolean {
+    for (const token of tokens) {
+      if (!this.#bindings.AddonSampler.canBeNextTokenForGrammarEvaluationState(this.addon, token)) return false;
+      this.#bindings.AddonSampler.acceptGrammarEvaluationStateToken(this.addon, token);
+    }
+    return true;
+  }
+}
+
+/** Draws the tokens of one answer. Dispose it when the answer ends. */
+export class TokenSampler {
+  readonly #context: AddonContext;
+  readonly #sampler: AddonSampler;
+  /** Greedy and without bias: reads the model's own distribution, where log probabilities are wanted. */
+  readonly #observer: AddonSampler | null;
+  readonly #top: number;
+  /** Samplings under way, which run on another thread: nothing is freed under their feet. */
+  #busy = 0;
+  #disposed = false;
+
+  /** `logprobs`: how many alternatives to report with each token; null for no log probabilities at all. */
+  constructor(context: LlamaContext, logprobs: number | null) {
+    const { context: addon, model, bindings } = internals(context);
+    this.#context = addon;
+    this.#sampler = new bindings.AddonSampler(model);
+    this.#observer = logprobs === null ? null : new bindings.AddonSampler(model);
+    this.#observer?.applyConfig({ temperature: 0 });
+    this.#top = logprobs ?? 0;
+  }
+
+  configure(config: SamplerConfig): void {
+    this.#sampler.applyConfig({
+      temperature: config.temperature,
+      seed: config.seed,
+      ...(config.topP < 1 ? { topP: config.topP } : {}),
+      ...(config.bias.size > 0
+        ? {
+            tokenBiasKeys: Uint32Array.from(config.bias.keys()),
+            tokenBiasValues: Float32Array.from(config.bias.values()),
+          }
+        : {}),
+      ...(config.grammar === null ? {} : { grammarEvaluationState: config.grammar.addon }),
+    });
+  }
+
+  /** The next token at one of the indices that `decode` gave. Throws when the grammar leaves none. */
+  async sample(index: number): Promise<Sampled> {
+    this.#busy += 1;
+    try {
+      return await this.#draw(index);
+    } finally {
+      this.#busy -= 1;
+      if (this.#disposed) this.dispose();
+    }
+  }
+
+  async #draw(index: number): Promise<Sampled> {
+    const token = (await this.#context.sampleToken(index, this.#sampler)) as number;
+    if (token < 0) throw new Error('No token can follow: the grammar and the biases exclude all of them.');
+    if (this.#observer === null) return { token, logprob: null, top: [] };
+    // One alternative at least: the first is the largest logit, to which the total weight is relative.
+    const filter = [[token], false, false, false, Math.max(1, this.#top)];
+    const raw = (await this.#context.sampleToken(index, this.#observer, false, false, filter, true)) as RawSample;
+    return { token, ...likelihoods(raw, token, this.#top) };
+  }
+
+  /** Frees the native memory, after a sampling that is under way. May be called twice. */
+  dispose(): void {
+    this.#disposed = true;
+    if (this.#busy > 0) return;
+    this.#sampler.dispose();
+    this.#observer?.dispose();
+  }
+}
+
+function likelihoods(raw: RawSample, token: number, top: number): { logprob: number; top: Likelihood[] } {
+  const logits = raw[3] ?? [];
+  const highest = logits[1] ?? 0;
+  const total = Math.log(raw[4] ?? 1);
+  const byToken = new Map<number, number>();
+  for (let i = 0; i + 1 < logits.length; i += 2) byToken.set(logits[i] ?? 0, (logits[i + 1] ?? 0) - highest - total);
+  const listed = [...byToken].map(([id, logprob]) => ({ token: id, logprob }));
+  return { logprob: byToken.get(token) ?? Number.NEGATIVE_INFINITY, top: listed.slice(0, top) };
+}
+
+/**
+ * Computes one step for several sequences at once. Items must be in ascending order of sequence: llama.cpp splits a
+ * batch where the order breaks. Resolves with the index to sample at for each item, -1 where none was asked for.
+ */
+export async function decode(context: LlamaContext, items: readonly StepItem[]): Promise<number[]> {
+  const { context: addon } = internals(context);
+  addon.initBatch(items.reduce((sum, item) => sum + item.tokens.length, 0));
+  const indices = items.map((item) => {
+    const sampled = Uint32Array.from(item.sampled ? [item.tokens.length - 1] : []);
+    return addon.addToBatch(item.sequence, item.position, Uint32Array.from(item.tokens), sampled)[0] ?? -1;
+  });
+  await addon.decodeBatch();
+  return indices;
+}
+
+/**
+ * Forgets what a sequence holds from `length` on. False when the model's memory cannot be cut there (a recurrent one,
+ * or a sliding window that has moved on): then all of it is forgotten. Only between two calls of `decode`.
+ */
+export function truncate(context: LlamaContext, sequence: number, length: number): boolean {
+  const { context: addon } = internals(context);
+  if (length > 0 && addon.removeTokenCellsFromSequence(sequence, length, -1)) return true;
+  addon.disposeSequence(sequence);
+  return length === 0;
+}
+
+/** The vocabulary's own spelling of a token, such as `▁the` or `Ġthe`. */
+export function tokenSpelling(model: LlamaModel, token: number): string {
+  const inner = (model as unknown as { _model?: Internals['model'] })._model;
+  return inner?.getTokenString(token) ?? '';
+}
+
+/** Number of the model's parameters. */
+export function parameterCount(context: LlamaContext): number {
+  return internals(context).model.getTotalParameters();
+}
+
+/** A plain number as the package's branded type. */
+export const asToken = (token: number): Token => token as Token;

@@ -1,0 +1,44 @@
+/** What the process of the engine (parent) and the process of the model (host) say to each other. */
+import type { ErrorFacts } from '../../errors.ts';
+import type { GenerationEvent, GenerationRequest } from '../engine.ts';
+
+/** Events that the host sends ahead of what the parent's caller has read, for each request: bounds the parent's memory. */
+export const WINDOW_EVENTS = 512;
+
+/** What the host is to load. */
+export interface LoadOptions {
+  file: string;
+  /** Null: what the model was trained on. */
+  contextTokens: number | null;
+  sequences: number;
+  /** Null: the host's default. */
+  threads: number | null;
+}
+
+/** What is known of a model once it is loaded. */
+export interface ModelFacts {
+  contextTokens: number;
+  parameters: number;
+  suffix: boolean;
+}
+
+export type ParentMessage =
+  /** First, and once. */
+  | { type: 'load'; options: LoadOptions }
+  | { type: 'generate'; id: number; request: GenerationRequest }
+  /** The caller has left: no more is wanted of it. */
+  | { type: 'leave'; id: number }
+  /** The caller has read that many more events. */
+  | { type: 'consumed'; id: number; events: number }
+  | { type: 'ping'; id: number };
+
+export type HostMessage =
+  | { type: 'loaded'; facts: ModelFacts }
+  /** The model cannot be loaded; the host ends. `why` is a sentence for the operator. */
+  | { type: 'unusable'; why: string }
+  /** What one step gave, for all requests at once. */
+  | { type: 'events'; batch: { id: number; events: GenerationEvent[] }[] }
+  | { type: 'done'; id: number }
+  | { type: 'failed'; id: number; error: ErrorFacts }
+  /** Answers computed now, and requests that wait. Comes after the model is loaded. */
+  | { type: 'pong'; id: number; running: number; waiting: number };
