@@ -37,15 +37,14 @@ export interface Booted {
 
 /** Opens the stores and engines that the configuration names, in the order in which they need each other. */
 export async function boot(config: Config, logger: Logger, lifecycle: Lifecycle): Promise<Booted> {
-  const db = await openDatabase(config, logger, lifecycle);
-  await db.migrate();
+  // Neither needs the other, and each takes about a second.
+  const [db, models] = await bothOf(openMigrated(config, logger, lifecycle), startModels(config, logger, lifecycle));
   const firstKey = await firstStart({ db }, config.bootstrapApiKey);
   const ledger = await lifecycle.start(
     'ledger',
     () => new Ledger(db, logger),
     (started) => started.flush(),
   );
-  const models = await startModels(config, logger, lifecycle);
   const metrics = new Registry();
   collectDefaultMetrics({ register: metrics });
   const deps: Deps = {
@@ -58,6 +57,18 @@ export async function boot(config: Config, logger: Logger, lifecycle: Lifecycle)
     now: Date.now,
   };
   return { deps, authenticator: new Authenticator(db), firstKey };
+}
+
+async function openMigrated(config: Config, logger: Logger, lifecycle: Lifecycle): Promise<Database> {
+  const db = await openDatabase(config, logger, lifecycle);
+  await db.migrate();
+  return db;
+}
+
+/** Both results; when one fails, only after the other has ended too, so that whatever it started can be stopped. */
+async function bothOf<A, B>(a: Promise<A>, b: Promise<B>): Promise<[A, B]> {
+  await Promise.allSettled([a, b]);
+  return Promise.all([a, b]);
 }
 
 /** The database of the configuration: PostgreSQL where a URL is given, otherwise PGlite in the data folder. */
