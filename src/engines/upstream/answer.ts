@@ -82,8 +82,11 @@ export class Answer {
     const text = await this.#begun.exchange.text(first, MAX_ANSWER_BYTES);
     const answer = this.#parse(text);
     if (answer === null) throw new Error('the answer is no object');
-    this.#reader.readWhole(answer, events);
-    this.#end(events);
+    const told: GenerationEvent[] = [];
+    this.#reader.readWhole(answer, told);
+    this.#end(told);
+    // Only now: an answer that turns out to be none is an error with a status.
+    events.push(...told);
   }
 
   #end(events: GenerationEvent[]): void {

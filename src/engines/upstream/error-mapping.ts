@@ -2,6 +2,7 @@ import { ApiError, contextLengthExceeded, engineUnavailable, invalidValue } from
 import type { GenerationRequest } from '../engine.ts';
 import { contextOverflow, type Overflow } from './context-overflow.ts';
 import { ExchangeFault } from './exchange.ts';
+import { isRecord } from './upstream-chunk.ts';
 
 /** Seconds after which a caller may try again when the upstream does not say: a restart or a queue takes longer. */
 const RETRY_SECONDS = 5;
@@ -84,8 +85,9 @@ export function errorOfRefusal(refusal: Refusal, context: RefusalContext): ApiEr
   const overflow = overflowOf(refusal);
   if (overflow) return overflowError(overflow, context);
   const { status } = refusal;
-  const cause = new Error(`${context.address} answered with status ${status}: ${refusal.sentence || 'no sentence'}`);
-  if (CALLERS_FAULT.has(status)) return callersFault(refusal, context, cause);
+  const sentence = withoutKey(refusal.sentence, context.apiKey);
+  const cause = new Error(`${context.address} answered with status ${status}: ${sentence || 'no sentence'}`);
+  if (CALLERS_FAULT.has(status)) return callersFault(refusal.error, sentence, cause);
   const wait = refusal.retryAfterSeconds ?? RETRY_SECONDS;
   if (status === 401 || status === 403) {
     const why = "The model's server refuses this service. The operator has to check the API key for it.";
@@ -142,8 +144,8 @@ function overflowError(
   return new ApiError({ status: 400, type: 'invalid_request_error', code: 'context_length_exceeded', message, param });
 }
 
-function callersFault({ error, sentence }: Refusal, context: RefusalContext, cause: Error): ApiError {
-  const clean = withoutSecrets(sentence, context.apiKey).replace(/[.\s]+$/, '');
+function callersFault(error: Record<string, unknown>, sentence: string, cause: Error): ApiError {
+  const clean = withoutAddresses(sentence).replace(/[.\s]+$/, '');
   const why = clean === '' ? "is not accepted by the model's server" : `is refused by the model's server: ${clean}`;
   const param = paramOf(error);
   if (param !== null) return invalidValue(param, why);
@@ -172,14 +174,13 @@ function oneLine(text: string): string {
   return line.slice(0, MAX_SENTENCE_CHARACTERS).toWellFormed();
 }
 
-/** A sentence for the caller: where the upstream is and with which key is the operator's business. */
-function withoutSecrets(sentence: string, apiKey: string | null): string {
-  const withoutKey = apiKey === null || apiKey === '' ? sentence : sentence.replaceAll(apiKey, '[key]');
-  return withoutKey
-    .replace(/\bhttps?:\/\/[^\s'"<>)\]]+/gi, '[address]')
-    .replace(/\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b/g, '[address]');
+function withoutKey(sentence: string, apiKey: string | null): string {
+  return apiKey === null || apiKey === '' ? sentence : sentence.replaceAll(apiKey, '[key]');
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+/** A sentence for the caller: where the upstream is, is the operator's business. */
+function withoutAddresses(sentence: string): string {
+  return sentence
+    .replace(/\bhttps?:\/\/[^\s'"<>)\]]+/gi, '[address]')
+    .replace(/\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b/g, '[address]');
 }

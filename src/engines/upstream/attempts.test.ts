@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { chatRequest, collectAnswer } from '../../../test/engine-conformance.ts';
+import { answerOf, chunk, engineFor, finish, scripted, streamOf } from '../../../test/fixtures/scripted-upstream.ts';
+import { type Handler, startServer } from '../../../test/fixtures/upstream-server.ts';
+import { ApiError } from '../../errors.ts';
+import { leastLoaded } from './replicas.ts';
+
+const never = new AbortController().signal;
+const good = streamOf(chunk({ content: 'a' }), finish('stop'), '[DONE]');
+const ask = async (engine: Parameters<typeof collectAnswer>[0]) =>
+  (await collectAnswer(engine, chatRequest('Hello'))).choices[0]!.text;
+
+/** Answers in turn with each handler, and with the last from then on. */
+const inTurn =
+  (...handlers: Handler[]): Handler =>
+  (request, response, count) =>
+    handlers[Math.min(count, handlers.length - 1)]?.(request, response, count);
+
+const unavailable = (retryAfterSeconds?: number) => (error: unknown) => {
+  assert.ok(error instanceof ApiError && error.status === 503);
+  if (retryAfterSeconds !== undefined) assert.equal(error.retryAfterSeconds, retryAfterSeconds);
+  return true;
+};
+
+describe('retries', () => {
+  for (const status of [429, 502, 503, 504]) {
+    it(`${status} is tried again, twice at most`, async (t) => {
+      const failed = answerOf(status, { error: 'not now' });
+      const mended = await scripted(t, inTurn(failed, failed, good));
+      assert.equal(await ask(mended.engine), 'a');
+      assert.equal(mended.posts().length, 3);
+      const lasting = await scripted(t, failed);
+      await assert.rejects(ask(lasting.engine), unavailable());
+      assert.equal(lasting.posts().length, 3);
+    });
+  }
+
+  for (const status of [400, 401, 403, 404, 500]) {
+    it(`${status} is not tried again`, async (t) => {
+      const { engine, posts } = await scripted(t, answerOf(status, { error: 'no' }));
+      await assert.rejects(ask(engine), ApiError);
+      assert.equal(posts().length, 1);
+    });
+  }
+
+  it('a connection that breaks before the head or before the first byte is tried again', async (t) => {
+    const beforeHead: Handler = (_request, response) => void response.destroy();
+    const afterHead: Handler = (_request, response) => {
+      response.flushHeaders();
+      setImmediate(() => response.destroy());
+    };
+    const { engine, posts } = await scripted(t, inTurn(beforeHead, afterHead, good));
+    assert.equal(await ask(engine), 'a');
+    assert.equal(posts().length, 3);
+  });
+
+  it('a short Retry-After is waited for, a long one is passed on', async (t) => {
+    const short = await scripted(t, inTurn(answerOf(429, {}, { 'retry-after': '0' }), good));
+    assert.equal(await ask(short.engine), 'a');
+    const long = await scripted(t, answerOf(429, {}, { 'retry-after': '77' }));
+    await assert.rejects(ask(long.engine), unavailable(77));
+    assert.equal(long.posts().length, 1);
+  });
+
+  it('a Retry-After that is a date or nonsense is read as far as it goes', async (t) => {
+    const dated = await scripted(t, answerOf(503, {}, { 'retry-after': new Date(Date.now() + 600_000).toUTCString() }));
+    await assert.rejects(
+      ask(dated.engine),
+      (error) => error instanceof ApiError && (error.retryAfterSeconds ?? 0) > 590,
+    );
+    const odd = await scripted(t, answerOf(503, {}, { 'retry-after': 'soon' }));
+    await assert.rejects(ask(odd.engine), unavailable(5));
+  });
+});
+
+describe('several base URLs', () => {
+  it('one that is down is passed over, and the engine is ready', async (t) => {
+    const down = await startServer(good);
+    await down.close();
+    const up = await startServer(good, { data: [] });
+    t.after(up.close);
+    const engine = engineFor(t, { baseUrls: [down.baseUrl, up.baseUrl] });
+    for (let i = 0; i < 6; i += 1) assert.equal(await ask(engine), 'a');
+    await engine.check(never);
+    assert.equal(engine.backend().ready, true);
+  });
+
+  it('one that fails gets no more requests while another answers', async (t) => {
+    const bad = await startServer(answerOf(502, ''));
+    const well = await startServer(good);
+    t.after(bad.close);
+    t.after(well.close);
+    const engine = engineFor(t, { baseUrls: [bad.baseUrl, well.baseUrl] });
+    await engine.check(never);
+    for (let i = 0; i < 6; i += 1) assert.equal(await ask(engine), 'a');
+    assert.equal(bad.requests.filter(({ method }) => method === 'POST').length, 1);
+  });
+
+  it('requests at once are spread', async (t) => {
+    const servers = await Promise.all([1, 2].map(() => startServer(good)));
+    for (const server of servers) t.after(server.close);
+    const engine = engineFor(t, { baseUrls: servers.map(({ baseUrl }) => baseUrl) });
+    await engine.check(never);
+    await Promise.all(Array.from({ length: 8 }, () => ask(engine)));
+    for (const { requests } of servers) assert.equal(requests.filter(({ method }) => method === 'POST').length, 4);
+  });
+
+  it('one that was put aside is used again as soon as it answers', async (t) => {
+    let broken = true;
+    const { engine } = await scripted(t, (...args) => (broken ? answerOf(503, '') : good)(...args));
+    await assert.rejects(ask(engine), unavailable());
+    assert.equal(engine.backend().ready, false);
+    broken = false;
+    // Nobody asks: it is looked at in the background.
+    while (!engine.backend().ready) await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.equal(await ask(engine), 'a');
+  });
+});
+
+describe('the choice of a replica', () => {
+  const free = { inFlight: 0, asideSince: null };
+  const none = () => false;
+
+  it('takes the one with the fewest requests, and equals in turn', () => {
+    assert.equal(
+      leastLoaded(
+        [
+          { ...free, inFlight: 3 },
+          { ...free, inFlight: 1 },
+        ],
+        none,
+        0,
+      ),
+      1,
+    );
+    assert.deepEqual(
+      [0, 1, 2].map((start) => leastLoaded([free, free, free], none, start)),
+      [0, 1, 2],
+    );
+  });
+
+  it('takes one that is aside only when all are, the one that failed longest ago', () => {
+    assert.equal(
+      leastLoaded(
+        [
+          { inFlight: 0, asideSince: 1 },
+          { ...free, inFlight: 9 },
+        ],
+        none,
+        0,
+      ),
+      1,
+    );
+    assert.equal(
+      leastLoaded(
+        [
+          { inFlight: 0, asideSince: 7 },
+          { inFlight: 5, asideSince: 2 },
+        ],
+        none,
+        0,
+      ),
+      1,
+    );
+  });
+
+  it('takes one that was tried only after the others of its kind', () => {
+    assert.equal(
+      leastLoaded([free, { ...free, inFlight: 9 }], (index) => index === 0, 0),
+      1,
+    );
+    assert.equal(
+      leastLoaded([free], () => true, 0),
+      0,
+    );
+    assert.equal(
+      leastLoaded([free, { inFlight: 0, asideSince: 1 }], (index) => index === 0, 0),
+      0,
+    );
+  });
+});

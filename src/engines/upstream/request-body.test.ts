@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { chatRequest, collectAnswer, textRequest } from '../../../test/engine-conformance.ts';
+import { MODEL_CONTEXT, MODEL_NAME, startModelServer } from '../../../test/fixtures/model-server.ts';
+import { chunk, engineFor, finish, scripted, streamOf } from '../../../test/fixtures/scripted-upstream.ts';
+import { startServer } from '../../../test/fixtures/upstream-server.ts';
+import type { ChatPrompt, GenerationRequest } from '../engine.ts';
+import { endpointsOf } from './base-url.ts';
+import { requestBody } from './request-body.ts';
+
+const never = new AbortController().signal;
+const defaults = { temperature: 1, topP: 1, presencePenalty: 0, frequencyPenalty: 0, seed: null, logitBias: {} };
+const bodyOf = (request: GenerationRequest) => JSON.parse(requestBody(request, { model: 'm', salted: false }));
+const plain = { sampling: defaults, maxTokens: null, incremental: false };
+const good = streamOf(chunk({ content: 'a' }), finish('stop'), '[DONE]');
+
+describe('the body that is sent', () => {
+  it('has the model and the prompt alone where all else is the default', () => {
+    const messages = [{ role: 'user', content: 'Hi' }];
+    assert.deepEqual(bodyOf(chatRequest('Hi', plain)), { model: 'm', messages });
+    assert.deepEqual(bodyOf(textRequest('Hi', plain)), { model: 'm', prompt: 'Hi' });
+  });
+
+  it('has every parameter that differs', () => {
+    const sampling = {
+      temperature: 0,
+      topP: 0.5,
+      presencePenalty: 1,
+      frequencyPenalty: -1,
+      seed: 0,
+      logitBias: { 5: -100 },
+    };
+    const format = { type: 'json_schema', name: 'x', strict: true, schema: { type: 'object' } } as const;
+    const body = bodyOf(chatRequest('Hi', { sampling, format, choices: 2, maxTokens: 7, stop: ['END'], logprobs: 3 }));
+    assert.deepEqual(body, {
+      model: 'm',
+      messages: [{ role: 'user', content: 'Hi' }],
+      logprobs: true,
+      top_logprobs: 3,
+      max_tokens: 7,
+      n: 2,
+      stop: ['END'],
+      temperature: 0,
+      top_p: 0.5,
+      presence_penalty: 1,
+      frequency_penalty: -1,
+      seed: 0,
+      logit_bias: { 5: -100 },
+      response_format: { type: 'json_schema', json_schema: { name: 'x', strict: true, schema: { type: 'object' } } },
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+  });
+
+  it('has tools with a choice that is not the default, and nothing of tools where there are none', () => {
+    const tools: ChatPrompt['tools'] = [{ type: 'function', function: { name: 'f' } }];
+    const withTools = (changes: Partial<ChatPrompt>) => {
+      const request = chatRequest('Hi', plain);
+      const {
+        model: _,
+        messages: __,
+        ...rest
+      } = bodyOf({ ...request, prompt: { ...(request.prompt as ChatPrompt), ...changes } });
+      return rest;
+    };
+    assert.deepEqual(withTools({ tools }), { tools });
+    assert.deepEqual(withTools({ tools, toolChoice: 'required' }), { tools, tool_choice: 'required' });
+    const named = { tools, tool_choice: { type: 'function', function: { name: 'f' } }, parallel_tool_calls: false };
+    assert.deepEqual(withTools({ tools, toolChoice: { name: 'f' }, parallelToolCalls: false }), named);
+    assert.deepEqual(withTools({ toolChoice: 'none', parallelToolCalls: false }), {});
+  });
+
+  it('has suffix and the number of log probabilities for a text', () => {
+    const body = bodyOf(textRequest('', { ...plain, prompt: { kind: 'text', text: 'a', suffix: 'b' }, logprobs: 0 }));
+    assert.deepEqual(body, { model: 'm', prompt: 'a', suffix: 'b', logprobs: 0 });
+  });
+
+  it('keeps the tenants of a vLLM apart, and tells it nothing about them', async (t) => {
+    const server = await startModelServer();
+    t.after(server.close);
+    const engine = engineFor(t, { baseUrls: [server.baseUrl], model: MODEL_NAME });
+    await engine.check(never);
+    for (const scope of ['org_a', 'org_a', 'org_b'])
+      await collectAnswer(engine, chatRequest('Hi', { scope, maxTokens: 1 }));
+    const salts = server.requests.filter(({ body }) => body).map(({ body }) => body?.['cache_salt']);
+    assert.ok(salts[0] === salts[1] && salts[1] !== salts[2] && !JSON.stringify(salts).includes('org_'));
+    assert.match(String(salts[0]), /^[0-9a-f]{64}$/);
+  });
+});
+
+describe('where it is sent', () => {
+  it('is the base URL and what OpenAI has behind it, with /v1 where the URL has no path', () => {
+    const chat = (baseUrl: string) => endpointsOf(baseUrl).origin + endpointsOf(baseUrl).chat;
+    assert.equal(chat('http://gpu:8000'), 'http://gpu:8000/v1/chat/completions');
+    assert.equal(chat('http://gpu:8000/'), 'http://gpu:8000/v1/chat/completions');
+    assert.equal(chat('http://gpu:8000/v1/'), 'http://gpu:8000/v1/chat/completions');
+    assert.equal(chat('https://a.example/openai/v2'), 'https://a.example/openai/v2/chat/completions');
+    assert.equal(chat('https://a.example/v1?api-version=2'), 'https://a.example/v1/chat/completions?api-version=2');
+    for (const wrong of ['ftp://a', 'gpu:8000', 'nothing', '']) assert.throws(() => endpointsOf(wrong), TypeError);
+  });
+
+  it('carries the key and goes to the path of its prompt', async (t) => {
+    const { engine, posts } = await scripted(t, good, { apiKey: 'sk-1' });
+    await collectAnswer(engine, chatRequest('Hi'));
+    await collectAnswer(engine, textRequest('Hi'));
+    assert.deepEqual(
+      posts().map(({ path, headers }) => [path, headers.authorization]),
+      [
+        ['/v1/chat/completions', 'Bearer sk-1'],
+        ['/v1/completions', 'Bearer sk-1'],
+      ],
+    );
+  });
+
+  it('goes through the proxy that is given, but to the hosts that need none', async (t) => {
+    const proxy = await startServer(good);
+    t.after(proxy.close);
+    const httpProxy = proxy.baseUrl.replace('/v1', '');
+    const { engine, server } = await scripted(t, good, {
+      proxy: { httpProxy, httpsProxy: null, noProxy: '127.0.0.1' },
+    });
+    await collectAnswer(engine, chatRequest('Hi'));
+    assert.equal(proxy.requests.length, 0);
+    const through = engineFor(t, { baseUrls: [server.baseUrl], proxy: { httpProxy, httpsProxy: null, noProxy: null } });
+    await collectAnswer(through, chatRequest('Hi'));
+    assert.ok(proxy.requests.some(({ path }) => path === `${server.baseUrl}/chat/completions`));
+  });
+});
+
+describe('what the engine says about its upstream', () => {
+  it('is ready once the upstream has answered, with the context that it tells', async (t) => {
+    const server = await startModelServer();
+    t.after(server.close);
+    const engine = engineFor(t, { baseUrls: [server.baseUrl], model: MODEL_NAME });
+    assert.deepEqual(engine.backend(), { engine: 'upstream', model: MODEL_NAME, parameters: null, ready: false });
+    assert.equal(engine.contextLength(), null);
+    await engine.check(never);
+    assert.equal(engine.backend().ready, true);
+    assert.equal(engine.contextLength(), MODEL_CONTEXT);
+    const told = engineFor(t, { baseUrls: [server.baseUrl], contextLength: 100 });
+    assert.equal(told.contextLength(), 100);
+    assert.deepEqual(told.features(), { suffix: true });
+  });
+
+  it('check passes for a server without a list of models, and names what is wrong with others', async (t) => {
+    const { engine } = await scripted(t, good);
+    await engine.check(never);
+    for (const [status, says] of [
+      [401, /refuses the API key/],
+      [500, /status 500/],
+    ] as const) {
+      const server = await startServer(good, undefined, status);
+      t.after(server.close);
+      await assert.rejects(engineFor(t, { baseUrls: [server.baseUrl] }).check(never), says);
+    }
+    await assert.rejects(engine.check(AbortSignal.abort(new Error('enough'))), /enough/);
+  });
+});
