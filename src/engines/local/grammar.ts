@@ -5,9 +5,13 @@ const MAX_RULES = 4_000;
 /** Characters of one grammar at most. Enumerations with long texts get here first. */
 const MAX_CHARACTERS = 512 * 1024;
 
-/** Rules that every JSON grammar may use. White space is bounded, or a weak model would never get past it. */
+/**
+ * Rules that every JSON grammar may use. White space stands only where models are used to it, and is bounded: a weak
+ * model would never get past it.
+ */
 const JSON_RULES: Readonly<Record<string, string>> = {
   ws: '(" " | "\\n" [ \\t]{0,16})?',
+  sp: '" "?',
   hex: '[0-9a-fA-F]',
   // A `\u` escape of half a surrogate pair would be one character to one reader and two to another: left out.
   escape: '["\\\\/bfnrt] | "u" ([0-9a-cA-CefEF] hex{3} | [dD] [0-7] hex{2})',
@@ -19,9 +23,9 @@ const JSON_RULES: Readonly<Record<string, string>> = {
   integer: '"-"? ("0" | [1-9] [0-9]{0,14})',
   number: 'integer ("." [0-9]{1,15})? ([eE] [-+]? [0-9]{1,2})?',
   value: 'object | array | string | number | boolean | null',
-  object: '"{" ws (member ("," ws member)*)? "}"',
-  member: 'string ws ":" ws value ws',
-  array: '"[" ws (value ws ("," ws value ws)*)? "]"',
+  object: '"{" ws (member ("," ws member)* ws)? "}"',
+  member: 'string ":" sp value',
+  array: '"[" ws (value ("," ws value)* ws)? "]"',
 };
 
 const USES: Readonly<Record<string, readonly string[]>> = {
@@ -31,7 +35,7 @@ const USES: Readonly<Record<string, readonly string[]>> = {
   number: ['integer'],
   value: ['object', 'array', 'string', 'number', 'boolean', 'null'],
   object: ['member', 'ws'],
-  member: ['string', 'ws', 'value'],
+  member: ['string', 'sp', 'value'],
   array: ['value', 'ws'],
 };
 

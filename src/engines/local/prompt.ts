@@ -45,7 +45,7 @@ export async function preparePrompt(model: LocalModel, request: GenerationReques
     throw contextLengthExceeded(param, null, contextTokens);
   }
   for (const token of Object.keys(request.sampling.logitBias)) {
-    if (!(Number(token) < model.vocabulary.size)) {
+    if (!/^\d+$/.test(token) || Number(token) >= model.vocabulary.size) {
       throw invalidValue(
         `logit_bias.${token}`,
         `is no token: this model has the tokens 0 to ${model.vocabulary.size - 1}`,

@@ -155,7 +155,7 @@ export class SchemaCompiler {
 
   #typed(schema: Schema, path: string, depth: number): string {
     const types = typesOf(schema['type']) ?? impliedTypes(schema);
-    if (schema['type'] !== undefined && types !== null && types.some((type) => !TYPES.includes(type))) {
+    if (types?.some((type) => !TYPES.includes(type)) === true) {
       throw invalidValue(`${path}.type`, 'must name JSON types');
     }
     const all = TYPES.flatMap((type) => KEYWORDS[type]);
@@ -195,10 +195,10 @@ export class SchemaCompiler {
         `${path}.${own ? `properties.${name}` : 'additionalProperties'}`,
         depth + 1,
       );
-      const body = `${literal(JSON.stringify(name))} ${ws} ":" ${ws} ${value} ${ws}`;
+      const body = `${literal(JSON.stringify(name))} ":" ${this.#builder.json('sp')} ${value}`;
       return { rule: this.#rule('member', body, path), required: required.includes(name) };
     });
-    return this.#rule('object', `"{" ${ws} ${this.#members(members, path)} "}"`, path);
+    return this.#rule('object', `"{" ${ws} ${this.#members(members, path)} ${ws} "}"`, path);
   }
 
   /** Members in their order, commas between those that are there: one rule a member and position, so size is linear. */
@@ -220,8 +220,12 @@ export class SchemaCompiler {
     if (extra === false) return this.#rule('empty', `"{" ${ws} "}"`, path);
     if (extra === undefined || extra === true) return this.#builder.json('object');
     const value = this.#expression(extra, `${path}.additionalProperties`, depth + 1);
-    const member = this.#rule('member', `${this.#builder.json('string')} ${ws} ":" ${ws} ${value} ${ws}`, path);
-    return this.#rule('map', `"{" ${ws} (${member} ("," ${ws} ${member})*)? "}"`, path);
+    const member = this.#rule(
+      'member',
+      `${this.#builder.json('string')} ":" ${this.#builder.json('sp')} ${value}`,
+      path,
+    );
+    return this.#rule('map', `"{" ${ws} (${member} ("," ${ws} ${member})* ${ws})? "}"`, path);
   }
 
   #array(schema: Schema, path: string, depth: number): string {
@@ -231,13 +235,9 @@ export class SchemaCompiler {
       if (least > 0) throw invalidValue(`${path}.minItems`, 'asks for more items than are allowed');
       return this.#rule('empty', `"[" ${ws} "]"`, path);
     }
-    const item = this.#rule(
-      'item',
-      `${this.#expression(schema['items'] ?? true, `${path}.items`, depth + 1)} ${ws}`,
-      path,
-    );
+    const item = this.#expression(schema['items'] ?? true, `${path}.items`, depth + 1);
     const rest = `("," ${ws} ${item}){${Math.max(0, least - 1)},${most === null ? '' : most - 1}}`;
-    const items = `${item} ${rest}`;
+    const items = `${item} ${rest} ${ws}`;
     return this.#rule('array', `"[" ${ws} ${least === 0 ? `(${items})?` : items} "]"`, path);
   }
 

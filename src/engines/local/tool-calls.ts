@@ -132,15 +132,14 @@ export function defineCalls(
 ): string {
   const { format, parallel, offered } = form;
   const ws = builder.json('ws');
+  const sp = builder.json('sp');
   const bodies = callable.map((tool) => {
     const path = `tools.${offered.indexOf(tool)}.function.parameters`;
     const given = builder.define(builder.freshName('arguments'), argumentsRule(builder, tool, path), path);
     const name = literal(JSON.stringify(tool.function.name));
-    return builder.define(
-      builder.freshName('call'),
-      `"{" ${ws} "\\"name\\"" ${ws} ":" ${ws} ${name} ${ws} "," ${ws} ${literal(JSON.stringify(format.argumentsKey))} ${ws} ":" ${ws} ${given} ${ws} "}"`,
-      path,
-    );
+    const key = literal(JSON.stringify(format.argumentsKey));
+    const body = `"{" ${sp} "\\"name\\":" ${sp} ${name} "," ${sp} ${key} ":" ${sp} ${given} ${sp} "}"`;
+    return builder.define(builder.freshName('call'), body, path);
   });
   const call = builder.define('call', `${ws} (${bodies.join(' | ')})`, 'tools');
   const close = format.close === '' ? '""' : `${ws} ${literal(format.close.trim())}`;
@@ -153,7 +152,7 @@ function argumentsRule(builder: GrammarBuilder, tool: FunctionTool, path: string
   // A function's arguments are an object, whether its schema says so or not.
   return new SchemaCompiler(
     builder,
-    schema['type'] === undefined ? { ...schema, type: 'object' } : schema,
+    schema['type'] === undefined && schema['$ref'] === undefined ? { ...schema, type: 'object' } : schema,
     path,
   ).compile();
 }
