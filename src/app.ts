@@ -20,7 +20,7 @@ const REQUEST_TIMEOUT_MS = 300_000;
 export async function createApp(deps: AppDeps, version: string, requestTimeoutMs = REQUEST_TIMEOUT_MS): Promise<App> {
   const { logger, authenticate, limit } = deps;
   const { bodyLimitBytes, corsOrigins } = deps.config;
-  const app = createServer({ logger, bodyLimitBytes, corsOrigins, requestTimeoutMs, authenticate, limit });
+  const app = await createServer({ logger, bodyLimitBytes, corsOrigins, requestTimeoutMs, authenticate, limit });
 
   logRequests(app, deps.metrics, logger);
   replayIdempotentRequests(app, deps);

@@ -1,6 +1,6 @@
 import { and, asc, eq, gt, isNull } from 'drizzle-orm';
-import type { PageBounds } from '../db/page.ts';
 import type { Sql } from '../db/db.ts';
+import type { PageBounds } from '../db/page.ts';
 import { apiKeys, organizations } from './tables.ts';
 
 export type OrganizationRow = typeof organizations.$inferSelect;
@@ -8,7 +8,11 @@ export type ApiKeyRow = typeof apiKeys.$inferSelect;
 
 /** Adds the organization; false when one of that name is there already. */
 export async function insertOrganization(sql: Sql, id: string, name: string): Promise<boolean> {
-  const rows = await sql.insert(organizations).values({ id, name }).onConflictDoNothing().returning({ id: organizations.id });
+  const rows = await sql
+    .insert(organizations)
+    .values({ id, name })
+    .onConflictDoNothing()
+    .returning({ id: organizations.id });
   return rows.length === 1;
 }
 
@@ -63,7 +67,10 @@ export function selectApiKeys(sql: Sql, organizationId: string | null, bounds: P
 
 /** Revokes a key for good. The row, or null when there is no such key; revoking twice keeps the first time. */
 export async function updateRevoked(sql: Sql, id: string, at: Date): Promise<ApiKeyRow | null> {
-  await sql.update(apiKeys).set({ revokedAt: at }).where(and(eq(apiKeys.id, id), isNull(apiKeys.revokedAt)));
+  await sql
+    .update(apiKeys)
+    .set({ revokedAt: at })
+    .where(and(eq(apiKeys.id, id), isNull(apiKeys.revokedAt)));
   const [row] = await sql.select().from(apiKeys).where(eq(apiKeys.id, id));
   return row ?? null;
 }

@@ -66,6 +66,8 @@ export function sendError(error: ApiError, request: FastifyRequest, reply: Fasti
 export function handleErrors(app: FastifyInstance, bodyLimitBytes: number): void {
   const routes: { methods: string[]; pattern: RegExp }[] = [];
   app.addHook('onRoute', ({ method, url }) => {
+    // Preflights are answered everywhere; that does not make a path of every path.
+    if (method === 'OPTIONS') return;
     routes.push({ methods: [method].flat(), pattern: patternOf(url) });
   });
   app.setErrorHandler((error, request, reply) => {

@@ -23,6 +23,12 @@ const SECURITY_HEADERS = {
 /** Retry hint while the process is stopping: another one takes its place within about this time. */
 const STOPPING_RETRY_SECONDS = 5;
 
+/** How late the answer to a request that does not arrive may itself be. */
+const LATE_CHECK_MS = 5_000;
+
+/** How long a browser may believe a preflight. */
+const PREFLIGHT_SECONDS = 600;
+
 /** How requests are taken in; what it knows of accounts and limits is passed in. */
 export interface ServerOptions {
   logger: Logger;
@@ -35,7 +41,7 @@ export interface ServerOptions {
 }
 
 /** A Fastify that answers as the interface says, without a route yet. */
-export function createServer(options: ServerOptions) {
+export async function createServer(options: ServerOptions) {
   const app = fastify({
     loggerInstance: options.logger as FastifyBaseLogger,
     // Every line of ours carries the request's id itself; a logger of its own for each request costs more than the line.
@@ -45,6 +51,11 @@ export function createServer(options: ServerOptions) {
     requestIdHeader: false,
     bodyLimit: options.bodyLimitBytes,
     requestTimeout: options.requestTimeoutMs,
+    http: {
+      headersTimeout: options.requestTimeoutMs,
+      // Node looks for late requests only this often, half a minute unless told.
+      connectionsCheckingInterval: Math.min(LATE_CHECK_MS, Math.max(1, options.requestTimeoutMs)),
+    },
     // Ours answers in the catalogue's words (onRequest below); Fastify's would not.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
@@ -60,15 +71,17 @@ export function createServer(options: ServerOptions) {
   // Schemas of answers are for the documentation and the tests; serialising by them would hide what they do not name.
   app.setSerializerCompiler(() => JSON.stringify);
   handleErrors(app, options.bodyLimitBytes);
-  admitRequests(app, options);
   if (options.corsOrigins !== null) {
-    app.register(cors, { origin: options.corsOrigins.includes('*') ? '*' : [...options.corsOrigins], maxAge: 600 });
+    // Before the rest: a preflight carries no key.
+    const origin = options.corsOrigins.includes('*') ? '*' : [...options.corsOrigins];
+    await app.register(cors, { origin, maxAge: PREFLIGHT_SECONDS, exposedHeaders: ['x-request-id', 'x-cache-status'] });
   }
+  admitRequests(app, options);
   return app;
 }
 
 /** The server that routes are added to. */
-export type App = ReturnType<typeof createServer>;
+export type App = Awaited<ReturnType<typeof createServer>>;
 
 /** Before a byte of the body is kept: the headers of every answer, who asks, whether they may, and how often. */
 function admitRequests(app: App, options: ServerOptions): void {

@@ -1,6 +1,6 @@
+import type { ListQuery } from '../db/page.ts';
 import type { Deps } from '../deps.ts';
 import { invalidValue } from '../errors.ts';
-import type { ListQuery } from '../db/page.ts';
 import { viewModel } from './find-model.ts';
 
 /**

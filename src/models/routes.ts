@@ -1,4 +1,4 @@
-import { listOf, ListQuery } from '../db/page.ts';
+import { ListQuery, listOf } from '../db/page.ts';
 import type { Deps } from '../deps.ts';
 import type { App } from '../http/server.ts';
 import { findModel, viewModel } from './find-model.ts';
@@ -9,7 +9,14 @@ import { Model, ModelParams } from './schema.ts';
 export function modelRoutes(app: App, deps: Pick<Deps, 'models'>): void {
   app.get(
     '/v1/models',
-    { schema: { summary: 'List the models', tags: ['Models'], querystring: ListQuery, response: { 200: listOf(Model) } } },
+    {
+      schema: {
+        summary: 'List the models',
+        tags: ['Models'],
+        querystring: ListQuery,
+        response: { 200: listOf(Model) },
+      },
+    },
     async (request) => listModels(deps, request.query),
   );
   app.get(

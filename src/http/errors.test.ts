@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { describe, it } from 'node:test';
+import { Type } from 'typebox';
+import { assertError, useApi } from '../../test/harness.ts';
+
+/** Sends bytes as they are and gives everything that comes back until the server closes. */
+function exchange(url: string, bytes: string): Promise<string> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    let text = '';
+    const socket = connect(Number(port), hostname, () => socket.write(bytes));
+    socket.setEncoding('utf8');
+    socket.on('data', (chunk: string) => {
+      text += chunk;
+    });
+    socket.on('end', () => resolve(text));
+    socket.on('error', reject);
+  });
+}
+
+/** The status and the error's code of a raw answer. */
+function statusAndCode(raw: string): [number, string] {
+  const body = raw.slice(raw.indexOf('\r\n\r\n') + 4);
+  return [Number(raw.split(' ')[1]), JSON.parse(body).error.code];
+}
+
+describe('errors that Fastify and Node make', () => {
+  const api = useApi({
+    requestTimeoutMs: 300,
+    config: { bodyLimitBytes: 2048 },
+    extend: (app) => {
+      app.get('/v1/broken', { schema: { response: { 200: Type.Object({}) } } }, async () => {
+        throw new Error('the operator should know: hunter2');
+      });
+    },
+  });
+  const path = '/v1/chat/completions';
+
+  it('404 unknown_url for a path that nothing is at, with or without a key', async () => {
+    assertError(await api.send('GET', '/v1/nothing'), 404, 'unknown_url');
+    assertError(await api.send('GET', '/', { key: null }), 404, 'unknown_url');
+  });
+
+  it('404 unknown_url for a path that cannot be decoded', async () => {
+    assertError(await api.send('GET', '/v1/models/%ff'), 404, 'unknown_url');
+  });
+
+  it('405 method_not_allowed with Allow where the path takes other methods', async () => {
+    const answer = await api.send('DELETE', path);
+    assertError(answer, 405, 'method_not_allowed');
+    assert.equal(answer.headers.get('allow'), 'POST');
+    assert.equal((await api.send('PUT', '/v1/models/general-8b', { body: {} })).headers.get('allow'), 'GET, HEAD');
+  });
+
+  it('400 invalid_json for a body that is not JSON, is empty, or names __proto__', async () => {
+    for (const body of ['{', '{"a":1}}', 'nonsense', '', '{"__proto__": {"x": 1}}', '{"constructor": {"prototype": {}}}']) {
+      assertError(await api.send('POST', path, { body }), 400, 'invalid_json');
+    }
+  });
+
+  it('400 for a body that is JSON and no object', async () => {
+    for (const body of ['[]', '"text"', '3', 'null', 'true']) {
+      assertError(await api.send('POST', path, { body }), 400, 'invalid_value', 'body');
+    }
+  });
+
+  it('415 unsupported_media_type for another content type', async () => {
+    const headers = { 'content-type': 'text/csv' };
+    assertError(await api.send('POST', path, { body: 'a,b', headers }), 415, 'unsupported_media_type');
+  });
+
+  it('413 request_too_large beyond the limit, and not one byte before it', async () => {
+    const body = JSON.stringify({ model: 'general-8b', messages: [{ role: 'user', content: '' }] });
+    const filled = (bytes: number) => body.replace('""', `"${'x'.repeat(bytes - body.length)}"`);
+    assert.equal((await api.send('POST', path, { body: filled(2048) })).status, 200);
+    assertError(await api.send('POST', path, { body: filled(2049) }), 413, 'request_too_large');
+  });
+
+  it('431 headers_too_large when the headers overflow', async () => {
+    const raw = await exchange(api.url, `GET /v1/models HTTP/1.1\r\nhost: x\r\nx-big: ${'a'.repeat(20_000)}\r\n\r\n`);
+    assert.deepEqual(statusAndCode(raw), [431, 'headers_too_large']);
+    assert.match(raw, /x-request-id: req_/);
+  });
+
+  it('408 request_timeout when a request does not arrive', async () => {
+    const head = `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${api.key}\r\n`;
+    const raw = await exchange(api.url, `${head}content-type: application/json\r\ncontent-length: 100\r\n\r\n{"mod`);
+    assert.deepEqual(statusAndCode(raw), [408, 'request_timeout']);
+  });
+
+  it('400 for bytes that are not HTTP', async () => {
+    assert.deepEqual(statusAndCode(await exchange(api.url, 'HELLO\r\n\r\n')), [400, 'invalid_value']);
+  });
+
+  it('500 server_error without a word of the cause', async () => {
+    const answer = await api.send('GET', '/v1/broken');
+    assertError(answer, 500, 'server_error');
+    assert.doesNotMatch(answer.text, /hunter2/);
+  });
+
+  it('every answer carries a request id, the rate-limit headers and the security headers', async () => {
+    for (const [method, url, key] of [
+      ['GET', '/v1/models', api.key],
+      ['GET', '/v1/models', null],
+      ['GET', '/v1/nothing', null],
+      ['POST', path, api.key],
+      ['GET', '/healthz', null],
+    ] as const) {
+      const { headers, status } = await api.send(method, url, { key });
+      assert.match(headers.get('x-request-id') ?? '', /^req_[0-9a-z]{26}$/, `${method} ${url} ${status}`);
+      for (const kind of ['requests', 'tokens']) {
+        for (const part of ['limit', 'remaining', 'reset']) {
+          assert.match(headers.get(`x-ratelimit-${part}-${kind}`) ?? '', /^\d+s?$/, `${method} ${url} ${status}`);
+        }
+      }
+      assert.equal(headers.get('x-content-type-options'), 'nosniff');
+      assert.match(headers.get('content-security-policy') ?? '', /default-src 'none'/);
+    }
+  });
+
+  it('a request id of the caller is not taken over', async () => {
+    const { headers } = await api.send('GET', '/v1/models', { headers: { 'x-request-id': 'mine' } });
+    assert.match(headers.get('x-request-id') ?? '', /^req_/);
+  });
+});
+
+describe('CORS', () => {
+  const open = useApi({ config: { corsOrigins: ['https://app.example'] } });
+  const shut = useApi();
+
+  it('answers a configured origin and its preflight, and no other', async () => {
+    const headers = { origin: 'https://app.example', 'access-control-request-method': 'POST' };
+    const preflight = await open.send('OPTIONS', '/v1/chat/completions', { headers, key: null });
+    assert.equal(preflight.status, 204);
+    assert.equal(preflight.headers.get('access-control-allow-origin'), 'https://app.example');
+    const other = await open.send('GET', '/v1/models', { headers: { origin: 'https://evil.example' } });
+    assert.notEqual(other.headers.get('access-control-allow-origin'), 'https://evil.example');
+  });
+
+  it('is off unless origins are configured', async () => {
+    const answer = await shut.send('GET', '/v1/models', { headers: { origin: 'https://app.example' } });
+    assert.equal(answer.headers.get('access-control-allow-origin'), null);
+  });
+});
