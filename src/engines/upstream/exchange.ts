@@ -118,6 +118,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   leave(): void {
     if (this.#left || this.#ended || this.#failure) return;
     this.#left = true;
+    // From here on the call may end as it likes: the connection is let go of by the answer's end, or by the grace's.
+    this.#signal.removeEventListener('abort', this.#onAbort);
     this.#unread = [];
     this.#unreadBytes = 0;
     if (this.#controller?.paused) this.#controller.resume();

@@ -124,6 +124,23 @@ describe('a caller who leaves', () => {
 });
 
 describe('connections', () => {
+  it('are used again when the end of the answer comes after [DONE]', async (t) => {
+    let ended = Promise.withResolvers<void>();
+    const { engine, server } = await scripted(t, async (_request, response) => {
+      sendEvents(response, [chunk({ content: 'a' }), finish('stop'), '[DONE]']);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      response.end(() => ended.resolve());
+    });
+    await engine.check(never);
+    for (let i = 0; i < 4; i += 1) {
+      ended = Promise.withResolvers<void>();
+      await collectAnswer(engine, chatRequest('Hello'));
+      await ended.promise;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    assert.ok(server.connections() <= 2, `${server.connections()} connections`);
+  });
+
   it('are used again after a stream, an answer and an error', async (t) => {
     const stream = streamOf(chunk({ content: 'a' }), finish('stop'), '[DONE]');
     const whole = answerOf(200, { choices: [{ message: { content: 'a' }, finish_reason: 'stop' }] });
