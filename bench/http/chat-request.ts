@@ -49,7 +49,9 @@ export function chatRequest(target: Target, question: ChatQuestion): Buffer {
 /** Why an answer does not count, or undefined when it is a whole, good one. */
 export function complaintAbout(answer: TimedAnswer, question: ChatQuestion): string | undefined {
   if (answer.status !== 200) return `status ${answer.status}: ${answer.complaint}`;
-  if (question.stream && !answer.tail.includes('[DONE]')) return 'the stream ended without [DONE]';
+  if (question.stream && !answer.tail.includes('[DONE]')) {
+    return `the stream ended without [DONE] after ${answer.bodyBytes} bytes: ...${answer.tail}`;
+  }
   if (!question.stream && !answer.tail.trimEnd().endsWith('}')) return 'the answer is not a JSON object';
   return undefined;
 }

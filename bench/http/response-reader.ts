@@ -1,7 +1,7 @@
 const HEAD_END = '\r\n\r\n';
 const LINE_END = '\r\n';
-/** Enough for "data: [DONE]" and the brace before it, in whatever pieces they arrive. */
-const TAIL_BYTES = 64;
+/** Enough for "data: [DONE]", or the error in its place, in whatever pieces they arrive. */
+const TAIL_BYTES = 256;
 
 /** One HTTP/1.1 answer, read to its end. */
 export interface ReadAnswer {

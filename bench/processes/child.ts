@@ -31,6 +31,8 @@ export interface RunningChild {
   origin: string;
   /** The end of what it has written, both streams. */
   output(): string;
+  /** True once it has ended, by itself or not. */
+  ended(): boolean;
   stop(): Promise<void>;
 }
 
@@ -64,7 +66,8 @@ export async function startChild(options: ChildOptions): Promise<RunningChild> {
       reject(new Error(`${options.name} ended (${code ?? signal}) before it was ready:\n${output}`));
     });
   });
-  return { pid: child.pid ?? 0, origin, output: () => output, stop: () => stop(child) };
+  const ended = () => child.exitCode !== null || child.signalCode !== null;
+  return { pid: child.pid ?? 0, origin, output: () => output, ended, stop: () => stop(child) };
 }
 
 /** The caller's environment without Quire's settings and npm's: a benchmark starts from the defaults. */

@@ -11,6 +11,8 @@ export interface Crowd {
   longMaxTokens: number;
   /** Statuses that are an answer although not a good one: a full engine may say so. */
   refusals: number[];
+  /** True when there is nobody left to ask. */
+  ended(): boolean;
 }
 
 /** How the clients fared. */
@@ -40,7 +42,7 @@ const FAULTS_KEPT = 10;
 export async function runCrowd(crowd: Crowd, tally: Tally): Promise<void> {
   const client = async () => {
     let connection: Connection | undefined;
-    while (performance.now() < crowd.endMs) {
+    while (performance.now() < crowd.endMs && !crowd.ended()) {
       try {
         if (!connection || connection.closed) connection = await Connection.open(crowd.target.origin);
         if (Math.random() < SHARE_LEAVING) await leaveEarly(connection, crowd, tally);

@@ -67,10 +67,12 @@ async function soak(quire: RunningChild & { apiKey: string }, mock: RunningChild
     maxTokens: local ? 32 : 256,
     longMaxTokens: local ? 1024 : 16_384,
     refusals: local ? [429, 503] : [],
+    ended: quire.ended,
   };
   const memory = watchMemory(quire.pid, tally);
   await runCrowd(crowd, tally);
   memory.stop();
+  if (quire.ended()) throw new Error(`Quire ended during the soak. The end of its output:\n${quire.output()}`);
   const loadEndedMs = performance.now();
   let slots = await slotsInFlight(quire.origin, quire.apiKey);
   let stats = mock && (await readMockStats(mock.origin));
