@@ -4,7 +4,6 @@ import type { Logger } from '../lib/logger.ts';
 import { reasonOf } from '../lib/start-error.ts';
 import type { UsageRecord } from '../lib/usage-record.ts';
 
-
 /** Rows of one statement: past a few hundred the statement's time grows with the rows, and nothing is won. */
 const MAX_GROUP = 512;
 /** Waits before a failed write is tried again; after the last the answers of the group fail with 500. */

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { openTestDatabase } from '../../test/database.ts';
+import type { Database } from '../db/db.ts';
+import { newId } from '../lib/ids.ts';
+import { createLogger } from '../lib/logger.ts';
+import type { UsageRecord } from '../lib/usage-record.ts';
+import { Ledger } from './ledger.ts';
+import { usageRecords } from './tables.ts';
+
+function record(completionTokens: number): UsageRecord {
+  return {
+    id: newId('usage'),
+    organizationId: 'org_1',
+    keyId: 'key_1',
+    requestId: 'req_1',
+    endpoint: '/v1/chat/completions',
+    model: "it's \"quoted\" \\ \u{1f600}",
+    promptTokens: 3,
+    cachedTokens: 1,
+    completionTokens,
+    outcome: 'completed',
+    createdAt: new Date('2026-01-02T03:04:05.678Z'),
+  };
+}
+
+/** The database with its statements counted, each failing while `failures` lasts. */
+function watched(db: Database, failures = 0): { db: Database; statements: () => number } {
+  let statements = 0;
+  const sql = new Proxy(db.sql, {
+    get: (target, name, self) => {
+      if (name !== 'execute') return Reflect.get(target, name, self);
+      return (statement: Parameters<typeof target.execute>[0]) => {
+        statements += 1;
+        if (statements <= failures) return Promise.reject(new Error('the database is away'));
+        return target.execute(statement);
+      };
+    },
+  });
+  return { db: { ...db, sql }, statements: () => statements };
+}
+
+describe('the ledger', () => {
+  const logger = createLogger('silent');
+  let db: Database;
+  before(async () => {
+    db = await openTestDatabase();
+  });
+  after(() => db.close());
+
+  it('keeps every field as it was recorded', async () => {
+    const written = record(7);
+    await new Ledger(db, logger).record(written);
+    const rows = await db.sql.select().from(usageRecords);
+    assert.deepEqual(rows, [written]);
+  });
+
+  it('writes records that come together in few statements, all of them durable when their promise resolves', async () => {
+    const { db: counted, statements } = watched(db);
+    const ledger = new Ledger(counted, logger);
+    await Promise.all(Array.from({ length: 1000 }, (_, at) => ledger.record(record(at))));
+    assert.equal((await db.sql.select().from(usageRecords)).length, 1001);
+    assert.ok(statements() <= 3, `${statements()} statements`);
+  });
+
+  it('tries a failed write again and writes each record once', async () => {
+    const before = (await db.sql.select().from(usageRecords)).length;
+    const { db: failing } = watched(db, 1);
+    const twice = record(1);
+    const ledger = new Ledger(failing, logger);
+    await Promise.all([ledger.record(twice), ledger.record(twice), ledger.record(record(2))]);
+    assert.equal((await db.sql.select().from(usageRecords)).length, before + 2);
+  });
+
+  it('tells the answers of a group when it cannot be written, and goes on with the next', async () => {
+    const { db: failing } = watched(db, 4);
+    const ledger = new Ledger(failing, logger);
+    await assert.rejects(ledger.record(record(1)), /away/);
+    await ledger.record(record(2));
+  });
+});

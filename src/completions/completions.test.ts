@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { assertError, assertForm, chunks, useApi } from '../../test/harness.ts';
+import { stream } from '../../test/scripted-engine.ts';
+import type { GenerationEvent, GenerationRequest, TokenLogprob } from '../engines/engine.ts';
+import { Completion, CompletionChunk } from './schema.ts';
+
+const logprob = (token: string, value: number): TokenLogprob => ({ token, logprob: value, bytes: null, top: [{ token, logprob: value, bytes: null }] });
+
+/** Answers each choice with the prompt in capitals and the choice's number; later choices are likelier. */
+function shout({ prompt, choices, logprobs }: GenerationRequest): AsyncGenerator<GenerationEvent, void, undefined> {
+  const text = prompt.kind === 'text' ? prompt.text.toUpperCase() : '';
+  const events = Array.from({ length: choices }, (_, choice): GenerationEvent[] => [
+    {
+      type: 'text-delta',
+      choice,
+      text,
+      tokens: 1,
+      ...(logprobs !== null && { logprobs: [logprob(text, choice - 20)] }),
+    },
+    { type: 'text-delta', choice, text: ` ${choice}`, tokens: 1, ...(logprobs !== null && { logprobs: [logprob(` ${choice}`, -1)] }) },
+    { type: 'choice-end', choice, reason: choice % 2 === 0 ? 'length' : 'stop' },
+  ]);
+  return stream<GenerationEvent>([
+    { type: 'prompt-end', promptTokens: 3, cachedTokens: 1 },
+    ...events.toReversed().flat(),
+    { type: 'usage', usage: { promptTokens: 3, cachedTokens: 1, completionTokens: 2 * choices } },
+  ]);
+}
+
+describe('POST /v1/completions', () => {
+  const api = useApi();
+  const complete = (body: object) => {
+    api.engine.play(shout);
+    return api.send('POST', '/v1/completions', { body: { model: 'general-8b', ...body } });
+  };
+  const textsOf = (choices: { index: number; text: string }[]) => {
+    const texts: string[] = [];
+    for (const { index, text } of choices) texts[index] = (texts[index] ?? '') + text;
+    return texts;
+  };
+
+  it('200 with the answer in the form of the schema and no other field, 16 tokens at most', async () => {
+    const answer = await complete({ prompt: 'a' });
+    assert.equal(answer.status, 200);
+    assertForm(Completion, answer.json);
+    assert.equal(answer.json.choices[0].text, 'A 0');
+    assert.equal(answer.json.choices[0].finish_reason, 'length');
+    assert.equal(answer.headers.get('x-cache-status'), 'HIT');
+    assert.equal(api.engine.calls.at(-1)?.request.maxTokens, 16);
+  });
+
+  it('answers several prompts times n in order, and a stream of it adds up to the same', async () => {
+    const body = { prompt: ['a', 'b', 'c'], n: 2 };
+    const whole = await complete(body);
+    const expected = ['A 0', 'A 1', 'B 0', 'B 1', 'C 0', 'C 1'];
+    assert.deepEqual(textsOf(whole.json.choices), expected);
+    assert.deepEqual(whole.json.usage, {
+      prompt_tokens: 9,
+      completion_tokens: 12,
+      total_tokens: 21,
+      prompt_tokens_details: { cached_tokens: 3 },
+    });
+    const streamed = chunks((await complete({ ...body, stream: true, stream_options: { include_usage: true } })).text);
+    for (const chunk of streamed) assertForm(CompletionChunk, chunk);
+    assert.deepEqual(streamed.at(-1).usage, whole.json.usage);
+    const choices = streamed.flatMap((chunk) => chunk.choices);
+    assert.deepEqual(textsOf(choices), expected);
+    const reasons = choices.filter((choice) => choice.finish_reason !== null);
+    assert.deepEqual(
+      reasons.map(({ index, finish_reason }) => [index, finish_reason]).toSorted(),
+      whole.json.choices.map(({ index, finish_reason }: { index: number; finish_reason: string }) => [index, finish_reason]),
+    );
+  });
+
+  it('echo puts the prompt before each of its answers, streamed or not', async () => {
+    const body = { prompt: ['a', 'b'], n: 2, echo: true };
+    assert.deepEqual(textsOf((await complete(body)).json.choices), ['aA 0', 'aA 1', 'bB 0', 'bB 1']);
+    const streamed = chunks((await complete({ ...body, stream: true })).text);
+    assert.deepEqual(textsOf(streamed.flatMap((chunk) => chunk.choices)), ['aA 0', 'aA 1', 'bB 0', 'bB 1']);
+  });
+
+  it('best_of answers the n likeliest by mean log probability, and counts what all candidates cost', async () => {
+    const { json } = await complete({ prompt: 'a', best_of: 4, n: 2 });
+    assert.deepEqual(textsOf(json.choices), ['A 3', 'A 2']);
+    assert.equal(json.usage.completion_tokens, 8);
+    assert.equal(json.choices[0].logprobs, null);
+  });
+
+  it('logprobs have the legacy form, with offsets into the text', async () => {
+    const { json } = await complete({ prompt: 'ab', logprobs: 1 });
+    assertForm(Completion, json);
+    assert.deepEqual(json.choices[0].logprobs, {
+      tokens: ['AB', ' 0'],
+      token_logprobs: [-20, -1],
+      top_logprobs: [{ AB: -20 }, { ' 0': -1 }],
+      text_offset: [0, 2],
+    });
+    const streamed = chunks((await complete({ prompt: 'ab', logprobs: 1, stream: true })).text);
+    const offsets = streamed.flatMap((chunk) => chunk.choices[0].logprobs?.text_offset ?? []);
+    assert.deepEqual(offsets, [0, 2]);
+  });
+
+  it('400 for suffix where the model has no fill-in-the-middle tokens, and for contradictions', async () => {
+    assertError(await complete({ prompt: 'a', suffix: 'b' }), 400, 'invalid_value', 'suffix');
+    assertError(await complete({ prompt: 'a', n: 3, best_of: 2 }), 400, 'invalid_value', 'best_of');
+    assertError(await complete({ prompt: 'a', best_of: 2, stream: true }), 400, 'invalid_value', 'best_of');
+    assertError(await complete({ prompt: 'a', echo: true, logprobs: 0 }), 400, 'invalid_value', 'logprobs');
+  });
+
+  it('a prompt that fails ends the others and is the answer', async () => {
+    api.engine.play((request) => {
+      if (request.prompt.kind === 'text' && request.prompt.text === 'bad') throw new Error('engine fault');
+      return shout(request);
+    });
+    const body = { model: 'general-8b', prompt: ['a', 'bad', 'c'] };
+    assertError(await api.send('POST', '/v1/completions', { body }), 500, 'server_error');
+    assert.ok(api.engine.calls.every((call) => call.ended));
+  });
+
+  it('runs a long list of prompts a few at a time', async () => {
+    let running = 0;
+    let most = 0;
+    api.engine.play(async function* (request) {
+      running += 1;
+      most = Math.max(most, running);
+      yield { type: 'prompt-end', promptTokens: 1, cachedTokens: 0 };
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      yield { type: 'text-delta', choice: 0, text: request.prompt.kind === 'text' ? request.prompt.text : '', tokens: 1 };
+      yield { type: 'choice-end', choice: 0, reason: 'stop' };
+      running -= 1;
+      yield { type: 'usage', usage: { promptTokens: 1, cachedTokens: 0, completionTokens: 1 } };
+    });
+    const prompt = Array.from({ length: 128 }, (_, at) => `p${at}`);
+    const { json } = await api.send('POST', '/v1/completions', { body: { model: 'general-8b', prompt } });
+    assert.deepEqual(textsOf(json.choices), prompt);
+    assert.ok(most > 1 && most <= 8, `${most} at once`);
+  });
+
+  it('404, 401 and 403 as every route', async () => {
+    assertError(await complete({ prompt: 'a', model: 'nothing' }), 404, 'model_not_found', 'model');
+    const body = { model: 'general-8b', prompt: 'a' };
+    assertError(await api.send('POST', '/v1/completions', { body, key: null }), 401, 'invalid_api_key');
+    const { key } = await api.makeKey({ scopes: ['files'] });
+    assertError(await api.send('POST', '/v1/completions', { body, key }), 403, 'insufficient_scope');
+  });
+});

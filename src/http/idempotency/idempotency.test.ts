@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Type } from 'typebox';
+import { assertError, useApi } from '../../../test/harness.ts';
+import { invalidValue } from '../../errors.ts';
+import { KEY_LIFETIME_MS, pruneIdempotencyKeys } from './idempotency.ts';
+
+describe('Idempotency-Key', () => {
+  let made = 0;
+  let gate: Promise<void> = Promise.resolve();
+  const api = useApi({
+    extend: (app) => {
+      const body = Type.Object({ name: Type.String() });
+      app.post('/v1/things', { schema: { body }, config: { idempotent: true } }, async (request) => {
+        await gate;
+        if (request.body.name === 'broken') throw new Error('fault');
+        if (request.body.name === 'refused') throw invalidValue('name', 'is not nice');
+        made += 1;
+        return { id: `thing_${made}`, name: request.body.name };
+      });
+    },
+  });
+  const make = (name: string, idempotencyKey: string, key = api.key) =>
+    api.send('POST', '/v1/things', { body: { name }, key, headers: { 'idempotency-key': idempotencyKey } });
+
+  it('replays the first answer and makes nothing again', async () => {
+    const first = await make('a', 'k1');
+    const second = await make('a', 'k1');
+    assert.deepEqual(second.json, first.json);
+    assert.equal(second.headers.get('idempotent-replayed'), 'true');
+    assert.equal(first.headers.get('idempotent-replayed'), null);
+    assert.equal((await make('a', 'k2')).json.id, 'thing_2');
+  });
+
+  it('replays a refusal too, but lets a fault of ours be tried again', async () => {
+    assertError(await make('refused', 'k3'), 400, 'invalid_value', 'name');
+    const again = await make('refused', 'k3');
+    assertError(again, 400, 'invalid_value', 'name');
+    assert.equal(again.headers.get('idempotent-replayed'), 'true');
+    assertError(await make('broken', 'k4'), 500, 'server_error');
+    const retried = await make('broken', 'k4');
+    assertError(retried, 500, 'server_error');
+    assert.equal(retried.headers.get('idempotent-replayed'), null);
+  });
+
+  it('409 for another body under the same key, and while the first still runs', async () => {
+    await make('a', 'k5');
+    const other = await make('b', 'k5');
+    assertError(other, 409, 'idempotency_conflict');
+    assert.equal(other.headers.get('x-should-retry'), 'false');
+    let open = () => {};
+    gate = new Promise((resolve) => {
+      open = resolve;
+    });
+    const first = make('c', 'k6');
+    // The first use has claimed its key as soon as any repeat is refused.
+    let repeat = await make('other', 'k5');
+    while (repeat.json.error?.message.includes('still running') !== true) {
+      const racing = make('c', 'k6');
+      repeat = await Promise.race([racing, first]);
+    }
+    assertError(repeat, 409, 'idempotency_conflict');
+    open();
+    assert.equal((await first).status, 200);
+  });
+
+  it('belongs to one organization', async () => {
+    const first = await make('a', 'k7');
+    const { key } = await api.makeKey({ organization: 'other' });
+    const foreign = await make('a', 'k7', key);
+    assert.notEqual(foreign.json.id, first.json.id);
+  });
+
+  it('400 for a key that is too long', async () => {
+    assertError(await make('a', 'x'.repeat(256)), 400, 'invalid_value', 'Idempotency-Key');
+  });
+
+  it('is forgotten after 24 hours and not before', async () => {
+    const first = await make('a', 'k8');
+    await pruneIdempotencyKeys({ db: api.db, now: () => Date.now() + KEY_LIFETIME_MS - 60_000 });
+    assert.equal((await make('a', 'k8')).json.id, first.json.id);
+    await pruneIdempotencyKeys({ db: api.db, now: () => Date.now() + KEY_LIFETIME_MS + 60_000 });
+    assert.notEqual((await make('a', 'k8')).json.id, first.json.id);
+  });
+
+  it('is ignored by inference, where every call is a new one', async () => {
+    const body = { model: 'general-8b', messages: [{ role: 'user', content: 'Hi' }] };
+    const send = () => api.send('POST', '/v1/chat/completions', { body, headers: { 'idempotency-key': 'k9' } });
+    assert.notEqual((await send()).json.id, (await send()).json.id);
+  });
+});
