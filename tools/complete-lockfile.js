@@ -4,7 +4,8 @@
  * npm leaves an optional package out of the lockfile when the registry it locked against did not offer it (a mirror
  * that carries one platform only), and `npm ci` then refuses the lockfile on every machine. This adds each of them by
  * name, version, os and cpu, so that npm skips it where it does not fit and fetches it where it does. Run it after
- * every change of dependencies: `node tools/complete-lockfile.js`. Running it twice changes nothing.
+ * every change of dependencies: `node tools/complete-lockfile.js`. Running it twice changes nothing. `--check` writes
+ * nothing, and fails when something is missing.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 
@@ -18,7 +19,11 @@ function platformOf(name) {
   const os = words.map((word) => OS_WORDS[word] ?? (OTHER_OS.includes(word) ? word : undefined)).find(Boolean);
   const cpu = words.find((word) => CPUS.includes(word)) ?? (words.includes('riscv64gc') ? 'riscv64' : undefined);
   const libc = words.some((word) => word.startsWith('musl')) ? 'musl' : undefined;
-  return { ...(cpu && { cpu: [cpu === 'armv7l' ? 'arm' : cpu] }), ...(os && { os: [os] }), ...(libc && { libc: [libc] }) };
+  return {
+    ...(cpu && { cpu: [cpu === 'armv7l' ? 'arm' : cpu] }),
+    ...(os && { os: [os] }),
+    ...(libc && { libc: [libc] }),
+  };
 }
 
 const path = new URL('../package-lock.json', import.meta.url);
@@ -43,5 +48,8 @@ for (const [at, entry] of Object.entries(lock.packages)) {
 }
 
 lock.packages = Object.fromEntries(Object.entries(lock.packages).sort(([a], [b]) => (a < b ? -1 : 1)));
-writeFileSync(path, `${JSON.stringify(lock, null, 2)}\n`);
-console.log(added.length === 0 ? 'package-lock.json is complete' : `added ${added.length}: ${added.join(', ')}`);
+const isCheck = process.argv.includes('--check');
+if (!isCheck) writeFileSync(path, `${JSON.stringify(lock, null, 2)}\n`);
+else if (added.length > 0) process.exitCode = 1;
+const what = isCheck ? 'package-lock.json lacks' : 'added';
+console.log(added.length === 0 ? 'package-lock.json is complete' : `${what} ${added.length}: ${added.join(', ')}`);

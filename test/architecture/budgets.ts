@@ -1,0 +1,55 @@
+import type { Node } from 'oxc-parser';
+import { type Checker, isTest, lineAt, nameOf, type Source, type Violation, violationAt, walk } from './source.ts';
+
+/** What fits on a screen, in a file that is read at once, and in a call that is read without looking it up. */
+const MAX_FUNCTION_LINES = 60;
+const MAX_FILE_LINES = 400;
+const MAX_TEST_FILE_LINES = 500;
+const MAX_PARAMETERS = 4;
+
+/** The callbacks that only group tests: each test in one has the budget of its own. */
+const GROUPS: ReadonlySet<string> = new Set(['describe', 'suite']);
+
+/** Lines of files and functions, and parameters. */
+export const checkBudgets: Checker = (source) => {
+  const found = fileLength(source);
+  walk(source, (node, around) => {
+    const parameters = parametersOf(node);
+    if (parameters === null) return;
+    const count = parameters.filter((parameter) => nameOf(parameter) !== 'this').length;
+    if (count > MAX_PARAMETERS) {
+      found.push(violationAt(source, node.start, `${count} parameters, at most ${MAX_PARAMETERS}`));
+    }
+    const lines = lineAt(source, node.end) - lineAt(source, node.start) + 1;
+    if (lines > MAX_FUNCTION_LINES && !isGroup(node, around.at(-1))) {
+      found.push(violationAt(source, node.start, `function of ${lines} lines, at most ${MAX_FUNCTION_LINES}`));
+    }
+  });
+  return found;
+};
+
+function fileLength(source: Source): Violation[] {
+  const lines = source.text.trimEnd().split('\n').length;
+  const most = isTest(source.path) ? MAX_TEST_FILE_LINES : MAX_FILE_LINES;
+  return lines > most ? [{ path: source.path, line: 1, rule: `file of ${lines} lines, at most ${most}` }] : [];
+}
+
+function parametersOf(node: Node): readonly Node[] | null {
+  switch (node.type) {
+    case 'FunctionDeclaration':
+    case 'FunctionExpression':
+    case 'ArrowFunctionExpression':
+    case 'TSDeclareFunction':
+    case 'TSMethodSignature':
+    case 'TSFunctionType':
+      return node.params;
+    default:
+      return null;
+  }
+}
+
+function isGroup(node: Node, parent: Node | undefined): boolean {
+  if (parent?.type !== 'CallExpression' || !(parent.arguments as Node[]).includes(node)) return false;
+  const { callee } = parent;
+  return GROUPS.has(nameOf(callee.type === 'MemberExpression' ? callee.object : callee) ?? '');
+}

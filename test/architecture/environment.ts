@@ -1,0 +1,41 @@
+import type { Node } from 'oxc-parser';
+import { type Checker, isTest, nameOf, violationAt, walk } from './source.ts';
+
+const READER = 'src/config.ts';
+const PROCESS_MODULES: ReadonlySet<string> = new Set(['process', 'node:process']);
+
+/** The environment is read in one place, so that every setting is checked, documented and passed on. */
+export const checkEnvironment: Checker = (source) => {
+  if (source.path === READER || source.path.startsWith('bench/') || isTest(source.path)) return [];
+  const found: ReturnType<Checker> = [];
+  walk(source, (node) => {
+    if (readsEnvironment(node)) found.push(violationAt(source, node.start, `process.env outside ${READER}`));
+  });
+  return found;
+};
+
+function readsEnvironment(node: Node): boolean {
+  switch (node.type) {
+    case 'MemberExpression':
+      return nameOf(node.property) === 'env' && isProcess(node.object);
+    case 'VariableDeclarator':
+      return node.id.type === 'ObjectPattern' && isProcess(node.init) && node.id.properties.some(isEnvProperty);
+    case 'ImportDeclaration':
+      return PROCESS_MODULES.has(node.source.value) && node.specifiers.some(isEnvSpecifier);
+    default:
+      return false;
+  }
+}
+
+/** `process`, or `globalThis.process`. */
+function isProcess(node: Node | null): boolean {
+  return nameOf(node?.type === 'MemberExpression' ? node.property : node) === 'process';
+}
+
+function isEnvProperty(node: Node): boolean {
+  return node.type === 'Property' && nameOf(node.key) === 'env';
+}
+
+function isEnvSpecifier(node: Node): boolean {
+  return node.type === 'ImportSpecifier' && nameOf(node.imported) === 'env';
+}

@@ -1,0 +1,99 @@
+import { posix } from 'node:path';
+import type { Node } from 'oxc-parser';
+import { type Checker, isTest, type Source, type Violation, violationAt, walk } from './source.ts';
+
+/**
+ * The folders and root files of `src` in the order of their dependencies: each may import from the lines above its own.
+ * Of one line, only the first and the last may import each other: the first holds no logic of the product, and the
+ * last is the assembly of it.
+ */
+export const ORDER: readonly (readonly string[])[] = [
+  ['lib', 'errors', 'config', 'config-settings', 'require-node'],
+  ['db', 'blobs', 'search', 'engines'],
+  ['deps'],
+  ['queue', 'http'],
+  ['accounts', 'billing', 'models', 'files', 'guardrails', 'prompt-cache', 'health'],
+  ['inference'],
+  ['knowledge-bases'],
+  ['chat', 'completions', 'embeddings', 'rerank', 'moderations'],
+  ['responses', 'batches'],
+  ['app', 'worker', 'cli', 'boot', 'main', 'version', 'start'],
+];
+
+const LEVELS = new Map(ORDER.flatMap((names, level) => names.map((name) => [name, level] as const)));
+const OPEN_LEVELS: ReadonlySet<number> = new Set([0, ORDER.length - 1]);
+
+/** The folder right under `src`, or the stem of a file that lies there. */
+function unitOf(path: string): string {
+  return (path.split('/')[1] ?? '').replace(/(\.test)?\.[jt]s$/, '');
+}
+
+/** One module specifier of a file and where it stands. */
+interface Import {
+  specifier: string;
+  at: number;
+}
+
+/** Every import there is: static, re-exported, dynamic, and of types alone. */
+function importsOf(source: Source): Import[] {
+  const found: Import[] = [];
+  walk(source, (node) => {
+    const specifier = specifierOf(node);
+    if (specifier !== null) found.push({ specifier, at: node.start });
+  });
+  return found;
+}
+
+function specifierOf(node: Node): string | null {
+  switch (node.type) {
+    case 'ImportDeclaration':
+    case 'ExportAllDeclaration':
+    case 'ExportNamedDeclaration':
+      return node.source?.value ?? null;
+    case 'ImportExpression':
+    case 'TSImportType': {
+      const literal = node.source;
+      return literal.type === 'Literal' && typeof literal.value === 'string' ? literal.value : null;
+    }
+    default:
+      return null;
+  }
+}
+
+/** A file imports its own folder and what lies below it. Tests beside the code may import anything. */
+export const checkOrder: Checker = (source) => {
+  if (!source.path.startsWith('src/') || isTest(source.path)) return [];
+  const unit = unitOf(source.path);
+  const level = LEVELS.get(unit);
+  if (level === undefined) return [{ path: source.path, line: 1, rule: `'${unit}' has no place in the order` }];
+  return importsOf(source)
+    .filter(({ specifier }) => specifier.startsWith('.'))
+    .flatMap(({ specifier, at }) => {
+      const target = posix.join(posix.dirname(source.path), specifier);
+      const rule = target.startsWith('src/') ? orderRule(unit, level, unitOf(target)) : leavingRule(target);
+      return rule === null ? [] : [violationAt(source, at, rule)];
+    });
+};
+
+function orderRule(unit: string, level: number, target: string): string | null {
+  const targetLevel = LEVELS.get(target);
+  if (targetLevel === undefined) return `imports '${target}', which has no place in the order`;
+  if (targetLevel < level || target === unit) return null;
+  if (targetLevel > level)
+    return `'${unit}' (level ${level}) imports '${target}' (level ${targetLevel}), which is above it`;
+  return OPEN_LEVELS.has(level) ? null : `'${unit}' imports '${target}', its sibling on level ${level}`;
+}
+
+function leavingRule(target: string): string {
+  return `src imports ${target}, which is not part of the service`;
+}
+
+/** Only `http/`, `app.ts` and `routes.ts` know Fastify. */
+export const checkFastify: Checker = (source): Violation[] => {
+  const { path } = source;
+  const knowsFastify = path.startsWith('src/http/') || path === 'src/app.ts' || path.endsWith('/routes.ts');
+  if (!path.startsWith('src/') || knowsFastify) return [];
+  return importsOf(source)
+    .filter(({ specifier }) => /^(fastify|@fastify)(\/|$)/.test(specifier))
+    .map(({ specifier, at }) => violationAt(source, at, `imports '${specifier}' outside http/, app.ts and routes.ts`));
+};

@@ -1,0 +1,69 @@
+import type { Node } from 'oxc-parser';
+import { type Checker, isTest, nameOf, type Source, violationAt, walk } from './source.ts';
+
+const METHODS: ReadonlySet<string> = new Set(['get', 'head', 'post', 'put', 'patch', 'delete', 'options', 'all']);
+const NEEDED = ['summary', 'tags', 'response'] as const;
+/** The one file that may have routes which the description leaves out: those that serve it. */
+const DESCRIBER = 'src/http/openapi.ts';
+
+/** Every route is described where it is registered: what validates it is what documents it. */
+export const checkRoutes: Checker = (source) => {
+  if (!source.path.startsWith('src/') || isTest(source.path)) return [];
+  const found: ReturnType<Checker> = [];
+  walk(source, (node) => {
+    const route = routeOf(node);
+    if (route === null) return;
+    const schema = property(route.options, 'schema');
+    if (source.path === DESCRIBER && property(schema, 'hide') !== null) return;
+    const missing = schema === null ? ['schema'] : missingOf(source, schema);
+    if (missing.length > 0) found.push(violationAt(source, node.start, `${route.name} has no ${missing.join(', ')}`));
+  });
+  return found;
+};
+
+function routeOf(node: Node): { name: string; options: Node | undefined } | null {
+  if (node.type !== 'CallExpression' || node.callee.type !== 'MemberExpression') return null;
+  const [first, second] = node.arguments;
+  const method = nameOf(node.callee.property) ?? '';
+  if (method === 'route') return { name: 'the route', options: first };
+  const path = nameOf(first);
+  // A path begins with a slash: `map.get('key')` is no route.
+  if (!METHODS.has(method) || path === null || !path.startsWith('/')) return null;
+  return { name: `${method.toUpperCase()} ${path}`, options: second };
+}
+
+function missingOf(source: Source, schema: Node): string[] {
+  const missing = NEEDED.filter((name) => property(schema, name) === null);
+  const hides = property(schema, 'hide') !== null && source.path !== DESCRIBER;
+  return [...missing, ...(hides ? [`place in the description (hide is for ${DESCRIBER})`] : [])];
+}
+
+/** The value of a property that is written out in an object literal. */
+function property(object: Node | null | undefined, name: string): Node | null {
+  if (object?.type !== 'ObjectExpression') return null;
+  for (const entry of object.properties) {
+    if (entry.type === 'Property' && nameOf(entry.key) === name) return entry.value;
+  }
+  return null;
+}
+
+/** What the description says of one operation, as far as the rules look at it. */
+interface Operation {
+  summary?: string;
+  tags?: string[];
+  responses?: Record<string, unknown>;
+}
+
+/** The same rule on the description that the service gives: `METHOD /path` with what it lacks. */
+export function undescribed(document: { paths?: Record<string, unknown> }): string[] {
+  return Object.entries(document.paths ?? {}).flatMap(([path, operations]) =>
+    Object.entries(operations as Record<string, Operation>).flatMap(([method, { summary, tags, responses }]) => {
+      const missing = [
+        ...(summary ? [] : ['summary']),
+        ...(tags?.length ? [] : ['tags']),
+        ...(Object.keys(responses ?? {}).some((status) => /^[23]/.test(status)) ? [] : ['response']),
+      ];
+      return missing.length > 0 ? [`${method.toUpperCase()} ${path} has no ${missing.join(', ')}`] : [];
+    }),
+  );
+}

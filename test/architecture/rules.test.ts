@@ -1,0 +1,256 @@
+/** The rules can fail: each on a few lines that break it, and not on the like that do not. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { checkBudgets } from './budgets.ts';
+import { checkDocstrings } from './docstrings.ts';
+import { checkEnvironment } from './environment.ts';
+import { checkFastify, checkOrder, ORDER } from './imports.ts';
+import { checkNames, checkUnfinished } from './names.ts';
+import { checkRoutes, undescribed } from './routes.ts';
+import { type Checker, describeViolation, parseSource } from './source.ts';
+import { layoutFolders, sourceFolders } from './tree.ts';
+import { checkAny, checkNonNull } from './types.ts';
+
+/** What the checker says of a file, each as `line rule`. */
+function found(check: Checker, path: string, text: string): string[] {
+  return check(parseSource(path, text)).map((violation) => describeViolation(violation).slice(path.length + 1));
+}
+
+/** Asserts that the checker finds one violation, on that line and with those words. */
+function assertFound(check: Checker, path: string, text: string, expected: RegExp): void {
+  const all = found(check, path, text);
+  assert.equal(all.length, 1, `${path}: ${JSON.stringify(all)}`);
+  assert.match(all[0] ?? '', expected);
+}
+
+const lines = (count: number): string => '\n'.repeat(count);
+
+describe('checkOrder', () => {
+  const refused: [path: string, text: string, rule: RegExp][] = [
+    ['src/db/db.ts', "import { a } from '../http/auth.ts';", /^1 'db' \(level 1\) imports 'http' \(level 3\)/],
+    ['src/db/db.ts', "\nimport type { A } from '../chat/schema.ts';", /^2 'db' .* imports 'chat'/],
+    ['src/lib/ids.ts', "export { a } from '../db/db.ts';", /'lib' .* imports 'db'/],
+    ['src/lib/ids.ts', "export * from '../db/db.ts';", /'lib' .* imports 'db'/],
+    ['src/http/auth.ts', "const a = await import('../chat/chunks.ts');", /'http' .* imports 'chat'/],
+    ['src/http/auth.ts', "type A = import('../app.ts').AppDeps;", /'http' .* imports 'app'/],
+    ['src/chat/a.ts', "import { a } from '../completions/chunks.ts';", /'chat' imports 'completions', its sibling/],
+    ['src/engines/local/a.ts', "import { a } from '../../db/db.ts';", /'engines' imports 'db', its sibling/],
+    ['src/deps.ts', "import { a } from './http/auth.ts';", /'deps' \(level 2\) imports 'http'/],
+    ['src/chat/a.ts', "import { a } from '../drawer/a.ts';", /'drawer', which has no place/],
+    ['src/drawer/a.ts', '', /^1 'drawer' has no place/],
+    ['src/chat/a.ts', "import { a } from '../../test/harness.ts';", /src imports test\/harness.ts/],
+  ];
+  for (const [path, text, rule] of refused) {
+    it(`refuses ${text.trim() || 'a folder without a place'} in ${path}`, () =>
+      assertFound(checkOrder, path, text, rule));
+  }
+
+  const accepted: [path: string, text: string][] = [
+    ['src/chat/start-chat.ts', "import { a } from '../inference/admit.ts';\nimport { b } from './chunks.ts';"],
+    ['src/engines/local/host.ts', "import { a } from '../engine.ts';\nimport { b } from '../../lib/ids.ts';"],
+    ['src/health/routes.ts', "import { a } from '../http/auth.ts';\nimport { b } from '../engines/registry.ts';"],
+    ['src/config.ts', "import { a } from './lib/logger.ts';\nimport { b } from './config-settings.ts';"],
+    ['src/cli/serve.ts', "import { a } from '../boot.ts';\nimport { b } from '../app.ts';"],
+    ['src/main.ts', "import { a } from './cli/commands.ts';\nimport fs from 'node:fs';"],
+    ['src/db/db.test.ts', "import { a } from '../../test/harness.ts';\nimport { b } from '../app.ts';"],
+  ];
+  for (const [path, text] of accepted) {
+    it(`accepts the imports of ${path}`, () => assert.deepEqual(found(checkOrder, path, text), []));
+  }
+
+  it('has each name once', () => {
+    const names = ORDER.flat();
+    assert.equal(new Set(names).size, names.length);
+  });
+});
+
+describe('checkFastify', () => {
+  it('refuses it in a use case, its types and its plugins too', () => {
+    assertFound(
+      checkFastify,
+      'src/chat/start-chat.ts',
+      "import type { FastifyReply } from 'fastify';",
+      /imports 'fastify'/,
+    );
+    assertFound(checkFastify, 'src/worker.ts', "import cors from '@fastify/cors';", /imports '@fastify\/cors'/);
+  });
+  it('accepts it in http/, app.ts and routes.ts', () => {
+    for (const path of ['src/http/auth.ts', 'src/http/idempotency/store.ts', 'src/app.ts', 'src/chat/routes.ts']) {
+      assert.deepEqual(found(checkFastify, path, "import fastify from 'fastify';"), []);
+    }
+  });
+});
+
+describe('checkBudgets', () => {
+  const body = (count: number): string => `() => {${lines(count - 1)}}`;
+
+  it('refuses a function of 61 lines, in tests too, and accepts one of 60', () => {
+    assertFound(checkBudgets, 'src/lib/a.ts', `\nconst a = ${body(61)};`, /^2 function of 61 lines/);
+    assertFound(checkBudgets, 'src/lib/a.test.ts', `it('does', ${body(61)});`, /function of 61 lines/);
+    assertFound(checkBudgets, 'src/lib/a.ts', `class A { run() {${lines(60)}} }`, /function of 61 lines/);
+    assert.deepEqual(found(checkBudgets, 'src/lib/a.ts', `const a = ${body(60)};`), []);
+  });
+  it('does not count what only groups tests', () => {
+    assert.deepEqual(found(checkBudgets, 'src/lib/a.test.ts', `describe('a', ${body(90)});`), []);
+    assert.deepEqual(found(checkBudgets, 'src/lib/a.test.ts', `describe.only('a', ${body(90)});`), []);
+  });
+  it('refuses a file of 401 lines and a test of 501', () => {
+    assertFound(
+      checkBudgets,
+      'src/lib/a.ts',
+      `const a = 1;${lines(400)}const b = 2;`,
+      /^1 file of 401 lines, at most 400/,
+    );
+    assertFound(
+      checkBudgets,
+      'test/a.ts',
+      `const a = 1;${lines(500)}const b = 2;`,
+      /^1 file of 501 lines, at most 500/,
+    );
+    assert.deepEqual(found(checkBudgets, 'src/lib/a.ts', `const a = 1;${lines(399)}const b = 2;\n`), []);
+  });
+  it('refuses five parameters, in signatures too', () => {
+    const five = '(a: 1, b: 1, c: 1, d: 1, ...e: 1[])';
+    for (const text of [`function f${five} {}`, `const f = ${five} => 1;`, `class A { m${five} {} }`]) {
+      assertFound(checkBudgets, 'src/lib/a.ts', text, /5 parameters, at most 4/);
+    }
+    assertFound(checkBudgets, 'src/lib/a.ts', `interface A { m${five}: void }`, /5 parameters/);
+    assertFound(checkBudgets, 'src/lib/a.ts', `type A = ${five} => void;`, /5 parameters/);
+    assert.deepEqual(found(checkBudgets, 'src/lib/a.ts', 'function f(this: 1, a: 1, b: 1, c: 1, d: 1) {}'), []);
+  });
+});
+
+describe('checkAny', () => {
+  it('refuses any without a reason on the line above', () => {
+    assertFound(checkAny, 'test/a.ts', 'const a: number[] = [];\nconst b: any[] = [];', /^2 any$/);
+    assertFound(checkAny, 'src/lib/a.ts', '// biome-ignore lint/suspicious/noExplicitAny:\nlet a: any;', /^2 any$/);
+    assertFound(checkAny, 'src/lib/a.ts', 'const a = 1 as unknown as any;', /any/);
+  });
+  it('accepts any with one, and the word elsewhere', () => {
+    const text =
+      "// biome-ignore lint/suspicious/noExplicitAny: what came over the wire.\nlet a: any;\nconst b = 'any';";
+    assert.deepEqual(found(checkAny, 'src/lib/a.ts', text), []);
+  });
+});
+
+describe('checkNonNull', () => {
+  it('refuses it outside tests', () => {
+    assertFound(checkNonNull, 'src/lib/a.ts', 'const b = a\n  .x!.y;', /^2 non-null/);
+    assertFound(checkNonNull, 'bench/a.ts', 'a[0]!;', /non-null/);
+  });
+  it('accepts it in tests, and negations anywhere', () => {
+    assert.deepEqual(found(checkNonNull, 'src/lib/a.test.ts', 'a!.x;'), []);
+    assert.deepEqual(found(checkNonNull, 'src/lib/a.ts', 'if (!a || b !== c) d();'), []);
+  });
+});
+
+describe('checkEnvironment', () => {
+  const reads = [
+    'process.env;',
+    "process['env'].HOME;",
+    'globalThis.process.env;',
+    'const { env } = process;',
+    'const { env: e } = process;',
+    "import { env } from 'node:process';",
+    "import { env as e } from 'process';",
+  ];
+  for (const text of reads) {
+    it(`refuses ${text}`, () => assertFound(checkEnvironment, 'src/boot.ts', text, /^1 process\.env outside/));
+  }
+  it('accepts it in src/config.ts, tests and benchmarks, and what only looks like it', () => {
+    for (const path of ['src/config.ts', 'test/harness.ts', 'src/config.test.ts', 'bench/run.ts']) {
+      assert.deepEqual(found(checkEnvironment, path, 'process.env;'), []);
+    }
+    assert.deepEqual(found(checkEnvironment, 'src/boot.ts', 'process.argv; options.env; // process.env'), []);
+  });
+});
+
+describe('checkNames', () => {
+  it('refuses drawers and what is not kebab-case', () => {
+    assertFound(checkNames, 'src/utils/ids.ts', '', /^1 the name 'utils' does not say/);
+    assertFound(checkNames, 'src/chat/helper.test.ts', '', /'helper'/);
+    assertFound(checkNames, 'src/chat/base.ts', '', /'base'/);
+    assertFound(checkNames, 'src/chat/startChat.ts', '', /'startChat' is not kebab-case/);
+    assertFound(checkNames, 'src/chat_parts/a.ts', '', /'chat_parts' is not kebab-case/);
+  });
+  it('accepts words that contain one', () => {
+    for (const path of ['src/engines/upstream/base-url.ts', 'drizzle.config.ts', 'src/lib/utf8-pieces.test.ts']) {
+      assert.deepEqual(found(checkNames, path, ''), []);
+    }
+  });
+});
+
+describe('checkUnfinished', () => {
+  it('refuses the marks in comments and nowhere else', () => {
+    for (const mark of ['TODO', 'FIXME', 'XXX']) {
+      assertFound(checkUnfinished, 'src/lib/a.ts', `const a = 1;\n/** One.\n * ${mark}: two */`, /^3 a comment says/);
+    }
+    assert.deepEqual(found(checkUnfinished, 'src/lib/a.ts', "const a = 'TODO'; // todos"), []);
+  });
+});
+
+describe('checkDocstrings', () => {
+  const undocumented = [
+    'export function f() {}',
+    'export async function f() {}',
+    'export class f {}',
+    'export interface f {}',
+    'export type f = string;',
+    'export const f = () => 1;',
+    '// A comment.\nexport const f = function () {};',
+    '/* A comment. */\nexport function f() {}',
+    '/** Of another. */\nconst a = 1;\nexport function f() {}',
+  ];
+  for (const text of undocumented) {
+    it(`refuses ${JSON.stringify(text)}`, () => assertFound(checkDocstrings, 'src/lib/a.ts', text, /'f' is exported/));
+  }
+  it('accepts a docstring directly above, what is derived, and what is not exported', () => {
+    const texts = [
+      '/** Does. */\nexport function f() {}',
+      '/** Does. */\n\nexport type F = string;',
+      '/** Does. */\n// biome-ignore lint/suspicious/noExplicitAny: because.\nexport function f(): any {}',
+      'export type F = Static<typeof F>;\nexport type Row = typeof rows.$inferSelect;',
+      'const f = () => 1;\nexport { f };\nexport const LIMIT = 5;',
+    ];
+    for (const text of texts) assert.deepEqual(found(checkDocstrings, 'src/lib/a.ts', text), []);
+    assert.deepEqual(found(checkDocstrings, 'test/a.ts', 'export function f() {}'), []);
+  });
+});
+
+describe('checkRoutes', () => {
+  const schema = "summary: 'a', tags: ['A'], response: { 200: A }";
+
+  it('refuses a route without what describes it', () => {
+    const routes: [text: string, rule: RegExp][] = [
+      ["app.get('/a', async () => 1);", /^1 GET \/a has no schema$/],
+      ["app.post('/a', { config: {} }, run);", /POST \/a has no schema$/],
+      ["app.get('/a', { schema: { summary: 'a' } }, run);", /has no tags, response$/],
+      [`app.get('/a', { schema: { ${schema}, hide: true } }, run);`, /has no place in the description/],
+      ["app.route({ method: 'GET', url: '/a' });", /the route has no schema$/],
+    ];
+    for (const [text, rule] of routes) assertFound(checkRoutes, 'src/chat/routes.ts', text, rule);
+  });
+  it('accepts described routes, and calls that are no routes', () => {
+    const texts = [`app.get('/a', { schema: { ${schema} } }, run);`, "map.get('a'); map.delete('/'.length);"];
+    for (const text of texts) assert.deepEqual(found(checkRoutes, 'src/chat/routes.ts', text), []);
+    const own = "app.get('/openapi.json', { schema: { hide: true } }, run);";
+    assert.deepEqual(found(checkRoutes, 'src/http/openapi.ts', own), []);
+  });
+  it('finds the same in a description', () => {
+    const whole = { summary: 'a', tags: ['A'], responses: { 200: {} } };
+    const paths = { '/a': { get: whole, post: { responses: { '4xx': {} } } } };
+    assert.deepEqual(undescribed({ paths }), ['POST /a has no summary, tags, response']);
+  });
+});
+
+describe('the layout block', () => {
+  it('names folders by their indentation', () => {
+    const page =
+      'Text\n```\nsrc/\n  main.ts  starts\n  http/  knows Fastify/Node\n    idempotency/\n  chat/\n```\nlib/';
+    assert.deepEqual(layoutFolders(page), ['src/chat', 'src/http', 'src/http/idempotency']);
+  });
+  it('is compared with the folders that hold code', () => {
+    const paths = ['src/main.ts', 'src/engines/local/host.ts', 'test/harness.ts'];
+    assert.deepEqual(sourceFolders(paths), ['src/engines', 'src/engines/local']);
+  });
+});

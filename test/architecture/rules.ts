@@ -1,0 +1,22 @@
+import { checkBudgets } from './budgets.ts';
+import { checkDocstrings } from './docstrings.ts';
+import { checkEnvironment } from './environment.ts';
+import { checkFastify, checkOrder } from './imports.ts';
+import { checkNames, checkUnfinished } from './names.ts';
+import { checkRoutes } from './routes.ts';
+import type { Checker } from './source.ts';
+import { checkAny, checkNonNull } from './types.ts';
+
+/** Every rule that one file can break, under the name of its test. */
+export const RULES: Readonly<Record<string, Checker>> = {
+  'a folder imports only what lies below it': checkOrder,
+  'only http/, app.ts and routes.ts import Fastify': checkFastify,
+  'functions, files and parameter lists keep their budgets': checkBudgets,
+  'any needs a reason on the line above': checkAny,
+  'no non-null assertion outside tests': checkNonNull,
+  'only src/config.ts reads process.env': checkEnvironment,
+  'names are kebab-case and say what is in it': checkNames,
+  'no comment marks unfinished work': checkUnfinished,
+  'every export has a docstring': checkDocstrings,
+  'every route has a schema with summary, tags and response': checkRoutes,
+};

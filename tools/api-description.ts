@@ -1,0 +1,32 @@
+import { Registry } from 'prom-client';
+import { type AppDeps, createApp } from '../src/app.ts';
+import { ModelRegistry } from '../src/engines/registry.ts';
+import { unlimited } from '../src/http/rate-limit.ts';
+import { createLogger } from '../src/lib/logger.ts';
+import { VERSION } from '../src/version.ts';
+
+/** Dependencies for an API that is described and never asked: what registering the routes touches is real. */
+function describedDeps(): AppDeps {
+  const deps = {
+    config: { bodyLimitBytes: 1024, corsOrigins: null },
+    logger: createLogger('silent'),
+    models: new ModelRegistry([]),
+    metrics: new Registry(),
+    now: Date.now,
+    limit: unlimited,
+  };
+  return deps as unknown as AppDeps;
+}
+
+/** `docs/openapi.json`: what `GET /openapi.json` of this version answers, its paths in alphabetical order. */
+export async function apiDescription(): Promise<string> {
+  const app = await createApp(describedDeps(), VERSION);
+  try {
+    await app.ready();
+    const document = app.swagger();
+    const paths = Object.entries(document.paths ?? {}).toSorted(([a], [b]) => (a < b ? -1 : 1));
+    return `${JSON.stringify({ ...document, paths: Object.fromEntries(paths) }, null, 2)}\n`;
+  } finally {
+    await app.close();
+  }
+}

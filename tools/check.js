@@ -1,0 +1,50 @@
+/**
+ * `npm run check`: everything that can be said of the code without running the product, as CI runs it. Nothing is
+ * written. One line a step with its time; the output of those that fail; exit code 1 when one does.
+ */
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { requireNode24 } from '../src/require-node.js';
+
+requireNode24();
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+
+/** What is run by this Node, by name. Files rather than `npx`, which takes longer to start than some of the steps. */
+const STEPS = {
+  types: ['node_modules/typescript/bin/tsc', '--noEmit'],
+  'lint and format': ['node_modules/@biomejs/biome/bin/biome', 'check', '.'],
+  architecture: ['--test', 'test/architecture.test.ts'],
+  'generated files': ['tools/generate.ts', '--check'],
+  lockfile: ['tools/complete-lockfile.js', '--check'],
+};
+
+/** Runs one step and resolves with its exit code and everything that it printed. */
+function run(step) {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, step, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text) => {
+        output += text;
+      });
+    }
+    child.once('error', (error) => resolve({ code: 1, output: `${output}${error.message}\n` }));
+    child.once('close', (code) => resolve({ code: code ?? 1, output }));
+  });
+}
+
+const failed = [];
+for (const [name, step] of Object.entries(STEPS)) {
+  const started = performance.now();
+  const { code, output } = await run(step);
+  const seconds = ((performance.now() - started) / 1000).toFixed(1);
+  console.log(`${code === 0 ? 'ok    ' : 'FAILED'}  ${name.padEnd(16)} ${seconds.padStart(5)} s`);
+  if (code === 0) continue;
+  failed.push(name);
+  console.log(`\n${output.trimEnd()}\n`);
+}
+if (failed.length > 0) {
+  console.log(`Failed: ${failed.join(', ')}.`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,41 @@
+/**
+ * `npm run generate` writes the files that are made from code: the pages of GENERATED, and the migrations by
+ * drizzle-kit (`-- --name add-files` names a new one). `--check` writes nothing and names what is stale, exit code 1.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { GENERATED, missingStatements, ROOT } from './generated.ts';
+
+const isCheck = process.argv.includes('--check');
+const stale: string[] = [];
+
+for (const [path, make] of Object.entries(GENERATED)) {
+  const file = join(ROOT, path);
+  const text = await make();
+  if (existsSync(file) && readFileSync(file, 'utf8') === text) continue;
+  stale.push(path);
+  if (isCheck) continue;
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+}
+// Asked first: drizzle-kit itself takes seconds to say that there is nothing to do.
+if ((await missingStatements()).length > 0) {
+  stale.push('src/db/migrations');
+  if (!isCheck) addMigration();
+}
+
+for (const path of stale) console.log(`${path} ${isCheck ? 'is stale' : 'written'}`);
+if (stale.length === 0) console.log('Everything generated is up to date.');
+else if (isCheck) {
+  console.log('npm run generate writes what is stale.');
+  process.exitCode = 1;
+}
+
+/** drizzle-kit may ask which of two names is a rename, hence the terminal. */
+function addMigration(): void {
+  const bin = join(ROOT, 'node_modules/drizzle-kit/bin.cjs');
+  const call = [bin, 'generate', ...process.argv.slice(2)];
+  const { status } = spawnSync(process.execPath, call, { cwd: ROOT, stdio: 'inherit' });
+  if (status !== 0) throw new Error(`drizzle-kit generate ended with ${status}`);
+}
