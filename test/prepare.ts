@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +13,8 @@ export interface Prepared {
 /** Makes an empty PGlite to copy from, or starts a real PostgreSQL. */
 export async function prepare(withPostgres: boolean): Promise<Prepared> {
   const folder = mkdtempSync(join(tmpdir(), 'quire-test-'));
+  // PostgreSQL refuses to run as root, and the user that it then runs as must be able to reach its folder.
+  chmodSync(folder, 0o755);
   const remove = () => rmSync(folder, { recursive: true, force: true });
   if (withPostgres) {
     const server = await startPostgres(join(folder, 'postgres'));

@@ -4,6 +4,7 @@ import { Type } from 'typebox';
 import { assertError, useApi } from '../../../test/harness.ts';
 import { invalidValue } from '../../errors.ts';
 import { KEY_LIFETIME_MS, pruneIdempotencyKeys } from './idempotency.ts';
+import { claimKey } from './store.ts';
 
 describe('Idempotency-Key', () => {
   let made = 0;
@@ -81,6 +82,15 @@ describe('Idempotency-Key', () => {
     assert.equal((await make('a', 'k8')).json.id, first.json.id);
     await pruneIdempotencyKeys({ db: api.db, now: () => Date.now() + KEY_LIFETIME_MS + 60_000 });
     assert.notEqual((await make('a', 'k8')).json.id, first.json.id);
+  });
+
+  it('can be used again when its first use was lost with its process', async () => {
+    const use = { organizationId: 'org_lost', key: 'k', fingerprint: 'f' };
+    const at = (minutes: number) => new Date(1_800_000_000_000 + minutes * 60_000);
+    assert.equal(await claimKey(api.db.sql, use, at(0)), null);
+    assert.equal((await claimKey(api.db.sql, use, at(9)))?.status, null);
+    assert.equal(await claimKey(api.db.sql, use, at(11)), null);
+    assert.notEqual(await claimKey(api.db.sql, use, at(12)), null);
   });
 
   it('is ignored by inference, where every call is a new one', async () => {

@@ -11,12 +11,20 @@ export interface KeyUse {
   fingerprint: string;
 }
 
+/** A first use without an answer after this time was lost with its process: its key may be claimed again. */
+const ABANDONED_MS = 10 * 60 * 1000;
+
 /** Claims the key: null when this is its first use, otherwise the row of the first use. */
 export async function claimKey(db: Sql, use: KeyUse, createdAt: Date): Promise<IdempotencyRow | null> {
+  const abandonedBefore = new Date(createdAt.getTime() - ABANDONED_MS);
   const inserted = await db
     .insert(idempotencyKeys)
     .values({ ...use, createdAt })
-    .onConflictDoNothing()
+    .onConflictDoUpdate({
+      target: [idempotencyKeys.organizationId, idempotencyKeys.key],
+      set: { fingerprint: use.fingerprint, createdAt },
+      setWhere: sql`${idempotencyKeys.status} is null and ${idempotencyKeys.createdAt} < ${abandonedBefore}`,
+    })
     .returning({ key: idempotencyKeys.key });
   if (inserted.length === 1) return null;
   const [row] = await db.select().from(idempotencyKeys).where(isKey(use));

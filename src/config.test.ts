@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { loadConfig } from './config.ts';
+import { StartError } from './lib/start-error.ts';
+
+describe('loadConfig', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'quire-config-'));
+  after(() => rmSync(folder, { recursive: true, force: true }));
+  const withFile = (text: string, environment: Record<string, string> = {}) => {
+    const path = join(folder, 'quire.yaml');
+    writeFileSync(path, text);
+    return loadConfig({ QUIRE_CONFIG: path, ...environment });
+  };
+  const refused = (load: () => unknown, pattern: RegExp) =>
+    assert.throws(load, (error: unknown) => {
+      assert.ok(error instanceof StartError);
+      assert.match(error.message, pattern);
+      assert.doesNotMatch(error.message, /\n/);
+      return true;
+    });
+
+  it('has a default for everything', () => {
+    const config = loadConfig({});
+    assert.deepEqual([config.host, config.port, config.logLevel, config.bodyLimitBytes], ['127.0.0.1', 8080, 'info', 67_108_864]);
+    assert.deepEqual([config.databaseUrl, config.upstreamUrl, config.corsOrigins, config.models], [null, null, null, {}]);
+  });
+
+  it('the environment wins over the file, the file over the default, and an empty variable is an unset one', () => {
+    const config = withFile('port: 9000\nhost: 0.0.0.0\nlog_level: warn\n', { QUIRE_PORT: '9001', QUIRE_HOST: '' });
+    assert.deepEqual([config.port, config.host, config.logLevel], [9001, '0.0.0.0', 'warn']);
+  });
+
+  it('reads lists with commas or as sequences', () => {
+    assert.deepEqual(loadConfig({ QUIRE_UPSTREAM_URL: 'http://a:1/v1, http://b:2' }).upstreamUrl, ['http://a:1/v1', 'http://b:2']);
+    assert.deepEqual(withFile('cors_origins: [https://a.example]').corsOrigins, ['https://a.example']);
+    assert.deepEqual(withFile('cors_origins: https://a.example,https://b.example').corsOrigins?.length, 2);
+  });
+
+  it('takes ${NAME} in the file from the environment, and names one that is not set', () => {
+    const file = 'models:\n  my-model:\n    base_urls: ["http://x:1"]\n    api_key: ${MY_KEY}\n';
+    assert.equal(withFile(file, { MY_KEY: 's3cret' }).models['my-model']?.api_key, 's3cret');
+    refused(() => withFile(file), /\$\{MY_KEY\}.*not set/);
+  });
+
+  it('names a wrong value and where it is', () => {
+    refused(() => loadConfig({ QUIRE_PORT: 'eighty' }), /^QUIRE_PORT has a wrong value.*integer.*"eighty"/);
+    refused(() => loadConfig({ QUIRE_PORT: '70000' }), /^QUIRE_PORT.*<= 65535/);
+    refused(() => loadConfig({ QUIRE_LOG_LEVEL: 'loud' }), /^QUIRE_LOG_LEVEL.*one of trace, debug/);
+    refused(() => loadConfig({ QUIRE_UPSTREAM_URL: 'localhost:8000' }), /^QUIRE_UPSTREAM_URL/);
+    refused(() => withFile('port: no\n'), /'port' has a wrong value/);
+  });
+
+  it('names an unknown key, at the root and within a model', () => {
+    refused(() => withFile('prot: 8080\n'), /'prot' is not a setting/);
+    refused(() => withFile('models:\n  m:\n    fiel: x.gguf\n'), /'models.m.fiel' is not a setting/);
+    refused(() => withFile('models:\n  m:\n    engine: magic\n'), /'models.m.engine' must be one of bundled, local, upstream/);
+    refused(() => withFile('models: [a]\n'), /'models'/);
+  });
+
+  it('never shows a secret that is wrong', () => {
+    assert.throws(
+      () => loadConfig({ QUIRE_DATABASE_URL: 'mysql://u:hunter2@h/d' }),
+      (error: Error) => !error.message.includes('hunter2') && /^QUIRE_DATABASE_URL/.test(error.message),
+    );
+    assert.throws(() => loadConfig({ QUIRE_BOOTSTRAP_API_KEY: 'sk-hunter2' }), (error: Error) => !error.message.includes('hunter2'));
+  });
+
+  it('names a file that is not there or is not YAML', () => {
+    refused(() => loadConfig({ QUIRE_CONFIG: join(folder, 'nothing.yaml') }), /no such file/);
+    refused(() => withFile('a: [1\n'), /not valid YAML/);
+    refused(() => withFile('- a\n- b\n'), /settings/);
+  });
+
+  it('reports variables that are no settings, such as a misspelt one', () => {
+    assert.deepEqual(loadConfig({ QUIRE_PROT: '1', QUIRE_URL: 'x', OTHER: 'y' }).unknownVariables, ['QUIRE_PROT']);
+  });
+});

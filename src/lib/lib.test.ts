@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { every } from './every.ts';
+import { isId, newId } from './ids.ts';
+import { Lifecycle } from './lifecycle.ts';
+import { createLogger } from './logger.ts';
+import { merge } from './merge.ts';
+
+describe('newId', () => {
+  it('gives ids that sort in the order of their making, none twice', () => {
+    const ids = Array.from({ length: 10_000 }, () => newId('usage'));
+    assert.deepEqual(ids, ids.toSorted());
+    assert.equal(new Set(ids).size, ids.length);
+    assert.ok(ids.every((id) => isId('usage', id) && !isId('apiKey', id)));
+  });
+
+  it('writes the separator of the interface', () => {
+    assert.match(newId('chatCompletion'), /^chatcmpl-[0-9a-z]{26}$/);
+    assert.match(newId('organization'), /^org_[0-9a-z]{26}$/);
+  });
+});
+
+describe('merge', () => {
+  async function* count(name: string, to: number, ended: string[]): AsyncGenerator<string, void, undefined> {
+    try {
+      for (let at = 0; at < to; at += 1) yield `${name}${at}`;
+    } finally {
+      ended.push(name);
+    }
+  }
+
+  it('yields everything, each source in its own order, and starves none', async () => {
+    const ended: string[] = [];
+    const seen: string[] = [];
+    for await (const item of merge([() => count('a', 3, ended), () => count('b', 3, ended)], 2)) seen.push(item);
+    assert.deepEqual(seen.filter((item) => item.startsWith('a')), ['a0', 'a1', 'a2']);
+    assert.deepEqual(seen.toSorted(), ['a0', 'a1', 'a2', 'b0', 'b1', 'b2']);
+    assert.ok(seen.indexOf('b0') < seen.indexOf('a2'));
+  });
+
+  it('never runs more than the limit', async () => {
+    let running = 0;
+    let most = 0;
+    const source = async function* (): AsyncGenerator<number, void, undefined> {
+      running += 1;
+      most = Math.max(most, running);
+      yield 1;
+      await new Promise(setImmediate);
+      running -= 1;
+    };
+    for await (const _ of merge(Array.from({ length: 10 }, () => source), 3));
+    assert.equal(most, 3);
+  });
+
+  it('returns the running sources and starts no other when one throws or the reader stops', async () => {
+    const ended: string[] = [];
+    const broken = async function* (): AsyncGenerator<string, void, undefined> {
+      yield 'x';
+      throw new Error('fault');
+    };
+    const sources = [() => count('a', 100, ended), broken, () => count('late', 1, ended)];
+    await assert.rejects(async () => {
+      for await (const _ of merge(sources, 2));
+    }, /fault/);
+    assert.deepEqual(ended, ['a']);
+    for await (const _ of merge([() => count('b', 100, ended), () => count('c', 100, ended)], 2)) break;
+    assert.deepEqual(ended.toSorted(), ['a', 'b', 'c']);
+  });
+});
+
+describe('Lifecycle', () => {
+  it('stops in the opposite order, once, and past a failure', async () => {
+    const order: string[] = [];
+    const failed: string[] = [];
+    const lifecycle = new Lifecycle();
+    for (const name of ['a', 'b', 'c']) {
+      await lifecycle.start(name, () => name, () => {
+        order.push(name);
+        if (name === 'b') throw new Error('stuck');
+      });
+    }
+    const stop = () => lifecycle.stop((name) => failed.push(name));
+    await Promise.all([stop(), stop()]);
+    assert.deepEqual(order, ['c', 'b', 'a']);
+    assert.deepEqual(failed, ['b']);
+  });
+
+  it('does not stop what failed to start', async () => {
+    const lifecycle = new Lifecycle();
+    let stopped = false;
+    const failing = lifecycle.start('x', () => Promise.reject(new Error('no')), () => {
+      stopped = true;
+    });
+    await assert.rejects(failing, /no/);
+    await lifecycle.stop(() => {});
+    assert.equal(stopped, false);
+  });
+});
+
+describe('every', () => {
+  it('runs at once, never overlaps, goes on after a failure, and ends with the run under way', async () => {
+    let runs = 0;
+    let running = 0;
+    const task = every(
+      1,
+      'test',
+      async () => {
+        running += 1;
+        assert.equal(running, 1);
+        await new Promise(setImmediate);
+        running -= 1;
+        runs += 1;
+        if (runs === 1) throw new Error('once');
+      },
+      createLogger('silent'),
+    );
+    while (runs < 3) await new Promise(setImmediate);
+    await task.stop();
+    assert.equal(running, 0);
+    const after = runs;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.equal(runs, after);
+  });
+});
+
+describe('createLogger', () => {
+  it('writes JSON lines in which secrets and prompts are struck out', () => {
+    const lines: string[] = [];
+    const logger = createLogger('info', { write: (line: string) => lines.push(line) });
+    logger.info({ request: { authorization: 'Bearer hunter2', messages: ['hunter2'] }, requestId: 'req_1' }, 'hello');
+    logger.debug('not shown');
+    assert.equal(lines.length, 1);
+    const line = JSON.parse(lines[0] ?? '');
+    assert.deepEqual([line.level, line.msg, line.requestId], ['info', 'hello', 'req_1']);
+    assert.doesNotMatch(lines[0] ?? '', /hunter2/);
+  });
+});

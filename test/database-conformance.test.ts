@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { sql } from 'drizzle-orm';
+import { insertOrganization, selectOrganizations } from '../src/accounts/store.ts';
+import type { Database } from '../src/db/db.ts';
+import { page, pageBounds } from '../src/db/page.ts';
+import { openPglite } from '../src/db/pglite.ts';
+import { openPostgres } from '../src/db/postgres.ts';
+import { newId } from '../src/lib/ids.ts';
+import { createLogger } from '../src/lib/logger.ts';
+import { createDatabase } from './database.ts';
+
+/** How one implementation is opened, several times on the same data. */
+interface Home {
+  open(): Promise<Database>;
+  remove(): void;
+  /** Whether several processes may have it open at once. */
+  isShared: boolean;
+}
+
+function databaseConformance(name: string, makeHome: () => Promise<Home>): void {
+  describe(`database: ${name}`, () => {
+    let home: Home;
+    let db: Database;
+    before(async () => {
+      home = await makeHome();
+      db = await home.open();
+      await db.migrate();
+    });
+    after(async () => {
+      await db.close();
+      await db.close();
+      home.remove();
+    });
+
+    it('answers check, and migrating again changes nothing', async () => {
+      await db.check();
+      await insertOrganization(db.sql, newId('organization'), 'before');
+      await db.migrate();
+      assert.equal((await selectOrganizations(db.sql, { limit: 10, after: null })).length, 1);
+    });
+
+    it('keeps what it acknowledged over closing and opening', async () => {
+      await db.close();
+      db = await home.open();
+      const rows = await selectOrganizations(db.sql, { limit: 10, after: null });
+      assert.deepEqual(rows.map((row) => row.name), ['before']);
+      assert.ok(rows[0]?.createdAt instanceof Date);
+    });
+
+    it('rolls a transaction back when its function throws', async () => {
+      const failing = db.sql.transaction(async (transaction) => {
+        await insertOrganization(transaction, newId('organization'), 'never');
+        throw new Error('no');
+      });
+      await assert.rejects(failing, /no/);
+      const names = (await selectOrganizations(db.sql, { limit: 10, after: null })).map((row) => row.name);
+      assert.deepEqual(names, ['before']);
+    });
+
+    it('serves statements that come together', async () => {
+      const sums = await Promise.all(Array.from({ length: 50 }, (_, at) => db.sql.execute(sql`select ${at}::int + 1 as sum`)));
+      assert.deepEqual(
+        sums.map((result) => (result as unknown as { rows: { sum: number }[] }).rows[0]?.sum),
+        Array.from({ length: 50 }, (_, at) => at + 1),
+      );
+    });
+
+    it('pages in order of creation, without a lost, a repeated or an empty page', async () => {
+      const ids = ['before'];
+      for (let at = 0; at < 8; at += 1) {
+        await insertOrganization(db.sql, newId('organization'), `org ${at}`);
+        ids.push(`org ${at}`);
+      }
+      const seen: string[] = [];
+      let after: string | undefined;
+      for (let hasMore = true; hasMore; ) {
+        const bounds = pageBounds({ limit: 3, ...(after !== undefined && { after }) }, 'organization');
+        const read = page(await selectOrganizations(db.sql, bounds), bounds.limit);
+        assert.ok(read.data.length > 0);
+        assert.equal(read.first_id, read.data[0]?.id);
+        seen.push(...read.data.map((row) => row.name));
+        after = read.last_id ?? undefined;
+        hasMore = read.has_more;
+      }
+      assert.deepEqual(seen, ids);
+    });
+
+    it('takes any well-formed id as a cursor, and refuses one that is not', async () => {
+      const rows = await selectOrganizations(db.sql, pageBounds({ after: newId('organization') }, 'organization'));
+      assert.deepEqual(rows, []);
+      for (const cursor of ['', 'org_', 'org_x', newId('apiKey'), `${newId('organization')}x`]) {
+        assert.throws(() => pageBounds({ after: cursor }, 'organization'), { param: 'after', code: 'invalid_value' });
+      }
+    });
+
+    it('migrates once when several processes start together', async () => {
+      const fresh = await makeHome();
+      const opened = fresh.isShared ? await Promise.all([1, 2, 3, 4].map(() => fresh.open())) : [await fresh.open()];
+      await Promise.all(opened.map((each) => each.migrate()));
+      const [first] = opened;
+      assert.ok(first);
+      assert.deepEqual(await selectOrganizations(first.sql, { limit: 10, after: null }), []);
+      await Promise.all(opened.map((each) => each.close()));
+      fresh.remove();
+    });
+  });
+}
+
+databaseConformance('PGlite', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'quire-db-'));
+  return {
+    open: () => openPglite(join(folder, 'db')),
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+    isShared: false,
+  };
+});
+
+const serverUrl = process.env['QUIRE_TEST_DATABASE_URL'];
+if (serverUrl !== undefined) {
+  databaseConformance('PostgreSQL', async () => {
+    const url = await createDatabase(serverUrl);
+    return { open: () => openPostgres(url, createLogger('silent')), remove: () => {}, isShared: true };
+  });
+} else {
+  console.log('The PostgreSQL half of this suite runs with: npm run test:postgres');
+}
