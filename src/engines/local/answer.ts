@@ -181,6 +181,7 @@ export class Answer {
       if (part.kind === 'end') {
         if (!this.#releaseHeldCall()) return this.#leaveCall();
         this.#callsMade += 1;
+        this.#logprobs = [];
         this.#mode = this.#form.calls?.parallel === true ? 'between' : 'over';
         rest = part.rest;
       } else if (this.#heldCall !== null) this.#heldCall.push(part);
@@ -219,8 +220,8 @@ export class Answer {
     const { raw } = this.#parser;
     this.#enterText('', false);
     const text = (this.#form.calls?.format.begin ?? '') + raw;
-    this.#textSeen += text.length;
     this.#say(text);
+    this.#textSeen = this.#textSaid;
     return '';
   }
 

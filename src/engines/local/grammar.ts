@@ -48,6 +48,37 @@ export function literal(text: string): string {
   return `"${escaped}"`;
 }
 
+/**
+ * One of several texts, as an expression that shares their common beginnings: a sampler follows every alternative that
+ * is still open, token by token, and a list of thousands would hold everyone up for seconds.
+ */
+export function oneOf(texts: readonly string[]): string {
+  const sorted = [...new Set(texts)].sort();
+  const alternatives: string[] = [];
+  let mayEnd = false;
+  for (let from = 0; from < sorted.length; ) {
+    const first = sorted[from] ?? '';
+    let to = from + 1;
+    while (first !== '' && sorted[to]?.codePointAt(0) === first.codePointAt(0)) to += 1;
+    if (first === '') mayEnd = true;
+    else alternatives.push(withSharedBeginning(sorted.slice(from, to)));
+    from = to;
+  }
+  if (alternatives.length === 0) return '""';
+  return `(${alternatives.join(' | ')})${mayEnd ? '?' : ''}`;
+}
+
+/** Sorted texts with the same first character. */
+function withSharedBeginning(texts: readonly string[]): string {
+  const [first = '', last = ''] = [texts[0], texts.at(-1)];
+  if (texts.length === 1) return literal(first);
+  let shared = 0;
+  while (shared < first.length && first[shared] === last[shared]) shared += 1;
+  // Never within a character: half a surrogate pair cannot be written.
+  if (/[\ud800-\udbff]/.test(first[shared - 1] ?? '')) shared -= 1;
+  return `${literal(first.slice(0, shared))} ${oneOf(texts.map((text) => text.slice(shared)))}`;
+}
+
 /** Collects the rules of one grammar in llama.cpp's language (GBNF). */
 export class GrammarBuilder {
   readonly #rules = new Map<string, string>();

@@ -1,24 +1,22 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { copyFileSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { Ajv } from 'ajv';
 import { chatRequest, collectAnswer, engineConformance, textRequest } from '../../../test/engine-conformance.ts';
-import { TINY_END, type TinyModel, writeTinyGguf } from '../../../test/fixtures/tiny-gguf.ts';
+import { TINY_END, writeTinyGguf } from '../../../test/fixtures/tiny-gguf.ts';
 import { ApiError } from '../../errors.ts';
 import { createLogger } from '../../lib/logger.ts';
-import type { FunctionTool, GenerationRequest, ToolChoice } from '../engine.ts';
+import type { GenerationRequest } from '../engine.ts';
 import { createLocalEngine, type LocalEngine, type LocalEngineOptions } from './local-engine.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quire-local-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 const never = new AbortController().signal;
-let files = 0;
-
-const tinyFile = (model: TinyModel = {}): string =>
-  writeTinyGguf(join(folder, `tiny-${files++}.gguf`), { contextTokens: 2048, ...model });
-const tiny = tinyFile();
+let scopes = 0;
+const tiny = writeTinyGguf(join(folder, 'tiny.gguf'), { contextTokens: 1024 });
 
 function engineOn(file: string, changes: Partial<LocalEngineOptions> = {}): LocalEngine {
   const logger = createLogger('silent');
@@ -133,12 +131,50 @@ describe('a crash of the host', () => {
   it('fails what waits and what is in prefill with 503', async () => {
     const requests = Array.from({ length: 8 }, () =>
       engine()
-        .generate(textRequest('the cat sat '.repeat(100)), never)
+        .generate(textRequest('the cat sat '.repeat(80)), never)
         .next(),
     );
     kill();
     for (const request of requests) await assert.rejects(request, isUnavailable);
     await back();
+  });
+});
+
+describe('the host and its parent', () => {
+  it('a parent that is killed takes its host with it', async () => {
+    const script = `
+      import { createLocalEngine } from ${JSON.stringify(new URL('./local-engine.ts', import.meta.url).href)};
+      import { createLogger } from ${JSON.stringify(new URL('../../lib/logger.ts', import.meta.url).href)};
+      const engine = createLocalEngine({ file: process.argv[1], name: 'tiny', kind: 'local', contextTokens: null,
+        sequences: 1, threads: 1, logger: createLogger('silent') });
+      await engine.check(new AbortController().signal);
+      console.log(engine.hostPid);
+      process.kill(process.pid, 'SIGKILL');`;
+    const parent = spawn(process.execPath, ['--input-type=module', '-e', script, tiny], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const [pid] = await Promise.all([parent.stdout.setEncoding('utf8').toArray(), once(parent, 'exit')]);
+    const isThere = (): boolean => {
+      try {
+        return process.kill(Number(pid.join('')), 0);
+      } catch {
+        return false;
+      }
+    };
+    assert.ok(Number(pid.join('')) > 0);
+    while (isThere()) await new Promise((resolve) => setTimeout(resolve, 5));
+  });
+  it('503 with Retry-After when too many wait, and those who leave make room', async () => {
+    const engine = engineOn(tiny);
+    const controller = new AbortController();
+    const asked = Array.from({ length: 1_100 }, () => engine.generate(chatRequest('Hello'), controller.signal).next());
+    const refused = Promise.allSettled(asked.slice(1_024));
+    for (const { status, reason } of (await refused) as PromiseRejectedResult[])
+      assert.ok(status === 'rejected' && isUnavailable(reason));
+    controller.abort();
+    await Promise.allSettled(asked);
+    assert.ok((await collectAnswer(engine, chatRequest('Hello'))).usage.completionTokens > 0);
+    await engine.close();
   });
 });
 
@@ -231,7 +267,7 @@ describe('sampling', () => {
 describe('prompts', () => {
   const engine = withEngine(() => engineOn(tiny));
   const promptTokens = async (request: GenerationRequest): Promise<number> =>
-    (await collectAnswer(engine(), { ...request, maxTokens: 1, scope: `org_${files++}` })).usage.promptTokens;
+    (await collectAnswer(engine(), { ...request, maxTokens: 1, scope: `org_${scopes++}` })).usage.promptTokens;
 
   it('control tokens typed by a user are text, not turns', async () => {
     const turns = await promptTokens(chatRequest('a'));
@@ -256,8 +292,8 @@ describe('prompts', () => {
   });
   it('the context holds contextLength tokens, prompt and answer together, in each sequence at once', async () => {
     const length = engine().contextLength();
-    assert.equal(length, 2048);
-    const full = textRequest('the cat '.repeat(240), {
+    assert.equal(length, 1024);
+    const full = textRequest('the cat '.repeat(112), {
       maxTokens: null,
       sampling: sampling({ logitBias: { [TINY_END]: -100 } }),
       incremental: false,
@@ -280,7 +316,7 @@ describe('prompts', () => {
   });
   it('a reader that does not read holds its answer up, and gets all of it later', async () => {
     const events = engine().generate(
-      textRequest('the', { maxTokens: 1500, sampling: sampling({ logitBias: { [TINY_END]: -100 } }) }),
+      textRequest('the', { maxTokens: 900, sampling: sampling({ logitBias: { [TINY_END]: -100 } }) }),
       never,
     );
     await events.next();
@@ -289,7 +325,7 @@ describe('prompts', () => {
     assert.ok(others.usage.completionTokens > 0);
     let tokens = 0;
     for await (const event of events) if (event.type === 'text-delta') tokens += event.tokens;
-    assert.equal(tokens, 1500);
+    assert.equal(tokens, 900);
   });
   it('a smaller context can be asked for', async () => {
     const small = engineOn(tiny, { contextTokens: 300 });
@@ -320,142 +356,5 @@ describe('prompts', () => {
       ...Array.from({ length: 12 }, (_, i) => ask('interactive', i)),
     ]);
     assert.ok(done.lastIndexOf('interactive') < done.length - 4, done.join());
-  });
-});
-
-describe('forms at temperature 2', () => {
-  const engine = withEngine(() => engineOn(tiny));
-  const ajv = new Ajv({ strict: false });
-  const schemas: Record<string, unknown>[] = [
-    {
-      type: 'object',
-      properties: { a: { type: 'integer', minimum: -3, maximum: 250 }, b: { type: 'number' } },
-      required: ['a'],
-      additionalProperties: false,
-    },
-    {
-      type: 'object',
-      properties: {
-        tags: { type: 'array', items: { enum: ['x', 'y', 3] }, minItems: 1, maxItems: 4 },
-        s: { type: 'string', maxLength: 5 },
-      },
-      required: ['tags', 's'],
-    },
-    { type: ['string', 'null', 'boolean'], maxLength: 8 },
-    {
-      $defs: {
-        n: {
-          type: 'object',
-          properties: {
-            v: { type: 'integer', minimum: 0, maximum: 9 },
-            next: { anyOf: [{ type: 'null' }, { $ref: '#/$defs/n' }] },
-          },
-          required: ['v', 'next'],
-        },
-      },
-      $ref: '#/$defs/n',
-    },
-  ];
-  const hot = (seed: number) => ({ maxTokens: 250, sampling: sampling({ temperature: 2, seed }) });
-
-  schemas.forEach((schema, index) => {
-    it(`every answer that ends is valid, schema ${index}`, async () => {
-      const valid = ajv.compile(schema);
-      const format = { type: 'json_schema', name: 'x', strict: true, schema } as const;
-      const answers = await Promise.all(
-        Array.from({ length: 8 }, (_, seed) => collectAnswer(engine(), chatRequest('go', { ...hot(seed), format }))),
-      );
-      const ended = answers.filter((answer) => answer.choices[0]!.reason === 'stop');
-      assert.ok(ended.length > 0);
-      for (const { choices } of ended) assert.ok(valid(JSON.parse(choices[0]!.text)), choices[0]!.text);
-    });
-  });
-
-  const tools: FunctionTool[] = [
-    { type: 'function', function: { name: 'first', parameters: schemas[0] ?? {} } },
-    { type: 'function', function: { name: 'second', parameters: schemas[1] ?? {} } },
-    { type: 'function', function: { name: 'third' } },
-  ];
-  const ask = async (toolChoice: ToolChoice, seed: number, parallelToolCalls = true) => {
-    const request = chatRequest('go', hot(seed));
-    return collectAnswer(engine(), {
-      ...request,
-      prompt: {
-        ...request.prompt,
-        kind: 'chat',
-        messages: [{ role: 'user', content: 'go' }],
-        tools,
-        toolChoice,
-        parallelToolCalls,
-      },
-    });
-  };
-  it('required: every call that ends has valid arguments', async () => {
-    for (const { choices } of await Promise.all(Array.from({ length: 8 }, (_, seed) => ask('required', seed)))) {
-      const { calls, text, reason } = choices[0]!;
-      assert.equal(text, '');
-      if (reason !== 'tool_calls') continue;
-      assert.ok(calls.length > 0);
-      for (const call of calls) {
-        const schema = tools.find((tool) => tool.function.name === call.name)?.function.parameters ?? { const: {} };
-        assert.ok(ajv.validate(schema, JSON.parse(call.arguments)), call.arguments);
-      }
-    }
-  });
-  it('named, and not parallel: one call of that function', async () => {
-    const { calls, reason } = (await ask({ name: 'third' }, 1, false)).choices[0]!;
-    assert.deepEqual(
-      [calls.map(({ name, arguments: given }) => [name, given.replaceAll(/\s/g, '')]), reason],
-      [[['third', '{}']], 'tool_calls'],
-    );
-  });
-  it('400 for a schema of a function that cannot be enforced, and for a choice of none', async () => {
-    const schema = { type: 'object', properties: { x: { type: 'string', pattern: 'a' } } };
-    const request = chatRequest('go');
-    const prompt = { ...request.prompt, tools: [{ type: 'function', function: { name: 'f', parameters: schema } }] };
-    const isAt = (param: string) => (error: unknown) =>
-      error instanceof ApiError && error.status === 400 && error.param === param;
-    await assert.rejects(
-      collectAnswer(engine(), { ...request, prompt } as GenerationRequest),
-      isAt('tools.0.function.parameters.properties.x.pattern'),
-    );
-    await assert.rejects(ask({ name: 'unknown' }, 1), isAt('tool_choice'));
-  });
-});
-
-describe('a model that calls by itself', () => {
-  const script = { '<|assistant|>': '<|tool_call|>' };
-  const engine = withEngine(() => engineOn(tinyFile({ script })));
-  const tools: FunctionTool[] = [
-    {
-      type: 'function',
-      function: { name: 'f', parameters: { type: 'object', properties: { a: { enum: [1] } }, required: ['a'] } },
-    },
-  ];
-  const ask = async (toolChoice: ToolChoice, offered = tools) => {
-    const request = chatRequest('go', { maxTokens: 200 });
-    return (
-      await collectAnswer(engine(), {
-        ...request,
-        prompt: {
-          kind: 'chat',
-          messages: [{ role: 'user', content: 'go' }],
-          tools: offered,
-          toolChoice,
-          parallelToolCalls: false,
-        },
-      })
-    ).choices[0]!;
-  };
-  it('auto: the call is held to the schema from its marker on', async () => {
-    const { calls, text, reason } = await ask('auto');
-    assert.deepEqual([text, reason, calls.length, calls[0]?.name], ['', 'tool_calls', 1, 'f']);
-    assert.deepEqual(JSON.parse(calls[0]!.arguments), { a: 1 });
-  });
-  it('none, and no tools: it cannot', async () => {
-    for (const choice of [await ask('none'), await ask('auto', [])]) {
-      assert.deepEqual(choice.calls, []);
-      assert.doesNotMatch(choice.text, /tool_call/);
-    }
   });
 });

@@ -1,5 +1,5 @@
 import { invalidValue } from '../../errors.ts';
-import { type GrammarBuilder, literal } from './grammar.ts';
+import { type GrammarBuilder, literal, oneOf } from './grammar.ts';
 import { integersIn, numbersIn, type Range } from './number-grammar.ts';
 
 /** Nesting of schemas at most, references not counted: deeper ones are no output formats but attacks. */
@@ -149,8 +149,8 @@ export class SchemaCompiler {
     const types = typesOf(schema['type']);
     const fitting = values.filter((value) => types === null || types.some((type) => hasType(value, type)));
     if (fitting.length === 0) throw invalidValue(`${path}.${keyword}`, 'accepts nothing');
-    const texts = fitting.map((value) => literal(JSON.stringify(value)));
-    return this.#rule('one', texts.join(' | '), path);
+    const texts = fitting.map((value) => JSON.stringify(value));
+    return this.#rule('one', oneOf(texts), path);
   }
 
   #typed(schema: Schema, path: string, depth: number): string {
