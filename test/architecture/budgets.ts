@@ -13,6 +13,7 @@ const GROUPS: ReadonlySet<string> = new Set(['describe', 'suite']);
 /** Lines of files and functions, and parameters. */
 export const checkBudgets: Checker = (source) => {
   const found = fileLength(source);
+  const groupLines = linesOfGroups(source);
   walk(source, (node, around) => {
     const parameters = parametersOf(node);
     if (parameters === null) return;
@@ -20,13 +21,28 @@ export const checkBudgets: Checker = (source) => {
     if (count > MAX_PARAMETERS) {
       found.push(violationAt(source, node.start, `${count} parameters, at most ${MAX_PARAMETERS}`));
     }
-    const lines = lineAt(source, node.end) - lineAt(source, node.start) + 1;
+    const lines = linesOf(source, node) - (groupLines.get(node) ?? 0);
     if (lines > MAX_FUNCTION_LINES && !isGroup(node, around.at(-1))) {
       found.push(violationAt(source, node.start, `function of ${lines} lines, at most ${MAX_FUNCTION_LINES}`));
     }
   });
   return found;
 };
+
+function linesOf(source: Source, node: Node): number {
+  return lineAt(source, node.end) - lineAt(source, node.start) + 1;
+}
+
+/** Lines of the groups right inside a function: a suite for several implementations is a function around one group. */
+function linesOfGroups(source: Source): Map<Node, number> {
+  const counts = new Map<Node, number>();
+  walk(source, (node, around) => {
+    if (!isGroup(node, around.at(-1))) return;
+    const outer = around.findLast((each) => parametersOf(each) !== null);
+    if (outer !== undefined) counts.set(outer, (counts.get(outer) ?? 0) + linesOf(source, node));
+  });
+  return counts;
+}
 
 function fileLength(source: Source): Violation[] {
   const lines = source.text.trimEnd().split('\n').length;

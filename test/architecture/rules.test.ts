@@ -93,6 +93,9 @@ describe('checkBudgets', () => {
   it('does not count what only groups tests', () => {
     assert.deepEqual(found(checkBudgets, 'src/lib/a.test.ts', `describe('a', ${body(90)});`), []);
     assert.deepEqual(found(checkBudgets, 'src/lib/a.test.ts', `describe.only('a', ${body(90)});`), []);
+    const suite = (count: number) => `function suite(a: 1) {${lines(count)} describe('a', ${body(90)}); }`;
+    assert.deepEqual(found(checkBudgets, 'test/a.ts', suite(10)), []);
+    assertFound(checkBudgets, 'test/a.ts', suite(70), /function of 70 lines/);
   });
   it('refuses a file of 401 lines and a test of 501', () => {
     assertFound(
