@@ -65,7 +65,7 @@ function parametersOf(node: Node): readonly Node[] | null {
 }
 
 function isGroup(node: Node, parent: Node | undefined): boolean {
-  if (parent?.type !== 'CallExpression' || !(parent.arguments as Node[]).includes(node)) return false;
+  if (parent?.type !== 'CallExpression' || parametersOf(node) === null) return false;
   const { callee } = parent;
   return GROUPS.has(nameOf(callee.type === 'MemberExpression' ? callee.object : callee) ?? '');
 }
