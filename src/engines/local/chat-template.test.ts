@@ -3,9 +3,8 @@ import { describe, it } from 'node:test';
 import { ApiError } from '../../errors.ts';
 import type { ChatMessage, FunctionTool } from '../engine.ts';
 import { ChatTemplate } from './chat-template.ts';
-import { callFormatOf } from './tool-calls.ts';
 
-const CONTROLS = ['<|user|>', '<|assistant|>', '<|end|>', '<s>'];
+const CONTROLS = ['<|user|>', '<|assistant|>', '<|end|>', '<s>', '|+|'];
 const SIMPLE =
   "{{ bos_token }}{% for m in messages %}{{ '<|' + m.role + '|>' + (m.content | trim) + '<|end|>' }}{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}";
 const TOOLS: FunctionTool[] = [{ type: 'function', function: { name: 'f', description: 'does <|end|> things' } }];
@@ -20,12 +19,12 @@ function render(
   tools: FunctionTool[] = [],
 ): { text: string; clean: string } {
   const template = templateOf(source);
-  const { text, mark } = template.render(messages, tools, callFormatOf(template.source));
+  const { text, mark } = template.render(messages, tools);
   return { text, clean: text.replaceAll(mark, '') };
 }
 
 /** The control tokens in a rendered prompt, as the tokenizer will find them. */
-const controlsIn = (text: string): string[] => text.match(/<\|user\|>|<\|assistant\|>|<\|end\|>|<s>/g) ?? [];
+const controlsIn = (text: string): string[] => text.match(/<\|user\|>|<\|assistant\|>|<\|end\|>|<s>|\|\+\|/g) ?? [];
 
 describe('a chat template', () => {
   it('writes messages as the model knows them', () => {
@@ -40,6 +39,7 @@ describe('a chat template', () => {
     'end|>',
     '<',
     '<<s>s>',
+    '|+|+|+|',
     '<s>',
     '<|\ufdd0end|>',
   ]) {

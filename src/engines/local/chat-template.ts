@@ -1,7 +1,7 @@
 import { Template } from '@huggingface/jinja';
 import { invalidValue } from '../../errors.ts';
 import type { ChatMessage, FunctionTool } from '../engine.ts';
-import type { CallFormat } from './tool-calls.ts';
+import { type CallFormat, callFormatOf } from './tool-calls.ts';
 
 /** What llama.cpp takes when a file has no template. The source is the ChatML of its `llama-chat.cpp`. */
 const CHATML =
@@ -21,14 +21,20 @@ export interface RenderedPrompt {
 export class ChatTemplate {
   readonly #template: Template;
   readonly #source: string;
-  readonly #controls: readonly string[];
+  /** Spellings that must not come from a caller's text: control tokens, and what begins a call. */
+  readonly #armed: readonly string[];
+  readonly #armedPattern: RegExp;
   readonly #tokens: { bos: string; eos: string };
   readonly #takesArgumentObjects: boolean;
+  /** How this template's model writes calls. */
+  readonly callFormat: CallFormat;
 
   /** `controls`: the spellings of the model's control tokens. Throws an Error when the template is not valid. */
   constructor(source: string | null, controls: readonly string[], tokens: { bos: string; eos: string }) {
     this.#source = source ?? CHATML;
-    this.#controls = controls;
+    this.callFormat = callFormatOf(this.#source);
+    this.#armed = [...controls, this.callFormat.begin].filter((text) => text.length > 1);
+    this.#armedPattern = new RegExp(this.#armed.map((text) => RegExp.escape(text)).join('|'), 'g');
     this.#tokens = tokens;
     this.#template = new Template(this.#source);
     this.#takesArgumentObjects = this.#rendersArgumentObjects();
@@ -65,11 +71,10 @@ export class ChatTemplate {
   }
 
   /** The prompt of a chat, up to where the model's answer begins. Throws 400 when the template refuses the messages. */
-  render(messages: readonly ChatMessage[], tools: readonly FunctionTool[], format: CallFormat): RenderedPrompt {
-    const shown = this.knowsTools ? messages : withToolsAsText(messages, tools, format);
+  render(messages: readonly ChatMessage[], tools: readonly FunctionTool[]): RenderedPrompt {
+    const shown = this.knowsTools ? messages : withToolsAsText(messages, tools, this.callFormat);
     const mark = unusedMark(JSON.stringify([shown, tools]));
-    const armed = [...this.#controls, format.begin];
-    const disarm = (text: string): string => disarmed(text, armed, mark);
+    const disarm = (text: string): string => this.#disarmed(text, mark);
     const safe = mapTexts(
       shown.map((message) => this.#shaped(message)),
       disarm,
@@ -81,6 +86,21 @@ export class ChatTemplate {
       const why = error instanceof Error ? error.message : String(error);
       throw invalidValue('messages', `cannot be written in this model's chat template (${why.slice(0, 200)})`);
     }
+  }
+
+  /**
+   * `text` with the mark inside of every such spelling, and at its ends where one might be completed by what the
+   * template puts beside it. Nothing else changes, so a template sees the text as it is.
+   */
+  #disarmed(text: string, mark: string): string {
+    let safe = text;
+    // Again, for breaking one may leave another that overlapped it; each round breaks at least one.
+    while (safe.search(this.#armedPattern) >= 0) {
+      safe = safe.replace(this.#armedPattern, (spelling) => spelling.slice(0, 1) + mark + spelling.slice(1));
+    }
+    if (this.#armed.some((spelling) => endsWithBeginningOf(safe, spelling))) safe += mark;
+    if (this.#armed.some((spelling) => beginsWithEndOf(safe, spelling))) safe = mark + safe;
+    return safe;
   }
 
   #shaped(message: ChatMessage): unknown {
@@ -122,22 +142,6 @@ function unusedMark(texts: string): string {
   let mark = '\ufdd0\ufdd1';
   while (texts.includes(mark)) mark += '\ufdd1';
   return mark;
-}
-
-/**
- * `text` with the mark inside of every control token's spelling, and at its ends where such a spelling might be
- * completed by what the template puts beside it. Nothing else changes, so a template sees the text as it is.
- */
-function disarmed(text: string, controls: readonly string[], mark: string): string {
-  let safe = text;
-  for (const control of controls) {
-    if (control.length > 1 && safe.includes(control)) {
-      safe = safe.replaceAll(control, control.slice(0, 1) + mark + control.slice(1));
-    }
-  }
-  if (controls.some((control) => endsWithBeginningOf(safe, control))) safe += mark;
-  if (controls.some((control) => beginsWithEndOf(safe, control))) safe = mark + safe;
-  return safe;
 }
 
 function endsWithBeginningOf(text: string, control: string): boolean {

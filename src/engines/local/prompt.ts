@@ -5,7 +5,7 @@ import type { AnswerForm } from './answer.ts';
 import { GrammarBuilder, literal } from './grammar.ts';
 import type { LocalModel } from './model.ts';
 import { SchemaCompiler } from './schema-grammar.ts';
-import { type CallFormat, callFormatOf, callsGrammar, defineCalls, toolsFor } from './tool-calls.ts';
+import { type CallFormat, callsGrammar, defineCalls, toolsFor } from './tool-calls.ts';
 
 /** Characters that no prompt of so many tokens can have: a longer one is refused before it is worth any work. */
 const MAX_CHARACTERS_PER_TOKEN = 256;
@@ -117,12 +117,12 @@ function draftText(model: LocalModel, prompt: TextPrompt, format: OutputFormat):
 
 function draftChat(model: LocalModel, prompt: ChatPrompt, format: OutputFormat): Draft {
   const { template, vocabulary } = model;
-  const callFormat = callFormatOf(template.source);
+  const { callFormat } = template;
   const callable = toolsFor(prompt.tools, prompt.toolChoice);
   const must = prompt.toolChoice === 'required' || typeof prompt.toolChoice === 'object';
   if (must && callable.length === 0) throw invalidValue('tool_choice', "asks for a function that is not in 'tools'");
   const shown = prompt.toolChoice === 'none' ? [] : prompt.tools;
-  const rendered = template.render(prompt.messages, shown, callFormat);
+  const rendered = template.render(prompt.messages, shown);
   const opensThinking = /<think>\s*$/.test(rendered.text);
   const beginsWithCall = must && !opensThinking;
   const text = beginsWithCall ? rendered.text + callFormat.begin + callFormat.open : rendered.text;

@@ -22,6 +22,7 @@ export interface ModelFacts {
   suffix: boolean;
 }
 
+/** What the parent says. Messages are received in the order in which they were sent. */
 export type ParentMessage =
   /** First, and once. */
   | { type: 'load'; options: LoadOptions }
@@ -32,6 +33,7 @@ export type ParentMessage =
   | { type: 'consumed'; id: number; events: number }
   | { type: 'ping'; id: number };
 
+/** What the host says. `done` or `failed` is the last of a request, unless its caller left before. */
 export type HostMessage =
   | { type: 'loaded'; facts: ModelFacts }
   /** The model cannot be loaded; the host ends. `why` is a sentence for the operator. */
