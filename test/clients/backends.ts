@@ -1,0 +1,130 @@
+/** One real service for a file of client tests, with everything behind it that a model can be. */
+import { after, before } from 'node:test';
+import OpenAI, { type ClientOptions } from 'openai';
+import { startModelServer } from '../fixtures/model-server.ts';
+import { type Handler, sendEvents, sendJson, startServer, type TestServer } from '../fixtures/upstream-server.ts';
+import { type Service, startService } from '../spawned-service.ts';
+
+/** Model ids of the service, by what answers behind them. */
+export const MODELS = {
+  /** The model that ships with Quire. */
+  bundled: 'general-8b',
+  /** A server that generates with a model of its own. */
+  upstream: 'general-70b',
+  /** A server that answers what `play` says. */
+  scripted: 'instruct-7b',
+} as const;
+
+/** The backends that really generate, so that whatever holds for a client must hold for both. */
+export const GENERATING = [
+  ['the bundled model', MODELS.bundled],
+  ['an upstream', MODELS.upstream],
+] as const;
+
+/** A service and what is behind it. */
+export interface Backends {
+  service: Service;
+  /** With `/v1`. */
+  baseURL: string;
+  upstream: TestServer;
+  scripted: TestServer;
+  /** What the scripted server answers from now on; the count begins at 0 again. */
+  play(handler: Handler): void;
+  /** A client of OpenAI's; it does not retry unless told to. */
+  openai(options?: ClientOptions): OpenAI;
+}
+
+/** Starts the servers and the service before the tests of a file and ends them after it. */
+export function useBackends(): Backends {
+  const backends = {} as Backends;
+  let handler: Handler = (_request, response) => sendJson(response, 500, {});
+  let count = 0;
+  before(async () => {
+    const upstream = await startModelServer();
+    const scripted = await startServer((request, response) => handler(request, response, count++));
+    Object.assign(backends, { upstream, scripted });
+    const service = await startService({
+      env: { QUIRE_UPSTREAM_URL: upstream.baseUrl },
+      config: [
+        'models:',
+        `  ${MODELS.bundled}: {engine: bundled}`,
+        `  ${MODELS.scripted}: {base_urls: ['${scripted.baseUrl}']}`,
+      ].join('\n'),
+    });
+    Object.assign(backends, { service, baseURL: `${service.url}/v1` });
+  });
+  after(async () => {
+    await backends.service?.kill();
+    await backends.upstream?.close();
+    await backends.scripted?.close();
+  });
+  return Object.assign(backends, {
+    play: (next: Handler) => {
+      handler = next;
+      count = 0;
+    },
+    openai: (options: ClientOptions = {}) =>
+      new OpenAI({ baseURL: backends.baseURL, apiKey: backends.service.key, maxRetries: 0, ...options }),
+  });
+}
+
+/** The parts of a chat request that the scripts look at. */
+interface ChatBody {
+  messages: { role: string; content: string | null }[];
+  tools: { function: { name: string } }[];
+  stream?: boolean;
+}
+
+const HEAD = { id: 'x', created: 1, model: 'scripted' };
+const USAGE = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
+
+/** A model that calls the first tool with these arguments, and once it has the result tells it. */
+export function callsThenTells(args: object): Handler {
+  return ({ body }, response) => {
+    const { messages, tools, stream } = body as unknown as ChatBody;
+    const last = messages.at(-1);
+    const call = { id: 'call_42', type: 'function', function: { name: tools[0]!.function.name, arguments: '' } };
+    const whole = { ...call, function: { ...call.function, arguments: JSON.stringify(args) } };
+    const tells = last?.role === 'tool';
+    const reason = tells ? 'stop' : 'tool_calls';
+    const content = tells ? `The tool said ${last?.content}.` : null;
+    const message = tells ? { role: 'assistant', content } : { role: 'assistant', content, tool_calls: [whole] };
+    if (!stream) {
+      const choices = [{ index: 0, message, finish_reason: reason }];
+      return sendJson(response, 200, { ...HEAD, object: 'chat.completion', choices, usage: USAGE });
+    }
+    const pieces = tells
+      ? [{ role: 'assistant', content }]
+      : [{ role: 'assistant', tool_calls: [{ index: 0, ...call }] }, ...argumentPieces(whole.function.arguments)];
+    const chunks = [...pieces.map((delta) => ({ delta, finish_reason: null })), { delta: {}, finish_reason: reason }];
+    const object = 'chat.completion.chunk';
+    sendEvents(
+      response,
+      chunks.map((choice) => ({ ...HEAD, object, choices: [{ index: 0, ...choice }] })),
+    );
+    sendEvents(response, [{ ...HEAD, object, choices: [], usage: USAGE }, '[DONE]']);
+    response.end();
+  };
+}
+
+const argumentPieces = (text: string) =>
+  (text.match(/.{1,4}/gsu) ?? []).map((piece) => ({ tool_calls: [{ index: 0, function: { arguments: piece } }] }));
+
+/** A short answer, whichever way it is asked for. */
+export const answers: Handler = ({ body }, response) => {
+  const choice = { index: 0, finish_reason: 'stop' };
+  if (body?.['stream'] !== true) {
+    const message = { role: 'assistant', content: 'Well.' };
+    return sendJson(response, 200, { ...HEAD, choices: [{ ...choice, message }], usage: USAGE });
+  }
+  sendEvents(response, [
+    { ...HEAD, choices: [{ ...choice, delta: { role: 'assistant', content: 'Well.' } }] },
+    { ...HEAD, choices: [], usage: USAGE },
+    '[DONE]',
+  ]);
+  response.end();
+};
+
+/** Begins a stream with one piece of text and leaves it open. */
+export const beginsOnly: Handler = (_request, response) =>
+  sendEvents(response, [{ ...HEAD, choices: [{ index: 0, delta: { role: 'assistant', content: 'Once' } }] }]);

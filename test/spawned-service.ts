@@ -1,0 +1,199 @@
+/** The service as operators run it: a process of its own, spoken to over HTTP, signals and its command line. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const START_FILE = fileURLToPath(new URL('../src/start.js', import.meta.url));
+const READY = /^Quire is ready at (\S+)/m;
+/** Only so that a hung start fails: on a loaded machine a start may take many seconds. */
+const START_GUARD_MS = 90_000;
+
+/** The first key of every service that is started here. */
+export const BOOTSTRAP_KEY = 'quire-sk-bootstrap-key-of-the-tests';
+
+/** How a process ended; exactly one of the two is not null. */
+export interface Ended {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+/** A command that has ended, and what it wrote. */
+export interface CommandResult extends Ended {
+  stdout: string;
+  stderr: string;
+}
+
+/** What a start may have differently. */
+export interface ServiceOptions {
+  /** More variables, such as `QUIRE_UPSTREAM_URL`. The variables of the shell that begin with `QUIRE_` do not count. */
+  env?: Record<string, string>;
+  /** The folder of an earlier service; a new one unless given. */
+  dataDir?: string;
+  /** The text of its `quire.yaml`. */
+  config?: string;
+}
+
+/** A running service. */
+export interface Service {
+  /** Without a path. */
+  url: string;
+  key: string;
+  pid: number;
+  dataDir: string;
+  /** Everything it wrote on stdout and on stderr until now. */
+  stdout(): string;
+  stderr(): string;
+  /** Resolves when the process has ended, however it did. */
+  ended: Promise<Ended>;
+  /** The processes that it started, such as those of its models. */
+  children(): number[];
+  signal(name: NodeJS.Signals): void;
+  /** SIGTERM, then waits for the end. */
+  stop(): Promise<Ended>;
+  /** SIGKILL, then waits for the end. */
+  kill(): Promise<Ended>;
+  /** Carries out `quire ARGS` beside it, on its folder. */
+  quire(...args: string[]): Promise<CommandResult>;
+}
+
+const folders = new Set<string>();
+const running = new Set<ChildProcess>();
+// A test run that is broken off must leave neither a service nor its data behind.
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+});
+
+/** A new folder for data; it is removed when the test process ends. */
+export function newDataDir(): string {
+  // Short, because the path of the socket in it has 103 bytes at most.
+  const folder = mkdtempSync(join(tmpdir(), 'quire-'));
+  folders.add(folder);
+  return folder;
+}
+
+/** Starts `quire serve` on a free port and resolves when it says that it is ready. Rejects when it ends instead. */
+export async function startService(options: ServiceOptions = {}): Promise<Service> {
+  const dataDir = options.dataDir ?? newDataDir();
+  if (options.config !== undefined) writeFileSync(join(dataDir, 'quire.yaml'), options.config);
+  const { child, stdout, stderr, ended } = launch(['serve'], dataDir, options.env ?? {});
+  const url = await readyUrl(child, stdout, stderr, ended);
+  const signal = (name: NodeJS.Signals) => void child.kill(name);
+  const endWith = (name: NodeJS.Signals) => {
+    signal(name);
+    return ended;
+  };
+  return {
+    url,
+    key: BOOTSTRAP_KEY,
+    pid: child.pid as number,
+    dataDir,
+    stdout,
+    stderr,
+    ended,
+    children: () => childrenOf(child.pid as number),
+    signal,
+    stop: () => endWith('SIGTERM'),
+    kill: () => endWith('SIGKILL'),
+    quire: (...args) => runQuire(args, { ...options, dataDir }),
+  };
+}
+
+/** Starts a service before the tests of a file and ends it after them. */
+export function useService(options: ServiceOptions = {}): Service {
+  const service = {} as Service;
+  before(async () => {
+    Object.assign(service, await startService(options));
+  });
+  after(() => service.kill?.());
+  return service;
+}
+
+/** Carries out one command of `quire` on a folder, in a process of its own. */
+export async function runQuire(args: readonly string[], options: ServiceOptions = {}): Promise<CommandResult> {
+  const { stdout, stderr, ended } = launch(args, options.dataDir ?? newDataDir(), options.env ?? {});
+  return { ...(await ended), stdout: stdout(), stderr: stderr() };
+}
+
+function launch(args: readonly string[], dataDir: string, more: Record<string, string>) {
+  const child = spawn(process.execPath, [START_FILE, ...args], {
+    // The folder of data, so that nobody's `quire.yaml` counts.
+    cwd: dataDir,
+    env: {
+      ...environment(),
+      QUIRE_DATA_DIR: dataDir,
+      QUIRE_PORT: '0',
+      QUIRE_BOOTSTRAP_API_KEY: BOOTSTRAP_KEY,
+      QUIRE_MODELS_PULL: 'never',
+      ...more,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  running.add(child);
+  const written = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      written[name] += text;
+    });
+  }
+  const ended = once(child, 'close').then(([code, signal]): Ended => {
+    running.delete(child);
+    return { code, signal };
+  });
+  return { child, stdout: () => written.stdout, stderr: () => written.stderr, ended };
+}
+
+/** The shell's variables without those that are settings, or that make a process a part of this test run. */
+function environment(): NodeJS.ProcessEnv {
+  return Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !name.startsWith('QUIRE_') && !name.startsWith('NODE_')),
+  );
+}
+
+async function readyUrl(
+  child: ChildProcess,
+  stdout: () => string,
+  stderr: () => string,
+  ended: Promise<Ended>,
+): Promise<string> {
+  const guard = setTimeout(() => child.kill('SIGKILL'), START_GUARD_MS);
+  const ready = new Promise<string>((resolve) => {
+    child.stdout?.on('data', () => {
+      const url = READY.exec(stdout())?.[1];
+      if (url !== undefined) resolve(url);
+    });
+  });
+  const failed = ended.then(({ code, signal }) => {
+    throw new Error(`the service ended (${code ?? signal}) before it was ready: ${stdout()}${stderr()}`);
+  });
+  try {
+    return await Promise.race([ready, failed]);
+  } finally {
+    clearTimeout(guard);
+    failed.catch(() => {});
+  }
+}
+
+function childrenOf(pid: number): number[] {
+  const table = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' });
+  const rows = table.split('\n').map((line) => line.trim().split(/\s+/).map(Number));
+  return rows.filter(([child, parent]) => parent === pid && child !== undefined).map(([child]) => child as number);
+}
+
+/** The value of a metric without labels at `/metrics`. */
+export async function metric(url: string, name: string): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  const line = text.split('\n').find((candidate) => candidate.startsWith(`${name} `));
+  if (line === undefined) throw new Error(`there is no metric ${name}`);
+  return Number(line.slice(name.length));
+}
+
+/** Asks again and again until the answer is true; the run's own bound ends a wait that has no end. */
+export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  const pauseMs = 10;
+  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+}
