@@ -1,5 +1,5 @@
 import type { LlamaContext } from 'node-llama-cpp';
-import { decode, type Sampled, type StepItem, type TokenSampler, truncate } from './native.ts';
+import { decode, type Sampled, type StepItem, truncate } from './native.ts';
 import { pickSequence, planStep } from './schedule.ts';
 
 /** One answer in the making, as the loop sees it. */
@@ -7,7 +7,10 @@ export interface Job {
   readonly scope: string;
   readonly priority: 'interactive' | 'batch';
   readonly prompt: readonly number[];
-  readonly sampler: TokenSampler;
+  /** It has a sequence: what it holds of the runtime it takes now, and not while it waits. */
+  begin(): void;
+  /** Draws a token at an index of the step just computed. */
+  sample(index: number): Promise<Sampled>;
   /** True while its reader is too far behind: it is left out of the next steps. */
   paused(): boolean;
   /** The prompt is computed, but for `cachedTokens` of it. Called before the first `accept`. */
@@ -115,18 +118,27 @@ export class BatchLoop {
       const free = this.#sequences.filter((sequence) => sequence.job === null);
       if (job === undefined || free.length === 0) return;
       this.#waiting[job.priority].shift();
+      try {
+        job.begin();
+      } catch (error) {
+        job.failed(error);
+        continue;
+      }
       const held = free.map(({ index, scope, tokens }) => ({ sequence: index, scope, tokens }));
       const picked = pickSequence(held, job.scope, job.prompt);
       const sequence = this.#sequences[picked?.sequence ?? 0];
-      if (picked === null || sequence === undefined) return;
-      const kept = truncate(this.#context, sequence.index, picked.reused) ? picked.reused : 0;
-      sequence.tokens.length = kept;
-      sequence.scope = job.scope;
-      sequence.job = job;
-      sequence.pending = job.prompt.slice(kept);
-      sequence.cachedTokens = kept;
-      sequence.promptEnded = false;
+      if (sequence !== undefined) this.#seat(job, sequence, picked?.reused ?? 0);
     }
+  }
+
+  #seat(job: Job, sequence: Sequence, reused: number): void {
+    const kept = truncate(this.#context, sequence.index, reused) ? reused : 0;
+    sequence.tokens.length = kept;
+    sequence.scope = job.scope;
+    sequence.job = job;
+    sequence.pending = job.prompt.slice(kept);
+    sequence.cachedTokens = kept;
+    sequence.promptEnded = false;
   }
 
   #plan(): { sequence: Sequence; job: Job; item: StepItem }[] {
@@ -170,7 +182,7 @@ export class BatchLoop {
         // A job that was cancelled meanwhile is not worth a sample.
         if (!item.sampled || sequence.job !== job) return { sequence, job, sampled: null, error: null };
         try {
-          return { sequence, job, sampled: await job.sampler.sample(indices[i] ?? -1), error: null };
+          return { sequence, job, sampled: await job.sample(indices[i] ?? -1), error: null };
         } catch (error) {
           return { sequence, job, sampled: null, error };
         }

@@ -3,7 +3,7 @@ import type { GenerationRequest, TokenLogprob } from '../engine.ts';
 import { Answer, type AnswerEvent } from './answer.ts';
 import type { Job } from './batch-loop.ts';
 import type { LocalModel } from './model.ts';
-import { GrammarState, type Likelihood, type Sampled, TokenSampler } from './native.ts';
+import { GrammarState, type Likelihood, type Sampled, type SamplerConfig, TokenSampler } from './native.ts';
 import type { Prepared } from './prompt.ts';
 import { Utf8Pieces } from './utf8-pieces.ts';
 
@@ -32,13 +32,13 @@ export class Generation implements Job {
   readonly scope: string;
   readonly priority: 'interactive' | 'batch';
   readonly prompt: readonly number[];
-  readonly sampler: TokenSampler;
   readonly #parts: GenerationParts;
   readonly #answer: Answer;
   readonly #pieces = new Utf8Pieces();
   readonly #maxTokens: number;
   readonly #bias: ReadonlyMap<number, number>;
   readonly #uses = new Map<number, number>();
+  #sampler: TokenSampler | null = null;
   #grammar: GrammarState | null = null;
   #configuredGrammar: GrammarState | null = null;
   #tokens = 0;
@@ -49,7 +49,6 @@ export class Generation implements Job {
     this.scope = request.scope;
     this.priority = request.priority;
     this.prompt = prepared.tokens;
-    this.sampler = new TokenSampler(model.context, request.logprobs);
     const room = model.facts.contextTokens - prepared.tokens.length;
     this.#maxTokens = Math.min(request.maxTokens ?? room, room);
     this.#bias = baseBias(parts);
@@ -59,8 +58,23 @@ export class Generation implements Job {
       { callBegins: (rest) => this.#callBegins(rest), answerBegins: (rest) => this.#answerBegins(rest) },
       (event) => parts.events.event(event),
     );
-    if (prepared.answerGrammar !== null && reasoning !== 'open') this.#grammar = this.#follow(prepared.answerGrammar);
-    this.#configure();
+  }
+
+  begin(): void {
+    const { model, request, prepared } = this.#parts;
+    const { answerGrammar, reasoning } = prepared;
+    if (answerGrammar !== null && reasoning !== 'open') this.#grammar = this.#follow(answerGrammar);
+    this.#sampler = new TokenSampler(model.context, this.#config(), request.logprobs);
+  }
+
+  async sample(index: number): Promise<Sampled> {
+    if (this.#sampler === null) throw new Error('A generation was sampled before it began.');
+    return this.#sampler.sample(index);
+  }
+
+  /** Lets go of what it holds of the runtime. May be called twice. */
+  release(): void {
+    this.#sampler?.release();
   }
 
   paused(): boolean {
@@ -80,18 +94,18 @@ export class Generation implements Job {
     const logprob = sampled.logprob === null ? null : this.#described(sampled.token, sampled.logprob, sampled.top);
     if (this.#answer.push(text, logprob)) return this.#end('stop');
     if (this.#tokens >= this.#maxTokens) return this.#end('length');
-    if (this.#hasPenalties() || this.#grammar !== this.#configuredGrammar) this.#configure();
+    if (this.#hasPenalties() || this.#grammar !== this.#configuredGrammar) this.#sampler?.configure(this.#config());
     return true;
   }
 
   failed(error: unknown): void {
-    this.sampler.dispose();
+    this.release();
     this.#parts.events.failed(error);
   }
 
   #end(why: 'stop' | 'length'): false {
     this.#answer.end(why);
-    this.sampler.dispose();
+    this.release();
     this.#parts.events.ended(this.#tokens);
     return false;
   }
@@ -125,7 +139,7 @@ export class Generation implements Job {
     return presencePenalty !== 0 || frequencyPenalty !== 0;
   }
 
-  #configure(): void {
+  #config(): SamplerConfig {
     const { temperature, topP, presencePenalty, frequencyPenalty } = this.#parts.request.sampling;
     let bias = this.#bias;
     if (this.#hasPenalties() && this.#uses.size > 0) {
@@ -136,7 +150,7 @@ export class Generation implements Job {
       bias = penalised;
     }
     this.#configuredGrammar = this.#grammar;
-    this.sampler.configure({ temperature, topP, seed: this.#parts.seed, bias, grammar: this.#grammar });
+    return { temperature, topP, seed: this.#parts.seed, bias, grammar: this.#grammar };
   }
 
   #described(token: number, logprob: number, top: readonly Likelihood[]): TokenLogprob {

@@ -20,9 +20,8 @@ describe('the inside of node-llama-cpp', () => {
     rmSync(folder, { recursive: true, force: true });
   });
   const sampler = (logprobs: number | null = null, changes: object = {}): TokenSampler => {
-    const made = new TokenSampler(model.context, logprobs);
-    made.configure({ temperature: 0, topP: 1, seed: 1, bias: new Map(), grammar: null, ...changes });
-    return made;
+    const config = { temperature: 0, topP: 1, seed: 1, bias: new Map(), grammar: null, ...changes };
+    return new TokenSampler(model.context, config, logprobs);
   };
 
   it('computes several sequences in a step, and samples where it was asked to', async () => {
@@ -61,6 +60,20 @@ describe('the inside of node-llama-cpp', () => {
     const banned = await sampler(1, { bias: new Map([[token, -100]]) }).sample(index);
     assert.notEqual(banned.token, token);
     assert.equal(banned.top[0]?.token, token);
+    truncate(model.context, 0, 0);
+  });
+  it('a sampler that was used before draws as a new one does', async () => {
+    const [index = -1] = await decode(model.context, [{ sequence: 0, position: 0, tokens: [1], sampled: true }]);
+    const draw = async (): Promise<number[]> => {
+      const made = sampler(null, { temperature: 1, seed: 3 });
+      const tokens: number[] = [];
+      for (let i = 0; i < 8; i++) tokens.push((await made.sample(index)).token);
+      made.release();
+      return tokens;
+    };
+    const first = await draw();
+    assert.ok(new Set(first).size > 1);
+    assert.deepEqual(await draw(), first);
     truncate(model.context, 0, 0);
   });
   it('follows a grammar, also from tokens that were made before it', async () => {

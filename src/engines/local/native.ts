@@ -42,7 +42,6 @@ export interface Sampled {
 }
 
 interface AddonSampler {
-  dispose(): void;
   applyConfig(config: Record<string, unknown>): void;
 }
 
@@ -106,27 +105,43 @@ export class GrammarState {
   }
 }
 
-/** Draws the tokens of one answer. Dispose it when the answer ends. */
+/**
+ * Samplers that are free, by context. Each has a buffer as large as the vocabulary, which is given back only when the
+ * garbage collector comes by; so they are used again instead. There are never more than answers under way.
+ */
+const freeSamplers = new WeakMap<AddonContext, AddonSampler[]>();
+
+function takeSampler({ context, model, bindings }: Internals, seed: number): AddonSampler {
+  const free = freeSamplers.get(context) ?? [];
+  freeSamplers.set(context, free);
+  const sampler = free.pop() ?? new bindings.AddonSampler(model);
+  // Another seed than the one to come: a sampler that is told the seed that it has goes on where it was.
+  sampler.applyConfig({ temperature: 0, seed: (seed ^ 1) >>> 0 });
+  return sampler;
+}
+
+/** Draws the tokens of one answer. Release it when the answer ends. */
 export class TokenSampler {
   readonly #context: AddonContext;
   readonly #sampler: AddonSampler;
   /** Greedy and without bias: reads the model's own distribution, where log probabilities are wanted. */
   readonly #observer: AddonSampler | null;
   readonly #top: number;
-  /** Samplings under way, which run on another thread: nothing is freed under their feet. */
+  /** Samplings under way, which run on another thread: nobody else gets the samplers before they are done. */
   #busy = 0;
-  #disposed = false;
+  #released = false;
 
   /** `logprobs`: how many alternatives to report with each token; null for no log probabilities at all. */
-  constructor(context: LlamaContext, logprobs: number | null) {
-    const { context: addon, model, bindings } = internals(context);
-    this.#context = addon;
-    this.#sampler = new bindings.AddonSampler(model);
-    this.#observer = logprobs === null ? null : new bindings.AddonSampler(model);
-    this.#observer?.applyConfig({ temperature: 0 });
+  constructor(context: LlamaContext, config: SamplerConfig, logprobs: number | null) {
+    const inside = internals(context);
+    this.#context = inside.context;
+    this.#sampler = takeSampler(inside, config.seed);
+    this.#observer = logprobs === null ? null : takeSampler(inside, config.seed);
     this.#top = logprobs ?? 0;
+    this.configure(config);
   }
 
+  /** Changes what holds from the next token on. */
   configure(config: SamplerConfig): void {
     this.#sampler.applyConfig({
       temperature: config.temperature,
@@ -149,7 +164,7 @@ export class TokenSampler {
       return await this.#draw(index);
     } finally {
       this.#busy -= 1;
-      if (this.#disposed) this.dispose();
+      if (this.#released) this.#giveBack();
     }
   }
 
@@ -163,12 +178,22 @@ export class TokenSampler {
     return { token, ...likelihoods(raw, token, this.#top) };
   }
 
-  /** Frees the native memory, after a sampling that is under way. May be called twice. */
-  dispose(): void {
-    this.#disposed = true;
+  /** Gives the native samplers to the next answer, after a sampling that is under way. May be called twice. */
+  release(): void {
+    if (this.#released) return;
+    this.#released = true;
+    this.#giveBack();
+  }
+
+  #giveBack(): void {
     if (this.#busy > 0) return;
-    this.#sampler.dispose();
-    this.#observer?.dispose();
+    const free = freeSamplers.get(this.#context);
+    for (const sampler of [this.#sampler, this.#observer]) {
+      if (sampler === null) continue;
+      // Lets go of the grammar.
+      sampler.applyConfig({ temperature: 0, seed: 0 });
+      free?.push(sampler);
+    }
   }
 }
 

@@ -58,7 +58,7 @@ export class ServedRequest {
     this.#left = true;
     if (this.#generation === null) return;
     this.#loop.cancel(this.#generation);
-    this.#generation.sampler.dispose();
+    this.#generation.release();
     this.#generation = null;
   }
 
