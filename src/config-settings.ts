@@ -113,14 +113,18 @@ const Pricing = Type.Object(
     completion: Type.Number({ minimum: 0 }),
     unit: Type.Enum(['per_1k_tokens', 'per_1m_tokens'], { default: 'per_1k_tokens' }),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, description: 'Credits per unit; one credit is 1,000,000 micros.' },
 );
 
 /** One entry of `models:` in the file: how a model id is answered. */
 export const ModelBinding = Type.Object(
   {
     alias: Type.Optional(Type.String({ minLength: 1, description: 'Answer as this other model id does.' })),
-    engine: Type.Optional(Type.Enum(['bundled', 'local', 'upstream'])),
+    engine: Type.Optional(
+      Type.Enum(['bundled', 'local', 'upstream'], {
+        description: 'What answers; unset, it follows from `file` or `base_urls`.',
+      }),
+    ),
     file: Type.Optional(Type.String({ minLength: 1, description: '`local`: path of a GGUF file.' })),
     base_urls: Type.Optional(Type.Array(HttpUrl, { minItems: 1, description: '`upstream`: one server or several.' })),
     upstream_model: Type.Optional(Type.String({ minLength: 1, description: '`upstream`: its own name of the model.' })),

@@ -24,8 +24,14 @@ describe('loadConfig', () => {
 
   it('has a default for everything', () => {
     const config = loadConfig({});
-    assert.deepEqual([config.host, config.port, config.logLevel, config.bodyLimitBytes], ['127.0.0.1', 8080, 'info', 67_108_864]);
-    assert.deepEqual([config.databaseUrl, config.upstreamUrl, config.corsOrigins, config.models], [null, null, null, {}]);
+    assert.deepEqual(
+      [config.host, config.port, config.logLevel, config.bodyLimitBytes],
+      ['127.0.0.1', 8080, 'info', 67_108_864],
+    );
+    assert.deepEqual(
+      [config.databaseUrl, config.upstreamUrl, config.corsOrigins, config.models],
+      [null, null, null, {}],
+    );
   });
 
   it('the environment wins over the file, the file over the default, and an empty variable is an unset one', () => {
@@ -34,7 +40,10 @@ describe('loadConfig', () => {
   });
 
   it('reads lists with commas or as sequences', () => {
-    assert.deepEqual(loadConfig({ QUIRE_UPSTREAM_URL: 'http://a:1/v1, http://b:2' }).upstreamUrl, ['http://a:1/v1', 'http://b:2']);
+    assert.deepEqual(loadConfig({ QUIRE_UPSTREAM_URL: 'http://a:1/v1, http://b:2' }).upstreamUrl, [
+      'http://a:1/v1',
+      'http://b:2',
+    ]);
     assert.deepEqual(withFile('cors_origins: [https://a.example]').corsOrigins, ['https://a.example']);
     assert.deepEqual(withFile('cors_origins: https://a.example,https://b.example').corsOrigins?.length, 2);
   });
@@ -56,7 +65,10 @@ describe('loadConfig', () => {
   it('names an unknown key, at the root and within a model', () => {
     refused(() => withFile('prot: 8080\n'), /'prot' is not a setting/);
     refused(() => withFile('models:\n  m:\n    fiel: x.gguf\n'), /'models.m.fiel' is not a setting/);
-    refused(() => withFile('models:\n  m:\n    engine: magic\n'), /'models.m.engine' must be one of bundled, local, upstream/);
+    refused(
+      () => withFile('models:\n  m:\n    engine: magic\n'),
+      /'models.m.engine' must be one of bundled, local, upstream/,
+    );
     refused(() => withFile('models: [a]\n'), /'models'/);
   });
 
@@ -65,7 +77,10 @@ describe('loadConfig', () => {
       () => loadConfig({ QUIRE_DATABASE_URL: 'mysql://u:hunter2@h/d' }),
       (error: Error) => !error.message.includes('hunter2') && /^QUIRE_DATABASE_URL/.test(error.message),
     );
-    assert.throws(() => loadConfig({ QUIRE_BOOTSTRAP_API_KEY: 'sk-hunter2' }), (error: Error) => !error.message.includes('hunter2'));
+    assert.throws(
+      () => loadConfig({ QUIRE_BOOTSTRAP_API_KEY: 'sk-hunter2' }),
+      (error: Error) => !error.message.includes('hunter2'),
+    );
   });
 
   it('names a file that is not there or is not YAML', () => {

@@ -11,7 +11,15 @@ describe('API keys', () => {
   const models = (headers: Record<string, string>) => api.send('GET', '/v1/models', { key: null, headers });
 
   it('401 for a header that is absent, malformed, of another scheme, or of an unknown key', async () => {
-    const wrong = ['', 'Bearer', 'Bearer ', `Basic ${api.key}`, `Bearer ${api.key} x`, 'Bearer sk-other', `Bearer ${api.key}x`];
+    const wrong = [
+      '',
+      'Bearer',
+      'Bearer ',
+      `Basic ${api.key}`,
+      `Bearer ${api.key} x`,
+      'Bearer sk-other',
+      `Bearer ${api.key}x`,
+    ];
     for (const authorization of wrong) assertError(await models({ authorization }), 401, 'invalid_api_key');
     assertError(await models({ authorization: `Bearer quire-sk-${'x'.repeat(5000)}` }), 401, 'invalid_api_key');
   });

@@ -2,10 +2,8 @@ import type { Database } from '../db/db.ts';
 import { SCOPES } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import { createKey } from './create-key.ts';
+import { FIRST_ORGANIZATION } from './first-organization.ts';
 import { hasAnyApiKey, insertOrganization } from './store.ts';
-
-/** The organization that a first start creates. */
-export const FIRST_ORGANIZATION = 'default';
 
 /**
  * On the first start of an instance: creates the organization `default` and one key with every scope, and returns that

@@ -11,6 +11,7 @@ import { newId } from '../lib/ids.ts';
 import { chatPrompt, outputFormat } from './prompt.ts';
 import type { ChatRequest } from './schema.ts';
 
+/** What a chat needs of the dependencies. */
 export type ChatDeps = Pick<Deps, 'models' | 'recordUsage' | 'metrics' | 'now'>;
 
 /** A chat completion whose prompt has been processed. */

@@ -4,6 +4,7 @@ import { reasonOf, StartError } from '../lib/start-error.ts';
 import type { CommandSpec } from './commands.ts';
 import { WrongCall } from './wrong-call.ts';
 
+/** `quire ask`. */
 export const ask: CommandSpec = {
   summary:
     'Ask a model through the HTTP API and print its answer as it comes. QUIRE_URL and QUIRE_API_KEY say where and who.',

@@ -42,14 +42,9 @@ export async function holdFolder(
     socket.once('close', () => connections.delete(socket));
     serveCommands(socket, handle);
   });
-  try {
-    await listen(server, path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') {
-      throw new StartError(`The data folder ${dataDir} cannot be used: ${reasonOf(error)}`);
-    }
+  if (!(await listen(server, path, dataDir))) {
     await removeStale(path, dataDir);
-    await listen(server, path);
+    if (!(await listen(server, path, dataDir))) throw alreadyRunning(dataDir);
   }
   chmodSync(path, 0o600);
   return {
@@ -61,14 +56,23 @@ export async function holdFolder(
   };
 }
 
-function listen(server: Server, path: string): Promise<void> {
+/** False: the path is there already. */
+function listen(server: Server, path: string, dataDir: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    server.once('error', reject);
+    const failed = (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EADDRINUSE') resolve(false);
+      else reject(new StartError(`The data folder ${dataDir} cannot be used: ${reasonOf(error)}`));
+    };
+    server.once('error', failed);
     server.listen(path, () => {
-      server.removeListener('error', reject);
-      resolve();
+      server.removeListener('error', failed);
+      resolve(true);
     });
   });
+}
+
+function alreadyRunning(dataDir: string): StartError {
+  return new StartError(`Another Quire is running on ${dataDir}. Stop it, or set QUIRE_DATA_DIR to another folder.`);
 }
 
 /**
@@ -89,7 +93,7 @@ async function removeStale(path: string, dataDir: string): Promise<void> {
     return;
   }
   renameSync(aside, path);
-  throw new StartError(`Another Quire is running on ${dataDir}. Stop it, or set QUIRE_DATA_DIR to another folder.`);
+  throw alreadyRunning(dataDir);
 }
 
 function probe(path: string): Promise<boolean> {

@@ -33,6 +33,7 @@ export interface CommandInput {
   flags: ReadonlySet<string>;
 }
 
+// Their modules are light: what a command runs is loaded when it runs.
 const SPECS: Readonly<Record<string, CommandSpec>> = {
   serve,
   worker: work,

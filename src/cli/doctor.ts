@@ -5,6 +5,7 @@ import type { CommandSpec } from './commands.ts';
 import { JSON_OPTION, print, table } from './output.ts';
 import { withState } from './with-state.ts';
 
+/** `quire doctor`. */
 export const doctor: CommandSpec = {
   summary: 'Show what is bound to what and whether it answers. Exit code 1 when something does not.',
   words: [],

@@ -1,5 +1,5 @@
 import type { KeyView } from '../accounts/create-key.ts';
-import { FIRST_ORGANIZATION } from '../accounts/first-start.ts';
+import { FIRST_ORGANIZATION } from '../accounts/first-organization.ts';
 import { loadConfig } from '../config.ts';
 import { SCOPES, type Scope } from '../lib/caller.ts';
 import type { CommandSpec } from './commands.ts';
@@ -11,6 +11,7 @@ import { WrongCall } from './wrong-call.ts';
 const DEFAULT_SCOPES = SCOPES.filter((scope) => scope !== 'admin');
 const SECONDS_PER_UNIT: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
 
+/** `quire keys create`. */
 export const keysCreate: CommandSpec = {
   summary: 'Create an API key. It is shown once and cannot be read again.',
   words: [],
@@ -40,6 +41,7 @@ export const keysCreate: CommandSpec = {
   },
 };
 
+/** `quire keys list`. */
 export const keysList: CommandSpec = {
   summary: 'List the API keys. Secrets are not among what is shown.',
   words: [],
@@ -60,6 +62,7 @@ export const keysList: CommandSpec = {
   },
 };
 
+/** `quire keys revoke`. */
 export const keysRevoke: CommandSpec = {
   summary: 'Revoke an API key for good. It stops working within 5 seconds everywhere.',
   words: ['id'],

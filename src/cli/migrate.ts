@@ -3,6 +3,7 @@ import type { CommandSpec } from './commands.ts';
 import { JSON_OPTION, print } from './output.ts';
 import { withState } from './with-state.ts';
 
+/** `quire db migrate`. */
 export const migrate: CommandSpec = {
   summary: 'Bring the database to this version. Every start does it too; safe beside other processes.',
   words: [],

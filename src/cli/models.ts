@@ -4,6 +4,7 @@ import type { CommandSpec } from './commands.ts';
 import { JSON_OPTION, print, table } from './output.ts';
 import { withState } from './with-state.ts';
 
+/** `quire models list`. */
 export const modelsList: CommandSpec = {
   summary: 'List the model ids and what answers for each.',
   words: [],

@@ -4,6 +4,7 @@ import { JSON_OPTION, print, table, when } from './output.ts';
 import { withState } from './with-state.ts';
 import { WrongCall } from './wrong-call.ts';
 
+/** `quire orgs create`. */
 export const orgsCreate: CommandSpec = {
   summary: 'Create an organization: what owns keys and data, and sees nothing of another.',
   words: ['name'],
@@ -17,6 +18,7 @@ export const orgsCreate: CommandSpec = {
   },
 };
 
+/** `quire orgs list`. */
 export const orgsList: CommandSpec = {
   summary: 'List the organizations.',
   words: [],

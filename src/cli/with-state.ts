@@ -1,43 +1,13 @@
-import { mkdirSync } from 'node:fs';
-import { openDatabase, startModels } from '../boot.ts';
 import type { Config } from '../config.ts';
-import { Lifecycle } from '../lib/lifecycle.ts';
-import { createLogger } from '../lib/logger.ts';
-import { StartError } from '../lib/start-error.ts';
-import { askService, holdFolder } from './command-socket.ts';
-import { NEEDS_MODELS, STATE_COMMANDS } from './state-commands.ts';
+import { askService } from './command-socket.ts';
 
 /**
- * Carries out a command on the state: in the service when one runs on the data folder, otherwise here, with the folder
- * held meanwhile so that no service can start on it.
+ * Carries out a command on the state: in the service when one runs on the data folder, otherwise here. What opens the
+ * state is loaded only then, so a command beside a service takes no longer than its answer.
  */
 export async function withState(config: Config, command: string, input: Record<string, unknown>): Promise<unknown> {
   const reply = await askService(config.dataDir, { command, input });
   if (reply !== null) return reply.result;
-  const lifecycle = new Lifecycle();
-  const logger = createLogger(config.logLevel === 'info' ? 'warn' : config.logLevel);
-  try {
-    // A shared PostgreSQL may be used beside anything; the embedded database by one process only.
-    if (config.databaseUrl === null)
-      await lifecycle.start(
-        'folder',
-        () => holdForCommand(config),
-        (held) => held.close(),
-      );
-    const db = await openDatabase(config, logger, lifecycle);
-    await db.migrate();
-    const models = NEEDS_MODELS.has(command) ? await startModels(config, logger, lifecycle) : null;
-    const run = STATE_COMMANDS[command];
-    if (run === undefined) throw new Error(`no such state command: ${command}`);
-    return await run({ db, config, models, authenticator: null }, input);
-  } finally {
-    await lifecycle.stop(() => {});
-  }
-}
-
-function holdForCommand(config: Config) {
-  mkdirSync(config.dataDir, { recursive: true });
-  return holdFolder(config.dataDir, () => {
-    throw new StartError('Another command is using the data folder; try again in a moment.');
-  });
+  const { runHere } = await import('./run-here.ts');
+  return runHere(config, command, input);
 }

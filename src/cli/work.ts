@@ -1,37 +1,9 @@
-import { boot } from '../boot.ts';
-import { loadConfig } from '../config.ts';
-import { Lifecycle } from '../lib/lifecycle.ts';
-import { createLogger } from '../lib/logger.ts';
-import { reasonOf, StartError } from '../lib/start-error.ts';
-import { startWorker } from '../worker.ts';
 import type { CommandSpec } from './commands.ts';
-import { untilStopped } from './signals.ts';
 
+/** `quire worker`. */
 export const work: CommandSpec = {
   summary: 'Run background work only, beside services that share a PostgreSQL.',
   words: [],
   options: {},
-  action: async () => {
-    const config = loadConfig();
-    if (config.databaseUrl === null) {
-      throw new StartError(
-        "The embedded database serves one process, and 'quire serve' does its background work. Set QUIRE_DATABASE_URL to run workers apart.",
-      );
-    }
-    const logger = createLogger(config.logLevel);
-    const lifecycle = new Lifecycle();
-    const stopped = untilStopped(logger);
-    try {
-      const { deps } = await boot(config, logger, lifecycle);
-      await lifecycle.start(
-        'worker',
-        () => startWorker(deps),
-        (worker) => worker.stop(),
-      );
-      console.log('Quire works in the background.');
-      await stopped;
-    } finally {
-      await lifecycle.stop((name, error) => logger.error({ name, reason: reasonOf(error) }, 'could not be stopped'));
-    }
-  },
+  action: async () => (await import('./run-worker.ts')).runWorker(),
 };

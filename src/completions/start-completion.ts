@@ -10,6 +10,7 @@ import { newId } from '../lib/ids.ts';
 import { merge } from '../lib/merge.ts';
 import type { CompletionRequest } from './schema.ts';
 
+/** What a text completion needs of the dependencies. */
 export type CompletionDeps = Pick<Deps, 'models' | 'recordUsage' | 'metrics' | 'now'>;
 
 /** Prompts of one request that run at once: one caller's list must not fill an engine's queue. */

@@ -121,7 +121,15 @@ export type GenerationEvent =
   /** Thinking that is not part of the answer. */
   | { type: 'reasoning-delta'; choice: number; text: string; tokens: number }
   /** The first delta of an `index` has `id` and `name`; the arguments are the deltas' texts, joined. */
-  | { type: 'tool-call-delta'; choice: number; index: number; id?: string; name?: string; arguments: string; tokens: number }
+  | {
+      type: 'tool-call-delta';
+      choice: number;
+      index: number;
+      id?: string;
+      name?: string;
+      arguments: string;
+      tokens: number;
+    }
   | { type: 'choice-end'; choice: number; reason: FinishReason }
   | { type: 'usage'; usage: GenerationUsage };
 

@@ -1,6 +1,7 @@
 /** What a key may be allowed to do. `admin` is the operator's, instance-wide; no other leaves its organization. */
 export const SCOPES = ['inference', 'files', 'knowledge', 'guardrails', 'admin'] as const;
 
+/** One of `SCOPES`. */
 export type Scope = (typeof SCOPES)[number];
 
 /** Who makes a request, as the key says. */

@@ -11,6 +11,7 @@ export const ID_PREFIXES = {
   usage: 'use_',
 } as const;
 
+/** What an identifier identifies. */
 export type IdKind = keyof typeof ID_PREFIXES;
 
 const nextUlid = monotonicFactory();

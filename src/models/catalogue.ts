@@ -10,6 +10,7 @@ export interface CatalogueEntry {
 
 /** When this catalogue was drawn up, in Unix seconds: the `created` of its models. */
 export const CATALOGUE_CREATED_AT = 1_763_683_200;
+/** The `owned_by` of its models. */
 export const OWNER = 'quire';
 
 /** Credits per 1,000 tokens. */

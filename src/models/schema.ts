@@ -56,4 +56,5 @@ export const Model = Type.Object(
 
 export type Model = Static<typeof Model>;
 
+/** The path of one model. */
 export const ModelParams = Type.Object({ model_id: Type.String() });

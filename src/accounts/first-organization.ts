@@ -1,0 +1,2 @@
+/** The organization that a first start creates, and that commands mean when none is named. */
+export const FIRST_ORGANIZATION = 'default';

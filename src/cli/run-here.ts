@@ -1,0 +1,40 @@
+import { mkdirSync } from 'node:fs';
+import { openDatabase, startModels } from '../boot.ts';
+import type { Config } from '../config.ts';
+import { Lifecycle } from '../lib/lifecycle.ts';
+import { createLogger } from '../lib/logger.ts';
+import { StartError } from '../lib/start-error.ts';
+import { holdFolder } from './command-socket.ts';
+import { NEEDS_MODELS, STATE_COMMANDS } from './state-commands.ts';
+
+/** Carries out a command without a service: opens what it needs, with the folder held so that no service starts on it. */
+export async function runHere(config: Config, command: string, input: Record<string, unknown>): Promise<unknown> {
+  const lifecycle = new Lifecycle();
+  // What a service would tell of its start is noise beside a command's answer.
+  const logger = createLogger(config.logLevel === 'info' ? 'warn' : config.logLevel);
+  try {
+    // A shared PostgreSQL may be used beside anything; the embedded database by one process only.
+    if (config.databaseUrl === null) {
+      await lifecycle.start(
+        'folder',
+        () => holdForCommand(config),
+        (held) => held.close(),
+      );
+    }
+    const db = await openDatabase(config, logger, lifecycle);
+    await db.migrate();
+    const models = NEEDS_MODELS.has(command) ? await startModels(config, logger, lifecycle) : null;
+    const run = STATE_COMMANDS[command];
+    if (run === undefined) throw new Error(`no such state command: ${command}`);
+    return await run({ db, config, models, authenticator: null }, input);
+  } finally {
+    await lifecycle.stop(() => {});
+  }
+}
+
+function holdForCommand(config: Config) {
+  mkdirSync(config.dataDir, { recursive: true });
+  return holdFolder(config.dataDir, () => {
+    throw new StartError('Another command is using the data folder; try again in a moment.');
+  });
+}

@@ -1,0 +1,115 @@
+import { mkdirSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { createApp } from '../app.ts';
+import { type Booted, boot } from '../boot.ts';
+import { type Config, loadConfig } from '../config.ts';
+import { unlimited } from '../http/rate-limit.ts';
+import type { App } from '../http/server.ts';
+import { Lifecycle } from '../lib/lifecycle.ts';
+import { createLogger, type Logger } from '../lib/logger.ts';
+import { reasonOf, StartError } from '../lib/start-error.ts';
+import { VERSION } from '../version.ts';
+import { startWorker } from '../worker.ts';
+import { type CommandRequest, holdFolder } from './command-socket.ts';
+import { untilStopped } from './signals.ts';
+import { STATE_COMMANDS } from './state-commands.ts';
+
+/** Streams that have not ended this long after SIGTERM are broken off. */
+const DRAIN_MS = 30_000;
+
+/** Runs the service until it is told to stop. Throws a `StartError` when it cannot start. */
+export async function runService(): Promise<void> {
+  const config = loadConfig();
+  const logger = createLogger(config.logLevel);
+  for (const name of config.unknownVariables) logger.warn({ name }, 'this variable is no setting of this version');
+  const lifecycle = new Lifecycle();
+  const stopped = untilStopped(logger);
+  try {
+    await startService(config, logger, lifecycle);
+    await stopped;
+  } finally {
+    await lifecycle.stop((name, error) => logger.error({ name, reason: reasonOf(error) }, 'could not be stopped'));
+  }
+}
+
+/**
+ * The order of start; the stop is its reverse: no new work and the streams drained, then the background work, the
+ * engines, the ledger, the database, and last the folder, which until then no other process may open.
+ */
+async function startService(config: Config, logger: Logger, lifecycle: Lifecycle): Promise<void> {
+  let booted: Booted | null = null;
+  const runCommand = ({ command, input }: CommandRequest) => {
+    const run = STATE_COMMANDS[command];
+    if (booted === null) throw new StartError('The service is still starting; try again in a moment.');
+    if (run === undefined) throw new StartError(`The running service does not know the command '${command}'.`);
+    const { deps, authenticator } = booted;
+    return run({ ...deps, authenticator }, input as Record<string, unknown>);
+  };
+  mkdirSync(config.dataDir, { recursive: true });
+  await lifecycle.start(
+    'folder',
+    () => holdFolder(config.dataDir, async (request) => runCommand(request)),
+    (held) => held.close(),
+  );
+  booted = await boot(config, logger, lifecycle);
+  const { deps, authenticator, firstKey } = booted;
+  await lifecycle.start(
+    'worker',
+    () => startWorker(deps),
+    (worker) => worker.stop(),
+  );
+  const app = await lifecycle.start('api', () => listen(config, deps, authenticator), drain);
+  announce(baseUrl(config, app), firstKey);
+}
+
+async function listen(config: Config, deps: Booted['deps'], authenticator: Booted['authenticator']): Promise<App> {
+  const authenticate = (authorization: string | undefined) => authenticator.authenticate(authorization);
+  const app = await createApp({ ...deps, authenticate, limit: unlimited }, VERSION);
+  try {
+    await app.listen({ host: config.host, port: config.port });
+  } catch (error) {
+    await app.close();
+    const { code } = error as NodeJS.ErrnoException;
+    const where = `${config.host}:${config.port}`;
+    if (code === 'EADDRINUSE')
+      throw new StartError(`The address ${where} is taken. Set QUIRE_PORT to another port, or to 0 for a free one.`);
+    throw new StartError(`Quire cannot listen on ${where}: ${reasonOf(error)}`);
+  }
+  return app;
+}
+
+/** Takes no new work and lets what runs end, within the bound; what then still runs is broken off. */
+async function drain(app: App): Promise<void> {
+  const bound = setTimeout(() => app.server.closeAllConnections(), DRAIN_MS);
+  await app.close();
+  clearTimeout(bound);
+}
+
+function baseUrl(config: Config, app: App): string {
+  const { port } = app.server.address() as AddressInfo;
+  const isAny = config.host === '0.0.0.0' || config.host === '::';
+  const host = isAny ? '127.0.0.1' : config.host.includes(':') ? `[${config.host}]` : config.host;
+  return `http://${host}:${port}`;
+}
+
+function announce(url: string, firstKey: string | null): void {
+  if (firstKey !== null) {
+    console.log(
+      [
+        '',
+        'This is the first start. Your API key, shown once:',
+        '',
+        `  ${firstKey}`,
+        '',
+        'Try it:',
+        '',
+        `  curl -N ${url}/v1/chat/completions \\`,
+        `    -H 'Authorization: Bearer ${firstKey}' \\`,
+        "    -H 'Content-Type: application/json' \\",
+        `    -d '{"model": "general-8b", "stream": true, "messages": [{"role": "user", "content": "Hello! What can you do?"}]}'`,
+        '',
+      ].join('\n'),
+    );
+  }
+  console.log(`Quire is ready at ${url} (its API is described at ${url}/docs)`);
+}

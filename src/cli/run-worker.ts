@@ -1,0 +1,32 @@
+import { boot } from '../boot.ts';
+import { loadConfig } from '../config.ts';
+import { Lifecycle } from '../lib/lifecycle.ts';
+import { createLogger } from '../lib/logger.ts';
+import { reasonOf, StartError } from '../lib/start-error.ts';
+import { startWorker } from '../worker.ts';
+import { untilStopped } from './signals.ts';
+
+/** Runs background work until it is told to stop. Throws a `StartError` when it cannot start. */
+export async function runWorker(): Promise<void> {
+  const config = loadConfig();
+  if (config.databaseUrl === null) {
+    throw new StartError(
+      "The embedded database serves one process, and 'quire serve' does its background work. Set QUIRE_DATABASE_URL to run workers apart.",
+    );
+  }
+  const logger = createLogger(config.logLevel);
+  const lifecycle = new Lifecycle();
+  const stopped = untilStopped(logger);
+  try {
+    const { deps } = await boot(config, logger, lifecycle);
+    await lifecycle.start(
+      'worker',
+      () => startWorker(deps),
+      (worker) => worker.stop(),
+    );
+    console.log('Quire works in the background.');
+    await stopped;
+  } finally {
+    await lifecycle.stop((name, error) => logger.error({ name, reason: reasonOf(error) }, 'could not be stopped'));
+  }
+}

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+
+const START = new URL('../src/start.js', import.meta.url).pathname;
+
+interface Ended {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+describe('quire', () => {
+  let folder = '';
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'quire-start-'));
+  });
+  after(() => rmSync(folder, { recursive: true, force: true }));
+
+  /** Runs a command to its end, with nothing of this process's settings. */
+  function quire(args: readonly string[], environment: Record<string, string> = {}): Promise<Ended> {
+    const child = spawn(process.execPath, [START, ...args], {
+      cwd: folder,
+      env: { PATH: process.env['PATH'] ?? '', HOME: folder, QUIRE_DATA_DIR: join(folder, 'data'), ...environment },
+    });
+    const ended: Ended = { code: null, stdout: '', stderr: '' };
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      ended.stdout += text;
+    });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      ended.stderr += text;
+    });
+    return new Promise((resolve) => child.once('close', (code) => resolve({ ...ended, code })));
+  }
+
+  /** One clear sentence on stderr (beside log lines), exit code 1, no stack. */
+  function assertSentence({ code, stdout, stderr }: Ended, pattern: RegExp): void {
+    const lines = stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
+    assert.equal(code, 1, stderr);
+    assert.equal(lines.length, 1, stderr);
+    assert.match(lines[0] ?? '', pattern);
+    assert.doesNotMatch(stderr, /\n\s+at /);
+    assert.doesNotMatch(stdout, /ready/);
+  }
+
+  it('exits with 2 and the help on a wrong call, with 0 when the help was asked for', async () => {
+    for (const args of [
+      ['nonsense'],
+      ['keys', 'nonsense'],
+      ['keys', 'create', '--nope'],
+      ['keys', 'revoke'],
+      ['keys', 'create', '--scopes', 'root'],
+      [],
+    ]) {
+      const { code, stdout, stderr } = await quire(args);
+      assert.equal(code, 2, `${args.join(' ')}: ${stderr}`);
+      assert.match(stdout + stderr, /quire (COMMAND|keys)/);
+    }
+    for (const args of [['--help'], ['serve', '--help'], ['keys', 'create', '--help']]) {
+      const { code, stdout } = await quire(args);
+      assert.equal(code, 0);
+      assert.match(stdout, /^quire /);
+    }
+  });
+
+  it('says in one sentence what is wrong with the configuration', async () => {
+    writeFileSync(join(folder, 'quire.yaml'), 'prot: 1\n');
+    assertSentence(await quire(['serve']), /quire\.yaml: 'prot' is not a setting/);
+    writeFileSync(join(folder, 'quire.yaml'), 'models:\n  mine:\n    file: ./nothing.gguf\n');
+    assertSentence(await quire(['serve']), /There is no model file at .*nothing\.gguf/);
+    writeFileSync(join(folder, 'broken.gguf'), 'GGUF and no more');
+    writeFileSync(join(folder, 'quire.yaml'), 'models:\n  mine:\n    file: ./broken.gguf\n');
+    assertSentence(await quire(['serve']), /broken\.gguf/);
+    writeFileSync(join(folder, 'quire.yaml'), 'models:\n  mine:\n    alias: nothing\n');
+    assertSentence(await quire(['serve']), /models\.mine\.alias: there is no model 'nothing'/);
+    rmSync(join(folder, 'quire.yaml'));
+    assertSentence(await quire(['serve'], { QUIRE_PORT: 'x' }), /^QUIRE_PORT has a wrong value/);
+  });
+
+  it('says in one sentence that the database does not answer, without its password', async () => {
+    const ended = await quire(['serve'], { QUIRE_DATABASE_URL: 'postgres://u:hunter2@127.0.0.1:9/none' });
+    assertSentence(ended, /The database at postgres:\/\/127\.0\.0\.1:9\/none does not answer/);
+    assert.doesNotMatch(ended.stderr, /hunter2/);
+  });
+
+  it('says in one sentence that the port is taken, and that the folder cannot be used', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => taken.once('listening', resolve));
+    const { port } = taken.address() as AddressInfo;
+    assertSentence(
+      await quire(['serve'], { QUIRE_PORT: String(port) }),
+      new RegExp(`127\\.0\\.0\\.1:${port} is taken`),
+    );
+    taken.close();
+    writeFileSync(join(folder, 'file'), '');
+    assertSentence(
+      await quire(['serve'], { QUIRE_DATA_DIR: join(folder, 'file', 'x') }),
+      /data folder .* cannot be used/,
+    );
+  });
+
+  it('refuses a worker beside the embedded database', async () => {
+    assertSentence(await quire(['worker']), /embedded database serves one process/);
+  });
+
+  it('makes, lists and revokes keys without a service, and prints one JSON document', async () => {
+    const json = async (...args: string[]) => {
+      const { code, stdout, stderr } = await quire([...args, '--json']);
+      assert.equal(code, 0, stderr);
+      return JSON.parse(stdout);
+    };
+    const org = await json('orgs', 'create', 'acme');
+    const made = await json('keys', 'create', '--org', 'acme', '--scopes', 'inference', '--expires', '30d');
+    assert.match(made.key, /^quire-sk-/);
+    assert.equal(made.organization_id, org.id);
+    assert.equal(made.expires_at - made.created_at, 30 * 86_400);
+    const [listed] = await json('keys', 'list', '--org', 'acme');
+    assert.equal(listed.id, made.id);
+    assert.equal('key' in listed || 'hash' in listed, false);
+    assert.notEqual((await json('keys', 'revoke', made.id)).revoked_at, null);
+    assertSentence(await quire(['keys', 'create', '--org', 'nobody']), /There is no organization 'nobody'/);
+    assertSentence(await quire(['keys', 'revoke', 'key_x']), /There is no key 'key_x'/);
+    assertSentence(await quire(['orgs', 'create', 'acme']), /already/);
+  });
+
+  it('refuses to run on an old Node with what to do', async () => {
+    const guard = new URL('../src/require-node.js', import.meta.url).href;
+    const code = `Object.defineProperty(process.versions, 'node', { value: '20.1.0' }); (await import('${guard}')).requireNode24();`;
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', code]);
+    let stderr = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text;
+    });
+    assert.equal(await new Promise((resolve) => child.once('close', resolve)), 1);
+    assert.match(stderr, /Quire needs Node 24 or later, and this is Node 20\.1\.0/);
+    assert.match(stderr, /npm ci && npm start/);
+  });
+});
