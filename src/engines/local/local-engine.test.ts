@@ -327,6 +327,13 @@ describe('prompts', () => {
     for await (const event of events) if (event.type === 'text-delta') tokens += event.tokens;
     assert.equal(tokens, 900);
   });
+  it('prompts of any length are refused as too long, not as our fault', async () => {
+    const isTooLong = (error: unknown) => error instanceof ApiError && error.code === 'context_length_exceeded';
+    for (const content of ['x'.repeat(250_000), 'x'.repeat(10_000_000), '<|user|>'.repeat(30_000)]) {
+      await assert.rejects(collectAnswer(engine(), textRequest(content)), isTooLong);
+      await assert.rejects(collectAnswer(engine(), chatRequest(content)), isTooLong);
+    }
+  });
   it('a smaller context can be asked for', async () => {
     const small = engineOn(tiny, { contextTokens: 300 });
     await small.check(never);

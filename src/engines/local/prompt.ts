@@ -84,22 +84,18 @@ async function compiled(model: LocalModel, grammar: string | null, path: string)
 
 function draftText(model: LocalModel, prompt: TextPrompt, format: OutputFormat): Draft {
   const { vocabulary, model: llama, facts } = model;
-  const tokens: number[] = [];
+  let tokens: number[];
   if (prompt.suffix === null) {
     // Control tokens count here: whoever sends a bare text writes the model's own format, turns included.
-    tokens.push(...vocabulary.tokenizePrompt(prompt.text, null));
+    tokens = vocabulary.tokenizePrompt(prompt.text, null);
   } else {
     const { prefix, suffix, middle } = llama.tokens.infill;
     if (!facts.suffix || prefix === null || suffix === null || middle === null) {
       throw invalidValue('suffix', 'is not supported: this model has no fill-in-the-middle tokens');
     }
-    tokens.push(
-      prefix,
-      ...vocabulary.tokenizePlain(prompt.text),
-      suffix,
-      ...vocabulary.tokenizePlain(prompt.suffix),
-      middle,
-    );
+    const [before, after] = [vocabulary.tokenizePlain(prompt.text), vocabulary.tokenizePlain(prompt.suffix)];
+    // Not spread into a call: these lists may be longer than a call may have arguments.
+    tokens = [prefix as number].concat(before, suffix, after, middle);
   }
   addBeginning(model, tokens);
   const builder = new GrammarBuilder();
