@@ -72,7 +72,9 @@ export async function startChild(options: ChildOptions): Promise<RunningChild> {
 
 /** The caller's environment without Quire's settings and npm's: a benchmark starts from the defaults. */
 function inheritedEnv(): Record<string, string> {
-  const kept = Object.entries(process.env).filter(([name]) => !/^(QUIRE_|npm_|NODE_OPTIONS$)/i.test(name));
+  const kept = Object.entries(process.env).filter(
+    ([name]) => !/^(QUIRE_|npm_|NODE_OPTIONS$|(https?|no|all)_proxy$)/i.test(name),
+  );
   return Object.fromEntries(kept.map(([name, value]) => [name, value ?? '']));
 }
 

@@ -2,13 +2,19 @@ import type { MockStats } from '../mock-upstream/stats.ts';
 import type { Tally } from './clients.ts';
 import { type Growth, growthOf, type Reading } from './growth.ts';
 
+/** Resident memory, and what of it Node itself accounts for where `/metrics` tells. */
+export interface MemoryReading extends Reading {
+  heapUsedBytes?: number;
+  externalBytes?: number;
+}
+
 /** All that a soak has seen. */
 export interface SoakOutcome {
   seconds: number;
   connections: number;
   engine: string;
   tally: Tally;
-  readings: Reading[];
+  readings: MemoryReading[];
   /** Generations in flight after the load; undefined when Quire does not expose them. */
   slots: number | undefined;
   mock: MockStats | undefined;
@@ -67,12 +73,10 @@ function answersCheck(tally: Tally): Check {
   };
 }
 
-function memoryCheck(outcome: SoakOutcome, growth: Growth | undefined, secondHalf: Reading[]): Check {
+function memoryCheck(outcome: SoakOutcome, growth: Growth | undefined, secondHalf: MemoryReading[]): Check {
   const first = secondHalf[0];
   const last = secondHalf.at(-1);
   if (!growth || !first || !last) return { ok: undefined, text: 'memory: too few readings' };
-  const perMinute = (slope: number) => ((slope * SECONDS_PER_MINUTE) / BYTES_PER_MB).toFixed(2);
-  const megabytes = (bytes: number | undefined) => ((bytes ?? Number.NaN) / BYTES_PER_MB).toFixed(0);
   const sorted = secondHalf.map((reading) => reading.bytes).sort((a, b) => a - b);
   const median = sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
   const grownBytes = growth.slope * (last.seconds - first.seconds);
@@ -82,7 +86,31 @@ function memoryCheck(outcome: SoakOutcome, growth: Growth | undefined, secondHal
       `memory over the second half: ${perMinute(growth.slope)} MB a minute, 95 % between ${perMinute(growth.lower)} and ` +
       `${perMinute(growth.upper)}; median ${megabytes(median)} MB, at the start ${megabytes(outcome.readings[0]?.bytes)} MB, ` +
       `at the end ${megabytes(last.bytes)} MB`,
+    details: [
+      ...partLine('JavaScript heap', secondHalf, (reading) => reading.heapUsedBytes),
+      ...partLine('buffers and WebAssembly', secondHalf, (reading) => reading.externalBytes),
+    ],
   };
+}
+
+/** How a part of the memory moved over the second half: it says where growth sits, and is no check of its own. */
+function partLine(name: string, readings: MemoryReading[], part: (reading: MemoryReading) => number | undefined) {
+  const known = readings.flatMap((reading) => {
+    const bytes = part(reading);
+    return bytes === undefined ? [] : [{ seconds: reading.seconds, bytes }];
+  });
+  const growth = growthOf(known);
+  if (!growth) return [];
+  const range = `95 % between ${perMinute(growth.lower)} and ${perMinute(growth.upper)}`;
+  return [`${name}: ${perMinute(growth.slope)} MB a minute, ${range}; at the end ${megabytes(known.at(-1)?.bytes)} MB`];
+}
+
+function perMinute(bytesPerSecond: number): string {
+  return ((bytesPerSecond * SECONDS_PER_MINUTE) / BYTES_PER_MB).toFixed(2);
+}
+
+function megabytes(bytes: number | undefined): string {
+  return bytes === undefined ? '-' : (bytes / BYTES_PER_MB).toFixed(0);
 }
 
 function slotsCheck({ slots, releaseMs }: SoakOutcome): Check {

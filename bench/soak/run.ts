@@ -9,11 +9,10 @@ import { startMock } from '../mock-upstream/start-mock.ts';
 import { readMockStats } from '../mock-upstream/stats.ts';
 import type { RunningChild } from '../processes/child.ts';
 import { processTree, processUsage } from '../processes/process-usage.ts';
-import { startQuire } from '../processes/quire.ts';
+import { type RunningQuire, startQuire } from '../processes/quire.ts';
 import { type Crowd, emptyTally, runCrowd, type Tally } from './clients.ts';
-import type { Reading } from './growth.ts';
-import { judge, type SoakOutcome } from './judge.ts';
-import { slotsInFlight } from './slots.ts';
+import { judge, type MemoryReading, type SoakOutcome } from './judge.ts';
+import { readMetrics } from './metrics.ts';
 
 const DEFAULT_JSON_FILE = join(import.meta.dirname, '../../.scratch/bench/soak.json');
 /** As an engine that is neither fast nor slow; a long answer then takes ten seconds, and nobody stays that long. */
@@ -39,25 +38,38 @@ function progress(line: string): void {
   process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${line}\n`);
 }
 
-/** Reads memory every second until the returned function is called. */
-function watchMemory(pid: number, tally: Tally): { readings: Reading[]; stop(): void } {
+/** Reads memory every second until `stop` is called. */
+function watchMemory(quire: RunningQuire, tally: Tally): { readings: MemoryReading[]; stop(): void } {
   const startMs = performance.now();
-  const readings: Reading[] = [];
-  const timer = setInterval(() => {
-    const usage = processUsage(processTree(pid));
+  const readings: MemoryReading[] = [];
+  const timer = setInterval(async () => {
+    const usage = processUsage(processTree(quire.pid));
+    // A scrape that fails because Quire has ended is no news: the soak says so itself.
+    const metrics = await readMetrics(quire.origin, quire.apiKey).catch(() => undefined);
     if (!usage) return;
-    readings.push({ seconds: (performance.now() - startMs) / 1000, bytes: usage.rssBytes });
-    if (readings.length % PROGRESS_EVERY_READINGS !== 0) return;
-    const leftCount = Object.values(tally.left).reduce((sum, count) => sum + count, 0);
-    progress(
-      `${readings.length} of ${seconds} s: ${(usage.rssBytes / 1e6).toFixed(0)} MB, ${tally.answered} answered, ` +
-        `${leftCount} left early, ${tally.refused} refused, ${tally.faultCount} faults`,
-    );
+    const { heapUsedBytes, externalBytes } = metrics ?? {};
+    readings.push({
+      seconds: (performance.now() - startMs) / 1000,
+      bytes: usage.rssBytes,
+      ...(heapUsedBytes !== undefined && { heapUsedBytes }),
+      ...(externalBytes !== undefined && { externalBytes }),
+    });
+    if (readings.length % PROGRESS_EVERY_READINGS === 0) progress(progressLine(readings, tally));
   }, READING_INTERVAL_MS);
   return { readings, stop: () => clearInterval(timer) };
 }
 
-async function soak(quire: RunningChild & { apiKey: string }, mock: RunningChild | undefined): Promise<SoakOutcome> {
+function progressLine(readings: MemoryReading[], tally: Tally): string {
+  const leftCount = Object.values(tally.left).reduce((sum, count) => sum + count, 0);
+  const { seconds: atSeconds, bytes, heapUsedBytes } = readings.at(-1) ?? { seconds: 0, bytes: 0 };
+  const heap = heapUsedBytes === undefined ? '' : ` (heap ${(heapUsedBytes / 1e6).toFixed(0)})`;
+  return (
+    `${atSeconds.toFixed(0)} of ${seconds} s: ${(bytes / 1e6).toFixed(0)} MB${heap}, ${tally.answered} answered, ` +
+    `${leftCount} left early, ${tally.refused} refused, ${tally.faultCount} faults`
+  );
+}
+
+async function soak(quire: RunningQuire, mock: RunningChild | undefined): Promise<SoakOutcome> {
   const tally = emptyTally();
   const target = { origin: quire.origin, headers: { authorization: `Bearer ${quire.apiKey}` } };
   const crowd: Crowd = {
@@ -69,16 +81,16 @@ async function soak(quire: RunningChild & { apiKey: string }, mock: RunningChild
     refusals: local ? [429, 503] : [],
     ended: quire.ended,
   };
-  const memory = watchMemory(quire.pid, tally);
+  const memory = watchMemory(quire, tally);
   await runCrowd(crowd, tally);
   memory.stop();
   if (quire.ended()) throw new Error(`Quire ended during the soak. The end of its output:\n${quire.output()}`);
   const loadEndedMs = performance.now();
-  let slots = await slotsInFlight(quire.origin, quire.apiKey);
+  let { slots } = await readMetrics(quire.origin, quire.apiKey);
   let stats = mock && (await readMockStats(mock.origin));
   while ((slots || stats?.openAnswers) && performance.now() - loadEndedMs < RELEASE_LIMIT_MS) {
     await new Promise((resolve) => setTimeout(resolve, 100));
-    slots = await slotsInFlight(quire.origin, quire.apiKey);
+    ({ slots } = await readMetrics(quire.origin, quire.apiKey));
     stats = mock && (await readMockStats(mock.origin));
   }
   const releaseMs = performance.now() - loadEndedMs;
