@@ -24,7 +24,7 @@ const RELEASE_LIMIT_MS = 3000;
 
 const { values: flags } = parseArgs({
   options: {
-    seconds: { type: 'string', default: '180' },
+    seconds: { type: 'string', default: '300' },
     connections: { type: 'string', default: '64' },
     engine: { type: 'string', default: 'mock' },
     json: { type: 'string', default: DEFAULT_JSON_FILE },
