@@ -113,10 +113,16 @@ export function useService(options: ServiceOptions = {}): Service {
   return service;
 }
 
-/** Carries out one command of `quire` on a folder, in a process of its own. */
-export async function runQuire(args: readonly string[], options: ServiceOptions = {}): Promise<CommandResult> {
-  const { stdout, stderr, ended } = launch(args, options.dataDir ?? newDataDir(), options.env ?? {});
-  return { ...(await ended), stdout: stdout(), stderr: stderr() };
+/** Carries out one command of `quire` on a folder, in a process of its own; with `killAfterMs` not to its end. */
+export async function runQuire(
+  args: readonly string[],
+  options: ServiceOptions & { killAfterMs?: number } = {},
+): Promise<CommandResult> {
+  const { child, stdout, stderr, ended } = launch(args, options.dataDir ?? newDataDir(), options.env ?? {});
+  const kill = options.killAfterMs === undefined ? null : setTimeout(() => child.kill('SIGKILL'), options.killAfterMs);
+  const how = await ended;
+  if (kill !== null) clearTimeout(kill);
+  return { ...how, stdout: stdout(), stderr: stderr() };
 }
 
 function launch(args: readonly string[], dataDir: string, more: Record<string, string>) {
@@ -182,6 +188,16 @@ function childrenOf(pid: number): number[] {
   const table = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' });
   const rows = table.split('\n').map((line) => line.trim().split(/\s+/).map(Number));
   return rows.filter(([child, parent]) => parent === pid && child !== undefined).map(([child]) => child as number);
+}
+
+/** Whether a process runs; one that has ended and that nobody has asked about does not. */
+export function isRunning(pid: number): boolean {
+  try {
+    const state = execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).trim();
+    return state !== '' && !state.startsWith('Z');
+  } catch {
+    return false;
+  }
 }
 
 /** The value of a metric without labels at `/metrics`. */

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { writeTinyGguf } from '../fixtures/tiny-gguf.ts';
+import { metric, newDataDir, startService, until } from '../spawned-service.ts';
+import { chat, chatBody, usageOf } from './load.ts';
+import { ROUNDS, UNHURRIED } from './rounds.ts';
+
+const MODEL = 'general-8b';
+
+describe("SIGKILL of a model's process", () => {
+  it('fails the requests in it with 503, and the next ones are answered', UNHURRIED, async () => {
+    const dataDir = newDataDir();
+    // It goes on for ever, so that both requests are in it when it dies.
+    const script = { '<|assistant|>': '▁red', '▁red': '▁blue', '▁blue': '▁red' };
+    const file = writeTinyGguf(join(dataDir, 'tiny.gguf'), { contextTokens: 16_384, script });
+    const service = await startService({
+      dataDir,
+      // Nothing but this one model is in a process; nobody asks the others.
+      env: { QUIRE_UPSTREAM_URL: 'http://127.0.0.1:9/v1' },
+      config: `models:\n  ${MODEL}: {file: '${file}'}\n`,
+    });
+    const failed: string[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      let seen = '';
+      const streamed = chat(service, chatBody(MODEL, true), (text) => {
+        seen = text;
+      });
+      const whole = chat(service, chatBody(MODEL, false));
+      await until(() => seen.includes(' red'));
+      await until(async () => (await metric(service.url, 'quire_generations_in_flight')) === 2);
+      const [pid, ...others] = service.children();
+      assert.ok(pid !== undefined && others.length === 0);
+      process.kill(pid, 'SIGKILL');
+
+      const broken = await streamed;
+      assert.equal(broken.status, 200);
+      assert.equal(broken.whole, false);
+      const lastFrame = broken.text.trimEnd().split('\n\n').at(-1) ?? '';
+      assert.equal(JSON.parse(lastFrame.slice('data: '.length)).error.code, 'engine_unavailable');
+      const refused = await whole;
+      assert.equal(refused.status, 503);
+      assert.equal(JSON.parse(refused.text).error.code, 'engine_unavailable');
+      failed.push(broken.requestId, refused.requestId);
+
+      await until(async () => {
+        const next = await chat(service, chatBody(MODEL, false, 2));
+        if (next.status === 200) return true;
+        assert.equal(JSON.parse(next.text).error.code, 'engine_unavailable');
+        return false;
+      });
+    }
+    assert.deepEqual(await service.stop(), { code: 0, signal: null });
+    const rows = await usageOf(dataDir);
+    for (const requestId of failed) {
+      const found = rows.filter((row) => row.requestId === requestId);
+      assert.deepEqual(
+        found.map(({ outcome }) => outcome),
+        ['failed'],
+      );
+    }
+  });
+});

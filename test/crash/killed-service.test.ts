@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { askService } from '../../src/cli/command-socket.ts';
+import { startModelServer } from '../fixtures/model-server.ts';
+import type { TestServer } from '../fixtures/upstream-server.ts';
+import { isRunning, newDataDir, runQuire, type Service, startService, until } from '../spawned-service.ts';
+import { chat, chatBody, type Got, usageOf } from './load.ts';
+import { ROUNDS, UNHURRIED } from './rounds.ts';
+
+const CALLERS = 8;
+/** The longest time under load before the kill; each round draws its own. */
+const LOAD_MS = 2_500;
+/** A first start on an idle machine takes less. */
+const START_MS = 3_000;
+const BUNDLED = 'general-8b';
+const UPSTREAM = 'general-70b';
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe('SIGKILL of the service', () => {
+  let upstream: TestServer;
+  before(async () => {
+    upstream = await startModelServer();
+  });
+  after(() => upstream.close());
+  const start = (dataDir: string) =>
+    startService({
+      dataDir,
+      env: { QUIRE_UPSTREAM_URL: upstream.baseUrl },
+      config: `models:\n  ${BUNDLED}: {engine: bundled}\n`,
+    });
+
+  /** Puts it under load until it is gone, and gives the answers and keys that were promised. */
+  async function killUnderLoad(service: Service): Promise<{ answers: Got[]; keys: string[] }> {
+    const answers: Got[] = [];
+    const keys: string[] = [];
+    let isGone = false;
+    const caller = async (number: number) => {
+      const body = chatBody(number % 4 < 3 ? UPSTREAM : BUNDLED, number % 2 === 0, 1 + number * 3);
+      while (!isGone) answers.push(await chat(service, body));
+    };
+    const keyMaker = async () => {
+      const input = { organization: 'default', name: 'k', scopes: ['inference'], models: null, expiresInSeconds: null };
+      while (!isGone) {
+        const reply = await askService(service.dataDir, { command: 'keys create', input }).catch(() => null);
+        if (reply !== null) keys.push((reply.result as { key: string }).key);
+      }
+    };
+    const commandMaker = async () => {
+      while (!isGone) {
+        const made = await service.quire('keys', 'create', '--json');
+        if (made.code === 0) keys.push(JSON.parse(made.stdout).key);
+      }
+    };
+    const callers = Array.from({ length: CALLERS }, (_, number) => caller(number));
+    await until(() => answers.length > 0);
+    await Promise.all([
+      ...callers,
+      keyMaker(),
+      commandMaker(),
+      pause(Math.random() * LOAD_MS).then(async () => {
+        const ended = service.kill();
+        isGone = true;
+        assert.equal((await ended).signal, 'SIGKILL');
+      }),
+    ]);
+    return { answers: answers.filter(({ whole, status }) => whole && status === 200), keys };
+  }
+
+  it('loses no answer and no key that was given, and counts none twice', UNHURRIED, async () => {
+    const dataDir = newDataDir();
+    const answers: Got[] = [];
+    const keys: string[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const service = await start(dataDir);
+      const children = service.children();
+      assert.ok(children.length > 0);
+      const promised = await killUnderLoad(service);
+      answers.push(...promised.answers);
+      keys.push(...promised.keys);
+      // A model's process without a service would keep its memory for ever.
+      await until(() => !children.some(isRunning));
+    }
+    assert.ok(answers.length > 0 && keys.length > 0);
+
+    const service = await start(dataDir);
+    for (const key of keys) {
+      const { status } = await fetch(`${service.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
+      assert.equal(status, 200, 'a key that was shown does not work');
+    }
+    assert.deepEqual(await service.stop(), { code: 0, signal: null });
+
+    const rows = await usageOf(dataDir);
+    const counts = new Map<string, number>();
+    for (const { requestId } of rows) counts.set(requestId, (counts.get(requestId) ?? 0) + 1);
+    assert.equal(new Set(answers.map(({ requestId }) => requestId)).size, answers.length);
+    for (const { requestId } of answers) assert.equal(counts.get(requestId), 1, `rows of ${requestId}`);
+    assert.ok([...counts.values()].every((count) => count === 1));
+    assert.equal(new Set(rows.map(({ id }) => id)).size, rows.length);
+  });
+
+  it('leaves a socket behind that the next start replaces, so that commands reach it again', UNHURRIED, async () => {
+    const first = await start(newDataDir());
+    await first.kill();
+    assert.ok(existsSync(join(first.dataDir, 'quire.sock')));
+    const second = await start(first.dataDir);
+    const made = await second.quire('keys', 'create', '--json');
+    assert.equal(made.code, 0, made.stderr);
+    const authorization = `Bearer ${JSON.parse(made.stdout).key}`;
+    assert.equal((await fetch(`${second.url}/v1/models`, { headers: { authorization } })).status, 200);
+    assert.deepEqual(await second.stop(), { code: 0, signal: null });
+    assert.equal(existsSync(join(first.dataDir, 'quire.sock')), false);
+  });
+
+  it(
+    'in the middle of its first start does not keep it from starting, nor from having its key',
+    UNHURRIED,
+    async () => {
+      const env = { QUIRE_UPSTREAM_URL: upstream.baseUrl };
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const dataDir = newDataDir();
+        await runQuire(['serve'], { dataDir, env, killAfterMs: Math.random() * START_MS });
+        const service = await startService({ dataDir, env });
+        const { status } = await chat(service, chatBody(UPSTREAM, false, 2));
+        assert.equal(status, 200);
+        await service.kill();
+      }
+    },
+  );
+});

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { sendEvents, sendJson, startServer, type TestServer } from '../fixtures/upstream-server.ts';
+import { type Service, startService, until } from '../spawned-service.ts';
+import { chat, chatBody, usageOf } from './load.ts';
+import { UNHURRIED } from './rounds.ts';
+
+const MODEL = 'general-8b';
+const delta = (content: string) => ({ choices: [{ index: 0, delta: { content }, finish_reason: null }] });
+const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };
+
+describe('SIGTERM', () => {
+  let upstream: TestServer;
+  let go = Promise.withResolvers<void>();
+  before(async () => {
+    // An answer begins at once, and ends when the test says so.
+    upstream = await startServer(async ({ body }, response) => {
+      if (body?.['stream'] === true) sendEvents(response, [delta('Once')]);
+      await go.promise;
+      const choice = { index: 0, finish_reason: 'stop' };
+      if (body?.['stream'] === true) {
+        sendEvents(response, [{ choices: [{ ...choice, delta: { content: ' more' } }] }, { choices: [], usage }]);
+        sendEvents(response, ['[DONE]']);
+        response.end();
+      } else {
+        const message = { role: 'assistant', content: 'Once more' };
+        sendJson(response, 200, { choices: [{ ...choice, message }], usage });
+      }
+    });
+  });
+  after(() => upstream.close());
+
+  /** A service with one streamed answer and one in one piece under way. */
+  async function startBusy() {
+    go = Promise.withResolvers<void>();
+    const service = await startService({ env: { QUIRE_UPSTREAM_URL: upstream.baseUrl } });
+    let seen = '';
+    const streamed = chat(service, chatBody(MODEL, true), (text) => {
+      seen = text;
+    });
+    const whole = chat(service, chatBody(MODEL, false));
+    await until(() => seen.includes('Once') && upstream.running() === 2);
+    return { service, streamed, whole };
+  }
+
+  /** Waits until it takes no new connection. */
+  const refuses = (service: Service) =>
+    until(async () => {
+      try {
+        const { status } = await fetch(`${service.url}/healthz`, { headers: { connection: 'close' } });
+        assert.ok(status === 200 || status === 503);
+        return false;
+      } catch {
+        return true;
+      }
+    });
+
+  it('takes no new work, lets running answers end, and exits with 0', UNHURRIED, async () => {
+    const { service, streamed, whole } = await startBusy();
+    service.signal('SIGTERM');
+    await refuses(service);
+    go.resolve();
+    const [one, two] = await Promise.all([streamed, whole]);
+    assert.ok(one.whole, one.text);
+    assert.match(one.text, / more/);
+    assert.equal(two.status, 200);
+    assert.equal(JSON.parse(two.text).choices[0].message.content, 'Once more');
+    assert.deepEqual(await service.ended, { code: 0, signal: null });
+    const rows = await usageOf(service.dataDir);
+    assert.deepEqual(
+      rows.map(({ requestId, outcome }) => [requestId, outcome]).toSorted(),
+      [one, two].map(({ requestId }) => [requestId, 'completed']).toSorted(),
+    );
+  });
+
+  it('ends at once when it comes twice', UNHURRIED, async () => {
+    const { service, streamed } = await startBusy();
+    service.signal('SIGTERM');
+    await refuses(service);
+    service.signal('SIGTERM');
+    assert.deepEqual(await service.ended, { code: 143, signal: null });
+    assert.equal((await streamed).whole, false);
+    go.resolve();
+    const again = await startService({ dataDir: service.dataDir, env: { QUIRE_UPSTREAM_URL: upstream.baseUrl } });
+    assert.deepEqual(await again.stop(), { code: 0, signal: null });
+  });
+});
