@@ -80,6 +80,8 @@ export class Connection {
 
   /** Leaves without a word, as a client does whose process ends. */
   destroy(): void {
+    // At once and not with the socket's event: the answer may have ended in the same turn, and another request follow.
+    this.#closed = true;
     this.#socket.destroy();
   }
 
