@@ -20,7 +20,8 @@ export interface Config {
   logLevel: LogLevel;
   corsOrigins: string[] | null;
   bodyLimitBytes: number;
-  proxy: { httpProxy: string | null; httpsProxy: string | null; noProxy: string | null };
+  /** Null: none is set. */
+  proxy: { httpProxy: string | null; httpsProxy: string | null; noProxy: string | null } | null;
   models: Record<string, Static<typeof ModelBinding>>;
   /** Variables that begin with QUIRE_ and are no setting of this version: worth a warning. */
   unknownVariables: string[];
@@ -46,15 +47,23 @@ export function loadConfig(environment: Record<string, string | undefined> = pro
       throw new StartError(`${file.path}: '${key}' is not a setting. docs/configuration.md lists them.`);
     }
   }
-  const proxy = PROXY_VARIABLES.map((name) => environment[name] || environment[name.toLowerCase()] || null);
   const values = Object.fromEntries(settings) as unknown as Omit<Config, 'proxy' | 'models' | 'unknownVariables'>;
   return {
     ...values,
     dataDir: resolve(values.dataDir),
-    proxy: { httpProxy: proxy[0] ?? null, httpsProxy: proxy[1] ?? null, noProxy: proxy[2] ?? null },
+    proxy: proxyOf(environment),
     models: readModels(file.values['models'], file.path),
     unknownVariables: Object.keys(environment).filter((name) => name.startsWith('QUIRE_') && !isKnownVariable(name)),
   };
+}
+
+function proxyOf(environment: Record<string, string | undefined>): Config['proxy'] {
+  const [httpProxy, httpsProxy, noProxy] = PROXY_VARIABLES.map((name) => {
+    // Programs agree on either case; an empty value is an unset one.
+    return environment[name] || environment[name.toLowerCase()] || null;
+  });
+  if (!httpProxy && !httpsProxy) return null;
+  return { httpProxy: httpProxy ?? null, httpsProxy: httpsProxy ?? null, noProxy: noProxy ?? null };
 }
 
 function isKnownVariable(name: string): boolean {

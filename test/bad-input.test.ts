@@ -23,7 +23,16 @@ const numbers = (low: number, high: number): readonly Bad[] => [
 const integers = (low: number, high: number): readonly Bad[] => [['1'], [1.5], [true], [[1]], [low - 1], [high + 1]];
 
 const SHARED: Readonly<Record<string, readonly Bad[]>> = {
-  model: [[null], [1], [''], [[]], [{}], [LONE_SURROGATE], ['no-such', 'model', 'model_not_found'], ['x'.repeat(1e6), 'model', 'model_not_found']],
+  model: [
+    [null],
+    [1],
+    [''],
+    [[]],
+    [{}],
+    [LONE_SURROGATE],
+    ['no-such', 'model', 'model_not_found'],
+    ['x'.repeat(1e6), 'model', 'model_not_found'],
+  ],
   temperature: numbers(0, 2),
   top_p: [...numbers(0, 1), [0]],
   n: integers(1, 16),
@@ -72,19 +81,37 @@ const CHAT: Readonly<Record<string, readonly Bad[]>> = {
     [[{ role: 'user', content: [{}] }], 'messages.0.content.0.type', 'missing_required_field'],
     [[{ role: 'user', content: [{ type: 'text' }] }], 'messages.0.content.0.text', 'missing_required_field'],
     [[{ role: 'user', content: [{ type: 'text', text: 3 }] }], 'messages.0.content.0.text'],
-    [[{ role: 'user', content: [{ type: 'text', text: 'a' }, { type: 'image_url', image_url: {} }] }], 'messages.0.content.1'],
+    [
+      [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'a' },
+            { type: 'image_url', image_url: {} },
+          ],
+        },
+      ],
+      'messages.0.content.1',
+    ],
     [[{ role: 'user', content: [{ type: 'input_audio' }] }], 'messages.0.content.0'],
     [message({ role: 'tool', content: 'x' }), 'messages.1.tool_call_id', 'missing_required_field'],
     [message({ role: 'tool', content: 'x', tool_call_id: 1 }), 'messages.1.tool_call_id'],
     [message({ role: 'assistant' }), 'messages.1.content', 'missing_required_field'],
     [message({ role: 'assistant', content: null, tool_calls: {} }), 'messages.1.tool_calls'],
     [message({ role: 'assistant', content: null, tool_calls: [] }), 'messages.1.content'],
-    [message({ role: 'assistant', tool_calls: [{ id: 'c' }] }), 'messages.1.tool_calls.0.function', 'missing_required_field'],
+    [
+      message({ role: 'assistant', tool_calls: [{ id: 'c' }] }),
+      'messages.1.tool_calls.0.function',
+      'missing_required_field',
+    ],
     [
       message({ role: 'assistant', tool_calls: [{ id: 'c', function: { name: 'f', arguments: {} } }] }),
       'messages.1.tool_calls.0.function.arguments',
     ],
-    [message({ role: 'user', content: 'x', tool_calls: [{ id: 'c', function: { name: 'f', arguments: '' } }] }), 'messages.1.tool_calls'],
+    [
+      message({ role: 'user', content: 'x', tool_calls: [{ id: 'c', function: { name: 'f', arguments: '' } }] }),
+      'messages.1.tool_calls',
+    ],
     [message({ role: 'user', content: 'x', name: 1 }), 'messages.1.name'],
   ],
   max_tokens: [['1'], [1.5], [0], [-1], [true]],
@@ -102,11 +129,20 @@ const CHAT: Readonly<Record<string, readonly Bad[]>> = {
     [tool({ name: 'x'.repeat(65) }), 'tools.0.function.name'],
     [tool({ description: 1 }), 'tools.0.function.description'],
     [tool({ parameters: [] }), 'tools.0.function.parameters'],
-    [tool({ parameters: { type: 'object', properties: { a: { description: LONE_SURROGATE } } } }), 'tools.0.function.parameters.properties.a.description'],
+    [
+      tool({ parameters: { type: 'object', properties: { a: { description: LONE_SURROGATE } } } }),
+      'tools.0.function.parameters.properties.a.description',
+    ],
     [[...tool({}), ...tool({})], 'tools.1.function.name'],
     [Array.from({ length: 129 }, (_, at) => ({ type: 'function', function: { name: `f${at}` } }))],
   ],
-  tool_choice: [['sometimes'], [1], [null], ['required'], [{ type: 'function', function: { name: 'f' } }, 'tool_choice']],
+  tool_choice: [
+    ['sometimes'],
+    [1],
+    [null],
+    ['required'],
+    [{ type: 'function', function: { name: 'f' } }, 'tool_choice'],
+  ],
   parallel_tool_calls: [['x'], [1]],
   response_format: [
     ['json'],
@@ -116,7 +152,11 @@ const CHAT: Readonly<Record<string, readonly Bad[]>> = {
     [{ type: 'json_schema' }, 'response_format.json_schema', 'missing_required_field'],
     [{ type: 'json_schema', json_schema: {} }, 'response_format.json_schema.name', 'missing_required_field'],
     [{ type: 'json_schema', json_schema: { name: 'x y', schema: {} } }, 'response_format.json_schema.name'],
-    [{ type: 'json_schema', json_schema: { name: 'x' } }, 'response_format.json_schema.schema', 'missing_required_field'],
+    [
+      { type: 'json_schema', json_schema: { name: 'x' } },
+      'response_format.json_schema.schema',
+      'missing_required_field',
+    ],
     [{ type: 'json_schema', json_schema: { name: 'x', schema: [] } }, 'response_format.json_schema.schema'],
   ],
   logprobs: [['x'], [1]],
@@ -155,8 +195,24 @@ const COMPLETIONS: Readonly<Record<string, readonly Bad[]>> = {
 const GOOD = {
   chat: [
     { temperature: 0, top_p: 1, n: 1, presence_penalty: -2, frequency_penalty: 2, seed: 0, max_tokens: 1 },
-    { temperature: 2, n: 16, stop: ['a', 'b', 'c', 'd'], logit_bias: { 1: -100, 2: 100 }, logprobs: true, top_logprobs: 20 },
-    { temperature: null, top_p: null, n: null, stop: null, seed: null, stream: null, logit_bias: null, max_tokens: null },
+    {
+      temperature: 2,
+      n: 16,
+      stop: ['a', 'b', 'c', 'd'],
+      logit_bias: { 1: -100, 2: 100 },
+      logprobs: true,
+      top_logprobs: 20,
+    },
+    {
+      temperature: null,
+      top_p: null,
+      n: null,
+      stop: null,
+      seed: null,
+      stream: null,
+      logit_bias: null,
+      max_tokens: null,
+    },
     { max_tokens: 1e15, unknown_field: { nested: true }, user: 'x'.repeat(100_000), response_format: { type: 'text' } },
     { tools: tool({ parameters: { type: 'object' } }), tool_choice: { type: 'function', function: { name: 'f' } } },
     { tools: [], tool_choice: 'auto', knowledge_bases: [] },
@@ -170,7 +226,11 @@ const GOOD = {
 describe('bad input', () => {
   const api = useApi();
   const routes = {
-    chat: { path: '/v1/chat/completions', body: { model: 'general-8b', messages: [{ role: 'user', content: 'Hi' }] }, table: CHAT },
+    chat: {
+      path: '/v1/chat/completions',
+      body: { model: 'general-8b', messages: [{ role: 'user', content: 'Hi' }] },
+      table: CHAT,
+    },
     completions: { path: '/v1/completions', body: { model: 'general-8b', prompt: 'Hi' }, table: COMPLETIONS },
   } as const;
 
@@ -190,7 +250,10 @@ describe('bad input', () => {
     it(`${name}: 400 missing_required_field naming what is left out`, async () => {
       for (const field of Object.keys(body)) {
         const answer = await api.send('POST', path, { body: { ...body, [field]: undefined } });
-        assert.deepEqual([answer.status, answer.json.error.param, answer.json.error.code], [400, field, 'missing_required_field']);
+        assert.deepEqual(
+          [answer.status, answer.json.error.param, answer.json.error.code],
+          [400, field, 'missing_required_field'],
+        );
       }
     });
 

@@ -47,7 +47,10 @@ function databaseConformance(name: string, makeHome: () => Promise<Home>): void 
       await db.close();
       db = await home.open();
       const rows = await selectOrganizations(db.sql, { limit: 10, after: null });
-      assert.deepEqual(rows.map((row) => row.name), ['before']);
+      assert.deepEqual(
+        rows.map((row) => row.name),
+        ['before'],
+      );
       assert.ok(rows[0]?.createdAt instanceof Date);
     });
 
@@ -62,7 +65,9 @@ function databaseConformance(name: string, makeHome: () => Promise<Home>): void 
     });
 
     it('serves statements that come together', async () => {
-      const sums = await Promise.all(Array.from({ length: 50 }, (_, at) => db.sql.execute(sql`select ${at}::int + 1 as sum`)));
+      const sums = await Promise.all(
+        Array.from({ length: 50 }, (_, at) => db.sql.execute(sql`select ${at}::int + 1 as sum`)),
+      );
       assert.deepEqual(
         sums.map((result) => (result as unknown as { rows: { sum: number }[] }).rows[0]?.sum),
         Array.from({ length: 50 }, (_, at) => at + 1),

@@ -1,11 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { PGlite } from '@electric-sql/pglite';
-import { sql } from 'drizzle-orm';
-import { drizzle } from 'drizzle-orm/pglite';
-import { migrate } from 'drizzle-orm/pglite/migrator';
 import { Client } from 'pg';
-import { type Database, MIGRATIONS_FOLDER } from '../src/db/db.ts';
+import type { Database } from '../src/db/db.ts';
+import { overPglite } from '../src/db/pglite.ts';
 import { openPostgres } from '../src/db/postgres.ts';
 import { createLogger } from '../src/lib/logger.ts';
 
@@ -20,18 +18,7 @@ export async function openTestDatabase(): Promise<Database> {
 async function openMemory(): Promise<Database> {
   const template = process.env['QUIRE_TEST_TEMPLATE'];
   const client = await PGlite.create(template === undefined ? {} : { loadDataDir: new Blob([readFileSync(template)]) });
-  const database = drizzle(client);
-  return {
-    kind: 'embedded',
-    sql: database,
-    migrate: () => migrate(database, { migrationsFolder: MIGRATIONS_FOLDER }),
-    check: async () => {
-      await database.execute(sql`select 1`);
-    },
-    close: async () => {
-      if (!client.closed) await client.close();
-    },
-  };
+  return overPglite(client);
 }
 
 async function openOnServer(serverUrl: string): Promise<Database> {

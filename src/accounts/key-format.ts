@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 
 /** Every key begins with this, so that scanners for leaked secrets can find one. */
 export const KEY_PREFIX = 'quire-sk-';
@@ -14,5 +14,5 @@ export function newKey(): string {
 
 /** What is stored of a key: SHA-256, hexadecimal. */
 export function hashKey(key: string): string {
-  return createHash('sha256').update(key).digest('hex');
+  return hash('sha256', key);
 }

@@ -15,7 +15,7 @@ function record(completionTokens: number): UsageRecord {
     keyId: 'key_1',
     requestId: 'req_1',
     endpoint: '/v1/chat/completions',
-    model: "it's \"quoted\" \\ \u{1f600}",
+    model: 'it\'s "quoted" \\ \u{1f600}',
     promptTokens: 3,
     cachedTokens: 1,
     completionTokens,
@@ -27,17 +27,14 @@ function record(completionTokens: number): UsageRecord {
 /** The database with its statements counted, each failing while `failures` lasts. */
 function watched(db: Database, failures = 0): { db: Database; statements: () => number } {
   let statements = 0;
-  const sql = new Proxy(db.sql, {
-    get: (target, name, self) => {
-      if (name !== 'execute') return Reflect.get(target, name, self);
-      return (statement: Parameters<typeof target.execute>[0]) => {
-        statements += 1;
-        if (statements <= failures) return Promise.reject(new Error('the database is away'));
-        return target.execute(statement);
-      };
-    },
-  });
-  return { db: { ...db, sql }, statements: () => statements };
+  const prepare: Database['prepare'] = (name, statement) => {
+    const run = db.prepare(`${name}_${newId('usage')}`, statement);
+    return (parameter) => {
+      statements += 1;
+      return statements <= failures ? Promise.reject(new Error('the database is away')) : run(parameter);
+    };
+  };
+  return { db: { ...db, prepare }, statements: () => statements };
 }
 
 describe('the ledger', () => {

@@ -1,4 +1,3 @@
-import { sql } from 'drizzle-orm';
 import type { Database } from '../db/db.ts';
 import type { Logger } from '../lib/logger.ts';
 import { reasonOf } from '../lib/start-error.ts';
@@ -8,6 +7,16 @@ import type { UsageRecord } from '../lib/usage-record.ts';
 const MAX_GROUP = 512;
 /** Waits before a failed write is tried again; after the last the answers of the group fail with 500. */
 const RETRY_DELAYS_MS = [50, 250, 1_000];
+
+/** One parameter whatever the number of rows, so that the statement is planned once. */
+const INSERT = `
+  insert into usage_records (id, organization_id, key_id, request_id, endpoint, model, prompt_tokens,
+    cached_tokens, completion_tokens, outcome, created_at)
+  select id, organization_id, key_id, request_id, endpoint, model, prompt_tokens,
+    cached_tokens, completion_tokens, outcome, created_at
+  from json_to_recordset($1::json) as row (id text, organization_id text, key_id text, request_id text,
+    endpoint text, model text, prompt_tokens int, cached_tokens int, completion_tokens int, outcome text,
+    created_at timestamptz)`;
 
 interface Waiting {
   record: UsageRecord;
@@ -20,13 +29,15 @@ interface Waiting {
  * gathered, and are the next one. An idle system pays one write for an answer and a busy one shares it.
  */
 export class Ledger {
-  readonly #db: Database;
+  readonly #insert: (rows: string) => Promise<void>;
+  readonly #insertAgain: (rows: string) => Promise<void>;
   readonly #logger: Logger;
   #waiting: Waiting[] = [];
   #writing: Promise<void> | null = null;
 
   constructor(db: Database, logger: Logger) {
-    this.#db = db;
+    this.#insert = db.prepare('record_usage', INSERT);
+    this.#insertAgain = db.prepare('record_usage_again', `${INSERT} on conflict (id) do nothing`);
     this.#logger = logger;
   }
 
@@ -60,42 +71,34 @@ export class Ledger {
   }
 
   async #writeGroup(records: UsageRecord[]): Promise<void> {
+    const rows = JSON.stringify(records.map(toRow));
+    // The first try need not look for rows that are there: no id was sent before.
+    let write = this.#insert;
     for (const delayMs of RETRY_DELAYS_MS) {
       try {
-        return await this.#insert(records);
+        return await write(rows);
       } catch (error) {
         this.#logger.warn({ reason: reasonOf(error) }, 'recording usage failed; it is tried again');
         await new Promise((resolve) => setTimeout(resolve, delayMs));
+        write = this.#insertAgain;
       }
     }
-    await this.#insert(records);
+    await write(rows);
   }
+}
 
-  /** One parameter whatever the number of rows, so the statement's text is always the same. */
-  async #insert(records: UsageRecord[]): Promise<void> {
-    const rows = JSON.stringify(
-      records.map((record) => ({
-        id: record.id,
-        organization_id: record.organizationId,
-        key_id: record.keyId,
-        request_id: record.requestId,
-        endpoint: record.endpoint,
-        model: record.model,
-        prompt_tokens: record.promptTokens,
-        cached_tokens: record.cachedTokens,
-        completion_tokens: record.completionTokens,
-        outcome: record.outcome,
-        created_at: record.createdAt,
-      })),
-    );
-    await this.#db.sql.execute(sql`
-      insert into usage_records (id, organization_id, key_id, request_id, endpoint, model, prompt_tokens,
-        cached_tokens, completion_tokens, outcome, created_at)
-      select id, organization_id, key_id, request_id, endpoint, model, prompt_tokens,
-        cached_tokens, completion_tokens, outcome, created_at
-      from json_to_recordset(${rows}::json) as row (id text, organization_id text, key_id text, request_id text,
-        endpoint text, model text, prompt_tokens int, cached_tokens int, completion_tokens int, outcome text,
-        created_at timestamptz)
-      on conflict (id) do nothing`);
-  }
+function toRow(record: UsageRecord): object {
+  return {
+    id: record.id,
+    organization_id: record.organizationId,
+    key_id: record.keyId,
+    request_id: record.requestId,
+    endpoint: record.endpoint,
+    model: record.model,
+    prompt_tokens: record.promptTokens,
+    cached_tokens: record.cachedTokens,
+    completion_tokens: record.completionTokens,
+    outcome: record.outcome,
+    created_at: record.createdAt,
+  };
 }

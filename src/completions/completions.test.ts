@@ -5,7 +5,12 @@ import { stream } from '../../test/scripted-engine.ts';
 import type { GenerationEvent, GenerationRequest, TokenLogprob } from '../engines/engine.ts';
 import { Completion, CompletionChunk } from './schema.ts';
 
-const logprob = (token: string, value: number): TokenLogprob => ({ token, logprob: value, bytes: null, top: [{ token, logprob: value, bytes: null }] });
+const logprob = (token: string, value: number): TokenLogprob => ({
+  token,
+  logprob: value,
+  bytes: null,
+  top: [{ token, logprob: value, bytes: null }],
+});
 
 /** Answers each choice with the prompt in capitals and the choice's number; later choices are likelier. */
 function shout({ prompt, choices, logprobs }: GenerationRequest): AsyncGenerator<GenerationEvent, void, undefined> {
@@ -18,7 +23,13 @@ function shout({ prompt, choices, logprobs }: GenerationRequest): AsyncGenerator
       tokens: 1,
       ...(logprobs !== null && { logprobs: [logprob(text, choice - 20)] }),
     },
-    { type: 'text-delta', choice, text: ` ${choice}`, tokens: 1, ...(logprobs !== null && { logprobs: [logprob(` ${choice}`, -1)] }) },
+    {
+      type: 'text-delta',
+      choice,
+      text: ` ${choice}`,
+      tokens: 1,
+      ...(logprobs !== null && { logprobs: [logprob(` ${choice}`, -1)] }),
+    },
     { type: 'choice-end', choice, reason: choice % 2 === 0 ? 'length' : 'stop' },
   ]);
   return stream<GenerationEvent>([
@@ -69,7 +80,10 @@ describe('POST /v1/completions', () => {
     const reasons = choices.filter((choice) => choice.finish_reason !== null);
     assert.deepEqual(
       reasons.map(({ index, finish_reason }) => [index, finish_reason]).toSorted(),
-      whole.json.choices.map(({ index, finish_reason }: { index: number; finish_reason: string }) => [index, finish_reason]),
+      whole.json.choices.map(({ index, finish_reason }: { index: number; finish_reason: string }) => [
+        index,
+        finish_reason,
+      ]),
     );
   });
 
@@ -126,7 +140,12 @@ describe('POST /v1/completions', () => {
       most = Math.max(most, running);
       yield { type: 'prompt-end', promptTokens: 1, cachedTokens: 0 };
       await new Promise((resolve) => setTimeout(resolve, 2));
-      yield { type: 'text-delta', choice: 0, text: request.prompt.kind === 'text' ? request.prompt.text : '', tokens: 1 };
+      yield {
+        type: 'text-delta',
+        choice: 0,
+        text: request.prompt.kind === 'text' ? request.prompt.text : '',
+        tokens: 1,
+      };
       yield { type: 'choice-end', choice: 0, reason: 'stop' };
       running -= 1;
       yield { type: 'usage', usage: { promptTokens: 1, cachedTokens: 0, completionTokens: 1 } };

@@ -11,6 +11,11 @@ export type Sql = PgDatabase<PgQueryResultHKT>;
 export interface Database {
   readonly kind: 'embedded' | 'postgres';
   readonly sql: Sql;
+  /**
+   * A statement with one text parameter, `$1`, that is planned once: for what is written on every request. The name is
+   * its own. It returns nothing.
+   */
+  prepare(name: string, statement: string): (parameter: string) => Promise<void>;
   /** Brings the tables to this version. Safe when several processes start together. */
   migrate(): Promise<void>;
   /** Resolves when the database answers; throws an Error with a sentence for the operator when it does not. */

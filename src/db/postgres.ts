@@ -41,7 +41,16 @@ export async function openPostgres(url: string, logger: Logger): Promise<Databas
     await pool.end();
     throw error;
   }
-  return { kind: 'postgres', sql: database, check, migrate: () => migrateLocked(pool), close: closeOnce(pool) };
+  return {
+    kind: 'postgres',
+    sql: database,
+    prepare: (name, text) => async (parameter) => {
+      await pool.query({ name, text, values: [parameter] });
+    },
+    check,
+    migrate: () => migrateLocked(pool),
+    close: closeOnce(pool),
+  };
 }
 
 /** Holds a session lock on its own connection meanwhile: two processes that start together migrate one after the other. */

@@ -54,7 +54,14 @@ describe('errors that Fastify and Node make', () => {
   });
 
   it('400 invalid_json for a body that is not JSON, is empty, or names __proto__', async () => {
-    for (const body of ['{', '{"a":1}}', 'nonsense', '', '{"__proto__": {"x": 1}}', '{"constructor": {"prototype": {}}}']) {
+    for (const body of [
+      '{',
+      '{"a":1}}',
+      'nonsense',
+      '',
+      '{"__proto__": {"x": 1}}',
+      '{"constructor": {"prototype": {}}}',
+    ]) {
       assertError(await api.send('POST', path, { body }), 400, 'invalid_json');
     }
   });

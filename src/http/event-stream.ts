@@ -38,37 +38,53 @@ export async function sendEvents(reply: FastifyReply, events: AsyncIterable<obje
     // Buffering proxies (nginx) would hold the tokens back.
     'x-accel-buffering': 'no',
   });
+  const frames = new FrameWriter(raw);
   try {
     for await (const event of events) {
-      if (!writeFrame(raw, `data: ${JSON.stringify(event)}\n\n`)) await drained(raw);
+      frames.write(event);
+      if (raw.writableNeedDrain) await drained(raw);
       if (raw.destroyed) break;
     }
-    endWith(raw, DONE);
+    frames.end(DONE);
   } catch (error) {
     if (raw.destroyed) return;
     const known = error instanceof ApiError ? error : serverError(error);
-    reply.log.error(
-      { requestId: reply.request.id, code: known.code, cause: String(known.cause ?? '') },
-      'stream broke off',
-    );
-    endWith(raw, `data: ${JSON.stringify(known.body())}\n\n`);
+    const cause = String(known.cause ?? '');
+    reply.log.error({ requestId: reply.request.id, code: known.code, cause }, 'stream broke off');
+    frames.write(known.body());
+    frames.end('');
   }
 }
 
-/** Frames that are made in one turn of the event loop leave in one packet. */
-function writeFrame(raw: FastifyReply['raw'], frame: string): boolean {
-  if (raw.writableCorked === 0) {
-    raw.cork();
-    setImmediate(() => raw.writableCorked > 0 && raw.uncork());
-  }
-  return raw.write(frame);
-}
+/** Frames of one turn that are held back at most: about one packet of a fast local network. */
+const MAX_HELD_CHARACTERS = 65_536;
 
-/** Node ends a corked answer before it writes what was corked, and so loses it: what is held goes first. */
-function endWith(raw: FastifyReply['raw'], frame: string): void {
-  raw.write(frame);
-  if (raw.writableCorked > 0) raw.uncork();
-  raw.end();
+/** Frames that are made in one turn of the event loop are one write: each write costs more than making a frame. */
+class FrameWriter {
+  readonly #raw: FastifyReply['raw'];
+  #held = '';
+
+  constructor(raw: FastifyReply['raw']) {
+    this.#raw = raw;
+  }
+
+  write(event: object): void {
+    if (this.#held === '') setImmediate(() => this.#flush());
+    this.#held += `data: ${JSON.stringify(event)}\n\n`;
+    if (this.#held.length > MAX_HELD_CHARACTERS) this.#flush();
+  }
+
+  /** Ends the answer with what is held and the last text. */
+  end(last: string): void {
+    this.#raw.end(this.#held + last);
+    this.#held = '';
+  }
+
+  #flush(): void {
+    if (this.#held === '') return;
+    this.#raw.write(this.#held);
+    this.#held = '';
+  }
 }
 
 async function drained(raw: FastifyReply['raw']): Promise<void> {

@@ -10,9 +10,14 @@ import { contextLengthExceeded, engineUnavailable } from '../errors.ts';
 describe('usage', () => {
   const api = useApi();
   const chat = (body: object = {}) =>
-    api.send('POST', '/v1/chat/completions', { body: { model: 'general-8b', messages: [{ role: 'user', content: 'Hi' }], ...body } });
+    api.send('POST', '/v1/chat/completions', {
+      body: { model: 'general-8b', messages: [{ role: 'user', content: 'Hi' }], ...body },
+    });
   const recordsOf = (requestId: string | null) =>
-    api.db.sql.select().from(usageRecords).where(eq(usageRecords.requestId, requestId ?? ''));
+    api.db.sql
+      .select()
+      .from(usageRecords)
+      .where(eq(usageRecords.requestId, requestId ?? ''));
 
   it('is durable before the answer ends, once, under the request id', async () => {
     api.engine.play(() => stream(words('one two three', 'stop', 5)));
@@ -52,12 +57,18 @@ describe('usage', () => {
       throw contextLengthExceeded('messages', 9000, 4096);
     });
     const answer = await chat({ stream: true });
-    assert.deepEqual([answer.status, answer.json.error.code, answer.json.error.param], [400, 'context_length_exceeded', 'messages']);
+    assert.deepEqual(
+      [answer.status, answer.json.error.code, answer.json.error.param],
+      [400, 'context_length_exceeded', 'messages'],
+    );
   });
 
-  it('a prompt that fills the contract\'s context is refused although the engine would take it', async () => {
+  it("a prompt that fills the contract's context is refused although the engine would take it", async () => {
     api.engine.play(() => stream(words('x', 'stop', 4096)));
     const answer = await chat();
-    assert.deepEqual([answer.status, answer.json.error.code, answer.json.error.param], [400, 'context_length_exceeded', 'messages']);
+    assert.deepEqual(
+      [answer.status, answer.json.error.code, answer.json.error.param],
+      [400, 'context_length_exceeded', 'messages'],
+    );
   });
 });

@@ -33,7 +33,10 @@ describe('merge', () => {
     const ended: string[] = [];
     const seen: string[] = [];
     for await (const item of merge([() => count('a', 3, ended), () => count('b', 3, ended)], 2)) seen.push(item);
-    assert.deepEqual(seen.filter((item) => item.startsWith('a')), ['a0', 'a1', 'a2']);
+    assert.deepEqual(
+      seen.filter((item) => item.startsWith('a')),
+      ['a0', 'a1', 'a2'],
+    );
     assert.deepEqual(seen.toSorted(), ['a0', 'a1', 'a2', 'b0', 'b1', 'b2']);
     assert.ok(seen.indexOf('b0') < seen.indexOf('a2'));
   });
@@ -48,7 +51,10 @@ describe('merge', () => {
       await new Promise(setImmediate);
       running -= 1;
     };
-    for await (const _ of merge(Array.from({ length: 10 }, () => source), 3));
+    for await (const _ of merge(
+      Array.from({ length: 10 }, () => source),
+      3,
+    ));
     assert.equal(most, 3);
   });
 
@@ -74,10 +80,14 @@ describe('Lifecycle', () => {
     const failed: string[] = [];
     const lifecycle = new Lifecycle();
     for (const name of ['a', 'b', 'c']) {
-      await lifecycle.start(name, () => name, () => {
-        order.push(name);
-        if (name === 'b') throw new Error('stuck');
-      });
+      await lifecycle.start(
+        name,
+        () => name,
+        () => {
+          order.push(name);
+          if (name === 'b') throw new Error('stuck');
+        },
+      );
     }
     const stop = () => lifecycle.stop((name) => failed.push(name));
     await Promise.all([stop(), stop()]);
@@ -88,9 +98,13 @@ describe('Lifecycle', () => {
   it('does not stop what failed to start', async () => {
     const lifecycle = new Lifecycle();
     let stopped = false;
-    const failing = lifecycle.start('x', () => Promise.reject(new Error('no')), () => {
-      stopped = true;
-    });
+    const failing = lifecycle.start(
+      'x',
+      () => Promise.reject(new Error('no')),
+      () => {
+        stopped = true;
+      },
+    );
     await assert.rejects(failing, /no/);
     await lifecycle.stop(() => {});
     assert.equal(stopped, false);

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { Agent, type IncomingMessage, request } from 'node:http';
+import type { Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { sendEvents, sendJson, startServer, type TestServer } from '../fixtures/upstream-server.ts';
 import { type Service, startService, until } from '../spawned-service.ts';
@@ -71,6 +74,32 @@ describe('SIGTERM', () => {
       rows.map(({ requestId, outcome }) => [requestId, outcome]).toSorted(),
       [one, two].map(({ requestId }) => [requestId, 'completed']).toSorted(),
     );
+  });
+
+  it('closes a connection once its answer has ended, whatever still runs on others', UNHURRIED, async () => {
+    const { service, streamed, whole } = await startBusy();
+    const held = go;
+    go = Promise.withResolvers<void>();
+    const kept = new Agent({ keepAlive: true });
+    const { hostname, port } = new URL(service.url);
+    const asked = request({ agent: kept, hostname, port, method: 'POST', path: '/v1/chat/completions' });
+    asked.setHeader('authorization', `Bearer ${service.key}`).setHeader('content-type', 'application/json');
+    asked.end(JSON.stringify(chatBody(MODEL, false)));
+    const answered = once(asked, 'response') as Promise<[IncomingMessage]>;
+    await until(() => upstream.running() === 3);
+    const closed = once(asked.socket as Socket, 'close');
+    service.signal('SIGTERM');
+    await refuses(service);
+    go.resolve();
+    const [answer] = await answered;
+    assert.equal(answer.statusCode, 200);
+    answer.resume();
+    // The bound of a drain would close it too, and break the two others.
+    await closed;
+    held.resolve();
+    const [one, two] = await Promise.all([streamed, whole]);
+    assert.ok(one.whole && two.status === 200, 'the connection was kept until all were broken');
+    assert.deepEqual(await service.ended, { code: 0, signal: null });
   });
 
   it('ends at once when it comes twice', UNHURRIED, async () => {

@@ -129,6 +129,7 @@ class UpstreamEngine implements GenerationEngine {
     };
     caller.addEventListener('abort', leave, { once: true });
     this.#running.add(controller);
+    let isWhole = false;
     try {
       const { signal } = controller;
       const begun = await beginAnswer(this.#context, request, signal);
@@ -141,13 +142,14 @@ class UpstreamEngine implements GenerationEngine {
           yield event;
         }
       }
+      isWhole = true;
     } catch (error) {
       if (controller.signal.reason !== LEFT) throw controller.signal.aborted ? controller.signal.reason : error;
     } finally {
       caller.removeEventListener('abort', leave);
       this.#running.delete(controller);
-      // Whatever is still under way for this call ends with it.
-      controller.abort(LEFT);
+      // Whatever is still under way for this call ends with it; an answer that came whole has left nothing.
+      if (!isWhole) controller.abort(LEFT);
     }
   }
 }
