@@ -11,7 +11,7 @@ export interface Worker {
 }
 
 /** The table of contents of background work. */
-export function startWorker(deps: Deps): Worker {
+export function startWorker(deps: Pick<Deps, 'db' | 'logger' | 'now'>): Worker {
   const tasks = [every(HOUR_MS, 'prune idempotency keys', () => pruneIdempotencyKeys(deps), deps.logger)];
 
   return {

@@ -75,12 +75,12 @@ export async function measure(
     for (const stream of [false, true]) {
       const kind = stream ? 'streamed' : 'not streamed';
       progress(`round ${round} of ${plan.rounds}: sequential, ${kind}`);
-      found.latency.push(...(await measureLatency(targets, load, plan, stream, round)));
+      found.latency.push(...(await measureLatency(targets, load, plan, { stream, round })));
       for (const connections of plan.connections) {
         progress(`round ${round} of ${plan.rounds}: ${connections} connections, ${kind}`);
         for (const target of rotated(targets, round)) {
           const window = await load.throughput({ kind: 'throughput', target, stream, connections, ...seconds(plan) });
-          found.throughput.push(toThroughput(target.name, stream, connections, round, window));
+          found.throughput.push(toThroughput({ contender: target.name, stream, connections, round }, window));
           notePeak(memory, target);
         }
       }
@@ -106,8 +106,7 @@ async function measureLatency(
   targets: MeasuredTarget[],
   load: LoadClient,
   plan: Plan,
-  stream: boolean,
-  round: number,
+  { stream, round }: { stream: boolean; round: number },
 ): Promise<AddedLatency[]> {
   const { sequentialIterations: iterations, warmupIterations } = plan;
   const result = await load.sequential({ kind: 'sequential', targets, stream, iterations, warmupIterations });
@@ -140,19 +139,13 @@ function ascending(values: number[]): number[] {
 }
 
 function toThroughput(
-  contender: ContenderName,
-  stream: boolean,
-  connections: number,
-  round: number,
+  of: Pick<Throughput, 'contender' | 'stream' | 'connections' | 'round'>,
   window: ThroughputResult,
 ): Throughput {
   const { kind: _kind, ...rest } = window;
   const per1000 = (cpuMs: number | undefined) => ((cpuMs ?? Number.NaN) / window.completed) * 1000;
   return {
-    contender,
-    stream,
-    connections,
-    round,
+    ...of,
     ...rest,
     requestsPerSecond: window.completed / window.seconds,
     cpuMsPer1000: per1000(window.targetCpuMs),

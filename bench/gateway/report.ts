@@ -35,16 +35,20 @@ export function buildReport(contenders: Contender[], found: Measurements): Repor
   return {
     tables: [
       latencyTable(gateways, found.latency),
-      loadTable('Requests per second', contenders, found.throughput, (entry) => entry.requestsPerSecond, 0),
+      loadTable(
+        'Requests per second',
+        { contenders, throughput: found.throughput },
+        (entry) => entry.requestsPerSecond,
+        0,
+      ),
       loadTable(
         'CPU ms per 1000 requests (the process itself)',
-        contenders,
-        found.throughput,
+        { contenders, throughput: found.throughput },
         (entry) => entry.cpuMsPer1000,
         0,
       ),
-      loadTable('Latency under load, p50 ms', contenders, found.throughput, (entry) => entry.p50Ms, 2),
-      loadTable('Latency under load, p99 ms', contenders, found.throughput, (entry) => entry.p99Ms, 2),
+      loadTable('Latency under load, p50 ms', { contenders, throughput: found.throughput }, (entry) => entry.p50Ms, 2),
+      loadTable('Latency under load, p99 ms', { contenders, throughput: found.throughput }, (entry) => entry.p99Ms, 2),
       memoryTable(contenders, found),
     ],
     aims: aimLines(found),
@@ -96,8 +100,7 @@ function latencyTable(gateways: Contender[], latency: AddedLatency[]): Report['t
 
 function loadTable(
   title: string,
-  contenders: Contender[],
-  throughput: Throughput[],
+  { contenders, throughput }: { contenders: Contender[]; throughput: Throughput[] },
   figure: (entry: Throughput) => number,
   digits: number,
 ): Report['tables'][number] {

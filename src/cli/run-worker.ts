@@ -1,4 +1,4 @@
-import { boot } from '../boot.ts';
+import { openDatabase } from '../boot.ts';
 import { loadConfig } from '../config.ts';
 import { Lifecycle } from '../lib/lifecycle.ts';
 import { createLogger } from '../lib/logger.ts';
@@ -18,10 +18,11 @@ export async function runWorker(): Promise<void> {
   const lifecycle = new Lifecycle();
   const stopped = untilStopped(logger);
   try {
-    const { deps } = await boot(config, logger, lifecycle);
+    const db = await openDatabase(config, logger, lifecycle);
+    await db.migrate();
     await lifecycle.start(
       'worker',
-      () => startWorker(deps),
+      () => startWorker({ db, logger, now: Date.now }),
       (worker) => worker.stop(),
     );
     console.log('Quire works in the background.');

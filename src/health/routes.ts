@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Deps } from '../deps.ts';
 import type { Authenticate } from '../http/auth.ts';
@@ -52,8 +53,14 @@ export function healthRoutes(
       config: open,
     },
     async (request, reply) => {
-      if (!LOOPBACK.test(request.ip)) requireScope(await deps.authenticate(request.headers.authorization), 'admin');
+      if (!isLocal(request)) requireScope(await deps.authenticate(request.headers.authorization), 'admin');
       return reply.type(deps.metrics.contentType).send(await deps.metrics.metrics());
     },
   );
+}
+
+/** A proxy on this machine connects from loopback for whoever asks it, and says so in a header. */
+function isLocal(request: FastifyRequest): boolean {
+  const isForwarded = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'].some((name) => name in request.headers);
+  return !isForwarded && LOOPBACK.test(request.ip);
 }

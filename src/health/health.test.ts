@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { assertError, useApi } from '../../test/harness.ts';
+
+describe('operation', () => {
+  const api = useApi();
+
+  it('GET /healthz and /readyz need no key', async () => {
+    assert.deepEqual((await api.send('GET', '/healthz', { key: null })).json, { status: 'ok' });
+    const ready = await api.send('GET', '/readyz', { key: null });
+    assert.equal(ready.status, 200);
+    assert.equal(ready.json.status, 'ready');
+    assert.ok(ready.json.checks.every((check: { ok: boolean }) => check.ok));
+  });
+
+  it('GET /readyz is 503 and names what does not answer', async () => {
+    const { check } = api.engine;
+    api.engine.check = () => Promise.reject(new Error('The weights are gone.'));
+    const answer = await api.send('GET', '/readyz', { key: null });
+    api.engine.check = check;
+    assert.equal(answer.status, 503);
+    const failed = answer.json.checks.filter((each: { ok: boolean }) => !each.ok);
+    assert.equal(failed.length, 1);
+    assert.match(failed[0].name, /general-8b/);
+    assert.match(failed[0].detail, /The weights are gone/);
+  });
+
+  it('GET /metrics is open to this machine, and asks those behind a proxy for the scope admin', async () => {
+    const open = await api.send('GET', '/metrics', { key: null });
+    assert.equal(open.status, 200);
+    assert.match(open.text, /quire_http_request_seconds/);
+    const headers = { 'x-forwarded-for': '203.0.113.9' };
+    assertError(await api.send('GET', '/metrics', { key: null, headers }), 401, 'invalid_api_key');
+    const { key } = await api.makeKey({ scopes: ['inference'] });
+    assertError(await api.send('GET', '/metrics', { key, headers }), 403, 'insufficient_scope');
+    assert.equal((await api.send('GET', '/metrics', { headers })).status, 200);
+  });
+
+  it('counts generations by model and outcome, and what is in flight', async () => {
+    const body = { model: 'general-8b', messages: [{ role: 'user', content: 'Hi' }] };
+    await api.send('POST', '/v1/chat/completions', { body });
+    const { text } = await api.send('GET', '/metrics', { key: null });
+    assert.match(text, /quire_generations_total\{model="general-8b",outcome="completed"\} 1/);
+    assert.match(text, /quire_tokens_total\{model="general-8b",kind="prompt"\} 7/);
+    assert.match(text, /quire_generations_in_flight 0/);
+  });
+});
+
+describe('the API description', () => {
+  const api = useApi();
+
+  it('GET /openapi.json is OpenAPI 3.1 with an entry, an example body and errors for every route', async () => {
+    const { json, status } = await api.send('GET', '/openapi.json', { key: null });
+    assert.equal(status, 200);
+    assert.match(json.openapi, /^3\.1/);
+    const paths = [
+      '/v1/models',
+      '/v1/models/{model_id}',
+      '/v1/chat/completions',
+      '/v1/completions',
+      '/healthz',
+      '/readyz',
+      '/metrics',
+    ];
+    assert.deepEqual(Object.keys(json.paths).toSorted(), paths.toSorted());
+    for (const path of ['/v1/chat/completions', '/v1/completions']) {
+      const { requestBody, responses } = json.paths[path].post;
+      assert.ok(
+        requestBody.content['application/json'].example.messages ??
+          requestBody.content['application/json'].example.prompt,
+      );
+      assert.ok(responses['200'] && responses['4XX'] && responses['5XX'], JSON.stringify(Object.keys(responses)));
+    }
+  });
+
+  it('every example in the description is accepted', async () => {
+    const { json } = await api.send('GET', '/openapi.json', { key: null });
+    for (const path of ['/v1/chat/completions', '/v1/completions']) {
+      const body = json.paths[path].post.requestBody.content['application/json'].example;
+      assert.equal((await api.send('POST', path, { body })).status, 200);
+    }
+  });
+
+  it('GET /docs is a page that needs no key', async () => {
+    const { status, text, headers } = await api.send('GET', '/docs/', { key: null });
+    assert.equal(status, 200);
+    assert.match(headers.get('content-type') ?? '', /^text\/html/);
+    assert.match(text, /swagger/i);
+  });
+});
