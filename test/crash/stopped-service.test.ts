@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { sendEvents, sendJson, startServer, type TestServer } from '../fixtures/upstream-server.ts';
 import { type Service, startService, until } from '../spawned-service.ts';
@@ -76,7 +76,7 @@ describe('SIGTERM', () => {
     );
   });
 
-  it('closes a connection once its answer has ended, whatever still runs on others', UNHURRIED, async () => {
+  it('closes connections that ask nothing or have their answer, whatever still runs on others', UNHURRIED, async () => {
     const { service, streamed, whole } = await startBusy();
     const held = go;
     go = Promise.withResolvers<void>();
@@ -87,18 +87,21 @@ describe('SIGTERM', () => {
     asked.end(JSON.stringify(chatBody(MODEL, false)));
     const answered = once(asked, 'response') as Promise<[IncomingMessage]>;
     await until(() => upstream.running() === 3);
-    const closed = once(asked.socket as Socket, 'close');
+    const silent = connect(Number(port), hostname);
+    await once(silent, 'connect');
+    const closed = [once(silent, 'close'), once(asked.socket as Socket, 'close')];
+    silent.resume();
     service.signal('SIGTERM');
     await refuses(service);
     go.resolve();
     const [answer] = await answered;
     assert.equal(answer.statusCode, 200);
     answer.resume();
-    // The bound of a drain would close it too, and break the two others.
-    await closed;
+    // The bound of a drain would close them too, and break the two others.
+    await Promise.all(closed);
     held.resolve();
     const [one, two] = await Promise.all([streamed, whole]);
-    assert.ok(one.whole && two.status === 200, 'the connection was kept until all were broken');
+    assert.ok(one.whole && two.status === 200, 'they were kept until all were broken');
     assert.deepEqual(await service.ended, { code: 0, signal: null });
   });
 
