@@ -11,6 +11,9 @@ const START_FILE = fileURLToPath(new URL('../src/start.js', import.meta.url));
 const READY = /^Quire is ready at (\S+)/m;
 /** Only so that a hung start fails: on a loaded machine a start may take many seconds. */
 const START_GUARD_MS = 90_000;
+/** Only so that a wait that has no end fails. */
+const WAIT_GUARD_MS = 100_000;
+const PAUSE_MS = 10;
 
 /** The first key of every service that is started here. */
 export const BOOTSTRAP_KEY = 'quire-sk-bootstrap-key-of-the-tests';
@@ -208,8 +211,11 @@ export async function metric(url: string, name: string): Promise<number> {
   return Number(line.slice(name.length));
 }
 
-/** Asks again and again until the answer is true; the run's own bound ends a wait that has no end. */
+/** Asks again and again until the answer is true. Throws when it never becomes so. */
 export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const pauseMs = 10;
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  const guard = AbortSignal.timeout(WAIT_GUARD_MS);
+  while (!(await isSo())) {
+    guard.throwIfAborted();
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+  }
 }
