@@ -1,0 +1,170 @@
+"""A small llama-architecture decoder in plain PyTorch, and the copying heads it starts from."""
+import math
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+# 4,096 tokens of context: at this base the slow half of the rotary pairs turns less than once over all of it, which
+# is what the copying heads compare tokens in.
+ROPE_BASE = 4e6
+NORM_EPSILON = 1e-5
+EMBEDDING_SCALE = 0.1
+
+
+class Config:
+    """Sizes. Matrix sides are multiples of 32, the block of Q8_0."""
+
+    def __init__(self, vocabulary=4096, width=256, layers=4, heads=4, hidden=512, context=4096):
+        self.vocabulary, self.width, self.layers = vocabulary, width, layers
+        self.heads, self.hidden, self.context = heads, hidden, context
+
+    @property
+    def head_width(self):
+        return self.width // self.heads
+
+
+class RMSNorm(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+
+    def forward(self, x):
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + NORM_EPSILON) * self.weight
+
+
+class Block(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.config = config
+        self.attention_norm, self.hidden_norm = RMSNorm(config.width), RMSNorm(config.width)
+        self.qkv = nn.Linear(config.width, 3 * config.width, bias=False)
+        self.out = nn.Linear(config.width, config.width, bias=False)
+        self.gate_up = nn.Linear(config.width, 2 * config.hidden, bias=False)
+        self.down = nn.Linear(config.hidden, config.width, bias=False)
+
+    def forward(self, x, rotation, mask, past=None):
+        rows, length, width = x.shape
+        heads, size = self.config.heads, self.config.head_width
+        qkv = self.qkv(self.attention_norm(x)).view(rows, length, 3 * heads, size)
+        q, k = rotate(qkv[:, :, :2 * heads], rotation).transpose(1, 2).split(heads, 1)
+        v = qkv[:, :, 2 * heads:].transpose(1, 2)
+        if past is not None:
+            k, v = past.extend(k, v)
+        scores = torch.matmul(q * size ** -0.5, k.transpose(2, 3)) + mask
+        mixed = torch.matmul(scores.softmax(-1), v).transpose(1, 2).reshape(rows, length, width)
+        x = x + self.out(mixed)
+        gate, up = self.gate_up(self.hidden_norm(x)).split(self.config.hidden, -1)
+        return x + self.down(F.silu(gate) * up)
+
+
+class ChatModel(nn.Module):
+    """Token ids and positions in, logits out. Input and output share one embedding table."""
+
+    def __init__(self, config, seed=0):
+        super().__init__()
+        self.config = config
+        self.embedding = nn.Embedding(config.vocabulary, config.width)
+        self.blocks = nn.ModuleList([Block(config) for _ in range(config.layers)])
+        self.norm = RMSNorm(config.width)
+        generator = torch.Generator().manual_seed(seed)
+        with torch.no_grad():
+            for name, weight in self.named_parameters():
+                if weight.dim() < 2:
+                    continue
+                scale = EMBEDDING_SCALE if 'embedding' in name else weight.shape[1] ** -0.5
+                # Blocks start close to silent: what they add must not drown what the copying heads write.
+                if name.endswith(('out.weight', 'down.weight')):
+                    scale *= 0.1 / math.sqrt(2 * config.layers)
+                weight.normal_(0, scale, generator=generator)
+
+    def hidden(self, ids, positions, mask, past=None):
+        """Final normalised states, (rows, length, width). `mask` is added to the attention scores."""
+        x, rotation = self.embedding(ids), rotation_at(positions, self.config.head_width)
+        for i, block in enumerate(self.blocks):
+            x = block(x, rotation, mask, past[i] if past is not None else None)
+        return self.norm(x)
+
+    def logits(self, hidden):
+        return F.linear(hidden, self.embedding.weight)
+
+
+class Past:
+    """One layer's keys and values so far, for generation."""
+
+    def __init__(self):
+        self.k = self.v = None
+
+    def extend(self, k, v):
+        self.k = k if self.k is None else torch.cat([self.k, k], 2)
+        self.v = v if self.v is None else torch.cat([self.v, v], 2)
+        return self.k, self.v
+
+
+def frequencies(size):
+    return ROPE_BASE ** (-torch.arange(0, size, 2).float() / size)
+
+
+def rotation_at(positions, size):
+    """Unit complex numbers for llama.cpp's "norm" RoPE, (rows, length, 1, size / 2): pairs are (0, 1), (2, 3), ..."""
+    angle = (positions[..., None].float() * frequencies(size).to(positions.device))[:, :, None]
+    return torch.polar(torch.ones_like(angle), angle)
+
+
+def rotate(x, rotation):
+    pairs = torch.view_as_complex(x.float().unflatten(-1, (-1, 2)).contiguous())
+    return torch.view_as_real(pairs * rotation).flatten(-2).type_as(x)
+
+
+def causal_mask(segments):
+    """Additive mask for packed rows: a token sees earlier tokens of its own segment. (rows, 1, length, length)"""
+    length = segments.shape[1]
+    same = segments[:, None, :, None] == segments[:, None, None, :]
+    seen = torch.ones(length, length, dtype=torch.bool, device=segments.device).tril()
+    return torch.zeros(same.shape, device=segments.device).masked_fill(~(same & seen), -1e9)
+
+
+def write_copying_heads(model, seed=0):
+    """Starts the model as one that can copy: layer 0 finds the previous tokens, layer 1 continues a repeated bigram.
+
+    Layer 0, heads 0 and 1, look one and two tokens back by position alone and note what stands there, each in a
+    subspace of its own. Layer 1 compares (this token, previous token) of the query with (previous, second previous)
+    of the keys, in the slow rotary pairs where distance hardly counts, and copies the token it finds to the output.
+    All of it is ordinary weights of a llama model, which training then changes like the others.
+    """
+    config, size = model.config, model.config.head_width
+    generator = torch.Generator().manual_seed(seed + 1)
+    scale, freq = EMBEDDING_SCALE, frequencies(size)
+    basis = lambda k: torch.linalg.qr(torch.randn(config.width, k, generator=generator))[0].t()
+    sharpness, match, strength, fast_pairs, first_slow = 4.2, (2.8, 2.0), 12.0, 8, 14
+    read, notes = basis(size), (basis(size), basis(size))
+    with torch.no_grad():
+        model.embedding.weight[:, 0] = 2 * scale  # a constant feature: heads that go by position alone need one
+        first, second = model.blocks[0], model.blocks[1]
+        query, key, value = first.qkv.weight.split(config.width)
+        for back in (1, 2):
+            at = slice((back - 1) * size, back * size)
+            query[at] *= 0.05
+            key[at] *= 0.05
+            value[at] = read
+            first.out.weight[:, at] = 2 * scale * notes[back - 1].t()
+            for pair in range(fast_pairs):
+                row = at.start + 2 * pair
+                key[row, 0] = sharpness
+                query[row, 0] = sharpness * math.cos(freq[pair] * back)
+                query[row + 1, 0] = -sharpness * math.sin(freq[pair] * back)
+        query, key, value = second.qkv.weight.split(config.width)
+        slow = list(range(2 * first_slow, size))
+        half = len(slow) // 2
+        for head in range(config.heads):
+            at = slice(head * size, (head + 1) * size)
+            query[at] *= 0.05
+            key[at] *= 0.05
+            rows = [(head * (size // config.heads) + r) % size for r in range(half)]
+            for part, (asked, noted) in enumerate([(read, notes[0]), (notes[0], notes[1])]):
+                dims = torch.tensor([at.start + d for d in slow[part * half:(part + 1) * half]])
+                query[dims] = match[part] * asked[rows]
+                key[dims] = match[part] * noted[rows]
+            copied = basis(size)
+            value[at] = copied
+            second.out.weight[:, at] = strength * scale * copied.t()
