@@ -1,4 +1,5 @@
 /** One real service for a file of client tests, with everything behind it that a model can be. */
+import assert from 'node:assert/strict';
 import { after, before } from 'node:test';
 import OpenAI, { type ClientOptions } from 'openai';
 import { startModelServer } from '../fixtures/model-server.ts';
@@ -57,6 +58,8 @@ export function useBackends(): Backends {
     await backends.service?.kill();
     await backends.upstream?.close();
     await backends.scripted?.close();
+    const log = backends.service?.stderr() ?? '';
+    assert.doesNotMatch(log, /the process of a model ended/, 'what a client asked broke the local engine');
   });
   return Object.assign(backends, {
     play: (next: Handler) => {
