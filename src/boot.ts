@@ -37,6 +37,7 @@ export interface Booted {
 
 /** Opens the stores and engines that the configuration names, in the order in which they need each other. */
 export async function boot(config: Config, logger: Logger, lifecycle: Lifecycle): Promise<Booted> {
+  requireModelFiles(config);
   // Neither needs the other, and each takes about a second.
   const [db, models] = await bothOf(openMigrated(config, logger, lifecycle), startModels(config, logger, lifecycle));
   const firstKey = await firstStart({ db }, config.bootstrapApiKey);
@@ -57,6 +58,16 @@ export async function boot(config: Config, logger: Logger, lifecycle: Lifecycle)
     now: Date.now,
   };
   return { deps, authenticator: new Authenticator(db), firstKey };
+}
+
+/** Before anything is opened: a path that is mistyped should not cost the time of a start. */
+function requireModelFiles(config: Config): void {
+  for (const [id, { file }] of Object.entries(config.models)) {
+    if (file === undefined || existsSync(resolve(file))) continue;
+    throw new StartError(
+      `There is no model file at ${resolve(file)}. Correct 'models.${id}.file' in the configuration file.`,
+    );
+  }
 }
 
 async function openMigrated(config: Config, logger: Logger, lifecycle: Lifecycle): Promise<Database> {
@@ -174,7 +185,6 @@ class EngineSet {
   #local(file: string, kind: 'bundled' | 'local', binding: Binding | undefined): Promise<GenerationEngine> {
     const contextTokens = binding?.context_length ?? null;
     return this.#shared(JSON.stringify([file, contextTokens]), async () => {
-      if (!existsSync(file)) throw new StartError(`There is no model file at ${file}. Correct 'file' under 'models:'.`);
       const name = kind === 'bundled' ? BUNDLED_CHAT_NAME : (file.split(/[\\/]/).pop() ?? file);
       const engine = createLocalEngine({
         file,

@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import { openDatabase, startModels } from '../boot.ts';
 import type { Config } from '../config.ts';
 import { Lifecycle } from '../lib/lifecycle.ts';
@@ -33,7 +32,6 @@ export async function runHere(config: Config, command: string, input: Record<str
 }
 
 function holdForCommand(config: Config) {
-  mkdirSync(config.dataDir, { recursive: true });
   return holdFolder(config.dataDir, () => {
     throw new StartError('Another command is using the data folder; try again in a moment.');
   });

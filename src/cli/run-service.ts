@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { createApp } from '../app.ts';
 import { type Booted, boot } from '../boot.ts';
@@ -45,7 +44,6 @@ async function startService(config: Config, logger: Logger, lifecycle: Lifecycle
     const { deps, authenticator } = booted;
     return run({ ...deps, authenticator }, input as Record<string, unknown>);
   };
-  mkdirSync(config.dataDir, { recursive: true });
   await lifecycle.start(
     'folder',
     () => holdFolder(config.dataDir, async (request) => runCommand(request)),

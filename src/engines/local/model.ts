@@ -8,6 +8,7 @@ import {
   type LlamaModel,
 } from 'node-llama-cpp';
 import { ChatTemplate } from './chat-template.ts';
+import { checkGgufHeader } from './gguf-header.ts';
 import { parameterCount } from './native.ts';
 import type { LoadOptions, ModelFacts } from './protocol.ts';
 import { STEP_TOKENS } from './schedule.ts';
@@ -39,6 +40,7 @@ export async function loadModel(options: LoadOptions): Promise<LocalModel> {
   const llama = await loadRuntime();
   let model: LlamaModel;
   try {
+    await checkGgufHeader(options.file);
     model = await llama.loadModel({ modelPath: options.file, gpuLayers: 0 });
   } catch (error) {
     throw new Error(
