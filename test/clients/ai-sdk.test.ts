@@ -17,6 +17,8 @@ const provider = (apiKey = backends.service.key) =>
     apiKey,
     includeUsage: true,
     supportsStructuredOutputs: true,
+    // A small model that may call again and again does so until its tokens are used up, and then nothing is executed.
+    transformRequestBody: (body) => ({ ...body, ...(body['tools'] && { parallel_tool_calls: false }) }),
   });
 
 const tools = {

@@ -47,7 +47,10 @@ for (const [backend, model] of GENERATING) {
     });
 
     it('binds tools, streamed and not', async () => {
-      const client = chat(model, { maxTokens: 400 }).bindTools([thermometer], { tool_choice: 'required' });
+      const client = chat(model, { maxTokens: 400 }).bindTools([thermometer], {
+        tool_choice: 'required',
+        parallel_tool_calls: false,
+      });
       const whole = await client.invoke(prompt);
       assert.equal(whole.tool_calls?.[0]?.name, 'thermometer');
       Reading.parse(whole.tool_calls?.[0]?.args);

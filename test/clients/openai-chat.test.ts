@@ -96,13 +96,14 @@ for (const [backend, model] of GENERATING) {
     });
 
     it('calls the tool that it has to call, streamed and not', async () => {
-      const asked = { model, messages, max_tokens: 400, tools: [paint], tool_choice: 'required' as const };
+      const tooling = { tools: [paint], tool_choice: 'required' as const, parallel_tool_calls: false };
+      const asked = { model, messages, max_tokens: 400, ...tooling };
       const whole = await backends.openai().chat.completions.create(asked);
       const streamed = await backends.openai().chat.completions.stream(asked).finalChatCompletion();
       for (const { choices } of [whole, streamed]) {
         assert.equal(choices[0]?.finish_reason, 'tool_calls');
-        const [call] = choices[0]?.message.tool_calls ?? [];
-        assert.ok(call?.type === 'function');
+        const [call, ...more] = choices[0]?.message.tool_calls ?? [];
+        assert.ok(call?.type === 'function' && more.length === 0);
         assert.ok(call.id.length > 0);
         assert.equal(call.function.name, 'paint');
         assertPaints(JSON.parse(call.function.arguments));

@@ -53,6 +53,7 @@ describe('openai: runTools', () => {
         max_tokens: 400,
         tools: [thermometer(calls)],
         tool_choice: { type: 'function', function: { name: 'thermometer' } },
+        parallel_tool_calls: false,
       });
       assert.equal(await runner.finalFunctionToolCallResult(), '{"celsius":21}');
       assert.equal(calls.length, 1);
