@@ -24,7 +24,7 @@ TRICKY = [
     'snake_case CamelCase kebab-case', '__init__ ___', '...!!!???', '\u2581 literal', 'ﬁ ½ Ⅷ', '\u200bzero\u00a0width', 'ALL CAPS TEXT',
     'Привет мир', 'مرحبا', 'def f(x):\n    return x ** 2\n', 'a' * 300, '\x00\x01\x7f']
 RANDOM_TEXTS = 300
-HELD_CONVERSATIONS = 150
+HELD_CONVERSATIONS = 40
 LOGIT_TOLERANCE, PERPLEXITY_TOLERANCE = 1e-3, 0.01
 
 
