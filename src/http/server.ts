@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import cors from '@fastify/cors';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import fastify, { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
@@ -71,6 +72,7 @@ export async function createServer(options: ServerOptions) {
   // Schemas of answers are for the documentation and the tests; serialising by them would hide what they do not name.
   app.setSerializerCompiler(() => JSON.stringify);
   handleErrors(app, options.bodyLimitBytes);
+  closeIdleOnStop(app);
   if (options.corsOrigins !== null) {
     // Before the rest: a preflight carries no key.
     const origin = options.corsOrigins.includes('*') ? '*' : [...options.corsOrigins];
@@ -78,6 +80,29 @@ export async function createServer(options: ServerOptions) {
   }
   admitRequests(app, options);
   return app;
+}
+
+/** How often a stopping server closes the connections over which nothing is asked. */
+const IDLE_CHECK_MS = 100;
+
+/** A stop waits for answers: not for clients that keep a connection after theirs, nor for those that never spoke. */
+function closeIdleOnStop(app: Pick<App, 'server' | 'addHook'>): void {
+  const open = new Set<Socket>();
+  app.server.on('connection', (socket: Socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+  });
+  const closeIdle = () => {
+    app.server.closeIdleConnections();
+    // Node counts these as busy until their headers are late.
+    for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
+  };
+  let check: NodeJS.Timeout | undefined;
+  app.addHook('preClose', async () => {
+    check = setInterval(closeIdle, IDLE_CHECK_MS);
+  });
+  // Hooks of `onClose` may run before the server has closed.
+  app.server.once('close', () => clearInterval(check));
 }
 
 /** The server that routes are added to. */
