@@ -1,6 +1,5 @@
 import type { Deps } from '../deps.ts';
 import type { GenerationEngine } from '../engines/engine.ts';
-import { backendOf } from '../engines/registry.ts';
 import { reasonOf } from '../lib/start-error.ts';
 
 /** One thing that this process depends on. */
@@ -45,6 +44,6 @@ async function checkOne(name: string, detail: string, check: GenerationEngine['c
 export function unboundModels(deps: Pick<Deps, 'models'>): string[] {
   return deps.models
     .list()
-    .filter((model) => !backendOf(model).ready && model.engine === null)
+    .filter((model) => model.engine === null)
     .map((model) => model.id);
 }
