@@ -54,6 +54,7 @@ interface AddonContext {
   sampleToken(index: number, sampler: AddonSampler, ...wanted: unknown[]): Promise<number | RawSample>;
   disposeSequence(sequence: number): void;
   removeTokenCellsFromSequence(sequence: number, start: number, end: number): boolean;
+  setThreads(threads: number): void;
 }
 
 interface AddonBindings {
@@ -231,6 +232,11 @@ export function truncate(context: LlamaContext, sequence: number, length: number
   if (length > 0 && addon.removeTokenCellsFromSequence(sequence, length, -1)) return true;
   addon.disposeSequence(sequence);
   return length === 0;
+}
+
+/** Changes how many threads compute the next steps. Only between two calls of `decode`. */
+export function setThreads(context: LlamaContext, threads: number): void {
+  internals(context).context.setThreads(threads);
 }
 
 /** The vocabulary's own spelling of a token, such as `▁the` or `Ġthe`. */
