@@ -266,6 +266,19 @@ function describeAnswers(get: Get): void {
       assert.ok(answer.choices.some((choice) => choice.text !== ''));
     }
   });
+  it('cacheUsage tells whole counts at once, or null, and evictions never fall', async () => {
+    const { engine } = get();
+    let evictions = 0;
+    for (const content of ['Tell me a story.', 'Tell me a story of old.', 'Who are you?']) {
+      await collectAnswer(engine, chatRequest(content, { maxTokens: 2 }));
+      const usage = engine.cacheUsage();
+      if (engine.backend().engine === 'upstream') assert.equal(usage, null, "the cache is the upstream's own");
+      if (usage === null) continue;
+      for (const count of Object.values(usage)) assert.ok(Number.isSafeInteger(count) && count >= 0, `${count}`);
+      assert.ok(usage.evictions >= evictions, `${usage.evictions} evictions after ${evictions}`);
+      evictions = usage.evictions;
+    }
+  });
   it('several calls at once each get their answer', async () => {
     const asked = ['Tell me a story.', 'Who are you?', 'Count to ten.', 'Sing a song.'];
     const answers = await Promise.all(asked.map((content) => collectAnswer(get().engine, chatRequest(content))));

@@ -1,4 +1,4 @@
-import type { GenerationEngine, GenerationEvent, GenerationRequest } from '../src/engines/engine.ts';
+import type { CacheUsage, GenerationEngine, GenerationEvent, GenerationRequest } from '../src/engines/engine.ts';
 
 /** What a scripted engine was asked, and whether it was let go. */
 export interface ScriptedCall {
@@ -11,6 +11,8 @@ export interface ScriptedCall {
 /** An engine that plays what a test says: for the rules that hold above the port, whatever stands behind it. */
 export interface ScriptedEngine extends GenerationEngine {
   calls: ScriptedCall[];
+  /** What it says of its prefix cache; null until a test sets it. */
+  cache: CacheUsage | null;
   /** Replaces what is played: the events of one call. */
   play(script: (request: GenerationRequest, signal: AbortSignal) => AsyncIterable<GenerationEvent>): void;
 }
@@ -43,14 +45,16 @@ export function untilAborted(signal: AbortSignal): Promise<never> {
 export function scriptedEngine(contextTokens = 4096): ScriptedEngine {
   let script: Parameters<ScriptedEngine['play']>[0] = () => stream(words('Hello there.'));
   const calls: ScriptedCall[] = [];
-  return {
+  const engine: ScriptedEngine = {
     calls,
+    cache: null,
     play: (next) => {
       script = next;
     },
     backend: () => ({ engine: 'local', model: 'scripted', parameters: 1, ready: true }),
     contextLength: () => contextTokens,
     features: () => ({ suffix: false }),
+    cacheUsage: () => engine.cache,
     check: async () => {},
     close: async () => {},
     async *generate(request, signal) {
@@ -66,4 +70,5 @@ export function scriptedEngine(contextTokens = 4096): ScriptedEngine {
       }
     },
   };
+  return engine;
 }

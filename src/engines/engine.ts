@@ -143,6 +143,16 @@ export interface Backend {
   ready: boolean;
 }
 
+/** What an engine's prefix cache holds now, and what it has let go. */
+export interface CacheUsage {
+  /** Bytes of memory that the cached prefixes take, as an estimate; what lies on a disk is not counted. */
+  bytes: number;
+  /** Distinct prefixes that are kept. */
+  entries: number;
+  /** Prefixes that made room for others since the engine was made: never less than before. */
+  evictions: number;
+}
+
 /** What an engine can be asked for beyond plain text. */
 export interface GenerationFeatures {
   /** Has fill-in-the-middle tokens, so that a text prompt may have a suffix. */
@@ -162,6 +172,8 @@ export interface GenerationEngine {
   /** Tokens of prompt and answer together; null while it is not known. */
   contextLength(): number | null;
   features(): GenerationFeatures;
+  /** Never waits: what is known now. Null: the engine's cache is another server's, or has not been told of yet. */
+  cacheUsage(): CacheUsage | null;
   generate(request: GenerationRequest, signal: AbortSignal): AsyncGenerator<GenerationEvent, void, undefined>;
   /** Resolves when the engine could answer now; otherwise throws an Error with a sentence for the operator. */
   check(signal: AbortSignal): Promise<void>;

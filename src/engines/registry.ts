@@ -1,4 +1,4 @@
-import type { Backend, GenerationEngine } from './engine.ts';
+import type { Backend, CacheUsage, GenerationEngine } from './engine.ts';
 
 /** What a model can be asked for, as the model object shows it. */
 export interface Capabilities {
@@ -53,6 +53,20 @@ export class ModelRegistry {
   /** Each engine once, however many ids it serves. */
   engines(): GenerationEngine[] {
     return [...new Set(this.list().flatMap((model) => model.engine ?? []))];
+  }
+
+  /** The prefix caches of all engines that know theirs, added up; null when none does. */
+  cacheUsage(): CacheUsage | null {
+    let sum: CacheUsage | null = null;
+    for (const engine of this.engines()) {
+      const usage = engine.cacheUsage();
+      if (usage === null) continue;
+      sum ??= { bytes: 0, entries: 0, evictions: 0 };
+      sum.bytes += usage.bytes;
+      sum.entries += usage.entries;
+      sum.evictions += usage.evictions;
+    }
+    return sum;
   }
 }
 

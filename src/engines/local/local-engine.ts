@@ -1,6 +1,13 @@
 import { ApiError, engineUnavailable } from '../../errors.ts';
 import type { Logger } from '../../lib/logger.ts';
-import type { Backend, GenerationEngine, GenerationEvent, GenerationFeatures, GenerationRequest } from '../engine.ts';
+import type {
+  Backend,
+  CacheUsage,
+  GenerationEngine,
+  GenerationEvent,
+  GenerationFeatures,
+  GenerationRequest,
+} from '../engine.ts';
 import { CallStream } from './call-stream.ts';
 import { HostProcess, type HostState } from './host-process.ts';
 import type { HostMessage, ModelFacts } from './protocol.ts';
@@ -58,6 +65,9 @@ class LlamaEngine implements LocalEngine {
   readonly #pings = new Map<number, PromiseWithResolvers<LocalEngineLoad>>();
   #nextId = 1;
   #facts: ModelFacts | null = null;
+  #cache: CacheUsage | null = null;
+  /** Evictions of the hosts before this one. */
+  #earlierEvictions = 0;
 
   constructor(options: LocalEngineOptions) {
     this.#options = options;
@@ -84,6 +94,10 @@ class LlamaEngine implements LocalEngine {
 
   features(): GenerationFeatures {
     return { suffix: this.#facts?.suffix ?? false };
+  }
+
+  cacheUsage(): CacheUsage | null {
+    return this.#cache;
   }
 
   generate(request: GenerationRequest, signal: AbortSignal): AsyncGenerator<GenerationEvent, void, undefined> {
@@ -147,7 +161,10 @@ class LlamaEngine implements LocalEngine {
       this.#host.worked();
       this.#take(message.id)?.finish();
     } else if (message.type === 'failed') this.#take(message.id)?.fail(new ApiError(message.error));
-    else if (message.type === 'pong') {
+    else if (message.type === 'cache') {
+      const { bytes, entries, evictions } = message.usage;
+      this.#cache = { bytes, entries, evictions: this.#earlierEvictions + evictions };
+    } else if (message.type === 'pong') {
       this.#pings.get(message.id)?.resolve({ running: message.running, waiting: message.waiting });
     }
   }
@@ -163,6 +180,11 @@ class LlamaEngine implements LocalEngine {
     if (state.kind !== 'crashed' && state.kind !== 'unusable') return;
     if (state.kind === 'unusable') this.#options.logger.debug({ why: state.why }, 'a local engine ended');
     for (const ping of this.#pings.values()) ping.reject(new Error(state.why));
+    if (this.#cache !== null) {
+      // The host's memory went with it.
+      this.#earlierEvictions = this.#cache.evictions;
+      this.#cache = { bytes: 0, entries: 0, evictions: this.#earlierEvictions };
+    }
     const calls = [...this.#calls.values()];
     this.#calls.clear();
     for (const call of calls) call.fail(unavailable(1, state.why));

@@ -1,6 +1,6 @@
 /** What the process of the engine (parent) and the process of the model (host) say to each other. */
 import type { ErrorFacts } from '../../errors.ts';
-import type { GenerationEvent, GenerationRequest } from '../engine.ts';
+import type { CacheUsage, GenerationEvent, GenerationRequest } from '../engine.ts';
 
 /** Events that the host sends ahead of what the parent's caller has read, for each request: bounds the parent's memory. */
 export const WINDOW_EVENTS = 512;
@@ -42,5 +42,7 @@ export type HostMessage =
   | { type: 'events'; batch: { id: number; events: GenerationEvent[] }[] }
   | { type: 'done'; id: number }
   | { type: 'failed'; id: number; error: ErrorFacts }
+  /** What the prefix cache holds, whenever that has changed; `evictions` counts from the start of the host. */
+  | { type: 'cache'; usage: CacheUsage }
   /** Answers computed now, and requests that wait. Comes after the model is loaded. */
   | { type: 'pong'; id: number; running: number; waiting: number };

@@ -12,6 +12,7 @@ export interface BodyFacts {
 /**
  * The JSON body of a request, for `/chat/completions` or `/completions` as the prompt is. Only what differs from
  * OpenAI's defaults is in it, so that servers which refuse what they do not know take everything that they can do.
+ * A `priority` is never in it: vLLM refuses one unless it was started with priority scheduling, which it does not tell.
  */
 export function requestBody(request: GenerationRequest, { model, salted }: BodyFacts): string {
   const { prompt, sampling } = request;

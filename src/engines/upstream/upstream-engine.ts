@@ -1,6 +1,13 @@
 import { type ApiError, engineUnavailable } from '../../errors.ts';
 import type { Logger } from '../../lib/logger.ts';
-import type { Backend, GenerationEngine, GenerationEvent, GenerationFeatures, GenerationRequest } from '../engine.ts';
+import type {
+  Backend,
+  CacheUsage,
+  GenerationEngine,
+  GenerationEvent,
+  GenerationFeatures,
+  GenerationRequest,
+} from '../engine.ts';
 import { Answer } from './answer.ts';
 import { type AttemptContext, beginAnswer } from './attempts.ts';
 import { Generation, LEFT } from './generation.ts';
@@ -83,6 +90,10 @@ class UpstreamEngine implements GenerationEngine {
   features(): GenerationFeatures {
     // Whether the model can is known to the upstream, whose refusal reaches the caller as 400.
     return { suffix: true };
+  }
+
+  cacheUsage(): CacheUsage | null {
+    return null;
   }
 
   generate(request: GenerationRequest, signal: AbortSignal): AsyncGenerator<GenerationEvent, void, undefined> {
