@@ -15,8 +15,10 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 /** How to start a process of the benchmark. */
 export interface ChildOptions {
   name: string;
-  /** Arguments of Node: every process of a benchmark runs on the same one. */
+  /** Arguments of Node, unless `program` is set: every process of a benchmark runs on the same one. */
   nodeArgs: string[];
+  /** Path of another program than Node. */
+  program?: string;
   env?: Record<string, string>;
   cwd?: string;
   /** Found in the output when it is ready; its first group, where it has one, is the origin. */
@@ -36,9 +38,9 @@ export interface RunningChild {
   stop(): Promise<void>;
 }
 
-/** Starts a Node process and waits for its readiness line. Rejects, with its output, when it ends or stays silent. */
+/** Starts a process and waits for its readiness line. Rejects, with its output, when it ends or stays silent. */
 export async function startChild(options: ChildOptions): Promise<RunningChild> {
-  const child = spawn(process.execPath, options.nodeArgs, {
+  const child = spawn(options.program ?? process.execPath, options.nodeArgs, {
     cwd: options.cwd,
     env: { ...inheritedEnv(), NODE_ENV: 'production', ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -22,9 +22,14 @@ export function hasQuire(): boolean {
 
 /**
  * Starts Quire as a user would, on a free port and an empty folder, authentication and usage recording on, rate limits
- * off. `upstreamUrl` (ending in `/v1`) is put behind every model; without it the bundled model answers.
+ * off. `upstreamUrl` (ending in `/v1`) is put behind every model; without it the bundled model answers. `settings` are
+ * further environment variables.
  */
-export async function startQuire(upstreamUrl?: string, nodeArgs: string[] = []): Promise<RunningQuire> {
+export async function startQuire(
+  upstreamUrl?: string,
+  nodeArgs: string[] = [],
+  settings: Record<string, string> = {},
+): Promise<RunningQuire> {
   const dataDir = await mkdtemp(join(tmpdir(), 'quire-bench-'));
   const apiKey = `quire-sk-${randomBytes(20).toString('hex')}`;
   const removeData = () => rm(dataDir, { recursive: true, force: true });
@@ -45,6 +50,7 @@ export async function startQuire(upstreamUrl?: string, nodeArgs: string[] = []):
         QUIRE_RATE_LIMITS: 'off',
         QUIRE_BOOTSTRAP_API_KEY: apiKey,
         ...upstream,
+        ...settings,
       },
       ready: /(http:\/\/127\.0\.0\.1:\d+)/,
       readyLimitMs: READY_LIMIT_MS,

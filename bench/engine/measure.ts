@@ -1,0 +1,71 @@
+import { loadavg } from 'node:os';
+import type { Contender } from './contender.ts';
+import { type DecodeFigure, type MixedFigure, measureDecode, measureMixed, measurePrefill } from './workloads.ts';
+
+/** How much is measured. */
+export interface Plan {
+  rounds: number;
+  /** Requests at once. */
+  concurrency: number[];
+  answerTokens: number;
+  /** Long prompts that arrive beside the streams, in one round. */
+  arrivals: number;
+  /** More than the streams get to before the last of those is answered. */
+  streamTokens: number;
+}
+
+/** What one contender gave in one round. */
+export interface RoundFigures {
+  contender: string;
+  round: number;
+  /** Of the machine, over the minute before. */
+  loadAverage: number;
+  decode: (DecodeFigure & { requests: number })[];
+  prefillPerSecond: number;
+  mixed: MixedFigure;
+}
+
+/** Runs the plan: in each round every contender does each thing, one contender after the other, in rotating order. */
+export async function measure(
+  contenders: readonly Contender[],
+  plan: Plan,
+  progress: (line: string) => void,
+): Promise<RoundFigures[]> {
+  for (const contender of contenders) await measureDecode(contender, 1, plan.answerTokens);
+  const rounds: RoundFigures[] = [];
+  for (let round = 1; round <= plan.rounds; round++) {
+    const figures = contenders.map(({ name }) => emptyFigures(name, round));
+    const order = contenders.map((_, at) => (at + round) % contenders.length);
+    const inTurn = async (what: string, run: (contender: Contender, into: RoundFigures) => Promise<void>) => {
+      progress(`round ${round} of ${plan.rounds}: ${what}`);
+      for (const at of order) {
+        const [contender, into] = [contenders[at], figures[at]];
+        if (contender !== undefined && into !== undefined) await run(contender, into);
+      }
+    };
+    for (const requests of plan.concurrency) {
+      await inTurn(`${requests} at once`, async (contender, into) => {
+        into.decode.push({ requests, ...(await measureDecode(contender, requests, plan.answerTokens)) });
+      });
+    }
+    await inTurn('a long prompt', async (contender, into) => {
+      into.prefillPerSecond = await measurePrefill(contender);
+    });
+    await inTurn('long prompts beside streams', async (contender, into) => {
+      into.mixed = await measureMixed(contender, plan.arrivals, plan.streamTokens);
+    });
+    rounds.push(...figures);
+  }
+  return rounds;
+}
+
+function emptyFigures(contender: string, round: number): RoundFigures {
+  return {
+    contender,
+    round,
+    loadAverage: loadavg()[0] ?? 0,
+    decode: [],
+    prefillPerSecond: Number.NaN,
+    mixed: { firstTokenMs: [], gapsMs: [], streamsPerSecond: Number.NaN },
+  };
+}

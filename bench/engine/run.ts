@@ -1,0 +1,99 @@
+/**
+ * Quire's local engine beside llama-server, on models of random weights.
+ * `npm run bench:engine -- [--llama-server PATH] [--model NAMES] [--threads N] [--rounds N] [--quick] [--json FILE]`;
+ * see bench/README.md.
+ */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { availableParallelism, cpus, loadavg } from 'node:os';
+import { dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { Contender } from './contender.ts';
+import { measure, type Plan, type RoundFigures } from './measure.ts';
+import { startPort } from './port-contender.ts';
+import { RANDOM_MODELS, randomModelFile } from './random-model.ts';
+import { markdown, tablesOf } from './report.ts';
+import { type EngineSetup, startLlamaServer, startService } from './servers.ts';
+
+const SCRATCH = join(import.meta.dirname, '../../.scratch/bench');
+const FULL: Plan = { rounds: 5, concurrency: [1, 4, 16], answerTokens: 128, arrivals: 4, streamTokens: 2_200 };
+const QUICK: Plan = { ...FULL, rounds: 1, arrivals: 2 };
+/** For prompts of 2,048 tokens and the longest stream. */
+const CONTEXT_TOKENS = 2_304;
+const REFERENCE = 'llama-server';
+
+const { values: flags } = parseArgs({
+  options: {
+    'llama-server': { type: 'string' },
+    model: { type: 'string', default: '40m-f16,300m-q8' },
+    models: { type: 'string', default: join(SCRATCH, 'models') },
+    threads: { type: 'string', default: '1' },
+    rounds: { type: 'string' },
+    quick: { type: 'boolean', default: false },
+    http: { type: 'boolean', default: true },
+    json: { type: 'string', default: join(SCRATCH, 'engine.json') },
+  },
+  allowNegative: true,
+});
+
+function progress(line: string): void {
+  process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${line}\n`);
+}
+
+async function startAll(setup: EngineSetup): Promise<Contender[]> {
+  const contenders: Contender[] = [];
+  try {
+    contenders.push(await startPort('Quire, engine', setup));
+    const program = flags['llama-server'];
+    if (program !== undefined) contenders.push(await startLlamaServer(program, setup));
+    if (flags.http) contenders.push(await startService(setup));
+    return contenders;
+  } catch (error) {
+    for (const contender of contenders) await contender.stop();
+    throw error;
+  }
+}
+
+async function measureModel(name: string, plan: Plan): Promise<RoundFigures[]> {
+  const model = RANDOM_MODELS[name];
+  if (model === undefined) throw new Error(`no model '${name}'; there are ${Object.keys(RANDOM_MODELS).join(', ')}`);
+  progress(`${name}: weights`);
+  const file = await randomModelFile(flags.models, model);
+  const sequences = Math.max(...plan.concurrency);
+  const contenders = await startAll({ file, contextTokens: CONTEXT_TOKENS, sequences, threads: Number(flags.threads) });
+  try {
+    return await measure(contenders, plan, (line) => progress(`${name}: ${line}`));
+  } finally {
+    for (const contender of contenders) await contender.stop();
+  }
+}
+
+async function main(): Promise<void> {
+  const plan = flags.quick ? QUICK : { ...FULL, rounds: Number(flags.rounds ?? FULL.rounds) };
+  const machine = {
+    cpu: cpus()[0]?.model ?? 'unknown',
+    cores: availableParallelism(),
+    node: process.version,
+    loadAverageAtStart: loadavg()[0] ?? 0,
+  };
+  console.log(
+    `${machine.cpu}, ${machine.cores} cores, Node ${machine.node}, load average at start ${machine.loadAverageAtStart.toFixed(2)}.\n` +
+      `${flags.threads} thread(s), ${plan.rounds} rounds, interleaved; median (smallest..largest) over the rounds.\n` +
+      'The service ("Quire, HTTP") chooses its threads and sequences itself.',
+  );
+  if (flags['llama-server'] === undefined)
+    console.log('llama-server: not measured, for no --llama-server PATH was given.');
+  const models: Record<string, RoundFigures[]> = {};
+  for (const name of flags.model.split(',')) {
+    const rounds = await measureModel(name, plan);
+    models[name] = rounds;
+    const loads = rounds.map((figures) => figures.loadAverage.toFixed(1));
+    const tables = tablesOf(rounds, name, REFERENCE).map(markdown);
+    console.log(`\n${tables.join('\n\n')}\n\nLoad averages at the rounds: ${[...new Set(loads)].join(', ')}.`);
+  }
+  await mkdir(dirname(flags.json), { recursive: true });
+  const document = { at: new Date().toISOString(), machine, threads: Number(flags.threads), plan, models };
+  await writeFile(flags.json, `${JSON.stringify(document)}\n`);
+  progress(`written: ${flags.json}`);
+}
+
+await main();

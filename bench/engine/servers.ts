@@ -1,0 +1,89 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startChild } from '../processes/child.ts';
+import { startQuire } from '../processes/quire.ts';
+import type { Contender } from './contender.ts';
+import { askHttp, type CompletionServer } from './http-contender.ts';
+
+const LOAD_LIMIT_MS = 120_000;
+const MODEL_ID = 'bench';
+
+/** What every contender of a comparison gets alike. */
+export interface EngineSetup {
+  file: string;
+  /** Tokens of prompt and answer together, of each sequence. */
+  contextTokens: number;
+  sequences: number;
+  threads: number;
+}
+
+/**
+ * Starts llama-server on a free port. Its own defaults hold, but for what makes it comparable: slots with a context of
+ * their own, as many tokens in a step as ours, and no reuse of prompts unless `cache` is set.
+ */
+export async function startLlamaServer(program: string, setup: EngineSetup, cache = false): Promise<Contender> {
+  const port = await freePort();
+  const flags = {
+    '-m': setup.file,
+    '-c': setup.contextTokens * setup.sequences,
+    '-np': setup.sequences,
+    '-t': setup.threads,
+    '-tb': setup.threads,
+    '-ub': 512,
+    '--host': '127.0.0.1',
+    '--port': port,
+    '--cache-ram': cache ? 4096 : 0,
+  };
+  const args = [
+    ...Object.entries(flags).flatMap(([flag, value]) => [flag, String(value)]),
+    '--no-kv-unified',
+    '--no-webui',
+  ];
+  const child = await startChild({
+    name: 'llama-server',
+    program,
+    nodeArgs: args,
+    ready: /server is listening/,
+    readyLimitMs: LOAD_LIMIT_MS,
+  });
+  const server: CompletionServer = {
+    origin: `http://127.0.0.1:${port}`,
+    headers: {},
+    model: MODEL_ID,
+    fields: { ignore_eos: true, cache_prompt: cache },
+  };
+  return { name: 'llama-server', ask: (ask, signal) => askHttp(server, ask, signal), stop: () => child.stop() };
+}
+
+/** Starts the whole service with the model behind an id of its own. Threads and sequences are what the service chooses. */
+export async function startService(setup: EngineSetup): Promise<Contender> {
+  const folder = await mkdtemp(join(tmpdir(), 'quire-bench-config-'));
+  const config = join(folder, 'quire.yaml');
+  const entry = { file: setup.file, context_length: setup.contextTokens };
+  await writeFile(config, JSON.stringify({ models: { [MODEL_ID]: entry } }));
+  try {
+    const quire = await startQuire(undefined, [], { QUIRE_CONFIG: config });
+    const server: CompletionServer = {
+      origin: quire.origin,
+      headers: { authorization: `Bearer ${quire.apiKey}` },
+      model: MODEL_ID,
+      fields: {},
+    };
+    const stop = () => quire.stop().finally(() => rm(folder, { recursive: true, force: true }));
+    return { name: 'Quire, HTTP', ask: (ask, signal) => askHttp(server, ask, signal), stop };
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no free port');
+  return address.port;
+}

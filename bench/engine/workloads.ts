@@ -1,0 +1,112 @@
+import { quantile } from '../gateway/statistics.ts';
+import { type Answer, type Ask, type Contender, timeToFirstToken } from './contender.ts';
+import { randomLetters } from './random-numbers.ts';
+
+/** Tokens that begin every text of the random models. */
+const BEGINNING_TOKENS = 1;
+const DECODE_PROMPT_TOKENS = 64;
+const PREFILL_TOKENS = 2_048;
+const MIXED_STREAMS = 4;
+const MIXED_PROMPT_TOKENS = 2_000;
+const MIXED_ANSWER_TOKENS = 8;
+const PAUSE_BETWEEN_ARRIVALS_MS = 100;
+/** A stream that was silent for longer had ended, and the prompts arrived beside fewer. */
+const LONGEST_GAP_MS = 5_000;
+
+/** Tokens per second of some requests at once. */
+export interface DecodeFigure {
+  /** All tokens of the answers by the time from the first question to the last answer's end, prompts included. */
+  wholePerSecond: number;
+  /** The tokens that came while all answers were being made, by that time: decoding and nothing else. */
+  decodePerSecond: number;
+}
+
+/** What 4 streams and the long prompts that arrive beside them saw. Milliseconds. */
+export interface MixedFigure {
+  firstTokenMs: number[];
+  gapsMs: number[];
+  /** Tokens per second of the streams together while prompts arrived. */
+  streamsPerSecond: number;
+}
+
+let nextSeed = 1;
+
+/** A prompt of exactly so many tokens that no other shares anything with. */
+export function freshPrompt(tokens: number): string {
+  nextSeed += 1;
+  return randomLetters(nextSeed * 7919, tokens - BEGINNING_TOKENS);
+}
+
+/** Some requests at once, each to `maxTokens` tokens. */
+export async function measureDecode(contender: Contender, requests: number, maxTokens: number): Promise<DecodeFigure> {
+  const asks: Ask[] = Array.from({ length: requests }, () => ({
+    prompt: freshPrompt(DECODE_PROMPT_TOKENS),
+    maxTokens,
+  }));
+  const answers = await Promise.all(asks.map((ask) => contender.ask(ask)));
+  for (const answer of answers) requireExact(contender, answer, { prompt: DECODE_PROMPT_TOKENS, answer: maxTokens });
+  const began = Math.min(...answers.map((answer) => answer.askedMs));
+  const ended = Math.max(...answers.map((answer) => answer.endedMs));
+  const from = Math.max(...answers.map((answer) => answer.arrivals[0]?.atMs ?? Number.NaN));
+  const to = Math.min(...answers.map((answer) => answer.arrivals.at(-1)?.atMs ?? Number.NaN));
+  const between = answers.flatMap((answer) => answer.arrivals).filter(({ atMs }) => atMs > from && atMs <= to);
+  return {
+    wholePerSecond: (requests * maxTokens) / ((ended - began) / 1_000),
+    decodePerSecond: between.reduce((sum, { tokens }) => sum + tokens, 0) / ((to - from) / 1_000),
+  };
+}
+
+/** Prompt tokens per second of one prompt of 2,048 tokens, by the time to its only token. */
+export async function measurePrefill(contender: Contender): Promise<number> {
+  const answer = await contender.ask({ prompt: freshPrompt(PREFILL_TOKENS), maxTokens: 1 });
+  requireExact(contender, answer, { prompt: PREFILL_TOKENS, answer: 1 });
+  return PREFILL_TOKENS / (timeToFirstToken(answer) / 1_000);
+}
+
+/** Four streams that run all the while, and long prompts that arrive one after the other. */
+export async function measureMixed(contender: Contender, arrivals: number, streamTokens: number): Promise<MixedFigure> {
+  const leave = new AbortController();
+  const running = Promise.all(
+    Array.from({ length: MIXED_STREAMS }, () =>
+      contender.ask({ prompt: freshPrompt(DECODE_PROMPT_TOKENS), maxTokens: streamTokens }, leave.signal),
+    ),
+  );
+  // When this one is answered, the streams are under way.
+  await contender.ask({ prompt: freshPrompt(DECODE_PROMPT_TOKENS), maxTokens: MIXED_ANSWER_TOKENS });
+  const fromMs = performance.now();
+  const firstTokenMs: number[] = [];
+  for (let i = 0; i < arrivals; i++) {
+    const ask = { prompt: freshPrompt(MIXED_PROMPT_TOKENS), maxTokens: MIXED_ANSWER_TOKENS };
+    firstTokenMs.push(timeToFirstToken(await contender.ask(ask)));
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_BETWEEN_ARRIVALS_MS));
+  }
+  const toMs = performance.now();
+  leave.abort();
+  const streams = (await running).map((answer) => answer.arrivals);
+  if (streams.some((stream) => (stream.at(-1)?.atMs ?? 0) < toMs - LONGEST_GAP_MS)) {
+    throw new Error(
+      `${contender.name}: a stream ended before the last prompt arrived; it needs more than ${streamTokens} tokens`,
+    );
+  }
+  const within = streams.map((stream) => stream.filter(({ atMs }) => atMs >= fromMs && atMs <= toMs));
+  const gapsMs = within.flatMap((stream) => stream.slice(1).map(({ atMs }, i) => atMs - (stream[i]?.atMs ?? atMs)));
+  const tokens = within.flat().reduce((sum, arrival) => sum + arrival.tokens, 0);
+  return { firstTokenMs, gapsMs, streamsPerSecond: tokens / ((toMs - fromMs) / 1_000) };
+}
+
+/** The `q`-quantile of numbers in any order. */
+export function quantileOf(values: readonly number[], q: number): number {
+  return quantile(
+    values.toSorted((a, b) => a - b),
+    q,
+  );
+}
+
+/** An engine that stops early, or counts otherwise, would win or lose for nothing. */
+function requireExact(contender: Contender, seen: Answer, tokens: { prompt: number; answer: number }): void {
+  const { promptTokens, completionTokens } = seen;
+  if (promptTokens === tokens.prompt && completionTokens === tokens.answer) return;
+  throw new Error(
+    `${contender.name} computed ${promptTokens}+${completionTokens} tokens and not ${tokens.prompt}+${tokens.answer}`,
+  );
+}
