@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { calibrate, fastestThreads, type StepTime } from './calibration.ts';
+
+const NONE = { threads: null, sequences: null, affordableSequences: 16 };
+
+/** Times of a machine on which a step takes `base` milliseconds and `each` more for every token of it. */
+function machine(base: number, each: number, threads = 1): StepTime[] {
+  const answers = [1, 2, 4, 8, 16].map((count) => ({ sequences: count, tokens: count }));
+  const prompts = [32, 64, 128, 256, 512].map((tokens) => ({ sequences: 16, tokens }));
+  return [...answers, ...prompts].map((step) => ({ threads, ...step, milliseconds: base + each * step.tokens }));
+}
+
+describe('the number of threads', () => {
+  const timed = (...milliseconds: [threads: number, one: number, many: number][]): StepTime[] =>
+    milliseconds.flatMap(([threads, one, many]) => [
+      { threads, sequences: 1, tokens: 1, milliseconds: one },
+      { threads, sequences: 16, tokens: 64, milliseconds: many },
+    ]);
+
+  it('is the fastest over all kinds of steps', () => {
+    assert.equal(fastestThreads(timed([1, 40, 400], [2, 21, 210], [4, 12, 130])), 4);
+    // As measured on two virtual cores: the second thread costs more than it computes.
+    assert.equal(fastestThreads(timed([1, 0.59, 9.39], [2, 2.53, 8.24])), 1);
+  });
+  it('is the smaller of two that are nearly as fast', () => {
+    assert.equal(fastestThreads(timed([1, 40, 400], [2, 20, 200], [4, 19.5, 197])), 2);
+  });
+  it('is judged by the kinds that were timed with each number', () => {
+    const times = timed([1, 40, 400], [2, 20, 200]).slice(0, 3);
+    assert.equal(fastestThreads(times), 2);
+    assert.equal(fastestThreads([]), null);
+  });
+  it('is what the operator wishes', () => {
+    assert.equal(calibrate(machine(1, 1), { ...NONE, threads: 3 }).threads, 3);
+  });
+});
+
+describe('the number of sequences', () => {
+  const sequences = (times: StepTime[], limits: object = {}) => calibrate(times, { ...NONE, ...limits }).sequences;
+
+  it('grows while all together get faster by it', () => {
+    assert.equal(sequences(machine(40, 0.5)), 16);
+    const stalls = machine(40, 0.5).map((time) =>
+      time.sequences === 16 && time.tokens === 16 ? { ...time, milliseconds: 95 } : time,
+    );
+    assert.equal(sequences(stalls), 8);
+  });
+  it('is at least four where it makes nothing faster, and all where steps stay short', () => {
+    assert.equal(sequences(machine(0, 40)), 4);
+    assert.equal(sequences(machine(0, 0.25)), 16);
+  });
+  it('is what the memory has room for, one at least', () => {
+    assert.equal(sequences(machine(40, 0.5), { affordableSequences: 3 }), 3);
+    assert.equal(sequences(machine(40, 0.5), { affordableSequences: 0 }), 1);
+  });
+  it('is what the operator wishes, whatever was measured', () => {
+    assert.equal(sequences(machine(0, 40), { sequences: 40, affordableSequences: 2 }), 40);
+  });
+});
+
+describe('the size of steps', () => {
+  it('is the smallest that computes prompts at nearly the best speed', () => {
+    const { stepTokens, prefillTokensPerSecond } = calibrate(machine(20, 1), NONE);
+    assert.equal(stepTokens, 256);
+    assert.equal(prefillTokensPerSecond, Math.round((256 / 276) * 1000));
+  });
+  it('is no smaller than what takes hardly any time', () => {
+    assert.equal(calibrate(machine(0.01, 0.05), NONE).stepTokens, 512);
+  });
+  it('is such that nobody waits long for its end', () => {
+    assert.equal(calibrate(machine(1000, 10), NONE).stepTokens, 32);
+    assert.equal(calibrate(machine(100, 2), NONE).stepTokens, 128);
+  });
+  it('leaves running answers fluent beside prompts', () => {
+    for (const [base, each] of [
+      [0.5, 0.2],
+      [5, 0.5],
+      [2, 1.4],
+    ] as const) {
+      const { prefillBesideAnswers, sequences } = calibrate(machine(base, each), NONE);
+      const step = base + each * (sequences + prefillBesideAnswers);
+      assert.ok(step <= 50 + each, `${step} ms`);
+      assert.ok(prefillBesideAnswers >= 8 && prefillBesideAnswers % 8 === 0);
+    }
+  });
+  it('lets prompts go on where the answers alone take longer than that', () => {
+    const { prefillBesideAnswers, sequences } = calibrate(machine(60, 1), NONE);
+    const answers = 60 + sequences;
+    assert.ok(prefillBesideAnswers > 8);
+    assert.ok(60 + sequences + prefillBesideAnswers <= 1.5 * answers + 1);
+  });
+  it('never is less than one token for each answer, nor more beside answers than alone', () => {
+    const chosen = calibrate(machine(1000, 10), { ...NONE, sequences: 100 });
+    assert.equal(chosen.stepTokens, 100);
+    assert.ok(chosen.prefillBesideAnswers <= chosen.stepTokens);
+  });
+});
+
+describe('where nothing or little was measured', () => {
+  it('the defaults hold', () => {
+    assert.deepEqual(calibrate([], NONE), {
+      threads: 1,
+      sequences: 4,
+      stepTokens: 512,
+      prefillBesideAnswers: 128,
+      prefillTokensPerSecond: null,
+    });
+    const one = calibrate([{ threads: 8, sequences: 1, tokens: 1, milliseconds: 3_000 }], NONE);
+    assert.deepEqual([one.threads, one.sequences, one.prefillBesideAnswers], [8, 4, 128]);
+  });
+});
