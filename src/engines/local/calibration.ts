@@ -25,10 +25,8 @@ export interface Calibration {
 export interface CalibrationLimits {
   /** The operator's wish; null: none. */
   threads: number | null;
-  /** The operator's wish; null: none. */
+  /** The operator's wish, or what the memory has room for; null: as many as are worthwhile. */
   sequences: number | null;
-  /** Sequences whose contexts the memory has room for. Does not hold for an operator's wish. */
-  affordableSequences: number;
 }
 
 /** Answers at once at most, and where nothing was measured. */
@@ -64,7 +62,7 @@ export function calibrate(times: readonly StepTime[], limits: CalibrationLimits)
   const own = times.filter((time) => time.threads === threads);
   const answers = own.filter((time) => time.tokens === time.sequences).sort((a, b) => a.tokens - b.tokens);
   const prompts = own.filter((time) => time.tokens > time.sequences).sort((a, b) => a.tokens - b.tokens);
-  const sequences = limits.sequences ?? Math.max(1, Math.min(worthwhileSequences(answers), limits.affordableSequences));
+  const sequences = limits.sequences ?? worthwhileSequences(answers);
   const stepTokens = Math.max(stepTokensOf(prompts), sequences);
   const speed = prompts.findLast((time) => time.tokens <= stepTokens) ?? prompts[0];
   return {

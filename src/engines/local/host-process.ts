@@ -93,8 +93,10 @@ export class HostProcess {
 
   #receive(child: ChildProcess, message: HostMessage): void {
     if (child !== this.#child) return;
-    if (message.type === 'loaded') this.#become({ kind: 'ready', facts: message.facts });
-    else if (message.type === 'unusable') {
+    if (message.type === 'loaded') {
+      this.#logger.info({ file: this.#options.file, ...message.facts }, 'a model is loaded');
+      this.#become({ kind: 'ready', facts: message.facts });
+    } else if (message.type === 'unusable') {
       this.#become({ kind: 'unusable', why: message.why });
       child.kill('SIGKILL');
     } else this.#listener.message(message);

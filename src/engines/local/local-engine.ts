@@ -27,10 +27,12 @@ export interface LocalEngineOptions {
   kind: 'bundled' | 'local';
   /** Tokens of prompt and answer together; null: what the model was trained on, as far as memory allows. */
   contextTokens: number | null;
-  /** Answers that are computed at once; each takes memory for a whole context. */
-  sequences: number;
-  /** Threads that compute; null: one. */
+  /** Answers that are computed at once; each takes memory for a whole context. Null: what this machine is good for. */
+  sequences: number | null;
+  /** Threads that compute; null: the fastest number. */
   threads: number | null;
+  /** File that keeps what was measured of this machine at the first start. Unset: nothing is measured. */
+  calibrationFile?: string | undefined;
   logger: Logger;
 }
 
@@ -71,8 +73,9 @@ class LlamaEngine implements LocalEngine {
 
   constructor(options: LocalEngineOptions) {
     this.#options = options;
-    const { file, contextTokens, sequences, threads } = options;
-    this.#host = new HostProcess({ file, contextTokens, sequences, threads }, options.logger, {
+    const { file, contextTokens, sequences, threads, calibrationFile } = options;
+    const load = { file, contextTokens, sequences, threads, calibrationFile, states };
+    this.#host = new HostProcess(load, options.logger, {
       message: (message) => this.#receive(message),
       changed: (state) => this.#hostChanged(state),
     });
@@ -93,7 +96,7 @@ class LlamaEngine implements LocalEngine {
   }
 
   features(): GenerationFeatures {
-    return { suffix: this.#facts?.suffix ?? false };
+    return { suffix: this.#facts?.suffix ?? false, promptLogprobs: true };
   }
 
   cacheUsage(): CacheUsage | null {

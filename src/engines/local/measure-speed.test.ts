@@ -18,7 +18,7 @@ function simulated(cost: (threads: number, tokens: number) => number) {
   return { run, clock: () => clock, steps: () => steps };
 }
 
-const limits = { threads: null, sequences: null, affordableSequences: 16 };
+const limits = { threads: null, sequences: null };
 
 describe('measuring a model', () => {
   it('finds the threads and times every size, within the budget, on a small model', async () => {

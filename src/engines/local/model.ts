@@ -7,15 +7,16 @@ import {
   LlamaLogLevel,
   type LlamaModel,
 } from 'node-llama-cpp';
+import { type Calibration, calibrate, MOST_STEP_TOKENS, type StepTime } from './calibration.ts';
 import { ChatTemplate } from './chat-template.ts';
+import { fitContext, type MemoryOf } from './context-size.ts';
 import { checkGgufHeader } from './gguf-header.ts';
+import { readTimes, timesKey, writeTimes } from './kept-times.ts';
+import { measureSpeed, threadCandidates } from './measure-speed.ts';
 import { parameterCount } from './native.ts';
 import type { LoadOptions, ModelFacts } from './protocol.ts';
-import { STEP_TOKENS } from './schedule.ts';
 import { Vocabulary } from './vocabulary.ts';
 
-/** One thread beats two on small virtual machines, where waking the second one costs more than it computes. */
-const DEFAULT_THREADS = 1;
 /** Compiled grammars kept: clients send the same few schemas again and again. */
 const KEPT_GRAMMARS = 64;
 
@@ -75,15 +76,7 @@ async function loadRuntime(): Promise<Llama> {
 }
 
 async function prepare(llama: Llama, model: LlamaModel, options: LoadOptions): Promise<LocalModel> {
-  const trained = model.trainContextSize;
-  const wanted = Math.min(options.contextTokens ?? trained, trained);
-  const context = await model.createContext({
-    sequences: options.sequences,
-    // Each sequence has that many tokens of its own. Without a wish, what fits in memory is taken.
-    contextSize: options.contextTokens === null ? { max: trained } : wanted,
-    batchSize: Math.max(STEP_TOKENS, options.sequences),
-    threads: options.threads ?? DEFAULT_THREADS,
-  });
+  const { context, calibration, from } = await createContext(llama, model, options);
   const vocabulary = new Vocabulary(model);
   const { tokens } = model;
   const infill = tokens.infill;
@@ -98,12 +91,65 @@ async function prepare(llama: Llama, model: LlamaModel, options: LoadOptions): P
       { bos: tokens.bosString ?? '', eos: tokens.eosString ?? '' },
     ),
     facts: {
-      contextTokens: Math.min(wanted, context.contextSize),
+      contextTokens: Math.min(options.contextTokens ?? context.contextSize, context.contextSize),
       parameters: parameterCount(context),
       suffix: infill.prefix !== null && infill.suffix !== null && infill.middle !== null,
+      calibration,
+      calibrationFrom: from,
     },
     grammar: grammarCache(llama),
   };
+}
+
+/** The context that fits the machine: measured, or as it was before, and no larger than there is memory for. */
+async function createContext(
+  llama: Llama,
+  model: LlamaModel,
+  options: LoadOptions,
+): Promise<{ context: LlamaContext; calibration: Calibration; from: ModelFacts['calibrationFrom'] }> {
+  const memoryOf: MemoryOf = async ({ contextTokens, sequences }) => {
+    const size = { contextSize: contextTokens, sequences, batchSize: Math.max(MOST_STEP_TOKENS, sequences) };
+    return (await model.fileInsights.estimateContextResourceRequirementsV2({ ...size, modelGpuLayers: 0 })).cpuRam;
+  };
+  const freeBytes = freeMemory(model.size);
+  const { times, from } = await timesOf(llama, model, options);
+  const worthwhile = calibrate(times, { threads: options.threads, sequences: null });
+  const wish = { ...options, trainedTokens: model.trainContextSize, worthwhileSequences: worthwhile.sequences };
+  const { contextTokens, sequences } = await fitContext(wish, freeBytes, memoryOf);
+  const calibration = calibrate(times, { threads: options.threads, sequences });
+  const context = await model.createContext({
+    sequences,
+    contextSize: contextTokens,
+    batchSize: calibration.stepTokens,
+    threads: calibration.threads,
+    // Ours were made before, and know of the limits of containers.
+    ignoreMemorySafetyChecks: true,
+    failedCreationRemedy: false,
+  });
+  return { context, calibration, from };
+}
+
+/** Memory that contexts may take: what is free now, less the weights, which are only read in as they are used. */
+function freeMemory(modelBytes: number): number {
+  const available = process.availableMemory();
+  return available - Math.min(modelBytes, available / 2);
+}
+
+/** What was measured of this model on this machine: now, or at an earlier start. */
+async function timesOf(
+  llama: Llama,
+  model: LlamaModel,
+  { file, threads, calibrationFile }: LoadOptions,
+): Promise<{ times: StepTime[]; from: ModelFacts['calibrationFrom'] }> {
+  if (calibrationFile === undefined) return { times: [], from: 'none' };
+  const { repo, release } = llama.llamaCppRelease;
+  const key = await timesKey(file, `${repo} ${release}`, threadCandidates(threads));
+  const kept = await readTimes(calibrationFile, key);
+  if (kept !== null) return { times: kept, from: 'kept' };
+  const { times, disturbed } = await measureSpeed(model, threads);
+  // On a machine that was busy with something else they hold for this start only.
+  if (!disturbed) await writeTimes(calibrationFile, key, times);
+  return { times, from: 'measured' };
 }
 
 function grammarCache(llama: Llama): LocalModel['grammar'] {

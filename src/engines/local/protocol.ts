@@ -1,6 +1,7 @@
 /** What the process of the engine (parent) and the process of the model (host) say to each other. */
 import type { ErrorFacts } from '../../errors.ts';
 import type { CacheUsage, GenerationEvent, GenerationRequest } from '../engine.ts';
+import type { Calibration } from './calibration.ts';
 
 /** Events that the host sends ahead of what the parent's caller has read, for each request: bounds the parent's memory. */
 export const WINDOW_EVENTS = 512;
@@ -10,9 +11,12 @@ export interface LoadOptions {
   file: string;
   /** Null: what the model was trained on. */
   contextTokens: number | null;
-  sequences: number;
-  /** Null: the host's default. */
+  /** Null: as many as are worthwhile and there is memory for. */
+  sequences: number | null;
+  /** Null: the fastest number. */
   threads: number | null;
+  /** File that keeps what was measured of models on this machine. Unset: nothing is measured, and defaults hold. */
+  calibrationFile?: string | undefined;
 }
 
 /** What is known of a model once it is loaded. */
@@ -20,6 +24,9 @@ export interface ModelFacts {
   contextTokens: number;
   parameters: number;
   suffix: boolean;
+  calibration: Calibration;
+  /** `kept`: measured at an earlier start. `none`: defaults. */
+  calibrationFrom: 'measured' | 'kept' | 'none';
 }
 
 /** What the parent says. Messages are received in the order in which they were sent. */
@@ -31,7 +38,9 @@ export type ParentMessage =
   | { type: 'leave'; id: number }
   /** The caller has read that many more events. */
   | { type: 'consumed'; id: number; events: number }
-  | { type: 'ping'; id: number };
+  | { type: 'ping'; id: number }
+  /** Last: it saves what is worth it, and ends. */
+  | { type: 'close' };
 
 /** What the host says. `done` or `failed` is the last of a request, unless its caller left before. */
 export type HostMessage =
@@ -44,5 +53,7 @@ export type HostMessage =
   | { type: 'failed'; id: number; error: ErrorFacts }
   /** What the prefix cache holds, whenever that has changed; `evictions` counts from the start of the host. */
   | { type: 'cache'; usage: CacheUsage }
+  /** Something is lost that nobody waits for. For the operator. */
+  | { type: 'trouble'; what: string; error: string }
   /** Answers computed now, and requests that wait. Comes after the model is loaded. */
   | { type: 'pong'; id: number; running: number; waiting: number };

@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto';
+import { mkdir, open, readFile, rename, writeFile } from 'node:fs/promises';
+import { cpus } from 'node:os';
+import { dirname } from 'node:path';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import type { StepTime } from './calibration.ts';
+
+/** Changes with what is measured, or how: what an older version kept is then measured again. */
+const VERSION = 1;
+/** Models whose times are kept; of more, those measured last. */
+const MOST_ENTRIES = 32;
+/** The head of a model file that stands for the whole: it holds the model's whole description. */
+const FINGERPRINT_BYTES = 1_048_576;
+
+const KeptTimes = Type.Object({
+  version: Type.Literal(VERSION),
+  entries: Type.Array(
+    Type.Object({
+      key: Type.String(),
+      times: Type.Array(
+        Type.Object({
+          threads: Type.Integer({ minimum: 1 }),
+          sequences: Type.Integer({ minimum: 1 }),
+          tokens: Type.Integer({ minimum: 1 }),
+          milliseconds: Type.Number({ exclusiveMinimum: 0 }),
+        }),
+        { minItems: 1 },
+      ),
+    }),
+  ),
+});
+
+/** What times depend on: another model, machine, version of llama.cpp or choice of threads has times of its own. */
+export async function timesKey(modelFile: string, runtime: string, threads: readonly number[]): Promise<string> {
+  const file = await open(modelFile);
+  try {
+    const { size } = await file.stat();
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(FINGERPRINT_BYTES), 0, FINGERPRINT_BYTES, 0);
+    const head = createHash('sha256').update(buffer.subarray(0, bytesRead)).digest('hex');
+    const processors = cpus();
+    return JSON.stringify([head, size, runtime, processors[0]?.model ?? '', processors.length, threads]);
+  } finally {
+    await file.close();
+  }
+}
+
+/** The times that were kept under a key; null when there are none, or the file is damaged. Never throws. */
+export async function readTimes(path: string, key: string): Promise<StepTime[] | null> {
+  return (await readEntries(path)).find((entry) => entry.key === key)?.times ?? null;
+}
+
+/** Keeps times under a key, beside what is there for others. Two at once may lose one of both, never the file. */
+export async function writeTimes(path: string, key: string, times: readonly StepTime[]): Promise<void> {
+  const others = (await readEntries(path)).filter((entry) => entry.key !== key);
+  const entries = [...others, { key, times }].slice(-MOST_ENTRIES);
+  await mkdir(dirname(path), { recursive: true });
+  // Renamed into its place whole, so that nobody reads half of it.
+  const temporary = `${path}.${process.pid}`;
+  await writeFile(temporary, JSON.stringify({ version: VERSION, entries }));
+  await rename(temporary, path);
+}
+
+async function readEntries(path: string): Promise<{ key: string; times: StepTime[] }[]> {
+  try {
+    const kept: unknown = JSON.parse(await readFile(path, 'utf8'));
+    return Value.Check(KeptTimes, kept) ? kept.entries : [];
+  } catch {
+    // There is no such file yet, or it holds no JSON: measured again, and written anew.
+    return [];
+  }
+}
