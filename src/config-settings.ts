@@ -80,6 +80,22 @@ export const SETTINGS = {
     default: null,
     description: "The upstream's own name of the model. Unset: Quire's model id is sent.",
   },
+  localThreads: {
+    env: 'QUIRE_LOCAL_THREADS',
+    file: 'local_threads',
+    schema: Type.Integer({ minimum: 1, maximum: 512 }),
+    default: null,
+    description:
+      'Threads that compute each model on this machine. Unset: measured at the first start, and kept in the data folder.',
+  },
+  localSequences: {
+    env: 'QUIRE_LOCAL_SEQUENCES',
+    file: 'local_sequences',
+    schema: Type.Integer({ minimum: 1, maximum: 256 }),
+    default: null,
+    description:
+      'Answers that each model on this machine computes at once; each takes memory for a whole context. Unset: 1 to 16, by what is measured and by the memory that is free.',
+  },
   logLevel: {
     env: 'QUIRE_LOG_LEVEL',
     file: 'log_level',
@@ -101,6 +117,14 @@ export const SETTINGS = {
     schema: Type.Integer({ minimum: 1024, maximum: 536_870_912 }),
     default: 67_108_864,
     description: 'Bytes that a JSON request body may have.',
+  },
+  prefixCacheMegabytes: {
+    env: 'QUIRE_PREFIX_CACHE_MB',
+    file: 'prefix_cache_mb',
+    schema: Type.Integer({ minimum: 0, maximum: 1_048_576 }),
+    default: 1024,
+    description:
+      'Megabytes of computed prompts that each local model keeps in the data folder, so that a prompt that begins as an earlier one is answered sooner, after a restart too. 0: none are kept.',
   },
 } as const satisfies Record<string, Setting>;
 

@@ -17,9 +17,13 @@ export interface Config {
   upstreamUrl: string[] | null;
   upstreamApiKey: string | null;
   upstreamModel: string | null;
+  localThreads: number | null;
+  localSequences: number | null;
   logLevel: LogLevel;
   corsOrigins: string[] | null;
   bodyLimitBytes: number;
+  /** Of saved states of each local model. */
+  prefixCacheMegabytes: number;
   /** Null: none is set. */
   proxy: { httpProxy: string | null; httpsProxy: string | null; noProxy: string | null } | null;
   models: Record<string, Static<typeof ModelBinding>>;
