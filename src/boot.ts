@@ -22,8 +22,8 @@ import { CATALOGUE, CATALOGUE_CREATED_AT, GENERATION, NO_GENERATION, OWNER } fro
 /** The chat model that comes with Quire. */
 const BUNDLED_CHAT_FILE = fileURLToPath(new URL('../models/quire-chat-1.gguf', import.meta.url));
 const BUNDLED_CHAT_NAME = 'quire-chat-1';
-/** Conversations that the local engine carries on at once; each reserves memory for a whole context. */
-const LOCAL_SEQUENCES = 4;
+/** Keeps what was measured of models on this machine, in the data folder. May be deleted: it is then measured again. */
+const CALIBRATION_FILE = 'calibration.json';
 /** A model that is not loaded after this time is too large for the machine. */
 const LOAD_TIMEOUT_MS = 120_000;
 
@@ -191,8 +191,9 @@ class EngineSet {
         name,
         kind,
         contextTokens,
-        sequences: LOCAL_SEQUENCES,
-        threads: null,
+        sequences: this.#config.localSequences,
+        threads: this.#config.localThreads,
+        calibrationFile: join(this.#config.dataDir, CALIBRATION_FILE),
         logger: this.#logger,
       });
       try {
