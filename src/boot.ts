@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -18,6 +19,7 @@ import type { Lifecycle } from './lib/lifecycle.ts';
 import type { Logger } from './lib/logger.ts';
 import { reasonOf, StartError } from './lib/start-error.ts';
 import { CATALOGUE, CATALOGUE_CREATED_AT, GENERATION, NO_GENERATION, OWNER } from './models/catalogue.ts';
+import { CacheCounters } from './prompt-cache/cache-counters.ts';
 
 /** The chat model that comes with Quire. */
 const BUNDLED_CHAT_FILE = fileURLToPath(new URL('../models/quire-chat-1.gguf', import.meta.url));
@@ -31,6 +33,7 @@ const LOAD_TIMEOUT_MS = 120_000;
 export interface Booted {
   deps: Deps;
   authenticator: Authenticator;
+  promptCache: CacheCounters;
   /** The first key of a new instance, to be shown once; null on every later start. */
   firstKey: string | null;
 }
@@ -48,6 +51,7 @@ export async function boot(config: Config, logger: Logger, lifecycle: Lifecycle)
   );
   const metrics = new Registry();
   collectDefaultMetrics({ register: metrics });
+  const promptCache = new CacheCounters({ models, metrics, now: Date.now });
   const deps: Deps = {
     config,
     logger,
@@ -55,9 +59,10 @@ export async function boot(config: Config, logger: Logger, lifecycle: Lifecycle)
     models,
     metrics,
     recordUsage: (record) => ledger.record(record),
+    countPrompt: (modelId, cachedTokens) => promptCache.count(modelId, cachedTokens),
     now: Date.now,
   };
-  return { deps, authenticator: new Authenticator(db), firstKey };
+  return { deps, authenticator: new Authenticator(db), promptCache, firstKey };
 }
 
 /** Before anything is opened: a path that is mistyped should not cost the time of a start. */
@@ -194,6 +199,7 @@ class EngineSet {
         sequences: this.#config.localSequences,
         threads: this.#config.localThreads,
         calibrationFile: join(this.#config.dataDir, CALIBRATION_FILE),
+        ...this.#states(file, contextTokens),
         logger: this.#logger,
       });
       try {
@@ -204,6 +210,17 @@ class EngineSet {
       }
       return engine;
     });
+  }
+
+  /** Where the computed prompts of a model file are saved. */
+  #states(file: string, contextTokens: number | null): { states?: { folder: string; bytes: number } } {
+    const { dataDir, prefixCacheMegabytes } = this.#config;
+    if (prefixCacheMegabytes === 0) return {};
+    const name = createHash('sha256')
+      .update(JSON.stringify([file, contextTokens]))
+      .digest('hex')
+      .slice(0, 16);
+    return { states: { folder: join(dataDir, 'prefix-cache', name), bytes: prefixCacheMegabytes * 1_048_576 } };
   }
 
   #shared(key: string, make: () => Promise<GenerationEngine>): Promise<GenerationEngine> {

@@ -78,6 +78,7 @@ export function textRequest(text: string, changes: Partial<GenerationRequest> = 
     sampling: { temperature: 0, topP: 1, presencePenalty: 0, frequencyPenalty: 0, seed: null, logitBias: {} },
     format: { type: 'text' },
     logprobs: null,
+    promptLogprobs: false,
     incremental: true,
     scope: 'org_conformance',
     priority: 'interactive',

@@ -53,7 +53,7 @@ export function scriptedEngine(contextTokens = 4096): ScriptedEngine {
     },
     backend: () => ({ engine: 'local', model: 'scripted', parameters: 1, ready: true }),
     contextLength: () => contextTokens,
-    features: () => ({ suffix: false }),
+    features: () => ({ suffix: false, promptLogprobs: false }),
     cacheUsage: () => engine.cache,
     check: async () => {},
     close: async () => {},

@@ -12,7 +12,7 @@ import { chatPrompt, outputFormat } from './prompt.ts';
 import type { ChatRequest } from './schema.ts';
 
 /** What a chat needs of the dependencies. */
-export type ChatDeps = Pick<Deps, 'models' | 'recordUsage' | 'metrics' | 'now'>;
+export type ChatDeps = Pick<Deps, 'models' | 'recordUsage' | 'countPrompt' | 'metrics' | 'now'>;
 
 /** A chat completion whose prompt has been processed. */
 export interface ChatRun extends Generation {
@@ -60,6 +60,7 @@ function generationRequest(call: Call, request: ChatRequest): GenerationRequest 
     sampling: samplingOf(request),
     format: outputFormat(request),
     logprobs: logprobsOf(request),
+    promptLogprobs: false,
     incremental: request.stream ?? false,
     scope: call.caller.organizationId,
     priority: 'interactive',

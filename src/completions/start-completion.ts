@@ -11,7 +11,7 @@ import { merge } from '../lib/merge.ts';
 import type { CompletionRequest } from './schema.ts';
 
 /** What a text completion needs of the dependencies. */
-export type CompletionDeps = Pick<Deps, 'models' | 'recordUsage' | 'metrics' | 'now'>;
+export type CompletionDeps = Pick<Deps, 'models' | 'recordUsage' | 'countPrompt' | 'metrics' | 'now'>;
 
 /** Prompts of one request that run at once: one caller's list must not fill an engine's queue. */
 const PROMPTS_AT_ONCE = 8;
@@ -91,6 +91,7 @@ function generationRequest(call: Call, request: CompletionRequest, text: string)
     format: { type: 'text' },
     // The likeliest can be chosen only by log probabilities.
     logprobs: request.logprobs ?? (isChosen ? 0 : null),
+    promptLogprobs: false,
     incremental: request.stream ?? false,
     scope: call.caller.organizationId,
     priority: 'interactive',

@@ -82,6 +82,8 @@ export interface GenerationRequest {
   format: OutputFormat;
   /** Null: none. Otherwise each token comes with its log probability and that many alternatives, 0 to 20. */
   logprobs: number | null;
+  /** Whether the tokens of the prompt are to come with theirs, too. Only where `features().promptLogprobs`. */
+  promptLogprobs: boolean;
   /** Whether the caller wants the deltas as they are made; false leaves an engine free to answer in one piece. */
   incremental: boolean;
   /** What is cached for one scope (an organization) is seen by no other. */
@@ -114,8 +116,16 @@ export interface GenerationUsage {
  * then `usage` once, last. Deltas of several choices may be mixed. No delta is empty, no text ends within a character.
  */
 export type GenerationEvent =
-  /** The prompt is processed; null where the engine does not know yet (an upstream that counts at the end). */
-  | { type: 'prompt-end'; promptTokens: number | null; cachedTokens: number | null }
+  /**
+   * The prompt is processed; null where the engine does not know yet (an upstream that counts at the end).
+   * `promptLogprobs` has the prompt's tokens from the second on: nothing says how likely the first one was.
+   */
+  | {
+      type: 'prompt-end';
+      promptTokens: number | null;
+      cachedTokens: number | null;
+      promptLogprobs?: TokenLogprob[];
+    }
   /** `tokens` is how many tokens made this text, as far as is known: what is billed when the caller leaves early. */
   | { type: 'text-delta'; choice: number; text: string; tokens: number; logprobs?: TokenLogprob[] }
   /** Thinking that is not part of the answer. */
@@ -157,6 +167,8 @@ export interface CacheUsage {
 export interface GenerationFeatures {
   /** Has fill-in-the-middle tokens, so that a text prompt may have a suffix. */
   suffix: boolean;
+  /** Can say how likely the tokens of a text prompt were. */
+  promptLogprobs: boolean;
 }
 
 /**

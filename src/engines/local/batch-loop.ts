@@ -1,14 +1,27 @@
 import type { LlamaContext } from 'node-llama-cpp';
-import { decode, type Sampled, type StepItem, truncate } from './native.ts';
-import { pickSequence, planStep } from './schedule.ts';
+import { decode, type Sampled, type StepItem } from './native.ts';
+import { admissionOrder, planStep, type StepLimits } from './schedule.ts';
+import { shouldWait } from './seating.ts';
+import type { Sequence, Sequences } from './sequences.ts';
+
+/** Waiting jobs that are looked at in one round, for each costs as much as its prompt is long. */
+const LOOKED_AT = 32;
+/** Tokens of a step for a prompt whose every token is judged: the runtime keeps a whole vocabulary for each. */
+const JUDGED_TOKENS = 32;
+/** Quiet time after which what is computed is saved: not between the requests of a burst. */
+const QUIET_MS = 50;
 
 /** One answer in the making, as the loop sees it. */
 export interface Job {
   readonly scope: string;
   readonly priority: 'interactive' | 'batch';
   readonly prompt: readonly number[];
+  /** False: the whole prompt is computed, and each of its tokens but the first goes through `judge`. */
+  readonly reuses: boolean;
   /** It has a sequence: what it holds of the runtime it takes now, and not while it waits. */
   begin(): void;
+  /** Notes how likely the next token of the prompt was, at an index of the step just computed. */
+  judge(index: number, token: number): Promise<void>;
   /** Draws a token at an index of the step just computed. */
   sample(index: number): Promise<Sampled>;
   /** True while its reader is too far behind: it is left out of the next steps. */
@@ -21,147 +34,173 @@ export interface Job {
   failed(error: unknown): void;
 }
 
-interface Sequence {
-  readonly index: number;
-  /** What its part of the context holds, and for whom. */
-  tokens: number[];
-  scope: string | null;
-  job: Job | null;
-  pending: readonly number[];
-  cachedTokens: number;
-  promptEnded: boolean;
+interface Waiting {
+  job: Job;
+  scope: string;
+  priority: Job['priority'];
+  since: number;
+}
+
+interface Planned {
+  sequence: Sequence<Job>;
+  job: Job;
+  item: StepItem;
 }
 
 interface StepResult {
-  sequence: Sequence;
+  sequence: Sequence<Job>;
   job: Job;
   sampled: Sampled | null;
   error: unknown;
 }
 
-/** Owns the context: computes for all running jobs step by step, and lets the next ones in as sequences come free. */
+/** Who hears of the loop. */
+export interface LoopListener {
+  /** After each step, when all its tokens were accepted. */
+  stepEnded(): void;
+  /** There is nothing to do, and what was to be saved is. */
+  quiet(): void;
+}
+
+/** Computes for all running jobs step by step, and lets the next ones in as sequences come free. */
 export class BatchLoop {
   readonly #context: LlamaContext;
-  readonly #sequences: Sequence[];
-  readonly #waiting: { interactive: Job[]; batch: Job[] } = { interactive: [], batch: [] };
+  readonly #sequences: Sequences<Job>;
+  readonly #limits: StepLimits;
+  readonly #listener: LoopListener;
+  #waiting: Waiting[] = [];
   #running = false;
-  readonly #stepEnded: () => void;
+  #closed = false;
+  #quietTimer: NodeJS.Timeout | null = null;
 
-  /** `stepEnded` is called after each step, when all its tokens were accepted. */
-  constructor(context: LlamaContext, stepEnded: () => void) {
+  constructor(context: LlamaContext, sequences: Sequences<Job>, limits: StepLimits, listener: LoopListener) {
     this.#context = context;
-    this.#stepEnded = stepEnded;
-    this.#sequences = Array.from({ length: context.totalSequences }, (_, index) => ({
-      index,
-      tokens: [],
-      scope: null,
-      job: null,
-      pending: [],
-      cachedTokens: 0,
-      promptEnded: false,
-    }));
+    this.#sequences = sequences;
+    this.#limits = limits;
+    this.#listener = listener;
   }
 
-  /** Lets a job wait for a sequence. `next`: before all others of its priority. */
-  submit(job: Job, next = false): void {
-    const queue = this.#waiting[job.priority];
-    if (next) queue.unshift(job);
-    else queue.push(job);
+  /** Lets a job wait for a sequence. */
+  submit(job: Job): void {
+    const { scope, priority } = job;
+    this.#waiting.push({ job, scope, priority, since: performance.now() });
     this.wake();
   }
 
   /** Drops a job wherever it is; its sequence is free with the next step. */
   cancel(job: Job): void {
-    for (const queue of [this.#waiting.interactive, this.#waiting.batch]) {
-      const at = queue.indexOf(job);
-      if (at >= 0) queue.splice(at, 1);
-    }
-    for (const sequence of this.#sequences) if (sequence.job === job) sequence.job = null;
+    this.#waiting = this.#waiting.filter((waiting) => waiting.job !== job);
+    for (const sequence of this.#sequences.all) if (sequence.job === job) this.#sequences.release(sequence);
     this.wake();
   }
 
   /** Jobs that hold a sequence, and jobs that wait for one. */
   counts(): { running: number; waiting: number } {
-    return {
-      running: this.#sequences.filter((sequence) => sequence.job !== null).length,
-      waiting: this.#waiting.interactive.length + this.#waiting.batch.length,
-    };
+    const running = this.#sequences.all.filter((sequence) => sequence.job !== null).length;
+    return { running, waiting: this.#waiting.length };
   }
 
   /** Goes on if there is something to do: after a submission, or when a paused job's reader has caught up. */
   wake(): void {
-    if (this.#running) return;
+    if (this.#running || this.#closed) return;
     this.#running = true;
+    if (this.#quietTimer !== null) clearTimeout(this.#quietTimer);
+    this.#quietTimer = null;
     // Deferred, so that requests that arrive together share their first step.
     setImmediate(() => void this.#run());
   }
 
+  /** Starts nothing new. Resolves when no step is under way. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    while (this.#running) await nextTurn();
+  }
+
   async #run(): Promise<void> {
     for (;;) {
-      this.#admit();
-      const items = this.#plan();
-      if (items.length === 0) {
-        this.#running = false;
-        return;
-      }
-      const results = await this.#step(items);
+      await this.#admit();
+      const planned = this.#plan();
+      if (planned.length === 0 || this.#closed) break;
+      const results = await this.#step(planned);
       for (const result of results) this.#settle(result);
-      this.#stepEnded();
+      this.#listener.stepEnded();
       // Messages from the parent (cancellations, new requests) are read between steps.
-      await new Promise((resolve) => setImmediate(resolve));
+      await nextTurn();
     }
+    this.#running = false;
+    if (!this.#closed) this.#quietTimer ??= setTimeout(() => void this.#saveOne(), QUIET_MS);
   }
 
-  #admit(): void {
-    for (;;) {
-      const job = this.#waiting.interactive[0] ?? this.#waiting.batch[0];
-      const free = this.#sequences.filter((sequence) => sequence.job === null);
-      if (job === undefined || free.length === 0) return;
-      this.#waiting[job.priority].shift();
+  /** Saves what is not saved, a sequence at a time, so that a request that arrives waits for one at most. */
+  async #saveOne(): Promise<void> {
+    this.#quietTimer = null;
+    if (this.#running || this.#closed) return;
+    this.#running = true;
+    const more = await this.#sequences.saveOne();
+    this.#running = false;
+    if (!more) this.#listener.quiet();
+    // Whoever came meanwhile found it running.
+    if (more || this.#waiting.length > 0) this.wake();
+  }
+
+  async #admit(): Promise<void> {
+    for (let job = this.#nextJob(); job !== null; job = this.#nextJob()) {
+      const taken = job;
+      this.#waiting = this.#waiting.filter((waiting) => waiting.job !== taken.job);
       try {
-        job.begin();
+        const sequence = await this.#sequences.seat(taken.job, taken.look);
+        // It may have been cancelled while its prefix was brought.
+        if (sequence.job === taken.job) taken.job.begin();
+        else this.#sequences.release(sequence);
       } catch (error) {
-        job.failed(error);
-        continue;
+        this.#end(taken.job);
+        taken.job.failed(error);
       }
-      const held = free.map(({ index, scope, tokens }) => ({ sequence: index, scope, tokens }));
-      const picked = pickSequence(held, job.scope, job.prompt);
-      const sequence = this.#sequences[picked?.sequence ?? 0];
-      if (sequence !== undefined) this.#seat(job, sequence, picked?.reused ?? 0);
     }
   }
 
-  #seat(job: Job, sequence: Sequence, reused: number): void {
-    const kept = truncate(this.#context, sequence.index, reused) ? reused : 0;
-    sequence.tokens.length = kept;
-    sequence.scope = job.scope;
-    sequence.job = job;
-    sequence.pending = job.prompt.slice(kept);
-    sequence.cachedTokens = kept;
-    sequence.promptEnded = false;
+  /** The next job that may begin now, with what is computed of its prompt; null where none can. */
+  #nextJob(): { job: Job; look: ReturnType<Sequences<Job>['look']> } | null {
+    if (this.#waiting.length === 0 || this.#sequences.all.every((sequence) => sequence.job !== null)) return null;
+    const running = this.#sequences.all.flatMap(({ job }) => (job === null ? [] : [job]));
+    const order = admissionOrder(this.#waiting, running, this.#sequences.all.length, performance.now());
+    for (const index of order.slice(0, LOOKED_AT)) {
+      const job = this.#waiting[index]?.job;
+      if (job === undefined) continue;
+      const look = this.#sequences.look(job);
+      if (!shouldWait(look.computed, look.coming)) return { job, look };
+    }
+    return null;
   }
 
-  #plan(): { sequence: Sequence; job: Job; item: StepItem }[] {
-    const active = this.#sequences.flatMap((sequence) =>
+  #plan(): Planned[] {
+    const active = this.#sequences.all.flatMap((sequence) =>
       sequence.job === null || sequence.job.paused() ? [] : [{ sequence, job: sequence.job }],
     );
     const loads = active.map(({ sequence, job }) => ({
       sequence: sequence.index,
-      tokens: sequence.pending.length,
+      tokens: sequence.pending.length - sequence.offset,
       priority: job.priority,
     }));
-    return planStep(loads).flatMap((share) => {
+    return planStep(loads, this.#limits).flatMap((share) => {
       const found = active.find(({ sequence }) => sequence.index === share.sequence);
-      if (found === undefined) return [];
-      const { sequence, job } = found;
-      const tokens = sequence.pending.slice(0, share.tokens);
-      const sampled = share.tokens === sequence.pending.length;
-      return [{ sequence, job, item: { sequence: sequence.index, position: sequence.tokens.length, tokens, sampled } }];
+      return found === undefined ? [] : [this.#plannedFor(found.sequence, found.job, share.tokens)];
     });
   }
 
-  async #step(planned: { sequence: Sequence; job: Job; item: StepItem }[]): Promise<StepResult[]> {
-    let indices: number[];
+  #plannedFor(sequence: Sequence<Job>, job: Job, share: number): Planned {
+    const { pending, offset } = sequence;
+    const judged = !job.reuses && !sequence.promptEnded;
+    const count = judged ? Math.min(share, JUDGED_TOKENS) : share;
+    const tokens = pending.slice(offset, offset + count);
+    const isLast = offset + count === pending.length;
+    const outputs = judged ? tokens.map((_, i) => i) : isLast ? [count - 1] : [];
+    return { sequence, job, item: { sequence: sequence.index, position: sequence.tokens.length, tokens, outputs } };
+  }
+
+  async #step(planned: readonly Planned[]): Promise<StepResult[]> {
+    const started = performance.now();
+    let indices: Uint32Array[];
     try {
       indices = await decode(
         this.#context,
@@ -169,25 +208,35 @@ export class BatchLoop {
       );
     } catch (error) {
       // What the sequences hold now is not known: they start afresh.
-      for (const { sequence } of planned) {
-        truncate(this.#context, sequence.index, 0);
-        sequence.tokens = [];
-      }
+      for (const { sequence } of planned) this.#sequences.clear(sequence);
       return planned.map(({ sequence, job }) => ({ sequence, job, sampled: null, error }));
     }
-    return Promise.all(
-      planned.map(async ({ sequence, job, item }, i) => {
-        for (const token of item.tokens) sequence.tokens.push(token);
-        sequence.pending = sequence.pending.slice(item.tokens.length);
-        // A job that was cancelled meanwhile is not worth a sample.
-        if (!item.sampled || sequence.job !== job) return { sequence, job, sampled: null, error: null };
-        try {
-          return { sequence, job, sampled: await job.sample(indices[i] ?? -1), error: null };
-        } catch (error) {
-          return { sequence, job, sampled: null, error };
-        }
-      }),
-    );
+    const answers = planned.some(({ sequence }) => sequence.promptEnded);
+    const tokens = planned.reduce((sum, { item }) => sum + item.tokens.length, 0);
+    this.#sequences.stepped(performance.now() - started, answers ? 0 : tokens);
+    return Promise.all(planned.map((each, i) => this.#sample(each, indices[i] ?? new Uint32Array(0))));
+  }
+
+  async #sample({ sequence, job, item }: Planned, indices: Uint32Array): Promise<StepResult> {
+    for (const token of item.tokens) sequence.tokens.push(token);
+    // A job that was cancelled meanwhile is not worth a sample; what was computed for it is there for others.
+    if (sequence.job !== job) {
+      if (sequence.job === null) this.#sequences.release(sequence);
+      return { sequence, job, sampled: null, error: null };
+    }
+    const from = sequence.offset;
+    sequence.offset += item.tokens.length;
+    const isLast = sequence.offset === sequence.pending.length;
+    try {
+      for (const [i, output] of item.outputs.entries()) {
+        const next = sequence.pending[from + output + 1];
+        if (next !== undefined) await job.judge(indices[i] ?? 0, next);
+      }
+      const last = indices.at(-1);
+      return { sequence, job, sampled: isLast && last !== undefined ? await job.sample(last) : null, error: null };
+    } catch (error) {
+      return { sequence, job, sampled: null, error };
+    }
   }
 
   #settle({ sequence, job, sampled, error }: StepResult): void {
@@ -199,11 +248,21 @@ export class BatchLoop {
         sequence.promptEnded = true;
         job.promptEnded(sequence.cachedTokens);
       }
-      if (job.accept(sampled)) sequence.pending = [sampled.token];
-      else sequence.job = null;
+      // The listener may have cancelled it while it was told.
+      if (sequence.job !== job) return;
+      if (job.accept(sampled)) {
+        sequence.pending = [sampled.token];
+        sequence.offset = 0;
+      } else this.#end(job);
     } catch (failure) {
-      sequence.job = null;
+      this.#end(job);
       job.failed(failure);
     }
   }
+
+  #end(job: Job): void {
+    for (const sequence of this.#sequences.all) if (sequence.job === job) this.#sequences.release(sequence);
+  }
 }
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

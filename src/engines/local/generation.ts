@@ -21,7 +21,8 @@ export interface GenerationParts {
 /** Who hears of an answer. `ended` and `failed` come once, and last. */
 export interface GenerationListener {
   paused(): boolean;
-  promptEnded(cachedTokens: number): void;
+  /** `judged`: the prompt's tokens from the second on with their log probabilities, where they were asked for. */
+  promptEnded(cachedTokens: number, judged: TokenLogprob[] | null): void;
   event(event: AnswerEvent): void;
   ended(completionTokens: number): void;
   failed(error: unknown): void;
@@ -32,6 +33,7 @@ export class Generation implements Job {
   readonly scope: string;
   readonly priority: 'interactive' | 'batch';
   readonly prompt: readonly number[];
+  readonly reuses: boolean;
   readonly #parts: GenerationParts;
   readonly #answer: Answer;
   readonly #pieces = new Utf8Pieces();
@@ -42,6 +44,7 @@ export class Generation implements Job {
   #grammar: GrammarState | null = null;
   #configuredGrammar: GrammarState | null = null;
   #tokens = 0;
+  #judged: TokenLogprob[] = [];
 
   constructor(parts: GenerationParts) {
     const { model, request, prepared, choice } = parts;
@@ -49,12 +52,13 @@ export class Generation implements Job {
     this.scope = request.scope;
     this.priority = request.priority;
     this.prompt = prepared.tokens;
+    // What is judged must be computed, and it is the same for every choice: the first one tells it.
+    this.reuses = !(request.promptLogprobs && choice === 0);
     const room = model.facts.contextTokens - prepared.tokens.length;
     this.#maxTokens = Math.min(request.maxTokens ?? room, room);
     this.#bias = baseBias(parts);
-    const { reasoning, beginsWithCall, calls } = prepared;
     this.#answer = new Answer(
-      { choice, stop: request.stop, reasoning, calls, beginsWithCall },
+      { choice, stop: request.stop, ...prepared.form },
       { callBegins: (rest) => this.#callBegins(rest), answerBegins: (rest) => this.#answerBegins(rest) },
       (event) => parts.events.event(event),
     );
@@ -62,9 +66,15 @@ export class Generation implements Job {
 
   begin(): void {
     const { model, request, prepared } = this.#parts;
-    const { answerGrammar, reasoning } = prepared;
-    if (answerGrammar !== null && reasoning !== 'open') this.#grammar = this.#follow(answerGrammar);
+    const { answerGrammar, form } = prepared;
+    if (answerGrammar !== null && form.reasoning !== 'open') this.#grammar = this.#follow(answerGrammar);
     this.#sampler = new TokenSampler(model.context, this.#config(), request.logprobs);
+  }
+
+  async judge(index: number, token: number): Promise<void> {
+    if (this.#sampler === null) throw new Error('A generation was judged before it began.');
+    const { logprob, top } = await this.#sampler.judge(index, token);
+    this.#judged.push(this.#described(token, logprob ?? 0, top));
   }
 
   async sample(index: number): Promise<Sampled> {
@@ -82,7 +92,8 @@ export class Generation implements Job {
   }
 
   promptEnded(cachedTokens: number): void {
-    this.#parts.events.promptEnded(cachedTokens);
+    this.#parts.events.promptEnded(cachedTokens, this.reuses ? null : this.#judged);
+    this.#judged = [];
   }
 
   accept(sampled: Sampled): boolean {
@@ -168,13 +179,13 @@ export class Generation implements Job {
   }
 }
 
-/** The caller's bias, and no control tokens but those that end an answer or begin a call. */
+/** The caller's bias, and no control tokens but those that end an answer or belong to its form. */
 function baseBias({ model, request, prepared }: GenerationParts): Map<number, number> {
   const bias = new Map(Object.entries(request.sampling.logitBias).map(([token, by]) => [Number(token), by]));
-  const marker = prepared.calls === null ? null : model.vocabulary.definedToken(prepared.calls.format.begin);
-  if (prepared.bannedToken !== null) bias.set(prepared.bannedToken, Number.NEGATIVE_INFINITY);
+  const allowed = new Set(prepared.allowedTokens);
+  for (const token of prepared.bannedTokens) bias.set(token, Number.NEGATIVE_INFINITY);
   for (const { token } of model.vocabulary.controls) {
-    if (token !== marker && !model.vocabulary.isEndOfAnswer(token)) bias.set(token, Number.NEGATIVE_INFINITY);
+    if (!allowed.has(token) && !model.vocabulary.isEndOfAnswer(token)) bias.set(token, Number.NEGATIVE_INFINITY);
   }
   return bias;
 }

@@ -9,6 +9,8 @@ import type { HostMessage, LoadOptions, ModelFacts, ParentMessage } from './prot
  */
 const FIRST_RESTART_MS = 250;
 const LAST_RESTART_MS = 30_000;
+/** Time that the host has to save what it computed when the service stops. */
+const SAVING_MS = 3_000;
 /** Characters of the host's error output that are kept to explain a crash. */
 const KEPT_ERROR_CHARACTERS = 2_000;
 
@@ -60,15 +62,18 @@ export class HostProcess {
     this.#crashes = 0;
   }
 
-  /** Ends the host for good. May be called twice. */
+  /** Ends the host for good, after it saved what it computed. May be called twice. */
   async close(): Promise<void> {
     if (this.#restart !== null) clearTimeout(this.#restart);
+    const saves = this.state.kind === 'ready' && this.#options.states !== undefined;
     this.#become({ kind: 'unusable', why: 'The engine was closed.' });
     const child = this.#child;
     if (child === null || child.exitCode !== null || child.signalCode !== null) return;
     const exited = new Promise((resolve) => child.once('exit', resolve));
-    child.kill('SIGKILL');
+    if (saves) this.send({ type: 'close' });
+    const kill = setTimeout(() => child.kill('SIGKILL'), saves ? SAVING_MS : 0);
     await exited;
+    clearTimeout(kill);
   }
 
   #start(): void {

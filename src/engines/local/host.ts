@@ -1,14 +1,19 @@
 /** The process that holds the model. Started by `host-process.ts`; a crash in here is no crash of the service. */
+import { stat } from 'node:fs/promises';
 import { ApiError, serverError } from '../../errors.ts';
 import type { GenerationEvent } from '../engine.ts';
-import { BatchLoop } from './batch-loop.ts';
+import { BatchLoop, type Job } from './batch-loop.ts';
+import { kvBytesPerToken } from './kv-size.ts';
 import { type LocalModel, loadModel } from './model.ts';
 import type { HostMessage, LoadOptions, ParentMessage } from './protocol.ts';
+import { Sequences } from './sequences.ts';
 import { type RequestListener, ServedRequest } from './serve-request.ts';
+import { StateFiles } from './state-files.ts';
 
 interface Runtime {
   model: LocalModel;
   loop: BatchLoop;
+  sequences: Sequences<Job>;
 }
 
 /** A request, from its arrival on; it is served once the model is loaded. */
@@ -37,12 +42,45 @@ function flush(): void {
 async function load(options: LoadOptions): Promise<Runtime | null> {
   try {
     const model = await loadModel(options);
+    const sequences = await openSequences(model, options);
+    const { stepTokens, prefillBesideAnswers } = model.facts.calibration;
+    const limits = { stepTokens, besideAnswers: prefillBesideAnswers };
+    const loop = new BatchLoop(model.context, sequences, limits, {
+      stepEnded: flush,
+      quiet: () => send({ type: 'cache', usage: sequences.usage() }),
+    });
     send({ type: 'loaded', facts: model.facts });
-    return { model, loop: new BatchLoop(model.context, flush) };
+    return { model, loop, sequences };
   } catch (error) {
     send({ type: 'unusable', why: error instanceof Error ? error.message : String(error) });
     return null;
   }
+}
+
+/** The model's sequences, with what earlier runs saved. That it cannot be read is no reason not to serve. */
+async function openSequences(model: LocalModel, { file, states }: LoadOptions): Promise<Sequences<Job>> {
+  const memory = {
+    contextTokens: model.context.contextSize,
+    bytesPerToken: kvBytesPerToken(model.model.fileInfo),
+    savedBytes: states?.bytes ?? 0,
+    prefillTokensPerSecond: model.facts.calibration.prefillTokensPerSecond,
+  };
+  const trouble = (what: string, error: unknown): void =>
+    send({ type: 'trouble', what, error: error instanceof Error ? error.message : String(error) });
+  let saved: Awaited<ReturnType<typeof StateFiles.open>> | null = null;
+  try {
+    if (states !== undefined) saved = await StateFiles.open(states.folder, await identityOf(model, file));
+  } catch (error) {
+    trouble('the folder of saved states cannot be used; prompts are cached in memory only', error);
+  }
+  return new Sequences<Job>(model.context, memory, saved, trouble);
+}
+
+/** What saved states depend on. The time of change stands for the weights, which are too large to be read for this. */
+async function identityOf(model: LocalModel, file: string): Promise<string> {
+  const { size, mtimeMs } = await stat(file);
+  const { repo, release } = model.model.llama.llamaCppRelease;
+  return JSON.stringify([file, size, mtimeMs, repo, release]);
 }
 
 async function generate({ id, request }: Extract<ParentMessage, { type: 'generate' }>): Promise<void> {
@@ -91,6 +129,17 @@ function leave(id: number): void {
   outbox.delete(id);
 }
 
+/** Saves what is computed, for the next start, and ends the process. */
+async function close(): Promise<void> {
+  const ready = await runtime;
+  if (ready !== null) {
+    await ready.loop.close();
+    while (await ready.sequences.saveOne());
+    await ready.sequences.kept();
+  }
+  process.kill(process.pid, 'SIGKILL');
+}
+
 async function answerPing(id: number): Promise<void> {
   const ready = await runtime;
   if (ready !== null) send({ type: 'pong', id, ...ready.loop.counts() });
@@ -101,7 +150,8 @@ process.on('message', (message: ParentMessage) => {
   else if (message.type === 'generate') void generate(message);
   else if (message.type === 'leave') leave(message.id);
   else if (message.type === 'consumed') entries.get(message.id)?.served?.consumed(message.events);
-  else void answerPing(message.id);
+  else if (message.type === 'ping') void answerPing(message.id);
+  else void close();
 });
 // The parent is gone. No orderly exit: that would wait for the computation under way.
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));

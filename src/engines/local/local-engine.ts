@@ -33,6 +33,8 @@ export interface LocalEngineOptions {
   threads: number | null;
   /** File that keeps what was measured of this machine at the first start. Unset: nothing is measured. */
   calibrationFile?: string | undefined;
+  /** Folder for computed prompts of this model, and how many bytes of them it may hold. Unset: they are not saved. */
+  states?: { folder: string; bytes: number };
   logger: Logger;
 }
 
@@ -73,7 +75,7 @@ class LlamaEngine implements LocalEngine {
 
   constructor(options: LocalEngineOptions) {
     this.#options = options;
-    const { file, contextTokens, sequences, threads, calibrationFile } = options;
+    const { file, contextTokens, sequences, threads, calibrationFile, states } = options;
     const load = { file, contextTokens, sequences, threads, calibrationFile, states };
     this.#host = new HostProcess(load, options.logger, {
       message: (message) => this.#receive(message),

@@ -29,20 +29,22 @@ describe('the inside of node-llama-cpp', () => {
       sequence,
       position: 0,
       tokens: [1, 300, 301 + sequence],
-      sampled: sequence !== 1,
+      outputs: sequence === 1 ? [] : [2],
     }));
     const indices = await decode(model.context, items);
     assert.deepEqual(
-      indices.map((index) => index >= 0),
+      indices.map((index) => index.length > 0),
       [true, false, true],
     );
-    const tokens = await Promise.all([0, 2].map((i) => sampler().sample(indices[i] ?? -1)));
+    const tokens = await Promise.all([0, 2].map((i) => sampler().sample(indices[i]?.[0] ?? -1)));
     for (const { token } of tokens) assert.ok(token >= 0 && token < model.vocabulary.size);
     for (const sequence of [0, 1, 2]) truncate(model.context, sequence, 0);
   });
   it('cuts a sequence, and gives the same token after the same tokens', async () => {
     const step = async (position: number, tokens: number[]): Promise<number> => {
-      const [index = -1] = await decode(model.context, [{ sequence: 0, position, tokens, sampled: true }]);
+      const [[index = -1] = []] = await decode(model.context, [
+        { sequence: 0, position, tokens, outputs: [tokens.length - 1] },
+      ]);
       return (await sampler().sample(index)).token;
     };
     const first = await step(0, [1, 310, 320]);
@@ -51,7 +53,7 @@ describe('the inside of node-llama-cpp', () => {
     assert.equal(truncate(model.context, 0, 0), true);
   });
   it('gives probabilities that add up to one, of the model alone', async () => {
-    const [index = -1] = await decode(model.context, [{ sequence: 0, position: 0, tokens: [1], sampled: true }]);
+    const [[index = -1] = []] = await decode(model.context, [{ sequence: 0, position: 0, tokens: [1], outputs: [0] }]);
     const size = model.vocabulary.size;
     const { token, logprob, top } = await sampler(size).sample(index);
     assert.equal(top.length, size);
@@ -63,7 +65,7 @@ describe('the inside of node-llama-cpp', () => {
     truncate(model.context, 0, 0);
   });
   it('a sampler that was used before draws as a new one does', async () => {
-    const [index = -1] = await decode(model.context, [{ sequence: 0, position: 0, tokens: [1], sampled: true }]);
+    const [[index = -1] = []] = await decode(model.context, [{ sequence: 0, position: 0, tokens: [1], outputs: [0] }]);
     const draw = async (): Promise<number[]> => {
       const made = sampler(null, { temperature: 1, seed: 3 });
       const tokens: number[] = [];
@@ -80,7 +82,7 @@ describe('the inside of node-llama-cpp', () => {
     const grammar = await model.grammar('root ::= "ab" "c"');
     const state = new GrammarState(model.context, grammar);
     assert.equal(state.accept(model.vocabulary.tokenizePlain('a')), true);
-    const [index = -1] = await decode(model.context, [{ sequence: 0, position: 0, tokens: [1], sampled: true }]);
+    const [[index = -1] = []] = await decode(model.context, [{ sequence: 0, position: 0, tokens: [1], outputs: [0] }]);
     const { token } = await sampler(null, { grammar: state }).sample(index);
     assert.equal(Buffer.from(model.vocabulary.piece(token).bytes).toString(), 'b');
     assert.equal(new GrammarState(model.context, grammar).accept(model.vocabulary.tokenizePlain('x')), false);

@@ -10,8 +10,8 @@ export interface StepItem {
   sequence: number;
   position: number;
   tokens: readonly number[];
-  /** Whether a token is to be sampled after the last one. */
-  sampled: boolean;
+  /** The places within `tokens` after which a token is to be sampled or judged, ascending. */
+  outputs: readonly number[];
 }
 
 /** What the sampler is to do for one answer; may change from token to token. */
@@ -54,6 +54,9 @@ interface AddonContext {
   sampleToken(index: number, sampler: AddonSampler, ...wanted: unknown[]): Promise<number | RawSample>;
   disposeSequence(sequence: number): void;
   removeTokenCellsFromSequence(sequence: number, start: number, end: number): boolean;
+  copySequenceStateFromOtherSequence(target: number, source: number): Promise<number>;
+  saveSequenceStateToFile(path: string, sequence: number, tokens: Uint32Array): Promise<number>;
+  loadSequenceStateFromFile(path: string, sequence: number, maxTokens: number): Promise<Uint32Array>;
   setThreads(threads: number): void;
 }
 
@@ -158,11 +161,20 @@ export class TokenSampler {
     });
   }
 
+  /** How likely a token was at one of the indices that `decode` gave, whatever was drawn there. */
+  async judge(index: number, token: number): Promise<Sampled> {
+    return this.#exclusively(() => this.#observe(index, token));
+  }
+
   /** The next token at one of the indices that `decode` gave. Throws when the grammar leaves none. */
   async sample(index: number): Promise<Sampled> {
+    return this.#exclusively(() => this.#draw(index));
+  }
+
+  async #exclusively(work: () => Promise<Sampled>): Promise<Sampled> {
     this.#busy += 1;
     try {
-      return await this.#draw(index);
+      return await work();
     } finally {
       this.#busy -= 1;
       if (this.#released) this.#giveBack();
@@ -172,6 +184,10 @@ export class TokenSampler {
   async #draw(index: number): Promise<Sampled> {
     const token = (await this.#context.sampleToken(index, this.#sampler)) as number;
     if (token < 0) throw new Error('No token can follow: the grammar and the biases exclude all of them.');
+    return this.#observe(index, token);
+  }
+
+  async #observe(index: number, token: number): Promise<Sampled> {
     if (this.#observer === null) return { token, logprob: null, top: [] };
     // One alternative at least: the first is the largest logit, to which the total weight is relative.
     const filter = [[token], false, false, false, Math.max(1, this.#top)];
@@ -210,15 +226,14 @@ function likelihoods(raw: RawSample, token: number, top: number): { logprob: num
 
 /**
  * Computes one step for several sequences at once. Items must be in ascending order of sequence: llama.cpp splits a
- * batch where the order breaks. Resolves with the index to sample at for each item, -1 where none was asked for.
+ * batch where the order breaks. Resolves with the indices to sample at, for each output of each item.
  */
-export async function decode(context: LlamaContext, items: readonly StepItem[]): Promise<number[]> {
+export async function decode(context: LlamaContext, items: readonly StepItem[]): Promise<Uint32Array[]> {
   const { context: addon } = internals(context);
   addon.initBatch(items.reduce((sum, item) => sum + item.tokens.length, 0));
-  const indices = items.map((item) => {
-    const sampled = Uint32Array.from(item.sampled ? [item.tokens.length - 1] : []);
-    return addon.addToBatch(item.sequence, item.position, Uint32Array.from(item.tokens), sampled)[0] ?? -1;
-  });
+  const indices = items.map(({ sequence, position, tokens, outputs }) =>
+    addon.addToBatch(sequence, position, Uint32Array.from(tokens), Uint32Array.from(outputs)),
+  );
   await addon.decodeBatch();
   return indices;
 }
@@ -237,6 +252,38 @@ export function truncate(context: LlamaContext, sequence: number, length: number
 /** Changes how many threads compute the next steps. Only between two calls of `decode`. */
 export function setThreads(context: LlamaContext, threads: number): void {
   internals(context).context.setThreads(threads);
+}
+
+/**
+ * Lets `target` hold what `source` holds, instead of what it held. llama.cpp copies the whole part of the context that
+ * belongs to the source, however little of it is used, at the beginning of the next `decode`; until then neither may be
+ * saved. Only between two calls of `decode`.
+ */
+export async function copySequence(context: LlamaContext, source: number, target: number): Promise<void> {
+  await internals(context).context.copySequenceStateFromOtherSequence(target, source);
+}
+
+/** Writes what a sequence holds, which is `tokens`, to a file. Resolves with its bytes. Only between two `decode`s. */
+export function saveSequence(
+  context: LlamaContext,
+  sequence: number,
+  tokens: readonly number[],
+  path: string,
+): Promise<number> {
+  return internals(context).context.saveSequenceStateToFile(path, sequence, Uint32Array.from(tokens));
+}
+
+/**
+ * Lets a sequence hold what a file does, instead of what it held, and gives these tokens. Rejects when it cannot, and
+ * then it holds nothing. Only between two calls of `decode`.
+ */
+export async function loadSequence(context: LlamaContext, sequence: number, path: string): Promise<number[]> {
+  try {
+    return [...(await internals(context).context.loadSequenceStateFromFile(path, sequence, context.contextSize))];
+  } catch (error) {
+    truncate(context, sequence, 0);
+    throw error;
+  }
 }
 
 /** The vocabulary's own spelling of a token, such as `▁the` or `Ġthe`. */

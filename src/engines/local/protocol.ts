@@ -17,6 +17,8 @@ export interface LoadOptions {
   threads: number | null;
   /** File that keeps what was measured of models on this machine. Unset: nothing is measured, and defaults hold. */
   calibrationFile?: string | undefined;
+  /** Where computed prompts are saved, and how many bytes of them. Unset: they are not. */
+  states?: { folder: string; bytes: number } | undefined;
 }
 
 /** What is known of a model once it is loaded. */

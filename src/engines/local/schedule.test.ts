@@ -1,12 +1,30 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { pickSequence, planStep, type SequenceLoad } from './schedule.ts';
+import {
+  admissionOrder,
+  planStep as plan,
+  type SequenceLoad,
+  type SequenceShare,
+  type WaitingJob,
+} from './schedule.ts';
+
+const LIMITS = { stepTokens: 512, besideAnswers: 128 };
+const planStep = (loads: SequenceLoad[]): SequenceShare[] => plan(loads, LIMITS);
 
 const load = (sequence: number, tokens: number, priority: SequenceLoad['priority'] = 'interactive'): SequenceLoad => ({
   sequence,
   tokens,
   priority,
 });
+
+/** Numbers from 0 to `below` - 1, the same ones every time. */
+function randomFrom(start: number): (below: number) => number {
+  let seed = start;
+  return (below) => {
+    seed = (seed * 16807) % 2147483647;
+    return seed % below;
+  };
+}
 
 describe('planStep', () => {
   it('gives every running answer its token, in order of sequence', () => {
@@ -26,14 +44,27 @@ describe('planStep', () => {
       { sequence: 0, tokens: 492 },
       { sequence: 1, tokens: 20 },
     ]);
-    assert.deepEqual(planStep([load(0, 5000, 'batch'), load(1, 600)]), [{ sequence: 1, tokens: 512 }]);
+    assert.deepEqual(planStep([load(0, 5000, 'batch'), load(1, 600)]), [
+      { sequence: 0, tokens: 64 },
+      { sequence: 1, tokens: 448 },
+    ]);
+  });
+  it('nobody starves: whatever else arrives, every prompt ends, batch work too', () => {
+    const random = randomFrom(7);
+    for (let round = 0; round < 200; round++) {
+      const limits = { stepTokens: 16 + random(500), besideAnswers: 8 + random(120) };
+      const own = load(0, 2 + random(400), random(2) === 0 ? 'batch' : 'interactive');
+      for (let step = 0; own.tokens > 1; step++) {
+        assert.ok(step < 5_000, `${own.tokens} tokens are left after ${step} steps`);
+        // Everyone else is new in each step, with as much as there can be.
+        const others = Array.from({ length: 15 }, (_, i) => load(i + 1, random(3) === 0 ? 1 : 2 + random(9_000)));
+        const share = plan([own, ...others], limits).find(({ sequence }) => sequence === 0);
+        own.tokens -= share?.tokens ?? 0;
+      }
+    }
   });
   it('never plans more than a step holds or than a sequence has, and never nothing for a running answer', () => {
-    let seed = 1;
-    const random = (below: number): number => {
-      seed = (seed * 16807) % 2147483647;
-      return seed % below;
-    };
+    const random = randomFrom(1);
     for (let round = 0; round < 2_000; round++) {
       const loads = Array.from({ length: 1 + random(16) }, (_, i) =>
         load(i, random(2) === 0 ? 1 : 1 + random(900), random(4) === 0 ? 'batch' : 'interactive'),
@@ -53,21 +84,27 @@ describe('planStep', () => {
   });
 });
 
-describe('pickSequence', () => {
-  const held = [
-    { sequence: 0, scope: 'a', tokens: [1, 2, 3, 4] },
-    { sequence: 1, scope: 'b', tokens: [1, 2, 3, 4, 5, 6] },
-    { sequence: 2, scope: 'a', tokens: [1, 9] },
-  ];
-  it('takes the longest beginning of the same scope', () => {
-    assert.deepEqual(pickSequence(held, 'a', [1, 2, 3, 8]), { sequence: 0, reused: 3 });
-    assert.deepEqual(pickSequence(held, 'b', [1, 2, 3, 4, 5, 6, 7]), { sequence: 1, reused: 6 });
+describe('admissionOrder', () => {
+  const job = (scope: string, priority: WaitingJob['priority'] = 'interactive', since = 0): WaitingJob => ({
+    scope,
+    priority,
+    since,
   });
-  it('never uses what another scope holds', () => {
-    assert.deepEqual(pickSequence(held, 'c', [1, 2, 3, 4, 5]), { sequence: 2, reused: 0 });
+  it('first come, first served within a scope; interactive before batch', () => {
+    assert.deepEqual(admissionOrder([job('a', 'batch'), job('a'), job('a')], [], 4, 1_000), [1, 2, 0]);
   });
-  it('always leaves the last token to compute', () => {
-    assert.deepEqual(pickSequence(held, 'a', [1, 2, 3, 4]), { sequence: 0, reused: 3 });
+  it('a scope with many requests does not keep the others out', () => {
+    const running = [job('a'), job('a'), job('b')];
+    assert.deepEqual(admissionOrder([job('a'), job('b'), job('c')], running, 8, 1_000), [2, 1, 0]);
   });
-  it('null when none is free', () => assert.equal(pickSequence([], 'a', [1]), null));
+  it('batch work leaves the last of several sequences to interactive requests', () => {
+    const running = [job('a', 'batch'), job('b', 'batch'), job('c', 'batch')];
+    assert.deepEqual(admissionOrder([job('a', 'batch')], running, 4, 1_000), []);
+    assert.deepEqual(admissionOrder([job('a', 'batch')], running.slice(1), 4, 1_000), [0]);
+    assert.deepEqual(admissionOrder([job('a', 'batch')], [], 1, 1_000), [0]);
+  });
+  it('batch work that has waited long takes its turn beside interactive requests', () => {
+    assert.deepEqual(admissionOrder([job('a', 'batch', 0), job('b')], [job('b')], 4, 1_000), [1, 0]);
+    assert.deepEqual(admissionOrder([job('a', 'batch', 0), job('b')], [job('b')], 4, 60_000), [0, 1]);
+  });
 });

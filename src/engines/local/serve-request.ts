@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import type { GenerationEvent, GenerationRequest } from '../engine.ts';
+import type { GenerationEvent, GenerationRequest, TokenLogprob } from '../engine.ts';
 import type { AnswerEvent } from './answer.ts';
 import type { BatchLoop } from './batch-loop.ts';
 import { Generation } from './generation.ts';
@@ -19,17 +19,18 @@ export interface RequestListener {
   failed(error: unknown): void;
 }
 
-/** One request in the host: prepares it, then makes its choices one after another on one computed prompt. */
+/**
+ * One request in the host: prepares it, then makes its choices. They wait for the same sequences as everyone's; the
+ * prompt is computed for the first, and the others go on from there (see `shouldWait` in `seating.ts`).
+ */
 export class ServedRequest {
   readonly #model: LocalModel;
   readonly #loop: BatchLoop;
   readonly #request: GenerationRequest;
   readonly #listener: RequestListener;
-  #prepared: Prepared | null = null;
-  #generation: Generation | null = null;
+  readonly #generations = new Set<Generation>();
+  #promptTokens = 0;
   #left = false;
-  #choice = 0;
-  #seed: number;
   #cachedTokens: number | null = null;
   #completionTokens = 0;
   #unread = 0;
@@ -40,26 +41,29 @@ export class ServedRequest {
     this.#loop = loop;
     this.#request = request;
     this.#listener = listener;
-    this.#seed = seedOf(request.sampling.seed);
   }
 
   /** Prepares the request and lets it wait for its turn. */
   async start(): Promise<void> {
     try {
-      this.#prepared = await preparePrompt(this.#model, this.#request);
-      if (!this.#left) this.#next();
+      const prepared = await preparePrompt(this.#model, this.#request);
+      if (this.#left) return;
+      this.#promptTokens = prepared.tokens.length;
+      const seed = seedOf(this.#request.sampling.seed);
+      for (let choice = 0; choice < this.#request.choices; choice++) this.#submit(prepared, choice, seed);
     } catch (error) {
-      if (!this.#left) this.#listener.failed(error);
+      this.#failed(error);
     }
   }
 
   /** The caller has left: nothing more is computed or said. */
   leave(): void {
     this.#left = true;
-    if (this.#generation === null) return;
-    this.#loop.cancel(this.#generation);
-    this.#generation.release();
-    this.#generation = null;
+    for (const generation of this.#generations) {
+      this.#loop.cancel(generation);
+      generation.release();
+    }
+    this.#generations.clear();
   }
 
   /** The caller has read that many more events. */
@@ -68,36 +72,38 @@ export class ServedRequest {
     this.#loop.wake();
   }
 
-  #next(): void {
-    if (this.#prepared === null) return;
-    const generation = new Generation({
+  #submit(prepared: Prepared, choice: number, seed: number): void {
+    const generation: Generation = new Generation({
       model: this.#model,
       request: this.#request,
-      prepared: this.#prepared,
-      choice: this.#choice,
+      prepared,
+      choice,
       // Each choice draws for itself; the first one is what a request for one choice gives.
-      seed: (this.#seed + this.#choice) % RESERVED_SEED,
+      seed: (seed + choice) % RESERVED_SEED,
       events: {
         paused: () => this.#unread >= WINDOW_EVENTS,
-        promptEnded: (cachedTokens) => this.#promptEnded(cachedTokens),
+        promptEnded: (cachedTokens, judged) => {
+          if (choice === 0) this.#promptEnded(cachedTokens, judged);
+        },
         event: (event) => this.#tell(event),
-        ended: (tokens) => this.#ended(tokens),
-        failed: (error) => this.#listener.failed(error),
+        ended: (tokens) => this.#ended(generation, tokens),
+        failed: (error) => this.#failed(error),
       },
     });
-    this.#generation = generation;
-    // The next choice goes first, for its prompt still stands computed in the sequence that just became free.
-    this.#loop.submit(generation, this.#choice > 0);
+    this.#generations.add(generation);
+    this.#loop.submit(generation);
   }
 
-  #promptEnded(cachedTokens: number): void {
-    if (this.#cachedTokens !== null) return;
+  #promptEnded(cachedTokens: number, judged: TokenLogprob[] | null): void {
     this.#cachedTokens = cachedTokens;
-    this.#send([{ type: 'prompt-end', promptTokens: this.#prepared?.tokens.length ?? null, cachedTokens }]);
+    const promptLogprobs = judged === null ? {} : { promptLogprobs: judged };
+    this.#send([{ type: 'prompt-end', promptTokens: this.#promptTokens, cachedTokens, ...promptLogprobs }]);
   }
 
   #tell(event: AnswerEvent): void {
     this.#held.push(event);
+    // A later choice of a short prompt may be ahead of the first, which says when the prompt ended.
+    if (this.#cachedTokens === null) return;
     if (this.#request.incremental || this.#held.length >= HELD_EVENTS) this.#release();
   }
 
@@ -112,20 +118,24 @@ export class ServedRequest {
     this.#listener.events(events);
   }
 
-  #ended(tokens: number): void {
+  #ended(generation: Generation, tokens: number): void {
     this.#completionTokens += tokens;
-    this.#generation = null;
-    this.#choice += 1;
-    if (this.#choice < this.#request.choices) this.#next();
-    else this.#finish();
+    this.#generations.delete(generation);
+    if (this.#generations.size === 0 && this.#cachedTokens !== null) this.#finish();
   }
 
   #finish(): void {
     this.#release();
-    const promptTokens = this.#prepared?.tokens.length ?? 0;
+    const promptTokens = this.#promptTokens;
     const usage = { promptTokens, cachedTokens: this.#cachedTokens ?? 0, completionTokens: this.#completionTokens };
     this.#send([{ type: 'usage', usage }]);
     this.#listener.done();
+  }
+
+  #failed(error: unknown): void {
+    if (this.#left) return;
+    this.leave();
+    this.#listener.failed(error);
   }
 }
 

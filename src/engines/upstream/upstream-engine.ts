@@ -89,7 +89,7 @@ class UpstreamEngine implements GenerationEngine {
 
   features(): GenerationFeatures {
     // Whether the model can is known to the upstream, whose refusal reaches the caller as 400.
-    return { suffix: true };
+    return { suffix: true, promptLogprobs: false };
   }
 
   cacheUsage(): CacheUsage | null {

@@ -1,0 +1,124 @@
+/** Where a beginning of a prompt stands computed. */
+export type PrefixSource =
+  /** In a sequence that is free: it goes on from there. What it holds beyond that is lost. */
+  | { kind: 'own'; sequence: number }
+  /** In another sequence, from which it is copied. */
+  | { kind: 'copy'; sequence: number }
+  /** In a file, from which it is read. */
+  | { kind: 'load'; id: string; bytes: number };
+
+/** A sequence that a job can take. */
+export interface FreeSequence {
+  sequence: number;
+  /** Tokens of it that nobody else holds. */
+  exclusive: number;
+  /** Rising number; the least was used least recently. */
+  usedAt: number;
+}
+
+/** A beginning of the prompt, computed. */
+export interface ComputedPrefix {
+  source: PrefixSource;
+  /** Tokens of the prompt, all of them but the last at most. */
+  length: number;
+  /** For `own`: tokens beyond that nobody else holds. */
+  lost: number;
+}
+
+/** What things cost on this machine. */
+export interface SeatCosts {
+  prefillTokensPerSecond: number;
+  readBytesPerSecond: number;
+  /** To copy one sequence's part of the context to another. */
+  copySeconds: number;
+}
+
+/** The sequence that a job takes, and what it finds there. `reused` tokens of `source`; null: nothing is reused. */
+export interface Seat {
+  sequence: number;
+  source: PrefixSource | null;
+  reused: number;
+}
+
+/**
+ * What a token that is lost is worth beside one that is saved now: it may be asked for again, and often is not. With
+ * this, a copy is preferred to going on in place where a conversation branches off early in a long one.
+ */
+const WORTH_OF_LOST = 0.25;
+
+/**
+ * The seat that saves most time: computing saved, less copying or reading, less what others will have to compute again.
+ * Where a sequence is to be overwritten, it is one whose tokens others hold too, else the least recently used.
+ * Null when no sequence is free.
+ */
+export function chooseSeat(
+  free: readonly FreeSequence[],
+  prefixes: readonly ComputedPrefix[],
+  costs: SeatCosts,
+): Seat | null {
+  const [victim] = free.toSorted(
+    (a, b) => Number(a.exclusive > 0) - Number(b.exclusive > 0) || a.usedAt - b.usedAt || a.sequence - b.sequence,
+  );
+  if (victim === undefined) return null;
+  const seconds = (tokens: number): number => tokens / costs.prefillTokensPerSecond;
+  const overwriting = WORTH_OF_LOST * seconds(victim.exclusive);
+  let best: Seat & { gain: number } = { sequence: victim.sequence, source: null, reused: 0, gain: -overwriting };
+  for (const { source, length, lost } of prefixes) {
+    const own = source.kind === 'own';
+    if (!own && source.kind === 'copy' && source.sequence === victim.sequence) continue;
+    const cost = own ? WORTH_OF_LOST * seconds(lost) : overwriting + sourceSeconds(source, costs);
+    const gain = seconds(length) - cost;
+    if (gain <= best.gain) continue;
+    best = { sequence: own ? source.sequence : victim.sequence, source, reused: length, gain };
+  }
+  return { sequence: best.sequence, source: best.source, reused: best.reused };
+}
+
+function sourceSeconds(source: PrefixSource, costs: SeatCosts): number {
+  if (source.kind === 'load') return source.bytes / costs.readBytesPerSecond;
+  return source.kind === 'copy' ? costs.copySeconds : 0;
+}
+
+/** Tokens that another job is computing and that are worth waiting for rather than computing them again. */
+const WORTH_WAITING_TOKENS = 32;
+
+/** Whether a job waits: `coming` tokens of its prompt will soon be computed by another, `computed` are already. */
+export function shouldWait(computed: number, coming: number): boolean {
+  return coming - computed >= WORTH_WAITING_TOKENS;
+}
+
+/** Share of the time of computing that saving may take where nothing was gained by it yet. */
+const SAVING_PART = 0.005;
+/** Saving that may be done ahead of that: a start is to be remembered, too. */
+const FIRST_CREDIT_MS = 200;
+const MOST_CREDIT_MS = 5_000;
+
+/**
+ * How much time may be spent on saving states while requests are served. What reading them back has saved is earned,
+ * so that saving goes on where it pays; where nothing is ever asked for twice it costs next to nothing.
+ */
+export class SavingCredit {
+  #milliseconds = FIRST_CREDIT_MS;
+
+  /** A state that is estimated to take so long may be saved now. */
+  allows(milliseconds: number): boolean {
+    return milliseconds <= this.#milliseconds;
+  }
+
+  computed(milliseconds: number): void {
+    this.#add(milliseconds * SAVING_PART);
+  }
+
+  /** Reading a state saved so much computing. */
+  gained(milliseconds: number): void {
+    this.#add(milliseconds);
+  }
+
+  spent(milliseconds: number): void {
+    this.#add(-milliseconds);
+  }
+
+  #add(milliseconds: number): void {
+    this.#milliseconds = Math.min(MOST_CREDIT_MS, this.#milliseconds + milliseconds);
+  }
+}
