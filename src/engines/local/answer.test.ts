@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Answer, type AnswerEvent, type AnswerForm } from './answer.ts';
-import { type CallFormat, callFormatOf } from './tool-calls.ts';
+import { CALL_FORMATS, type CallFormat, TAGGED } from './calls/call-format.ts';
 
-const TAGGED = callFormatOf('');
-const MARKED = callFormatOf('{{ "<|tool_call|>" }}');
+const MARKED = CALL_FORMATS.find((format) => format.begin === '<|tool_call|>') ?? TAGGED;
 
 interface Told {
   text: string;
@@ -41,7 +40,15 @@ function tell(text: string, size: number, { form, constrained = false, why = 'st
       told.calls.push({ name: event.name, arguments: '' });
     }
   };
-  const base: AnswerForm = { choice: 0, stop: [], reasoning: 'none', calls: null, beginsWithCall: false };
+  const base: AnswerForm = {
+    choice: 0,
+    stop: [],
+    reasoning: 'none',
+    thinkTags: { open: '<think>', close: '</think>' },
+    calls: null,
+    beginsWithCall: false,
+    dropsFirstSpace: false,
+  };
   const answer = new Answer(
     { ...base, ...form },
     { callBegins: () => constrained, answerBegins: () => undefined },
@@ -79,7 +86,8 @@ describe('an answer', () => {
     ['tagged', TAGGED],
     ['marked', MARKED],
   ] as const) {
-    const call = (json: string): string => format.begin + format.open + json + format.close;
+    const call = (json: string): string =>
+      format === TAGGED ? `<tool_call>\n${json}\n</tool_call>` : format.begin + json;
     for (const constrained of [true, false]) {
       const how = { form: { calls: calls(format) }, constrained };
       it(`text before a call is kept, ${name}, ${constrained ? 'under a grammar' : 'free'}`, () => {
@@ -147,6 +155,21 @@ describe('an answer', () => {
     always('No <think> here', { form: { reasoning: 'tagged' } }, { text: 'No <think> here' });
     always('hm', { form: { reasoning: 'open' }, why: 'length' }, { reasoning: 'hm', reason: 'length' });
     always('<thi', { form: { reasoning: 'tagged' } }, { text: '<thi' });
+  });
+  it('white space before a call is no text, and before text it is', () => {
+    const how = { form: { calls: calls(TAGGED), reasoning: 'tagged' as const } };
+    const made = { calls: [{ name: 'f', arguments: ARGUMENTS }], reason: 'tool_calls' };
+    always(`\n\n<tool_call>${CALL}</tool_call>`, how, made);
+    always(`<think>hm</think>\n\n<tool_call>${CALL}</tool_call>`, how, { ...made, reasoning: 'hm' });
+    always('\n hi', how, { text: '\n hi' });
+    always(' \n', how, { text: ' \n' });
+  });
+  it('the space that a vocabulary puts before the first word is dropped, once', () => {
+    const form = { dropsFirstSpace: true };
+    always(' one two', { form }, { text: 'one two' });
+    always('  one', { form }, { text: ' one' });
+    always('one', { form }, { text: 'one' });
+    always(' hm</think> one', { form: { ...form, reasoning: 'open' } }, { reasoning: 'hm', text: 'one' });
   });
   it('a stop text ends the answer, not the thinking', () => {
     always('a b</think>c b d', { form: { reasoning: 'open', stop: [' b'] } }, { reasoning: 'a b', text: 'c' });

@@ -81,12 +81,11 @@ describe('a chat template', () => {
   it('gives past arguments as an object or as text, as the template wants them', () => {
     const call = { id: 'c', type: 'function' as const, function: { name: 'f', arguments: '{"a": 1}' } };
     const messages: ChatMessage[] = [{ role: 'assistant', content: '', tool_calls: [call] }];
-    const asObject =
-      '{% if tools %}{% endif %}{% for m in messages %}{% for c in m.tool_calls or [] %}{{ c.function.arguments | tojson }}{% endfor %}{% endfor %}';
-    assert.equal(render(asObject, messages).clean, '{"a": 1}');
-    const asText =
-      '{% if tools %}{% endif %}{% for m in messages %}{% for c in m.tool_calls or [] %}{{ "" + c.function.arguments }}{% endfor %}{% endfor %}';
-    assert.equal(render(asText, messages).clean, '{"a": 1}');
+    const written = (value: string): string =>
+      `{{ tools | tojson if tools }}{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}<tool_call>{"name": "{{ c.function.name }}", "arguments": {{ ${value} }}}{% endfor %}{% endfor %}`;
+    const wanted = '<tool_call>{"name": "f", "arguments": {"a": 1}}';
+    assert.equal(render(written('c.function.arguments | tojson'), messages).clean, wanted);
+    assert.equal(render(written('"" + c.function.arguments'), messages).clean, wanted);
   });
   it('a file without a template gets ChatML', () => {
     assert.equal(

@@ -1,7 +1,10 @@
 import { Template } from '@huggingface/jinja';
 import { invalidValue } from '../../errors.ts';
 import type { ChatMessage, FunctionTool } from '../engine.ts';
-import { type CallFormat, callFormatOf } from './tool-calls.ts';
+import type { ThinkTags } from './answer.ts';
+import type { CallFormat } from './calls/call-format.ts';
+import { arrangeMessages } from './chat-history.ts';
+import { type TemplateTraits, templateTraits } from './template-traits.ts';
 
 /** What llama.cpp takes when a file has no template. The source is the ChatML of its `llama-chat.cpp`. */
 const CHATML =
@@ -9,6 +12,12 @@ const CHATML =
 
 /** Unassigned for good (Unicode noncharacters): what is put into callers' texts to break the control tokens there. */
 const NONCHARACTERS = Array.from({ length: 32 }, (_, i) => String.fromCharCode(0xfdd0 + i));
+
+/** What models that think put around it. */
+const THINK_TAGS: readonly ThinkTags[] = [
+  { open: '<think>', close: '</think>' },
+  { open: '[THINK]', close: '[/THINK]' },
+];
 
 /** A rendered prompt. Control tokens in it are the template's own. */
 export interface RenderedPrompt {
@@ -25,66 +34,55 @@ export class ChatTemplate {
   readonly #armed: readonly string[];
   readonly #armedPattern: RegExp;
   readonly #tokens: { bos: string; eos: string };
-  readonly #takesArgumentObjects: boolean;
-  /** How this template's model writes calls. */
-  readonly callFormat: CallFormat;
+  readonly #traits: TemplateTraits;
 
   /** `controls`: the spellings of the model's control tokens. Throws an Error when the template is not valid. */
   constructor(source: string | null, controls: readonly string[], tokens: { bos: string; eos: string }) {
     this.#source = source ?? CHATML;
-    this.callFormat = callFormatOf(this.#source);
-    this.#armed = [...controls, this.callFormat.begin].filter((text) => text.length > 1);
-    this.#armedPattern = new RegExp(this.#armed.map((text) => RegExp.escape(text)).join('|'), 'g');
     this.#tokens = tokens;
     this.#template = new Template(this.#source);
-    this.#takesArgumentObjects = this.#rendersArgumentObjects();
+    this.#traits = templateTraits(this.#source, (messages, tools) => this.#render(messages, tools));
+    this.#armed = [...controls, ...this.callFormat.markers].filter((text) => text.length > 1);
+    this.#armedPattern = new RegExp(this.#armed.map((text) => RegExp.escape(text)).join('|'), 'g');
   }
 
   get source(): string {
     return this.#source;
   }
 
-  /** Whether the template has a place for the descriptions of functions. */
-  get knowsTools(): boolean {
-    return /\btools\b/.test(this.#source);
+  /** How this template's model writes calls. */
+  get callFormat(): CallFormat {
+    return this.#traits.callFormat;
   }
 
-  /** Whether answers of this model may begin with thinking between tags. */
-  get thinks(): boolean {
-    return this.#source.includes('<think>');
-  }
-
-  /** Templates differ in whether a past call's arguments are an object or JSON text; one tried call tells. */
-  #rendersArgumentObjects(): boolean {
-    if (!this.#source.includes('tool_calls')) return false;
-    const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: { probe: 1 } } };
-    const messages = [
-      { role: 'user', content: 'a' },
-      { role: 'assistant', content: '', tool_calls: [call] },
-    ];
-    try {
-      return /\{\s*"probe"\s*:\s*1\s*\}/.test(this.#render(messages, []));
-    } catch {
-      // A template that refuses the trial gets the arguments as they are on the wire.
-      return false;
-    }
+  /** What thinking stands between in answers of this model; null when it is not known to think. */
+  get thinkTags(): ThinkTags | null {
+    return THINK_TAGS.find(({ open }) => this.#source.includes(open)) ?? null;
   }
 
   /** The prompt of a chat, up to where the model's answer begins. Throws 400 when the template refuses the messages. */
   render(messages: readonly ChatMessage[], tools: readonly FunctionTool[]): RenderedPrompt {
-    const shown = this.knowsTools ? messages : withToolsAsText(messages, tools, this.callFormat);
-    const mark = unusedMark(JSON.stringify([shown, tools]));
+    const arranged = arrangeMessages(messages, tools, this.#traits);
+    const shown = this.#traits.knowsCalls ? tools : [];
+    const mark = unusedMark(JSON.stringify([arranged, shown]));
     const disarm = (text: string): string => this.#disarmed(text, mark);
-    const safe = mapTexts(
-      shown.map((message) => this.#shaped(message)),
-      disarm,
-    ) as unknown[];
-    const safeTools = this.knowsTools ? (mapTexts(tools, disarm) as unknown[]) : [];
+    const safe = mapTexts(arranged, disarm) as object[];
+    const safeTools = mapTexts(shown, disarm) as FunctionTool[];
     try {
-      return { text: this.#render(safe, safeTools), mark };
+      return { text: this.#renderWith(safe, safeTools), mark };
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       throw invalidValue('messages', `cannot be written in this model's chat template (${why.slice(0, 200)})`);
+    }
+  }
+
+  /** Functions may lack a description or parameters, which some templates cannot do without. */
+  #renderWith(messages: readonly object[], tools: readonly FunctionTool[]): string {
+    try {
+      return this.#render(messages, tools);
+    } catch (error) {
+      if (tools.length === 0) throw error;
+      return this.#render(messages, tools.map(withAllMembers));
     }
   }
 
@@ -103,21 +101,25 @@ export class ChatTemplate {
     return safe;
   }
 
-  #shaped(message: ChatMessage): unknown {
-    const content = message.content ?? '';
-    if (message.tool_calls === undefined || !this.#takesArgumentObjects) return { ...message, content };
-    const calls = message.tool_calls.map((call) => ({
-      ...call,
-      function: { ...call.function, arguments: objectOr(call.function.arguments) },
-    }));
-    return { ...message, content, tool_calls: calls };
+  /** Some templates take it for granted that there is a list of functions; others take an empty one for functions. */
+  #render(messages: readonly object[], tools: readonly object[]): string {
+    if (tools.length > 0) return this.#write(messages, { tools: [...tools] });
+    try {
+      return this.#write(messages, {});
+    } catch (error) {
+      try {
+        return this.#write(messages, { tools: [] });
+      } catch {
+        throw error;
+      }
+    }
   }
 
   /** `raise_exception` and `strftime_now`, which templates call, come with the renderer. */
-  #render(messages: unknown[], tools: unknown[]): string {
+  #write(messages: readonly object[], tools: { tools?: object[] }): string {
     return this.#template.render({
-      messages,
-      ...(tools.length > 0 ? { tools } : {}),
+      messages: [...messages],
+      ...tools,
       add_generation_prompt: true,
       bos_token: this.#tokens.bos,
       eos_token: this.#tokens.eos,
@@ -125,14 +127,9 @@ export class ChatTemplate {
   }
 }
 
-function objectOr(json: string): unknown {
-  try {
-    const value: unknown = JSON.parse(json);
-    return typeof value === 'object' && value !== null ? value : json;
-  } catch {
-    // A model's own past call may be broken; it is shown as it was.
-    return json;
-  }
+function withAllMembers(tool: FunctionTool): FunctionTool {
+  const empty = { description: '', parameters: { type: 'object', properties: {} } };
+  return { ...tool, function: { ...empty, ...tool.function } };
 }
 
 /** A mark that no text of the request contains. */
@@ -163,31 +160,4 @@ function mapTexts(value: unknown, change: (text: string) => string): unknown {
   if (Array.isArray(value)) return value.map((item) => mapTexts(item, change));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [change(key), mapTexts(item, change)]));
-}
-
-/** For templates that know no functions: their descriptions as a system message, calls and results as plain messages. */
-function withToolsAsText(
-  messages: readonly ChatMessage[],
-  tools: readonly FunctionTool[],
-  format: CallFormat,
-): readonly ChatMessage[] {
-  const plain = messages.map((message) => asPlainMessage(message, format));
-  if (tools.length === 0) return plain;
-  const listed = tools.map((tool) => JSON.stringify(tool.function)).join('\n');
-  const example = `${format.begin}${format.open}{"name": "function name", "${format.argumentsKey}": {}}${format.close}`;
-  const text = `You can call these functions:\n${listed}\nTo call one, answer with:\n${example}`;
-  const [first, ...others] = plain;
-  if (first?.role === 'system') return [{ ...first, content: `${first.content}\n\n${text}` }, ...others];
-  return [{ role: 'system', content: text }, ...plain];
-}
-
-function asPlainMessage(message: ChatMessage, format: CallFormat): ChatMessage {
-  if (message.role === 'tool')
-    return { role: 'user', content: `Result of the function call:\n${message.content ?? ''}` };
-  if (message.tool_calls === undefined) return message;
-  const calls = message.tool_calls.map(
-    ({ function: { name, arguments: given } }) =>
-      `${format.begin}${format.open}{"name": ${JSON.stringify(name)}, "${format.argumentsKey}": ${given}}${format.close}`,
-  );
-  return { role: 'assistant', content: [message.content ?? '', ...calls].join('\n').trim() };
 }

@@ -1,24 +1,37 @@
-import type { LlamaGrammar } from 'node-llama-cpp';
+import { type LlamaGrammar, LlamaVocabularyType } from 'node-llama-cpp';
 import { contextLengthExceeded, invalidValue } from '../../errors.ts';
-import type { ChatPrompt, GenerationRequest, OutputFormat, TextPrompt } from '../engine.ts';
+import type { ChatPrompt, FunctionTool, GenerationRequest, OutputFormat, TextPrompt, ToolChoice } from '../engine.ts';
 import type { AnswerForm } from './answer.ts';
+import { type CallRules, callsGrammar, defineCalls } from './calls/call-grammar.ts';
 import { GrammarBuilder, literal } from './grammar.ts';
 import type { LocalModel } from './model.ts';
 import { SchemaCompiler } from './schema-grammar.ts';
-import { type CallFormat, callsGrammar, defineCalls, toolsFor } from './tool-calls.ts';
 
 /** Characters that no prompt of so many tokens can have: a longer one is refused before it is worth any work. */
 const MAX_CHARACTERS_PER_TOKEN = 256;
 const SCHEMA_PATH = 'response_format.json_schema.schema';
 
+/** What all answers to one prompt may consist of. */
+export type PromptForm = Omit<AnswerForm, 'choice' | 'stop'>;
+
+/** A text that is continued has no form. */
+const PLAIN_TEXT: PromptForm = {
+  reasoning: 'none',
+  thinkTags: { open: '', close: '' },
+  calls: null,
+  beginsWithCall: false,
+  dropsFirstSpace: false,
+};
+
 /** A request as the model will see it. */
 export interface Prepared {
   tokens: readonly number[];
-  reasoning: AnswerForm['reasoning'];
-  beginsWithCall: boolean;
-  calls: AnswerForm['calls'];
-  /** A token that begins a call, and must not come; null where there is none or it may come. */
-  bannedToken: number | null;
+  /** What its answers may consist of. */
+  form: PromptForm;
+  /** Control tokens that may come, for they have a meaning in the form. */
+  allowedTokens: readonly number[];
+  /** Tokens that must not come: those that begin a call, where none may be made. */
+  bannedTokens: readonly number[];
   /** In force from the first token of the answer, which comes after any thinking. */
   answerGrammar: LlamaGrammar | null;
   /** In force from where the model begins a call by itself. */
@@ -28,10 +41,9 @@ export interface Prepared {
 /** What a prompt and a form come to before grammars are compiled. */
 interface Draft {
   tokens: number[];
-  reasoning: AnswerForm['reasoning'];
-  beginsWithCall: boolean;
-  calls: AnswerForm['calls'];
-  bannedToken: number | null;
+  form: PromptForm;
+  allowedTokens: number[];
+  bannedTokens: number[];
   answerGrammar: string | null;
   callGrammar: string | null;
 }
@@ -60,7 +72,7 @@ export async function preparePrompt(model: LocalModel, request: GenerationReques
     answerGrammar: await compiled(
       model,
       draft.answerGrammar,
-      prompt.kind === 'chat' && draft.beginsWithCall ? 'tools' : SCHEMA_PATH,
+      prompt.kind === 'chat' && draft.form.beginsWithCall ? 'tools' : SCHEMA_PATH,
     ),
     callGrammar: await compiled(model, draft.callGrammar, 'tools'),
   };
@@ -102,63 +114,83 @@ function draftText(model: LocalModel, prompt: TextPrompt, format: OutputFormat):
   const answer = formatRule(builder, format);
   return {
     tokens,
-    reasoning: 'none',
-    beginsWithCall: false,
-    calls: null,
-    bannedToken: null,
+    form: PLAIN_TEXT,
+    allowedTokens: [],
+    bannedTokens: [],
     answerGrammar: answer === null ? null : builder.text(answer),
     callGrammar: null,
   };
 }
 
 function draftChat(model: LocalModel, prompt: ChatPrompt, format: OutputFormat): Draft {
-  const { template, vocabulary } = model;
-  const { callFormat } = template;
+  const { template } = model;
+  const { callFormat, thinkTags } = template;
   const callable = toolsFor(prompt.tools, prompt.toolChoice);
   const must = prompt.toolChoice === 'required' || typeof prompt.toolChoice === 'object';
   if (must && callable.length === 0) throw invalidValue('tool_choice', "asks for a function that is not in 'tools'");
-  const shown = prompt.toolChoice === 'none' ? [] : prompt.tools;
-  const rendered = template.render(prompt.messages, shown);
-  const opensThinking = /<think>\s*$/.test(rendered.text);
+  const rendered = template.render(prompt.messages, prompt.toolChoice === 'none' ? [] : prompt.tools);
+  const opensThinking = thinkTags !== null && rendered.text.trimEnd().endsWith(thinkTags.open);
   const beginsWithCall = must && !opensThinking;
-  const text = beginsWithCall ? rendered.text + callFormat.begin + callFormat.open : rendered.text;
-  const tokens = vocabulary.tokenizePrompt(text, rendered.mark);
+  // Calls that have no marker of their own begin with the answer.
+  const text = beginsWithCall && callFormat.bare === null ? rendered.text + callFormat.begin : rendered.text;
+  const tokens = model.vocabulary.tokenizePrompt(text, rendered.mark);
   addBeginning(model, tokens);
+  const rules = { format: callFormat, callable, parallel: prompt.parallelToolCalls, offered: prompt.tools };
   const names = new Set(callable.map((tool) => tool.function.name));
-  const form = { format: callFormat, parallel: prompt.parallelToolCalls, offered: prompt.tools };
-  const calls = callable.length === 0 ? null : { format: callFormat, names, parallel: prompt.parallelToolCalls };
   const constrained = must || format.type !== 'text';
+  const form: PromptForm = {
+    reasoning: opensThinking ? 'open' : thinkTags !== null && !constrained ? 'tagged' : 'none',
+    thinkTags: thinkTags ?? PLAIN_TEXT.thinkTags,
+    calls: callable.length === 0 ? null : { format: callFormat, names, parallel: prompt.parallelToolCalls },
+    beginsWithCall,
+    dropsFirstSpace: addsSpace(model),
+  };
   return {
     tokens,
-    reasoning: opensThinking ? 'open' : template.thinks && !constrained ? 'tagged' : 'none',
-    beginsWithCall,
-    calls,
-    bannedToken: calls === null ? vocabulary.definedToken(callFormat.begin) : null,
+    form,
+    ...steeringTokens(model, form),
     answerGrammar: beginsWithCall
-      ? callsGrammar(callable, form)
+      ? callsGrammar(rules)
       : constrained
-        ? answerGrammar({ callable, form, must, format, callFormat })
+        ? answerGrammar(rules, must ? { type: 'text' } : format)
         : null,
-    callGrammar: callable.length > 0 && !constrained ? callsGrammar(callable, form) : null,
+    callGrammar: callable.length > 0 && !constrained ? callsGrammar(rules) : null,
   };
 }
 
-/** The grammar of an answer that is in the wanted format, or calls, or must be calls but begins by itself. */
-function answerGrammar(wanted: {
-  callable: ReturnType<typeof toolsFor>;
-  form: Parameters<typeof defineCalls>[2];
-  must: boolean;
-  format: OutputFormat;
-  callFormat: CallFormat;
-}): string {
+/** The tools that a choice leaves. */
+function toolsFor(tools: readonly FunctionTool[], choice: ToolChoice): readonly FunctionTool[] {
+  if (choice === 'none') return [];
+  return typeof choice === 'object' ? tools.filter((tool) => tool.function.name === choice.name) : tools;
+}
+
+/** Whether the vocabulary writes a space before the first word of a text: SentencePiece's, unless the file denies it. */
+function addsSpace({ model }: LocalModel): boolean {
+  const { ggml } = model.fileInfo.metadata.tokenizer;
+  return model.vocabularyType === LlamaVocabularyType.spm && ggml.add_space_prefix !== false;
+}
+
+function steeringTokens(
+  { vocabulary, template }: LocalModel,
+  form: PromptForm,
+): Pick<Draft, 'allowedTokens' | 'bannedTokens'> {
+  const tokensOf = (texts: readonly string[]): number[] =>
+    texts.map((text) => vocabulary.definedToken(text)).filter((token) => token !== null);
+  const markers = tokensOf(template.callFormat.markers);
+  const thinking = form.reasoning === 'none' ? [] : tokensOf(Object.values(form.thinkTags));
+  if (form.calls === null) return { allowedTokens: thinking, bannedTokens: markers };
+  return { allowedTokens: [...markers, ...thinking], bannedTokens: [] };
+}
+
+/** The grammar of an answer that is in the wanted format or calls; with no format, of calls that begin by themselves. */
+function answerGrammar(rules: CallRules, format: OutputFormat): string {
   const builder = new GrammarBuilder();
-  const ways: string[] = [];
-  if (!wanted.must) {
-    const rule = formatRule(builder, wanted.format);
-    if (rule !== null) ways.push(rule);
-  }
-  if (wanted.callable.length > 0) {
-    ways.push(`${literal(wanted.callFormat.begin)} ${defineCalls(builder, wanted.callable, wanted.form)}`);
+  const rule = formatRule(builder, format);
+  const ways = rule === null ? [] : [rule];
+  if (rules.callable.length > 0) {
+    const { begin, bare } = rules.format;
+    const calls = defineCalls(builder, rules);
+    ways.push(bare === null ? `${literal(begin)} ${calls}` : calls);
   }
   return builder.text(builder.define('answer', `${builder.json('ws')} (${ways.join(' | ')})`, SCHEMA_PATH));
 }

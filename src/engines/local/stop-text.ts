@@ -16,9 +16,10 @@ export class TextScanner {
   readonly #wanted: readonly string[];
   #held = '';
 
-  /** `wanted`: texts that are not empty. */
-  constructor(wanted: readonly string[]) {
+  /** `wanted`: texts that are not empty. `held`: what another scanner held back, in which none of them is complete. */
+  constructor(wanted: readonly string[], held = '') {
     this.#wanted = wanted.filter((text) => text !== '');
+    this.#held = held;
   }
 
   /** What was held back so far because it may be the beginning of a wanted text. */

@@ -1,0 +1,128 @@
+import { type CallFormat, matchParts } from './call-format.ts';
+
+/** A part of a call, as it becomes known. */
+export type CallPart =
+  | { kind: 'name'; name: string }
+  | { kind: 'arguments'; text: string }
+  /** The call is complete; `rest` is what followed. */
+  | { kind: 'end'; rest: string }
+  /** It is no call. */
+  | { kind: 'broken' };
+
+/** Characters before the arguments begin at most: a name, and punctuation. */
+const MAX_HEAD_CHARACTERS = 1_024;
+
+/** Reads one call from a stream of text, wherever its pieces are cut. */
+export class CallParser {
+  readonly #format: CallFormat;
+  readonly #first: boolean;
+  /** All that was read, for when it turns out to be no call. */
+  raw = '';
+  #state: 'head' | 'arguments' | 'tail' | 'over' = 'head';
+  #pending = '';
+  #depth = 0;
+  #inText = false;
+  #escaped = false;
+
+  /** `first`: the call comes right behind what begins calls, and not behind another call. */
+  constructor(format: CallFormat, first: boolean) {
+    this.#format = format;
+    this.#first = first;
+  }
+
+  push(piece: string): CallPart[] {
+    this.raw += piece;
+    this.#pending += piece;
+    const parts: CallPart[] = [];
+    if (this.#state === 'head') this.#readHead(parts);
+    if (this.#state === 'arguments') this.#readArguments(parts);
+    if (this.#state === 'tail') this.#readTail(parts);
+    return parts;
+  }
+
+  #readHead(parts: CallPart[]): void {
+    const { open, head } = this.#format;
+    const found = matchParts(this.#first ? [...open, ...head] : head, this.#pending);
+    if (found === 'no' || (found === 'more' && this.#pending.length > MAX_HEAD_CHARACTERS)) this.#break(parts);
+    else if (found !== 'more') {
+      this.#pending = this.#pending.slice(found.length);
+      this.#state = 'arguments';
+      parts.push({ kind: 'name', name: found.name ?? '' });
+    }
+  }
+
+  #readArguments(parts: CallPart[]): void {
+    if (this.#depth === 0) {
+      this.#pending = this.#pending.trimStart();
+      if (this.#pending === '') return;
+      if (!this.#pending.startsWith('{')) {
+        this.#break(parts);
+        return;
+      }
+    }
+    let end = 0;
+    for (; end < this.#pending.length; end++) {
+      if (this.#isLast(this.#pending[end] ?? '')) {
+        this.#state = 'tail';
+        end += 1;
+        break;
+      }
+    }
+    parts.push({ kind: 'arguments', text: this.#pending.slice(0, end) });
+    this.#pending = this.#pending.slice(end);
+  }
+
+  /** Whether `char` closes the object that the arguments are. */
+  #isLast(char: string): boolean {
+    if (this.#escaped) this.#escaped = false;
+    else if (this.#inText) {
+      if (char === '\\') this.#escaped = true;
+      else if (char === '"') this.#inText = false;
+    } else if (char === '"') this.#inText = true;
+    else if (char === '{' || char === '[') this.#depth += 1;
+    else if (char === '}' || char === ']') {
+      this.#depth -= 1;
+      return this.#depth === 0;
+    }
+    return false;
+  }
+
+  #readTail(parts: CallPart[]): void {
+    const found = matchParts(this.#format.tail, this.#pending);
+    if (found === 'more') return;
+    if (found === 'no') this.#break(parts);
+    else {
+      this.#state = 'over';
+      parts.push({ kind: 'end', rest: this.#pending.slice(found.length) });
+    }
+  }
+
+  #break(parts: CallPart[]): void {
+    this.#state = 'over';
+    parts.push({ kind: 'broken' });
+  }
+}
+
+/** What follows a complete call: another one, behind `skipped`; only text; or the text that comes decides. */
+export type Following = { kind: 'call'; skipped: string; rest: string } | { kind: 'text'; rest: string } | 'more';
+
+/** Reads what follows a complete call. White space there, and what closes calls, is no text of the answer. */
+export function following(format: CallFormat, text: string): Following {
+  let rest = text;
+  const closed = matchParts(format.close, rest);
+  if (closed === 'more') return 'more';
+  if (closed !== 'no') rest = rest.slice(closed.length);
+  const next = matchParts(format.between, rest);
+  if (next !== 'no') {
+    if (next === 'more') return 'more';
+    const begun = rest.slice(next.length).trimStart();
+    if (format.bare === null || begun.startsWith(format.bare))
+      return { kind: 'call', skipped: rest.slice(0, next.length), rest: rest.slice(next.length) };
+    if (begun === '') return 'more';
+  }
+  const ended = matchParts(format.end, rest);
+  if (ended === 'more') return 'more';
+  if (ended !== 'no') rest = rest.slice(ended.length);
+  rest = rest.trimStart();
+  return rest === '' ? 'more' : { kind: 'text', rest };
+}
