@@ -9,9 +9,11 @@ import type { Limit } from './http/rate-limit.ts';
 import { logRequests } from './http/request-log.ts';
 import { type App, createServer } from './http/server.ts';
 import { modelRoutes } from './models/routes.ts';
+import type { CacheCounters } from './prompt-cache/cache-counters.ts';
+import { promptCacheRoutes } from './prompt-cache/routes.ts';
 
-/** What the API works with: the use cases' dependencies, and who says who asks and how often they may. */
-export type AppDeps = Deps & { authenticate: Authenticate; limit: Limit };
+/** What the API works with: the use cases' dependencies, who says who asks and how often they may, and the operator's. */
+export type AppDeps = Deps & { authenticate: Authenticate; limit: Limit; promptCache: CacheCounters };
 
 /** Headers and body of a request must have arrived within this time, or it is answered with 408. */
 const REQUEST_TIMEOUT_MS = 300_000;
@@ -30,6 +32,7 @@ export async function createApp(deps: AppDeps, version: string, requestTimeoutMs
   modelRoutes(app, deps);
   chatRoutes(app, deps);
   completionRoutes(app, deps);
+  promptCacheRoutes(app, deps);
 
   return app;
 }

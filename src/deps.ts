@@ -13,6 +13,8 @@ export interface Deps {
   models: ModelRegistry;
   /** Resolves when the record is durable. */
   recordUsage(record: UsageRecord): Promise<void>;
+  /** Counts a prompt that was processed, `cachedTokens` of it from a prefix cache. */
+  countPrompt(modelId: string, cachedTokens: number): void;
   metrics: MetricsRegistry;
   /** Milliseconds since 1970. */
   now(): number;

@@ -18,6 +18,7 @@ import { SCOPES } from '../src/lib/caller.ts';
 import { newId } from '../src/lib/ids.ts';
 import { createLogger } from '../src/lib/logger.ts';
 import { CATALOGUE, CATALOGUE_CREATED_AT, GENERATION, NO_GENERATION, OWNER } from '../src/models/catalogue.ts';
+import { CacheCounters } from '../src/prompt-cache/cache-counters.ts';
 import { openTestDatabase } from './database.ts';
 import { type ScriptedEngine, scriptedEngine } from './scripted-engine.ts';
 
@@ -80,18 +81,26 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
   const config = { ...loadConfig({}), ...options.config };
   const ledger = new Ledger(db, logger);
   const authenticator = new Authenticator(db);
+  const models = new ModelRegistry(options.models?.(engine) ?? catalogueOn(engine));
+  const metrics = new Registry();
+  const promptCache = new CacheCounters({ models, metrics, now: Date.now });
   const deps: Deps = {
     config,
     logger,
     db,
-    models: new ModelRegistry(options.models?.(engine) ?? catalogueOn(engine)),
-    metrics: new Registry(),
+    models,
+    metrics,
     recordUsage: (record) => ledger.record(record),
+    countPrompt: (modelId, cachedTokens) => promptCache.count(modelId, cachedTokens),
     now: Date.now,
   };
   await insertOrganization(db.sql, newId('organization'), 'default');
   const authenticate = (header: string | undefined) => authenticator.authenticate(header);
-  const app = await createApp({ ...deps, authenticate, limit: unlimited }, '0.0.0', options.requestTimeoutMs);
+  const app = await createApp(
+    { ...deps, authenticate, limit: unlimited, promptCache },
+    '0.0.0',
+    options.requestTimeoutMs,
+  );
   options.extend?.(app);
   await app.listen({ host: '127.0.0.1', port: 0 });
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;

@@ -3,17 +3,21 @@ import { type AppDeps, createApp } from '../src/app.ts';
 import { ModelRegistry } from '../src/engines/registry.ts';
 import { unlimited } from '../src/http/rate-limit.ts';
 import { createLogger } from '../src/lib/logger.ts';
+import { CacheCounters } from '../src/prompt-cache/cache-counters.ts';
 import { VERSION } from '../src/version.ts';
 
 /** Dependencies for an API that is described and never asked: what registering the routes touches is real. */
 function describedDeps(): AppDeps {
+  const models = new ModelRegistry([]);
+  const metrics = new Registry();
   const deps = {
     config: { bodyLimitBytes: 1024, corsOrigins: null },
     logger: createLogger('silent'),
-    models: new ModelRegistry([]),
-    metrics: new Registry(),
+    models,
+    metrics,
     now: Date.now,
     limit: unlimited,
+    promptCache: new CacheCounters({ models, metrics, now: Date.now }),
   };
   return deps as unknown as AppDeps;
 }

@@ -49,20 +49,21 @@ async function startService(config: Config, logger: Logger, lifecycle: Lifecycle
     () => holdFolder(config.dataDir, async (request) => runCommand(request)),
     (held) => held.close(),
   );
-  booted = await boot(config, logger, lifecycle);
-  const { deps, authenticator, firstKey } = booted;
+  const started = await boot(config, logger, lifecycle);
+  booted = started;
+  const { deps, firstKey } = started;
   await lifecycle.start(
     'worker',
     () => startWorker(deps),
     (worker) => worker.stop(),
   );
-  const app = await lifecycle.start('api', () => listen(config, deps, authenticator), drain);
+  const app = await lifecycle.start('api', () => listen(config, started), drain);
   announce(baseUrl(config, app), firstKey);
 }
 
-async function listen(config: Config, deps: Booted['deps'], authenticator: Booted['authenticator']): Promise<App> {
+async function listen(config: Config, { deps, authenticator, promptCache }: Booted): Promise<App> {
   const authenticate = (authorization: string | undefined) => authenticator.authenticate(authorization);
-  const app = await createApp({ ...deps, authenticate, limit: unlimited }, VERSION);
+  const app = await createApp({ ...deps, authenticate, limit: unlimited, promptCache }, VERSION);
   try {
     await app.listen({ host: config.host, port: config.port });
   } catch (error) {

@@ -58,6 +58,8 @@ describe('the API description', () => {
       '/v1/models/{model_id}',
       '/v1/chat/completions',
       '/v1/completions',
+      '/v1/admin/cache/stats',
+      '/v1/admin/cache/reset',
       '/healthz',
       '/readyz',
       '/metrics',

@@ -7,8 +7,9 @@ import { newId } from '../lib/ids.ts';
 import type { UsageOutcome } from '../lib/usage-record.ts';
 import type { AdmittedModel } from './admit.ts';
 import { generationMetrics } from './metrics.ts';
+import { soundUsage } from './sound-usage.ts';
 
-type GenerationDeps = Pick<Deps, 'recordUsage' | 'metrics' | 'now'>;
+type GenerationDeps = Pick<Deps, 'recordUsage' | 'countPrompt' | 'metrics' | 'now'>;
 
 /** A running generation, its prompt processed. */
 export interface Generation {
@@ -46,7 +47,10 @@ export async function startGeneration(
   return { cachedTokens, events };
 }
 
-/** Passes the events on, counts what they used, and records it exactly once. */
+/**
+ * Passes the events on, counts what they used, and records it exactly once. A prompt that was processed counts once for
+ * the cache's statistics, however the generation ended; where the engine never said what was cached, as nothing.
+ */
 async function* metered(
   deps: GenerationDeps,
   call: Call,
@@ -57,20 +61,27 @@ async function* metered(
   const used = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
   // Until the end is reached, whoever stops reading has left.
   let outcome: UsageOutcome = 'cancelled';
+  let isProcessed = false;
   metrics.started();
   try {
     for await (const event of events) {
       if (event.type === 'usage') {
-        Object.assign(used, event.usage);
+        Object.assign(used, soundUsage(event.usage));
         outcome = 'completed';
         continue;
       }
       if (event.type === 'prompt-end') {
-        used.promptTokens = event.promptTokens ?? 0;
-        used.cachedTokens = event.cachedTokens ?? 0;
-      } else if (event.type !== 'choice-end') {
-        used.completionTokens += event.tokens;
+        isProcessed = true;
+        const { promptTokens, cachedTokens } = event;
+        Object.assign(used, soundUsage({ ...used, promptTokens: promptTokens ?? 0, cachedTokens: cachedTokens ?? 0 }));
+        yield {
+          type: 'prompt-end',
+          promptTokens: promptTokens === null ? null : used.promptTokens,
+          cachedTokens: cachedTokens === null ? null : used.cachedTokens,
+        };
+        continue;
       }
+      if (event.type !== 'choice-end') used.completionTokens += event.tokens;
       yield event;
     }
   } catch (error) {
@@ -78,6 +89,7 @@ async function* metered(
     throw error;
   } finally {
     metrics.ended(modelId, outcome, used.promptTokens, used.completionTokens);
+    if (isProcessed) deps.countPrompt(modelId, used.cachedTokens);
     await deps.recordUsage({
       id: newId('usage'),
       organizationId: call.caller.organizationId,
