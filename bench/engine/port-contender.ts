@@ -35,6 +35,7 @@ export function greedy(ask: Ask, changes: Partial<GenerationRequest> = {}): Gene
     sampling: { temperature: 0, topP: 1, presencePenalty: 0, frequencyPenalty: 0, seed: null, logitBias: {} },
     format: { type: 'text' },
     logprobs: null,
+    promptLogprobs: false,
     incremental: true,
     scope: 'bench',
     priority: 'interactive',

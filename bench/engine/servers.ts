@@ -45,7 +45,7 @@ export async function startLlamaServer(program: string, setup: EngineSetup, cach
     name: 'llama-server',
     program,
     nodeArgs: args,
-    ready: /server is listening/,
+    ready: /listening on/,
     readyLimitMs: LOAD_LIMIT_MS,
   });
   const server: CompletionServer = {

@@ -1,0 +1,83 @@
+import { PrefixCache, type SavedHolder } from '../../src/engines/local/prefix-cache.ts';
+import type { Trace } from './traces.ts';
+
+const SCOPE = 'trace';
+
+/** What a trace is replayed on: told of each prompt, it says how many of its blocks it held, and then holds it. */
+export interface ReplayedCache {
+  name: string;
+  /** Blocks from the prompt's beginning that were held. */
+  ask(blocks: readonly number[], atMs: number): number;
+}
+
+/** Blocks of prompts that were found, as a part of all, of the whole trace. */
+export function hitRate(trace: Trace, cache: ReplayedCache): number {
+  let found = 0;
+  let all = 0;
+  for (const { blocks, atMs } of trace.requests) {
+    found += cache.ask(blocks, atMs);
+    all += blocks.length;
+  }
+  return found / all;
+}
+
+/** Never lets anything go: no cache finds more. */
+export function endlessCache(): ReplayedCache {
+  const held = new Set<number>();
+  return {
+    name: 'ideal',
+    ask: (blocks) => {
+      const found = heldBeginning(blocks, (block) => held.has(block));
+      for (const block of blocks) held.add(block);
+      return found;
+    },
+  };
+}
+
+/**
+ * Holds single blocks, the least recently used of which goes first, as servers with paged memory do: beginnings that
+ * prompts share are there once. A block's number stands for all before it too, so a set is enough.
+ */
+export function pagedCache(capacityBlocks: number): ReplayedCache {
+  const held = new Map<number, true>();
+  return {
+    name: 'paged',
+    ask: (blocks) => {
+      const found = heldBeginning(blocks, (block) => held.has(block));
+      // From the end, so that a beginning is used later than what follows it, and outlives it.
+      for (const block of blocks.toReversed()) {
+        held.delete(block);
+        held.set(block, true);
+      }
+      for (const block of held.keys()) {
+        if (held.size <= capacityBlocks) break;
+        held.delete(block);
+      }
+      return found;
+    },
+  };
+}
+
+/** Quire's: whole states, each of which takes its full length, however much of it another one has too. */
+export function savedStates(capacityBlocks: number): ReplayedCache {
+  let nowMs = 0;
+  let next = 0;
+  const cache = new PrefixCache(capacityBlocks, () => nowMs);
+  return {
+    name: 'Quire',
+    ask: (blocks, atMs) => {
+      nowMs = atMs;
+      const [best] = cache.matches(SCOPE, blocks);
+      if (best !== undefined) cache.touch(best.holder);
+      next += 1;
+      const state: SavedHolder = { kind: 'saved', id: String(next), bytes: blocks.length, length: blocks.length };
+      cache.addSaved(state, SCOPE, blocks);
+      return best?.length ?? 0;
+    },
+  };
+}
+
+function heldBeginning(blocks: readonly number[], holds: (block: number) => boolean): number {
+  const end = blocks.findIndex((block) => !holds(block));
+  return end < 0 ? blocks.length : end;
+}
