@@ -135,7 +135,7 @@ async function close(): Promise<void> {
   if (ready !== null) {
     await ready.loop.close();
     while (await ready.sequences.saveOne());
-    await ready.sequences.kept();
+    await ready.sequences.filed();
   }
   process.kill(process.pid, 'SIGKILL');
 }

@@ -82,7 +82,8 @@ export class Sequences<J extends SeatedJob> {
   readonly #byId = new Map<string, SavedHolder>();
   /** Part of a copy that llama.cpp makes with the next step: must not be saved, nor be read into, before. */
   readonly #copying = new Set<number>();
-  readonly #keeping = new Set<Promise<void>>();
+  /** Files that are being brought to the disk, or deleted. */
+  readonly #filing = new Set<Promise<void>>();
   #prefillTokensPerSecond: number;
   #readBytesPerSecond = FILE_BYTES_PER_SECOND;
   #writeBytesPerSecond = FILE_BYTES_PER_SECOND;
@@ -278,9 +279,9 @@ export class Sequences<J extends SeatedJob> {
     return next !== undefined && (await this.#save(next));
   }
 
-  /** Resolves when all states are on the disk that were saved so far. */
-  async kept(): Promise<void> {
-    await Promise.all(this.#keeping);
+  /** Resolves when the folder is as it should be: what was saved so far is on the disk, what was dropped is gone. */
+  async filed(): Promise<void> {
+    await Promise.all(this.#filing);
   }
 
   async #save({ index, scope, tokens }: Sequence<J>): Promise<boolean> {
@@ -295,9 +296,7 @@ export class Sequences<J extends SeatedJob> {
       this.#writeBytesPerSecond = mean(this.#writeBytesPerSecond, (bytes / (performance.now() - started)) * 1_000);
       this.#addSaved(id, bytes, scope, held);
       // It can be read at once; that it is on the disk as well is nothing to wait for.
-      const kept = files.keep(id).catch((error: unknown) => this.#savingFailed(error));
-      this.#keeping.add(kept);
-      void kept.finally(() => this.#keeping.delete(kept));
+      this.#inBackground(files.keep(id).catch((error: unknown) => this.#savingFailed(error)));
       return true;
     } catch (error) {
       this.#savingFailed(error);
@@ -319,7 +318,13 @@ export class Sequences<J extends SeatedJob> {
   #forget(holder: SavedHolder): void {
     this.#cache.remove(holder);
     this.#byId.delete(holder.id);
-    this.#files?.remove(holder.id).catch((error: unknown) => this.#trouble('a state could not be deleted', error));
+    const removed = this.#files?.remove(holder.id) ?? Promise.resolve();
+    this.#inBackground(removed.catch((error: unknown) => this.#trouble('a state could not be deleted', error)));
+  }
+
+  #inBackground(work: Promise<void>): void {
+    this.#filing.add(work);
+    void work.finally(() => this.#filing.delete(work));
   }
 
   /** What is held, in sequences and in files. */

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { type CollectedAnswer, collectAnswer, textRequest } from '../../../test/engine-conformance.ts';
+import { createLogger } from '../../lib/logger.ts';
+import type { GenerationRequest } from '../engine.ts';
+import { createLocalEngine, type LocalEngine } from './local-engine.ts';
+
+// The bundled model: what it says depends on all of the prompt, so a state that is not the right one shows.
+const FILE = fileURLToPath(new URL('../../../models/quire-chat-1.gguf', import.meta.url));
+const never = new AbortController().signal;
+const folder = mkdtempSync(join(tmpdir(), 'quire-reuse-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+function start(states?: { folder: string; bytes: number }): LocalEngine {
+  const logger = createLogger('silent');
+  const engine = { file: FILE, name: 'bundled', kind: 'bundled' as const, contextTokens: 1024, logger };
+  return createLocalEngine({ ...engine, sequences: 3, threads: 1, ...(states === undefined ? {} : { states }) });
+}
+
+/** A text of about 300 tokens that no other `seed` begins with. */
+function passage(seed: number): string {
+  const places = ['harbour', 'library', 'station', 'garden', 'market', 'museum'];
+  return Array.from(
+    { length: 24 },
+    (_, i) => `In the year ${1800 + seed * 7 + i} the ${places[(i * seed + i) % 6]} was open on ${seed + i} days.`,
+  ).join(' ');
+}
+
+const ask = (text: string, changes: Partial<GenerationRequest> = {}): GenerationRequest =>
+  textRequest(text, { logprobs: 0, maxTokens: 12, scope: 'org_a', ...changes });
+
+/** Says the same as an answer that was computed afresh, but for what the order of additions in floating point does. */
+function assertSame(answer: CollectedAnswer, cold: CollectedAnswer): void {
+  const [first, expected] = [answer.choices[0]?.logprobs[0], cold.choices[0]?.logprobs[0]];
+  assert.equal(first?.token, expected?.token);
+  assert.ok(Math.abs((first?.logprob ?? 0) - (expected?.logprob ?? 9)) < 0.05, `${first?.logprob}`);
+}
+
+const cached = (answer: CollectedAnswer): number => answer.usage.cachedTokens;
+
+describe('beginnings of prompts that were computed before', () => {
+  let engine: LocalEngine;
+  let cold: LocalEngine;
+  before(async () => {
+    engine = start({ folder: join(folder, 'states'), bytes: 1e9 });
+    cold = start();
+    await Promise.all([engine.check(never), cold.check(never)]);
+  });
+  after(() => Promise.all([engine.close(), cold.close()]));
+  let scopes = 0;
+  const computedAfresh = (text: string): Promise<CollectedAnswer> =>
+    collectAnswer(cold, ask(text, { scope: `cold_${scopes++}` }));
+
+  it('are gone on from in place, and the answer is the same', async () => {
+    const text = passage(1);
+    assert.equal(cached(await collectAnswer(engine, ask(`${text} First`))), 0);
+    const second = await collectAnswer(engine, ask(`${text} Then`));
+    assert.ok(cached(second) > 250, `${cached(second)} of ${second.usage.promptTokens}`);
+    assertSame(second, await computedAfresh(`${text} Then`));
+  });
+  it('are copied from an answer that is being made, which stays what it was', async () => {
+    const text = passage(2);
+    const long = ask(`${text} First`, { maxTokens: 120 });
+    const running = collectAnswer(engine, long);
+    const second = await collectAnswer(engine, ask(`${text} Then`));
+    assert.ok(cached(second) > 250, `${cached(second)} of ${second.usage.promptTokens}`);
+    assertSame(second, await computedAfresh(`${text} Then`));
+    assertSame(await running, await computedAfresh(`${text} First`));
+  });
+  it('are computed once for several choices, and for requests that come at once', async () => {
+    const answer = await collectAnswer(engine, ask(`${passage(3)} First`, { choices: 5 }));
+    for (const choice of answer.choices) assert.equal(choice.text, answer.choices[0]?.text);
+    const text = passage(4);
+    const burst = await Promise.all(
+      ['One', 'Two', 'Three', 'Four'].map((word) => collectAnswer(engine, ask(`${text} ${word}`))),
+    );
+    assert.deepEqual(burst.map((each) => cached(each) > 250).sort(), [false, true, true, true]);
+    assertSame(burst[3] as CollectedAnswer, await computedAfresh(`${text} Four`));
+  });
+  it('of another organization are never used, be they idle, running or saved', async () => {
+    const text = passage(5);
+    await collectAnswer(engine, ask(`${text} First`));
+    const running = collectAnswer(engine, ask(`${text} Second`, { maxTokens: 60 }));
+    assert.equal(cached(await collectAnswer(engine, ask(`${text} First`, { scope: 'org_b' }))), 0);
+    await running;
+    await fileFor(5);
+    assert.equal(cached(await collectAnswer(engine, ask(`${text} First`, { scope: 'org_c' }))), 0);
+  });
+  it('are read from files when their sequences were taken by others', async () => {
+    const text = passage(6);
+    await collectAnswer(engine, ask(`${text} First`));
+    const saved = await fileFor(6);
+    for (let other = 10; other < 14; other++) await collectAnswer(engine, ask(passage(other), { scope: 'org_b' }));
+    const again = await collectAnswer(engine, ask(`${text} Then`));
+    assert.ok(cached(again) > 250, `${cached(again)} of ${again.usage.promptTokens}, ${saved} files`);
+    assertSame(again, await computedAfresh(`${text} Then`));
+  });
+
+  /** Waits until everything is saved that is to be; gives the number of files. The engine saves when it is idle. */
+  async function fileFor(least: number): Promise<number> {
+    for (let round = 0; round < 200; round++) {
+      const count = readdirSync(join(folder, 'states')).filter((name) => name.endsWith('.state')).length;
+      if (count >= least) return count;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    throw new Error(`there never were ${least} saved states`);
+  }
+});
+
+describe('saved states', () => {
+  const place = join(folder, 'restarts');
+  const text = `${passage(30)} First`;
+  const stateFiles = (): string[] => readdirSync(place).filter((name) => name.endsWith('.state'));
+
+  it('survive a restart', async () => {
+    const first = start({ folder: place, bytes: 1e9 });
+    const before = await collectAnswer(first, ask(text));
+    await first.close();
+    const second = start({ folder: place, bytes: 1e9 });
+    const after = await collectAnswer(second, ask(text));
+    assert.equal(cached(before), 0);
+    assert.equal(cached(after), after.usage.promptTokens - 1);
+    assertSame(after, before);
+    assert.equal(cached(await collectAnswer(second, ask(text, { scope: 'org_b' }))), 0);
+    await second.close();
+  });
+  it('that are damaged cost the cache and not the answer', async () => {
+    for (const name of stateFiles()) truncateSync(join(place, name), statSync(join(place, name)).size / 2);
+    const engine = start({ folder: place, bytes: 1e9 });
+    const answer = await collectAnswer(engine, ask(text));
+    assert.equal(cached(answer), 0);
+    assert.equal(answer.choices[0]?.reason, 'length');
+    await engine.close();
+  });
+  it('stay within their bytes', async () => {
+    const [name] = stateFiles();
+    const one = statSync(join(place, name ?? '')).size;
+    const engine = start({ folder: place, bytes: one * 3 });
+    for (let seed = 40; seed < 48; seed++) await collectAnswer(engine, ask(passage(seed)));
+    await engine.close();
+    const bytes = stateFiles().reduce((sum, file) => sum + statSync(join(place, file)).size, 0);
+    assert.ok(bytes > 0 && bytes <= one * 3, `${bytes} of ${one * 3}`);
+  });
+});
