@@ -1,0 +1,98 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Answer, timeToFirstToken } from '../engine/contender.ts';
+import { type PortContender, startPort } from '../engine/port-contender.ts';
+import { freshPrompt } from '../engine/workloads.ts';
+
+/** Tokens of the question that follows what is cached; each request has one of its own. */
+const QUESTION_TOKENS = 32;
+const ANSWER_TOKENS = 4;
+/** Of the stream whose prompt the next request shares: more than come before that one's first token. */
+const STREAM_TOKENS = 512;
+const STATES_BYTES = 4e9;
+const POLL_MS = 20;
+
+/** Where the beginning of a prompt was found: nowhere, in the sequence that had it, in one that runs, in a file. */
+export const HITS = ['cold', 'same sequence', 'branch of a running one', 'from disk after a restart'] as const;
+
+/** One request: how long its first token took, and how much of its prompt was not computed anew. */
+export interface FirstToken {
+  hit: (typeof HITS)[number];
+  round: number;
+  prefixTokens: number;
+  milliseconds: number;
+  cachedTokens: number;
+}
+
+/** Measures each kind of hit for each length of the shared beginning, in every round on beginnings of their own. */
+export async function measureFirstTokens(
+  setup: { file: string; threads: number; lengths: readonly number[]; rounds: number },
+  progress: (line: string) => void,
+): Promise<FirstToken[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'quire-bench-states-'));
+  const found: FirstToken[] = [];
+  try {
+    for (let round = 1; round <= setup.rounds; round++) {
+      const prefixes = setup.lengths.map((length) => freshPrompt(length));
+      const note = (hit: FirstToken['hit'], prefixTokens: number, answer: Answer): void => {
+        const { cachedTokens } = answer;
+        found.push({ hit, round, prefixTokens, milliseconds: timeToFirstToken(answer), cachedTokens });
+      };
+      await withEngine(setup, folder, async (engine) => {
+        for (const [i, prefix] of prefixes.entries()) {
+          const length = setup.lengths[i] ?? 0;
+          progress(`first token, round ${round} of ${setup.rounds}: ${length} tokens`);
+          note('cold', length, await engine.ask(question(prefix)));
+          note('same sequence', length, await engine.ask(question(prefix)));
+          note('branch of a running one', length, await besideStream(engine, prefix));
+        }
+      });
+      await withEngine(setup, folder, async (engine) => {
+        for (const [i, prefix] of prefixes.entries()) {
+          note('from disk after a restart', setup.lengths[i] ?? 0, await engine.ask(question(prefix)));
+        }
+      });
+    }
+    return found;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function withEngine(
+  { file, threads, lengths }: { file: string; threads: number; lengths: readonly number[] },
+  folder: string,
+  use: (engine: PortContender) => Promise<void>,
+): Promise<void> {
+  const contextTokens = Math.max(...lengths) + QUESTION_TOKENS + STREAM_TOKENS + 1;
+  const states = { folder, bytes: STATES_BYTES };
+  const engine = await startPort('Quire', { file, contextTokens, sequences: 2, threads, states });
+  try {
+    // The first steps of a process are slower; this prompt shares nothing with the others.
+    await engine.ask(question(freshPrompt(QUESTION_TOKENS)));
+    await use(engine);
+  } finally {
+    await engine.stop();
+  }
+}
+
+function question(prefix: string): { prompt: string; maxTokens: number } {
+  return { prompt: prefix + freshPrompt(QUESTION_TOKENS), maxTokens: ANSWER_TOKENS };
+}
+
+async function besideStream(engine: PortContender, prefix: string): Promise<Answer> {
+  const leave = new AbortController();
+  const stream = engine.ask({ ...question(prefix), maxTokens: STREAM_TOKENS }, leave.signal);
+  try {
+    // Running, and its prompt computed, before the other one asks.
+    while ((await engine.engine.load(AbortSignal.timeout(60_000))).running === 0) await pause();
+    await pause();
+    return await engine.ask(question(prefix));
+  } finally {
+    leave.abort();
+    await stream;
+  }
+}
+
+const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, POLL_MS));

@@ -1,0 +1,81 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type PortContender, startPort } from '../engine/port-contender.ts';
+import { freshPrompt } from '../engine/workloads.ts';
+import { processUsage } from '../processes/process-usage.ts';
+
+const SEQUENCES = 4;
+const PROMPT_TOKENS = 256;
+const ANSWER_TOKENS = 32;
+const REQUESTS = 8;
+const CONTEXT_TOKENS = 1_024;
+const STATES_BYTES = 4e9;
+
+/** One window of load on prompts that share nothing. */
+export interface Window {
+  tokensPerSecond: number;
+  /** CPU milliseconds of the model's process for each request; undefined where the system does not tell. */
+  cpuMs: number | undefined;
+}
+
+/** The three engines of one round: states saved, not saved, and not saved again to show what is noise. */
+export interface OverheadRound {
+  on: Window;
+  off: Window;
+  control: Window;
+}
+
+/** Measures what keeping and saving prompts costs when none of them is ever asked for again. */
+export async function measureOverhead(
+  setup: { file: string; threads: number; rounds: number },
+  progress: (line: string) => void,
+): Promise<OverheadRound[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'quire-bench-states-'));
+  const { file, threads } = setup;
+  const options = { file, threads, sequences: SEQUENCES, contextTokens: CONTEXT_TOKENS };
+  const engines: PortContender[] = [];
+  try {
+    engines.push(await startPort('on', { ...options, states: { folder, bytes: STATES_BYTES } }));
+    engines.push(await startPort('off', options), await startPort('control', options));
+    for (const engine of engines) await measureWindow(engine);
+    const rounds: OverheadRound[] = [];
+    for (let round = 1; round <= setup.rounds; round++) {
+      progress(`no hits, round ${round} of ${setup.rounds}`);
+      const windows = new Map<string, Window>();
+      for (let i = 0; i < engines.length; i++) {
+        const engine = engines[(i + round) % engines.length];
+        if (engine !== undefined) windows.set(engine.name, await measureWindow(engine));
+      }
+      const [on, off, control] = ['on', 'off', 'control'].map((name) => windows.get(name));
+      if (on && off && control) rounds.push({ on, off, control });
+    }
+    return rounds;
+  } finally {
+    for (const engine of engines) await engine.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** As many requests at once as there are sequences, the next one as soon as one is answered. */
+async function measureWindow(contender: PortContender): Promise<Window> {
+  const pids = contender.engine.hostPid === null ? [] : [contender.engine.hostPid];
+  const cpuBefore = processUsage(pids)?.cpuMs;
+  const began = performance.now();
+  let left = REQUESTS;
+  let tokens = 0;
+  const client = async (): Promise<void> => {
+    while (left > 0) {
+      left -= 1;
+      const answer = await contender.ask({ prompt: freshPrompt(PROMPT_TOKENS), maxTokens: ANSWER_TOKENS });
+      // The token that begins every prompt is the only one that may be there already.
+      if (answer.cachedTokens > 1) throw new Error(`a prompt that is new had ${answer.cachedTokens} tokens cached`);
+      tokens += answer.promptTokens + answer.completionTokens;
+    }
+  };
+  await Promise.all(Array.from({ length: SEQUENCES }, client));
+  const seconds = (performance.now() - began) / 1_000;
+  const cpuAfter = processUsage(pids)?.cpuMs;
+  const cpuMs = cpuBefore === undefined || cpuAfter === undefined ? undefined : (cpuAfter - cpuBefore) / REQUESTS;
+  return { tokensPerSecond: tokens / seconds, cpuMs };
+}

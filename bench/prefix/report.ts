@@ -1,0 +1,94 @@
+import { cell, type Table } from '../engine/report.ts';
+import { summarize } from '../gateway/statistics.ts';
+import { type FirstToken, HITS } from './first-token.ts';
+import type { OverheadRound, Window } from './overhead.ts';
+import type { Difference, Repeatability } from './repeatability.ts';
+
+/** The hit rates of one trace: of each cache, by capacity in blocks. */
+export interface TraceRates {
+  trace: string;
+  requests: number;
+  distinctBlocks: number;
+  ideal: number;
+  rates: { capacityBlocks: number; paged: number; quire: number }[];
+}
+
+/** Times to the first token, and their part of the cold one's of the same round. */
+export function firstTokenTable(found: readonly FirstToken[]): Table {
+  const lengths = [...new Set(found.map(({ prefixTokens }) => prefixTokens))];
+  const of = (hit: FirstToken['hit'], length: number): FirstToken[] =>
+    found.filter((one) => one.hit === hit && one.prefixTokens === length);
+  const rows = HITS.flatMap((hit) =>
+    lengths.map((length) => {
+      const own = of(hit, length);
+      const parts = own.map(({ milliseconds, round }) => {
+        const cold = of('cold', length).find((one) => one.round === round);
+        return (milliseconds / (cold?.milliseconds ?? Number.NaN)) * 100;
+      });
+      const cached = summarize(own.map(({ cachedTokens }) => cachedTokens));
+      const times = cell(summarize(own.map(({ milliseconds }) => milliseconds)), 0);
+      return [hit, String(length), cell(cached, 0), times, hit === 'cold' ? '' : cell(summarize(parts), 1)];
+    }),
+  );
+  return {
+    title: 'Time to the first token',
+    columns: ['found', 'tokens shared', 'tokens cached', 'ms', '% of cold (aim <= 10)'],
+    rows,
+  };
+}
+
+/** Throughput and CPU with states saved, as a part of the same without, and the noise beside it. */
+export function overheadTable(rounds: readonly OverheadRound[]): Table {
+  const row = (what: string, of: (round: OverheadRound) => Window): string[] => {
+    const speeds = rounds.map((round) => of(round).tokensPerSecond / round.off.tokensPerSecond);
+    const cpu = rounds.map((round) => (of(round).cpuMs ?? Number.NaN) / (round.off.cpuMs ?? Number.NaN));
+    return [what, withError(speeds), withError(cpu)];
+  };
+  return {
+    title: 'Nothing is ever asked for twice: as a part of what the engine does that saves nothing (aim >= 0.99)',
+    columns: ['', 'tokens per second', 'CPU of the model’s process per request'],
+    rows: [row('cache on', ({ on }) => on), row('off again: the noise', ({ control }) => control)],
+  };
+}
+
+/** The mean of ratios (of their logarithms, so that a ratio and its inverse weigh the same) with its standard error. */
+function withError(ratios: readonly number[]): string {
+  const logs = ratios.map(Math.log).filter(Number.isFinite);
+  if (logs.length < 2) return '-';
+  const mean = logs.reduce((sum, log) => sum + log, 0) / logs.length;
+  const variance = logs.reduce((sum, log) => sum + (log - mean) ** 2, 0) / (logs.length - 1);
+  const error = Math.exp(mean) * Math.sqrt(variance / logs.length);
+  return `${Math.exp(mean).toFixed(3)} ± ${error.toFixed(3)}, median ${summarize([...ratios]).median.toFixed(3)}`;
+}
+
+/** How many greedy answers differed. */
+export function repeatabilityTable(found: readonly { model: string; result: Repeatability }[]): Table {
+  const differing = ({ count, medianCharacters }: Difference): string =>
+    count === 0 ? '0' : `${count} (half of them after ${medianCharacters} characters)`;
+  return {
+    title: 'Greedy answers of 64 tokens that differ from the one given alone with nothing cached',
+    columns: ['model', 'prompts', 'alone again', 'prompt cached', 'beside 15 others'],
+    rows: found.map(({ model, result }) => [
+      model,
+      String(result.prompts),
+      differing(result.again),
+      differing(result.cached),
+      differing(result.beside),
+    ]),
+  };
+}
+
+/** Parts of prompts that were found, by capacity. */
+export function traceTable({ trace, requests, distinctBlocks, ideal, rates }: TraceRates): Table {
+  const percent = (rate: number): string => (rate * 100).toFixed(1);
+  return {
+    title: `${trace}: ${requests} requests, ${distinctBlocks} distinct blocks; ideal ${percent(ideal)} % of blocks found`,
+    columns: ['capacity, blocks', 'Quire, %', 'of the ideal, %', 'paged memory, %'],
+    rows: rates.map(({ capacityBlocks, paged, quire }) => [
+      String(capacityBlocks),
+      percent(quire),
+      percent(quire / ideal),
+      percent(paged),
+    ]),
+  };
+}

@@ -1,0 +1,128 @@
+/**
+ * What the prefix cache gives and costs.
+ * `npm run bench:prefix -- [--parts first-token,overhead,same-text,traces] [--data DIR] [--model NAME] [--threads N]
+ * [--rounds N] [--quick] [--json FILE]`; see bench/README.md.
+ */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { availableParallelism, cpus, loadavg } from 'node:os';
+import { dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { RANDOM_MODELS, randomModelFile } from '../engine/random-model.ts';
+import { markdown, type Table } from '../engine/report.ts';
+import { measureFirstTokens } from './first-token.ts';
+import { measureOverhead } from './overhead.ts';
+import { chatPrompts, letterPrompts, measureRepeatability } from './repeatability.ts';
+import { endlessCache, hitRate, pagedCache, savedStates } from './replay.ts';
+import { firstTokenTable, overheadTable, repeatabilityTable, type TraceRates, traceTable } from './report.ts';
+import { readTraces } from './traces.ts';
+
+const SCRATCH = join(import.meta.dirname, '../../.scratch/bench');
+const BUNDLED_FILE = join(import.meta.dirname, '../../models/quire-chat-1.gguf');
+const LENGTHS = [1_000, 4_000, 16_000];
+/** From a hundredth of what the traces have to more than all of it. */
+const CAPACITIES = [1_000, 3_000, 10_000, 30_000, 100_000, 300_000];
+
+const { values: flags } = parseArgs({
+  options: {
+    parts: { type: 'string', default: 'first-token,overhead,same-text,traces' },
+    data: { type: 'string' },
+    model: { type: 'string', default: '40m-f16' },
+    models: { type: 'string', default: join(SCRATCH, 'models') },
+    threads: { type: 'string', default: '1' },
+    rounds: { type: 'string' },
+    quick: { type: 'boolean', default: false },
+    json: { type: 'string', default: join(SCRATCH, 'prefix.json') },
+  },
+});
+
+function progress(line: string): void {
+  process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${line}\n`);
+}
+
+/** One part of the benchmark: its figures and the tables that show them. */
+interface Part {
+  figures: unknown;
+  tables: Table[];
+}
+
+async function replayTraces(folder: string): Promise<Part> {
+  const figures: TraceRates[] = [];
+  for (const trace of await readTraces(folder)) {
+    progress(`replaying ${trace.name}`);
+    const rates = CAPACITIES.map((capacityBlocks) => ({
+      capacityBlocks,
+      paged: hitRate(trace, pagedCache(capacityBlocks)),
+      quire: hitRate(trace, savedStates(capacityBlocks)),
+    }));
+    figures.push({
+      trace: trace.name,
+      requests: trace.requests.length,
+      distinctBlocks: new Set(trace.requests.flatMap(({ blocks }) => blocks)).size,
+      ideal: hitRate(trace, endlessCache()),
+      rates,
+    });
+  }
+  return { figures, tables: figures.map(traceTable) };
+}
+
+async function compareTexts(file: string, threads: number): Promise<Part> {
+  const count = flags.quick ? 16 : 100;
+  const figures = [
+    {
+      model: `random ${flags.model}`,
+      result: await measureRepeatability({ file, threads, prompts: letterPrompts(count) }, progress),
+    },
+    {
+      model: 'the bundled model',
+      result: await measureRepeatability({ file: BUNDLED_FILE, threads, prompts: chatPrompts(count) }, progress),
+    },
+  ];
+  return { figures, tables: [repeatabilityTable(figures)] };
+}
+
+async function runPart(name: string, file: string): Promise<Part | string> {
+  const threads = Number(flags.threads);
+  const rounds = (full: number): number => Number(flags.rounds ?? (flags.quick ? 2 : full));
+  if (name === 'first-token') {
+    const lengths = flags.quick ? LENGTHS.slice(0, 2) : LENGTHS;
+    const figures = await measureFirstTokens({ file, threads, lengths, rounds: rounds(3) }, progress);
+    return { figures, tables: [firstTokenTable(figures)] };
+  }
+  if (name === 'overhead') {
+    const figures = await measureOverhead({ file, threads, rounds: rounds(20) }, progress);
+    return { figures, tables: [overheadTable(figures)] };
+  }
+  if (name === 'same-text') return compareTexts(file, threads);
+  if (name !== 'traces') throw new Error(`no part '${name}'`);
+  return flags.data === undefined ? 'traces: not replayed, for no --data DIR was given.' : replayTraces(flags.data);
+}
+
+async function main(): Promise<void> {
+  const model = RANDOM_MODELS[flags.model];
+  if (model === undefined)
+    throw new Error(`no model '${flags.model}'; there are ${Object.keys(RANDOM_MODELS).join(', ')}`);
+  const file = await randomModelFile(flags.models, model);
+  const machine = { cpu: cpus()[0]?.model ?? 'unknown', cores: availableParallelism(), node: process.version };
+  console.log(
+    `${machine.cpu}, ${machine.cores} cores, Node ${machine.node}; model ${flags.model}, ${flags.threads} thread(s).\n` +
+      'Median (smallest..largest) over the rounds, ratios within a round.',
+  );
+  const parts: Record<string, unknown> = {};
+  for (const name of flags.parts.split(',')) {
+    const loadBefore = loadavg()[0] ?? 0;
+    const part = await runPart(name, file);
+    if (typeof part === 'string') {
+      console.log(`\n${part}`);
+      continue;
+    }
+    const loadAfter = loadavg()[0] ?? 0;
+    parts[name] = { figures: part.figures, loadBefore, loadAfter };
+    const load = `Load average before ${loadBefore.toFixed(1)}, after ${loadAfter.toFixed(1)}.`;
+    console.log(`\n${part.tables.map(markdown).join('\n\n')}\n\n${load}`);
+  }
+  await mkdir(dirname(flags.json), { recursive: true });
+  await writeFile(flags.json, `${JSON.stringify({ at: new Date().toISOString(), machine, flags, parts })}\n`);
+  progress(`written: ${flags.json}`);
+}
+
+await main();
