@@ -26,7 +26,12 @@ export function arrangeMessages(
   const written = traits.knowsCalls ? withCalls(messages, traits) : described(messages.map(asPlainMessage), tools);
   const placed = placeSystemTexts(written, traits);
   const merged = traits.repeatedRoles ? placed : mergeNeighbours(placed);
-  return fillGaps(merged, traits);
+  const needsUser = traits.functionsNeedUser && tools.length > 0;
+  return fillGaps(merged, {
+    ...traits,
+    assistantFirst: traits.assistantFirst && !needsUser,
+    systemAlone: traits.systemAlone && !needsUser,
+  });
 }
 
 /** Past calls as a template wants them. */
@@ -164,7 +169,7 @@ function mergeNeighbours(messages: readonly WrittenMessage[]): WrittenMessage[] 
   return merged;
 }
 
-/** Empty messages where a template wants one: it cannot begin with an answer, or go on without one. */
+/** Empty messages where a template wants one: it cannot begin with an answer, or do without one or a user. */
 function fillGaps(messages: readonly WrittenMessage[], traits: TemplateTraits): WrittenMessage[] {
   const filled: WrittenMessage[] = [];
   for (const message of messages) {
@@ -175,6 +180,9 @@ function fillGaps(messages: readonly WrittenMessage[], traits: TemplateTraits): 
       filled.push({ role: 'assistant', content: '' });
     }
     filled.push(message);
+  }
+  if (!traits.systemAlone && filled.every((message) => message.role === 'system')) {
+    filled.push({ role: 'user', content: '' });
   }
   return filled;
 }

@@ -22,10 +22,14 @@ export interface TemplateTraits {
   oneCallEach: boolean;
   /** Text beside calls is lost, but may stand in a message of its own before them. */
   splitsText: boolean;
+  /** Functions are described in the first message of a user, so there must be one. */
+  functionsNeedUser: boolean;
   /** A user may follow a function's result at once. */
   userAfterResult: boolean;
   /** A system message may come first. */
   systemFirst: boolean;
+  /** It may be the only one. */
+  systemAlone: boolean;
   /** There may be several, and later ones too. */
   systemAnywhere: boolean;
   /** One role may have several messages in a row. */
@@ -83,7 +87,10 @@ export function templateTraits(source: string, render: Render): TemplateTraits {
 }
 
 type Attempt = (messages: readonly object[], tools?: readonly object[]) => string | null;
-type TurnTraits = Pick<TemplateTraits, 'systemFirst' | 'systemAnywhere' | 'repeatedRoles' | 'assistantFirst'>;
+type TurnTraits = Pick<
+  TemplateTraits,
+  'systemFirst' | 'systemAlone' | 'systemAnywhere' | 'repeatedRoles' | 'assistantFirst'
+>;
 
 function turnTraits(attempt: Attempt): TurnTraits {
   const writes = (messages: readonly object[], ...texts: string[]): boolean => {
@@ -92,6 +99,7 @@ function turnTraits(attempt: Attempt): TurnTraits {
   };
   return {
     systemFirst: writes([system(TOLD), user(ASKED)], TOLD),
+    systemAlone: writes([system(TOLD)], TOLD),
     systemAnywhere:
       writes([system(TOLD), user(ASKED), assistant(SAID), system(AGAIN), user(ASKED)], TOLD, AGAIN) &&
       writes([system(TOLD), system(AGAIN), user(ASKED)], TOLD, AGAIN),
@@ -151,6 +159,7 @@ function callTraits(source: string, attempt: Attempt): CallTraits {
     nullContent: withNull !== null && withNull !== written && !/\b(null|None|undefined)\b/.test(withNull),
     oneCallEach: two?.includes(OTHER) !== true,
     splitsText: spoken?.includes(SAID) !== true && apart?.includes(SAID) === true,
+    functionsNeedUser: attempt([system(TOLD)], [TOOL]) === null,
     userAfterResult: attempt([...calledBy(style, ''), user(AGAIN)], [TOOL])?.includes(AGAIN) === true,
   };
 }
@@ -163,6 +172,7 @@ const NO_CALLS: CallTraits = {
   nullContent: false,
   oneCallEach: false,
   splitsText: false,
+  functionsNeedUser: false,
   userAfterResult: true,
 };
 
