@@ -219,6 +219,7 @@ export function engineConformance(name: string, start: () => Promise<Conformance
     describe('limits and stops', () => withSubject(start, describeEndings));
     describe('tools and formats', () => withSubject(start, describeForms));
     describe('leaving', () => withSubject(start, describeLeaving));
+    describe('cache', () => withSubject(start, describeCache));
     describe('closing', () => describeClosing(start));
   });
 }
@@ -265,19 +266,6 @@ function describeAnswers(get: Get): void {
       const answer = await collectAnswer(get().engine, textRequest('Once', { choices: 3, sampling, incremental }));
       assert.equal(answer.choices.length, 3);
       assert.ok(answer.choices.some((choice) => choice.text !== ''));
-    }
-  });
-  it('cacheUsage tells whole counts at once, or null, and evictions never fall', async () => {
-    const { engine } = get();
-    let evictions = 0;
-    for (const content of ['Tell me a story.', 'Tell me a story of old.', 'Who are you?']) {
-      await collectAnswer(engine, chatRequest(content, { maxTokens: 2 }));
-      const usage = engine.cacheUsage();
-      if (engine.backend().engine === 'upstream') assert.equal(usage, null, "the cache is the upstream's own");
-      if (usage === null) continue;
-      for (const count of Object.values(usage)) assert.ok(Number.isSafeInteger(count) && count >= 0, `${count}`);
-      assert.ok(usage.evictions >= evictions, `${usage.evictions} evictions after ${evictions}`);
-      evictions = usage.evictions;
     }
   });
   it('several calls at once each get their answer', async () => {
@@ -444,6 +432,22 @@ function describeLeaving(get: Get): void {
     controller.abort(reason);
     await assert.rejects(leaving.next(), isReason);
     assert.equal((await staying).choices[0]!.text, expected);
+  });
+}
+
+function describeCache(get: Get): void {
+  it('cacheUsage tells whole counts at once, or null, and evictions never fall', async () => {
+    const { engine } = get();
+    let evictions = 0;
+    for (const content of ['Tell me a story.', 'Tell me a story of old.', 'Who are you?']) {
+      await collectAnswer(engine, chatRequest(content, { maxTokens: 2 }));
+      const usage = engine.cacheUsage();
+      if (engine.backend().engine === 'upstream') assert.equal(usage, null, "the cache is the upstream's own");
+      if (usage === null) continue;
+      for (const count of Object.values(usage)) assert.ok(Number.isSafeInteger(count) && count >= 0, `${count}`);
+      assert.ok(usage.evictions >= evictions, `${usage.evictions} evictions after ${evictions}`);
+      evictions = usage.evictions;
+    }
   });
 }
 

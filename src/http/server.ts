@@ -79,6 +79,7 @@ export async function createServer(options: ServerOptions) {
     await app.register(cors, { origin, maxAge: PREFLIGHT_SECONDS, exposedHeaders: ['x-request-id', 'x-cache-status'] });
   }
   admitRequests(app, options);
+  forgiveEmptyBodies(app);
   return app;
 }
 
@@ -103,6 +104,16 @@ function closeIdleOnStop(app: Pick<App, 'server' | 'addHook'>): void {
   });
   // Hooks of `onClose` may run before the server has closed.
   app.server.once('close', () => clearInterval(check));
+}
+
+/** OpenAI's Python client names a type for every POST, also where it sends nothing and the route wants nothing. */
+function forgiveEmptyBodies(app: Pick<App, 'addHook'>): void {
+  app.addHook('onRequest', (request, _reply, done) => {
+    const { headers } = request;
+    const isEmpty = headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0';
+    if (isEmpty && request.routeOptions.schema?.body === undefined) delete headers['content-type'];
+    done();
+  });
 }
 
 /** The server that routes are added to. */

@@ -117,6 +117,15 @@ describe('GET /v1/admin/cache/stats and POST /v1/admin/cache/reset', () => {
     api.engine.cache = null;
   });
 
+  it('a reset takes an empty body of a named type, as OpenAI clients send it, and refuses what is no JSON', async () => {
+    const headers = { 'content-type': 'application/json' };
+    assert.equal((await api.send('POST', RESET, { headers })).status, 200);
+    assert.equal((await api.send('GET', STATS, { headers })).status, 200);
+    assertError(await api.send('POST', RESET, { body: '{' }), 400, 'invalid_json');
+    const chatted = await api.send('POST', '/v1/chat/completions', { headers });
+    assertError(chatted, 400, 'invalid_json');
+  });
+
   it('both are described, with an example that has their form', async () => {
     const { json } = await api.send('GET', '/openapi.json', { key: null });
     for (const [method, path] of routes) {
