@@ -175,14 +175,15 @@ function fillGaps(messages: readonly WrittenMessage[], traits: TemplateTraits): 
   for (const message of messages) {
     const last = filled.at(-1);
     const opens = last === undefined || last.role === 'system';
-    if (opens && message.role === 'assistant' && !traits.assistantFirst) filled.push({ role: 'user', content: '' });
+    if (opens && message.role === 'assistant' && !traits.assistantFirst)
+      filled.push({ role: 'user', content: traits.emptyTurn });
     if (last?.role === 'tool' && message.role === 'user' && !traits.userAfterResult) {
-      filled.push({ role: 'assistant', content: '' });
+      filled.push({ role: 'assistant', content: traits.emptyTurn });
     }
     filled.push(message);
   }
   if (!traits.systemAlone && filled.every((message) => message.role === 'system')) {
-    filled.push({ role: 'user', content: '' });
+    filled.push({ role: 'user', content: traits.emptyTurn });
   }
   return filled;
 }

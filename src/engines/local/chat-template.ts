@@ -127,9 +127,15 @@ export class ChatTemplate {
   }
 }
 
-function withAllMembers(tool: FunctionTool): FunctionTool {
-  const empty = { description: '', parameters: { type: 'object', properties: {} } };
-  return { ...tool, function: { ...empty, ...tool.function } };
+/** `tool` with whatever a template may ask for, empty where the caller left it out. */
+function withAllMembers({ type, function: called }: FunctionTool): FunctionTool {
+  const parameters = { type: 'object', ...called.parameters };
+  const properties = Object.entries(Object(called.parameters?.['properties']));
+  const described = properties.map(([name, schema]) => [name, { description: '', ...Object(schema) }]);
+  return {
+    type,
+    function: { description: '', ...called, parameters: { ...parameters, properties: Object.fromEntries(described) } },
+  };
 }
 
 /** A mark that no text of the request contains. */

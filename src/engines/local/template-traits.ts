@@ -26,7 +26,9 @@ export interface TemplateTraits {
   functionsNeedUser: boolean;
   /** A user may follow a function's result at once. */
   userAfterResult: boolean;
-  /** A system message may come first. */
+  /** What a message may have that stands only for its turn: nothing, or dots where a template takes that for no message. */
+  emptyTurn: '' | '...';
+  /** A system message may come first, and is still seen behind calls and results. */
   systemFirst: boolean;
   /** It may be the only one. */
   systemAlone: boolean;
@@ -83,13 +85,15 @@ export function templateTraits(source: string, render: Render): TemplateTraits {
       return null;
     }
   };
-  return { ...turnTraits(attempt), ...callTraits(source, attempt) };
+  const turns = turnTraits(attempt);
+  const { systemBeforeCalls, ...calls } = callTraits(source, attempt);
+  return { ...turns, ...calls, systemFirst: turns.systemFirst && systemBeforeCalls };
 }
 
 type Attempt = (messages: readonly object[], tools?: readonly object[]) => string | null;
 type TurnTraits = Pick<
   TemplateTraits,
-  'systemFirst' | 'systemAlone' | 'systemAnywhere' | 'repeatedRoles' | 'assistantFirst'
+  'systemFirst' | 'systemAlone' | 'systemAnywhere' | 'repeatedRoles' | 'assistantFirst' | 'emptyTurn'
 >;
 
 function turnTraits(attempt: Attempt): TurnTraits {
@@ -107,6 +111,7 @@ function turnTraits(attempt: Attempt): TurnTraits {
       writes([user(ASKED), user(AGAIN)], ASKED, AGAIN) &&
       writes([user(ASKED), assistant(SAID), assistant(AGAIN), user(ASKED)], SAID, AGAIN),
     assistantFirst: writes([assistant(SAID), user(ASKED)], SAID),
+    emptyTurn: writes([user(ASKED), assistant(''), user(AGAIN)], ASKED, AGAIN) ? '' : '...',
   };
 }
 
@@ -133,7 +138,7 @@ const STYLES: readonly CallStyle[] = [LONG_ID, SHORT_IDS[0]].flatMap((first) =>
   }),
 );
 
-type CallTraits = Omit<TemplateTraits, keyof TurnTraits>;
+type CallTraits = Omit<TemplateTraits, keyof TurnTraits> & { systemBeforeCalls: boolean };
 
 function callTraits(source: string, attempt: Attempt): CallTraits {
   const calledBy = (style: CallStyle, content: string | null): object[] => [
@@ -158,7 +163,8 @@ function callTraits(source: string, attempt: Attempt): CallTraits {
     shortIds: style.ids === SHORT_IDS,
     nullContent: withNull !== null && withNull !== written && !/\b(null|None|undefined)\b/.test(withNull),
     oneCallEach: two?.includes(OTHER) !== true,
-    splitsText: spoken?.includes(SAID) !== true && apart?.includes(SAID) === true,
+    splitsText: !tellsBoth(spoken) && tellsBoth(apart),
+    systemBeforeCalls: attempt([system(TOLD), ...calledBy(style, '')], [TOOL])?.includes(TOLD) === true,
     functionsNeedUser: attempt([system(TOLD)], [TOOL]) === null,
     userAfterResult: attempt([...calledBy(style, ''), user(AGAIN)], [TOOL])?.includes(AGAIN) === true,
   };
@@ -173,8 +179,13 @@ const NO_CALLS: CallTraits = {
   oneCallEach: false,
   splitsText: false,
   functionsNeedUser: false,
+  systemBeforeCalls: true,
   userAfterResult: true,
 };
+
+/** Whether both a text and the call that follows it were written. */
+const tellsBoth = (written: string | null): boolean =>
+  written?.includes(SAID) === true && WRITTEN_ARGUMENTS.test(written);
 
 /** The form in which a template wrote the tried call. `opened`: its prompt up to where the answer begins. */
 function formatIn(written: string, opened: string | null): CallFormat | null {
