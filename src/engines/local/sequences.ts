@@ -82,8 +82,8 @@ export class Sequences<J extends SeatedJob> {
   readonly #byId = new Map<string, SavedHolder>();
   /** Part of a copy that llama.cpp makes with the next step: must not be saved, nor be read into, before. */
   readonly #copying = new Set<number>();
-  /** Files that are being brought to the disk, or deleted. */
-  readonly #filing = new Set<Promise<void>>();
+  /** Ends when the files that were written so far are on the disk, and the dropped ones gone. */
+  #filing: Promise<void> = Promise.resolve();
   #prefillTokensPerSecond: number;
   #readBytesPerSecond = FILE_BYTES_PER_SECOND;
   #writeBytesPerSecond = FILE_BYTES_PER_SECOND;
@@ -281,7 +281,7 @@ export class Sequences<J extends SeatedJob> {
 
   /** Resolves when the folder is as it should be: what was saved so far is on the disk, what was dropped is gone. */
   async filed(): Promise<void> {
-    await Promise.all(this.#filing);
+    await this.#filing;
   }
 
   async #save({ index, scope, tokens }: Sequence<J>): Promise<boolean> {
@@ -296,7 +296,10 @@ export class Sequences<J extends SeatedJob> {
       this.#writeBytesPerSecond = mean(this.#writeBytesPerSecond, (bytes / (performance.now() - started)) * 1_000);
       this.#addSaved(id, bytes, scope, held);
       // It can be read at once; that it is on the disk as well is nothing to wait for.
-      this.#inBackground(files.keep(id).catch((error: unknown) => this.#savingFailed(error)));
+      this.#inBackground(
+        () => files.keep(id),
+        (error) => this.#savingFailed(error),
+      );
       return true;
     } catch (error) {
       this.#savingFailed(error);
@@ -318,13 +321,15 @@ export class Sequences<J extends SeatedJob> {
   #forget(holder: SavedHolder): void {
     this.#cache.remove(holder);
     this.#byId.delete(holder.id);
-    const removed = this.#files?.remove(holder.id) ?? Promise.resolve();
-    this.#inBackground(removed.catch((error: unknown) => this.#trouble('a state could not be deleted', error)));
+    this.#inBackground(
+      async () => this.#files?.remove(holder.id),
+      (error) => this.#trouble('a state could not be deleted', error),
+    );
   }
 
-  #inBackground(work: Promise<void>): void {
-    this.#filing.add(work);
-    void work.finally(() => this.#filing.delete(work));
+  /** One at a time: a disk that is slow must not take the threads that compute. */
+  #inBackground(work: () => Promise<void>, failed: (error: unknown) => void): void {
+    this.#filing = this.#filing.then(work).catch(failed);
   }
 
   /** What is held, in sequences and in files. */
