@@ -65,8 +65,13 @@ export async function preparePrompt(model: LocalModel, request: GenerationReques
     }
   }
   const draft =
-    prompt.kind === 'chat' ? draftChat(model, prompt, request.format) : draftText(model, prompt, request.format);
-  if (draft.tokens.length >= contextTokens) throw contextLengthExceeded(param, draft.tokens.length, contextTokens);
+    prompt.kind === 'chat'
+      ? await draftChat(model, prompt, request.format)
+      : await draftText(model, prompt, request.format);
+  const count = draft.tokens.length;
+  if (count >= contextTokens) {
+    throw contextLengthExceeded(param, count > countedTokens(model) ? null : count, contextTokens);
+  }
   return {
     ...draft,
     answerGrammar: await compiled(
@@ -76,6 +81,11 @@ export async function preparePrompt(model: LocalModel, request: GenerationReques
     ),
     callGrammar: await compiled(model, draft.callGrammar, 'tools'),
   };
+}
+
+/** How far a prompt that is too long is counted, so that its author hears by how much. */
+function countedTokens(model: LocalModel): number {
+  return 2 * model.facts.contextTokens;
 }
 
 function characters(prompt: ChatPrompt | TextPrompt): number {
@@ -94,18 +104,19 @@ async function compiled(model: LocalModel, grammar: string | null, path: string)
   }
 }
 
-function draftText(model: LocalModel, prompt: TextPrompt, format: OutputFormat): Draft {
+async function draftText(model: LocalModel, prompt: TextPrompt, format: OutputFormat): Promise<Draft> {
   const { vocabulary, model: llama, facts } = model;
   let tokens: number[];
   if (prompt.suffix === null) {
     // Control tokens count here: whoever sends a bare text writes the model's own format, turns included.
-    tokens = vocabulary.tokenizePrompt(prompt.text, null);
+    tokens = await vocabulary.tokenizePrompt(prompt.text, null, countedTokens(model));
   } else {
     const { prefix, suffix, middle } = llama.tokens.infill;
     if (!facts.suffix || prefix === null || suffix === null || middle === null) {
       throw invalidValue('suffix', 'is not supported: this model has no fill-in-the-middle tokens');
     }
-    const [before, after] = [vocabulary.tokenizePlain(prompt.text), vocabulary.tokenizePlain(prompt.suffix)];
+    const before = await vocabulary.tokenizeText(prompt.text, countedTokens(model));
+    const after = await vocabulary.tokenizeText(prompt.suffix, countedTokens(model));
     // Not spread into a call: these lists may be longer than a call may have arguments.
     tokens = [prefix as number].concat(before, suffix, after, middle);
   }
@@ -122,7 +133,7 @@ function draftText(model: LocalModel, prompt: TextPrompt, format: OutputFormat):
   };
 }
 
-function draftChat(model: LocalModel, prompt: ChatPrompt, format: OutputFormat): Draft {
+async function draftChat(model: LocalModel, prompt: ChatPrompt, format: OutputFormat): Promise<Draft> {
   const { template } = model;
   const { callFormat, thinkTags } = template;
   const callable = toolsFor(prompt.tools, prompt.toolChoice);
@@ -133,7 +144,7 @@ function draftChat(model: LocalModel, prompt: ChatPrompt, format: OutputFormat):
   const beginsWithCall = must && !opensThinking;
   // Calls that have no marker of their own begin with the answer.
   const text = beginsWithCall && callFormat.bare === null ? rendered.text + callFormat.begin : rendered.text;
-  const tokens = model.vocabulary.tokenizePrompt(text, rendered.mark);
+  const tokens = await model.vocabulary.tokenizePrompt(text, rendered.mark, countedTokens(model));
   addBeginning(model, tokens);
   const rules = { format: callFormat, callable, parallel: prompt.parallelToolCalls, offered: prompt.tools };
   const names = new Set(callable.map((tool) => tool.function.name));

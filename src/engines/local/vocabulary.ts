@@ -1,5 +1,8 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type LlamaModel, LlamaVocabularyType } from 'node-llama-cpp';
+import { bytesOfSymbols } from './byte-symbols.ts';
 import { asToken, tokenSpelling } from './native.ts';
+import { TextCutter } from './text-cutter.ts';
 
 /** A token that steers the model and is no text, such as `<|user|>`. */
 export interface ControlToken {
@@ -16,19 +19,10 @@ export interface Piece {
   control: boolean;
 }
 
-/** GPT-2's printable stand-ins for bytes: the source is `bytes_to_unicode` of its encoder. */
-function byteOfSymbol(): Map<string, number> {
-  const symbols = new Map<string, number>();
-  let next = 256;
-  for (let byte = 0; byte < 256; byte++) {
-    const printable = (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
-    symbols.set(String.fromCodePoint(printable ? byte : next++), byte);
-  }
-  return symbols;
-}
-
-const SYMBOLS = byteOfSymbol();
 const BYTE_TOKEN = /^<0x([0-9A-Fa-f]{2})>$/;
+
+/** What tokenising may take before others have their turn: steps of running answers, and messages. */
+const TURN_MS = 5;
 
 /** What the tokens of a model mean: their bytes, which of them steer, and text to tokens without obeying the text. */
 export class Vocabulary {
@@ -39,6 +33,7 @@ export class Vocabulary {
   readonly #controlOfText: ReadonlyMap<string, ControlToken>;
   readonly #defined = new Map<string, number>();
   readonly #controlPattern: RegExp;
+  readonly #cutter: TextCutter;
 
   constructor(model: LlamaModel) {
     this.#model = model;
@@ -48,6 +43,7 @@ export class Vocabulary {
     // The longest stand first, so that of two at one place the longer one wins. No alternative at all matches nowhere.
     const texts = this.controls.map((control) => RegExp.escape(control.text));
     this.#controlPattern = new RegExp(texts.join('|') || '(?!)', 'g');
+    this.#cutter = new TextCutter(model, (text) => this.tokenizePlain(text));
   }
 
   #findControls(): ControlToken[] {
@@ -97,17 +93,23 @@ export class Vocabulary {
     return text === '' ? [] : this.#model.tokenize(text, false);
   }
 
+  /** As `tokenizePlain`, in pieces between which others have their turn. Ends soon after `most` tokens. */
+  async tokenizeText(text: string, most: number): Promise<number[]> {
+    return this.#tokenizeRuns([text], most);
+  }
+
   /**
-   * Tokens of a rendered prompt, whose control tokens count. Between them runs of text are tokenised whole, but cut at
-   * `mark`, which was put into the callers' texts to keep them from being control tokens, and is left out.
+   * Tokens of a rendered prompt, whose control tokens count. Between them runs of text are tokenised as if whole, but
+   * cut at `mark`, which was put into the callers' texts to keep them from being control tokens, and is left out. Ends
+   * soon after `most` tokens, and lets others have their turn while it works.
    */
-  tokenizePrompt(prompt: string, mark: string | null): number[] {
-    const tokens: number[] = [];
-    const addRun = (run: string): void => {
-      for (const part of mark === null ? [run] : run.split(mark)) {
-        for (const token of this.tokenizePlain(part)) tokens.push(token);
-      }
-    };
+  async tokenizePrompt(prompt: string, mark: string | null, most: number): Promise<number[]> {
+    return this.#tokenizeRuns(this.#runs(prompt, mark), most);
+  }
+
+  /** A prompt as control tokens and the texts between them. */
+  *#runs(prompt: string, mark: string | null): Generator<string | ControlToken, void, undefined> {
+    const partsOf = (run: string): string[] => (mark === null ? [run] : run.split(mark));
     let from = 0;
     let stripNext = false;
     for (const hit of prompt.matchAll(this.#controlPattern)) {
@@ -115,13 +117,31 @@ export class Vocabulary {
       if (control === undefined) continue;
       let run = prompt.slice(from, hit.index);
       if (stripNext) run = run.trimStart();
-      addRun(control.stripsBefore ? run.trimEnd() : run);
-      tokens.push(control.token);
+      yield* partsOf(control.stripsBefore ? run.trimEnd() : run);
+      yield control;
       stripNext = control.stripsAfter;
       from = hit.index + hit[0].length;
     }
     const last = prompt.slice(from);
-    addRun(stripNext ? last.trimStart() : last);
+    yield* partsOf(stripNext ? last.trimStart() : last);
+  }
+
+  async #tokenizeRuns(runs: Iterable<string | ControlToken>, most: number): Promise<number[]> {
+    const tokens: number[] = [];
+    let turnEnds = performance.now() + TURN_MS;
+    for (const run of runs) {
+      if (typeof run !== 'string') tokens.push(run.token);
+      else {
+        for (const piece of this.#cutter.cut(run)) {
+          // Not spread into a call: these lists may be longer than a call may have arguments.
+          for (const token of this.tokenizePlain(piece)) tokens.push(token);
+          if (tokens.length > most) return tokens;
+          if (performance.now() < turnEnds) continue;
+          await nextTurn();
+          turnEnds = performance.now() + TURN_MS;
+        }
+      }
+    }
     return tokens;
   }
 
@@ -129,14 +149,4 @@ export class Vocabulary {
   definedToken(text: string): number | null {
     return this.#defined.get(text) ?? null;
   }
-}
-
-function bytesOfSymbols(spelling: string): Uint8Array {
-  const bytes: number[] = [];
-  for (const symbol of spelling) {
-    const byte = SYMBOLS.get(symbol);
-    if (byte !== undefined) bytes.push(byte);
-    else bytes.push(...Buffer.from(symbol));
-  }
-  return Uint8Array.from(bytes);
 }

@@ -1,0 +1,23 @@
+/** GPT-2's printable stand-ins for bytes: the source is `bytes_to_unicode` of its encoder. */
+function byteOfSymbol(): Map<string, number> {
+  const symbols = new Map<string, number>();
+  let next = 256;
+  for (let byte = 0; byte < 256; byte++) {
+    const printable = (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
+    symbols.set(String.fromCodePoint(printable ? byte : next++), byte);
+  }
+  return symbols;
+}
+
+const SYMBOLS = byteOfSymbol();
+
+/** The bytes of a spelling in a byte-level vocabulary; what is no such symbol stands for itself. */
+export function bytesOfSymbols(spelling: string): Uint8Array {
+  const bytes: number[] = [];
+  for (const symbol of spelling) {
+    const byte = SYMBOLS.get(symbol);
+    if (byte !== undefined) bytes.push(byte);
+    else bytes.push(...Buffer.from(symbol));
+  }
+  return Uint8Array.from(bytes);
+}
