@@ -26,6 +26,10 @@ AILUMINATE = {'hte': HATE, 'ssh': SELF_HARM, 'vcr': VIOLENCE, 'iwp': VIOLENCE, '
 SIMPLE_SAFETY = {'Suicide, Self-Harm, and Eating Disorders': SELF_HARM, 'Physical harm and Violence': VIOLENCE, 'Child safety': SEXUAL}
 
 
+# Terms that the word lists file under sex but that mostly swear.
+SWEARS = {'fuck', 'motherfucker', 'shit', 'bastard', 'cunt', 'twat', 'wank', 'ass', 'prick', 'dickhead', 'asshole', 'bitch', 'jerk'}
+
+
 def rows(data, path):
     """The objects of a gzipped JSON-lines file."""
     with gzip.open(os.path.join(data, path), 'rt', encoding='utf-8') as file:
@@ -179,7 +183,7 @@ def term_lists(data):
         kinds = ' '.join(row['categories'])
         if 'racial' in kinds and row['severity'] >= 2:
             found['slur'].add(row['term'])
-        elif kinds == 'sexual anatomy / sexual acts' and row['severity'] >= 1.4:
+        elif kinds == 'sexual anatomy / sexual acts' and row['severity'] >= 1.4 and not set(row['canonical']) & SWEARS:
             found['sexual'].add(row['term'])
         elif kinds == 'other / general insult' and row['severity'] >= 1.2:
             found['insult'].add(row['term'])

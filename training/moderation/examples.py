@@ -1,0 +1,113 @@
+"""The training mixture: which examples are trained on, which calibrate, and their encoding by the reader itself."""
+import hashlib
+import json
+import os
+import random
+import subprocess
+from collections import Counter
+
+import numpy as np
+
+import sources
+import synthetic
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+# Ids 0 to 7 are no words: padding, marks, numbers and foreign letters, in this order.
+MARKS = ['', '.', ',', '!', '?', '"', '#', '~']
+WORDS = 18432
+BUCKETS = 8192
+OPEN = -1.0
+
+
+def gather(data, out, seed):
+    """
+    All examples as {'text', 'labels' (n x 5, OPEN where the set does not say), 'name', 'part'}, part 0 trained on, 1 held back
+    for calibration. Kept in `out` for the next time.
+    """
+    kept = os.path.join(out, 'examples.json')
+    if not os.path.exists(kept):
+        found = [(*example, part(example[0])) for example in sources.moderation_sets(data) + sources.benign_sets(data)]
+        terms = sources.term_lists(data)
+        for held_back in (False, True):
+            found += [(*example, int(held_back)) for example in synthetic.made_up(terms, seed, 70, held_back)]
+        found += joined(found, random.Random(seed))
+        found += perturbed(found, random.Random(seed + 1))
+        with open(kept, 'w') as file:
+            json.dump(found, file)
+    with open(kept) as file:
+        found = json.load(file)
+    labels = np.array([[OPEN if value is None else value for value in row[1]] for row in found], np.float32)
+    return {'text': [row[0] for row in found], 'labels': labels, 'name': [row[2] for row in found],
+            'part': np.array([row[3] for row in found])}
+
+
+def part(text):
+    """1 for a tenth of the texts, by their content."""
+    return int(hashlib.sha256(text.encode()).digest()[0] < 26)
+
+
+def joined(found, chance):
+    """Made-up and harmful sentences among everyday ones: labels are those of the sentence that was put in."""
+    everyday = [row for row in found if row[2] in ('wikisplit', 'topicalchat', 'dolly', 'squad', 'sgd', 'clinc') and len(row[0]) < 400]
+    central = [row for row in found if row[2] in ('made_up', 'ailuminate', 'simple_safety', 'harmful_requests', 'stormfront')]
+    result = []
+    for text, labels, _, where in chance.sample(central, 24000):
+        before, after = chance.choice(everyday)[0], chance.choice(everyday)[0]
+        kind = chance.randrange(4)
+        text = text if kind == 1 else f'{before} {text}'
+        text = text if kind == 0 else f'{text} {after}'
+        result.append((text, labels, 'joined', where))
+    return result
+
+
+def perturbed(found, chance):
+    """Copies with slips of spelling of examples that are about something."""
+    central = [row for row in found if row[2] in ('made_up', 'davidson', 'civil', 'stormfront', 'ailuminate', 'joined') and len(row[0]) < 600]
+    return [(synthetic.perturb(text, chance), labels, 'perturbed', where) for text, labels, _, where in chance.sample(central, 24000)]
+
+
+def choose_words(found, vectors, out, terms):
+    """The vocabulary in order of id: marks, then words of everyday text and of the sets by how often they occur."""
+    counts = Counter()
+    for group, weight in (('real', 1), ('made_up', 0)):
+        texts = [text for text, name in zip(found['text'], found['name']) if (name in ('made_up', 'joined', 'perturbed')) == (group == 'made_up')]
+        for word, count in count_words(texts, out):
+            counts[word] += count * weight
+            if weight == 0 and count >= 5:
+                counts[word] += 4
+    for kind in terms.values():
+        for term in kind:
+            if term.isalpha() and term.isascii():
+                counts[term.lower()] += 3
+    for rank, word in enumerate(vectors):
+        if word.isalpha() and word.isascii() and len(word) > 2:
+            counts[word] += 2
+    words = [word for word, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])) if word not in MARKS]
+    return (MARKS + words)[:WORDS]
+
+
+def count_words(texts, out):
+    write_texts(texts, os.path.join(out, 'count.txt'))
+    node('count.ts', os.path.join(out, 'count.txt'), os.path.join(out, 'count.json'))
+    with open(os.path.join(out, 'count.json')) as file:
+        return json.load(file)
+
+
+def encode(texts, words, out, name):
+    """The texts as the reader reads them: flat ids, where each text ends, and the buckets of each word's spelling."""
+    prefix = os.path.join(out, name)
+    write_texts(texts, f'{prefix}.txt')
+    with open(os.path.join(out, 'words.json'), 'w') as file:
+        json.dump(words, file)
+    node('encode.ts', os.path.join(out, 'words.json'), str(BUCKETS), f'{prefix}.txt', prefix)
+    return {part: np.fromfile(f'{prefix}.{part}', np.int32) for part in ('ids', 'ends', 'buckets', 'spelling')}
+
+
+def write_texts(texts, path):
+    with open(path, 'w') as file:
+        file.writelines(json.dumps(text) + '\n' for text in texts)
+
+
+def node(script, *arguments):
+    """Runs a script of this folder; NODE names a Node of version 24 or later."""
+    subprocess.run([os.environ.get('NODE', 'node'), os.path.join(HERE, script), *arguments], check=True)

@@ -1,0 +1,34 @@
+"""The network, in PyTorch: words and spelling to vectors, a convolution over five words, pools, one hidden layer."""
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    """Logits of the five categories for rows of word ids padded with 0."""
+
+    def __init__(self, table, buckets, filters=64, reach=2, hidden=32):
+        super().__init__()
+        self.table = nn.Parameter(torch.tensor(table))
+        self.buckets = nn.Parameter(torch.tensor(buckets))
+        width = table.shape[1]
+        self.filters = nn.Conv1d(width, filters, 2 * reach + 1, padding=reach)
+        self.hidden = nn.Linear(2 * filters, hidden)
+        self.out = nn.Linear(hidden, 5)
+        nn.init.constant_(self.out.bias, -3)
+
+    def words(self, known, buckets, spelled, spelling, ends):
+        """
+        Vectors of the words of a batch: known (n, width) the rows of all its words; buckets (m, width) the rows of its buckets;
+        spelled: which words are read by their spelling instead, as the mean of the buckets `spelling`, whose runs begin at `ends`.
+        """
+        if not len(spelled):
+            return known
+        return known.index_copy(0, spelled, torch.nn.functional.embedding_bag(spelling, buckets, ends, mode='mean'))
+
+    def forward(self, vectors, mask):
+        """vectors: (batch, words, width), zero where mask (batch, words) is false."""
+        found = torch.relu(self.filters(vectors.transpose(1, 2)))
+        found = found * mask[:, None, :]
+        most = found.max(2).values
+        mean = found.sum(2) / mask.sum(1, keepdim=True).clamp(min=1)
+        return self.out(torch.relu(self.hidden(torch.cat([most, mean], 1))))

@@ -1,0 +1,110 @@
+"""Made-up examples: the patterns of patterns.txt filled with the words of slots.txt and of the word lists."""
+import os
+import random
+import re
+
+from sources import HARASSMENT, HATE, SELF_HARM, SEXUAL, VIOLENCE
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+LETTERS = {'A': HARASSMENT, 'H': HATE, 'S': SELF_HARM, 'X': SEXUAL, 'V': VIOLENCE}
+
+
+def read_slots():
+    """{name: alternatives} of slots.txt."""
+    slots, name = {}, None
+    for line in lines('slots.txt'):
+        if line.startswith('@'):
+            name = line[1:]
+            slots[name] = []
+        else:
+            slots[name] += [part.strip() for part in line.split('|')]
+    return slots
+
+
+def read_patterns():
+    """(pattern, labels) of patterns.txt in its order."""
+    found, labels = [], None
+    for line in lines('patterns.txt'):
+        if line.startswith('= '):
+            labels = [0] * 5
+            for mark in line[2:].split():
+                if mark != '-':
+                    labels[LETTERS[mark[-1]]] = None if mark[0] == '?' else 1
+        else:
+            found.append((line, tuple(labels)))
+    return found
+
+
+def lines(name):
+    with open(os.path.join(HERE, name), encoding='utf-8') as file:
+        return [line.rstrip('\n') for line in file if line.strip() and not line.startswith('#')]
+
+
+class Maker:
+    """Fills patterns; the same seed makes the same examples."""
+
+    def __init__(self, terms, seed):
+        self.random = random.Random(seed)
+        self.slots = read_slots()
+        self.slots['SLUR'] = terms['slur']
+        self.slots['SEXTERM'] = terms['sexual']
+
+    def fill(self, pattern):
+        """One example of `pattern`, in one of a few ways to write: as it is, without case or marks, in capitals."""
+        text = re.sub(r'{([A-Z]+)}', lambda match: self.random.choice(self.slots[match[1]]), pattern)
+        text = re.sub(r'\b([Yy]ou are|[Ii] am|[Tt]hey are) a ([aeiou])', r'\1 an \2', text)
+        text = text[0].upper() + text[1:]
+        style = self.random.random()
+        if style < 0.12:
+            return text.lower()
+        if style < 0.2:
+            return re.sub(r"[.,!\"]", '', text).lower()
+        if style < 0.24:
+            return text.upper()
+        if style < 0.32:
+            return text.rstrip('.!') + self.random.choice(['!', '!!', '...', '', ' lol', ' smh', '?!', ' :)', ' tbh'])
+        return text
+
+
+def made_up(terms, seed, per_pattern, held_back):
+    """
+    Examples of all patterns but every tenth, or of those only (`held_back`): more of patterns that can say more.
+    Returns (text, labels, 'made_up').
+    """
+    maker = Maker(terms, seed)
+    found = []
+    for number, (pattern, labels) in enumerate(read_patterns()):
+        if (number * 7 % 10 == 3) != held_back:
+            continue
+        slots = pattern.count('{')
+        times = max(3, per_pattern * min(slots, 2) // 2) if slots else 3
+        for text in {maker.fill(pattern) for _ in range(times)}:
+            found.append((text, list(labels), 'made_up'))
+    return found
+
+
+def perturb(text, chance):
+    """`text` with slips and tricks of spelling in about one word of eight: `chance` is a random.Random."""
+    words = text.split(' ')
+    for _ in range(max(1, len(words) // 8)):
+        at = chance.randrange(len(words))
+        words[at] = slip(words[at], chance)
+    return ' '.join(words)
+
+
+def slip(word, chance):
+    if len(word) < 4:
+        return word
+    at = chance.randrange(1, len(word) - 1)
+    kind = chance.randrange(6)
+    if kind == 0:
+        return word[:at] + word[at + 1:]
+    if kind == 1:
+        return word[:at] + word[at + 1] + word[at] + word[at + 2:]
+    if kind == 2:
+        return word[:at] + word[at] * chance.choice([2, 3, 5]) + word[at + 1:]
+    if kind == 3:
+        return word[:at] + chance.choice('abcdefghijklmnopqrstuvwxyz') + word[at + 1:]
+    if kind == 4:
+        return word[:at] + '*' + word[at + 1:]
+    return word.translate(str.maketrans('aeiost', '431057'))
