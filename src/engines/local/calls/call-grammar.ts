@@ -48,12 +48,27 @@ function expression(builder: GrammarBuilder, part: Part, name: string): string {
   return `(${part.parts.map((inner) => expression(builder, inner, name)).join(' ')})?`;
 }
 
+/** Keywords that add members to an object, or say more about those that it has. */
+const OPENING = [
+  '$ref',
+  'allOf',
+  'anyOf',
+  'oneOf',
+  'if',
+  'not',
+  'patternProperties',
+  'dependentSchemas',
+  'propertyNames',
+];
+
 function argumentsRule(builder: GrammarBuilder, tool: FunctionTool, path: string): string {
-  const schema = tool.function.parameters ?? { type: 'object', properties: {}, additionalProperties: false };
+  const given = tool.function.parameters ?? { type: 'object', properties: {} };
+  const schema = { ...given };
   // A function's arguments are an object, whether its schema says so or not.
-  return new SchemaCompiler(
-    builder,
-    schema['type'] === undefined && schema['$ref'] === undefined ? { ...schema, type: 'object' } : schema,
-    path,
-  ).compile();
+  if (schema['type'] === undefined && schema['$ref'] === undefined) schema['type'] = 'object';
+  // Where arguments are listed the model makes no others: it could only invent them, and weak ones would not end.
+  if (schema['properties'] !== undefined && !OPENING.some((keyword) => keyword in schema)) {
+    schema['additionalProperties'] ??= false;
+  }
+  return new SchemaCompiler(builder, schema, path).compile();
 }
