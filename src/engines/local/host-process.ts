@@ -11,6 +11,12 @@ const FIRST_RESTART_MS = 250;
 const LAST_RESTART_MS = 30_000;
 /** Time that the host has to save what it computed when the service stops. */
 const SAVING_MS = 3_000;
+/** Starts of a model that has never been loaded, when each ends its process: a damaged file will not get better. */
+const FIRST_LOADS = 2;
+/** A host that says nothing for so long hangs: on a machine that swaps, it may well be late by seconds. */
+const SILENCE_MS = 60_000;
+/** Looks at the silence within that time. Counted, for a clock also runs while a whole machine is asleep. */
+const LOOKS = 6;
 /** Characters of the host's error output that are kept to explain a crash. */
 const KEPT_ERROR_CHARACTERS = 2_000;
 
@@ -34,16 +40,24 @@ export class HostProcess {
   readonly #options: LoadOptions;
   readonly #logger: Logger;
   readonly #listener: HostListener;
+  readonly #silenceMs: number;
   #child: ChildProcess | null = null;
   #restart: NodeJS.Timeout | null = null;
+  #watch: NodeJS.Timeout | null = null;
   #crashes = 0;
+  #wasLoaded = false;
+  /** Why the child is killed by us; null: it ended by itself. */
+  #killedFor: string | null = null;
+  #silentLooks = 0;
   #errorOutput = '';
   state: HostState = { kind: 'loading' };
 
-  constructor(options: LoadOptions, logger: Logger, listener: HostListener) {
+  /** A host that says nothing for `silenceMs` is killed and started again. */
+  constructor(options: LoadOptions, logger: Logger, listener: HostListener, silenceMs = SILENCE_MS) {
     this.#options = options;
     this.#logger = logger;
     this.#listener = listener;
+    this.#silenceMs = silenceMs;
     this.#start();
   }
 
@@ -79,6 +93,7 @@ export class HostProcess {
   #start(): void {
     this.#restart = null;
     this.#errorOutput = '';
+    this.#killedFor = null;
     const child = fork(fileURLToPath(new URL('./host.ts', import.meta.url)), [], {
       // None of the service's own flags: they may be for a test runner or a debugger.
       execArgv: ['--disable-warning=ExperimentalWarning'],
@@ -92,19 +107,36 @@ export class HostProcess {
     child.on('message', (message: HostMessage) => this.#receive(child, message));
     child.on('error', (error) => this.#ended(child, error.message));
     child.on('exit', (code, signal) => this.#ended(child, signal ?? `exit code ${code}`));
+    this.#silentLooks = 0;
+    this.#watch = setInterval(() => this.#look(child), this.#silenceMs / LOOKS);
+    this.#watch.unref();
     this.#become({ kind: 'loading' });
-    this.send({ type: 'load', options: this.#options });
+    // Nothing is measured where the last attempt ended before the model was ready: that may be why.
+    const measures = this.#wasLoaded || this.#crashes === 0;
+    const calibrationFile = measures ? this.#options.calibrationFile : undefined;
+    this.send({ type: 'load', options: { ...this.#options, calibrationFile } });
+  }
+
+  #look(child: ChildProcess): void {
+    this.#silentLooks += 1;
+    if (this.#silentLooks <= LOOKS) return;
+    this.#killedFor ??= `it said nothing for ${Math.round(this.#silenceMs / 1_000)} seconds`;
+    child.kill('SIGKILL');
   }
 
   #receive(child: ChildProcess, message: HostMessage): void {
     if (child !== this.#child) return;
+    this.#silentLooks = 0;
     if (message.type === 'loaded') {
       this.#logger.info({ file: this.#options.file, ...message.facts }, 'a model is loaded');
+      this.#wasLoaded = true;
       this.#become({ kind: 'ready', facts: message.facts });
     } else if (message.type === 'unusable') {
-      this.#become({ kind: 'unusable', why: message.why });
+      // What could be loaded before will be again: when the file is put back, or others need less memory.
+      if (this.#wasLoaded) this.#killedFor = message.why;
+      else this.#become({ kind: 'unusable', why: message.why });
       child.kill('SIGKILL');
-    } else this.#listener.message(message);
+    } else if (message.type !== 'alive') this.#listener.message(message);
   }
 
   #become(state: HostState): void {
@@ -114,22 +146,28 @@ export class HostProcess {
     this.#listener.changed(state);
   }
 
-  #ended(child: ChildProcess, how: string): void {
+  #ended(child: ChildProcess, ending: string): void {
     if (child !== this.#child) return;
     this.#child = null;
+    if (this.#watch !== null) clearInterval(this.#watch);
+    if (this.state.kind === 'unusable') return;
+    const how = this.#killedFor ?? ending;
+    if (this.state.kind !== 'loading' || this.#wasLoaded) {
+      this.#restartLater(how, `The process of the model ended (${how}).`);
+      return;
+    }
     const { file } = this.#options;
-    if (this.state.kind === 'loading' && this.#crashes === 0) {
-      const why = `The model file '${file}' ended its process while it was loaded (${how}); it is damaged or needs more memory than there is.`;
-      this.#become({ kind: 'unusable', why });
-    } else if (this.state.kind !== 'unusable') this.#restartLater(how);
+    const why = `The model file '${file}' ended its process while it was loaded (${how}); it is damaged or needs more memory than there is.`;
+    if (this.#crashes + 1 < FIRST_LOADS) this.#restartLater(how, why);
+    else this.#become({ kind: 'unusable', why });
   }
 
-  #restartLater(how: string): void {
+  #restartLater(how: string, why: string): void {
     const waitMs = Math.min(LAST_RESTART_MS, FIRST_RESTART_MS * 2 ** this.#crashes);
     this.#crashes += 1;
     const facts = { file: this.#options.file, how, waitMs, output: this.#errorOutput };
     this.#logger.error(facts, 'the process of a model ended; it is restarted');
     this.#restart = setTimeout(() => this.#start(), waitMs);
-    this.#become({ kind: 'crashed', why: `The process of the model ended (${how}).`, retryAt: Date.now() + waitMs });
+    this.#become({ kind: 'crashed', why, retryAt: Date.now() + waitMs });
   }
 }

@@ -5,7 +5,7 @@ import type { GenerationEvent } from '../engine.ts';
 import { BatchLoop, type Job } from './batch-loop.ts';
 import { kvBytesPerToken } from './kv-size.ts';
 import { type LocalModel, loadModel } from './model.ts';
-import type { HostMessage, LoadOptions, ParentMessage } from './protocol.ts';
+import { ALIVE_MS, type HostMessage, type LoadOptions, type ParentMessage } from './protocol.ts';
 import { Sequences } from './sequences.ts';
 import { type RequestListener, ServedRequest } from './serve-request.ts';
 import { StateFiles } from './state-files.ts';
@@ -153,5 +153,6 @@ process.on('message', (message: ParentMessage) => {
   else if (message.type === 'ping') void answerPing(message.id);
   else void close();
 });
+setInterval(() => send({ type: 'alive' }), ALIVE_MS);
 // The parent is gone. No orderly exit: that would wait for the computation under way.
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));

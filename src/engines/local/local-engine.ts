@@ -36,6 +36,8 @@ export interface LocalEngineOptions {
   /** Folder for computed prompts of this model, and how many bytes of them it may hold. Unset: they are not saved. */
   states?: { folder: string; bytes: number };
   logger: Logger;
+  /** Milliseconds of silence after which the model's process counts as hung, and is started again. For tests. */
+  silenceMs?: number;
 }
 
 /** What is going on in an engine. */
@@ -77,10 +79,11 @@ class LlamaEngine implements LocalEngine {
     this.#options = options;
     const { file, contextTokens, sequences, threads, calibrationFile, states } = options;
     const load = { file, contextTokens, sequences, threads, calibrationFile, states };
-    this.#host = new HostProcess(load, options.logger, {
-      message: (message) => this.#receive(message),
-      changed: (state) => this.#hostChanged(state),
-    });
+    const listener = {
+      message: (message: HostMessage) => this.#receive(message),
+      changed: (state: HostState) => this.#hostChanged(state),
+    };
+    this.#host = new HostProcess(load, options.logger, listener, options.silenceMs);
   }
 
   get hostPid(): number | null {

@@ -6,6 +6,9 @@ import type { Calibration } from './calibration.ts';
 /** Events that the host sends ahead of what the parent's caller has read, for each request: bounds the parent's memory. */
 export const WINDOW_EVENTS = 512;
 
+/** How often the host says that it is there, in milliseconds. */
+export const ALIVE_MS = 1_000;
+
 /** What the host is to load. */
 export interface LoadOptions {
   file: string;
@@ -55,6 +58,8 @@ export type HostMessage =
   | { type: 'failed'; id: number; error: ErrorFacts }
   /** What the prefix cache holds, whenever that has changed; `evictions` counts from the start of the host. */
   | { type: 'cache'; usage: CacheUsage }
+  /** It is there, and its event loop turns, whatever it computes. */
+  | { type: 'alive' }
   /** Something is lost that nobody waits for. For the operator. */
   | { type: 'trouble'; what: string; error: string }
   /** Answers computed now, and requests that wait. Comes after the model is loaded. */
