@@ -16,14 +16,15 @@ export interface RandomModel {
   seed: number;
 }
 
+const SMALL = { width: 512, layers: 8, heads: 8, keyValueHeads: 4, hiddenWidth: 1408, seed: 1 };
+const LARGE = { width: 1024, layers: 22, heads: 16, keyValueHeads: 8, hiddenWidth: 2816, seed: 1 };
+
 /** The models that the benchmarks know, by the name that is given to `--model`. */
 export const RANDOM_MODELS: Readonly<Record<string, RandomModel>> = {
-  '40m-f16': shape('40m-f16', { width: 512, layers: 8, heads: 8, keyValueHeads: 4, hiddenWidth: 1408 }),
-  '300m-f16': shape('300m-f16', { width: 1024, layers: 22, heads: 16, keyValueHeads: 8, hiddenWidth: 2816 }),
-  '300m-q8': {
-    ...shape('300m-q8', { width: 1024, layers: 22, heads: 16, keyValueHeads: 8, hiddenWidth: 2816 }),
-    type: 'q8_0',
-  },
+  '40m-f16': { name: '40m-f16', ...SMALL, type: 'f16' },
+  '40m-q8': { name: '40m-q8', ...SMALL, type: 'q8_0' },
+  '300m-f16': { name: '300m-f16', ...LARGE, type: 'f16' },
+  '300m-q8': { name: '300m-q8', ...LARGE, type: 'q8_0' },
 };
 
 const CONTEXT_TOKENS = 32_768;
@@ -36,10 +37,6 @@ const ATTENTION_GAIN = 2;
 /** Numbers drawn once and then dealt in random order: drawing each anew would take minutes. */
 const DEALT_NUMBERS = 1 << 16;
 const PIECE_ROWS = 1024;
-
-function shape(name: string, size: Omit<RandomModel, 'name' | 'type' | 'seed'>): RandomModel {
-  return { name, ...size, type: 'f16', seed: 1 };
-}
 
 /**
  * Writes a llama model of random weights into `folder`, unless it is there, and gives its path. Its letters are one
