@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 
 /** Magic, version, number of tensors, number of key-value pairs (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md). */
 const HEADER_BYTES = 24;
@@ -6,25 +6,175 @@ const HEADER_BYTES = 24;
 const VERSIONS = [2, 3];
 /** Bytes that one key-value pair, or one tensor's description, takes at least: a length, a type and a value. */
 const SMALLEST_ENTRY_BYTES = 13;
+/** Bytes read at a time. */
+const WINDOW_BYTES = 1_048_576;
+/** Bytes of each type of value that has a size of its own. */
+const VALUE_BYTES = new Map([
+  [0, 1],
+  [1, 1],
+  [2, 2],
+  [3, 2],
+  [4, 4],
+  [5, 4],
+  [6, 4],
+  [7, 1],
+  [10, 8],
+  [11, 8],
+  [12, 8],
+]);
+const STRING = 8;
+const ARRAY = 9;
+/** Arrays may hold arrays; nobody's do more deeply than this. */
+const DEEPEST_ARRAY = 4;
+/** What ggml can hold. */
+const MOST_DIMENSIONS = 4;
+const MOST_NAME_BYTES = 64;
+const MOST_KEY_BYTES = 65_535;
 
 /**
- * Looks at the header of a GGUF before a reader believes it: one that counts more entries than the file has room for
- * sends readers into a loop instead of an error. Throws an Error that says what is wrong, without the file's name.
+ * Goes through the header of a GGUF before a reader believes it: lengths and counts that the file has no room for send
+ * readers into a loop, or make them ask for all memory, instead of an error. Throws an Error that says what is wrong,
+ * without the file's name.
  */
 export async function checkGgufHeader(path: string): Promise<void> {
   const file = await open(path);
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEADER_BYTES), 0, HEADER_BYTES, 0);
     const { size } = await file.stat();
-    if (bytesRead < HEADER_BYTES) throw new Error(`it has only ${bytesRead} bytes`);
-    if (buffer.toString('latin1', 0, 4) !== 'GGUF') throw new Error('it does not begin as a GGUF does');
-    const version = buffer.readUInt32LE(4);
-    if (!VERSIONS.includes(version)) throw new Error(`its GGUF version is ${version}, not 2 or 3`);
-    const entries = buffer.readBigUInt64LE(8) + buffer.readBigUInt64LE(16);
-    if (entries * BigInt(SMALLEST_ENTRY_BYTES) > BigInt(size)) {
-      throw new Error(`its header counts ${entries} entries, more than its ${size} bytes can hold`);
+    const reader = new HeaderReader(file, size);
+    if (size < HEADER_BYTES) throw new Error(`it has only ${size} bytes`);
+    if ((await reader.text(4n)) !== 'GGUF') throw new Error('it does not begin as a GGUF does');
+    const version = await reader.u32();
+    if (VERSIONS.some((known) => known << 24 === version)) {
+      throw new Error('it is for machines of the other byte order; convert it to little-endian');
     }
+    if (!VERSIONS.includes(version)) throw new Error(`its GGUF version is ${version}, not 2 or 3`);
+    const [tensors, pairs] = [await reader.u64(), await reader.u64()];
+    if ((tensors + pairs) * BigInt(SMALLEST_ENTRY_BYTES) > BigInt(size)) {
+      throw new Error(`its header counts ${tensors + pairs} entries, more than its ${size} bytes can hold`);
+    }
+    for (let pair = 0n; pair < pairs; pair += 1n) await checkPair(reader);
+    for (let tensor = 0n; tensor < tensors; tensor += 1n) await checkTensor(reader);
   } finally {
     await file.close();
+  }
+}
+
+async function checkPair(reader: HeaderReader): Promise<void> {
+  await reader.skipText(MOST_KEY_BYTES, 'a key');
+  await checkValue(reader, await reader.u32(), 0);
+}
+
+async function checkValue(reader: HeaderReader, type: number, depth: number): Promise<void> {
+  const bytes = VALUE_BYTES.get(type);
+  if (bytes !== undefined) return reader.skip(BigInt(bytes));
+  if (type === STRING) return reader.skipText(Number.MAX_SAFE_INTEGER, 'a value');
+  if (type !== ARRAY || depth >= DEEPEST_ARRAY) throw new Error(`it has a value of the unknown type ${type}`);
+  const itemType = await reader.u32();
+  const items = await reader.u64();
+  const itemBytes = VALUE_BYTES.get(itemType);
+  if (itemBytes !== undefined) return reader.skip(items * BigInt(itemBytes));
+  // A string or an array takes eight bytes at least.
+  reader.requireRoom(items * 8n, `a list of ${items} values`);
+  for (let item = 0n; item < items; item += 1n) {
+    // Strings in a loop of their own: a vocabulary has hundreds of thousands.
+    if (itemType === STRING && reader.skipTextInWindow()) continue;
+    await checkValue(reader, itemType, depth + 1);
+  }
+}
+
+async function checkTensor(reader: HeaderReader): Promise<void> {
+  await reader.skipText(MOST_NAME_BYTES, "a tensor's name");
+  const dimensions = await reader.u32();
+  if (dimensions > MOST_DIMENSIONS) throw new Error(`it has a tensor of ${dimensions} dimensions`);
+  let elements = 1n;
+  for (let dimension = 0; dimension < dimensions; dimension += 1) elements *= await reader.u64();
+  // An element of the smallest types takes more than a bit.
+  reader.requireSize(elements / 8n, `a tensor of ${elements} numbers`);
+  await reader.skip(4n);
+  const offset = await reader.u64();
+  reader.requireSize(offset, `a tensor at byte ${offset}`);
+}
+
+/** Reads a file from its beginning, a window at a time, and never past its end. */
+class HeaderReader {
+  readonly #file: FileHandle;
+  readonly #size: bigint;
+  readonly #window = Buffer.alloc(WINDOW_BYTES);
+  /** Bytes of the file before the window, bytes in it, and bytes of it that were read. */
+  #before = 0n;
+  #length = 0;
+  #at = 0;
+
+  constructor(file: FileHandle, size: number) {
+    this.#file = file;
+    this.#size = BigInt(size);
+  }
+
+  async u32(): Promise<number> {
+    await this.#need(4);
+    return this.#window.readUInt32LE(this.#taken(4));
+  }
+
+  async u64(): Promise<bigint> {
+    await this.#need(8);
+    return this.#window.readBigUInt64LE(this.#taken(8));
+  }
+
+  async text(bytes: bigint): Promise<string> {
+    await this.#need(Number(bytes));
+    const at = this.#taken(Number(bytes));
+    return this.#window.toString('latin1', at, this.#at);
+  }
+
+  async skip(bytes: bigint): Promise<void> {
+    this.requireRoom(bytes, `${bytes} bytes of it`);
+    const inWindow = BigInt(this.#length - this.#at);
+    if (bytes <= inWindow) this.#at += Number(bytes);
+    else {
+      this.#before += BigInt(this.#at) + bytes;
+      this.#length = 0;
+      this.#at = 0;
+    }
+  }
+
+  async skipText(most: number, what: string): Promise<void> {
+    const bytes = await this.u64();
+    if (bytes > BigInt(most)) throw new Error(`it has ${what} of ${bytes} bytes`);
+    await this.skip(bytes);
+  }
+
+  /** Skips a string that is in the window as a whole; false, and nothing happened, when it is not. */
+  skipTextInWindow(): boolean {
+    if (this.#length - this.#at < 8) return false;
+    const bytes = this.#window.readBigUInt64LE(this.#at);
+    if (bytes > BigInt(this.#length - this.#at - 8)) return false;
+    this.#at += 8 + Number(bytes);
+    return true;
+  }
+
+  /** Throws when the rest of the file is shorter. */
+  requireRoom(bytes: bigint, what: string): void {
+    if (this.#before + BigInt(this.#at) + bytes > this.#size) throw new Error(`it ends before ${what}`);
+  }
+
+  /** Throws when the whole file is shorter. */
+  requireSize(bytes: bigint, what: string): void {
+    if (bytes > this.#size) throw new Error(`it has ${what}, and only ${this.#size} bytes`);
+  }
+
+  /** Advances, and gives where it was in the window. */
+  #taken(bytes: number): number {
+    this.#at += bytes;
+    return this.#at - bytes;
+  }
+
+  async #need(bytes: number): Promise<void> {
+    if (this.#length - this.#at >= bytes) return;
+    this.requireRoom(BigInt(bytes), 'its header does');
+    this.#before += BigInt(this.#at);
+    this.#at = 0;
+    const { bytesRead } = await this.#file.read(this.#window, 0, WINDOW_BYTES, Number(this.#before));
+    this.#length = bytesRead;
+    if (bytesRead < bytes) throw new Error('it ends before its header does');
   }
 }
