@@ -24,18 +24,20 @@ def gather(data, out, seed):
     All examples as {'text', 'labels' (n x 5, OPEN where the set does not say), 'name', 'part'}, part 0 trained on, 1 held back
     for calibration. Kept in `out` for the next time.
     """
-    kept = os.path.join(out, 'examples.json')
+    kept = os.path.join(out, 'sets.json')
     if not os.path.exists(kept):
         found = [(*example, part(example[0])) for example in sources.moderation_sets(data) + sources.benign_sets(data)]
-        terms = sources.term_lists(data)
-        for held_back in (False, True):
-            found += [(*example, int(held_back)) for example in synthetic.made_up(terms, seed, 70, held_back)]
-        found += joined(found, random.Random(seed))
-        found += perturbed(found, random.Random(seed + 1))
         with open(kept, 'w') as file:
             json.dump(found, file)
     with open(kept) as file:
         found = json.load(file)
+    terms = sources.term_lists(data)
+    for held_back in (False, True):
+        found += [(*example, int(held_back)) for example in synthetic.made_up(terms, seed, 70, held_back)]
+    found += joined(found, random.Random(seed))
+    found += perturbed(found, random.Random(seed + 1))
+    with open(os.path.join(out, 'examples.json'), 'w') as file:
+        json.dump(found, file)
     labels = np.array([[OPEN if value is None else value for value in row[1]] for row in found], np.float32)
     return {'text': [row[0] for row in found], 'labels': labels, 'name': [row[2] for row in found],
             'part': np.array([row[3] for row in found])}

@@ -28,14 +28,17 @@ def export(net, words, path, slope, offset, model='quire-moderation-1'):
     state = {name: value.detach().numpy() for name, value in net.state_dict().items()}
     filters = state['filters.weight']  # filters, width, places
     count, width, places = filters.shape
+    scales, values = eight_bits(state['table'])
+    weights = filters.transpose(2, 0, 1).reshape(-1, width)
+    largest = np.abs((values * scales[:, None]) @ weights.T).max()
     head = {'model': model, 'categories': sources.CATEGORIES, 'words': len(words), 'width': width, 'buckets': len(state['buckets']),
-            'filters': count, 'reach': places // 2, 'hidden': len(state['hidden.bias']), 'block': 64,
+            'filters': count, 'reach': places // 2, 'hidden': len(state['hidden.bias']), 'block': 64, 'step': float(2.0 ** np.ceil(np.log2(largest / 6400))),
             'slope': [round(float(x), 4) for x in slope], 'offset': [round(float(x), 4) for x in offset]}
     with open(path, 'wb') as file:
         text = json.dumps(head).encode()
         file.write(b'QMOD' + struct.pack('<I', len(text)) + text)
         file.write(np.array([hashed(word) for word in words], '<u4').tobytes())
-        for rows in (state['table'], state['buckets'], filters.transpose(2, 0, 1).reshape(-1, width)):
+        for rows in (state['table'], state['buckets'], weights):
             scales, values = eight_bits(rows)
             file.write(scales.tobytes() + values.tobytes())
         for name in ('filters.bias', 'hidden.weight', 'hidden.bias', 'out.weight', 'out.bias'):

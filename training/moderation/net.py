@@ -1,20 +1,28 @@
-"""The network, in PyTorch: words and spelling to vectors, a convolution over five words, pools, one hidden layer."""
+"""The network, in PyTorch: words and spelling to vectors, a convolution over five words, its maxima, one hidden layer."""
 import torch
 from torch import nn
 
 
 class Net(nn.Module):
-    """Logits of the five categories for rows of word ids padded with 0."""
+    """
+    Logits of the five categories for rows of words. `filters` see their word and `reach` words before and after it; the highest
+    value of each over the window goes into the hidden layer, with `topic` means over all words.
+    """
 
-    def __init__(self, table, buckets, filters=64, reach=2, hidden=32):
+    def __init__(self, table, buckets, filters=64, reach=2, hidden=32, topic=0):
         super().__init__()
         self.table = nn.Parameter(torch.tensor(table))
         self.buckets = nn.Parameter(torch.tensor(buckets))
         width = table.shape[1]
         self.filters = nn.Conv1d(width, filters, 2 * reach + 1, padding=reach)
-        self.hidden = nn.Linear(2 * filters, hidden)
+        self.topic = nn.Linear(width, topic, bias=False) if topic else None
+        self.hidden = nn.Linear(filters + topic, hidden)
         self.out = nn.Linear(hidden, 5)
         nn.init.constant_(self.out.bias, -3)
+
+    def small(self):
+        """Parameters that every step moves."""
+        return [value for name, value in self.named_parameters() if name not in ('table', 'buckets')]
 
     def words(self, known, buckets, spelled, spelling, ends):
         """
@@ -27,8 +35,9 @@ class Net(nn.Module):
 
     def forward(self, vectors, mask):
         """vectors: (batch, words, width), zero where mask (batch, words) is false."""
-        found = torch.relu(self.filters(vectors.transpose(1, 2)))
-        found = found * mask[:, None, :]
-        most = found.max(2).values
-        mean = found.sum(2) / mask.sum(1, keepdim=True).clamp(min=1)
-        return self.out(torch.relu(self.hidden(torch.cat([most, mean], 1))))
+        found = torch.relu(self.filters(vectors.transpose(1, 2))) * mask[:, None, :]
+        pooled = found.max(2).values
+        if self.topic is not None:
+            mean = vectors.sum(1) / mask.sum(1, keepdim=True).clamp(min=1)
+            pooled = torch.cat([pooled, self.topic(mean)], 1)
+        return self.out(torch.relu(self.hidden(pooled)))

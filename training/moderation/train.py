@@ -8,8 +8,11 @@ from examples import OPEN, WORDS
 
 LONGEST = 160
 # How often an example of a set is drawn in an epoch, 1 where nothing is said.
-SHARE = {'davidson': 0.7, 'medquad': 0.7, 'banking77': 0.4, 'clinc': 0.4, 'sgd': 0.5, 'squad': 0.5, 'tldr': 0.4, 'wordnet': 0.5, 'wikisplit': 0.7,
-         'ailuminate': 4, 'simple_safety': 4, 'harmful_requests': 3, 'stormfront': 1.5, 'surge': 2, 'wikipedia_talk': 2, 'hh': 2}
+SHARE = {'davidson': 0.6, 'medquad': 0.4, 'banking77': 0.15, 'clinc': 0.2, 'sgd': 0.2, 'squad': 0.25, 'tldr': 0.2, 'wordnet': 0.5, 'wikisplit': 0.4, 'dolly': 0.6,
+         'topicalchat': 0.5, 't0': 0.6, 'oss_docs': 0.4, 'gsm8k': 0.2, 'wikipedia_identity': 0.7, 'bias_templates': 0.7, 'ailuminate': 4, 'simple_safety': 4,
+         'harmful_requests': 3, 'stormfront': 1.5, 'surge': 2, 'wikipedia_talk': 2, 'hh': 2, 'made_up': 0.7}
+# The rows of words and buckets are moved by few steps each, so by longer ones.
+ROW_RATE = 2
 
 
 class Corpus:
@@ -97,13 +100,13 @@ def order(corpus, chance, size):
     return batches
 
 
-def train(net, corpus, seed, epochs, size=128, rate=2e-3, drop=0.06, log=print):
+def train(net, corpus, seed, epochs, size=128, rate=3e-3, drop=0.06, log=print):
     """Trains `net` in place and leaves it with the average of the weights of the last half."""
     torch.manual_seed(seed)
     torch.set_num_threads(1)
     chance = np.random.default_rng(seed)
     table, buckets = Rows(net.table.detach().numpy(), pull=2e-5), Rows(net.buckets.detach().numpy())
-    small = [*net.filters.parameters(), *net.hidden.parameters(), *net.out.parameters()]
+    small = net.small()
     optimizer = torch.optim.Adam(small, lr=rate, betas=(0.9, 0.99))
     averages, step, started, total = None, 0, time.time(), None
     for epoch in range(epochs):
@@ -122,8 +125,8 @@ def train(net, corpus, seed, epochs, size=128, rate=2e-3, drop=0.06, log=print):
             now = rate * min(1, step / 200) * max(0.02, 1 - step / total)
             optimizer.param_groups[0]['lr'] = now
             optimizer.step()
-            table.move(batch['known'], words, now / 2)
-            buckets.move(batch['buckets'], own, now / 2)
+            table.move(batch['known'], words, ROW_RATE * now)
+            buckets.move(batch['buckets'], own, ROW_RATE * now)
             step += 1
             losses.append(loss.item())
             if step >= total // 2 and step % 20 == 0:
