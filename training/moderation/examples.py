@@ -33,7 +33,7 @@ def gather(data, out, seed):
         found = json.load(file)
     terms = sources.term_lists(data)
     for held_back in (False, True):
-        found += [(*example, int(held_back)) for example in synthetic.made_up(terms, seed, 70, held_back)]
+        found += [(*example, int(held_back)) for example in synthetic.made_up(terms, seed, 60, held_back)]
     found += joined(found, random.Random(seed))
     found += perturbed(found, random.Random(seed + 1))
     with open(os.path.join(out, 'examples.json'), 'w') as file:

@@ -49,9 +49,20 @@ class Maker:
         self.slots['SLUR'] = terms['slur']
         self.slots['SEXTERM'] = terms['sexual']
 
+    def choose(self, slot):
+        """A word or phrase for a slot. A group now and then comes as "all those ...", or "... like you": that says nothing."""
+        found = self.random.choice(self.slots[slot])
+        if slot == 'GROUP' and ' ' not in found:
+            roll = self.random.random()
+            if roll < 0.12:
+                found = self.random.choice(['those', 'these', 'all', 'most', 'such', 'some of those', 'the', 'our', 'many', 'you', 'all these']) + ' ' + found
+            if roll > 0.88:
+                found += ' ' + self.random.choice(['like you', 'like them', 'like that', 'around here', 'in this country', 'everywhere', 'these days', 'of all ages', 'today'])
+        return found
+
     def fill(self, pattern):
         """One example of `pattern`, in one of a few ways to write: as it is, without case or marks, in capitals."""
-        text = re.sub(r'{([A-Z]+)}', lambda match: self.random.choice(self.slots[match[1]]), pattern)
+        text = re.sub(r'{([A-Z]+)}', lambda match: self.choose(match[1]), pattern)
         text = re.sub(r'\b([Yy]ou are|[Ii] am|[Tt]hey are) a ([aeiou])', r'\1 an \2', text)
         text = text[0].upper() + text[1:]
         style = self.random.random()
