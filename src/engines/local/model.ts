@@ -1,4 +1,5 @@
-import { stat } from 'node:fs/promises';
+import { access, constants, stat } from 'node:fs/promises';
+import { setTimeout } from 'node:timers/promises';
 import {
   getLlama,
   type Llama,
@@ -17,6 +18,8 @@ import { parameterCount } from './native.ts';
 import type { LoadOptions, ModelFacts } from './protocol.ts';
 import { Vocabulary } from './vocabulary.ts';
 
+/** The longest context that llama.cpp is asked about. */
+const ASKED_TOKENS = 8_192;
 /** Compiled grammars kept: clients send the same few schemas again and again. */
 const KEPT_GRAMMARS = 64;
 
@@ -38,14 +41,21 @@ export async function loadModel(options: LoadOptions): Promise<LocalModel> {
   if (found === null)
     throw new Error(`${file} does not exist; put it there, or configure the path of another GGUF file.`);
   if (!found.isFile()) throw new Error(`${file} is not a file; configure the path of a GGUF file.`);
-  const llama = await loadRuntime();
+  await access(options.file, constants.R_OK).catch(() => {
+    throw new Error(`${file} may not be read; give the user that Quire runs as the right to.`);
+  });
+  const complaints: string[] = [];
+  const llama = await loadRuntime((complaint) => complaints.push(complaint));
   let model: LlamaModel;
   try {
     await checkGgufHeader(options.file);
     model = await llama.loadModel({ modelPath: options.file, gpuLayers: 0 });
   } catch (error) {
+    // What was written comes by way of the event loop, after the error that it explains.
+    await setTimeout(COMPLAINT_MS);
+    const why = complaints[0] ?? reason(error);
     throw new Error(
-      `${file} cannot be loaded (${reason(error)}); it is damaged or no GGUF that llama.cpp knows, so fetch it again.`,
+      `${file} cannot be loaded (${why}); it is damaged or no GGUF that llama.cpp knows, so fetch it again.`,
     );
   }
   try {
@@ -57,9 +67,22 @@ export async function loadModel(options: LoadOptions): Promise<LocalModel> {
   }
 }
 
-async function loadRuntime(): Promise<Llama> {
+/** llama.cpp's own words for what is wrong with a file, among all that it writes when it is. */
+const COMPLAINT = /error loading model: (.+)/;
+
+/** Time for a complaint to arrive. */
+const COMPLAINT_MS = 20;
+
+/** `complain` hears why llama.cpp refuses a model, which it does not tell otherwise. */
+async function loadRuntime(complain: (complaint: string) => void): Promise<Llama> {
   try {
     return await getLlama({
+      logger: (_, message) => {
+        // Where the parent reads what is to be said of a crash.
+        process.stderr.write(message.endsWith('\n') ? message : `${message}\n`);
+        const complaint = COMPLAINT.exec(message)?.[1];
+        if (complaint !== undefined) complain(reason(new Error(complaint)));
+      },
       gpu: false,
       build: 'never',
       usePrebuiltBinaries: true,
@@ -107,10 +130,7 @@ async function createContext(
   model: LlamaModel,
   options: LoadOptions,
 ): Promise<{ context: LlamaContext; calibration: Calibration; from: ModelFacts['calibrationFrom'] }> {
-  const memoryOf: MemoryOf = async ({ contextTokens, sequences }) => {
-    const size = { contextSize: contextTokens, sequences, batchSize: Math.max(MOST_STEP_TOKENS, sequences) };
-    return (await model.fileInsights.estimateContextResourceRequirementsV2({ ...size, modelGpuLayers: 0 })).cpuRam;
-  };
+  const memoryOf = memoryOfContexts(model);
   const freeBytes = freeMemory(model.size);
   const { times, from } = await timesOf(llama, model, options);
   const worthwhile = calibrate(times, { threads: options.threads, sequences: null });
@@ -127,6 +147,22 @@ async function createContext(
     failedCreationRemedy: false,
   });
   return { context, calibration, from };
+}
+
+/**
+ * Asks llama.cpp what contexts would take. That takes memory too, for each token, so that of long ones two shorter ones
+ * tell: it grows in a straight line, or, where layers see only a window, less than that.
+ */
+function memoryOfContexts(model: LlamaModel): MemoryOf {
+  const ask = async (contextSize: number, sequences: number): Promise<number> => {
+    const size = { contextSize, sequences, batchSize: Math.max(MOST_STEP_TOKENS, sequences), modelGpuLayers: 0 };
+    return (await model.fileInsights.estimateContextResourceRequirementsV2(size)).cpuRam;
+  };
+  return async ({ contextTokens, sequences }) => {
+    if (contextTokens <= ASKED_TOKENS) return ask(contextTokens, sequences);
+    const [half, whole] = [await ask(ASKED_TOKENS / 2, sequences), await ask(ASKED_TOKENS, sequences)];
+    return whole + ((whole - half) / (ASKED_TOKENS / 2)) * (contextTokens - ASKED_TOKENS);
+  };
 }
 
 /** Memory that contexts may take: what is free now, less the weights, which are only read in as they are used. */
