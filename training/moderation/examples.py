@@ -3,6 +3,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import subprocess
 from collections import Counter
 
@@ -69,23 +70,35 @@ def perturbed(found, chance):
 
 
 def choose_words(found, vectors, out, terms):
-    """The vocabulary in order of id: marks, then words of everyday text and of the sets by how often they occur."""
+    """
+    The vocabulary in order of id: marks, then words by how often they occur in the sets. Words that made-up examples need, terms
+    of the lists and masked swear words are there however rare they are; words of the teacher fill what is left.
+    """
     counts = Counter()
-    for group, weight in (('real', 1), ('made_up', 0)):
-        texts = [text for text, name in zip(found['text'], found['name']) if (name in ('made_up', 'joined', 'perturbed')) == (group == 'made_up')]
-        for word, count in count_words(texts, out):
-            counts[word] += count * weight
-            if weight == 0 and count >= 5:
-                counts[word] += 4
-    for kind in terms.values():
-        for term in kind:
-            if term.isalpha() and term.isascii():
-                counts[term.lower()] += 3
-    for rank, word in enumerate(vectors):
+    made = [name in ('made_up', 'joined', 'perturbed') for name in found['name']]
+    for word, count in count_words([text for text, own in zip(found['text'], made) if not own], out):
+        counts[word] += count
+    needed = {word for word, count in count_words([text for text, name in zip(found['text'], found['name']) if name == 'made_up'], out) if count >= 5}
+    needed |= {term.lower() for kind in terms.values() for term in kind if term.isalpha() and term.isascii()}
+    needed |= set(masked_words())
+    for word in needed:
+        counts[word] = max(counts[word], 8)
+    for word in vectors:
         if word.isalpha() and word.isascii() and len(word) > 2:
             counts[word] += 2
     words = [word for word, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])) if word not in MARKS]
     return (MARKS + words)[:WORDS]
+
+
+def masked_words():
+    """{masked form: swear word}: vowels or everything inside as stars."""
+    found = {}
+    for word in ('fuck', 'fucking', 'fucker', 'shit', 'bitch', 'cunt', 'asshole', 'nigger', 'nigga', 'faggot', 'dick', 'cock', 'pussy', 'whore', 'slut', 'rape', 'kill', 'bastard'):
+        found[re.sub('[aeiouy]', '*', word)] = word
+        found[re.sub('[aeiouy]', '*', word, count=1)] = word
+        inside = '*' * (len(word) - 2)
+        found[re.sub(r'(.)\1\1+', r'\1\1', word[0] + inside + word[-1])] = word
+    return found
 
 
 def count_words(texts, out):

@@ -44,7 +44,7 @@ def prepare(args, found):
     pieces = vectors.read_vectors(args.data)
     words = examples.choose_words(found, pieces, args.out, sources.term_lists(args.data))
     encoded = examples.encode(found['text'], words, args.out, 'train')
-    table = vectors.first_words(words, pieces, SEED)
+    table = vectors.first_words(words, pieces, SEED, examples.masked_words())
     buckets = vectors.first_buckets(words, table, encoded, examples.BUCKETS, SEED)
     torch.manual_seed(SEED)
     return Corpus(found, encoded), words, Net(table, buckets)

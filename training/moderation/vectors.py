@@ -38,11 +38,15 @@ def compose(word, pieces):
     return np.mean(found, 0)
 
 
-def first_words(words, pieces, seed):
-    """One row a word of the vocabulary: the teacher's where it has one, else noise. Row 0, the padding, is zero."""
+def first_words(words, pieces, seed, masked):
+    """
+    One row a word of the vocabulary: the teacher's where it has one, else noise. `masked` says which words stand for others. Row 0,
+    the padding, is zero.
+    """
     chance = np.random.default_rng(seed)
     table = chance.normal(0, 0.1, (len(words), WIDTH)).astype(np.float32)
     for number, word in enumerate(words):
+        word = masked.get(word, word)
         row = pieces.get(word)
         if row is None and word.replace("'", '').isalpha():
             row = compose(word.replace("'", ''), pieces)
