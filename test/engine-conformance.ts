@@ -289,6 +289,31 @@ const greedy = (get: Get, changes: Partial<GenerationRequest> = {}) =>
   collectAnswer(get().engine, chatRequest('Tell me a story.', changes));
 
 function describeEndings(get: Get): void {
+  it('the tokens of a prompt spell it, and are as likely as when they were made', async (t) => {
+    if (!get().engine.features().promptLogprobs) return t.skip('the engine cannot tell');
+    const prompt = textRequest('Once upon a time', { logprobs: 0, maxTokens: 6 });
+    const made = (await collectAnswer(get().engine, prompt)).choices[0]!;
+    const text = `Once upon a time${made.text}`;
+    const events = get().engine.generate(textRequest(text, { logprobs: 1, promptLogprobs: true }), never);
+    const { value } = await events.next();
+    await events.return();
+    assert.equal(value?.type, 'prompt-end');
+    const tokens = (value as Extract<GenerationEvent, { type: 'prompt-end' }>).promptLogprobs ?? [];
+    assert.equal(
+      tokens
+        .map(({ token }) => token)
+        .join('')
+        .trimStart(),
+      text,
+    );
+    for (const [i, { logprob, top }] of tokens.entries()) assert.ok(logprob === null ? i === 0 : top.length === 1);
+    // The tokens that were made, as far as the tokenizer cuts their text in the same places.
+    const again = tokens.slice(-made.logprobs.length);
+    for (const [i, { token, logprob }] of made.logprobs.entries()) {
+      if (again[i]?.token !== token) break;
+      assert.ok(Math.abs((again[i]?.logprob ?? 0) - logprob) < 0.05, `${again[i]?.logprob} and ${logprob}`);
+    }
+  });
   it('maxTokens ends an answer with reason length', async () => {
     for (const incremental of [true, false]) {
       const answer = await collectAnswer(get().engine, textRequest('Once upon', { maxTokens: 2, incremental }));

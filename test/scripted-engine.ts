@@ -13,6 +13,8 @@ export interface ScriptedEngine extends GenerationEngine {
   calls: ScriptedCall[];
   /** What it says of its prefix cache; null until a test sets it. */
   cache: CacheUsage | null;
+  /** Whether it says that it can tell the log probabilities of prompts; false until a test sets it. */
+  judgesPrompts: boolean;
   /** Replaces what is played: the events of one call. */
   play(script: (request: GenerationRequest, signal: AbortSignal) => AsyncIterable<GenerationEvent>): void;
 }
@@ -48,12 +50,13 @@ export function scriptedEngine(contextTokens = 4096): ScriptedEngine {
   const engine: ScriptedEngine = {
     calls,
     cache: null,
+    judgesPrompts: false,
     play: (next) => {
       script = next;
     },
     backend: () => ({ engine: 'local', model: 'scripted', parameters: 1, ready: true }),
     contextLength: () => contextTokens,
-    features: () => ({ suffix: false, promptLogprobs: false }),
+    features: () => ({ suffix: false, promptLogprobs: engine.judgesPrompts }),
     cacheUsage: () => engine.cache,
     check: async () => {},
     close: async () => {},

@@ -1,7 +1,7 @@
-import type { GenerationEvent, GenerationUsage } from '../engines/engine.ts';
+import type { GenerationEvent, GenerationUsage, PromptToken } from '../engines/engine.ts';
 import { type Collected, type CollectedChoice, collect } from '../inference/collect.ts';
 import { viewUsage } from '../inference/usage-view.ts';
-import { legacyLogprobs, meanLogprob } from './legacy-logprobs.ts';
+import { joinLogprobs, legacyLogprobs, meanLogprob, promptLogprobs } from './legacy-logprobs.ts';
 import type { Completion, CompletionRequest } from './schema.ts';
 import type { CompletionRun } from './start-completion.ts';
 
@@ -14,23 +14,42 @@ export async function answerCompletion(run: CompletionRun, request: CompletionRe
     created: run.created,
     model: run.model,
     system_fingerprint: run.fingerprint,
-    choices: collected.flatMap(({ choices }, prompt) =>
-      likeliest(choices, run.answers).map((choice, answer) => ({
-        text: (request.echo ? (run.prompts[prompt] ?? '') : '') + choice.text,
+    choices: collected.flatMap(({ answers, judged }, prompt) => {
+      const echoed = request.echo ? (run.prompts[prompt] ?? '') : '';
+      return likeliest(answers.choices, run.answers).map((choice, answer) => ({
+        text: echoed + choice.text,
         index: prompt * run.answers + answer,
-        logprobs: typeof request.logprobs === 'number' ? legacyLogprobs(choice.logprobs ?? [], 0) : null,
+        logprobs: typeof request.logprobs === 'number' ? choiceLogprobs(choice, echoed, judged) : null,
         finish_reason: finishReason(choice.reason),
-      })),
-    ),
-    usage: viewUsage(collected.map(({ usage }) => usage).reduce(addUsage)),
+      }));
+    }),
+    usage: viewUsage(collected.map(({ answers }) => answers.usage).reduce(addUsage)),
   };
 }
 
+function choiceLogprobs(choice: CollectedChoice, echoed: string, judged: readonly PromptToken[]) {
+  const own = legacyLogprobs(choice.logprobs ?? [], echoed.length);
+  return echoed === '' ? own : joinLogprobs(promptLogprobs(judged, echoed), own);
+}
+
+/** What came of one prompt. */
+interface CollectedPrompt {
+  answers: Collected;
+  judged: readonly PromptToken[];
+}
+
 /** Reads the prompts' mixed events once, and collects each prompt's as a chat collects its own. */
-async function collectPrompts(run: CompletionRun): Promise<Collected[]> {
-  const events: GenerationEvent[][] = run.prompts.map(() => []);
-  for await (const { prompt, event } of run.events) events[prompt]?.push(event);
-  return Promise.all(events.map((list) => collect(asStream(list), run.candidates)));
+async function collectPrompts(run: CompletionRun): Promise<CollectedPrompt[]> {
+  const prompts = run.prompts.map(() => ({ events: [] as GenerationEvent[], judged: [] as readonly PromptToken[] }));
+  for await (const { prompt, event } of run.events) {
+    const own = prompts[prompt];
+    if (own === undefined) continue;
+    if (event.type === 'prompt-judged') own.judged = event.tokens;
+    else own.events.push(event);
+  }
+  return Promise.all(
+    prompts.map(async ({ events, judged }) => ({ judged, answers: await collect(asStream(events), run.candidates) })),
+  );
 }
 
 async function* asStream<T>(items: readonly T[]): AsyncGenerator<T, void, undefined> {

@@ -1,7 +1,7 @@
 import type { GenerationUsage } from '../engines/engine.ts';
 import { viewUsage } from '../inference/usage-view.ts';
 import { addUsage, finishReason } from './answer-completion.ts';
-import { legacyLogprobs } from './legacy-logprobs.ts';
+import { legacyLogprobs, promptLogprobs } from './legacy-logprobs.ts';
 import type { CompletionChunk, CompletionRequest } from './schema.ts';
 import type { CompletionRun, PromptEvent } from './start-completion.ts';
 
@@ -31,13 +31,19 @@ export async function* toCompletionChunks(
 /** Keeps, for each choice, whether its prompt was echoed and how many characters it has so far. */
 function choiceMaker(run: CompletionRun, request: CompletionRequest): (from: PromptEvent) => Choice[] {
   const lengths = new Map<number, number>();
+  const judged = new Map<number, ReturnType<typeof promptLogprobs>>();
   return ({ prompt, event }) => {
+    const echoed = request.echo ? (run.prompts[prompt] ?? '') : '';
+    if (event.type === 'prompt-judged') {
+      judged.set(prompt, promptLogprobs(event.tokens, echoed));
+      return [];
+    }
     if (event.type === 'prompt-end' || event.type === 'usage' || event.type === 'tool-call-delta') return [];
     const index = prompt * run.answers + event.choice;
     const made: Choice[] = [];
     if (!lengths.has(index)) {
-      lengths.set(index, 0);
-      if (request.echo) made.push({ text: run.prompts[prompt] ?? '', index, logprobs: null, finish_reason: null });
+      lengths.set(index, echoed.length);
+      if (request.echo) made.push({ text: echoed, index, logprobs: judged.get(prompt) ?? null, finish_reason: null });
     }
     if (event.type === 'choice-end') {
       return [...made, { text: '', index, logprobs: null, finish_reason: finishReason(event.reason) }];

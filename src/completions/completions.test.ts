@@ -13,7 +13,12 @@ const logprob = (token: string, value: number): TokenLogprob => ({
 });
 
 /** Answers each choice with the prompt in capitals and the choice's number; later choices are likelier. */
-function shout({ prompt, choices, logprobs }: GenerationRequest): AsyncGenerator<GenerationEvent, void, undefined> {
+function shout({
+  prompt,
+  choices,
+  logprobs,
+  promptLogprobs,
+}: GenerationRequest): AsyncGenerator<GenerationEvent, void, undefined> {
   const text = prompt.kind === 'text' ? prompt.text.toUpperCase() : '';
   const events = Array.from({ length: choices }, (_, choice): GenerationEvent[] => [
     {
@@ -33,7 +38,12 @@ function shout({ prompt, choices, logprobs }: GenerationRequest): AsyncGenerator
     { type: 'choice-end', choice, reason: choice % 2 === 0 ? 'length' : 'stop' },
   ]);
   return stream<GenerationEvent>([
-    { type: 'prompt-end', promptTokens: 3, cachedTokens: 1 },
+    {
+      type: 'prompt-end',
+      promptTokens: 3,
+      cachedTokens: 1,
+      ...(promptLogprobs && { promptLogprobs: [{ ...logprob(' ', 0), logprob: null, top: [] }, logprob('ab', -2)] }),
+    },
     ...events.toReversed().flat(),
     { type: 'usage', usage: { promptTokens: 3, cachedTokens: 1, completionTokens: 2 * choices } },
   ]);
@@ -113,6 +123,30 @@ describe('POST /v1/completions', () => {
     const streamed = chunks((await complete({ prompt: 'ab', logprobs: 1, stream: true })).text);
     const offsets = streamed.flatMap((chunk) => chunk.choices[0].logprobs?.text_offset ?? []);
     assert.deepEqual(offsets, [0, 2]);
+  });
+
+  it('echo with logprobs shows those of the prompt, the first of which is null, streamed or not', async () => {
+    api.engine.judgesPrompts = true;
+    const body = { prompt: 'ab', n: 2, logprobs: 1, echo: true };
+    const { json } = await complete(body);
+    assertForm(Completion, json);
+    // The tokenizer put a space before the text, which is not echoed.
+    const expected = {
+      tokens: [' ', 'ab', 'AB', ' 1'],
+      token_logprobs: [null, -2, -19, -1],
+      top_logprobs: [null, { ab: -2 }, { AB: -19 }, { ' 1': -1 }],
+      text_offset: [0, 0, 2, 4],
+    };
+    assert.deepEqual(json.choices[1].logprobs, expected);
+    const streamed = chunks((await complete({ ...body, stream: true })).text).map((chunk) => chunk.choices[0]);
+    const second = streamed.filter(({ index }) => index === 1).flatMap(({ logprobs }) => logprobs ?? []);
+    for (const field of ['tokens', 'token_logprobs', 'top_logprobs', 'text_offset'] as const) {
+      assert.deepEqual(
+        second.flatMap((part) => part[field]),
+        expected[field],
+      );
+    }
+    api.engine.judgesPrompts = false;
   });
 
   it('400 for suffix where the model has no fill-in-the-middle tokens, and for contradictions', async () => {

@@ -39,8 +39,10 @@ export type CompletionRequest = Static<typeof CompletionRequest>;
 
 const Logprobs = Type.Object({
   tokens: Type.Array(Type.String()),
-  token_logprobs: Type.Array(Type.Number()),
-  top_logprobs: Type.Array(Type.Record(Type.String(), Type.Number())),
+  token_logprobs: Type.Array(
+    Type.Union([Type.Number(), Type.Null()], { description: 'Null: the first token of an echoed prompt.' }),
+  ),
+  top_logprobs: Type.Array(Type.Union([Type.Record(Type.String(), Type.Number()), Type.Null()])),
   text_offset: Type.Array(Type.Integer({ description: 'Characters before the token in `text`.' })),
 });
 

@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.ts';
-import type { GenerationEvent, GenerationRequest } from '../engines/engine.ts';
+import type { GenerationEvent, GenerationRequest, PromptToken } from '../engines/engine.ts';
 import { backendOf } from '../engines/registry.ts';
 import { invalidValue } from '../errors.ts';
 import { type AdmittedModel, admit } from '../inference/admit.ts';
@@ -21,7 +21,13 @@ const DEFAULT_MAX_TOKENS = 16;
 export interface PromptEvent {
   /** The prompt's place in the request. */
   prompt: number;
-  event: GenerationEvent;
+  event: GenerationEvent | PromptJudged;
+}
+
+/** Comes before the events of its prompt, when the prompt is to be shown with its log probabilities. */
+export interface PromptJudged {
+  type: 'prompt-judged';
+  tokens: readonly PromptToken[];
 }
 
 /** A text completion whose first prompt has been processed. */
@@ -76,7 +82,9 @@ async function* eventsOf(
   prompt: number,
   generation: Generation | Promise<Generation>,
 ): AsyncGenerator<PromptEvent, void, undefined> {
-  for await (const event of (await generation).events) yield { prompt, event };
+  const { promptLogprobs, events } = await generation;
+  if (promptLogprobs !== null) yield { prompt, event: { type: 'prompt-judged', tokens: promptLogprobs } };
+  for await (const event of events) yield { prompt, event };
 }
 
 function generationRequest(call: Call, request: CompletionRequest, text: string): GenerationRequest {
@@ -91,20 +99,23 @@ function generationRequest(call: Call, request: CompletionRequest, text: string)
     format: { type: 'text' },
     // The likeliest can be chosen only by log probabilities.
     logprobs: request.logprobs ?? (isChosen ? 0 : null),
-    promptLogprobs: false,
+    promptLogprobs: showsPromptLogprobs(request),
     incremental: request.stream ?? false,
     scope: call.caller.organizationId,
     priority: 'interactive',
   };
 }
 
+const showsPromptLogprobs = (request: CompletionRequest): boolean =>
+  request.echo === true && typeof request.logprobs === 'number';
+
 function refuseContradictions(request: CompletionRequest, { engine }: AdmittedModel): void {
   const answers = request.n ?? 1;
   const candidates = request.best_of ?? answers;
   if (candidates < answers) throw invalidValue('best_of', `must not be less than 'n', which is ${answers}`);
   if (candidates > answers && request.stream) throw invalidValue('best_of', "cannot be more than 'n' in a stream");
-  if (request.echo && request.logprobs !== undefined && request.logprobs !== null) {
-    throw invalidValue('logprobs', "cannot be combined with 'echo': prompts have no log probabilities here");
+  if (showsPromptLogprobs(request) && !engine.features().promptLogprobs) {
+    throw invalidValue('logprobs', `cannot be combined with 'echo': '${request.model}' does not tell those of prompts`);
   }
   if (request.suffix && !engine.features().suffix) {
     throw invalidValue(

@@ -101,6 +101,9 @@ export interface TokenLogprob {
   top: { token: string; logprob: number; bytes: number[] | null }[];
 }
 
+/** A token of a prompt. The first of a text has no log probability: nothing comes before it. */
+export type PromptToken = Omit<TokenLogprob, 'logprob'> & { logprob: number | null };
+
 /** Why an answer ended: by itself or at a stop text, at `maxTokens` or the context's end, for a tool, or filtered. */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
@@ -118,13 +121,13 @@ export interface GenerationUsage {
 export type GenerationEvent =
   /**
    * The prompt is processed; null where the engine does not know yet (an upstream that counts at the end).
-   * `promptLogprobs` has the prompt's tokens from the second on: nothing says how likely the first one was.
+   * `promptLogprobs` has the tokens that spell the prompt, where they were asked for.
    */
   | {
       type: 'prompt-end';
       promptTokens: number | null;
       cachedTokens: number | null;
-      promptLogprobs?: TokenLogprob[];
+      promptLogprobs?: PromptToken[];
     }
   /** `tokens` is how many tokens made this text, as far as is known: what is billed when the caller leaves early. */
   | { type: 'text-delta'; choice: number; text: string; tokens: number; logprobs?: TokenLogprob[] }

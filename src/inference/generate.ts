@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.ts';
-import type { GenerationEvent, GenerationRequest } from '../engines/engine.ts';
+import type { GenerationEvent, GenerationRequest, PromptToken } from '../engines/engine.ts';
 import { contextTokensOf } from '../engines/registry.ts';
 import { contextLengthExceeded, serverError } from '../errors.ts';
 import type { Call } from '../lib/caller.ts';
@@ -15,6 +15,8 @@ type GenerationDeps = Pick<Deps, 'recordUsage' | 'countPrompt' | 'metrics' | 'no
 export interface Generation {
   /** Prompt tokens from the prefix cache; null where the engine says it only at the end. */
   cachedTokens: number | null;
+  /** The tokens of the prompt, where the request asked for their log probabilities. */
+  promptLogprobs: PromptToken[] | null;
   /**
    * The events after `prompt-end`. Usage is recorded once, when they end for any reason, and they do not end before it
    * is durable. Whoever holds them must read them to the end or return them.
@@ -38,13 +40,13 @@ export async function startGeneration(
     await events.return();
     throw serverError(new Error(`the engine of '${model.id}' did not begin with prompt-end`));
   }
-  const { promptTokens, cachedTokens } = first.value;
+  const { promptTokens, cachedTokens, promptLogprobs = null } = first.value;
   const contextTokens = contextTokensOf(model);
   if (promptTokens !== null && promptTokens >= contextTokens) {
     await events.return();
     throw contextLengthExceeded(request.prompt.kind === 'chat' ? 'messages' : 'prompt', promptTokens, contextTokens);
   }
-  return { cachedTokens, events };
+  return { cachedTokens, promptLogprobs, events };
 }
 
 /**
@@ -75,7 +77,7 @@ async function* metered(
         const { promptTokens, cachedTokens } = event;
         Object.assign(used, soundUsage({ ...used, promptTokens: promptTokens ?? 0, cachedTokens: cachedTokens ?? 0 }));
         yield {
-          type: 'prompt-end',
+          ...event,
           promptTokens: promptTokens === null ? null : used.promptTokens,
           cachedTokens: cachedTokens === null ? null : used.cachedTokens,
         };

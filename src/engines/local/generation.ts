@@ -1,5 +1,5 @@
 import type { LlamaGrammar } from 'node-llama-cpp';
-import type { GenerationRequest, TokenLogprob } from '../engine.ts';
+import type { GenerationRequest, PromptToken, TokenLogprob } from '../engine.ts';
 import { Answer, type AnswerEvent } from './answer.ts';
 import type { Job } from './batch-loop.ts';
 import type { LocalModel } from './model.ts';
@@ -21,8 +21,8 @@ export interface GenerationParts {
 /** Who hears of an answer. `ended` and `failed` come once, and last. */
 export interface GenerationListener {
   paused(): boolean;
-  /** `judged`: the prompt's tokens from the second on with their log probabilities, where they were asked for. */
-  promptEnded(cachedTokens: number, judged: TokenLogprob[] | null): void;
+  /** `judged`: the tokens that spell the prompt with their log probabilities, where they were asked for. */
+  promptEnded(cachedTokens: number, judged: PromptToken[] | null): void;
   event(event: AnswerEvent): void;
   ended(completionTokens: number): void;
   failed(error: unknown): void;
@@ -92,7 +92,7 @@ export class Generation implements Job {
   }
 
   promptEnded(cachedTokens: number): void {
-    this.#parts.events.promptEnded(cachedTokens, this.reuses ? null : this.#judged);
+    this.#parts.events.promptEnded(cachedTokens, this.reuses ? null : this.#judgedPrompt());
     this.#judged = [];
   }
 
@@ -143,6 +143,14 @@ export class Generation implements Job {
       throw new Error('The model ended its thinking and began an answer of another form in one token.');
     }
     this.#grammar = state;
+  }
+
+  /** The first token was not judged. It is a part of the text, unless it is the mark of a text's beginning. */
+  #judgedPrompt(): PromptToken[] {
+    const first = this.prompt[0] ?? 0;
+    const { bytes, control } = this.#parts.model.vocabulary.piece(first);
+    if (control) return this.#judged;
+    return [{ token: Buffer.from(bytes).toString('utf8'), bytes: [...bytes], logprob: null, top: [] }, ...this.#judged];
   }
 
   #hasPenalties(): boolean {

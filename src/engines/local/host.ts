@@ -22,6 +22,10 @@ interface Entry {
   served: ServedRequest | null;
 }
 
+/** How often the parent is told what is cached while there is work: it shows in statistics only. */
+const TELL_CACHE_MS = 2_000;
+
+let cacheToldAt = 0;
 const entries = new Map<number, Entry>();
 const outbox = new Map<number, GenerationEvent[]>();
 /** Null: not loaded, or it cannot be. */
@@ -39,6 +43,11 @@ function flush(): void {
   send({ type: 'events', batch });
 }
 
+function tellCache(sequences: Sequences<Job>): void {
+  cacheToldAt = performance.now();
+  send({ type: 'cache', usage: sequences.usage() });
+}
+
 async function load(options: LoadOptions): Promise<Runtime | null> {
   try {
     const model = await loadModel(options);
@@ -46,10 +55,14 @@ async function load(options: LoadOptions): Promise<Runtime | null> {
     const { stepTokens, prefillBesideAnswers } = model.facts.calibration;
     const limits = { stepTokens, besideAnswers: prefillBesideAnswers };
     const loop = new BatchLoop(model.context, sequences, limits, {
-      stepEnded: flush,
-      quiet: () => send({ type: 'cache', usage: sequences.usage() }),
+      stepEnded: () => {
+        flush();
+        if (performance.now() - cacheToldAt > TELL_CACHE_MS) tellCache(sequences);
+      },
+      quiet: () => tellCache(sequences),
     });
     send({ type: 'loaded', facts: model.facts });
+    tellCache(sequences);
     return { model, loop, sequences };
   } catch (error) {
     send({ type: 'unusable', why: error instanceof Error ? error.message : String(error) });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type CollectedAnswer, collectAnswer, textRequest } from '../../../test/engine-conformance.ts';
 import { createLogger } from '../../lib/logger.ts';
@@ -19,6 +19,13 @@ function start(states?: { folder: string; bytes: number }): LocalEngine {
   const logger = createLogger('silent');
   const engine = { file: FILE, name: 'bundled', kind: 'bundled' as const, contextTokens: 1024, logger };
   return createLocalEngine({ ...engine, sequences: 3, threads: 1, ...(states === undefined ? {} : { states }) });
+}
+
+/** An engine for one test, closed after it however that ends. */
+function startFor(t: TestContext, states?: { folder: string; bytes: number }): LocalEngine {
+  const engine = start(states);
+  t.after(() => engine.close());
+  return engine;
 }
 
 /** A text of about 300 tokens that no other `seed` begins with. */
@@ -118,11 +125,11 @@ describe('saved states', () => {
   const stateFiles = (): string[] =>
     readdirSync(place).filter((name) => name.endsWith('.state') && (statSync(join(place, name)).mode & 0o200) === 0);
 
-  it('survive a restart', async () => {
-    const first = start({ folder: place, bytes: 1e9 });
+  it('survive a restart', async (t) => {
+    const first = startFor(t, { folder: place, bytes: 1e9 });
     const before = await collectAnswer(first, ask(text));
     await first.close();
-    const second = start({ folder: place, bytes: 1e9 });
+    const second = startFor(t, { folder: place, bytes: 1e9 });
     const after = await collectAnswer(second, ask(text));
     assert.equal(cached(before), 0);
     assert.equal(cached(after), after.usage.promptTokens - 1);
@@ -130,26 +137,51 @@ describe('saved states', () => {
     assert.equal(cached(await collectAnswer(second, ask(text, { scope: 'org_b' }))), 0);
     await second.close();
   });
-  it('that are damaged cost the cache and not the answer', async () => {
+  it('that are damaged cost the cache and not the answer', async (t) => {
     for (const name of stateFiles()) {
       const path = join(place, name);
       chmodSync(path, 0o600);
       truncateSync(path, statSync(path).size / 2);
       chmodSync(path, 0o400);
     }
-    const engine = start({ folder: place, bytes: 1e9 });
+    const engine = startFor(t, { folder: place, bytes: 1e9 });
     const answer = await collectAnswer(engine, ask(text));
     assert.equal(cached(answer), 0);
     assert.equal(answer.choices[0]?.reason, 'length');
     await engine.close();
   });
-  it('stay within their bytes', async () => {
+  it('stay within their bytes', async (t) => {
     const [name] = stateFiles();
     const one = statSync(join(place, name ?? '')).size;
-    const engine = start({ folder: place, bytes: one * 3 });
+    const engine = startFor(t, { folder: place, bytes: one * 3 });
     for (let seed = 40; seed < 48; seed++) await collectAnswer(engine, ask(passage(seed)));
     await engine.close();
     const bytes = stateFiles().reduce((sum, file) => sum + statSync(join(place, file)).size, 0);
     assert.ok(bytes > 0 && bytes <= one * 3, `${bytes} of ${one * 3}`);
+  });
+});
+
+describe('log probabilities of a prompt', () => {
+  it('are those that its tokens had when they were made, whatever is cached', async (t) => {
+    const engine = startFor(t);
+    const text = `${passage(50)} In the`;
+    const made = (await collectAnswer(engine, ask(text, { maxTokens: 8 }))).choices[0];
+    assert.ok((made?.logprobs.length ?? 0) > 0);
+    const request = ask(text + made?.text, { promptLogprobs: true });
+    for (const round of ['first', 'again']) {
+      const events = engine.generate(request, never);
+      const { value } = await events.next();
+      await events.return();
+      assert.ok(value?.type === 'prompt-end' && value.cachedTokens === 0, round);
+      const tokens = value.promptLogprobs?.slice(-(made?.logprobs.length ?? 0)) ?? [];
+      assert.deepEqual(
+        tokens.map(({ token }) => token),
+        made?.logprobs.map(({ token }) => token),
+      );
+      for (const [i, { logprob }] of tokens.entries()) {
+        assert.ok(Math.abs((logprob ?? 9) - (made?.logprobs[i]?.logprob ?? 0)) < 0.05, `${logprob}`);
+      }
+    }
+    await engine.close();
   });
 });

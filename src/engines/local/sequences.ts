@@ -332,11 +332,10 @@ export class Sequences<J extends SeatedJob> {
     this.#filing = this.#filing.then(work).catch(failed);
   }
 
-  /** What is held, in sequences and in files. */
+  /** What is held. `bytes` are those of memory, not of files. */
   usage(): PrefixCacheUsage {
-    const usage = this.#cache.usage();
     const tokens = this.all.reduce((sum, sequence) => sum + sequence.tokens.length, 0);
-    return { ...usage, bytes: usage.bytes + tokens * this.#memory.bytesPerToken };
+    return { ...this.#cache.usage(), bytes: tokens * this.#memory.bytesPerToken };
   }
 }
 

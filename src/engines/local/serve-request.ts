@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import type { GenerationEvent, GenerationRequest, TokenLogprob } from '../engine.ts';
+import type { GenerationEvent, GenerationRequest, PromptToken } from '../engine.ts';
 import type { AnswerEvent } from './answer.ts';
 import type { BatchLoop } from './batch-loop.ts';
 import { Generation } from './generation.ts';
@@ -94,7 +94,7 @@ export class ServedRequest {
     this.#loop.submit(generation);
   }
 
-  #promptEnded(cachedTokens: number, judged: TokenLogprob[] | null): void {
+  #promptEnded(cachedTokens: number, judged: PromptToken[] | null): void {
     this.#cachedTokens = cachedTokens;
     const promptLogprobs = judged === null ? {} : { promptLogprobs: judged };
     this.#send([{ type: 'prompt-end', promptTokens: this.#promptTokens, cachedTokens, ...promptLogprobs }]);
