@@ -1,9 +1,11 @@
 import { invalidValue } from '../../errors.ts';
 
-/** Rules of one grammar at most: far beyond any schema written by hand, and compiled in milliseconds. */
-const MAX_RULES = 4_000;
+/** Rules of one grammar at most: the largest schemas of real services fit, and llama.cpp reads as many in 0.1 s. */
+const MAX_RULES = 20_000;
 /** Characters of one grammar at most. Enumerations with long texts get here first. */
-const MAX_CHARACTERS = 512 * 1024;
+const MAX_CHARACTERS = 1024 * 1024;
+/** Repetitions in one piece: llama.cpp takes 2000, and writes each of them out as a rule. */
+const REPEATED_AT_ONCE = 1_000;
 
 /**
  * Rules that every JSON grammar may use. White space stands only where models are used to it, and is bounded: a weak
@@ -15,13 +17,17 @@ const JSON_RULES: Readonly<Record<string, string>> = {
   hex: '[0-9a-fA-F]',
   // A `\u` escape of half a surrogate pair would be one character to one reader and two to another: left out.
   escape: '["\\\\/bfnrt] | "u" ([0-9a-cA-CefEF] hex{3} | [dD] [0-7] hex{2})',
-  char: '[^"\\\\\\x00-\\x1F\\x7F] | "\\\\" escape',
-  string: '"\\"" char* "\\""',
+  // Ranges that end with Unicode: llama.cpp reads bytes that are no UTF-8 as larger numbers.
+  char: '[ !#-\\[\\]-\\uD7FF\\uE000-\\U0010FFFF] | "\\\\" escape',
+  string: '"\\"" rest',
+  rest: 'char* "\\""',
+  // Control characters without a letter of their own, behind the backslash.
+  control: '"u00" ("0" [0-7bBeEfF] | "1" hex)',
   boolean: '"true" | "false"',
   null: '"null"',
   // Digits are bounded so that a number stays one that a double can hold.
-  integer: '"-"? ("0" | [1-9] [0-9]{0,14})',
-  number: 'integer ("." [0-9]{1,15})? ([eE] [-+]? [0-9]{1,2})?',
+  integer: '"-"? ("0" | [1-9] [0-9]{0,15})',
+  number: 'integer ("." [0-9]{1,17})? ([eE] [-+]? [0-9]{1,2})?',
   value: 'object | array | string | number | boolean | null',
   object: '"{" ws (member ("," ws member)* ws)? "}"',
   member: 'string ":" sp value',
@@ -31,7 +37,9 @@ const JSON_RULES: Readonly<Record<string, string>> = {
 const USES: Readonly<Record<string, readonly string[]>> = {
   escape: ['hex'],
   char: ['escape'],
-  string: ['char'],
+  string: ['rest'],
+  rest: ['char'],
+  control: ['hex'],
   number: ['integer'],
   value: ['object', 'array', 'string', 'number', 'boolean', 'null'],
   object: ['member', 'ws'],
@@ -82,6 +90,7 @@ function withSharedBeginning(texts: readonly string[]): string {
 /** Collects the rules of one grammar in llama.cpp's language (GBNF). */
 export class GrammarBuilder {
   readonly #rules = new Map<string, string>();
+  readonly #byBody = new Map<string, string>();
   #characters = 0;
   #names = 0;
 
@@ -99,6 +108,42 @@ export class GrammarBuilder {
       throw invalidValue(path, 'is too large to be enforced');
     }
     return name;
+  }
+
+  /** Defines a rule that may have any name: the same body is the same rule. Throws as `define` does. */
+  intern(kind: string, body: string, path: string): string {
+    const known = this.#byBody.get(body);
+    if (known !== undefined) return known;
+    const name = this.define(this.freshName(kind), body, path);
+    this.#byBody.set(body, name);
+    return name;
+  }
+
+  /** `rule`, the name of a rule, from `least` to `most` times; null is any number. Throws as `define` does. */
+  repeat(rule: string, { least, most }: { least: number; most: number | null }, path: string): string {
+    const optional = most === null ? `${rule}*` : this.#upTo(rule, most - least, path);
+    return least === 0 ? optional : `${this.#times(rule, least, path)} ${optional}`.trimEnd();
+  }
+
+  #times(rule: string, count: number, path: string): string {
+    if (count <= REPEATED_AT_ONCE) return count === 1 ? rule : `${rule}{${count}}`;
+    const block = this.intern('block', `${rule}{${REPEATED_AT_ONCE}}`, path);
+    const [blocks, rest] = [Math.floor(count / REPEATED_AT_ONCE), count % REPEATED_AT_ONCE];
+    return `${block}{${blocks}}${rest === 0 ? '' : ` ${rule}{${rest}}`}`;
+  }
+
+  /** Beyond one piece, either fewer than a block of them, or a block and then the same again. */
+  #upTo(rule: string, count: number, path: string): string {
+    if (count === 0) return '';
+    if (count <= REPEATED_AT_ONCE) return count === 1 ? `${rule}?` : `${rule}{0,${count}}`;
+    const rest = this.#upTo(rule, count % REPEATED_AT_ONCE, path);
+    let body = rest === '' ? '""' : this.intern('upto', rest, path);
+    const block = this.intern('block', `${rule}{${REPEATED_AT_ONCE}}`, path);
+    const part = this.intern('part', `${rule}{0,${REPEATED_AT_ONCE - 1}}`, path);
+    for (let i = 0; i < Math.floor(count / REPEATED_AT_ONCE); i++) {
+      body = this.intern('upto', `${part} | ${block}${body === '""' ? '' : ` ${body}`}`, path);
+    }
+    return body;
   }
 
   /** The name of one of the rules of JSON itself: `value`, `object`, `string`, `ws` and so on. */

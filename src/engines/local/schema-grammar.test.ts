@@ -180,40 +180,127 @@ describe('bounds of numbers', () => {
 describe('what cannot be enforced is refused with its path', () => {
   const wrap = (inner: unknown) => ({ type: 'object', properties: { x: inner } });
   const cases: [unknown, string][] = [
-    [wrap({ type: 'string', pattern: 'a+' }), `${PATH}.properties.x.pattern`],
-    [wrap({ type: 'string', format: 'email' }), `${PATH}.properties.x.format`],
-    [wrap({ type: 'number', multipleOf: 0.5 }), `${PATH}.properties.x.multipleOf`],
-    [wrap({ multipleOf: 3 }), `${PATH}.properties.x.multipleOf`],
+    [wrap({ type: 'string', pattern: '(a)\\1' }), `${PATH}.properties.x.pattern`],
+    [wrap({ type: 'string', pattern: '(' }), `${PATH}.properties.x.pattern`],
+    [wrap({ type: 'string', pattern: 'a(?=b)' }), `${PATH}.properties.x.pattern`],
+    [wrap({ type: 'string', pattern: '\\bword' }), `${PATH}.properties.x.pattern`],
+    [wrap({ type: 'string', format: 'mongo-id' }), `${PATH}.properties.x.format`],
+    [wrap({ type: 'number', multipleOf: 0.12345 }), `${PATH}.properties.x.multipleOf`],
     [wrap({ not: {} }), `${PATH}.properties.x.not`],
     [wrap({ type: 'array', uniqueItems: true }), `${PATH}.properties.x.uniqueItems`],
     [wrap({ type: 'array', contains: false }), `${PATH}.properties.x.contains`],
-    [wrap({ type: 'array', prefixItems: [{}] }), `${PATH}.properties.x.prefixItems`],
-    [wrap({ oneOf: [{ type: 'string' }, { minLength: 1 }] }), `${PATH}.properties.x.oneOf`],
-    [wrap({ allOf: [{}, {}] }), `${PATH}.properties.x.allOf`],
-    [wrap({ if: {} }), `${PATH}.properties.x.if`],
-    [wrap({ type: 'object', minProperties: 1 }), `${PATH}.properties.x.minProperties`],
-    [wrap({ type: 'object', patternProperties: { a: {} } }), `${PATH}.properties.x.patternProperties`],
-    [wrap({ type: 'string', maxLength: 100_000 }), `${PATH}.properties.x.maxLength`],
-    [wrap({ type: 'integer', minimum: 5, maximum: 4 }), `${PATH}.properties.x`],
+    [wrap({ type: 'array', unevaluatedItems: false }), `${PATH}.properties.x.unevaluatedItems`],
+    [wrap({ oneOf: [{ type: 'array', items: { type: 'string' } }, { type: 'array' }] }), `${PATH}.properties.x.oneOf`],
+    [wrap({ if: { minProperties: 2 }, else: { type: 'string' } }), `${PATH}.properties.x.if`],
+    [wrap({ $dynamicRef: '#a' }), `${PATH}.properties.x.$dynamicRef`],
+    [wrap({ type: 'string', minLength: 1_000_000 }), `${PATH}.properties.x.minLength`],
     [wrap({ type: 'text' }), `${PATH}.properties.x.type`],
-    [wrap({ enum: [] }), `${PATH}.properties.x.enum`],
     [wrap({ $ref: '#/$defs/none' }), `${PATH}.properties.x.$ref`],
     [wrap({ $ref: 'https://example.com/s' }), `${PATH}.properties.x.$ref`],
-    [wrap({ $ref: '#', minLength: 1 }), `${PATH}.properties.x.minLength`],
-    [{ ...wrap({ $ref: '#/$defs/s' }), $defs: { s: { type: 'string', pattern: 'x' } } }, `${PATH}.$defs.s.pattern`],
-    [{ type: 'object', properties: {}, required: ['y'], additionalProperties: false }, `${PATH}.required`],
-    [wrap(false), ''],
+    [
+      { ...wrap({ $ref: '#/$defs/s' }), $defs: { s: { type: 'string', pattern: '(?<=a)b' } } },
+      `${PATH}.$defs.s.pattern`,
+    ],
+    [{ type: 'object', properties: {}, required: ['y'], additionalProperties: false }, PATH],
+    [{ type: 'integer', minimum: 5, maximum: 4 }, PATH],
+    [{ enum: [] }, PATH],
+    [false, PATH],
+    ['text', PATH],
   ];
   for (const [schema, path] of cases) {
-    if (path === '') continue;
-    it(path.slice(PATH.length + 1), () => assert.equal(refusal(schema), path));
+    it(`${path.slice(PATH.length + 1)} in ${JSON.stringify(schema)}`, () => assert.equal(refusal(schema), path));
   }
-  it('schemas that are too deep or too large', () => {
+  it('keywords whose values are none', () => {
+    const wrong: [string, unknown][] = [
+      ['minLength', 'two'],
+      ['maxItems', 1.5],
+      ['maxProperties', -1],
+      ['minimum', '3'],
+      ['multipleOf', 0],
+      ['pattern', 3],
+      ['required', 'name'],
+      ['properties', []],
+      ['enum', {}],
+      ['anyOf', []],
+      ['allOf', {}],
+    ];
+    for (const [keyword, value] of wrong)
+      assert.equal(refusal(wrap({ [keyword]: value })), `${PATH}.properties.x.${keyword}`);
+  });
+});
+
+describe('schemas that are meant to do harm', () => {
+  /** Compiles or refuses within four seconds of computing, however busy the machine is otherwise. */
+  function bounded(schema: unknown): void {
+    const begun = process.cpuUsage();
+    try {
+      assert.ok(grammarOf(schema).length < 2 * 1024 * 1024);
+    } catch (error) {
+      assert.ok(error instanceof ApiError && error.status === 400, String(error));
+    }
+    const used = (process.cpuUsage(begun).user + process.cpuUsage(begun).system) / 1_000;
+    assert.ok(used < 4_000, `took ${Math.round(used)} ms`);
+  }
+  it('nested deep', () => {
     let deep: unknown = { type: 'string' };
     for (let i = 0; i < 200; i++) deep = { type: 'array', items: deep };
-    assert.match(refusal(deep) ?? '', /\.items/);
-    assert.equal(refusal({ enum: Array.from({ length: 200_000 }, (_, i) => `value ${i * 7919}`) }), PATH);
-    const properties = Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`p${i}`, { type: 'string' }]));
-    assert.match(refusal({ type: 'object', properties }) ?? '', new RegExp(`^${PATH}`));
+    assert.match(refusal(deep) ?? '', new RegExp(`^${PATH}`));
+    let all: unknown = { type: 'string' };
+    for (let i = 0; i < 5_000; i++) all = { allOf: [all] };
+    assert.match(refusal(all) ?? '', new RegExp(`^${PATH}`));
+  });
+  it('wide', () => {
+    const many = <Value>(count: number, make: (i: number) => Value) => Array.from({ length: count }, (_, i) => make(i));
+    assert.equal(refusal({ enum: many(200_000, (i) => `value ${i * 7919}`) }), PATH);
+    bounded({ type: 'object', properties: Object.fromEntries(many(10_000, (i) => [`p${i}`, { type: 'string' }])) });
+    bounded({ type: 'object', required: many(10_000, (i) => `p${i}`) });
+    bounded({ type: 'array', items: { type: 'string' }, maxItems: 1e9 });
+    bounded({ type: 'array', items: { type: 'string' }, minItems: 1e9 });
+    bounded({ oneOf: many(90, (i) => ({ type: 'object', required: [`a${i}`], properties: { k: { const: i } } })) });
+    bounded({ type: 'object', minProperties: 500, properties: Object.fromEntries(many(1_000, (i) => [`p${i}`, {}])) });
+  });
+  it('combinations of combinations', () => {
+    const pair = (i: number) => ({ anyOf: [{ required: [`a${i}`] }, { required: [`b${i}`] }] });
+    bounded({ type: 'object', allOf: Array.from({ length: 40 }, (_, i) => pair(i)) });
+    const doubling: Record<string, unknown> = { d0: { type: 'string' } };
+    for (let i = 1; i < 40; i++)
+      doubling[`d${i}`] = { allOf: [{ $ref: `#/$defs/d${i - 1}` }, { anyOf: [{ $ref: `#/$defs/d${i - 1}` }, {}] }] };
+    bounded({ $defs: doubling, $ref: '#/$defs/d39' });
+    const ladder: Record<string, unknown> = { a0: { type: 'string' }, b0: { type: 'null' } };
+    for (let i = 1; i < 40; i++) {
+      for (const side of ['a', 'b'])
+        ladder[`${side}${i}`] = { anyOf: [{ $ref: `#/$defs/a${i - 1}` }, { $ref: `#/$defs/b${i - 1}` }] };
+    }
+    bounded({ $defs: ladder, $ref: '#/$defs/a39' });
+  });
+  it('patterns that grow', () => {
+    for (const pattern of [
+      '(a*)*b',
+      '(x+x+)+y',
+      '.*a.{200}',
+      '(((a{1,99}){1,99}){1,99}){1,99}',
+      '^(a|aa)+$',
+      '(?:a?){400}a{400}',
+    ]) {
+      bounded({ type: 'string', pattern });
+    }
+    bounded({ type: 'string', allOf: Array.from({ length: 7 }, (_, i) => ({ pattern: `.*${i}.{9}` })) });
+    bounded({
+      type: 'object',
+      patternProperties: Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`x${i}`, {}])),
+    });
+  });
+  it('references without end', () => {
+    assert.equal(refusal({ $ref: '#' }), PATH);
+    assert.equal(
+      refusal({ $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } }, $ref: '#/$defs/a' }),
+      `${PATH}.$defs.a`,
+    );
+    assert.equal(refusal({ anyOf: [{ type: 'string' }, { $ref: '#' }] }), PATH);
+    assert.equal(
+      refusal({ type: 'object', properties: { next: { $ref: '#' } }, required: ['next'] }),
+      `${PATH}.properties.next`,
+    );
+    assert.equal(refusal({ type: 'array', items: { $ref: '#' }, minItems: 1 }), PATH);
   });
 });

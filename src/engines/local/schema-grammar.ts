@@ -1,70 +1,57 @@
 import { invalidValue } from '../../errors.ts';
-import { type GrammarBuilder, literal, oneOf } from './grammar.ts';
-import { integersIn, numbersIn, type Range } from './number-grammar.ts';
+import { type GrammarBuilder, oneOf } from './grammar.ts';
+import { arrayRule } from './schema/array-rule.ts';
+import { type Case, CaseFinder } from './schema/cases.ts';
+import { SchemaDocument } from './schema/document.ts';
+import type { Emitter, Leaf } from './schema/emitter.ts';
+import { Evaluator } from './schema/evaluate.ts';
+import { ACTING, type JsonType, type Located, type Schema, TYPES } from './schema/keywords.ts';
+import { numberRule } from './schema/number-rule.ts';
+import { objectRule } from './schema/object-rule.ts';
+import { isPossible, typesLeft, valuesOf } from './schema/possible.ts';
+import { textRule } from './schema/text-rule.ts';
 
-/** Nesting of schemas at most, references not counted: deeper ones are no output formats but attacks. */
-const MAX_DEPTH = 64;
-/** Repetitions at most: llama.cpp writes each of them out as a rule. */
-const MAX_REPEAT = 1_000;
+/** Schemas within schemas at most, references counted: deeper ones are no output formats but attacks. */
+const MAX_DEPTH = 150;
+/** Members within members that are looked at to find out whether schemas exclude each other. */
+const MAX_LOOKAHEAD = 4;
 
-type Schema = Record<string, unknown>;
-type JsonType = 'object' | 'array' | 'string' | 'number' | 'integer' | 'boolean' | 'null';
-
-const TYPES: readonly JsonType[] = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null'];
-
-/** Say nothing about what is valid. `$defs` are read where something refers to them. */
-const ANNOTATIONS = new Set([
-  'title',
-  'description',
-  'default',
-  'examples',
-  'deprecated',
-  'readOnly',
-  'writeOnly',
-  '$comment',
-  '$schema',
-  '$id',
-  '$anchor',
-  '$defs',
-  'definitions',
-  'strict',
-]);
-
-const ASK_NOTHING_WHEN_FALSE = new Set(['uniqueItems', 'nullable']);
-
-/** Keywords that act on values of one type only, and can be enforced here. */
-const KEYWORDS: Readonly<Record<JsonType, readonly string[]>> = {
-  object: ['properties', 'required', 'additionalProperties'],
-  array: ['items', 'minItems', 'maxItems'],
-  string: ['minLength', 'maxLength', 'format'],
-  number: ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
-  integer: ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
-  boolean: [],
-  null: [],
-};
-
-/** Formats that a grammar can hold. Days end at 28, so that every month has them. */
-const FORMATS: Readonly<Record<string, string>> = {
-  date: '[0-9]{4} "-" ("0" [1-9] | "1" [0-2]) "-" ("0" [1-9] | "1" [0-9] | "2" [0-8])',
-  time: '([01] [0-9] | "2" [0-3]) ":" [0-5] [0-9] ":" [0-5] [0-9] ("." [0-9]{1,6})? "Z"',
-  uuid: '[0-9a-f]{8} "-" [0-9a-f]{4} "-" [0-9a-f]{4} "-" [0-9a-f]{4} "-" [0-9a-f]{12}',
-};
-
-const isSchema = (value: unknown): value is Schema =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+/** A rule that is being made, or was: `name` is null while nothing refers to it, `leaves` while it is not done. */
+interface Entry {
+  name: string | null;
+  result: string | null;
+  isDone: boolean;
+}
 
 /** Compiles the schemas that belong to one document, whose `$ref`s are looked up in it. */
 export class SchemaCompiler {
   readonly #builder: GrammarBuilder;
-  readonly #root: unknown;
-  readonly #path: string;
-  readonly #references = new Map<string, string>();
+  readonly #document: SchemaDocument;
+  readonly #evaluator: Evaluator;
+  readonly #cases: CaseFinder;
+  readonly #emitter: Emitter;
+  readonly #entries = new Map<string, Entry>();
+  readonly #ids = new Map<unknown, number>();
+  /** For each rule the ways to satisfy it, each as the rules that it cannot do without. */
+  readonly #needs = new Map<string, (readonly string[])[]>();
+  readonly #paths = new Map<string, string>();
+  #depth = 0;
+  #lookahead = 0;
 
   /** `path`: where the document stands in the caller's body, such as `response_format.json_schema.schema`. */
   constructor(builder: GrammarBuilder, root: unknown, path: string) {
     this.#builder = builder;
-    this.#root = root;
-    this.#path = path;
+    this.#document = new SchemaDocument({ schema: root, path });
+    this.#evaluator = new Evaluator(this.#document);
+    this.#cases = new CaseFinder(this.#document, (parts) =>
+      isPossible(parts, this.#evaluator, (schemas) => this.#mayAll(schemas)),
+    );
+    this.#emitter = {
+      builder,
+      evaluator: this.#evaluator,
+      ruleOf: (schemas, at) => this.#ruleOf(schemas, at),
+      casesOf: (schemas) => this.#cases.casesOf(schemas),
+    };
   }
 
   /**
@@ -72,274 +59,119 @@ export class SchemaCompiler {
    * `invalid_value` with the dotted path of a keyword that cannot be enforced.
    */
   compile(): string {
-    return this.#reference('#', this.#path);
+    const { root } = this.#document;
+    const rule = this.#ruleOf([root], root.path);
+    if (rule === null) throw invalidValue(root.path, 'accepts nothing');
+    this.#checkEnds();
+    return rule;
   }
 
-  #expression(schema: unknown, path: string, depth: number): string {
-    if (depth > MAX_DEPTH) throw invalidValue(path, `is nested deeper than ${MAX_DEPTH} levels`);
-    if (schema === true) return this.#builder.json('value');
-    if (!isSchema(schema)) throw invalidValue(path, schema === false ? 'accepts nothing' : 'must be a JSON schema');
-    if (typeof schema['$ref'] === 'string') {
-      this.#allow(schema, ['$ref'], path);
-      return this.#reference(schema['$ref'], `${path}.$ref`);
-    }
-    if ('const' in schema) return this.#oneOfValues(schema, 'const', [schema['const']], path);
-    if (Array.isArray(schema['enum'])) return this.#oneOfValues(schema, 'enum', schema['enum'], path);
-    const branches = this.#branches(schema);
-    if (branches !== null) {
-      this.#allow(schema, [branches.keyword, 'type'], path);
-      const parts = branches.schemas.map((branch, i) =>
-        this.#expression(withType(branch, schema['type'], path), `${path}.${branches.keyword}.${i}`, depth + 1),
-      );
-      return this.#rule('choice', parts.join(' | '), path);
-    }
-    return this.#typed(schema, path, depth);
-  }
-
-  #branches(schema: Schema): { keyword: string; schemas: unknown[] } | null {
-    const { anyOf, allOf, oneOf } = schema as Record<string, unknown>;
-    if (Array.isArray(anyOf) && anyOf.length > 0) return { keyword: 'anyOf', schemas: anyOf };
-    if (Array.isArray(allOf) && allOf.length === 1) return { keyword: 'allOf', schemas: allOf };
-    if (Array.isArray(oneOf) && oneOf.length === 1) return { keyword: 'oneOf', schemas: oneOf };
-    return null;
-  }
-
-  /** Refuses every keyword that is neither allowed here nor an annotation. */
-  #allow(schema: Schema, allowed: readonly string[], path: string): void {
-    for (const [keyword, value] of Object.entries(schema)) {
-      if (ANNOTATIONS.has(keyword) || keyword.startsWith('x-') || allowed.includes(keyword)) continue;
-      if (value === undefined || (value === false && ASK_NOTHING_WHEN_FALSE.has(keyword))) continue;
-      throw invalidValue(`${path}.${keyword}`, 'is not supported: what it asks for cannot be enforced');
+  #mayAll(schemas: readonly Located[]): boolean {
+    if (this.#lookahead >= MAX_LOOKAHEAD) return true;
+    this.#lookahead += 1;
+    try {
+      return this.#cases.casesOf(schemas).length > 0;
+    } finally {
+      this.#lookahead -= 1;
     }
   }
 
-  #rule(kind: string, body: string, path: string): string {
-    return this.#builder.define(this.#builder.freshName(kind), body, path);
-  }
-
-  #reference(pointer: string, path: string): string {
-    const known = this.#references.get(pointer);
-    if (known !== undefined) return known;
-    const name = this.#builder.freshName('ref');
-    // Known before it is compiled, so that a schema may refer to itself.
-    this.#references.set(pointer, name);
-    const body = this.#expression(this.#lookUp(pointer, path), pointer === '#' ? this.#path : this.#pathOf(pointer), 0);
-    return this.#builder.define(name, body, path);
-  }
-
-  #pathOf(pointer: string): string {
-    return `${this.#path}.${pointer.slice(2).split('/').map(unescapePointer).join('.')}`;
-  }
-
-  #lookUp(pointer: string, path: string): unknown {
-    if (pointer === '#') return this.#root;
-    if (!pointer.startsWith('#/')) throw invalidValue(path, "must refer into its own schema, such as '#/$defs/name'");
-    let found = this.#root;
-    for (const step of pointer.slice(2).split('/').map(unescapePointer)) {
-      const here: unknown = found;
-      found =
-        typeof here === 'object' && here !== null && Object.hasOwn(here, step) ? (here as Schema)[step] : undefined;
-    }
-    if (found === undefined) throw invalidValue(path, 'refers to a schema that does not exist');
-    return found;
-  }
-
-  #oneOfValues(schema: Schema, keyword: string, values: readonly unknown[], path: string): string {
-    this.#allow(schema, [keyword, 'type'], path);
-    const types = typesOf(schema['type']);
-    const fitting = values.filter((value) => types === null || types.some((type) => hasType(value, type)));
-    if (fitting.length === 0) throw invalidValue(`${path}.${keyword}`, 'accepts nothing');
-    const texts = fitting.map((value) => JSON.stringify(value));
-    return this.#rule('one', oneOf(texts), path);
-  }
-
-  #typed(schema: Schema, path: string, depth: number): string {
-    const types = typesOf(schema['type']) ?? impliedTypes(schema);
-    if (types?.some((type) => !TYPES.includes(type)) === true) {
-      throw invalidValue(`${path}.type`, 'must name JSON types');
-    }
-    const all = TYPES.flatMap((type) => KEYWORDS[type]);
-    const acting = types === null ? [] : types.flatMap((type) => KEYWORDS[type]);
-    // A keyword of another type says nothing about these values; one that is in no list cannot be enforced.
-    this.#allow(schema, ['type', ...acting, ...all], path);
-    if (types === null) return this.#builder.json('value');
-    const parts = types.map((type) => this.#ofType(type, schema, path, depth));
-    return parts.length === 1 && parts[0] !== undefined ? parts[0] : this.#rule('any', parts.join(' | '), path);
-  }
-
-  #ofType(type: JsonType, schema: Schema, path: string, depth: number): string {
-    if (type === 'object') return this.#object(schema, path, depth);
-    if (type === 'array') return this.#array(schema, path, depth);
-    if (type === 'string') return this.#string(schema, path);
-    if (type === 'number' || type === 'integer') return this.#number(type, schema, path);
-    return this.#builder.json(type);
-  }
-
-  #object(schema: Schema, path: string, depth: number): string {
-    const properties = isSchema(schema['properties']) ? schema['properties'] : {};
-    const required = Array.isArray(schema['required']) ? schema['required'].map(String) : [];
-    const extra = schema['additionalProperties'];
-    const ws = this.#builder.json('ws');
-    const names = Object.keys(properties).filter((name) => properties[name] !== false);
-    for (const name of required) {
-      if (names.includes(name)) continue;
-      if (extra === false || properties[name] === false)
-        throw invalidValue(`${path}.required`, `asks for '${name}', which is not allowed`);
-      names.push(name);
-    }
-    if (names.length === 0) return this.#openObject(extra, path, depth);
-    const members = names.map((name) => {
-      const own = Object.hasOwn(properties, name);
-      const value = this.#expression(
-        own ? properties[name] : (extra ?? true),
-        `${path}.${own ? `properties.${name}` : 'additionalProperties'}`,
-        depth + 1,
-      );
-      const body = `${literal(JSON.stringify(name))} ":" ${this.#builder.json('sp')} ${value}`;
-      return { rule: this.#rule('member', body, path), required: required.includes(name) };
+  #keyOf(schemas: readonly Located[]): string {
+    const ids = schemas.map(({ schema }) => {
+      const known = this.#ids.get(schema);
+      if (known !== undefined) return known;
+      this.#ids.set(schema, this.#ids.size);
+      return this.#ids.size - 1;
     });
-    return this.#rule('object', `"{" ${ws} ${this.#members(members, path)} ${ws} "}"`, path);
+    return [...new Set(ids)].join();
   }
 
-  /** Members in their order, commas between those that are there: one rule a member and position, so size is linear. */
-  #members(members: readonly { rule: string; required: boolean }[], path: string): string {
-    let afterOne = '""';
-    let atStart = '""';
-    for (const member of members.toReversed()) {
-      const more = `"," ${this.#builder.json('ws')} ${member.rule} ${afterOne}`;
-      const first = `${member.rule} ${afterOne}`;
-      const nextStart = this.#rule('first', member.required ? first : `${first} | ${atStart}`, path);
-      afterOne = this.#rule('more', member.required ? more : `${more} | ${afterOne}`, path);
-      atStart = nextStart;
+  #ruleOf(schemas: readonly Located[], path: string): string | null {
+    const asking = schemas.filter(({ schema }) => schema !== true);
+    if (asking.length === 0) return this.#builder.json('value');
+    const key = this.#keyOf(asking);
+    const known = this.#entries.get(key);
+    if (known?.isDone === true) return known.result;
+    if (known !== undefined) {
+      known.name ??= this.#builder.freshName('ref');
+      return known.name;
     }
-    return atStart;
+    const entry: Entry = { name: null, result: null, isDone: false };
+    this.#entries.set(key, entry);
+    if (this.#depth >= MAX_DEPTH) throw invalidValue(path, `is nested deeper than ${MAX_DEPTH} levels`);
+    this.#depth += 1;
+    const leaves = new Map<string, Leaf>();
+    for (const one of this.#cases.casesOf(asking)) for (const leaf of this.#leavesOf(one)) leaves.set(leaf.rule, leaf);
+    this.#depth -= 1;
+    entry.isDone = true;
+    entry.result = this.#join([...leaves.values()], entry.name, path);
+    return entry.result;
   }
 
-  #openObject(extra: unknown, path: string, depth: number): string {
-    const ws = this.#builder.json('ws');
-    if (extra === false) return this.#rule('empty', `"{" ${ws} "}"`, path);
-    if (extra === undefined || extra === true) return this.#builder.json('object');
-    const value = this.#expression(extra, `${path}.additionalProperties`, depth + 1);
-    const member = this.#rule(
-      'member',
-      `${this.#builder.json('string')} ":" ${this.#builder.json('sp')} ${value}`,
-      path,
-    );
-    return this.#rule('map', `"{" ${ws} (${member} ("," ${ws} ${member})* ${ws})? "}"`, path);
-  }
-
-  #array(schema: Schema, path: string, depth: number): string {
-    const ws = this.#builder.json('ws');
-    const { least, most } = this.#bounds(schema, 'minItems', 'maxItems', path);
-    if (most === 0 || schema['items'] === false) {
-      if (least > 0) throw invalidValue(`${path}.minItems`, 'asks for more items than are allowed');
-      return this.#rule('empty', `"[" ${ws} "]"`, path);
-    }
-    const item = this.#expression(schema['items'] ?? true, `${path}.items`, depth + 1);
-    const rest = `("," ${ws} ${item}){${Math.max(0, least - 1)},${most === null ? '' : most - 1}}`;
-    const items = `${item} ${rest} ${ws}`;
-    return this.#rule('array', `"[" ${ws} ${least === 0 ? `(${items})?` : items} "]"`, path);
-  }
-
-  #string(schema: Schema, path: string): string {
-    const format = schema['format'];
-    if (format !== undefined) {
-      const body = typeof format === 'string' ? formatBody(format) : null;
-      if (body === null)
-        throw invalidValue(`${path}.format`, `is not supported: '${String(format)}' cannot be enforced`);
-      this.#allow(
-        schema,
-        ['type', 'format', ...KEYWORDS.number, ...KEYWORDS.object, ...KEYWORDS.array, 'multipleOf'],
-        path,
+  /** One rule for several: never a choice of choices, which a sampler would have to follow one by one. */
+  #join(leaves: readonly Leaf[], name: string | null, path: string): string | null {
+    for (const leaf of leaves) this.#needs.set(leaf.rule, [...(this.#needs.get(leaf.rule) ?? []), leaf.needs]);
+    if (leaves.length === 0 && name !== null) throw invalidValue(path, 'accepts nothing');
+    if (leaves.length === 0) return null;
+    const only = leaves[0]?.rule;
+    const body = leaves.map((leaf) => leaf.rule).join(' | ');
+    const rule =
+      name !== null
+        ? this.#builder.define(name, body, path)
+        : leaves.length === 1 && only !== undefined
+          ? only
+          : this.#builder.intern('choice', body, path);
+    if (rule !== only)
+      this.#needs.set(
+        rule,
+        leaves.map((leaf) => [leaf.rule]),
       );
-      return this.#rule('format', `"\\"" ${body} "\\""`, path);
+    this.#paths.set(rule, path);
+    return rule;
+  }
+
+  #leavesOf(parts: Case): Leaf[] {
+    if (parts.length === 0) return [{ rule: this.#builder.json('value'), needs: [] }];
+    const path = parts[0]?.path ?? '';
+    const values = valuesOf(parts, this.#evaluator);
+    if (values !== null) {
+      const texts = values.map((value) => JSON.stringify(value));
+      return texts.length === 0 ? [] : [{ rule: this.#builder.intern('one', oneOf(texts), path), needs: [] }];
     }
-    if (schema['minLength'] === undefined && schema['maxLength'] === undefined) return this.#builder.json('string');
-    const { least, most } = this.#bounds(schema, 'minLength', 'maxLength', path);
-    return this.#rule('text', `"\\"" ${this.#builder.json('char')}{${least},${most ?? ''}} "\\""`, path);
+    const left = typesLeft(parts);
+    const acted = TYPES.filter((type) => parts.some(({ schema }) => actsOn(schema, type)));
+    // A schema that speaks of one type and names none means that type: values of others are valid and are not made.
+    const meant = left.length === TYPES.length && acted.length > 0 ? acted : left;
+    return meant.flatMap((type) => this.#leafOf(type, parts) ?? []);
   }
 
-  #bounds(schema: Schema, low: string, high: string, path: string): { least: number; most: number | null } {
-    const read = (keyword: string): number | null => {
-      const bound = schema[keyword];
-      if (bound === undefined) return null;
-      if (typeof bound !== 'number' || !Number.isInteger(bound) || bound < 0)
-        throw invalidValue(`${path}.${keyword}`, 'must be a whole number');
-      if (bound > MAX_REPEAT) throw invalidValue(`${path}.${keyword}`, `is not supported beyond ${MAX_REPEAT}`);
-      return bound;
-    };
-    const [least, most] = [read(low) ?? 0, read(high)];
-    if (most !== null && least > most) throw invalidValue(`${path}.${low}`, `is larger than '${high}'`);
-    return { least, most };
+  #leafOf(type: JsonType, parts: Case): Leaf | null {
+    if (type === 'object') return objectRule(this.#emitter, parts);
+    if (type === 'array') return arrayRule(this.#emitter, parts);
+    if (type === 'string') return textRule(this.#emitter, parts);
+    if (type === 'number') return numberRule(this.#emitter, parts);
+    const values = (type === 'null' ? [null] : [true, false]).filter((value) =>
+      parts.every(({ schema }) => this.#evaluator.ownAccepts(schema, value)),
+    );
+    if (values.length === 0) return null;
+    if (type === 'null' || values.length === 2) return { rule: this.#builder.json(type), needs: [] };
+    return { rule: this.#builder.intern('one', oneOf(values.map(String)), parts[0]?.path ?? ''), needs: [] };
   }
 
-  #number(type: 'number' | 'integer', schema: Schema, path: string): string {
-    const step = schema['multipleOf'];
-    if (step !== undefined && !(type === 'integer' && step === 1)) {
-      throw invalidValue(`${path}.multipleOf`, 'is not supported: what it asks for cannot be enforced');
+  /** Refuses a schema of which some value can only be begun: each contains another one, without end. */
+  #checkEnds(): void {
+    const ends = new Set<string>();
+    for (let before = -1; before < ends.size; ) {
+      before = ends.size;
+      for (const [rule, ways] of this.#needs) {
+        if (ways.some((way) => way.every((need) => ends.has(need) || !this.#needs.has(need)))) ends.add(rule);
+      }
     }
-    const range = rangeOf(schema, path);
-    if (range.minimum === null && range.maximum === null) return this.#builder.json(type);
-    const body = type === 'integer' ? integersIn(range) : numbersIn(range);
-    if (body === null) throw invalidValue(path, 'has bounds between which no number can be written');
-    return this.#rule(type, body, path);
+    for (const [rule, path] of this.#paths) {
+      if (!ends.has(rule) && this.#needs.has(rule)) throw invalidValue(path, 'accepts only values without end');
+    }
   }
 }
 
-const unescapePointer = (step: string): string => decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~');
-
-function formatBody(format: string): string | null {
-  if (format === 'date-time') return `${FORMATS['date']} "T" ${FORMATS['time']}`;
-  return Object.hasOwn(FORMATS, format) ? (FORMATS[format] ?? null) : null;
-}
-
-function typesOf(type: unknown): JsonType[] | null {
-  if (type === undefined) return null;
-  return (Array.isArray(type) ? type : [type]) as JsonType[];
-}
-
-/** A branch of `anyOf` also has the type that stands beside it. */
-function withType(branch: unknown, type: unknown, path: string): unknown {
-  if (type === undefined || !isSchema(branch)) return branch;
-  if (branch['type'] === undefined && branch['$ref'] === undefined) return { ...branch, type };
-  const outer = typesOf(type) ?? [];
-  const inner = typesOf(branch['type']);
-  if (inner?.every((one) => outer.includes(one)) === true) return branch;
-  throw invalidValue(`${path}.type`, 'is not supported beside branches of other types');
-}
-
-/** The type that a schema without one speaks of. Values of other types would be valid too; they are not made. */
-function impliedTypes(schema: Schema): JsonType[] | null {
-  const order: JsonType[] = ['object', 'array', 'string', 'number'];
-  const found = order.filter((type) => KEYWORDS[type].some((keyword) => keyword in schema));
-  return found[0] === undefined ? null : [found[0]];
-}
-
-function hasType(value: unknown, type: JsonType): boolean {
-  if (type === 'null') return value === null;
-  if (type === 'array') return Array.isArray(value);
-  if (type === 'integer') return Number.isInteger(value);
-  if (type === 'object') return isSchema(value);
-  return typeof value === type;
-}
-
-/** The tighter of the two bounds on each side. */
-function rangeOf(schema: Schema, path: string): Range {
-  const read = (keyword: string): number | null => {
-    const bound = schema[keyword];
-    if (bound === undefined) return null;
-    if (typeof bound !== 'number' || !Number.isFinite(bound))
-      throw invalidValue(`${path}.${keyword}`, 'must be a number');
-    return bound;
-  };
-  const [low, high] = [read('minimum'), read('maximum')];
-  const [above, below] = [read('exclusiveMinimum'), read('exclusiveMaximum')];
-  const aboveMinimum = above !== null && (low === null || above >= low);
-  const belowMaximum = below !== null && (high === null || below <= high);
-  return {
-    minimum: aboveMinimum ? above : low,
-    maximum: belowMaximum ? below : high,
-    aboveMinimum,
-    belowMaximum,
-  };
-}
+const actsOn = (schema: Schema, type: JsonType): boolean =>
+  ACTING[type].some((keyword) => schema[keyword] !== undefined);

@@ -1,0 +1,112 @@
+import { literal } from '../grammar.ts';
+import { countsOf } from './bounds.ts';
+import type { Case } from './cases.ts';
+import type { Emitter, Leaf } from './emitter.ts';
+import { canonical, itemSchema } from './evaluate.ts';
+import { type Located, listedValues, notEnforced } from './keywords.ts';
+
+/** Different values at most whose sets are told apart: each set is a rule. */
+const MAX_DISTINCT = 8;
+
+/** A rule for arrays; null when there are none. */
+export function arrayRule(emitter: Emitter, parts: Case): Leaf | null {
+  const { builder } = emitter;
+  const path = parts[0]?.path ?? '';
+  const counts = countsOf(parts, 'minItems', 'maxItems');
+  const tuple = Math.max(...parts.map(({ schema }) => tupleLength(schema)), 0);
+  const firsts = Array.from({ length: Math.min(tuple, counts.most ?? tuple) }, (_, i) =>
+    emitter.ruleOf(itemSchemas(parts, i), path),
+  );
+  const impossible = firsts.indexOf(null);
+  const items = firsts.slice(0, impossible < 0 ? firsts.length : impossible).filter((item) => item !== null);
+  const reached = impossible < 0 && (counts.most === null || counts.most > items.length);
+  const rest = reached ? emitter.ruleOf(itemSchemas(parts, tuple), path) : null;
+  const end = rest === null ? items.length : null;
+  const most = end === null ? counts.most : Math.min(end, counts.most ?? end);
+  if (most !== null && counts.least > most) return null;
+  const ws = builder.json('ws');
+  const unique = parts.find(({ schema }) => schema['uniqueItems'] === true);
+  if (unique !== undefined && (most === null || most > 1)) {
+    return distinct(emitter, itemSchemas(parts, 0), { ...counts, most }, { tuple, path: `${unique.path}.uniqueItems` });
+  }
+  // From the last to the first: each position may be the last one once there are enough.
+  let inside = '';
+  if (rest !== null) {
+    const also = builder.intern('also', `"," ${ws} ${rest}`, path);
+    const room = most === null ? null : most - items.length;
+    const missing = Math.max(0, counts.least - items.length);
+    if (items.length > 0) inside = builder.repeat(also, { least: missing, most: room }, path);
+    else {
+      const more = builder.repeat(
+        also,
+        { least: Math.max(0, missing - 1), most: room === null ? null : room - 1 },
+        path,
+      );
+      inside = optional(`${rest} ${more}`.trimEnd(), missing === 0);
+    }
+  }
+  for (let i = items.length - 1; i >= 0; i--) {
+    const sequence = `${i === 0 ? '' : `"," ${ws} `}${items[i]} ${inside}`.trimEnd();
+    inside = optional(builder.intern('items', sequence, path), i >= counts.least);
+  }
+  const body = inside === '' ? `"[" ${ws} "]"` : `"[" ${ws} ${inside} ${ws} "]"`;
+  const needs = [...items.slice(0, counts.least), ...(rest !== null && counts.least > items.length ? [rest] : [])];
+  return { rule: builder.intern('array', body, path), needs };
+}
+
+const optional = (expression: string, may: boolean): string => (may ? `(${expression})?` : expression);
+
+function tupleLength(schema: Case[number]['schema']): number {
+  const tuple = schema['prefixItems'] ?? schema['items'];
+  return Array.isArray(tuple) ? tuple.length : 0;
+}
+
+function itemSchemas(parts: Case, index: number): Located[] {
+  return parts.flatMap(({ schema, path }) => {
+    const item = itemSchema(schema, index);
+    const tuple = schema['prefixItems'] === undefined ? 'items' : 'prefixItems';
+    const at =
+      index < tupleLength(schema) ? `${tuple}.${index}` : Array.isArray(schema['items']) ? 'additionalItems' : 'items';
+    return item === true ? [] : [{ schema: item, path: `${path}.${at}` }];
+  });
+}
+
+/** Arrays whose items differ, of values that are listed one by one and few: a rule for each set that is left. */
+function distinct(
+  emitter: Emitter,
+  items: readonly Located[],
+  { least, most }: { least: number; most: number | null },
+  { tuple, path }: { tuple: number; path: string },
+): Leaf | null {
+  const { builder, evaluator } = emitter;
+  const listed = emitter
+    .casesOf(items)
+    .map((one) => one.map(({ schema }) => listedValues(schema)).find((list) => list !== null));
+  if (tuple > 0 || listed.some((list) => list === undefined)) throw notEnforced(path);
+  const values = [
+    ...new Map(listed.flatMap((list) => list ?? []).map((value) => [canonical(value), value])).values(),
+  ].filter((value) => items.every(({ schema }) => evaluator.accepts(schema, value)));
+  if (values.length > MAX_DISTINCT) throw notEnforced(path);
+  const limit = Math.min(most ?? values.length, values.length);
+  if (least > limit) return null;
+  const ws = builder.json('ws');
+  const known = new Map<string, string>();
+  const from = (left: readonly unknown[]): string => {
+    const key = canonical(left);
+    const taken = values.length - left.length;
+    const ways =
+      taken >= limit
+        ? []
+        : left.map((value) => {
+            const after =
+              known.get(canonical(left.filter((other) => other !== value))) ??
+              from(left.filter((other) => other !== value));
+            return `${taken === 0 ? '' : `"," ${ws} `}${literal(JSON.stringify(value))} ${after}`;
+          });
+    if (taken >= least) ways.push('""');
+    const rule = builder.intern('set', ways.join(' | '), path);
+    known.set(key, rule);
+    return rule;
+  };
+  return { rule: builder.intern('array', `"[" ${ws} ${from(values)} ${ws} "]"`, path), needs: [] };
+}

@@ -1,0 +1,99 @@
+/** A set of code points: ascending, disjoint ranges, each as two numbers `from, to`, both included. */
+export type Characters = readonly number[];
+
+const LAST = 0x10ffff;
+/** Halves of surrogate pairs are no characters: UTF-8 cannot write them. */
+const SURROGATES = [0xd800, 0xdfff] as const;
+
+/** Every character that UTF-8 can write. */
+export const EVERY: Characters = [0, SURROGATES[0] - 1, SURROGATES[1] + 1, LAST];
+
+/** The set of the given ranges, in any order and overlapping as they may. */
+export function characters(ranges: readonly (readonly [from: number, to: number])[]): Characters {
+  const sorted = ranges.filter(([from, to]) => from <= to).toSorted((a, b) => a[0] - b[0]);
+  const merged: number[] = [];
+  for (const [from, to] of sorted) {
+    const last = merged.length - 1;
+    if (last > 0 && from <= (merged[last] ?? 0) + 1) merged[last] = Math.max(merged[last] ?? 0, to);
+    else merged.push(from, to);
+  }
+  return merged;
+}
+
+/** The ranges of a set. */
+export function ranges(set: Characters): [from: number, to: number][] {
+  const found: [number, number][] = [];
+  for (let i = 0; i + 1 < set.length; i += 2) found.push([set[i] ?? 0, set[i + 1] ?? 0]);
+  return found;
+}
+
+/** Characters of either set. */
+export const unite = (...sets: Characters[]): Characters => characters(sets.flatMap(ranges));
+
+/** Characters of both sets. */
+export function intersect(a: Characters, b: Characters): Characters {
+  const both: number[] = [];
+  for (let i = 0, j = 0; i < a.length && j < b.length; ) {
+    const from = Math.max(a[i] ?? 0, b[j] ?? 0);
+    const to = Math.min(a[i + 1] ?? 0, b[j + 1] ?? 0);
+    if (from <= to) both.push(from, to);
+    if ((a[i + 1] ?? 0) < (b[j + 1] ?? 0)) i += 2;
+    else j += 2;
+  }
+  return both;
+}
+
+/** Characters that are in `all` and not in `set`. */
+export function without(all: Characters, set: Characters): Characters {
+  const gaps: [number, number][] = [];
+  let from = 0;
+  for (const [start, end] of ranges(set)) {
+    gaps.push([from, start - 1]);
+    from = end + 1;
+  }
+  gaps.push([from, LAST]);
+  return intersect(all, characters(gaps));
+}
+
+/** The set of the characters of a text. */
+export const of = (text: string): Characters =>
+  characters(Array.from(text, (char) => [char.codePointAt(0) ?? 0, char.codePointAt(0) ?? 0] as const));
+
+/**
+ * The coarsest classes of characters that the given sets never divide, each as one set. Together they are every
+ * character, so that an automaton needs one transition a class instead of one a character.
+ */
+export function classesOf(sets: readonly Characters[]): Characters[] {
+  const borders = new Set<number>([0, SURROGATES[0], SURROGATES[1] + 1, LAST + 1]);
+  const distinct = [...new Map(sets.map((set) => [set.join(), set])).values()];
+  for (const set of distinct) {
+    for (const [from, to] of ranges(set)) {
+      borders.add(from);
+      borders.add(to + 1);
+    }
+  }
+  const cuts = [...borders].sort((a, b) => a - b);
+  const classes = new Map<string, [number, number][]>();
+  const cursors = distinct.map(() => 0);
+  for (let i = 0; i + 1 < cuts.length; i++) {
+    const [from, to] = [cuts[i] ?? 0, (cuts[i + 1] ?? 0) - 1];
+    if (from >= SURROGATES[0] && to <= SURROGATES[1]) continue;
+    const members = distinct.map((set, s) => {
+      let at = cursors[s] ?? 0;
+      while (at < set.length && (set[at + 1] ?? 0) < from) at += 2;
+      cursors[s] = at;
+      return at < set.length && (set[at] ?? 0) <= from ? '1' : '0';
+    });
+    const key = members.join('');
+    const known = classes.get(key);
+    if (known === undefined) classes.set(key, [[from, to]]);
+    else known.push([from, to]);
+  }
+  return [...classes.values()].map(characters);
+}
+
+/** Whether a set has a character. */
+export function has(set: Characters, code: number): boolean {
+  for (let i = 0; i + 1 < set.length; i += 2) if ((set[i] ?? 0) <= code && code <= (set[i + 1] ?? 0)) return true;
+  return false;
+}

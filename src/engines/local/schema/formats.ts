@@ -1,0 +1,69 @@
+/** Days that there are: months of their lengths, and 29 February in leap years only. */
+const DATE = [
+  '\\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\\d|30)|02-(?:0[1-9]|1\\d|2[0-8]))',
+  '(?:\\d\\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)-02-29',
+].join('|');
+/** The 60th second of a leap second is left out: which days have one is in no grammar. */
+const TIME = '(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.\\d{1,9})?(?:Z|[+-](?:[01]\\d|2[0-3]):[0-5]\\d)';
+const LABEL = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,38}[A-Za-z0-9])?';
+/** Six labels of 40 characters stay within the 253 that a name may have. */
+const HOST = `${LABEL}(?:\\.${LABEL}){0,5}`;
+/** Without a limit of its length: counting would take hundreds of rules, and no model writes such names. */
+const MAIL_LABEL = '[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?';
+const ATOM = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+";
+const BYTE = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)';
+const IPV4 = `${BYTE}(?:\\.${BYTE}){3}`;
+const DURATION_TIME = 'T(?:\\d+H(?:\\d+M(?:\\d+S)?)?|\\d+M(?:\\d+S)?|\\d+S)';
+const DURATION_DATE = '(?:\\d+Y(?:\\d+M(?:\\d+D)?)?|\\d+M(?:\\d+D)?|\\d+D)';
+const ESCAPED = '%[0-9A-Fa-f]{2}';
+const PATH_CHAR = `(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|${ESCAPED})`;
+const QUERY = `(?:\\?(?:${PATH_CHAR}|[/?])*)?(?:#(?:${PATH_CHAR}|[/?])*)?`;
+const USER = `(?:(?:[A-Za-z0-9._~!$&'()*+,;=:-]|${ESCAPED})*@)?`;
+const AUTHORITY = `//${USER}(?:[A-Za-z0-9._~!$&'()*+,;=-]|${ESCAPED})*(?::\\d*)?`;
+const REFERENCE_CHAR = `(?:[A-Za-z0-9._~!$&'()*+,;=@-]|${ESCAPED})`;
+
+/** Each way of leaving out one run of groups of an IPv6 address, and the last two groups as IPv4. */
+function ipv6(): string {
+  const group = '[0-9A-Fa-f]{1,4}';
+  const tail = `(?:${group}:${group}|${IPV4})`;
+  const ways = [`(?:${group}:){6}${tail}`];
+  for (let before = 0; before <= 5; before++) {
+    const head = before === 0 ? '' : `(?:(?:${group}:){0,${before - 1}}${group})?`;
+    ways.push(`${head}::${5 - before === 0 ? '' : `(?:${group}:){${5 - before}}`}${tail}`);
+  }
+  ways.push(`(?:(?:${group}:){0,5}${group})?::${group}`, `(?:(?:${group}:){0,6}${group})?::`);
+  return ways.join('|');
+}
+
+/** Formats of texts as regular expressions that match the whole text. */
+const PATTERNS: Readonly<Record<string, string>> = {
+  date: DATE,
+  time: TIME,
+  'date-time': `(?:${DATE})T${TIME}`,
+  duration: `P(?:${DURATION_DATE}(?:${DURATION_TIME})?|${DURATION_TIME}|\\d+W)`,
+  email: `${ATOM}(?:\\.${ATOM})*@(?:${MAIL_LABEL}\\.)+${MAIL_LABEL}`,
+  hostname: HOST,
+  ipv4: IPV4,
+  ipv6: ipv6(),
+  uuid: '[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}',
+  uri: `[A-Za-z][A-Za-z0-9+.-]*:(?:${AUTHORITY}(?:/${PATH_CHAR}*)*|/?${PATH_CHAR}+(?:/${PATH_CHAR}*)*)${QUERY}`,
+  'uri-reference': `(?:[A-Za-z][A-Za-z0-9+.-]*:/${PATH_CHAR}+|(?:/(?:${PATH_CHAR}+)|${REFERENCE_CHAR}+)?)(?:/${PATH_CHAR}*)*${QUERY}`,
+  'json-pointer': '(?:/(?:[^~/]|~0|~1)*)*',
+  'relative-json-pointer': '(?:0|[1-9][0-9]*)(?:#|(?:/(?:[^~/]|~0|~1)*)*)',
+  byte: '(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?',
+};
+
+/** Formats that ask for nothing: OpenAPI's hints to people and programs. */
+const HINTS = new Set(['password', 'binary', 'float', 'double']);
+/** OpenAPI's whole numbers of so many bits. */
+const BITS: Readonly<Record<string, number>> = { int32: 32, int64: 64 };
+
+/** What a format asks of a text: a pattern for the whole of it, nothing, or nobody knows. */
+export function formatPattern(format: string): string | 'nothing' | null {
+  if (Object.hasOwn(PATTERNS, format)) return `^(?:${PATTERNS[format] ?? ''})$`;
+  return HINTS.has(format) || Object.hasOwn(BITS, format) ? 'nothing' : null;
+}
+
+/** Bits of the whole numbers that a format asks for; null when it says nothing about numbers. */
+export const formatBits = (format: unknown): number | null =>
+  typeof format === 'string' && Object.hasOwn(BITS, format) ? (BITS[format] ?? null) : null;

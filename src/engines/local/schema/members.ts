@@ -1,0 +1,111 @@
+import { type Automaton, automatonOf, difference, intersection, isEmpty, takes } from './automaton.ts';
+import { named } from './bounds.ts';
+import type { Case } from './cases.ts';
+import { isSchema, type Located, own, type Part } from './keywords.ts';
+import { exactly } from './pattern.ts';
+import { patternLanguage } from './pattern-language.ts';
+
+/** Kinds of unlisted members at most: each pattern may double them. */
+const MAX_KINDS = 32;
+/** Characters of listed names up to which other names are told apart from them, which takes a rule a character. */
+const MAX_NAME_CHARACTERS = 3_000;
+
+/** Members that are not listed: names that an automaton takes, with values that keep to all of some schemas. */
+export interface MemberKind {
+  names: Automaton;
+  values: Located[];
+}
+
+/** Names that a case lists, in the order in which its parts name them, then those that are only required. */
+export function listedNames(parts: Case): { names: string[]; required: ReadonlySet<string> } {
+  const names = new Set<string>();
+  const required = new Set<string>();
+  for (const { schema } of parts) for (const name of Object.keys(schema['properties'] ?? {})) names.add(name);
+  for (const { schema } of parts) {
+    for (const name of Array.isArray(schema['required']) ? schema['required'] : []) {
+      names.add(String(name));
+      required.add(String(name));
+    }
+  }
+  return { names: [...names], required };
+}
+
+/** What a case asks of the value of the member with a name. A schema that is `false` among them: it must not be there. */
+export function memberSchemas(parts: Case, name: string): Located[] {
+  return parts.flatMap((part) => {
+    const { schema, path } = part;
+    const given = own(schema['properties'], name);
+    const found: Located[] = given === undefined ? [] : [{ schema: given, path: `${path}.properties.${name}` }];
+    for (const pattern of patternsOf(part)) if (takes(pattern.language, name)) found.push(pattern.value);
+    if (found.length === 0 && schema['additionalProperties'] !== undefined) {
+      found.push({ schema: schema['additionalProperties'], path: `${path}.additionalProperties` });
+    }
+    return found.filter((one) => one.schema !== true);
+  });
+}
+
+/** What `propertyNames` asks of every name. */
+export const nameSchemas = (parts: Case): Located[] =>
+  parts.flatMap(({ schema, path }) =>
+    schema['propertyNames'] === undefined ? [] : [{ schema: schema['propertyNames'], path: `${path}.propertyNames` }],
+  );
+
+/** The kinds of members beside the listed `names`. `allowed` takes the names that members may have at all. */
+export function memberKinds(parts: Case, names: readonly string[], allowed: Automaton): MemberKind[] {
+  const path = parts[0]?.path ?? '';
+  // Refused before anything is computed: a closed object is what most schemas ask for.
+  const closed = parts.some(({ schema }) => schema['additionalProperties'] === false);
+  const patterns = new Map(parts.flatMap(patternsOf).map((pattern) => [pattern.source, pattern.language]));
+  if (closed && patterns.size === 0) return [];
+  if (names.reduce((sum, name) => sum + name.length, 0) > MAX_NAME_CHARACTERS) return [];
+  return named(path, () => {
+    let kinds = [{ names: allowed, matched: new Set<string>() }];
+    for (const [source, language] of patterns) {
+      kinds = kinds.flatMap(({ names: all, matched }) => [
+        { names: intersection(all, language), matched: new Set([...matched, source]) },
+        { names: difference(all, language), matched },
+      ]);
+      kinds = kinds.filter((kind) => !isEmpty(kind.names));
+      if (kinds.length > MAX_KINDS) return [];
+    }
+    return kinds.flatMap(({ names: all, matched }) => {
+      const values = parts.flatMap((part) => valueSchemas(part, matched));
+      if (values.some(({ schema }) => schema === false)) return [];
+      const others = without(all, names);
+      return isEmpty(others) ? [] : [{ names: others, values: values.filter(({ schema }) => schema !== true) }];
+    });
+  });
+}
+
+const kept = new WeakMap<Automaton, Map<string, Automaton>>();
+/** Lists of names kept for one automaton: cases of one schema list the same names. */
+const KEPT = 64;
+
+/** The names that are not listed. The same names give the same automaton, which then is written once. */
+function without(all: Automaton, names: readonly string[]): Automaton {
+  if (names.length === 0) return all;
+  const known = kept.get(all) ?? new Map<string, Automaton>();
+  kept.set(all, known);
+  const key = JSON.stringify(names.toSorted());
+  const found = known.get(key) ?? difference(all, automatonOf({ kind: 'choice', parts: names.map(exactly) }));
+  if (known.size >= KEPT) known.clear();
+  known.set(key, found);
+  return found;
+}
+
+function valueSchemas(part: Part, matched: ReadonlySet<string>): Located[] {
+  const found = patternsOf(part)
+    .filter(({ source }) => matched.has(source))
+    .map(({ value }) => value);
+  const additional = part.schema['additionalProperties'];
+  if (found.length > 0 || additional === undefined) return found;
+  return [{ schema: additional, path: `${part.path}.additionalProperties` }];
+}
+
+function patternsOf({ schema, path }: Part): { source: string; language: Automaton; value: Located }[] {
+  const given = schema['patternProperties'];
+  return Object.entries(isSchema(given) ? given : {}).map(([source, value]) => {
+    const at = `${path}.patternProperties.${source}`;
+    return { source, language: named(at, () => patternLanguage(source)), value: { schema: value, path: at } };
+  });
+}

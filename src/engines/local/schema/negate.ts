@@ -1,0 +1,104 @@
+import { EXCLUDED, isSchema, listedValues, type Schema, TYPES, typesOf, UNMATCHED } from './keywords.ts';
+
+/** Schemas within schemas that are turned around at most. */
+const MAX_DEPTH = 8;
+/** Keywords that say nothing about values. */
+const SILENT = new Set(
+  ['title', 'description', 'default', 'examples', '$comment', '$schema', '$id', 'id', 'readOnly'].concat(
+    'writeOnly',
+    'deprecated',
+    '$defs',
+    'definitions',
+  ),
+);
+
+/** Schemas of which at least one must hold for another one not to. */
+export interface Negation {
+  ways: unknown[];
+  /** Whether one of them holds whenever the other does not; else some values are left out. */
+  isExact: boolean;
+}
+
+const NONE: Negation = { ways: [], isExact: true };
+const UNKNOWN: Negation = { ways: [], isExact: false };
+
+/** The opposite of a schema. `resolve` finds what a reference in a schema names. */
+export function negate(schema: unknown, resolve: (schema: Schema) => unknown, depth = 0): Negation {
+  if (!isSchema(schema)) return schema === false ? { ways: [true], isExact: true } : NONE;
+  if (depth > MAX_DEPTH) return UNKNOWN;
+  const inner = (one: unknown): Negation => negate(one, resolve, depth + 1);
+  return oneOf(
+    Object.entries(schema).map(([keyword, value]) => {
+      if (SILENT.has(keyword) || value === undefined) return NONE;
+      return keyword === '$ref' ? inner(resolve(schema)) : negateKeyword(keyword, schema, inner);
+    }),
+  );
+}
+
+const oneOf = (found: readonly Negation[]): Negation => ({
+  ways: found.flatMap(({ ways }) => ways),
+  isExact: found.every(({ isExact }) => isExact),
+});
+
+const exactly = (...ways: unknown[]): Negation => ({ ways, isExact: true });
+
+function negateKeyword(keyword: string, schema: Schema, inner: (one: unknown) => Negation): Negation {
+  const value = schema[keyword];
+  switch (keyword) {
+    case 'type': {
+      const { types, whole } = typesOf(schema);
+      return { ways: [{ type: TYPES.filter((type) => !types.includes(type)) }], isExact: !whole };
+    }
+    case 'const':
+    case 'enum':
+      return exactly({ allOf: [true, ...(listedValues(schema) ?? []).map((one) => ({ [EXCLUDED]: one }))] });
+    case 'pattern':
+      return exactly({ type: 'string', [UNMATCHED]: value });
+    case 'required':
+      return exactly(...(value as string[]).map((name) => ({ type: 'object', properties: { [name]: false } })));
+    case 'properties':
+      return oneOf(
+        Object.entries(isSchema(value) ? value : {}).map(([name, one]) => {
+          const { ways, isExact } = inner(one);
+          return {
+            ways: ways.map((other) => ({ type: 'object', required: [name], properties: { [name]: other } })),
+            isExact,
+          };
+        }),
+      );
+    case 'allOf':
+      return oneOf((value as unknown[]).map(inner));
+    case 'anyOf': {
+      const found = (value as unknown[]).map(inner);
+      const all = found.map(({ ways }) => (ways.length === 0 ? false : { anyOf: ways }));
+      return { ways: [{ allOf: all }], isExact: found.every(({ isExact }) => isExact) };
+    }
+    default:
+      return negateBound(keyword, value);
+  }
+}
+
+function negateBound(keyword: string, value: unknown): Negation {
+  if (typeof value !== 'number') return UNKNOWN;
+  const less = value - 1;
+  switch (keyword) {
+    case 'minimum':
+      return exactly({ type: 'number', exclusiveMaximum: value });
+    case 'maximum':
+      return exactly({ type: 'number', exclusiveMinimum: value });
+    case 'exclusiveMinimum':
+      return exactly({ type: 'number', maximum: value });
+    case 'exclusiveMaximum':
+      return exactly({ type: 'number', minimum: value });
+    case 'minLength':
+      return value === 0 ? NONE : exactly({ type: 'string', maxLength: less });
+    case 'maxLength':
+      return exactly({ type: 'string', minLength: value + 1 });
+    case 'minItems':
+      return value === 0 ? NONE : exactly({ type: 'array', maxItems: less });
+    case 'maxItems':
+      return exactly({ type: 'array', minItems: value + 1 });
+    default:
+      return UNKNOWN;
+  }
+}

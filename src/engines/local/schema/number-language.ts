@@ -1,0 +1,191 @@
+import { type Automaton, automatonOf, explore, intersection, isEmpty } from './automaton.ts';
+import { type Characters, of } from './characters.ts';
+import { parsePattern } from './pattern.ts';
+
+/** Digits before the point at most, where a range leaves them open: what a double holds exactly. */
+const WHOLE_DIGITS = 16;
+/** Digits behind the point at most. */
+const FRACTION_DIGITS = 17;
+/** Significant digits that a double keeps apart: no number of so many is rounded onto a bound that it must not be. */
+const EXACT_DIGITS = 15;
+/** Digits of a bound that are looked at. Beyond it, the number of digits keeps the bound or nothing can. */
+const FAR = 10 ** EXACT_DIGITS;
+/** States that a step costs at most: its digits as a whole number. */
+const MAX_STEP = 3_000;
+
+/** What is asked of a number. Null: no such bound. */
+export interface NumberLimits {
+  whole: boolean;
+  minimum: number | null;
+  maximum: number | null;
+  /** Whether the bounds themselves are excluded. */
+  aboveMinimum: boolean;
+  belowMaximum: boolean;
+  /** The number must be a multiple of each of them. */
+  steps: readonly number[];
+}
+
+/** Texts of numbers: behind a minus sign, and without. An automaton that takes nothing: there are none. */
+export interface NumberLanguage {
+  negative: Automaton;
+  positive: Automaton;
+}
+
+/** A decimal as its digits, without zeros that say nothing. */
+interface Decimal {
+  whole: string;
+  fraction: string;
+}
+
+/** Texts without exponent of the numbers that keep to `limits`. Null: a step is too fine for an automaton. */
+export function numberLanguage(limits: NumberLimits): NumberLanguage | null {
+  const near = withoutFarBounds(limits);
+  const base = languageOf(baseOf(near));
+  const steps = limits.steps.map(multiplesOf);
+  if (steps.some((step) => step === null)) return null;
+  const stepped = steps.reduce<Automaton>((all, step) => (step === null ? all : intersection(all, step)), base);
+  const side = (low: number | null, high: number | null, above: boolean, below: boolean): Automaton => {
+    const parts = [...(low === null ? [] : [atLeast(low, above)]), ...(high === null ? [] : [atMost(high, below)])];
+    return parts.reduce((all, part) => intersection(all, languageOf(part)), stepped);
+  };
+  const { minimum, maximum, aboveMinimum, belowMaximum } = near;
+  const negative = side(negated(maximum), negated(minimum), belowMaximum, aboveMinimum);
+  // Zero has one sign: a minus before it would be a second way to write it.
+  const nonZero = intersection(negative, languageOf('\\d*[1-9]\\d*(?:\\.\\d+)?|\\d+\\.\\d*[1-9]\\d*'));
+  return { negative: nonZero, positive: side(minimum, maximum, aboveMinimum, belowMaximum) };
+}
+
+/** Whether there is no text at all. */
+export const hasNoNumbers = ({ negative, positive }: NumberLanguage): boolean => isEmpty(negative) && isEmpty(positive);
+
+const kept = new Map<string, Automaton>();
+const KEPT = 512;
+
+function languageOf(source: string): Automaton {
+  const known = kept.get(source);
+  if (known !== undefined) return known;
+  const made = automatonOf(parsePattern(source));
+  if (kept.size >= KEPT) kept.clear();
+  kept.set(source, made);
+  return made;
+}
+
+const negated = (bound: number | null): number | null => (bound === null ? null : -bound);
+
+function withoutFarBounds(limits: NumberLimits): NumberLimits {
+  return {
+    ...limits,
+    minimum: limits.minimum !== null && limits.minimum <= -FAR ? null : limits.minimum,
+    maximum: limits.maximum !== null && limits.maximum >= FAR ? null : limits.maximum,
+  };
+}
+
+function baseOf(limits: NumberLimits): string {
+  const bounds = [limits.minimum, limits.maximum].filter((bound) => bound !== null);
+  const isFar = bounds.length < [limits.minimum, limits.maximum].length && limits.steps.length === 0;
+  const digits = isFar ? WHOLE_DIGITS : EXACT_DIGITS;
+  const whole = `(?:0|[1-9]\\d{0,${digits - 1}})`;
+  if (limits.whole) return whole;
+  const largest = Math.max(...bounds.map((bound) => decimalOf(Math.abs(bound)).whole.length), 1);
+  const strict = limits.aboveMinimum || limits.belowMaximum;
+  const fraction = strict ? Math.max(1, EXACT_DIGITS - largest) : FRACTION_DIGITS;
+  return `${whole}(?:\\.\\d{1,${fraction}})?`;
+}
+
+/** The digits of a number that is not negative. */
+function decimalOf(value: number): Decimal {
+  const [digits = '0', exponent] = String(value).split('e');
+  const [whole = '0', fraction = ''] = digits.split('.');
+  const by = Number(exponent ?? 0);
+  if (by === 0) return { whole, fraction };
+  if (by > 0)
+    return { whole: (whole + fraction.padEnd(by, '0')).slice(0, whole.length + by), fraction: fraction.slice(by) };
+  const all = '0'.repeat(Math.max(0, -by - whole.length + 1)) + whole + fraction;
+  const point = all.length - fraction.length + by;
+  return { whole: all.slice(0, point) || '0', fraction: all.slice(point) };
+}
+
+const ANY_FRACTION = '(?:\\.\\d+)?';
+
+/** A regular expression for the numbers from `bound` on, none of them negative. */
+function atLeast(bound: number, excluded: boolean): string {
+  if (bound < 0) return '.*';
+  const { whole, fraction } = decimalOf(bound);
+  const ways = [`(?:${largerWholes(whole).join('|')})${ANY_FRACTION}`];
+  const fractions = Array.from(fraction, (digit, i) =>
+    digit === '9' ? null : `${fraction.slice(0, i)}[${Number(digit) + 1}-9]\\d*`,
+  ).filter((way) => way !== null);
+  if (excluded) fractions.push(`${fraction}\\d*[1-9]\\d*`);
+  else if (fraction !== '') fractions.push(`${fraction}\\d*`);
+  if (fractions.length > 0) ways.push(`${whole}\\.(?:${fractions.join('|')})`);
+  if (fraction === '' && !excluded) ways.push(`${whole}${ANY_FRACTION}`);
+  return `^(?:${ways.join('|')})$`;
+}
+
+function largerWholes(whole: string): string[] {
+  const longer = `[1-9]\\d{${whole.length},}`;
+  const same = Array.from(whole, (digit, i) =>
+    digit === '9' ? null : `${whole.slice(0, i)}[${Number(digit) + 1}-9]\\d{${whole.length - i - 1}}`,
+  ).filter((way) => way !== null);
+  return [longer, ...same];
+}
+
+/** A regular expression for the numbers up to `bound`, none of them negative. */
+function atMost(bound: number, excluded: boolean): string {
+  if (bound < 0 || (bound === 0 && excluded)) return '[]';
+  const { whole, fraction } = decimalOf(bound);
+  const ways = smallerWholes(whole).map((way) => `${way}${ANY_FRACTION}`);
+  const fractions = Array.from(fraction, (digit, i) => {
+    const before = fraction.slice(0, i);
+    return digit === '0' ? [] : [`${before}[0-${Number(digit) - 1}]\\d*`];
+  }).flat();
+  // What ends where the bound goes on is smaller, and zeros behind it change nothing.
+  for (let i = 1; i < fraction.length; i++) fractions.push(fraction.slice(0, i));
+  if (fraction !== '') {
+    ways.push(whole);
+    if (!excluded) fractions.push(`${fraction}0*`);
+  } else if (!excluded) ways.push(`${whole}(?:\\.0+)?`);
+  if (fractions.length > 0) ways.push(`${whole}\\.(?:${fractions.join('|')})`);
+  return ways.length === 0 ? '[]' : `^(?:${ways.join('|')})$`;
+}
+
+function smallerWholes(whole: string): string[] {
+  const shorter = whole.length > 1 ? ['0', `[1-9]\\d{0,${whole.length - 2}}`] : [];
+  const same = Array.from(whole, (digit, i) => {
+    const first = i === 0 && whole.length > 1 ? 1 : 0;
+    if (Number(digit) <= first) return null;
+    return `${whole.slice(0, i)}[${first}-${Number(digit) - 1}]\\d{${whole.length - i - 1}}`;
+  }).filter((way) => way !== null);
+  return [...shorter, ...same];
+}
+
+const DIGIT_CLASSES: Characters[] = [...Array.from('0123456789', of), of('.')];
+
+/** Texts of the multiples of a step: as many digits behind the point as it has, then zeros. Null: too fine. */
+function multiplesOf(step: number): Automaton | null {
+  const { whole, fraction } = decimalOf(step);
+  const scaled = BigInt(whole + fraction);
+  if (scaled > BigInt(MAX_STEP) || fraction.length > EXACT_DIGITS) return null;
+  const divisor = Number(scaled);
+  const places = fraction.length;
+  interface Position {
+    rest: number;
+    /** Digits behind the point; -1 before it. */
+    behind: number;
+  }
+  const scale = (rest: number, by: number): number =>
+    Array.from({ length: by }).reduce<number>((all) => (all * 10) % divisor, rest);
+  return explore<Position>(
+    DIGIT_CLASSES,
+    { rest: 0, behind: -1 },
+    {
+      key: ({ rest, behind }) => `${rest},${behind}`,
+      next: ({ rest, behind }, index) => {
+        if (index === 10) return behind < 0 ? { rest, behind: 0 } : null;
+        if (behind === places) return index === 0 ? { rest, behind } : null;
+        return { rest: (rest * 10 + index) % divisor, behind: behind < 0 ? behind : behind + 1 };
+      },
+      accepts: ({ rest, behind }) => scale(rest, places - Math.max(0, behind)) === 0,
+    },
+  );
+}

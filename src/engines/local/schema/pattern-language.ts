@@ -1,0 +1,50 @@
+import { ANYTHING, type Automaton, automatonOf, difference, intersection } from './automaton.ts';
+import { EVERY } from './characters.ts';
+import { type Pattern, parsePattern } from './pattern.ts';
+
+/** Automata kept: the same few patterns stand in every schema of a client. */
+const KEPT = 256;
+const ANY_TEXT: Pattern = { kind: 'repeat', part: { kind: 'set', set: EVERY }, least: 0, most: null };
+
+const kept = new Map<string, Automaton>();
+
+/**
+ * An automaton that takes the texts in which `source`, a regular expression, matches somewhere. Throws `PatternError`
+ * when it is none, or asks for what no automaton of bounded size can do.
+ */
+export function patternLanguage(source: string): Automaton {
+  const known = kept.get(source);
+  if (known !== undefined) return known;
+  const found = languageOf(parsePattern(source));
+  if (kept.size >= KEPT) kept.clear();
+  kept.set(source, found);
+  return found;
+}
+
+function languageOf(pattern: Pattern): Automaton {
+  const ahead = leadingLookaheads(pattern);
+  if (ahead === null) return contains(pattern);
+  return ahead.looks.reduce(
+    (language, look) => (look.negated ? difference : intersection)(language, contains(fromStart(look.part))),
+    contains(fromStart(ahead.rest)),
+  );
+}
+
+const fromStart = (pattern: Pattern): Pattern => ({ kind: 'sequence', parts: [{ kind: 'start' }, pattern] });
+
+function contains(pattern: Pattern): Automaton {
+  if (pattern.kind === 'sequence' && pattern.parts.length === 0) return ANYTHING;
+  return automatonOf({ kind: 'sequence', parts: [ANY_TEXT, pattern, ANY_TEXT] });
+}
+
+/** `^(?!a)(?=b)c` as its parts: looking ahead at the start of the text is a condition on the whole of it. */
+function leadingLookaheads(pattern: Pattern): { looks: { part: Pattern; negated: boolean }[]; rest: Pattern } | null {
+  if (pattern.kind !== 'sequence' || pattern.parts[0]?.kind !== 'start') return null;
+  const looks: { part: Pattern; negated: boolean }[] = [];
+  let at = 1;
+  for (let part = pattern.parts[at]; part?.kind === 'ahead'; part = pattern.parts[at]) {
+    looks.push(part);
+    at += 1;
+  }
+  return looks.length === 0 ? null : { looks, rest: { kind: 'sequence', parts: pattern.parts.slice(at) } };
+}

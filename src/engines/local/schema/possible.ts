@@ -1,0 +1,69 @@
+import { isEmpty } from './automaton.ts';
+import { countsOf, numberLimits, textLimits } from './bounds.ts';
+import type { Case } from './cases.ts';
+import type { Evaluator } from './evaluate.ts';
+import { type JsonType, type Located, listedValues, TYPES, typeOf, typesOf } from './keywords.ts';
+import { listedNames, memberSchemas } from './members.ts';
+import { hasNoNumbers, numberLanguage } from './number-language.ts';
+
+/** The values that a case lists and all of its parts accept; null when it lists none. */
+export function valuesOf(parts: Case, evaluator: Evaluator): unknown[] | null {
+  const lists = parts.map(({ schema }) => listedValues(schema)).filter((list) => list !== null);
+  const shortest = lists.toSorted((a, b) => a.length - b.length)[0];
+  return shortest?.filter((value) => parts.every(({ schema }) => evaluator.ownAccepts(schema, value))) ?? null;
+}
+
+/** The types of values that a case leaves. */
+export function typesLeft(parts: Case): JsonType[] {
+  return parts.reduce<JsonType[]>(
+    (left, { schema }) => {
+      const { types } = typesOf(schema);
+      return left.filter((type) => types.includes(type));
+    },
+    [...TYPES],
+  );
+}
+
+/**
+ * Whether a case may accept something. False is certain, true is not: `mayAll` says for schemas that must hold together
+ * whether they may, and may say so without looking.
+ */
+export function isPossible(
+  parts: Case,
+  evaluator: Evaluator,
+  mayAll: (schemas: readonly Located[]) => boolean,
+): boolean {
+  const types = typesLeft(parts);
+  if (types.length === 0) return false;
+  const values = valuesOf(parts, evaluator);
+  if (values !== null) return values.some((value) => types.includes(typeOf(value)));
+  return types.some((type) => isTypePossible(type, parts, mayAll));
+}
+
+function isTypePossible(type: JsonType, parts: Case, mayAll: (schemas: readonly Located[]) => boolean): boolean {
+  if (type === 'object') return areMembersPossible(parts, mayAll);
+  if (type === 'array') return inOrder(parts, 'minItems', 'maxItems');
+  if (type === 'string') {
+    const limits = textLimits(parts);
+    return limits.kind === 'lengths' ? inOrder(parts, 'minLength', 'maxLength') : !isEmpty(limits.automaton);
+  }
+  if (type !== 'number') return true;
+  const limits = numberLimits(parts);
+  if (limits.minimum === null || limits.maximum === null) return true;
+  const language = numberLanguage(limits);
+  return language === null || !hasNoNumbers(language);
+}
+
+function inOrder(parts: Case, low: string, high: string): boolean {
+  const { least, most } = countsOf(parts, low, high);
+  return most === null || least <= most;
+}
+
+function areMembersPossible(parts: Case, mayAll: (schemas: readonly Located[]) => boolean): boolean {
+  if (!inOrder(parts, 'minProperties', 'maxProperties')) return false;
+  return [...listedNames(parts).required].every((name) => {
+    const schemas = memberSchemas(parts, name);
+    if (schemas.some(({ schema }) => schema === false)) return false;
+    return schemas.length < 2 || mayAll(schemas);
+  });
+}
