@@ -8,7 +8,7 @@ export interface Plan {
   /** Requests at once. */
   concurrency: number[];
   answerTokens: number;
-  /** Long prompts that arrive beside the streams, in one round. */
+  /** Long prompts that arrive beside the streams, in one round; 0 leaves that part out. */
   arrivals: number;
   /** More than the streams get to before the last of those is answered. */
   streamTokens: number;
@@ -51,9 +51,10 @@ export async function measure(
     await inTurn('a long prompt', async (contender, into) => {
       into.prefillPerSecond = await measurePrefill(contender);
     });
-    await inTurn('long prompts beside streams', async (contender, into) => {
-      into.mixed = await measureMixed(contender, plan.arrivals, plan.streamTokens);
-    });
+    if (plan.arrivals > 0)
+      await inTurn('long prompts beside streams', async (contender, into) => {
+        into.mixed = await measureMixed(contender, plan.arrivals, plan.streamTokens);
+      });
     rounds.push(...figures);
   }
   return rounds;

@@ -1,7 +1,7 @@
 /**
  * Quire's local engine beside llama-server, on models of random weights.
  * `npm run bench:engine -- [--llama-server PATH] [--model NAMES] [--threads N] [--rounds N] [--answer-tokens N]
- * [--no-http] [--quick] [--json FILE]`;
+ * [--arrivals N] [--no-http] [--quick] [--json FILE]`;
  * see bench/README.md.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -30,6 +30,7 @@ const { values: flags } = parseArgs({
     threads: { type: 'string', default: '1' },
     rounds: { type: 'string' },
     'answer-tokens': { type: 'string' },
+    arrivals: { type: 'string' },
     quick: { type: 'boolean', default: false },
     http: { type: 'boolean', default: true },
     json: { type: 'string', default: join(SCRATCH, 'engine.json') },
@@ -72,7 +73,8 @@ async function measureModel(name: string, plan: Plan): Promise<RoundFigures[]> {
 async function main(): Promise<void> {
   const base = flags.quick ? QUICK : FULL;
   const answerTokens = Number(flags['answer-tokens'] ?? base.answerTokens);
-  const plan = { ...base, rounds: Number(flags.rounds ?? base.rounds), answerTokens };
+  const arrivals = Number(flags.arrivals ?? base.arrivals);
+  const plan = { ...base, rounds: Number(flags.rounds ?? base.rounds), answerTokens, arrivals };
   const machine = {
     cpu: cpus()[0]?.model ?? 'unknown',
     cores: availableParallelism(),
