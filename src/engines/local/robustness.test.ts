@@ -1,0 +1,218 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { chatRequest, collectAnswer, textRequest } from '../../../test/engine-conformance.ts';
+import { TINY_END, writeTinyGguf } from '../../../test/fixtures/tiny-gguf.ts';
+import { ApiError } from '../../errors.ts';
+import { createLogger } from '../../lib/logger.ts';
+import { createLocalEngine, type LocalEngine, type LocalEngineOptions } from './local-engine.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'quire-robust-'));
+const engines = new Set<LocalEngine>();
+after(async () => {
+  await Promise.all([...engines].map((engine) => engine.close()));
+  rmSync(folder, { recursive: true, force: true });
+});
+const never = new AbortController().signal;
+const tiny = writeTinyGguf(join(folder, 'tiny.gguf'), { contextTokens: 4_096 });
+
+function engineOn(file: string, changes: Partial<LocalEngineOptions> = {}): LocalEngine {
+  const logger = createLogger('silent');
+  const settled = { file, name: 'tiny', kind: 'local' as const, contextTokens: null, sequences: 4, threads: 1, logger };
+  const engine = createLocalEngine({ ...settled, ...changes });
+  engines.add(engine);
+  return engine;
+}
+
+const isUnavailable = (error: unknown): boolean =>
+  error instanceof ApiError && error.status === 503 && (error.retryAfterSeconds ?? 0) >= 1;
+const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+const endless = { sampling: { ...textRequest('').sampling, logitBias: { [TINY_END]: -100 } } };
+
+/** Asks until it is answered; until then it may only be told that the model is not there. */
+async function answered(engine: LocalEngine): Promise<void> {
+  for (;;) {
+    try {
+      assert.ok((await collectAnswer(engine, chatRequest('Hello', { maxTokens: 4 }))).usage.promptTokens > 0);
+      return;
+    } catch (error) {
+      assert.ok(isUnavailable(error), String(error));
+      await pause(50);
+    }
+  }
+}
+
+function changedFile(name: string, change: (bytes: Buffer) => Buffer | undefined): string {
+  const bytes = readFileSync(tiny);
+  const file = join(folder, name);
+  writeFileSync(file, change(bytes) ?? bytes);
+  return file;
+}
+
+describe('a model file that llama.cpp cannot use', () => {
+  const cases: [string, (bytes: Buffer) => Buffer | undefined, RegExp][] = [
+    ['of no bytes', () => Buffer.alloc(0), /has only 0 bytes/],
+    ['cut in its weights', (bytes) => bytes.subarray(0, -1), /not within the file bounds|damaged/],
+    ['of an unknown architecture', (bytes) => void bytes.write('lxama', bytes.indexOf('llama')), /'lxama'/],
+    [
+      'that aborts its reader',
+      (bytes) => void bytes.writeUInt32LE(0, bytes.indexOf('llama.block_count') + 'llama.block_count'.length + 4),
+      /ended its process while it was loaded \(SIGABRT\)/,
+    ],
+  ];
+  for (const [name, change, sentence] of cases) {
+    it(`${name}: check says so in one sentence, and requests get 503`, async () => {
+      const engine = engineOn(changedFile(`${name.replaceAll(' ', '-')}.gguf`, change));
+      await assert.rejects(engine.check(never), (error: Error) => {
+        assert.match(error.message, sentence);
+        assert.doesNotMatch(error.message, /\n/);
+        return true;
+      });
+      await assert.rejects(engine.generate(chatRequest('Hello'), never).next(), isUnavailable);
+    });
+  }
+  it('with a context larger than the memory: it is refused in numbers, before any of it is taken', async () => {
+    const huge = writeTinyGguf(join(folder, 'huge.gguf'), { contextTokens: 2 ** 31 - 1 });
+    const engine = engineOn(huge, { contextTokens: 2_000_000_000, sequences: 1 });
+    await assert.rejects(
+      engine.check(never),
+      /1 context of 2000000000 tokens need [\d.]+ GiB of memory, and [\d.]+ GiB are free/,
+    );
+    const shorter = engineOn(huge, { contextTokens: 512 });
+    await shorter.check(never);
+    assert.equal(shorter.contextLength(), 512);
+  });
+});
+
+describe("the end of a model's process", () => {
+  for (const signal of ['SIGKILL', 'SIGSEGV', 'SIGTERM'] as const) {
+    it(`by ${signal} while it is loaded and measured, idle, in a prompt, in an answer, and while it comes back`, async () => {
+      const engine = engineOn(tiny, { calibrationFile: join(folder, `${signal}.json`) });
+      const kill = (): void => {
+        if (engine.hostPid !== null) process.kill(engine.hostPid, signal);
+      };
+      const long = textRequest('the cat sat '.repeat(300), { ...endless, maxTokens: 3_000 });
+      const waiting = engine.generate(chatRequest('Hello'), never).next();
+      await pause(600);
+      kill();
+      await assert.rejects(waiting, isUnavailable);
+      await answered(engine);
+
+      kill();
+      await answered(engine);
+
+      const inPrompt = engine.generate(long, never).next();
+      kill();
+      await assert.rejects(inPrompt, isUnavailable);
+      while (engine.hostPid === null) await pause(5);
+      kill();
+      await answered(engine);
+
+      const inAnswer = engine.generate(long, never);
+      assert.equal((await inAnswer.next()).value?.type, 'prompt-end');
+      kill();
+      await assert.rejects(async () => {
+        for await (const _ of inAnswer);
+      }, isUnavailable);
+      await answered(engine);
+    });
+  }
+  it('by a stop that has no end: it is noticed, killed and started again', async () => {
+    const engine = engineOn(tiny, { silenceMs: 5_000 });
+    await answered(engine);
+    const pid = engine.hostPid;
+    const waiting = engine.generate(textRequest('the', { ...endless, maxTokens: 3_000 }), never);
+    await waiting.next();
+    process.kill(pid ?? 0, 'SIGSTOP');
+    await assert.rejects(async () => {
+      for await (const _ of waiting);
+    }, isUnavailable);
+    await answered(engine);
+    assert.notEqual(engine.hostPid, pid);
+  });
+  it('is for a while where its file is gone, and over once it is back', async () => {
+    const file = changedFile('moved.gguf', () => undefined);
+    const engine = engineOn(file);
+    await answered(engine);
+    rmSync(file);
+    process.kill(engine.hostPid ?? 0, 'SIGKILL');
+    while (
+      engine.hostPid !== null ||
+      !(await engine.check(never).then(
+        () => false,
+        (error: Error) => /does not exist/.test(error.message),
+      ))
+    ) {
+      await pause(20);
+    }
+    await assert.rejects(engine.generate(chatRequest('Hello'), never).next(), isUnavailable);
+    changedFile('moved.gguf', () => undefined);
+    await answered(engine);
+  });
+});
+
+describe('requests that are too much', () => {
+  it('a grammar of which nothing may come ends with an error, and the next request is answered', async () => {
+    const engine = engineOn(tiny);
+    await answered(engine);
+    // Every token is a byte, a character or a word: without those that begin with a brace, no object can begin.
+    const logitBias = Object.fromEntries(Array.from({ length: 380 }, (_, token) => [String(token), -100]));
+    const request = chatRequest('Hello', {
+      format: { type: 'json_object' },
+      sampling: { ...textRequest('').sampling, logitBias },
+      maxTokens: 50,
+    });
+    const outcome = await collectAnswer(engine, request).catch((error: unknown) => error);
+    if (outcome instanceof Error)
+      assert.ok(outcome instanceof ApiError && outcome.message.length > 10, String(outcome));
+    await answered(engine);
+  });
+  it('a prompt of 100,000 tokens is refused while streams run on', async () => {
+    const engine = engineOn(tiny, { contextTokens: 2_048 });
+    await answered(engine);
+    const stream = engine.generate(textRequest('the', { ...endless, maxTokens: 1_500 }), never);
+    let longest = 0;
+    let last = performance.now();
+    const reading = (async () => {
+      for await (const _ of stream) {
+        longest = Math.max(longest, performance.now() - last);
+        last = performance.now();
+      }
+    })();
+    const begun = performance.now();
+    await assert.rejects(
+      collectAnswer(engine, textRequest('the cat sat on a mat '.repeat(16_667), { scope: 'org_long' })),
+      (error) => error instanceof ApiError && error.code === 'context_length_exceeded',
+    );
+    const refusedAfter = performance.now() - begun;
+    await reading;
+    assert.ok(refusedAfter < 5_000 && longest < 2_000, `${refusedAfter} ms, ${longest} ms`);
+  });
+  it('500 at once are all answered, or refused with 503 and Retry-After, and memory stays', async () => {
+    const engine = engineOn(tiny);
+    await answered(engine);
+    const memory = (): number =>
+      Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${engine.hostPid}/status`, 'utf8'))?.[1]) / 1_024;
+    const ask = async (i: number): Promise<'answered' | 'refused'> => {
+      try {
+        await collectAnswer(
+          engine,
+          textRequest(`the cat ${i} `.repeat(20), { ...endless, maxTokens: 8, scope: `org_${i % 7}` }),
+        );
+        return 'answered';
+      } catch (error) {
+        assert.ok(isUnavailable(error), String(error));
+        return 'refused';
+      }
+    };
+    const all = async () => Promise.all(Array.from({ length: 500 }, (_, i) => ask(i)));
+    const first = await all();
+    assert.ok(first.includes('answered'));
+    if (process.platform !== 'linux') return;
+    const before = memory();
+    await all();
+    assert.ok(memory() - before < 100, `${before} MB, then ${memory()} MB`);
+  });
+});
