@@ -1,0 +1,33 @@
+import { GrammarBuilder } from '../../src/engines/local/grammar.ts';
+import { SchemaCompiler } from '../../src/engines/local/schema-grammar.ts';
+import { ApiError } from '../../src/errors.ts';
+
+/** What became of one schema. `ms` is the time to compile or to refuse. */
+export type Compiled =
+  | { kind: 'enforced'; grammar: string; ms: number }
+  | { kind: 'refused'; keyword: string; message: string; ms: number };
+
+/** Compiles a schema as the service does. Throws what is no refusal. */
+export function compile(schema: unknown): Compiled {
+  const begun = performance.now();
+  try {
+    const builder = new GrammarBuilder();
+    const grammar = builder.text(new SchemaCompiler(builder, schema, 'schema').compile());
+    return { kind: 'enforced', grammar, ms: performance.now() - begun };
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 400) throw error;
+    const ms = performance.now() - begun;
+    return { kind: 'refused', keyword: keywordOf(error), message: error.message, ms };
+  }
+}
+
+/** The keyword that a refusal names, or what it says when it names a schema. */
+function keywordOf(error: ApiError): string {
+  const because = /accepts nothing|too large|nested deeper|without end|unlisted|does not list/.exec(error.message)?.[0];
+  const last =
+    (error.param ?? '')
+      .split('.')
+      .filter((step) => !/^\d+$/.test(step))
+      .at(-1) ?? '';
+  return because === undefined ? last : `(${because})`;
+}
