@@ -28,7 +28,9 @@ export interface Job {
   paused(): boolean;
   /** The prompt is computed, but for `cachedTokens` of it. Called before the first `accept`. */
   promptEnded(cachedTokens: number): void;
-  /** Takes a token. True: another one is wanted. */
+  /** Whether another token may be wanted after this one, as far as can be told at once. */
+  goesOnAfter(token: number): boolean;
+  /** Takes a token. True: another one is wanted, which is so only where `goesOnAfter` said so. */
   accept(sampled: Sampled): boolean;
   /** Ends the job: nothing more comes. */
   failed(error: unknown): void;
@@ -116,14 +118,20 @@ export class BatchLoop {
     while (this.#running) await nextTurn();
   }
 
+  /**
+   * While a step is computed on another thread, this one tells what the step before gave: an answer that turns out to
+   * be over has then had one token computed in vain, and all others had no time lost.
+   */
   async #run(): Promise<void> {
+    let results: readonly StepResult[] = [];
     for (;;) {
       await this.#admit();
-      const planned = this.#plan();
-      if (planned.length === 0 || this.#closed) break;
-      const results = await this.#step(planned);
+      const planned = this.#closed ? [] : this.#plan();
+      const computed = planned.length === 0 ? null : this.#compute(planned);
       for (const result of results) this.#settle(result);
-      this.#listener.stepEnded();
+      if (results.length > 0) this.#listener.stepEnded();
+      if (computed === null && results.length === 0) break;
+      results = computed === null ? [] : await this.#sampleAll(planned, await computed);
       // Messages from the parent (cancellations, new requests) are read between steps.
       await nextTurn();
     }
@@ -198,23 +206,33 @@ export class BatchLoop {
     return { sequence, job, item: { sequence: sequence.index, position: sequence.tokens.length, tokens, outputs } };
   }
 
-  async #step(planned: readonly Planned[]): Promise<StepResult[]> {
+  /** Resolves with where to sample, or with what went wrong. Never rejects, for nobody may be waiting yet. */
+  async #compute(planned: readonly Planned[]): Promise<{ indices: Uint32Array[] } | { error: unknown }> {
+    const items = planned.map(({ item }) => item);
+    const answers = planned.filter(({ sequence }) => sequence.promptEnded).map(({ sequence }) => sequence.index);
+    const tokens = items.reduce((sum, item) => sum + item.tokens.length, 0);
     const started = performance.now();
-    let indices: Uint32Array[];
     try {
-      indices = await decode(
-        this.#context,
-        planned.map(({ item }) => item),
-      );
+      const indices = await decode(this.#context, items);
+      const promptTokens = tokens - answers.length;
+      this.#sequences.stepped(performance.now() - started, { answers, promptTokens });
+      return { indices };
     } catch (error) {
-      // What the sequences hold now is not known: they start afresh.
-      for (const { sequence } of planned) this.#sequences.clear(sequence);
-      return planned.map(({ sequence, job }) => ({ sequence, job, sampled: null, error }));
+      return { error };
     }
-    const answers = planned.some(({ sequence }) => sequence.promptEnded);
-    const tokens = planned.reduce((sum, { item }) => sum + item.tokens.length, 0);
-    this.#sequences.stepped(performance.now() - started, answers ? 0 : tokens);
-    return Promise.all(planned.map((each, i) => this.#sample(each, indices[i] ?? new Uint32Array(0))));
+  }
+
+  async #sampleAll(
+    planned: readonly Planned[],
+    computed: { indices: Uint32Array[] } | { error: unknown },
+  ): Promise<StepResult[]> {
+    if ('indices' in computed) {
+      const { indices } = computed;
+      return Promise.all(planned.map((each, i) => this.#sample(each, indices[i] ?? new Uint32Array(0))));
+    }
+    // What the sequences hold now is not known: they start afresh.
+    for (const { sequence } of planned) this.#sequences.clear(sequence);
+    return planned.map(({ sequence, job }) => ({ sequence, job, sampled: null, error: computed.error }));
   }
 
   async #sample({ sequence, job, item }: Planned, indices: Uint32Array): Promise<StepResult> {
@@ -233,7 +251,12 @@ export class BatchLoop {
         if (next !== undefined) await job.judge(indices[i] ?? 0, next);
       }
       const last = indices.at(-1);
-      return { sequence, job, sampled: isLast && last !== undefined ? await job.sample(last) : null, error: null };
+      const sampled = isLast && last !== undefined ? await job.sample(last) : null;
+      if (sampled !== null && job.goesOnAfter(sampled.token)) {
+        sequence.pending = [sampled.token];
+        sequence.offset = 0;
+      }
+      return { sequence, job, sampled, error: null };
     } catch (error) {
       return { sequence, job, sampled: null, error };
     }
@@ -250,10 +273,7 @@ export class BatchLoop {
       }
       // The listener may have cancelled it while it was told.
       if (sequence.job !== job) return;
-      if (job.accept(sampled)) {
-        sequence.pending = [sampled.token];
-        sequence.offset = 0;
-      } else this.#end(job);
+      if (!job.accept(sampled)) this.#end(job);
     } catch (failure) {
       this.#end(job);
       job.failed(failure);

@@ -96,6 +96,10 @@ export class Generation implements Job {
     this.#judged = [];
   }
 
+  goesOnAfter(token: number): boolean {
+    return this.#tokens + 1 < this.#maxTokens && !this.#parts.model.vocabulary.isEndOfAnswer(token);
+  }
+
   accept(sampled: Sampled): boolean {
     const { vocabulary } = this.#parts.model;
     if (vocabulary.isEndOfAnswer(sampled.token)) return this.#end('stop');

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type ComputedPrefix, chooseSeat, SavingCredit, type SeatCosts, shouldWait } from './seating.ts';
+import { type ComputedPrefix, chooseSeat, passesOf, SavingCredit, type SeatCosts, shouldWait } from './seating.ts';
 
 /** A millisecond a token, a token's state read as fast as ten are computed, a copy as fast as 20 are. */
-const COSTS: SeatCosts = { prefillTokensPerSecond: 1_000, readBytesPerSecond: 1e6, copySeconds: 0.02 };
+const COSTS: SeatCosts = { prefillTokensPerSecond: 1_000, readBytesPerSecond: 1e6, passSeconds: 0.01 };
 const own = (sequence: number, length: number, lost = 0): ComputedPrefix => ({
   source: { kind: 'own', sequence },
   length,
   lost,
 });
 const copy = (sequence: number, length: number): ComputedPrefix => ({
-  source: { kind: 'copy', sequence },
+  source: { kind: 'copy', sequence, viaFile: false, seconds: 0.02 },
   length,
   lost: 0,
 });
@@ -19,7 +19,7 @@ const load = (length: number): ComputedPrefix => ({
   length,
   lost: 0,
 });
-const free = (sequence: number, exclusive = 0, usedAt = 0) => ({ sequence, exclusive, usedAt });
+const free = (sequence: number, exclusive = 0, usedAt = 0, passes = 1) => ({ sequence, exclusive, usedAt, passes });
 
 describe('chooseSeat', () => {
   it('without a beginning: an empty sequence, else the least recently used', () => {
@@ -33,7 +33,7 @@ describe('chooseSeat', () => {
   });
   it('copies where going on in place would lose a long conversation', () => {
     const seat = chooseSeat([free(0), free(1, 5_000, 2)], [own(1, 100, 4_900), copy(1, 100)], COSTS);
-    assert.deepEqual(seat, { sequence: 0, source: { kind: 'copy', sequence: 1 }, reused: 100 });
+    assert.deepEqual(seat, { sequence: 0, source: copy(1, 100).source, reused: 100 });
   });
   it('copies from a running sequence, and reads from a file, where computing would take longer', () => {
     assert.equal(chooseSeat([free(0)], [copy(3, 500)], COSTS)?.source?.kind, 'copy');
@@ -44,9 +44,21 @@ describe('chooseSeat', () => {
     assert.equal(chooseSeat([free(0)], [copy(3, 15)], COSTS)?.source, null);
     assert.equal(chooseSeat([free(0)], [load(500)], { ...COSTS, readBytesPerSecond: 1e4 })?.source, null);
   });
+  it('takes a sequence beside the running ones, unless another saves more than the passes cost', () => {
+    assert.equal(chooseSeat([free(0, 0, 0, 2), free(1, 900, 9, 1)], [], COSTS)?.sequence, 1);
+    const apart = [free(0, 0, 0, 2), free(1, 0, 0, 1)];
+    assert.equal(chooseSeat(apart, [own(0, 500)], COSTS)?.sequence, 1);
+    assert.equal(chooseSeat(apart, [own(0, 5_000)], COSTS)?.sequence, 0);
+  });
   it('does not overwrite the sequence that it copies from', () => {
     const seat = chooseSeat([free(1, 500, 1)], [copy(1, 400), own(1, 400, 100)], COSTS);
     assert.deepEqual(seat?.source, { kind: 'own', sequence: 1 });
+  });
+});
+
+describe('passesOf', () => {
+  it('is the number of runs of sequences that follow one another', () => {
+    assert.deepEqual([[], [3], [2, 3, 4], [0, 2], [7, 0, 1, 6, 4]].map(passesOf), [0, 1, 1, 2, 3]);
   });
 });
 

@@ -2,8 +2,8 @@
 export type PrefixSource =
   /** In a sequence that is free: it goes on from there. What it holds beyond that is lost. */
   | { kind: 'own'; sequence: number }
-  /** In another sequence, from which it is copied. */
-  | { kind: 'copy'; sequence: number }
+  /** In another sequence, from which it is copied: at once, or by way of a file, whichever is `seconds` faster. */
+  | { kind: 'copy'; sequence: number; viaFile: boolean; seconds: number }
   /** In a file, from which it is read. */
   | { kind: 'load'; id: string; bytes: number };
 
@@ -14,6 +14,17 @@ export interface FreeSequence {
   exclusive: number;
   /** Rising number; the least was used least recently. */
   usedAt: number;
+  /** Passes that a step of all running answers takes when this sequence is one of them (see `passesOf`). */
+  passes: number;
+}
+
+/**
+ * In how many passes over the weights llama.cpp computes one token for each of these sequences: it puts only those into
+ * one pass whose numbers follow one another (`split_equal` with `sequential` in its `llama-batch.cpp`).
+ */
+export function passesOf(sequences: readonly number[]): number {
+  const all = new Set(sequences);
+  return [...all].filter((sequence) => !all.has(sequence - 1)).length;
 }
 
 /** A beginning of the prompt, computed. */
@@ -29,8 +40,8 @@ export interface ComputedPrefix {
 export interface SeatCosts {
   prefillTokensPerSecond: number;
   readBytesPerSecond: number;
-  /** To copy one sequence's part of the context to another. */
-  copySeconds: number;
+  /** One pass over the weights for a token. */
+  passSeconds: number;
 }
 
 /** The sequence that a job takes, and what it finds there. `reused` tokens of `source`; null: nothing is reused. */
@@ -46,10 +57,13 @@ export interface Seat {
  */
 const WORTH_OF_LOST = 0.25;
 
+/** Tokens of an answer, for which a pass more in each step is weighed against what a sequence holds. */
+const EXPECTED_ANSWER_TOKENS = 100;
+
 /**
  * The seat that saves most time: computing saved, less copying or reading, less what others will have to compute again.
- * Where a sequence is to be overwritten, it is one whose tokens others hold too, else the least recently used.
- * Null when no sequence is free.
+ * Where a sequence is to be overwritten, it is one that joins the running ones, of these one whose tokens others hold
+ * too, else the least recently used. Null when no sequence is free.
  */
 export function chooseSeat(
   free: readonly FreeSequence[],
@@ -57,16 +71,24 @@ export function chooseSeat(
   costs: SeatCosts,
 ): Seat | null {
   const [victim] = free.toSorted(
-    (a, b) => Number(a.exclusive > 0) - Number(b.exclusive > 0) || a.usedAt - b.usedAt || a.sequence - b.sequence,
+    (a, b) =>
+      a.passes - b.passes ||
+      Number(a.exclusive > 0) - Number(b.exclusive > 0) ||
+      a.usedAt - b.usedAt ||
+      a.sequence - b.sequence,
   );
   if (victim === undefined) return null;
+  const passesOfSequence = new Map(free.map(({ sequence, passes }) => [sequence, passes]));
   const seconds = (tokens: number): number => tokens / costs.prefillTokensPerSecond;
   const overwriting = WORTH_OF_LOST * seconds(victim.exclusive);
   let best: Seat & { gain: number } = { sequence: victim.sequence, source: null, reused: 0, gain: -overwriting };
   for (const { source, length, lost } of prefixes) {
     const own = source.kind === 'own';
-    if (!own && source.kind === 'copy' && source.sequence === victim.sequence) continue;
-    const cost = own ? WORTH_OF_LOST * seconds(lost) : overwriting + sourceSeconds(source, costs);
+    const isVictim = source.kind !== 'load' && source.sequence === victim.sequence;
+    if (!own && isVictim) continue;
+    const morePasses = own ? (passesOfSequence.get(source.sequence) ?? 0) - victim.passes : 0;
+    const slower = morePasses * costs.passSeconds * EXPECTED_ANSWER_TOKENS;
+    const cost = own ? WORTH_OF_LOST * seconds(lost) + slower : overwriting + sourceSeconds(source, costs);
     const gain = seconds(length) - cost;
     if (gain <= best.gain) continue;
     best = { sequence: own ? source.sequence : victim.sequence, source, reused: length, gain };
@@ -76,7 +98,7 @@ export function chooseSeat(
 
 function sourceSeconds(source: PrefixSource, costs: SeatCosts): number {
   if (source.kind === 'load') return source.bytes / costs.readBytesPerSecond;
-  return source.kind === 'copy' ? costs.copySeconds : 0;
+  return source.kind === 'copy' ? source.seconds : 0;
 }
 
 /** Tokens that another job is computing and that are worth waiting for rather than computing them again. */

@@ -6,6 +6,7 @@ import {
   chooseSeat,
   type FreeSequence,
   type PrefixSource,
+  passesOf,
   SavingCredit,
   type Seat,
   type SeatCosts,
@@ -14,6 +15,8 @@ import { type StateFile, type StateFiles, scopeKey } from './state-files.ts';
 
 /** Fewer tokens are computed again as fast as they are read back. */
 const LEAST_SAVED_TOKENS = 64;
+/** A shorter beginning, such as the mark of every text's begin, is not worth a thought, but for a prompt as short. */
+const LEAST_REUSED_TOKENS = 16;
 /** Holders that are looked at for one prompt: they come with the longest beginning first. */
 const MOST_MATCHES = 64;
 /** What memory copies and the page cache do on any machine of these days, until measured. */
@@ -87,6 +90,8 @@ export class Sequences<J extends SeatedJob> {
   #prefillTokensPerSecond: number;
   #readBytesPerSecond = FILE_BYTES_PER_SECOND;
   #writeBytesPerSecond = FILE_BYTES_PER_SECOND;
+  /** For a token, until measured: that of a model of some hundred million parameters. */
+  #passSeconds = 0.02;
   #savingPausedUntil = 0;
 
   /** `files` and what was found there; null: nothing is saved. `trouble` hears of states that are lost. */
@@ -120,10 +125,10 @@ export class Sequences<J extends SeatedJob> {
   look(job: J): PrefixLook {
     const most = job.reuses ? job.prompt.length - 1 : 0;
     const look: PrefixLook = { prefixes: [], computed: 0, coming: 0 };
-    if (most <= 0) return look;
+    const least = Math.min(LEAST_REUSED_TOKENS, most / 2);
     let seen = 0;
     for (const { holder, length } of this.#cache.matches(scopeKey(job.scope), job.prompt)) {
-      if (seen++ === MOST_MATCHES) break;
+      if (most <= 0 || length < least || seen++ === MOST_MATCHES) break;
       this.#addPrefix(look, holder, Math.min(length, most));
     }
     return look;
@@ -147,7 +152,17 @@ export class Sequences<J extends SeatedJob> {
     if (sequence.job === null) {
       add({ kind: 'own', sequence: sequence.index }, computed, this.#cache.exclusive(holder, computed));
     }
-    add({ kind: 'copy', sequence: sequence.index }, computed);
+    add(this.#copyOf(sequence), computed);
+  }
+
+  /** llama.cpp copies a sequence's whole part of the context; a file takes only what is in it, written and read. */
+  #copyOf({ index, tokens }: Sequence<J>): PrefixSource {
+    const { contextTokens, bytesPerToken } = this.#memory;
+    const atOnce = (contextTokens * bytesPerToken) / COPY_BYTES_PER_SECOND;
+    const bytes = tokens.length * bytesPerToken;
+    const byFile = bytes / this.#writeBytesPerSecond + bytes / this.#readBytesPerSecond;
+    const viaFile = this.#mayFile(index, bytes) && byFile < atOnce;
+    return { kind: 'copy', sequence: index, viaFile, seconds: viaFile ? byFile : atOnce };
   }
 
   /**
@@ -156,8 +171,9 @@ export class Sequences<J extends SeatedJob> {
    */
   async seat(job: J, look: PrefixLook): Promise<Sequence<J>> {
     const free = this.all.filter((sequence) => sequence.job === null);
+    const running = this.all.flatMap(({ index, job: other }) => (other === null ? [] : [index]));
     const seat = chooseSeat(
-      free.map((sequence) => this.#asFree(sequence)),
+      free.map((sequence) => this.#asFree(sequence, running)),
       look.prefixes,
       this.#costs(),
     );
@@ -184,16 +200,16 @@ export class Sequences<J extends SeatedJob> {
     return sequence;
   }
 
-  #asFree({ index, holder }: Sequence<J>): FreeSequence {
-    return { sequence: index, exclusive: this.#cache.exclusive(holder), usedAt: this.#cache.usedAt(holder) };
+  #asFree({ index, holder }: Sequence<J>, running: readonly number[]): FreeSequence {
+    const [exclusive, usedAt] = [this.#cache.exclusive(holder), this.#cache.usedAt(holder)];
+    return { sequence: index, exclusive, usedAt, passes: passesOf([...running, index]) };
   }
 
   #costs(): SeatCosts {
-    const { contextTokens, bytesPerToken } = this.#memory;
     return {
       prefillTokensPerSecond: this.#prefillTokensPerSecond,
       readBytesPerSecond: this.#readBytesPerSecond,
-      copySeconds: (contextTokens * bytesPerToken) / COPY_BYTES_PER_SECOND,
+      passSeconds: this.#passSeconds,
     };
   }
 
@@ -203,8 +219,8 @@ export class Sequences<J extends SeatedJob> {
     const lost = this.#cache.exclusive(sequence.holder, kept);
     if (lost < LEAST_SAVED_TOKENS) return;
     const estimate = (sequence.tokens.length * this.#memory.bytesPerToken * 1_000) / this.#writeBytesPerSecond;
-    const saved = this.credit.allows(estimate) && (await this.#save(sequence));
-    if (saved) this.credit.spent(estimate);
+    const saved = this.credit.allows(estimate) ? await this.#save(sequence) : null;
+    if (saved !== null) this.credit.spent(estimate);
     else this.#cache.countEviction();
   }
 
@@ -226,6 +242,8 @@ export class Sequences<J extends SeatedJob> {
     const other = this.all[source.sequence];
     if (other === undefined) return [];
     this.#cache.touch(other.holder);
+    const id = source.viaFile ? await this.#save(other) : null;
+    if (id !== null) return this.#load(sequence, id);
     await copySequence(this.#context, other.index, sequence.index);
     this.#copying.add(other.index).add(sequence.index);
     return other.tokens;
@@ -263,11 +281,13 @@ export class Sequences<J extends SeatedJob> {
     this.#cache.remove(sequence.holder);
   }
 
-  /** A step was computed: so long it took, for so many tokens of prompts alone (0: answers were in it). */
-  stepped(milliseconds: number, promptTokens: number): void {
+  /** A step was computed: what of, and how long it took. */
+  stepped(milliseconds: number, step: { answers: readonly number[]; promptTokens: number }): void {
     this.#copying.clear();
     this.credit.computed(milliseconds);
-    if (promptTokens < LEAST_SAVED_TOKENS) return;
+    const { answers, promptTokens } = step;
+    if (promptTokens === 0) this.#passSeconds = mean(this.#passSeconds, milliseconds / 1_000 / passesOf(answers));
+    if (answers.length > 0 || promptTokens < LEAST_SAVED_TOKENS) return;
     this.#prefillTokensPerSecond = mean(this.#prefillTokensPerSecond, (promptTokens / milliseconds) * 1_000);
   }
 
@@ -276,7 +296,7 @@ export class Sequences<J extends SeatedJob> {
     const [next] = this.all
       .filter((sequence) => sequence.job === null && this.#cache.unsaved(sequence.holder) >= LEAST_SAVED_TOKENS)
       .sort((a, b) => this.#cache.usedAt(b.holder) - this.#cache.usedAt(a.holder));
-    return next !== undefined && (await this.#save(next));
+    return next !== undefined && (await this.#save(next)) !== null;
   }
 
   /** Resolves when the folder is as it should be: what was saved so far is on the disk, what was dropped is gone. */
@@ -284,11 +304,17 @@ export class Sequences<J extends SeatedJob> {
     await this.#filing;
   }
 
-  async #save({ index, scope, tokens }: Sequence<J>): Promise<boolean> {
+  /** Whether so many bytes of a sequence can be saved now. */
+  #mayFile(index: number, bytes: number): boolean {
+    if (this.#files === null || bytes > this.#memory.savedBytes) return false;
+    return !this.#copying.has(index) && performance.now() >= this.#savingPausedUntil;
+  }
+
+  /** Resolves with the id of the saved state; null: it was not saved. */
+  async #save({ index, scope, tokens }: Sequence<J>): Promise<string | null> {
     const files = this.#files;
-    if (files === null || this.#copying.has(index) || tokens.length < LEAST_SAVED_TOKENS) return false;
-    if (tokens.length * this.#memory.bytesPerToken > this.#memory.savedBytes) return false;
-    if (performance.now() < this.#savingPausedUntil) return false;
+    if (files === null || tokens.length < LEAST_SAVED_TOKENS) return null;
+    if (!this.#mayFile(index, tokens.length * this.#memory.bytesPerToken)) return null;
     const held = Int32Array.from(tokens);
     const started = performance.now();
     try {
@@ -300,10 +326,10 @@ export class Sequences<J extends SeatedJob> {
         () => files.keep(id),
         (error) => this.#savingFailed(error),
       );
-      return true;
+      return id;
     } catch (error) {
       this.#savingFailed(error);
-      return false;
+      return null;
     }
   }
 
