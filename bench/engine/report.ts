@@ -80,6 +80,9 @@ function mixedTable(model: string, names: readonly string[], of: (name: string) 
   return {
     title: `${model}: prompts of 2,000 tokens arriving beside 4 streams, ms, all rounds together`,
     columns: ['', ...names],
-    rows: rows.map(([what, figure]) => [what, ...names.map((name) => figure(name).toFixed(1))]),
+    rows: rows.map(([what, figure]) => [
+      what,
+      ...names.map((name) => cell(summarize([figure(name)]), 1).split(' ')[0] ?? '-'),
+    ]),
   };
 }
