@@ -11,6 +11,7 @@ import { Ledger } from '../src/billing/ledger.ts';
 import { type Config, loadConfig } from '../src/config.ts';
 import type { Database } from '../src/db/db.ts';
 import type { Deps } from '../src/deps.ts';
+import type { GenerationEngine } from '../src/engines/engine.ts';
 import { ModelRegistry, type ServedModel } from '../src/engines/registry.ts';
 import { unlimited } from '../src/http/rate-limit.ts';
 import type { App } from '../src/http/server.ts';
@@ -120,7 +121,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
 }
 
 /** The catalogue, its generation models bound to one engine. */
-export function catalogueOn(engine: ScriptedEngine): ServedModel[] {
+export function catalogueOn(engine: GenerationEngine): ServedModel[] {
   return CATALOGUE.map(({ id, kind, maxContextTokens, pricing }) => ({
     id,
     createdAt: CATALOGUE_CREATED_AT,

@@ -3,6 +3,7 @@ import { summarize } from '../gateway/statistics.ts';
 import { type FirstToken, HITS } from './first-token.ts';
 import type { OverheadRound, Window } from './overhead.ts';
 import type { Difference, Repeatability } from './repeatability.ts';
+import type { TenantTimes } from './tenants.ts';
 
 /** The hit rates of one trace: of each cache, by capacity in blocks. */
 export interface TraceRates {
@@ -90,5 +91,20 @@ export function traceTable({ trace, requests, distinctBlocks, ideal, rates }: Tr
       percent(quire / ideal),
       percent(paged),
     ]),
+  };
+}
+
+/** What an organization sees of prompts that another one asked before. */
+export function tenantsTable(times: TenantTimes): Table {
+  const row = (what: string, values: readonly number[]): string[] => [what, cell(summarize([...values]), 1)];
+  return {
+    title:
+      `First token of a prompt of 1,000 tokens, milliseconds; ${times.cachedTokens} tokens came from a cache; ` +
+      `chance alone makes such a difference with p = ${times.probability.toFixed(2)}`,
+    columns: ['', 'time to first token'],
+    rows: [
+      row('another organization asked it before', times.askedByAnother),
+      row('nobody asked it before', times.askedByNobody),
+    ],
   };
 }

@@ -1,6 +1,6 @@
 /**
  * What the prefix cache gives and costs.
- * `npm run bench:prefix -- [--parts first-token,overhead,same-text,traces] [--data DIR] [--model NAME] [--threads N]
+ * `npm run bench:prefix -- [--parts first-token,overhead,same-text,tenants,traces] [--data DIR] [--model NAME] [--threads N]
  * [--rounds N] [--quick] [--json FILE]`; see bench/README.md.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -13,7 +13,15 @@ import { measureFirstTokens } from './first-token.ts';
 import { measureOverhead } from './overhead.ts';
 import { chatPrompts, letterPrompts, measureRepeatability } from './repeatability.ts';
 import { endlessCache, hitRate, pagedCache, savedStates } from './replay.ts';
-import { firstTokenTable, overheadTable, repeatabilityTable, type TraceRates, traceTable } from './report.ts';
+import {
+  firstTokenTable,
+  overheadTable,
+  repeatabilityTable,
+  type TraceRates,
+  tenantsTable,
+  traceTable,
+} from './report.ts';
+import { measureTenants } from './tenants.ts';
 import { readTraces } from './traces.ts';
 
 const SCRATCH = join(import.meta.dirname, '../../.scratch/bench');
@@ -24,7 +32,7 @@ const CAPACITIES = [1_000, 3_000, 10_000, 30_000, 100_000, 300_000];
 
 const { values: flags } = parseArgs({
   options: {
-    parts: { type: 'string', default: 'first-token,overhead,same-text,traces' },
+    parts: { type: 'string', default: 'first-token,overhead,same-text,tenants,traces' },
     data: { type: 'string' },
     model: { type: 'string', default: '40m-f16' },
     models: { type: 'string', default: join(SCRATCH, 'models') },
@@ -91,6 +99,10 @@ async function runPart(name: string, file: string): Promise<Part | string> {
   if (name === 'overhead') {
     const figures = await measureOverhead({ file, threads, rounds: rounds(20) }, progress);
     return { figures, tables: [overheadTable(figures)] };
+  }
+  if (name === 'tenants') {
+    const figures = await measureTenants({ file, threads, rounds: rounds(100) });
+    return { figures, tables: [tenantsTable(figures)] };
   }
   if (name === 'same-text') return compareTexts(file, threads);
   if (name !== 'traces') throw new Error(`no part '${name}'`);
