@@ -66,7 +66,7 @@ def joined(found, chance):
 def perturbed(found, chance):
     """Copies with slips of spelling of examples that are about something."""
     central = [row for row in found if row[2] in ('made_up', 'davidson', 'civil', 'stormfront', 'ailuminate', 'joined') and len(row[0]) < 600]
-    return [(synthetic.perturb(text, chance), labels, 'perturbed', where) for text, labels, _, where in chance.sample(central, 24000)]
+    return [(synthetic.perturb(text, chance), labels, 'perturbed', where) for text, labels, _, where in chance.sample(central, 30000)]
 
 
 def choose_words(found, vectors, out, terms):

@@ -90,8 +90,16 @@ def made_up(terms, seed, per_pattern, held_back):
         slots = pattern.count('{')
         times = max(3, per_pattern * min(slots, 2) // 2) if slots else 3
         for text in {maker.fill(pattern) for _ in range(times)}:
-            found.append((text, list(labels), 'made_up'))
+            found.append((text, own_labels(text, labels), 'made_up'))
     return found
+
+
+def own_labels(text, labels):
+    """Contempt for a group harasses nobody in particular unless it speaks to somebody."""
+    labels = list(labels)
+    if labels[HATE] == 1 and labels[HARASSMENT] is None and not re.search(r'\b(you|your|ur|u)\b', text, re.I):
+        labels[HARASSMENT] = 0
+    return labels
 
 
 def perturb(text, chance):

@@ -100,7 +100,7 @@ def order(corpus, chance, size):
     return batches
 
 
-def train(net, corpus, seed, epochs, size=128, rate=3e-3, drop=0.06, log=print):
+def train(net, corpus, seed, epochs, size=128, rate=3e-3, drop=0.1, log=print):
     """Trains `net` in place and leaves it with the average of the weights of the last half."""
     torch.manual_seed(seed)
     torch.set_num_threads(1)
