@@ -129,7 +129,7 @@ describe('forms at temperature 2', () => {
     );
   });
   it('400 for a schema of a function that cannot be enforced, and for a choice of none', async () => {
-    const schema = { type: 'object', properties: { x: { type: 'string', pattern: 'a' } } };
+    const schema = { type: 'object', properties: { x: { type: 'string', pattern: '(a)\\1' } } };
     const request = chatRequest('go');
     const prompt = { ...request.prompt, tools: [{ type: 'function', function: { name: 'f', parameters: schema } }] };
     const isAt = (param: string) => (error: unknown) =>
