@@ -1,4 +1,5 @@
 """Contrastive training of the token table on pairs."""
+import os
 import time
 
 import numpy as np
@@ -7,47 +8,68 @@ from model import Adagrad, contrast, count_matrix, normalised, through_norm
 
 BLOCK = 16          # neighbours in a source (the same article, the same manual) go into one batch: they are the hard negatives
 BATCH = 768
-LOG_EVERY = 50
+HELD_BACK = 12      # every so many blocks one is kept from training, for the reranker to learn from
+LONGEST_ROWS = 300
+LOG_EVERY, SAVE_EVERY = 50, 200
+# The inverse temperature of the softmax: where it starts, how fast it may move, and between what.
+START_SCALE, SCALE_RATE, SCALES = 20.0, 0.002, (10, 50)
+WARM_UP = 50
 
 
 class Pairs:
     """One source: rows of every a, of every distinct b, and which b belongs to which a."""
 
     def __init__(self, a, which, b, rows):
-        self.a, self.which, self.b = count_matrix(a, rows), np.asarray(which), count_matrix(b, rows)
+        self.a, self.b = (count_matrix([text[:LONGEST_ROWS] for text in texts], rows) for texts in (a, b))
+        self.which, self.texts = np.asarray(which), (a, which, b)
+        blocks = np.arange(len(self.which) // BLOCK)
+        self.blocks = blocks[blocks % HELD_BACK != HELD_BACK - 1]
 
     def __len__(self):
         return len(self.which)
 
+    def held_back(self):
+        """Numbers of the pairs that `draw` never gives."""
+        blocks = np.arange(len(self.which) // BLOCK)
+        return (blocks[blocks % HELD_BACK == HELD_BACK - 1][:, None] * BLOCK + np.arange(BLOCK)).ravel()
+
     def draw(self, generator, size):
-        blocks = len(self) // BLOCK
-        chosen = generator.choice(blocks, min(blocks, size // BLOCK), replace=False)
+        chosen = generator.choice(self.blocks, min(len(self.blocks), size // BLOCK), replace=False)
         picks = (chosen[:, None] * BLOCK + np.arange(BLOCK)).ravel()
         which = self.which[picks]
         return self.a[picks], self.b[which], which
 
 
-def train(table, sources, shares, steps, rate, seed=0, scale=20.0, report=None, batch=BATCH):
-    """Trains `table` in place for `steps` batches, each of one source drawn by `shares` ({name: weight})."""
-    generator = np.random.default_rng(seed)
+def train(table, sources, shares, steps, rate, seed=0, report=None, checkpoint=None):
+    """Trains `table` for `steps` batches, each of one source drawn by `shares` ({name: weight}), and returns it.
+
+    With `checkpoint` (a file) it is saved there now and then, and a later call goes on from it.
+    """
     names = sorted(shares)
     odds = np.array([shares[n] for n in names], float)
     odds /= odds.sum()
-    optimiser, losses, began = Adagrad(table, rate), {}, time.time()
-    for step in range(steps):
+    optimiser, losses, began, first, scale = Adagrad(table, rate), {}, time.time(), 0, START_SCALE
+    if checkpoint and os.path.exists(checkpoint):
+        saved = np.load(checkpoint)
+        optimiser.table, optimiser.sums, first, scale = saved['table'], saved['sums'], int(saved['step']), float(saved['scale'])
+    for step in range(first, steps):
+        # Each step draws by its own number, so that a run that was cut off goes on as if it had not been.
+        generator = np.random.default_rng((seed, step))
         name = names[generator.choice(len(names), p=odds)]
-        left, right, which = sources[name].draw(generator, batch)
-        share = min(1, (step + 1) / 50) * (1 - 0.9 * step / steps)
-        loss, slope = one_step(table, optimiser, (left, right, which), scale, share)
-        scale = float(np.clip(scale * np.exp(-0.002 * np.sign(slope)), 10, 50))
+        share = min(1, (step + 1) / WARM_UP) * (1 - 0.9 * step / steps)
+        loss, slope = one_step(optimiser, sources[name].draw(generator, BATCH), scale, share)
+        scale = float(np.clip(scale * np.exp(-SCALE_RATE * np.sign(slope)), *SCALES))
         losses.setdefault(name, []).append(loss)
         if report and (step + 1) % LOG_EVERY == 0:
             report(step + 1, {n: float(np.mean(x[-10:])) for n, x in losses.items()}, scale, time.time() - began)
-    return scale
+        if checkpoint and ((step + 1) % SAVE_EVERY == 0 or step + 1 == steps):
+            np.savez(checkpoint + '.part.npz', table=optimiser.table, sums=optimiser.sums, step=step + 1, scale=scale)
+            os.replace(checkpoint + '.part.npz', checkpoint)
+    return optimiser.table
 
 
-def one_step(table, optimiser, drawn, scale, share):
-    left, right, which = drawn
+def one_step(optimiser, drawn, scale, share):
+    table, (left, right, which) = optimiser.table, drawn
     used = np.unique(np.concatenate([left.indices, right.indices]))
     place = np.zeros(table.shape[0], np.int64)
     place[used] = np.arange(len(used))

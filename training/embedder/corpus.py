@@ -1,0 +1,81 @@
+"""The training pairs as rows of the token table, read once and kept in the scratch folder."""
+import gc
+import os
+import pickle
+import random
+
+import numpy as np
+
+import sources
+import vocabulary
+from tokenizer import Tokenizer
+from train import BLOCK
+
+# Characters of a text that are read, and pairs of the largest sources that are used: an hour of one core is the budget.
+LONGEST = 1100
+MOST_PAIRS = {'wordnet_lemmas': 40000, 'wordnet_examples': 25000, 'tldr': 24000, 'jaquad': 12000, 'oss_docs': 26000,
+              'neighbours': 32000}
+VOCABULARY_TEXTS = 60000
+
+
+class Corpus:
+    """`pairs`: {name: (rows of each a, which b, rows of each b)}; `seen`: how many texts hold each row."""
+
+    def __init__(self, pieces, teacher, pairs, seen):
+        self.pieces, self.teacher, self.pairs, self.seen = pieces, teacher, pairs, seen
+        self.tokenizer = Tokenizer(pieces)
+
+
+def load(data, out):
+    """The corpus of the data folder, from `out` where a run before left it."""
+    cached = os.path.join(out, 'corpus.pickle')
+    if not os.path.exists(cached):
+        # A collection would walk through millions of strings that all stay.
+        gc.disable()
+        with open(cached + '.part', 'wb') as file:
+            pickle.dump(encode(data), file)
+        os.rename(cached + '.part', cached)
+        gc.enable()
+    with open(cached, 'rb') as file:
+        return Corpus(*pickle.load(file))
+
+
+def encode(data):
+    pairs = sources.all_pairs(data)
+    for name, most in MOST_PAIRS.items():
+        pairs[name] = some_blocks(pairs[name], most)
+    tokenizer, teacher = vocabulary.make(f'{data}/teachers/potion-base-2m-int8', texts_of(pairs))
+    encoded, seen = {}, np.zeros(tokenizer.rows)
+    for name, rows in pairs.items():
+        encoded[name] = left, which, right = encode_source(tokenizer, rows)
+        for text in right:
+            seen[np.unique(text)] += 1
+    return tokenizer.pieces, teacher, encoded, seen
+
+
+def some_blocks(rows, most):
+    """At most this many pairs, in whole blocks of neighbours."""
+    if len(rows) <= most:
+        return rows
+    blocks = [rows[i:i + BLOCK] for i in range(0, len(rows), BLOCK)]
+    random.Random(0).shuffle(blocks)
+    return sum(blocks[:most // BLOCK], [])
+
+
+def texts_of(pairs):
+    """What the vocabulary is counted on."""
+    texts = [b[:LONGEST] for name, rows in pairs.items() if name not in ('neighbours', 'jaquad') for _, b in rows]
+    texts += [a for name, rows in pairs.items() if name != 'neighbours' for a, _ in rows]
+    random.Random(0).shuffle(texts)
+    return texts[:VOCABULARY_TEXTS]
+
+
+def encode_source(tokenizer, rows):
+    places, left, which, right = {}, [], [], []
+    for a, b in rows:
+        left.append(np.array(tokenizer.rows_of(a[:LONGEST]), np.uint16))
+        if b not in places:
+            places[b] = len(right)
+            right.append(np.array(tokenizer.rows_of(b[:LONGEST]), np.uint16))
+        which.append(places[b])
+    return left, np.array(which), right

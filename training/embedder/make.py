@@ -1,0 +1,63 @@
+"""Makes the embedder: corpus, training, weights. Run again after an interruption to continue from the last checkpoint.
+
+    python3 make.py DATA OUT [--steps 900]
+"""
+import argparse
+import os
+
+import numpy as np
+
+import corpus
+import weights
+from identity import ENTRIES
+from model import OUTPUT, WIDTH, initial_table
+from train import Pairs, train
+
+STEPS, RATE, SEED = 900, 0.01, 0
+# How often a batch comes from each source: by its size and by how much it is like what will be asked.
+SHARES = {'wordnet_lemmas': 0.8, 'wordnet_examples': 0.6, 'tldr': 1, 'jaquad': 0.25, 'oss_docs': 1.5, 'opensearch_docs': 1,
+          'medquad': 0.8, 'squad': 1.5, 'reading': 0.8, 'paraphrases': 0.4, 'answers': 0.8, 'python': 1.2, 'neighbours': 3}
+# Length of the identity half beside the learned one; chosen on the chunking questions and trecqa.
+IDENTITY = 1.0
+UNKNOWN_WEIGHT_QUANTILE = 0.7
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('data')
+    parser.add_argument('out')
+    parser.add_argument('--steps', type=int, default=STEPS)
+    args = parser.parse_args()
+    os.makedirs(args.out, exist_ok=True)
+    read = corpus.load(args.data, args.out)
+    table = trained(read, args.out, args.steps)
+    path = os.path.join(args.out, 'quire-embed-1.bin')
+    weights.write(path, read.pieces, table, identity_weights(table), OUTPUT)
+    print(f'{path}: {os.path.getsize(path):,} bytes')
+
+
+def start_table(read):
+    """The teacher's own lengths weigh the known tokens; what it does not know weighs as its rarer ones do."""
+    lengths = np.linalg.norm(read.teacher, axis=1)
+    lengths /= np.median(lengths)
+    weigh = np.full(read.tokenizer.rows, np.quantile(lengths, UNKNOWN_WEIGHT_QUANTILE))
+    weigh[:len(lengths)] = lengths
+    return initial_table(read.teacher, weigh, SEED, WIDTH)
+
+
+def trained(read, out, steps):
+    rows = read.tokenizer.rows
+    pairs = {name: Pairs(a, which, b, rows) for name, (a, which, b) in read.pairs.items()}
+
+    def report(step, losses, scale, seconds):
+        print(step, f'{seconds:.0f}s scale {scale:.1f}', ' '.join(f'{n} {x:.2f}' for n, x in losses.items()), flush=True)
+
+    return train(start_table(read), pairs, SHARES, steps, RATE, seed=SEED, report=report, checkpoint=f'{out}/checkpoint.npz')
+
+
+def identity_weights(table):
+    return (IDENTITY * np.linalg.norm(table, axis=1) / np.sqrt(ENTRIES)).astype(np.float32)
+
+
+if __name__ == '__main__':
+    main()
