@@ -84,7 +84,7 @@ async function main(): Promise<void> {
   console.log(
     `${machine.cpu}, ${machine.cores} cores, Node ${machine.node}, load average at start ${machine.loadAverageAtStart.toFixed(2)}.\n` +
       `${flags.threads} thread(s), ${plan.rounds} rounds, interleaved; median (smallest..largest) over the rounds.\n` +
-      'The service ("Quire, HTTP") chooses its threads and sequences itself.',
+      'The service ("Quire, HTTP") calibrates the size of its steps itself.',
   );
   if (flags['llama-server'] === undefined)
     console.log('llama-server: not measured, for no --llama-server PATH was given.');

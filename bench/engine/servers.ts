@@ -57,14 +57,18 @@ export async function startLlamaServer(program: string, setup: EngineSetup, cach
   return { name: 'llama-server', ask: (ask, signal) => askHttp(server, ask, signal), stop: () => child.stop() };
 }
 
-/** Starts the whole service with the model behind an id of its own. Threads and sequences are what the service chooses. */
+/** Starts the whole service with the model behind an id of its own. It calibrates all but the threads and sequences. */
 export async function startService(setup: EngineSetup): Promise<Contender> {
   const folder = await mkdtemp(join(tmpdir(), 'quire-bench-config-'));
   const config = join(folder, 'quire.yaml');
   const entry = { file: setup.file, context_length: setup.contextTokens };
   await writeFile(config, JSON.stringify({ models: { [MODEL_ID]: entry } }));
   try {
-    const quire = await startQuire(undefined, [], { QUIRE_CONFIG: config });
+    const quire = await startQuire(undefined, [], {
+      QUIRE_CONFIG: config,
+      QUIRE_LOCAL_THREADS: String(setup.threads),
+      QUIRE_LOCAL_SEQUENCES: String(setup.sequences),
+    });
     const server: CompletionServer = {
       origin: quire.origin,
       headers: { authorization: `Bearer ${quire.apiKey}` },

@@ -189,10 +189,13 @@ export class BatchLoop {
       sequence: sequence.index,
       tokens: sequence.pending.length - sequence.offset,
       priority: job.priority,
+      waited: sequence.waited,
     }));
-    return planStep(loads, this.#limits).flatMap((share) => {
-      const found = active.find(({ sequence }) => sequence.index === share.sequence);
-      return found === undefined ? [] : [this.#plannedFor(found.sequence, found.job, share.tokens)];
+    const shares = new Map(planStep(loads, this.#limits).map(({ sequence, tokens }) => [sequence, tokens]));
+    return active.flatMap(({ sequence, job }) => {
+      const share = shares.get(sequence.index) ?? 0;
+      sequence.waited = share > 0 ? 0 : sequence.waited + 1;
+      return share > 0 ? [this.#plannedFor(sequence, job, share)] : [];
     });
   }
 

@@ -42,7 +42,7 @@ describe('the number of sequences', () => {
   it('grows while all together get faster by it', () => {
     assert.equal(sequences(machine(40, 0.5)), 16);
     const stalls = machine(40, 0.5).map((time) =>
-      time.sequences === 16 && time.tokens === 16 ? { ...time, milliseconds: 95 } : time,
+      time.sequences === 16 && time.tokens === 16 ? { ...time, milliseconds: 120 } : time,
     );
     assert.equal(sequences(stalls), 8);
   });
@@ -72,19 +72,22 @@ describe('the size of steps', () => {
     for (const [base, each] of [
       [0.5, 0.2],
       [5, 0.5],
-      [2, 1.4],
     ] as const) {
       const { prefillBesideAnswers, sequences } = calibrate(machine(base, each), NONE);
       const step = base + each * (sequences + prefillBesideAnswers);
-      assert.ok(step <= 50 + each, `${step} ms`);
+      assert.ok(step <= 100 + each, `${step} ms`);
       assert.ok(prefillBesideAnswers >= 8 && prefillBesideAnswers % 8 === 0);
     }
   });
+  it('computes whole tiles of prompts where that is bearable, and smaller parts where it is not', () => {
+    assert.equal(calibrate(machine(2, 1.4), NONE).prefillBesideAnswers, 64);
+    assert.equal(calibrate(machine(2, 12), NONE).prefillBesideAnswers, 8);
+  });
   it('lets prompts go on where the answers alone take longer than that', () => {
-    const { prefillBesideAnswers, sequences } = calibrate(machine(60, 1), NONE);
-    const answers = 60 + sequences;
+    const { prefillBesideAnswers, sequences } = calibrate(machine(120, 1), NONE);
+    const answers = 120 + sequences;
     assert.ok(prefillBesideAnswers > 8);
-    assert.ok(60 + sequences + prefillBesideAnswers <= 1.5 * answers + 1);
+    assert.ok(120 + sequences + prefillBesideAnswers <= 1.5 * answers + 1);
   });
   it('never is less than one token for each answer, nor more beside answers than alone', () => {
     const chosen = calibrate(machine(1000, 10), { ...NONE, sequences: 100 });

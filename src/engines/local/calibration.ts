@@ -1,3 +1,5 @@
+import { TILE_TOKENS } from './schedule.ts';
+
 /** How long one step took that was computed to find out; the shortest of several runs, for other work only adds. */
 export interface StepTime {
   threads: number;
@@ -39,18 +41,20 @@ export const MOST_STEP_TOKENS = 512;
 const LEAST_STEP_TOKENS = 32;
 const DEFAULT_BESIDE_ANSWERS = 128;
 const LEAST_BESIDE_ANSWERS = 8;
+/** A tile of a prompt beside answers may make them wait so many times longer: in smaller parts it takes far longer. */
+const WAIT_FOR_TILE = 3;
 /** More threads must be this much faster to be worth the cores that they take from everything else. */
 const THREADS_GAIN = 1.05;
 /** Twice the sequences must give this much more tokens a second together: each answer gets slower by them. */
 const SEQUENCES_GAIN = 1.1;
 /** A step is large enough where it computes prompts at this part of the best speed seen. */
 const NEARLY_BEST = 0.95;
-/** More sequences may cost this much of the best speed where their steps are short: nobody notices but who need not wait. */
+/** More sequences may cost this much of the best speed where answers stay fluent: nobody notices but who need not wait. */
 const STILL_GOOD = 0.9;
-/** A step that short is no reason to make it shorter, or to have fewer answers in it. */
+/** A step that short is no reason to make it shorter. */
 const SHORT_STEP_MS = 30;
-/** What a running answer may wait for its next token while prompts are computed: 20 tokens a second are fluent. */
-const STEP_BESIDE_ANSWERS_MS = 50;
+/** What an answer may wait for its next token: ten tokens a second are more than people read. */
+const FLUENT_STEP_MS = 100;
 /** Where the answers alone take longer than that, prompts may add this much to it. */
 const SLOWED_BY = 1.5;
 /** A step of prompts alone: who arrives, and who leaves, waits for its end. */
@@ -106,7 +110,7 @@ function worthwhileSequences(answers: readonly StepTime[]): number {
   let best = first;
   for (const time of more) {
     const gains = rate(time) >= rate(best) * SEQUENCES_GAIN;
-    if (gains || (rate(time) >= rate(best) * STILL_GOOD && time.milliseconds <= SHORT_STEP_MS)) best = time;
+    if (gains || (rate(time) >= rate(best) * STILL_GOOD && time.milliseconds <= FLUENT_STEP_MS)) best = time;
   }
   // Some at once even where it makes nothing faster: a short answer is not to wait for the end of a long one.
   return Math.min(MOST_SEQUENCES, Math.max(DEFAULT_SEQUENCES, best.sequences));
@@ -119,7 +123,8 @@ function stepTokensOf(prompts: readonly StepTime[]): number {
   const enough = prompts.find((time) => rate(time) >= best * NEARLY_BEST)?.tokens ?? MOST_STEP_TOKENS;
   const short = prompts.findLast((time) => time.milliseconds <= SHORT_STEP_MS)?.tokens ?? 0;
   const bearable = prompts.findLast((time) => time.milliseconds <= STEP_ALONE_MS)?.tokens ?? LEAST_STEP_TOKENS;
-  return Math.min(MOST_STEP_TOKENS, Math.max(LEAST_STEP_TOKENS, short, Math.min(enough, bearable)));
+  const least = bearable >= TILE_TOKENS ? TILE_TOKENS : LEAST_STEP_TOKENS;
+  return Math.min(MOST_STEP_TOKENS, Math.max(least, short, Math.min(enough, bearable)));
 }
 
 /** The prompt's tokens that a step has time for when answers of all sequences are in it too. */
@@ -129,8 +134,10 @@ function besideAnswers(answers: readonly StepTime[], prompts: readonly StepTime[
   const answersMs = alone.milliseconds;
   // What any step costs, however few its tokens, is in both times but only once in a step of both.
   const onceMs = answers.find((time) => time.sequences === 1)?.milliseconds ?? 0;
-  const promptMs = Math.max(STEP_BESIDE_ANSWERS_MS, answersMs * SLOWED_BY) - answersMs + onceMs;
+  const promptMs = Math.max(FLUENT_STEP_MS, answersMs * SLOWED_BY) - answersMs + onceMs;
   const tokens = tokensWithin(prompts, promptMs);
+  if (tokens >= TILE_TOKENS) return Math.floor(tokens / TILE_TOKENS) * TILE_TOKENS;
+  if (tokensWithin(prompts, promptMs * WAIT_FOR_TILE) >= TILE_TOKENS) return TILE_TOKENS;
   return Math.max(LEAST_BESIDE_ANSWERS, Math.floor(tokens / 8) * 8);
 }
 

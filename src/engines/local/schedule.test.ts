@@ -15,6 +15,7 @@ const load = (sequence: number, tokens: number, priority: SequenceLoad['priority
   sequence,
   tokens,
   priority,
+  waited: 0,
 });
 
 /** Numbers from 0 to `below` - 1, the same ones every time. */
@@ -49,6 +50,21 @@ describe('planStep', () => {
       { sequence: 1, tokens: 448 },
     ]);
   });
+  it('gives prompts whole tiles, and who got none comes next', () => {
+    const long = [load(0, 1), load(1, 900), load(2, 900), load(3, 900)];
+    const shares = (loads: SequenceLoad[]) => planStep(loads).map(({ sequence, tokens }) => [sequence, tokens]);
+    assert.deepEqual(shares(long), [
+      [0, 1],
+      [1, 64],
+      [2, 64],
+    ]);
+    const next = [load(0, 1), load(1, 836), load(2, 836), { ...load(3, 900), waited: 1 }];
+    assert.deepEqual(shares(next), [
+      [0, 1],
+      [1, 64],
+      [3, 64],
+    ]);
+  });
   it('nobody starves: whatever else arrives, every prompt ends, batch work too', () => {
     const random = randomFrom(7);
     for (let round = 0; round < 200; round++) {
@@ -60,6 +76,7 @@ describe('planStep', () => {
         const others = Array.from({ length: 15 }, (_, i) => load(i + 1, random(3) === 0 ? 1 : 2 + random(9_000)));
         const share = plan([own, ...others], limits).find(({ sequence }) => sequence === 0);
         own.tokens -= share?.tokens ?? 0;
+        own.waited = share === undefined ? own.waited + 1 : 0;
       }
     }
   });

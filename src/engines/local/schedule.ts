@@ -1,5 +1,8 @@
-/** Tokens of one step at most where nothing was measured. */
-export const STEP_TOKENS = 512;
+/**
+ * Tokens of a prompt that are best computed together: below, llama.cpp's attention goes token by token over all that
+ * came before (`GGML_FA_TILE_Q`), which at 2,000 tokens of context takes three times as long for each.
+ */
+export const TILE_TOKENS = 64;
 
 /** How large steps are. All in tokens. */
 export interface StepLimits {
@@ -14,6 +17,8 @@ export interface SequenceLoad {
   sequence: number;
   tokens: number;
   priority: 'interactive' | 'batch';
+  /** Steps since it last got anything. */
+  waited: number;
 }
 
 /** How many of its tokens a sequence gets in the next step. */
@@ -27,8 +32,8 @@ const BATCH_PART = 8;
 
 /**
  * Who gets how many tokens in the next step. Running answers get their one token each; prompts share what is left,
- * equal parts at a time so that a short one is not kept by a long one, interactive before batch, which still gets a
- * small part so that it never stands still. In order of sequence.
+ * the shorter first but each after a while, interactive before batch, which still gets a small part so that it never
+ * stands still. In order of sequence.
  */
 export function planStep(loads: readonly SequenceLoad[], limits: StepLimits): SequenceShare[] {
   const shares = new Map<number, number>();
@@ -48,12 +53,17 @@ export function planStep(loads: readonly SequenceLoad[], limits: StepLimits): Se
   return [...shares].map(([sequence, tokens]) => ({ sequence, tokens })).sort((a, b) => a.sequence - b.sequence);
 }
 
-/** The shortest first, each at most an equal part of what is left. Returns what is left after all. */
+/**
+ * The shortest first, so that it is not kept by a long one, each an equal part of what is left in whole tiles. Who got
+ * nothing counts as a tile shorter in the next step, so that everyone's turn comes. Returns what is left after all.
+ */
 function shareOut(prompts: readonly SequenceLoad[], tokens: number, shares: Map<number, number>): number {
   let left = tokens;
-  const ascending = prompts.toSorted((a, b) => a.tokens - b.tokens || a.sequence - b.sequence);
+  const length = (load: SequenceLoad): number => load.tokens - load.waited * TILE_TOKENS;
+  const ascending = prompts.toSorted((a, b) => length(a) - length(b) || b.waited - a.waited || a.sequence - b.sequence);
   ascending.forEach((load, index) => {
-    const part = Math.min(load.tokens, Math.ceil(left / (ascending.length - index)));
+    const tiles = Math.ceil(left / (ascending.length - index) / TILE_TOKENS);
+    const part = Math.min(load.tokens, left, tiles * TILE_TOKENS);
     if (part === 0) return;
     shares.set(load.sequence, part);
     left -= part;

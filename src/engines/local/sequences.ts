@@ -54,6 +54,8 @@ export interface Sequence<J> {
   offset: number;
   cachedTokens: number;
   promptEnded: boolean;
+  /** Steps since it last computed anything. */
+  waited: number;
 }
 
 /** What the cache knows of a prompt. */
@@ -117,6 +119,7 @@ export class Sequences<J extends SeatedJob> {
       offset: 0,
       cachedTokens: 0,
       promptEnded: false,
+      waited: 0,
     }));
     for (const { id, scope, bytes, tokens } of saved?.states ?? []) this.#addSaved(id, bytes, scope, tokens);
   }
@@ -195,6 +198,7 @@ export class Sequences<J extends SeatedJob> {
     sequence.offset = reused.length;
     sequence.cachedTokens = reused.length;
     sequence.promptEnded = false;
+    sequence.waited = 0;
     // The whole prompt, though it is yet to be computed: others see from it what will be there soon.
     this.#cache.set(sequence.holder, sequence.scope, job.prompt);
     return sequence;
