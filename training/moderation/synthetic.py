@@ -40,6 +40,13 @@ def lines(name):
         return [line.rstrip('\n') for line in file if line.strip() and not line.startswith('#')]
 
 
+# What may stand around any sentence without changing what it says, and where the sentence ends.
+FRAMES = [('I think ', '.'), ('In my view ', '.'), ('I honestly believe that ', '.'), ("Don't you agree that ", '?'), ('Am I the only one who thinks that ', '?'),
+          ('Let me tell you, ', '.'), ('Can we admit that ', '?'), ('Is it wrong to say that ', '?'), ('My view is simple: ', '.'), ('It is obvious that ', '.'),
+          ('I am convinced that ', '.'), ('You have to understand that ', '.'), ("Isn't it clear that ", '?'), ('I wonder whether ', '.'), ('There, I said it: ', '!'),
+          ('', ' and that is a fact.'), ('', ', if you ask me.'), ('', ", don't you think?"), ('', ', right?'), ('', '. Agree?'), ('', ', as everybody knows.')]
+
+
 class Maker:
     """Fills patterns; the same seed makes the same examples."""
 
@@ -64,6 +71,9 @@ class Maker:
         """One example of `pattern`, in one of a few ways to write: as it is, without case or marks, in capitals."""
         text = re.sub(r'{([A-Z]+)}', lambda match: self.choose(match[1]), pattern)
         text = re.sub(r'\b([Yy]ou are|[Ii] am|[Tt]hey are) a ([aeiou])', r'\1 an \2', text)
+        if self.random.random() < 0.1 and text[-1] == '.' and text.count('.') == 1 and '{GROUP}' in pattern:
+            before, after = self.random.choice(FRAMES)
+            text = before + text[:-1] + after
         text = text[0].upper() + text[1:]
         style = self.random.random()
         if style < 0.12:

@@ -3,6 +3,8 @@ import { hash, type Vocabulary } from './vocabulary.ts';
 
 /** Longest run of word characters that is read as one word; the rest is read as further words. */
 const LONGEST_RUN = 48;
+/** What follows so many word characters without a break is skipped: no text, and costly to part. */
+const LONGEST_STRETCH = 192;
 /** Letters of an unknown word that are looked at. */
 export const LONGEST_WORD = 24;
 const LONGEST_PIECE = 14;
@@ -51,6 +53,9 @@ class Reader {
   readonly #ids: number[] = [];
   readonly #unknown: string[] = [];
   #quoted = false;
+  /** Where the present stretch of runs without a break began, and how far it has been read. */
+  #stretch = -1;
+  #stretched = -1;
 
   constructor(folded: string, vocabulary: Vocabulary) {
     this.#text = folded;
@@ -100,14 +105,22 @@ class Reader {
     if (id >= 0 && this.#ids[this.#ids.length - 1] !== id) this.#ids.push(id);
   }
 
+  /** A sign that the vocabulary knows, or a stretch of letters of other scripts. Returns where it ends. */
   #foreign(start: number): number {
-    const code = this.#text.codePointAt(start) ?? 0;
-    const width = code > 0xffff ? 2 : 1;
-    if (code < 0xa1 || (code >= 0x2000 && code <= 0x200a)) return start + width;
-    const id = code >= 0x2190 ? this.#vocabulary.find(hash(this.#text, start, start + width)) : -1;
-    if (id >= 0) this.#ids.push(id);
-    else this.#word('~');
-    return start + width;
+    const text = this.#text;
+    const code = text.codePointAt(start) ?? 0;
+    const end = start + (code > 0xffff ? 2 : 1);
+    if (code < 0xa1 || (code >= 0x2000 && code <= 0x200a)) return end;
+    const sign = (code >= 0x2190 && code <= 0x2bff) || code >= 0x1f000;
+    const id = sign ? this.#vocabulary.find(hash(text, start, end)) : -1;
+    if (id >= 0) {
+      this.#ids.push(id);
+      return end;
+    }
+    this.#word('~');
+    let at = end;
+    for (let next = text.charCodeAt(at); next >= 0x3041 && next <= 0xd7a3; next = text.charCodeAt(at)) at++;
+    return at;
   }
 
   #run(start: number): number {
@@ -118,15 +131,33 @@ class Reader {
     let value = 0x811c9dc5;
     let letters = true;
     for (; end < text.length && end - start < LONGEST_RUN; end++) {
-      const kind = this.#kind(end);
-      if (kind === 0 || kind === FOREIGN) break;
-      if (kind !== LETTER) letters = false;
-      value = Math.imul(value ^ text.charCodeAt(end), 0x01000193);
+      const code = text.charCodeAt(end);
+      if (code < 97 || code > 122) {
+        const kind = this.#kind(end);
+        if (kind === 0 || kind === FOREIGN) break;
+        letters = false;
+      }
+      value = Math.imul(value ^ code, 0x01000193);
+    }
+    if (end - start === LONGEST_RUN) {
+      if (start !== this.#stretched) this.#stretch = start;
+      this.#stretched = end;
+      if (end - this.#stretch > LONGEST_STRETCH) return this.#skip(end);
     }
     const known = letters ? this.#vocabulary.find(value >>> 0) : -1;
     if (known >= 0) this.#ids.push(known);
     else this.#quotedRun(text.slice(start, end));
     return end;
+  }
+
+  #skip(from: number): number {
+    let at = from;
+    for (; at < this.#text.length; at++) {
+      const kind = this.#kind(at);
+      if (kind === 0 || kind === FOREIGN) break;
+    }
+    this.#word('~');
+    return at;
   }
 
   /** Three or more single characters with the same one between them are one word. Returns where it ends, or `start`. */
