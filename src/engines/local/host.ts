@@ -1,8 +1,8 @@
 /** The process that holds the model. Started by `host-process.ts`; a crash in here is no crash of the service. */
 import { stat } from 'node:fs/promises';
-import { ApiError, serverError } from '../../errors.ts';
 import type { GenerationEvent } from '../engine.ts';
 import { BatchLoop, type Job } from './batch-loop.ts';
+import { factsOf } from './error-facts.ts';
 import { kvBytesPerToken } from './kv-size.ts';
 import { type LocalModel, loadModel } from './model.ts';
 import { ALIVE_MS, type HostMessage, type LoadOptions, type ParentMessage } from './protocol.ts';
@@ -115,21 +115,6 @@ function listenerOf(id: number): RequestListener {
     events: (events) => outbox.set(id, [...(outbox.get(id) ?? []), ...events]),
     done: () => end({ type: 'done', id }),
     failed: (error) => end({ type: 'failed', id, error: factsOf(error) }),
-  };
-}
-
-/** An error as plain data: a cause that cannot be sent would keep the message from being sent at all. */
-function factsOf(error: unknown): Extract<HostMessage, { type: 'failed' }>['error'] {
-  const known = error instanceof ApiError ? error : serverError(error);
-  const { status, type, code, message, param, retryAfterSeconds, cause } = known;
-  return {
-    status,
-    type,
-    code,
-    message,
-    param,
-    ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
-    ...(cause === undefined ? {} : { cause: cause instanceof Error ? (cause.stack ?? cause.message) : String(cause) }),
   };
 }
 

@@ -12,6 +12,7 @@ import { type Calibration, calibrate, MOST_STEP_TOKENS, type StepTime } from './
 import { ChatTemplate } from './chat-template.ts';
 import { fitContext, type MemoryOf } from './context-size.ts';
 import { checkGgufHeader } from './gguf-header.ts';
+import { GrammarWriter } from './grammar-writer.ts';
 import { readTimes, timesKey, writeTimes } from './kept-times.ts';
 import { measureSpeed, threadCandidates } from './measure-speed.ts';
 import { parameterCount } from './native.ts';
@@ -30,6 +31,7 @@ export interface LocalModel {
   vocabulary: Vocabulary;
   template: ChatTemplate;
   facts: ModelFacts;
+  grammars: GrammarWriter;
   /** Throws an Error when llama.cpp does not take the grammar. */
   grammar(text: string): Promise<LlamaGrammar>;
 }
@@ -120,6 +122,7 @@ async function prepare(llama: Llama, model: LlamaModel, options: LoadOptions): P
       calibration,
       calibrationFrom: from,
     },
+    grammars: new GrammarWriter(),
     grammar: grammarCache(llama),
   };
 }

@@ -2,14 +2,11 @@ import { type LlamaGrammar, LlamaVocabularyType } from 'node-llama-cpp';
 import { contextLengthExceeded, invalidValue } from '../../errors.ts';
 import type { ChatPrompt, FunctionTool, GenerationRequest, OutputFormat, TextPrompt, ToolChoice } from '../engine.ts';
 import type { AnswerForm } from './answer.ts';
-import { type CallRules, callsGrammar, defineCalls } from './calls/call-grammar.ts';
-import { GrammarBuilder, literal } from './grammar.ts';
+import { type GrammarWish, SCHEMA_PATH } from './answer-grammar.ts';
 import type { LocalModel } from './model.ts';
-import { SchemaCompiler } from './schema-grammar.ts';
 
 /** Characters that no prompt of so many tokens can have: a longer one is refused before it is worth any work. */
 const MAX_CHARACTERS_PER_TOKEN = 256;
-const SCHEMA_PATH = 'response_format.json_schema.schema';
 
 /** What all answers to one prompt may consist of. */
 export type PromptForm = Omit<AnswerForm, 'choice' | 'stop'>;
@@ -44,8 +41,8 @@ interface Draft {
   form: PromptForm;
   allowedTokens: number[];
   bannedTokens: number[];
-  answerGrammar: string | null;
-  callGrammar: string | null;
+  answerGrammar: GrammarWish | null;
+  callGrammar: GrammarWish | null;
 }
 
 /** Writes, tokenises and checks a request. Throws 400 for what the model or a grammar cannot do. */
@@ -93,8 +90,9 @@ function characters(prompt: ChatPrompt | TextPrompt): number {
   return prompt.messages.reduce((sum, message) => sum + (message.content?.length ?? 0), 0);
 }
 
-async function compiled(model: LocalModel, grammar: string | null, path: string): Promise<LlamaGrammar | null> {
-  if (grammar === null) return null;
+async function compiled(model: LocalModel, wish: GrammarWish | null, path: string): Promise<LlamaGrammar | null> {
+  if (wish === null) return null;
+  const grammar = await model.grammars.write(wish);
   try {
     return await model.grammar(grammar);
   } catch (error) {
@@ -121,14 +119,12 @@ async function draftText(model: LocalModel, prompt: TextPrompt, format: OutputFo
     tokens = [prefix as number].concat(before, suffix, after, middle);
   }
   addBeginning(model, tokens);
-  const builder = new GrammarBuilder();
-  const answer = formatRule(builder, format);
   return {
     tokens,
     form: PLAIN_TEXT,
     allowedTokens: [],
     bannedTokens: [],
-    answerGrammar: answer === null ? null : builder.text(answer),
+    answerGrammar: format.type === 'text' ? null : { kind: 'format', format },
     callGrammar: null,
   };
 }
@@ -161,11 +157,11 @@ async function draftChat(model: LocalModel, prompt: ChatPrompt, format: OutputFo
     form,
     ...steeringTokens(model, form),
     answerGrammar: beginsWithCall
-      ? callsGrammar(rules)
+      ? { kind: 'calls', rules }
       : constrained
-        ? answerGrammar(rules, must ? { type: 'text' } : format)
+        ? { kind: 'answer', rules, format: must ? { type: 'text' } : format }
         : null,
-    callGrammar: callable.length > 0 && !constrained ? callsGrammar(rules) : null,
+    callGrammar: callable.length > 0 && !constrained ? { kind: 'calls', rules } : null,
   };
 }
 
@@ -191,25 +187,6 @@ function steeringTokens(
   const thinking = form.reasoning === 'none' ? [] : tokensOf(Object.values(form.thinkTags));
   if (form.calls === null) return { allowedTokens: thinking, bannedTokens: markers };
   return { allowedTokens: [...markers, ...thinking], bannedTokens: [] };
-}
-
-/** The grammar of an answer that is in the wanted format or calls; with no format, of calls that begin by themselves. */
-function answerGrammar(rules: CallRules, format: OutputFormat): string {
-  const builder = new GrammarBuilder();
-  const rule = formatRule(builder, format);
-  const ways = rule === null ? [] : [rule];
-  if (rules.callable.length > 0) {
-    const { begin, bare } = rules.format;
-    const calls = defineCalls(builder, rules);
-    ways.push(bare === null ? `${literal(begin)} ${calls}` : calls);
-  }
-  return builder.text(builder.define('answer', `${builder.json('ws')} (${ways.join(' | ')})`, SCHEMA_PATH));
-}
-
-function formatRule(builder: GrammarBuilder, format: OutputFormat): string | null {
-  if (format.type === 'text') return null;
-  if (format.type === 'json_object') return builder.json('object');
-  return new SchemaCompiler(builder, format.schema, SCHEMA_PATH).compile();
 }
 
 function addBeginning(model: LocalModel, tokens: number[]): void {
