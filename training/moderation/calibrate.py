@@ -1,23 +1,32 @@
-"""Turns logits into scores: one slope and offset a category, so that 0.5 is an even bet at a base rate that services see."""
+"""Turns logits into scores: a slope for each category by logistic regression, and an offset that puts 0.5 where few everyday texts are."""
 import numpy as np
 
 from examples import OPEN
 from sources import CATEGORIES
 
-# The share of harmful texts for which scores are calibrated, and how the rest is mixed.
-BASE_RATE = 0.05
+# The stream of texts for which scores are calibrated: harmful ones, harmless ones of sets that look for harm, everyday ones.
+HARMFUL, HARD, PLAIN = 0.1, 0.1, 0.8
+# The share of everyday texts that a category may flag at 0.5.
+FALSE_ALARMS = 0.001
 EVERYDAY = {'squad', 'wikisplit', 'banking77', 'dolly', 'wordnet', 'clinc', 'topicalchat', 'medquad', 'tldr', 'sgd', 't0', 'oss_docs', 'gsm8k', 'self_instruct'}
 
 
-def fit(logits, labels, weights, rounds=50):
-    """(slope, offset) of a weighted logistic regression on one logit, by Newton's method."""
-    slope, offset = 1.0, 0.0
+def fit(logits, labels, weights, rounds=60):
+    """(slope, offset) of a weighted logistic regression on one logit, by Newton's method with shortened steps; weights sum to 1."""
+    def loss(slope, offset):
+        margin = (slope * logits + offset) * (2 * labels - 1)
+        return (weights * np.logaddexp(0, -margin)).sum() + 1e-4 * slope * slope
+
+    slope, offset = 0.5, -1.0
     for _ in range(rounds):
         score = 1 / (1 + np.exp(-np.clip(slope * logits + offset, -30, 30)))
-        error, bend = weights * (score - labels), weights * score * (1 - score) + 1e-9
-        first = np.array([(error * logits).sum() + 1e-4 * (slope - 1), error.sum()])
-        second = np.array([[(bend * logits ** 2).sum() + 1e-4, (bend * logits).sum()], [(bend * logits).sum(), bend.sum()]])
+        error, bend = weights * (score - labels), weights * score * (1 - score)
+        first = np.array([(error * logits).sum() + 2e-4 * slope, error.sum()])
+        second = np.array([[(bend * logits ** 2).sum() + 2e-4, (bend * logits).sum()], [(bend * logits).sum(), bend.sum() + 1e-9]])
         step = np.linalg.solve(second, first)
+        now = loss(slope, offset)
+        while loss(slope - step[0], offset - step[1]) > now and np.abs(step).max() > 1e-9:
+            step /= 2
         slope, offset = slope - step[0], offset - step[1]
     return slope, offset
 
@@ -30,11 +39,11 @@ def calibrate(logits, labels, names):
         said = labels[:, category] != OPEN
         harmful = said & (labels[:, category] > 0.5)
         weights = np.zeros(len(labels))
-        weights[harmful] = BASE_RATE / harmful.sum()
-        for group in (everyday, ~everyday):
+        weights[harmful] = HARMFUL / harmful.sum()
+        for group, share in ((everyday, PLAIN), (~everyday, HARD)):
             group = group & said & ~harmful
-            weights[group] = (1 - BASE_RATE) / 2 / group.sum()
-        slope, offset = fit(logits[said, category], (labels[said, category] > 0.5).astype(float), weights[said])
+            weights[group] = share / group.sum()
+        slope, _ = fit(logits[said, category], (labels[said, category] > 0.5).astype(float), weights[said])
         slopes.append(slope)
-        offsets.append(offset)
+        offsets.append(-slope * np.quantile(logits[everyday & said & ~harmful, category], 1 - FALSE_ALARMS))
     return slopes, offsets

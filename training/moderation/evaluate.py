@@ -26,7 +26,7 @@ def judge(model, texts, scratch):
     logits = np.array([json.loads(line) for line in answer.splitlines()])
     with open(model, 'rb') as file:
         head = json.loads(file.read(8 + 4096)[8:].split(b'}')[0] + b'}')
-    return 1 / (1 + np.exp(-(logits * head['slope'] + head['offset'])))
+    return 1 / (1 + np.exp(-np.clip(logits * head['slope'] + head['offset'], -50, 50)))
 
 
 def average_precision(labels, scores):
@@ -67,7 +67,8 @@ def hatecheck(data, model, scratch):
         right = bool(row['labels']['hate']) == bool(score > 0.5)
         for key in (row['functionality'], 'all', 'all hateful' if row['labels']['hate'] else 'all not hateful', 'target ' + row['target']):
             groups[key].append(right)
-    print('HateCheck dev, score of hate at 0.5 | cases | right')
+    hateful = np.array([row['labels']['hate'] for row in rows])
+    print(f'HateCheck dev: AUROC {area(hateful, scores):.3f}; score of hate at 0.5 | cases | right')
     for key in sorted(groups):
         print(f'{key} | {len(groups[key])} | {np.mean(groups[key]):.3f}')
 

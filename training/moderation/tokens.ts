@@ -11,6 +11,9 @@ const LONGEST_PIECE = 14;
 /** Pieces of one or two letters must be among this many most frequent words. */
 const SHORT_PIECE_RANK = 150;
 
+/** Misspelt words are read as one of this many most frequent words. */
+const MENDED_RANK = 12000;
+
 const LETTER = 1;
 const DIGIT = 2;
 const SIGN = 3;
@@ -219,9 +222,35 @@ class Reader {
       return;
     }
     const word = (/^[a-z]+$/.test(trimmed) ? trimmed : first).replace(/[^a-z]/g, '');
-    if (word === '' || this.#part(word)) return;
+    if (word === '' || this.#part(word) || this.#mend(word)) return;
     this.#unknown.push(word.slice(0, LONGEST_WORD));
     this.#ids.push(-this.#unknown.length);
+  }
+
+  /**
+   * Reads `word` as the most frequent word that differs from it by two letters swapped, one missing or one too many, between
+   * the first letter and the last; false where there is none among the frequent ones.
+   */
+  #mend(word: string): boolean {
+    const last = word.length - 1;
+    if (last < 3 || last > 14) return false;
+    let best = MENDED_RANK;
+    const look = (start: number, middle: string, from: number): void => {
+      let value = start;
+      for (let i = 0; i < middle.length; i++) value = Math.imul(value ^ middle.charCodeAt(i), 0x01000193);
+      for (let i = from; i <= last; i++) value = Math.imul(value ^ word.charCodeAt(i), 0x01000193);
+      const id = this.#vocabulary.find(value >>> 0);
+      if (id >= 0 && id < best) best = id;
+    };
+    for (let at = 1; at <= last; at++) {
+      const start = hash(word, 0, at);
+      for (let letter = 97; letter <= 122; letter++) look(Math.imul(start ^ letter, 0x01000193), '', at);
+      if (at < last && last > 3) look(start, '', at + 1);
+      if (at + 1 < last) look(start, word.charAt(at + 1) + word.charAt(at), at + 2);
+    }
+    if (best === MENDED_RANK) return false;
+    this.#ids.push(best);
+    return true;
   }
 
   /**
