@@ -13,8 +13,17 @@ const STREAM_TOKENS = 512;
 const STATES_BYTES = 4e9;
 const POLL_MS = 20;
 
-/** Where the beginning of a prompt was found: nowhere, in the sequence that had it, in one that runs, in a file. */
-export const HITS = ['cold', 'same sequence', 'branch of a running one', 'from disk after a restart'] as const;
+/**
+ * Where the beginning of a prompt was found: nowhere, all of it in the sequence that had it, its beginning there, in one
+ * that runs, in a file. But for the second, a new question follows it.
+ */
+export const HITS = [
+  'cold',
+  'the same prompt again',
+  'same sequence',
+  'branch of a running one',
+  'from disk after a restart',
+] as const;
 
 /** One request: how long its first token took, and how much of its prompt was not computed anew. */
 export interface FirstToken {
@@ -43,7 +52,9 @@ export async function measureFirstTokens(
         for (const [i, prefix] of prefixes.entries()) {
           const length = setup.lengths[i] ?? 0;
           progress(`first token, round ${round} of ${setup.rounds}: ${length} tokens`);
-          note('cold', length, await engine.ask(question(prefix)));
+          const first = question(prefix);
+          note('cold', length, await engine.ask(first));
+          note('the same prompt again', length, await engine.ask(first));
           note('same sequence', length, await engine.ask(question(prefix)));
           note('branch of a running one', length, await besideStream(engine, prefix));
         }
