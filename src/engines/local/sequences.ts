@@ -230,30 +230,30 @@ export class Sequences<J extends SeatedJob> {
 
   /** Brings computed tokens into a sequence; gives them. Where that fails there are none, and all is computed. */
   async #reuse(sequence: Sequence<J>, { source, reused }: Seat): Promise<number[]> {
-    const tokens = await this.#bring(sequence, source);
+    const tokens = await this.#bring(sequence, source, reused);
     const kept = tokens.length >= reused && truncate(this.#context, sequence.index, reused) ? reused : 0;
     if (kept === 0) truncate(this.#context, sequence.index, 0);
     return tokens.slice(0, kept);
   }
 
-  async #bring(sequence: Sequence<J>, source: PrefixSource | null): Promise<readonly number[]> {
+  async #bring(sequence: Sequence<J>, source: PrefixSource | null, reused: number): Promise<readonly number[]> {
     if (source === null) return [];
     if (source.kind === 'own') {
       this.#cache.touch(sequence.holder);
       return sequence.tokens;
     }
-    if (source.kind === 'load') return this.#load(sequence, source.id);
+    if (source.kind === 'load') return this.#load(sequence, source.id, reused);
     const other = this.all[source.sequence];
     if (other === undefined) return [];
     this.#cache.touch(other.holder);
     const id = source.viaFile ? await this.#save(other) : null;
-    if (id !== null) return this.#load(sequence, id);
+    if (id !== null) return this.#load(sequence, id, reused);
     await copySequence(this.#context, other.index, sequence.index);
     this.#copying.add(other.index).add(sequence.index);
     return other.tokens;
   }
 
-  async #load(sequence: Sequence<J>, id: string): Promise<readonly number[]> {
+  async #load(sequence: Sequence<J>, id: string, reused: number): Promise<readonly number[]> {
     const holder = this.#byId.get(id);
     if (holder === undefined || this.#files === null || this.#copying.has(sequence.index)) return [];
     const started = performance.now();
@@ -261,7 +261,7 @@ export class Sequences<J extends SeatedJob> {
       const tokens = await loadSequence(this.#context, sequence.index, this.#files.path(id));
       const took = performance.now() - started;
       this.#readBytesPerSecond = mean(this.#readBytesPerSecond, (holder.bytes / took) * 1_000);
-      this.credit.gained((tokens.length / this.#prefillTokensPerSecond) * 1_000 - took);
+      this.credit.gained((reused / this.#prefillTokensPerSecond) * 1_000 - took);
       this.#cache.touch(holder);
       void this.#files.touch(id);
       return tokens;
