@@ -16,6 +16,8 @@ LONGEST = 1100
 MOST_PAIRS = {'wordnet_lemmas': 40000, 'wordnet_examples': 25000, 'tldr': 24000, 'jaquad': 12000, 'oss_docs': 26000,
               'neighbours': 32000}
 VOCABULARY_TEXTS = 60000
+SPANS_OF = ('medquad', 'oss_docs', 'opensearch_docs', 'reading', 'neighbours', 'squad')
+SPAN_ROWS, SPAN_TEXT_ROWS, LEAST_SPAN_TEXT_ROWS, WHOLE_TEXTS = (8, 32), 260, 40, 0.2
 
 
 class Corpus:
@@ -79,3 +81,18 @@ def encode_source(tokenizer, rows):
             right.append(np.array(tokenizer.rows_of(b[:LONGEST]), np.uint16))
         which.append(places[b])
     return left, np.array(which), right
+
+
+def spans(pairs, seed):
+    """A few words cut out of a text, and the text, mostly without them: as (a, which b, b) over encoded texts."""
+    draw, left, right = np.random.default_rng(seed), [], []
+    for name in SPANS_OF:
+        for text in pairs[name][2]:
+            text = text[:SPAN_TEXT_ROWS]
+            if len(text) < LEAST_SPAN_TEXT_ROWS:
+                continue
+            size = int(draw.integers(*SPAN_ROWS))
+            at = int(draw.integers(0, len(text) - size))
+            left.append(text[at:at + size])
+            right.append(text if draw.random() < WHOLE_TEXTS else np.concatenate([text[:at], text[at + size:]]))
+    return left, np.arange(len(left)), right

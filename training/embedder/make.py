@@ -1,6 +1,6 @@
 """Makes the embedder: corpus, training, weights. Run again after an interruption to continue from the last checkpoint.
 
-    python3 make.py DATA OUT [--steps 900]
+    python3 make.py DATA OUT [--steps 600]
 """
 import argparse
 import os
@@ -13,10 +13,10 @@ from identity import ENTRIES
 from model import OUTPUT, WIDTH, initial_table
 from train import Pairs, train
 
-STEPS, RATE, SEED = 900, 0.01, 0
+STEPS, RATE, SEED = 600, 0.012, 0
 # How often a batch comes from each source: by its size and by how much it is like what will be asked.
 SHARES = {'wordnet_lemmas': 0.8, 'wordnet_examples': 0.6, 'tldr': 1, 'jaquad': 0.25, 'oss_docs': 1.5, 'opensearch_docs': 1,
-          'medquad': 0.8, 'squad': 1.5, 'reading': 0.8, 'paraphrases': 0.4, 'answers': 0.8, 'python': 1.2, 'neighbours': 3}
+          'medquad': 0.8, 'squad': 1.5, 'reading': 0.8, 'paraphrases': 0.4, 'answers': 0.8, 'python': 1.2, 'neighbours': 3, 'spans': 4}
 # Length of the identity half beside the learned one; chosen on the chunking questions and trecqa.
 IDENTITY = 1.0
 UNKNOWN_WEIGHT_QUANTILE = 0.7
@@ -48,6 +48,7 @@ def start_table(read):
 def trained(read, out, steps):
     rows = read.tokenizer.rows
     pairs = {name: Pairs(a, which, b, rows) for name, (a, which, b) in read.pairs.items()}
+    pairs['spans'] = Pairs(*corpus.spans(read.pairs, SEED), rows)
 
     def report(step, losses, scale, seconds):
         print(step, f'{seconds:.0f}s scale {scale:.1f}', ' '.join(f'{n} {x:.2f}' for n, x in losses.items()), flush=True)

@@ -29,13 +29,14 @@ def character_class(kinds):
 
 
 WORD_CLASS = character_class(('L', 'N', 'M'))
+EMPTY_CLASS = character_class(('C', 'Z'))
 UNSPACED_CLASS = ''.join(f'\\U{a:08x}-\\U{b:08x}' for a, b in UNSPACED)
 CAMEL = re.compile('([a-z])([A-Z])')
 MARKS = re.compile('[\u0300-\u036f]')
 # A run of unspaced characters, a run of other word characters, or one character beyond ASCII that is neither space nor control.
-WORDS = re.compile(f'[{UNSPACED_CLASS}]+|(?:(?![{UNSPACED_CLASS}])[{WORD_CLASS}])+|[^\\x00-\\x7f\\s{character_class(("C", "Z"))}]')
+WORDS = re.compile(f'[{UNSPACED_CLASS}]+|(?:(?![{UNSPACED_CLASS}])[{WORD_CLASS}])+|[^\\x00-\\x7f{EMPTY_CLASS}]')
 ASCII_WORDS = re.compile('[a-z0-9]+')
-ANYTHING = re.compile(r'\S')
+ANYTHING = re.compile(f'[^{EMPTY_CLASS}]')
 UNSPACED_WORD = re.compile(f'[{UNSPACED_CLASS}]+')
 
 

@@ -13,7 +13,9 @@ LONGEST_ROWS = 300
 LOG_EVERY, SAVE_EVERY = 50, 200
 # The inverse temperature of the softmax: where it starts, how fast it may move, and between what.
 START_SCALE, SCALE_RATE, SCALES = 20.0, 0.002, (10, 50)
-WARM_UP = 50
+WARM_UP, AVERAGE_EVERY = 50, 10
+# Share of a text's rows that a step does not see: without it the loss falls to a third, and unseen collections get worse.
+DROPPED = 0.3
 
 
 class Pairs:
@@ -41,7 +43,9 @@ class Pairs:
 
 
 def train(table, sources, shares, steps, rate, seed=0, report=None, checkpoint=None):
-    """Trains `table` for `steps` batches, each of one source drawn by `shares` ({name: weight}), and returns it.
+    """Trains `table` for `steps` batches, each of one source drawn by `shares` ({name: weight}).
+
+    Returns the average of the tables of its last two thirds: better on unseen collections than the last one.
 
     With `checkpoint` (a file) it is saved there now and then, and a later call goes on from it.
     """
@@ -49,23 +53,37 @@ def train(table, sources, shares, steps, rate, seed=0, report=None, checkpoint=N
     odds = np.array([shares[n] for n in names], float)
     odds /= odds.sum()
     optimiser, losses, began, first, scale = Adagrad(table, rate), {}, time.time(), 0, START_SCALE
+    average, averaged = np.zeros_like(table), 0
     if checkpoint and os.path.exists(checkpoint):
         saved = np.load(checkpoint)
         optimiser.table, optimiser.sums, first, scale = saved['table'], saved['sums'], int(saved['step']), float(saved['scale'])
+        average, averaged = saved['average'], int(saved['averaged'])
     for step in range(first, steps):
         # Each step draws by its own number, so that a run that was cut off goes on as if it had not been.
         generator = np.random.default_rng((seed, step))
         name = names[generator.choice(len(names), p=odds)]
-        share = min(1, (step + 1) / WARM_UP) * (1 - 0.9 * step / steps)
-        loss, slope = one_step(optimiser, sources[name].draw(generator, BATCH), scale, share)
+        share = min(1, (step + 1) / WARM_UP) * (1 - 0.7 * step / steps)
+        left, right, which = sources[name].draw(generator, BATCH)
+        loss, slope = one_step(optimiser, (dropped(left, generator), dropped(right, generator), which), scale, share)
+        if step >= steps // 3 and step % AVERAGE_EVERY == 0:
+            averaged += 1
+            average += (optimiser.table - average) / averaged
         scale = float(np.clip(scale * np.exp(-SCALE_RATE * np.sign(slope)), *SCALES))
         losses.setdefault(name, []).append(loss)
         if report and (step + 1) % LOG_EVERY == 0:
             report(step + 1, {n: float(np.mean(x[-10:])) for n, x in losses.items()}, scale, time.time() - began)
         if checkpoint and ((step + 1) % SAVE_EVERY == 0 or step + 1 == steps):
-            np.savez(checkpoint + '.part.npz', table=optimiser.table, sums=optimiser.sums, step=step + 1, scale=scale)
+            np.savez(checkpoint + '.part.npz', table=optimiser.table, sums=optimiser.sums, step=step + 1, scale=scale,
+                     average=average, averaged=averaged)
             os.replace(checkpoint + '.part.npz', checkpoint)
-    return optimiser.table
+    return average
+
+
+def dropped(matrix, generator):
+    """A random part of each text's rows taken out."""
+    matrix = matrix.copy()
+    matrix.data = matrix.data * (generator.random(len(matrix.data)) >= DROPPED)
+    return matrix
 
 
 def one_step(optimiser, drawn, scale, share):

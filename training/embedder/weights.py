@@ -58,11 +58,16 @@ class Embedder:
         if len(text) != size:
             raise ValueError('the file is cut short')
         self.tokenizer, self.width = Tokenizer(text.decode('ascii').split('\n')), width
-        self.positions, self.signs = identity.places(rows, output_rest(self.output, width))
+        self.positions, self.signs = identity.places(rows, self.output - width)
 
     def table(self):
         """The learned vectors, float32 (rows, width)."""
         return self.whole * self.scales[:, None]
+
+    def full_table(self):
+        """The vectors with their identity halves, float32 (rows, output)."""
+        rest = identity.directions(len(self.scales), self.output - self.width)
+        return np.hstack([self.table(), rest * (self.tells_apart * np.float32(np.sqrt(identity.ENTRIES)))[:, None]])
 
     def embed(self, text):
         """float32 (output,), of length 1."""
@@ -78,6 +83,3 @@ class Embedder:
         length = np.sqrt(np.add.accumulate(total * total)[-1])
         return (total / length).astype(np.float32)
 
-
-def output_rest(output, width):
-    return output - width

@@ -1,6 +1,6 @@
 """Measures the weights' file: nDCG@10 and Recall@100 of BM25, of the vectors, and of both, and Spearman on sentence pairs.
 
-    python3 evaluate.py DATA quire-embed-1.bin
+    python3 evaluate_embedder.py DATA quire-embed-1.bin
 """
 import argparse
 import gzip
@@ -8,10 +8,8 @@ import time
 
 import numpy as np
 
-import identity
 import retrieval
 from bm25 import BM25
-from identity import ENTRIES
 from model import count_matrix, normalised
 from weights import Embedder
 
@@ -86,10 +84,7 @@ class Measured:
 
 def embed_all_of(embedder):
     """Fast embedding of many texts: float32 matrices in place of the reader's prescribed order; the same to 1e-6."""
-    rows = len(embedder.scales)
-    lengths = embedder.tells_apart * np.float32(np.sqrt(ENTRIES))
-    rest = identity.directions(rows, embedder.output - embedder.width) * lengths[:, None]
-    table = np.hstack([embedder.table(), rest]).astype(np.float32)
+    rows, table = len(embedder.scales), embedder.full_table()
 
     def embed_all(texts):
         return normalised(count_matrix([embedder.tokenizer.rows_of(t) for t in texts], rows) @ table)[0]
