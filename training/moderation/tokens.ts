@@ -55,6 +55,7 @@ class Reader {
   readonly #vocabulary: Vocabulary;
   readonly #ids: number[] = [];
   readonly #unknown: string[] = [];
+  readonly #resolved = new Map<string, number[]>();
   #quoted = false;
   /** Where the present stretch of runs without a break began, and how far it has been read. */
   #stretch = -1;
@@ -127,9 +128,10 @@ class Reader {
   }
 
   #run(start: number): number {
-    const apart = this.#lettersApart(start);
-    if (apart > start) return apart;
     const text = this.#text;
+    const next = text.charCodeAt(start + 1);
+    const apart = next >= 97 && next <= 122 ? start : this.#lettersApart(start);
+    if (apart > start) return apart;
     let end = start;
     let value = 0x811c9dc5;
     let letters = true;
@@ -206,7 +208,19 @@ class Reader {
     }
   }
 
+  /** Adds what `raw`, a run of word characters, stands for; each run is worked out once a text. */
   #resolve(raw: string): void {
+    const before = this.#resolved.get(raw);
+    if (before !== undefined) {
+      for (const id of before) this.#ids.push(id);
+      return;
+    }
+    const from = this.#ids.length;
+    this.#workOut(raw);
+    if (/[a-z]/.test(raw)) this.#resolved.set(raw, this.#ids.slice(from));
+  }
+
+  #workOut(raw: string): void {
     const run = raw.replace(/(.)\1\1+/g, '$1$1');
     const trimmed = run.replace(/^[@$+|!*']+|[@$+|!*']+$/g, '');
     const first = readLeet(run.replace(/^[+|!*']+|[+|!*']+$/g, ''), 'i');
