@@ -1,6 +1,6 @@
 """Makes the moderation model from the data folder and prints the figures of its card.
 
-    NODE=node24 python3 make.py DATA [--out OUT] [--epochs 4]
+    NODE=node24 python3 make.py DATA [--out OUT] [--epochs 5]
 """
 import argparse
 import os
@@ -14,9 +14,10 @@ import examples
 import sources
 import vectors
 from calibrate import calibrate
+from evaluate import judge_logits as judge
 from export import export
 from net import Net
-from train import Corpus, logits_of, train
+from train import Corpus, train
 
 SEED = 1
 
@@ -25,15 +26,17 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('data', help='folder with the data sets')
     parser.add_argument('--out', default='out', help='scratch folder; the weights end up here as quire-moderation-1.bin')
-    parser.add_argument('--epochs', type=int, default=4)
+    parser.add_argument('--epochs', type=int, default=5)
     args = parser.parse_args()
     os.makedirs(args.out, exist_ok=True)
     found = examples.gather(args.data, args.out, SEED)
     corpus, words, net = prepare(args, found)
     train(net, corpus, SEED, args.epochs, log=lambda line: print(line, flush=True))
     path = os.path.join(args.out, 'quire-moderation-1.bin')
+    export(net, words, path, np.ones(5), np.zeros(5))
     held = np.flatnonzero((corpus.part == 1) & (corpus.lengths > 0))
-    slope, offset = calibrate(logits_of(net, corpus, held), corpus.labels[held], corpus.names[held])
+    logits = judge(path, [found['text'][number] for number in held], args.out)
+    slope, offset = calibrate(logits, corpus.labels[held], corpus.names[held])
     export(net, words, path, slope, offset)
     print(f'{path}: {os.path.getsize(path)} bytes; slopes {np.round(slope, 3)}, offsets {np.round(offset, 3)}')
     subprocess.run([sys.executable, os.path.join(examples.HERE, 'evaluate.py'), args.data, path, args.out], check=True)
