@@ -107,7 +107,7 @@ export type PromptToken = Omit<TokenLogprob, 'logprob'> & { logprob: number | nu
 /** Why an answer ended: by itself or at a stop text, at `maxTokens` or the context's end, for a tool, or filtered. */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
-/** Tokens as the engine counted them. `cachedTokens` is the part of `promptTokens` that was not computed anew. */
+/** Tokens as the engine counted them. `cachedTokens` is the part of `promptTokens` that was found computed. */
 export interface GenerationUsage {
   promptTokens: number;
   cachedTokens: number;

@@ -38,31 +38,32 @@ describe('planStep', () => {
     assert.deepEqual(planStep([load(0, 5000)]), [{ sequence: 0, tokens: 512 }]);
     const [answer, prompt] = planStep([load(0, 1), load(1, 5000)]);
     assert.equal(answer?.tokens, 1);
-    assert.ok(prompt !== undefined && prompt.tokens > 0 && prompt.tokens <= 128);
+    // Of which llama.cpp computes one beside the answer's token, and two whole tiles after it.
+    assert.equal(prompt?.tokens, 129);
   });
   it('a short prompt is not kept by a long one, and interactive goes before batch', () => {
     assert.deepEqual(planStep([load(0, 5000), load(1, 20)]), [
       { sequence: 0, tokens: 492 },
       { sequence: 1, tokens: 20 },
     ]);
-    assert.deepEqual(planStep([load(0, 5000, 'batch'), load(1, 600)]), [
-      { sequence: 0, tokens: 64 },
-      { sequence: 1, tokens: 448 },
+    assert.deepEqual(planStep([load(0, 5000, 'batch'), load(1, 600)]), [{ sequence: 1, tokens: 512 }]);
+  });
+  it('gives no prompt less than a tile of what is left of it, and who got nothing comes next', () => {
+    const shares = (loads: SequenceLoad[]) => planStep(loads).map(({ sequence, tokens }) => [sequence, tokens]);
+    assert.deepEqual(shares([load(0, 1), load(1, 90), load(2, 900)]), [
+      [0, 1],
+      [1, 90],
+    ]);
+    assert.deepEqual(shares([load(0, 1), load(1, 890), { ...load(2, 900), waited: 1 }]), [
+      [0, 1],
+      [2, 129],
     ]);
   });
-  it('gives prompts whole tiles, and who got none comes next', () => {
-    const long = [load(0, 1), load(1, 900), load(2, 900), load(3, 900)];
-    const shares = (loads: SequenceLoad[]) => planStep(loads).map(({ sequence, tokens }) => [sequence, tokens]);
-    assert.deepEqual(shares(long), [
-      [0, 1],
-      [1, 64],
-      [2, 64],
-    ]);
-    const next = [load(0, 1), load(1, 836), load(2, 836), { ...load(3, 900), waited: 1 }];
-    assert.deepEqual(shares(next), [
-      [0, 1],
-      [1, 64],
-      [3, 64],
+  it('batch work gets a tile after some steps in which interactive prompts took all', () => {
+    const waiting = { ...load(0, 5_000, 'batch'), waited: 8 };
+    assert.deepEqual(planStep([waiting, load(1, 600)]), [
+      { sequence: 0, tokens: 64 },
+      { sequence: 1, tokens: 448 },
     ]);
   });
   it('nobody starves: whatever else arrives, every prompt ends, batch work too', () => {

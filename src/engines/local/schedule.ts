@@ -27,13 +27,12 @@ export interface SequenceShare {
   tokens: number;
 }
 
-/** The part of a step's prompt tokens that batch work gets while interactive prompts would take all: one in so many. */
-const BATCH_PART = 8;
+/** Steps after which batch work gets a tile although interactive prompts would take all: it never stands still. */
+const BATCH_TURN_STEPS = 8;
 
 /**
- * Who gets how many tokens in the next step. Running answers get their one token each; prompts share what is left,
- * the shorter first but each after a while, interactive before batch, which still gets a small part so that it never
- * stands still. In order of sequence.
+ * Who gets how many tokens in the next step. Running answers get their one token each; prompts get what is left, the
+ * shorter first but each after a while, interactive before batch. In order of sequence.
  */
 export function planStep(loads: readonly SequenceLoad[], limits: StepLimits): SequenceShare[] {
   const shares = new Map<number, number>();
@@ -43,32 +42,32 @@ export function planStep(loads: readonly SequenceLoad[], limits: StepLimits): Se
     shares.set(sequence, 1);
     left -= 1;
   }
-  if (shares.size > 0) left = Math.min(left, limits.besideAnswers);
-  const prompts = loads.filter((load) => load.tokens > 1);
-  const interactive = prompts.filter((load) => load.priority === 'interactive');
-  const batch = prompts.filter((load) => load.priority === 'batch');
-  const kept = batch.length === 0 || interactive.length === 0 ? 0 : Math.ceil(left / BATCH_PART);
-  const rest = shareOut(interactive, left - kept, shares);
-  shareOut(batch, rest + kept, shares);
+  // One more: llama.cpp takes the first token of every sequence into one pass, and whole tiles are to remain of a prompt.
+  if (shares.size > 0) left = Math.min(left, limits.besideAnswers + 1);
+  let nobodyYet = true;
+  for (const load of inOrder(loads)) {
+    const part = Math.min(load.tokens, left, isOverdue(load) ? TILE_TOKENS : left);
+    // Less than a tile of a long prompt would take as long as a whole one: rather in the next step.
+    if (part === 0 || (part < Math.min(load.tokens, TILE_TOKENS) && !nobodyYet)) continue;
+    shares.set(load.sequence, part);
+    left -= part;
+    nobodyYet = false;
+  }
   return [...shares].map(([sequence, tokens]) => ({ sequence, tokens })).sort((a, b) => a.sequence - b.sequence);
 }
 
+const isOverdue = (load: SequenceLoad): boolean => load.priority === 'batch' && load.waited >= BATCH_TURN_STEPS;
+
 /**
- * The shortest first, so that it is not kept by a long one, each an equal part of what is left in whole tiles. Who got
- * nothing counts as a tile shorter in the next step, so that everyone's turn comes. Returns what is left after all.
+ * Prompts in the order in which they are served. The shortest is not kept by a long one; who got nothing counts as a
+ * tile shorter in the next step, so that everyone's turn comes.
  */
-function shareOut(prompts: readonly SequenceLoad[], tokens: number, shares: Map<number, number>): number {
-  let left = tokens;
+function inOrder(loads: readonly SequenceLoad[]): SequenceLoad[] {
+  const rank = (load: SequenceLoad): number => (isOverdue(load) ? 0 : load.priority === 'interactive' ? 1 : 2);
   const length = (load: SequenceLoad): number => load.tokens - load.waited * TILE_TOKENS;
-  const ascending = prompts.toSorted((a, b) => length(a) - length(b) || b.waited - a.waited || a.sequence - b.sequence);
-  ascending.forEach((load, index) => {
-    const tiles = Math.ceil(left / (ascending.length - index) / TILE_TOKENS);
-    const part = Math.min(load.tokens, left, tiles * TILE_TOKENS);
-    if (part === 0) return;
-    shares.set(load.sequence, part);
-    left -= part;
-  });
-  return left;
+  return loads
+    .filter((load) => load.tokens > 1)
+    .sort((a, b) => rank(a) - rank(b) || length(a) - length(b) || b.waited - a.waited || a.sequence - b.sequence);
 }
 
 /** A job that waits for a sequence. */

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type ComputedPrefix, chooseSeat, passesOf, SavingCredit, type SeatCosts, shouldWait } from './seating.ts';
+import {
+  type ComputedPrefix,
+  chooseSeat,
+  passesOf,
+  SavingCredit,
+  type SeatCosts,
+  shouldWait,
+  startOfRest,
+} from './seating.ts';
 
 /** A millisecond a token, a token's state read as fast as ten are computed, a copy as fast as 20 are. */
 const COSTS: SeatCosts = { prefillTokensPerSecond: 1_000, readBytesPerSecond: 1e6, passSeconds: 0.01 };
@@ -53,6 +61,25 @@ describe('chooseSeat', () => {
   it('does not overwrite the sequence that it copies from', () => {
     const seat = chooseSeat([free(1, 500, 1)], [copy(1, 400), own(1, 400, 100)], COSTS);
     assert.deepEqual(seat?.source, { kind: 'own', sequence: 1 });
+  });
+});
+
+describe('startOfRest', () => {
+  it('computes a whole tile rather than most of one, where the context is long', () => {
+    assert.equal(startOfRest(1_000, 1_032), 967);
+    assert.equal(startOfRest(1_000, 1_064), 999);
+  });
+  it('leaves very short rests, longer ones and short prompts as they are', () => {
+    for (const [found, prompt] of [
+      [1_031, 1_032],
+      [1_000, 1_016],
+      [1_000, 1_065],
+      [1_000, 3_000],
+      [0, 40],
+      [470, 500],
+    ] as const) {
+      assert.equal(startOfRest(found, prompt), found);
+    }
   });
 });
 

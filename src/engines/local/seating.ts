@@ -1,3 +1,5 @@
+import { TILE_TOKENS } from './schedule.ts';
+
 /** Where a beginning of a prompt stands computed. */
 export type PrefixSource =
   /** In a sequence that is free: it goes on from there. What it holds beyond that is lost. */
@@ -107,6 +109,21 @@ const WORTH_WAITING_TOKENS = 32;
 /** Whether a job waits: `coming` tokens of its prompt will soon be computed by another, `computed` are already. */
 export function shouldWait(computed: number, coming: number): boolean {
   return coming - computed >= WORTH_WAITING_TOKENS;
+}
+
+/** Rests that are as short are faster as they are. */
+const SHORT_REST = 16;
+/** In contexts that are as short, attention takes hardly any time. */
+const SHORT_PROMPT = 512;
+
+/**
+ * Where to go on computing a prompt of which `found` tokens are computed. A rest of less than a tile takes longer than a
+ * whole one (see `TILE_TOKENS`): some of what is there is then computed again. One more than a tile, as in `planStep`.
+ */
+export function startOfRest(found: number, promptTokens: number): number {
+  const rest = promptTokens - found;
+  if (rest <= SHORT_REST || rest > TILE_TOKENS || promptTokens <= SHORT_PROMPT) return found;
+  return promptTokens - TILE_TOKENS - 1;
 }
 
 /** Share of the time of computing that saving may take where nothing was gained by it yet. */

@@ -10,6 +10,7 @@ import {
   SavingCredit,
   type Seat,
   type SeatCosts,
+  startOfRest,
 } from './seating.ts';
 import { type StateFile, type StateFiles, scopeKey } from './state-files.ts';
 
@@ -52,6 +53,7 @@ export interface Sequence<J> {
   /** What is to be computed next, from `offset` on. */
   pending: readonly number[];
   offset: number;
+  /** Of the prompt, found computed. */
   cachedTokens: number;
   promptEnded: boolean;
   /** Steps since it last computed anything. */
@@ -187,7 +189,7 @@ export class Sequences<J extends SeatedJob> {
     let reused: number[] = [];
     try {
       await this.#saveBeforeLoss(sequence, seat);
-      reused = await this.#reuse(sequence, seat);
+      reused = await this.#reuse(sequence, { ...seat, reused: startOfRest(seat.reused, job.prompt.length) });
     } catch (error) {
       this.clear(sequence);
       throw error;
@@ -196,7 +198,7 @@ export class Sequences<J extends SeatedJob> {
     sequence.scope = scopeKey(job.scope);
     sequence.pending = job.prompt;
     sequence.offset = reused.length;
-    sequence.cachedTokens = reused.length;
+    sequence.cachedTokens = reused.length === 0 ? 0 : seat.reused;
     sequence.promptEnded = false;
     sequence.waited = 0;
     // The whole prompt, though it is yet to be computed: others see from it what will be there soon.
