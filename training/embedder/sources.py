@@ -1,7 +1,8 @@
 """Reads the public sets that the embedder is trained on: only those whose licence allows shipped weights.
 
 Not read: cnn_dailymail and xsum (the articles' rights are the publishers'), concode and trecqa (research only), hotpotqa
-of P3 and social_i_qa (questions without text, licence unknown), and all of retrieval/ and sts/.
+of P3 and social_i_qa (questions without text, licence unknown), SciQ (non-commercial), QED (its annotations state no licence),
+and all of retrieval/ and sts/.
 """
 import ast
 import os
@@ -12,6 +13,7 @@ import textwrap
 
 from retrieval import json_rows
 
+NON_COMMERCIAL = 'sciq'
 PASSAGES_OF = ('adversarial_qa', 'quoref', 'ropes', 'duorc', 'dbpedia_14', 'quartz', 'wiki_hop', 'wiki_bio')
 # Folders of the standard library that hold tests, tables, and what is installed beside it.
 UNLIKE_CODE = ('site-packages', 'dist-packages', 'test', 'tests', 'idlelib', 'encodings', 'pydoc_data', 'tkinter', 'lib2to3',
@@ -39,9 +41,8 @@ def p3(data):
 
 def questions_with_passages(data):
     """Question and passage out of the rendered reading-comprehension prompts of P3."""
-    found = [(unquoted(a), unquoted(b)) for a, b in pairs_of(data, 't0_question_passage')]
-    for row in json_rows(f'{data}/chat/qed_dev.jsonl.gz'):
-        found.append((row['question'], row['passage']))
+    rows = json_rows(f'{data}/pairs/t0_question_passage.jsonl.gz')
+    found = [(unquoted(r['a']), unquoted(r['b'])) for r in rows if not r['src'].startswith(NON_COMMERCIAL)]
     return [(a, b) for a, b in found if len(a) > 12 and len(b) > 60]
 
 

@@ -1,5 +1,6 @@
 """A small network over the features, trained to put the right document first, then calibrated to probabilities."""
 import numpy as np
+from scipy import optimize
 
 HIDDEN, ROUNDS, RATE, DECAY = 12, 400, 0.02, 3e-3
 
@@ -50,20 +51,13 @@ def slopes(x, parts):
     return flat.T @ back_flat, back_flat.sum(0), inside.reshape(-1, inside.shape[-1]).T @ shares.ravel(), flat.T @ shares.ravel()
 
 
-def calibrate(scorer, lists, rounds=50):
-    """Platt scaling by Newton's method: right documents against the wrong ones of their lists, each list's halves weighing the same."""
-    raw = scorer.raw(lists.reshape(-1, lists.shape[-1])).reshape(lists.shape[:2])
-    wrong = lists.shape[1] - 1
-    weights = np.full(raw.shape, 1 / wrong)
-    weights[:, 0] = 1
-    target = np.zeros(raw.shape)
-    target[:, 0] = 1
-    slope, offset = 1.0, 0.0
-    for _ in range(rounds):
-        p = 1 / (1 + np.exp(-np.clip(slope * raw + offset, -30, 30)))
-        error, curve = weights * (p - target), weights * p * (1 - p)
-        gradient = np.array([(error * raw).sum(), error.sum()])
-        hessian = np.array([[(curve * raw * raw).sum(), (curve * raw).sum()], [(curve * raw).sum(), curve.sum()]])
-        change = np.linalg.solve(hessian + 1e-6 * np.eye(2), gradient)
-        slope, offset = slope - change[0], offset - change[1]
-    scorer.slope, scorer.offset = float(slope), float(offset)
+def calibrate(scorer, lists):
+    """Platt scaling: right documents against the wrong ones of their lists, the two kinds weighing the same."""
+    raw = scorer.raw(lists)
+    right, wrong = raw[:, 0].ravel(), raw[:, 1:].ravel()
+
+    def loss(line):
+        return np.logaddexp(0, -(line[0] * right + line[1])).mean() + np.logaddexp(0, line[0] * wrong + line[1]).mean()
+
+    found = optimize.minimize(loss, [0.5, 0.0])
+    scorer.slope, scorer.offset = map(float, found.x)
