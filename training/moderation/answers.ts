@@ -3,11 +3,11 @@
  * the unknown words, the logits and the scores.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { fold } from './fold.ts';
-import { Moderator } from './reader.ts';
-import { Sections } from './sections.ts';
-import { tokenize } from './tokens.ts';
-import { Vocabulary } from './vocabulary.ts';
+import { fold } from '../../src/engines/bundled/moderation/fold.ts';
+import { Moderator } from '../../src/engines/bundled/moderation/reader.ts';
+import { Sections } from '../../src/engines/bundled/moderation/sections.ts';
+import { tokenize } from '../../src/engines/bundled/moderation/tokens.ts';
+import { Vocabulary } from '../../src/engines/bundled/moderation/vocabulary.ts';
 
 const LONG = 'The committee met on Tuesday to discuss the budget for the new library, and the members agreed on most points. ';
 const TEXTS = [

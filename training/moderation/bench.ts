@@ -1,7 +1,7 @@
 /** Times the reader: `bench.ts MODEL`. Texts are made from the words of the patterns; prints the best and the middle of many rounds. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Moderator } from './reader.ts';
+import { Moderator } from '../../src/engines/bundled/moderation/reader.ts';
 
 const file = readFileSync(process.argv[2] ?? '');
 const began = performance.now();

@@ -1,6 +1,6 @@
 /** Reads texts (JSON strings, one a line) from a file and writes how often each word occurs, as JSON, to another. */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { fold } from './fold.ts';
+import { fold } from '../../src/engines/bundled/moderation/fold.ts';
 
 const [source = '', target = ''] = process.argv.slice(2);
 const counts = new Map<string, number>();

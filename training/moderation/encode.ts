@@ -4,8 +4,8 @@
  * each text's ids end), OUT.buckets (i32) and OUT.spelling (i32: where each word's buckets end).
  */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { spellingBuckets, tokenize } from './tokens.ts';
-import { hash, Vocabulary } from './vocabulary.ts';
+import { spellingBuckets, tokenize } from '../../src/engines/bundled/moderation/tokens.ts';
+import { hash, Vocabulary } from '../../src/engines/bundled/moderation/vocabulary.ts';
 
 const [wordsFile = '', buckets = '', source = '', out = ''] = process.argv.slice(2);
 const words: string[] = JSON.parse(readFileSync(wordsFile, 'utf8'));

@@ -1,6 +1,6 @@
 /** Scores texts by a weights file: `judge.ts MODEL TEXTS` reads a JSON string a line and prints a JSON array of logits a line. */
 import { readFileSync } from 'node:fs';
-import { Moderator } from './reader.ts';
+import { Moderator } from '../../src/engines/bundled/moderation/reader.ts';
 
 const [model = '', source = ''] = process.argv.slice(2);
 const moderator = new Moderator(readFileSync(model));

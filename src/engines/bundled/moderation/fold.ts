@@ -86,10 +86,12 @@ function addPairs(table: Map<number, string>, characters: readonly string[]): vo
  * lookalikes replaced by the Latin letters they resemble, lower case. ASCII text is only lower-cased.
  */
 export function fold(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is all of ASCII.
-  if (/^[\x00-\x7f]*$/.test(text)) return text.toLowerCase();
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: neither ASCII nor the bulk of East Asian writing, which stays as it is.
-  return text.normalize('NFKD').replace(/[^\x00-\x7f\u3041-\u312f\u3400-\ua4cf\uac00-\ud7a3]/gu, foldOne).toLowerCase();
+  if (/^\p{ASCII}*$/u.test(text)) return text.toLowerCase();
+  // The bulk of East Asian writing stays as it is, like ASCII.
+  return text
+    .normalize('NFKD')
+    .replace(/[^\p{ASCII}\u3041-\u312f\u3400-\ua4cf\uac00-\ud7a3]/gu, foldOne)
+    .toLowerCase();
 }
 
 function foldOne(character: string): string {

@@ -55,7 +55,7 @@ export class Sections {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     if (bytes.length < 8 || view.getUint32(0, true) !== 0x444f4d51) throw new Error('not a moderation model');
     const length = view.getUint32(4, true);
-    this.head = JSON.parse(new TextDecoder().decode(bytes.subarray(8, 8 + length)));
+    this.head = headOf(new TextDecoder().decode(bytes.subarray(8, 8 + length)));
     this.#bytes = bytes;
     this.#at = 8 + length;
   }
@@ -83,4 +83,15 @@ export class Sections {
     this.#at += bytes;
     return part.buffer;
   }
+}
+
+const SIZES = ['words', 'width', 'buckets', 'filters', 'reach', 'hidden', 'block', 'step'] as const;
+
+function headOf(json: string): Head {
+  const head: Head = JSON.parse(json);
+  const isSized = SIZES.every((size) => typeof head[size] === 'number' && head[size] > 0);
+  if (!isSized || ![head.categories, head.slope, head.offset].every(Array.isArray)) {
+    throw new Error('the moderation model has another head than this reader knows');
+  }
+  return head;
 }

@@ -1,4 +1,4 @@
-import { Sections, type Head, type Rows } from './sections.ts';
+import { type Head, type Rows, Sections } from './sections.ts';
 import { spellingBuckets, tokenize } from './tokens.ts';
 import { Vocabulary } from './vocabulary.ts';
 
@@ -37,6 +37,7 @@ export class Moderator {
     const sections = new Sections(file);
     const head = sections.head;
     this.head = head;
+    if (head.reach !== 2) throw new Error('this moderation model looks further around a word than two words');
     this.#size = (2 * head.reach + 1) * head.filters;
     this.#vocabulary = new Vocabulary(sections.unsigned(head.words));
     this.#words = sections.rows(head.words, head.width);
@@ -55,12 +56,23 @@ export class Moderator {
 
   /** One score from 0 to 1 for each of `head.categories`: the highest of any window. 0 for a text without words. */
   score(text: string): number[] {
-    const { slope, offset } = this.head;
-    return this.logits(text).map((logit, i) => 1 / (1 + Math.exp(-((slope[i] ?? 1) * logit + (offset[i] ?? 0)))));
+    return this.assess(text).scores;
   }
 
   /** The highest logit of any window for each category; -Infinity for a text without words. */
   logits(text: string): number[] {
+    return this.#read(text).logits;
+  }
+
+  /** The scores, and how many tokens were read for them. */
+  assess(text: string): { scores: number[]; tokens: number } {
+    const { slope, offset } = this.head;
+    const { logits, tokens } = this.#read(text);
+    const scores = logits.map((logit, i) => 1 / (1 + Math.exp(-((slope[i] ?? 1) * logit + (offset[i] ?? 0)))));
+    return { scores, tokens };
+  }
+
+  #read(text: string): { logits: number[]; tokens: number } {
     const { ids, unknown } = tokenize(text, this.#vocabulary);
     const starts = new Int32Array(ids.length + 2 * this.head.reach);
     const kept = this.#place(ids, unknown, starts);
@@ -73,7 +85,7 @@ export class Moderator {
       const logits = this.#judge(most, block, block + 1 < blocks);
       for (let i = 0; i < best.length; i++) best[i] = Math.max(best[i] as number, logits[i] as number);
     }
-    return best;
+    return { logits: best, tokens: ids.length };
   }
 
   /** Fills `starts` with where each word's projection begins. Returns how many rows are to be kept for later texts. */
@@ -167,7 +179,6 @@ export class Moderator {
    */
   #convolve(starts: Int32Array): Int32Array {
     const { filters, reach, block } = this.head;
-    if (reach !== 2) throw new Error('a moderation model with another reach');
     const words = starts.length - 2 * reach;
     const half = filters >> 1;
     const table = this.#table;
@@ -181,7 +192,13 @@ export class Moderator {
       const low = ((at / block) | 0) * filters;
       const end = low + half;
       for (let to = low; to < end; to++) {
-        const both = ((table[a++] as number) + (table[b++] as number) + (table[c++] as number) + (table[d++] as number) + (table[e++] as number)) | 0;
+        const both =
+          ((table[a++] as number) +
+            (table[b++] as number) +
+            (table[c++] as number) +
+            (table[d++] as number) +
+            (table[e++] as number)) |
+          0;
         const one = (both << 16) >> 16;
         const other = (both - one) >> 16;
         if (one > (most[to] as number)) most[to] = one;
@@ -201,11 +218,12 @@ export class Moderator {
       for (let i = from; i < from + filters; i++) {
         const value = most[i] as number;
         const next = second ? (most[i + filters] as number) : 0;
-        sum += (this.#hidden[at++] as number) * (value > next ? value : next);
+        sum += (this.#hidden[at++] as number) * Math.max(value, next);
       }
       sum = sum * step + (this.#hiddenBias[unit] as number);
       if (sum <= 0) continue;
-      for (let i = 0; i < categories.length; i++) result[i] = (result[i] as number) + sum * (this.#out[i * hidden + unit] as number);
+      for (let i = 0; i < categories.length; i++)
+        result[i] = (result[i] as number) + sum * (this.#out[i * hidden + unit] as number);
     }
     return result;
   }

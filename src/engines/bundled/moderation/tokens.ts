@@ -30,8 +30,20 @@ function makeKinds(): Uint8Array {
 
 /** What the digits and signs inside a word stand for; `1`, `!` and `|` are tried as `l` too. */
 const LEET: Readonly<Record<string, string>> = {
-  '0': 'o', '1': 'i', '3': 'e', '4': 'a', '5': 's', '6': 'g', '7': 't', '8': 'b', '9': 'g',
-  '@': 'a', $: 's', '!': 'i', '|': 'i', '+': 't',
+  '0': 'o',
+  '1': 'i',
+  '3': 'e',
+  '4': 'a',
+  '5': 's',
+  '6': 'g',
+  '7': 't',
+  '8': 'b',
+  '9': 'g',
+  '@': 'a',
+  $: 's',
+  '!': 'i',
+  '|': 'i',
+  '+': 't',
 };
 
 /** The tokens of one text. */
@@ -99,7 +111,10 @@ class Reader {
     const character = this.#text.charAt(at);
     if (character === '!' || character === '?' || character === '"') this.#word(character);
     else if (character === '\n') this.#word('.');
-    else if ((character === '.' || character === ',' || character === ';' || character === ':') && !this.#plain(this.#text.charCodeAt(at + 1)))
+    else if (
+      (character === '.' || character === ',' || character === ';' || character === ':') &&
+      !this.#plain(this.#text.charCodeAt(at + 1))
+    )
       this.#word(character === '.' || character === ';' ? '.' : ',');
   }
 
