@@ -119,8 +119,8 @@ export class BatchLoop {
   }
 
   /**
-   * While a step is computed on another thread, this one tells what the step before gave: an answer that turns out to
-   * be over has then had one token computed in vain, and all others had no time lost.
+   * While a step is computed on another thread, this one tells what the step before gave, and reads what the parent
+   * says: an answer that turns out to be over has then had one token computed in vain, and all others no time lost.
    */
   async #run(): Promise<void> {
     let results: readonly StepResult[] = [];
@@ -132,8 +132,6 @@ export class BatchLoop {
       if (results.length > 0) this.#listener.stepEnded();
       if (computed === null && results.length === 0) break;
       results = computed === null ? [] : await this.#sampleAll(planned, await computed);
-      // Messages from the parent (cancellations, new requests) are read between steps.
-      await nextTurn();
     }
     this.#running = false;
     if (!this.#closed) this.#quietTimer ??= setTimeout(() => void this.#saveOne(), QUIET_MS);
