@@ -54,6 +54,13 @@ export class Moderator {
     this.#bucketThere = new Uint8Array(head.buckets);
   }
 
+  /** Numbers that training has found. */
+  get parameters(): number {
+    const { words, buckets, width, filters, hidden, categories } = this.head;
+    const tables = (words + buckets + this.#size) * width;
+    return tables + filters + (filters + 1) * hidden + (hidden + 1) * categories.length;
+  }
+
   /** One score from 0 to 1 for each of `head.categories`: the highest of any window. 0 for a text without words. */
   score(text: string): number[] {
     return this.assess(text).scores;

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { moderationConformance } from '../../../../test/moderation-conformance.ts';
+import { ApiError } from '../../../errors.ts';
+import type { ModerationEngine } from '../../moderation-engine.ts';
+import { createBundledModeration } from './bundled-moderation.ts';
+import { PIECE_CHARACTERS, pieceFrom } from './pieces.ts';
+import { Moderator } from './reader.ts';
+
+const FILE = fileURLToPath(new URL('../../../../models/quire-moderation-1.bin', import.meta.url));
+const SENTENCE = 'The members of the committee agreed on most points of the plan. ';
+const never = new AbortController().signal;
+
+moderationConformance('the model that comes with Quire', async () => {
+  const engine = createBundledModeration({ file: FILE, name: 'quire-moderation-1' });
+  return { engine, close: () => engine.close() };
+});
+
+describe('the bundled moderation engine', () => {
+  const engines: ModerationEngine[] = [];
+  const start = (options: { file?: string; maxWaitingCalls?: number } = {}) => {
+    const engine = createBundledModeration({ file: FILE, name: 'test', ...options });
+    engines.push(engine);
+    return engine;
+  };
+  after(() => Promise.all(engines.map((engine) => engine.close())));
+
+  it('gives the scores and tokens that the reader gives', async () => {
+    const moderator = new Moderator(readFileSync(FILE));
+    const texts = ['You are a pathetic, worthless idiot.', '', SENTENCE.repeat(100)];
+    const { scores, tokens } = await start().moderate(texts, never);
+    const expected = texts.map((text) => moderator.assess(text));
+    assert.deepEqual(
+      scores.map(({ harassment, hate, self_harm, sexual, violence }) => [
+        harassment,
+        hate,
+        self_harm,
+        sexual,
+        violence,
+      ]),
+      expected.map((each) => each.scores),
+    );
+    assert.equal(
+      tokens,
+      expected.reduce((sum, each) => sum + each.tokens, 0),
+    );
+  });
+
+  it('loads with the first call, and says so', async () => {
+    const engine = start();
+    assert.deepEqual(engine.backend(), { engine: 'bundled', model: 'test', parameters: null, ready: false });
+    await engine.moderate(['a'], never);
+    assert.equal(engine.backend().ready, true);
+    assert.ok((engine.backend().parameters ?? 0) > 1_000_000);
+  });
+
+  it('lets a short text by while a long one is read, and the event loop go on', async () => {
+    const engine = start();
+    await engine.check(never);
+    const order: string[] = [];
+    let longest = 0;
+    let last = performance.now();
+    const timer = setInterval(() => {
+      longest = Math.max(longest, performance.now() - last);
+      last = performance.now();
+    }, 5);
+    const long = engine.moderate([SENTENCE.repeat(120_000)], never).then(() => order.push('long'));
+    const short = engine.moderate([SENTENCE], never).then(() => order.push('short'));
+    await Promise.all([long, short]);
+    clearInterval(timer);
+    assert.deepEqual(order, ['short', 'long']);
+    assert.ok(longest < 1_000, `the event loop stood still for ${longest} ms`);
+  });
+
+  it('503 when too many calls wait; those that have left do not count', async () => {
+    const engine = start({ maxWaitingCalls: 2 });
+    const controllers = Array.from({ length: 3 }, () => new AbortController());
+    const long = SENTENCE.repeat(20_000);
+    const calls = controllers.map(({ signal }) => assert.rejects(engine.moderate([long], signal), /left/));
+    await assert.rejects(
+      engine.moderate(['a'], never),
+      (error) => error instanceof ApiError && error.code === 'engine_unavailable' && error.retryAfterSeconds === 1,
+    );
+    for (const controller of controllers) controller.abort(new Error('left'));
+    await Promise.all(calls);
+    assert.equal((await engine.moderate(['a'], never)).scores.length, 1);
+  });
+
+  it('says why weights cannot be loaded, and loads them once they can', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'quire-moderation-'));
+    try {
+      const file = join(folder, 'weights.bin');
+      writeFileSync(file, 'no weights at all');
+      const engine = start({ file });
+      await assert.rejects(engine.check(never), /not a moderation model/);
+      await assert.rejects(
+        engine.moderate(['a'], never),
+        (error) => error instanceof ApiError && error.status === 503 && /moderation model/.test(String(error.cause)),
+      );
+      writeFileSync(file, readFileSync(FILE));
+      await engine.check(never);
+      assert.equal((await engine.moderate(['a'], never)).scores.length, 1);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
+
+describe('pieces of a long text', () => {
+  it('are one where the text is no longer than a piece', () => {
+    const text = 'x'.repeat(PIECE_CHARACTERS);
+    assert.deepEqual(pieceFrom(text, 0), { text, next: null });
+  });
+
+  it('cover the text, overlap, and cut neither words nor characters', () => {
+    for (const text of [
+      SENTENCE.repeat(3_900),
+      '😀'.repeat(120_001),
+      `a${'😀'.repeat(120_000)}`,
+      'x'.repeat(300_000),
+    ]) {
+      let end = 0;
+      let count = 0;
+      for (let at: number | null = 0; at !== null; count++) {
+        const piece = pieceFrom(text, at);
+        assert.equal(piece.text, text.slice(at, at + piece.text.length));
+        assert.ok(piece.text.isWellFormed());
+        if (count > 0) assert.ok(end - at >= 1_000, `${end} and ${at}`);
+        end = at + piece.text.length;
+        if (text.includes(' ') && piece.next !== null) assert.match(text.slice(end, end + 1), /^ /);
+        at = piece.next;
+      }
+      assert.equal(end, text.length);
+      assert.equal(count, Math.ceil((text.length - 2_048) / (PIECE_CHARACTERS - 2_048)));
+    }
+  });
+});
