@@ -128,8 +128,8 @@ export function startOfRest(found: number, promptTokens: number): number {
 
 /** Share of the time of computing that saving may take where nothing was gained by it yet. */
 const SAVING_PART = 0.005;
-/** Saving that may be done ahead of that: a start is to be remembered, too. */
-const FIRST_CREDIT_MS = 200;
+/** Saving that may be done ahead of that, and what may be put by. */
+const FIRST_CREDIT_MS = 50;
 const MOST_CREDIT_MS = 5_000;
 
 /**

@@ -225,9 +225,10 @@ export class Sequences<J extends SeatedJob> {
     const lost = this.#cache.exclusive(sequence.holder, kept);
     if (lost < LEAST_SAVED_TOKENS) return;
     const estimate = (sequence.tokens.length * this.#memory.bytesPerToken * 1_000) / this.#writeBytesPerSecond;
+    const started = performance.now();
     const saved = this.credit.allows(estimate) ? await this.#save(sequence) : null;
-    if (saved !== null) this.credit.spent(estimate);
-    else this.#cache.countEviction();
+    this.credit.spent(performance.now() - started);
+    if (saved === null) this.#cache.countEviction();
   }
 
   /** Brings computed tokens into a sequence; gives them. Where that fails there are none, and all is computed. */
