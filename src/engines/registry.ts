@@ -1,4 +1,5 @@
 import type { Backend, CacheUsage, GenerationEngine } from './engine.ts';
+import type { ModerationEngine } from './moderation-engine.ts';
 
 /** What a model can be asked for, as the model object shows it. */
 export interface Capabilities {
@@ -28,7 +29,12 @@ export interface ServedModel {
   pricing: Pricing;
   /** What generates its text; null for a model that does something else, or that nothing serves yet. */
   engine: GenerationEngine | null;
+  /** What judges texts; absent for a model that does something else, or that nothing serves yet. */
+  moderation?: ModerationEngine;
 }
+
+/** What every engine can be asked for, whatever it does. */
+export type Runtime = Pick<GenerationEngine, 'backend' | 'check'>;
 
 /** What the model object shows while nothing serves the id. */
 const NO_BACKEND: Backend = { engine: 'bundled', model: '', parameters: null, ready: false };
@@ -50,7 +56,12 @@ export class ModelRegistry {
     return [...this.#models.values()];
   }
 
-  /** Each engine once, however many ids it serves. */
+  /** Each engine of any kind once, however many ids it serves. */
+  runtimes(): Runtime[] {
+    return [...new Set(this.list().flatMap((model) => runtimeOf(model) ?? []))];
+  }
+
+  /** Each engine that generates once, however many ids it serves. */
   engines(): GenerationEngine[] {
     return [...new Set(this.list().flatMap((model) => model.engine ?? []))];
   }
@@ -70,9 +81,14 @@ export class ModelRegistry {
   }
 }
 
+/** What serves the model, whatever it does; null where nothing does. */
+export function runtimeOf(model: ServedModel): Runtime | null {
+  return model.engine ?? model.moderation ?? null;
+}
+
 /** What answers behind the model now. */
 export function backendOf(model: ServedModel): Backend {
-  return model.engine?.backend() ?? NO_BACKEND;
+  return runtimeOf(model)?.backend() ?? NO_BACKEND;
 }
 
 /** Tokens of prompt and answer together: the smaller of the contract's and the engine's. */

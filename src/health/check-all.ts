@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.ts';
-import type { GenerationEngine } from '../engines/engine.ts';
+import { type Runtime, runtimeOf } from '../engines/registry.ts';
 import { reasonOf } from '../lib/start-error.ts';
 
 /** One thing that this process depends on. */
@@ -16,15 +16,15 @@ const CHECK_TIMEOUT_MS = 3_000;
 
 /** Asks the database and every engine whether they answer, all at once. Never throws. */
 export function checkAll(deps: Pick<Deps, 'db' | 'models'>): Promise<Check[]> {
-  const engines = deps.models.engines().map((engine) => {
-    const models = deps.models.list().filter((model) => model.engine === engine);
+  const engines = deps.models.runtimes().map((engine) => {
+    const models = deps.models.list().filter((model) => runtimeOf(model) === engine);
     const { engine: kind, model } = engine.backend();
     return checkOne(models.map(({ id }) => id).join(', '), `${kind} ${model}`, (signal) => engine.check(signal));
   });
   return Promise.all([checkOne('database', deps.db.kind, () => deps.db.check()), ...engines]);
 }
 
-async function checkOne(name: string, detail: string, check: GenerationEngine['check']): Promise<Check> {
+async function checkOne(name: string, detail: string, check: Runtime['check']): Promise<Check> {
   const signal = AbortSignal.timeout(CHECK_TIMEOUT_MS);
   const late = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(new Error(`no answer within ${CHECK_TIMEOUT_MS} ms`)), {
@@ -44,6 +44,6 @@ async function checkOne(name: string, detail: string, check: GenerationEngine['c
 export function unboundModels(deps: Pick<Deps, 'models'>): string[] {
   return deps.models
     .list()
-    .filter((model) => model.engine === null)
+    .filter((model) => runtimeOf(model) === null)
     .map((model) => model.id);
 }
