@@ -9,6 +9,7 @@ import type { Limit } from './http/rate-limit.ts';
 import { logRequests } from './http/request-log.ts';
 import { type App, createServer } from './http/server.ts';
 import { modelRoutes } from './models/routes.ts';
+import { moderationRoutes } from './moderations/routes.ts';
 import type { CacheCounters } from './prompt-cache/cache-counters.ts';
 import { promptCacheRoutes } from './prompt-cache/routes.ts';
 
@@ -32,6 +33,7 @@ export async function createApp(deps: AppDeps, version: string, requestTimeoutMs
   modelRoutes(app, deps);
   chatRoutes(app, deps);
   completionRoutes(app, deps);
+  moderationRoutes(app, deps);
   promptCacheRoutes(app, deps);
 
   return app;

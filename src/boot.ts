@@ -11,8 +11,10 @@ import type { Database } from './db/db.ts';
 import { openPglite } from './db/pglite.ts';
 import { openPostgres } from './db/postgres.ts';
 import type { Deps } from './deps.ts';
+import { createBundledModeration } from './engines/bundled/moderation/bundled-moderation.ts';
 import type { GenerationEngine } from './engines/engine.ts';
 import { createLocalEngine } from './engines/local/local-engine.ts';
+import type { ModerationEngine } from './engines/moderation-engine.ts';
 import { ModelRegistry, type ServedModel } from './engines/registry.ts';
 import { createUpstreamEngine } from './engines/upstream/upstream-engine.ts';
 import type { Lifecycle } from './lib/lifecycle.ts';
@@ -24,6 +26,9 @@ import { CacheCounters } from './prompt-cache/cache-counters.ts';
 /** The chat model that comes with Quire. */
 const BUNDLED_CHAT_FILE = fileURLToPath(new URL('../models/quire-chat-1.gguf', import.meta.url));
 const BUNDLED_CHAT_NAME = 'quire-chat-1';
+/** The moderation model that comes with Quire. */
+const BUNDLED_MODERATION_FILE = fileURLToPath(new URL('../models/quire-moderation-1.bin', import.meta.url));
+const BUNDLED_MODERATION_NAME = 'quire-moderation-1';
 /** Keeps what was measured of models on this machine, in the data folder. May be deleted: it is then measured again. */
 const CALIBRATION_FILE = 'calibration.json';
 /** A model that is not loaded after this time is too large for the machine. */
@@ -106,6 +111,7 @@ export async function startModels(config: Config, logger: Logger, lifecycle: Lif
   for (const { id, kind, maxContextTokens, pricing } of CATALOGUE) {
     const binding = config.models[id];
     const isGeneration = kind === 'generation';
+    const judges = kind === 'moderation' && binding?.alias === undefined;
     served.set(id, {
       id,
       createdAt: CATALOGUE_CREATED_AT,
@@ -114,6 +120,7 @@ export async function startModels(config: Config, logger: Logger, lifecycle: Lif
       maxContextTokens: binding?.context_length ?? maxContextTokens,
       pricing: binding?.pricing ?? pricing,
       engine: isGeneration && binding?.alias === undefined ? await engines.engineOf(id, binding) : null,
+      ...(judges && { moderation: await startModeration(id, binding, lifecycle) }),
     });
   }
   const [fallback] = CATALOGUE;
@@ -131,6 +138,28 @@ export async function startModels(config: Config, logger: Logger, lifecycle: Lif
   }
   addAliases(config.models, served);
   return new ModelRegistry([...served.values()]);
+}
+
+/** What judges texts for the id: the bundled model. */
+async function startModeration(
+  id: string,
+  binding: Binding | undefined,
+  lifecycle: Lifecycle,
+): Promise<ModerationEngine> {
+  if (binding?.file !== undefined || binding?.engine === 'local') {
+    throw new StartError(`models.${id}: a moderation model cannot be loaded from a file of your own.`);
+  }
+  const engine = await lifecycle.start(
+    'moderation engine',
+    () => createBundledModeration({ file: BUNDLED_MODERATION_FILE, name: BUNDLED_MODERATION_NAME }),
+    (started) => started.close(),
+  );
+  try {
+    await engine.check(AbortSignal.timeout(LOAD_TIMEOUT_MS));
+  } catch (error) {
+    throw new StartError(`The model in ${BUNDLED_MODERATION_FILE} cannot be loaded: ${reasonOf(error)}`);
+  }
+  return engine;
 }
 
 /** An alias answers as its target does, under its own id. */

@@ -58,6 +58,7 @@ describe('the API description', () => {
       '/v1/models/{model_id}',
       '/v1/chat/completions',
       '/v1/completions',
+      '/v1/moderations',
       '/v1/admin/cache/stats',
       '/v1/admin/cache/reset',
       '/healthz',
@@ -65,12 +66,13 @@ describe('the API description', () => {
       '/metrics',
     ];
     assert.deepEqual(Object.keys(json.paths).toSorted(), paths.toSorted());
-    for (const path of ['/v1/chat/completions', '/v1/completions']) {
+    for (const [path, field] of [
+      ['/v1/chat/completions', 'messages'],
+      ['/v1/completions', 'prompt'],
+      ['/v1/moderations', 'input'],
+    ] as const) {
       const { requestBody, responses } = json.paths[path].post;
-      assert.ok(
-        requestBody.content['application/json'].example.messages ??
-          requestBody.content['application/json'].example.prompt,
-      );
+      assert.ok(requestBody.content['application/json'].example[field]);
       assert.ok(responses['200'] && responses['4XX'] && responses['5XX'], JSON.stringify(Object.keys(responses)));
     }
   });

@@ -31,14 +31,22 @@ export function parse<T extends TSchema>(schema: T, value: unknown, at: string):
  */
 export function toApiError(errors: readonly ErrorObject[], at = ''): ApiError {
   const deepest = errors.reduce<ErrorObject | undefined>(
-    (best, error) => (best === undefined || depthOf(error) > depthOf(best) ? error : best),
+    (best, error) => (best === undefined || closerThan(best, error) ? error : best),
     undefined,
   );
   if (deepest === undefined) return invalidValue(at || 'body', 'is not accepted');
   const path = [at, ...deepest.instancePath.split('/').slice(1).map(unescapePointer)].filter(Boolean);
   if (deepest.keyword === 'required') return missingField([...path, deepest.params['missingProperty']].join('.'));
   const sameDepth = errors.filter((error) => error.instancePath === deepest.instancePath && error.keyword === 'type');
-  return invalidValue(path.join('.') || 'body', sameDepth.length > 1 ? anyOfTypes(sameDepth) : sentenceOf(deepest));
+  const isOfNoType = deepest.keyword === 'type' && sameDepth.length > 1;
+  return invalidValue(path.join('.') || 'body', isOfNoType ? anyOfTypes(sameDepth) : sentenceOf(deepest));
+}
+
+/** A form whose type the value has comes closer than those of other types. */
+function closerThan(best: ErrorObject, error: ErrorObject): boolean {
+  const deeper = depthOf(error) - depthOf(best);
+  const isOfType = best.keyword === 'type' && error.keyword !== 'type' && error.keyword !== 'anyOf';
+  return deeper > 0 || (deeper === 0 && isOfType);
 }
 
 /** A missing property lies one step below the object that misses it. */

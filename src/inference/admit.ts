@@ -11,7 +11,7 @@ export interface AdmittedModel {
 }
 
 /** A backend that is bound later than this process started needs a restart: there is no point in asking sooner. */
-const UNBOUND_RETRY_SECONDS = 60;
+export const UNBOUND_RETRY_SECONDS = 60;
 
 /**
  * Admits a call to a model. Throws 404 `model_not_found`, 403 where the key is limited to other models, 400 where the
@@ -25,12 +25,16 @@ export function admit(
 ): AdmittedModel {
   const model = deps.models.get(modelId);
   if (model === undefined) throw notFound('model', modelId, 'model');
-  if (caller.models !== null && !caller.models.has(modelId)) {
-    throw insufficientScope(`This API key may not use the model '${modelId}'.`, 'model');
-  }
+  requireModel(caller, modelId);
   if (!model.capabilities[capability]) {
     throw invalidValue('model', `'${modelId}' cannot be used here: it does not do ${capability.replaceAll('_', ' ')}s`);
   }
   if (model.engine === null) throw engineUnavailable(`Nothing serves '${modelId}' at present.`, UNBOUND_RETRY_SECONDS);
   return { model, engine: model.engine };
+}
+
+/** Throws 403 `insufficient_scope` where the key is limited to other models. */
+export function requireModel(caller: Caller, modelId: string): void {
+  if (caller.models === null || caller.models.has(modelId)) return;
+  throw insufficientScope(`This API key may not use the model '${modelId}'.`, 'model');
 }

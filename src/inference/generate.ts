@@ -108,6 +108,6 @@ async function* metered(
 }
 
 /** An abort ends an engine with the signal's reason, which is never an error of the catalogue. */
-function isAbort(error: unknown): boolean {
+export function isAbort(error: unknown): boolean {
   return error instanceof Error && (error.name === 'CallerGone' || error.name === 'AbortError');
 }

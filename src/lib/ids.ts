@@ -8,6 +8,7 @@ export const ID_PREFIXES = {
   chatCompletion: 'chatcmpl-',
   textCompletion: 'cmpl-',
   toolCall: 'call_',
+  moderation: 'modr-',
   request: 'req_',
   usage: 'use_',
 } as const;

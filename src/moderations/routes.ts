@@ -1,0 +1,24 @@
+import { callOf } from '../http/auth.ts';
+import { callerGone } from '../http/event-stream.ts';
+import type { App } from '../http/server.ts';
+import { judgeTexts, type ModerationDeps } from './judge-texts.ts';
+import { ModerationAnswer, ModerationRequest } from './schema.ts';
+
+/** `POST /v1/moderations`. */
+export function moderationRoutes(app: App, deps: ModerationDeps): void {
+  app.post(
+    '/v1/moderations',
+    {
+      schema: {
+        summary: 'Score texts for harm',
+        description:
+          'Five categories, each with a score from 0 to 1, flagged from 0.5 on. The texts are judged, not kept or logged.',
+        tags: ['Moderations'],
+        body: ModerationRequest,
+        response: { 200: ModerationAnswer },
+      },
+      config: { scope: 'inference' },
+    },
+    async (request, reply) => judgeTexts(deps, callOf(request), request.body, callerGone(reply)),
+  );
+}

@@ -1,0 +1,81 @@
+import { type Static, Type } from 'typebox';
+import { nullable } from '../inference/parameters.ts';
+
+/** Texts of one request. More belong into several. */
+const MAX_INPUTS = 1024;
+
+/** The body of `POST /v1/moderations`. */
+export const ModerationRequest = Type.Object(
+  {
+    input: Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1, maxItems: MAX_INPUTS })], {
+      description: 'A text, or several, of any length. None may be empty or blank.',
+    }),
+    model: Type.Optional(
+      nullable(
+        Type.String({ description: '`moderation-v1`, which `omni-moderation-latest` names too. May be left out.' }),
+      ),
+    ),
+  },
+  { examples: [{ input: ['You are a pathetic, worthless idiot.', 'The library opens at nine.'] }] },
+);
+
+export type ModerationRequest = Static<typeof ModerationRequest>;
+
+/** A value for each category; `self_harm` is there under both of its spellings. */
+function ofEachCategory<T extends ReturnType<typeof Type.Boolean> | ReturnType<typeof Type.Number>>(value: T) {
+  return Type.Object({
+    harassment: value,
+    hate: value,
+    self_harm: value,
+    'self-harm': value,
+    sexual: value,
+    violence: value,
+  });
+}
+
+/** The answer of `POST /v1/moderations`. */
+export const ModerationAnswer = Type.Object(
+  {
+    id: Type.String(),
+    model: Type.String(),
+    results: Type.Array(
+      Type.Object({
+        flagged: Type.Boolean({ description: 'Whether any category is.' }),
+        categories: ofEachCategory(Type.Boolean()),
+        category_scores: ofEachCategory(Type.Number({ minimum: 0, maximum: 1 })),
+      }),
+      { description: 'One of each text, in the order of the texts.' },
+    ),
+  },
+  {
+    examples: [
+      {
+        id: 'modr-01kaj3v0b8s4x2m6n9p1q5r7t3',
+        model: 'moderation-v1',
+        results: [
+          {
+            flagged: true,
+            categories: {
+              harassment: true,
+              hate: false,
+              self_harm: false,
+              'self-harm': false,
+              sexual: false,
+              violence: false,
+            },
+            category_scores: {
+              harassment: 0.98,
+              hate: 0.01,
+              self_harm: 0.001,
+              'self-harm': 0.001,
+              sexual: 0.002,
+              violence: 0.003,
+            },
+          },
+        ],
+      },
+    ],
+  },
+);
+
+export type ModerationAnswer = Static<typeof ModerationAnswer>;
