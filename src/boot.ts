@@ -17,6 +17,7 @@ import { createLocalEngine } from './engines/local/local-engine.ts';
 import type { ModerationEngine } from './engines/moderation-engine.ts';
 import { ModelRegistry, type ServedModel } from './engines/registry.ts';
 import { createUpstreamEngine } from './engines/upstream/upstream-engine.ts';
+import { createUpstreamModeration } from './engines/upstream/upstream-moderation.ts';
 import type { Lifecycle } from './lib/lifecycle.ts';
 import type { Logger } from './lib/logger.ts';
 import { reasonOf, StartError } from './lib/start-error.ts';
@@ -120,7 +121,7 @@ export async function startModels(config: Config, logger: Logger, lifecycle: Lif
       maxContextTokens: binding?.context_length ?? maxContextTokens,
       pricing: binding?.pricing ?? pricing,
       engine: isGeneration && binding?.alias === undefined ? await engines.engineOf(id, binding) : null,
-      ...(judges && { moderation: await startModeration(id, binding, lifecycle) }),
+      ...(judges && { moderation: await engines.moderationOf(id, binding) }),
     });
   }
   const [fallback] = CATALOGUE;
@@ -140,26 +141,8 @@ export async function startModels(config: Config, logger: Logger, lifecycle: Lif
   return new ModelRegistry([...served.values()]);
 }
 
-/** What judges texts for the id: the bundled model. */
-async function startModeration(
-  id: string,
-  binding: Binding | undefined,
-  lifecycle: Lifecycle,
-): Promise<ModerationEngine> {
-  if (binding?.file !== undefined || binding?.engine === 'local') {
-    throw new StartError(`models.${id}: a moderation model cannot be loaded from a file of your own.`);
-  }
-  const engine = await lifecycle.start(
-    'moderation engine',
-    () => createBundledModeration({ file: BUNDLED_MODERATION_FILE, name: BUNDLED_MODERATION_NAME }),
-    (started) => started.close(),
-  );
-  try {
-    await engine.check(AbortSignal.timeout(LOAD_TIMEOUT_MS));
-  } catch (error) {
-    throw new StartError(`The model in ${BUNDLED_MODERATION_FILE} cannot be loaded: ${reasonOf(error)}`);
-  }
-  return engine;
+function needsBaseUrls(id: string): StartError {
+  return new StartError(`models.${id}: 'engine: upstream' needs 'base_urls' or QUIRE_UPSTREAM_URL.`);
 }
 
 /** An alias answers as its target does, under its own id. */
@@ -201,19 +184,52 @@ class EngineSet {
 
   #upstream(id: string, binding: Binding | undefined): Promise<GenerationEngine> {
     const baseUrls = binding?.base_urls ?? this.#config.upstreamUrl;
-    if (baseUrls === null)
-      throw new StartError(`models.${id}: 'engine: upstream' needs 'base_urls' or QUIRE_UPSTREAM_URL.`);
+    if (baseUrls === null) throw needsBaseUrls(id);
     const options = {
       baseUrls,
       model: binding?.upstream_model ?? this.#config.upstreamModel ?? id,
-      // The environment's key belongs to the environment's server: it is not sent to another one.
-      apiKey: binding?.api_key ?? (binding?.base_urls ? null : this.#config.upstreamApiKey),
+      apiKey: this.#apiKeyOf(binding),
       contextLength: binding?.context_length ?? null,
       proxy: this.#config.proxy,
     };
     return this.#shared(JSON.stringify(options), async () =>
       createUpstreamEngine({ ...options, logger: this.#logger }),
     );
+  }
+
+  /**
+   * What judges texts for the id: the bundled model, unless the id itself is bound to a server. The one upstream of the
+   * environment is for text: most such servers judge nothing.
+   */
+  async moderationOf(id: string, binding: Binding | undefined): Promise<ModerationEngine> {
+    if (binding?.file !== undefined || binding?.engine === 'local') {
+      throw new StartError(`models.${id}: a moderation model cannot be loaded from a file of your own.`);
+    }
+    const baseUrls = binding?.base_urls ?? (binding?.engine === 'upstream' ? this.#config.upstreamUrl : undefined);
+    if (baseUrls === null) throw needsBaseUrls(id);
+    const start = () =>
+      baseUrls === undefined || binding?.engine === 'bundled'
+        ? createBundledModeration({ file: BUNDLED_MODERATION_FILE, name: BUNDLED_MODERATION_NAME })
+        : createUpstreamModeration({
+            baseUrls,
+            model: binding?.upstream_model ?? id,
+            apiKey: this.#apiKeyOf(binding),
+            proxy: this.#config.proxy,
+            logger: this.#logger,
+          });
+    const engine = await this.#lifecycle.start('moderation engine', start, (started) => started.close());
+    if (engine.backend().engine === 'upstream') return engine;
+    try {
+      await engine.check(AbortSignal.timeout(LOAD_TIMEOUT_MS));
+    } catch (error) {
+      throw new StartError(`The model in ${BUNDLED_MODERATION_FILE} cannot be loaded: ${reasonOf(error)}`);
+    }
+    return engine;
+  }
+
+  /** The environment's key belongs to the environment's server: it is not sent to another one. */
+  #apiKeyOf(binding: Binding | undefined): string | null {
+    return binding?.api_key ?? (binding?.base_urls ? null : this.#config.upstreamApiKey);
   }
 
   #local(file: string, kind: 'bundled' | 'local', binding: Binding | undefined): Promise<GenerationEngine> {

@@ -2,7 +2,7 @@ import { ApiError } from '../../errors.ts';
 import { SseParser } from '../../lib/sse-parser.ts';
 import type { GenerationEvent, GenerationRequest } from '../engine.ts';
 import { AnswerReader } from './answer-reader.ts';
-import { type AttemptContext, addressOf, type BegunAnswer } from './attempts.ts';
+import { type AttemptContext, addressOf, type BegunAnswer, paramOf } from './attempts.ts';
 import { errorOfFault, errorOfRefusal, refusalOf, statusOfFrame, unusableAnswer } from './error-mapping.ts';
 import { ExchangeFault } from './exchange.ts';
 import { isRecord, type UpstreamChunk } from './upstream-chunk.ts';
@@ -109,7 +109,7 @@ export class Answer {
     const refusal = refusalOf(statusOfFrame(chunk['error'] ?? chunk), chunk, null);
     const { apiKey } = this.#context;
     const contextLength = this.#context.contextLength();
-    throw errorOfRefusal(refusal, { request: this.#request, contextLength, address: this.#address(), apiKey });
+    throw errorOfRefusal(refusal, { param: paramOf(this.#request), contextLength, address: this.#address(), apiKey });
   }
 
   /** Ends with an error, but for a connection that breaks after everything was said; events before it are told first. */

@@ -8,19 +8,19 @@ import { type BodyFacts, requestBody } from './request-body.ts';
 import type { UpstreamTimeouts } from './timeouts.ts';
 
 /** Attempts at one request, the first included: three cover a restart of one replica and a crowded second. */
-const MAX_ATTEMPTS = 3;
+export const MAX_ATTEMPTS = 3;
 
 /** Longest `Retry-After` that is waited for, in seconds; a longer one is passed on to the caller. */
-const MAX_WAIT_SECONDS = 5;
+export const MAX_WAIT_SECONDS = 5;
 
 /** Requests to one base URL at once, those that wait for a connection included; each holds its prompt in memory. */
-const MAX_IN_FLIGHT = 4096;
+export const MAX_IN_FLIGHT = 4096;
 
 /** Bytes that are read of an error's body. */
-const MAX_ERROR_BYTES = 64 * 1024;
+export const MAX_ERROR_BYTES = 64 * 1024;
 
 /** Statuses that another attempt or another replica may not meet. */
-const PASSING = new Set([429, 502, 503, 504]);
+export const PASSING = new Set([429, 502, 503, 504]);
 
 /** What an attempt needs beside the request. */
 export interface AttemptContext {
@@ -127,7 +127,12 @@ function refused(context: AttemptContext, replica: Replica, request: GenerationR
   if (PASSING.has(status) && status !== 429) context.replicas.failed(replica, `status ${status}`);
   const path = request.prompt.kind === 'chat' ? replica.endpoints.chat : replica.endpoints.text;
   const { apiKey } = context;
-  const from = { request, contextLength: context.contextLength(), address: addressOf(replica, path), apiKey };
+  const from = {
+    param: paramOf(request),
+    contextLength: context.contextLength(),
+    address: addressOf(replica, path),
+    apiKey,
+  };
   const error = errorOfRefusal(refusal, from);
   const overflow = overflowOf(refusal);
   const room = overflow && roomForAnswer(overflow);
@@ -137,17 +142,23 @@ function refused(context: AttemptContext, replica: Replica, request: GenerationR
   return { error, again: PASSING.has(status), waitSeconds: retryAfterSeconds };
 }
 
+/** The field of the caller's request that the prompt came in. */
+export function paramOf({ prompt }: GenerationRequest): 'messages' | 'prompt' {
+  return prompt.kind === 'chat' ? 'messages' : 'prompt';
+}
+
 /** Where an endpoint is, for the operator's log: the query may hold a key. */
 export function addressOf(replica: Replica, path: string): string {
   return replica.endpoints.origin + path.split('?', 1)[0];
 }
 
-function backoffSeconds(attempt: number, { retrySeconds }: UpstreamTimeouts): number {
+/** How long to wait before the attempt after this one, where the upstream does not say. */
+export function backoffSeconds(attempt: number, { retrySeconds }: UpstreamTimeouts): number {
   return retrySeconds * 2 ** (attempt - 1) * (0.5 + Math.random() / 2);
 }
 
 /** Waits, or throws the signal's reason. */
-async function pause(seconds: number, signal: AbortSignal): Promise<void> {
+export async function pause(seconds: number, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, seconds * 1000);

@@ -6,6 +6,7 @@ export interface Endpoints {
   chat: string;
   text: string;
   models: string;
+  moderations: string;
 }
 
 /**
@@ -25,5 +26,6 @@ export function endpointsOf(baseUrl: string): Endpoints {
     chat: `${base}/chat/completions${url.search}`,
     text: `${base}/completions${url.search}`,
     models: `${base}/models${url.search}`,
+    moderations: `${base}/moderations${url.search}`,
   };
 }

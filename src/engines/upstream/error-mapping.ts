@@ -1,5 +1,4 @@
 import { ApiError, contextLengthExceeded, engineUnavailable, invalidValue } from '../../errors.ts';
-import type { GenerationRequest } from '../engine.ts';
 import { contextOverflow, type Overflow } from './context-overflow.ts';
 import { ExchangeFault } from './exchange.ts';
 import { isRecord } from './upstream-chunk.ts';
@@ -31,7 +30,8 @@ export interface Refusal {
 
 /** Where a refusal came from, to say so to the operator and to nobody else. */
 export interface RefusalContext {
-  request: GenerationRequest;
+  /** The field that is too long where the refusal is about the context: `messages`, `prompt` or `input`. */
+  param: string;
   /** Tokens of the model's context, where they are known. */
   contextLength: number | null;
   /** The upstream's address without user, key or query. */
@@ -133,11 +133,7 @@ export function waitOf(retryAfter: string | null): number | null {
   return Number.isNaN(wait) ? null : Math.min(Math.max(0, wait), MAX_RETRY_SECONDS);
 }
 
-function overflowError(
-  { promptTokens, contextTokens }: Overflow,
-  { request, contextLength }: RefusalContext,
-): ApiError {
-  const param = request.prompt.kind === 'chat' ? 'messages' : 'prompt';
+function overflowError({ promptTokens, contextTokens }: Overflow, { param, contextLength }: RefusalContext): ApiError {
   const context = contextTokens ?? contextLength;
   if (context !== null) return contextLengthExceeded(param, promptTokens, context);
   const message = "The prompt is longer than the model's context allows.";
