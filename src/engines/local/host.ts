@@ -89,11 +89,14 @@ async function openSequences(model: LocalModel, { file, states }: LoadOptions): 
   return new Sequences<Job>(model.context, memory, saved, trouble);
 }
 
-/** What saved states depend on. The time of change stands for the weights, which are too large to be read for this. */
+/**
+ * What saved states depend on. The time of change stands for the weights, which are too large to be read for this; the
+ * number of sequences is written into each.
+ */
 async function identityOf(model: LocalModel, file: string): Promise<string> {
   const { size, mtimeMs } = await stat(file);
   const { repo, release } = model.model.llama.llamaCppRelease;
-  return JSON.stringify([file, size, mtimeMs, repo, release]);
+  return JSON.stringify([file, size, mtimeMs, repo, release, model.context.totalSequences]);
 }
 
 async function generate({ id, request }: Extract<ParentMessage, { type: 'generate' }>): Promise<void> {

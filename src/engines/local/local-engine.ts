@@ -169,7 +169,10 @@ class LlamaEngine implements LocalEngine {
       this.#host.worked();
       this.#take(message.id)?.finish();
     } else if (message.type === 'failed') this.#take(message.id)?.fail(new ApiError(message.error));
-    else if (message.type === 'cache') {
+    else if (message.type === 'trouble') {
+      const { what, error } = message;
+      this.#options.logger.warn({ model: this.#options.name, error }, what);
+    } else if (message.type === 'cache') {
       const { bytes, entries, evictions } = message.usage;
       this.#cache = { bytes, entries, evictions: this.#earlierEvictions + evictions };
     } else if (message.type === 'pong') {

@@ -15,15 +15,14 @@ const never = new AbortController().signal;
 const folder = mkdtempSync(join(tmpdir(), 'quire-reuse-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-function start(states?: { folder: string; bytes: number }): LocalEngine {
-  const logger = createLogger('silent');
+function start(states?: { folder: string; bytes: number }, logger = createLogger('silent')): LocalEngine {
   const engine = { file: FILE, name: 'bundled', kind: 'bundled' as const, contextTokens: 1024, logger };
   return createLocalEngine({ ...engine, sequences: 3, threads: 1, ...(states === undefined ? {} : { states }) });
 }
 
 /** An engine for one test, closed after it however that ends. */
-function startFor(t: TestContext, states?: { folder: string; bytes: number }): LocalEngine {
-  const engine = start(states);
+function startFor(t: TestContext, ...options: Parameters<typeof start>): LocalEngine {
+  const engine = start(...options);
   t.after(() => engine.close());
   return engine;
 }
@@ -137,16 +136,20 @@ describe('saved states', () => {
     assert.equal(cached(await collectAnswer(second, ask(text, { scope: 'org_b' }))), 0);
     await second.close();
   });
-  it('that are damaged cost the cache and not the answer', async (t) => {
+  it('that are damaged cost the cache and not the answer, and the operator hears of it', async (t) => {
     for (const name of stateFiles()) {
       const path = join(place, name);
       chmodSync(path, 0o600);
       truncateSync(path, statSync(path).size / 2);
       chmodSync(path, 0o400);
     }
-    const engine = startFor(t, { folder: place, bytes: 1e9 });
+    const warnings: string[] = [];
+    const warn = (_facts: object, what: string): number => warnings.push(what);
+    const logger = Object.assign(createLogger('silent'), { warn });
+    const engine = startFor(t, { folder: place, bytes: 1e9 }, logger);
     const answer = await collectAnswer(engine, ask(text));
     assert.equal(cached(answer), 0);
+    assert.deepEqual(warnings, ['a saved state could not be read and is dropped']);
     assert.equal(answer.choices[0]?.reason, 'length');
     await engine.close();
   });
