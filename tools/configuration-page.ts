@@ -96,6 +96,8 @@ without \`base_urls\` uses those of \`QUIRE_UPSTREAM_URL\`. \`QUIRE_UPSTREAM_API
 only, never to the \`base_urls\` of an entry. Several base URLs of one entry are balanced by load, and one that fails is
 put aside until it answers again. An \`alias\` cannot stand for another alias. A relative \`file\` is looked for from the
 working directory.
+\`moderation-v1\` is answered by the bundled model, also where \`QUIRE_UPSTREAM_URL\` is set, unless its own entry says
+\`base_urls\` or \`engine: upstream\`: servers that answer \`POST /moderations\` as OpenAI's does. It takes no \`file\`.
 \`pricing\` is in credits per 1,000 or 1,000,000 tokens (\`unit\`), for prompt and completion apart.
 `;
 }
