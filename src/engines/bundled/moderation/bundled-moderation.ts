@@ -29,7 +29,7 @@ export interface BundledModerationOptions {
 /**
  * Judges texts with the model that comes with Quire, in a thread of its own: `moderate` costs this thread next to
  * nothing. Calls take turns, piece by piece, so that a short text does not wait for the end of a long one.
- * A text of more than 65,536 characters is read in overlapping pieces. Nothing is loaded before the first call or `check`.
+ * A text of more than 32,768 characters is read in overlapping pieces. Nothing is loaded before the first call or `check`.
  */
 export function createBundledModeration(options: BundledModerationOptions): ModerationEngine {
   return new BundledModeration(options);
