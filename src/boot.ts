@@ -243,7 +243,8 @@ class EngineSet {
         contextTokens,
         sequences: this.#config.localSequences,
         threads: this.#config.localThreads,
-        calibrationFile: join(this.#config.dataDir, CALIBRATION_FILE),
+        calibrationFile:
+          this.#config.localCalibration === 'off' ? undefined : join(this.#config.dataDir, CALIBRATION_FILE),
         ...this.#states(file, contextTokens),
         logger: this.#logger,
       });

@@ -96,6 +96,14 @@ export const SETTINGS = {
     description:
       'Answers that each model on this machine computes at once; each takes memory for a whole context. Unset: 1 to 16, by what is measured and by the memory that is free.',
   },
+  localCalibration: {
+    env: 'QUIRE_LOCAL_CALIBRATION',
+    file: 'local_calibration',
+    schema: Type.Enum(['first', 'off']),
+    default: 'first',
+    description:
+      'When models on this machine are measured: `first`, at their first start, which then takes some two seconds longer; `off`, never: one thread, and steps and sequences for a small machine.',
+  },
   logLevel: {
     env: 'QUIRE_LOG_LEVEL',
     file: 'log_level',

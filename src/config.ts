@@ -19,6 +19,7 @@ export interface Config {
   upstreamModel: string | null;
   localThreads: number | null;
   localSequences: number | null;
+  localCalibration: 'first' | 'off';
   logLevel: LogLevel;
   corsOrigins: string[] | null;
   bodyLimitBytes: number;

@@ -138,6 +138,8 @@ function launch(args: readonly string[], dataDir: string, more: Record<string, s
       QUIRE_PORT: '0',
       QUIRE_BOOTSTRAP_API_KEY: BOOTSTRAP_KEY,
       QUIRE_MODELS_PULL: 'never',
+      // Two seconds for each service, and not the same from one run to the next.
+      QUIRE_LOCAL_CALIBRATION: 'off',
       ...more,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
