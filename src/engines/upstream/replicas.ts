@@ -136,6 +136,18 @@ export class Replicas {
     }
   }
 
+  /** Resolves when `probe` found one replica that answers; throws why the first does not when none does. */
+  async check(probe: (replica: Replica) => Promise<void>, signal: AbortSignal): Promise<void> {
+    const checks = this.all.map(async (replica) => {
+      await probe(replica);
+      this.succeeded(replica);
+    });
+    const results = await Promise.allSettled(checks);
+    signal.throwIfAborted();
+    if (results.some(({ status }) => status === 'fulfilled')) return;
+    throw results[0]?.status === 'rejected' ? results[0].reason : new Error('The upstream does not answer.');
+  }
+
   /** Breaks all connections and stops looking. May be called twice. */
   async close(reason: Error): Promise<void> {
     this.#closing.abort(reason);

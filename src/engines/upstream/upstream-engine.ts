@@ -102,15 +102,7 @@ class UpstreamEngine implements GenerationEngine {
 
   async check(signal: AbortSignal): Promise<void> {
     if (this.#closed) throw this.#closed;
-    const { all } = this.#replicas;
-    const checks = all.map(async (replica) => {
-      await this.#probe(replica, signal);
-      this.#replicas.succeeded(replica);
-    });
-    const results = await Promise.allSettled(checks);
-    signal.throwIfAborted();
-    if (results.some(({ status }) => status === 'fulfilled')) return;
-    throw results[0]?.status === 'rejected' ? results[0].reason : new Error('The upstream does not answer.');
+    await this.#replicas.check((replica) => this.#probe(replica, signal), signal);
   }
 
   async close(): Promise<void> {

@@ -76,14 +76,7 @@ class UpstreamModeration implements ModerationEngine {
 
   async check(signal: AbortSignal): Promise<void> {
     if (this.#closed) throw this.#closed;
-    const checks = this.#replicas.all.map(async (replica) => {
-      await this.#probe(replica, signal);
-      this.#replicas.succeeded(replica);
-    });
-    const results = await Promise.allSettled(checks);
-    signal.throwIfAborted();
-    if (results.some(({ status }) => status === 'fulfilled')) return;
-    throw results[0]?.status === 'rejected' ? results[0].reason : new Error('The upstream does not answer.');
+    await this.#replicas.check((replica) => this.#probe(replica, signal), signal);
   }
 
   async close(): Promise<void> {
