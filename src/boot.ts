@@ -1,39 +1,19 @@
-import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { Authenticator } from './accounts/authenticator.ts';
 import { firstStart } from './accounts/first-start.ts';
 import { Ledger } from './billing/ledger.ts';
+import { startModels } from './boot-models.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/db.ts';
 import { openPglite } from './db/pglite.ts';
 import { openPostgres } from './db/postgres.ts';
 import type { Deps } from './deps.ts';
-import { createBundledModeration } from './engines/bundled/moderation/bundled-moderation.ts';
-import type { GenerationEngine } from './engines/engine.ts';
-import { createLocalEngine } from './engines/local/local-engine.ts';
-import type { ModerationEngine } from './engines/moderation-engine.ts';
-import { ModelRegistry, type ServedModel } from './engines/registry.ts';
-import { createUpstreamEngine } from './engines/upstream/upstream-engine.ts';
-import { createUpstreamModeration } from './engines/upstream/upstream-moderation.ts';
 import type { Lifecycle } from './lib/lifecycle.ts';
 import type { Logger } from './lib/logger.ts';
-import { reasonOf, StartError } from './lib/start-error.ts';
-import { CATALOGUE, CATALOGUE_CREATED_AT, GENERATION, NO_GENERATION, OWNER } from './models/catalogue.ts';
+import { StartError } from './lib/start-error.ts';
 import { CacheCounters } from './prompt-cache/cache-counters.ts';
-
-/** The chat model that comes with Quire. */
-const BUNDLED_CHAT_FILE = fileURLToPath(new URL('../models/quire-chat-1.gguf', import.meta.url));
-const BUNDLED_CHAT_NAME = 'quire-chat-1';
-/** The moderation model that comes with Quire. */
-const BUNDLED_MODERATION_FILE = fileURLToPath(new URL('../models/quire-moderation-1.bin', import.meta.url));
-const BUNDLED_MODERATION_NAME = 'quire-moderation-1';
-/** Keeps what was measured of models on this machine, in the data folder. May be deleted: it is then measured again. */
-const CALIBRATION_FILE = 'calibration.json';
-/** A model that is not loaded after this time is too large for the machine. */
-const LOAD_TIMEOUT_MS = 120_000;
 
 /** What boot has opened: the dependencies of the use cases, and what the API needs beside them. */
 export interface Booted {
@@ -101,180 +81,4 @@ export function openDatabase(config: Config, logger: Logger, lifecycle: Lifecycl
     return openPglite(join(config.dataDir, 'db'));
   };
   return lifecycle.start('database', open, (db) => db.close());
-}
-
-type Binding = Config['models'][string];
-
-/** Binds every id of the catalogue and of the configuration to what answers for it. */
-export async function startModels(config: Config, logger: Logger, lifecycle: Lifecycle): Promise<ModelRegistry> {
-  const engines = new EngineSet(config, logger, lifecycle);
-  const served = new Map<string, ServedModel>();
-  for (const { id, kind, maxContextTokens, pricing } of CATALOGUE) {
-    const binding = config.models[id];
-    const isGeneration = kind === 'generation';
-    const judges = kind === 'moderation' && binding?.alias === undefined;
-    served.set(id, {
-      id,
-      createdAt: CATALOGUE_CREATED_AT,
-      ownedBy: OWNER,
-      capabilities: isGeneration ? GENERATION : NO_GENERATION,
-      maxContextTokens: binding?.context_length ?? maxContextTokens,
-      pricing: binding?.pricing ?? pricing,
-      engine: isGeneration && binding?.alias === undefined ? await engines.engineOf(id, binding) : null,
-      ...(judges && { moderation: await engines.moderationOf(id, binding) }),
-    });
-  }
-  const [fallback] = CATALOGUE;
-  for (const [id, binding] of Object.entries(config.models)) {
-    if (served.has(id) || binding.alias !== undefined) continue;
-    served.set(id, {
-      id,
-      createdAt: CATALOGUE_CREATED_AT,
-      ownedBy: 'operator',
-      capabilities: GENERATION,
-      maxContextTokens: binding.context_length ?? Number.MAX_SAFE_INTEGER,
-      pricing: binding.pricing ?? (fallback as (typeof CATALOGUE)[number]).pricing,
-      engine: await engines.engineOf(id, binding),
-    });
-  }
-  addAliases(config.models, served);
-  return new ModelRegistry([...served.values()]);
-}
-
-function needsBaseUrls(id: string): StartError {
-  return new StartError(`models.${id}: 'engine: upstream' needs 'base_urls' or QUIRE_UPSTREAM_URL.`);
-}
-
-/** An alias answers as its target does, under its own id. */
-function addAliases(bindings: Config['models'], served: Map<string, ServedModel>): void {
-  for (const [id, { alias, pricing }] of Object.entries(bindings)) {
-    if (alias === undefined) continue;
-    const target = served.get(alias);
-    if (target === undefined || bindings[alias]?.alias !== undefined) {
-      throw new StartError(`models.${id}.alias: there is no model '${alias}' that it could stand for.`);
-    }
-    served.set(id, { ...target, id, ...(pricing && { pricing }) });
-  }
-}
-
-/** Engines by what they are made of, so that ids which are bound alike share one. */
-class EngineSet {
-  readonly #config: Config;
-  readonly #logger: Logger;
-  readonly #lifecycle: Lifecycle;
-  readonly #engines = new Map<string, Promise<GenerationEngine>>();
-
-  constructor(config: Config, logger: Logger, lifecycle: Lifecycle) {
-    this.#config = config;
-    this.#logger = logger;
-    this.#lifecycle = lifecycle;
-  }
-
-  /** What answers for the id: as its binding says, else the one upstream of the environment, else the bundled model. */
-  engineOf(id: string, binding: Binding | undefined): Promise<GenerationEngine> {
-    const kind =
-      binding?.engine ??
-      (binding?.file ? 'local' : binding?.base_urls || this.#config.upstreamUrl ? 'upstream' : 'bundled');
-    if (kind === 'upstream') return this.#upstream(id, binding);
-    if (kind === 'bundled') return this.#local(BUNDLED_CHAT_FILE, 'bundled', binding);
-    if (binding?.file === undefined)
-      throw new StartError(`models.${id}: 'engine: local' needs 'file', the path of a GGUF.`);
-    return this.#local(resolve(binding.file), 'local', binding);
-  }
-
-  #upstream(id: string, binding: Binding | undefined): Promise<GenerationEngine> {
-    const baseUrls = binding?.base_urls ?? this.#config.upstreamUrl;
-    if (baseUrls === null) throw needsBaseUrls(id);
-    const options = {
-      baseUrls,
-      model: binding?.upstream_model ?? this.#config.upstreamModel ?? id,
-      apiKey: this.#apiKeyOf(binding),
-      contextLength: binding?.context_length ?? null,
-      proxy: this.#config.proxy,
-    };
-    return this.#shared(JSON.stringify(options), async () =>
-      createUpstreamEngine({ ...options, logger: this.#logger }),
-    );
-  }
-
-  /**
-   * What judges texts for the id: the bundled model, unless the id itself is bound to a server. The one upstream of the
-   * environment is for text: most such servers judge nothing.
-   */
-  async moderationOf(id: string, binding: Binding | undefined): Promise<ModerationEngine> {
-    if (binding?.file !== undefined || binding?.engine === 'local') {
-      throw new StartError(`models.${id}: a moderation model cannot be loaded from a file of your own.`);
-    }
-    const baseUrls = binding?.base_urls ?? (binding?.engine === 'upstream' ? this.#config.upstreamUrl : undefined);
-    if (baseUrls === null) throw needsBaseUrls(id);
-    const start = () =>
-      baseUrls === undefined || binding?.engine === 'bundled'
-        ? createBundledModeration({ file: BUNDLED_MODERATION_FILE, name: BUNDLED_MODERATION_NAME })
-        : createUpstreamModeration({
-            baseUrls,
-            model: binding?.upstream_model ?? id,
-            apiKey: this.#apiKeyOf(binding),
-            proxy: this.#config.proxy,
-            logger: this.#logger,
-          });
-    const engine = await this.#lifecycle.start('moderation engine', start, (started) => started.close());
-    if (engine.backend().engine === 'upstream') return engine;
-    try {
-      await engine.check(AbortSignal.timeout(LOAD_TIMEOUT_MS));
-    } catch (error) {
-      throw new StartError(`The model in ${BUNDLED_MODERATION_FILE} cannot be loaded: ${reasonOf(error)}`);
-    }
-    return engine;
-  }
-
-  /** The environment's key belongs to the environment's server: it is not sent to another one. */
-  #apiKeyOf(binding: Binding | undefined): string | null {
-    return binding?.api_key ?? (binding?.base_urls ? null : this.#config.upstreamApiKey);
-  }
-
-  #local(file: string, kind: 'bundled' | 'local', binding: Binding | undefined): Promise<GenerationEngine> {
-    const contextTokens = binding?.context_length ?? null;
-    return this.#shared(JSON.stringify([file, contextTokens]), async () => {
-      const name = kind === 'bundled' ? BUNDLED_CHAT_NAME : (file.split(/[\\/]/).pop() ?? file);
-      const engine = createLocalEngine({
-        file,
-        name,
-        kind,
-        contextTokens,
-        sequences: this.#config.localSequences,
-        threads: this.#config.localThreads,
-        calibrationFile:
-          this.#config.localCalibration === 'off' ? undefined : join(this.#config.dataDir, CALIBRATION_FILE),
-        ...this.#states(file, contextTokens),
-        logger: this.#logger,
-      });
-      try {
-        await engine.check(AbortSignal.timeout(LOAD_TIMEOUT_MS));
-      } catch (error) {
-        await engine.close();
-        throw new StartError(`The model in ${file} cannot be loaded: ${reasonOf(error)}`);
-      }
-      return engine;
-    });
-  }
-
-  /** Where the computed prompts of a model file are saved. */
-  #states(file: string, contextTokens: number | null): { states?: { folder: string; bytes: number } } {
-    const { dataDir, prefixCacheMegabytes } = this.#config;
-    if (prefixCacheMegabytes === 0) return {};
-    const name = createHash('sha256')
-      .update(JSON.stringify([file, contextTokens]))
-      .digest('hex')
-      .slice(0, 16);
-    return { states: { folder: join(dataDir, 'prefix-cache', name), bytes: prefixCacheMegabytes * 1_048_576 } };
-  }
-
-  #shared(key: string, make: () => Promise<GenerationEngine>): Promise<GenerationEngine> {
-    let engine = this.#engines.get(key);
-    if (engine === undefined) {
-      engine = this.#lifecycle.start('engine', make, (started) => started.close());
-      this.#engines.set(key, engine);
-    }
-    return engine;
-  }
 }

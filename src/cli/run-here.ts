@@ -1,4 +1,5 @@
-import { openDatabase, startModels } from '../boot.ts';
+import { openDatabase } from '../boot.ts';
+import { startModels } from '../boot-models.ts';
 import type { Config } from '../config.ts';
 import { Lifecycle } from '../lib/lifecycle.ts';
 import { createLogger } from '../lib/logger.ts';

@@ -1,5 +1,7 @@
+import type { EmbeddingEngine } from './embedding-engine.ts';
 import type { Backend, CacheUsage, GenerationEngine } from './engine.ts';
 import type { ModerationEngine } from './moderation-engine.ts';
+import type { RerankEngine } from './rerank-engine.ts';
 
 /** What a model can be asked for, as the model object shows it. */
 export interface Capabilities {
@@ -31,6 +33,10 @@ export interface ServedModel {
   engine: GenerationEngine | null;
   /** What judges texts; absent for a model that does something else, or that nothing serves yet. */
   moderation?: ModerationEngine;
+  /** What embeds texts; absent likewise. */
+  embedding?: EmbeddingEngine;
+  /** What judges documents for a query; absent likewise. */
+  rerank?: RerankEngine;
 }
 
 /** What every engine can be asked for, whatever it does. */
@@ -83,7 +89,7 @@ export class ModelRegistry {
 
 /** What serves the model, whatever it does; null where nothing does. */
 export function runtimeOf(model: ServedModel): Runtime | null {
-  return model.engine ?? model.moderation ?? null;
+  return model.engine ?? model.moderation ?? model.embedding ?? model.rerank ?? null;
 }
 
 /** What answers behind the model now. */

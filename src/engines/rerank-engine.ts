@@ -1,0 +1,33 @@
+/** The port of the engines that judge how well documents answer a query. Every implementation passes `test/rerank-conformance.ts`. */
+import type { Backend } from './engine.ts';
+
+/** One query with the documents to judge. */
+export interface RerankRequest {
+  query: string;
+  documents: readonly string[];
+}
+
+/** What came of one call. */
+export interface Reranking {
+  /** One of each document, in the order of the documents, 0 to 1. */
+  scores: number[];
+  /** Tokens that were read, as the engine counts them. */
+  tokens: number;
+}
+
+/**
+ * A runtime that judges documents with one model.
+ *
+ * Errors are `ApiError`s: 400 `invalid_value` (param `query` or `documents`) for what a server behind it does not take, 503
+ * `engine_unavailable`. An aborted signal ends a call by throwing its reason, at once, and frees what it held.
+ */
+export interface RerankEngine {
+  /** Never waits: what is known now. */
+  backend(): Backend;
+  /** Judges documents of any length. The same query and document score the same beside any others. */
+  rerank(request: RerankRequest, signal: AbortSignal): Promise<Reranking>;
+  /** Resolves when the engine could answer now; otherwise throws an Error with a sentence for the operator. */
+  check(signal: AbortSignal): Promise<void>;
+  /** Ends waiting calls with 503 and frees the runtime. May be called twice. */
+  close(): Promise<void>;
+}
