@@ -3,12 +3,8 @@ import type { ModerationEngine, ModerationScores } from '../engines/moderation-e
 import type { ServedModel } from '../engines/registry.ts';
 import { engineUnavailable, notFound } from '../errors.ts';
 import type { Call, Caller } from '../lib/caller.ts';
-import { newId } from '../lib/ids.ts';
-import type { UsageOutcome } from '../lib/usage-record.ts';
 import { requireModel, UNBOUND_RETRY_SECONDS } from './admit.ts';
-import { isAbort } from './generate.ts';
-import { moderationMetrics } from './moderation-metrics.ts';
-import { soundUsage } from './sound-usage.ts';
+import { type MeteredDeps, metered } from './metered.ts';
 
 /** The id that judges where none is named, and the newer name that OpenAI's clients know it by. */
 export const MODERATION_MODEL = 'moderation-v1';
@@ -45,35 +41,12 @@ export function admitModeration(
  * once, however it ends, and is durable when this resolves: the tokens read count as prompt tokens.
  */
 export async function moderate(
-  deps: Pick<Deps, 'recordUsage' | 'metrics' | 'now'>,
+  deps: MeteredDeps,
   call: Call,
   { model, engine }: AdmittedModeration,
   { texts, signal }: { texts: readonly string[]; signal: AbortSignal },
 ): Promise<ModerationScores[]> {
-  const metrics = moderationMetrics(deps.metrics);
-  let used = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
-  let outcome: UsageOutcome = 'failed';
-  metrics.started();
-  try {
-    const { scores, tokens } = await engine.moderate(texts, signal);
-    used = soundUsage({ ...used, promptTokens: tokens });
-    outcome = 'completed';
-    return scores;
-  } catch (error) {
-    if (isAbort(error)) outcome = 'cancelled';
-    throw error;
-  } finally {
-    metrics.ended(model.id, outcome, texts.length, used.promptTokens);
-    await deps.recordUsage({
-      id: newId('usage'),
-      organizationId: call.caller.organizationId,
-      keyId: call.caller.keyId,
-      requestId: call.requestId,
-      endpoint: call.endpoint,
-      model: model.id,
-      ...used,
-      outcome,
-      createdAt: new Date(deps.now()),
-    });
-  }
+  const work = { task: 'moderation', model, texts: texts.length } as const;
+  const { scores } = await metered(deps, call, work, () => engine.moderate(texts, signal));
+  return scores;
 }

@@ -1,0 +1,90 @@
+import { type ApiError, engineUnavailable } from '../../errors.ts';
+import type { Backend } from '../engine.ts';
+import { unusableAnswer } from './error-mapping.ts';
+import { probe } from './probe.ts';
+import { ask, type Question } from './question.ts';
+import { type Replica, Replicas } from './replicas.ts';
+import { DEFAULT_TIMEOUTS, type UpstreamTimeouts } from './timeouts.ts';
+import type { UpstreamOptions } from './upstream-engine.ts';
+
+/** What an upstream that answers in single JSON documents is made of. */
+export type QuestionServerOptions = Omit<UpstreamOptions, 'contextLength'>;
+
+/**
+ * The servers behind one model that are asked questions and answer with one JSON document each: what engines for
+ * embedding, reranking and moderation share. Throws a TypeError when a base URL is none.
+ */
+export class QuestionServer {
+  readonly model: string;
+  readonly #apiKey: string | null;
+  readonly #timeouts: UpstreamTimeouts;
+  readonly #headers: Record<string, string>;
+  readonly #replicas: Replicas;
+  readonly #closing = new AbortController();
+  #closed: ApiError | null = null;
+  /** Whether an upstream has answered at all: before that nothing is known to be ready. */
+  #answered = false;
+
+  constructor({ model, apiKey, baseUrls, proxy, logger, ...options }: QuestionServerOptions) {
+    this.model = model;
+    this.#apiKey = apiKey;
+    this.#timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
+    this.#headers = { 'content-type': 'application/json', 'user-agent': 'quire' };
+    if (apiKey !== null) this.#headers['authorization'] = `Bearer ${apiKey}`;
+    this.#replicas = new Replicas({
+      baseUrls,
+      proxy,
+      timeouts: this.#timeouts,
+      logger,
+      ...(options.maxConnections !== undefined && { maxConnections: options.maxConnections }),
+      probe: (replica, signal) => this.#probe(replica, signal),
+    });
+    for (const replica of this.#replicas.all) void this.#replicas.lookAt(replica);
+  }
+
+  /** Never waits: what is known now. */
+  backend(): Backend {
+    const ready = this.#answered && !this.#closed && this.#replicas.all.some(({ asideSince }) => asideSince === null);
+    return { engine: 'upstream', model: this.model, parameters: null, ready };
+  }
+
+  /**
+   * Asks, and reads the answer with `read`, which throws an Error for one that cannot be used. Throws an `ApiError`, or
+   * the signal's reason.
+   */
+  async ask<T>(question: Question, read: (answer: unknown) => T, signal: AbortSignal): Promise<T> {
+    if (this.#closed) throw this.#closed;
+    signal.throwIfAborted();
+    const context = {
+      replicas: this.#replicas,
+      headers: this.#headers,
+      apiKey: this.#apiKey,
+      timeouts: this.#timeouts,
+    };
+    const answer = await ask(context, question, AbortSignal.any([signal, this.#closing.signal]));
+    this.#answered = true;
+    try {
+      return read(answer);
+    } catch (error) {
+      throw unusableAnswer(new Error(`the server of '${this.model}' gave no usable answer`, { cause: error }));
+    }
+  }
+
+  /** Resolves when a server answers now; otherwise throws an Error with a sentence for the operator. */
+  async check(signal: AbortSignal): Promise<void> {
+    if (this.#closed) throw this.#closed;
+    await this.#replicas.check((replica) => this.#probe(replica, signal), signal);
+  }
+
+  /** Ends waiting calls with 503 and frees the connections. May be called twice. */
+  async close(): Promise<void> {
+    this.#closed ??= engineUnavailable('The service is shutting down.', 1);
+    this.#closing.abort(this.#closed);
+    await this.#replicas.close(this.#closed);
+  }
+
+  async #probe(replica: Replica, signal: AbortSignal): Promise<void> {
+    await probe(replica, { model: this.model, headers: this.#headers, timeouts: this.#timeouts }, signal);
+    this.#answered = true;
+  }
+}
