@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from '../../lib/logger.ts';
-import type { HostMessage, LoadOptions, ModelFacts, ParentMessage } from './protocol.ts';
+import type { LifeSign } from './protocol.ts';
 
 /**
  * Waits before a restart: short at first, for a crash is rare; long in the end, so that a request that crashes the
@@ -20,26 +20,39 @@ const LOOKS = 6;
 /** Characters of the host's error output that are kept to explain a crash. */
 const KEPT_ERROR_CHARACTERS = 2_000;
 
-/** What the process of the model is doing. */
-export type HostState =
+/** What the process of the model is doing. `Facts` is what it tells of the model once it is loaded. */
+export type HostState<Facts> =
   | { kind: 'loading' }
-  | { kind: 'ready'; facts: ModelFacts }
+  | { kind: 'ready'; facts: Facts }
   /** It crashed and is started again at `retryAt` (milliseconds since the epoch). */
   | { kind: 'crashed'; why: string; retryAt: number }
   /** For good: the model cannot be loaded, or the engine was closed. */
   | { kind: 'unusable'; why: string };
 
+/** What a host runs. `Told` is what it may be told. */
+export interface HostProgram<Told> {
+  /** The module of the process. Beside its own messages it gives the signs of `LifeSign`. */
+  module: URL;
+  /** The model's file, for what is said of it. */
+  file: string;
+  /** The first message. `careful`: the last process ended before it had ever loaded the model. */
+  load(careful: boolean): Told;
+  /** What makes it save what it computed, and end; null when there is nothing to save. */
+  farewell: Told | null;
+}
+
 /** Who hears of the host. */
-export interface HostListener {
-  message(message: HostMessage): void;
-  changed(state: HostState): void;
+export interface HostListener<Facts, Message> {
+  /** Everything that it says, except the signs of its life. */
+  message(message: Message): void;
+  changed(state: HostState<Facts>): void;
 }
 
 /** Keeps one host process alive: starts it, has it load the model, and starts it again when it crashes. */
-export class HostProcess {
-  readonly #options: LoadOptions;
+export class HostProcess<Facts extends object, Message, Told extends object> {
+  readonly #program: HostProgram<Told>;
   readonly #logger: Logger;
-  readonly #listener: HostListener;
+  readonly #listener: HostListener<Facts, Message>;
   readonly #silenceMs: number;
   #child: ChildProcess | null = null;
   #restart: NodeJS.Timeout | null = null;
@@ -50,11 +63,16 @@ export class HostProcess {
   #killedFor: string | null = null;
   #silentLooks = 0;
   #errorOutput = '';
-  state: HostState = { kind: 'loading' };
+  state: HostState<Facts> = { kind: 'loading' };
 
   /** A host that says nothing for `silenceMs` is killed and started again. */
-  constructor(options: LoadOptions, logger: Logger, listener: HostListener, silenceMs = SILENCE_MS) {
-    this.#options = options;
+  constructor(
+    program: HostProgram<Told>,
+    logger: Logger,
+    listener: HostListener<Facts, Message>,
+    silenceMs = SILENCE_MS,
+  ) {
+    this.#program = program;
     this.#logger = logger;
     this.#listener = listener;
     this.#silenceMs = silenceMs;
@@ -66,7 +84,7 @@ export class HostProcess {
     return this.#child?.pid ?? null;
   }
 
-  send(message: ParentMessage): void {
+  send(message: Told): void {
     // A send that fails means that the host is ending; its exit is what is told.
     if (this.#child?.connected === true) this.#child.send(message, () => undefined);
   }
@@ -79,13 +97,13 @@ export class HostProcess {
   /** Ends the host for good, after it saved what it computed. May be called twice. */
   async close(): Promise<void> {
     if (this.#restart !== null) clearTimeout(this.#restart);
-    const saves = this.state.kind === 'ready' && this.#options.states !== undefined;
+    const farewell = this.state.kind === 'ready' ? this.#program.farewell : null;
     this.#become({ kind: 'unusable', why: 'The engine was closed.' });
     const child = this.#child;
     if (child === null || child.exitCode !== null || child.signalCode !== null) return;
     const exited = new Promise((resolve) => child.once('exit', resolve));
-    if (saves) this.send({ type: 'close' });
-    const kill = setTimeout(() => child.kill('SIGKILL'), saves ? SAVING_MS : 0);
+    if (farewell !== null) this.send(farewell);
+    const kill = setTimeout(() => child.kill('SIGKILL'), farewell === null ? 0 : SAVING_MS);
     await exited;
     clearTimeout(kill);
   }
@@ -94,7 +112,7 @@ export class HostProcess {
     this.#restart = null;
     this.#errorOutput = '';
     this.#killedFor = null;
-    const child = fork(fileURLToPath(new URL('./host.ts', import.meta.url)), [], {
+    const child = fork(fileURLToPath(this.#program.module), [], {
       // None of the service's own flags: they may be for a test runner or a debugger.
       execArgv: ['--disable-warning=ExperimentalWarning'],
       serialization: 'advanced',
@@ -104,17 +122,14 @@ export class HostProcess {
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.#errorOutput = (this.#errorOutput + text).slice(-KEPT_ERROR_CHARACTERS);
     });
-    child.on('message', (message: HostMessage) => this.#receive(child, message));
+    child.on('message', (message: object) => this.#receive(child, message));
     child.on('error', (error) => this.#ended(child, error.message));
     child.on('exit', (code, signal) => this.#ended(child, signal ?? `exit code ${code}`));
     this.#silentLooks = 0;
     this.#watch = setInterval(() => this.#look(child), this.#silenceMs / LOOKS);
     this.#watch.unref();
     this.#become({ kind: 'loading' });
-    // Nothing is measured where the last attempt ended before the model was ready: that may be why.
-    const measures = this.#wasLoaded || this.#crashes === 0;
-    const calibrationFile = measures ? this.#options.calibrationFile : undefined;
-    this.send({ type: 'load', options: { ...this.#options, calibrationFile } });
+    this.send(this.#program.load(!this.#wasLoaded && this.#crashes > 0));
   }
 
   #look(child: ChildProcess): void {
@@ -124,22 +139,24 @@ export class HostProcess {
     child.kill('SIGKILL');
   }
 
-  #receive(child: ChildProcess, message: HostMessage): void {
+  #receive(child: ChildProcess, message: object): void {
     if (child !== this.#child) return;
     this.#silentLooks = 0;
-    if (message.type === 'loaded') {
-      this.#logger.info({ file: this.#options.file, ...message.facts }, 'a model is loaded');
+    const sign = message as LifeSign<Facts>;
+    if (sign.type === 'loaded') {
+      const told: object = { file: this.#program.file, ...sign.facts };
+      this.#logger.info(told, 'a model is loaded');
       this.#wasLoaded = true;
-      this.#become({ kind: 'ready', facts: message.facts });
-    } else if (message.type === 'unusable') {
+      this.#become({ kind: 'ready', facts: sign.facts });
+    } else if (sign.type === 'unusable') {
       // What could be loaded before will be again: when the file is put back, or others need less memory.
-      if (this.#wasLoaded) this.#killedFor = message.why;
-      else this.#become({ kind: 'unusable', why: message.why });
+      if (this.#wasLoaded) this.#killedFor = sign.why;
+      else this.#become({ kind: 'unusable', why: sign.why });
       child.kill('SIGKILL');
-    } else if (message.type !== 'alive') this.#listener.message(message);
+    } else if (sign.type !== 'alive') this.#listener.message(message as Message);
   }
 
-  #become(state: HostState): void {
+  #become(state: HostState<Facts>): void {
     // What is for good stays; the first reason is the true one.
     if (this.state.kind === 'unusable') return;
     this.state = state;
@@ -156,7 +173,7 @@ export class HostProcess {
       this.#restartLater(how, `The process of the model ended (${how}).`);
       return;
     }
-    const { file } = this.#options;
+    const { file } = this.#program;
     const why = `The model file '${file}' ended its process while it was loaded (${how}); it is damaged or needs more memory than there is.`;
     if (this.#crashes + 1 < FIRST_LOADS) this.#restartLater(how, why);
     else this.#become({ kind: 'unusable', why });
@@ -165,7 +182,7 @@ export class HostProcess {
   #restartLater(how: string, why: string): void {
     const waitMs = Math.min(LAST_RESTART_MS, FIRST_RESTART_MS * 2 ** this.#crashes);
     this.#crashes += 1;
-    const facts = { file: this.#options.file, how, waitMs, output: this.#errorOutput };
+    const facts = { file: this.#program.file, how, waitMs, output: this.#errorOutput };
     this.#logger.error(facts, 'the process of a model ended; it is restarted');
     this.#restart = setTimeout(() => this.#start(), waitMs);
     this.#become({ kind: 'crashed', why, retryAt: Date.now() + waitMs });

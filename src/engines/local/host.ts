@@ -3,9 +3,10 @@ import { stat } from 'node:fs/promises';
 import type { GenerationEvent } from '../engine.ts';
 import { BatchLoop, type Job } from './batch-loop.ts';
 import { factsOf } from './error-facts.ts';
+import { liveAsHost } from './host-life.ts';
 import { kvBytesPerToken } from './kv-size.ts';
 import { type LocalModel, loadModel } from './model.ts';
-import { ALIVE_MS, type HostMessage, type LoadOptions, type ParentMessage } from './protocol.ts';
+import type { HostMessage, LoadOptions, ParentMessage } from './protocol.ts';
 import { Sequences } from './sequences.ts';
 import { type RequestListener, ServedRequest } from './serve-request.ts';
 import { StateFiles } from './state-files.ts';
@@ -30,10 +31,6 @@ const entries = new Map<number, Entry>();
 const outbox = new Map<number, GenerationEvent[]>();
 /** Null: not loaded, or it cannot be. */
 let runtime: Promise<Runtime | null> = Promise.resolve(null);
-
-function send(message: HostMessage): void {
-  if (process.connected) process.send?.(message);
-}
 
 /** Sends what a step gave in one message, for all requests. */
 function flush(): void {
@@ -146,7 +143,7 @@ async function answerPing(id: number): Promise<void> {
   if (ready !== null) send({ type: 'pong', id, ...ready.loop.counts() });
 }
 
-process.on('message', (message: ParentMessage) => {
+const send = liveAsHost<ParentMessage, HostMessage>((message) => {
   if (message.type === 'load') runtime = load(message.options);
   else if (message.type === 'generate') void generate(message);
   else if (message.type === 'leave') leave(message.id);
@@ -154,6 +151,3 @@ process.on('message', (message: ParentMessage) => {
   else if (message.type === 'ping') void answerPing(message.id);
   else void close();
 });
-setInterval(() => send({ type: 'alive' }), ALIVE_MS);
-// The parent is gone. No orderly exit: that would wait for the computation under way.
-process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));

@@ -9,8 +9,8 @@ import type {
   GenerationRequest,
 } from '../engine.ts';
 import { CallStream } from './call-stream.ts';
-import { HostProcess, type HostState } from './host-process.ts';
-import type { HostMessage, ModelFacts } from './protocol.ts';
+import { HostProcess, type HostProgram, type HostState } from './host-process.ts';
+import type { HostMessage, ModelFacts, ParentMessage } from './protocol.ts';
 
 /** Requests in an engine at most, running and waiting: beyond it a caller does better to come back than to wait. */
 const MAX_REQUESTS = 1_024;
@@ -66,7 +66,7 @@ export function createLocalEngine(options: LocalEngineOptions): LocalEngine {
 
 class LlamaEngine implements LocalEngine {
   readonly #options: LocalEngineOptions;
-  readonly #host: HostProcess;
+  readonly #host: HostProcess<ModelFacts, HostMessage, ParentMessage>;
   readonly #calls = new Map<number, CallStream>();
   readonly #pings = new Map<number, PromiseWithResolvers<LocalEngineLoad>>();
   #nextId = 1;
@@ -78,12 +78,19 @@ class LlamaEngine implements LocalEngine {
   constructor(options: LocalEngineOptions) {
     this.#options = options;
     const { file, contextTokens, sequences, threads, calibrationFile, states } = options;
-    const load = { file, contextTokens, sequences, threads, calibrationFile, states };
+    const load = { file, contextTokens, sequences, threads, states };
+    const program: HostProgram<ParentMessage> = {
+      module: new URL('./host.ts', import.meta.url),
+      file,
+      // Nothing is measured where the last attempt ended before the model was ready: that may be why.
+      load: (careful) => ({ type: 'load', options: careful ? load : { ...load, calibrationFile } }),
+      farewell: states === undefined ? null : { type: 'close' },
+    };
     const listener = {
       message: (message: HostMessage) => this.#receive(message),
-      changed: (state: HostState) => this.#hostChanged(state),
+      changed: (state: HostState<ModelFacts>) => this.#hostChanged(state),
     };
-    this.#host = new HostProcess(load, options.logger, listener, options.silenceMs);
+    this.#host = new HostProcess(program, options.logger, listener, options.silenceMs);
   }
 
   get hostPid(): number | null {
@@ -186,7 +193,7 @@ class LlamaEngine implements LocalEngine {
     return call;
   }
 
-  #hostChanged(state: HostState): void {
+  #hostChanged(state: HostState<ModelFacts>): void {
     if (state.kind === 'ready') this.#facts = state.facts;
     if (state.kind !== 'crashed' && state.kind !== 'unusable') return;
     if (state.kind === 'unusable') this.#options.logger.debug({ why: state.why }, 'a local engine ended');

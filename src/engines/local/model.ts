@@ -1,21 +1,12 @@
-import { access, constants, stat } from 'node:fs/promises';
-import { setTimeout } from 'node:timers/promises';
-import {
-  getLlama,
-  type Llama,
-  type LlamaContext,
-  type LlamaGrammar,
-  LlamaLogLevel,
-  type LlamaModel,
-} from 'node-llama-cpp';
+import type { Llama, LlamaContext, LlamaGrammar, LlamaModel } from 'node-llama-cpp';
 import { type Calibration, calibrate, MOST_STEP_TOKENS, type StepTime } from './calibration.ts';
 import { ChatTemplate } from './chat-template.ts';
 import { fitContext, type MemoryOf } from './context-size.ts';
-import { checkGgufHeader } from './gguf-header.ts';
 import { GrammarWriter } from './grammar-writer.ts';
 import { readTimes, timesKey, writeTimes } from './kept-times.ts';
 import { measureSpeed, threadCandidates } from './measure-speed.ts';
 import { parameterCount } from './native.ts';
+import { cannotBeUsed, freeMemory, openGguf } from './open-gguf.ts';
 import type { LoadOptions, ModelFacts } from './protocol.ts';
 import { Vocabulary } from './vocabulary.ts';
 
@@ -38,65 +29,11 @@ export interface LocalModel {
 
 /** Loads a GGUF. Throws an Error whose message is one sentence for the operator: which file, and what to do. */
 export async function loadModel(options: LoadOptions): Promise<LocalModel> {
-  const file = `The model file '${options.file}'`;
-  const found = await stat(options.file).catch(() => null);
-  if (found === null)
-    throw new Error(`${file} does not exist; put it there, or configure the path of another GGUF file.`);
-  if (!found.isFile()) throw new Error(`${file} is not a file; configure the path of a GGUF file.`);
-  await access(options.file, constants.R_OK).catch(() => {
-    throw new Error(`${file} may not be read; give the user that Quire runs as the right to.`);
-  });
-  const complaints: string[] = [];
-  const llama = await loadRuntime((complaint) => complaints.push(complaint));
-  let model: LlamaModel;
-  try {
-    await checkGgufHeader(options.file);
-    model = await llama.loadModel({ modelPath: options.file, gpuLayers: 0 });
-  } catch (error) {
-    // What was written comes by way of the event loop, after the error that it explains.
-    await setTimeout(COMPLAINT_MS);
-    const why = complaints[0] ?? reason(error);
-    throw new Error(
-      `${file} cannot be loaded (${why}); it is damaged or no GGUF that llama.cpp knows, so fetch it again.`,
-    );
-  }
+  const { llama, model } = await openGguf(options.file, 'generation');
   try {
     return await prepare(llama, model, options);
   } catch (error) {
-    throw new Error(
-      `${file} cannot be used (${reason(error)}); configure a smaller context_length or another GGUF file.`,
-    );
-  }
-}
-
-/** llama.cpp's own words for what is wrong with a file, among all that it writes when it is. */
-const COMPLAINT = /error loading model: (.+)/;
-
-/** Time for a complaint to arrive. */
-const COMPLAINT_MS = 20;
-
-/** `complain` hears why llama.cpp refuses a model, which it does not tell otherwise. */
-async function loadRuntime(complain: (complaint: string) => void): Promise<Llama> {
-  try {
-    return await getLlama({
-      logger: (_, message) => {
-        // Where the parent reads what is to be said of a crash.
-        process.stderr.write(message.endsWith('\n') ? message : `${message}\n`);
-        const complaint = COMPLAINT.exec(message)?.[1];
-        if (complaint !== undefined) complain(reason(new Error(complaint)));
-      },
-      gpu: false,
-      build: 'never',
-      usePrebuiltBinaries: true,
-      skipDownload: true,
-      progressLogs: false,
-      maxThreads: 0,
-      logLevel: LlamaLogLevel.error,
-    });
-  } catch (error) {
-    throw new Error(
-      `llama.cpp has no program for this machine (${reason(error)}); configure an upstream engine instead.`,
-    );
+    throw cannotBeUsed(options.file, error);
   }
 }
 
@@ -168,12 +105,6 @@ function memoryOfContexts(model: LlamaModel): MemoryOf {
   };
 }
 
-/** Memory that contexts may take: what is free now, less the weights, which are only read in as they are used. */
-function freeMemory(modelBytes: number): number {
-  const available = process.availableMemory();
-  return available - Math.min(modelBytes, available / 2);
-}
-
 /** What was measured of this model on this machine: now, or at an earlier start. */
 async function timesOf(
   llama: Llama,
@@ -202,10 +133,4 @@ function grammarCache(llama: Llama): LocalModel['grammar'] {
     if (kept.size > KEPT_GRAMMARS && oldest !== undefined) kept.delete(oldest);
     return known;
   };
-}
-
-/** The first line of an error, without its end mark, to stand within a sentence. */
-function reason(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  return (message.split('\n')[0] ?? '').replace(/[.\s]+$/, '').slice(0, 300);
 }

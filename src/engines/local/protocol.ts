@@ -47,19 +47,23 @@ export type ParentMessage =
   /** Last: it saves what is worth it, and ends. */
   | { type: 'close' };
 
-/** What the host says. `done` or `failed` is the last of a request, unless its caller left before. */
-export type HostMessage =
-  | { type: 'loaded'; facts: ModelFacts }
+/** What every host says of itself. `Facts` is what is known of its model once it is loaded. */
+export type LifeSign<Facts> =
+  | { type: 'loaded'; facts: Facts }
   /** The model cannot be loaded; the host ends. `why` is a sentence for the operator. */
   | { type: 'unusable'; why: string }
+  /** It is there, and its event loop turns, whatever it computes. */
+  | { type: 'alive' };
+
+/** What the host says. `done` or `failed` is the last of a request, unless its caller left before. */
+export type HostMessage =
+  | LifeSign<ModelFacts>
   /** What one step gave, for all requests at once. */
   | { type: 'events'; batch: { id: number; events: GenerationEvent[] }[] }
   | { type: 'done'; id: number }
   | { type: 'failed'; id: number; error: ErrorFacts }
   /** What the prefix cache holds, whenever that has changed; `evictions` counts from the start of the host. */
   | { type: 'cache'; usage: CacheUsage }
-  /** It is there, and its event loop turns, whatever it computes. */
-  | { type: 'alive' }
   /** Something is lost that nobody waits for. For the operator. */
   | { type: 'trouble'; what: string; error: string }
   /** Answers computed now, and requests that wait. Comes after the model is loaded. */

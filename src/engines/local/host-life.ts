@@ -1,0 +1,18 @@
+import { ALIVE_MS } from './protocol.ts';
+
+/**
+ * Makes this process a host: hears its parent, says that it is there, and ends with its parent. Gives what sends to it.
+ * Called once.
+ */
+export function liveAsHost<Told extends object, Said extends object>(
+  hear: (message: Told) => void,
+): (message: Said) => void {
+  const say = (message: object): void => {
+    if (process.connected) process.send?.(message);
+  };
+  process.on('message', hear);
+  setInterval(() => say({ type: 'alive' }), ALIVE_MS);
+  // The parent is gone. No orderly exit: that would wait for the computation under way.
+  process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+  return say;
+}
