@@ -12,6 +12,7 @@ import { modelRoutes } from './models/routes.ts';
 import { moderationRoutes } from './moderations/routes.ts';
 import type { CacheCounters } from './prompt-cache/cache-counters.ts';
 import { promptCacheRoutes } from './prompt-cache/routes.ts';
+import { rerankRoutes } from './rerank/routes.ts';
 
 /** What the API works with: the use cases' dependencies, who says who asks and how often they may, and the operator's. */
 export type AppDeps = Deps & { authenticate: Authenticate; limit: Limit; promptCache: CacheCounters };
@@ -34,6 +35,7 @@ export async function createApp(deps: AppDeps, version: string, requestTimeoutMs
   chatRoutes(app, deps);
   completionRoutes(app, deps);
   moderationRoutes(app, deps);
+  rerankRoutes(app, deps);
   promptCacheRoutes(app, deps);
 
   return app;

@@ -7,8 +7,10 @@ import type { GenerationEngine } from './engines/engine.ts';
 import { createLocalEngine } from './engines/local/local-engine.ts';
 import type { ModerationEngine } from './engines/moderation-engine.ts';
 import { ModelRegistry, type ServedModel } from './engines/registry.ts';
+import type { RerankEngine } from './engines/rerank-engine.ts';
 import { createUpstreamEngine } from './engines/upstream/upstream-engine.ts';
 import { createUpstreamModeration } from './engines/upstream/upstream-moderation.ts';
+import { createUpstreamRerank } from './engines/upstream/upstream-rerank.ts';
 import type { Lifecycle } from './lib/lifecycle.ts';
 import type { Logger } from './lib/logger.ts';
 import { reasonOf, StartError } from './lib/start-error.ts';
@@ -95,6 +97,7 @@ class EngineSet {
   async ofKind(kind: Kind, id: string, binding: Binding | undefined): Promise<Partial<ServedModel>> {
     if (kind === 'generation') return { engine: await this.engineOf(id, binding) };
     if (kind === 'moderation') return { moderation: await this.moderationOf(id, binding) };
+    if (kind === 'rerank') return this.rerankOf(id, binding);
     return {};
   }
 
@@ -153,6 +156,22 @@ class EngineSet {
       throw new StartError(`The model in ${BUNDLED_MODERATION_FILE} cannot be loaded: ${reasonOf(error)}`);
     }
     return engine;
+  }
+
+  /** What reranks for the id, where the id itself is bound to a server. */
+  async rerankOf(id: string, binding: Binding | undefined): Promise<{ rerank?: RerankEngine }> {
+    const baseUrls = binding?.base_urls ?? (binding?.engine === 'upstream' ? this.#config.upstreamUrl : undefined);
+    if (baseUrls === null) throw needsBaseUrls(id);
+    if (baseUrls === undefined || binding?.engine === 'bundled') return {};
+    const options = {
+      baseUrls,
+      model: binding?.upstream_model ?? id,
+      apiKey: this.#apiKeyOf(binding),
+      proxy: this.#config.proxy,
+      logger: this.#logger,
+    };
+    const start = () => createUpstreamRerank(options);
+    return { rerank: await this.#lifecycle.start('rerank engine', start, (started) => started.close()) };
   }
 
   /** The environment's key belongs to the environment's server: it is not sent to another one. */

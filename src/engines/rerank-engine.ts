@@ -24,7 +24,7 @@ export interface Reranking {
 export interface RerankEngine {
   /** Never waits: what is known now. */
   backend(): Backend;
-  /** Judges documents of any length. The same query and document score the same beside any others. */
+  /** Judges documents of any length; one without text scores 0. The same query and document score the same beside any others. */
   rerank(request: RerankRequest, signal: AbortSignal): Promise<Reranking>;
   /** Resolves when the engine could answer now; otherwise throws an Error with a sentence for the operator. */
   check(signal: AbortSignal): Promise<void>;

@@ -59,6 +59,7 @@ describe('the API description', () => {
       '/v1/chat/completions',
       '/v1/completions',
       '/v1/moderations',
+      '/v1/rerank',
       '/v1/admin/cache/stats',
       '/v1/admin/cache/reset',
       '/healthz',
@@ -70,6 +71,7 @@ describe('the API description', () => {
       ['/v1/chat/completions', 'messages'],
       ['/v1/completions', 'prompt'],
       ['/v1/moderations', 'input'],
+      ['/v1/rerank', 'documents'],
     ] as const) {
       const { requestBody, responses } = json.paths[path].post;
       assert.ok(requestBody.content['application/json'].example[field]);

@@ -7,6 +7,9 @@ export interface Endpoints {
   text: string;
   models: string;
   moderations: string;
+  rerank: string;
+  /** Text Embeddings Inference's, which stands beside `/v1` and not under it. */
+  rerankTexts: string;
 }
 
 /**
@@ -27,5 +30,7 @@ export function endpointsOf(baseUrl: string): Endpoints {
     text: `${base}/completions${url.search}`,
     models: `${base}/models${url.search}`,
     moderations: `${base}/moderations${url.search}`,
+    rerank: `${base}/rerank${url.search}`,
+    rerankTexts: `${base.replace(/\/v1$/, '')}/rerank${url.search}`,
   };
 }

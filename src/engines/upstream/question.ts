@@ -24,6 +24,18 @@ export interface Question {
   param: string;
   /** An answer that is longer is none. */
   maxAnswerBytes: number;
+  /** Statuses that throw `OtherDialect`: where servers of another kind may be behind the address. */
+  otherDialect?: ReadonlySet<number>;
+}
+
+/** The server does not know this kind of question. The message is the caller's sentence; `cause` says what it answered. */
+export class OtherDialect extends Error {
+  readonly refusal: ApiError;
+
+  constructor(refusal: ApiError) {
+    super(refusal.message, { cause: refusal.cause });
+    this.refusal = refusal;
+  }
 }
 
 /** Who is asked, and how. */
@@ -36,14 +48,14 @@ export interface QuestionContext {
 
 /** An attempt that came to nothing. `waitSeconds`: the upstream's own wish; null where it has none. */
 interface Failure {
-  error: ApiError;
+  error: ApiError | OtherDialect;
   again: boolean;
   waitSeconds: number | null;
 }
 
 /**
  * Asks one of the replicas, another and again as far as that makes sense, and returns the parsed answer. Throws an
- * `ApiError`, or the signal's reason.
+ * `ApiError`, `OtherDialect` where the question allows for it, or the signal's reason.
  */
 export async function ask(context: QuestionContext, question: Question, signal: AbortSignal): Promise<unknown> {
   const tried = new Set<Replica>();
@@ -83,7 +95,12 @@ async function askOnce(
     // Too many requests is no fault of the replica; one that is behind a proxy and gone is.
     if (PASSING.has(status) && status !== 429) replicas.failed(replica, `status ${status}`);
     const error = errorOfRefusal(refusal, { param: question.param, contextLength: null, address, apiKey });
-    return { error, again: PASSING.has(status), waitSeconds: refusal.retryAfterSeconds };
+    const isOther = question.otherDialect?.has(status) ?? false;
+    return {
+      error: isOther ? new OtherDialect(error) : error,
+      again: PASSING.has(status),
+      waitSeconds: refusal.retryAfterSeconds,
+    };
   } catch (error) {
     signal.throwIfAborted();
     const isPassing = error instanceof ExchangeFault && error.kind === 'connection';

@@ -1,0 +1,126 @@
+/**
+ * What holds for every `RerankEngine`, as tests: `src/engines/rerank-engine.ts` says it, this suite holds each runtime to
+ * it. Query and documents are plain, so that the judgements hold for every model that is worth having.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { RerankEngine } from '../src/engines/rerank-engine.ts';
+import { ApiError } from '../src/errors.ts';
+
+/** An engine under test. */
+export interface RerankSubject {
+  engine: RerankEngine;
+  /** Ends the engine and whatever was started for it. May be called after `engine.close()`. */
+  close(): Promise<void>;
+}
+
+const QUERY = 'When does the library open on Saturdays?';
+const ANSWER = 'The library opens at nine on Saturdays.';
+const OTHERS = [
+  'Boil the pasta for eleven minutes and drain it.',
+  'The company was founded by two engineers in a garage.',
+  'Rabbits eat grass, leaves and bark.',
+];
+const LONG = 'The members of the committee agreed on most points of the plan. '.repeat(200);
+const never = new AbortController().signal;
+
+const isUnavailable = (error: unknown) => error instanceof ApiError && error.status === 503;
+
+/** Registers the suite for one implementation; `start` is called once. */
+export function rerankConformance(name: string, start: () => Promise<RerankSubject>): void {
+  describe(`a rerank engine: ${name}`, () => {
+    let subject = {} as RerankSubject;
+    let engine = {} as RerankEngine;
+    const judge = async (documents: readonly string[], query = QUERY) =>
+      (await engine.rerank({ query, documents }, never)).scores;
+    before(async () => {
+      subject = await start();
+      engine = subject.engine;
+    });
+    after(() => subject.close?.());
+
+    it('is ready once it has been checked, and says what answers', async () => {
+      await engine.check(AbortSignal.timeout(5_000));
+      const backend = engine.backend();
+      assert.equal(backend.ready, true);
+      assert.notEqual(backend.model, '');
+    });
+
+    it('gives every document a score from 0 to 1, in order, and counts tokens', async () => {
+      const documents = [...OTHERS, ANSWER, ...OTHERS];
+      const { scores, tokens } = await engine.rerank({ query: QUERY, documents }, never);
+      assert.equal(scores.length, documents.length);
+      for (const score of scores) assert.ok(score >= 0 && score <= 1, String(score));
+      assert.deepEqual(scores.slice(0, 3), scores.slice(4));
+      assert.ok(Number.isInteger(tokens) && tokens > 40, String(tokens));
+    });
+
+    it('puts what answers the query before what has nothing to do with it', async () => {
+      const [answer, ...others] = await judge([ANSWER, ...OTHERS]);
+      for (const other of others) assert.ok(answer! > other + 0.2, `${answer} and ${other}`);
+    });
+
+    it('scores a document alike alone, beside a thousand others, and beside other calls', async () => {
+      const [alone] = await judge([ANSWER]);
+      const many = Array.from({ length: 999 }, (_, i) => `${OTHERS[i % 3]} ${i}`);
+      const [crowd, ...single] = await Promise.all([
+        judge([...many, ANSWER]),
+        ...Array.from({ length: 20 }, () => judge([ANSWER])),
+      ]);
+      assert.equal(crowd.length, 1000);
+      assert.equal(crowd[999], alone);
+      for (const scores of single) assert.deepEqual(scores, [alone]);
+    });
+
+    it('scores a document without text 0, beside others and alone', async () => {
+      const [blank, answer, empty] = await judge([' \n\t', ANSWER, '']);
+      assert.deepEqual([blank, empty], [0, 0]);
+      assert.ok(answer! > 0);
+      assert.deepEqual(await judge(['', ' ']), [0, 0]);
+    });
+
+    it('takes texts in any script, without words, and with odd characters, as query and as document', async () => {
+      const texts = [
+        '\u0000',
+        '。',
+        '図書館は土曜日の九時に開きます',
+        '图书馆星期六九点开门',
+        'تفتح المكتبة في التاسعة أيام السبت',
+        '😀'.repeat(40),
+        '\ud800',
+        '\u200b',
+        'a',
+        '???',
+      ];
+      for (const query of texts) assert.equal((await judge(texts, query)).length, texts.length);
+    });
+
+    it('takes a document of a megabyte, also of one word', async () => {
+      const scores = await judge(['x'.repeat(1_000_000), 'ab '.repeat(333_333), '漢'.repeat(300_000)]);
+      assert.equal(scores.length, 3);
+    });
+
+    it('throws the reason of an aborted signal, at once, and serves others on', async () => {
+      const reason = new Error('the caller has left');
+      const few = { query: QUERY, documents: [ANSWER] };
+      await assert.rejects(engine.rerank(few, AbortSignal.abort(reason)), reason);
+      const controller = new AbortController();
+      const left = engine.rerank({ query: QUERY, documents: Array<string>(500).fill(LONG) }, controller.signal);
+      const other = judge([ANSWER]);
+      controller.abort(reason);
+      await assert.rejects(left, reason);
+      assert.ok((await other)[0]! > 0);
+    });
+
+    it('ends what runs with 503 when it is closed, and begins nothing more; closing again is no error', async () => {
+      const running = engine.rerank({ query: QUERY, documents: Array<string>(500).fill(LONG) }, never);
+      const ended = assert.rejects(running, isUnavailable);
+      await engine.close();
+      await ended;
+      await engine.close();
+      assert.equal(engine.backend().ready, false);
+      await assert.rejects(judge([ANSWER]), isUnavailable);
+      await assert.rejects(engine.check(never));
+    });
+  });
+}
