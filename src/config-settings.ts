@@ -126,6 +126,30 @@ export const SETTINGS = {
     default: 67_108_864,
     description: 'Bytes that a JSON request body may have.',
   },
+  modelsPull: {
+    env: 'QUIRE_MODELS_PULL',
+    file: 'models_pull',
+    schema: Type.Enum(['auto', 'never']),
+    default: 'auto',
+    description:
+      'Whether the first start fetches a small real chat model in the background, where the hub can be reached, and answers with it once it is there: `auto`. `never`: only `quire models pull` fetches.',
+  },
+  hubUrl: {
+    env: 'QUIRE_HUB_URL',
+    file: 'hub_url',
+    schema: HttpUrl,
+    default: 'https://huggingface.co',
+    description: 'The hub that models are pulled from, or a mirror of it.',
+  },
+  hubToken: {
+    env: 'QUIRE_HUB_TOKEN',
+    file: 'hub_token',
+    schema: Text,
+    default: null,
+    secret: true,
+    description:
+      'Token for models that the hub gives to some accounts only. It is sent to `QUIRE_HUB_URL` and to no other server.',
+  },
   prefixCacheMegabytes: {
     env: 'QUIRE_PREFIX_CACHE_MB',
     file: 'prefix_cache_mb',

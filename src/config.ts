@@ -23,6 +23,9 @@ export interface Config {
   logLevel: LogLevel;
   corsOrigins: string[] | null;
   bodyLimitBytes: number;
+  modelsPull: 'auto' | 'never';
+  hubUrl: string;
+  hubToken: string | null;
   /** Of saved states of each local model. */
   prefixCacheMegabytes: number;
   /** Null: none is set. */

@@ -12,7 +12,7 @@ export const ORDER: readonly (readonly string[])[] = [
   ['db', 'blobs', 'search', 'engines'],
   ['deps'],
   ['queue', 'http'],
-  ['accounts', 'billing', 'models', 'files', 'guardrails', 'prompt-cache', 'health'],
+  ['accounts', 'billing', 'models', 'files', 'guardrails', 'prompt-cache', 'model-store', 'health'],
   ['inference'],
   ['knowledge-bases'],
   ['chat', 'completions', 'embeddings', 'rerank', 'moderations'],

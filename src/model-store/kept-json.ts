@@ -1,0 +1,33 @@
+import { open, readFile, rename } from 'node:fs/promises';
+import type { Static, TSchema } from 'typebox';
+import { Value } from 'typebox/value';
+
+/** The value in a file of JSON; null when there is none, or none of that form. */
+export async function readKept<T extends TSchema>(path: string, form: T): Promise<Static<T> | null> {
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+  try {
+    const value: unknown = JSON.parse(text);
+    return Value.Check(form, value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Writes a value as JSON, so that the file has the old one or the new one, after a power cut too. */
+export async function writeKept(path: string, value: object): Promise<void> {
+  const temporary = `${path}.${process.pid}.new`;
+  const file = await open(temporary, 'w', 0o600);
+  try {
+    await file.writeFile(`${JSON.stringify(value, null, 2)}\n`);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(temporary, path);
+}

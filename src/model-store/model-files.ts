@@ -1,0 +1,96 @@
+import { existsSync } from 'node:fs';
+import { readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Static, Type } from 'typebox';
+import { StartError } from '../lib/start-error.ts';
+import { readKept, writeKept } from './kept-json.ts';
+import { isModelName } from './model-source.ts';
+import { removePartial } from './partial-file.ts';
+
+const GGUF = '.gguf';
+const PART = '.part';
+
+const ModelCard = Type.Object({
+  from: Type.String(),
+  bytes: Type.Integer(),
+  sha256: Type.String(),
+  sha256_from: Type.Union([Type.Literal('operator'), Type.Literal('hub'), Type.Literal('nobody')]),
+  architecture: Type.String(),
+  use: Type.Union([Type.Literal('generation'), Type.Literal('embedding'), Type.Literal('rerank')]),
+  parameters: Type.Number(),
+  context_tokens: Type.Union([Type.Number(), Type.Null()]),
+  pulled_at: Type.Integer(),
+});
+
+/** What was found out of a model when it was pulled; `pulled_at` in Unix seconds. */
+export type ModelCard = Static<typeof ModelCard>;
+
+/** A model in the store. */
+export interface StoredModel {
+  name: string;
+  path: string;
+  bytes: number;
+  /** Null for a file that somebody put there by hand. */
+  card: ModelCard | null;
+}
+
+/** The folder of models within the data folder. Whatever GGUF lies in it is in the store. */
+export function modelsFolder(dataDir: string): string {
+  return join(dataDir, 'models');
+}
+
+/** The path that a model of this name has in the store. */
+export function modelPath(dataDir: string, name: string): string {
+  return join(modelsFolder(dataDir), `${name}${GGUF}`);
+}
+
+/** The path of a model while it is fetched. */
+export function partialPath(dataDir: string, name: string): string {
+  return `${modelPath(dataDir, name)}${PART}`;
+}
+
+function cardPath(dataDir: string, name: string): string {
+  return join(modelsFolder(dataDir), `${name}.json`);
+}
+
+/** Keeps what was found out of a model. */
+export function writeCard(dataDir: string, name: string, card: ModelCard): Promise<void> {
+  return writeKept(cardPath(dataDir, name), card);
+}
+
+/** The model of that name; null when the store has none. */
+export async function findStored(dataDir: string, name: string): Promise<StoredModel | null> {
+  const path = modelPath(dataDir, name);
+  const found = isModelName(name) ? await stat(path).catch(() => null) : null;
+  if (found === null || !found.isFile()) return null;
+  return { name, path, bytes: found.size, card: await readKept(cardPath(dataDir, name), ModelCard) };
+}
+
+/** The models in the store, by name, and the names of those that came in part. */
+export async function listStored(dataDir: string): Promise<{ models: StoredModel[]; unfinished: string[] }> {
+  const files = await readdir(modelsFolder(dataDir)).catch(() => []);
+  const names = (ending: string) =>
+    files.flatMap((file) => (file.endsWith(ending) ? file.slice(0, -ending.length) : [])).toSorted();
+  const models: StoredModel[] = [];
+  for (const name of names(GGUF)) {
+    const model = await findStored(dataDir, name);
+    if (model !== null) models.push(model);
+  }
+  return { models, unfinished: names(GGUF + PART) };
+}
+
+/** Deletes a model, or what came of one. Throws a `StartError` when there is neither. Returns the bytes that are free now. */
+export async function removeStored(dataDir: string, name: string): Promise<number> {
+  const model = await findStored(dataDir, name);
+  const partial = partialPath(dataDir, name);
+  if (!isModelName(name) || (model === null && !existsSync(partial))) {
+    throw new StartError(`There is no model '${name}' on the disk. 'quire models list' shows those there are.`);
+  }
+  const bytes = (model?.bytes ?? 0) + ((await stat(partial).catch(() => null))?.size ?? 0);
+  await removePartial(partial);
+  if (model !== null) {
+    await rm(model.path);
+    await rm(cardPath(dataDir, name), { force: true });
+  }
+  return bytes;
+}
