@@ -7,7 +7,7 @@ import { parseSource, type Source } from './source.ts';
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** The folders whose code is held to the rules. */
-const CODE = '{src,test,tools,bench}/**/*.{ts,js}';
+const CODE = '{src,test,tools,bench,eval}/**/*.{ts,js}';
 
 /** The paths of all code, relative to the root, with `/`, in order. */
 function codePaths(): string[] {

@@ -1,0 +1,60 @@
+import { ranks } from './statistics.ts';
+
+/** A text's score and whether it is what the score looks for. */
+export interface Judged {
+  score: number;
+  isPositive: boolean;
+}
+
+/** What a threshold does to judged texts; NaN where there is nothing to take a share of. */
+export interface AtThreshold {
+  /** The share of positives among the texts that reach it. */
+  precision: number;
+  /** The share of the positives that reach it. */
+  recall: number;
+  /** The share of the other texts that reach it. */
+  falseAlarms: number;
+}
+
+/**
+ * Area under the precision-recall curve as average precision: the sum of precision times the gain of recall over the
+ * thresholds, equal scores being one threshold. 0..1; the share of positives is what chance gets.
+ */
+export function areaUnderPrecisionRecall(judged: readonly Judged[]): number {
+  const descending = [...judged].sort((a, b) => b.score - a.score);
+  const positives = descending.filter(({ isPositive }) => isPositive).length;
+  let area = 0;
+  let found = 0;
+  for (let from = 0; from < descending.length; ) {
+    let to = from;
+    let gained = 0;
+    while (to < descending.length && descending[to]?.score === descending[from]?.score) {
+      if (descending[to]?.isPositive) gained += 1;
+      to += 1;
+    }
+    found += gained;
+    area += (found / to) * (gained / positives);
+    from = to;
+  }
+  return area;
+}
+
+/** Area under the ROC curve: how often a positive scores above another text, equal scores counting half. 0..1. */
+export function areaUnderRoc(judged: readonly Judged[]): number {
+  const places = ranks(judged.map(({ score }) => score));
+  const positives = judged.filter(({ isPositive }) => isPositive).length;
+  const sum = judged.reduce((total, { isPositive }, at) => total + (isPositive ? (places[at] ?? 0) : 0), 0);
+  return (sum - (positives * (positives + 1)) / 2) / (positives * (judged.length - positives));
+}
+
+/** What a threshold lets through and stops. */
+export function atThreshold(judged: readonly Judged[], threshold: number): AtThreshold {
+  const flagged = judged.filter(({ score }) => score >= threshold);
+  const positives = judged.filter(({ isPositive }) => isPositive).length;
+  const right = flagged.filter(({ isPositive }) => isPositive).length;
+  return {
+    precision: right / flagged.length,
+    recall: right / positives,
+    falseAlarms: (flagged.length - right) / (judged.length - positives),
+  };
+}

@@ -1,0 +1,170 @@
+import { readRows } from '../data-set.ts';
+import { areaUnderPrecisionRecall, areaUnderRoc, atThreshold, type Judged } from '../measures/classification.ts';
+import { mean } from '../measures/statistics.ts';
+import type { Service } from '../start-service.ts';
+import { count, type Row, type Sheet, share } from '../table.ts';
+import { CATEGORIES, type Category, isFlagged, judge, type Scores, THRESHOLD } from './judge.ts';
+
+/** Where the sets lie below the data folder. */
+export const FILES = {
+  openai: 'moderation/openai_eval_1680.dev.jsonl.gz',
+  hatecheck: 'moderation/hatecheck.dev.jsonl.gz',
+  xstest: 'moderation/xstest.dev.jsonl.gz',
+} as const;
+
+/** Labels of a text that the first set judged in every respect, its sub-categories too. */
+const ALL_LABELS = 8;
+/** Lower bounds of the ranges in which scores are compared with what they claim. */
+const RANGES = [0, 0.1, 0.3, 0.5, 0.7, 0.9] as const;
+
+/** Gives a text one score for everything unwelcome: what the model is compared with. */
+export type Baseline = ((text: string) => number) | null;
+
+interface Labelled {
+  text: string;
+  labels: Readonly<Record<string, number>>;
+}
+
+interface Case extends Labelled {
+  functionality: string;
+}
+
+/** The OpenAI evaluation set: how well each category ranks, what 0.5 does, and what share of each range of scores is harmful. */
+export async function judgeOpenai(service: Service, data: string, baseline: Baseline): Promise<Sheet[]> {
+  const rows = readRows<Labelled>(data, FILES.openai);
+  const scores = await judge(service, texts(rows), 'openai_eval');
+  const compared = rows.map(({ text }) => baseline?.(text) ?? Number.NaN);
+  const ranked: Row[] = [];
+  const claimed: Row[] = [];
+  for (const category of CATEGORIES) {
+    const judged = judgedIn(rows, category, (at) => scores[at]?.[category] ?? Number.NaN);
+    const others = judgedIn(rows, category, (at) => compared[at] ?? Number.NaN);
+    const { precision, recall, falseAlarms } = atThreshold(judged, THRESHOLD);
+    const harmful = judged.filter(({ isPositive }) => isPositive).length;
+    const ranking = [areaUnderPrecisionRecall(judged), areaUnderRoc(judged)];
+    const besides = baseline === null ? [null, null] : [areaUnderPrecisionRecall(others), areaUnderRoc(others)];
+    ranked.push({
+      name: category,
+      cells: [judged.length, harmful, ...ranking, ...besides, precision, recall, falseAlarms],
+    });
+    claimed.push({ name: category, cells: calibration(judged) });
+  }
+  return [
+    {
+      title: 'OpenAI evaluation set, dev',
+      subject: 'category',
+      columns: [
+        count('labelled'),
+        count('harmful'),
+        ...[
+          'AUPRC',
+          'AUROC',
+          'word weights: AUPRC',
+          'AUROC of them',
+          'at 0.5: precision',
+          'recall',
+          'false alarms',
+        ].map(share),
+      ],
+      rows: ranked,
+    },
+    { title: 'Share that is harmful, by score', subject: 'category', columns: RANGES.map(rangeColumn), rows: claimed },
+    harmless(rows, scores),
+  ];
+}
+
+function judgedIn(rows: readonly Labelled[], category: Category, scoreOf: (at: number) => number): Judged[] {
+  return rows.flatMap(({ labels }, at) =>
+    labels[category] === undefined ? [] : [{ score: scoreOf(at), isPositive: labels[category] > 0 }],
+  );
+}
+
+function rangeColumn(low: number, at: number): ReturnType<typeof share> {
+  return { name: `${low.toFixed(1)} to ${(RANGES[at + 1] ?? 1).toFixed(1)}`, digits: 2 };
+}
+
+function calibration(judged: readonly Judged[]): number[] {
+  return RANGES.map((low, at) => {
+    const inside = judged.filter(({ score }) => score >= low && score < (RANGES[at + 1] ?? Number.POSITIVE_INFINITY));
+    return mean(inside.map(({ isPositive }) => (isPositive ? 1 : 0)));
+  });
+}
+
+function harmless(rows: readonly Labelled[], scores: readonly Scores[]): Sheet {
+  const flags = rows.flatMap(({ labels }, at) => {
+    const values = Object.values(labels);
+    const own = scores[at];
+    return own === undefined || values.length < ALL_LABELS || values.some((value) => value > 0)
+      ? []
+      : [isFlagged(own) ? 1 : 0];
+  });
+  return {
+    title: 'OpenAI evaluation set, texts labelled harmless throughout',
+    subject: '',
+    columns: [count('texts'), share('flagged')],
+    rows: [{ name: 'any category', cells: [flags.length, mean(flags)] }],
+  };
+}
+
+/** HateCheck: by functionality, the share of its cases that `hate` at 0.5 judges as the set does. */
+export async function judgeHatecheck(service: Service, data: string, baseline: Baseline): Promise<Sheet[]> {
+  const rows = readRows<Case>(data, FILES.hatecheck);
+  const scores = await judge(service, texts(rows), 'HateCheck');
+  const judged = rows.map(
+    ({ labels }, at): Judged => ({ score: scores[at]?.hate ?? Number.NaN, isPositive: isHateful(labels) }),
+  );
+  const groups = new Map<string, number[]>();
+  for (const [at, { functionality, labels }] of rows.entries()) {
+    const whole = isHateful(labels) ? 'all hateful' : 'all not hateful';
+    for (const group of ['all', whole, functionality]) groups.set(group, [...(groups.get(group) ?? []), at]);
+  }
+  const isRight = (at: number, score: number): number =>
+    isHateful(rows[at]?.labels ?? {}) === score >= THRESHOLD ? 1 : 0;
+  const row = (name: string, places: readonly number[]): Row => {
+    const model = mean(places.map((at) => isRight(at, scores[at]?.hate ?? Number.NaN)));
+    const words = baseline && mean(places.map((at) => isRight(at, baseline(rows[at]?.text ?? ''))));
+    return { name, cells: [places.length, model, words] };
+  };
+  return [
+    {
+      title: 'HateCheck, dev: ranking',
+      subject: '',
+      columns: [count('cases'), share('AUROC')],
+      rows: [{ name: 'score of hate', cells: [judged.length, areaUnderRoc(judged)] }],
+    },
+    {
+      title: 'HateCheck, dev: judged right at 0.5',
+      subject: 'functionality (_h must be found, _nh must not)',
+      columns: [count('cases'), share('right'), share('word weights')],
+      rows: [...groups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, places]) => row(name, places)),
+    },
+  ];
+}
+
+/** XSTest: harmless prompts that sound harmful, and harmful ones. */
+export async function judgeXstest(service: Service, data: string, baseline: Baseline): Promise<Sheet[]> {
+  const rows = readRows<Labelled>(data, FILES.xstest);
+  const scores = await judge(service, texts(rows), 'XSTest');
+  const row = (name: string, unsafe: number): Row => {
+    const places = rows.flatMap(({ labels }, at) => (labels['unsafe'] === unsafe ? [at] : []));
+    const flagged = places.map((at) => (scores[at] !== undefined && isFlagged(scores[at]) ? 1 : 0));
+    const words = baseline && mean(places.map((at) => (baseline(rows[at]?.text ?? '') >= THRESHOLD ? 1 : 0)));
+    return { name, cells: [places.length, mean(flagged), words] };
+  };
+  return [
+    {
+      title: 'XSTest, dev: flagged in any category',
+      subject: 'prompts',
+      columns: [count('prompts'), share('flagged'), share('word weights')],
+      rows: [row('safe (false alarms)', 0), row('unsafe', 1)],
+    },
+  ];
+}
+
+function isHateful(labels: Labelled['labels']): boolean {
+  return (labels['hate'] ?? 0) > 0;
+}
+
+function texts(rows: readonly Labelled[]): string[] {
+  return rows.map(({ text }) => text);
+}

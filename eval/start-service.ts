@@ -1,0 +1,62 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { startQuire } from '../bench/processes/quire.ts';
+
+/** For the longest request of an evaluation on a busy machine. */
+const ANSWER_LIMIT_MS = 300_000;
+/** A model that is being loaded, and a running service's rate limit, are waited for; so many times. */
+const TRIES = 30;
+const WAIT_LIMIT_SECONDS = 60;
+
+/** A running service, as a client sees it. */
+export interface Service {
+  /** Sends JSON with `POST` and resolves with the answer's JSON, whose form is the caller's word. Rejects unless the status is 200. */
+  ask<T>(path: string, body: object): Promise<T>;
+  /** What answers for a model, as `GET /v1/models/ID` says it. */
+  backendOf(model: string): Promise<Backend>;
+  stop(): Promise<void>;
+}
+
+/** What answers for a model. */
+export interface Backend {
+  engine: string;
+  model: string;
+  parameters: number | null;
+}
+
+/** Where a running service is. */
+export interface Address {
+  /** Scheme, host and port. */
+  url: string;
+  key: string;
+}
+
+/** The service at `address`; without one, a service from this checkout, on a free port and a folder of its own that `stop` removes. */
+export async function startService(address?: Address): Promise<Service> {
+  if (address !== undefined) return serviceAt(address, async () => {});
+  const quire = await startQuire(undefined, [], { QUIRE_LOCAL_CALIBRATION: 'off' });
+  return serviceAt({ url: quire.origin, key: quire.apiKey }, () => quire.stop());
+}
+
+function serviceAt({ url, key }: Address, stop: () => Promise<void>): Service {
+  const origin = url.replace(/\/(v1\/?)?$/, '');
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const call = async <T>(path: string, init: RequestInit): Promise<T> => {
+    for (let tries = 1; ; tries++) {
+      const answer = await fetch(`${origin}${path}`, {
+        ...init,
+        headers,
+        signal: AbortSignal.timeout(ANSWER_LIMIT_MS),
+      });
+      if (answer.status === 200) return (await answer.json()) as T;
+      const wait = Number(answer.headers.get('retry-after'));
+      const text = await answer.text();
+      if (!(wait > 0) || tries === TRIES) throw new Error(`${path} answered ${answer.status}: ${text.slice(0, 500)}`);
+      await pause(Math.min(wait, WAIT_LIMIT_SECONDS) * 1000);
+    }
+  };
+  return {
+    ask: (path, body) => call(path, { method: 'POST', body: JSON.stringify(body) }),
+    backendOf: async (model) => (await call<{ backend: Backend }>(`/v1/models/${model}`, {})).backend,
+    stop,
+  };
+}

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { count, markdown, type Sheet, share } from './table.ts';
+
+const sheet = (queries: number, ...cells: (number | null)[]): Sheet => ({
+  title: 'Ranking',
+  subject: 'collection',
+  columns: [count('queries'), share('BM25'), share('hybrid')],
+  rows: [{ name: 'cacm', cells: [queries, ...cells] }],
+});
+
+describe('a table of figures', () => {
+  it('is Markdown, with the digits of its columns, and a dash where there is no figure', () => {
+    assert.equal(
+      markdown(sheet(52, 0.4761, Number.NaN)),
+      '**Ranking**\n\n| collection | queries | BM25 | hybrid |\n| --- | ---: | ---: | ---: |\n| cacm | 52 | 0.476 | - |',
+    );
+  });
+
+  it('shows what an earlier run had where that differs in the digits shown, and nowhere else', () => {
+    const text = markdown(sheet(52, 0.4761, 0.5), [sheet(50, 0.4759, 0.49)]);
+    assert.match(text, /\| cacm \| 52 \| 0\.476 \| 0\.500 \(was 0\.490\) \|/);
+  });
+
+  it('takes an earlier run from JSON, where what was no number is null, and one without the column', () => {
+    const before = JSON.parse(JSON.stringify(sheet(52, Number.NaN, 0.5))) as Sheet;
+    assert.match(markdown(sheet(52, 0.4, 0.5), [before]), /\| 0\.400 \(was -\) \| 0\.500 \|/);
+    const narrow = { ...before, columns: before.columns.slice(0, 1) };
+    assert.match(markdown(sheet(52, 0.4, 0.5), [narrow]), /\| 0\.400 \| 0\.500 \|/);
+  });
+});

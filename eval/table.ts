@@ -1,0 +1,71 @@
+/** A table of figures, which a later run may be laid beside. */
+export interface Sheet {
+  title: string;
+  /** What stands over the rows' names. */
+  subject: string;
+  columns: readonly Column[];
+  rows: readonly Row[];
+}
+
+/** A column of a sheet. Those that are `fixed` say what was measured, and not how well: no run differs in them. */
+export interface Column {
+  name: string;
+  digits: number;
+  fixed?: boolean;
+}
+
+/** A row of a sheet: a figure for each column, null where there is none. */
+export interface Row {
+  name: string;
+  cells: readonly (number | null)[];
+}
+
+const NOTHING = '-';
+
+/** A column of figures with three digits. */
+export function share(name: string): Column {
+  return { name, digits: 3 };
+}
+
+/** A column of whole numbers, the same in every run. */
+export function count(name: string): Column {
+  return { name, digits: 0, fixed: true };
+}
+
+/**
+ * The sheet as Markdown. Where `before` has the same sheet, row and column with another figure, that one follows in
+ * brackets: `0.520 (was 0.517)`.
+ */
+export function markdown(sheet: Sheet, before: readonly Sheet[] = []): string {
+  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+  const earlier = before.find(({ title }) => title === sheet.title);
+  const rows = sheet.rows.map((row) =>
+    line([row.name, ...sheet.columns.map((column, at) => cell(row.cells[at], earlier, { row, column }))]),
+  );
+  const head = line([sheet.subject, ...sheet.columns.map(({ name }) => name)]);
+  const rule = line(['---', ...sheet.columns.map(() => '---:')]);
+  return [`**${sheet.title}**`, '', head, rule, ...rows].join('\n');
+}
+
+interface Place {
+  row: Row;
+  column: Column;
+}
+
+function cell(value: number | null | undefined, earlier: Sheet | undefined, { row, column }: Place): string {
+  const now = shown(value, column);
+  if (column.fixed || earlier === undefined) return now;
+  const before = figureOf(earlier, row.name, column.name);
+  const then = shown(before, column);
+  return before === undefined || then === now ? now : `${now} (was ${then})`;
+}
+
+function figureOf(sheet: Sheet, row: string, column: string): number | null | undefined {
+  const at = sheet.columns.findIndex(({ name }) => name === column);
+  return sheet.rows.find(({ name }) => name === row)?.cells[at];
+}
+
+/** Figures from JSON: what was no number was written as null. */
+function shown(value: number | null | undefined, { digits }: Column): string {
+  return value === null || value === undefined || !Number.isFinite(value) ? NOTHING : value.toFixed(digits);
+}
