@@ -1,0 +1,8 @@
+import type { Atoms } from './atoms.ts';
+import type { ChunkSizes } from './chunk.ts';
+import { type AtomRange, cutInOrder } from './cut-in-order.ts';
+
+/** Cuts into chunks as full as whole atoms allow, wherever that is in the text. */
+export function cutFixedSize(atoms: Atoms, sizes: ChunkSizes): AtomRange[] {
+  return cutInOrder(atoms, sizes, ({ last }) => last);
+}
