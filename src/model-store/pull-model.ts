@@ -14,7 +14,7 @@ import {
   writeCard,
 } from './model-files.ts';
 import type { ModelSource } from './model-source.ts';
-import { PartialFile } from './partial-file.ts';
+import { PartialFile, removePartial } from './partial-file.ts';
 import { lockPull } from './pull-lock.ts';
 
 /** What a pull works with. */
@@ -60,6 +60,7 @@ export async function pullModel(
       return await keep(dataDir, source, partial, done);
     } finally {
       await partial.close();
+      if (partial.size === 0) await removePartial(path);
     }
   } finally {
     await dispatchers.close();
