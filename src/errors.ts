@@ -81,6 +81,10 @@ export const contextLengthExceeded = (param: string, promptTokens: number | null
     param,
   );
 
+/** 400: a text has more tokens than one may have. `param` is the text's dotted path. */
+export const tokenLimitExceeded = (param: string, limitTokens: number): ApiError =>
+  badRequest('token_limit_exceeded', `'${param}' has more than ${limitTokens} tokens.`, param);
+
 /** 401: no key, or one that is unknown, revoked or expired. The three are not told apart to the caller. */
 export const invalidApiKey = (why: string): ApiError =>
   new ApiError({ status: 401, type: 'authentication_error', code: 'invalid_api_key', message: why });
@@ -131,6 +135,16 @@ export const requestTimeout = (): ApiError =>
 export const idempotencyConflict = (why: string): ApiError =>
   new ApiError({ status: 409, type: 'conflict_error', code: 'idempotency_conflict', message: why });
 
+/** 409: something that runs still needs the file. */
+export const fileInUse = (id: string): ApiError =>
+  new ApiError({
+    status: 409,
+    type: 'conflict_error',
+    code: 'file_in_use',
+    message: `The file '${id}' is needed by work that has not ended; delete it afterwards.`,
+    param: 'file_id',
+  });
+
 /** 413: the body is larger than the limit. */
 export const requestTooLarge = (limitBytes: number): ApiError =>
   new ApiError({
@@ -140,13 +154,33 @@ export const requestTooLarge = (limitBytes: number): ApiError =>
     message: `The request body is larger than ${limitBytes} bytes.`,
   });
 
+/** 413: an uploaded file is larger than the limit. */
+export const fileTooLarge = (limitBytes: number): ApiError =>
+  new ApiError({
+    status: 413,
+    type: 'invalid_request_error',
+    code: 'file_too_large',
+    message: `The file is larger than ${limitBytes} bytes.`,
+    param: 'file',
+  });
+
 /** 415: the body's content type is not the one that the route takes. */
-export const unsupportedMediaType = (given: string): ApiError =>
+export const unsupportedMediaType = (given: string, wanted = 'application/json'): ApiError =>
   new ApiError({
     status: 415,
     type: 'invalid_request_error',
     code: 'unsupported_media_type',
-    message: `Send the body as application/json, not as '${shown(given)}'.`,
+    message: `Send the body as ${wanted}, not as '${shown(given)}'.`,
+  });
+
+/** 416: the header `Range` asks for bytes beyond the end of what has `bytes` bytes. */
+export const rangeNotSatisfiable = (bytes: number): ApiError =>
+  new ApiError({
+    status: 416,
+    type: 'invalid_request_error',
+    code: 'range_not_satisfiable',
+    message: `The header 'Range' asks for bytes that are not there; there are ${bytes}.`,
+    headers: { 'content-range': `bytes */${bytes}` },
   });
 
 /** 431: the request's headers are larger than Node accepts. */

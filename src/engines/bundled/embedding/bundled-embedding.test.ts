@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { asked, embeddingConformance } from '../../../../test/embedding-conformance.ts';
+import { ApiError } from '../../../errors.ts';
+import type { EmbeddingEngine } from '../../embedding-engine.ts';
+import { createBundledEmbedding } from './bundled-embedding.ts';
+import { Embedder } from './reader.ts';
+
+const FILE = fileURLToPath(new URL('../../../../models/quire-embed-1.bin', import.meta.url));
+const SENTENCE = 'The members of the committee agreed on most points of the plan. ';
+const LONG = SENTENCE.repeat(100);
+const never = new AbortController().signal;
+
+embeddingConformance('the model that comes with Quire', async () => {
+  const engine = createBundledEmbedding({ file: FILE, name: 'quire-embed-1' });
+  return { engine, close: () => engine.close() };
+});
+
+describe('the bundled embedding engine', () => {
+  const engines: EmbeddingEngine[] = [];
+  const start = (options: { file?: string; maxWaitingCalls?: number } = {}) => {
+    const engine = createBundledEmbedding({ file: FILE, name: 'test', ...options });
+    engines.push(engine);
+    return engine;
+  };
+  after(() => Promise.all(engines.map((engine) => engine.close())));
+
+  it('gives the vectors and tokens of the reader, bit for bit, for short calls and for long ones', async () => {
+    const embedder = new Embedder(readFileSync(FILE));
+    const engine = start();
+    const texts = ['How do I reset my password?', '東京', LONG, ''];
+    for (const call of [texts.slice(0, 2), texts, Array(600).fill(texts).flat()]) {
+      const { vectors, tokens } = await engine.embed(asked(call), never);
+      const expected = call.map((text) => embedder.embed(text));
+      assert.deepEqual(
+        vectors,
+        expected.map(({ vector }) => vector),
+      );
+      assert.equal(
+        tokens,
+        expected.reduce((sum, each) => sum + each.tokens, 0),
+      );
+      assert.deepEqual(
+        await engine.countTokens(call, never),
+        expected.map((each) => each.tokens),
+      );
+    }
+  });
+
+  it('loads with the first call, says so, and names its weights', async () => {
+    const engine = start();
+    assert.deepEqual(engine.backend(), { engine: 'bundled', model: 'test', parameters: null, ready: false });
+    await engine.embed(asked(['a']), never);
+    assert.equal(engine.backend().ready, true);
+    assert.ok((engine.backend().parameters ?? 0) > 18_000_000);
+    const { 1: named } = readFileSync(FILE.replace(/bin$/, 'md'), 'utf8').match(/SHA-256 `([0-9a-f]{64})`/) ?? [];
+    assert.ok(named !== undefined && engine.fingerprint().includes(named));
+  });
+
+  it('lets a short call by while a long one is read, in either thread, and the event loop go on', async () => {
+    const engine = start();
+    await engine.check(never);
+    const order: string[] = [];
+    let longest = 0;
+    let last = performance.now();
+    const timer = setInterval(() => {
+      longest = Math.max(longest, performance.now() - last);
+      last = performance.now();
+    }, 5);
+    const done = (name: string) => () => order.push(name);
+    const long = engine.embed(asked(Array(2048).fill(LONG)), never).then(done('long'));
+    const middle = engine.embed(asked([LONG]), never).then(done('middle'));
+    const short = engine.embed(asked([SENTENCE]), never).then(done('short'));
+    await Promise.all([long, middle, short]);
+    clearInterval(timer);
+    assert.deepEqual(order, ['short', 'middle', 'long']);
+    assert.ok(longest < 500, `the event loop stood still for ${longest} ms`);
+  });
+
+  it('503 when too many calls wait; those that have left do not count', async () => {
+    const engine = start({ maxWaitingCalls: 2 });
+    const controllers = Array.from({ length: 2 }, () => new AbortController());
+    const calls = controllers.map(({ signal }) =>
+      assert.rejects(engine.embed(asked(Array(200).fill(LONG)), signal), /left/),
+    );
+    await assert.rejects(
+      engine.embed(asked([LONG]), never),
+      (error) => error instanceof ApiError && error.code === 'engine_unavailable' && error.retryAfterSeconds === 1,
+    );
+    for (const controller of controllers) controller.abort(new Error('left'));
+    await Promise.all(calls);
+    assert.equal((await engine.embed(asked([LONG]), never)).vectors.length, 1);
+  });
+
+  it('503 to the callers of a thread that dies; it is started again for the next', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'quire-embedding-'));
+    try {
+      const file = join(folder, 'weights.bin');
+      writeFileSync(file, 'no weights at all');
+      const engine = start({ file });
+      await assert.rejects(engine.check(never), /not an embedding model/);
+      for (const text of ['a', LONG]) {
+        await assert.rejects(
+          engine.embed(asked([text]), never),
+          (error) => error instanceof ApiError && error.status === 503 && /embedding model/.test(String(error.cause)),
+        );
+      }
+      writeFileSync(file, readFileSync(FILE));
+      await engine.check(never);
+      assert.equal((await engine.embed(asked([LONG]), never)).vectors.length, 1);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+import { ModelThread } from './model-thread.ts';
+
+/** Doubles numbers, and does what other work says. */
+const SCRIPT = `
+  import { parentPort, workerData } from 'node:worker_threads';
+  if (workerData.fail) throw new Error('no such model');
+  parentPort.on('message', (work) => {
+    if (work === 'exit') process.exit(3);
+    if (work === 'throw') throw new Error('it broke');
+    if (work !== 'hang') parentPort.postMessage({ type: 'done', result: 2 * work });
+  });
+  parentPort.postMessage({ type: 'loaded', loaded: workerData.name });
+`;
+const never = new AbortController().signal;
+
+describe('a thread of a model', () => {
+  const threads: ModelThread<number | string, number, string>[] = [];
+  const start = (data: () => object = () => ({ name: 'doubling' }), limitMs = 10_000) => {
+    const script = new URL(`data:text/javascript,${encodeURIComponent(SCRIPT)}`);
+    const thread = new ModelThread<number | string, number, string>({ script, data, limitMs });
+    threads.push(thread);
+    return thread;
+  };
+  after(() => Promise.all(threads.map((thread) => thread.close(new Error('the test is over')))));
+
+  it('loads when it is asked to, and does one piece of work after the other', async () => {
+    const thread = start();
+    assert.equal(thread.loaded, null);
+    assert.equal(await thread.load(never), 'doubling');
+    assert.equal(thread.loaded, 'doubling');
+    assert.deepEqual([await thread.run(1), await thread.run(2)], [2, 4]);
+  });
+
+  it('loads with the first work', async () => {
+    assert.equal(await start().run(3), 6);
+  });
+
+  it('fails the work that a dying thread has, whichever way it dies, and is started again for the next', async () => {
+    const thread = start();
+    await assert.rejects(thread.run('exit'), /the thread ended/);
+    assert.equal(await thread.run(1), 2);
+    await assert.rejects(thread.run('throw'), /it broke/);
+    assert.equal(await thread.load(never), 'doubling');
+    assert.equal(await thread.run(2), 4);
+  });
+
+  it('gives up a thread that hangs', async () => {
+    const thread = start(undefined, 300);
+    await assert.rejects(thread.run('hang'), /did not answer in time/);
+    assert.equal(await thread.run(2), 4);
+  });
+
+  it('says why it cannot load, and can once the reason is gone', async () => {
+    let fail = true;
+    const thread = start(() => ({ name: 'mended', fail }));
+    await assert.rejects(thread.load(never), /no such model/);
+    await assert.rejects(thread.run(1), /no such model/);
+    fail = false;
+    assert.equal(await thread.load(never), 'mended');
+  });
+
+  it('lets a caller leave who waits for it to load', async () => {
+    const controller = new AbortController();
+    const loading = start().load(controller.signal);
+    controller.abort(new Error('left'));
+    await assert.rejects(loading, /left/);
+  });
+
+  it('ends its work with the reason it is closed for, and does no more', async () => {
+    const thread = start();
+    const running = assert.rejects(thread.run('hang'), /closing/);
+    await thread.close(new Error('closing'));
+    await running;
+    await assert.rejects(async () => thread.run(1), /closing/);
+    await assert.rejects(thread.load(never), /closing/);
+    await thread.close(new Error('again'));
+  });
+});

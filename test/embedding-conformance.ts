@@ -1,0 +1,175 @@
+/**
+ * What holds for every `EmbeddingEngine`, as tests: `src/engines/embedding-engine.ts` says it, this suite holds each
+ * runtime to it. It asks nothing of what a model knows: a tiny one with random weights passes.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { EMBEDDING_DIMENSIONS, type EmbeddingEngine, type EmbeddingRequest } from '../src/engines/embedding-engine.ts';
+import { ApiError } from '../src/errors.ts';
+
+/** An engine under test. */
+export interface EmbeddingSubject {
+  engine: EmbeddingEngine;
+  /** Ends the engine and whatever was started for it. May be called after `engine.close()`. */
+  close(): Promise<void>;
+}
+
+/** What an implementation may differ in. */
+export interface EmbeddingTraits {
+  /**
+   * Largest difference between two numbers of the vectors that one text has beside different others: 0 where they are the same
+   * bits. Runtimes that compute several texts at once add up in another order.
+   */
+  tolerance?: number;
+}
+
+const SENTENCE = 'The library opens at nine on Saturdays.';
+const OTHER = 'Volcanoes erupt where molten rock reaches the surface.';
+/** Longer than the window of any model of 512 tokens, by whichever tokenizer. */
+const LONG = 'A committee met in the old town hall and agreed on most points of the plan. '.repeat(90);
+const never = new AbortController().signal;
+
+const isUnavailable = (error: unknown) => error instanceof ApiError && error.status === 503;
+
+/** A request as the wire makes it, for the texts as they stand. */
+export function asked(texts: readonly string[], wanted: Partial<EmbeddingRequest> = {}): EmbeddingRequest {
+  return { texts, purpose: 'text', maxTokensPerText: null, paramOf: (index) => `input.${index}`, ...wanted };
+}
+
+/** Registers the suite for one implementation; `start` is called once. */
+export function embeddingConformance(
+  name: string,
+  start: () => Promise<EmbeddingSubject>,
+  { tolerance = 0 }: EmbeddingTraits = {},
+): void {
+  const assertSame = (a: Float32Array | undefined, b: Float32Array | undefined) => {
+    assert.equal(a?.length, b?.length);
+    const worst = Math.max(...Array.from(a ?? [], (value, i) => Math.abs(value - (b?.[i] ?? Number.NaN))));
+    assert.ok(worst <= tolerance, `differs by ${worst}`);
+  };
+
+  describe(`an embedding engine: ${name}`, () => {
+    let subject = {} as EmbeddingSubject;
+    let engine = {} as EmbeddingEngine;
+    const vectorsOf = async (texts: readonly string[], wanted?: Partial<EmbeddingRequest>) =>
+      (await engine.embed(asked(texts, wanted), never)).vectors;
+    before(async () => {
+      subject = await start();
+      engine = subject.engine;
+    });
+    after(() => subject.close?.());
+
+    it('is ready once it has been checked, says what answers, and always tells the same fingerprint', async () => {
+      await engine.check(AbortSignal.timeout(30_000));
+      const backend = engine.backend();
+      assert.equal(backend.ready, true);
+      assert.notEqual(backend.model, '');
+      assert.notEqual(engine.fingerprint(), '');
+      assert.equal(engine.fingerprint(), engine.fingerprint());
+    });
+
+    it('gives 1,024 finite floats of length 1 to every text, in order, and counts tokens', async () => {
+      const { vectors, tokens } = await engine.embed(asked([SENTENCE, OTHER, SENTENCE]), never);
+      assert.equal(vectors.length, 3);
+      for (const vector of vectors) {
+        assert.ok(vector instanceof Float32Array);
+        assert.equal(vector.length, EMBEDDING_DIMENSIONS);
+        assert.ok(vector.every(Number.isFinite));
+        const length = Math.hypot(...vector);
+        assert.ok(Math.abs(length - 1) < 1e-4, `a length of ${length}`);
+      }
+      assertSame(vectors[0], vectors[2]);
+      assert.throws(() => assertSame(vectors[0], vectors[1]));
+      assert.ok(Number.isInteger(tokens) && tokens > 10, String(tokens));
+    });
+
+    it('embeds a text alike alone, beside hundreds of others, and beside other calls', async () => {
+      const [alone] = await vectorsOf([SENTENCE]);
+      const many = Array.from({ length: 299 }, (_, i) => `${OTHER} ${i}`);
+      const [crowd, ...others] = await Promise.all([
+        vectorsOf([...many, SENTENCE]),
+        ...Array.from({ length: 20 }, () => vectorsOf([SENTENCE])),
+      ]);
+      assert.equal(crowd.length, 300);
+      assertSame(crowd[299], alone);
+      for (const other of others) assertSame(other[0], alone);
+    });
+
+    it('counts each text for itself, and reads no fewer tokens than it counts', async () => {
+      const texts = [SENTENCE, OTHER, `${SENTENCE} ${OTHER}`, 'a'];
+      const counts = await engine.countTokens(texts, never);
+      assert.equal(counts.length, 4);
+      for (const count of counts) assert.ok(Number.isInteger(count) && count >= 1, String(count));
+      assert.deepEqual(counts.slice(0, 2), await engine.countTokens([SENTENCE, OTHER], never));
+      assert.ok((counts[2] ?? 0) >= (counts[0] ?? 0) + (counts[1] ?? 0) - 1);
+      const { tokens } = await engine.embed(asked(texts), never);
+      assert.ok(tokens >= counts.reduce((sum, count) => sum + count, 0), `${tokens} of ${counts}`);
+    });
+
+    it('refuses a text of one token more than are allowed, naming it, and takes the allowed ones', async () => {
+      const [allowed] = await engine.countTokens([OTHER], never);
+      assert.equal((await vectorsOf(['a', OTHER], { maxTokensPerText: allowed! })).length, 2);
+      await assert.rejects(
+        vectorsOf(['a', 'b', OTHER], { maxTokensPerText: allowed! - 1 }),
+        (error) => error instanceof ApiError && error.code === 'token_limit_exceeded' && error.param === 'input.2',
+      );
+    });
+
+    it('takes a text of any length where none is refused, and tells long ones apart by what is in them', async () => {
+      const [long, longer] = await vectorsOf([LONG, LONG + OTHER.repeat(40)]);
+      assert.ok(Math.abs(Math.hypot(...long!) - 1) < 1e-4);
+      assert.throws(() => assertSame(long, longer));
+    });
+
+    it('takes every purpose', async () => {
+      for (const purpose of ['text', 'query', 'document'] as const) {
+        assert.equal((await vectorsOf([SENTENCE], { purpose })).length, 1);
+      }
+    });
+
+    it('takes texts in any script, without words, and with odd characters', async () => {
+      const texts = [
+        '\u0000',
+        '。',
+        'これは日本語です',
+        'مرحبا بالعالم',
+        '😀'.repeat(40),
+        'x'.repeat(400),
+        '\u200b',
+        '\ud800',
+      ];
+      const vectors = await vectorsOf(texts);
+      assert.equal(vectors.length, texts.length);
+      for (const vector of vectors) assert.ok(vector.every(Number.isFinite));
+      assert.equal((await engine.countTokens(texts, never)).length, texts.length);
+    });
+
+    it('gives nothing for nothing', async () => {
+      assert.deepEqual(await engine.embed(asked([]), never), { vectors: [], tokens: 0 });
+      assert.deepEqual(await engine.countTokens([], never), []);
+    });
+
+    it('throws the reason of an aborted signal, at once, and serves others on', async () => {
+      const reason = new Error('the caller has left');
+      await assert.rejects(engine.embed(asked([SENTENCE]), AbortSignal.abort(reason)), reason);
+      await assert.rejects(engine.countTokens([SENTENCE], AbortSignal.abort(reason)), reason);
+      const controller = new AbortController();
+      const left = engine.embed(asked(Array<string>(100).fill(LONG)), controller.signal);
+      const other = vectorsOf([SENTENCE]);
+      controller.abort(reason);
+      await assert.rejects(left, reason);
+      assert.equal((await other).length, 1);
+    });
+
+    it('ends what runs with 503 when it is closed, and begins nothing more; closing again is no error', async () => {
+      const running = engine.embed(asked(Array<string>(100).fill(LONG)), never);
+      const ended = assert.rejects(running, isUnavailable);
+      await engine.close();
+      await ended;
+      await engine.close();
+      assert.equal(engine.backend().ready, false);
+      await assert.rejects(engine.embed(asked([SENTENCE]), never), isUnavailable);
+      await assert.rejects(engine.check(never));
+    });
+  });
+}
