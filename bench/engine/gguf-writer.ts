@@ -4,17 +4,17 @@ import { finished } from 'node:stream/promises';
 
 const ALIGNMENT_BYTES = 32;
 const VERSION = 3;
-const VALUE_TYPE = { u32: 4, i32: 5, f32: 6, bool: 7, text: 8, list: 9 } as const;
+const VALUE_TYPE = { i8: 1, u32: 4, i32: 5, f32: 6, bool: 7, text: 8, list: 9 } as const;
 
 /** The number of a tensor's element type in the file. */
-export const TENSOR_TYPE = { f32: 0, f16: 1, q8_0: 8 } as const;
+export const TENSOR_TYPE = { f32: 0, f16: 1, q4_0: 2, q8_0: 8, q4_k: 12 } as const;
 
 /** A value of the metadata, with the type that it has in the file. */
 export type MetadataValue =
   | { type: 'u32' | 'i32' | 'f32'; value: number }
   | { type: 'bool'; value: boolean }
   | { type: 'text'; value: string }
-  | { type: 'list'; of: 'i32' | 'f32'; value: readonly number[] }
+  | { type: 'list'; of: 'i8' | 'i32' | 'f32'; value: readonly number[] }
   | { type: 'list'; of: 'text'; value: readonly string[] };
 
 /** A tensor to be written: `shape` with the contiguous dimension first, its data made piece by piece when its turn comes. */
@@ -72,6 +72,7 @@ function typed(entry: MetadataValue): Buffer[] {
 function plain(type: Exclude<keyof typeof VALUE_TYPE, 'list'>, value: string | number | boolean): Buffer {
   if (type === 'text') return text(String(value));
   if (type === 'bool') return Buffer.from([value ? 1 : 0]);
+  if (type === 'i8') return Buffer.from(Int8Array.of(Number(value)));
   const part = Buffer.alloc(4);
   if (type === 'f32') part.writeFloatLE(Number(value));
   else if (type === 'i32') part.writeInt32LE(Number(value));
