@@ -2,11 +2,12 @@ import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Config } from './config.ts';
+import { createBundledChat } from './engines/bundled/chat/bundled-chat.ts';
 import { createBundledModeration } from './engines/bundled/moderation/bundled-moderation.ts';
 import type { GenerationEngine } from './engines/engine.ts';
 import { createLocalEngine } from './engines/local/local-engine.ts';
 import type { ModerationEngine } from './engines/moderation-engine.ts';
-import { ModelRegistry, type ServedModel } from './engines/registry.ts';
+import type { ServedModel } from './engines/registry.ts';
 import type { RerankEngine } from './engines/rerank-engine.ts';
 import { createUpstreamEngine } from './engines/upstream/upstream-engine.ts';
 import { createUpstreamModeration } from './engines/upstream/upstream-moderation.ts';
@@ -14,7 +15,7 @@ import { createUpstreamRerank } from './engines/upstream/upstream-rerank.ts';
 import type { Lifecycle } from './lib/lifecycle.ts';
 import type { Logger } from './lib/logger.ts';
 import { reasonOf, StartError } from './lib/start-error.ts';
-import { CATALOGUE, CATALOGUE_CREATED_AT, GENERATION, NO_GENERATION, OWNER } from './models/catalogue.ts';
+import type { CatalogueEntry } from './models/catalogue.ts';
 
 /** The chat model that comes with Quire. */
 const BUNDLED_CHAT_FILE = fileURLToPath(new URL('../models/quire-chat-1.gguf', import.meta.url));
@@ -28,60 +29,14 @@ const CALIBRATION_FILE = 'calibration.json';
 const LOAD_TIMEOUT_MS = 120_000;
 
 type Binding = Config['models'][string];
-type Kind = (typeof CATALOGUE)[number]['kind'];
-
-/** Binds every id of the catalogue and of the configuration to what answers for it. */
-export async function startModels(config: Config, logger: Logger, lifecycle: Lifecycle): Promise<ModelRegistry> {
-  const engines = new EngineSet(config, logger, lifecycle);
-  const served = new Map<string, ServedModel>();
-  for (const { id, kind, maxContextTokens, pricing } of CATALOGUE) {
-    const binding = config.models[id];
-    served.set(id, {
-      id,
-      createdAt: CATALOGUE_CREATED_AT,
-      ownedBy: OWNER,
-      capabilities: kind === 'generation' ? GENERATION : NO_GENERATION,
-      maxContextTokens: binding?.context_length ?? maxContextTokens,
-      pricing: binding?.pricing ?? pricing,
-      engine: null,
-      ...(binding?.alias === undefined && (await engines.ofKind(kind, id, binding))),
-    });
-  }
-  const [fallback] = CATALOGUE;
-  for (const [id, binding] of Object.entries(config.models)) {
-    if (served.has(id) || binding.alias !== undefined) continue;
-    served.set(id, {
-      id,
-      createdAt: CATALOGUE_CREATED_AT,
-      ownedBy: 'operator',
-      capabilities: GENERATION,
-      maxContextTokens: binding.context_length ?? Number.MAX_SAFE_INTEGER,
-      pricing: binding.pricing ?? (fallback as (typeof CATALOGUE)[number]).pricing,
-      engine: await engines.engineOf(id, binding),
-    });
-  }
-  addAliases(config.models, served);
-  return new ModelRegistry([...served.values()]);
-}
+type Kind = CatalogueEntry['kind'];
 
 function needsBaseUrls(id: string): StartError {
   return new StartError(`models.${id}: 'engine: upstream' needs 'base_urls' or QUIRE_UPSTREAM_URL.`);
 }
 
-/** An alias answers as its target does, under its own id. */
-function addAliases(bindings: Config['models'], served: Map<string, ServedModel>): void {
-  for (const [id, { alias, pricing }] of Object.entries(bindings)) {
-    if (alias === undefined) continue;
-    const target = served.get(alias);
-    if (target === undefined || bindings[alias]?.alias !== undefined) {
-      throw new StartError(`models.${id}.alias: there is no model '${alias}' that it could stand for.`);
-    }
-    served.set(id, { ...target, id, ...(pricing && { pricing }) });
-  }
-}
-
 /** Engines by what they are made of, so that ids which are bound alike share one. */
-class EngineSet {
+export class EngineSet {
   readonly #config: Config;
   readonly #logger: Logger;
   readonly #lifecycle: Lifecycle;
@@ -201,7 +156,7 @@ class EngineSet {
         await engine.close();
         throw new StartError(`The model in ${file} cannot be loaded: ${reasonOf(error)}`);
       }
-      return engine;
+      return kind === 'bundled' ? createBundledChat({ engine, ranker: null }) : engine;
     });
   }
 
@@ -221,7 +176,16 @@ class EngineSet {
     if (engine === undefined) {
       engine = this.#lifecycle.start('engine', make, (started) => started.close());
       this.#engines.set(key, engine);
+      // One that could not be started may be another time.
+      engine.catch(() => this.#engines.delete(key));
     }
     return engine;
+  }
+
+  /** Engines that are closed now, or soon: ids that are bound alike later get others. */
+  async forget(closed: ReadonlySet<unknown>): Promise<void> {
+    for (const [key, engine] of this.#engines) {
+      if (closed.has(await engine.catch(() => null))) this.#engines.delete(key);
+    }
   }
 }

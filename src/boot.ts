@@ -4,7 +4,7 @@ import { collectDefaultMetrics, Registry } from 'prom-client';
 import { Authenticator } from './accounts/authenticator.ts';
 import { firstStart } from './accounts/first-start.ts';
 import { Ledger } from './billing/ledger.ts';
-import { startModels } from './boot-models.ts';
+import { BoundModels } from './bind-models.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/db.ts';
 import { openPglite } from './db/pglite.ts';
@@ -20,6 +20,7 @@ export interface Booted {
   deps: Deps;
   authenticator: Authenticator;
   promptCache: CacheCounters;
+  bound: BoundModels;
   /** The first key of a new instance, to be shown once; null on every later start. */
   firstKey: string | null;
 }
@@ -28,7 +29,11 @@ export interface Booted {
 export async function boot(config: Config, logger: Logger, lifecycle: Lifecycle): Promise<Booted> {
   requireModelFiles(config);
   // Neither needs the other, and each takes about a second.
-  const [db, models] = await bothOf(openMigrated(config, logger, lifecycle), startModels(config, logger, lifecycle));
+  const [db, bound] = await bothOf(
+    openMigrated(config, logger, lifecycle),
+    BoundModels.start(config, logger, lifecycle),
+  );
+  const models = bound.registry;
   const firstKey = await firstStart({ db }, config.bootstrapApiKey);
   const ledger = await lifecycle.start(
     'ledger',
@@ -48,7 +53,7 @@ export async function boot(config: Config, logger: Logger, lifecycle: Lifecycle)
     countPrompt: (modelId, cachedTokens) => promptCache.count(modelId, cachedTokens),
     now: Date.now,
   };
-  return { deps, authenticator: new Authenticator(db), promptCache, firstKey };
+  return { deps, authenticator: new Authenticator(db), promptCache, bound, firstKey };
 }
 
 /** Before anything is opened: a path that is mistyped should not cost the time of a start. */

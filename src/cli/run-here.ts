@@ -1,5 +1,5 @@
+import { BoundModels } from '../bind-models.ts';
 import { openDatabase } from '../boot.ts';
-import { startModels } from '../boot-models.ts';
 import type { Config } from '../config.ts';
 import { Lifecycle } from '../lib/lifecycle.ts';
 import { createLogger } from '../lib/logger.ts';
@@ -23,10 +23,10 @@ export async function runHere(config: Config, command: string, input: Record<str
     }
     const db = await openDatabase(config, logger, lifecycle);
     await db.migrate();
-    const models = NEEDS_MODELS.has(command) ? await startModels(config, logger, lifecycle) : null;
+    const bound = NEEDS_MODELS.has(command) ? await BoundModels.start(config, logger, lifecycle) : null;
     const run = STATE_COMMANDS[command];
     if (run === undefined) throw new Error(`no such state command: ${command}`);
-    return await run({ db, config, models, authenticator: null }, input);
+    return await run({ db, config, models: bound?.registry ?? null, authenticator: null }, input);
   } finally {
     await lifecycle.stop(() => {});
   }

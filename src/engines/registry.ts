@@ -40,17 +40,34 @@ export interface ServedModel {
 }
 
 /** What every engine can be asked for, whatever it does. */
-export type Runtime = Pick<GenerationEngine, 'backend' | 'check'>;
+export type Runtime = Pick<GenerationEngine, 'backend' | 'check' | 'close'>;
 
 /** What the model object shows while nothing serves the id. */
 const NO_BACKEND: Backend = { engine: 'bundled', model: '', parameters: null, ready: false };
 
-/** The models that this process serves, by id. It is filled once, at boot. */
+/** The models that this process serves, by id. */
 export class ModelRegistry {
-  readonly #models: ReadonlyMap<string, ServedModel>;
+  #models: ReadonlyMap<string, ServedModel>;
+  /** Of engines that serve nothing any more: what was counted once does not become less. */
+  #earlierEvictions = 0;
 
   constructor(models: readonly ServedModel[]) {
     this.#models = new Map(models.map((model) => [model.id, model]));
+  }
+
+  /**
+   * Serves these models from now on, and no others. Calls that run keep the engine that they have. Gives back the engines
+   * that serve nothing any more, for the caller to close when those calls have ended.
+   */
+  replace(models: readonly ServedModel[]): Runtime[] {
+    const before = { runtimes: this.runtimes(), engines: this.engines() };
+    this.#models = new Map(models.map((model) => [model.id, model]));
+    const engines = new Set(this.engines());
+    for (const engine of before.engines) {
+      if (!engines.has(engine)) this.#earlierEvictions += engine.cacheUsage()?.evictions ?? 0;
+    }
+    const runtimes = new Set(this.runtimes());
+    return before.runtimes.filter((runtime) => !runtimes.has(runtime));
   }
 
   get(id: string): ServedModel | undefined {
@@ -78,7 +95,7 @@ export class ModelRegistry {
     for (const engine of this.engines()) {
       const usage = engine.cacheUsage();
       if (usage === null) continue;
-      sum ??= { bytes: 0, entries: 0, evictions: 0 };
+      sum ??= { bytes: 0, entries: 0, evictions: this.#earlierEvictions };
       sum.bytes += usage.bytes;
       sum.entries += usage.entries;
       sum.evictions += usage.evictions;

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { type Static, Type } from 'typebox';
+import type { Config } from '../config.ts';
 import { readKept, writeKept } from './kept-json.ts';
+import { modelPath } from './model-files.ts';
 
 const Binding = Type.Object({
   model: Type.String(),
@@ -33,4 +35,25 @@ export async function readBindings(dataDir: string): Promise<StoredBindings> {
 /** Replaces the bindings of a data folder. Whoever calls it holds the folder. */
 export function writeBindings(dataDir: string, bindings: StoredBindings): Promise<void> {
   return writeKept(path(dataDir), bindings);
+}
+
+/**
+ * What the operator has decided for an id outside of the commands, which then wins: the name of the setting, for a
+ * sentence; null where it leaves the id to the commands. `isText`: the one upstream of the environment is for text.
+ */
+export function decidedBy(config: Pick<Config, 'models' | 'upstreamUrl'>, id: string, isText: boolean): string | null {
+  const { alias, engine, file, base_urls } = config.models[id] ?? {};
+  if (alias ?? engine ?? file ?? base_urls) return `'models.${id}' of the configuration file`;
+  return isText && config.upstreamUrl !== null ? 'QUIRE_UPSTREAM_URL' : null;
+}
+
+/** How an id is answered: as the operator has set it, and where that says nothing, by the model that a command chose. */
+export function bindingOf(
+  config: Pick<Config, 'models' | 'upstreamUrl' | 'dataDir'>,
+  stored: StoredBinding | undefined,
+  { id, isText }: { id: string; isText: boolean },
+): Config['models'][string] | undefined {
+  const set = config.models[id];
+  if (stored === undefined || decidedBy(config, id, isText) !== null) return set;
+  return { ...set, file: modelPath(config.dataDir, stored.model) };
 }
