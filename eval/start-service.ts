@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { startQuire } from '../bench/processes/quire.ts';
 
 /** For the longest request of an evaluation on a busy machine. */
@@ -6,14 +6,38 @@ const ANSWER_LIMIT_MS = 300_000;
 /** A model that is being loaded, and a running service's rate limit, are waited for; so many times. */
 const TRIES = 30;
 const WAIT_LIMIT_SECONDS = 60;
+/** Of an answer that is an error. */
+const SHOWN_CHARS = 500;
 
 /** A running service, as a client sees it. */
 export interface Service {
-  /** Sends JSON with `POST` and resolves with the answer's JSON, whose form is the caller's word. Rejects unless the status is 200. */
+  /** Sends JSON with `POST` and resolves with the answer's JSON, whose form is the caller's word. Rejects with `RefusedError` unless the status is 200. */
   ask<T>(path: string, body: object): Promise<T>;
   /** What answers for a model, as `GET /v1/models/ID` says it. */
   backendOf(model: string): Promise<Backend>;
   stop(): Promise<void>;
+}
+
+/** An answer other than 200 that waiting does not help. `code` and `param` are the API's, where it gave them. */
+export class RefusedError extends Error {
+  readonly code: string | undefined;
+  readonly param: string | undefined;
+
+  constructor(path: string, status: number, body: string) {
+    super(`${path} answered ${status}: ${body.slice(0, SHOWN_CHARS)}`);
+    const { error } = bodyOf(body);
+    this.code = error?.code;
+    this.param = error?.param;
+  }
+}
+
+function bodyOf(text: string): { error?: { code?: string; param?: string } } {
+  try {
+    return JSON.parse(text) as object;
+  } catch {
+    // A proxy's page, and not the API's error: the message has it.
+    return {};
+  }
 }
 
 /** What answers for a model. */
@@ -41,6 +65,8 @@ function serviceAt({ url, key }: Address, stop: () => Promise<void>): Service {
   const origin = url.replace(/\/(v1\/?)?$/, '');
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   const call = async <T>(path: string, init: RequestInit): Promise<T> => {
+    // Measuring takes seconds in one turn: a connection that the service has closed meanwhile is noticed in the next.
+    await nextTurn();
     for (let tries = 1; ; tries++) {
       const answer = await fetch(`${origin}${path}`, {
         ...init,
@@ -50,7 +76,7 @@ function serviceAt({ url, key }: Address, stop: () => Promise<void>): Service {
       if (answer.status === 200) return (await answer.json()) as T;
       const wait = Number(answer.headers.get('retry-after'));
       const text = await answer.text();
-      if (!(wait > 0) || tries === TRIES) throw new Error(`${path} answered ${answer.status}: ${text.slice(0, 500)}`);
+      if (!(wait > 0) || tries === TRIES) throw new RefusedError(path, answer.status, text);
       await pause(Math.min(wait, WAIT_LIMIT_SECONDS) * 1000);
     }
   };

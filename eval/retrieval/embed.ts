@@ -1,0 +1,64 @@
+import { progress } from '../progress.ts';
+import { RefusedError, type Service } from '../start-service.ts';
+
+/** The model id that is asked. */
+export const EMBEDDER = 'embed-large-en-v1.5';
+
+/** Texts of one request: an eighth of what the interface allows, so that progress can be seen. */
+const TEXTS_OF_A_REQUEST = 256;
+
+/** The vectors of texts, L2-normalised, of one width. */
+export type Vectors = readonly Float32Array[];
+
+/** What is left of a text that has too many tokens, again and again until it has not. */
+const KEPT_SHARE = 0.9;
+
+/**
+ * The vector of each text, from `POST /v1/embeddings` in base64. Of a text that has more tokens than the service takes, the
+ * beginning is embedded. `what` is shown with the progress.
+ */
+export async function embed(service: Service, texts: readonly string[], what: string): Promise<Vectors> {
+  const vectors: Float32Array[] = [];
+  for (let at = 0; at < texts.length; at += TEXTS_OF_A_REQUEST) {
+    const input = texts.slice(at, at + TEXTS_OF_A_REQUEST);
+    vectors.push(...(await embedSome(service, input)));
+    progress(vectors.length, texts.length, what);
+  }
+  return vectors;
+}
+
+async function embedSome(service: Service, texts: readonly string[]): Promise<Vectors> {
+  const input = [...texts];
+  for (;;) {
+    try {
+      const body = { model: EMBEDDER, input, encoding_format: 'base64' };
+      const { data } = await service.ask<{ data: { embedding: string }[] }>('/v1/embeddings', body);
+      if (data.length !== input.length) throw new Error(`${input.length} texts were sent, ${data.length} vectors came`);
+      return data.map(({ embedding }) => fromBase64(embedding));
+    } catch (error) {
+      const at = tooLong(error);
+      const text = [...(input[at] ?? '')];
+      if (text.length < 2) throw error;
+      input[at] = text.slice(0, Math.floor(text.length * KEPT_SHARE)).join('');
+    }
+  }
+}
+
+/** The place of the text that has too many tokens; -1 where the error says something else. */
+function tooLong(error: unknown): number {
+  const isLimit = error instanceof RefusedError && error.code === 'token_limit_exceeded';
+  return isLimit ? Number(/^input\.(\d+)$/.exec(error.param ?? '')?.[1] ?? -1) : -1;
+}
+
+/** The product of two vectors, which of normalised ones is the cosine. */
+export function dot(a: Float32Array, b: Float32Array): number {
+  let sum = 0;
+  for (let i = 0; i < a.length; i++) sum += (a[i] ?? 0) * (b[i] ?? 0);
+  return sum;
+}
+
+/** Little-endian floats, copied to where they are aligned. */
+function fromBase64(text: string): Float32Array {
+  const bytes = Uint8Array.from(Buffer.from(text, 'base64'));
+  return new Float32Array(bytes.buffer);
+}

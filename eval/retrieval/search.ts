@@ -1,0 +1,48 @@
+import { Bm25 } from '../keyword/bm25.ts';
+import type { Service } from '../start-service.ts';
+import type { Collection } from './collections.ts';
+import { dot, embed, type Vectors } from './embed.ts';
+
+/** The fusion that was chosen for the embedder: `SHARE * max(0, cosine) + (1 - SHARE) * s / (s + HALF)`, s the BM25 score. */
+const SHARE = 0.2;
+const HALF = 30;
+
+/** The scores of every document for one query, three ways. */
+export interface Scores {
+  keyword: Float32Array;
+  vector: Float32Array;
+  hybrid: Float32Array;
+}
+
+/** A collection whose documents and queries have been embedded, ready to be searched. */
+export class Search {
+  readonly collection: Collection;
+  readonly #index: Bm25;
+  readonly #documents: Vectors;
+  readonly #queries: Vectors;
+
+  private constructor(collection: Collection, documents: Vectors, queries: Vectors) {
+    this.collection = collection;
+    this.#index = new Bm25(collection.documents);
+    this.#documents = documents;
+    this.#queries = queries;
+  }
+
+  /** Embeds a collection through the service. */
+  static async of(service: Service, collection: Collection): Promise<Search> {
+    const documents = await embed(service, collection.documents, `${collection.name}, documents`);
+    return new Search(collection, documents, await embed(service, collection.queries, `${collection.name}, queries`));
+  }
+
+  /** The scores for the query at a place of the collection. */
+  scores(query: number): Scores {
+    const asked = this.#queries[query] ?? new Float32Array();
+    const keyword = this.#index.scores(this.collection.queries[query] ?? '');
+    const vector = Float32Array.from(this.#documents, (document) => dot(asked, document));
+    const hybrid = vector.map((cosine, place) => {
+      const score = keyword[place] ?? 0;
+      return SHARE * Math.max(0, cosine) + (1 - SHARE) * (score / (score + HALF));
+    });
+    return { keyword, vector, hybrid };
+  }
+}

@@ -1,0 +1,98 @@
+import { readRows } from '../data-set.ts';
+import { best, ndcg, recall } from '../measures/ranking.ts';
+import { mean, pairedBootstrap, spearman } from '../measures/statistics.ts';
+import type { Service } from '../start-service.ts';
+import { type Column, count, type Row, type Sheet, share } from '../table.ts';
+import type { CollectionSource } from './collections.ts';
+import { dot, embed } from './embed.ts';
+import { Search } from './search.ts';
+
+/** Documents that are looked at for the recall. */
+const DEPTH = 100;
+const WAYS = ['keyword', 'vector', 'hybrid'] as const;
+/** Keyword search does not depend on the model, but on the code that computes it. */
+const COLUMNS: readonly Column[] = [
+  count('queries'),
+  ...['BM25', 'vectors', 'hybrid'].map(share),
+  share('p'),
+  ...['Recall@100: BM25', 'vectors, R', 'hybrid, R'].map(share),
+];
+const MEAN_COLUMNS = 8;
+
+/** Sets of graded sentence pairs: how alike two sentences are, or whether they say the same. */
+export const PAIR_FILES = {
+  stsb: 'sts/stsb_en.jsonl.gz',
+  sick: 'sts/sts_sick.jsonl.gz',
+  msrp: 'sts/msrp.jsonl.gz',
+} as const;
+
+/** nDCG@10 and Recall@100 of BM25, the vectors and both together on each collection; p is of hybrid against BM25. */
+export async function searchSheet(
+  service: Service,
+  data: string,
+  title: string,
+  { sources, hasMean = false }: { sources: readonly CollectionSource[]; hasMean?: boolean },
+): Promise<Sheet> {
+  const rows: Row[] = [];
+  for (const source of sources) rows.push(measured(await Search.of(service, source.read(data))));
+  return { title, subject: 'nDCG@10', columns: COLUMNS, rows: hasMean ? [...rows, meanOf(rows)] : rows };
+}
+
+function measured(search: Search): Row {
+  const { name, queries, gains } = search.collection;
+  const found = { keyword: new Ways(), vector: new Ways(), hybrid: new Ways() };
+  for (const [query, own] of gains.entries()) {
+    const scores = search.scores(query);
+    for (const way of WAYS) {
+      const ranking = best(scores[way], DEPTH);
+      found[way].ndcg.push(ndcg(ranking, own));
+      found[way].recall.push(recall(ranking, own));
+    }
+  }
+  const p = pairedBootstrap(found.hybrid.ndcg, found.keyword.ndcg);
+  const means = (measure: keyof Ways): number[] => WAYS.map((way) => mean(found[way][measure]));
+  return { name, cells: [queries.length, ...means('ndcg'), p, ...means('recall')] };
+}
+
+/** A value a query, for one way to search. */
+class Ways {
+  readonly ndcg: number[] = [];
+  readonly recall: number[] = [];
+}
+
+/** Each collection counts alike. There is no p of means. */
+function meanOf(rows: readonly Row[]): Row {
+  const cells = Array.from({ length: MEAN_COLUMNS }, (_, at) => mean(rows.map((row) => row.cells[at] ?? Number.NaN)));
+  return {
+    name: 'mean',
+    cells: cells.map((cell, at) => (COLUMNS[at]?.fixed || COLUMNS[at]?.name === 'p' ? null : cell)),
+  };
+}
+
+interface Pair {
+  a: string;
+  b: string;
+  score?: number;
+  label?: number;
+  split?: string;
+}
+
+/** Spearman's correlation of the cosine with what people said of two sentences. */
+export async function pairSheet(service: Service, data: string): Promise<Sheet> {
+  const sets: [string, Pair[]][] = [
+    ['STS-B test', readRows<Pair>(data, PAIR_FILES.stsb).filter(({ split }) => split === 'test')],
+    ['sts_sick', readRows<Pair>(data, PAIR_FILES.sick)],
+    ['MSRP', readRows<Pair>(data, PAIR_FILES.msrp)],
+  ];
+  const rows: Row[] = [];
+  for (const [name, pairs] of sets) {
+    const texts = pairs.flatMap(({ a, b }) => [a, b]);
+    const vectors = await embed(service, texts, name);
+    const cosines = pairs.map((_, at) =>
+      dot(vectors[2 * at] ?? new Float32Array(), vectors[2 * at + 1] ?? new Float32Array()),
+    );
+    const said = pairs.map(({ score, label }) => score ?? label ?? Number.NaN);
+    rows.push({ name, cells: [pairs.length, spearman(cosines, said)] });
+  }
+  return { title: 'Sentence pairs', subject: 'set', columns: [count('pairs'), share('Spearman')], rows };
+}
