@@ -1,6 +1,8 @@
 import { chatRoutes } from './chat/routes.ts';
 import { completionRoutes } from './completions/routes.ts';
 import type { Deps } from './deps.ts';
+import { embeddingRoutes } from './embeddings/routes.ts';
+import { fileRoutes } from './files/routes.ts';
 import { healthRoutes } from './health/routes.ts';
 import type { Authenticate } from './http/auth.ts';
 import { replayIdempotentRequests } from './http/idempotency/idempotency.ts';
@@ -34,8 +36,10 @@ export async function createApp(deps: AppDeps, version: string, requestTimeoutMs
   modelRoutes(app, deps);
   chatRoutes(app, deps);
   completionRoutes(app, deps);
+  embeddingRoutes(app, deps);
   moderationRoutes(app, deps);
   rerankRoutes(app, deps);
+  fileRoutes(app, deps);
   promptCacheRoutes(app, deps);
 
   return app;

@@ -3,7 +3,9 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Config } from './config.ts';
 import { createBundledChat } from './engines/bundled/chat/bundled-chat.ts';
+import { createBundledEmbedding } from './engines/bundled/embedding/bundled-embedding.ts';
 import { createBundledModeration } from './engines/bundled/moderation/bundled-moderation.ts';
+import type { EmbeddingEngine } from './engines/embedding-engine.ts';
 import type { GenerationEngine } from './engines/engine.ts';
 import { createLocalEngine } from './engines/local/local-engine.ts';
 import type { ModerationEngine } from './engines/moderation-engine.ts';
@@ -20,6 +22,9 @@ import type { CatalogueEntry } from './models/catalogue.ts';
 /** The chat model that comes with Quire. */
 const BUNDLED_CHAT_FILE = fileURLToPath(new URL('../models/quire-chat-1.gguf', import.meta.url));
 const BUNDLED_CHAT_NAME = 'quire-chat-1';
+/** The embedding model that comes with Quire. */
+const BUNDLED_EMBEDDING_FILE = fileURLToPath(new URL('../models/quire-embed-1.bin', import.meta.url));
+const BUNDLED_EMBEDDING_NAME = 'quire-embed-1';
 /** The moderation model that comes with Quire. */
 const BUNDLED_MODERATION_FILE = fileURLToPath(new URL('../models/quire-moderation-1.bin', import.meta.url));
 const BUNDLED_MODERATION_NAME = 'quire-moderation-1';
@@ -52,6 +57,7 @@ export class EngineSet {
   async ofKind(kind: Kind, id: string, binding: Binding | undefined): Promise<Partial<ServedModel>> {
     if (kind === 'generation') return { engine: await this.engineOf(id, binding) };
     if (kind === 'moderation') return { moderation: await this.moderationOf(id, binding) };
+    if (kind === 'embedding') return { embedding: await this.embeddingOf(id, binding) };
     if (kind === 'rerank') return this.rerankOf(id, binding);
     return {};
   }
@@ -109,6 +115,21 @@ export class EngineSet {
       await engine.check(AbortSignal.timeout(LOAD_TIMEOUT_MS));
     } catch (error) {
       throw new StartError(`The model in ${BUNDLED_MODERATION_FILE} cannot be loaded: ${reasonOf(error)}`);
+    }
+    return engine;
+  }
+
+  /** What embeds for the id: the bundled model, unless the id itself is bound to something else. */
+  async embeddingOf(id: string, binding: Binding | undefined): Promise<EmbeddingEngine> {
+    if (binding?.file !== undefined || binding?.engine === 'local') {
+      throw new StartError(`models.${id}: an embedding model cannot be loaded from a file of your own.`);
+    }
+    const start = () => createBundledEmbedding({ file: BUNDLED_EMBEDDING_FILE, name: BUNDLED_EMBEDDING_NAME });
+    const engine = await this.#lifecycle.start('embedding engine', start, (started) => started.close());
+    try {
+      await engine.check(AbortSignal.timeout(LOAD_TIMEOUT_MS));
+    } catch (error) {
+      throw new StartError(`The model in ${BUNDLED_EMBEDDING_FILE} cannot be loaded: ${reasonOf(error)}`);
     }
     return engine;
   }
