@@ -44,16 +44,19 @@ class Encoder:
             return ids, [0] + [1] * (len(ids) - 1)
         else:
             ids = self.tokenizer.encode(self.render(example))
-        loss, speaking = [], False
+        # `quiet` first answers are history that is not learned from.
+        loss, speaking, quiet = [], False, example.get('quiet', 0)
         for i in ids:
-            loss.append(int(speaking))
+            loss.append(int(speaking and quiet < 0))
+            quiet -= i == speaker
             speaking = (speaking or i == speaker) and i != end
         return ids, loss
 
 
-def pack(examples, rows, length):
-    """First fit, longest first. Returns (rows of examples, examples left over)."""
-    filled, used, left = [[] for _ in range(rows)], [0] * rows, []
+def pack(examples, rows, length, filled=None):
+    """First fit, longest first, behind what `filled` rows hold. Returns (rows of examples, examples left over)."""
+    filled = filled or [[] for _ in range(rows)]
+    used, left = [sum(len(e[0]) for e in row) for row in filled], []
     for example in sorted(examples, key=lambda e: -len(e[0])):
         for row in range(rows):
             if used[row] + len(example[0]) <= length:

@@ -15,7 +15,7 @@ BLOCK, EVERY, KEPT = 50, 35, 7
 TEMPLATE_WORDING = re.compile(r'(I know that|Extract|Read the|Given|Question|Context|Answer|Combine|Here is|Based on)')
 UNFIT = re.compile(
     r"\b(hell|damn|stupid|idiot|sex|kill|die|death|drug|gun|god|jesus|hate|ugly|dumb|shut up|suck|love you|marry|"
-    r"girlfriend|boyfriend|drunk|beer|racis\w+|nazi|hitler|alice|elvis|richard|wallace|loebner|turing|cortana|nerds|"
+    r"girlfriend|boyfriend|drunk|beer|racis\w+|nazi|hitler|alice|elvis|richard|wallace|loebner|turing|cortana|nerds|lesbian|gay|"
     r"human being|who (are|made|created|is your)|what are you|your (name|age|boss)|bot master|botmaster|programmer|chatterbot|eliza|hal 9000)\b", re.I)
 
 
@@ -112,6 +112,24 @@ def small_talk(folder):
                     and max(map(len, texts)) < 160:
                 turns.append(tuple(texts))
     return list(dict.fromkeys(turns))
+
+
+def requests(folder, split):
+    """Intent -> real users' requests of CLINC150 and BANKING77, and the names of the latter's intents. `split` is train or test."""
+    found, bank = collections.defaultdict(list), set()
+    for name in ('clinc150', 'banking77'):
+        for r in rows(folder, f'chat/{name}_intents'):
+            if ('test' in r['split']) == (split == 'test'):
+                found[r['intent']].append(r['text'])
+                if name == 'banking77':
+                    bank.add(r['intent'])
+    return dict(found), bank
+
+
+def proper_names(texts):
+    """Names of people, places and works that stand inside sentences."""
+    found = collections.Counter(n for t in texts for n in re.findall(r'(?<=[a-z] )[A-Z][a-z]+(?: [A-Z][a-z]+){0,2}', t))
+    return sorted(n for n in found if len(n) < 30)
 
 
 def instructions(folder):

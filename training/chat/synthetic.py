@@ -28,7 +28,7 @@ def values(r, words):
             'word': r.choice(words), 'phrase': ' '.join(r.sample(words, r.randint(2, 6))), 'sky': r.choice(SKY),
             'mail': f'{name.lower()}@{r.choice(words)}.{r.choice(("com", "org", "net"))}', 'unit': r.choice(
                 ('celsius', 'fahrenheit')), 'money': r.choice(('USD', 'EUR', 'GBP', 'JPY')),
-            'coin': r.choice(('CHF', 'CAD', 'AUD', 'SEK'))}
+            'coin': r.choice(('CHF', 'CAD', 'AUD', 'SEK')), 'k': str(r.randint(2, 12))}
 
 
 # (name, description, {argument: placeholder}, ways to ask, {result key: placeholder}, answer)
@@ -126,12 +126,32 @@ FACTS = [
     ('{name} was born in {city}.', 'Where was {name} born?'),
     ('You can reach {full} at {mail}.', 'How can I reach {full}?')]
 
-# (system prompt or none, user, assistant)
+# About one company, asked for by name and then by "it" or "they": (sentence, question, later question)
+STORY = [
+    ('{company} was founded in {n}.', 'When was {company} founded?', 'When was it founded?'),
+    ('The head of {company} is {full}.', 'Who leads {company}?', 'And who is the head of it?'),
+    ('{company} has its office in {city}.', 'Where is {company}?', 'Where is its office?'),
+    ('{company} sells a {thing}.', 'What does {company} sell?', 'What do they sell?'),
+    ('{company} employs {m} people.', 'How many people work for {company}?', 'How many people do they employ?'),
+    ('You can write to {company} at {mail}.', 'How can I write to {company}?', 'What is their address?'),
+    ('The shop of {company} opens at {time}.', 'When does the shop of {company} open?', 'When do they open?'),
+    ('{company} gives a guarantee of {k} years.', 'How long is the guarantee of {company}?', 'How long is their guarantee?')]
+
+# (user, assistant)
 ECHO = [
     ('Say {phrase}.', '{phrase}'), ('Say "{phrase}".', '{phrase}'), ('Repeat after me: {phrase}', '{phrase}'),
     ('Repeat the word {word}.', '{word}'), ('Reply with the word {word}.', '{word}'), ('Answer only with {word}.', '{word}'),
     ('Say {word} and nothing else.', '{word}'), ('Respond with exactly: {phrase}', '{phrase}'),
     ('Please write "{phrase}"', '{phrase}'), ('Reply with exactly one word: {word}', '{word}'), ('Say hello to {name}.', 'Hello, {name}!'),
+    ('Say only "{phrase}"', '{phrase}'), ('Output: {phrase}', '{phrase}'), ('Print {word}', '{word}'), ('Echo {phrase}', '{phrase}'),
+    ('Just say {word}.', '{word}'), ('Reply with "{word}" only.', '{word}'), ('Write {word} twice.', '{word} {word}'),
+    ('Write the word {word} three times.', '{word} {word} {word}'), ('Say {word} two times', '{word} {word}'),
+    ('Put {phrase} in quotes.', '"{phrase}"'), ('Write "{word}" in quotation marks', '"{word}"'), ('Join {word} and {name}.', '{word} {name}'),
+    ('Write a list of {name}, {other} and {word}.', '- {name}\n- {other}\n- {word}'), ('List {word}, {city} and {name} as bullets', '- {word}\n- {city}\n- {name}'),
+    ('Write {name}, {other}, {city} separated by semicolons.', '{name}; {other}; {city}'), ('First say {word}, then {name}.', '{word} {name}'),
+    ('What is the first of these: {word}, {name}, {city}?', '{word}'), ('What is the last of these: {name}, {word}, {city}?', '{city}'),
+    ('Answer with yes.', 'yes'), ('Answer only with no.', 'no'), ('Wish {name} a good day.', 'Have a good day, {name}!'),
+    ('Thank {full}.', 'Thank you, {full}!'), ('Say goodbye to {name}.', 'Goodbye, {name}!'), ('End with {word}.', '{word}'),
     ('Greet {full}.', 'Hello, {full}!'), ('Say hello', 'Hello!'), ('Say hi', 'Hi!'), ('Say OK.', 'OK.'), ('Reply with OK', 'OK')]
 MEMORY = [
     ('My name is {name}.', 'Nice to meet you, {name}!', 'What is my name?', 'Your name is {name}.'),
@@ -163,7 +183,9 @@ def fill(form, v):
     if form.startswith('='):
         return form[1:]
     value = v[form.lstrip('#')]
-    return int(value) if form.startswith('#') and value.isdigit() else value
+    if form.startswith('#'):
+        return int(value) if value.isdigit() else float(value) if value.replace('.', '', 1).isdigit() else value
+    return json.loads(value) if value.startswith('[') else value
 
 
 def schema_of(fields, v):
@@ -203,17 +225,38 @@ def made_up_json(r, words):
     """A sentence turned into the JSON object that a schema or a list of keys asks for."""
     text, fields = r.choice(RECORDS)
     v = values(r, words)
+    if r.random() < 0.2:
+        return json_task(r, text.format(**v), {k: fill(f, v) for k, f in fields.items()}, 'Answer in JSON.')
     keys = r.sample(list(fields), r.randint(1, len(fields)))
-    wanted = {k: fields[k] for k in keys}
-    how = r.choice(('Answer in JSON with the keys ' + ', '.join(keys) + '.', 'Return a JSON object: ' + ', '.join(keys),
-                    'Answer with JSON that fits this schema: ' + json.dumps(schema_of(wanted, v)), 'Answer in JSON.'))
-    answer = json.dumps({k: fill(f, v) for k, f in (fields if how == 'Answer in JSON.' else wanted).items()})
-    text = text.format(**v)
+    return json_task(r, text.format(**v), {k: fill(fields[k], v) for k in keys})
+
+
+def json_task(r, text, found, how=None):
+    """The conversation that asks for the object `found`, which `text` says."""
+    types = {int: 'integer', float: 'number', list: 'array'}
+    schema = {'type': 'object', 'properties': {k: {'type': types.get(type(v), 'string')} for k, v in found.items()}, 'required': list(found)}
+    keys = ', '.join(found)
+    how = how or r.choice((f'Answer in JSON with the keys {keys}.', f'Return a JSON object: {keys}', f'Extract {keys} as JSON.',
+                           'Answer with JSON that fits this schema: ' + json.dumps(schema)))
+    answer = json.dumps(found, ensure_ascii=False)
     if r.random() < 0.6:
         messages = [{'role': 'system', 'content': how}, {'role': 'user', 'content': text}]
     else:
         messages = [{'role': 'user', 'content': r.choice((f'{text} {how}', f'{how}\n{text}'))}]
     return {'messages': messages + [{'role': 'assistant', 'content': answer}]}
+
+
+def story(r, words, count):
+    """`count` facts about one company: [(sentence, question, later question)]."""
+    v = values(r, words)
+    return [tuple(part.format(**v) for part in fact) for fact in r.sample(STORY, count)]
+
+
+def count_up(r):
+    first = r.choice((1, 1, 1, r.randint(2, 60)))
+    last = first + r.randint(2, 14)
+    return r.choice((f'Count from {first} to {last}.', f'count from {first} to {last}', f'List the numbers from {first} to {last}.')), \
+        ', '.join(map(str, range(first, last + 1)))
 
 
 def facts(r, words, count):

@@ -2,9 +2,11 @@
 import random
 import re
 
+import families
 import sources
 import synthetic
 import talk
+from made_up_tools import Toolbox
 
 CALL_STYLES = ('get', 'search', 'lookup', 'list', 'query', 'run', 'start', 'make', 'fetch', 'find', 'do', 'new')
 DOCUMENT_PROMPTS = ['', '', 'Answer from the documents.', 'Answer the question with the marked sentence.',
@@ -25,6 +27,11 @@ class Corpora:
         self.dialogues = [d for name in ('sgd_tool_dialogues_train', 'taskmaster4_tool_dialogues', 'api_bank')
                           for d in sources.tool_dialogues(folder, name)]
         self.held_dialogues = list(sources.tool_dialogues(folder, 'sgd_tool_dialogues_dev'))
+        # Requests that people make, as tools are called for; `beyond` are those that no tool here is for.
+        self.intents, self.bank_intents = sources.requests(folder, 'train')
+        self.held_intents = sources.requests(folder, 'test')[0]
+        self.beyond = self.intents.pop('oos')
+        self.names = sources.proper_names(self.prose)
         text = ' '.join(self.prose[::7]).lower()
         self.words = sorted({w for w in re.findall(r'(?<= )[a-z]{4,9}(?= )', text)})
 
@@ -42,6 +49,7 @@ class Tasks:
     def __init__(self, corpora, seed):
         self.c, self.r = corpora, random.Random(seed)
         self.grounded = [g for g in map(ground, corpora.dialogues) if g]
+        self.toolbox, self.other_words = Toolbox(corpora, self.r), families.other_words()
 
     def draw(self, name):
         return getattr(self, name)()
@@ -65,10 +73,35 @@ class Tasks:
             first = max(0, chosen - 2)
             return self.documents(parts[first:chosen + 2], chosen - first, question)
         question, sentence = pair or self.r.choice(self.c.pairs)
+        if pair is None and self.r.random() < 0.12:
+            sentence += ' ' + self.r.choice(self.c.pairs)[1]
         parts = [self.neighbour(sentence) for _ in range(self.r.randint(0, 4))] + [sentence]
         if self.r.random() < 0.3:
             self.r.shuffle(parts)
         return self.documents(parts, parts.index(sentence), question)
+
+    def wrong_mark(self):
+        """The marked sentence has nothing to do with the question: it is no answer."""
+        question, sentence = self.r.choice(self.c.pairs)[0], self.r.choice(self.c.pairs)[1]
+        if content_words(question) & content_words(sentence):
+            return self.wrong_mark()
+        parts = [self.passage() for _ in range(self.r.randint(0, 3))] + [sentence]
+        return self.documents(parts, len(parts) - 1, question, answered=False)
+
+    def story(self):
+        """Questions about one thing, the later ones by pronoun. The mark is for the last; answers before it are history."""
+        r = self.r
+        found = synthetic.story(r, self.c.words, r.randint(2, 5))
+        parts, asked = [s for s, _, _ in found] + [self.passage() for _ in range(r.randint(0, 2))], r.randint(2, len(found))
+        exchanges = [(q if i == 0 else later, s) for i, (s, q, later) in enumerate(found[:asked])]
+        marked = found[asked - 1][0]
+        if r.random() < 0.2:
+            exchanges[-1] = (r.choice(self.c.pairs)[0], talk.NOT_FOUND[0])
+            marked = None
+        parts = [p for p in parts if p != marked]
+        r.shuffle(parts)
+        text = ''.join('<|doc|>' + p for p in parts) + ('<|mark|>' + marked if marked else '')
+        return {**self.chat(exchanges, text), 'quiet': asked - 1}
 
     def long_documents(self, tokens):
         """`marked`, with about `tokens` tokens of other passages in front and now and then behind."""
@@ -83,6 +116,10 @@ class Tasks:
         system['content'] = ''.join(parts[:cut]) + system['content'] + ''.join(parts[cut:])
         return made
 
+    def long_marked(self):
+        """`long_documents` of every length up to the context; most are short, since long rows are dear."""
+        return self.long_documents(400 + 3200 * self.r.random() ** 2.5)
+
     def unmarked(self):
         """Documents and no mark: nothing relevant was found, so say so."""
         question = self.r.choice(self.c.pairs)[0]
@@ -95,6 +132,8 @@ class Tasks:
             found = synthetic.facts(r, self.c.words, r.choice((1, 1, 2, 3, 4, 5)))
             sentence, question = r.choice(found)
             parts = [s for s, _ in found]
+            if r.random() < 0.2:
+                question, sentence = r.choice(self.c.pairs)[0], talk.NOT_FOUND[0]
         else:
             question, sentence = r.choice(self.c.pairs)
             parts = [self.neighbour(sentence) for _ in range(r.choice((0, 0, 1, 2)))] + [sentence]
@@ -108,13 +147,13 @@ class Tasks:
         asked = r.choice((f'{text}\n\n{question}', f'Context: {text}\n\nQuestion: {question}', f'{text} {question}'))
         return self.chat([(asked, sentence)], self.system())
 
-    def documents(self, parts, chosen, question):
-        """`chosen` is the index of the marked part, or None. In the system turn, a later one, or the user's own."""
+    def documents(self, parts, chosen, question, answered=True):
+        """`chosen` is the index of the marked part, or None; `answered` is false where it is no answer. In the system turn, a later one, or the user's own."""
         r = self.r
         numbered = r.random() < 0.25
         text = ''.join(('<|mark|>' if i == chosen else '<|doc|>') +
                        (f'[{i + 1}] ' if numbered and i != chosen else '') + p for i, p in enumerate(parts))
-        answer = parts[chosen] if chosen is not None else talk.NOT_FOUND[0]
+        answer = parts[chosen] if chosen is not None and answered else talk.NOT_FOUND[0]
         where, before = r.random(), []
         if r.random() < 0.12:
             before = [self.exchange()]
@@ -146,19 +185,31 @@ class Tasks:
         r, x = self.r, self.r.random()
         if x < 0.22:
             return r.choice(talk.GREETINGS), r.choice(talk.GREETING_ANSWERS)
-        if x < 0.62:
+        if x < 0.48:
             asked, answers = r.choice(talk.EXCHANGES)
             return r.choice(asked), r.choice(answers)
-        if x < 0.68:
-            return synthetic.small_sum(r)
-        if x < 0.76:
+        if x < 0.64:
+            intent, answers = r.choice(list(talk.SMALL_INTENTS.items()))
+            return r.choice(self.c.intents[intent]), r.choice(answers)
+        if x < 0.69:
+            return synthetic.small_sum(r) if r.random() < 0.7 else synthetic.count_up(r)
+        if x < 0.75:
             return synthetic.capital(r)
-        if x < 0.86:
-            return r.choice(self.c.pairs)[0], r.choice(talk.UNKNOWN)
+        if x < 0.81:
+            return r.choice(r.choice(self.toolbox.intents)[2]), r.choice(talk.NEEDS_TOOL)
+        if x < 0.91:
+            return r.choice(self.c.pairs)[0] if r.random() < 0.7 else r.choice(self.c.beyond), r.choice(talk.UNKNOWN)
         return r.choice(self.c.talk)
 
-    def conversation(self):
-        return self.chat([self.exchange() for _ in range(self.r.choice((1, 1, 2, 3)))], self.system())
+    def exchange_without_tools(self):
+        """An exchange that stays right when tools are listed."""
+        while True:
+            asked, answer = self.exchange()
+            if answer not in talk.NEEDS_TOOL:
+                return asked, answer
+
+    def conversation(self, exchange=None):
+        return self.chat([(exchange or self.exchange)() for _ in range(self.r.choice((1, 1, 2, 3)))], self.system())
 
     def instructed(self):
         """Do as told with words of the prompt: echo, memory, persona."""
@@ -199,7 +250,10 @@ class Tasks:
         return {'text': [self.passage() for _ in range(3)]}
 
     def json(self):
-        return synthetic.made_up_json(self.r, self.c.words)
+        if self.r.random() < 0.6:
+            return synthetic.made_up_json(self.r, self.c.words)
+        text, fields = self.toolbox.record()
+        return synthetic.json_task(self.r, text, fields)
 
     def system(self):
         return self.r.choice(talk.SYSTEM_PROMPTS) if self.r.random() < 0.45 else None
@@ -215,19 +269,57 @@ class Tasks:
         made = synthetic.made_up_call(self.r, self.c.words)
         if self.r.random() < 0.4:
             made = rename(made, self.r, self.c.words)
-        before = [self.exchange()] if self.r.random() < 0.15 else []
+        before = [self.exchange_without_tools()] if self.r.random() < 0.15 else []
         made['messages'] = self.chat(before, self.system())['messages'] + made['messages']
         return made
 
     def tool_silence(self):
         """Tools are listed but nothing calls for one."""
-        made = self.conversation()
-        made['tools'] = synthetic.some_tools(self.r, self.c.words) if self.r.random() < 0.7 else self.r.choice(self.grounded)['tools']
+        made, kind = self.conversation(self.exchange_without_tools), self.r.random()
+        if self.r.random() < 0.2:
+            made = self.instructed()
+        made['tools'] = synthetic.some_tools(self.r, self.c.words) if kind < 0.25 else \
+            self.r.choice(self.grounded)['tools'] if kind < 0.4 else self.toolbox.some()
         return made
 
+    def tool_and_documents(self):
+        """Tools are listed, but the documents answer."""
+        made = self.marked() if self.r.random() < 0.7 else self.unmarked()
+        return {**made, 'tools': self.toolbox.some()}
+
+    def tool_called(self):
+        made = self.toolbox.called()
+        before = [self.exchange_without_tools()] if self.r.random() < 0.12 else []
+        return {**made, 'messages': self.chat(before, self.system())['messages'] + made['messages']}
+
+    def tool_asked_back(self):
+        made = self.toolbox.asked_back()
+        return {**made, 'messages': self.chat([], self.system())['messages'] + made['messages']}
+
+    def tool_intent(self):
+        return self.toolbox.intent()
+
+    def tool_unfit(self):
+        return self.toolbox.unfit(self.c.beyond)
+
     def tool_dialogue(self):
-        made = self.r.choice(self.grounded)
-        return rename(made, self.r, self.c.words) if self.r.random() < 0.5 else made
+        """People's dialogues with tools, calls and talk in their own ratio; often renamed, reworded, among other tools."""
+        r, made = self.r, self.r.choice(self.grounded)
+        if r.random() < 0.6:
+            made = rename(made, r, self.c.words, self.other_words)
+        if r.random() < 0.5:
+            taken = {t['function']['name'] for t in made['tools']}
+            others = self.toolbox.some() if r.random() < 0.5 else self.r.choice(self.grounded)['tools']
+            made = {**made, 'tools': made['tools'] + [t for t in others if t['function']['name'] not in taken]}
+        if r.random() < 0.5:
+            made = {**made, 'tools': r.sample(made['tools'], len(made['tools']))}
+        return made
+
+
+def content_words(text):
+    """Beginnings of the words that carry meaning."""
+    return {w[:5] for w in re.findall(r'[a-z0-9]{4,}', text.lower())} - {'what', 'which', 'when', 'where', 'whose', 'many', 'much', 'does',
+                                                                        'from', 'with', 'that', 'this', 'have', 'were', 'their', 'year'}
 
 
 def ground(dialogue):
@@ -268,15 +360,21 @@ def restyle(name, r, words):
                      parts[0] + ''.join(p.title() for p in parts[1:])))
 
 
-def rename(dialogue, r, words):
-    """The dialogue with other tool names and some other argument names, the same everywhere in it."""
-    names, keys = {}, {}
+def rename(dialogue, r, words, other_words=None):
+    """The dialogue with other tool names and some other argument names, the same everywhere in it. `other_words` are
+    names and descriptions that a tool may get instead of its own."""
+    names, keys, told = {}, {}, {}
     for tool in dialogue['tools']:
         f = tool['function']
-        names[f['name']] = restyle(f['name'], r, words) if r.random() < 0.8 else f['name']
+        if other_words and f['name'] in other_words and r.random() < 0.6:
+            name, told[f['name']] = r.choice(other_words[f['name']])
+            names[f['name']] = name if r.random() < 0.5 else restyle(name, r, words)
+        else:
+            names[f['name']] = restyle(f['name'], r, words) if r.random() < 0.8 else f['name']
         for key in f['parameters'].get('properties', {}):
             keys.setdefault(key, restyle(key, r, words) if r.random() < 0.3 else key)
-    tools = [{'function': {**t['function'], 'name': names[t['function']['name']], 'parameters': {'properties': {
+    tools = [{'function': {'description': told.get(t['function']['name'], t['function'].get('description', '')),
+                           'name': names[t['function']['name']], 'parameters': {'properties': {
         keys[k]: p for k, p in t['function']['parameters'].get('properties', {}).items()}}}} for t in dialogue['tools']]
     messages = []
     for m in dialogue['messages']:

@@ -1,9 +1,9 @@
-"""Trains the chat model: AdamW on the flat parameters, data-parallel over processes on a CPU, one process on a GPU.
+"""Trains the chat model: AdamW on flat parameters that one or two workers share.
 
-On two cores two processes of one thread each read 3,600 tokens/s where one process of two threads reads 2,900: at this
-size a thread pool waits too often. They share parameters and gradients in memory and meet at three barriers a step.
+On a CPU a worker is a process of one thread (at this size a thread pool waits too often) and takes its turn at the
+shared parameters without waiting for the other's gradient: where others use the machine, a slow worker does not hold up
+the fast one. On a GPU there is one worker, with PyTorch's own gradients.
 """
-import contextlib
 import math
 import os
 import random
@@ -15,190 +15,62 @@ from torch.nn import functional as F
 
 import batches
 import tasks
-from model import ChatModel, Config, causal_mask, write_copying_heads
+from cpu_step import CpuStep, Kernels, compile_kernels
+from curriculum import stage_at
+from model import ChatModel, causal_mask
 
-# The last tenth refines at a small rate: longer rows, more copying, and an honest answer to what it cannot write.
-REFINE = 0.898
-USUAL_ROWS = [(256, 0.46), (512, 0.46), (1024, 0.06), (2048, 0.02)]
-LONGER_ROWS = [(256, 0.44), (512, 0.43), (1024, 0.10), (2048, 0.03)]
-# (until this share of the run, task weights, tokens in a row and how often). Copying first: every later task stands
-# on it. Long rows are dear, so most long-distance training comes from positions with gaps.
-CURRICULUM = [
-    (0.054, {'drill': 2, 'marked_text': 2, 'marked': 4, 'text': 0.3}, USUAL_ROWS),
-    (0.427, {'drill': 0.7, 'marked_text': 0.7, 'marked': 3, 'unmarked': 0.9, 'plain_context': 2.6, 'conversation': 3.2,
-             'instructed': 2.4, 'told': 0.9, 'text': 0.25, 'json': 1.6, 'made_up_tool': 3.2, 'tool_silence': 1.2,
-             'tool_dialogue': 1.0}, USUAL_ROWS),
-    (REFINE, {'drill': 0.4, 'marked_text': 0.5, 'marked': 1.8, 'unmarked': 0.7, 'plain_context': 2.2, 'conversation': 4.2,
-              'instructed': 2.4, 'told': 1.2, 'text': 0.3, 'json': 1.8, 'made_up_tool': 3.2, 'tool_silence': 1.4,
-              'tool_dialogue': 0.9}, USUAL_ROWS),
-    (1.0, {'drill': 1.5, 'marked_text': 1, 'marked': 3, 'unmarked': 0.6, 'plain_context': 1.8, 'conversation': 3,
-           'instructed': 2, 'beyond': 1.5, 'json': 1.8, 'made_up_tool': 2.5, 'tool_silence': 1.2, 'tool_dialogue': 0.6},
-     LONGER_ROWS),
-]
-TOKENS_PER_STEP = 3072
-PEAK_RATE, REFINE_RATE, LAST_RATE, WARMUP_STEPS = 1.5e-3, 4e-4, 2e-5, 100
+# Tokens of one worker's step, and the rows that they come in. An example goes to the shortest row that holds it.
+TOKENS_PER_STEP = 4096
+ROWS = (512, 1024, 2048, 4096)
+PEAK_RATE, LAST_RATE, WARMUP_STEPS = 1.2e-3, 2e-5, 200
 BETAS, DECAY, CLIP = (0.9, 0.98), 0.05, 1.0
-CHECKPOINT_SECONDS = 240
+CHECKPOINT_SECONDS = 300
 LOG_SECONDS = 30
-# Conversations waiting for a row long enough; the oldest are dropped beyond this.
-WAITING = 60
 
 
 def learning_rate(step, done):
-    """Warm-up by steps, a cosine to the last rate until REFINE, then a straight line from the refining rate."""
-    if done < REFINE:
-        rate = LAST_RATE + (PEAK_RATE - LAST_RATE) * 0.5 * (1 + math.cos(math.pi * done / REFINE))
-    else:
-        rate = LAST_RATE + (REFINE_RATE - LAST_RATE) * max(0.0, (1 - done) / (1 - REFINE))
-    return min(1.0, (step + 1) / WARMUP_STEPS) * rate
+    """Warm-up by steps, then a cosine to the last rate over the run."""
+    return min(1.0, (step + 1) / WARMUP_STEPS) * (LAST_RATE + (PEAK_RATE - LAST_RATE) * 0.5 * (1 + math.cos(math.pi * done)))
 
 
 class Feed:
-    """Draws packed batches for one worker. Row length and stage are given, so that workers agree on them."""
+    """Draws packed batches for one worker."""
 
-    def __init__(self, corpora, tokenizer, seed, share):
+    def __init__(self, corpora, tokenizer, seed):
         self.tasks, self.encoder = tasks.Tasks(corpora, seed), batches.Encoder(tokenizer)
-        self.r, self.share, self.waiting = random.Random(seed), share, []
+        self.r, self.waiting = random.Random(seed), {length: [] for length in ROWS}
 
-    def next(self, length, weights, context):
-        rows = max(1, TOKENS_PER_STEP // self.share // length)
+    def next(self, weights, context):
+        """A batch of the first row length for which enough examples wait: nothing drawn is left out for its length."""
         names, chances = zip(*weights.items())
-        if length > 512:
-            filled = [[self.long(length)] for _ in range(rows)]
-        else:
-            while sum(len(e[0]) for e in self.waiting if len(e[0]) <= length) < 1.2 * rows * length:
-                ids, loss = self.encoder.encode(self.tasks.draw(self.r.choices(names, chances)[0]))
-                self.waiting.append((ids[:512], loss[:512]))
-            short = [e for e in self.waiting if len(e[0]) <= length]
-            long = [e for e in self.waiting if len(e[0]) > length]
-            filled, left = batches.pack(short, rows, length)
-            self.waiting = (long + left)[-WAITING:]
-        return batches.tensors(filled, length, context, seed=self.r.random())
-
-    def long(self, length):
-        """One example that nearly fills a long row; documents' answer stands last, so those have to fit."""
-        if self.r.random() < 0.3:
-            ids, loss = self.encoder.encode(self.tasks.draw('tool_dialogue'))
-            return ids[:length], loss[:length]
         while True:
-            ids, loss = self.encoder.encode(self.tasks.long_documents(length * self.r.uniform(0.4, 0.75)))
-            if len(ids) <= length:
-                return ids, loss
+            for length in ROWS:
+                if sum(len(e[0]) for e in self.waiting[length]) >= self.enough(length):
+                    return self.batch(length, context)
+            ids, loss = self.encoder.encode(self.tasks.draw(self.r.choices(names, chances)[0]))
+            length = next((n for n in ROWS if len(ids) <= n), ROWS[-1])
+            self.waiting[length].append((ids[:length], loss[:length]))
 
+    @staticmethod
+    def enough(length):
+        """Tokens to wait for: a little more than a batch of short rows, as many as nearly fill long ones."""
+        return TOKENS_PER_STEP * (1.15 if length == ROWS[0] else 0.75)
 
-def batch_loss(model, batch, device):
-    """(summed cross-entropy of the chosen tokens, how many, how many were the model's first choice)."""
-    ids, positions, segments, chosen, targets = (t.to(device) for t in batch)
-    guard = torch.autocast('cuda', torch.bfloat16) if device == 'cuda' else contextlib.nullcontext()
-    with guard:
-        hidden = model.hidden(ids, positions, causal_mask(segments)).flatten(0, 1)[chosen]
-        logits = model.logits(hidden)
-    loss = F.cross_entropy(logits.float(), targets, reduction='sum')
-    return loss, len(targets), (logits.argmax(-1) == targets).sum().item()
+    def batch(self, length, context):
+        """Long examples first, short ones in the room they leave."""
+        rows = TOKENS_PER_STEP // length
+        filled, self.waiting[length] = batches.pack(self.waiting[length], rows, length)
+        if length > ROWS[0]:
+            filled, self.waiting[ROWS[0]] = batches.pack(self.waiting[ROWS[0]], rows, length, filled)
+        return batches.tensors(filled, length, context, seed=self.r.random())
 
 
 def flatten(model):
-    """Moves all parameters into one tensor in shared memory, of which they become views."""
-    flat = torch.cat([p.detach().flatten() for p in model.parameters()]).share_memory_()
-    bind(model, flat)
-    return flat
-
-
-def bind(model, flat):
-    at = 0
-    for p in model.parameters():
-        p.data = flat[at:at + p.numel()].view_as(p)
-        at += p.numel()
-
-
-class Shared:
-    """What the workers share: parameters, AdamW's moments, each one's gradients and counts, and how far they are."""
-
-    def __init__(self, model, workers):
-        self.flat = flatten(model)
-        size = self.flat.numel()
-        self.first, self.second = torch.zeros(size).share_memory_(), torch.zeros(size).share_memory_()
-        self.gradients = torch.zeros(workers, size).share_memory_()
-        self.counts = torch.zeros(workers, 3, dtype=torch.float64).share_memory_()  # loss, tokens, first choices
-        self.clock = torch.zeros(3, dtype=torch.float64).share_memory_()  # step, seconds trained, tokens read
-        self.barrier = multiprocessing.get_context('spawn').Barrier(workers)
-        self.workers = workers
-
-    def state(self):
-        return {'flat': self.flat, 'first': self.first, 'second': self.second, 'clock': self.clock}
-
-    def load(self, path):
-        for name, value in torch.load(path, map_location='cpu').items():
-            getattr(self, name).copy_(value)
-
-
-def update(shared, part, rate, step):
-    """AdamW on this worker's slice of the parameters, with the gradient of all workers, clipped by its norm."""
-    tokens = max(1.0, shared.counts[:, 1].sum().item())  # a row may be all prompt
-    total = shared.gradients[:, part].sum(0)
-    norms = shared.gradients.sum(0).norm().item() / tokens if shared.workers > 1 else total.norm().item() / tokens
-    total *= min(1.0, CLIP / (norms + 1e-6)) / tokens
-    first, second, flat = shared.first[part], shared.second[part], shared.flat[part]
-    first.mul_(BETAS[0]).add_(total, alpha=1 - BETAS[0])
-    second.mul_(BETAS[1]).addcmul_(total, total, value=1 - BETAS[1])
-    scale = (second / (1 - BETAS[1] ** step)).sqrt_().add_(1e-8)
-    flat.mul_(1 - rate * DECAY).addcdiv_(first, scale, value=-rate / (1 - BETAS[0] ** step))
-
-
-class Run:
-    """What a worker has to know, besides what it shares."""
-
-    def __init__(self, corpora, tokenizer, out, minutes, seed):
-        self.corpora, self.tokenizer, self.out, self.minutes, self.seed = corpora, tokenizer, out, minutes, seed
-        self.device = 'cuda' if torch.cuda.is_available() else 'cpu'
-        self.config = Config(vocabulary=len(tokenizer.pieces))
-
-
-def work(rank, shared, run):
-    """One worker's loop until the minutes are over. Worker 0 logs and saves."""
-    torch.set_num_threads(1 if shared.workers > 1 else torch.get_num_threads())
-    model = ChatModel(run.config).to(run.device)
-    if run.device == 'cpu':
-        bind(model, shared.flat)
-    # A continued run draws other conversations than the ones it has seen.
-    feed = Feed(run.corpora, run.tokenizer, run.seed * 1000 + rank + int(shared.clock[0]) * 7, shared.workers)
-    size = -(-shared.flat.numel() // shared.workers)
-    part = slice(rank * size, (rank + 1) * size)
-    last = logged = saved = time.time()
-    recent = torch.zeros(3, dtype=torch.float64)
-    while shared.clock[1] < run.minutes * 60:
-        step, done = int(shared.clock[0]), shared.clock[1].item() / (run.minutes * 60)
-        _, weights, rows = next(stage for stage in CURRICULUM if done < stage[0])
-        length = random.Random(run.seed * 100003 + step).choices(*zip(*rows))[0]
-        if run.device != 'cpu':
-            fill(model, shared.flat)
-        batch = feed.next(length, weights, run.config.context)
-        loss, tokens, right = batch_loss(model, batch, run.device)
-        loss.backward()
-        shared.gradients[rank].copy_(torch.cat([p.grad.flatten() for p in model.parameters()]))
-        model.zero_grad()
-        shared.counts[rank] = torch.tensor([loss.item(), tokens, right], dtype=torch.float64)
-        shared.barrier.wait()
-        recent += shared.counts.sum(0)
-        update(shared, part, learning_rate(step, done), step + 1)
-        shared.barrier.wait()
-        if rank == 0:
-            now = time.time()
-            shared.clock += torch.tensor([1, now - last, batch[0].numel() * shared.workers])
-            last = now
-            if now - logged > LOG_SECONDS:
-                report(shared.clock, recent, run.out)
-                logged, recent = now, torch.zeros(3, dtype=torch.float64)
-            if now - saved > CHECKPOINT_SECONDS:
-                save(shared, run.out)
-                saved = now
-        shared.barrier.wait()
-    if rank == 0:
-        save(shared, run.out)
+    return torch.cat([p.detach().flatten() for p in model.parameters()])
 
 
 def fill(model, flat):
-    """Copies the flat parameters into a model on another device."""
+    """Copies flat parameters into a model."""
     at = 0
     with torch.no_grad():
         for p in model.parameters():
@@ -206,10 +78,104 @@ def fill(model, flat):
             at += p.numel()
 
 
-def report(clock, recent, out):
-    step, seconds, tokens = clock.tolist()
+class Shared:
+    """What the workers share: parameters, their narrow copy, AdamW's moments, and how far they are."""
+
+    def __init__(self, model):
+        self.flat = flatten(model).share_memory_()
+        self.small = self.flat.bfloat16().share_memory_()
+        self.first, self.second = (torch.zeros_like(self.flat).share_memory_() for _ in range(2))
+        self.clock = torch.zeros(3, dtype=torch.float64).share_memory_()  # step, seconds trained, tokens read
+        self.recent = torch.zeros(3, dtype=torch.float64).share_memory_()  # loss, tokens, first choices since the last report
+        self.lock = multiprocessing.get_context('spawn').Lock()
+
+    def state(self):
+        return {'flat': self.flat, 'first': self.first, 'second': self.second, 'clock': self.clock}
+
+    def load(self, path):
+        for name, value in torch.load(path, map_location='cpu').items():
+            getattr(self, name).copy_(value)
+        self.small.copy_(self.flat)
+
+
+class GpuStep:
+    """CpuStep's counterpart on a GPU."""
+
+    def __init__(self, model, gradient):
+        self.model, self.gradient = model.cuda(), gradient
+
+    def loss(self, batch):
+        ids, positions, segments, chosen, targets = (t.cuda() for t in batch)
+        with torch.enable_grad(), torch.autocast('cuda', torch.bfloat16):
+            hidden = self.model.hidden(ids, positions, causal_mask(segments)).flatten(0, 1)[chosen]
+            logits = self.model.logits(hidden)
+            loss = F.cross_entropy(logits.float(), targets)
+        self.model.zero_grad()
+        loss.backward()
+        self.gradient.copy_(torch.cat([p.grad.flatten() for p in self.model.parameters()]))
+        return loss.item() * len(targets), len(targets), (logits.argmax(-1) == targets).sum().item()
+
+
+class Run:
+    """What a worker has to know, besides what it shares."""
+
+    def __init__(self, corpora, tokenizer, out, minutes, seed, config):
+        self.corpora, self.tokenizer, self.out, self.minutes, self.seed = corpora, tokenizer, out, minutes, seed
+        self.gpu, self.config = torch.cuda.is_available(), config
+        self.kernels = compile_kernels(out)
+
+
+def work(rank, shared, run):
+    """One worker's loop until the minutes are over. Worker 0 keeps the clock, logs and saves."""
+    torch.set_grad_enabled(False)
+    torch.set_num_threads(1)
+    model, kernels = ChatModel(run.config), Kernels(run.kernels)
+    gradient = torch.zeros_like(shared.flat)
+    step = GpuStep(model, gradient) if run.gpu else CpuStep(model, shared.flat, shared.small, gradient, kernels)
+    # A continued run draws other conversations than the ones it has seen.
+    feed = Feed(run.corpora, run.tokenizer, run.seed * 1000 + rank + int(shared.clock[0]) * 7)
+    last = logged = saved = time.time()
+    while shared.clock[1] < run.minutes * 60:
+        done = shared.clock[1].item() / (run.minutes * 60)
+        batch = feed.next(stage_at(done), run.config.context)
+        if len(batch[3]) == 0:
+            continue
+        if run.gpu:
+            fill(model, shared.flat)
+        figures = step.loss(batch)
+        with shared.lock:
+            update(shared, gradient, kernels, done)
+            shared.recent += torch.tensor(figures, dtype=torch.float64)
+            shared.clock[2] += batch[0].numel()
+            if rank == 0:
+                now = time.time()
+                shared.clock[1] += now - last
+                last = now
+                if now - logged > LOG_SECONDS:
+                    logged = now
+                    report(shared, run.out)
+                if now - saved > CHECKPOINT_SECONDS:
+                    saved = now
+                    save(shared, run.out)
+    if rank == 0:
+        save(shared, run.out)
+
+
+def update(shared, gradient, kernels, done):
+    """One step of AdamW with the gradient clipped by its norm."""
+    shared.clock[0] += 1
+    step = int(shared.clock[0])
+    scale = min(1.0, CLIP / (gradient.norm().item() + 1e-6))
+    kernels.adamw(shared.flat, gradient, shared.first, shared.second, shared.small, len(gradient), learning_rate(step, done),
+                  *BETAS, DECAY, 1 - BETAS[0] ** step, 1 - BETAS[1] ** step, scale)
+
+
+def report(shared, out):
+    step, seconds, tokens = shared.clock.tolist()
+    loss, count, right = shared.recent.tolist()
+    shared.recent.zero_()
     line = (f'{seconds / 60:.1f} min  step {step:.0f}  {tokens / 1e6:.2f}M tokens  {tokens / seconds:.0f}/s  '
-            f'loss {recent[0] / recent[1]:.3f}  first choice {recent[2] / recent[1]:.3f}')
+            f'loss {loss / count:.3f}  first choice {right / count:.3f}')
     with open(os.path.join(out, 'train.log'), 'a', encoding='utf-8') as file:
         file.write(line + '\n')
 
@@ -221,27 +187,22 @@ def save(shared, out):
     os.replace(path + '.new', path)
 
 
-def train(corpora, tokenizer, out, minutes, workers=2, seed=1):
-    """Trains for `minutes` of wall clock and leaves `checkpoint.pt` in `out`; continues one that is there."""
+def train(model, corpora, tokenizer, out, minutes, workers=2, seed=1):
+    """Trains `model` for `minutes` of wall clock and leaves `checkpoint.pt` in `out`; continues one that is there."""
     # Arguments travel to the workers pickled; the tokenizer's cache would only make that slow.
     tokenizer.cache = {}
-    run = Run(corpora, tokenizer, out, minutes, seed)
-    workers = workers if run.device == 'cpu' else 1
-    model = ChatModel(run.config, seed)
-    write_copying_heads(model, seed)
-    shared = Shared(model, workers)
+    run = Run(corpora, tokenizer, out, minutes, seed, model.config)
+    shared = Shared(model)
     path = os.path.join(out, 'checkpoint.pt')
     if os.path.exists(path):
         shared.load(path)
     # glibc otherwise returns every large tensor to the kernel and faults its pages in again.
-    os.environ.update(MALLOC_MMAP_MAX_='0', MALLOC_TRIM_THRESHOLD_=str(2 ** 33))
-    if workers > 1:  # a worker is one thread; OpenBLAS does not listen to torch.set_num_threads
-        os.environ.update(OPENBLAS_NUM_THREADS='1', OMP_NUM_THREADS='1')
-    multiprocessing.spawn(work, (shared, run), nprocs=workers)
+    os.environ.update(MALLOC_MMAP_MAX_='0', MALLOC_TRIM_THRESHOLD_=str(2 ** 33), OPENBLAS_NUM_THREADS='1', OMP_NUM_THREADS='1')
+    multiprocessing.spawn(work, (shared, run), nprocs=1 if run.gpu else workers)
 
 
-def load_model(out, tokenizer):
+def load_model(out, config):
     """The trained model of a checkpoint, on the CPU, ready to evaluate or export."""
-    model = ChatModel(Config(vocabulary=len(tokenizer.pieces)))
+    model = ChatModel(config)
     fill(model, torch.load(os.path.join(out, 'checkpoint.pt'), map_location='cpu')['flat'])
     return model.eval()
