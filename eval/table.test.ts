@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { count, markdown, type Sheet, share } from './table.ts';
+import { chance, count, markdown, type Sheet, share, withMean } from './table.ts';
 
 const sheet = (queries: number, ...cells: (number | null)[]): Sheet => ({
   title: 'Ranking',
@@ -27,5 +27,17 @@ describe('a table of figures', () => {
     assert.match(markdown(sheet(52, 0.4, 0.5), [before]), /\| 0\.400 \(was -\) \| 0\.500 \|/);
     const narrow = { ...before, columns: before.columns.slice(0, 1) };
     assert.match(markdown(sheet(52, 0.4, 0.5), [narrow]), /\| 0\.400 \| 0\.500 \|/);
+  });
+
+  it('has the mean of its first rows under them, but not of counts and of what may be chance', () => {
+    const row = (name: string, ...cells: number[]) => ({ name, cells });
+    const rows = [row('a', 10, 0.2, 0.01), row('b', 30, 0.4, 0.5), row('c', 5, 0.9, 0.5)];
+    const columns = [count('queries'), share('hybrid'), chance('p')];
+    const whole = withMean({ title: 'Ranking', subject: '', columns, rows }, 2);
+    assert.deepEqual(
+      whole.rows.map(({ name }) => name),
+      ['a', 'b', 'mean of the 2', 'c'],
+    );
+    assert.match(markdown(whole), /\| mean of the 2 \| - \| 0\.300 \| - \|/);
   });
 });

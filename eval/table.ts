@@ -1,3 +1,5 @@
+import { mean } from './measures/statistics.ts';
+
 /** A table of figures, which a later run may be laid beside. */
 export interface Sheet {
   title: string;
@@ -12,6 +14,8 @@ export interface Column {
   name: string;
   digits: number;
   fixed?: boolean;
+  /** A probability that a difference is chance: it has no mean. */
+  isChance?: boolean;
 }
 
 /** A row of a sheet: a figure for each column, null where there is none. */
@@ -25,6 +29,11 @@ const NOTHING = '-';
 /** A column of figures with three digits. */
 export function share(name: string): Column {
   return { name, digits: 3 };
+}
+
+/** A column of probabilities that a difference is chance. */
+export function chance(name: string): Column {
+  return { name, digits: 3, isChance: true };
 }
 
 /** A column of whole numbers, the same in every run. */
@@ -45,6 +54,15 @@ export function markdown(sheet: Sheet, before: readonly Sheet[] = []): string {
   const head = line([sheet.subject, ...sheet.columns.map(({ name }) => name)]);
   const rule = line(['---', ...sheet.columns.map(() => '---:')]);
   return [`**${sheet.title}**`, '', head, rule, ...rows].join('\n');
+}
+
+/** The sheet with the mean of its first `size` rows under them: each row counts alike. There is no mean of what is no measure (p). */
+export function withMean(sheet: Sheet, size: number): Sheet {
+  const some = sheet.rows.slice(0, size);
+  const cells = sheet.columns.map(({ fixed, isChance }, at) =>
+    fixed || isChance ? null : mean(some.map((row) => row.cells[at] ?? Number.NaN)),
+  );
+  return { ...sheet, rows: [...some, { name: `mean of the ${size}`, cells }, ...sheet.rows.slice(size)] };
 }
 
 interface Place {

@@ -39,10 +39,11 @@ export class Search {
     const asked = this.#queries[query] ?? new Float32Array();
     const keyword = this.#index.scores(this.collection.queries[query] ?? '');
     const vector = Float32Array.from(this.#documents, (document) => dot(asked, document));
-    const hybrid = vector.map((cosine, place) => {
-      const score = keyword[place] ?? 0;
-      return SHARE * Math.max(0, cosine) + (1 - SHARE) * (score / (score + HALF));
-    });
-    return { keyword, vector, hybrid };
+    return { keyword, vector, hybrid: vector.map((cosine, place) => fused(cosine, keyword[place] ?? 0)) };
   }
+}
+
+/** The hybrid score of a document, 0..1, from its cosine and its BM25 score. */
+export function fused(cosine: number, score: number): number {
+  return SHARE * Math.max(0, cosine) + (1 - SHARE) * (score / (score + HALF));
 }

@@ -2,7 +2,7 @@ import { readRows } from '../data-set.ts';
 import { best, ndcg, recall } from '../measures/ranking.ts';
 import { mean, pairedBootstrap, spearman } from '../measures/statistics.ts';
 import type { Service } from '../start-service.ts';
-import { type Column, count, type Row, type Sheet, share } from '../table.ts';
+import { type Column, chance, count, type Row, type Sheet, share } from '../table.ts';
 import type { CollectionSource } from './collections.ts';
 import { dot, embed } from './embed.ts';
 import { Search } from './search.ts';
@@ -10,14 +10,12 @@ import { Search } from './search.ts';
 /** Documents that are looked at for the recall. */
 const DEPTH = 100;
 const WAYS = ['keyword', 'vector', 'hybrid'] as const;
-/** Keyword search does not depend on the model, but on the code that computes it. */
 const COLUMNS: readonly Column[] = [
   count('queries'),
   ...['BM25', 'vectors', 'hybrid'].map(share),
-  share('p'),
+  chance('p'),
   ...['Recall@100: BM25', 'vectors, R', 'hybrid, R'].map(share),
 ];
-const MEAN_COLUMNS = 8;
 
 /** Sets of graded sentence pairs: how alike two sentences are, or whether they say the same. */
 export const PAIR_FILES = {
@@ -31,11 +29,11 @@ export async function searchSheet(
   service: Service,
   data: string,
   title: string,
-  { sources, hasMean = false }: { sources: readonly CollectionSource[]; hasMean?: boolean },
+  sources: readonly CollectionSource[],
 ): Promise<Sheet> {
   const rows: Row[] = [];
   for (const source of sources) rows.push(measured(await Search.of(service, source.read(data))));
-  return { title, subject: 'nDCG@10', columns: COLUMNS, rows: hasMean ? [...rows, meanOf(rows)] : rows };
+  return { title, subject: 'nDCG@10', columns: COLUMNS, rows };
 }
 
 function measured(search: Search): Row {
@@ -58,15 +56,6 @@ function measured(search: Search): Row {
 class Ways {
   readonly ndcg: number[] = [];
   readonly recall: number[] = [];
-}
-
-/** Each collection counts alike. There is no p of means. */
-function meanOf(rows: readonly Row[]): Row {
-  const cells = Array.from({ length: MEAN_COLUMNS }, (_, at) => mean(rows.map((row) => row.cells[at] ?? Number.NaN)));
-  return {
-    name: 'mean',
-    cells: cells.map((cell, at) => (COLUMNS[at]?.fixed || COLUMNS[at]?.name === 'p' ? null : cell)),
-  };
 }
 
 interface Pair {

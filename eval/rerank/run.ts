@@ -1,0 +1,23 @@
+/** Evaluates `POST /v1/rerank`; eval/README.md says what is measured. */
+import { runEvaluation } from '../evaluation.ts';
+import { EMBEDDER } from '../retrieval/embed.ts';
+import { FIVE, PUBMED, QUESTIONS } from '../retrieval/sets.ts';
+import { withMean } from '../table.ts';
+import { RERANKER } from './rerank.ts';
+import { sentenceSheet } from './sentence-sheet.ts';
+import { SENTENCE_FILES } from './sentences.ts';
+import { rerankSheets } from './sheets.ts';
+
+const SOURCES = [...FIVE, ...QUESTIONS, PUBMED];
+
+await runEvaluation({
+  name: 'rerank',
+  models: [RERANKER, EMBEDDER],
+  files: [...SOURCES.flatMap(({ files }) => files), ...SENTENCE_FILES],
+  async *measure(service, data) {
+    yield await sentenceSheet(service, data);
+    const [ranking, ...others] = await rerankSheets(service, data, SOURCES);
+    if (ranking !== undefined) yield withMean(ranking, FIVE.length);
+    yield* others;
+  },
+});

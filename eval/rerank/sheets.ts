@@ -1,0 +1,93 @@
+import { best, ndcg } from '../measures/ranking.ts';
+import { mean, pairedBootstrap } from '../measures/statistics.ts';
+import { progress } from '../progress.ts';
+import type { CollectionSource } from '../retrieval/collections.ts';
+import { Search } from '../retrieval/search.ts';
+import type { Service } from '../start-service.ts';
+import { chance, count, type Row, type Sheet, share } from '../table.ts';
+import { rerank } from './rerank.ts';
+
+/** Documents that the first search brings. */
+const CANDIDATES = 100;
+/** Parts of the reranker's score where it is mixed with the hybrid one. */
+const MIXES = [0.3, 0.5] as const;
+/** Ranges of scores and how much of them is relevant. */
+const RANGES = [0, 0.1, 0.3, 0.5, 0.7, 0.9] as const;
+const COLUMNS = [
+  count('queries'),
+  ...['BM25', 'hybrid', 'reranked', ...MIXES.map((part) => `${part} of it`)].map(share),
+  ...['p', `p, ${MIXES[0]} of it`].map(chance),
+];
+
+/** A candidate's score and whether it is relevant. */
+interface Scored {
+  score: number;
+  isRelevant: boolean;
+}
+
+/**
+ * nDCG@10 of BM25, of hybrid search, and of the best 100 of hybrid search in the reranker's order, alone and mixed with the
+ * hybrid score; p is against hybrid. The second sheet says what a score is worth: the share of the candidates in each
+ * range that is relevant.
+ */
+export async function rerankSheets(
+  service: Service,
+  data: string,
+  sources: readonly CollectionSource[],
+): Promise<Sheet[]> {
+  const rows: Row[] = [];
+  const worth: Row[] = [];
+  for (const source of sources) {
+    const { row, scored } = await reranked(service, await Search.of(service, source.read(data)));
+    rows.push(row);
+    worth.push({ name: source.name, cells: RANGES.map((low, at) => relevant(scored, low, RANGES[at + 1])) });
+  }
+  const ranges = RANGES.map((low, at) => ({
+    name: `${low.toFixed(1)} to ${(RANGES[at + 1] ?? 1).toFixed(1)}`,
+    digits: 3,
+  }));
+  return [
+    { title: 'Best 100 of hybrid search, reranked', subject: 'nDCG@10', columns: COLUMNS, rows },
+    {
+      title: 'Share of the candidates that is relevant, by score',
+      subject: 'collection',
+      columns: ranges,
+      rows: worth,
+    },
+  ];
+}
+
+async function reranked(service: Service, search: Search): Promise<{ row: Row; scored: Scored[] }> {
+  const { name, queries, documents, gains } = search.collection;
+  const scored: Scored[] = [];
+  const keyword: number[] = [];
+  const hybrid: number[] = [];
+  const alone: number[] = [];
+  const mixed = MIXES.map((): number[] => []);
+  for (const [query, own] of gains.entries()) {
+    const first = search.scores(query);
+    const places = best(first.hybrid, CANDIDATES);
+    const scores = await rerank(
+      service,
+      queries[query] ?? '',
+      places.map((place) => documents[place] ?? ''),
+    );
+    // Places come in the order of the hybrid search, which so decides between equal scores.
+    const inOrder = (values: readonly number[]): number[] => best(values, CANDIDATES).map((at) => places[at] ?? -1);
+    keyword.push(ndcg(best(first.keyword, CANDIDATES), own));
+    hybrid.push(ndcg(places, own));
+    alone.push(ndcg(inOrder(scores), own));
+    for (const [at, part] of MIXES.entries()) {
+      const both = scores.map((score, i) => part * score + (1 - part) * (first.hybrid[places[i] ?? -1] ?? 0));
+      mixed[at]?.push(ndcg(inOrder(both), own));
+    }
+    scored.push(...scores.map((score, i) => ({ score, isRelevant: own.has(places[i] ?? -1) })));
+    progress(query + 1, queries.length, `${name}, reranking`);
+  }
+  const ps = [alone, mixed[0] ?? []].map((values) => pairedBootstrap(values, hybrid));
+  return { row: { name, cells: [queries.length, ...[keyword, hybrid, alone, ...mixed].map(mean), ...ps] }, scored };
+}
+
+function relevant(scored: readonly Scored[], low: number, high = Number.POSITIVE_INFINITY): number {
+  return mean(scored.filter(({ score }) => score >= low && score < high).map(({ isRelevant }) => (isRelevant ? 1 : 0)));
+}
