@@ -3,7 +3,7 @@ import { completionRoutes } from './completions/routes.ts';
 import type { Deps } from './deps.ts';
 import { embeddingRoutes } from './embeddings/routes.ts';
 import { fileRoutes } from './files/routes.ts';
-import { healthRoutes } from './health/routes.ts';
+import { healthRoutes, type ModelsPull } from './health/routes.ts';
 import type { Authenticate } from './http/auth.ts';
 import { replayIdempotentRequests } from './http/idempotency/idempotency.ts';
 import { describeApi } from './http/openapi.ts';
@@ -17,7 +17,12 @@ import { promptCacheRoutes } from './prompt-cache/routes.ts';
 import { rerankRoutes } from './rerank/routes.ts';
 
 /** What the API works with: the use cases' dependencies, who says who asks and how often they may, and the operator's. */
-export type AppDeps = Deps & { authenticate: Authenticate; limit: Limit; promptCache: CacheCounters };
+export type AppDeps = Deps & {
+  authenticate: Authenticate;
+  limit: Limit;
+  promptCache: CacheCounters;
+  modelsPull?: () => ModelsPull | null;
+};
 
 /** Headers and body of a request must have arrived within this time, or it is answered with 408. */
 const REQUEST_TIMEOUT_MS = 300_000;

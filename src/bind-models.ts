@@ -8,6 +8,8 @@ import type { Logger } from './lib/logger.ts';
 import { reasonOf, StartError } from './lib/start-error.ts';
 import {
   bindingOf,
+  type DecidedBy,
+  decidedBy,
   readBindings,
   type StoredBinding,
   type StoredBindings,
@@ -51,19 +53,43 @@ export class BoundModels {
     this.registry = new ModelRegistry([]);
   }
 
+  /** Knows the bindings and serves nothing: for commands without a service, which start only what they change. */
+  static async open(config: Config, logger: Logger, lifecycle: Lifecycle): Promise<BoundModels> {
+    const engines = new EngineSet(config, logger, lifecycle);
+    const stored = await readBindings(config.dataDir);
+    return lifecycle.start(
+      'replaced models',
+      () => new BoundModels(config, logger, engines, stored),
+      (bound) => bound.#stop(),
+    );
+  }
+
   /** Binds every id of the catalogue, of the configuration and of the commands to what answers for it. */
   static async start(config: Config, logger: Logger, lifecycle: Lifecycle): Promise<BoundModels> {
-    const engines = new EngineSet(config, logger, lifecycle);
-    const bound = new BoundModels(config, logger, engines, await readBindings(config.dataDir));
-    await lifecycle.start(
-      'replaced models',
-      () => {},
-      () => bound.#stop(),
-    );
+    const bound = await BoundModels.open(config, logger, lifecycle);
     const served: ServedModel[] = [];
     for (const id of bound.#ids(bound.#stored)) served.push(await bound.#startOne(id));
     bound.registry.replace(bound.#withAliases(served));
     return bound;
+  }
+
+  /** The ids of the catalogue for text, when all text is answered by what comes with Quire and nobody chose that. */
+  undecidedTextIds(): string[] {
+    const isLeft = (model: ServedModel) =>
+      model.engine?.backend().engine === 'bundled' &&
+      decidedBy(this.#config, { id: model.id, isText: true }) === null &&
+      this.#stored.ids[model.id] === undefined;
+    const text = this.registry.list().filter((model) => model.engine !== null);
+    if (!text.every(isLeft)) return [];
+    return CATALOGUE.filter(({ kind }) => kind === 'generation').map(({ id }) => id);
+  }
+
+  /** Who chose what answers for an id. */
+  chosenBy(id: string): DecidedBy | 'command' | 'first-start' | 'default' {
+    const decided = decidedBy(this.#config, { id, isText: kindOf(id) === 'generation' });
+    if (decided !== null) return decided;
+    const stored = this.#stored.ids[id];
+    return stored === undefined ? 'default' : stored.by === 'operator' ? 'command' : 'first-start';
   }
 
   /** The bindings that commands made, as they are now. */
@@ -88,20 +114,25 @@ export class BoundModels {
       else ids[id] = binding;
     }
     const stored = { ...this.#stored, ...more, ids };
+    const isServing = this.registry.list().length > 0;
     const served: ServedModel[] = [];
     for (const id of this.#ids(stored)) {
+      if (!isServing && !(id in changes)) continue;
       const current = id in changes ? undefined : this.registry.get(id);
-      served.push(current ?? (await this.#serve(id, this.#bindingOf(id, ids[id]))));
+      served.push(current ?? (await this.#changed(id, ids[id])));
     }
-    for (const model of served) {
-      if (changes[model.id] && runtimeOf(model) === null) {
-        throw new StartError(`Nothing in this version can answer for '${model.id}' with a model of the store.`);
-      }
-    }
-    const all = this.#withAliases(served);
+    const all = isServing ? this.#withAliases(served) : served;
     await writeBindings(this.#config.dataDir, stored);
     this.#stored = stored;
     await this.#retire(this.registry.replace(all));
+  }
+
+  async #changed(id: string, stored: StoredBinding | undefined): Promise<ServedModel> {
+    const model = await this.#serve(id, this.#bindingOf(id, stored));
+    if (stored !== undefined && runtimeOf(model) === null) {
+      throw new StartError(`Nothing in this version can answer for '${id}' with a model of the store.`);
+    }
+    return model;
   }
 
   /** The ids that are no aliases, in the order of the list: the catalogue's, the operator's, the commands'. */
@@ -193,7 +224,8 @@ export class BoundModels {
   }
 }
 
-function kindOf(id: string): CatalogueEntry['kind'] {
+/** What a model of that id does; an id of the operator's own is for text. */
+export function kindOf(id: string): CatalogueEntry['kind'] {
   return CATALOGUE.find((candidate) => candidate.id === id)?.kind ?? 'generation';
 }
 

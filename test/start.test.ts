@@ -25,7 +25,13 @@ describe('quire', () => {
   function quire(args: readonly string[], environment: Record<string, string> = {}): Promise<Ended> {
     const child = spawn(process.execPath, [START, ...args], {
       cwd: folder,
-      env: { PATH: process.env['PATH'] ?? '', HOME: folder, QUIRE_DATA_DIR: join(folder, 'data'), ...environment },
+      env: {
+        PATH: process.env['PATH'] ?? '',
+        HOME: folder,
+        QUIRE_DATA_DIR: join(folder, 'data'),
+        QUIRE_MODELS_PULL: 'never',
+        ...environment,
+      },
     });
     const ended: Ended = { code: null, stdout: '', stderr: '' };
     child.stdout.setEncoding('utf8').on('data', (text: string) => {

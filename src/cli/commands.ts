@@ -4,6 +4,8 @@ import { doctor } from './doctor.ts';
 import { keysCreate, keysList, keysRevoke } from './keys.ts';
 import { migrate } from './migrate.ts';
 import { modelsList } from './models.ts';
+import { modelsPull } from './models-pull.ts';
+import { modelsRemove, modelsUse } from './models-use.ts';
 import { orgsCreate, orgsList } from './orgs.ts';
 import { serve } from './serve.ts';
 import { work } from './work.ts';
@@ -44,6 +46,9 @@ const SPECS: Readonly<Record<string, CommandSpec>> = {
   'orgs create': orgsCreate,
   'orgs list': orgsList,
   'models list': modelsList,
+  'models pull': modelsPull,
+  'models use': modelsUse,
+  'models remove': modelsRemove,
   'db migrate': migrate,
   ask,
 };

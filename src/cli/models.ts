@@ -1,22 +1,89 @@
 import { loadConfig } from '../config.ts';
-import type { Model } from '../models/schema.ts';
+import { listStored, type StoredModel } from '../model-store/model-files.ts';
+import { OPEN_MODELS } from '../model-store/open-models.ts';
 import type { CommandSpec } from './commands.ts';
-import { JSON_OPTION, print, table } from './output.ts';
+import type { ListedModel } from './model-commands.ts';
+import { JSON_OPTION, megabytes, print, table } from './output.ts';
 import { withState } from './with-state.ts';
+
+const CHOSEN_BY: Readonly<Record<ListedModel['chosen_by'], string>> = {
+  configuration: 'the configuration file',
+  environment: 'QUIRE_UPSTREAM_URL',
+  command: "'quire models use'",
+  'first-start': 'the first start',
+  default: '-',
+};
 
 /** `quire models list`. */
 export const modelsList: CommandSpec = {
-  summary: 'List the model ids and what answers for each.',
+  summary:
+    'List the model ids and what answers for each, the models on the disk, and those that can be pulled by name.',
   words: [],
   options: { ...JSON_OPTION },
   action: async (input) => {
-    const models = (await withState(loadConfig(), 'models list', {})) as Model[];
-    const rows = models.map(({ id, context_length, backend }) => [
-      id,
-      backend.model === '' ? 'nothing yet' : `${backend.engine} ${backend.model}`,
-      String(context_length),
-      backend.ready ? 'ready' : 'not ready',
-    ]);
-    print(input, models, () => table([['MODEL', 'ANSWERED BY', 'CONTEXT', 'STATE'], ...rows]));
+    const config = loadConfig();
+    const models = (await withState(config, 'models list', {})) as ListedModel[];
+    const { models: stored, unfinished } = await listStored(config.dataDir);
+    const onDisk = stored.map((model) => viewStored(model, models));
+    const available = OPEN_MODELS.map(({ approximateBytes, ...model }) => ({
+      ...model,
+      approximate_bytes: approximateBytes,
+      on_disk: stored.some(({ name }) => name === model.name),
+    }));
+    print(input, { models, on_disk: onDisk, unfinished, available }, () =>
+      [
+        boundTable(models),
+        diskTable(onDisk, unfinished),
+        availableTable(available),
+        'Fetch one: quire models pull NAME. Let it answer: quire models use ID=NAME.',
+      ].join('\n\n'),
+    );
   },
 };
+
+type DiskModel = ReturnType<typeof viewStored>;
+
+function viewStored({ name, path, bytes, card }: StoredModel, models: readonly ListedModel[]) {
+  const boundTo = models.filter((model) => model.stored_model === name).map(({ id }) => id);
+  const note = OPEN_MODELS.find((model) => model.name === name)?.note ?? null;
+  return { name, path, bytes, bound_to: boundTo, note, ...card };
+}
+
+function boundTable(models: readonly ListedModel[]): string {
+  const rows = models.map(({ id, context_length, backend, chosen_by }) => [
+    id,
+    backend.model === '' ? 'nothing yet' : `${backend.engine} ${backend.model}`,
+    String(context_length),
+    backend.ready ? 'ready' : 'not ready',
+    CHOSEN_BY[chosen_by],
+  ]);
+  return table([['MODEL', 'ANSWERED BY', 'CONTEXT', 'STATE', 'CHOSEN BY'], ...rows]);
+}
+
+function diskTable(models: readonly DiskModel[], unfinished: readonly { name: string; bytes: number }[]): string {
+  if (models.length + unfinished.length === 0) return 'No models are on the disk.';
+  const whole = models.map(({ name, bytes, use, architecture, bound_to }) => {
+    return [name, megabytes(bytes), use ?? '-', architecture ?? '-', bound_to.join(', ') || '-'];
+  });
+  const parts = unfinished.map(({ name, bytes }) => [name, megabytes(bytes), 'came in part; pull it again to go on']);
+  return table([['ON THE DISK', 'SIZE', 'FOR', 'ARCHITECTURE', 'BOUND TO'], ...whole, ...parts]);
+}
+
+function availableTable(
+  models: readonly {
+    name: string;
+    approximate_bytes: number;
+    licence: string;
+    suits: readonly string[];
+    note: string;
+  }[],
+): string {
+  const rows = models.map(({ name, approximate_bytes, licence, suits, note }) => [
+    name,
+    megabytes(approximate_bytes),
+    licence,
+    suits[0] ?? '-',
+    note,
+  ]);
+  return table([['TO PULL', 'SIZE', 'LICENCE', 'FOR', 'WHAT TO EXPECT'], ...rows]);
+}

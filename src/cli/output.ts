@@ -26,3 +26,10 @@ export function table(rows: readonly (readonly string[])[]): string {
 export function when(seconds: number | null): string {
   return seconds === null ? '-' : new Date(seconds * 1000).toISOString().slice(0, 16).replace('T', ' ');
 }
+
+/** Bytes as people read the size of files: in millions, with one decimal below a hundred. */
+export function megabytes(bytes: number): string {
+  const count = bytes / 1_000_000;
+  const shown = count >= 100 ? Math.round(count).toLocaleString('en-US') : count.toFixed(1);
+  return `${shown} MB`;
+}

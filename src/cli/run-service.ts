@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { createApp } from '../app.ts';
+import type { BoundModels } from '../bind-models.ts';
 import { type Booted, boot } from '../boot.ts';
 import { type Config, loadConfig } from '../config.ts';
 import { unlimited } from '../http/rate-limit.ts';
@@ -7,6 +8,7 @@ import type { App } from '../http/server.ts';
 import { Lifecycle } from '../lib/lifecycle.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
 import { reasonOf, StartError } from '../lib/start-error.ts';
+import { FirstPull } from '../model-store/first-pull.ts';
 import { VERSION } from '../version.ts';
 import { startWorker } from '../worker.ts';
 import { type CommandRequest, holdFolder } from './command-socket.ts';
@@ -41,8 +43,8 @@ async function startService(config: Config, logger: Logger, lifecycle: Lifecycle
     const run = STATE_COMMANDS[command];
     if (booted === null) throw new StartError('The service is still starting; try again in a moment.');
     if (run === undefined) throw new StartError(`The running service does not know the command '${command}'.`);
-    const { deps, authenticator } = booted;
-    return run({ ...deps, authenticator }, input as Record<string, unknown>);
+    const { deps, authenticator, bound } = booted;
+    return run({ ...deps, bound, authenticator }, input as Record<string, unknown>);
   };
   await lifecycle.start(
     'folder',
@@ -52,18 +54,39 @@ async function startService(config: Config, logger: Logger, lifecycle: Lifecycle
   const started = await boot(config, logger, lifecycle);
   booted = started;
   const { deps, firstKey } = started;
+  const firstPull = new FirstPull({ config, logger, bind: (model) => bindText(started.bound, model) });
   await lifecycle.start(
     'worker',
     () => startWorker(deps),
     (worker) => worker.stop(),
   );
-  const app = await lifecycle.start('api', () => listen(config, started), drain);
+  const app = await lifecycle.start('api', () => listen(config, started, firstPull), drain);
   announce(baseUrl(config, app), firstKey);
+  if (config.modelsPull === 'never' || started.bound.stored.first_pull_done) return;
+  if (started.bound.undecidedTextIds().length === 0) return;
+  await lifecycle.start(
+    'first pull',
+    () => announcePull(firstPull),
+    () => firstPull.stop(),
+  );
 }
 
-async function listen(config: Config, { deps, authenticator, promptCache }: Booted): Promise<App> {
+/** Text that nobody has chosen a model for is answered by this one. */
+function bindText(bound: BoundModels, model: string): Promise<void> {
+  const binding = { model, by: 'first-start' } as const;
+  return bound.rebind(Object.fromEntries(bound.undecidedTextIds().map((id) => [id, binding])), {
+    first_pull_done: true,
+  });
+}
+
+async function listen(
+  config: Config,
+  { deps, authenticator, promptCache }: Booted,
+  firstPull: FirstPull,
+): Promise<App> {
   const authenticate = (authorization: string | undefined) => authenticator.authenticate(authorization);
-  const app = await createApp({ ...deps, authenticate, limit: unlimited, promptCache }, VERSION);
+  const modelsPull = () => firstPull.status;
+  const app = await createApp({ ...deps, authenticate, limit: unlimited, promptCache, modelsPull }, VERSION);
   try {
     await app.listen({ host: config.host, port: config.port });
   } catch (error) {
@@ -111,4 +134,12 @@ function announce(url: string, firstKey: string | null): void {
     );
   }
   console.log(`Quire is ready at ${url} (its API is described at ${url}/docs)`);
+}
+
+function announcePull(firstPull: FirstPull): void {
+  const model = firstPull.start();
+  if (model === null) return;
+  console.log(
+    `A better model, ${model}, is fetched in the background and then answers; /readyz shows how far it is. QUIRE_MODELS_PULL=never prevents that.`,
+  );
 }

@@ -7,21 +7,23 @@ import {
   selectOrganizations,
   updateRevoked,
 } from '../accounts/store.ts';
+import type { BoundModels } from '../bind-models.ts';
 import type { Deps } from '../deps.ts';
 import { backendOf } from '../engines/registry.ts';
 import { checkAll, unboundModels } from '../health/check-all.ts';
 import type { Scope } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import { StartError } from '../lib/start-error.ts';
-import { viewModel } from '../models/find-model.ts';
+import { MODEL_COMMANDS } from './model-commands.ts';
 
 /** What commands on the state work with: the service's own, or what a command opens for itself. */
-export type StateDeps = Pick<Deps, 'db' | 'config'> & {
-  models: Deps['models'] | null;
+export type StateDeps = Pick<Deps, 'db' | 'blobs' | 'config' | 'models'> & {
+  bound: BoundModels;
   authenticator: Authenticator | null;
 };
 
-type StateCommand = (deps: StateDeps, input: Record<string, unknown>) => Promise<unknown>;
+/** One command: its result is JSON. */
+export type StateCommand = (deps: StateDeps, input: Record<string, unknown>) => Promise<unknown>;
 
 /** More than any list that a person reads. */
 const ALL = { limit: 10_000, after: null };
@@ -65,21 +67,13 @@ export const STATE_COMMANDS: Readonly<Record<string, StateCommand>> = {
       name,
       created_at: Math.floor(createdAt.getTime() / 1000),
     })),
-  'models list': async (deps) => modelsOf(deps).list().map(viewModel),
-  doctor: async (deps) => {
-    const models = modelsOf(deps);
-    return {
-      checks: await checkAll({ db: deps.db, models }),
-      bindings: models.list().map((model) => ({ id: model.id, ...backendOf(model) })),
-      unbound: unboundModels({ models }),
-    };
-  },
+  ...MODEL_COMMANDS,
+  doctor: async (deps) => ({
+    checks: await checkAll(deps),
+    bindings: deps.models.list().map((model) => ({ id: model.id, ...backendOf(model) })),
+    unbound: unboundModels(deps),
+  }),
 };
 
-/** The commands that need the engines beside the database. */
+/** The commands that need every engine beside the database. */
 export const NEEDS_MODELS: ReadonlySet<string> = new Set(['models list', 'doctor']);
-
-function modelsOf(deps: StateDeps): Deps['models'] {
-  if (deps.models === null) throw new Error('this command was opened without models');
-  return deps.models;
-}

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import type { Deps } from '../deps.ts';
 import type { Authenticate } from '../http/auth.ts';
 import { requireScope } from '../http/auth.ts';
@@ -10,7 +10,22 @@ const Health = Type.Object({ status: Type.Literal('ok') });
 const Readiness = Type.Object({
   status: Type.Enum(['ready', 'not_ready']),
   checks: Type.Array(Type.Object({ name: Type.String(), ok: Type.Boolean(), detail: Type.String() })),
+  models_pull: Type.Optional(
+    Type.Object(
+      {
+        model: Type.String(),
+        state: Type.Enum(['pulling', 'loading', 'done', 'failed']),
+        received_bytes: Type.Integer(),
+        total_bytes: Type.Union([Type.Integer(), Type.Null()]),
+        detail: Type.Union([Type.String(), Type.Null()], { description: 'Why it failed.' }),
+      },
+      { description: 'The model that this start fetches in the background. Whether it comes changes no status.' },
+    ),
+  ),
 });
+
+/** How far the model that this start fetches is. */
+export type ModelsPull = NonNullable<Static<typeof Readiness>['models_pull']>;
 
 /** Addresses from which `/metrics` needs no key. */
 const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
@@ -18,7 +33,11 @@ const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
 /** `GET /healthz`, `/readyz` and `/metrics`: for supervisors and scrapers, no key needed (metrics: from loopback). */
 export function healthRoutes(
   app: App,
-  deps: Pick<Deps, 'db' | 'models' | 'metrics'> & { authenticate: Authenticate },
+  deps: Pick<Deps, 'db' | 'blobs' | 'models' | 'metrics'> & {
+    authenticate: Authenticate;
+    /** Null while no model is fetched. */
+    modelsPull?: () => ModelsPull | null;
+  },
 ): void {
   const open = { scope: 'public' } as const;
   app.get(
@@ -39,7 +58,10 @@ export function healthRoutes(
     async (_request, reply) => {
       const checks = await checkAll(deps);
       const isReady = checks.every((check) => check.ok);
-      return reply.code(isReady ? 200 : 503).send({ status: isReady ? 'ready' : 'not_ready', checks });
+      const pull = deps.modelsPull?.() ?? null;
+      return reply
+        .code(isReady ? 200 : 503)
+        .send({ status: isReady ? 'ready' : 'not_ready', checks, ...(pull !== null && { models_pull: pull }) });
     },
   );
   app.get(

@@ -37,23 +37,29 @@ export function writeBindings(dataDir: string, bindings: StoredBindings): Promis
   return writeKept(path(dataDir), bindings);
 }
 
+/** Where the operator has decided for an id outside of the commands. */
+export type DecidedBy = 'configuration' | 'environment';
+
 /**
- * What the operator has decided for an id outside of the commands, which then wins: the name of the setting, for a
- * sentence; null where it leaves the id to the commands. `isText`: the one upstream of the environment is for text.
+ * Who has decided what answers for an id, and wins over the commands; null where it is left to them. `isText`: the one
+ * upstream of the environment is for text.
  */
-export function decidedBy(config: Pick<Config, 'models' | 'upstreamUrl'>, id: string, isText: boolean): string | null {
+export function decidedBy(
+  config: Pick<Config, 'models' | 'upstreamUrl'>,
+  { id, isText }: { id: string; isText: boolean },
+): DecidedBy | null {
   const { alias, engine, file, base_urls } = config.models[id] ?? {};
-  if (alias ?? engine ?? file ?? base_urls) return `'models.${id}' of the configuration file`;
-  return isText && config.upstreamUrl !== null ? 'QUIRE_UPSTREAM_URL' : null;
+  if (alias ?? engine ?? file ?? base_urls) return 'configuration';
+  return isText && config.upstreamUrl !== null ? 'environment' : null;
 }
 
 /** How an id is answered: as the operator has set it, and where that says nothing, by the model that a command chose. */
 export function bindingOf(
   config: Pick<Config, 'models' | 'upstreamUrl' | 'dataDir'>,
   stored: StoredBinding | undefined,
-  { id, isText }: { id: string; isText: boolean },
+  id: { id: string; isText: boolean },
 ): Config['models'][string] | undefined {
-  const set = config.models[id];
-  if (stored === undefined || decidedBy(config, id, isText) !== null) return set;
+  const set = config.models[id.id];
+  if (stored === undefined || decidedBy(config, id) !== null) return set;
   return { ...set, file: modelPath(config.dataDir, stored.model) };
 }

@@ -6,6 +6,7 @@ import { StartError } from '../lib/start-error.ts';
 import { readKept, writeKept } from './kept-json.ts';
 import { isModelName } from './model-source.ts';
 import { removePartial } from './partial-file.ts';
+import { lockPull } from './pull-lock.ts';
 
 const GGUF = '.gguf';
 const PART = '.part';
@@ -66,8 +67,10 @@ export async function findStored(dataDir: string, name: string): Promise<StoredM
   return { name, path, bytes: found.size, card: await readKept(cardPath(dataDir, name), ModelCard) };
 }
 
-/** The models in the store, by name, and the names of those that came in part. */
-export async function listStored(dataDir: string): Promise<{ models: StoredModel[]; unfinished: string[] }> {
+/** The models in the store by name, and what came of others. */
+export async function listStored(
+  dataDir: string,
+): Promise<{ models: StoredModel[]; unfinished: { name: string; bytes: number }[] }> {
   const files = await readdir(modelsFolder(dataDir)).catch(() => []);
   const names = (ending: string) =>
     files.flatMap((file) => (file.endsWith(ending) ? file.slice(0, -ending.length) : [])).toSorted();
@@ -76,21 +79,34 @@ export async function listStored(dataDir: string): Promise<{ models: StoredModel
     const model = await findStored(dataDir, name);
     if (model !== null) models.push(model);
   }
-  return { models, unfinished: names(GGUF + PART) };
+  const unfinished: { name: string; bytes: number }[] = [];
+  for (const name of names(GGUF + PART)) unfinished.push({ name, bytes: await partialBytes(dataDir, name) });
+  return { models, unfinished };
 }
 
-/** Deletes a model, or what came of one. Throws a `StartError` when there is neither. Returns the bytes that are free now. */
+/**
+ * Deletes a model, or what came of one. Throws a `StartError` when there is neither, or while it is fetched. Returns the
+ * bytes that are free now.
+ */
 export async function removeStored(dataDir: string, name: string): Promise<number> {
   const model = await findStored(dataDir, name);
   const partial = partialPath(dataDir, name);
   if (!isModelName(name) || (model === null && !existsSync(partial))) {
     throw new StartError(`There is no model '${name}' on the disk. 'quire models list' shows those there are.`);
   }
-  const bytes = (model?.bytes ?? 0) + ((await stat(partial).catch(() => null))?.size ?? 0);
-  await removePartial(partial);
-  if (model !== null) {
-    await rm(model.path);
+  const lock = await lockPull(`${partial}.lock`, name);
+  try {
+    const bytes = (model?.bytes ?? 0) + (await partialBytes(dataDir, name));
+    await removePartial(partial);
+    if (model !== null) await rm(model.path);
     await rm(cardPath(dataDir, name), { force: true });
+    return bytes;
+  } finally {
+    await lock.release();
   }
-  return bytes;
+}
+
+/** Bytes that came of a model that is not whole. */
+async function partialBytes(dataDir: string, name: string): Promise<number> {
+  return (await stat(partialPath(dataDir, name)).catch(() => null))?.size ?? 0;
 }

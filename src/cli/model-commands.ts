@@ -1,0 +1,85 @@
+import { resolve } from 'node:path';
+import { kindOf } from '../bind-models.ts';
+import type { Config } from '../config.ts';
+import { readGgufFacts } from '../engines/local/gguf-facts.ts';
+import { backendOf } from '../engines/registry.ts';
+import { reasonOf, StartError } from '../lib/start-error.ts';
+import { decidedBy } from '../model-store/bindings.ts';
+import { findStored, modelPath, removeStored } from '../model-store/model-files.ts';
+import { viewModel } from '../models/find-model.ts';
+import type { Model } from '../models/schema.ts';
+import type { StateCommand, StateDeps } from './state-commands.ts';
+
+/** What gives an id back to what comes with Quire. */
+export const BUNDLED = 'bundled';
+
+/** A model id, with the model of the store that stands behind it and who chose that. */
+export type ListedModel = Model & {
+  stored_model: string | null;
+  chosen_by: ReturnType<StateDeps['bound']['chosenBy']>;
+};
+
+/** The outcome of `models use`. */
+export interface UsedModel {
+  id: string;
+  /** Of the store; `bundled` when the id was given back. */
+  model: string;
+  /** Who else has decided for the id: then this binding waits until they do no more. */
+  decided_by: ReturnType<typeof decidedBy>;
+  /** What answers for the id now; null where no service runs. */
+  answered_by: string | null;
+}
+
+/** The commands on models that need the state. */
+export const MODEL_COMMANDS: Readonly<Record<'models list' | 'models use' | 'models remove', StateCommand>> = {
+  'models list': async ({ models, bound }): Promise<ListedModel[]> =>
+    models.list().map((model) => ({
+      ...viewModel(model),
+      stored_model: bound.stored.ids[model.id]?.model ?? null,
+      chosen_by: bound.chosenBy(model.id),
+    })),
+  'models use': (deps, input) => useModel(deps, input['id'] as string, input['model'] as string),
+  'models remove': (deps, input) => removeModel(deps, input['name'] as string),
+};
+
+async function useModel(deps: StateDeps, id: string, model: string): Promise<UsedModel> {
+  const { config, bound, models } = deps;
+  if (model !== BUNDLED) await requireFit(config, id, model);
+  await bound.rebind({ [id]: model === BUNDLED ? null : { model, by: 'operator' } });
+  const served = deps.authenticator === null ? undefined : models.get(id);
+  const backend = served === undefined ? null : backendOf(served);
+  return {
+    id,
+    model,
+    decided_by: decidedBy(config, { id, isText: kindOf(id) === 'generation' }),
+    answered_by: backend === null ? null : `${backend.engine} ${backend.model}`.trim(),
+  };
+}
+
+/** Throws a `StartError` where the model is not there, cannot be used, or is not for what the id does. */
+async function requireFit({ dataDir }: Config, id: string, name: string): Promise<void> {
+  const stored = await findStored(dataDir, name);
+  if (stored === null) {
+    throw new StartError(`There is no model '${name}' on the disk; 'quire models pull ${name}' fetches it.`);
+  }
+  const { use } = await readGgufFacts(stored.path).catch((error: unknown) => {
+    throw new StartError(`The model '${name}' cannot be used: ${reasonOf(error)}.`);
+  });
+  const kind = kindOf(id);
+  if (use !== kind) throw new StartError(`'${name}' is a model for ${use}, and '${id}' is for ${kind}.`);
+}
+
+async function removeModel({ config, bound }: StateDeps, name: string): Promise<{ name: string; freed_bytes: number }> {
+  const { dataDir } = config;
+  const stored = Object.entries(bound.stored.ids).filter(([, { model }]) => model === name);
+  const configured = Object.entries(config.models).filter(
+    ([, { file }]) => file !== undefined && resolve(file) === modelPath(dataDir, name),
+  );
+  const users = [...stored, ...configured].map(([id]) => id);
+  if (users.length > 0) {
+    throw new StartError(
+      `'${name}' is bound to ${users.join(', ')}. Bind them to another model first, or give them back: quire models use ${users[0]}=${BUNDLED}`,
+    );
+  }
+  return { name, freed_bytes: await removeStored(dataDir, name) };
+}

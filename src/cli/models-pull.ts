@@ -1,0 +1,64 @@
+import { loadConfig } from '../config.ts';
+import { StartError } from '../lib/start-error.ts';
+import { isSourceForm, sourceOf } from '../model-store/model-source.ts';
+import type { PulledModel } from '../model-store/pull-model.ts';
+import type { CommandSpec } from './commands.ts';
+import { JSON_OPTION, megabytes, print } from './output.ts';
+import { ProgressLine } from './progress-line.ts';
+import { WrongCall } from './wrong-call.ts';
+
+const HASH_IS = {
+  operator: 'as you said',
+  hub: 'as the hub says',
+  nobody: 'nobody says what it should be: compare it with what its makers publish',
+} as const;
+
+/** `quire models pull`. */
+export const modelsPull: CommandSpec = {
+  summary:
+    "Fetch a model into the data folder: a name of 'quire models list', hf:owner/repository/file.gguf, or the URL of a GGUF. A pull that was broken off goes on where it was.",
+  words: ['source'],
+  options: {
+    name: { type: 'text', help: 'What it is to be called (as the file).' },
+    sha256: { type: 'text', help: 'What its SHA-256 must be (what the hub says).' },
+    ...JSON_OPTION,
+  },
+  action: async (input) => {
+    const [word = ''] = input.words;
+    const { name, sha256 = null } = input.options;
+    if (!isSourceForm(word)) throw new WrongCall(`'${word}' is no name, no hf:owner/repository/file.gguf and no URL.`);
+    if (sha256 !== null && !/^[0-9a-f]{64}$/i.test(sha256)) throw new WrongCall('A SHA-256 has 64 hexadecimal digits.');
+    const config = loadConfig();
+    const source = sourceOf(word, config.hubUrl, name);
+    const stop = new AbortController();
+    process.once('SIGINT', () =>
+      stop.abort(new StartError('Stopped. What came is kept: the same pull goes on from it.')),
+    );
+    const line = new ProgressLine(process.stderr);
+    const { pullModel } = await import('../model-store/pull-model.ts');
+    try {
+      const options = {
+        sha256: sha256?.toLowerCase() ?? null,
+        onProgress: (transferred: Parameters<ProgressLine['show']>[0]) => line.show(transferred),
+      };
+      const pulled = await pullModel({ config }, source, options, stop.signal);
+      line.end();
+      const { name: called, path, bytes, card, isNew } = pulled;
+      print(input, { name: called, path, bytes, is_new: isNew, ...card }, () => described(pulled));
+    } finally {
+      line.end();
+    }
+  },
+};
+
+function described({ name, bytes, card, isNew }: PulledModel): string {
+  const parameters =
+    card === null ? '' : `, ${card.architecture}, ${(card.parameters / 1e9).toFixed(2)} billion parameters`;
+  const id =
+    card?.use === 'embedding' ? 'embed-large-en-v1.5' : card?.use === 'rerank' ? 'reranker-v2-m3' : 'general-8b';
+  return [
+    `${name} is on the disk${isNew ? '' : ' already'}: ${megabytes(bytes)}${parameters}.`,
+    ...(card === null ? [] : [`SHA-256 ${card.sha256} (${HASH_IS[card.sha256_from]})`]),
+    `Let it answer: quire models use ${id}=${name}`,
+  ].join('\n');
+}

@@ -1,0 +1,107 @@
+import type { Config } from '../config.ts';
+import type { Logger } from '../lib/logger.ts';
+import { reasonOf } from '../lib/start-error.ts';
+import { sourceOf } from './model-source.ts';
+import { pullModel } from './pull-model.ts';
+
+/** The chat models that a first start fetches, the better first, and the free memory that each asks for. */
+const FIRST_MODELS = [
+  { name: 'qwen2.5-1.5b', freeMemoryBytes: 4_000_000_000 },
+  { name: 'qwen2.5-0.5b', freeMemoryBytes: 1_500_000_000 },
+] as const;
+/** Progress is logged after this part of the file, or this time, whichever comes first. */
+const LOG_PERCENT = 10;
+const LOG_MS = 30_000;
+
+/** How far the pull of the first start is. */
+export interface FirstPullStatus {
+  model: string;
+  state: 'pulling' | 'loading' | 'done' | 'failed';
+  received_bytes: number;
+  /** Null while it is not known. */
+  total_bytes: number | null;
+  /** Why it failed. */
+  detail: string | null;
+}
+
+/** What the pull of a first start works with. */
+export interface FirstPullDeps {
+  config: Config;
+  logger: Logger;
+  /** Lets the model answer, and remembers that this was done. */
+  bind(model: string): Promise<void>;
+  /** Bytes; for tests. */
+  freeMemory?: () => number;
+}
+
+/**
+ * Fetches a small chat model in the background, once in the life of a data folder, and lets it answer. Tried once in a
+ * run: where nothing can be reached, what comes with Quire goes on answering. The next start goes on with what came.
+ */
+export class FirstPull {
+  readonly #deps: FirstPullDeps;
+  readonly #stopping = new AbortController();
+  #status: FirstPullStatus | null = null;
+  #running: Promise<void> = Promise.resolve();
+  #logged = { percent: 0, atMs: 0 };
+
+  constructor(deps: FirstPullDeps) {
+    this.#deps = deps;
+  }
+
+  /** Null when nothing is pulled in this run. */
+  get status(): FirstPullStatus | null {
+    return this.#status;
+  }
+
+  /** Begins, and gives the name of the model; null where the machine has no memory for one. Never throws. */
+  start(): string | null {
+    const free = (this.#deps.freeMemory ?? (() => process.availableMemory()))();
+    const model = FIRST_MODELS.find(({ freeMemoryBytes }) => free >= freeMemoryBytes)?.name ?? null;
+    if (model === null) {
+      this.#deps.logger.info({ freeBytes: free }, 'no model is fetched: there is too little memory for one');
+      return null;
+    }
+    this.#status = { model, state: 'pulling', received_bytes: 0, total_bytes: null, detail: null };
+    this.#running = this.#run(model);
+    return model;
+  }
+
+  /** Breaks the transfer off; what came is kept. Resolves when nothing runs any more. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+  }
+
+  async #run(model: string): Promise<void> {
+    const { config, logger, bind } = this.#deps;
+    const { signal } = this.#stopping;
+    try {
+      logger.info({ model, hub: config.hubUrl }, 'a model is being fetched; QUIRE_MODELS_PULL=never prevents that');
+      const source = sourceOf(model, config.hubUrl);
+      const onProgress = (bytes: { receivedBytes: number; totalBytes: number | null }) => this.#progress(model, bytes);
+      const { bytes, card } = await pullModel({ config }, source, { sha256: null, onProgress }, signal);
+      signal.throwIfAborted();
+      // Nobody asked for this file, so nobody would compare its hash by hand.
+      if (card === null || card.sha256_from === 'nobody') throw new Error('the hub did not say what its SHA-256 is');
+      this.#status = { model, state: 'loading', received_bytes: bytes, total_bytes: bytes, detail: null };
+      await bind(model);
+      this.#status = { ...this.#status, state: 'done' };
+      logger.info({ model, bytes, sha256: card.sha256 }, 'a model was fetched and answers from now on');
+    } catch (error) {
+      if (signal.aborted) return;
+      const detail = reasonOf(error);
+      this.#status = { ...(this.#status as FirstPullStatus), state: 'failed', detail };
+      logger.warn({ model, reason: detail }, 'no model was fetched; the one that comes with Quire goes on answering');
+    }
+  }
+
+  #progress(model: string, { receivedBytes, totalBytes }: { receivedBytes: number; totalBytes: number | null }): void {
+    this.#status = { model, state: 'pulling', received_bytes: receivedBytes, total_bytes: totalBytes, detail: null };
+    const percent = totalBytes === null ? 0 : Math.floor((receivedBytes / totalBytes) * 100);
+    const now = performance.now();
+    if (percent < this.#logged.percent + LOG_PERCENT && now < this.#logged.atMs + LOG_MS) return;
+    this.#logged = { percent: percent - (percent % LOG_PERCENT), atMs: now };
+    this.#deps.logger.info({ model, receivedBytes, totalBytes, percent }, 'a model is being fetched');
+  }
+}
