@@ -38,6 +38,14 @@ export interface ChatPrompt {
   toolChoice: ToolChoice;
   /** False: at most one call in an answer. */
   parallelToolCalls: boolean;
+  /** What the answer is to be found in, beside the messages. Absent: nothing that is known as such. */
+  passages?: readonly Passage[];
+}
+
+/** A text to answer from. */
+export interface Passage {
+  title?: string;
+  text: string;
 }
 
 /** A text to continue, without a chat template. With a suffix, the text between the two is asked for. */

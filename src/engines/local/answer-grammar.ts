@@ -1,6 +1,6 @@
 import type { OutputFormat } from '../engine.ts';
 import { type CallRules, callsGrammar, defineCalls } from './calls/call-grammar.ts';
-import { GrammarBuilder, literal } from './grammar.ts';
+import { GrammarBuilder, literal, oneOf } from './grammar.ts';
 import { SchemaCompiler } from './schema-grammar.ts';
 
 /** Where a request's schema stands in its body. */
@@ -13,12 +13,15 @@ export type GrammarWish =
   /** What follows the beginning of a call. */
   | { kind: 'calls'; rules: CallRules }
   /** An answer that is in the format or calls; with a format of text, one that calls but begins by itself. */
-  | { kind: 'answer'; rules: CallRules; format: OutputFormat };
+  | { kind: 'answer'; rules: CallRules; format: OutputFormat }
+  /** One of these texts. */
+  | { kind: 'texts'; texts: readonly string[] };
 
 /** The grammar in llama.cpp's language. Pure. Throws 400 with the path of what cannot be enforced. */
 export function writeGrammar(wish: GrammarWish): string {
   if (wish.kind === 'calls') return callsGrammar(wish.rules);
   const builder = new GrammarBuilder();
+  if (wish.kind === 'texts') return builder.text(builder.define('text', oneOf(wish.texts), 'messages'));
   const rule = formatRule(builder, wish.format);
   if (wish.kind === 'format') return builder.text(rule ?? builder.json('value'));
   const ways = rule === null ? [] : [rule];
@@ -38,5 +41,6 @@ function formatRule(builder: GrammarBuilder, format: OutputFormat): string | nul
 
 /** The field of the request that a grammar is made from. */
 export function sourceOf(wish: GrammarWish): string {
+  if (wish.kind === 'texts') return 'messages';
   return wish.kind === 'calls' ? 'tools' : SCHEMA_PATH;
 }

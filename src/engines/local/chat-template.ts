@@ -3,7 +3,8 @@ import { invalidValue } from '../../errors.ts';
 import type { ChatMessage, FunctionTool } from '../engine.ts';
 import type { ThinkTags } from './answer.ts';
 import type { CallFormat } from './calls/call-format.ts';
-import { arrangeMessages } from './chat-history.ts';
+import { arrangeMessages, type WrittenMessage } from './chat-history.ts';
+import { DOCUMENT_MARKERS, type ShownPassage } from './guide.ts';
 import { type TemplateTraits, templateTraits } from './template-traits.ts';
 
 /** What llama.cpp takes when a file has no template. The source is the ChatML of its `llama-chat.cpp`. */
@@ -60,13 +61,20 @@ export class ChatTemplate {
     return THINK_TAGS.find(({ open }) => this.#source.includes(open)) ?? null;
   }
 
-  /** The prompt of a chat, up to where the model's answer begins. Throws 400 when the template refuses the messages. */
-  render(messages: readonly ChatMessage[], tools: readonly FunctionTool[]): RenderedPrompt {
+  /**
+   * The prompt of a chat, up to where the model's answer begins, with the passages in its first system turn. Throws 400
+   * when the template refuses the messages.
+   */
+  render(
+    messages: readonly ChatMessage[],
+    tools: readonly FunctionTool[],
+    passages: readonly ShownPassage[] = [],
+  ): RenderedPrompt {
     const arranged = arrangeMessages(messages, tools, this.#traits);
     const shown = this.#traits.knowsCalls ? tools : [];
-    const mark = unusedMark(JSON.stringify([arranged, shown]));
+    const mark = unusedMark(JSON.stringify([arranged, shown, passages]));
     const disarm = (text: string): string => this.#disarmed(text, mark);
-    const safe = mapTexts(arranged, disarm) as object[];
+    const safe = withPassages(mapTexts(arranged, disarm) as WrittenMessage[], passages, disarm);
     const safeTools = mapTexts(shown, disarm) as FunctionTool[];
     try {
       return { text: this.#renderWith(safe, safeTools), mark };
@@ -136,6 +144,21 @@ function withAllMembers({ type, function: called }: FunctionTool): FunctionTool 
     type,
     function: { description: '', ...called, parameters: { ...parameters, properties: Object.fromEntries(described) } },
   };
+}
+
+/** The messages with passages behind their markers, which count, at the end of the first system turn. */
+function withPassages(
+  messages: readonly WrittenMessage[],
+  passages: readonly ShownPassage[],
+  disarm: (text: string) => string,
+): readonly WrittenMessage[] {
+  if (passages.length === 0) return messages;
+  const written = passages.map(
+    ({ text, marked }) => (marked ? DOCUMENT_MARKERS.marked : DOCUMENT_MARKERS.passage) + disarm(text),
+  );
+  const [first, ...others] = messages;
+  if (first?.role !== 'system') return [{ role: 'system', content: written.join('') }, ...messages];
+  return [{ ...first, content: `${first.content ?? ''}\n\n${written.join('')}` }, ...others];
 }
 
 /** A mark that no text of the request contains. */

@@ -1,7 +1,8 @@
 import type { LlamaGrammar } from 'node-llama-cpp';
-import type { GenerationRequest, PromptToken, TokenLogprob } from '../engine.ts';
+import type { PromptToken, TokenLogprob } from '../engine.ts';
 import { Answer, type AnswerEvent } from './answer.ts';
 import type { Job } from './batch-loop.ts';
+import type { GuidedRequest } from './guide.ts';
 import type { LocalModel } from './model.ts';
 import { GrammarState, type Likelihood, type Sampled, type SamplerConfig, TokenSampler } from './native.ts';
 import type { Prepared } from './prompt.ts';
@@ -10,7 +11,7 @@ import { Utf8Pieces } from './utf8-pieces.ts';
 /** What one answer is made from, and whom it tells. */
 export interface GenerationParts {
   model: LocalModel;
-  request: GenerationRequest;
+  request: GuidedRequest;
   prepared: Prepared;
   choice: number;
   /** 32 bits. */
@@ -109,8 +110,13 @@ export class Generation implements Job {
     const logprob = sampled.logprob === null ? null : this.#described(sampled.token, sampled.logprob, sampled.top);
     if (this.#answer.push(text, logprob)) return this.#end('stop');
     if (this.#tokens >= this.#maxTokens) return this.#end('length');
-    if (this.#hasPenalties() || this.#grammar !== this.#configuredGrammar) this.#sampler?.configure(this.#config());
+    if (this.#configChanged()) this.#sampler?.configure(this.#config());
     return true;
+  }
+
+  #configChanged(): boolean {
+    const wasFirst = this.#tokens === 1 && this.#parts.prepared.firstBias.size > 0;
+    return wasFirst || this.#hasPenalties() || this.#grammar !== this.#configuredGrammar;
   }
 
   failed(error: unknown): void {
@@ -171,6 +177,11 @@ export class Generation implements Job {
         penalised.set(token, (penalised.get(token) ?? 0) - presencePenalty - frequencyPenalty * uses);
       }
       bias = penalised;
+    }
+    if (this.#tokens === 0 && this.#parts.prepared.firstBias.size > 0) {
+      const first = new Map(bias);
+      for (const [token, by] of this.#parts.prepared.firstBias) first.set(token, (first.get(token) ?? 0) + by);
+      bias = first;
     }
     this.#configuredGrammar = this.#grammar;
     return { temperature, topP, seed: this.#parts.seed, bias, grammar: this.#grammar };

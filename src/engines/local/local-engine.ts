@@ -1,14 +1,8 @@
 import { ApiError, engineUnavailable } from '../../errors.ts';
 import type { Logger } from '../../lib/logger.ts';
-import type {
-  Backend,
-  CacheUsage,
-  GenerationEngine,
-  GenerationEvent,
-  GenerationFeatures,
-  GenerationRequest,
-} from '../engine.ts';
+import type { Backend, CacheUsage, GenerationEngine, GenerationEvent, GenerationFeatures } from '../engine.ts';
 import { CallStream } from './call-stream.ts';
+import type { GuidedRequest } from './guide.ts';
 import { HostProcess, type HostProgram, type HostState } from './host-process.ts';
 import type { HostMessage, ModelFacts, ParentMessage } from './protocol.ts';
 
@@ -50,6 +44,7 @@ export interface LocalEngineLoad {
 
 /** A generation engine on llama.cpp, in a process of its own. */
 export interface LocalEngine extends GenerationEngine {
+  generate(request: GuidedRequest, signal: AbortSignal): AsyncGenerator<GenerationEvent, void, undefined>;
   /** Asks the host what it computes now. Throws as `check` does. */
   load(signal: AbortSignal): Promise<LocalEngineLoad>;
   /** The process that holds the model; null while there is none. */
@@ -115,7 +110,7 @@ class LlamaEngine implements LocalEngine {
     return this.#cache;
   }
 
-  generate(request: GenerationRequest, signal: AbortSignal): AsyncGenerator<GenerationEvent, void, undefined> {
+  generate(request: GuidedRequest, signal: AbortSignal): AsyncGenerator<GenerationEvent, void, undefined> {
     const id = this.#nextId++;
     const stream = new CallStream(
       {

@@ -3,6 +3,7 @@ import { type Calibration, calibrate, MOST_STEP_TOKENS, type StepTime } from './
 import { ChatTemplate } from './chat-template.ts';
 import { fitContext, type MemoryOf } from './context-size.ts';
 import { GrammarWriter } from './grammar-writer.ts';
+import { documentMarkers } from './guide.ts';
 import { readTimes, timesKey, writeTimes } from './kept-times.ts';
 import { measureSpeed, threadCandidates } from './measure-speed.ts';
 import { parameterCount } from './native.ts';
@@ -49,7 +50,7 @@ async function prepare(llama: Llama, model: LlamaModel, options: LoadOptions): P
     vocabulary,
     template: new ChatTemplate(
       source,
-      vocabulary.controls.map((control) => control.text),
+      [...vocabulary.controls.map((control) => control.text), ...documentMarkers(vocabulary)],
       { bos: tokens.bosString ?? '', eos: tokens.eosString ?? '' },
     ),
     facts: {

@@ -1,8 +1,9 @@
 import { type LlamaGrammar, LlamaVocabularyType } from 'node-llama-cpp';
 import { contextLengthExceeded, invalidValue } from '../../errors.ts';
-import type { ChatPrompt, FunctionTool, GenerationRequest, OutputFormat, TextPrompt, ToolChoice } from '../engine.ts';
+import type { ChatPrompt, FunctionTool, OutputFormat, TextPrompt, ToolChoice } from '../engine.ts';
 import type { AnswerForm } from './answer.ts';
 import { type GrammarWish, SCHEMA_PATH } from './answer-grammar.ts';
+import { documentMarkers, type Guide, type GuidedRequest, guidedTools } from './guide.ts';
 import type { LocalModel } from './model.ts';
 
 /** Characters that no prompt of so many tokens can have: a longer one is refused before it is worth any work. */
@@ -29,6 +30,8 @@ export interface Prepared {
   allowedTokens: readonly number[];
   /** Tokens that must not come: those that begin a call, where none may be made. */
   bannedTokens: readonly number[];
+  /** Added to the logits of tokens where the first one is chosen, and only there. */
+  firstBias: ReadonlyMap<number, number>;
   /** In force from the first token of the answer, which comes after any thinking. */
   answerGrammar: LlamaGrammar | null;
   /** In force from where the model begins a call by itself. */
@@ -41,12 +44,13 @@ interface Draft {
   form: PromptForm;
   allowedTokens: number[];
   bannedTokens: number[];
+  firstBias: ReadonlyMap<number, number>;
   answerGrammar: GrammarWish | null;
   callGrammar: GrammarWish | null;
 }
 
 /** Writes, tokenises and checks a request. Throws 400 for what the model or a grammar cannot do. */
-export async function preparePrompt(model: LocalModel, request: GenerationRequest): Promise<Prepared> {
+export async function preparePrompt(model: LocalModel, request: GuidedRequest): Promise<Prepared> {
   const { prompt } = request;
   const param = prompt.kind === 'chat' ? 'messages' : 'prompt';
   const { contextTokens } = model.facts;
@@ -63,7 +67,7 @@ export async function preparePrompt(model: LocalModel, request: GenerationReques
   }
   const draft =
     prompt.kind === 'chat'
-      ? await draftChat(model, prompt, request.format)
+      ? await draftChat(model, prompt, request.format, request.guide)
       : await draftText(model, prompt, request.format);
   const count = draft.tokens.length;
   if (count >= contextTokens) {
@@ -124,25 +128,32 @@ async function draftText(model: LocalModel, prompt: TextPrompt, format: OutputFo
     form: PLAIN_TEXT,
     allowedTokens: [],
     bannedTokens: [],
+    firstBias: new Map(),
     answerGrammar: format.type === 'text' ? null : { kind: 'format', format },
     callGrammar: null,
   };
 }
 
-async function draftChat(model: LocalModel, prompt: ChatPrompt, format: OutputFormat): Promise<Draft> {
+async function draftChat(
+  model: LocalModel,
+  prompt: ChatPrompt,
+  format: OutputFormat,
+  guide: Guide | undefined,
+): Promise<Draft> {
   const { template } = model;
   const { callFormat, thinkTags } = template;
-  const callable = toolsFor(prompt.tools, prompt.toolChoice);
+  const { shown, held, offered } = guidedTools(prompt.tools, guide);
+  const callable = toolsFor(held, prompt.toolChoice);
   const must = prompt.toolChoice === 'required' || typeof prompt.toolChoice === 'object';
   if (must && callable.length === 0) throw invalidValue('tool_choice', "asks for a function that is not in 'tools'");
-  const rendered = template.render(prompt.messages, prompt.toolChoice === 'none' ? [] : prompt.tools);
+  const rendered = template.render(prompt.messages, prompt.toolChoice === 'none' ? [] : shown, guide?.passages);
   const opensThinking = thinkTags !== null && rendered.text.trimEnd().endsWith(thinkTags.open);
   const beginsWithCall = must && !opensThinking;
   // Calls that have no marker of their own begin with the answer.
   const text = beginsWithCall && callFormat.bare === null ? rendered.text + callFormat.begin : rendered.text;
   const tokens = await model.vocabulary.tokenizePrompt(text, rendered.mark, countedTokens(model));
   addBeginning(model, tokens);
-  const rules = { format: callFormat, callable, parallel: prompt.parallelToolCalls, offered: prompt.tools };
+  const rules = { format: callFormat, callable, parallel: prompt.parallelToolCalls, offered };
   const names = new Set(callable.map((tool) => tool.function.name));
   const constrained = must || format.type !== 'text';
   const form: PromptForm = {
@@ -155,15 +166,18 @@ async function draftChat(model: LocalModel, prompt: ChatPrompt, format: OutputFo
   return {
     tokens,
     form,
-    ...steeringTokens(model, form),
+    ...steeringTokens(model, form, guide?.callBias ?? 0),
     answerGrammar: beginsWithCall
       ? { kind: 'calls', rules }
       : constrained
         ? { kind: 'answer', rules, format: must ? { type: 'text' } : format }
-        : null,
+        : textsGrammar(guide),
     callGrammar: callable.length > 0 && !constrained ? { kind: 'calls', rules } : null,
   };
 }
+
+const textsGrammar = (guide: Guide | undefined): GrammarWish | null =>
+  guide?.answers === undefined ? null : { kind: 'texts', texts: guide.answers };
 
 /** The tools that a choice leaves. */
 function toolsFor(tools: readonly FunctionTool[], choice: ToolChoice): readonly FunctionTool[] {
@@ -180,13 +194,19 @@ function addsSpace({ model }: LocalModel): boolean {
 function steeringTokens(
   { vocabulary, template }: LocalModel,
   form: PromptForm,
-): Pick<Draft, 'allowedTokens' | 'bannedTokens'> {
+  callBias: number,
+): Pick<Draft, 'allowedTokens' | 'bannedTokens' | 'firstBias'> {
   const tokensOf = (texts: readonly string[]): number[] =>
     texts.map((text) => vocabulary.definedToken(text)).filter((token) => token !== null);
   const markers = tokensOf(template.callFormat.markers);
   const thinking = form.reasoning === 'none' ? [] : tokensOf(Object.values(form.thinkTags));
-  if (form.calls === null) return { allowedTokens: thinking, bannedTokens: markers };
-  return { allowedTokens: [...markers, ...thinking], bannedTokens: [] };
+  const documents = tokensOf(documentMarkers(vocabulary));
+  if (form.calls === null) {
+    return { allowedTokens: thinking, bannedTokens: [...markers, ...documents], firstBias: new Map() };
+  }
+  const begin = callBias === 0 ? [] : tokensOf([template.callFormat.begin]);
+  const firstBias = new Map(begin.map((token) => [token, callBias]));
+  return { allowedTokens: [...markers, ...thinking], bannedTokens: documents, firstBias };
 }
 
 function addBeginning(model: LocalModel, tokens: number[]): void {

@@ -1,7 +1,8 @@
 /** What the process of the engine (parent) and the process of the model (host) say to each other. */
 import type { ErrorFacts } from '../../errors.ts';
-import type { CacheUsage, GenerationEvent, GenerationRequest } from '../engine.ts';
+import type { CacheUsage, GenerationEvent } from '../engine.ts';
 import type { Calibration } from './calibration.ts';
+import type { GuidedRequest } from './guide.ts';
 
 /** Events that the host sends ahead of what the parent's caller has read, for each request: bounds the parent's memory. */
 export const WINDOW_EVENTS = 512;
@@ -38,7 +39,7 @@ export interface ModelFacts {
 export type ParentMessage =
   /** First, and once. */
   | { type: 'load'; options: LoadOptions }
-  | { type: 'generate'; id: number; request: GenerationRequest }
+  | { type: 'generate'; id: number; request: GuidedRequest }
   /** The caller has left: no more is wanted of it. */
   | { type: 'leave'; id: number }
   /** The caller has read that many more events. */

@@ -1,8 +1,9 @@
 import { randomInt } from 'node:crypto';
-import type { GenerationEvent, GenerationRequest, PromptToken } from '../engine.ts';
+import type { GenerationEvent, PromptToken } from '../engine.ts';
 import type { AnswerEvent } from './answer.ts';
 import type { BatchLoop } from './batch-loop.ts';
 import { Generation } from './generation.ts';
+import type { GuidedRequest } from './guide.ts';
 import type { LocalModel } from './model.ts';
 import { type Prepared, preparePrompt } from './prompt.ts';
 import { WINDOW_EVENTS } from './protocol.ts';
@@ -26,7 +27,7 @@ export interface RequestListener {
 export class ServedRequest {
   readonly #model: LocalModel;
   readonly #loop: BatchLoop;
-  readonly #request: GenerationRequest;
+  readonly #request: GuidedRequest;
   readonly #listener: RequestListener;
   readonly #generations = new Set<Generation>();
   #promptTokens = 0;
@@ -36,7 +37,7 @@ export class ServedRequest {
   #unread = 0;
   #held: GenerationEvent[] = [];
 
-  constructor(model: LocalModel, loop: BatchLoop, request: GenerationRequest, listener: RequestListener) {
+  constructor(model: LocalModel, loop: BatchLoop, request: GuidedRequest, listener: RequestListener) {
     this.#model = model;
     this.#loop = loop;
     this.#request = request;
