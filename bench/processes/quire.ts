@@ -8,7 +8,7 @@ import { type RunningChild, startChild } from './child.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const ENTRY = join(ROOT, 'src/start.js');
 /** A first start creates a database; a busy machine may take a while. */
-const READY_LIMIT_MS = 60_000;
+const READY_LIMIT_MS = 180_000;
 
 /** A Quire service on a temporary folder. `stop` removes the folder too. */
 export interface RunningQuire extends RunningChild {
