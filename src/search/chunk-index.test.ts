@@ -1,0 +1,261 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { ChunkIndex, type ChunkSearch } from './chunk-index.ts';
+import type { IndexedChunk } from './chunk-rows.ts';
+import type { FieldValues } from './field-values.ts';
+import type { Condition } from './filter.ts';
+
+/** A unit vector between two axes: the more of `share`, the nearer to `axis`. */
+function vector(axis: number, share = 1): Float32Array {
+  const made = new Float32Array(1024);
+  made[axis] = share;
+  made[1023] = Math.sqrt(1 - share * share);
+  return made;
+}
+
+interface Wanted {
+  id: string;
+  document?: string;
+  text?: string;
+  at?: Float32Array;
+  fields?: FieldValues;
+}
+
+const chunk = ({
+  id,
+  document = `doc_${id}`,
+  text = 'nothing',
+  at = vector(0),
+  fields = {},
+}: Wanted): IndexedChunk => ({
+  id,
+  documentId: document,
+  documentName: `${document}.txt`,
+  sourceType: 'file_upload',
+  text,
+  vector: at,
+  fields,
+});
+
+const anything: ChunkSearch = { vector: null, text: null, languages: ['en'], conditions: [], limit: 10 };
+
+describe('ChunkIndex', () => {
+  let folder: string;
+  let index: ChunkIndex;
+  let bases = 0;
+  const newBase = () => `kb_${bases++}`;
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'quire-index-'));
+    index = await ChunkIndex.open(folder);
+  });
+  after(async () => {
+    await index.close();
+    await rm(folder, { recursive: true });
+  });
+
+  const put = (base: string, chunks: readonly IndexedChunk[]) =>
+    index.replace(base, [...new Set(chunks.map(({ documentId }) => documentId))], { chunks, isNew: false });
+  const search = async (base: string, wanted: Partial<ChunkSearch>) =>
+    (await index.search(base, { ...anything, ...wanted })).sort((a, b) => a.id.localeCompare(b.id));
+  const idsOf = async (base: string, wanted: Partial<ChunkSearch>) => (await search(base, wanted)).map(({ id }) => id);
+
+  it('finds nothing in a knowledge base without chunks', async () => {
+    const base = newBase();
+    assert.deepEqual(await search(base, { vector: vector(0), text: 'word' }), []);
+    assert.equal(await index.count(base), 0);
+    await index.upkeep(base);
+  });
+
+  it('gives the cosine of vectors', async () => {
+    const base = newBase();
+    await put(base, [
+      chunk({ id: 'a', at: vector(1) }),
+      chunk({ id: 'b', at: vector(1, 0.6) }),
+      chunk({ id: 'c', at: vector(2) }),
+    ]);
+    const hits = await search(base, { vector: vector(1) });
+    assert.deepEqual(
+      hits.map(({ id, cosine, bm25 }) => [id, cosine?.toFixed(3), bm25]),
+      [
+        ['a', '1.000', null],
+        ['b', '0.600', null],
+        ['c', '0.000', null],
+      ],
+    );
+  });
+
+  it('gives BM25 of words: as its formula says', async () => {
+    const base = newBase();
+    const texts = ['red fish', 'red stone stone', 'blue stone', 'green'];
+    await put(
+      base,
+      texts.map((text, i) => chunk({ id: `c${i}`, text })),
+    );
+    const hits = await search(base, { text: 'stones' });
+    // k1 = 1.2, b = 0.75 (Robertson and Zaragoza, 2009); four texts of two words on average, two of which have the word.
+    const idf = Math.log(1 + (4 - 2 + 0.5) / (2 + 0.5));
+    const bm25 = (count: number, length: number) => (idf * count * 2.2) / (count + 1.2 * (0.25 + (0.75 * length) / 2));
+    assert.deepEqual(
+      hits.map(({ id }) => id),
+      ['c1', 'c2'],
+    );
+    assert.ok(Math.abs((hits[0]?.bm25 ?? 0) - bm25(2, 3)) < 1e-3, String(hits[0]?.bm25));
+    assert.ok(Math.abs((hits[1]?.bm25 ?? 0) - bm25(1, 2)) < 1e-3, String(hits[1]?.bm25));
+  });
+
+  it('gives both scores of every hit, by whichever it was found', async () => {
+    const base = newBase();
+    await put(base, [
+      chunk({ id: 'far', text: 'stone', at: vector(3, 0.1) }),
+      ...Array.from({ length: 5 }, (_, i) =>
+        chunk({ id: `near${i}`, text: i === 0 ? 'long text with one stone in it' : 'fish', at: vector(3, 0.9) }),
+      ),
+    ]);
+    const hits = await search(base, { vector: vector(3), text: 'stone', limit: 5 });
+    const far = hits.find(({ id }) => id === 'far');
+    assert.ok(far !== undefined && Math.abs((far.cosine ?? 0) - 0.1) < 1e-3 && (far.bm25 ?? 0) > 0);
+    const near = hits.find(({ id }) => id === 'near0');
+    assert.ok(near !== undefined && (near.bm25 ?? 0) > 0 && (near.bm25 ?? 0) < (far.bm25 ?? 0));
+    assert.ok(hits.filter(({ bm25 }) => bm25 === 0).length === 4);
+  });
+
+  it('replaces what it holds of a document, and forgets what is removed', async () => {
+    const base = newBase();
+    await put(base, [chunk({ id: 'old', document: 'd', text: 'stone' }), chunk({ id: 'other', text: 'stone' })]);
+    await put(base, [chunk({ id: 'new', document: 'd', text: 'stone' })]);
+    assert.deepEqual(await idsOf(base, { text: 'stone' }), ['new', 'other']);
+    await index.remove(base, ['d']);
+    await index.remove(base, ['d']);
+    assert.deepEqual(await idsOf(base, { text: 'stone', vector: vector(0) }), ['other']);
+    await put(base, [chunk({ id: 'back', document: 'd', text: 'stone' })]);
+    await index.replace(base, ['d'], { chunks: [], isNew: false });
+    assert.deepEqual(await idsOf(base, { text: 'stone' }), ['other']);
+  });
+
+  it('gives the same scores after deleting, adding again and upkeep as an index that never knew it', async () => {
+    const [worn, fresh] = [newBase(), newBase()];
+    const texts = Array.from({ length: 40 }, (_, i) => `stone ${'word '.repeat(i % 7)} number${i % 5}`);
+    const all = texts.map((text, i) => chunk({ id: `c${i}`, text }));
+    await put(fresh, all);
+    await put(worn, all);
+    for (let round = 0; round < 5; round++) {
+      await index.remove(
+        worn,
+        all.slice(0, 20).map(({ documentId }) => documentId),
+      );
+      await put(worn, all.slice(0, 20));
+      assert.ok((await index.upkeep(worn)).includes('buildTerms'));
+    }
+    const scores = async (base: string) =>
+      (await search(base, { text: 'stone number3', limit: 40 })).map(({ id, bm25 }) => [id, bm25?.toFixed(4)]);
+    assert.deepEqual(await scores(worn), await scores(fresh));
+  });
+
+  it('forgets a knowledge base, which can be made again', async () => {
+    const base = newBase();
+    await put(base, [chunk({ id: 'a', text: 'stone' })]);
+    await index.drop(base);
+    await index.drop(base);
+    assert.deepEqual(await idsOf(base, { text: 'stone' }), []);
+  });
+
+  it('still has everything after it was closed and opened', async () => {
+    const other = await mkdtemp(join(tmpdir(), 'quire-index-'));
+    const first = await ChunkIndex.open(other);
+    await first.replace('kb', ['doc_a'], {
+      chunks: [chunk({ id: 'a', text: 'stone', fields: { size: 3 } })],
+      isNew: true,
+    });
+    await first.close();
+    const second = await ChunkIndex.open(other);
+    const conditions: Condition[] = [{ on: 'field', key: 'size', is: 'gte', value: 3 }];
+    assert.equal((await second.search('kb', { ...anything, text: 'stones', conditions })).length, 1);
+    await second.close();
+    await rm(other, { recursive: true });
+  });
+
+  it('writes what is asked for at once one after the other, and loses none of it', async () => {
+    const base = newBase();
+    await Promise.all(
+      Array.from({ length: 12 }, (_, i) =>
+        put(base, [chunk({ id: `c${i}`, text: 'stone' })]).then(() => index.upkeep(base)),
+      ),
+    );
+    assert.equal(await index.count(base), 12);
+  });
+
+  describe('with conditions', () => {
+    const base = 'kb_conditions';
+    before(async () => {
+      await put(base, [
+        chunk({
+          id: 'a',
+          text: 'stone',
+          fields: { lang: 'en', year: 2020, tags: ['x', 'y'], day: '2024-05-01', open: true },
+        }),
+        chunk({
+          id: 'b',
+          text: 'stone',
+          fields: { lang: 'de', year: 2021.5, tags: ['y'], day: '2024-05-01T12:00:00+02:00', open: false },
+        }),
+        chunk({ id: 'c', text: 'stone', fields: { lang: "it's \u0001", year: '2022', tags: [], day: 'someday' } }),
+      ]);
+      await put(base, [chunk({ id: 'd', text: 'stone', fields: { later: 7 } })]);
+    });
+    const field = (key: string, is: 'in' | 'notIn', ...values: (string | number | boolean)[]): Condition => ({
+      on: 'field',
+      key,
+      is,
+      values,
+    });
+    const range = (key: string, is: 'gt' | 'gte' | 'lt' | 'lte', value: number | string): Condition => ({
+      on: 'field',
+      key,
+      is,
+      value,
+    });
+
+    const cases: [what: string, conditions: Condition[], ids: string[]][] = [
+      ['equal text', [field('lang', 'in', 'en')], ['a']],
+      ['text with quotes and separators', [field('lang', 'in', "it's \u0001")], ['c']],
+      ['a number is not its text', [field('year', 'in', 2022)], []],
+      ['any of several', [field('lang', 'in', 'en', 'de', 'fr')], ['a', 'b']],
+      ['none of no values', [field('lang', 'in')], []],
+      ['a list contains it', [field('tags', 'in', 'y')], ['a', 'b']],
+      ['not equal, or absent', [field('lang', 'notIn', 'en')], ['b', 'c', 'd']],
+      ['true and false', [field('open', 'in', false)], ['b']],
+      ['numbers above', [range('year', 'gt', 2020)], ['b']],
+      ['numbers between', [range('year', 'gte', 2020), range('year', 'lte', 2021.5)], ['a', 'b']],
+      ['dates below, in whatever zone', [range('day', 'lt', '2024-05-01T10:00:01Z')], ['a', 'b']],
+      ['a date equals the same time', [field('day', 'in', '2024-05-01T10:00:00Z')], ['b']],
+      ['a key that came later', [range('later', 'gte', 7)], ['d']],
+      ['a key that no document has', [range('size', 'lt', 7)], []],
+      ['the document', [{ on: 'document_id', value: 'doc_c' }], ['c']],
+      ['its name', [{ on: 'document_name', value: 'doc_b.txt' }], ['b']],
+      [
+        'its source, and something else',
+        [{ on: 'source_type', value: 'file_upload' }, field('lang', 'in', 'de')],
+        ['b'],
+      ],
+      ['SQL is text', [field("x') OR true --", 'in', "y') OR true --")], []],
+    ];
+    for (const [what, conditions, ids] of cases) {
+      it(`looks only at chunks that meet them: ${what}`, async () => {
+        assert.deepEqual(await idsOf(base, { text: 'stone', conditions }), ids);
+        assert.deepEqual(await idsOf(base, { vector: vector(0), conditions }), ids);
+      });
+    }
+
+    it('scores a chunk as it does without conditions', async () => {
+      const [all, one] = [
+        await search(base, { text: 'stone' }),
+        await search(base, { text: 'stone', conditions: [field('lang', 'in', 'de')] }),
+      ];
+      assert.equal(one[0]?.bm25, all.find(({ id }) => id === 'b')?.bm25);
+    });
+  });
+});

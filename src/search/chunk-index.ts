@@ -1,0 +1,206 @@
+import { type Connection, connect, type Table } from '@lancedb/lancedb';
+import { BASE_SCHEMA, type IndexedChunk, rowsOf } from './chunk-rows.ts';
+import {
+  addColumns,
+  addMissingScores,
+  buildTerms,
+  buildVectors,
+  type ChunkHit,
+  hasIndex,
+  matches,
+  nearest,
+  whereIn,
+} from './chunk-table.ts';
+import { type Condition, oneOf } from './filter.ts';
+import type { Language } from './languages.ts';
+import { queryTerms } from './terms.ts';
+import { type TableState, type UpkeepStep, upkeepOf } from './upkeep.ts';
+
+/** What to search for. With both a vector and a text, every hit has both scores. */
+export interface ChunkSearch {
+  /** 1024 floats, L2-normalised. */
+  vector: Float32Array | null;
+  text: string | null;
+  /** Those that the documents are written in: a query's words are looked for in the stems of each. */
+  languages: readonly Language[];
+  /** What a chunk must be to be looked at, applied before anything is scored. */
+  conditions: readonly Condition[];
+  /** The best so many by vector, and the best so many by text. */
+  limit: number;
+}
+
+/** Versions of a table that are older are removed: nothing reads them. */
+const KEPT_VERSIONS_MS = 60_000;
+/** How long another process's writes may stay unseen, where the index lies in a shared store. */
+const SHARED_CONSISTENCY_SECONDS = 1;
+
+/**
+ * The search index: a LanceDB table for each knowledge base, in a folder or an object store. It holds nothing that the database
+ * could not give again. Writes to one table follow each other; searches never wait for them.
+ */
+export class ChunkIndex {
+  readonly #connection: Connection;
+  readonly #tables = new Map<string, Promise<Table>>();
+  /** The last write of each table, which the next one waits for. */
+  readonly #writes = new Map<string, Promise<unknown>>();
+  /** Rows that were deleted since the keyword index was last built, as far as this process knows. */
+  readonly #deleted = new Map<string, number>();
+
+  private constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** Opens the index at a folder or `s3://` URL; `storage` holds the store's options (`aws_endpoint` and such). */
+  static async open(url: string, storage: Record<string, string> = {}): Promise<ChunkIndex> {
+    const isShared = url.includes('://');
+    const options = {
+      storageOptions: storage,
+      ...(isShared && { readConsistencyInterval: SHARED_CONSISTENCY_SECONDS }),
+    };
+    return new ChunkIndex(await connect(url, options));
+  }
+
+  /** Throws where the store cannot be read. */
+  async check(): Promise<void> {
+    await this.#connection.tableNames({ limit: 1 });
+  }
+
+  /** Ends the use of the index once all writes have ended. */
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#writes.values());
+    for (const table of this.#tables.values()) (await table.catch(() => null))?.close();
+    this.#connection.close();
+  }
+
+  /**
+   * Makes `chunks` all that the index holds of the documents. `isNew` says that it holds nothing of them yet, which saves looking.
+   * May be called twice with the same.
+   */
+  async replace(
+    baseId: string,
+    documentIds: readonly string[],
+    { chunks, isNew }: { chunks: readonly IndexedChunk[]; isNew: boolean },
+  ): Promise<void> {
+    await this.#inTurn(baseId, async () => {
+      const table = await this.#table(baseId);
+      if (!isNew) await this.#deleteFrom(baseId, table, documentIds);
+      if (chunks.length === 0) return;
+      const { rows, rangeColumns } = rowsOf(chunks);
+      await addColumns(table, rangeColumns);
+      await table.add(rows);
+      // Keyword search needs an index that has seen a row; later rows are found without being in it.
+      if (!(await hasIndex(table, 'terms'))) await buildTerms(table);
+    });
+  }
+
+  /** Forgets documents. May be called twice. */
+  async remove(baseId: string, documentIds: readonly string[]): Promise<void> {
+    await this.#inTurn(baseId, async () => this.#deleteFrom(baseId, await this.#table(baseId), documentIds));
+  }
+
+  /** Forgets a knowledge base. May be called twice. */
+  async drop(baseId: string): Promise<void> {
+    await this.#inTurn(baseId, async () => {
+      (await this.#tables.get(baseId)?.catch(() => null))?.close();
+      this.#tables.delete(baseId);
+      this.#deleted.delete(baseId);
+      if (await this.#exists(baseId)) await this.#connection.dropTable(baseId);
+    });
+    this.#writes.delete(baseId);
+  }
+
+  /** Chunks that the index holds of a knowledge base. */
+  async count(baseId: string): Promise<number> {
+    return (await this.#table(baseId)).countRows();
+  }
+
+  /** The best chunks, in no particular order. A knowledge base without chunks has none. */
+  async search(baseId: string, search: ChunkSearch): Promise<ChunkHit[]> {
+    const table = await this.#table(baseId);
+    const [where, canSearch] = await Promise.all([whereIn(table, search.conditions), hasIndex(table, 'terms')]);
+    if (!canSearch) return [];
+    const words = search.text === null ? [] : queryTerms(search.text, search.languages);
+    const [near, matching] = await Promise.all([
+      search.vector === null ? [] : nearest(table, search.vector, { where, limit: search.limit }),
+      words.length === 0 ? [] : matches(table, words, { where, limit: search.limit, vector: search.vector }),
+    ]);
+    const hits = new Map<string, ChunkHit>();
+    for (const { id, cosine } of near) hits.set(id, { id, cosine, bm25: search.text === null ? null : 0 });
+    for (const { id, cosine, bm25 } of matching) hits.set(id, { id, cosine: hits.get(id)?.cosine ?? cosine, bm25 });
+    await addMissingScores(table, words, { hits, scored: new Set(matching.map(({ id }) => id)) });
+    return [...hits.values()];
+  }
+
+  /**
+   * Does what keeps searches fast and scores exact: builds indexes, compacts, removes old versions. To be called after writing, in the
+   * background; says what was done.
+   */
+  async upkeep(baseId: string): Promise<UpkeepStep[]> {
+    return this.#inTurn(baseId, async () => {
+      const table = await this.#table(baseId);
+      const steps = upkeepOf(await this.#stateOf(baseId, table));
+      for (const step of steps) {
+        if (step === 'buildTerms') {
+          await buildTerms(table);
+          this.#deleted.delete(baseId);
+        }
+        if (step === 'buildVectors') await buildVectors(table);
+        if (step === 'optimize') await table.optimize({ cleanupOlderThan: new Date(Date.now() - KEPT_VERSIONS_MS) });
+      }
+      return steps;
+    });
+  }
+
+  async #stateOf(baseId: string, table: Table): Promise<TableState> {
+    const [rows, stats, terms, vectors] = await Promise.all([
+      table.countRows(),
+      table.stats(),
+      table.indexStats('terms_idx'),
+      table.indexStats('vector_idx'),
+    ]);
+    return {
+      rows,
+      deletedSinceBuild: this.#deleted.get(baseId) ?? 0,
+      unindexedTerms: terms?.numUnindexedRows ?? null,
+      unindexedVectors: vectors?.numUnindexedRows ?? null,
+      fragments: stats.fragmentStats.numFragments,
+    };
+  }
+
+  async #deleteFrom(baseId: string, table: Table, documentIds: readonly string[]): Promise<void> {
+    if (documentIds.length === 0) return;
+    const before = await table.countRows();
+    await table.delete(oneOf('document_id', documentIds));
+    this.#deleted.set(baseId, (this.#deleted.get(baseId) ?? 0) + before - (await table.countRows()));
+  }
+
+  /** The table of a knowledge base, made on first use. */
+  #table(baseId: string): Promise<Table> {
+    let table = this.#tables.get(baseId);
+    if (table === undefined) {
+      table = this.#openOrMake(baseId);
+      this.#tables.set(baseId, table);
+      table.catch(() => this.#tables.delete(baseId));
+    }
+    return table;
+  }
+
+  async #openOrMake(baseId: string): Promise<Table> {
+    if (await this.#exists(baseId)) return this.#connection.openTable(baseId);
+    return this.#connection.createEmptyTable(baseId, BASE_SCHEMA);
+  }
+
+  async #exists(baseId: string): Promise<boolean> {
+    const names = await this.#connection.tableNames({ startAfter: baseId.slice(0, -1), limit: 1000 });
+    return names.includes(baseId);
+  }
+
+  async #inTurn<T>(baseId: string, write: () => Promise<T>): Promise<T> {
+    const turn = (this.#writes.get(baseId) ?? Promise.resolve()).then(write, write);
+    this.#writes.set(
+      baseId,
+      turn.catch(() => {}),
+    );
+    return turn;
+  }
+}

@@ -1,0 +1,97 @@
+import {
+  Field,
+  FixedSizeList,
+  Float32,
+  Float64,
+  List,
+  makeData,
+  Schema,
+  Table,
+  Utf8,
+  Vector,
+  vectorFromArray,
+} from 'apache-arrow';
+import { EMBEDDING_DIMENSIONS } from '../engines/embedding-engine.ts';
+import { type FieldValues, labelsOf, rangesOf } from './field-values.ts';
+import { languageOf } from './languages.ts';
+import { termsOf } from './terms.ts';
+
+/** A chunk as it is indexed. The text itself is kept in the database; here are the terms that find it. */
+export interface IndexedChunk {
+  /** `chunk_...`. */
+  id: string;
+  documentId: string;
+  documentName: string;
+  sourceType: string;
+  text: string;
+  /** 1024 floats, L2-normalised. */
+  vector: Float32Array;
+  fields: FieldValues;
+}
+
+const text = new Utf8();
+const vectorType = new FixedSizeList(EMBEDDING_DIMENSIONS, new Field('item', new Float32(), true));
+const labelsType = new List(new Field('item', new Utf8(), true));
+
+/** The columns of every table; more come with the numbers and dates of the documents' metadata. */
+export const BASE_SCHEMA = new Schema([
+  new Field('id', text, false),
+  new Field('document_id', text, false),
+  new Field('document_name', text, false),
+  new Field('source_type', text, false),
+  /** Terms, joined by spaces. */
+  new Field('terms', text, false),
+  new Field('labels', labelsType, true),
+  new Field('vector', vectorType, true),
+]);
+
+/** Chunks as rows of a table, and the columns of theirs that the table may not have yet. */
+export function rowsOf(chunks: readonly IndexedChunk[]): { rows: Table; rangeColumns: string[] } {
+  const ranges = chunks.map(({ fields }) => rangesOf(fields));
+  const rangeColumns = [...new Set(ranges.flatMap((range) => [...range.keys()]))];
+  const columns: Record<string, Vector> = {
+    id: vectorFromArray(
+      chunks.map(({ id }) => id),
+      text,
+    ),
+    document_id: vectorFromArray(
+      chunks.map(({ documentId }) => documentId),
+      text,
+    ),
+    document_name: vectorFromArray(
+      chunks.map(({ documentName }) => documentName),
+      text,
+    ),
+    source_type: vectorFromArray(
+      chunks.map(({ sourceType }) => sourceType),
+      text,
+    ),
+    terms: vectorFromArray(
+      chunks.map((chunk) => termsOf(chunk.text, languageOf(chunk.text)).join(' ')),
+      text,
+    ),
+    labels: vectorFromArray(
+      chunks.map(({ fields }) => labelsOf(fields)),
+      labelsType,
+    ),
+    vector: vectorsOf(chunks),
+  };
+  for (const column of rangeColumns) {
+    columns[column] = vectorFromArray(
+      ranges.map((range) => range.get(column) ?? null),
+      new Float64(),
+    );
+  }
+  const rangeFields = rangeColumns.map((column) => new Field(column, new Float64(), true));
+  return { rows: new Table(new Schema([...BASE_SCHEMA.fields, ...rangeFields]), columns), rangeColumns };
+}
+
+/** One buffer of all numbers: the arrow library's own way takes them one by one. */
+function vectorsOf(chunks: readonly IndexedChunk[]): Vector {
+  const numbers = new Float32Array(chunks.length * EMBEDDING_DIMENSIONS);
+  chunks.forEach(({ vector }, i) => {
+    numbers.set(vector, i * EMBEDDING_DIMENSIONS);
+  });
+  const child = makeData({ type: new Float32(), length: numbers.length, data: numbers });
+  return new Vector([makeData({ type: vectorType, length: chunks.length, nullCount: 0, child })]);
+}

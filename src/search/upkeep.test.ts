@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { FLAT_ROWS, type TableState, upkeepOf } from './upkeep.ts';
+
+const kept: TableState = { rows: 1000, deletedSinceBuild: 0, unindexedTerms: 0, unindexedVectors: null, fragments: 1 };
+
+describe('upkeepOf', () => {
+  it('leaves a table alone that needs nothing, and one that is empty', () => {
+    assert.deepEqual(upkeepOf(kept), []);
+    assert.deepEqual(upkeepOf({ ...kept, rows: 0, unindexedTerms: null, fragments: 100 }), []);
+  });
+
+  it('builds the keyword index where there is none, and again after a tenth of the rows was deleted', () => {
+    assert.deepEqual(upkeepOf({ ...kept, unindexedTerms: null }), ['buildTerms']);
+    assert.deepEqual(upkeepOf({ ...kept, deletedSinceBuild: 100 }), []);
+    assert.deepEqual(upkeepOf({ ...kept, deletedSinceBuild: 101 }), ['buildTerms']);
+  });
+
+  it('builds an index of the vectors only where comparing all of them is slower', () => {
+    assert.deepEqual(upkeepOf({ ...kept, rows: FLAT_ROWS - 1 }), []);
+    assert.deepEqual(upkeepOf({ ...kept, rows: FLAT_ROWS }), ['buildVectors']);
+    assert.deepEqual(upkeepOf({ ...kept, rows: FLAT_ROWS, unindexedVectors: 0 }), []);
+  });
+
+  it('compacts when many rows are outside of the indexes, or in many pieces', () => {
+    assert.deepEqual(upkeepOf({ ...kept, unindexedTerms: 2001 }), ['optimize']);
+    assert.deepEqual(upkeepOf({ ...kept, fragments: 25 }), ['optimize']);
+  });
+});

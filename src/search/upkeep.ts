@@ -1,0 +1,41 @@
+/** What is known of a table when its upkeep is due. */
+export interface TableState {
+  rows: number;
+  /** Rows that were deleted since the keyword index was last built whole. */
+  deletedSinceBuild: number;
+  /** Rows that the keyword index does not hold yet; they are searched one by one. Null without an index. */
+  unindexedTerms: number | null;
+  /** The same of the vector index. */
+  unindexedVectors: number | null;
+  /** Pieces that the table is stored in: one for every write that was not compacted. */
+  fragments: number;
+}
+
+/** One step of upkeep. `optimize` compacts, and brings the indexes up to date. */
+export type UpkeepStep = 'buildTerms' | 'buildVectors' | 'optimize';
+
+/**
+ * Below this many chunks every vector is compared: exact, and as fast as an index. Set by `bench:retrieval`.
+ */
+export const FLAT_ROWS = 20_000;
+/** A table with a larger share of deleted rows counts words of chunks that are gone: its scores have moved by a percent. */
+const MAX_DELETED_SHARE = 0.1;
+/** More rows outside of an index make each search noticeably slower. */
+const MAX_UNINDEXED_ROWS = 2_000;
+/** More pieces make each search open more files. */
+const MAX_FRAGMENTS = 24;
+
+/**
+ * What a table needs now, in the order to do it. Deleted rows stay in the counts that keyword scores are made of until the
+ * index is built again, which a constant share of them triggers, so the cost of it stays a constant share of the writing.
+ */
+export function upkeepOf(state: TableState): UpkeepStep[] {
+  const { rows, deletedSinceBuild, unindexedTerms, unindexedVectors, fragments } = state;
+  if (rows === 0) return [];
+  const steps: UpkeepStep[] = [];
+  if (unindexedTerms === null || deletedSinceBuild > rows * MAX_DELETED_SHARE) steps.push('buildTerms');
+  if (rows >= FLAT_ROWS && unindexedVectors === null) steps.push('buildVectors');
+  const isBehind = Math.max(unindexedTerms ?? 0, unindexedVectors ?? 0) > MAX_UNINDEXED_ROWS;
+  if (isBehind || fragments > MAX_FRAGMENTS) steps.push('optimize');
+  return steps;
+}
