@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Config } from './config.ts';
 import { createBundledChat } from './engines/bundled/chat/bundled-chat.ts';
-import { createBundledEmbedding } from './engines/bundled/embedding/bundled-embedding.ts';
+import { createBundledEmbedding, tokenCounter } from './engines/bundled/embedding/bundled-embedding.ts';
 import { createBundledModeration } from './engines/bundled/moderation/bundled-moderation.ts';
 import type { EmbeddingEngine } from './engines/embedding-engine.ts';
 import type { GenerationEngine } from './engines/engine.ts';
@@ -11,6 +11,8 @@ import { createLocalEngine } from './engines/local/local-engine.ts';
 import type { ModerationEngine } from './engines/moderation-engine.ts';
 import type { ServedModel } from './engines/registry.ts';
 import type { RerankEngine } from './engines/rerank-engine.ts';
+import { UnfitModel } from './engines/upstream/embedding-manner.ts';
+import { createUpstreamEmbedding } from './engines/upstream/upstream-embedding.ts';
 import { createUpstreamEngine } from './engines/upstream/upstream-engine.ts';
 import { createUpstreamModeration } from './engines/upstream/upstream-moderation.ts';
 import { createUpstreamRerank } from './engines/upstream/upstream-rerank.ts';
@@ -32,6 +34,8 @@ const BUNDLED_MODERATION_NAME = 'quire-moderation-1';
 const CALIBRATION_FILE = 'calibration.json';
 /** A model that is not loaded after this time is too large for the machine. */
 const LOAD_TIMEOUT_MS = 120_000;
+/** A server that has not answered after this time may come later: the start does not wait for it. */
+const FIRST_LOOK_MS = 5_000;
 
 type Binding = Config['models'][string];
 type Kind = CatalogueEntry['kind'];
@@ -119,17 +123,37 @@ export class EngineSet {
     return engine;
   }
 
-  /** What embeds for the id: the bundled model, unless the id itself is bound to something else. */
+  /**
+   * What embeds for the id: the bundled model, unless the id itself is bound to something else. The one upstream of the
+   * environment is for text. A server that gives other vectors than Quire works with is refused, as far as it answers now.
+   */
   async embeddingOf(id: string, binding: Binding | undefined): Promise<EmbeddingEngine> {
     if (binding?.file !== undefined || binding?.engine === 'local') {
       throw new StartError(`models.${id}: an embedding model cannot be loaded from a file of your own.`);
     }
-    const start = () => createBundledEmbedding({ file: BUNDLED_EMBEDDING_FILE, name: BUNDLED_EMBEDDING_NAME });
+    const baseUrls = binding?.base_urls ?? (binding?.engine === 'upstream' ? this.#config.upstreamUrl : undefined);
+    if (baseUrls === null) throw needsBaseUrls(id);
+    const isBundled = baseUrls === undefined || binding?.engine === 'bundled';
+    const start = () =>
+      isBundled
+        ? createBundledEmbedding({ file: BUNDLED_EMBEDDING_FILE, name: BUNDLED_EMBEDDING_NAME })
+        : createUpstreamEmbedding({
+            baseUrls,
+            model: binding?.upstream_model ?? id,
+            apiKey: this.#apiKeyOf(binding),
+            contextLength: binding?.context_length ?? null,
+            countRoughly: tokenCounter(BUNDLED_EMBEDDING_FILE),
+            proxy: this.#config.proxy,
+            logger: this.#logger,
+          });
     const engine = await this.#lifecycle.start('embedding engine', start, (started) => started.close());
     try {
-      await engine.check(AbortSignal.timeout(LOAD_TIMEOUT_MS));
+      await engine.check(AbortSignal.timeout(isBundled ? LOAD_TIMEOUT_MS : FIRST_LOOK_MS));
     } catch (error) {
-      throw new StartError(`The model in ${BUNDLED_EMBEDDING_FILE} cannot be loaded: ${reasonOf(error)}`);
+      if (isBundled)
+        throw new StartError(`The model in ${BUNDLED_EMBEDDING_FILE} cannot be loaded: ${reasonOf(error)}`);
+      if (error instanceof UnfitModel) throw new StartError(`models.${id}: ${error.message}`);
+      this.#logger.warn({ id, reason: reasonOf(error) }, 'the server of the embedding model does not answer yet');
     }
     return engine;
   }

@@ -7,9 +7,13 @@ export interface Endpoints {
   text: string;
   models: string;
   moderations: string;
+  embeddings: string;
   rerank: string;
   /** Text Embeddings Inference's, which stands beside `/v1` and not under it. */
   rerankTexts: string;
+  /** Beside `/v1` too: vLLM's, llama-server's and Text Embeddings Inference's, and what the last says of itself. */
+  tokenize: string;
+  info: string;
 }
 
 /**
@@ -24,13 +28,17 @@ export function endpointsOf(baseUrl: string): Endpoints {
   }
   const path = url.pathname.replace(/\/+$/, '');
   const base = path === '' ? '/v1' : path;
+  const beside = base.replace(/\/v1$/, '');
   return {
     origin: url.origin,
     chat: `${base}/chat/completions${url.search}`,
     text: `${base}/completions${url.search}`,
     models: `${base}/models${url.search}`,
     moderations: `${base}/moderations${url.search}`,
+    embeddings: `${base}/embeddings${url.search}`,
     rerank: `${base}/rerank${url.search}`,
-    rerankTexts: `${base.replace(/\/v1$/, '')}/rerank${url.search}`,
+    rerankTexts: `${beside}/rerank${url.search}`,
+    tokenize: `${beside}/tokenize${url.search}`,
+    info: `${beside}/info${url.search}`,
   };
 }

@@ -18,8 +18,8 @@ import type { UpstreamTimeouts } from './timeouts.ts';
 /** A request whose answer is one JSON document. It may be sent twice. */
 export interface Question {
   endpoint: Exclude<keyof Endpoints, 'origin'>;
-  /** JSON. */
-  body: string;
+  /** JSON; null asks with GET. */
+  body: string | null;
   /** The field of the caller's request that an upstream's refusal is about. */
   param: string;
   /** An answer that is longer is none. */
@@ -120,7 +120,7 @@ function send(
   replica.inFlight += 1;
   return new Exchange(
     replica.dispatcher,
-    { origin, path, method: 'POST', headers, body, firstByteSeconds, idleSeconds },
+    { origin, path, method: body === null ? 'GET' : 'POST', headers, body, firstByteSeconds, idleSeconds },
     signal,
     () => {
       replica.inFlight -= 1;

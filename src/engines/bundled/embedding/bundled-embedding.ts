@@ -45,6 +45,15 @@ export function createBundledEmbedding(options: BundledEmbeddingOptions): Embedd
   return new BundledEmbedding(options);
 }
 
+/** Counts tokens as a model does whose file is read with the first text: for models whose own tokenizer is out of reach. */
+export function tokenCounter(file: string): (text: string) => number {
+  let embedder: Embedder | null = null;
+  return (text) => {
+    embedder ??= new Embedder(readFileSync(file));
+    return embedder.count(text);
+  };
+}
+
 /** What this thread keeps of the model. */
 interface Model {
   embedder: Embedder;

@@ -1,0 +1,71 @@
+import { isRecord } from './upstream-chunk.ts';
+
+/** What a server gave for some texts. */
+export interface RawEmbeddings {
+  /** In the order of the texts, of whatever length the server's vectors have; not normalised. */
+  vectors: Float32Array[];
+  /** As the server tells them; null where it tells none. */
+  tokens: number | null;
+}
+
+/**
+ * Reads an answer of the OpenAI kind for `count` texts: `data` of `{index, embedding}` in any order, each embedding a list of
+ * numbers or the base64 of little-endian 32-bit floats. Throws an Error that says what is wrong with it.
+ */
+export function readEmbeddings(answer: unknown, count: number): RawEmbeddings {
+  const data = isRecord(answer) ? answer['data'] : null;
+  if (!isRecord(answer) || !Array.isArray(data)) throw new Error('the answer has no list of data');
+  if (data.length !== count) throw new Error(`${data.length} vectors for ${count} texts`);
+  const vectors: Float32Array[] = new Array(count);
+  for (const [place, entry] of data.entries()) {
+    const index = isRecord(entry) ? (entry['index'] ?? place) : null;
+    const isPlace = typeof index === 'number' && Number.isInteger(index) && index >= 0 && index < count;
+    if (!isPlace || vectors[index] !== undefined) throw new Error('the indexes are not those of the texts');
+    vectors[index] = readVector((entry as Record<string, unknown>)['embedding']);
+  }
+  return { vectors, tokens: toldTokens(answer['usage']) };
+}
+
+function readVector(embedding: unknown): Float32Array {
+  const vector = typeof embedding === 'string' ? decoded(embedding) : numbersOf(embedding);
+  if (vector.length === 0) throw new Error('a vector is empty');
+  if (!vector.every(Number.isFinite)) throw new Error('a vector has a number that is none');
+  return vector;
+}
+
+function numbersOf(embedding: unknown): Float32Array {
+  if (!Array.isArray(embedding)) throw new Error('an embedding is neither a list nor base64');
+  return Float32Array.from(embedding, (value) => (typeof value === 'number' ? value : Number.NaN));
+}
+
+function decoded(base64: string): Float32Array {
+  const bytes = Buffer.from(base64, 'base64');
+  if (bytes.length % 4 !== 0) throw new Error('the base64 of a vector is cut short');
+  return Float32Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readFloatLE(4 * i));
+}
+
+function toldTokens(usage: unknown): number | null {
+  const told = isRecord(usage) ? (usage['prompt_tokens'] ?? usage['total_tokens']) : null;
+  return typeof told === 'number' && Number.isFinite(told) && told > 0 ? Math.floor(told) : null;
+}
+
+/**
+ * The mean of vectors, each weighted by its tokens after it was normalised, and normalised again. Throws an Error where that
+ * has no direction.
+ */
+export function weightedMean(vectors: readonly Float32Array[], weights: readonly number[]): Float32Array<ArrayBuffer> {
+  const sums = new Float64Array(vectors[0]?.length ?? 0);
+  for (const [at, vector] of vectors.entries()) {
+    const factor = (weights[at] ?? 1) / lengthOf(vector);
+    for (let i = 0; i < sums.length; i++) sums[i] = (sums[i] ?? 0) + factor * (vector[i] ?? 0);
+  }
+  const length = lengthOf(sums);
+  return Float32Array.from(sums, (sum) => sum / length);
+}
+
+function lengthOf(vector: Float32Array | Float64Array): number {
+  let squares = 0;
+  for (const value of vector) squares += value * value;
+  if (!(squares > 0)) throw new Error('a vector is all zeros');
+  return Math.sqrt(squares);
+}

@@ -1,0 +1,31 @@
+/** Questions of one call that are out at once; the server has other callers too. */
+const AT_ONCE = 4;
+
+/**
+ * Runs `task` for each item, four at once, and returns the results in the order of the items. The first failure ends the
+ * others by their signal, and is thrown.
+ */
+export async function inTurns<T, R>(
+  items: readonly T[],
+  signal: AbortSignal,
+  task: (item: T, signal: AbortSignal) => Promise<R>,
+): Promise<R[]> {
+  const results: R[] = new Array(items.length);
+  const failed = new AbortController();
+  const either = AbortSignal.any([signal, failed.signal]);
+  let next = 0;
+  const worker = async () => {
+    while (next < items.length) {
+      const place = next++;
+      either.throwIfAborted();
+      results[place] = await task(items[place] as T, either);
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: Math.min(AT_ONCE, items.length) }, worker));
+  } catch (error) {
+    failed.abort(error);
+    throw error;
+  }
+  return results;
+}

@@ -1,0 +1,251 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, it, type TestContext } from 'node:test';
+import { asked, embeddingConformance } from '../../../test/embedding-conformance.ts';
+import { type Handler, type SeenRequest, sendJson, startServer } from '../../../test/fixtures/upstream-server.ts';
+import { ApiError } from '../../errors.ts';
+import { createLogger } from '../../lib/logger.ts';
+import { Embedder } from '../bundled/embedding/reader.ts';
+import { createUpstreamEmbedding, type UpstreamEmbeddingOptions } from './upstream-embedding.ts';
+
+const embedder = new Embedder(readFileSync(new URL('../../../models/quire-embed-1.bin', import.meta.url)));
+const never = new AbortController().signal;
+const WINDOW = 512;
+
+const engineAt = (baseUrl: string, options: Partial<UpstreamEmbeddingOptions> = {}) =>
+  createUpstreamEmbedding({
+    baseUrls: [baseUrl],
+    model: 'embedder-1',
+    apiKey: 'secret',
+    contextLength: null,
+    countRoughly: (text) => embedder.count(text),
+    proxy: null,
+    timeouts: { retrySeconds: 0.01 },
+    logger: createLogger('silent'),
+    ...options,
+  });
+
+const refuse = (response: Parameters<Handler>[1], status: number, error: string) =>
+  sendJson(response, status, { error, error_type: 'Validation' });
+
+/** The vectors of texts as a server of the OpenAI kind gives them, last first. */
+function answered(texts: readonly string[], encoding: unknown, wanted: { told?: boolean } = {}) {
+  const data = texts.map((text, index) => {
+    // Servers need not give vectors of length 1.
+    const vector = embedder.embed(text).vector!.map((value) => value * 2);
+    const embedding = encoding === 'base64' ? Buffer.from(vector.buffer).toString('base64') : Array.from(vector);
+    return { object: 'embedding', index, embedding };
+  });
+  const tokens = texts.reduce((sum, text) => sum + embedder.count(text) + 2, 0);
+  const usage = { prompt_tokens: tokens, total_tokens: tokens };
+  return { object: 'list', data: data.reverse(), ...(wanted.told !== false && { usage }) };
+}
+
+/** The texts of a request for vectors. */
+const inputOf = ({ body }: Pick<SeenRequest, 'body'>) => (body?.['input'] ?? []) as string[];
+
+/** A server as Text Embeddings Inference is one: 32 texts, 512 tokens with two of its own, and it says so. */
+const inference: Handler = ({ path, body }, response) => {
+  if (path === '/tokenize') {
+    const token = { id: 1, text: 'a', special: false, start: 0, stop: 1 };
+    const lists = ((body?.['inputs'] ?? []) as string[]).map((text) => Array(embedder.count(text)).fill(token));
+    return sendJson(response, 200, lists);
+  }
+  const texts = body?.['input'] as string[];
+  if (texts.length > 32) return refuse(response, 422, `batch size ${texts.length} > maximum allowed batch size 32`);
+  const longest = Math.max(...texts.map((text) => embedder.count(text) + 2));
+  if (longest > WINDOW)
+    return refuse(response, 413, `\`inputs\` must have less than ${WINDOW} tokens. Given: ${longest}`);
+  sendJson(response, 200, answered(texts, body?.['encoding_format']));
+};
+
+embeddingConformance('a server like Text Embeddings Inference', async () => {
+  const server = await startServer(inference, { max_input_length: WINDOW });
+  const engine = engineAt(server.baseUrl);
+  const close = async () => {
+    await engine.close();
+    await server.close();
+  };
+  return { engine, close };
+});
+
+describe('an upstream embedding engine', () => {
+  async function start(
+    t: TestContext,
+    handle: Handler,
+    options: Partial<UpstreamEmbeddingOptions> = {},
+    info?: object,
+  ) {
+    const server = await startServer(handle, info);
+    const engine = engineAt(server.baseUrl, options);
+    t.after(async () => {
+      await engine.close();
+      await server.close();
+    });
+    const posts = (path: string) => server.requests.filter((request) => request.path === path && request.body !== null);
+    return { engine, server, posts };
+  }
+  /** Embeds as a server that has no tokenizer. */
+  const plain =
+    (wanted: { told?: boolean; maxTexts?: number; floatsOnly?: boolean } = {}): Handler =>
+    ({ path, body }, response) => {
+      if (path !== '/v1/embeddings') return sendJson(response, 404, { error: { message: 'no such path' } });
+      const texts = body?.['input'] as string[];
+      if (texts.length > (wanted.maxTexts ?? 2048)) return refuse(response, 413, 'too many texts');
+      if (wanted.floatsOnly && body?.['encoding_format'] !== 'float') return refuse(response, 422, 'unknown format');
+      sendJson(response, 200, answered(texts, body?.['encoding_format'], wanted));
+    };
+  const failsWith = (promise: Promise<unknown>, status: number, code: string, param: string | null = null) =>
+    assert.rejects(promise, (error) => {
+      assert.ok(error instanceof ApiError, String(error));
+      assert.deepEqual([error.status, error.code, error.param], [status, code, param], error.message);
+      return true;
+    });
+
+  it('sends model, texts and key, and gives the vectors normalised, in the order of the texts, with the told tokens', async (t) => {
+    const { engine, posts } = await start(t, plain());
+    const { vectors, tokens } = await engine.embed(asked(['some text', 'other']), never);
+    for (const [i, text] of ['some text', 'other'].entries()) {
+      const expected = embedder.embed(text).vector!;
+      assert.ok(vectors[i]!.every((value, at) => Math.abs(value - expected[at]!) < 1e-6));
+    }
+    assert.equal(tokens, 2 + 2 + 1 + 2);
+    const post = posts('/v1/embeddings').at(-1);
+    assert.equal(post?.headers.authorization, 'Bearer secret');
+    assert.deepEqual(post?.body, { model: 'embedder-1', input: ['some text', 'other'], encoding_format: 'base64' });
+  });
+
+  it('asks for floats where base64 is refused', async (t) => {
+    const { engine, posts } = await start(t, plain({ floatsOnly: true }));
+    assert.equal((await engine.embed(asked(['a']), never)).vectors[0]?.length, 1024);
+    assert.equal(posts('/v1/embeddings').at(-1)?.body?.['encoding_format'], 'float');
+  });
+
+  it('counts roughly where the server tells no usage and has no tokenizer', async (t) => {
+    const { engine } = await start(t, plain({ told: false }));
+    assert.equal((await engine.embed(asked(['some text', 'other']), never)).tokens, 3);
+    assert.deepEqual(await engine.countTokens(['some text', 'other'], never), [2, 1]);
+  });
+
+  it('asks for 32 texts at a time, and for fewer once the server has refused so many', async (t) => {
+    const { engine, posts } = await start(t, plain({ maxTexts: 10 }));
+    const texts = Array.from({ length: 50 }, (_, i) => `text ${i}`);
+    const sizes = () => posts('/v1/embeddings').map((request) => inputOf(request).length);
+    assert.equal((await engine.embed(asked(texts), never)).vectors.length, 50);
+    assert.equal(Math.max(...sizes()), 32);
+    const before = sizes().length;
+    assert.equal((await engine.embed(asked(texts), never)).vectors.length, 50);
+    assert.ok(
+      sizes()
+        .slice(before)
+        .every((size) => size <= 10),
+    );
+  });
+
+  it('embeds a text longer than the window in windows, weighted by their tokens', async (t) => {
+    const { engine, posts } = await start(t, inference, {}, { max_input_length: WINDOW });
+    const long = 'The committee met in the old town hall. '.repeat(150);
+    const short = 'A short text.';
+    const [vector] = (await engine.embed(asked([long, short]), never)).vectors;
+    const sent = posts('/v1/embeddings').flatMap(inputOf);
+    const windows = sent.filter((text) => text !== short && text !== 'library');
+    assert.equal(windows.length, Math.ceil(embedder.count(long) / (WINDOW - 4)));
+    assert.equal(windows.join(''), long);
+    const similarity = vector!.reduce((sum, value, i) => sum + value * embedder.embed(long).vector![i]!, 0);
+    assert.ok(similarity > 0.99, String(similarity));
+    assert.ok(Math.abs(Math.hypot(...vector!) - 1) < 1e-5);
+  });
+
+  it('counts by the tokenizer of vLLM and of llama-server, and takes the window of the first', async (t) => {
+    const count = (text: unknown) => 3 * embedder.count(text as string);
+    for (const kind of ['prompt', 'content']) {
+      const handle: Handler = (request, response, number) => {
+        const { path, body } = request;
+        if (path !== '/tokenize') return plain()(request, response, number);
+        const text = body?.[kind];
+        if (kind === 'prompt' && text === undefined)
+          return sendJson(response, 400, { error: { message: 'no prompt' } });
+        const tokens = Array(text === undefined ? 0 : count(text)).fill(1);
+        sendJson(response, 200, kind === 'prompt' ? { count: tokens.length, max_model_len: 40, tokens } : { tokens });
+      };
+      const { engine, posts } = await start(t, handle);
+      assert.deepEqual(await engine.countTokens(['one two', 'one'], never), [6, 3]);
+      await engine.embed(asked(['word '.repeat(20)]), never);
+      const sent = posts('/v1/embeddings').at(-1)?.body?.['input'] as string[];
+      assert.equal(sent.length, kind === 'prompt' ? 2 : 1);
+      await failsWith(
+        engine.embed(asked(['word '.repeat(20)], { maxTokensPerText: 59 }), never),
+        400,
+        'token_limit_exceeded',
+        'input.0',
+      );
+    }
+  });
+
+  it('puts before queries and documents what the model was taught with', async (t) => {
+    const { engine, posts } = await start(t, plain(), { model: 'BAAI/bge-large-en-v1.5' });
+    for (const purpose of ['text', 'query', 'document'] as const) await engine.embed(asked(['a'], { purpose }), never);
+    assert.deepEqual(
+      posts('/v1/embeddings')
+        .slice(-3)
+        .map((request) => inputOf(request)[0]),
+      ['a', 'Represent this sentence for searching relevant passages: a', 'a'],
+    );
+    const other = await start(t, plain(), { model: 'other' });
+    assert.notEqual(engine.fingerprint(), other.engine.fingerprint());
+  });
+
+  it('refuses a model of other vectors: to the operator by a sentence, to callers with 503', async (t) => {
+    const { engine } = await start(t, (_request, response) =>
+      sendJson(response, 200, { data: [{ index: 0, embedding: Array(768).fill(0.1) }] }),
+    );
+    await assert.rejects(engine.check(never), /'embedder-1' gives vectors of 768 floats; Quire works with 1024/);
+    await failsWith(engine.embed(asked(['a']), never), 503, 'engine_unavailable');
+  });
+
+  it('names the text that the server refuses among many', async (t) => {
+    const handle: Handler = (request, response, number) => {
+      const texts = request.body?.['input'] as string[] | undefined;
+      if (texts?.includes('too long'))
+        return refuse(response, 413, '`inputs` must have less than 512 tokens. Given: 600');
+      if (texts?.includes('odd')) return refuse(response, 422, 'an odd text');
+      return plain()(request, response, number);
+    };
+    const { engine } = await start(t, handle);
+    await failsWith(engine.embed(asked(['a', 'b', 'c', 'too long']), never), 400, 'token_limit_exceeded', 'input.3');
+    await failsWith(engine.embed(asked(['a', 'odd', 'c']), never), 400, 'invalid_value', 'input.1');
+    assert.equal((await engine.embed(asked(['a']), never)).vectors.length, 1);
+  });
+
+  it('503 for an answer that is none', async (t) => {
+    const good = answered(['a', 'b'], 'float').data;
+    const wrong = [
+      {},
+      { data: 'none' },
+      { data: good.slice(1) },
+      { data: [good[0], good[0]] },
+      { data: [{ ...good[0], index: 7 }, good[1]] },
+      { data: [{ ...good[0], embedding: Array(1023).fill(0.1) }, good[1]] },
+      { data: [{ ...good[0], embedding: Array(1024).fill(0) }, good[1]] },
+      { data: [{ ...good[0], embedding: Array(1024).fill('0.1') }, good[1]] },
+      { data: [{ ...good[0], embedding: 'AAAAAA==' }, good[1]] },
+    ];
+    let answer: object = {};
+    const { engine } = await start(t, (request, response, number) =>
+      (request.body?.['input'] as string[] | undefined)?.length === 2
+        ? sendJson(response, 200, answer)
+        : plain()(request, response, number),
+    );
+    for (answer of wrong) await failsWith(engine.embed(asked(['a', 'b']), never), 503, 'engine_unavailable');
+  });
+
+  it('learns anew after a server that did not answer', async (t) => {
+    let isUp = false;
+    const { engine } = await start(t, (request, response, number) =>
+      isUp ? plain()(request, response, number) : sendJson(response, 500, {}),
+    );
+    await failsWith(engine.embed(asked(['a']), never), 503, 'engine_unavailable');
+    isUp = true;
+    assert.equal((await engine.embed(asked(['a']), never)).vectors.length, 1);
+  });
+});
