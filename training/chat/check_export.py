@@ -6,7 +6,6 @@ import argparse
 import os
 import pickle
 import random
-import subprocess
 
 import numpy
 import torch
@@ -15,6 +14,8 @@ import batches
 import tasks
 import tokenizer
 from model import causal_mask
+from make import config
+from speaker import Probe
 from train import load_model
 
 TRICKY = [
@@ -26,15 +27,6 @@ TRICKY = [
 RANDOM_TEXTS = 300
 HELD_CONVERSATIONS = 40
 LOGIT_TOLERANCE, PERPLEXITY_TOLERANCE = 1e-3, 0.01
-
-
-class Probe:
-    def __init__(self, probe, backends):
-        self.command = [probe, backends]
-
-    def run(self, model, mode, lines):
-        text = '\n'.join(lines) + '\n'
-        return subprocess.run(self.command + [model, mode], input=text.encode(), stdout=subprocess.PIPE, check=True).stdout
 
 
 def held_conversations(corpora, encoder, count, seed=99):
@@ -91,8 +83,8 @@ def main():
     with open(os.path.join(args.out, 'corpora.pickle'), 'rb') as file:
         corpora = pickle.load(file)
     tokens = tokenizer.Tokenizer.load(os.path.join(args.out, 'tokenizer.json'))
-    model, probe = load_model(args.out, tokens), Probe(args.probe, args.backends)
-    exact, shipped = (os.path.join(args.out, f'quire-chat-1.{k}.gguf') for k in ('F32', 'Q8_0'))
+    model, probe = load_model(args.out, config()), Probe(args.probe, args.backends)
+    exact, shipped = (os.path.join(args.out, f'quire-chat-2.{k}.gguf') for k in ('F32', 'Q8_0'))
     good = same_tokens(probe, exact, tokens, corpora) and same_tokens(probe, shipped, tokens, corpora)
     held = held_conversations(corpora, batches.Encoder(tokens), HELD_CONVERSATIONS)
     lines = [' '.join(map(str, ids)) for ids, _ in held]

@@ -1,11 +1,9 @@
-"""Measures the shipped file in llama.cpp, greedy and without a grammar, on what training never saw.
+"""Measures a file in llama.cpp, greedy, on what training never saw: free, and held to the document's sentences as the service does.
 
-    python3 evaluate.py --data DATA --out OUT --probe LLAMA_PROBE --backends FOLDER
+    python3 evaluate.py --data DATA --out OUT --probe LLAMA_PROBE --backends FOLDER [--model FILE.gguf]
 """
 import argparse
 import collections
-import gzip
-import json
 import os
 import pickle
 import random
@@ -13,11 +11,13 @@ import re
 
 import batches
 import synthetic
+import talk as talking
 import tasks
 import tokenizer
-from check_export import Probe
+from evaluate_tools import tools
+from speaker import Probe, Speaker, share
 
-LIMIT = 160
+NOT_FOUND = talking.NOT_FOUND[0]
 OPEN_PROMPTS = ['Tell me a story about a dog.', 'Write a short text about the sea.', 'How do I make tea?', 'Explain what a computer is.',
                 'Tell me about London.', 'Give me some advice for a job interview.', 'What should I cook tonight?',
                 'Write an email to my boss.', 'Why is the sky blue?', 'How can I learn a language?', 'Describe a forest.',
@@ -31,52 +31,78 @@ TALK = {'greeting': (['Hi', 'Hello!', 'hey there', 'Good morning', 'hello, how a
         'goodbye': (['bye', 'Goodbye!', 'see you tomorrow', 'good night'], r'(bye|day|later|night|Bye)')}
 
 
-class Speaker:
-    """Continues prompts in llama.cpp."""
-
-    def __init__(self, probe, model, tokens):
-        self.probe, self.model, self.tokens = probe, model, tokens
-        self.ended = collections.Counter()
-
-    def say(self, prompts, limit=LIMIT):
-        """The answers' text, call marker shown, end of turn left off."""
-        lines = [' '.join(map(str, [limit] + ids)) for ids in prompts]
-        answers = []
-        for line in self.probe.run(self.model, 'generate', lines).decode().split('\n')[:len(prompts)]:
-            ids = [int(i) for i in line.split()]
-            self.ended[bool(ids) and ids[-1] == self.tokens.end] += 1
-            answers.append(self.tokens.decode([i for i in ids if i != self.tokens.end], special=True))
-        return answers
-
-
-def share(hits, total):
-    return f'{hits / total:.3f} of {total}' if total else 'none'
-
-
 def last_turn(example):
     """(messages before the last answer, that answer)."""
     return example['messages'][:-1], example['messages'][-1]['content'].strip()
 
 
-def exact(speaker, encoder, examples, limit=LIMIT):
+def overlap(said, wanted):
+    """F1 of the words, as SQuAD measures answers."""
+    a, b = (re.findall(r'\w+', text.lower()) for text in (said, wanted))
+    common = sum((collections.Counter(a) & collections.Counter(b)).values())
+    return 2 * common / (len(a) + len(b)) if common else float(a == b)
+
+
+def exact(speaker, examples, title, limit=160):
     asked, wanted = zip(*map(last_turn, examples))
-    said = speaker.say([encoder.prompt(m) for m in asked], limit)
-    return share(sum(a == b for a, b in zip(said, wanted)), len(wanted))
+    said = speaker.say([speaker.encoder.prompt(m) for m in asked], limit)
+    f1 = sum(map(overlap, said, wanted)) / len(wanted)
+    print(f'{title}: exact {share(sum(a == b for a, b in zip(said, wanted)), len(wanted))}, F1 {f1:.3f}')
 
 
-def documents(speaker, encoder, corpora):
+def held_to_sentences(speaker, points, title):
+    """`points`: (messages, sentences of the documents, wanted)."""
+    said = speaker.choose([speaker.encoder.prompt(m) for m, _, _ in points],
+                          [[c + '<|end|>' for c in dict.fromkeys(parts + [NOT_FOUND])] for _, parts, _ in points])
+    print(f'{title}, held to the sentences: right', share(sum(s == w + '<|end|>' for s, (_, _, w) in zip(said, points)), len(points)))
+
+
+def form(parts, chosen, question):
+    """The form that the service writes: the marked sentence last."""
+    text = ''.join('<|doc|>' + p for p in parts if p != chosen) + ('<|mark|>' + chosen if chosen else '')
+    return [{'role': 'system', 'content': text}, {'role': 'user', 'content': question}]
+
+
+def documents(speaker, corpora):
     drawn = tasks.Tasks(corpora, seed=31)
-    held = drawn.r.sample(corpora.held_pairs, 300)
-    print('marked sentence, exact:', exact(speaker, encoder, [drawn.marked(p) for p in held]))
-    print('no mark, declined:', exact(speaker, encoder, [drawn.unmarked() for _ in range(100)]))
+    r, held = drawn.r, drawn.r.sample(corpora.held_pairs, 300)
+    others = lambda answer, n: [p[1] for p in r.sample(corpora.held_pairs, n + 1) if p[1] != answer][:n]
+    exact(speaker, [drawn.chat([p], '<|mark|>' + p[1]) for p in held], 'marked sentence alone')
+    made = [(form(others(s, 4) + [s], s, q), q, s) for q, s in held]
+    exact(speaker, [{'messages': m + [{'role': 'assistant', 'content': s}]} for m, _, s in made], 'marked sentence among five')
+    parts_of = lambda messages: re.split(r'<\|(?:doc|mark)\|>', messages[0]['content'])[1:]
+    held_to_sentences(speaker, [(m, parts_of(m), s) for m, _, s in made], 'marked sentence among five')
+    none = [form(others('', 5), None, q) for q, _ in held[:200]]
+    said = speaker.say([speaker.encoder.prompt(m) for m in none])
+    print('nothing marked: declines', share(sum(s == NOT_FOUND for s in said), len(said)))
+    held_to_sentences(speaker, [(m, parts_of(m), NOT_FOUND) for m in none], 'nothing marked')
+    wrong = []
+    for q, _ in held[:150]:
+        parts = others('', 5)
+        wrong.append((form(parts, parts[-1], q), parts, NOT_FOUND))
+    held_to_sentences(speaker, wrong, 'a wrong sentence marked: declines')
+    right = [(m, parts_of(m), s) for m, _, s in made]
+    mixed = [(m[0]['content'].replace('<|mark|>', '<|doc|>'), m[1], p, s) for m, p, s in right[:150]]
+    held_to_sentences(speaker, [([{'role': 'system', 'content': t}, u], p, s) for t, u, p, s in mixed], 'the right sentence among five, none marked')
+    plain(speaker, corpora, drawn, held)
+    for size in (1000, 2000, 3900):
+        long = [long_example(drawn, p, size, speaker.encoder) for p in held[:60]]
+        exact(speaker, long, f'marked sentence behind {size} tokens')
+        texts = [re.split(r'<\|(?:doc|mark)\|>', e['messages'][0]['content'])[1:] for e in long]
+        held_to_sentences(speaker, [(e['messages'][:-1], t, e['messages'][-1]['content']) for e, t in zip(long, texts)],
+                          f'marked sentence behind {size} tokens')
+
+
+def plain(speaker, corpora, drawn, held):
     made = [synthetic.facts(drawn.r, corpora.words, 3) for _ in range(100)]
-    examples = [drawn.chat([(f[0][1], f[0][0])], 'Context:\n' + '\n'.join(s for s, _ in drawn.r.sample(f, 3))) for f in made]
-    print('plain text, made-up facts, 1 of 3 sentences, exact:', exact(speaker, encoder, examples))
-    examples = [drawn.chat([p], 'Context:\n' + p[1]) for p in held[:100]]
-    print('plain text, a single real sentence, exact:', exact(speaker, encoder, examples))
-    for size in (1000, 2000, 3800):
-        examples = [long_example(drawn, p, size, encoder) for p in held[:40]]
-        print(f'marked sentence behind {size} tokens, exact:', exact(speaker, encoder, examples))
+    exact(speaker, [drawn.chat([(f[0][1], f[0][0])], 'Context:\n' + '\n'.join(s for s, _ in drawn.r.sample(f, 3))) for f in made],
+          'plain text, made-up facts, 1 of 3 sentences')
+    exact(speaker, [drawn.chat([p], 'Context:\n' + p[1]) for p in held[:150]], 'plain text, a single real sentence')
+    exact(speaker, [drawn.chat([(f'{s}\n\nQuestion: {q}', s)]) for q, s in held[:150]], "plain text in the user's message, a single real sentence")
+    exact(speaker, [drawn.chat([(f[0][1], NOT_FOUND)], 'Context:\n' + '\n'.join(s for s, _ in f[1:])) for f in made],
+          'plain text, made-up facts, not in it')
+    stories = [drawn.story() for _ in range(150)]
+    exact(speaker, stories, 'questions by pronoun over marked made-up facts')
 
 
 def long_example(drawn, pair, size, encoder):
@@ -88,92 +114,16 @@ def long_example(drawn, pair, size, encoder):
     return drawn.chat([pair], ''.join(parts) + '<|mark|>' + pair[1])
 
 
-def parse_call(text):
-    """The call's object, or None where the turn is no well-formed call."""
-    if not text.startswith('<|tool_call|>'):
-        return None
-    try:
-        call = json.loads(text[len('<|tool_call|>'):].split('<|tool_call|>')[0])
-    except ValueError:
-        return None
-    return call if isinstance(call, dict) and isinstance(call.get('arguments'), dict) and 'name' in call else None
-
-
-def call_figures(speaker, encoder, points, title):
-    """`points`: (messages, tools, wanted call). Prints how often the model calls, is well-formed, and is right."""
-    said = speaker.say([encoder.prompt(m, t) for m, t, _ in points])
-    count = collections.Counter()
-    for text, (_, tools, wanted) in zip(said, points):
-        call = parse_call(text)
-        count['called'] += text.startswith('<|tool_call|>')
-        if call:
-            count['valid'] += 1
-            count['listed'] += call['name'] in {t['function']['name'] for t in tools}
-            count['name'] += call['name'] == wanted['name']
-            if call['name'] == wanted['name']:
-                count['values'] += len(wanted['arguments'])
-                count['right values'] += sum(str(call['arguments'].get(k)).lower() == str(v).lower()
-                                             for k, v in wanted['arguments'].items())
-                count['whole'] += {k: str(v).lower() for k, v in call['arguments'].items()} == \
-                    {k: str(v).lower() for k, v in wanted['arguments'].items()}
-    n = len(points)
-    print(f"{title}: calls {share(count['called'], n)}; well-formed {share(count['valid'], count['called'])} calls; "
-          f"a listed name {share(count['listed'], count['valid'])}; right name {share(count['name'], count['valid'])}; "
-          f"right values {share(count['right values'], count['values'])} of rightly named calls; whole call {share(count['whole'], n)}")
-
-
-def tools(speaker, encoder, corpora, data):
-    r, calls, talk = random.Random(5), [], []
-    trained = {t['function']['name'] for d in corpora.dialogues for t in d['tools']}
-    for dialogue in corpora.held_dialogues:
-        dialogue = tasks.ground(dialogue)
-        if not dialogue:
-            continue
-        for i, m in enumerate(dialogue['messages']):
-            before = dialogue['messages'][:i]
-            if m['role'] != 'assistant' or len(encoder.prompt(before, dialogue['tools'])) > 1000:
-                continue
-            if m.get('tool_calls'):
-                calls.append((before, dialogue['tools'], m['tool_calls'][0]['function']))
-            else:
-                talk.append((before, dialogue['tools']))
-    known = [c for c in calls if c[2]['name'] in trained]
-    new = [c for c in calls if c[2]['name'] not in trained]
-    call_figures(speaker, encoder, r.sample(known, min(150, len(known))), 'SGD dev, tools seen in training')
-    call_figures(speaker, encoder, r.sample(new, min(150, len(new))), 'SGD dev, new tools')
-    said = speaker.say([encoder.prompt(*p) for p in r.sample(talk, 150)])
-    print('SGD dev, turns that talk: calls wrongly', share(sum(s.startswith('<|tool_call|>') for s in said), len(said)))
-    drawn, points = tasks.Tasks(corpora, seed=32), []
-    while len(points) < 150:
-        made = drawn.made_up_tool()
-        at = next(i for i, m in enumerate(made['messages']) if m.get('tool_calls'))
-        points.append((made['messages'][:at], made['tools'], made['messages'][at]['tool_calls'][0]['function']))
-    call_figures(speaker, encoder, points, 'made-up tools')
-    call_figures(speaker, encoder, bfcl(data), 'BFCL simple (Python)')
-    quiet = [drawn.tool_silence() for _ in range(100)]
-    said = speaker.say([encoder.prompt(m['messages'][:-1], m['tools']) for m in quiet])
-    print('small talk with tools: calls wrongly', share(sum(s.startswith('<|tool_call|>') for s in said), len(said)))
-
-
-def bfcl(data):
-    """First acceptable answer of each case; optional arguments that may be left out are left out."""
-    def lines(name):
-        with gzip.open(f'{data}/tools/{name}', 'rt', encoding='utf-8') as file:
-            return [json.loads(line) for line in file]
-    answers = {a['id']: a['ground_truth'][0] for a in lines('possible_answer/BFCL_v4_simple_python.json.gz')}
-    points = []
-    for case in lines('BFCL_v4_simple_python.json.gz'):
-        (name, options), = answers[case['id']].items()
-        wanted = {'name': name, 'arguments': {k: v[0] for k, v in options.items() if '' not in v}}
-        points.append((case['question'][0], [{'function': f} for f in case['function']], wanted))
-    return points[::4]
-
-
-def talk(speaker, encoder):
-    prompt = lambda text: encoder.prompt([{'role': 'user', 'content': text}])
+def talk(speaker, corpora):
+    prompt = lambda text: speaker.encoder.prompt([{'role': 'user', 'content': text}])
     for title, (asked, pattern) in TALK.items():
         said = speaker.say([prompt(a) for a in asked])
         print(f'{title}:', share(sum(bool(re.search(pattern, s)) for s in said), len(said)), said[:2])
+    r, right, total = random.Random(6), 0, 0
+    for intent, answers in talking.SMALL_INTENTS.items():
+        said = speaker.say([prompt(a) for a in r.sample(corpora.held_intents[intent], 10)])
+        right, total = right + sum(s in answers for s in said), total + 10
+    print("people's small talk, answered in kind:", share(right, total))
     said = speaker.say([prompt(a) for a in OPEN_PROMPTS])
     repeated = total = 0
     for text in said:
@@ -185,10 +135,10 @@ def talk(speaker, encoder):
         print('  ', asked, '->', text)
 
 
-def made_up(speaker, encoder, corpora):
+def made_up(speaker, corpora):
     drawn = tasks.Tasks(corpora, seed=33)
     for title, draw in (('echo, memory, persona', drawn.instructed), ('JSON from a sentence', drawn.json)):
-        print(f'{title}, exact:', exact(speaker, encoder, [draw() for _ in range(150)]))
+        exact(speaker, [draw() for _ in range(150)], title)
 
 
 def main():
@@ -196,16 +146,17 @@ def main():
     for name, text in (('data', 'folder with the data sets'), ('out', "make.py's folder"), ('probe', 'llama_probe.cpp, built')):
         parser.add_argument(f'--{name}', required=True, help=text)
     parser.add_argument('--backends', default='-', help="folder of llama.cpp's CPU backends")
+    parser.add_argument('--model', help='file to measure, of the same tokenizer; else the one in OUT')
     args = parser.parse_args()
     with open(os.path.join(args.out, 'corpora.pickle'), 'rb') as file:
         corpora = pickle.load(file)
     tokens = tokenizer.Tokenizer.load(os.path.join(args.out, 'tokenizer.json'))
-    encoder = batches.Encoder(tokens)
-    speaker = Speaker(Probe(args.probe, args.backends), os.path.join(args.out, 'quire-chat-1.Q8_0.gguf'), tokens)
-    talk(speaker, encoder)
-    made_up(speaker, encoder, corpora)
-    documents(speaker, encoder, corpora)
-    tools(speaker, encoder, corpora, args.data)
+    model = args.model or os.path.join(args.out, 'quire-chat-2.Q8_0.gguf')
+    speaker = Speaker(Probe(args.probe, args.backends), model, batches.Encoder(tokens))
+    talk(speaker, corpora)
+    made_up(speaker, corpora)
+    documents(speaker, corpora)
+    tools(speaker, corpora, args.data)
     print('turns ended by the model:', share(speaker.ended[True], sum(speaker.ended.values())))
 
 

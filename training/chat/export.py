@@ -5,7 +5,7 @@ import batches
 from model import NORM_EPSILON, ROPE_BASE
 from tokenizer import BEGIN, CONTROL, END, FIRST_MERGED, UNKNOWN, USER_DEFINED
 
-NAME = 'Quire Chat 1'
+NAME = 'Quire Chat 2'
 DESCRIPTION = 'Small English chat model that comes with Quire: talks a little, copies answers from documents, calls tools.'
 # Token types of llama.cpp.
 NORMAL, UNKNOWN_TYPE, CONTROL_TYPE, USER_DEFINED_TYPE, BYTE_TYPE = 1, 2, 3, 4, 6

@@ -1,4 +1,4 @@
-"""Makes the chat model: tokenizer, training, export. Run again after an interruption to continue.
+"""Makes the chat model: first weights, training, export. Run again after an interruption to continue.
 
     python3 make.py --data DATA --out OUT --gguf-py LLAMA_CPP/gguf-py --start quire-chat-1.gguf [--minutes 75]
 """
@@ -8,9 +8,9 @@ import pickle
 
 import export
 import start
+from model import Config
 from tasks import Corpora
 from train import load_model, train
-
 
 LAYERS, HIDDEN, COPIED_LAYERS = 6, 768, (2, 3)
 
@@ -27,9 +27,14 @@ def main():
     corpora, tokens = prepare(args.data, args.out, args.start, args.gguf_py)
     model = start.grow(start.read_model(args.start, args.gguf_py), LAYERS, HIDDEN, COPIED_LAYERS)
     train(model, corpora, tokens, args.out, args.minutes)
-    model = load_model(args.out, model.config)
+    model = load_model(args.out, config())
     for kind in ('F32', 'Q8_0'):
         export.export(model, tokens, os.path.join(args.out, f'quire-chat-2.{kind}.gguf'), kind, args.gguf_py)
+
+
+def config():
+    """The trained model's sizes."""
+    return Config(layers=LAYERS, hidden=HIDDEN)
 
 
 def prepare(data, out, first, gguf_py):

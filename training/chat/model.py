@@ -1,4 +1,4 @@
-"""A small llama-architecture decoder in plain PyTorch, and the copying heads it starts from."""
+"""A small llama-architecture decoder in plain PyTorch."""
 import math
 
 import torch
@@ -73,7 +73,7 @@ class ChatModel(nn.Module):
                 if weight.dim() < 2:
                     continue
                 scale = EMBEDDING_SCALE if 'embedding' in name else weight.shape[1] ** -0.5
-                # Blocks start close to silent: what they add must not drown what the copying heads write.
+                # Blocks start close to silent: what they add must not drown the embeddings.
                 if name.endswith(('out.weight', 'down.weight')):
                     scale *= 0.1 / math.sqrt(2 * config.layers)
                 weight.normal_(0, scale, generator=generator)
@@ -122,49 +122,3 @@ def causal_mask(segments):
     same = segments[:, None, :, None] == segments[:, None, None, :]
     seen = torch.ones(length, length, dtype=torch.bool, device=segments.device).tril()
     return torch.zeros(same.shape, device=segments.device).masked_fill(~(same & seen), -1e9)
-
-
-def write_copying_heads(model, seed=0):
-    """Starts the model as one that can copy: layer 0 finds the previous tokens, layer 1 continues a repeated bigram.
-
-    Layer 0, heads 0 and 1, look one and two tokens back by position alone and note what stands there, each in a
-    subspace of its own. Layer 1 compares (this token, previous token) of the query with (previous, second previous)
-    of the keys, in the slow rotary pairs where distance hardly counts, and copies the token it finds to the output.
-    All of it is ordinary weights of a llama model, which training then changes like the others.
-    """
-    config, size = model.config, model.config.head_width
-    generator = torch.Generator().manual_seed(seed + 1)
-    scale, freq = EMBEDDING_SCALE, frequencies(size)
-    basis = lambda k: torch.linalg.qr(torch.randn(config.width, k, generator=generator))[0].t()
-    sharpness, match, strength, fast_pairs, first_slow = 4.2, (2.8, 2.0), 12.0, 8, 14
-    read, notes = basis(size), (basis(size), basis(size))
-    with torch.no_grad():
-        model.embedding.weight[:, 0] = 2 * scale  # a constant feature: heads that go by position alone need one
-        first, second = model.blocks[0], model.blocks[1]
-        query, key, value = first.qkv.weight.split(config.width)
-        for back in (1, 2):
-            at = slice((back - 1) * size, back * size)
-            query[at] *= 0.05
-            key[at] *= 0.05
-            value[at] = read
-            first.out.weight[:, at] = 2 * scale * notes[back - 1].t()
-            for pair in range(fast_pairs):
-                row = at.start + 2 * pair
-                key[row, 0] = sharpness
-                query[row, 0] = sharpness * math.cos(freq[pair] * back)
-                query[row + 1, 0] = -sharpness * math.sin(freq[pair] * back)
-        query, key, value = second.qkv.weight.split(config.width)
-        slow = list(range(2 * first_slow, size))
-        half = len(slow) // 2
-        for head in range(config.heads):
-            at = slice(head * size, (head + 1) * size)
-            query[at] *= 0.05
-            key[at] *= 0.05
-            rows = [(head * (size // config.heads) + r) % size for r in range(half)]
-            for part, (asked, noted) in enumerate([(read, notes[0]), (notes[0], notes[1])]):
-                dims = torch.tensor([at.start + d for d in slow[part * half:(part + 1) * half]])
-                query[dims] = match[part] * asked[rows]
-                key[dims] = match[part] * noted[rows]
-            copied = basis(size)
-            value[at] = copied
-            second.out.weight[:, at] = strength * scale * copied.t()

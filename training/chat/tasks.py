@@ -35,13 +35,6 @@ class Corpora:
         text = ' '.join(self.prose[::7]).lower()
         self.words = sorted({w for w in re.findall(r'(?<= )[a-z]{4,9}(?= )', text)})
 
-    def texts(self, count=60000, seed=0):
-        """Sample of all text, for the tokenizer."""
-        r = random.Random(seed)
-        texts = r.sample(self.prose, min(count // 2, len(self.prose))) + [t for p in self.pairs for t in p]
-        texts += [t for p in self.talk + self.instructions for t in p]
-        return texts
-
 
 class Tasks:
     """Draws conversations. The same seed gives the same stream."""

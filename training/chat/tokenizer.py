@@ -5,8 +5,6 @@ Pieces with the space have the lowest scores, so a space joins its word only aft
 therefore cut the same way after a space, a quote or a marker, and copying a name from a sentence into JSON changes
 one token at most. No space is put before the text: decoding gives back exactly what was encoded.
 """
-import collections
-import heapq
 import json
 import re
 
@@ -18,8 +16,6 @@ UNKNOWN, BEGIN, END = '<unk>', '<s>', '<|end|>'
 CONTROL = [BEGIN, END, '<|system|>', '<|user|>', '<|assistant|>', '<|tool|>']
 USER_DEFINED = ['<|tool_call|>', '<|doc|>', '<|mark|>']
 SPECIAL = CONTROL + USER_DEFINED
-# Merges never cross these: contractions, words, single digits, runs of punctuation.
-PRETOKEN = re.compile(r"'(?:s|t|re|ve|ll|d|m)\b|[^\W\d_]+|\d|[^\w\s]+|_")
 SPECIAL_SPLIT = re.compile('(' + '|'.join(re.escape(s) for s in SPECIAL) + ')')
 FIRST_MERGED = 1 + len(SPECIAL) + 256
 
@@ -85,66 +81,3 @@ class Tokenizer:
     def load(path):
         with open(path, encoding='utf-8') as file:
             return Tokenizer(json.load(file))
-
-
-def train_tokenizer(texts, size, spaced_share=0.42, alphabet=150):
-    """Learns `size` pieces from `texts`; `spaced_share` of the learned ones are copies with a leading space."""
-    words, letters = collections.Counter(), collections.Counter()
-    for text in texts:
-        words.update(PRETOKEN.findall(text))
-        letters.update(text)
-    single = [SPACE] + [c for c, _ in letters.most_common(alphabet) if not c.isspace() and c != SPACE]
-    single += [c for c in map(chr, range(33, 127)) if c not in single]
-    room = size - FIRST_MERGED - len(single)
-    merged = _learn_merges(words, int(room * (1 - spaced_share)))
-    base = [UNKNOWN] + SPECIAL + [f'<0x{b:02X}>' for b in range(256)] + single + merged
-    plain, starts = Tokenizer(base), collections.Counter()
-    for text in texts:
-        for word in re.findall(r' (\S+)', text):
-            if word not in plain.cache:
-                plain.cache[word] = plain._merge(word)
-            starts[plain.cache[word][0]] += 1
-    spaced = [SPACE + base[i] for i, _ in starts.most_common() if i >= FIRST_MERGED and base[i] != SPACE]
-    return Tokenizer(base + spaced[:size - len(base)])
-
-
-def _learn_merges(words, count):
-    """Ordinary byte-pair merges over a word count, most frequent pair first."""
-    splits = [(list(word), n) for word, n in words.items() if len(word) > 1]
-    pairs, where = collections.Counter(), collections.defaultdict(set)
-    for w, (parts, n) in enumerate(splits):
-        for pair in zip(parts, parts[1:]):
-            pairs[pair] += n
-            where[pair].add(w)
-    heap = [(-n, pair) for pair, n in pairs.items()]
-    heapq.heapify(heap)
-    merged = []
-    while heap and len(merged) < count:
-        n, pair = heapq.heappop(heap)
-        if pairs[pair] != -n:  # an outdated entry: put it back with today's count
-            if pairs[pair] > 0:
-                heapq.heappush(heap, (-pairs[pair], pair))
-            continue
-        joined = pair[0] + pair[1]
-        if joined not in merged:
-            merged.append(joined)
-        changed = set()
-        for w in list(where[pair]):
-            parts, weight = splits[w]
-            for old in zip(parts, parts[1:]):
-                pairs[old] -= weight
-                changed.add(old)
-            i = 0
-            while i < len(parts) - 1:
-                if (parts[i], parts[i + 1]) == pair:
-                    parts[i:i + 2] = [joined]
-                i += 1
-            for new in zip(parts, parts[1:]):
-                pairs[new] += weight
-                where[new].add(w)
-                changed.add(new)
-        pairs[pair] = 0
-        for c in changed:
-            if pairs[c] > 0:
-                heapq.heappush(heap, (-pairs[c], c))
-    return merged

@@ -1,0 +1,137 @@
+"""The part of evaluate.py that measures tool calls: call or talk, which tool, which values."""
+import collections
+import gzip
+import json
+import random
+
+import made_up_tools
+import tasks
+from speaker import share
+
+CALL = '<|tool_call|>'
+# Tokens of a prompt; longer dialogues are left out.
+LONGEST_PROMPT = 1400
+
+
+def parse_call(text):
+    """The call's object, or None where the turn is no well-formed call."""
+    if not text.startswith(CALL):
+        return None
+    try:
+        call = json.loads(text[len(CALL):].split(CALL)[0])
+    except ValueError:
+        return None
+    return call if isinstance(call, dict) and isinstance(call.get('arguments'), dict) and 'name' in call else None
+
+
+def same(value, wanted):
+    return str(value).lower().replace('.0', '') == str(wanted).lower().replace('.0', '')
+
+
+def call_figures(speaker, points, title):
+    """`points`: (messages, tools, wanted call). Prints how often the model calls, is well-formed, and is right; then the same
+    with the call forced and its name held to the listed ones, as the service does."""
+    prompts = [speaker.encoder.prompt(m, t) for m, t, _ in points]
+    said, count, n = speaker.say(prompts), collections.Counter(), len(points)
+    for text, (_, tools, wanted) in zip(said, points):
+        call = parse_call(text)
+        count['called'] += text.startswith(CALL)
+        count['valid'] += call is not None
+        if call:
+            count['name'] += call['name'] == wanted['name']
+            count['whole'] += call['name'] == wanted['name'] and set(call['arguments']) == set(wanted['arguments']) and \
+                all(same(call['arguments'][k], v) for k, v in wanted['arguments'].items())
+    print(f"{title}: calls {share(count['called'], n)}; well-formed {share(count['valid'], count['called'])}; "
+          f"right name {share(count['name'], count['valid'])}; whole call {share(count['whole'], n)}")
+    opening = lambda name: CALL + '{"name": "' + name + '", "arguments": '
+    listed = [[opening(t['function']['name']) for t in tools] for _, tools, _ in points]
+    chosen = speaker.choose(prompts, listed)
+    right = [(p, c, w) for p, c, (_, _, w) in zip(prompts, chosen, points) if c == opening(w['name'])]
+    several = [(c, w) for c, (_, tools, w) in zip(chosen, points) if len(tools) > 1]
+    rest = speaker.say([p + speaker.tokens.encode(c) for p, c, _ in right])
+    values = [v for text, (_, c, wanted) in zip(rest, right) for v in values_right(parse_call(c + text), wanted)]
+    print(f"    held to the listed names: right name {share(len(right), n)}; of several tools {share(sum(c == opening(w['name']) for c, w in several), len(several))}; "
+          f"right values {share(sum(values), len(values))} of rightly named calls")
+
+
+def values_right(call, wanted):
+    return [call is not None and k in call['arguments'] and same(call['arguments'][k], v) for k, v in wanted['arguments'].items()]
+
+
+def talk_figures(speaker, points, title):
+    """`points`: (messages, tools), where no call is due."""
+    said = speaker.say([speaker.encoder.prompt(*p) for p in points])
+    print(f'{title}: calls wrongly', share(sum(s.startswith(CALL) for s in said), len(said)))
+    return said
+
+
+def dialogue_points(corpora, speaker, r):
+    """(messages, tools, call or None) at the assistant's turns of the development dialogues, in their own ratio."""
+    dialogues = r.sample(corpora.held_dialogues, len(corpora.held_dialogues))
+    for dialogue in filter(None, map(tasks.ground, dialogues)):
+        for i, m in enumerate(dialogue['messages']):
+            before = dialogue['messages'][:i]
+            if m['role'] == 'assistant' and r.random() < 0.25 and len(speaker.encoder.prompt(before, dialogue['tools'])) <= LONGEST_PROMPT:
+                yield before, dialogue['tools'], m['tool_calls'][0]['function'] if m.get('tool_calls') else None
+
+
+def dialogues(speaker, corpora):
+    trained = {t['function']['name'] for d in corpora.dialogues for t in d['tools']}
+    known, new, talk = [], [], []
+    for before, listed, call in dialogue_points(corpora, speaker, random.Random(5)):
+        if call is None:
+            talk.append((before, listed))
+        else:
+            (known if call['name'] in trained else new).append((before, listed, call))
+        if len(known) >= 150 and len(new) >= 100 and len(talk) >= 300:
+            break
+    call_figures(speaker, known[:150], 'SGD dev, tools seen in training')
+    call_figures(speaker, new[:100], 'SGD dev, new tools')
+    talk_figures(speaker, talk[:300], 'SGD dev, turns that talk')
+
+
+def last_call(made):
+    """(messages, tools, wanted) before the conversation's last call."""
+    at = max(i for i, m in enumerate(made['messages']) if m.get('tool_calls'))
+    return made['messages'][:at], made['tools'], made['messages'][at]['tool_calls'][0]['function']
+
+
+def made_up(speaker, corpora):
+    """Tools, requests and people's intents that training never saw."""
+    box = made_up_tools.Toolbox(corpora, random.Random(41), held=True)
+    call_figures(speaker, [last_call(box.called()) for _ in range(200)], 'made-up tools never seen')
+    asked = [box.asked_back() for _ in range(100)]
+    call_figures(speaker, [last_call(m) for m in asked], 'made-up tools never seen, values asked for')
+    talk_figures(speaker, [(m['messages'][:1], m['tools']) for m in asked], 'made-up tools never seen, values missing')
+    box.intents = [(name, text, corpora.held_intents[name]) for name, text, _ in box.intents]
+    call_figures(speaker, [last_call(box.intent()) for _ in range(200)], 'intents of people never seen, as tools')
+    said = talk_figures(speaker, [(m['messages'][:1], m['tools']) for m in (box.unfit(corpora.held_intents['oos']) for _ in range(150))],
+                        'no listed tool fits')
+    print('    says so:', share(sum('tool' in s for s in said), len(said)))
+    results = [m for m in (box.called() for _ in range(400)) if any(x['role'] == 'tool' for x in m['messages'])][:150]
+    ends = [next(i for i, x in enumerate(m['messages']) if x['role'] == 'tool') + 1 for m in results]
+    said = speaker.say([speaker.encoder.prompt(m['messages'][:e], m['tools']) for m, e in zip(results, ends)])
+    print('answers from results, exact:', share(sum(s == m['messages'][e]['content'] for s, m, e in zip(said, results, ends)), len(said)))
+
+
+def tools(speaker, corpora, data):
+    dialogues(speaker, corpora)
+    made_up(speaker, corpora)
+    call_figures(speaker, bfcl(data), 'BFCL simple (Python)')
+    drawn = tasks.Tasks(corpora, seed=32)
+    quiet = [drawn.tool_silence() for _ in range(150)]
+    talk_figures(speaker, [(m['messages'][:-1], m['tools']) for m in quiet], 'small talk with tools')
+
+
+def bfcl(data):
+    """First acceptable answer of each case; optional arguments that may be left out are left out."""
+    def lines(name):
+        with gzip.open(f'{data}/tools/{name}', 'rt', encoding='utf-8') as file:
+            return [json.loads(line) for line in file]
+    answers = {a['id']: a['ground_truth'][0] for a in lines('possible_answer/BFCL_v4_simple_python.json.gz')}
+    points = []
+    for case in lines('BFCL_v4_simple_python.json.gz'):
+        (name, options), = answers[case['id']].items()
+        wanted = {'name': name, 'arguments': {k: v[0] for k, v in options.items() if '' not in v}}
+        points.append((case['question'][0], [{'function': f} for f in case['function']], wanted))
+    return points[::2]
