@@ -181,7 +181,8 @@ export class EngineSet {
 
   #local(file: string, kind: 'bundled' | 'local', binding: Binding | undefined): Promise<GenerationEngine> {
     const contextTokens = binding?.context_length ?? null;
-    return this.#shared(JSON.stringify([file, contextTokens]), async () => {
+    const key = JSON.stringify([kind, file, contextTokens]);
+    return this.#shared(key, async () => {
       const name = kind === 'bundled' ? BUNDLED_CHAT_NAME : (file.split(/[\\/]/).pop() ?? file);
       const engine = createLocalEngine({
         file,
@@ -192,7 +193,7 @@ export class EngineSet {
         threads: this.#config.localThreads,
         calibrationFile:
           this.#config.localCalibration === 'off' ? undefined : join(this.#config.dataDir, CALIBRATION_FILE),
-        ...this.#states(file, contextTokens),
+        ...this.#states(key),
         logger: this.#logger,
       });
       try {
@@ -205,14 +206,11 @@ export class EngineSet {
     });
   }
 
-  /** Where the computed prompts of a model file are saved. */
-  #states(file: string, contextTokens: number | null): { states?: { folder: string; bytes: number } } {
+  /** Where the computed prompts of the engine with this key are saved. */
+  #states(key: string): { states?: { folder: string; bytes: number } } {
     const { dataDir, prefixCacheMegabytes } = this.#config;
     if (prefixCacheMegabytes === 0) return {};
-    const name = createHash('sha256')
-      .update(JSON.stringify([file, contextTokens]))
-      .digest('hex')
-      .slice(0, 16);
+    const name = createHash('sha256').update(key).digest('hex').slice(0, 16);
     return { states: { folder: join(dataDir, 'prefix-cache', name), bytes: prefixCacheMegabytes * 1_048_576 } };
   }
 
