@@ -1,0 +1,74 @@
+import { progress } from '../progress.ts';
+import type { Service } from '../start-service.ts';
+
+/** A model that is measured. */
+export interface Subject {
+  /** As the tables name it. */
+  name: string;
+  id: string;
+}
+
+/** A message of a chat, as the wire has it. */
+export interface Message {
+  role: 'system' | 'user' | 'assistant' | 'tool';
+  content: string | null;
+  tool_calls?: { id: string; type: 'function'; function: { name: string; arguments: string } }[];
+  tool_call_id?: string;
+}
+
+/** A tool, as the wire has it. */
+export interface Tool {
+  type: 'function';
+  function: { name: string; description?: string; parameters?: Record<string, unknown> };
+}
+
+/** A chat to answer. */
+export interface Chat {
+  messages: readonly Message[];
+  tools?: readonly Tool[];
+}
+
+/** The first choice of an answer. */
+export interface Answer {
+  text: string;
+  calls: { name: string; arguments: string }[];
+  reason: string;
+}
+
+/** Requests that are sent at once: as many as the engine has sequences on a small machine. */
+const AT_ONCE = 4;
+const MAX_TOKENS = 300;
+
+interface Completion {
+  choices: [{ message: Message; finish_reason: string }];
+}
+
+/** Asks all chats, greedy, a few at once; the answers have the order of the chats. */
+export async function askAll(service: Service, subject: Subject, chats: readonly Chat[], what: string): Promise<Answer[]> {
+  const answers: Answer[] = new Array(chats.length);
+  let next = 0;
+  let done = 0;
+  const work = async (): Promise<void> => {
+    while (next < chats.length) {
+      const at = next++;
+      answers[at] = await ask(service, subject, chats[at] as Chat);
+      progress(++done, chats.length, `${what}, ${subject.name}`);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return answers;
+}
+
+async function ask(service: Service, subject: Subject, chat: Chat): Promise<Answer> {
+  const body = { model: subject.id, temperature: 0, max_tokens: MAX_TOKENS, ...chat };
+  try {
+    const { choices } = await service.ask<Completion>('/v1/chat/completions', body);
+    const { message, finish_reason: reason } = choices[0];
+    const calls = (message.tool_calls ?? []).map(({ function: called }) => called);
+    return { text: message.content ?? '', calls, reason };
+  } catch (error) {
+    // What a context has no room for, and a schema that cannot be enforced, are refused: no answer.
+    if (error instanceof Error && / answered 400: /.test(error.message)) return { text: '', calls: [], reason: 'refused' };
+    throw error;
+  }
+}

@@ -1,0 +1,179 @@
+import { readRows, readText } from '../data-set.ts';
+import { Bm25 } from '../keyword/bm25.ts';
+
+/** A question with the passages that are given with it. */
+export interface QuestionCase {
+  question: string;
+  passages: readonly string[];
+  /** Whether an answer holds the answer. Never, where the passage with the answer was left out. */
+  isRight: ((answer: string) => boolean) | null;
+  /** Sentences that hold it. */
+  sentences: readonly string[];
+}
+
+/** Questions, the passages that they were asked of, and all that is searched. */
+export interface QuestionSet {
+  name: string;
+  passages: readonly string[];
+  questions: readonly { text: string; passage: number; isRight(answer: string): boolean; sentences: readonly string[] }[];
+}
+
+/** Files that the sets are read from, below the data folder. */
+export const QUESTION_FILES = {
+  xquadCorpus: 'retrieval/xquad_en/corpus.jsonl.gz',
+  xquadQueries: 'retrieval/xquad_en/queries.jsonl.gz',
+  xquadRels: 'retrieval/xquad_en/qrels.tsv.gz',
+  squadTest: 'pairs/squad_question_sentence_test.jsonl.gz',
+  squadDev: 'pairs/squad_question_sentence_dev_minus_xquad.jsonl.gz',
+  qed: 'chat/qed_dev.jsonl.gz',
+} as const;
+
+/** The pairs that `training/chat/sources.py` holds back: one block of neighbours in so many. */
+const [BLOCK, EVERY, KEPT] = [50, 35, 7];
+/** Sentences of a passage that is made of the set's neighbouring ones. */
+const NEIGHBOURS = 5;
+/** A longer answer is no sentence, even where it is in the passage. */
+const MAX_SENTENCE = 600;
+
+const plain = (text: string): string => text.replace(/\s+/g, ' ').trim();
+const split = (text: string): string[] => text.split(/(?<=[.!?]["”)]?)\s+(?=[\p{Lu}"“(])/u);
+
+/** Real paragraphs with questions whose answers are marked: XQuAD, English. */
+export function xquad(data: string): QuestionSet {
+  const corpus = readRows<{ _id: string; text: string }>(data, QUESTION_FILES.xquadCorpus);
+  const passages = corpus.map(({ text }) => plain(text));
+  const place = new Map(corpus.map(({ _id }, i) => [_id, i]));
+  const rels = new Map(
+    readText(data, QUESTION_FILES.xquadRels)
+      .trim()
+      .split('\n')
+      .slice(1)
+      .map((line) => [line.split('\t')[0] ?? '', line.split('\t')[1] ?? '']),
+  );
+  const rows = readRows<{ _id: string; text: string; metadata: { answers: string[] } }>(data, QUESTION_FILES.xquadQueries);
+  return {
+    name: 'XQuAD',
+    passages,
+    questions: rows.map(({ _id, text, metadata }) => {
+      const passage = place.get(rels.get(_id) ?? '') ?? 0;
+      return { text, passage, ...within(passages[passage] ?? '', metadata.answers.map(plain)) };
+    }),
+  };
+}
+
+/** Paragraphs of Wikipedia with questions that people typed into a search engine, in small letters. */
+export function qed(data: string): QuestionSet {
+  interface QedRow {
+    question: string;
+    passage: string;
+    answer: { text: string }[];
+  }
+  const rows = readRows<QedRow>(data, QUESTION_FILES.qed);
+  const passages = [...new Set(rows.map(({ passage }) => joined(passage)))];
+  const place = new Map(passages.map((passage, i) => [passage, i]));
+  return {
+    name: 'QED',
+    passages,
+    questions: rows.map(({ question, passage, answer }) => ({
+      text: question,
+      passage: place.get(joined(passage)) ?? 0,
+      ...within(joined(passage), answer.map(({ text }) => joined(text))),
+    })),
+  };
+}
+
+/** SQuAD's questions with the sentences that answer, of the pairs that no weights were trained on. */
+export function squad(data: string): QuestionSet {
+  const pairs = [QUESTION_FILES.squadTest, QUESTION_FILES.squadDev].flatMap((file) =>
+    readRows<{ a: string; b: string }>(data, file).map(({ a, b }) => [joined(a), capital(joined(b))] as const),
+  );
+  const sentences = [...new Set(pairs.map(([, sentence]) => sentence))];
+  const place = new Map(sentences.map((sentence, i) => [sentence, Math.floor(i / NEIGHBOURS)]));
+  const passages: string[] = [];
+  for (let i = 0; i < sentences.length; i += NEIGHBOURS) passages.push(sentences.slice(i, i + NEIGHBOURS).join(' '));
+  const held = pairs.filter((_, i) => Math.floor(i / BLOCK) % EVERY === KEPT);
+  return {
+    name: 'SQuAD, held back',
+    passages,
+    questions: held.map(([question, sentence]) => ({
+      text: question,
+      passage: place.get(sentence) ?? 0,
+      isRight: (answer) => plain(answer) === sentence,
+      sentences: [sentence],
+    })),
+  };
+}
+
+/** Right is a piece of the passage, no longer than a sentence, that has one of the answers in it. */
+function within(passage: string, answers: readonly string[]): Pick<QuestionSet['questions'][number], 'isRight' | 'sentences'> {
+  const holds = (text: string): boolean => answers.some((answer) => text.includes(answer));
+  return {
+    isRight: (answer) => plain(answer).length <= MAX_SENTENCE && holds(answer) && passage.includes(plain(answer)),
+    sentences: split(passage).filter(holds),
+  };
+}
+
+/** What a set has cut into words, written as people write. */
+function joined(text: string): string {
+  return plain(text)
+    .replace(/`` ?/g, '"')
+    .replace(/ ?''/g, '"')
+    .replace(/ -- /g, ' – ')
+    .replace(/ ?-rrb-/g, ')')
+    .replace(/-lrb- ?/g, '(')
+    .replace(/\( /g, '(')
+    .replace(/ \)/g, ')')
+    .replace(/ ([.,;:?!%])/g, '$1')
+    .replace(/ (n't|'s|'re|'ve|'ll|'d|'m)\b/g, '$1')
+    .replace(/(\w) - (?=\w)/g, '$1-');
+}
+
+const capital = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
+
+/** How many passages, or how many characters of them, are given. */
+export type Amount = { passages: number } | { characters: number };
+
+/**
+ * Cases of a set: each question with the passages that BM25 finds for it, of which one has the answer, and again without
+ * that one. The passages stand in an order that says nothing.
+ */
+export function casesOf(set: QuestionSet, amount: Amount, chosen: (index: number) => boolean): { asked: QuestionCase[]; unanswerable: QuestionCase[] } {
+  const search = new Bm25(set.passages);
+  const asked: QuestionCase[] = [];
+  const unanswerable: QuestionCase[] = [];
+  for (const [index, { text, passage, isRight, sentences }] of set.questions.entries()) {
+    if (!chosen(index) || sentences.length === 0) continue;
+    const scores = search.scores(text);
+    const others = [...set.passages.keys()]
+      .filter((place) => place !== passage)
+      .sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0));
+    const given = taken(set.passages, [passage, ...others], amount);
+    const without = taken(set.passages, others, amount);
+    asked.push({ question: text, passages: shuffled(given, index), isRight, sentences });
+    unanswerable.push({ question: text, passages: shuffled(without, index), isRight: null, sentences });
+  }
+  return { asked, unanswerable };
+}
+
+function taken(passages: readonly string[], order: readonly number[], amount: Amount): string[] {
+  if ('passages' in amount) return order.slice(0, amount.passages).map((place) => passages[place] ?? '');
+  const found: string[] = [];
+  let characters = 0;
+  for (const place of order) {
+    if (characters >= amount.characters) break;
+    const text = passages[place] ?? '';
+    found.push(text);
+    characters += text.length;
+  }
+  return found;
+}
+
+/** The same order for the same index. */
+function shuffled<T>(items: readonly T[], index: number): T[] {
+  let state = index + 1;
+  const keyed = items.map((item) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return { item, key: state >>> 8 };
+  });
+  return keyed.sort((a, b) => a.key - b.key).map(({ item }) => item);
+}

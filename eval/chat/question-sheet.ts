@@ -1,0 +1,115 @@
+import type { Service } from '../start-service.ts';
+import { count, type Row, type Sheet, share } from '../table.ts';
+import { type Answer, askAll, type Chat, type Subject } from './asking.ts';
+import { casesOf, type Amount, type QuestionCase, type QuestionSet } from './question-cases.ts';
+
+/** What an answer says that says no more than that nothing was found. */
+const DECLINED = /\b(?:could not find|couldn't find|don't know|do not know|not in the (?:documents|context)|cannot find|no answer)\b/i;
+
+/** How people put passages into a chat: each shape is used for an equal part of the cases. */
+const SHAPES: readonly ((passages: readonly string[], question: string) => Chat)[] = [
+  (passages, question) => ({
+    messages: [
+      { role: 'system', content: `Use the following context to answer the question. If the answer is not in it, say so.\n\nContext:\n${passages.join('\n\n')}` },
+      { role: 'user', content: question },
+    ],
+  }),
+  (passages, question) => ({
+    messages: [{ role: 'user', content: `Context:\n${passages.join('\n\n')}\n\nQuestion: ${question}\nAnswer:` }],
+  }),
+  (passages, question) => ({
+    messages: [
+      {
+        role: 'system',
+        content: `You are a helpful assistant. Answer only from these sources:\n\n${passages.map((text, i) => `[${i + 1}] ${text}`).join('\n\n')}`,
+      },
+      { role: 'user', content: question },
+    ],
+  }),
+  (passages, question) => ({
+    messages: [
+      {
+        role: 'user',
+        content: `<documents>\n${passages.map((text) => `<document>\n${text}\n</document>`).join('\n')}\n</documents>\n\n${question}`,
+      },
+    ],
+  }),
+];
+
+/** A part of the sheet: a set, how much of it is given, and which questions. */
+export interface QuestionPart {
+  name: string;
+  set: QuestionSet;
+  amount: Amount;
+  /** Questions of each kind at most. */
+  most: number;
+}
+
+/** How many questions are answered with the sentence that answers, and declined where there is none. */
+export async function questionSheet(
+  service: Service,
+  subjects: readonly Subject[],
+  parts: readonly QuestionPart[],
+  half: number,
+): Promise<Sheet> {
+  const rows: Row[] = [];
+  for (const { name, set, amount, most } of parts) {
+    let left = 2 * most;
+    // Every other question belongs to the other half, on which thresholds were looked for.
+    const { asked, unanswerable } = casesOf(set, amount, (index) => index % 2 === half && left-- > most);
+    for (const subject of subjects) {
+      const said = await askAll(service, subject, asked.map(chatOf), name);
+      const declined = await askAll(service, subject, unanswerable.map(chatOf), `${name}, unanswerable`);
+      rows.push({ name: `${name}: ${subject.name}`, cells: cellsOf(asked, said, declined) });
+    }
+  }
+  return {
+    title: 'Questions over passages',
+    subject: 'passages',
+    columns: [count('questions'), share('right sentence'), share('F1'), share('answered'), share('right, of answered'), share('unanswerable declined'), share('repeats itself')],
+    rows,
+  };
+}
+
+const chatOf = ({ passages, question }: QuestionCase, index: number): Chat =>
+  (SHAPES[index % SHAPES.length] as (typeof SHAPES)[number])(passages, question);
+
+function cellsOf(asked: readonly QuestionCase[], said: readonly Answer[], unanswerable: readonly Answer[]): number[] {
+  const right = asked.filter(({ isRight }, i) => isRight?.(said[i]?.text ?? '') ?? false).length;
+  const answered = said.filter((answer) => !isDeclined(answer)).length;
+  const f1 = asked.reduce((sum, { sentences }, i) => sum + Math.max(0, ...sentences.map((one) => overlap(one, said[i]?.text ?? ''))), 0);
+  const repeating = said.filter(({ text }) => repeats(text)).length;
+  const all = asked.length;
+  return [all, right / all, f1 / all, answered / all, right / answered, unanswerable.filter(isDeclined).length / all, repeating / all];
+}
+
+const isDeclined = ({ text }: Answer): boolean => text.trim() === '' || DECLINED.test(text);
+
+const wordsOf = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+
+/** F1 of the words of two texts. */
+export function overlap(one: string, other: string): number {
+  const left = wordsOf(one);
+  const right = wordsOf(other);
+  const counts = new Map<string, number>();
+  for (const word of left) counts.set(word, (counts.get(word) ?? 0) + 1);
+  let shared = 0;
+  for (const word of right) {
+    const rest = counts.get(word) ?? 0;
+    if (rest > 0) shared += 1;
+    counts.set(word, rest - 1);
+  }
+  return shared === 0 ? 0 : (2 * shared) / (left.length + right.length);
+}
+
+/** Whether four words in a row come again in the same answer. */
+export function repeats(text: string): boolean {
+  const words = wordsOf(text);
+  const seen = new Set<string>();
+  for (let i = 0; i + 4 <= words.length; i++) {
+    const run = words.slice(i, i + 4).join(' ');
+    if (seen.has(run)) return true;
+    seen.add(run);
+  }
+  return false;
+}

@@ -1,0 +1,86 @@
+/** Evaluates `POST /v1/chat/completions` of the bundled chat model; eval/README.md says what is measured. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { startQuire } from '../../bench/processes/quire.ts';
+import { requireFiles, WrongCallError } from '../data-set.ts';
+import { startService } from '../start-service.ts';
+import { markdown, type Sheet } from '../table.ts';
+import type { Subject } from './asking.ts';
+import { QUESTION_FILES, qed, squad, xquad } from './question-cases.ts';
+import { type QuestionPart, questionSheet } from './question-sheet.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+/** The id that is bound to the bundled model where nothing else is said. */
+const BUNDLED = 'general-8b';
+/** Characters of a token of the model, on English. */
+const CHARACTERS_PER_TOKEN = 3.2;
+
+const SHEETS = ['questions'] as const;
+
+async function main(): Promise<void> {
+  const { values: flags } = parseArgs({
+    options: {
+      data: { type: 'string' },
+      weights: { type: 'string', multiple: true, default: [] },
+      half: { type: 'string', default: 'report' },
+      most: { type: 'string', default: '300' },
+      only: { type: 'string', multiple: true, default: [...SHEETS] },
+      json: { type: 'string', default: join(ROOT, '.scratch/eval/chat.json') },
+    },
+  });
+  const data = requireFiles(flags.data, Object.values(QUESTION_FILES));
+  const half = flags.half === 'development' ? 0 : 1;
+  const folder = mkdtempSync(join(tmpdir(), 'quire-eval-'));
+  const raw = flags.weights.map((file, i): Subject => ({ id: `weights-${i}`, name: `${file.split('/').pop()} alone` }));
+  const models = Object.fromEntries(
+    raw.map(({ id }, i) => [id, { engine: 'local', file: resolve(flags.weights[i] ?? '') }]),
+  );
+  // JSON is YAML.
+  writeFileSync(join(folder, 'quire.yaml'), JSON.stringify({ models }));
+  const quire = await startQuire(undefined, [], {
+    QUIRE_LOCAL_CALIBRATION: 'off',
+    QUIRE_CONFIG: join(folder, 'quire.yaml'),
+  });
+  const sheets: Sheet[] = [];
+  try {
+    const service = await startService({ url: quire.origin, key: quire.apiKey });
+    const { model } = await service.backendOf(BUNDLED);
+    const subjects = [{ id: BUNDLED, name: model }, ...raw];
+    const add = (sheet: Sheet): void => {
+      sheets.push(sheet);
+      process.stdout.write(`${markdown(sheet)}\n\n`);
+    };
+    if (flags.only.includes('questions')) {
+      for (const part of questionParts(data, Number(flags.most))) add(await questionSheet(service, subjects, [part], half));
+    }
+    mkdirSync(dirname(flags.json), { recursive: true });
+    writeFileSync(flags.json, `${JSON.stringify({ at: new Date().toISOString(), sheets }, null, 1)}\n`);
+  } finally {
+    await quire.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function questionParts(data: string, most: number): QuestionPart[] {
+  const [real, held, typed] = [xquad(data), squad(data), qed(data)];
+  const ofTokens = (tokens: number) => ({ characters: tokens * CHARACTERS_PER_TOKEN });
+  return [
+    { name: 'XQuAD, five passages', set: real, amount: { passages: 5 }, most },
+    { name: 'SQuAD held back, five passages', set: held, amount: { passages: 5 }, most },
+    { name: 'QED, five passages', set: typed, amount: { passages: 5 }, most },
+    { name: 'XQuAD, one passage', set: real, amount: { passages: 1 }, most },
+    { name: 'XQuAD, 1,000 tokens', set: real, amount: ofTokens(1_000), most: Math.ceil(most / 3) },
+    { name: 'XQuAD, 2,000 tokens', set: real, amount: ofTokens(2_000), most: Math.ceil(most / 3) },
+    { name: 'XQuAD, 4,000 tokens', set: real, amount: ofTokens(4_000), most: Math.ceil(most / 3) },
+  ];
+}
+
+try {
+  await main();
+} catch (error) {
+  if (!(error instanceof WrongCallError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 2;
+}
