@@ -1,6 +1,8 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Static, Type } from 'typebox';
 import type { Config } from '../config.ts';
+import { StartError } from '../lib/start-error.ts';
 import { readKept, writeKept } from './kept-json.ts';
 import { modelPath } from './model-files.ts';
 
@@ -27,9 +29,14 @@ function path(dataDir: string): string {
   return join(dataDir, 'model-bindings.json');
 }
 
-/** The bindings of a data folder; none where there is no file, or a damaged one. */
+/** The bindings of a data folder. Throws a `StartError` when their file is damaged: nobody knows then what was chosen. */
 export async function readBindings(dataDir: string): Promise<StoredBindings> {
-  return (await readKept(path(dataDir), Bindings)) ?? NONE;
+  const bindings = await readKept(path(dataDir), Bindings);
+  if (bindings !== null) return bindings;
+  if (!existsSync(path(dataDir))) return NONE;
+  throw new StartError(
+    `${path(dataDir)} is damaged, so nobody knows what 'quire models use' has bound. Correct it, or delete it and bind again.`,
+  );
 }
 
 /** Replaces the bindings of a data folder. Whoever calls it holds the folder. */

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { sendFile, sha256Of, useHub } from '../../test/fixtures/hub-server.ts';
+import { writeTinyGguf } from '../../test/fixtures/tiny-gguf.ts';
+import { loadConfig } from '../config.ts';
+import { createLogger } from '../lib/logger.ts';
+import { FirstPull, type FirstPullStatus } from './first-pull.ts';
+import { findStored } from './model-files.ts';
+
+const FOLDER = mkdtempSync(join(tmpdir(), 'quire-first-'));
+process.once('exit', () => rmSync(FOLDER, { recursive: true, force: true }));
+const TINY = readFileSync(writeTinyGguf(join(FOLDER, 'tiny.gguf')));
+const PATH = '/Qwen/Qwen2.5-0.5B-Instruct-GGUF/resolve/main/qwen2.5-0.5b-instruct-q4_k_m.gguf';
+const ENOUGH = 2e9;
+
+describe('the pull of a first start', () => {
+  const hub = useHub();
+
+  /** Runs it to its end. */
+  async function run(options: { freeMemory?: number; bind?: (model: string) => Promise<void>; hubUrl?: string } = {}) {
+    const dataDir = mkdtempSync(join(FOLDER, 'data-'));
+    const lines: Record<string, unknown>[] = [];
+    const logger = createLogger('info', { write: (line) => lines.push(JSON.parse(line)) });
+    const bound: string[] = [];
+    const pull = new FirstPull({
+      config: { ...loadConfig({}), dataDir, hubUrl: options.hubUrl ?? hub.url },
+      logger,
+      bind: options.bind ?? (async (model) => void bound.push(model)),
+      freeMemory: () => options.freeMemory ?? ENOUGH,
+    });
+    const model = pull.start();
+    const atStart = pull.status;
+    while (['pulling', 'loading'].includes(pull.status?.state ?? '')) await new Promise((next) => setTimeout(next, 5));
+    await pull.stop();
+    return { dataDir, lines, bound, model, atStart, status: pull.status as FirstPullStatus };
+  }
+
+  it('fetches a model that the memory is enough for, logs how far it is, and lets it answer', async () => {
+    hub.files.set(PATH, TINY);
+    const { dataDir, lines, bound, atStart, status } = await run();
+    const zero = { model: 'qwen2.5-0.5b', state: 'pulling', received_bytes: 0, total_bytes: null, detail: null };
+    assert.deepEqual(atStart, zero);
+    assert.deepEqual(status, { ...zero, state: 'done', received_bytes: TINY.length, total_bytes: TINY.length });
+    assert.deepEqual(bound, ['qwen2.5-0.5b']);
+    assert.equal((await findStored(dataDir, 'qwen2.5-0.5b'))?.card?.sha256, sha256Of(TINY));
+    const percents = lines.flatMap(({ percent }) => (percent === undefined ? [] : [percent as number]));
+    assert.equal(percents.at(-1), 100);
+    assert.ok(percents.length <= 11, percents.join());
+    assert.equal(lines.at(-1)?.['msg'], 'a model was fetched and answers from now on');
+  });
+
+  it('fetches nothing where the memory is too little', async () => {
+    hub.seen.length = 0;
+    const { model, status, lines } = await run({ freeMemory: 1e9 });
+    assert.deepEqual([model, status, hub.seen.length, lines.length], [null, null, 0, 1]);
+  });
+
+  it('ends with one line of warning where nothing can be had, or the model cannot be loaded', async () => {
+    hub.files.delete(PATH);
+    const missing = await run();
+    assert.equal(missing.status.state, 'failed');
+    assert.match(missing.status.detail ?? '', /no such file/);
+    hub.files.set(PATH, TINY);
+    const unloadable = await run({ bind: () => Promise.reject(new Error('too large for this machine')) });
+    assert.equal(unloadable.status.detail, 'too large for this machine');
+    for (const { lines, bound } of [missing, unloadable]) {
+      assert.deepEqual(bound, []);
+      assert.equal(lines.filter(({ level }) => level === 'warn').length, 1);
+      assert.match(String(lines.at(-1)?.['msg']), /goes on answering/);
+    }
+  });
+
+  it('does not use a model whose hash nobody tells', async () => {
+    hub.files.set(PATH, TINY);
+    hub.acts[0] = (request, response) => {
+      sendFile(request, response, TINY, {});
+      return true;
+    };
+    const { bound, status } = await run();
+    hub.acts.length = 0;
+    assert.deepEqual([bound, status.state], [[], 'failed']);
+    assert.match(status.detail ?? '', /did not say what its SHA-256 is/);
+  });
+});
