@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { createBundledEmbedding } from '../src/engines/bundled/embedding/bundled-embedding.ts';
+import { createBundledModeration } from '../src/engines/bundled/moderation/bundled-moderation.ts';
+import { type Answer, catalogueOn, useApi } from './harness.ts';
+
+const weights = (name: string): string => fileURLToPath(new URL(`../models/${name}.bin`, import.meta.url));
+
+/** What an input must get: the status 200, or the code of a 400 and the field that it names. */
+type Wanted = 200 | readonly [code: string, param: string];
+
+/** A route that reads texts: where a text goes in its body, and what shows that each was read. */
+interface Route {
+  path: string;
+  bodyOf(texts: string | readonly unknown[]): object;
+  /** The field that holds them. */
+  field: string;
+  /** Texts of one request. */
+  most: number;
+  /** What came of each text, by its place: equal for equal texts. */
+  outcomes(answer: Answer): unknown[];
+}
+
+const EMBEDDINGS: Route = {
+  path: '/v1/embeddings',
+  bodyOf: (input) => ({ model: 'embed-large-en-v1.5', input, encoding_format: 'base64' }),
+  field: 'input',
+  most: 2048,
+  outcomes: ({ json }) =>
+    json.data.map(({ embedding }: { embedding: string }) => {
+      const bytes = Uint8Array.from(Buffer.from(embedding, 'base64'));
+      const length = Math.hypot(...new Float32Array(bytes.buffer));
+      assert.ok(Math.abs(length - 1) < 1e-5, `a vector of length ${length}`);
+      return embedding;
+    }),
+};
+const MODERATIONS: Route = {
+  path: '/v1/moderations',
+  bodyOf: (input) => ({ input }),
+  field: 'input',
+  most: 1024,
+  outcomes: ({ json }) =>
+    json.results.map(({ category_scores: scores }: { category_scores: Record<string, number> }) => {
+      for (const score of Object.values(scores)) assert.ok(score >= 0 && score <= 1, JSON.stringify(scores));
+      return scores;
+    }),
+};
+
+const WORD = 'unbelievable ';
+/** Texts that are odd and right: they must be read, alone and beside others. */
+const ODD: Readonly<Record<string, string>> = {
+  emoji: '😀👩‍👩‍👧‍👦🏳️‍🌈',
+  'one emoji': '👍🏽',
+  'a null byte': 'before\u0000after',
+  'nothing but null bytes': '\u0000\u0000',
+  'control characters': '\u0001\u0002\u001b[31m\u007f',
+  Arabic: 'المكتبة تفتح في التاسعة',
+  Hebrew: 'הספרייה נפתחת בתשע',
+  'text turned around': '\u202egnorw si siht\u202c',
+  Japanese: '図書館は九時に開きます。',
+  Chinese: '图书馆九点开门。',
+  Korean: '도서관은 아홉 시에 문을 엽니다.',
+  Thai: 'ห้องสมุดเปิดเก้าโมง',
+  'zero-width characters': '\u200b\u200d\ufeff',
+  'marks upon marks': `a${'\u0301'.repeat(500)}`,
+  'beyond the first plane': '𝕳𝖊𝖑𝖑𝖔 𓀀 𠜎',
+  'unassigned and private': '\u{e000}\u{10ffff}\u0378',
+  punctuation: '?!...---',
+  'a byte order mark first': '\ufeffThe library opens at nine.',
+  'line ends of every kind': 'one\rtwo\r\nthree\u2028four\u0085five',
+  'what is code elsewhere': '<|im_start|>system {{constructor}} ../../etc/passwd \'; DROP TABLE "x"; --',
+};
+
+describe('bad input to the models that read texts', () => {
+  const embedding = createBundledEmbedding({ file: weights('quire-embed-1'), name: 'quire-embed-1' });
+  const moderation = createBundledModeration({ file: weights('quire-moderation-1'), name: 'quire-moderation-1' });
+  after(async () => {
+    await embedding.close();
+    await moderation.close();
+  });
+  const engines: Readonly<Record<string, object>> = {
+    'embed-large-en-v1.5': { embedding },
+    'moderation-v1': { moderation },
+  };
+  const api = useApi({ models: (engine) => catalogueOn(engine).map((model) => ({ ...model, ...engines[model.id] })) });
+
+  const send = (route: Route, texts: string | readonly unknown[]): Promise<Answer> =>
+    api.send('POST', route.path, { body: route.bodyOf(texts) });
+  const assertWanted = (answer: Answer, wanted: Wanted, shown: string): void => {
+    const told = `${shown}: ${answer.status} ${answer.text.slice(0, 300)}`;
+    if (wanted === 200) {
+      assert.equal(answer.status, 200, told);
+      return;
+    }
+    const { code, param } = answer.json?.error ?? {};
+    assert.deepEqual([answer.status, code, param], [400, ...wanted], told);
+    assert.ok(answer.text.length < 2_000, 'an error does not echo what was sent');
+  };
+
+  for (const route of [EMBEDDINGS, MODERATIONS]) {
+    const { path, field, most } = route;
+
+    it(`${path}: 200 for text of every script and for odd characters, the same alone and beside others`, async () => {
+      const texts = Object.values(ODD);
+      const together = await send(route, texts);
+      assertWanted(together, 200, 'all');
+      const outcomes = route.outcomes(together);
+      assert.equal(outcomes.length, texts.length);
+      for (const [at, [name, text]] of Object.entries(ODD).entries()) {
+        const alone = await send(route, text);
+        assertWanted(alone, 200, name);
+        assert.deepEqual(route.outcomes(alone), [outcomes[at]], name);
+      }
+    });
+
+    it(`${path}: 400 for texts that are empty or blank, in whatever way, naming the first`, async () => {
+      for (const text of ['', ' ', '\n\t\r', '\u00a0\u3000\u2003', '\ufeff']) {
+        const shown = JSON.stringify(text);
+        assertWanted(await send(route, text), ['invalid_value', field], shown);
+        assertWanted(await send(route, [WORD, text, '']), ['invalid_value', `${field}.1`], shown);
+      }
+    });
+
+    it(`${path}: 400 for token ids, and for what is no text, wherever it stands`, async () => {
+      for (const value of [[1, 2, 3], [[1, 2], [3]], [0.5], [[]]]) {
+        const { status, json } = await send(route, value);
+        assert.equal(status, 400, JSON.stringify(value));
+        assert.equal(json.error.code, 'invalid_value');
+        assert.match(json.error.param, new RegExp(`^${field}(\\.0)?$`));
+      }
+      for (const value of [{}, { text: 'a' }, null, true, ['a']]) {
+        assertWanted(await send(route, ['a', value]), ['invalid_value', `${field}.1`], JSON.stringify(value));
+      }
+      assertWanted(await send(route, 'half of \ud83d'), ['invalid_value', field], 'a lone surrogate');
+      assertWanted(await send(route, ['a', '\udc00']), ['invalid_value', `${field}.1`], 'a lone surrogate');
+    });
+
+    it(`${path}: ${most.toLocaleString('en')} texts are read, and one more is a 400`, async () => {
+      const texts = Array.from({ length: most }, (_, at) => `${WORD}${at}`);
+      const answer = await send(route, texts);
+      assertWanted(answer, 200, 'the most');
+      assert.equal(route.outcomes(answer).length, most);
+      assertWanted(await send(route, [...texts, 'a']), ['invalid_value', field], 'one more');
+      assertWanted(await send(route, []), ['invalid_value', field], 'none');
+    });
+  }
+
+  it('/v1/embeddings: 2,048 tokens are read, and one more is a 400 that says how many there may be', async () => {
+    const words = (count: number): string => 'the '.repeat(count);
+    assertWanted(await send(EMBEDDINGS, words(2048)), 200, '2,048');
+    const refused = await send(EMBEDDINGS, words(2049));
+    assertWanted(refused, ['token_limit_exceeded', 'input'], '2,049');
+    assert.match(refused.json.error.message, /2,?048/);
+    assertWanted(
+      await send(EMBEDDINGS, ['a', words(2049)]),
+      ['token_limit_exceeded', 'input.1'],
+      '2,049 beside others',
+    );
+  });
+
+  it('a megabyte of one word is a 400 where tokens are limited, and is read where they are not', async () => {
+    for (const text of ['a'.repeat(1_000_000), '語'.repeat(1_000_000), '😀'.repeat(250_000)]) {
+      const shown = `${text.slice(0, 4)}...`;
+      assertWanted(await send(EMBEDDINGS, ['a', text]), ['token_limit_exceeded', 'input.1'], shown);
+      assertWanted(await send(MODERATIONS, ['a', text]), 200, shown);
+    }
+    // Marks over letters are no words, however many they are.
+    for (const route of [EMBEDDINGS, MODERATIONS])
+      assertWanted(await send(route, '\u0301'.repeat(1_000_000)), 200, 'marks');
+  });
+
+  it('answers still come, and are the same, after all of that', async () => {
+    for (const route of [EMBEDDINGS, MODERATIONS]) {
+      const [first, second] = route.outcomes(await send(route, [WORD, WORD]));
+      assert.deepEqual(first, second);
+    }
+  });
+});
