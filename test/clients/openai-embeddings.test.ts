@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { OpenAIEmbeddings } from '@langchain/openai';
+import { cosineSimilarity, embed, embedMany } from 'ai';
+import OpenAI from 'openai';
+import { type Handler, sendJson, startServer } from '../fixtures/upstream-server.ts';
+import { startService } from '../spawned-service.ts';
+import { useBackends } from './backends.ts';
+
+const MODEL = 'embed-large-en-v1.5';
+const TEXTS = ['How do I change my password?', 'Resetting your password', 'Volcanoes and how they erupt'];
+
+const backends = useBackends();
+
+/** Whether the first two texts, which mean the like, are nearer than the first and the third. */
+function assertMeaningful([first, second, third]: readonly (readonly number[])[]): void {
+  const near = cosineSimilarity([...first!], [...second!]);
+  const far = cosineSimilarity([...first!], [...third!]);
+  assert.ok(near > far + 0.1, `${near} and ${far}`);
+}
+
+describe('openai: embeddings', () => {
+  it('are 1,024 floats of each text, asked for as base64 without a word, the same as asked for as floats', async () => {
+    const { embeddings } = backends.openai();
+    const answer = await embeddings.create({ model: MODEL, input: TEXTS });
+    const floats = await embeddings.create({ model: MODEL, input: TEXTS, encoding_format: 'float' });
+    assert.deepEqual(answer.data, floats.data);
+    assert.deepEqual(answer.usage, floats.usage);
+    assert.ok(answer.usage.prompt_tokens > 10);
+    assert.deepEqual(
+      answer.data.map(({ index, embedding }) => [index, embedding.length]),
+      [
+        [0, 1024],
+        [1, 1024],
+        [2, 1024],
+      ],
+    );
+    assertMeaningful(answer.data.map(({ embedding }) => embedding));
+  });
+
+  it('are there for a thousand texts at once, in their order', async () => {
+    const input = Array.from({ length: 1000 }, (_, i) => `Text number ${i}`);
+    const { data } = await backends.openai().embeddings.create({ model: MODEL, input });
+    const [alone] = (await backends.openai().embeddings.create({ model: MODEL, input: 'Text number 731' })).data;
+    assert.equal(data.length, 1000);
+    assert.deepEqual(data[731]?.embedding, alone?.embedding);
+  });
+
+  it('tell what is wrong as errors of the client', async () => {
+    const { embeddings } = backends.openai();
+    const refused = async (params: Partial<OpenAI.EmbeddingCreateParams>, code: string, param: string) =>
+      assert.rejects(embeddings.create({ model: MODEL, input: 'a', ...params }), (error) => {
+        assert.ok(error instanceof OpenAI.APIError);
+        assert.deepEqual([error.code, error.param], [code, param]);
+        return true;
+      });
+    await refused({ input: ['a', ''] }, 'invalid_value', 'input.1');
+    await refused({ input: 'word '.repeat(2049) }, 'token_limit_exceeded', 'input');
+    await refused({ input: [[1, 2, 3]] }, 'invalid_value', 'input');
+    await refused({ dimensions: 256 }, 'invalid_value', 'dimensions');
+    await refused({ model: 'text-embedding-3-small' }, 'model_not_found', 'model');
+  });
+});
+
+describe('other clients: embeddings', () => {
+  it('of the Vercel AI SDK, one and many', async () => {
+    const provider = createOpenAICompatible({ name: 'quire', baseURL: backends.baseURL, apiKey: backends.service.key });
+    const model = provider.embeddingModel(MODEL);
+    const one = await embed({ model, value: TEXTS[0]! });
+    const many = await embedMany({ model, values: TEXTS });
+    assert.deepEqual(many.embeddings[0], one.embedding);
+    assert.ok(one.usage.tokens > 0);
+    assertMeaningful(many.embeddings);
+  });
+
+  it('of LangChain, for documents and for a query', async () => {
+    const client = new OpenAIEmbeddings({
+      model: MODEL,
+      apiKey: backends.service.key,
+      configuration: { baseURL: backends.baseURL },
+    });
+    const documents = await client.embedDocuments(TEXTS);
+    assert.deepEqual(await client.embedQuery(TEXTS[0]!), documents[0]);
+    assertMeaningful(documents);
+  });
+});
+
+describe('openai: embeddings on a server, and under an alias', () => {
+  /** A server whose vectors say how long a text is. */
+  const lengths: Handler = ({ path, body }, response) => {
+    if (path !== '/v1/embeddings') return sendJson(response, 404, {});
+    const vectorOf = (text: string) => [text.length, 1, ...Array(1022).fill(0)];
+    const data = ([body?.['input']].flat() as string[]).map((text, index) => ({ index, embedding: vectorOf(text) }));
+    sendJson(response, 200, { data, usage: { prompt_tokens: 42, total_tokens: 42 } });
+  };
+  const bound = (baseUrl: string) =>
+    [
+      'models:',
+      `  ${MODEL}: {base_urls: ['${baseUrl}'], upstream_model: embedder-1, api_key: secret}`,
+      `  text-embedding-3-small: {alias: ${MODEL}}`,
+    ].join('\n');
+
+  it('are what the server gives, of length 1, with its usage', async () => {
+    const server = await startServer(lengths);
+    const service = await startService({ config: bound(server.baseUrl) });
+    try {
+      const client = new OpenAI({ baseURL: `${service.url}/v1`, apiKey: service.key, maxRetries: 0 });
+      for (const model of [MODEL, 'text-embedding-3-small']) {
+        const { data, usage } = await client.embeddings.create({ input: ['a', 'abc'], model });
+        assert.deepEqual(
+          data.map(({ embedding }) => Math.round(embedding[0]! / embedding[1]!)),
+          [1, 3],
+        );
+        assert.equal(usage.prompt_tokens, 42);
+      }
+      const { backend } = (await client.models.retrieve(MODEL)) as unknown as { backend: object };
+      assert.deepEqual(backend, { engine: 'upstream', model: 'embedder-1', parameters: null, ready: true });
+      assert.deepEqual(await service.stop(), { code: 0, signal: null });
+    } finally {
+      await service.kill();
+      await server.close();
+    }
+  });
+
+  it('stop the start where the server gives vectors of another length', async () => {
+    const server = await startServer((_request, response) =>
+      sendJson(response, 200, { data: [{ index: 0, embedding: Array(768).fill(1) }] }),
+    );
+    try {
+      await assert.rejects(startService({ config: bound(server.baseUrl) }), /768 floats/);
+    } finally {
+      await server.close();
+    }
+  });
+});
