@@ -98,6 +98,8 @@ put aside until it answers again. An \`alias\` cannot stand for another alias. A
 working directory.
 \`moderation-v1\` is answered by the bundled model, also where \`QUIRE_UPSTREAM_URL\` is set, unless its own entry says
 \`base_urls\` or \`engine: upstream\`: servers that answer \`POST /moderations\` as OpenAI's does. It takes no \`file\`.
+\`embed-large-en-v1.5\` likewise: the bundled model, or by its own entry servers that answer \`POST /embeddings\`, whose
+\`context_length\` is then the tokens that the model takes at once.
 \`pricing\` is in credits per 1,000 or 1,000,000 tokens (\`unit\`), for prompt and completion apart.
 `;
 }
