@@ -1,6 +1,6 @@
 import { ApiError } from '../../errors.ts';
 import { EMBEDDING_DIMENSIONS } from '../embedding-engine.ts';
-import { type RawEmbeddings, readEmbeddings } from './embedding-answer.ts';
+import { readEmbeddings } from './embedding-answer.ts';
 import { OtherDialect, type Question } from './question.ts';
 import type { QuestionServer } from './question-server.ts';
 import { TOKENIZE_DIALECTS, type TokenizeDialect } from './tokenize-dialects.ts';
@@ -21,21 +21,27 @@ export class UnfitModel extends Error {
 /** How a server is asked to embed, and what its model is. */
 export interface EmbeddingManner {
   encoding: 'base64' | 'float';
+  /** Whether vectors of the right length must be asked for: OpenAI's and Qwen's models have longer ones, made to be cut. */
+  areCut: boolean;
   /** How it counts tokens; null where it does not. */
   tokenize: TokenizeDialect | null;
   /** Tokens that the model takes at once, with those that it adds itself; null where nobody says. */
   window: number | null;
 }
 
+/** How vectors are asked for. */
+export type EmbeddingForm = Pick<EmbeddingManner, 'encoding' | 'areCut'>;
+
 /** A question for the vectors of texts. */
 export function embeddingQuestion(
   model: string,
   input: readonly string[],
-  encoding: EmbeddingManner['encoding'],
+  { encoding, areCut }: EmbeddingForm,
 ): Question {
+  const dimensions = areCut ? { dimensions: EMBEDDING_DIMENSIONS } : {};
   return {
     endpoint: 'embeddings',
-    body: JSON.stringify({ model, input, encoding_format: encoding }),
+    body: JSON.stringify({ model, input, encoding_format: encoding, ...dimensions }),
     param: 'input',
     maxAnswerBytes: MAX_ANSWER_BYTES,
   };
@@ -51,32 +57,39 @@ export async function learnManner(
   window: number | null,
   signal: AbortSignal,
 ): Promise<EmbeddingManner> {
-  const encoding = await learnEncoding(server, signal);
+  const form = await learnForm(server, signal);
   const counted = await learnTokenize(server, signal);
   return {
-    encoding,
+    ...form,
     tokenize: counted?.dialect ?? null,
     window: window ?? counted?.window ?? (await toldWindow(server, signal)),
   };
 }
 
-async function learnEncoding(server: QuestionServer, signal: AbortSignal): Promise<EmbeddingManner['encoding']> {
-  let answered: RawEmbeddings;
-  let encoding: EmbeddingManner['encoding'] = 'base64';
-  const ask = () =>
-    server.ask(embeddingQuestion(server.model, [TRIAL], encoding), (answer) => readEmbeddings(answer, 1), signal);
-  try {
-    answered = await ask();
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.status !== 400) throw error;
+async function learnForm(server: QuestionServer, signal: AbortSignal): Promise<EmbeddingForm> {
+  const floatsOf = async (form: EmbeddingForm) => {
+    const question = embeddingQuestion(server.model, [TRIAL], form);
+    const { vectors } = await server.ask(question, (answer) => readEmbeddings(answer, 1), signal);
+    return vectors[0]?.length ?? 0;
+  };
+  let encoding: EmbeddingForm['encoding'] = 'base64';
+  let floats = await floatsOf({ encoding, areCut: false }).catch(passRefusal);
+  if (floats === null) {
     encoding = 'float';
-    answered = await ask();
+    floats = await floatsOf({ encoding, areCut: false });
   }
-  const floats = answered.vectors[0]?.length ?? 0;
-  if (floats === EMBEDDING_DIMENSIONS) return encoding;
+  if (floats === EMBEDDING_DIMENSIONS) return { encoding, areCut: false };
+  const cut = floats > EMBEDDING_DIMENSIONS ? await floatsOf({ encoding, areCut: true }).catch(passRefusal) : null;
+  if (cut === EMBEDDING_DIMENSIONS) return { encoding, areCut: true };
   throw new UnfitModel(
     `'${server.model}' gives vectors of ${floats} floats; Quire works with ${EMBEDDING_DIMENSIONS}.`,
   );
+}
+
+/** Null for a question that the server does not take as it was asked. */
+function passRefusal(error: unknown): null {
+  if (error instanceof ApiError && error.status === 400) return null;
+  throw error;
 }
 
 async function learnTokenize(

@@ -203,6 +203,20 @@ describe('an upstream embedding engine', () => {
     await failsWith(engine.embed(asked(['a']), never), 503, 'engine_unavailable');
   });
 
+  it('asks a model of longer vectors for shorter ones, and refuses it where it gives none', async (t) => {
+    for (const isMadeForIt of [true, false]) {
+      const { engine, posts } = await start(t, ({ path, body }, response) => {
+        if (path !== '/v1/embeddings') return sendJson(response, 404, {});
+        const floats = isMadeForIt && body?.['dimensions'] === 1024 ? 1024 : 3072;
+        const embedding = Array(floats).fill(0.1);
+        sendJson(response, 200, { data: inputOf({ body }).map((_, index) => ({ index, embedding })) });
+      });
+      if (!isMadeForIt) await assert.rejects(engine.check(never), /3072 floats/);
+      else assert.equal((await engine.embed(asked(['a', 'b']), never)).vectors.length, 2);
+      assert.equal(posts('/v1/embeddings').at(-1)?.body?.['dimensions'], 1024);
+    }
+  });
+
   it('names the text that the server refuses among many', async (t) => {
     const handle: Handler = (request, response, number) => {
       const texts = request.body?.['input'] as string[] | undefined;

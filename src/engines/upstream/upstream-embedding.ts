@@ -201,7 +201,7 @@ class UpstreamEmbedding implements EmbeddingEngine {
   /** Asks for the vectors of some pieces; in halves where the server refuses them together. */
   async #ask(pieces: readonly Piece[], context: AskContext): Promise<RawEmbeddings> {
     const texts = pieces.map(({ text }) => text);
-    const question = embeddingQuestion(this.#server.model, texts, context.manner.encoding);
+    const question = embeddingQuestion(this.#server.model, texts, context.manner);
     try {
       return await this.#server.ask(question, (answer) => readFit(answer, pieces.length), context.signal);
     } catch (error) {
