@@ -40,6 +40,7 @@ export const modelsPull: CommandSpec = {
       const options = {
         sha256: sha256?.toLowerCase() ?? null,
         onProgress: (transferred: Parameters<ProgressLine['show']>[0]) => line.show(transferred),
+        onRetry: (why: string, pauseMs: number) => line.say(`${why}; trying again in ${Math.ceil(pauseMs / 1000)} s`),
       };
       const pulled = await pullModel({ config }, source, options, stop.signal);
       line.end();

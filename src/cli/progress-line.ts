@@ -36,8 +36,14 @@ export class ProgressLine {
     this.#shownMs = now;
     const text = progressText(transferred, this.#rate);
     // Erased to its end, because the last one may have been longer.
-    this.#output.write(this.#output.isTTY ? `\r${text.slice(0, (this.#output.columns ?? 80) - 1)}\x1b[K` : `${text}\n`);
+    this.#output.write(this.#output.isTTY ? `\r${text.slice(0, (this.#output.columns || 80) - 1)}\x1b[K` : `${text}\n`);
     this.#isOpen = this.#output.isTTY ?? false;
+  }
+
+  /** Says something in a line of its own. */
+  say(text: string): void {
+    this.end();
+    this.#output.write(`${text}\n`);
   }
 
   /** Leaves the line as it is. May be called twice. */

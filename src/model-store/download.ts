@@ -45,6 +45,8 @@ export interface DownloadOptions {
   freeBytes(): Promise<number>;
   /** Called for every piece; must be quick. */
   onProgress(transferred: Transferred): void;
+  /** Called before an attempt is made again: why the last one failed, and how long the pause is. */
+  onRetry?(why: string, pauseMs: number): void;
   /** For tests. */
   pausesMs?: readonly number[];
   stall?: StallLimit;
@@ -94,14 +96,19 @@ export async function download(
       if (error instanceof Outdated) await partial.clear();
       const asked = Math.min((error.retryAfterSeconds ?? 0) * 1_000, MOST_RETRY_AFTER_MS);
       // Spread, so that several services behind one address do not come together.
-      await delay(Math.max(pause * (0.75 + Math.random() / 2), asked), undefined, { signal });
+      const pauseMs = Math.max(pause * (0.75 + Math.random() / 2), asked);
+      options.onRetry?.(error.message, pauseMs);
+      await delay(pauseMs, undefined, { signal });
     }
   }
 }
 
 function gaveUp(source: ModelSource, partial: PartialFile, attempts: number, last: Error): StartError {
-  const kept = partial.size > 0 ? ' What came is kept: the next pull goes on from there.' : '';
-  return new StartError(`${source.from} could not be fetched in ${attempts} attempts (${last.message}).${kept}`);
+  const advice =
+    partial.size > 0
+      ? 'What came is kept: the next pull goes on from there.'
+      : 'Is this machine connected? HTTPS_PROXY names a proxy, QUIRE_HUB_URL a mirror of the hub.';
+  return new StartError(`${source.from} could not be fetched in ${attempts} attempts (${last.message}). ${advice}`);
 }
 
 function wrongHash(source: ModelSource): StartError {

@@ -21,7 +21,7 @@ import { lockPull } from './pull-lock.ts';
 export type PullDeps = { config: Pick<Config, 'dataDir' | 'hubUrl' | 'hubToken' | 'proxy'> };
 
 /** How a model is pulled. */
-export type PullOptions = Pick<DownloadOptions, 'sha256' | 'onProgress' | 'pausesMs' | 'stall'> & {
+export type PullOptions = Pick<DownloadOptions, 'sha256' | 'onProgress' | 'onRetry' | 'pausesMs' | 'stall'> & {
   /** Bytes that the disk of a folder has left; for tests. */
   freeBytes?: (folder: string) => Promise<number>;
 };
