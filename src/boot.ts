@@ -5,6 +5,8 @@ import { Authenticator } from './accounts/authenticator.ts';
 import { firstStart } from './accounts/first-start.ts';
 import { Ledger } from './billing/ledger.ts';
 import { BoundModels } from './bind-models.ts';
+import type { BlobStore } from './blobs/blob-store.ts';
+import { openDisk } from './blobs/disk.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/db.ts';
 import { openPglite } from './db/pglite.ts';
@@ -34,6 +36,7 @@ export async function boot(config: Config, logger: Logger, lifecycle: Lifecycle)
     BoundModels.start(config, logger, lifecycle),
   );
   const models = bound.registry;
+  const blobs = await openBlobs(config, lifecycle);
   const firstKey = await firstStart({ db }, config.bootstrapApiKey);
   const ledger = await lifecycle.start(
     'ledger',
@@ -47,6 +50,7 @@ export async function boot(config: Config, logger: Logger, lifecycle: Lifecycle)
     config,
     logger,
     db,
+    blobs,
     models,
     metrics,
     recordUsage: (record) => ledger.record(record),
@@ -86,4 +90,15 @@ export function openDatabase(config: Config, logger: Logger, lifecycle: Lifecycl
     return openPglite(join(config.dataDir, 'db'));
   };
   return lifecycle.start('database', open, (db) => db.close());
+}
+
+/** The store of files' bytes of the configuration: S3 where a URL is given, otherwise a folder in the data folder. */
+export function openBlobs(config: Config, lifecycle: Lifecycle): Promise<BlobStore> {
+  const open = async () => {
+    if (config.blobsUrl === null) return openDisk(join(config.dataDir, 'blobs'));
+    // The client of S3 is large, and most instances have none.
+    const { openS3 } = await import('./blobs/s3.ts');
+    return openS3(config.blobsUrl);
+  };
+  return lifecycle.start('blobs', open, (blobs) => blobs.close());
 }

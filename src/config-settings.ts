@@ -47,6 +47,14 @@ export const SETTINGS = {
     secret: true,
     description: 'A PostgreSQL (15 or later) to use instead of the embedded one: `postgres://user:password@host/name`.',
   },
+  blobsUrl: {
+    env: 'QUIRE_BLOBS_URL',
+    file: 'blobs_url',
+    schema: Type.String({ pattern: '^s3://[^/?]+' }),
+    default: null,
+    description:
+      "An S3-compatible store for the bytes of files, instead of the folder `blobs` in the data folder: `s3://bucket/prefix?endpoint=https://host&region=name`. Without `endpoint` it is Amazon's; `path_style=false` puts the bucket into the host name of an own endpoint. Credentials come from `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, or wherever else AWS clients look.",
+  },
   bootstrapApiKey: {
     env: 'QUIRE_BOOTSTRAP_API_KEY',
     file: null,

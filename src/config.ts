@@ -13,6 +13,7 @@ export interface Config {
   port: number;
   dataDir: string;
   databaseUrl: string | null;
+  blobsUrl: string | null;
   bootstrapApiKey: string | null;
   upstreamUrl: string[] | null;
   upstreamApiKey: string | null;

@@ -1,4 +1,5 @@
 import type { Registry as MetricsRegistry } from 'prom-client';
+import type { BlobStore } from './blobs/blob-store.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/db.ts';
 import type { ModelRegistry } from './engines/registry.ts';
@@ -10,6 +11,8 @@ export interface Deps {
   config: Config;
   logger: Logger;
   db: Database;
+  /** The bytes of files. */
+  blobs: BlobStore;
   models: ModelRegistry;
   /** Resolves when the record is durable. */
   recordUsage(record: UsageRecord): Promise<void>;

@@ -1,4 +1,5 @@
 import type { Deps } from './deps.ts';
+import { sweepLooseBlobs } from './files/loose-blobs.ts';
 import { pruneIdempotencyKeys } from './http/idempotency/idempotency.ts';
 import { every } from './lib/every.ts';
 
@@ -11,8 +12,13 @@ export interface Worker {
 }
 
 /** The table of contents of background work. */
-export function startWorker(deps: Pick<Deps, 'db' | 'logger' | 'now'>): Worker {
-  const tasks = [every(HOUR_MS, 'prune idempotency keys', () => pruneIdempotencyKeys(deps), deps.logger)];
+export function startWorker(deps: Pick<Deps, 'db' | 'blobs' | 'logger' | 'now'>): Worker {
+  const startedAt = deps.now();
+  const hourly = (name: string, task: () => Promise<void>) => every(HOUR_MS, name, task, deps.logger);
+  const tasks = [
+    hourly('prune idempotency keys', () => pruneIdempotencyKeys(deps)),
+    hourly('sweep loose blobs', () => sweepLooseBlobs(deps, startedAt)),
+  ];
 
   return {
     stop: async () => {

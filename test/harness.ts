@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before } from 'node:test';
 import { Ajv } from 'ajv';
 import { Registry } from 'prom-client';
@@ -8,6 +11,8 @@ import { createKey, type NewKey } from '../src/accounts/create-key.ts';
 import { insertOrganization } from '../src/accounts/store.ts';
 import { createApp } from '../src/app.ts';
 import { Ledger } from '../src/billing/ledger.ts';
+import type { BlobStore } from '../src/blobs/blob-store.ts';
+import { openDisk } from '../src/blobs/disk.ts';
 import { type Config, loadConfig } from '../src/config.ts';
 import type { Database } from '../src/db/db.ts';
 import type { Deps } from '../src/deps.ts';
@@ -28,6 +33,9 @@ export interface TestApi {
   url: string;
   app: App;
   db: Database;
+  blobs: BlobStore;
+  /** Where `blobs` keeps the bytes of files. */
+  blobFolder: string;
   engine: ScriptedEngine;
   authenticator: Authenticator;
   /** A key with every scope, of the organization `default`. */
@@ -77,6 +85,8 @@ export function useApi(options: TestApiOptions = {}): TestApi {
 /** Starts the API; the caller closes it. */
 export async function startApi(options: TestApiOptions = {}): Promise<{ api: TestApi; close(): Promise<void> }> {
   const db = await openTestDatabase();
+  const blobFolder = mkdtempSync(join(tmpdir(), 'quire-blobs-'));
+  const blobs = await openDisk(blobFolder);
   const engine = scriptedEngine();
   const logger = createLogger('silent');
   const config = { ...loadConfig({}), ...options.config };
@@ -89,6 +99,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
     config,
     logger,
     db,
+    blobs,
     models,
     metrics,
     recordUsage: (record) => ledger.record(record),
@@ -116,8 +127,9 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
     await app.close();
     await ledger.flush();
     await db.close();
+    rmSync(blobFolder, { recursive: true, force: true });
   };
-  return { api: { url, app, db, engine, authenticator, key, makeKey, send }, close };
+  return { api: { url, app, db, blobs, blobFolder, engine, authenticator, key, makeKey, send }, close };
 }
 
 /** The catalogue, its generation models bound to one engine. */

@@ -1,4 +1,4 @@
-import { openDatabase } from '../boot.ts';
+import { openBlobs, openDatabase } from '../boot.ts';
 import { loadConfig } from '../config.ts';
 import { Lifecycle } from '../lib/lifecycle.ts';
 import { createLogger } from '../lib/logger.ts';
@@ -20,9 +20,10 @@ export async function runWorker(): Promise<void> {
   try {
     const db = await openDatabase(config, logger, lifecycle);
     await db.migrate();
+    const blobs = await openBlobs(config, lifecycle);
     await lifecycle.start(
       'worker',
-      () => startWorker({ db, logger, now: Date.now }),
+      () => startWorker({ db, blobs, logger, now: Date.now }),
       (worker) => worker.stop(),
     );
     console.log('Quire works in the background.');

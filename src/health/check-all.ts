@@ -4,7 +4,7 @@ import { reasonOf } from '../lib/start-error.ts';
 
 /** One thing that this process depends on. */
 export interface Check {
-  /** `database`, or the model ids and what is bound to them. */
+  /** `database`, `files`, or the model ids and what is bound to them. */
   name: string;
   ok: boolean;
   /** What it is; when it does not answer, why. */
@@ -14,14 +14,18 @@ export interface Check {
 /** A store or engine that takes longer than this to say that it is there does not serve requests either. */
 const CHECK_TIMEOUT_MS = 3_000;
 
-/** Asks the database and every engine whether they answer, all at once. Never throws. */
-export function checkAll(deps: Pick<Deps, 'db' | 'models'>): Promise<Check[]> {
+/** Asks the database, the store of files and every engine whether they answer, all at once. Never throws. */
+export function checkAll(deps: Pick<Deps, 'db' | 'blobs' | 'models'>): Promise<Check[]> {
   const engines = deps.models.runtimes().map((engine) => {
     const models = deps.models.list().filter((model) => runtimeOf(model) === engine);
     const { engine: kind, model } = engine.backend();
     return checkOne(models.map(({ id }) => id).join(', '), `${kind} ${model}`, (signal) => engine.check(signal));
   });
-  return Promise.all([checkOne('database', deps.db.kind, () => deps.db.check()), ...engines]);
+  return Promise.all([
+    checkOne('database', deps.db.kind, () => deps.db.check()),
+    checkOne('files', deps.blobs.kind, (signal) => deps.blobs.check(signal)),
+    ...engines,
+  ]);
 }
 
 async function checkOne(name: string, detail: string, check: Runtime['check']): Promise<Check> {

@@ -10,8 +10,11 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The scope that the key must have; `public` needs no key. Absent: any key will do. */
     scope?: Scope | 'public';
-    /** Whether an `Idempotency-Key` replays the first answer: on every creating POST but inference. */
-    idempotent?: boolean;
+    /**
+     * Whether an `Idempotency-Key` replays the first answer: on every creating POST but inference. `streamed`: the
+     * handler reads the body itself, and answers by `answerOnce`.
+     */
+    idempotent?: boolean | 'streamed';
   }
 }
 

@@ -9,6 +9,7 @@ export const ID_PREFIXES = {
   textCompletion: 'cmpl-',
   toolCall: 'call_',
   moderation: 'modr-',
+  file: 'file-',
   request: 'req_',
   usage: 'use_',
 } as const;

@@ -13,6 +13,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set while this request is the first use of an `Idempotency-Key`. */
     idempotentUse: KeyUse | null;
+    /** The answer to the first use, where only the handler can tell whether this request is the same. */
+    idempotentFirst: { fingerprint: string; status: number; body: unknown } | null;
   }
 }
 
@@ -23,6 +25,7 @@ declare module 'fastify' {
  */
 export function replayIdempotentRequests(app: App, deps: Pick<Deps, 'db' | 'now'>): void {
   app.decorateRequest('idempotentUse', null);
+  app.decorateRequest('idempotentFirst', null);
   app.addHook('preHandler', async (request, reply) => {
     const use = keyUse(request);
     if (use === null) return;
@@ -31,11 +34,16 @@ export function replayIdempotentRequests(app: App, deps: Pick<Deps, 'db' | 'now'
       request.idempotentUse = use;
       return;
     }
-    if (first.fingerprint !== use.fingerprint) {
+    const isStreamed = request.routeOptions.config.idempotent === 'streamed';
+    if (!isStreamed && first.fingerprint !== use.fingerprint) {
       throw idempotencyConflict('This Idempotency-Key was used with another request.');
     }
     if (first.status === null)
       throw idempotencyConflict('The first request with this Idempotency-Key is still running.');
+    if (isStreamed) {
+      request.idempotentFirst = { fingerprint: first.fingerprint, status: first.status, body: first.body };
+      return;
+    }
     return reply.code(first.status).header('idempotent-replayed', 'true').send(first.body);
   });
   app.addHook('onSend', async (request, reply, payload) => {
@@ -54,7 +62,7 @@ export function pruneIdempotencyKeys(deps: Pick<Deps, 'db' | 'now'>): Promise<vo
 
 function keyUse(request: FastifyRequest): KeyUse | null {
   const key = request.headers['idempotency-key'];
-  if (key === undefined || request.caller === null || request.routeOptions.config.idempotent !== true) return null;
+  if (key === undefined || request.caller === null || !request.routeOptions.config.idempotent) return null;
   if (typeof key !== 'string' || key === '' || key.length > MAX_KEY_CHARACTERS) {
     throw invalidValue('Idempotency-Key', `must have 1 to ${MAX_KEY_CHARACTERS} characters`);
   }

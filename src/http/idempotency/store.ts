@@ -31,11 +31,11 @@ export async function claimKey(db: Sql, use: KeyUse, createdAt: Date): Promise<I
   return row ?? null;
 }
 
-/** Keeps the answer to the first use. */
+/** Keeps the answer to the first use, and what it was sent: of a stream that is known only now. */
 export async function keepAnswer(db: Sql, use: KeyUse, status: number, body: unknown): Promise<void> {
   await db
     .update(idempotencyKeys)
-    .set({ status, body: sql`${JSON.stringify(body)}::jsonb` })
+    .set({ status, fingerprint: use.fingerprint, body: sql`${JSON.stringify(body)}::jsonb` })
     .where(isKey(use));
 }
 

@@ -1,0 +1,24 @@
+import { fileInUse, notFound } from '../errors.ts';
+import { isId } from '../lib/ids.ts';
+import { dropLooseBlob, type LooseBlobDeps } from './loose-blobs.ts';
+import type { DeletedFile } from './schema.ts';
+import { deleteFileRow, insertLooseBlob, isFileInUse, lockFile } from './store.ts';
+
+/** Deletes the organization's file and its bytes. Throws 404 `file_not_found`, and 409 `file_in_use` while work needs it. */
+export async function deleteFile(
+  deps: LooseBlobDeps & { now(): number },
+  organizationId: string,
+  id: string,
+): Promise<DeletedFile> {
+  if (!isId('file', id)) throw notFound('file', id, 'file_id');
+  const blobKey = await deps.db.sql.transaction(async (sql) => {
+    const row = await lockFile(sql, organizationId, id);
+    if (row === null) throw notFound('file', id, 'file_id');
+    if (await isFileInUse(sql, id)) throw fileInUse(id);
+    await deleteFileRow(sql, organizationId, id);
+    await insertLooseBlob(sql, row.blobKey, new Date(deps.now()));
+    return row.blobKey;
+  });
+  await dropLooseBlob(deps, blobKey);
+  return { id, object: 'file', deleted: true };
+}

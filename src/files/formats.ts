@@ -1,0 +1,62 @@
+import { invalidValue } from '../errors.ts';
+import type { FilePurpose } from './schema.ts';
+
+/** What the bytes of a format are. */
+export type FormatKind = 'json-lines' | 'pdf' | 'docx' | 'text';
+
+/** One of the formats that files may have. */
+export interface FileFormat {
+  kind: FormatKind;
+  mediaType: string;
+}
+
+/** By the ending of the name, in lower case. */
+const FORMATS: Readonly<Record<string, FileFormat>> = {
+  '.jsonl': { kind: 'json-lines', mediaType: 'application/jsonl' },
+  '.pdf': { kind: 'pdf', mediaType: 'application/pdf' },
+  '.txt': { kind: 'text', mediaType: 'text/plain' },
+  '.md': { kind: 'text', mediaType: 'text/markdown' },
+  '.csv': { kind: 'text', mediaType: 'text/csv' },
+  '.docx': { kind: 'docx', mediaType: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document' },
+  '.html': { kind: 'text', mediaType: 'text/html' },
+};
+
+/** Batches and training read one JSON object a line and nothing else. */
+const JSON_LINES_ONLY: ReadonlySet<FilePurpose> = new Set(['batch', 'fine-tune']);
+
+/** As long as file systems allow. */
+const MAX_NAME_CHARACTERS = 255;
+
+/** Control characters, and those that turn the direction of text, with which `exe.txt` can be shown as `txt.exe`. */
+const UNSHOWABLE = /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+
+/** The format that the name says. Throws 400 for one that is not taken. */
+export function formatOf(filename: string): FileFormat {
+  const format = FORMATS[endingOf(filename)];
+  if (format === undefined) {
+    throw invalidValue('file', `must have a name that ends in ${Object.keys(FORMATS).join(', ')}`);
+  }
+  return format;
+}
+
+/** Throws 400 unless files of the format may have the purpose. */
+export function checkPurpose(format: FileFormat, purpose: FilePurpose): void {
+  if (JSON_LINES_ONLY.has(purpose) && format.kind !== 'json-lines') {
+    throw invalidValue('file', `must be a .jsonl file for the purpose '${purpose}'`);
+  }
+}
+
+/** The last part of a path, without what cannot be shown, at most 255 characters with its ending. May be empty. */
+export function cleanName(name: string): string {
+  const last = name.toWellFormed().split(/[/\\]/).at(-1) ?? '';
+  const shown = [...last.replaceAll(UNSHOWABLE, '').trim()];
+  if (shown.length <= MAX_NAME_CHARACTERS) return shown.join('');
+  const ending = endingOf(shown.join(''));
+  const kept = [...ending].length < MAX_NAME_CHARACTERS ? ending : '';
+  return shown.slice(0, MAX_NAME_CHARACTERS - [...kept].length).join('') + kept;
+}
+
+function endingOf(filename: string): string {
+  const dot = filename.lastIndexOf('.');
+  return dot === -1 ? '' : filename.slice(dot).toLowerCase();
+}

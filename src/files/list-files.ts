@@ -1,0 +1,12 @@
+import { page, pageBounds } from '../db/page.ts';
+import type { Deps } from '../deps.ts';
+import { viewFile } from './find-file.ts';
+import type { FileListQuery } from './schema.ts';
+import { selectFiles } from './store.ts';
+
+/** A page of the organization's files, oldest first. */
+export async function listFiles(deps: Pick<Deps, 'db'>, organizationId: string, query: FileListQuery) {
+  const bounds = pageBounds(query, 'file');
+  const rows = await selectFiles(deps.db.sql, organizationId, query.purpose ?? null, bounds);
+  return page(rows.map(viewFile), bounds.limit);
+}

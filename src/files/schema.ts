@@ -1,0 +1,76 @@
+import { type Static, Type } from 'typebox';
+import { ListQuery } from '../db/page.ts';
+
+/** What a file may be uploaded for. */
+export const FILE_PURPOSES = ['batch', 'knowledge-base', 'fine-tune'] as const;
+
+/** One of `FILE_PURPOSES`. */
+export type FilePurpose = (typeof FILE_PURPOSES)[number];
+
+/** The largest file that may be uploaded: 512 MiB. */
+export const MAX_FILE_BYTES = 536_870_912;
+
+const Purpose = Type.Enum([...FILE_PURPOSES]);
+
+/** The form of `POST /v1/files`, for the description: it is read as a stream, not checked by this. */
+export const UploadForm = Type.Object({
+  file: Type.String({
+    format: 'binary',
+    description: `A .jsonl, .pdf, .txt, .md, .csv, .docx or .html file of 1 to ${MAX_FILE_BYTES} bytes. Its bytes must be what its name says.`,
+  }),
+  purpose: Type.Enum([...FILE_PURPOSES], {
+    description: '`batch` and `fine-tune` take .jsonl files. May come before or after the file.',
+  }),
+});
+
+/** The file object. */
+export const File = Type.Object(
+  {
+    id: Type.String(),
+    object: Type.Literal('file'),
+    bytes: Type.Integer(),
+    created_at: Type.Integer({ description: 'Unix seconds.' }),
+    filename: Type.String(),
+    purpose: Purpose,
+    status: Type.Enum(['uploaded', 'processed', 'error'], {
+      description: '`processed` once something has used it with success.',
+    }),
+    status_details: Type.Union([Type.String(), Type.Null()], { description: 'With `error`: what is wrong with it.' }),
+  },
+  {
+    examples: [
+      {
+        id: 'file-01kaj3v0b8s4x2m6n9p1q5r7t3',
+        object: 'file',
+        bytes: 48213,
+        created_at: 1763683200,
+        filename: 'handbook.pdf',
+        purpose: 'knowledge-base',
+        status: 'uploaded',
+        status_details: null,
+      },
+    ],
+  },
+);
+
+export type File = Static<typeof File>;
+
+/** The path of one file. */
+export const FileParams = Type.Object({ file_id: Type.String() });
+
+/** The query of the list. */
+export const FileListQuery = Type.Object({
+  ...ListQuery.properties,
+  purpose: Type.Optional(Type.Enum([...FILE_PURPOSES], { description: 'Only files of this purpose.' })),
+});
+
+export type FileListQuery = Static<typeof FileListQuery>;
+
+/** The answer of `DELETE /v1/files/{file_id}`. */
+export const DeletedFile = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('file'),
+  deleted: Type.Literal(true),
+});
+
+export type DeletedFile = Static<typeof DeletedFile>;

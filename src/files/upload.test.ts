@@ -1,0 +1,341 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { request } from 'node:http';
+import { describe, it } from 'node:test';
+import { BOUNDARY, formOf, longForm, type Part, sendForm, splitForm } from '../../test/forms.ts';
+import { type Answer, assertError, assertForm, useApi } from '../../test/harness.ts';
+import { until } from '../../test/spawned-service.ts';
+import { File, MAX_FILE_BYTES } from './schema.ts';
+import { files, looseBlobs } from './tables.ts';
+
+const PURPOSE: Part = { name: 'purpose', content: 'knowledge-base' };
+const TEXT: Part = { name: 'file', filename: 'notes.txt', content: 'Some notes.\n' };
+
+describe('POST /v1/files', () => {
+  const api = useApi();
+  const url = () => `${api.url}/v1/files`;
+  const send = (parts: readonly Part[], headers: Record<string, string> = {}) =>
+    sendForm(url(), formOf(parts), { key: api.key, headers });
+  const upload = (filename: string, content: string | Uint8Array, purpose = 'knowledge-base') =>
+    send([
+      { name: 'purpose', content: purpose },
+      { name: 'file', filename, content },
+    ]);
+
+  /** What is kept of uploads: rows, listed bytes, and files in the folder. */
+  async function kept() {
+    const names = readdirSync(api.blobFolder, { recursive: true, withFileTypes: true });
+    return {
+      rows: (await api.db.sql.select().from(files)).length,
+      loose: (await api.db.sql.select().from(looseBlobs)).length,
+      blobs: names.filter((entry) => entry.isFile()).length,
+    };
+  }
+
+  /** Asserts that something is refused and that nothing of it is kept. */
+  async function assertRefused(sending: () => Promise<Answer>, status: number, code: string, param: string | null) {
+    const before = await kept();
+    assertError(await sending(), status, code, param);
+    assert.deepEqual(await kept(), before);
+  }
+
+  it('stores the file and answers with it, whichever part comes first', async () => {
+    const before = Math.floor(Date.now() / 1000);
+    for (const parts of [
+      [PURPOSE, TEXT],
+      [TEXT, PURPOSE],
+    ]) {
+      const answer = await send(parts);
+      assert.equal(answer.status, 200, answer.text);
+      assertForm(File, answer.json);
+      const { id, created_at, ...rest } = answer.json;
+      assert.match(id, /^file-[0-9a-z]{26}$/);
+      assert.ok(created_at >= before && created_at <= Math.ceil(Date.now() / 1000));
+      assert.deepEqual(rest, {
+        object: 'file',
+        bytes: 12,
+        filename: 'notes.txt',
+        purpose: 'knowledge-base',
+        status: 'uploaded',
+        status_details: null,
+      });
+      const content = await api.send('GET', `/v1/files/${id}/content`);
+      assert.equal(content.text, 'Some notes.\n');
+    }
+    const { loose } = await kept();
+    assert.equal(loose, 0);
+  });
+
+  it('401 and 403 before anything of the body is read', async () => {
+    const head = splitForm('a.jsonl', 'batch')[0];
+    const never = async function* () {
+      yield head;
+      await new Promise(() => {});
+    };
+    const { key } = await api.makeKey({ scopes: ['inference', 'knowledge'] });
+    assertError(await sendForm(url(), never(), { key: null }), 401, 'invalid_api_key');
+    assertError(await sendForm(url(), never(), { key: 'quire-sk-unknown-unknown' }), 401, 'invalid_api_key');
+    assertError(await sendForm(url(), never(), { key }), 403, 'insufficient_scope');
+    assert.deepEqual((await kept()).loose, 0);
+  });
+
+  it('415 for a body that is no form, with a sentence that says what to send', async () => {
+    for (const contentType of [
+      'application/json',
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'multipart/mixed',
+    ]) {
+      const answer = await sendForm(url(), Buffer.from('{"purpose":"batch"}'), { key: api.key, contentType });
+      assertError(answer, 415, 'unsupported_media_type');
+      assert.match(answer.json.error.message, /multipart\/form-data/);
+    }
+    assertError(await api.send('POST', '/v1/files', { body: { purpose: 'batch' } }), 415, 'unsupported_media_type');
+    // The other routes still say what they take.
+    const chat = await sendForm(`${api.url}/v1/chat/completions`, formOf([TEXT]), { key: api.key });
+    assertError(chat, 415, 'unsupported_media_type');
+    assert.match(chat.json.error.message, /application\/json/);
+  });
+
+  it('400 missing_required_field for what the form lacks', async () => {
+    await assertRefused(() => send([]), 400, 'missing_required_field', 'file');
+    await assertRefused(() => send([PURPOSE]), 400, 'missing_required_field', 'file');
+    await assertRefused(() => send([TEXT]), 400, 'missing_required_field', 'purpose');
+    await assertRefused(() => send([{ ...TEXT, name: 'upload' }, PURPOSE]), 400, 'missing_required_field', 'file');
+    await assertRefused(() => api.send('POST', '/v1/files'), 400, 'missing_required_field', 'file');
+  });
+
+  it('400 invalid_value for a wrong purpose, before or after the file', async () => {
+    for (const content of ['assistants', '', 'Batch', 'batch,fine-tune']) {
+      const purpose = { name: 'purpose', content };
+      await assertRefused(() => send([purpose, TEXT]), 400, 'invalid_value', 'purpose');
+      await assertRefused(() => send([TEXT, purpose]), 400, 'invalid_value', 'purpose');
+    }
+    await assertRefused(() => send([PURPOSE, TEXT, PURPOSE]), 400, 'invalid_value', 'purpose');
+  });
+
+  it('400 invalid_value for two files, for a file without a name, and for one that is sent as text', async () => {
+    await assertRefused(() => send([PURPOSE, TEXT, TEXT]), 400, 'invalid_value', 'file');
+    await assertRefused(() => send([PURPOSE, { ...TEXT, filename: '' }]), 400, 'invalid_value', 'file');
+    await assertRefused(() => send([PURPOSE, { name: 'file', content: 'text' }]), 400, 'invalid_value', 'file');
+    await assertRefused(() => send([PURPOSE, { ...TEXT, filename: 'a/b/' }]), 400, 'invalid_value', 'file');
+  });
+
+  it('400 for a format that is not taken, or not for the purpose', async () => {
+    for (const name of ['a.exe', 'a', 'a.', 'txt', '.txt.gz', 'a.json', 'a.htm', 'a.doc']) {
+      await assertRefused(() => upload(name, 'text'), 400, 'invalid_value', 'file');
+    }
+    for (const purpose of ['batch', 'fine-tune']) {
+      await assertRefused(() => upload('a.txt', '{}\n', purpose), 400, 'invalid_value', 'file');
+      const late = () => send([TEXT, { name: 'purpose', content: purpose }]);
+      await assertRefused(late, 400, 'invalid_value', 'file');
+    }
+  });
+
+  it('400 for an empty file, and for bytes that are not what the name says', async () => {
+    await assertRefused(() => upload('a.txt', ''), 400, 'invalid_value', 'file');
+    await assertRefused(() => upload('a.pdf', 'I am no PDF.'), 400, 'invalid_value', 'file');
+    await assertRefused(() => upload('a.docx', 'PK I am no archive'), 400, 'invalid_value', 'file');
+    await assertRefused(() => upload('a.txt', Buffer.from([1, 2, 0, 3])), 400, 'invalid_value', 'file');
+    await assertRefused(() => upload('a.jsonl', Buffer.from('{"a":"\xe9"}', 'latin1')), 400, 'invalid_value', 'file');
+  });
+
+  it('checks every line of a file for fine-tuning, wherever its purpose stands, and names the line', async () => {
+    const good = '{"messages":[]}\n{"messages":[]}\n';
+    assert.equal((await upload('a.jsonl', good, 'fine-tune')).status, 200);
+    const bad = `${good}[1]\n`;
+    for (const parts of [
+      [0, 1],
+      [1, 0],
+    ].map((order) =>
+      order.map(
+        (at) =>
+          [
+            { name: 'purpose', content: 'fine-tune' },
+            { name: 'file', filename: 'a.jsonl', content: bad },
+          ][at] as Part,
+      ),
+    )) {
+      const answer = await send(parts);
+      assertError(answer, 400, 'invalid_value', 'file');
+      assert.match(answer.json.error.message, /line 3 /);
+    }
+    // What is wrong with a batch's lines is said by the batch, in its own words.
+    for (const purpose of ['batch', 'knowledge-base'])
+      assert.equal((await upload('a.jsonl', bad, purpose)).status, 200);
+  });
+
+  it('takes the last part of a path as the name, and shows it as it was written', async () => {
+    for (const [sent, shown] of [
+      ['../../etc/passwd.txt', 'passwd.txt'],
+      ['C:\\\\Users\\\\me\\\\notes.txt', 'notes.txt'],
+      ['R\u00e9sum\u00e9 \u65e5\u672c.TXT', 'R\u00e9sum\u00e9 \u65e5\u672c.TXT'],
+      ['a\u202egnp.txt', 'agnp.txt'],
+      [`${'x'.repeat(300)}.txt`, `${'x'.repeat(251)}.txt`],
+      ['.txt', '.txt'],
+    ]) {
+      const answer = await upload(sent ?? '', 'text');
+      assert.equal(answer.json?.filename, shown, answer.text);
+    }
+  });
+
+  it('reads a name in the form of RFC 5987', async () => {
+    const body = formOf([PURPOSE, TEXT]).toString().replace('filename="notes.txt"', "filename*=UTF-8''caf%C3%A9.txt");
+    const answer = await sendForm(url(), Buffer.from(body), { key: api.key });
+    assert.equal(answer.json.filename, 'caf\u00e9.txt');
+  });
+
+  it('reads over fields that it does not know, and bounds them', async () => {
+    const unknown = Array.from({ length: 30 }, (_, at) => ({ name: `x${at % 3}`, content: 'y'.repeat(10_000) }));
+    assert.equal((await send([...unknown, PURPOSE, TEXT])).status, 200);
+    const many = Array.from({ length: 33 }, (_, at) => ({ name: `x${at}`, content: '' }));
+    await assertRefused(() => send([PURPOSE, TEXT, ...many]), 400, 'invalid_value', 'body');
+    const long = { name: 'x', content: 'y'.repeat(16_385) };
+    await assertRefused(() => send([long, PURPOSE, TEXT]), 400, 'invalid_value', 'x');
+  });
+
+  it('400 for what is no whole form', async () => {
+    const whole = formOf([PURPOSE, TEXT]);
+    const at =
+      (contentType: string, body: Uint8Array = whole) =>
+      () =>
+        sendForm(url(), body, { key: api.key, contentType });
+    await assertRefused(at('multipart/form-data'), 400, 'invalid_value', 'content-type');
+    await assertRefused(at('multipart/form-data; boundary='), 400, 'invalid_value', 'content-type');
+    await assertRefused(at(`multipart/form-data; boundary=${'x'.repeat(71)}`), 400, 'invalid_value', 'content-type');
+    await assertRefused(at('multipart/form-data; boundary=other'), 400, 'invalid_value', 'body');
+    for (const length of [0, 30, whole.indexOf('notes'), whole.indexOf('Some notes') + 4, whole.length - 6]) {
+      const body = whole.subarray(0, length);
+      await assertRefused(at(`multipart/form-data; boundary=${BOUNDARY}`, body), 400, 'invalid_value', 'body');
+    }
+    // A quoted boundary is one too.
+    assert.equal((await at(`multipart/form-data; boundary="${BOUNDARY}"`)()).status, 200);
+  });
+
+  it('413 as soon as the file is too large, by what it says or by what comes', async () => {
+    const { key } = api;
+    const told = { headers: { 'content-length': String(MAX_FILE_BYTES + 2_000_000) }, key };
+    const never = async function* () {
+      yield splitForm('a.txt', 'knowledge-base')[0];
+      await new Promise(() => {});
+    };
+    await assertRefused(() => sendForm(url(), never(), told), 413, 'file_too_large', 'file');
+  });
+
+  it('413 for endless headers and fields around the file', async () => {
+    const endless = async function* () {
+      yield Buffer.from(`--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\nX: `);
+      for (;;) yield Buffer.alloc(65_536, 'x');
+    };
+    await assertRefused(() => sendForm(url(), endless(), { key: api.key }), 413, 'request_too_large', null);
+  });
+
+  it('keeps nothing of an upload whose client leaves', async () => {
+    const before = await kept();
+    for (const bytes of [1, 3_000_000]) {
+      const asking = request(url(), {
+        method: 'POST',
+        headers: { authorization: `Bearer ${api.key}`, 'content-type': `multipart/form-data; boundary=${BOUNDARY}` },
+      });
+      asking.on('error', () => {});
+      asking.write(splitForm('a.txt', 'knowledge-base')[0]);
+      asking.write(Buffer.alloc(bytes, 'x'));
+      await until(async () => (await kept()).blobs > before.blobs);
+      asking.destroy();
+      await until(async () => JSON.stringify(await kept()) === JSON.stringify(before));
+    }
+  });
+
+  it('takes uploads that come together, each with its own bytes', async () => {
+    const contents = Array.from({ length: 12 }, (_, at) => `${at} `.repeat(50_000));
+    const answers = await Promise.all(contents.map((content, at) => upload(`${at}.txt`, content)));
+    for (const [at, { json }] of answers.entries()) {
+      const { text } = await api.send('GET', `/v1/files/${json.id}/content`);
+      assert.equal(text, contents[at]);
+    }
+    assert.equal(new Set(answers.map(({ json }) => json.id)).size, 12);
+  });
+
+  it('a connection is of use again after a refusal in the middle of a body', async () => {
+    const half = async function* () {
+      const [head, end] = splitForm('a.pdf', 'knowledge-base');
+      yield head;
+      for (let at = 0; at < 40; at += 1) yield Buffer.alloc(65_536, 'x');
+      yield end;
+    };
+    for (let round = 0; round < 3; round += 1) {
+      assertError(await sendForm(url(), half(), { key: api.key }), 400, 'invalid_value', 'file');
+    }
+    const body = new Uint8Array(formOf([PURPOSE, { name: 'file', filename: 'a.pdf', content: 'x'.repeat(5_000_000) }]));
+    const headers = { authorization: `Bearer ${api.key}`, 'content-type': `multipart/form-data; boundary=${BOUNDARY}` };
+    for (let round = 0; round < 5; round += 1) {
+      const answer = await fetch(url(), { method: 'POST', headers, body });
+      assert.equal(answer.status, 400);
+      assert.equal(((await answer.json()) as { error: { param: string } }).error.param, 'file');
+    }
+  });
+
+  describe('with an Idempotency-Key', () => {
+    const key = (idempotencyKey: string) => ({ 'idempotency-key': idempotencyKey });
+
+    it('replays the answer for the same content, whatever its boundary, and stores nothing again', async () => {
+      const first = await send([PURPOSE, TEXT], key('f1'));
+      const before = await kept();
+      const body = formOf([TEXT, PURPOSE], 'another');
+      const contentType = 'multipart/form-data; boundary=another';
+      const second = await sendForm(url(), body, { key: api.key, headers: key('f1'), contentType });
+      assert.equal(second.headers.get('idempotent-replayed'), 'true');
+      assert.deepEqual(second.json, first.json);
+      assert.deepEqual(await kept(), before);
+    });
+
+    it('409 for other content, another name or another purpose', async () => {
+      const jsonl = { name: 'file', filename: 'a.jsonl', content: '{}' };
+      await send([PURPOSE, jsonl], key('f2'));
+      for (const parts of [
+        [PURPOSE, { ...jsonl, content: '{} ' }],
+        [PURPOSE, { ...jsonl, filename: 'b.jsonl' }],
+        [{ name: 'purpose', content: 'batch' }, jsonl],
+      ]) {
+        await assertRefused(() => send(parts, key('f2')), 409, 'idempotency_conflict', null);
+      }
+    });
+
+    it('can be used again after a refusal, and after the client left', async () => {
+      assertError(await send([PURPOSE, { ...TEXT, filename: 'a.exe' }], key('f3')), 400, 'invalid_value', 'file');
+      assert.equal((await send([PURPOSE, TEXT], key('f3'))).status, 200);
+      const before = await kept();
+      const asking = request(url(), {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${api.key}`,
+          'content-type': `multipart/form-data; boundary=${BOUNDARY}`,
+          ...key('f4'),
+        },
+      });
+      asking.on('error', () => {});
+      asking.write(splitForm('a.txt', 'knowledge-base')[0]);
+      asking.write('x');
+      await until(async () => (await kept()).blobs > before.blobs);
+      assertError(await send([PURPOSE, TEXT], key('f4')), 409, 'idempotency_conflict');
+      asking.destroy();
+      await until(async () => (await send([PURPOSE, TEXT], key('f4'))).status === 200);
+    });
+  });
+
+  it(`takes a file of ${MAX_FILE_BYTES} bytes and refuses one of a byte more`, async () => {
+    const largest = await sendForm(url(), longForm(MAX_FILE_BYTES, 'a.txt', 'knowledge-base'), { key: api.key });
+    assert.equal(largest.json?.bytes, MAX_FILE_BYTES, largest.text);
+    const hash = createHash('sha256');
+    const content = await fetch(`${url()}/${largest.json.id}/content`, {
+      headers: { authorization: `Bearer ${api.key}` },
+    });
+    for await (const piece of content.body ?? []) hash.update(piece);
+    const [row] = (await api.db.sql.select().from(files)).filter(({ id }) => id === largest.json.id);
+    assert.equal(hash.digest('hex'), row?.sha256);
+    assert.equal((await api.send('DELETE', `/v1/files/${largest.json.id}`)).status, 200);
+    const larger = () => sendForm(url(), longForm(MAX_FILE_BYTES + 1, 'a.txt', 'knowledge-base'), { key: api.key });
+    await assertRefused(larger, 413, 'file_too_large', 'file');
+  });
+});

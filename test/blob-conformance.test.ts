@@ -1,0 +1,370 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { after, before, describe, it } from 'node:test';
+import { BlobMissing, type BlobStore, newBlobKey } from '../src/blobs/blob-store.ts';
+import { openDisk } from '../src/blobs/disk.ts';
+import { openS3 } from '../src/blobs/s3.ts';
+import { parseS3Url } from '../src/blobs/s3-url.ts';
+import { type S3Server, startS3Server } from './fixtures/s3-server.ts';
+import { until } from './spawned-service.ts';
+
+/** Larger than two parts of S3, and no multiple of anything. */
+const LARGE_BYTES = 20_000_003;
+const forever = new AbortController().signal;
+
+/** One implementation, with what only it knows of itself. */
+interface Home {
+  open(): Promise<BlobStore>;
+  /** Everything that is kept for a blob, finished or not. */
+  left(): Promise<string[]>;
+  remove(): Promise<void>;
+}
+
+/** Bytes that differ everywhere, in pieces of odd sizes. */
+async function* pieces(bytes: number, size = 65_537): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes; at += size) yield patterned(at, Math.min(size, bytes - at));
+}
+
+const patterned = (from: number, length: number): Buffer =>
+  Buffer.from(Uint8Array.from({ length }, (_, at) => ((from + at) * 2_654_435_761) >>> 24));
+
+async function* failing(bytes: number, error: Error): AsyncGenerator<Uint8Array> {
+  yield* pieces(bytes);
+  throw error;
+}
+
+function blobConformance(name: string, makeHome: () => Promise<Home>): void {
+  describe(`blobs: ${name}`, () => {
+    let home: Home;
+    let store: BlobStore;
+    before(async () => {
+      home = await makeHome();
+      store = await home.open();
+    });
+    after(async () => {
+      await store.close();
+      await store.close();
+      await home.remove();
+    });
+    const readAll = async (key: string, range: { start: number; end: number } | null = null) =>
+      buffer(await store.read(key, range, forever));
+
+    for (const bytes of [1, 65_536, LARGE_BYTES]) {
+      it(`gives back ${bytes} bytes as they were put, with their number and SHA-256`, async () => {
+        const key = newBlobKey();
+        const stored = await store.put(key, pieces(bytes), forever);
+        const expected = await buffer(pieces(bytes));
+        assert.deepEqual(stored, { bytes, sha256: createHash('sha256').update(expected).digest('hex') });
+        assert.ok((await readAll(key)).equals(expected));
+        assert.equal(await store.size(key, forever), bytes);
+        await store.delete(key, forever);
+      });
+    }
+
+    it('keeps what was put over closing and opening', async () => {
+      const key = newBlobKey();
+      await store.put(key, pieces(1000), forever);
+      await store.close();
+      store = await home.open();
+      assert.equal((await readAll(key)).length, 1000);
+      await store.delete(key, forever);
+    });
+
+    it('reads ranges: the first byte, the last, one across parts, all', async () => {
+      const key = newBlobKey();
+      await store.put(key, pieces(LARGE_BYTES), forever);
+      const last = LARGE_BYTES - 1;
+      for (const [start, end] of [
+        [0, 0],
+        [last, last],
+        [8_388_600, 8_388_700],
+        [0, last],
+      ] as const) {
+        const read = await readAll(key, { start, end });
+        assert.ok(read.equals(patterned(start, end - start + 1)), `${start}-${end}`);
+      }
+      await store.delete(key, forever);
+    });
+
+    it('throws BlobMissing for a key that nothing is stored under, and knows no size of it', async () => {
+      const key = newBlobKey();
+      await assert.rejects(store.read(key, null, forever), BlobMissing);
+      await assert.rejects(store.read(key, { start: 0, end: 1 }, forever), BlobMissing);
+      assert.equal(await store.size(key, forever), null);
+    });
+
+    it('deletes, twice too, and what was never there', async () => {
+      const key = newBlobKey();
+      await store.put(key, pieces(10), forever);
+      await store.delete(key, forever);
+      await store.delete(key, forever);
+      await store.delete(newBlobKey(), forever);
+      assert.equal(await store.size(key, forever), null);
+      assert.deepEqual(await home.left(), []);
+    });
+
+    it('leaves nothing of a source that throws, and throws the same', async () => {
+      for (const bytes of [0, 1000, LARGE_BYTES]) {
+        const error = new Error('no more');
+        await assert.rejects(store.put(newBlobKey(), failing(bytes, error), forever), (thrown) => thrown === error);
+        assert.deepEqual(await home.left(), []);
+      }
+    });
+
+    it('leaves nothing of a put that is aborted, also while its source gives nothing', async () => {
+      for (const bytes of [1000, LARGE_BYTES]) {
+        const controller = new AbortController();
+        const reason = new Error('gone');
+        let isWaiting = false;
+        const source = async function* () {
+          yield* pieces(bytes);
+          isWaiting = true;
+          await new Promise(() => {});
+        };
+        const put = store.put(newBlobKey(), source(), controller.signal);
+        put.catch(() => {});
+        await until(() => isWaiting);
+        controller.abort(reason);
+        await assert.rejects(put, (thrown) => thrown === reason);
+        assert.deepEqual(await home.left(), []);
+      }
+      await assert.rejects(store.put(newBlobKey(), pieces(10), AbortSignal.abort(new Error('before'))), /before/);
+      assert.deepEqual(await home.left(), []);
+    });
+
+    it('ends a read that is aborted with an error, not as if it were whole', async () => {
+      const key = newBlobKey();
+      await store.put(key, pieces(LARGE_BYTES), forever);
+      const controller = new AbortController();
+      const stream = await store.read(key, null, controller.signal);
+      await assert.rejects(async () => {
+        for await (const piece of stream) if (piece.length > 0) controller.abort();
+      });
+      await store.delete(key, forever);
+    });
+
+    it('takes many at once', async () => {
+      const keys = Array.from({ length: 20 }, newBlobKey);
+      await Promise.all(keys.map((key, at) => store.put(key, pieces(1000 + at), forever)));
+      assert.deepEqual(
+        await Promise.all(keys.map((key) => store.size(key, forever))),
+        keys.map((_, at) => 1000 + at),
+      );
+      await Promise.all(keys.map((key) => store.delete(key, forever)));
+      assert.deepEqual(await home.left(), []);
+    });
+
+    it('refuses keys that could lead elsewhere', async () => {
+      for (const key of ['', '../x', 'a/b', newBlobKey().toUpperCase(), `${newBlobKey()}/`]) {
+        await assert.rejects(store.put(key, pieces(1), forever), /not a key/);
+        await assert.rejects(store.read(key, null, forever), /not a key/);
+        await assert.rejects(store.delete(key, forever), /not a key/);
+      }
+    });
+
+    it('answers check', () => store.check(forever));
+  });
+}
+
+/** Every file below a folder. */
+async function filesUnder(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+}
+
+blobConformance('a folder', async () => {
+  const parent = mkdtempSync(join(tmpdir(), 'quire-blobs-'));
+  const folder = join(parent, 'blobs');
+  return {
+    open: () => openDisk(folder),
+    left: () => filesUnder(folder),
+    remove: async () => rmSync(parent, { recursive: true, force: true }),
+  };
+});
+
+/** The SDK looks for credentials in the environment. */
+function useCredentials(): void {
+  const names = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'];
+  before(() => {
+    for (const name of names) process.env[name] ??= 'test';
+  });
+}
+
+useCredentials();
+
+blobConformance('S3', async () => {
+  const server = await startS3Server();
+  return {
+    open: async () => openS3(server.url('some/prefix')),
+    left: async () => [...server.objects.keys(), ...[...server.uploads.values()].map(({ key }) => key)],
+    remove: () => server.close(),
+  };
+});
+
+describe('a folder of blobs', () => {
+  let folder: string;
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'quire-blobs-'));
+  });
+  after(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('is readable by its user only', async () => {
+    const root = join(folder, 'private');
+    const store = await openDisk(root);
+    await store.put(newBlobKey(), pieces(10), forever);
+    const [file] = await filesUnder(root);
+    assert.equal((await stat(file!)).mode & 0o777, 0o600);
+    assert.equal((await stat(root)).mode & 0o777, 0o700);
+  });
+
+  it('delete removes what a killed process left unfinished', async () => {
+    const root = join(folder, 'killed');
+    const store = await openDisk(root);
+    const key = newBlobKey();
+    let isWaiting = false;
+    const source = async function* () {
+      yield* pieces(1000);
+      isWaiting = true;
+      await new Promise(() => {});
+    };
+    const controller = new AbortController();
+    const put = store.put(key, source(), controller.signal);
+    await until(() => isWaiting);
+    assert.equal((await filesUnder(root)).length, 1);
+    // As another process would, which knows only the key.
+    await (await openDisk(root)).delete(key, forever);
+    assert.deepEqual(await filesUnder(root), []);
+    controller.abort();
+    await assert.rejects(put);
+  });
+
+  it('a folder that cannot be made stops the start with a sentence', async () => {
+    await assert.rejects(openDisk('/dev/null/blobs'), { name: 'StartError' });
+  });
+});
+
+describe('blobs on S3', () => {
+  let server: S3Server;
+  let store: BlobStore;
+  before(async () => {
+    server = await startS3Server();
+    store = openS3(server.url());
+  });
+  after(async () => {
+    await store.close();
+    await server.close();
+  });
+
+  /** Fails the first `times` requests of one operation. */
+  const failFirst = (operation: string, times: number, how: number | 'reset') => {
+    let left = times;
+    server.fault = (asked) => {
+      if (asked !== operation || left === 0) return null;
+      left -= 1;
+      return how;
+    };
+  };
+
+  it('sends what fits into one part in one request, and more in parts', async () => {
+    server.operations.length = 0;
+    await store.put(newBlobKey(), pieces(8_388_608), forever);
+    await store.put(newBlobKey(), pieces(8_388_609), forever);
+    assert.deepEqual(server.operations, ['PUT object', 'POST upload', 'PUT part', 'PUT part', 'POST complete']);
+  });
+
+  it('sends a request again that failed on its way', async () => {
+    for (const [operation, how] of [
+      ['PUT part', 500],
+      ['PUT part', 'reset'],
+      ['POST complete', 503],
+      ['PUT object', 'reset'],
+    ] as const) {
+      failFirst(operation, 1, how);
+      const key = newBlobKey();
+      const bytes = operation === 'PUT object' ? 1000 : LARGE_BYTES;
+      assert.equal((await store.put(key, pieces(bytes), forever)).bytes, bytes);
+      assert.equal(await store.size(key, forever), bytes);
+    }
+    server.fault = null;
+  });
+
+  it('takes back the parts when one is refused, and throws', async () => {
+    for (const operation of ['PUT part', 'POST complete', 'POST upload']) {
+      failFirst(operation, 100, 403);
+      const key = newBlobKey();
+      await assert.rejects(store.put(key, pieces(LARGE_BYTES), forever));
+      server.fault = null;
+      assert.equal(server.uploads.size, 0);
+      assert.equal(await store.size(key, forever), null);
+    }
+  });
+
+  it('delete removes the parts that a killed process left', async () => {
+    const key = newBlobKey();
+    server.uploads.set('lost', { key, parts: new Map() });
+    server.uploads.set('other', { key: newBlobKey(), parts: new Map() });
+    await store.delete(key, forever);
+    assert.deepEqual([...server.uploads.keys()], ['other']);
+    server.uploads.clear();
+  });
+
+  it('ends a request that gets no answer when the signal aborts', async () => {
+    server.fault = () => 'hang';
+    for (const ask of [
+      (signal: AbortSignal) => store.size(newBlobKey(), signal),
+      (signal: AbortSignal) => store.read(newBlobKey(), null, signal),
+      (signal: AbortSignal) => store.check(signal),
+    ]) {
+      const controller = new AbortController();
+      const before = server.operations.length;
+      const asked = ask(controller.signal);
+      asked.catch(() => {});
+      await until(() => server.operations.length > before);
+      controller.abort();
+      await assert.rejects(asked);
+    }
+    server.fault = null;
+  });
+
+  it('check says which bucket does not answer', async () => {
+    const other = openS3(server.url().replace('s3://bucket', 's3://nothing'));
+    await assert.rejects(other.check(forever), /The bucket nothing at http.* does not answer: .*404/);
+    await other.close();
+  });
+
+  it('reads its URL, and says what is wrong with it', () => {
+    assert.deepEqual(parseS3Url('s3://b'), {
+      bucket: 'b',
+      prefix: '',
+      endpoint: null,
+      region: 'us-east-1',
+      pathStyle: false,
+    });
+    assert.deepEqual(parseS3Url('s3://b/x/y/?endpoint=http://h:9000&region=r'), {
+      bucket: 'b',
+      prefix: 'x/y/',
+      endpoint: 'http://h:9000',
+      region: 'r',
+      pathStyle: true,
+    });
+    assert.equal(parseS3Url('s3://b?endpoint=https://h&path_style=false').pathStyle, false);
+    for (const [url, why] of [
+      ['s3://', /s3:\/\/bucket/],
+      ['s3://b?endpoint=h', /endpoint/],
+      ['s3://b?regoin=x', /regoin/],
+      ['s3://b?path_style=1', /path_style/],
+      ['s3://key:secret@b', /credentials/],
+    ] as const) {
+      assert.throws(
+        () => parseS3Url(url),
+        (error: Error) => error.name === 'StartError' && why.test(error.message),
+        url,
+      );
+    }
+  });
+});
