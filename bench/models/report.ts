@@ -1,0 +1,57 @@
+import { cell, type Table } from '../engine/report.ts';
+import { summarize } from '../gateway/statistics.ts';
+import type { Window } from './load.ts';
+import type { Memory } from './memory.ts';
+
+const MEGABYTE = 1024 * 1024;
+
+/** Units per second, and CPU time for a thousand units, of each contender; ratios of the first to the others, within a round. */
+export function speedTables(windows: readonly Window[]): Table[] {
+  const names = [...new Set(windows.map(({ contender }) => contender))];
+  const workloads = [...new Set(windows.map(({ workload }) => workload))];
+  const values = (
+    name: string,
+    workload: string,
+    key: 'unitsPerSecond' | 'cpuMsPer1000' | 'p50Ms',
+  ): Map<number, number> =>
+    new Map(
+      windows
+        .filter((window) => window.contender === name && window.workload === workload)
+        .map((window) => [window.round, window[key] ?? Number.NaN]),
+    );
+  const [ours = '', ...others] = names;
+  const table = (title: string, key: 'unitsPerSecond' | 'cpuMsPer1000' | 'p50Ms', digits: number): Table => ({
+    title,
+    columns: ['', ...names, ...others.map((name) => `${ours} / ${name}`)],
+    rows: workloads.map((workload) => {
+      const own = values(ours, workload, key);
+      const ratio = (name: string): number[] =>
+        [...values(name, workload, key)].map(([round, value]) => (own.get(round) ?? Number.NaN) / value);
+      return [
+        workload,
+        ...names.map((name) => cell(summarize([...values(name, workload, key).values()]), digits)),
+        ...others.map((name) => cell(summarize(ratio(name)), 3)),
+      ];
+    }),
+  });
+  return [
+    table('Texts, pairs or characters per second', 'unitsPerSecond', 1),
+    table('CPU ms for a thousand of them', 'cpuMsPer1000', 2),
+    table('Time of a request, p50, ms', 'p50Ms', 1),
+  ];
+}
+
+/** Resident memory, and how much more that is than the line before. */
+export function memoryTable(memory: readonly Memory[]): Table {
+  const rows = memory.map(({ contender, what, bytes }, at) => {
+    const last = memory[at - 1];
+    const more =
+      last?.contender === contender && bytes !== undefined && last.bytes !== undefined ? bytes - last.bytes : undefined;
+    return [`${contender}, ${what}`, megabytes(bytes), megabytes(more)];
+  });
+  return { title: 'Resident memory, MB', columns: ['', 'all processes', 'more'], rows };
+}
+
+function megabytes(bytes: number | undefined): string {
+  return bytes === undefined ? '-' : (bytes / MEGABYTE).toFixed(0);
+}
