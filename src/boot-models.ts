@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Config } from './config.ts';
 import { createBundledChat } from './engines/bundled/chat/bundled-chat.ts';
@@ -8,6 +8,8 @@ import { createBundledModeration } from './engines/bundled/moderation/bundled-mo
 import type { EmbeddingEngine } from './engines/embedding-engine.ts';
 import type { GenerationEngine } from './engines/engine.ts';
 import { createLocalEngine } from './engines/local/local-engine.ts';
+import { type LocalEmbeddingOptions, startLocalEmbedding } from './engines/local-encoder/local-embedding.ts';
+import { startLocalRerank } from './engines/local-encoder/local-rerank.ts';
 import type { ModerationEngine } from './engines/moderation-engine.ts';
 import type { ServedModel } from './engines/registry.ts';
 import type { RerankEngine } from './engines/rerank-engine.ts';
@@ -32,6 +34,8 @@ const BUNDLED_MODERATION_FILE = fileURLToPath(new URL('../models/quire-moderatio
 const BUNDLED_MODERATION_NAME = 'quire-moderation-1';
 /** Keeps what was measured of models on this machine, in the data folder. May be deleted: it is then measured again. */
 const CALIBRATION_FILE = 'calibration.json';
+/** Keeps the hashes of model files, in the data folder. May be deleted: they are then computed again. */
+const HASHES_FILE = 'model-hashes.json';
 /** A model that is not loaded after this time is too large for the machine. */
 const LOAD_TIMEOUT_MS = 120_000;
 /** A server that has not answered after this time may come later: the start does not wait for it. */
@@ -42,6 +46,15 @@ type Kind = CatalogueEntry['kind'];
 
 function needsBaseUrls(id: string): StartError {
   return new StartError(`models.${id}: 'engine: upstream' needs 'base_urls' or QUIRE_UPSTREAM_URL.`);
+}
+
+function needsFile(id: string): StartError {
+  return new StartError(`models.${id}: 'engine: local' needs 'file', the path of a GGUF.`);
+}
+
+/** Whether a binding asks for a file of the operator's, in so many words or by naming one. */
+function isLocal({ engine, file }: Binding): boolean {
+  return engine === 'local' || (engine === undefined && file !== undefined);
 }
 
 /** Engines by what they are made of, so that ids which are bound alike share one. */
@@ -73,8 +86,7 @@ export class EngineSet {
       (binding?.file ? 'local' : binding?.base_urls || this.#config.upstreamUrl ? 'upstream' : 'bundled');
     if (kind === 'upstream') return this.#upstream(id, binding);
     if (kind === 'bundled') return this.#local(BUNDLED_CHAT_FILE, 'bundled', binding);
-    if (binding?.file === undefined)
-      throw new StartError(`models.${id}: 'engine: local' needs 'file', the path of a GGUF.`);
+    if (binding?.file === undefined) throw needsFile(id);
     return this.#local(resolve(binding.file), 'local', binding);
   }
 
@@ -128,9 +140,7 @@ export class EngineSet {
    * environment is for text. A server that gives other vectors than Quire works with is refused, as far as it answers now.
    */
   async embeddingOf(id: string, binding: Binding | undefined): Promise<EmbeddingEngine> {
-    if (binding?.file !== undefined || binding?.engine === 'local') {
-      throw new StartError(`models.${id}: an embedding model cannot be loaded from a file of your own.`);
-    }
+    if (binding !== undefined && isLocal(binding)) return this.#localEncoder(id, binding, startLocalEmbedding);
     const baseUrls = binding?.base_urls ?? (binding?.engine === 'upstream' ? this.#config.upstreamUrl : undefined);
     if (baseUrls === null) throw needsBaseUrls(id);
     const isBundled = baseUrls === undefined || binding?.engine === 'bundled';
@@ -158,8 +168,11 @@ export class EngineSet {
     return engine;
   }
 
-  /** What reranks for the id, where the id itself is bound to a server. */
+  /** What reranks for the id, where the id itself is bound to a file or to a server. */
   async rerankOf(id: string, binding: Binding | undefined): Promise<{ rerank?: RerankEngine }> {
+    if (binding !== undefined && isLocal(binding)) {
+      return { rerank: await this.#localEncoder(id, binding, startLocalRerank) };
+    }
     const baseUrls = binding?.base_urls ?? (binding?.engine === 'upstream' ? this.#config.upstreamUrl : undefined);
     if (baseUrls === null) throw needsBaseUrls(id);
     if (baseUrls === undefined || binding?.engine === 'bundled') return {};
@@ -172,6 +185,28 @@ export class EngineSet {
     };
     const start = () => createUpstreamRerank(options);
     return { rerank: await this.#lifecycle.start('rerank engine', start, (started) => started.close()) };
+  }
+
+  /** What embeds or reranks with a GGUF of the operator's. */
+  #localEncoder<Engine extends { close(): Promise<void> }>(
+    id: string,
+    binding: Binding,
+    start: (options: LocalEmbeddingOptions, signal: AbortSignal) => Promise<Engine>,
+  ): Promise<Engine> {
+    if (binding.file === undefined) throw needsFile(id);
+    const options = {
+      file: resolve(binding.file),
+      name: basename(binding.file),
+      contextTokens: binding.context_length ?? null,
+      threads: this.#config.localThreads,
+      hashesFile: join(this.#config.dataDir, HASHES_FILE),
+      logger: this.#logger,
+    };
+    const make = () =>
+      start(options, AbortSignal.timeout(LOAD_TIMEOUT_MS)).catch((error: unknown) => {
+        throw new StartError(`models.${id}: ${reasonOf(error)}`);
+      });
+    return this.#lifecycle.start('encoder', make, (started) => started.close());
   }
 
   /** The environment's key belongs to the environment's server: it is not sent to another one. */

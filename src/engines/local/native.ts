@@ -58,6 +58,7 @@ interface AddonContext {
   saveSequenceStateToFile(path: string, sequence: number, tokens: Uint32Array): Promise<number>;
   loadSequenceStateFromFile(path: string, sequence: number, maxTokens: number): Promise<Uint32Array>;
   setThreads(threads: number): void;
+  getEmbedding(tokens: number): Float64Array;
 }
 
 interface AddonBindings {
@@ -284,6 +285,37 @@ export async function loadSequence(context: LlamaContext, sequence: number, path
     truncate(context, sequence, 0);
     throw error;
   }
+}
+
+/**
+ * A context that makes one list of numbers of what it reads: a vector, or, with `scores`, what the model's head says. It
+ * has one sequence, for the bindings give the numbers of the first one only, and reads `tokens` at once at most, which a
+ * model that looks in both directions must. The package's own classes for this leave out tokens that some models need.
+ */
+export async function createPoolingContext(
+  model: LlamaModel,
+  { tokens, threads, scores }: { tokens: number; threads: number; scores: boolean },
+): Promise<LlamaContext> {
+  const inside = { _embeddings: true, _ranking: scores };
+  return model.createContext({
+    sequences: 1,
+    contextSize: tokens,
+    batchSize: tokens,
+    threads,
+    ignoreMemorySafetyChecks: true,
+    failedCreationRemedy: false,
+    ...inside,
+  });
+}
+
+/** What a context of `createPoolingContext` makes of tokens. One call at a time. */
+export async function readPooled(context: LlamaContext, tokens: readonly number[]): Promise<Float64Array> {
+  const { context: addon } = internals(context);
+  addon.disposeSequence(0);
+  addon.initBatch(tokens.length);
+  addon.addToBatch(0, 0, Uint32Array.from(tokens), Uint32Array.from(tokens.keys()));
+  await addon.decodeBatch();
+  return addon.getEmbedding(tokens.length);
 }
 
 /** The vocabulary's own spelling of a token, such as `▁the` or `Ġthe`. */

@@ -64,11 +64,13 @@ export async function openGguf(path: string, use: GgufUse): Promise<OpenGguf> {
   return { llama, model };
 }
 
-/** The sentence for the operator of a model that was opened and cannot be used on this machine. */
-export function cannotBeUsed(path: string, error: unknown): Error {
-  return new Error(
-    `The model file '${path}' cannot be used (${reason(error)}); configure a smaller context_length or another GGUF file.`,
-  );
+/** The sentence for the operator of a model that was opened and cannot be used, with what to do about it. */
+export function cannotBeUsed(
+  path: string,
+  error: unknown,
+  remedy = 'configure a smaller context_length or another GGUF file',
+): Error {
+  return new Error(`The model file '${path}' cannot be used (${reason(error)}); ${remedy}.`);
 }
 
 /** Memory that contexts may take, in bytes: what is free now, less the weights, which are only read in as they are used. */

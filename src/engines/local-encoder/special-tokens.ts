@@ -1,0 +1,63 @@
+import { type LlamaModel, LlamaVocabularyType } from 'node-llama-cpp';
+
+/** The tokens that a model has around a text. */
+export interface Around {
+  before: readonly number[];
+  after: readonly number[];
+}
+
+/** The tokens that a model has around and between a query and a document. */
+export interface AroundPair extends Around {
+  between: readonly number[];
+  documentFirst: boolean;
+}
+
+/** Places of a template for pairs, as llama.cpp's converter writes them. */
+const PLACES = /\{(query|document)\}/;
+
+/**
+ * The tokens around one text. BERT's vocabulary has its own at the beginning and the end; of others the file says whether
+ * there are some. node-llama-cpp leaves out the first in SentencePiece's unigram, and the last where there is no first.
+ */
+export function aroundText(model: LlamaModel): Around {
+  const { tokens, vocabularyType } = model;
+  const added = model.fileInfo.metadata.tokenizer.ggml as { add_eos_token?: boolean };
+  const appends = added.add_eos_token ?? (vocabularyType === LlamaVocabularyType.ugm || tokens.shouldAppendEosToken);
+  const after = vocabularyType === LlamaVocabularyType.wpm ? tokens.sep : appends ? tokens.eos : null;
+  return { before: beginning(model), after: after === null ? [] : [after] };
+}
+
+/**
+ * The tokens around a query and a document: those of the model's template for pairs; else those that end the query, and
+ * one that ends the document. BERT has one between them, RoBERTa two: one that ends the query, one that separates. Throws
+ * an Error when the model has none of them.
+ */
+export function aroundPair(model: LlamaModel): AroundPair {
+  const template = model.fileInfo.metadata.tokenizer['chat_template.rerank'];
+  if (template !== undefined) return aroundTemplate(model, template);
+  const { sep } = model.tokens;
+  const eos = model.vocabularyType === LlamaVocabularyType.wpm ? null : model.tokens.eos;
+  const between = [eos, sep].filter((token) => token !== null);
+  const [end] = between;
+  if (end === undefined) throw new Error('its vocabulary has no token that separates a query from a document');
+  return { before: beginning(model), between, after: [end], documentFirst: false };
+}
+
+function aroundTemplate(model: LlamaModel, template: string): AroundPair {
+  const [before = '', first, between = '', second, after = '', ...more] = template.split(PLACES);
+  if (second === undefined || first === second || more.length > 0) {
+    throw new Error('its template for pairs does not have one place for the query and one for the document');
+  }
+  const tokensOf = (text: string): number[] => model.tokenize(text, true, 'trimLeadingSpace');
+  return {
+    before: tokensOf(before),
+    between: tokensOf(between),
+    after: tokensOf(after),
+    documentFirst: first === 'document',
+  };
+}
+
+function beginning({ tokens, vocabularyType }: LlamaModel): number[] {
+  const adds = vocabularyType === LlamaVocabularyType.wpm || tokens.shouldPrependBosToken;
+  return adds && tokens.bos !== null ? [tokens.bos] : [];
+}

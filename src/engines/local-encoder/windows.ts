@@ -1,0 +1,28 @@
+/** Part of a window that the next one begins with, so that what stands at an end of one stands within another. */
+const OVERLAP = 0.25;
+
+/** Where each window begins and ends within tokens. */
+export interface Span {
+  from: number;
+  to: number;
+}
+
+/** As few windows as hold `length` tokens, all about as long, side by side. One, of nothing, for no tokens. */
+export function evenWindows(length: number, most: number): Span[] {
+  const count = Math.max(1, Math.ceil(length / most));
+  return Array.from({ length: count }, (_, window) => ({
+    from: Math.floor((window * length) / count),
+    to: Math.floor(((window + 1) * length) / count),
+  }));
+}
+
+/** As few windows as hold `length` tokens where each shares a quarter of `most` with the next at least. */
+export function overlappingWindows(length: number, most: number): Span[] {
+  if (length <= most) return [{ from: 0, to: length }];
+  const step = Math.max(1, Math.floor(most * (1 - OVERLAP)));
+  const count = Math.ceil((length - most) / step) + 1;
+  return Array.from({ length: count }, (_, window) => {
+    const from = Math.floor((window * (length - most)) / (count - 1));
+    return { from, to: from + most };
+  });
+}
