@@ -25,7 +25,7 @@ export const MAX_TOKENS = 512;
 export const VOCABULARY = 30_522;
 
 const SEED = 1;
-const MICROSOFT = 'com.microsoft';
+const FUSED = { domain: 'com.microsoft' };
 const NORM = { epsilon: { float: 1e-12 } };
 
 /**
@@ -41,77 +41,82 @@ export async function encoderFile(folder: string, name: keyof typeof ENCODERS): 
   return file;
 }
 
-function encoder({ layers, width, heads }: EncoderSize): Buffer {
-  const weights: Weight[] = [];
-  const nodes: GraphNode[] = [];
-  const uniform = uniformNumbers(SEED);
-  const weight = (name: string, ...shape: number[]): string => {
-    const spread = 2 * Math.sqrt(3 / (shape[0] ?? 1));
-    const size = shape.reduce((product, each) => product * each, 1);
-    weights.push({ name, shape, values: Float32Array.from({ length: size }, () => (uniform() - 0.5) * spread) });
-    return name;
-  };
-  const constant = (name: string, size: number, value: number): string => {
-    weights.push({ name, shape: [size], values: new Float32Array(size).fill(value) });
-    return name;
-  };
-  const norm = (name: string): string[] => [constant(`${name}.gain`, width, 1), constant(`${name}.shift`, width, 0)];
-  const add = (operator: string, output: string, inputs: readonly string[], more: Partial<GraphNode> = {}): string => {
-    nodes.push({ operator, output, inputs, ...more });
-    return output;
-  };
-  const own = { domain: MICROSOFT };
-
-  const embedded = add('Add', 'embedded', [
-    add('Gather', 'token', [weight('tokens.weight', VOCABULARY, width), 'tokens']),
-    add('Gather', 'place', [weight('places.weight', MAX_TOKENS, width), 'places']),
+function encoder(size: EncoderSize): Buffer {
+  const { width } = size;
+  const builder = new Builder(width);
+  const embedded = builder.add('Add', 'embedded', [
+    builder.add('Gather', 'token', [builder.weight('tokens.weight', VOCABULARY, width), 'tokens']),
+    builder.add('Gather', 'place', [builder.weight('places.weight', MAX_TOKENS, width), 'places']),
   ]);
-  let x = add('LayerNormalization', 'x', [embedded, ...norm('embedded')], {
+  let x = builder.add('LayerNormalization', 'x', [embedded, ...builder.norm('embedded')], {
     attributes: { ...NORM, axis: { int: -1 } },
   });
-  for (let layer = 0; layer < layers; layer++) {
-    const at = (part: string): string => `${layer}.${part}`;
-    const seen = add(
-      'Attention',
-      at('seen'),
-      [x, weight(at('qkv'), width, 3 * width), constant(at('qkv.bias'), 3 * width, 0)],
-      {
-        ...own,
-        attributes: { num_heads: { int: heads } },
-      },
-    );
-    const mixed = add('MatMul', at('mixed'), [seen, weight(at('out'), width, width)]);
-    const first = add(
-      'SkipLayerNormalization',
-      at('first'),
-      [x, mixed, ...norm(at('first')), constant(at('out.bias'), width, 0)],
-      {
-        ...own,
-        attributes: NORM,
-      },
-    );
-    const wide = add('MatMul', at('wide'), [first, weight(at('up'), width, 4 * width)]);
-    const active = add('BiasGelu', at('active'), [wide, constant(at('up.bias'), 4 * width, 0)], own);
-    const narrow = add('MatMul', at('narrow'), [active, weight(at('down'), 4 * width, width)]);
-    x = add(
-      'SkipLayerNormalization',
-      at('second'),
-      [first, narrow, ...norm(at('second')), constant(at('down.bias'), width, 0)],
-      {
-        ...own,
-        attributes: NORM,
-      },
-    );
-  }
-  add('ReduceMean', 'vector', [x], { attributes: { axes: { ints: [1] }, keepdims: { int: 0 } } });
-  add('MatMul', 'score', ['vector', weight('judge', width, 1)]);
+  for (let layer = 0; layer < size.layers; layer++) x = addLayer(builder, size, `${layer}.`, x);
+  builder.add('ReduceMean', 'vector', [x], { attributes: { axes: { ints: [1] }, keepdims: { int: 0 } } });
+  builder.add('MatMul', 'score', ['vector', builder.weight('judge', width, 1)]);
   return onnxFile({
-    nodes,
-    weights,
+    nodes: builder.nodes,
+    weights: builder.weights,
     inputs: ['tokens', 'places'].map((name) => ({ name, type: 'int64', shape: ['texts', 'length'] })),
     outputs: [
       { name: 'vector', type: 'float', shape: ['texts', width] },
       { name: 'score', type: 'float', shape: ['texts', 1] },
     ],
   });
+}
+
+/** Attention and the two rows of weights after it, each with its shortcut and its norm; gives the name of what comes out. */
+function addLayer(builder: Builder, { width, heads }: EncoderSize, at: string, x: string): string {
+  const qkv = [builder.weight(`${at}qkv`, width, 3 * width), builder.constant(`${at}qkv.bias`, 3 * width, 0)];
+  const attributes = { num_heads: { int: heads } };
+  const seen = builder.add('Attention', `${at}seen`, [x, ...qkv], { ...FUSED, attributes });
+  const mixed = builder.add('MatMul', `${at}mixed`, [seen, builder.weight(`${at}out`, width, width)]);
+  const first = builder.shortcut(`${at}first`, x, mixed);
+  const wide = builder.add('MatMul', `${at}wide`, [first, builder.weight(`${at}up`, width, 4 * width)]);
+  const active = builder.add('BiasGelu', `${at}active`, [wide, builder.constant(`${at}up.bias`, 4 * width, 0)], FUSED);
+  const narrow = builder.add('MatMul', `${at}narrow`, [active, builder.weight(`${at}down`, 4 * width, width)]);
+  return builder.shortcut(`${at}second`, first, narrow);
+}
+
+/** Gathers nodes and weights; every method gives the name of what it adds. */
+class Builder {
+  readonly nodes: GraphNode[] = [];
+  readonly weights: Weight[] = [];
+  readonly #width: number;
+  readonly #uniform = uniformNumbers(SEED);
+
+  constructor(width: number) {
+    this.#width = width;
+  }
+
+  add(operator: string, output: string, inputs: readonly string[], more: Partial<GraphNode> = {}): string {
+    this.nodes.push({ operator, output, inputs, ...more });
+    return output;
+  }
+
+  weight(name: string, rows: number, columns: number): string {
+    const spread = 2 * Math.sqrt(3 / rows);
+    const values = Float32Array.from({ length: rows * columns }, () => (this.#uniform() - 0.5) * spread);
+    this.weights.push({ name, shape: [rows, columns], values });
+    return name;
+  }
+
+  constant(name: string, size: number, value: number): string {
+    this.weights.push({ name, shape: [size], values: new Float32Array(size).fill(value) });
+    return name;
+  }
+
+  /** The gain and the shift of a norm. */
+  norm(name: string): string[] {
+    return [this.constant(`${name}.gain`, this.#width, 1), this.constant(`${name}.shift`, this.#width, 0)];
+  }
+
+  /** What came in and what was made of it, added up and normalised. */
+  shortcut(name: string, before: string, made: string): string {
+    const bias = this.constant(`${name}.bias`, this.#width, 0);
+    return this.add('SkipLayerNormalization', name, [before, made, ...this.norm(name), bias], {
+      ...FUSED,
+      attributes: NORM,
+    });
+  }
 }
