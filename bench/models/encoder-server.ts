@@ -68,6 +68,8 @@ const server = createServer(async (request, reply) => {
     console.error(error);
   }
 });
+// On a busy machine a client may take longer than the usual five seconds to send its next request.
+server.keepAliveTimeout = 0;
 server.listen(0, '127.0.0.1', () =>
   console.log(`listening on http://127.0.0.1:${(server.address() as AddressInfo).port}`),
 );
