@@ -10,6 +10,7 @@ import { describeApi } from './http/openapi.ts';
 import type { Limit } from './http/rate-limit.ts';
 import { logRequests } from './http/request-log.ts';
 import { type App, createServer } from './http/server.ts';
+import { knowledgeBaseRoutes } from './knowledge-bases/routes.ts';
 import { modelRoutes } from './models/routes.ts';
 import { moderationRoutes } from './moderations/routes.ts';
 import type { CacheCounters } from './prompt-cache/cache-counters.ts';
@@ -45,6 +46,7 @@ export async function createApp(deps: AppDeps, version: string, requestTimeoutMs
   moderationRoutes(app, deps);
   rerankRoutes(app, deps);
   fileRoutes(app, deps);
+  knowledgeBaseRoutes(app, deps);
   promptCacheRoutes(app, deps);
 
   return app;

@@ -16,6 +16,8 @@ import type { Lifecycle } from './lib/lifecycle.ts';
 import type { Logger } from './lib/logger.ts';
 import { StartError } from './lib/start-error.ts';
 import { CacheCounters } from './prompt-cache/cache-counters.ts';
+import { ChunkIndex } from './search/chunk-index.ts';
+import { storageOf } from './search/storage.ts';
 
 /** What boot has opened: the dependencies of the use cases, and what the API needs beside them. */
 export interface Booted {
@@ -37,6 +39,7 @@ export async function boot(config: Config, logger: Logger, lifecycle: Lifecycle)
   );
   const models = bound.registry;
   const blobs = await openBlobs(config, lifecycle);
+  const chunks = await openIndex(config, lifecycle);
   const firstKey = await firstStart({ db }, config.bootstrapApiKey);
   const ledger = await lifecycle.start(
     'ledger',
@@ -51,6 +54,7 @@ export async function boot(config: Config, logger: Logger, lifecycle: Lifecycle)
     logger,
     db,
     blobs,
+    chunks,
     models,
     metrics,
     recordUsage: (record) => ledger.record(record),
@@ -101,4 +105,14 @@ export function openBlobs(config: Config, lifecycle: Lifecycle): Promise<BlobSto
     return openS3(config.blobsUrl);
   };
   return lifecycle.start('blobs', open, (blobs) => blobs.close());
+}
+
+/** The search index of the configuration: in an S3 store where a URL is given, otherwise in the data folder. */
+export function openIndex(config: Config, lifecycle: Lifecycle): Promise<ChunkIndex> {
+  const open = async () => {
+    if (config.indexUrl === null) return ChunkIndex.open(join(config.dataDir, 'index'));
+    const { url, options } = storageOf(config.indexUrl);
+    return ChunkIndex.open(url, options);
+  };
+  return lifecycle.start('index', open, (index) => index.close());
 }

@@ -55,6 +55,14 @@ export const SETTINGS = {
     description:
       "An S3-compatible store for the bytes of files, instead of the folder `blobs` in the data folder: `s3://bucket/prefix?endpoint=https://host&region=name`. Without `endpoint` it is Amazon's; `path_style=false` puts the bucket into the host name of an own endpoint. Credentials come from `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, or wherever else AWS clients look.",
   },
+  indexUrl: {
+    env: 'QUIRE_INDEX_URL',
+    file: 'index_url',
+    schema: Type.String({ pattern: '^s3://[^/?]+' }),
+    default: null,
+    description:
+      'A place in an S3-compatible store for the search index, instead of the folder `index` in the data folder: `s3://bucket/prefix?endpoint=https://host&region=name`. Needed when several processes search. Credentials as for the files.',
+  },
   bootstrapApiKey: {
     env: 'QUIRE_BOOTSTRAP_API_KEY',
     file: null,

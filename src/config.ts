@@ -14,6 +14,7 @@ export interface Config {
   dataDir: string;
   databaseUrl: string | null;
   blobsUrl: string | null;
+  indexUrl: string | null;
   bootstrapApiKey: string | null;
   upstreamUrl: string[] | null;
   upstreamApiKey: string | null;

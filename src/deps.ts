@@ -5,6 +5,7 @@ import type { Database } from './db/db.ts';
 import type { ModelRegistry } from './engines/registry.ts';
 import type { Logger } from './lib/logger.ts';
 import type { UsageRecord } from './lib/usage-record.ts';
+import type { ChunkIndex } from './search/chunk-index.ts';
 
 /** What the use cases work with. Each takes the part that it needs: `Pick<Deps, 'db' | 'models'>`. */
 export interface Deps {
@@ -13,6 +14,8 @@ export interface Deps {
   db: Database;
   /** The bytes of files. */
   blobs: BlobStore;
+  /** Where chunks of documents are found. */
+  chunks: ChunkIndex;
   models: ModelRegistry;
   /** Resolves when the record is durable. */
   recordUsage(record: UsageRecord): Promise<void>;

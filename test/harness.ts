@@ -25,6 +25,7 @@ import { newId } from '../src/lib/ids.ts';
 import { createLogger } from '../src/lib/logger.ts';
 import { CATALOGUE, CATALOGUE_CREATED_AT, GENERATION, NO_GENERATION, OWNER } from '../src/models/catalogue.ts';
 import { CacheCounters } from '../src/prompt-cache/cache-counters.ts';
+import { ChunkIndex } from '../src/search/chunk-index.ts';
 import { openTestDatabase } from './database.ts';
 import { type ScriptedEngine, scriptedEngine } from './scripted-engine.ts';
 
@@ -87,6 +88,8 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
   const db = await openTestDatabase();
   const blobFolder = mkdtempSync(join(tmpdir(), 'quire-blobs-'));
   const blobs = await openDisk(blobFolder);
+  const indexFolder = mkdtempSync(join(tmpdir(), 'quire-index-'));
+  const chunks = await ChunkIndex.open(indexFolder);
   const engine = scriptedEngine();
   const logger = createLogger('silent');
   const config = { ...loadConfig({}), ...options.config };
@@ -100,6 +103,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
     logger,
     db,
     blobs,
+    chunks,
     models,
     metrics,
     recordUsage: (record) => ledger.record(record),
@@ -127,7 +131,8 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
     await app.close();
     await ledger.flush();
     await db.close();
-    rmSync(blobFolder, { recursive: true, force: true });
+    await chunks.close();
+    for (const folder of [blobFolder, indexFolder]) rmSync(folder, { recursive: true, force: true });
   };
   return { api: { url, app, db, blobs, blobFolder, engine, authenticator, key, makeKey, send }, close };
 }

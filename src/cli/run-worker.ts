@@ -1,4 +1,4 @@
-import { openBlobs, openDatabase } from '../boot.ts';
+import { openBlobs, openDatabase, openIndex } from '../boot.ts';
 import { loadConfig } from '../config.ts';
 import { Lifecycle } from '../lib/lifecycle.ts';
 import { createLogger } from '../lib/logger.ts';
@@ -21,9 +21,10 @@ export async function runWorker(): Promise<void> {
     const db = await openDatabase(config, logger, lifecycle);
     await db.migrate();
     const blobs = await openBlobs(config, lifecycle);
+    const chunks = await openIndex(config, lifecycle);
     await lifecycle.start(
       'worker',
-      () => startWorker({ db, blobs, logger, now: Date.now }),
+      () => startWorker({ db, blobs, chunks, logger, now: Date.now }),
       (worker) => worker.stop(),
     );
     console.log('Quire works in the background.');

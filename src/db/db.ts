@@ -16,6 +16,8 @@ export interface Database {
    * its own. It returns nothing.
    */
   prepare(name: string, statement: string): (parameter: string) => Promise<void>;
+  /** Plain SQL, for libraries that write their own: one statement with `$1` parameters, or several without. */
+  execute(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
   /** Brings the tables to this version. Safe when several processes start together. */
   migrate(): Promise<void>;
   /** Resolves when the database answers; throws an Error with a sentence for the operator when it does not. */

@@ -28,6 +28,7 @@ export function overPglite(client: PGlite): Database {
     kind: 'embedded',
     sql: database,
     prepare: (name, statement) => prepareOn(client, name, statement),
+    execute: (text, values) => executeOn(client, text, values),
     migrate: () => migrate(database, { migrationsFolder: MIGRATIONS_FOLDER }),
     check: async () => {
       await database.execute(sql`select 1`);
@@ -53,4 +54,15 @@ function prepareOn(client: PGlite, name: string, statement: string): (parameter:
     // With standard_conforming_strings, which is on, a quote is the only character that a literal must double.
     await client.exec(`execute ${name}('${parameter.replaceAll("'", "''")}')`);
   };
+}
+
+/** A failed statement inside of `begin` would leave the only connection in a transaction that refuses everything. */
+async function executeOn(client: PGlite, text: string, values: unknown[] = []): Promise<{ rows: unknown[] }> {
+  if (values.length > 0) return client.query(text, values);
+  try {
+    return { rows: (await client.exec(text)).flatMap(({ rows }) => rows) };
+  } catch (error) {
+    await client.exec('rollback').catch(() => {});
+    throw error;
+  }
 }

@@ -47,6 +47,11 @@ export async function openPostgres(url: string, logger: Logger): Promise<Databas
     prepare: (name, text) => async (parameter) => {
       await pool.query({ name, text, values: [parameter] });
     },
+    execute: async (text, values) => {
+      // Several statements give several results, which the driver's types do not know.
+      const results = [await pool.query(text, values)].flat();
+      return { rows: results.flatMap(({ rows }) => rows) };
+    },
     check,
     migrate: () => migrateLocked(pool),
     close: closeOnce(pool),

@@ -1,8 +1,7 @@
 /** The port of the engines that turn texts into vectors. Every implementation passes `test/embedding-conformance.ts`. */
 import type { Backend } from './engine.ts';
 
-/** Every model behind `/v1/embeddings` and every index has vectors of this many numbers. */
-export const EMBEDDING_DIMENSIONS = 1024;
+export { EMBEDDING_DIMENSIONS } from '../lib/embedding-dimensions.ts';
 
 /**
  * What a text is embedded for. Some models put words of their own before one or the other; `text` is embedded as it stands,

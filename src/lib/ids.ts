@@ -10,6 +10,11 @@ export const ID_PREFIXES = {
   toolCall: 'call_',
   moderation: 'modr-',
   file: 'file-',
+  knowledgeBase: 'kb_',
+  dataSource: 'ds_',
+  document: 'doc_',
+  chunk: 'chunk_',
+  ingestionJob: 'job_',
   request: 'req_',
   usage: 'use_',
 } as const;

@@ -11,7 +11,7 @@ import {
   Vector,
   vectorFromArray,
 } from 'apache-arrow';
-import { EMBEDDING_DIMENSIONS } from '../engines/embedding-engine.ts';
+import { EMBEDDING_DIMENSIONS } from '../lib/embedding-dimensions.ts';
 import { type FieldValues, labelsOf, rangesOf } from './field-values.ts';
 import { languageOf } from './languages.ts';
 import { termsOf } from './terms.ts';

@@ -1,5 +1,5 @@
 import { Index, MatchQuery, type Table } from '@lancedb/lancedb';
-import { EMBEDDING_DIMENSIONS } from '../engines/embedding-engine.ts';
+import { EMBEDDING_DIMENSIONS } from '../lib/embedding-dimensions.ts';
 import { type Condition, oneOf, whereOf } from './filter.ts';
 
 /** A chunk that a search has found. */

@@ -1,0 +1,64 @@
+import type { Deps } from '../deps.ts';
+import { invalidValue } from '../errors.ts';
+import { admitEmbedding, EMBEDDING_MODEL } from '../inference/embed.ts';
+import type { Caller } from '../lib/caller.ts';
+import { newId } from '../lib/ids.ts';
+import { checkMetadata } from './metadata.ts';
+import type { CreateKnowledgeBase, KnowledgeBase } from './schema.ts';
+import { insertKnowledgeBase, type KnowledgeBaseRow } from './store.ts';
+import { viewKnowledgeBase } from './view-knowledge-base.ts';
+
+/** What is not said of the strategy. */
+const DEFAULTS = { type: 'recursive', chunk_size: 512, chunk_overlap: 64 } as const;
+
+/** Adds an empty knowledge base. Throws 404 `model_not_found` naming `embedding_model`, and 400 for a strategy that cannot be. */
+export async function createKnowledgeBase(
+  deps: Pick<Deps, 'db' | 'models' | 'now'>,
+  caller: Caller,
+  body: CreateKnowledgeBase,
+): Promise<KnowledgeBase> {
+  const embeddingModel = body.embedding_model ?? EMBEDDING_MODEL;
+  const { model } = admitEmbedding(deps, caller, embeddingModel, 'embedding_model');
+  const chunking = chunkingOf(body.chunking_strategy ?? {});
+  const now = new Date(deps.now());
+  const row: KnowledgeBaseRow = {
+    id: newId('knowledgeBase'),
+    organizationId: caller.organizationId,
+    name: requireText(body.name, 'name'),
+    description: refuseNul(body.description ?? '', 'description'),
+    embeddingModel: model.id,
+    embeddingFingerprint: null,
+    ...chunking,
+    documentCount: 0,
+    chunkCount: 0,
+    status: 'active',
+    metadata: checkMetadata(body.metadata ?? {}, 'metadata'),
+    createdAt: now,
+    updatedAt: now,
+  };
+  await insertKnowledgeBase(deps.db.sql, row);
+  return viewKnowledgeBase(row);
+}
+
+function chunkingOf(given: NonNullable<CreateKnowledgeBase['chunking_strategy']>) {
+  const { type, chunk_size } = { ...DEFAULTS, ...given };
+  // A smaller chunk than the usual overlap gets the usual part of itself.
+  const usual = Math.min(DEFAULTS.chunk_overlap, Math.floor(chunk_size / 8));
+  const overlap = given.chunk_overlap ?? usual;
+  if (overlap >= chunk_size) {
+    throw invalidValue('chunking_strategy.chunk_overlap', `must be less than 'chunk_size', which is ${chunk_size}`);
+  }
+  return { chunkingType: type, chunkSizeTokens: chunk_size, chunkOverlapTokens: overlap };
+}
+
+/** Throws 400 for a text that is blank. */
+export function requireText(text: string, param: string): string {
+  if (text.trim() === '') throw invalidValue(param, 'must not be blank');
+  return refuseNul(text, param);
+}
+
+/** Throws 400 for a text that the database cannot hold. */
+export function refuseNul(text: string, param: string): string {
+  if (text.includes('\u0000')) throw invalidValue(param, 'must not contain NUL characters');
+  return text;
+}

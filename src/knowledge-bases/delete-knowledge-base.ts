@@ -1,0 +1,25 @@
+import type { Deps } from '../deps.ts';
+import { notFound } from '../errors.ts';
+import { isId } from '../lib/ids.ts';
+import { dropIndexes } from './drop-indexes.ts';
+import type { DeletedKnowledgeBase } from './schema.ts';
+import { deleteKnowledgeBaseRow, insertDroppedIndex, lockKnowledgeBase } from './store.ts';
+
+/**
+ * Deletes a knowledge base with its sources, documents and chunks: it wins over work that runs on it. Once answered, nothing of it is
+ * ever found again; the index's own files go right after. Throws 404 `knowledge_base_not_found`.
+ */
+export async function deleteKnowledgeBase(
+  deps: Pick<Deps, 'db' | 'chunks' | 'logger' | 'now'>,
+  organizationId: string,
+  id: string,
+): Promise<DeletedKnowledgeBase> {
+  await deps.db.sql.transaction(async (sql) => {
+    const row = isId('knowledgeBase', id) ? await lockKnowledgeBase(sql, organizationId, id) : null;
+    if (row === null) throw notFound('knowledge_base', id, 'kb_id');
+    await deleteKnowledgeBaseRow(sql, id);
+    await insertDroppedIndex(sql, id, new Date(deps.now()));
+  });
+  await dropIndexes(deps);
+  return { id, object: 'knowledge_base', deleted: true };
+}

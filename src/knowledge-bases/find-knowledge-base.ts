@@ -1,0 +1,16 @@
+import type { Deps } from '../deps.ts';
+import { notFound } from '../errors.ts';
+import { isId } from '../lib/ids.ts';
+import { type KnowledgeBaseRow, selectKnowledgeBase } from './store.ts';
+
+/** The organization's knowledge base. Throws 404 `knowledge_base_not_found` naming `param` for an unknown one and for another's. */
+export async function findKnowledgeBase(
+  deps: Pick<Deps, 'db'>,
+  organizationId: string,
+  id: string,
+  param = 'kb_id',
+): Promise<KnowledgeBaseRow> {
+  const row = isId('knowledgeBase', id) ? await selectKnowledgeBase(deps.db.sql, organizationId, id) : null;
+  if (row === null) throw notFound('knowledge_base', id, param);
+  return row;
+}

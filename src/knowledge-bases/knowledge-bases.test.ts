@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+import { bundledEmbedder, embeddedBy } from '../../test/embedder.ts';
+import { assertError, assertForm, useApi } from '../../test/harness.ts';
+import { listOf } from '../db/page.ts';
+import { KnowledgeBase, ListedKnowledgeBase } from './schema.ts';
+import { droppedIndexes } from './tables.ts';
+
+const engine = bundledEmbedder();
+after(() => engine.close());
+const api = useApi(embeddedBy(engine));
+const PATH = '/v1/knowledge-bases';
+const create = (body: object | string, key = api.key) => api.send('POST', PATH, { body, key });
+const created = async (body: object = {}) => (await create({ name: 'Base', ...body })).json;
+const patch = (id: string, body: object, key = api.key) => api.send('PATCH', `${PATH}/${id}`, { body, key });
+const UNKNOWN = 'kb_01kaj3v0b8s4x2m6n9p1q5r7t3';
+
+/** A key of another organization. */
+const foreignKey = async () => (await api.makeKey({ organization: 'foreign' })).key;
+
+describe('POST /v1/knowledge-bases', () => {
+  it('creates an active, empty knowledge base with every default', async () => {
+    const { status, json } = await create({ name: 'Handbook' });
+    assert.equal(status, 200);
+    assertForm(KnowledgeBase, json);
+    assert.match(json.id, /^kb_[0-9a-z]{26}$/);
+    assert.equal(json.created_at, json.updated_at);
+    const { id, created_at, updated_at, ...rest } = json;
+    assert.deepEqual(rest, {
+      object: 'knowledge_base',
+      name: 'Handbook',
+      description: '',
+      embedding_model: 'embed-large-en-v1.5',
+      chunking_strategy: { type: 'recursive', chunk_size: 512, chunk_overlap: 64 },
+      document_count: 0,
+      chunk_count: 0,
+      status: 'active',
+      metadata: {},
+    });
+  });
+
+  it('takes every field, and fills what a strategy leaves out', async () => {
+    const wanted = { description: 'd', metadata: { team: 'a', nested: { x: [1, null] } } };
+    const chunking_strategy = { type: 'semantic', chunk_size: 16, chunk_overlap: 15 };
+    const whole = await created({ ...wanted, chunking_strategy, embedding_model: 'embed-large-en-v1.5' });
+    assert.deepEqual(whole.chunking_strategy, chunking_strategy);
+    assert.deepEqual([whole.description, whole.metadata], [wanted.description, wanted.metadata]);
+    const part = await created({ chunking_strategy: { chunk_size: 2048 } });
+    assert.deepEqual(part.chunking_strategy, { type: 'recursive', chunk_size: 2048, chunk_overlap: 64 });
+    const small = await created({ chunking_strategy: { type: 'fixed_size', chunk_size: 32 } });
+    assert.deepEqual(small.chunking_strategy, { type: 'fixed_size', chunk_size: 32, chunk_overlap: 4 });
+  });
+
+  const refused: [what: string, body: object | string, code: string, param: string | null][] = [
+    ['no name', {}, 'missing_required_field', 'name'],
+    ['a blank name', { name: ' ' }, 'invalid_value', 'name'],
+    ['an empty name', { name: '' }, 'invalid_value', 'name'],
+    ['a name of 257 characters', { name: 'x'.repeat(257) }, 'invalid_value', 'name'],
+    ['a NUL in the name', { name: 'a\u0000' }, 'invalid_value', 'name'],
+    ['a NUL in the description', { name: 'a', description: '\u0000' }, 'invalid_value', 'description'],
+    ['a NUL in the metadata', { name: 'a', metadata: { a: '\u0000' } }, 'invalid_value', 'metadata'],
+    ['metadata that is no object', { name: 'a', metadata: [] }, 'invalid_value', 'metadata'],
+    ['metadata of more than 64 KiB', { name: 'a', metadata: { a: 'x'.repeat(65_536) } }, 'invalid_value', 'metadata'],
+    [
+      'an unknown strategy',
+      { name: 'a', chunking_strategy: { type: 'magic' } },
+      'invalid_value',
+      'chunking_strategy.type',
+    ],
+    [
+      'chunks of 15 tokens',
+      { name: 'a', chunking_strategy: { chunk_size: 15 } },
+      'invalid_value',
+      'chunking_strategy.chunk_size',
+    ],
+    [
+      'chunks of 2,049 tokens',
+      { name: 'a', chunking_strategy: { chunk_size: 2049 } },
+      'invalid_value',
+      'chunking_strategy.chunk_size',
+    ],
+    [
+      'an overlap below 0',
+      { name: 'a', chunking_strategy: { chunk_overlap: -1 } },
+      'invalid_value',
+      'chunking_strategy.chunk_overlap',
+    ],
+    [
+      'an overlap of the whole chunk',
+      { name: 'a', chunking_strategy: { chunk_size: 64, chunk_overlap: 64 } },
+      'invalid_value',
+      'chunking_strategy.chunk_overlap',
+    ],
+    ['no JSON', '{', 'invalid_json', null],
+  ];
+  for (const [what, body, code, param] of refused) {
+    it(`400 ${code} for ${what}`, async () => assertError(await create(body), 400, code, param));
+  }
+
+  it('takes metadata of exactly 64 KiB', async () => {
+    const { status } = await create({ name: 'a', metadata: { a: 'x'.repeat(65_536 - 8) } });
+    assert.equal(status, 200);
+  });
+
+  it('404 model_not_found for a model that is unknown, or embeds nothing', async () => {
+    for (const embedding_model of ['no-such-model', 'general-8b']) {
+      assertError(await create({ name: 'a', embedding_model }), 404, 'model_not_found', 'embedding_model');
+    }
+  });
+
+  it('401 without a key, 403 without the scope knowledge', async () => {
+    assertError(await api.send('POST', PATH, { body: { name: 'a' }, key: null }), 401, 'invalid_api_key');
+    const { key } = await api.makeKey({ scopes: ['inference', 'files', 'guardrails', 'admin'] });
+    assertError(await create({ name: 'a' }, key), 403, 'insufficient_scope');
+  });
+
+  it('creates one for one Idempotency-Key', async () => {
+    const send = () => api.send('POST', PATH, { body: { name: 'once' }, headers: { 'idempotency-key': 'kb-once' } });
+    const [first, second] = [await send(), await send()];
+    assert.equal(first.json.id, second.json.id);
+    assert.equal(second.headers.get('idempotent-replayed'), 'true');
+  });
+});
+
+describe('GET /v1/knowledge-bases', () => {
+  it('lists the own ones, oldest first, without strategy and metadata, page by page', async () => {
+    const { key } = await api.makeKey({ organization: 'lister' });
+    const ids: string[] = [];
+    for (const name of ['a', 'b', 'c']) ids.push((await create({ name, metadata: { x: 1 } }, key)).json.id);
+    const get = async (query: string) => (await api.send('GET', `${PATH}${query}`, { key })).json;
+    const first = await get('?limit=2');
+    assertForm(listOf(ListedKnowledgeBase), first);
+    assert.deepEqual(
+      first.data.map(({ id }: { id: string }) => id),
+      ids.slice(0, 2),
+    );
+    assert.deepEqual([first.has_more, first.first_id, first.last_id], [true, ids[0], ids[1]]);
+    const second = await get(`?limit=2&after=${first.last_id}`);
+    assert.deepEqual([second.data.map(({ id }: { id: string }) => id), second.has_more], [ids.slice(2), false]);
+  });
+
+  it('400 for a limit out of bounds and a cursor of another kind', async () => {
+    assertError(await api.send('GET', `${PATH}?limit=0`), 400, 'invalid_value', 'limit');
+    assertError(await api.send('GET', `${PATH}?limit=101`), 400, 'invalid_value', 'limit');
+    assertError(await api.send('GET', `${PATH}?after=file-1`), 400, 'invalid_value', 'after');
+  });
+
+  it('401 without a key', async () => {
+    assertError(await api.send('GET', PATH, { key: null }), 401, 'invalid_api_key');
+  });
+});
+
+describe('one knowledge base', () => {
+  it('GET answers as its creation did', async () => {
+    const made = await created({ metadata: { a: 1 } });
+    assert.deepEqual((await api.send('GET', `${PATH}/${made.id}`)).json, made);
+  });
+
+  it('PATCH changes what it is given, merges metadata, and removes what is null there', async () => {
+    const made = await created({ description: 'old', metadata: { a: 1, b: { c: 2 } } });
+    const { status, json } = await patch(made.id, { name: 'New', metadata: { a: null, b: 3, d: 4 } });
+    assert.equal(status, 200);
+    assertForm(KnowledgeBase, json);
+    assert.deepEqual([json.name, json.description, json.metadata], ['New', 'old', { b: 3, d: 4 }]);
+    assert.ok(json.updated_at >= made.updated_at);
+    assert.deepEqual((await api.send('GET', `${PATH}/${made.id}`)).json, json);
+  });
+
+  it('PATCH refuses what is fixed, and what creation would refuse, and changes nothing then', async () => {
+    const made = await created();
+    const cases: [object, string][] = [
+      [{ embedding_model: 'embed-large-en-v1.5' }, 'embedding_model'],
+      [{ chunking_strategy: { type: 'recursive' } }, 'chunking_strategy'],
+      [{ name: '' }, 'name'],
+      [{ name: 7 }, 'name'],
+      [{ description: 'a\u0000' }, 'description'],
+      [{ metadata: 'x' }, 'metadata'],
+      [{ metadata: { a: 'x'.repeat(65_536) } }, 'metadata'],
+    ];
+    for (const [body, param] of cases) assertError(await patch(made.id, body), 400, 'invalid_value', param);
+    assert.deepEqual((await api.send('GET', `${PATH}/${made.id}`)).json, made);
+  });
+
+  it('DELETE removes it for good', async () => {
+    const made = await created();
+    const { status, json } = await api.send('DELETE', `${PATH}/${made.id}`);
+    assert.equal(status, 200);
+    assert.deepEqual(json, { id: made.id, object: 'knowledge_base', deleted: true });
+    assertError(await api.send('GET', `${PATH}/${made.id}`), 404, 'knowledge_base_not_found', 'kb_id');
+    assert.deepEqual(await api.db.sql.select().from(droppedIndexes), []);
+  });
+
+  for (const [method, body] of [['GET'], ['PATCH', { name: 'x' }], ['DELETE']] as const) {
+    it(`${method}: 404 for an unknown id, a text that is none, and another organization's`, async () => {
+      const made = await created();
+      const send = (id: string, key = api.key) => api.send(method, `${PATH}/${id}`, { body, key });
+      for (const id of [UNKNOWN, 'nonsense', 'kb_%00', 'file-01kaj3v0b8s4x2m6n9p1q5r7t3']) {
+        assertError(await send(id), 404, 'knowledge_base_not_found', 'kb_id');
+      }
+      assertError(await send(made.id, await foreignKey()), 404, 'knowledge_base_not_found', 'kb_id');
+      assert.equal((await api.send('GET', `${PATH}/${made.id}`)).json.name, 'Base');
+    });
+
+    it(`${method}: 401 without a key, 403 without the scope`, async () => {
+      const { key } = await api.makeKey({ scopes: ['inference'] });
+      const path = `${PATH}/${UNKNOWN}`;
+      assertError(await api.send(method, path, { body, key: null }), 401, 'invalid_api_key');
+      assertError(await api.send(method, path, { body, key }), 403, 'insufficient_scope');
+    });
+  }
+});

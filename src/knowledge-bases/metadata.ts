@@ -1,0 +1,20 @@
+import { invalidValue } from '../errors.ts';
+import type { Metadata } from './tables.ts';
+
+/** Bytes of metadata as JSON. */
+const MAX_METADATA_BYTES = 65_536;
+
+/** Throws 400 naming `param` where the metadata is larger than 64 KiB, or has what no database takes. */
+export function checkMetadata(metadata: Metadata, param: string): Metadata {
+  const json = JSON.stringify(metadata);
+  if (Buffer.byteLength(json) > MAX_METADATA_BYTES) {
+    throw invalidValue(param, `must have at most ${MAX_METADATA_BYTES} bytes as JSON`);
+  }
+  if (json.includes('\\u0000')) throw invalidValue(param, 'must not contain NUL characters');
+  return metadata;
+}
+
+/** `changes` over `metadata`: a null removes its key. */
+export function mergeMetadata(metadata: Metadata, changes: Metadata): Metadata {
+  return Object.fromEntries(Object.entries({ ...metadata, ...changes }).filter(([, value]) => value !== null));
+}

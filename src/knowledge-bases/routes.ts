@@ -1,0 +1,84 @@
+import { ListQuery, listOf } from '../db/page.ts';
+import type { Deps } from '../deps.ts';
+import { callOf } from '../http/auth.ts';
+import type { App } from '../http/server.ts';
+import { createKnowledgeBase } from './create-knowledge-base.ts';
+import { deleteKnowledgeBase } from './delete-knowledge-base.ts';
+import { findKnowledgeBase } from './find-knowledge-base.ts';
+import { listKnowledgeBases } from './list-knowledge-bases.ts';
+import {
+  CreateKnowledgeBase,
+  DeletedKnowledgeBase,
+  KnowledgeBase,
+  KnowledgeBaseParams,
+  ListedKnowledgeBase,
+  UpdateKnowledgeBase,
+} from './schema.ts';
+import { updateKnowledgeBase } from './update-knowledge-base.ts';
+import { viewKnowledgeBase } from './view-knowledge-base.ts';
+
+const tags = ['Knowledge bases'];
+const config = { scope: 'knowledge' } as const;
+const params = KnowledgeBaseParams;
+const response = { 200: KnowledgeBase };
+
+/** `POST`, `GET`, `PATCH` and `DELETE` of `/v1/knowledge-bases`. */
+export function knowledgeBaseRoutes(app: App, deps: Pick<Deps, 'db' | 'chunks' | 'models' | 'logger' | 'now'>): void {
+  app.post(
+    '/v1/knowledge-bases',
+    {
+      schema: { summary: 'Create a knowledge base', tags, body: CreateKnowledgeBase, response },
+      config: { ...config, idempotent: true },
+    },
+    async (request) => createKnowledgeBase(deps, callOf(request).caller, request.body),
+  );
+  app.get(
+    '/v1/knowledge-bases',
+    {
+      schema: {
+        summary: 'List the knowledge bases',
+        tags,
+        querystring: ListQuery,
+        response: { 200: listOf(ListedKnowledgeBase) },
+      },
+      config,
+    },
+    async (request) => listKnowledgeBases(deps, callOf(request).caller.organizationId, request.query),
+  );
+  app.get(
+    '/v1/knowledge-bases/:kb_id',
+    { schema: { summary: 'One knowledge base', tags, params, response }, config },
+    async (request) =>
+      viewKnowledgeBase(await findKnowledgeBase(deps, callOf(request).caller.organizationId, request.params.kb_id)),
+  );
+  app.patch(
+    '/v1/knowledge-bases/:kb_id',
+    {
+      schema: {
+        summary: 'Change a knowledge base',
+        description: 'Its embedding model and its chunking strategy stay as they are.',
+        tags,
+        params,
+        body: UpdateKnowledgeBase,
+        response,
+      },
+      config,
+    },
+    async (request) =>
+      updateKnowledgeBase(deps, callOf(request).caller.organizationId, request.params.kb_id, request.body),
+  );
+  app.delete(
+    '/v1/knowledge-bases/:kb_id',
+    {
+      schema: {
+        summary: 'Delete a knowledge base',
+        description: 'With its data sources, documents and chunks, also while they are being ingested.',
+        tags,
+        params,
+        response: { 200: DeletedKnowledgeBase },
+      },
+      config,
+    },
+    async (request) => deleteKnowledgeBase(deps, callOf(request).caller.organizationId, request.params.kb_id),
+  );
+}

@@ -1,0 +1,32 @@
+import type { Deps } from '../deps.ts';
+import { invalidValue, notFound } from '../errors.ts';
+import { isId } from '../lib/ids.ts';
+import { refuseNul, requireText } from './create-knowledge-base.ts';
+import { checkMetadata, mergeMetadata } from './metadata.ts';
+import type { KnowledgeBase, UpdateKnowledgeBase } from './schema.ts';
+import { lockKnowledgeBase, updateKnowledgeBaseRow } from './store.ts';
+import { viewKnowledgeBase } from './view-knowledge-base.ts';
+
+/** Changes name, description or metadata. Throws 404 `knowledge_base_not_found`, and 400 for what is fixed. */
+export async function updateKnowledgeBase(
+  deps: Pick<Deps, 'db' | 'now'>,
+  organizationId: string,
+  id: string,
+  body: UpdateKnowledgeBase,
+): Promise<KnowledgeBase> {
+  for (const field of ['embedding_model', 'chunking_strategy'] as const) {
+    if (body[field] !== undefined) throw invalidValue(field, 'cannot be changed after creation');
+  }
+  return deps.db.sql.transaction(async (sql) => {
+    const row = isId('knowledgeBase', id) ? await lockKnowledgeBase(sql, organizationId, id) : null;
+    if (row === null) throw notFound('knowledge_base', id, 'kb_id');
+    const changes = {
+      name: body.name === undefined ? row.name : requireText(body.name, 'name'),
+      description: body.description === undefined ? row.description : refuseNul(body.description, 'description'),
+      metadata: checkMetadata(mergeMetadata(row.metadata, body.metadata ?? {}), 'metadata'),
+      updatedAt: new Date(deps.now()),
+    };
+    await updateKnowledgeBaseRow(sql, id, changes);
+    return viewKnowledgeBase({ ...row, ...changes });
+  });
+}

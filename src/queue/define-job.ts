@@ -1,0 +1,18 @@
+/** A kind of background work, and how it is run. Two kinds never have the same name. */
+export interface JobKind<Data extends object> {
+  /** Such as `ingest-source`: the name of the queue. */
+  readonly name: string;
+  /** How many of them one process runs at once. */
+  readonly concurrency: number;
+  /** After how many failures it is given up; 0: after the first. */
+  readonly retries: number;
+  /** Pause before the first retry, in seconds; it doubles with each. */
+  readonly retrySeconds: number;
+  /** Only the type. */
+  readonly data?: Data;
+}
+
+/** Names a kind of background work. */
+export function defineJob<Data extends object>(kind: Omit<JobKind<Data>, 'data'>): JobKind<Data> {
+  return kind;
+}

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { openTestDatabase } from '../../test/database.ts';
+import type { Database } from '../db/db.ts';
+import { createLogger } from '../lib/logger.ts';
+import { defineJob } from './define-job.ts';
+import { JobQueue } from './job-queue.ts';
+
+const kindOf = (name: string, wanted: { concurrency?: number; retries?: number } = {}) =>
+  defineJob<{ n: number }>({ name, concurrency: 1, retries: 2, retrySeconds: 0, ...wanted });
+
+const KINDS = {
+  committed: kindOf('committed'),
+  'rolled-back': kindOf('rolled-back'),
+  failing: kindOf('failing', { retries: 1 }),
+  keyed: kindOf('keyed', { concurrency: 3 }),
+  stopped: kindOf('stopped'),
+  'at-once': kindOf('at-once', { concurrency: 2 }),
+};
+
+/** Resolves when `count` calls have come. */
+function counted(count: number): { done: Promise<void>; call: () => void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let left = count;
+  return {
+    done: promise,
+    call: () => {
+      left -= 1;
+      if (left === 0) resolve();
+    },
+  };
+}
+
+describe('JobQueue', () => {
+  let db: Database;
+  let queue: JobQueue;
+  const logger = createLogger('silent');
+  before(async () => {
+    db = await openTestDatabase();
+  });
+  after(async () => {
+    await queue.stop();
+    await db.close();
+  });
+  beforeEach(async () => {
+    await queue?.stop();
+    queue = await JobQueue.open(db, logger, Object.values(KINDS));
+  });
+
+  it('runs a job once its transaction has committed, and not before', async () => {
+    const kind = KINDS['committed'];
+    const { done, call } = counted(1);
+    const ran: number[] = [];
+    queue.work(kind, async ({ n }) => {
+      ran.push(n);
+      call();
+    });
+    await db.sql.transaction(async (sql) => {
+      await queue.enqueue(sql, kind, { n: 7 }, 'a');
+      assert.deepEqual(ran, []);
+    });
+    queue.wake(kind);
+    await done;
+    assert.deepEqual(ran, [7]);
+  });
+
+  it('forgets a job whose transaction is rolled back', async () => {
+    const kind = KINDS['rolled-back'];
+    const rolledBack = db.sql.transaction(async (sql) => {
+      await queue.enqueue(sql, kind, { n: 1 }, 'a');
+      throw new Error('no');
+    });
+    await assert.rejects(rolledBack, /no/);
+    const { done, call } = counted(1);
+    const ran: number[] = [];
+    await queue.enqueue(db.sql, kind, { n: 2 }, 'a');
+    queue.work(kind, async ({ n }) => {
+      ran.push(n);
+      call();
+    });
+    await done;
+    assert.deepEqual(ran, [2]);
+  });
+
+  it('runs a job again that failed, as often as its kind says, and then no more', async () => {
+    const kind = KINDS['failing'];
+    const { done, call } = counted(3);
+    const ran: number[] = [];
+    queue.work(kind, async ({ n }) => {
+      ran.push(n);
+      queue.wake(kind);
+      call();
+      if (n === 1) throw new Error('never works');
+    });
+    await queue.enqueue(db.sql, kind, { n: 1 }, 'a');
+    await queue.enqueue(db.sql, kind, { n: 2 }, 'b');
+    queue.wake(kind);
+    await done;
+    assert.deepEqual(ran.sort(), [1, 1, 2]);
+  });
+
+  it('never runs two jobs of one key at once, and loses none that comes during a run', async () => {
+    const kind = KINDS['keyed'];
+    const { done, call } = counted(2);
+    let running = 0;
+    let most = 0;
+    queue.work(kind, async ({ n }) => {
+      running += 1;
+      most = Math.max(most, running);
+      if (n === 1) await queue.enqueue(db.sql, kind, { n: 2 }, 'a');
+      queue.wake(kind);
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      running -= 1;
+      call();
+      queue.wake(kind);
+    });
+    await queue.enqueue(db.sql, kind, { n: 1 }, 'a');
+    queue.wake(kind);
+    await done;
+    assert.equal(most, 1);
+  });
+
+  it('tells a running job to stop, and gives it to the next process', async () => {
+    const kind = KINDS['stopped'];
+    const started = counted(1);
+    queue.work(kind, async (_job, signal) => {
+      started.call();
+      await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    });
+    await queue.enqueue(db.sql, kind, { n: 3 }, 'a');
+    queue.wake(kind);
+    await started.done;
+    await queue.stop();
+    queue = await JobQueue.open(db, logger, Object.values(KINDS));
+    const { done, call } = counted(1);
+    queue.work(kind, async ({ n }) => {
+      assert.equal(n, 3);
+      call();
+    });
+    await done;
+  });
+
+  it('runs as many at once as its kind says', async () => {
+    const kind = KINDS['at-once'];
+    const both = counted(2);
+    const { done, call } = counted(2);
+    queue.work(kind, async () => {
+      both.call();
+      await both.done;
+      call();
+    });
+    await queue.enqueue(db.sql, kind, { n: 1 }, 'a');
+    await queue.enqueue(db.sql, kind, { n: 2 }, 'b');
+    queue.wake(kind);
+    await done;
+  });
+});
