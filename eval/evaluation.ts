@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { requireFiles, WrongCallError } from './data-set.ts';
 import { type Address, type Backend, type Service, startService } from './start-service.ts';
-import { markdown, type Sheet } from './table.ts';
+import { countChanges, markdown, type Sheet } from './table.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 /** Digits of a figure in a run's file: more than are ever shown. */
@@ -29,7 +29,7 @@ interface Run {
 }
 
 /**
- * The command of an evaluation: reads the flags (`--data`, `--url` with `--key`, `--before`, `--json`), measures the service,
+ * The command of an evaluation: reads the flags (`--data`, `--url` with `--key`, `--before`, `--same`, `--json`), measures the service,
  * and prints every sheet as it comes, beside the figures of an earlier run. A wrong call says why in a sentence and ends
  * with code 2.
  */
@@ -50,11 +50,14 @@ async function run(evaluation: Evaluation): Promise<void> {
       url: { type: 'string' },
       key: { type: 'string' },
       before: { type: 'string', default: join(ROOT, `eval/kept/${evaluation.name}.json`) },
+      same: { type: 'boolean', default: false },
       json: { type: 'string', default: join(ROOT, `.scratch/eval/${evaluation.name}.json`) },
     },
   });
   const data = requireFiles(flags.data, evaluation.files);
   const before = earlierRun(flags.before);
+  if (flags.same && before === null)
+    throw new WrongCallError(`There is no earlier run to compare with: ${flags.before}`);
   const service = await startService(addressOf(flags));
   const sheets: Sheet[] = [];
   try {
@@ -68,9 +71,17 @@ async function run(evaluation: Evaluation): Promise<void> {
       say(`${markdown(sheet, before?.sheets)}\n`);
     }
     write(flags.json, { at: new Date().toISOString(), backends, sheets });
+    if (flags.same) requireSame(sheets, before?.sheets ?? [], flags.before);
   } finally {
     await service.stop();
   }
+}
+
+function requireSame(sheets: readonly Sheet[], before: readonly Sheet[], file: string): void {
+  const changes = sheets.reduce((sum, sheet) => sum + countChanges(sheet, before), 0);
+  if (changes === 0) return;
+  process.stderr.write(`${changes} figures are not those of ${file}; with new weights, keep a new run there.\n`);
+  process.exitCode = 1;
 }
 
 function addressOf({ url, key }: { url?: string | undefined; key?: string | undefined }): Address | undefined {

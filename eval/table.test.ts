@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { chance, count, markdown, type Sheet, share, withMean } from './table.ts';
+import { chance, count, countChanges, markdown, type Sheet, share, withMean } from './table.ts';
 
 const sheet = (queries: number, ...cells: (number | null)[]): Sheet => ({
   title: 'Ranking',
@@ -20,6 +20,9 @@ describe('a table of figures', () => {
   it('shows what an earlier run had where that differs in the digits shown, and nowhere else', () => {
     const text = markdown(sheet(52, 0.4761, 0.5), [sheet(50, 0.4759, 0.49)]);
     assert.match(text, /\| cacm \| 52 \| 0\.476 \| 0\.500 \(was 0\.490\) \|/);
+    assert.equal(countChanges(sheet(52, 0.4761, 0.5), [sheet(50, 0.4759, 0.49)]), 1);
+    assert.equal(countChanges(sheet(52, 0.4761, 0.5), [sheet(50, 0.4759, 0.5)]), 0);
+    assert.equal(countChanges(sheet(52, 0.4761, 0.5), []), 0);
   });
 
   it('takes an earlier run from JSON, where what was no number is null, and one without the column', () => {

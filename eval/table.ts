@@ -65,6 +65,15 @@ export function withMean(sheet: Sheet, size: number): Sheet {
   return { ...sheet, rows: [...some, { name: `mean of the ${size}`, cells }, ...sheet.rows.slice(size)] };
 }
 
+/** How many figures of the sheet differ, as they are shown, from those of an earlier run that has them. */
+export function countChanges(sheet: Sheet, before: readonly Sheet[]): number {
+  const earlier = before.find(({ title }) => title === sheet.title);
+  const changed = sheet.rows.flatMap((row) =>
+    sheet.columns.filter((column, at) => earlierOf(row.cells[at], earlier, { row, column }) !== null),
+  );
+  return changed.length;
+}
+
 interface Place {
   row: Row;
   column: Column;
@@ -72,15 +81,21 @@ interface Place {
 
 function cell(value: number | null | undefined, earlier: Sheet | undefined, { row, column }: Place): string {
   const now = shown(value, column);
-  if (column.fixed || earlier === undefined) return now;
-  const before = figureOf(earlier, row.name, column.name);
-  const then = shown(before, column);
-  return before === undefined || then === now ? now : `${now} (was ${then})`;
+  const then = earlierOf(value, earlier, { row, column });
+  return then === null ? now : `${now} (was ${then})`;
 }
 
-function figureOf(sheet: Sheet, row: string, column: string): number | null | undefined {
-  const at = sheet.columns.findIndex(({ name }) => name === column);
-  return sheet.rows.find(({ name }) => name === row)?.cells[at];
+/** The earlier figure as it is shown, where there is one that differs. */
+function earlierOf(
+  value: number | null | undefined,
+  earlier: Sheet | undefined,
+  { row, column }: Place,
+): string | null {
+  if (column.fixed || earlier === undefined) return null;
+  const at = earlier.columns.findIndex(({ name }) => name === column.name);
+  const before = earlier.rows.find(({ name }) => name === row.name)?.cells[at];
+  const then = shown(before, column);
+  return before === undefined || then === shown(value, column) ? null : then;
 }
 
 /** Figures from JSON: what was no number was written as null. */
