@@ -1,0 +1,70 @@
+import { index, integer, jsonb, pgTable, text, timestamp, uniqueIndex } from 'drizzle-orm/pg-core';
+import { dataSources } from '../data-sources/tables.ts';
+import type { JobError } from '../ingestion/job-error.ts';
+import { byteCount, type Metadata, ofKnowledgeBase } from '../tables.ts';
+
+/** Documents, each from one item of its source: a file is one, and each line of a JSONL file is. */
+export const documents = pgTable(
+  'documents',
+  {
+    id: text().primaryKey(),
+    knowledgeBaseId: ofKnowledgeBase(),
+    dataSourceId: text('data_source_id')
+      .notNull()
+      .references(() => dataSources.id, { onDelete: 'cascade' }),
+    organizationId: text('organization_id').notNull(),
+    /** The item's key in its source. */
+    itemKey: text('item_key').notNull(),
+    /** Which document of the item: empty where it is the only one, otherwise such as the number of its line. */
+    part: text().notNull(),
+    /** The state of the item that the document was made of. */
+    fingerprint: text().notNull(),
+    /** The job that has last listed the item: what a whole listing has not seen is gone. */
+    seenBy: text('seen_by').notNull(),
+    name: text().notNull(),
+    sourceType: text('source_type').notNull(),
+    sourceUri: text('source_uri'),
+    mimeType: text('mime_type'),
+    bytes: byteCount('bytes').notNull(),
+    /** SHA-256 of the extracted text, hexadecimal. */
+    contentHash: text('content_hash'),
+    chunkCount: integer('chunk_count').notNull(),
+    /** `processing` while it is ingested for the first time. */
+    status: text({ enum: ['processing', 'completed', 'failed'] }).notNull(),
+    error: jsonb().$type<JobError>(),
+    metadata: jsonb().$type<Metadata>().notNull(),
+    /** Of its words, as `search/languages.ts` tells it. */
+    language: text().notNull(),
+    createdAt: timestamp('created_at', { withTimezone: true }).notNull(),
+    updatedAt: timestamp('updated_at', { withTimezone: true }).notNull(),
+  },
+  (table) => [
+    index('documents_by_knowledge_base').on(table.knowledgeBaseId, table.id),
+    uniqueIndex('documents_by_item').on(table.dataSourceId, table.itemKey, table.part),
+  ],
+);
+
+/** Chunks of documents. The index finds them; their text is here. */
+export const chunks = pgTable(
+  'chunks',
+  {
+    id: text().primaryKey(),
+    documentId: text('document_id')
+      .notNull()
+      .references(() => documents.id, { onDelete: 'cascade' }),
+    knowledgeBaseId: text('knowledge_base_id').notNull(),
+    /** From 0, in the order of the text. */
+    position: integer().notNull(),
+    text: text().notNull(),
+    tokens: integer().notNull(),
+    /** Characters of the extracted text. */
+    startIndex: integer('start_index').notNull(),
+    endIndex: integer('end_index').notNull(),
+    page: integer(),
+    headingPath: jsonb('heading_path').$type<string[]>().notNull(),
+  },
+  (table) => [
+    index('chunks_by_document').on(table.documentId, table.position),
+    index('chunks_by_knowledge_base').on(table.knowledgeBaseId),
+  ],
+);
