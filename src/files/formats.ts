@@ -12,7 +12,8 @@ export interface FileFormat {
 
 /** By the ending of the name, in lower case. */
 const FORMATS: Readonly<Record<string, FileFormat>> = {
-  '.jsonl': { kind: 'json-lines', mediaType: 'application/jsonl' },
+  // Not `application/jsonl`: there are clients that take for JSON whatever begins with `application/json`.
+  '.jsonl': { kind: 'json-lines', mediaType: 'application/x-ndjson' },
   '.pdf': { kind: 'pdf', mediaType: 'application/pdf' },
   '.txt': { kind: 'text', mediaType: 'text/plain' },
   '.md': { kind: 'text', mediaType: 'text/markdown' },
