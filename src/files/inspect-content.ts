@@ -110,14 +110,22 @@ const viewOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.by
 
 function text(): Inspection {
   const start = beginning(TEXT_START_BYTES, lookLikeText);
-  let marked: Inspection | null | undefined;
+  const plain: Inspection = {
+    push: (piece) => start.push(piece) ?? (viewOf(piece).includes(0) ? NOT_TEXT : null),
+    end: start.end,
+  };
+  let chosen: Inspection | null = null;
+  let held = Buffer.alloc(0);
   return {
     push: (piece) => {
-      if (marked === undefined && piece.length > 0) marked = inUtf16(piece);
-      if (marked) return marked.push(piece);
-      return start.push(piece) ?? (viewOf(piece).includes(0) ? NOT_TEXT : null);
+      if (chosen !== null) return chosen.push(piece);
+      // The first two bytes say which it is, and may come one by one.
+      held = Buffer.concat([held, piece]);
+      if (held.length < 2) return null;
+      chosen = inUtf16(held) ?? plain;
+      return chosen.push(held);
     },
-    end: () => (marked ? marked.end() : start.end()),
+    end: () => (chosen === null ? (plain.push(held) ?? plain.end()) : chosen.end()),
   };
 }
 
