@@ -64,10 +64,15 @@ export async function embedding(
     // Nothing at all cannot be read.
     if (tokens.length === 0 && added === 0) tokens = vocabulary.tokenizePlain(' ');
     const sum = new VectorSum(vectors.subarray(index * dimensions, (index + 1) * dimensions));
-    for (const { from, to } of evenWindows(tokens.length, room)) {
+    const spans = evenWindows(tokens.length, room);
+    const joined =
+      spans.length > 1 || prefix.length === 0 ? [] : await tokensOf(vocabulary, request.prefix + text, signal);
+    // Written in one, a prefix and a text may share a token; each window of a long text has the prefix to itself.
+    const isJoined = joined.length > 0 && joined.length <= room + prefix.length;
+    for (const { from, to } of spans) {
       sum.expect();
       task.add(
-        () => [...around.before, ...prefix, ...tokens.slice(from, to), ...around.after],
+        () => [...around.before, ...(isJoined ? joined : [...prefix, ...tokens.slice(from, to)]), ...around.after],
         (numbers) => sum.add(numbers, Math.max(1, to - from)),
       );
     }

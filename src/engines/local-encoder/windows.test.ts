@@ -31,5 +31,10 @@ describe('overlappingWindows', () => {
       });
     }
   });
+  it('is 64 windows from the beginning to the end of a text that has more', () => {
+    const spans = overlappingWindows(1_000_000, 100);
+    assert.deepEqual([spans.length, spans[0]?.from, spans.at(-1)?.to], [64, 0, 1_000_000]);
+    assert.ok(spans.every(({ from, to }) => to - from === 100));
+  });
   it('ends for windows of one token', () => assert.equal(overlappingWindows(5, 1).length, 5));
 });

@@ -1,6 +1,9 @@
 /** Part of a window that the next one begins with, so that what stands at an end of one stands within another. */
 const OVERLAP = 0.25;
 
+/** Windows that a document is judged by at most: minutes of work for a large model, and more text than a chapter. */
+const MOST_WINDOWS = 64;
+
 /** Where each window begins and ends within tokens. */
 export interface Span {
   from: number;
@@ -16,11 +19,14 @@ export function evenWindows(length: number, most: number): Span[] {
   }));
 }
 
-/** As few windows as hold `length` tokens where each shares a quarter of `most` with the next at least. */
+/**
+ * As few windows as hold `length` tokens where each shares a quarter of `most` with the next at least. Where that would be
+ * more than 64, they are 64 that are spread over the whole: what is between them is left out.
+ */
 export function overlappingWindows(length: number, most: number): Span[] {
   if (length <= most) return [{ from: 0, to: length }];
   const step = Math.max(1, Math.floor(most * (1 - OVERLAP)));
-  const count = Math.ceil((length - most) / step) + 1;
+  const count = Math.min(MOST_WINDOWS, Math.ceil((length - most) / step) + 1);
   return Array.from({ length: count }, (_, window) => {
     const from = Math.floor((window * (length - most)) / (count - 1));
     return { from, to: from + most };
