@@ -1,38 +1,54 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { processTree, processUsage } from '../processes/process-usage.ts';
 import type { Contender } from './contenders.ts';
+import type { EngineMemory } from './engine-memory.ts';
 import { askOnce, measureWindow } from './load.ts';
 import type { Task, Workload } from './workloads.ts';
 
 /** Idle time before memory is read, so that a garbage collection that is due has happened. */
 const SETTLE_MS = 3000;
 const LOAD_SECONDS = 2;
+const ENGINE_LIMIT_MS = 300_000;
 
-/** Resident memory of a contender's processes together, in bytes; undefined where the system does not tell. */
+/** Resident memory in bytes, undefined where the system does not tell; `more` is beside the line before, of the same process. */
 export interface Memory {
-  contender: string;
   what: string;
   bytes: number | undefined;
+  more: number | undefined;
 }
 
-/**
- * Memory as a contender starts, after the first answer of each task (the model is then loaded), and after a load of it, one
- * task after the other: the difference of two lines is what a model takes.
- */
-export async function measureMemory(contender: Contender, workloads: readonly Workload[]): Promise<Memory[]> {
+/** Resident memory of a contender's processes together as it starts, and after a load of each task. */
+export async function measureContender(contender: Contender, workloads: readonly Workload[]): Promise<Memory[]> {
   const found: Memory[] = [];
   const read = async (what: string): Promise<void> => {
     await pause(SETTLE_MS);
-    found.push({ contender: contender.name, what, bytes: processUsage(processTree(contender.pid))?.rssBytes });
+    const bytes = processUsage(processTree(contender.pid))?.rssBytes;
+    const last = found.at(-1)?.bytes;
+    const more = bytes === undefined || last === undefined ? undefined : bytes - last;
+    found.push({ what: `${contender.name}, ${what}`, bytes, more });
   };
   await read('started');
   const tasks = new Map<Task, Workload>(workloads.map((workload) => [workload.task, workload]));
   for (const [task, workload] of tasks) {
     if (!contender.tasks.includes(task)) continue;
     await askOnce(contender, workload);
-    await read(`${task}: first answer`);
     await measureWindow(contender, workload, { requests: 1, seconds: LOAD_SECONDS, round: 0 });
-    await read(`${task}: after load`);
+    await read(`after ${task}`);
   }
   return found;
+}
+
+/** Resident memory of a process that has nothing in it but the bundled model of a task. */
+export async function measureEngine(task: Task): Promise<Memory[]> {
+  const args = ['--expose-gc', join(import.meta.dirname, 'engine-memory.ts'), task];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: ENGINE_LIMIT_MS });
+  const { before, loaded, used } = JSON.parse(stdout) as EngineMemory;
+  return [
+    { what: `a process for ${task}, before the model`, bytes: before, more: undefined },
+    { what: `a process for ${task}, model loaded`, bytes: loaded, more: loaded - before },
+    { what: `a process for ${task}, after 3,200 texts of 200 words`, bytes: used, more: used - loaded },
+  ];
 }

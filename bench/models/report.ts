@@ -43,12 +43,7 @@ export function speedTables(windows: readonly Window[]): Table[] {
 
 /** Resident memory, and how much more that is than the line before. */
 export function memoryTable(memory: readonly Memory[]): Table {
-  const rows = memory.map(({ contender, what, bytes }, at) => {
-    const last = memory[at - 1];
-    const more =
-      last?.contender === contender && bytes !== undefined && last.bytes !== undefined ? bytes - last.bytes : undefined;
-    return [`${contender}, ${what}`, megabytes(bytes), megabytes(more)];
-  });
+  const rows = memory.map(({ what, bytes, more }) => [what, megabytes(bytes), megabytes(more)]);
   return { title: 'Resident memory, MB', columns: ['', 'all processes', 'more'], rows };
 }
 

@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util';
 import { markdown } from '../engine/report.ts';
 import { type Contender, startEncoder, startService } from './contenders.ts';
 import { askOnce, measureWindow, nameOf, type Window } from './load.ts';
-import { type Memory, measureMemory } from './memory.ts';
+import { type Memory, measureContender, measureEngine } from './memory.ts';
 import { memoryTable, speedTables } from './report.ts';
 import { WORKLOADS, type Workload } from './workloads.ts';
 
@@ -85,10 +85,14 @@ async function main(): Promise<void> {
   const contenders: Contender[] = [];
   const memory: Memory[] = [];
   try {
+    for (const task of new Set(workloads.map(({ task }) => task))) {
+      progress(`memory of the model for ${task}`);
+      memory.push(...(await measureEngine(task)));
+    }
     await startAll(contenders);
     for (const contender of contenders) {
       progress(`memory of ${contender.name}`);
-      memory.push(...(await measureMemory(contender, workloads)));
+      memory.push(...(await measureContender(contender, workloads)));
     }
     for (const workload of workloads) if (contenders[0] !== undefined) await checkTokens(contenders[0], workload);
     const windows = await measure(contenders, workloads);

@@ -49,7 +49,7 @@ export const WORKLOADS: readonly Workload[] = [
     body: (seed) => ({
       model: 'reranker-v2-m3',
       query: words(seed, QUERY_WORDS),
-      documents: Array.from({ length: DOCUMENTS }, (_, at) => words(seed * DOCUMENTS + at, DOCUMENT_WORDS)),
+      documents: randomTexts(seed, DOCUMENTS, DOCUMENT_WORDS),
       return_documents: false,
     }),
   },
@@ -61,6 +61,11 @@ export const WORKLOADS: readonly Workload[] = [
     body: (seed) => ({ input: words(seed, JUDGED_CHARS / 2).slice(0, JUDGED_CHARS) }),
   },
 ];
+
+/** So many texts of so many words: for another seed, others. */
+export function randomTexts(seed: number, texts: number, count: number): string[] {
+  return Array.from({ length: texts }, (_, at) => words(seed * texts + at, count));
+}
 
 /** So many words in random order: no text is ever sent twice, so no cache can answer it. */
 function words(seed: number, count: number): string {
