@@ -10,6 +10,7 @@ import { describeApi } from './http/openapi.ts';
 import type { Limit } from './http/rate-limit.ts';
 import { logRequests } from './http/request-log.ts';
 import { type App, createServer } from './http/server.ts';
+import { retrievalRoutes } from './knowledge-bases/retrieval/routes.ts';
 import { knowledgeBaseRoutes } from './knowledge-bases/routes.ts';
 import { modelRoutes } from './models/routes.ts';
 import { moderationRoutes } from './moderations/routes.ts';
@@ -47,6 +48,7 @@ export async function createApp(deps: AppDeps, version: string, requestTimeoutMs
   rerankRoutes(app, deps);
   fileRoutes(app, deps);
   knowledgeBaseRoutes(app, deps);
+  retrievalRoutes(app, deps);
   promptCacheRoutes(app, deps);
 
   return app;

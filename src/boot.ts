@@ -12,10 +12,12 @@ import type { Database } from './db/db.ts';
 import { openPglite } from './db/pglite.ts';
 import { openPostgres } from './db/postgres.ts';
 import type { Deps } from './deps.ts';
+import { INGEST_SOURCE } from './knowledge-bases/ingestion/ingest-job.ts';
 import type { Lifecycle } from './lib/lifecycle.ts';
 import type { Logger } from './lib/logger.ts';
 import { StartError } from './lib/start-error.ts';
 import { CacheCounters } from './prompt-cache/cache-counters.ts';
+import { JobQueue } from './queue/job-queue.ts';
 import { ChunkIndex } from './search/chunk-index.ts';
 import { storageOf } from './search/storage.ts';
 
@@ -40,6 +42,7 @@ export async function boot(config: Config, logger: Logger, lifecycle: Lifecycle)
   const models = bound.registry;
   const blobs = await openBlobs(config, lifecycle);
   const chunks = await openIndex(config, lifecycle);
+  const jobs = await openJobs(db, logger, lifecycle);
   const firstKey = await firstStart({ db }, config.bootstrapApiKey);
   const ledger = await lifecycle.start(
     'ledger',
@@ -55,6 +58,7 @@ export async function boot(config: Config, logger: Logger, lifecycle: Lifecycle)
     db,
     blobs,
     chunks,
+    jobs,
     models,
     metrics,
     recordUsage: (record) => ledger.record(record),
@@ -115,4 +119,13 @@ export function openIndex(config: Config, lifecycle: Lifecycle): Promise<ChunkIn
     return ChunkIndex.open(url, options);
   };
   return lifecycle.start('index', open, (index) => index.close());
+}
+
+/** The queue of every kind of background work. */
+export function openJobs(db: Database, logger: Logger, lifecycle: Lifecycle): Promise<JobQueue> {
+  return lifecycle.start(
+    'job queue',
+    () => JobQueue.open(db, logger, [INGEST_SOURCE]),
+    (jobs) => jobs.stop(),
+  );
 }

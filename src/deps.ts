@@ -5,6 +5,7 @@ import type { Database } from './db/db.ts';
 import type { ModelRegistry } from './engines/registry.ts';
 import type { Logger } from './lib/logger.ts';
 import type { UsageRecord } from './lib/usage-record.ts';
+import type { JobQueue } from './queue/job-queue.ts';
 import type { ChunkIndex } from './search/chunk-index.ts';
 
 /** What the use cases work with. Each takes the part that it needs: `Pick<Deps, 'db' | 'models'>`. */
@@ -16,6 +17,8 @@ export interface Deps {
   blobs: BlobStore;
   /** Where chunks of documents are found. */
   chunks: ChunkIndex;
+  /** Background work that waits or runs. */
+  jobs: JobQueue;
   models: ModelRegistry;
   /** Resolves when the record is durable. */
   recordUsage(record: UsageRecord): Promise<void>;

@@ -25,6 +25,8 @@ import { newId } from '../src/lib/ids.ts';
 import { createLogger } from '../src/lib/logger.ts';
 import { CATALOGUE, CATALOGUE_CREATED_AT, GENERATION, NO_GENERATION, OWNER } from '../src/models/catalogue.ts';
 import { CacheCounters } from '../src/prompt-cache/cache-counters.ts';
+import type { JobKind } from '../src/queue/define-job.ts';
+import { JobQueue } from '../src/queue/job-queue.ts';
 import { ChunkIndex } from '../src/search/chunk-index.ts';
 import { openTestDatabase } from './database.ts';
 import { type ScriptedEngine, scriptedEngine } from './scripted-engine.ts';
@@ -37,6 +39,8 @@ export interface TestApi {
   blobs: BlobStore;
   /** Where `blobs` keeps the bytes of files. */
   blobFolder: string;
+  /** What the use cases work with. */
+  deps: Deps;
   engine: ScriptedEngine;
   authenticator: Authenticator;
   /** A key with every scope, of the organization `default`. */
@@ -66,6 +70,8 @@ export interface TestApiOptions {
   config?: Partial<Config>;
   models?: (engine: ScriptedEngine) => ServedModel[];
   requestTimeoutMs?: number;
+  /** Kinds of background work that can be queued; without any there is no queue. */
+  jobs?: readonly JobKind<object>[];
   /** Routes beside the product's own, added before it listens. */
   extend?: (app: App) => void;
 }
@@ -90,8 +96,10 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
   const blobs = await openDisk(blobFolder);
   const indexFolder = mkdtempSync(join(tmpdir(), 'quire-index-'));
   const chunks = await ChunkIndex.open(indexFolder);
-  const engine = scriptedEngine();
   const logger = createLogger('silent');
+  // A queue takes a second to open, and most tests queue nothing.
+  const jobs = options.jobs === undefined ? (undefined as never) : await JobQueue.open(db, logger, options.jobs);
+  const engine = scriptedEngine();
   const config = { ...loadConfig({}), ...options.config };
   const ledger = new Ledger(db, logger);
   const authenticator = new Authenticator(db);
@@ -104,6 +112,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
     db,
     blobs,
     chunks,
+    jobs,
     models,
     metrics,
     recordUsage: (record) => ledger.record(record),
@@ -129,12 +138,13 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
   const send: TestApi['send'] = (method, path, sending = {}) => sendTo(url + path, method, { key, ...sending });
   const close = async () => {
     await app.close();
+    await jobs?.stop();
     await ledger.flush();
     await db.close();
     await chunks.close();
     for (const folder of [blobFolder, indexFolder]) rmSync(folder, { recursive: true, force: true });
   };
-  return { api: { url, app, db, blobs, blobFolder, engine, authenticator, key, makeKey, send }, close };
+  return { api: { url, app, db, blobs, blobFolder, deps, engine, authenticator, key, makeKey, send }, close };
 }
 
 /** The catalogue, its generation models bound to one engine. */

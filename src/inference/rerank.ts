@@ -23,10 +23,11 @@ export function admitRerank(
   deps: Pick<Deps, 'models'>,
   caller: Caller,
   modelId: string = RERANK_MODEL,
+  param = 'model',
 ): AdmittedReranker {
   const model = deps.models.get(modelId);
-  if (model === undefined) throw notFound('model', modelId, 'model');
-  if (model.rerank === undefined && model.id !== RERANK_MODEL) throw notFound('model', modelId, 'model');
+  if (model === undefined) throw notFound('model', modelId, param);
+  if (model.rerank === undefined && model.id !== RERANK_MODEL) throw notFound('model', modelId, param);
   requireModel(caller, model.id);
   if (model.rerank === undefined) {
     throw engineUnavailable(`Nothing serves '${model.id}' at present.`, UNBOUND_RETRY_SECONDS);

@@ -35,6 +35,7 @@ const chunk = ({
   documentId: document,
   documentName: `${document}.txt`,
   sourceType: 'file_upload',
+  language: 'en',
   text,
   vector: at,
   fields,

@@ -13,7 +13,7 @@ import {
 } from 'apache-arrow';
 import { EMBEDDING_DIMENSIONS } from '../lib/embedding-dimensions.ts';
 import { type FieldValues, labelsOf, rangesOf } from './field-values.ts';
-import { languageOf } from './languages.ts';
+import type { Language } from './languages.ts';
 import { termsOf } from './terms.ts';
 
 /** A chunk as it is indexed. The text itself is kept in the database; here are the terms that find it. */
@@ -24,6 +24,8 @@ export interface IndexedChunk {
   documentName: string;
   sourceType: string;
   text: string;
+  /** Of its document. */
+  language: Language;
   /** 1024 floats, L2-normalised. */
   vector: Float32Array;
   fields: FieldValues;
@@ -67,7 +69,7 @@ export function rowsOf(chunks: readonly IndexedChunk[]): { rows: Table; rangeCol
       text,
     ),
     terms: vectorFromArray(
-      chunks.map((chunk) => termsOf(chunk.text, languageOf(chunk.text)).join(' ')),
+      chunks.map((chunk) => termsOf(chunk.text, chunk.language).join(' ')),
       text,
     ),
     labels: vectorFromArray(

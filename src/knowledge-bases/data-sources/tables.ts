@@ -1,5 +1,6 @@
 import { index, integer, jsonb, pgTable, text, timestamp } from 'drizzle-orm/pg-core';
 import { type Metadata, ofKnowledgeBase } from '../tables.ts';
+import { DATA_SOURCE_TYPES } from './types.ts';
 
 /** Where documents come from. */
 export const dataSources = pgTable(
@@ -9,7 +10,7 @@ export const dataSources = pgTable(
     knowledgeBaseId: ofKnowledgeBase(),
     organizationId: text('organization_id').notNull(),
     type: text({
-      enum: ['file_upload', 'web_crawl', 's3', 'gcs', 'confluence', 'notion', 'google_drive'],
+      enum: DATA_SOURCE_TYPES,
     }).notNull(),
     name: text().notNull(),
     /** Without what is secret of it. */

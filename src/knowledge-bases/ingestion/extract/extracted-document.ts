@@ -1,0 +1,32 @@
+import type { ExtractedText } from '../extracted-text.ts';
+import type { IngestionError } from '../job-error.ts';
+
+/** What a document says of itself. Dates are ISO 8601; what was nested is flat, under names such as `author.name`. */
+export type DocumentMetadata = Record<string, string | number | boolean | string[]>;
+
+/** A document as text, with what it says of itself. */
+export interface ExtractedDocument extends ExtractedText {
+  /** Null where it has none. */
+  title: string | null;
+  metadata: DocumentMetadata;
+}
+
+/**
+ * What came of a file, or of a part of it. `part` is empty where the file is one document; otherwise it names the part within
+ * the file, such as the number of its line.
+ */
+export type Extraction = { part: string } & ({ document: ExtractedDocument } | { error: IngestionError });
+
+/** What the readers of the formats give: an error here is one of that part alone. What is wrong with all of a file is thrown. */
+export type ReadPart = { part: string; document: ExtractedDocument } | { part: string; error: IngestionError };
+
+/** What a reader is given. */
+export interface ReadJob {
+  /** The whole file, or where it lies. */
+  content: Uint8Array | { path: string };
+  bytes: number;
+  /** As the sender of the file said; null where nobody did. */
+  charset: string | null;
+  /** About as many characters as one chunk has: the rows of a table are grouped by it. */
+  chunkCharacters: number;
+}

@@ -1,0 +1,139 @@
+import type { Deps } from '../../deps.ts';
+import type { Backend } from '../../engines/engine.ts';
+import { engineUnavailable, invalidValue } from '../../errors.ts';
+import { admitEmbedding, embed } from '../../inference/embed.ts';
+import { admitRerank, rerank } from '../../inference/rerank.ts';
+import type { Call } from '../../lib/caller.ts';
+import type { ChunkHit } from '../../search/chunk-table.ts';
+import type { KnowledgeBaseRow } from '../store.ts';
+import { languagesOfBase } from './languages-of-base.ts';
+import { parseFilters } from './parse-filters.ts';
+import type { RetrieveRequest, SearchType } from './schema.ts';
+import { type Scoring, scoreOf } from './score.ts';
+import { type ChunkRow, selectChunks } from './store.ts';
+
+/** What retrieval needs of the dependencies. */
+export type RetrievalDeps = Pick<Deps, 'db' | 'chunks' | 'models' | 'recordUsage' | 'metrics' | 'now'>;
+
+/** A chunk with its score, 0 to 1. */
+export type ScoredChunk = ChunkRow & { score: number };
+
+/** What to find in a knowledge base. */
+export type Retrieval = Pick<
+  RetrieveRequest,
+  'query' | 'top_k' | 'search_type' | 'filters' | 'min_score' | 'rerank' | 'rerank_model'
+>;
+
+/** Candidates for each result that is wanted, and at least so many: what is deleted or reranked away must leave enough. */
+const CANDIDATES_PER_RESULT = 2;
+const MIN_CANDIDATES = 100;
+/** Results that are reranked. */
+const MAX_RERANKED = 100;
+/** Another model embeds the chunks again by then, or a caller asks again. */
+const REEMBEDDING_RETRY_SECONDS = 30;
+
+/**
+ * The best chunks of the knowledge base for the query, the best first. The only way to search one: for its route, for chats and for
+ * responses. Throws 400 for a blank query and for filters that are none, 503 for `vector` while another model's vectors are made.
+ */
+export async function retrieve(
+  deps: RetrievalDeps,
+  call: Call,
+  base: KnowledgeBaseRow,
+  { signal, ...wanted }: Retrieval & { signal: AbortSignal },
+): Promise<ScoredChunk[]> {
+  if (wanted.query.trim() === '') throw invalidValue('query', 'must not be blank');
+  const conditions = parseFilters(wanted.filters ?? {});
+  const scoring = scoringOf(wanted.search_type);
+  const embedded = scoring === 'keyword' ? null : await embedQuery(deps, call, base, { query: wanted.query, signal });
+  if (embedded === null && scoring === 'vector' && base.embeddingFingerprint !== null) throw beingEmbedded();
+  const limit = Math.max(MIN_CANDIDATES, wanted.top_k * CANDIDATES_PER_RESULT);
+  const hits = await deps.chunks.search(base.id, {
+    vector: embedded?.vector ?? null,
+    text: scoring === 'vector' ? null : wanted.query,
+    languages: await languagesOfBase(deps, base.id),
+    conditions,
+    limit,
+  });
+  const engine = embedded?.engine ?? 'bundled';
+  const scored = ranked(hits, embedded === null ? 'keyword' : scoring, engine);
+  const found = await liveChunks(deps, base.id, scored.slice(0, limit));
+  const judged = wanted.rerank ? await reranked(deps, call, { ...wanted, found, signal }) : found;
+  return judged.filter(({ score }) => score >= wanted.min_score).slice(0, wanted.top_k);
+}
+
+function scoringOf(type: SearchType): Scoring {
+  return type === 'semantic' ? 'vector' : type;
+}
+
+/** Null where the chunks' vectors are another model's: they say nothing of this one's. */
+async function embedQuery(
+  deps: RetrievalDeps,
+  call: Call,
+  base: KnowledgeBaseRow,
+  { query, signal }: { query: string; signal: AbortSignal },
+): Promise<{ vector: Float32Array; engine: Backend['engine'] } | null> {
+  // The knowledge base was made with this model: whoever may use the one may use the other.
+  const caller = { ...call.caller, models: null };
+  const admitted = admitEmbedding(deps, caller, base.embeddingModel);
+  if (base.embeddingFingerprint !== admitted.engine.fingerprint()) return null;
+  const { vectors } = await embed(deps, { ...call, caller }, admitted, {
+    texts: [query],
+    purpose: 'query',
+    maxTokensPerText: null,
+    paramOf: () => 'query',
+    signal,
+  });
+  const [vector] = vectors;
+  return vector === undefined ? null : { vector, engine: admitted.engine.backend().engine };
+}
+
+function beingEmbedded() {
+  return engineUnavailable(
+    'The chunks of this knowledge base are being embedded by another model. Keyword search works meanwhile.',
+    REEMBEDDING_RETRY_SECONDS,
+  );
+}
+
+/** The best first; of equal ones the one with the smaller id, so that the order is the same every time. */
+function ranked(
+  hits: readonly ChunkHit[],
+  scoring: Scoring,
+  engine: Backend['engine'],
+): { id: string; score: number }[] {
+  return hits
+    .map((hit) => ({ id: hit.id, score: scoreOf(hit, scoring, engine) }))
+    .sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1));
+}
+
+/** The index may still hold chunks of documents that are gone: only those that the database has are told. */
+async function liveChunks(
+  deps: RetrievalDeps,
+  baseId: string,
+  scored: readonly { id: string; score: number }[],
+): Promise<ScoredChunk[]> {
+  if (scored.length === 0) return [];
+  const rows = await selectChunks(
+    deps.db.sql,
+    baseId,
+    scored.map(({ id }) => id),
+  );
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return scored.flatMap(({ id, score }) => {
+    const row = byId.get(id);
+    return row === undefined ? [] : [{ ...row, score }];
+  });
+}
+
+async function reranked(
+  deps: RetrievalDeps,
+  call: Call,
+  { query, rerank_model, found, signal }: Retrieval & { found: ScoredChunk[]; signal: AbortSignal },
+): Promise<ScoredChunk[]> {
+  const candidates = found.slice(0, MAX_RERANKED);
+  if (candidates.length === 0) return [];
+  const admitted = admitRerank(deps, call.caller, rerank_model, 'rerank_model');
+  const documents = candidates.map(({ text }) => text);
+  const { scores } = await rerank(deps, call, admitted, { query, documents, signal });
+  return candidates.map((chunk, i) => ({ ...chunk, score: scores[i] ?? 0 })).sort((a, b) => b.score - a.score);
+}

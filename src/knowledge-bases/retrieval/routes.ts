@@ -1,0 +1,33 @@
+import { callOf } from '../../http/auth.ts';
+import { callerGone } from '../../http/event-stream.ts';
+import type { App } from '../../http/server.ts';
+import { findKnowledgeBase } from '../find-knowledge-base.ts';
+import { KnowledgeBaseParams } from '../schema.ts';
+import { type RetrievalDeps, retrieve } from './retrieve.ts';
+import { RetrieveAnswer, RetrieveRequest } from './schema.ts';
+import { viewChunk } from './view-chunk.ts';
+
+/** `POST /v1/knowledge-bases/{kb_id}/retrieve`. */
+export function retrievalRoutes(app: App, deps: RetrievalDeps): void {
+  app.post(
+    '/v1/knowledge-bases/:kb_id/retrieve',
+    {
+      schema: {
+        summary: 'Search a knowledge base',
+        tags: ['Knowledge bases'],
+        params: KnowledgeBaseParams,
+        body: RetrieveRequest,
+        response: { 200: RetrieveAnswer },
+      },
+      config: { scope: 'knowledge' },
+    },
+    async (request, reply) => {
+      const call = callOf(request);
+      const { query, search_type, include_metadata } = request.body;
+      const base = await findKnowledgeBase(deps, call.caller.organizationId, request.params.kb_id);
+      const found = await retrieve(deps, call, base, { ...request.body, signal: callerGone(reply) });
+      const results = found.map((chunk) => viewChunk(chunk, include_metadata));
+      return { object: 'list' as const, results, query, search_type, knowledge_base_id: base.id };
+    },
+  );
+}
