@@ -5,10 +5,10 @@ import {
   type EmbeddingRequest,
   type Embeddings,
 } from '../embedding-engine.ts';
+import { type Prefixes, prefixesOf, prefixFor } from '../embedding-prefixes.ts';
 import type { Backend } from '../engine.ts';
 import { type EncoderOptions, EncoderProcess } from './encoder-process.ts';
 import { hashFile } from './file-hash.ts';
-import { type Prefixes, prefixesOf, prefixFor } from './prefixes.ts';
 
 /** A GGUF to embed with. */
 export interface LocalEmbeddingOptions extends EncoderOptions {

@@ -1,7 +1,7 @@
 import { ApiError, engineUnavailable, tokenLimitExceeded } from '../../errors.ts';
 import type { EmbeddingEngine, EmbeddingRequest, Embeddings } from '../embedding-engine.ts';
 import { EMBEDDING_DIMENSIONS } from '../embedding-engine.ts';
-import { type Prefixes, prefixesOf, prefixFor } from '../local-encoder/prefixes.ts';
+import { type Prefixes, prefixesOf, prefixFor } from '../embedding-prefixes.ts';
 import { type RawEmbeddings, readEmbeddings, weightedMean } from './embedding-answer.ts';
 import { type EmbeddingManner, embeddingQuestion, learnManner, UnfitModel } from './embedding-manner.ts';
 import { inTurns } from './in-turns.ts';

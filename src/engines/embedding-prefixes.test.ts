@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { prefixesOf, prefixFor } from './prefixes.ts';
+import { prefixesOf, prefixFor } from './embedding-prefixes.ts';
 
 describe('prefixesOf', () => {
   const queryOf = (...names: (string | null)[]) => prefixFor(prefixesOf(...names), 'query');

@@ -1,4 +1,4 @@
-import type { EmbeddingPurpose } from '../embedding-engine.ts';
+import type { EmbeddingPurpose } from './embedding-engine.ts';
 
 /** What a model wants before a query and before a document; a text without a purpose has nothing before it. */
 export interface Prefixes {
