@@ -201,7 +201,12 @@ export const ModelBinding = Type.Object(
     base_urls: Type.Optional(Type.Array(HttpUrl, { minItems: 1, description: '`upstream`: one server or several.' })),
     upstream_model: Type.Optional(Type.String({ minLength: 1, description: '`upstream`: its own name of the model.' })),
     api_key: Type.Optional(Type.String({ minLength: 1, description: '`upstream`: its bearer key.' })),
-    context_length: Type.Optional(Type.Integer({ minimum: 16, description: 'Tokens of prompt and answer together.' })),
+    context_length: Type.Optional(
+      Type.Integer({
+        minimum: 16,
+        description: 'Tokens of prompt and answer together; of what embeds or reranks, tokens that are read at once.',
+      }),
+    ),
     pricing: Type.Optional(Pricing),
   },
   { additionalProperties: false },
