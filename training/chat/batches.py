@@ -44,11 +44,11 @@ class Encoder:
             return ids, [0] + [1] * (len(ids) - 1)
         else:
             ids = self.tokenizer.encode(self.render(example))
-        # `quiet` first answers are history that is not learned from.
-        loss, speaking, quiet = [], False, example.get('quiet', 0)
+        # The answers numbered in `quiet` are history that is not learned from.
+        loss, speaking, quiet, answer = [], False, example.get('quiet', ()), -1
         for i in ids:
-            loss.append(int(speaking and quiet < 0))
-            quiet -= i == speaker
+            loss.append(int(speaking and answer not in quiet))
+            answer += i == speaker
             speaking = (speaking or i == speaker) and i != end
         return ids, loss
 

@@ -1,6 +1,6 @@
 """Measures a file in llama.cpp, greedy, on what training never saw: free, and held to the document's sentences as the service does.
 
-    python3 evaluate.py --data DATA --out OUT --probe LLAMA_PROBE --backends FOLDER [--model FILE.gguf]
+    python3 evaluate.py --data DATA --out OUT --probe LLAMA_PROBE --backends FOLDER [--only PART] [--model FILE.gguf]
 """
 import argparse
 import collections
@@ -146,6 +146,7 @@ def main():
     for name, text in (('data', 'folder with the data sets'), ('out', "make.py's folder"), ('probe', 'llama_probe.cpp, built')):
         parser.add_argument(f'--{name}', required=True, help=text)
     parser.add_argument('--backends', default='-', help="folder of llama.cpp's CPU backends")
+    parser.add_argument('--only', choices=['talk', 'documents', 'tools'], help='measure this part alone')
     parser.add_argument('--model', help='file to measure, of the same tokenizer; else the one in OUT')
     args = parser.parse_args()
     with open(os.path.join(args.out, 'corpora.pickle'), 'rb') as file:
@@ -153,10 +154,13 @@ def main():
     tokens = tokenizer.Tokenizer.load(os.path.join(args.out, 'tokenizer.json'))
     model = args.model or os.path.join(args.out, 'quire-chat-2.Q8_0.gguf')
     speaker = Speaker(Probe(args.probe, args.backends), model, batches.Encoder(tokens))
-    talk(speaker, corpora)
-    made_up(speaker, corpora)
-    documents(speaker, corpora)
-    tools(speaker, corpora, args.data)
+    if args.only in (None, 'talk'):
+        talk(speaker, corpora)
+        made_up(speaker, corpora)
+    if args.only in (None, 'documents'):
+        documents(speaker, corpora)
+    if args.only in (None, 'tools'):
+        tools(speaker, corpora, args.data)
     print('turns ended by the model:', share(speaker.ended[True], sum(speaker.ended.values())))
 
 

@@ -43,7 +43,7 @@ def call_figures(speaker, points, title):
                 all(same(call['arguments'][k], v) for k, v in wanted['arguments'].items())
     print(f"{title}: calls {share(count['called'], n)}; well-formed {share(count['valid'], count['called'])}; "
           f"right name {share(count['name'], count['valid'])}; whole call {share(count['whole'], n)}")
-    opening = lambda name: CALL + '{"name": "' + name + '", "arguments": '
+    opening = lambda name: CALL + '{"name": "' + name + '", "arguments":'
     listed = [[opening(t['function']['name']) for t in tools] for _, tools, _ in points]
     chosen = speaker.choose(prompts, listed)
     right = [(p, c, w) for p, c, (_, _, w) in zip(prompts, chosen, points) if c == opening(w['name'])]
@@ -52,6 +52,17 @@ def call_figures(speaker, points, title):
     values = [v for text, (_, c, wanted) in zip(rest, right) for v in values_right(parse_call(c + text), wanted)]
     print(f"    held to the listed names: right name {share(len(right), n)}; of several tools {share(sum(c == opening(w['name']) for c, w in several), len(several))}; "
           f"right values {share(sum(values), len(values))} of rightly named calls")
+    shown_alone(speaker, points)
+
+
+def shown_alone(speaker, points):
+    """`points`: (messages, tools, wanted call), the wanted tool shown alone, as the service does where it chose right. Unheld."""
+    alone = [(m, [t for t in tools if t['function']['name'] == w['name']], w) for m, tools, w in points]
+    said = speaker.say([speaker.encoder.prompt(m, tools) for m, tools, _ in alone])
+    calls = [(parse_call(text), w) for text, (_, _, w) in zip(said, alone) if text.startswith(CALL)]
+    values = [v for call, w in calls for v in values_right(call, w)]
+    print(f"    the right tool alone: calls {share(len(calls), len(said))}; well-formed {share(sum(c is not None for c, _ in calls), len(calls))}; "
+          f"right values {share(sum(values), len(values))}")
 
 
 def values_right(call, wanted):
@@ -66,28 +77,31 @@ def talk_figures(speaker, points, title):
 
 
 def dialogue_points(corpora, speaker, r):
-    """(messages, tools, call or None) at the assistant's turns of the development dialogues, in their own ratio."""
+    """(messages, tools, the next call, whether it is now) at the assistant's turns of the development dialogues, in their own ratio."""
     dialogues = r.sample(corpora.held_dialogues, len(corpora.held_dialogues))
     for dialogue in filter(None, map(tasks.ground, dialogues)):
         for i, m in enumerate(dialogue['messages']):
             before = dialogue['messages'][:i]
             if m['role'] == 'assistant' and r.random() < 0.25 and len(speaker.encoder.prompt(before, dialogue['tools'])) <= LONGEST_PROMPT:
-                yield before, dialogue['tools'], m['tool_calls'][0]['function'] if m.get('tool_calls') else None
+                due = next((x['tool_calls'][0]['function'] for x in dialogue['messages'][i:] if x.get('tool_calls')), None)
+                yield before, dialogue['tools'], due, bool(m.get('tool_calls'))
 
 
 def dialogues(speaker, corpora):
     trained = {t['function']['name'] for d in corpora.dialogues for t in d['tools']}
     known, new, talk = [], [], []
-    for before, listed, call in dialogue_points(corpora, speaker, random.Random(5)):
-        if call is None:
-            talk.append((before, listed))
+    for before, listed, due, now in dialogue_points(corpora, speaker, random.Random(5)):
+        if not now:
+            talk.append((before, listed, due))
         else:
-            (known if call['name'] in trained else new).append((before, listed, call))
-        if len(known) >= 150 and len(new) >= 100 and len(talk) >= 300:
+            (known if due['name'] in trained else new).append((before, listed, due))
+        if len(known) >= 100 and len(new) >= 60 and len(talk) >= 250:
             break
-    call_figures(speaker, known[:150], 'SGD dev, tools seen in training')
-    call_figures(speaker, new[:100], 'SGD dev, new tools')
-    talk_figures(speaker, talk[:300], 'SGD dev, turns that talk')
+    call_figures(speaker, known[:100], 'SGD dev, tools seen in training')
+    call_figures(speaker, new[:60], 'SGD dev, new tools')
+    talk_figures(speaker, [(m, tools) for m, tools, _ in talk[:250]], 'SGD dev, turns that talk')
+    alone = [(m, [t for t in tools if due and t['function']['name'] == due['name']] or tools[:1]) for m, tools, due in talk[:250]]
+    talk_figures(speaker, alone, 'SGD dev, turns that talk, the tool of the next call alone')
 
 
 def last_call(made):
@@ -98,17 +112,19 @@ def last_call(made):
 
 def made_up(speaker, corpora):
     """Tools, requests and people's intents that training never saw."""
+    made_up_tools.ALONE = 0  # all tools are listed, in any order
+    made_up_tools.RIGHT_LAST = made_up_tools.RIGHT_NEXT = 0
     box = made_up_tools.Toolbox(corpora, random.Random(41), held=True)
-    call_figures(speaker, [last_call(box.called()) for _ in range(200)], 'made-up tools never seen')
-    asked = [box.asked_back() for _ in range(100)]
+    call_figures(speaker, [last_call(box.called()) for _ in range(120)], 'made-up tools never seen')
+    asked = [box.asked_back() for _ in range(80)]
     call_figures(speaker, [last_call(m) for m in asked], 'made-up tools never seen, values asked for')
     talk_figures(speaker, [(m['messages'][:1], m['tools']) for m in asked], 'made-up tools never seen, values missing')
     box.intents = [(name, text, corpora.held_intents[name]) for name, text, _ in box.intents]
-    call_figures(speaker, [last_call(box.intent()) for _ in range(200)], 'intents of people never seen, as tools')
-    said = talk_figures(speaker, [(m['messages'][:1], m['tools']) for m in (box.unfit(corpora.held_intents['oos']) for _ in range(150))],
+    call_figures(speaker, [last_call(box.intent()) for _ in range(100)], 'intents of people never seen, as tools')
+    said = talk_figures(speaker, [(m['messages'][:1], m['tools']) for m in (box.unfit(corpora.held_intents['oos']) for _ in range(100))],
                         'no listed tool fits')
     print('    says so:', share(sum('tool' in s for s in said), len(said)))
-    results = [m for m in (box.called() for _ in range(400)) if any(x['role'] == 'tool' for x in m['messages'])][:150]
+    results = [m for m in (box.called() for _ in range(300)) if any(x['role'] == 'tool' for x in m['messages'])][:100]
     ends = [next(i for i, x in enumerate(m['messages']) if x['role'] == 'tool') + 1 for m in results]
     said = speaker.say([speaker.encoder.prompt(m['messages'][:e], m['tools']) for m, e in zip(results, ends)])
     print('answers from results, exact:', share(sum(s == m['messages'][e]['content'] for s, m, e in zip(said, results, ends)), len(said)))
@@ -134,4 +150,4 @@ def bfcl(data):
         (name, options), = answers[case['id']].items()
         wanted = {'name': name, 'arguments': {k: v[0] for k, v in options.items() if '' not in v}}
         points.append((case['question'][0], [{'function': f} for f in case['function']], wanted))
-    return points[::2]
+    return points[::3]

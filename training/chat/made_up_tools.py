@@ -11,11 +11,17 @@ import synthetic
 import talk
 
 HELD_EVERY = 6
+# How often the service's choice among tools is right, or right but for one; how often it shows one tool alone.
+RIGHT_LAST, RIGHT_NEXT, ALONE = 0.82, 0.1, 0.65
 STYLES = ('snake', 'snake', 'snake', 'camel', 'pascal', 'kebab', 'dotted')
 MODULES = 'api tools app service core data my v1 client backend system'.split()
 OPENINGS = ['', '', '', '', '', '', 'Hi, ', 'Hello! ', 'Hey, ', 'ok, ', 'Please help me. ', 'I have a request. ', 'Hi there. ', 'So, ']
 CLOSINGS = ['', '', '', '', '', '', ' Thanks.', ' Thank you!', ' please', ' Thanks in advance.', ' It is urgent.']
 WISHES = ['I want to {}.', 'Can you {}?', 'Please {}.', 'Could you {} for me?', 'I would like to {}', 'I need to {}.', 'Help me to {}.', '{}']
+SENTENCES = ['Get the {0} of the {1}', 'Find {0} {1}', 'Set {0} for {1}', 'List all {0} in a {1}', '{0} {1}', 'Compute the {0} {1} from {2}',
+             'Tell whether {0} has {1}', 'Make a new {0} with {1} and {2}', 'Send {0} to the {1}', 'Change the {0} {1}']
+REQUESTS = ['{}', 'I need {}', 'What about the {}?', 'Please do the {}', 'show me {}', 'Can you {}?', 'I would like to know the {}', 'Start {}.',
+            'How is the {}?', 'my {}, please', 'Is there any {}?', 'it is about {}']
 MISSING_ONE = ['What is the {}?', 'Which {}?', 'Please tell me the {}.', 'What {} should I use?']
 FAILURES = ['not found', 'timeout', 'permission denied', 'invalid request', 'service unavailable', 'no results', 'unknown id']
 LISTS = {
@@ -84,11 +90,27 @@ def other_verb(text, r):
 
 
 
+def as_shown(tools, wanted, r):
+    """`tools` as the service shows them: often the one alone that fits what was said, else all with the best last, which is mostly
+    the `wanted` one, or stands beside it, or anywhere. With no tool wanted, any."""
+    tools = r.sample(tools, len(tools))
+    tool, place = next((t for t in tools if t['function']['name'] == wanted), None), r.random()
+    if r.random() < ALONE:
+        return [tool] if tool else tools[-1:]
+    if tool is not None and place < RIGHT_LAST + RIGHT_NEXT:
+        tools.remove(tool)
+        tools.insert(len(tools) if place < RIGHT_LAST else max(0, len(tools) - 1), tool)
+    return tools
+
+
 class Toolbox:
     """Draws tools and conversations around them. `held` draws from the families and intents kept for measuring."""
 
     def __init__(self, corpora, r, held=False):
         self.r, self.words, self.names = r, corpora.words, corpora.names
+        # Words that tools are told with, which are more frequent than those of running text.
+        self.common = sorted({w for _, names, texts, _, asks, _ in families.families() for t in names + texts + asks
+                              for w in re.findall(r'(?<![{:#])\b[a-z]{3,9}\b', t)})
         part = lambda items: [x for i, x in enumerate(items) if (i % HELD_EVERY == HELD_EVERY - 1) == held]
         self.families = part(families.families())
         known = families.intents()
@@ -133,9 +155,7 @@ class Toolbox:
             if other is not family:
                 made = self.tool(other, style)[0]
                 tools.setdefault(made['function']['name'], made)
-        tools = list(tools.values())
-        r.shuffle(tools)
-        return tools
+        return as_shown(list(tools.values()), tool['function']['name'], r)
 
     # -- words --------------------------------------------------------------------------------------------------
     def say(self, text):
@@ -216,6 +236,37 @@ class Toolbox:
             messages += self.result(family, v)
         return {'tools': self.with_others(tool, family, style), 'messages': messages}
 
+    def choice(self):
+        """Tools of random words, of which the user says some: nothing but the words tells which tool is meant, or that none is."""
+        r, style = self.r, self.r.choice(STYLES)
+        count, common = r.choice((2, 2, 3, 3, 4, 5, 6, 8)), self.words if r.random() < 0.5 else self.common
+        told = [r.sample(common, r.randint(2, 5)) for _ in range(count + 1)]
+        if r.random() < 0.3:
+            shared = r.choice(common)
+            told = [[shared] + words[1:] if r.random() < 0.5 else words for words in told]
+        tools = {}
+        for words in told[1 if r.random() < 0.2 else 0:]:
+            text = r.choice(SENTENCES).format(*(words * 2)) if r.random() < 0.6 else ' '.join(words)
+            words[:] = [w for w in words if w in text.split()]
+            named = r.sample(words, min(len(words), r.randint(1, 3))) if r.random() < 0.7 else r.sample(self.common, 2)
+            name = restyle(' '.join(named), style)
+            properties = {r.choice(self.common): {}} if r.random() < 0.4 else {}
+            tools.setdefault(name, (words, {'function': {'name': name, 'description': text if r.random() < 0.9 else ' '.join(words),
+                                                         'parameters': {'properties': properties}}}))
+        # The words of the first tool made, or of the one that is not listed.
+        words, tool = told[0], next((t for w, t in tools.values() if w is told[0]), None)
+        said = [w for w in words if not any(w in others for others in told if others is not words)] or words
+        said, value = r.sample(said, min(len(said), r.randint(1, 3))), ' '.join(r.sample(self.words, r.randint(1, 2)))
+        text = r.choice(REQUESTS).format(r.choice((' ', ' and ', ' ', ' of the ')).join(said))
+        if tool is None:
+            answer = {'role': 'assistant', 'content': r.choice(talk.NO_TOOL)}
+        else:
+            keys = tool['function']['parameters']['properties']
+            text += f" {r.choice(('for', 'with', 'of', 'named'))} {value}" if keys else ''
+            answer = {'role': 'assistant', 'tool_calls': [{'function': {'name': tool['function']['name'], 'arguments': dict.fromkeys(keys, value)}}]}
+        listed = as_shown([t for _, t in tools.values()], tool and tool['function']['name'], r)
+        return {'tools': listed, 'messages': [{'role': 'user', 'content': self.say(text)}, answer]}
+
     def intent_tool(self, intent, style):
         r = self.r
         name = restyle(intent[0].strip('?').lower(), style)
@@ -230,8 +281,7 @@ class Toolbox:
         tools = [self.intent_tool(i, style) for i in chosen]
         messages = [{'role': 'user', 'content': r.choice(chosen[0][2])},
                     {'role': 'assistant', 'tool_calls': [{'function': {'name': tools[0]['function']['name'], 'arguments': {}}}]}]
-        r.shuffle(tools)
-        return {'tools': tools, 'messages': messages}
+        return {'tools': as_shown(tools, tools[0]['function']['name'], r), 'messages': messages}
 
     def unfit(self, beyond):
         """Tools are listed, but none does what is asked for. `beyond`: real requests that no intent covers."""
@@ -243,7 +293,7 @@ class Toolbox:
             made = self.tool(other, style)[0]
             tools[made['function']['name']] = made
         asked = self.say(r.choice(family[4]).format(**v)) if r.random() < 0.6 else r.choice(beyond)
-        return {'tools': list(tools.values()), 'messages': [{'role': 'user', 'content': asked},
+        return {'tools': as_shown(list(tools.values()), None, r), 'messages': [{'role': 'user', 'content': asked},
                                                             {'role': 'assistant', 'content': r.choice(talk.NO_TOOL)}]}
 
     def some(self):

@@ -6,7 +6,7 @@ import families
 import sources
 import synthetic
 import talk
-from made_up_tools import Toolbox
+from made_up_tools import Toolbox, as_shown
 
 CALL_STYLES = ('get', 'search', 'lookup', 'list', 'query', 'run', 'start', 'make', 'fetch', 'find', 'do', 'new')
 DOCUMENT_PROMPTS = ['', '', 'Answer from the documents.', 'Answer the question with the marked sentence.',
@@ -94,7 +94,7 @@ class Tasks:
         parts = [p for p in parts if p != marked]
         r.shuffle(parts)
         text = ''.join('<|doc|>' + p for p in parts) + ('<|mark|>' + marked if marked else '')
-        return {**self.chat(exchanges, text), 'quiet': asked - 1}
+        return {**self.chat(exchanges, text), 'quiet': set(range(asked - 1))}
 
     def long_documents(self, tokens):
         """`marked`, with about `tokens` tokens of other passages in front and now and then behind."""
@@ -262,6 +262,7 @@ class Tasks:
         made = synthetic.made_up_call(self.r, self.c.words)
         if self.r.random() < 0.4:
             made = rename(made, self.r, self.c.words)
+        made = order_tools(made, self.r)
         before = [self.exchange_without_tools()] if self.r.random() < 0.15 else []
         made['messages'] = self.chat(before, self.system())['messages'] + made['messages']
         return made
@@ -289,6 +290,9 @@ class Tasks:
         made = self.toolbox.asked_back()
         return {**made, 'messages': self.chat([], self.system())['messages'] + made['messages']}
 
+    def tool_choice(self):
+        return self.toolbox.choice()
+
     def tool_intent(self):
         return self.toolbox.intent()
 
@@ -304,9 +308,16 @@ class Tasks:
             taken = {t['function']['name'] for t in made['tools']}
             others = self.toolbox.some() if r.random() < 0.5 else self.r.choice(self.grounded)['tools']
             made = {**made, 'tools': made['tools'] + [t for t in others if t['function']['name'] not in taken]}
-        if r.random() < 0.5:
-            made = {**made, 'tools': r.sample(made['tools'], len(made['tools']))}
-        return made
+        return order_tools(made, r)
+
+
+def order_tools(dialogue, r):
+    """The dialogue with its tools as the service shows them for one of its calls; calls of other tools are not learned from, since
+    there it would show others."""
+    spoken = [m for m in dialogue['messages'] if m['role'] == 'assistant']
+    names = [m['tool_calls'][0]['function']['name'] if m.get('tool_calls') else None for m in spoken]
+    wanted = r.choice([n for n in names if n] or [None])
+    return {**dialogue, 'tools': as_shown(dialogue['tools'], wanted, r), 'quiet': {i for i, n in enumerate(names) if n not in (None, wanted)}}
 
 
 def content_words(text):
