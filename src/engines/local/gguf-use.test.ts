@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { GgufFileInfo } from 'node-llama-cpp';
+import { useOfGguf } from './gguf-use.ts';
+
+describe('useOfGguf', () => {
+  const use = (architecture: string, pooling?: number, more: { type?: string; tensor?: string } = {}) =>
+    useOfGguf({
+      metadata: { general: { architecture, ...(more.type === undefined ? {} : { type: more.type }) } },
+      architectureMetadata: pooling === undefined ? {} : { pooling_type: pooling },
+      tensorInfo: [{ name: more.tensor ?? 'token_embd.weight' }],
+    } as unknown as GgufFileInfo);
+
+  it('tells what a file is for by its architecture, its pooling and its head', () => {
+    assert.equal(use('llama'), 'generation');
+    assert.equal(use('qwen3', 0), 'generation');
+    assert.equal(use('qwen3', 3), 'embedding');
+    assert.equal(use('bert', 2), 'embedding');
+    assert.equal(use('nomic-bert'), 'embedding');
+    assert.equal(use('bert', 4), 'rerank');
+    assert.equal(use('bert', undefined, { tensor: 'cls.output.weight' }), 'rerank');
+  });
+  it('is null for parts of models and for models of other things', () => {
+    assert.equal(use('llama', undefined, { type: 'adapter' }), null);
+    assert.equal(use('clip', undefined, { type: 'mmproj' }), null);
+    assert.equal(use('t5'), null);
+  });
+});
