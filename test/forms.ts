@@ -68,13 +68,15 @@ export async function sendForm(
   return answered;
 }
 
-/** `bytes` bytes that are made while they are read, between the head and the end of a form. */
+/** `bytes` bytes of JSON lines that are made while they are read, between the head and the end of a form. */
 export async function* longForm(bytes: number, filename: string, purpose: string): AsyncGenerator<Uint8Array> {
   const [head, end] = splitForm(filename, purpose);
   yield head;
   const line = `${JSON.stringify({ text: 'All work and no play makes a long file. '.repeat(6) })}\n`;
   const piece = Buffer.from(line.repeat(Math.ceil(65_536 / line.length)));
-  for (let left = bytes; left > 0; left -= piece.length) yield piece.subarray(0, left);
+  for (let left = bytes; left > 0; left -= piece.length) {
+    yield left >= piece.length ? piece : Buffer.alloc(left, '\n');
+  }
   yield end;
 }
 

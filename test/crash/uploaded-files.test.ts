@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { MAX_FILE_BYTES } from '../../src/files/schema.ts';
+import { formOf, longForm, sendForm } from '../forms.ts';
+import { newDataDir, type Service, startService, until, useService } from '../spawned-service.ts';
+import { ROUNDS, UNHURRIED } from './rounds.ts';
+
+/** The longest time of uploads before the kill; each round draws its own. */
+const LOAD_MS = 2_000;
+const UPLOADERS = 6;
+/** What a large upload may add to the memory of the service. */
+const MAX_ADDED_BYTES = 64_000_000;
+const SAMPLE_MS = 20;
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+
+/** Nothing here asks a model. */
+const env = { QUIRE_UPSTREAM_URL: 'http://127.0.0.1:9' };
+
+const get = (service: Service, path: string) =>
+  fetch(service.url + path, { headers: { authorization: `Bearer ${service.key}` } });
+
+/** The ids of all files that the service lists. */
+async function listed(service: Service): Promise<string[]> {
+  const ids: string[] = [];
+  for (let after = ''; ; ) {
+    const page = (await (await get(service, `/v1/files?limit=100${after}`)).json()) as {
+      data: { id: string }[];
+      has_more: boolean;
+      last_id: string;
+    };
+    ids.push(...page.data.map(({ id }) => id));
+    if (!page.has_more) return ids;
+    after = `&after=${page.last_id}`;
+  }
+}
+
+/** Files of bytes in the data folder, finished or not. */
+const kept = (dataDir: string) =>
+  readdirSync(join(dataDir, 'blobs'), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+    .length;
+
+describe('SIGKILL during uploads', () => {
+  /** Uploads and deletes until the service is gone; gives what was acknowledged and not asked to be deleted. */
+  async function killUnderUploads(service: Service): Promise<Map<string, string>> {
+    const promised = new Map<string, string>();
+    let isGone = false;
+    const uploader = async (number: number) => {
+      for (let at = 0; !isGone; at += 1) {
+        const content = randomBytes(1 + Math.floor(Math.random() * (number % 3 === 0 ? 3_000_000 : 3_000)));
+        const bytes = Buffer.concat([Buffer.from('%PDF-'), content]);
+        const parts = [
+          { name: 'purpose', content: 'knowledge-base' },
+          { name: 'file', filename: `${number}.pdf`, content: bytes },
+        ];
+        const answer = await sendForm(`${service.url}/v1/files`, formOf(parts), { key: service.key }).catch(() => null);
+        if (answer?.status !== 200) continue;
+        if (at % 4 === 3) {
+          const headers = { authorization: `Bearer ${service.key}` };
+          await fetch(`${service.url}/v1/files/${answer.json.id}`, { method: 'DELETE', headers }).catch(() => null);
+        } else promised.set(answer.json.id, sha256(bytes));
+      }
+    };
+    const uploaders = Array.from({ length: UPLOADERS }, (_, number) => uploader(number));
+    await until(() => promised.size > 0);
+    await pause(Math.random() * LOAD_MS);
+    const ended = service.kill();
+    isGone = true;
+    assert.equal((await ended).signal, 'SIGKILL');
+    await Promise.all(uploaders);
+    return promised;
+  }
+
+  it('loses no file that was acknowledged, and leaves no bytes that belong to none', UNHURRIED, async () => {
+    const dataDir = newDataDir();
+    const promised = new Map<string, string>();
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const service = await startService({ dataDir, env });
+      for (const [id, hash] of await killUnderUploads(service)) promised.set(id, hash);
+    }
+    const service = await startService({ dataDir, env });
+    const ids = await listed(service);
+    for (const id of ids) {
+      const content = await get(service, `/v1/files/${id}/content`);
+      assert.equal(content.status, 200);
+      const hash = sha256(Buffer.from(await content.arrayBuffer()));
+      assert.equal(content.headers.get('etag'), `"${hash}"`, 'a file is not what it was when it was stored');
+      if (promised.has(id)) assert.equal(hash, promised.get(id));
+    }
+    const missing = [...promised.keys()].filter((id) => !ids.includes(id));
+    assert.deepEqual(missing, []);
+    await until(() => kept(dataDir) === ids.length);
+    assert.deepEqual(await service.stop(), { code: 0, signal: null });
+  });
+});
+
+/** Resident memory of a process in bytes. */
+function residentOf(pid: number): number {
+  const line = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  return Number(line?.[1]) * 1024;
+}
+
+describe('a large upload', { skip: process.platform !== 'linux' && 'memory is read from /proc' }, () => {
+  const service = useService({ env });
+
+  for (const [filename, purpose] of [
+    ['a.txt', 'knowledge-base'],
+    ['a.jsonl', 'fine-tune'],
+  ] as const) {
+    it(`of ${MAX_FILE_BYTES} bytes for ${purpose} adds less than ${MAX_ADDED_BYTES} to memory`, UNHURRIED, async () => {
+      const url = `${service.url}/v1/files`;
+      const send = (bytes: number) => sendForm(url, longForm(bytes, filename, purpose), { key: service.key });
+      // What is loaded and compiled at the first use is not the upload's.
+      for (let at = 0; at < 3; at += 1) assert.equal((await send(200_000)).status, 200);
+      // Counted from the lowest it has been: what the start needed and is given back meanwhile must not hide anything.
+      let lowest = residentOf(service.pid);
+      let added = 0;
+      const watch = setInterval(() => {
+        const resident = residentOf(service.pid);
+        lowest = Math.min(lowest, resident);
+        added = Math.max(added, resident - lowest);
+      }, SAMPLE_MS);
+      const answer = await send(MAX_FILE_BYTES);
+      clearInterval(watch);
+      assert.equal(answer.json?.bytes, MAX_FILE_BYTES, answer.text);
+      console.log(`${purpose}: ${Math.round(added / 1e6)} MB above ${Math.round(lowest / 1e6)} MB`);
+      assert.ok(added < MAX_ADDED_BYTES, `it added ${added} bytes`);
+
+      const hash = createHash('sha256');
+      const content = await get(service, `/v1/files/${answer.json.id}/content`);
+      for await (const piece of content.body ?? []) hash.update(piece);
+      assert.equal(content.headers.get('etag'), `"${hash.digest('hex')}"`);
+      const larger = await send(MAX_FILE_BYTES + 1);
+      assert.deepEqual([larger.status, larger.json.error.code], [413, 'file_too_large']);
+    });
+  }
+});
