@@ -1,5 +1,5 @@
 import { type Connection, connect, type Table } from '@lancedb/lancedb';
-import { BASE_SCHEMA, type IndexedChunk, rowsOf } from './chunk-rows.ts';
+import { BASE_SCHEMA, type IndexedChunk, rangeColumnsOf, rowsOf } from './chunk-rows.ts';
 import {
   addColumns,
   addMissingScores,
@@ -85,9 +85,8 @@ export class ChunkIndex {
       const table = await this.#table(baseId);
       if (!isNew) await this.#deleteFrom(baseId, table, documentIds);
       if (chunks.length === 0) return;
-      const { rows, rangeColumns } = rowsOf(chunks);
-      await addColumns(table, rangeColumns);
-      await table.add(rows);
+      const rangeColumns = await addColumns(table, rangeColumnsOf(chunks));
+      await table.add(rowsOf(chunks, rangeColumns));
       // Keyword search needs an index that has seen a row; later rows are found without being in it.
       if (!(await hasIndex(table, 'terms'))) await buildTerms(table);
     });

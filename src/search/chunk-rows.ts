@@ -47,10 +47,14 @@ export const BASE_SCHEMA = new Schema([
   new Field('vector', vectorType, true),
 ]);
 
-/** Chunks as rows of a table, and the columns of theirs that the table may not have yet. */
-export function rowsOf(chunks: readonly IndexedChunk[]): { rows: Table; rangeColumns: string[] } {
+/** The columns that the chunks need beyond those of every table. */
+export function rangeColumnsOf(chunks: readonly IndexedChunk[]): string[] {
+  return [...new Set(chunks.flatMap(({ fields }) => [...rangesOf(fields).keys()]))];
+}
+
+/** Chunks as rows of a table that has the columns; numbers and dates of other fields are left out. */
+export function rowsOf(chunks: readonly IndexedChunk[], rangeColumns: readonly string[]): Table {
   const ranges = chunks.map(({ fields }) => rangesOf(fields));
-  const rangeColumns = [...new Set(ranges.flatMap((range) => [...range.keys()]))];
   const columns: Record<string, Vector> = {
     id: vectorFromArray(
       chunks.map(({ id }) => id),
@@ -85,7 +89,7 @@ export function rowsOf(chunks: readonly IndexedChunk[]): { rows: Table; rangeCol
     );
   }
   const rangeFields = rangeColumns.map((column) => new Field(column, new Float64(), true));
-  return { rows: new Table(new Schema([...BASE_SCHEMA.fields, ...rangeFields]), columns), rangeColumns };
+  return new Table(new Schema([...BASE_SCHEMA.fields, ...rangeFields]), columns);
 }
 
 /** One buffer of all numbers: the arrow library's own way takes them one by one. */

@@ -11,6 +11,8 @@ export interface ChunkHit {
   bm25: number | null;
 }
 
+/** Columns of a table: those of every table, and 256 of numbers or dates. Each makes every write a little slower. */
+const MAX_COLUMNS = 263;
 /** Parts of an approximate index that are searched, and how many times `limit` is compared exactly. Set by `bench:retrieval`. */
 const PROBES = 40;
 const REFINE_FACTOR = 10;
@@ -39,12 +41,13 @@ export async function buildVectors(table: Table): Promise<void> {
   await table.createIndex('vector', { config: Index.ivfRq({ distanceType: 'cosine' }), replace: true });
 }
 
-/** Adds columns of numbers that the table does not have. */
-export async function addColumns(table: Table, wanted: readonly string[]): Promise<void> {
+/** Adds columns of numbers that the table does not have, as far as it may have more, and gives those of the wanted that it has then. */
+export async function addColumns(table: Table, wanted: readonly string[]): Promise<string[]> {
   const known = await columnsOf(table);
-  const missing = wanted.filter((column) => !known.has(column));
-  if (missing.length === 0) return;
-  await table.addColumns(missing.map((name) => ({ name, valueSql: 'cast(null as double)' })));
+  const room = Math.max(0, MAX_COLUMNS - known.size);
+  const missing = wanted.filter((column) => !known.has(column)).slice(0, room);
+  if (missing.length > 0) await table.addColumns(missing.map((name) => ({ name, valueSql: 'cast(null as double)' })));
+  return wanted.filter((column) => known.has(column) || missing.includes(column));
 }
 
 async function columnsOf(table: Table): Promise<ReadonlySet<string>> {

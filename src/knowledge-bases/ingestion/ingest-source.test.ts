@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+import { eq } from 'drizzle-orm';
+import { bundledEmbedder, embeddedBy } from '../../../test/embedder.ts';
+import { useApi } from '../../../test/harness.ts';
+import { MemorySource, makeSource } from '../../../test/ingestion.ts';
+import { dataSources } from '../data-sources/tables.ts';
+import { chunks, documents } from '../documents/tables.ts';
+import { IngestionError } from './job-error.ts';
+import { ingestionJobs, jobDocuments } from './tables.ts';
+
+const engine = bundledEmbedder();
+after(() => engine.close());
+const api = useApi(embeddedBy(engine));
+
+async function setUp(items: Record<string, string>) {
+  const base = (await api.send('POST', '/v1/knowledge-bases', { body: { name: 'Base' } })).json;
+  const source = new MemorySource();
+  for (const [key, text] of Object.entries(items)) source.items.set(key, text);
+  const made = await makeSource(api, base.id, source);
+  const sql = api.db.sql;
+  const jobRow = async (id: string) => (await sql.select().from(ingestionJobs).where(eq(ingestionJobs.id, id)))[0];
+  return {
+    source,
+    ...made,
+    base: async () => (await api.send('GET', `/v1/knowledge-bases/${base.id}`)).json,
+    /** Queues and runs a job; gives its row. */
+    sync: async () => {
+      const id = await made.queueJob();
+      await made.run(id);
+      return jobRow(id);
+    },
+    jobRow,
+    sourceRow: async () => (await sql.select().from(dataSources).where(eq(dataSources.id, made.sourceId)))[0],
+    documents: async () =>
+      (await sql.select().from(documents).where(eq(documents.dataSourceId, made.sourceId))).toSorted((a, b) =>
+        (a.itemKey + a.part).localeCompare(b.itemKey + b.part),
+      ),
+    find: async (query: string, body: object = {}) =>
+      (
+        await api.send('POST', `/v1/knowledge-bases/${base.id}/retrieve`, {
+          body: { query, search_type: 'keyword', ...body },
+        })
+      ).json.results,
+    assertCounts: async () => {
+      const json = (await api.send('GET', `/v1/knowledge-bases/${base.id}`)).json;
+      const rows = await sql.select().from(documents).where(eq(documents.knowledgeBaseId, base.id));
+      const stored = await sql.select().from(chunks).where(eq(chunks.knowledgeBaseId, base.id));
+      assert.equal(json.document_count, rows.filter(({ status }) => status === 'completed').length);
+      assert.equal(json.chunk_count, stored.length);
+      assert.equal(json.chunk_count, await api.deps.chunks.count(base.id));
+    },
+    baseId: base.id as string,
+  };
+}
+
+const namesOf = (results: { document_name: string }[]) => results.map(({ document_name }) => document_name).toSorted();
+
+describe('ingestSource', () => {
+  it('makes what a source has findable, with its numbers and states', async () => {
+    const kb = await setUp({ a: 'Granite is a hard stone.', b: 'Salmon is a fish.' });
+    const job = await kb.sync();
+    assert.equal(job?.status, 'completed');
+    assert.deepEqual(
+      [job?.documentsScanned, job?.documentsNew, job?.documentsProcessed, job?.documentsFailed, job?.chunksCreated],
+      [2, 2, 2, 0, 2],
+    );
+    assert.ok(job?.startedAt !== null && job?.completedAt !== null);
+    const source = await kb.sourceRow();
+    assert.deepEqual([source?.status, source?.documentCount], ['active', 2]);
+    assert.ok(source?.lastSyncedAt instanceof Date);
+    const base = await kb.base();
+    assert.deepEqual([base.status, base.document_count, base.chunk_count], ['active', 2, 2]);
+    const [found] = await kb.find('stones');
+    assert.equal(found.document_name, 'a.txt');
+    assert.deepEqual(found.metadata, {
+      origin: 'a',
+      words: 5,
+      team: 'a',
+      heading_path: [],
+      start_index: 0,
+      end_index: 24,
+    });
+    assert.deepEqual(namesOf(await kb.find('fish', { search_type: 'hybrid' })), ['a.txt', 'b.txt']);
+    await kb.assertCounts();
+  });
+
+  it('sees on the next sync what is new, changed, gone and the same', async () => {
+    const kb = await setUp({ same: 'stone one', changed: 'stone two', gone: 'stone three' });
+    await kb.sync();
+    const before = await kb.documents();
+    kb.source.fetched.length = 0;
+    kb.source.items.set('changed', 'pebble four');
+    kb.source.items.delete('gone');
+    kb.source.items.set('new', 'stone five');
+    const job = await kb.sync();
+    assert.deepEqual(kb.source.fetched.toSorted(), ['changed', 'new']);
+    assert.deepEqual(
+      [job?.documentsScanned, job?.documentsNew, job?.documentsModified, job?.documentsDeleted, job?.documentsSkipped],
+      [3, 1, 1, 1, 1],
+    );
+    assert.deepEqual(namesOf(await kb.find('stone')), ['new.txt', 'same.txt']);
+    assert.deepEqual(namesOf(await kb.find('pebble')), ['changed.txt']);
+    const ids = new Map(before.map(({ itemKey, id }) => [itemKey, id]));
+    for (const { itemKey, id } of await kb.documents()) if (ids.has(itemKey)) assert.equal(id, ids.get(itemKey));
+    await kb.assertCounts();
+  });
+
+  it('does not let a document that cannot be read harm another, and tries it again at the next sync', async () => {
+    const kb = await setUp({ good: 'stone', bad: '!stone' });
+    const job = await kb.sync();
+    assert.deepEqual([job?.status, job?.documentsProcessed, job?.documentsFailed], ['completed', 1, 1]);
+    const details = await api.db.sql
+      .select()
+      .from(jobDocuments)
+      .where(eq(jobDocuments.jobId, job?.id ?? ''));
+    assert.deepEqual(details.map(({ documentName, status, error }) => [documentName, status, error?.code]).toSorted(), [
+      ['bad.txt', 'failed', 'invalid_file'],
+      ['good.txt', 'completed', undefined],
+    ]);
+    assert.deepEqual(
+      (await kb.documents()).map(({ status }) => status),
+      ['failed', 'completed'],
+    );
+    kb.source.fetched.length = 0;
+    await kb.sync();
+    assert.deepEqual(kb.source.fetched, ['bad']);
+    await kb.assertCounts();
+  });
+
+  it('keeps what it has of a document whose source fails for the moment', async () => {
+    const kb = await setUp({ a: 'stone' });
+    await kb.sync();
+    kb.source.items.set('a', 'pebble');
+    kb.source.onFetch = () => {
+      throw new IngestionError('rate_limited', 'Too fast.');
+    };
+    const job = await kb.sync();
+    assert.deepEqual([job?.status, job?.documentsFailed, job?.documentsDeleted], ['completed', 1, 0]);
+    assert.deepEqual(namesOf(await kb.find('stone')), ['a.txt']);
+    kb.source.onFetch = () => {};
+    await kb.sync();
+    assert.deepEqual(namesOf(await kb.find('pebble')), ['a.txt']);
+    await kb.assertCounts();
+  });
+
+  it('makes a document of each part of an item, and forgets those that are gone', async () => {
+    const kb = await setUp({ lines: 'stone one|!broken|stone three' });
+    await kb.sync();
+    assert.deepEqual(
+      (await kb.documents()).map(({ part, status, sourceUri }) => [part, status, sourceUri]),
+      [
+        ['1', 'completed', 'mem:lines#1'],
+        ['2', 'failed', 'mem:lines#2'],
+        ['3', 'completed', 'mem:lines#3'],
+      ],
+    );
+    kb.source.items.set('lines', 'stone one|stone two');
+    const job = await kb.sync();
+    assert.equal(job?.documentsDeleted, 1);
+    assert.deepEqual(
+      (await kb.documents()).map(({ part, status }) => [part, status]),
+      [
+        ['1', 'completed'],
+        ['2', 'completed'],
+      ],
+    );
+    await kb.assertCounts();
+  });
+
+  it('fails the job with the reason when the source cannot be listed, and says error of a base that holds nothing', async () => {
+    const kb = await setUp({});
+    kb.source.listError = new IngestionError('authentication_failed', 'The token is wrong.');
+    const job = await kb.sync();
+    assert.equal(job?.status, 'failed');
+    assert.deepEqual(job?.error, {
+      code: 'authentication_failed',
+      message: 'The token is wrong.',
+      param: null,
+      retryable: false,
+    });
+    assert.deepEqual([(await kb.sourceRow())?.status, (await kb.base()).status], ['error', 'error']);
+    kb.source.listError = null;
+    kb.source.items.set('a', 'stone');
+    await kb.sync();
+    assert.deepEqual([(await kb.sourceRow())?.status, (await kb.base()).status], ['active', 'active']);
+  });
+
+  it('tries a job again whose error may pass, so often and no more', async () => {
+    const kb = await setUp({});
+    kb.source.listError = new Error('the network is gone');
+    const id = await kb.queueJob();
+    for (let run = 1; run < 5; run++) await assert.rejects(kb.run(id), /network/);
+    assert.equal((await kb.jobRow(id))?.status, 'processing');
+    await kb.run(id);
+    const job = await kb.jobRow(id);
+    assert.deepEqual([job?.status, job?.error?.code, job?.attempts], ['failed', 'server_error', 5]);
+    assert.doesNotMatch(job?.error?.message ?? '', /network/);
+  });
+
+  it('goes on after a stop with what is left, and repeats no finished document', async () => {
+    const items = Object.fromEntries(
+      Array.from({ length: 20 }, (_, i) => [`item${String(i).padStart(2, '0')}`, `stone ${i}`]),
+    );
+    const kb = await setUp(items);
+    const controller = new AbortController();
+    kb.source.onFetch = () => {
+      if (kb.source.fetched.length === 10) controller.abort(new Error('stopping'));
+    };
+    const id = await kb.queueJob();
+    await assert.rejects(kb.run(id, controller.signal), /stopping/);
+    const finished = new Set(
+      (await kb.documents()).filter(({ status }) => status === 'completed').map(({ itemKey }) => itemKey),
+    );
+    assert.ok(finished.size > 0 && finished.size < 20);
+    kb.source.fetched.length = 0;
+    kb.source.onFetch = () => {};
+    await kb.run(id);
+    assert.ok(
+      kb.source.fetched.every((key) => !finished.has(key)),
+      'nothing finished is fetched again',
+    );
+    const job = await kb.jobRow(id);
+    assert.deepEqual([job?.status, job?.documentsProcessed, job?.chunksCreated], ['completed', 20, 20]);
+    await kb.assertCounts();
+  });
+
+  it('gives way to a deletion of the knowledge base, and leaves nothing of it', async () => {
+    const kb = await setUp({ a: 'stone', b: 'stone', c: 'stone' });
+    kb.source.onFetch = async (key) => {
+      if (key === 'b') await api.send('DELETE', `/v1/knowledge-bases/${kb.baseId}`);
+    };
+    await kb.run(await kb.queueJob());
+    assert.deepEqual(await kb.documents(), []);
+    assert.equal(await api.deps.chunks.count(kb.baseId), 0);
+    assert.equal((await api.send('GET', `/v1/knowledge-bases/${kb.baseId}`)).status, 404);
+  });
+
+  it('does nothing for a job that has ended, or is unknown', async () => {
+    const kb = await setUp({ a: 'stone' });
+    const job = await kb.sync();
+    kb.source.items.set('a', 'other');
+    await kb.run(job?.id ?? '');
+    await kb.run('job_unknown');
+    assert.deepEqual(kb.source.fetched, ['a']);
+  });
+});

@@ -1,0 +1,184 @@
+import type { Deps } from '../../deps.ts';
+import { deleteFileUses } from '../../files/store.ts';
+import { admitEmbedding } from '../../inference/embed.ts';
+import { SCOPES } from '../../lib/caller.ts';
+import { newId } from '../../lib/ids.ts';
+import { reasonOf } from '../../lib/start-error.ts';
+import type { Connector, SourceItem } from '../data-sources/connectors/connector.ts';
+import type { Extractor } from './extract/extractor.ts';
+import { checkIsThere, type ItemContext, ingestItem } from './ingest-item.ts';
+import { jobErrorOf } from './job-error.ts';
+import {
+  addToCounts,
+  addToJob,
+  beginRun,
+  type DocumentRow,
+  deleteDocumentRows,
+  endJob,
+  type ItemState,
+  type JobContext,
+  lockSource,
+  markSeen,
+  selectItemStates,
+  selectJobContext,
+  selectUnseen,
+} from './worker-store.ts';
+import { SourceGone } from './write-documents.ts';
+
+/** What the reading of a source needs. */
+export type IngestDeps = Pick<
+  Deps,
+  'db' | 'blobs' | 'chunks' | 'models' | 'config' | 'logger' | 'recordUsage' | 'metrics' | 'now'
+> & {
+  extractor: Pick<Extractor, 'extract'>;
+  /** The connector of a source, with its config opened. */
+  connectorOf(source: JobContext['source']): { connector: Connector; config: unknown };
+};
+
+/** Runs that a job gets before it has failed: a restart of the service counts as one too. */
+const MAX_ATTEMPTS = 5;
+/** Items that are compared with what is stored in one go. */
+const LISTED_AT_ONCE = 200;
+/** Items that are fetched, read and embedded at once. */
+const ITEMS_AT_ONCE = 3;
+/** Documents that are removed in one go. */
+const REMOVED_AT_ONCE = 500;
+
+/**
+ * Reads a data source into its knowledge base: what is new or changed since the last time is fetched, extracted, chunked, embedded and
+ * indexed; what is gone is removed. One document that fails harms no other; the job fails when its source cannot be listed. May be run
+ * again at any time: what a run has finished stays finished.
+ */
+export async function ingestSource(deps: IngestDeps, jobId: string, signal: AbortSignal): Promise<void> {
+  const context = await selectJobContext(deps.db.sql, jobId);
+  if (context === null || context.job.status === 'completed' || context.job.status === 'failed') return;
+  await deps.db.sql.transaction((sql) => beginRun(sql, context, new Date(deps.now())));
+  try {
+    await readSource(deps, context, signal);
+    await end(deps, context, null);
+    await deps.chunks.upkeep(context.base.id);
+  } catch (error) {
+    // What was deleted has taken its job with it.
+    if (error instanceof SourceGone || (await selectJobContext(deps.db.sql, jobId)) === null) return;
+    if (signal.aborted) throw error;
+    const jobError = jobErrorOf(error);
+    if (jobError.retryable && context.job.attempts + 1 < MAX_ATTEMPTS) throw error;
+    deps.logger.warn(
+      { job: jobId, code: jobError.code, reason: reasonOf(error) },
+      'a data source could not be ingested',
+    );
+    await end(deps, context, jobError);
+  }
+}
+
+async function end(deps: IngestDeps, context: JobContext, error: ReturnType<typeof jobErrorOf> | null): Promise<void> {
+  await deps.db.sql.transaction(async (sql) => {
+    await lockSource(sql, context.base.id, context.source.id);
+    await endJob(sql, context, { error, at: new Date(deps.now()) });
+    await deleteFileUses(sql, context.job.id);
+  });
+}
+
+async function readSource(deps: IngestDeps, context: JobContext, signal: AbortSignal): Promise<void> {
+  const { job, source, base } = context;
+  const { connector, config } = deps.connectorOf(source);
+  const caller = { organizationId: job.organizationId, keyId: job.keyId, scopes: new Set(SCOPES), models: null };
+  const item: ItemContext = {
+    ...context,
+    deps,
+    embedder: admitEmbedding(deps, caller, base.embeddingModel),
+    call: { caller, requestId: newId('request'), endpoint: 'ingestion' },
+    metadata: metadataOf(config),
+    fetch: (wanted) => connector.fetch({ ...deps, organizationId: job.organizationId }, config, wanted, signal),
+    signal,
+  };
+  const listed = connector.list({ ...deps, organizationId: job.organizationId }, config, signal);
+  for await (const items of inGroups(listed, LISTED_AT_ONCE)) {
+    signal.throwIfAborted();
+    await readItems(item, items);
+  }
+  await removeUnseen(deps, context);
+}
+
+/** Every type of source may say what holds of all its documents. */
+function metadataOf(config: unknown): Record<string, unknown> {
+  const { metadata } = Object(config) as { metadata?: Record<string, unknown> };
+  return metadata ?? {};
+}
+
+/** Ingests those of the items that are new or changed, several at once. */
+async function readItems(context: ItemContext, items: readonly SourceItem[]): Promise<void> {
+  const { deps, job, source } = context;
+  const keys = items.map(({ key }) => key);
+  const states = await selectItemStates(deps.db.sql, source.id, keys);
+  const stored = new Map(states.map((state) => [state.itemKey, state]));
+  const isChanged = (item: SourceItem) => !isCurrent(stored.get(item.key), item, job.id);
+  const changed = items.filter(isChanged);
+  const skipped = items.filter((item) => !isChanged(item) && stored.get(item.key)?.seenBy !== job.id);
+  await deps.db.sql.transaction(async (sql) => {
+    await markSeen(
+      sql,
+      source.id,
+      skipped.map(({ key }) => key),
+      job.id,
+    );
+    await addToJob(sql, job.id, { documentsScanned: items.length, documentsSkipped: skipped.length });
+  });
+  await atOnce(changed, ITEMS_AT_ONCE, (item) => ingestItem(context, item));
+  await checkIsThere(context);
+}
+
+/** Whether what is stored of an item is what it is now. What failed is tried again, but not twice by one job. */
+function isCurrent(stored: ItemState | undefined, { fingerprint }: SourceItem, jobId: string): boolean {
+  if (stored === undefined || stored.fingerprints.some((one) => one !== fingerprint)) return false;
+  return !stored.hasFailed || stored.seenBy === jobId;
+}
+
+/** Removes the documents of items that the source does not have any more. */
+async function removeUnseen(deps: IngestDeps, { job, source, base }: JobContext): Promise<void> {
+  for (;;) {
+    const unseen = await selectUnseen(deps.db.sql, source.id, job.id, REMOVED_AT_ONCE);
+    if (unseen.length === 0) return;
+    const ids = unseen.map(({ id }) => id);
+    await deps.db.sql.transaction(async (sql) => {
+      if (!(await lockSource(sql, base.id, source.id))) throw new SourceGone();
+      await deleteDocumentRows(sql, ids);
+      await addToCounts(sql, { baseId: base.id, sourceId: source.id }, negative(unseen));
+      await addToJob(sql, job.id, { documentsDeleted: ids.length });
+    });
+    await deps.chunks.remove(base.id, ids);
+  }
+}
+
+/** What the numbers lose with the documents. */
+function negative(removed: readonly DocumentRow[]): { documents: number; chunks: number } {
+  return {
+    documents: -removed.filter(({ status }) => status === 'completed').length,
+    chunks: -removed.reduce((sum, { chunkCount }) => sum + chunkCount, 0),
+  };
+}
+
+async function* inGroups<T>(items: AsyncIterable<T>, size: number): AsyncGenerator<T[]> {
+  let group: T[] = [];
+  for await (const item of items) {
+    group.push(item);
+    if (group.length < size) continue;
+    yield group;
+    group = [];
+  }
+  if (group.length > 0) yield group;
+}
+
+/** Runs `work` for each, so many at once. The first error ends it, once those that run have ended. */
+async function atOnce<T>(items: readonly T[], limit: number, work: (item: T) => Promise<void>): Promise<void> {
+  const waiting = items.values();
+  const errors: unknown[] = [];
+  const run = async () => {
+    for (const item of waiting) {
+      if (errors.length > 0) return;
+      await work(item).catch((error: unknown) => errors.push(error));
+    }
+  };
+  await Promise.all(Array.from({ length: limit }, run));
+  if (errors.length > 0) throw errors[0];
+}

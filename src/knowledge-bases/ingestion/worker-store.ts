@@ -1,0 +1,236 @@
+import { and, eq, sql as expression, inArray, max, min, ne } from 'drizzle-orm';
+import type { Sql } from '../../db/db.ts';
+import { dataSources } from '../data-sources/tables.ts';
+import { chunks, documents } from '../documents/tables.ts';
+import { knowledgeBases } from '../tables.ts';
+import type { JobError } from './job-error.ts';
+import { ingestionJobs, jobDocuments } from './tables.ts';
+
+export type JobRow = typeof ingestionJobs.$inferSelect;
+export type SourceRow = typeof dataSources.$inferSelect;
+export type BaseRow = typeof knowledgeBases.$inferSelect;
+export type DocumentRow = typeof documents.$inferSelect;
+export type NewChunkRow = typeof chunks.$inferInsert;
+
+/** A job with what it works on. */
+export interface JobContext {
+  job: JobRow;
+  source: SourceRow;
+  base: BaseRow;
+}
+
+/** Rows of one statement: a chunk has ten parameters, and a statement may have 65,535. */
+const ROWS_PER_STATEMENT = 500;
+
+/** The job with its source and knowledge base; null where any of them is gone. */
+export async function selectJobContext(sql: Sql, jobId: string): Promise<JobContext | null> {
+  const [found] = await sql
+    .select({ job: ingestionJobs, source: dataSources, base: knowledgeBases })
+    .from(ingestionJobs)
+    .innerJoin(dataSources, eq(dataSources.id, ingestionJobs.dataSourceId))
+    .innerJoin(knowledgeBases, eq(knowledgeBases.id, ingestionJobs.knowledgeBaseId))
+    .where(eq(ingestionJobs.id, jobId));
+  return found ?? null;
+}
+
+/** Begins a run of the job, and says so of its source and its knowledge base. */
+export async function beginRun(sql: Sql, { job, source, base }: JobContext, at: Date): Promise<void> {
+  await sql
+    .update(ingestionJobs)
+    .set({ status: 'processing', attempts: job.attempts + 1, startedAt: job.startedAt ?? at, documentsScanned: 0 })
+    .where(eq(ingestionJobs.id, job.id));
+  await sql.update(dataSources).set({ status: 'processing' }).where(eq(dataSources.id, source.id));
+  await sql.update(knowledgeBases).set({ status: 'indexing' }).where(eq(knowledgeBases.id, base.id));
+}
+
+/** What is stored of an item, over all of its documents. */
+export interface ItemState {
+  itemKey: string;
+  /** Of its documents; two different ones where the item was not read to its end. */
+  fingerprints: [first: string, last: string];
+  /** Whether a document of it has failed. */
+  hasFailed: boolean;
+  /** The job that listed it last. */
+  seenBy: string;
+}
+
+/** What is stored of those of the items that something is stored of. */
+export async function selectItemStates(sql: Sql, sourceId: string, itemKeys: readonly string[]): Promise<ItemState[]> {
+  if (itemKeys.length === 0) return [];
+  const rows = await sql
+    .select({
+      itemKey: documents.itemKey,
+      first: min(documents.fingerprint),
+      last: max(documents.fingerprint),
+      failed: expression<number>`count(*) filter (where ${documents.status} = 'failed')`.mapWith(Number),
+      seenBy: max(documents.seenBy),
+    })
+    .from(documents)
+    .where(and(eq(documents.dataSourceId, sourceId), inArray(documents.itemKey, [...itemKeys])))
+    .groupBy(documents.itemKey);
+  return rows.map(({ itemKey, first, last, failed, seenBy }) => ({
+    itemKey,
+    fingerprints: [first ?? '', last ?? ''],
+    hasFailed: failed > 0,
+    seenBy: seenBy ?? '',
+  }));
+}
+
+/** The document of a part of an item, or null. */
+export async function selectPart(
+  sql: Sql,
+  sourceId: string,
+  itemKey: string,
+  part: string,
+): Promise<DocumentRow | null> {
+  const [row] = await sql
+    .select()
+    .from(documents)
+    .where(and(eq(documents.dataSourceId, sourceId), eq(documents.itemKey, itemKey), eq(documents.part, part)));
+  return row ?? null;
+}
+
+/** Says that the job has read an item to its end: the documents that it has written are the item's, of this fingerprint. */
+export async function completeItem(
+  sql: Sql,
+  { sourceId, itemKey, jobId }: { sourceId: string; itemKey: string; jobId: string },
+  fingerprint: string,
+): Promise<void> {
+  await sql
+    .update(documents)
+    .set({ fingerprint })
+    .where(and(eq(documents.dataSourceId, sourceId), eq(documents.itemKey, itemKey), eq(documents.seenBy, jobId)));
+}
+
+/** Says that the job has listed the items. */
+export async function markSeen(sql: Sql, sourceId: string, itemKeys: readonly string[], jobId: string): Promise<void> {
+  if (itemKeys.length === 0) return;
+  await sql
+    .update(documents)
+    .set({ seenBy: jobId })
+    .where(and(eq(documents.dataSourceId, sourceId), inArray(documents.itemKey, [...itemKeys])));
+}
+
+/** Up to `limit` documents of items that the job has not listed. */
+export function selectUnseen(sql: Sql, sourceId: string, jobId: string, limit: number): Promise<DocumentRow[]> {
+  return sql
+    .select()
+    .from(documents)
+    .where(and(eq(documents.dataSourceId, sourceId), ne(documents.seenBy, jobId)))
+    .limit(limit);
+}
+
+/** Adds to a job's counters. */
+export async function addToJob(sql: Sql, jobId: string, counts: Partial<JobCounts>): Promise<void> {
+  const sums = Object.fromEntries(
+    Object.entries(counts).map(([name, n]) => [name, expression`${ingestionJobs[name as keyof JobCounts]} + ${n}`]),
+  );
+  if (Object.keys(sums).length > 0) await sql.update(ingestionJobs).set(sums).where(eq(ingestionJobs.id, jobId));
+}
+
+/** What a job counts. */
+export type JobCounts = Record<
+  | 'documentsProcessed'
+  | 'documentsFailed'
+  | 'chunksCreated'
+  | 'documentsScanned'
+  | 'documentsNew'
+  | 'documentsModified'
+  | 'documentsDeleted'
+  | 'documentsSkipped',
+  number
+>;
+
+/**
+ * Holds the source against its deletion until the transaction ends. False where it is gone: then nothing may be written of it. The
+ * knowledge base is held too, always first, so that nobody waits for each other.
+ */
+export async function lockSource(sql: Sql, baseId: string, sourceId: string): Promise<boolean> {
+  await sql.select({ id: knowledgeBases.id }).from(knowledgeBases).where(eq(knowledgeBases.id, baseId)).for('update');
+  const rows = await sql
+    .select({ id: dataSources.id })
+    .from(dataSources)
+    .where(eq(dataSources.id, sourceId))
+    .for('update');
+  return rows.length === 1;
+}
+
+/** Writes the document in place of what was stored of the same part of the same item, with its chunks. */
+export async function replaceDocument(sql: Sql, row: DocumentRow, newChunks: readonly NewChunkRow[]): Promise<void> {
+  const { id, createdAt, ...changes } = row;
+  await sql.insert(documents).values(row).onConflictDoUpdate({ target: documents.id, set: changes });
+  await sql.delete(chunks).where(eq(chunks.documentId, id));
+  for (let from = 0; from < newChunks.length; from += ROWS_PER_STATEMENT) {
+    await sql.insert(chunks).values(newChunks.slice(from, from + ROWS_PER_STATEMENT));
+  }
+}
+
+/** Removes documents with their chunks. */
+export async function deleteDocumentRows(sql: Sql, ids: readonly string[]): Promise<void> {
+  if (ids.length > 0) await sql.delete(documents).where(inArray(documents.id, [...ids]));
+}
+
+/** Says what came of a document in the job. A later run of the job says it anew. */
+export async function upsertJobDocument(sql: Sql, row: typeof jobDocuments.$inferInsert): Promise<void> {
+  await sql
+    .insert(jobDocuments)
+    .values(row)
+    .onConflictDoUpdate({ target: [jobDocuments.jobId, jobDocuments.documentId], set: row });
+}
+
+/** Adds to the numbers of a source and of its knowledge base: `documents` and `chunks` may be negative. */
+export async function addToCounts(
+  sql: Sql,
+  { baseId, sourceId }: { baseId: string; sourceId: string },
+  { documents: n, chunks: m }: { documents: number; chunks: number },
+): Promise<void> {
+  if (n === 0 && m === 0) return;
+  await sql
+    .update(dataSources)
+    .set({ documentCount: expression`${dataSources.documentCount} + ${n}` })
+    .where(eq(dataSources.id, sourceId));
+  await sql
+    .update(knowledgeBases)
+    .set({
+      documentCount: expression`${knowledgeBases.documentCount} + ${n}`,
+      chunkCount: expression`${knowledgeBases.chunkCount} + ${m}`,
+    })
+    .where(eq(knowledgeBases.id, baseId));
+}
+
+/** Remembers what embedded the chunks of a knowledge base that has none yet. */
+export async function updateFingerprint(sql: Sql, baseId: string, fingerprint: string): Promise<void> {
+  await sql
+    .update(knowledgeBases)
+    .set({ embeddingFingerprint: fingerprint })
+    .where(and(eq(knowledgeBases.id, baseId), eq(knowledgeBases.chunkCount, 0)));
+}
+
+/** Ends the job, and says what it came to of its source and its knowledge base. */
+export async function endJob(
+  sql: Sql,
+  { job, source, base }: JobContext,
+  { error, at }: { error: JobError | null; at: Date },
+): Promise<void> {
+  await sql
+    .update(ingestionJobs)
+    .set({ status: error === null ? 'completed' : 'failed', error, completedAt: at })
+    .where(eq(ingestionJobs.id, job.id));
+  await sql
+    .update(dataSources)
+    .set(error === null ? { status: 'active', lastSyncedAt: at, updatedAt: at } : { status: 'error', updatedAt: at })
+    .where(eq(dataSources.id, source.id));
+  const [others] = await sql
+    .select({ id: ingestionJobs.id })
+    .from(ingestionJobs)
+    .where(and(eq(ingestionJobs.knowledgeBaseId, base.id), inArray(ingestionJobs.status, ['queued', 'processing'])))
+    .limit(1);
+  const idle =
+    error === null
+      ? expression`'active'`
+      : expression`case when ${knowledgeBases.chunkCount} = 0 then 'error' else 'active' end`;
+  await sql
+    .update(knowledgeBases)
+    .set({ status: others === undefined ? idle : 'indexing', updatedAt: at })
+    .where(eq(knowledgeBases.id, base.id));
+}
