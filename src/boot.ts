@@ -7,6 +7,7 @@ import { Ledger } from './billing/ledger.ts';
 import { BoundModels } from './bind-models.ts';
 import type { BlobStore } from './blobs/blob-store.ts';
 import { openDisk } from './blobs/disk.ts';
+import { openSecrets } from './boot-secrets.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/db.ts';
 import { openPglite } from './db/pglite.ts';
@@ -40,6 +41,7 @@ export async function boot(config: Config, logger: Logger, lifecycle: Lifecycle)
     BoundModels.start(config, logger, lifecycle),
   );
   const models = bound.registry;
+  const secrets = await openSecrets(config);
   const blobs = await openBlobs(config, lifecycle);
   const chunks = await openIndex(config, lifecycle);
   const jobs = await openJobs(db, logger, lifecycle);
@@ -56,6 +58,7 @@ export async function boot(config: Config, logger: Logger, lifecycle: Lifecycle)
     config,
     logger,
     db,
+    secrets,
     blobs,
     chunks,
     jobs,

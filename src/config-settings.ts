@@ -127,6 +127,15 @@ export const SETTINGS = {
     default: 'info',
     description: 'The least severe level that is logged, as JSON on stderr.',
   },
+  secretsKey: {
+    env: 'QUIRE_SECRETS_KEY',
+    file: null,
+    schema: Type.String({ minLength: 32 }),
+    default: null,
+    secret: true,
+    description:
+      'What stored credentials of data sources are sealed with: at least 32 random characters, such as of `openssl rand -hex 32`, the same for all processes on one database. Unset: a key that the first start makes, in `secrets.key` in the data folder.',
+  },
   corsOrigins: {
     env: 'QUIRE_CORS_ORIGINS',
     file: 'cors_origins',

@@ -23,6 +23,7 @@ export interface Config {
   localSequences: number | null;
   localCalibration: 'first' | 'off';
   logLevel: LogLevel;
+  secretsKey: string | null;
   corsOrigins: string[] | null;
   bodyLimitBytes: number;
   modelsPull: 'auto' | 'never';

@@ -4,6 +4,7 @@ import type { Config } from './config.ts';
 import type { Database } from './db/db.ts';
 import type { ModelRegistry } from './engines/registry.ts';
 import type { Logger } from './lib/logger.ts';
+import type { Secrets } from './lib/secrets.ts';
 import type { UsageRecord } from './lib/usage-record.ts';
 import type { JobQueue } from './queue/job-queue.ts';
 import type { ChunkIndex } from './search/chunk-index.ts';
@@ -13,6 +14,8 @@ export interface Deps {
   config: Config;
   logger: Logger;
   db: Database;
+  /** Seals credentials that are stored. */
+  secrets: Secrets;
   /** The bytes of files. */
   blobs: BlobStore;
   /** Where chunks of documents are found. */

@@ -12,13 +12,18 @@ export const doctor: CommandSpec = {
   options: { ...JSON_OPTION },
   action: async (input) => {
     const config = loadConfig();
-    const found = (await withState(config, 'doctor', {})) as { checks: Check[]; unbound: string[] };
+    const found = (await withState(config, 'doctor', {})) as {
+      checks: Check[];
+      unbound: string[];
+      warnings: string[];
+    };
     const rows = found.checks.map((check) => [check.ok ? 'ok' : 'FAILED', check.name, check.detail]);
     print(input, { data_dir: config.dataDir, ...found }, () =>
       [
         `Data folder: ${config.dataDir}`,
         table([['', 'WHAT', 'ANSWERED BY'], ...rows]),
         ...(found.unbound.length > 0 ? [`Nothing serves ${found.unbound.join(', ')} in this version.`] : []),
+        ...found.warnings.map((warning) => `Warning: ${warning}`),
       ].join('\n'),
     );
     const failed = found.checks.filter((check) => !check.ok);

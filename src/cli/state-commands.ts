@@ -8,6 +8,7 @@ import {
   updateRevoked,
 } from '../accounts/store.ts';
 import type { BoundModels } from '../bind-models.ts';
+import { secretsWarning } from '../boot-secrets.ts';
 import type { Deps } from '../deps.ts';
 import { backendOf } from '../engines/registry.ts';
 import { checkAll, unboundModels } from '../health/check-all.ts';
@@ -72,6 +73,7 @@ export const STATE_COMMANDS: Readonly<Record<string, StateCommand>> = {
     checks: await checkAll(deps),
     bindings: deps.models.list().map((model) => ({ id: model.id, ...backendOf(model) })),
     unbound: unboundModels(deps),
+    warnings: [secretsWarning(deps.config)].filter((warning) => warning !== null),
   }),
 };
 

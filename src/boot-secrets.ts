@@ -1,0 +1,69 @@
+import { randomBytes } from 'node:crypto';
+import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Config } from './config.ts';
+import { type Secrets, secretsOf } from './lib/secrets.ts';
+import { StartError } from './lib/start-error.ts';
+
+/** Holds the key that was made where none is set, in the data folder. Without it nothing that is sealed opens again. */
+export const SECRETS_KEY_FILE = 'secrets.key';
+
+const KEY_BYTES = 32;
+const KEY = /^[0-9a-f]{64}$/;
+
+/**
+ * What seals stored credentials: by `QUIRE_SECRETS_KEY`, or else by a key that the first start makes, in a file that only the user
+ * of this process may read. Where both are there, what the file's key has sealed opens still. Throws a `StartError` for a file that
+ * holds no key.
+ */
+export async function openSecrets(config: Pick<Config, 'dataDir' | 'secretsKey'>): Promise<Secrets> {
+  const path = join(config.dataDir, SECRETS_KEY_FILE);
+  const kept = await readKey(path);
+  if (config.secretsKey !== null) return secretsOf(config.secretsKey, kept === null ? [] : [kept]);
+  return secretsOf(kept ?? (await makeKey(config.dataDir, path)));
+}
+
+/** What an operator should know of how secrets are kept; null where nothing is amiss. */
+export function secretsWarning(config: Pick<Config, 'dataDir' | 'secretsKey'>): string | null {
+  if (config.secretsKey !== null) return null;
+  const path = join(config.dataDir, SECRETS_KEY_FILE);
+  return `Credentials of data sources are sealed with the key in ${path}: who copies the folder can open them. Set QUIRE_SECRETS_KEY, and keep it elsewhere.`;
+}
+
+async function readKey(path: string): Promise<string | null> {
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+  if (KEY.test(text.trim())) return text.trim();
+  throw new StartError(
+    `${path} holds no key. Put the file back from a backup, or move it away: a new key is made then.`,
+  );
+}
+
+/** Whole or not there, and the first one where several processes make it at once. */
+async function makeKey(folder: string, path: string): Promise<string> {
+  await mkdir(folder, { recursive: true });
+  const key = randomBytes(KEY_BYTES).toString('hex');
+  const temporary = `${path}.${process.pid}.new`;
+  await rm(temporary, { force: true });
+  const file = await open(temporary, 'wx', 0o600);
+  try {
+    await file.writeFile(`${key}\n`);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  try {
+    await link(temporary, path);
+    return key;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    return (await readKey(path)) ?? key;
+  } finally {
+    await rm(temporary, { force: true });
+  }
+}
