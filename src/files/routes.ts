@@ -95,7 +95,7 @@ function contentRoute(app: App, deps: FileDeps): void {
         description: 'Heeds `Range` (one range), `If-Range` and `If-None-Match`.',
         tags,
         params: FileParams,
-        response: { 200: { type: 'string', format: 'binary' }, 206: { type: 'string', format: 'binary' } },
+        response: { 200: bytesOf('The whole content'), 206: bytesOf('A range of it') },
       },
       config,
     },
@@ -107,6 +107,12 @@ function contentRoute(app: App, deps: FileDeps): void {
       return sendContent(reply, answer, content);
     },
   );
+}
+
+/** An answer that is no JSON, for the description. */
+function bytesOf(description: string) {
+  const schema = { type: 'string', format: 'binary' } as const;
+  return { description, content: { 'application/octet-stream': { schema } } };
 }
 
 function fileOf(deps: FileDeps, request: FastifyRequest<{ Params: { file_id: string } }>) {

@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, lt, ne } from 'drizzle-orm';
+import { and, asc, eq, gt, inArray, lt, ne } from 'drizzle-orm';
 import type { Sql } from '../db/db.ts';
 import type { PageBounds } from '../db/page.ts';
 import type { FilePurpose } from './schema.ts';
@@ -47,14 +47,26 @@ export async function lockFile(sql: Sql, organizationId: string, id: string): Pr
   return row ?? null;
 }
 
+/** Those of the organization's files that are there, in no particular order. */
+export function selectFilesOfIds(sql: Sql, organizationId: string, ids: readonly string[]): Promise<FileRow[]> {
+  return sql.select().from(files).where(areFiles(organizationId, ids));
+}
+
+/** The same, held as `lockFile` holds one: always in the order of their ids, so that of two holders one waits. */
+export function lockFiles(sql: Sql, organizationId: string, ids: readonly string[]): Promise<FileRow[]> {
+  return sql.select().from(files).where(areFiles(organizationId, ids)).orderBy(asc(files.id)).for('update');
+}
+
 /** Whether anything that runs needs the file. */
 export async function isFileInUse(sql: Sql, id: string): Promise<boolean> {
   return (await sql.select({ id: fileUses.fileId }).from(fileUses).where(eq(fileUses.fileId, id)).limit(1)).length > 0;
 }
 
-/** Says that `userId` needs the file. Saying it twice is saying it once. */
-export async function insertFileUse(sql: Sql, fileId: string, userId: string, at: Date): Promise<void> {
-  await sql.insert(fileUses).values({ fileId, userId, createdAt: at }).onConflictDoNothing();
+/** Says that `userId` needs the files. Saying it twice is saying it once. */
+export async function insertFileUses(sql: Sql, fileIds: readonly string[], userId: string, at: Date): Promise<void> {
+  if (fileIds.length === 0) return;
+  const rows = fileIds.map((fileId) => ({ fileId, userId, createdAt: at }));
+  await sql.insert(fileUses).values(rows).onConflictDoNothing();
 }
 
 /** Says that `userId` needs no file any more. */
@@ -121,6 +133,10 @@ export async function selectLooseBlobs(sql: Sql, before: Date, limit: number): P
     .orderBy(asc(looseBlobs.createdAt))
     .limit(limit);
   return rows.map(({ blobKey }) => blobKey);
+}
+
+function areFiles(organizationId: string, ids: readonly string[]) {
+  return and(eq(files.organizationId, organizationId), inArray(files.id, [...ids]));
 }
 
 function isFile(organizationId: string, id: string) {
