@@ -31,12 +31,12 @@ function addFields(flat: Map<string, DocumentMetadata[string]>, prefix: string, 
       addFields(flat, `${key}.`, value, depth + 1);
       continue;
     }
-    const kept = valueOf(value);
+    const kept = filterable(value);
     if (kept !== null) flat.set(key, kept);
   }
 }
 
-function valueOf(value: unknown): DocumentMetadata[string] | null {
+function filterable(value: unknown): DocumentMetadata[string] | null {
   if (Array.isArray(value)) {
     const items = value.slice(0, MAX_ITEMS).map((item) => textOf(item));
     const kept = items.filter((item) => item !== null);

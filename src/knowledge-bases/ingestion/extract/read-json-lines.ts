@@ -1,4 +1,4 @@
-import { invalidFile, tooLarge } from './bounds.ts';
+import { invalidFile, noText, tooLarge } from './bounds.ts';
 import { contentPieces } from './content.ts';
 import type { ReadJob, ReadPart } from './extracted-document.ts';
 import { flatMetadata, titleOf } from './metadata.ts';
@@ -39,7 +39,7 @@ function readLine(line: string, number: number): ReadPart {
   const field = TEXT_FIELDS.find((name) => typeof fields[name] === 'string' && fields[name].trim() !== '');
   if (field === undefined) {
     const names = TEXT_FIELDS.map((name) => `'${name}'`).join(', ');
-    return { part, error: invalidFile(`Line ${number} has no text: none of the fields ${names} holds any.`) };
+    return { part, error: noText(`Line ${number} has no text: none of the fields ${names} holds any.`) };
   }
   const { [field]: text, title, ...rest } = fields;
   const extracted = parseText(String(text));

@@ -1,0 +1,134 @@
+import { tmpdir } from 'node:os';
+import { IngestionError } from '../job-error.ts';
+import { DOCUMENT_SECONDS } from './bounds.ts';
+import type { Extraction, ReadJob } from './extracted-document.ts';
+import { ExtractionThread, THREAD_BOUNDS, type ThreadBounds } from './extraction-thread.ts';
+import { charsetOf, type DocumentFormat, documentFormat } from './formats.ts';
+import { spool } from './spool.ts';
+
+/** Threads, unless the operator has more cores to give: extraction runs beside everything else. */
+const THREADS = 1;
+/** Files that wait for a thread. Each waits in a job of its own, and there are fewer of those. */
+const MAX_WAITING = 256;
+/** Characters in a token, on the average of many languages' texts in the Latin script. */
+const CHARACTERS_PER_TOKEN = 4;
+/** Milliseconds that a thread stays without work before it gives its memory back. */
+const IDLE_MS = 30_000;
+
+/** A file as it comes from a source. */
+export interface SourceFile {
+  name: string;
+  /** As the source names it, with the encoding where it says one; null where it does not know. */
+  mediaType: string | null;
+  content: AsyncIterable<Uint8Array>;
+}
+
+/** How an extractor runs. */
+export interface ExtractorOptions {
+  /** Files that are read at the same time, each in a thread. */
+  threads?: number;
+  /** Where files of more than a megabyte lie while they are read; the system's folder for temporary files unless it is given. */
+  folder?: string;
+  /** What each document may use. */
+  bounds?: Partial<ThreadBounds>;
+}
+
+/** Reads documents in threads of their own. Lives as long as the process that ingests. */
+export class Extractor {
+  readonly #folder: string;
+  readonly #threads: ExtractionThread[];
+  readonly #free: ExtractionThread[];
+  readonly #idle = new Map<ExtractionThread, NodeJS.Timeout>();
+  readonly #waiting: ((thread: ExtractionThread) => void)[] = [];
+  readonly #closed = new AbortController();
+
+  constructor({ threads = THREADS, folder = tmpdir(), bounds = {} }: ExtractorOptions = {}) {
+    this.#folder = folder;
+    const all = { ...THREAD_BOUNDS, seconds: DOCUMENT_SECONDS, ...bounds };
+    this.#threads = Array.from({ length: threads }, () => new ExtractionThread(all));
+    this.#free = [...this.#threads];
+  }
+
+  /**
+   * The documents of a file, one after the other, as the caller asks for them: one for most formats, one a line for JSONL, several for a
+   * large table. What is wrong with the file comes as an error with an empty part, after those that could be read: `unsupported_file`,
+   * `invalid_file`, `encrypted_file`, `no_text`, `timeout`, `too_large`. It would end so again, so there is no use in trying it again.
+   * Throws the signal's reason, what the source throws, and when the extractor is closed.
+   */
+  async *extract(
+    { name, mediaType, content }: SourceFile,
+    { chunkSizeTokens }: { chunkSizeTokens: number },
+    signal: AbortSignal,
+  ): AsyncGenerator<Extraction> {
+    const format = documentFormat(name, mediaType);
+    if (format === null) {
+      const message =
+        'Documents of this format cannot be read: it must be PDF, DOCX, HTML, Markdown, CSV, JSONL or plain text.';
+      yield { part: '', error: new IngestionError('unsupported_file', message) };
+      return;
+    }
+    const either = AbortSignal.any([signal, this.#closed.signal]);
+    try {
+      const { bytes, remove, ...spooled } = await spool(content, this.#folder, either);
+      try {
+        const chunkCharacters = chunkSizeTokens * CHARACTERS_PER_TOKEN;
+        yield* this.#read(format, { ...spooled, bytes, charset: charsetOf(mediaType), chunkCharacters }, either);
+      } finally {
+        await remove();
+      }
+    } catch (error) {
+      if (!(error instanceof IngestionError) || error.code !== 'too_large') throw error;
+      yield { part: '', error };
+    }
+  }
+
+  async *#read(format: DocumentFormat, job: ReadJob, signal: AbortSignal): AsyncGenerator<Extraction> {
+    const thread = await this.#take(signal);
+    try {
+      yield* thread.read(format, job, signal);
+    } finally {
+      this.#give(thread);
+    }
+  }
+
+  /** Ends the threads; what is being read throws. May be called twice. */
+  async close(): Promise<void> {
+    this.#closed.abort(new Error('the extractor is closed'));
+    for (const timer of this.#idle.values()) clearTimeout(timer);
+    await Promise.all(this.#threads.map((thread) => thread.stop()));
+  }
+
+  async #take(signal: AbortSignal): Promise<ExtractionThread> {
+    signal.throwIfAborted();
+    const free = this.#free.pop();
+    if (free !== undefined) {
+      clearTimeout(this.#idle.get(free));
+      return free;
+    }
+    if (this.#waiting.length >= MAX_WAITING) throw new Error(`more than ${MAX_WAITING} files wait to be read`);
+    const { promise, resolve, reject } = Promise.withResolvers<ExtractionThread>();
+    const leave = () => {
+      const at = this.#waiting.indexOf(resolve);
+      if (at !== -1) this.#waiting.splice(at, 1);
+      reject(signal.reason);
+    };
+    this.#waiting.push(resolve);
+    signal.addEventListener('abort', leave, { once: true });
+    try {
+      return await promise;
+    } finally {
+      signal.removeEventListener('abort', leave);
+    }
+  }
+
+  #give(thread: ExtractionThread): void {
+    const next = this.#waiting.shift();
+    if (next !== undefined) {
+      next(thread);
+      return;
+    }
+    this.#free.push(thread);
+    if (this.#closed.signal.aborted) return;
+    this.#idle.set(thread, setTimeout(() => thread.stop(), IDLE_MS).unref());
+  }
+}

@@ -1,0 +1,28 @@
+import { IngestionError } from '../job-error.ts';
+import { noText } from './bounds.ts';
+import type { ReadJob, ReadPart } from './extracted-document.ts';
+import type { DocumentFormat } from './formats.ts';
+
+type Reader = (job: ReadJob) => AsyncGenerator<ReadPart>;
+
+/** What reads each format, loaded when the first document of it comes. */
+const READERS: Readonly<Partial<Record<DocumentFormat, () => Promise<Reader>>>> = {
+  docx: async () => (await import('./docx/read-docx.ts')).readDocx,
+  html: async () => (await import('./html/read-html.ts')).readHtml,
+  markdown: async () => (await import('./read-markdown.ts')).readMarkdown,
+  csv: async () => (await import('./read-csv.ts')).readCsv,
+  text: async () => (await import('./read-text.ts')).readText,
+  'json-lines': async () => (await import('./read-json-lines.ts')).readJsonLines,
+};
+
+/**
+ * The documents of a file, one after the other: a part that has no text is an error of that part. Throws an `IngestionError` for what is
+ * wrong with the file, and whatever a reader meets in a damaged one.
+ */
+export async function* readDocument(format: DocumentFormat, job: ReadJob): AsyncGenerator<ReadPart> {
+  const read = await READERS[format]?.();
+  if (read === undefined) throw new IngestionError('unsupported_file', 'Documents of this format cannot be read yet.');
+  for await (const part of read(job)) {
+    yield 'document' in part && part.document.text.trim() === '' ? { part: part.part, error: noText() } : part;
+  }
+}
