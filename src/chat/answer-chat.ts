@@ -3,6 +3,7 @@ import { viewUsage } from '../inference/usage-view.ts';
 import { viewLogprobs } from './chunks.ts';
 import type { ChatCompletion } from './schema.ts';
 import type { ChatRun } from './start-chat.ts';
+import { annotationsOf, viewContext } from './view-context.ts';
 
 /** Gathers a started chat into the answer in one piece: what its stream adds up to. */
 export async function answerChat(run: ChatRun): Promise<ChatCompletion> {
@@ -21,10 +22,12 @@ export async function answerChat(run: ChatRun): Promise<ChatCompletion> {
         refusal: null,
         ...(reasoning !== '' && { reasoning_content: reasoning }),
         ...(toolCalls.length > 0 && { tool_calls: toolCalls }),
+        ...(run.context !== null && { annotations: annotationsOf(text, run.context) }),
       },
       logprobs: logprobs && viewLogprobs(logprobs),
       finish_reason: reason,
     })),
     usage: viewUsage(usage),
+    ...(run.context !== null && { knowledge_base_context: viewContext(run.context) }),
   };
 }

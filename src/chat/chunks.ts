@@ -2,12 +2,14 @@ import type { GenerationEvent, TokenLogprob } from '../engines/engine.ts';
 import { viewUsage } from '../inference/usage-view.ts';
 import type { ChatCompletionChunk } from './schema.ts';
 import type { ChatRun } from './start-chat.ts';
+import { annotationsOf, viewContext } from './view-context.ts';
 
 type Delta = ChatCompletionChunk['choices'][number]['delta'];
 
 /**
  * The events as the frames of a stream. The first frame of each choice names the role; the last has an empty delta and
- * the reason. `includeUsage` adds one frame with the usage and no choices.
+ * the reason. `includeUsage` adds one frame with the usage and no choices. Of an answer from knowledge bases the last frame with
+ * content says what is from where.
  */
 export async function* toChunks(
   run: ChatRun,
@@ -21,6 +23,7 @@ export async function* toChunks(
     system_fingerprint: run.fingerprint,
   };
   const begun = new Set<number>();
+  const texts = new Map<number, string>();
   for await (const event of run.events) {
     if (event.type === 'prompt-end') continue;
     if (event.type === 'usage') {
@@ -32,6 +35,14 @@ export async function* toChunks(
       // A choice that begins with a call has no text, and says so as the whole answer would.
       const delta = { role: 'assistant' as const, content: event.type === 'tool-call-delta' ? null : '' };
       yield { ...head, choices: [{ index: event.choice, delta, finish_reason: null }] };
+    }
+    if (run.context !== null) {
+      if (event.type === 'text-delta') texts.set(event.choice, (texts.get(event.choice) ?? '') + event.text);
+      if (event.type === 'choice-end') {
+        const annotations = annotationsOf(texts.get(event.choice) ?? '', run.context);
+        const choice = { index: event.choice, delta: { content: '', annotations }, finish_reason: null };
+        yield { ...head, choices: [choice], knowledge_base_context: viewContext(run.context) };
+      }
     }
     yield { ...head, choices: [choiceOf(event)] };
   }

@@ -111,6 +111,49 @@ const Logprobs = Type.Object({
 
 const FinishReason = Type.Enum(['stop', 'length', 'tool_calls', 'content_filter']);
 
+/** Says where a part of an answer comes from. */
+export const Annotation = Type.Union([
+  Type.Object({
+    type: Type.Literal('file_citation'),
+    file_id: Nullable(Type.String({ description: 'Where the document is an uploaded file.' })),
+    filename: Type.String(),
+    index: Type.Integer({ description: 'Where in the answer the part ends.' }),
+    kb_id: Type.String(),
+    document_id: Type.String(),
+    document_name: Type.String(),
+    chunk_id: Type.String(),
+    start_index: Type.Integer({ description: 'Where in the answer the part begins.' }),
+    end_index: Type.Integer(),
+    score: Type.Number(),
+  }),
+  Type.Object({
+    type: Type.Literal('url_citation'),
+    url_citation: Type.Object({
+      url: Type.String(),
+      title: Type.String(),
+      start_index: Type.Integer(),
+      end_index: Type.Integer(),
+    }),
+  }),
+]);
+
+export type Annotation = Static<typeof Annotation>;
+
+/** What was found in the knowledge bases and stood in the prompt. */
+export const KnowledgeBaseContext = Type.Object({
+  results: Type.Array(
+    Type.Object({
+      kb_id: Type.String(),
+      document_id: Type.String(),
+      document_name: Type.String(),
+      chunk_id: Type.String(),
+      score: Type.Number(),
+    }),
+  ),
+});
+
+export type KnowledgeBaseContext = Static<typeof KnowledgeBaseContext>;
+
 /** The answer of `POST /v1/chat/completions`. */
 export const ChatCompletion = Type.Object({
   id: Type.String(),
@@ -126,6 +169,9 @@ export const ChatCompletion = Type.Object({
         content: Nullable(Type.String()),
         refusal: Type.Null(),
         reasoning_content: Type.Optional(Type.String({ description: 'Thinking that is not part of the answer.' })),
+        annotations: Type.Optional(
+          Type.Array(Annotation, { description: 'With `knowledge_bases`: what is from where.' }),
+        ),
         tool_calls: Type.Optional(
           Type.Array(
             Type.Object({
@@ -141,6 +187,7 @@ export const ChatCompletion = Type.Object({
     }),
   ),
   usage: Usage,
+  knowledge_base_context: Type.Optional(KnowledgeBaseContext),
 });
 
 export type ChatCompletion = Static<typeof ChatCompletion>;
@@ -159,6 +206,7 @@ export const ChatCompletionChunk = Type.Object({
         role: Type.Optional(Type.Literal('assistant')),
         content: Type.Optional(Nullable(Type.String())),
         reasoning_content: Type.Optional(Type.String()),
+        annotations: Type.Optional(Type.Array(Annotation)),
         tool_calls: Type.Optional(
           Type.Array(
             Type.Object({
@@ -175,6 +223,7 @@ export const ChatCompletionChunk = Type.Object({
     }),
   ),
   usage: Type.Optional(Usage),
+  knowledge_base_context: Type.Optional(KnowledgeBaseContext),
 });
 
 export type ChatCompletionChunk = Static<typeof ChatCompletionChunk>;

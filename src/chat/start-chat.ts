@@ -1,18 +1,20 @@
 import type { Deps } from '../deps.ts';
 import type { GenerationRequest } from '../engines/engine.ts';
 import { backendOf } from '../engines/registry.ts';
-import { invalidValue, notFound } from '../errors.ts';
-import { requireScope } from '../http/auth.ts';
+import { invalidValue } from '../errors.ts';
 import { admit } from '../inference/admit.ts';
 import { type Generation, startGeneration } from '../inference/generate.ts';
 import { samplingOf, stopTextsOf } from '../inference/parameters.ts';
+import type { ContextChunk } from '../knowledge-bases/grounding/gather-context.ts';
+import type { RetrievalDeps } from '../knowledge-bases/retrieval/retrieve.ts';
 import type { Call } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
+import { findKnowledgeBases, ground } from './ground.ts';
 import { chatPrompt, outputFormat } from './prompt.ts';
 import type { ChatRequest } from './schema.ts';
 
 /** What a chat needs of the dependencies. */
-export type ChatDeps = Pick<Deps, 'models' | 'recordUsage' | 'countPrompt' | 'metrics' | 'now'>;
+export type ChatDeps = Pick<Deps, 'countPrompt'> & RetrievalDeps;
 
 /** A chat completion whose prompt has been processed. */
 export interface ChatRun extends Generation {
@@ -24,10 +26,12 @@ export interface ChatRun extends Generation {
   model: string;
   fingerprint: string;
   choiceCount: number;
+  /** What of the knowledge bases stands in the prompt, the best first; null where none was asked. */
+  context: ContextChunk[] | null;
 }
 
 /**
- * Admits and starts one chat completion. Resolves when the prompt has been processed, so `cachedTokens` is known and
+ * Admits, grounds and starts one chat completion. Resolves when the prompt has been processed, so `cachedTokens` is known and
  * errors still have a status. Usage is recorded once, when `events` ends for any reason.
  */
 export async function startChat(
@@ -38,8 +42,10 @@ export async function startChat(
 ): Promise<ChatRun> {
   const admitted = admit(deps, call.caller, request.model, 'chat_completion');
   refuseUnsupported(request);
-  refuseUnknownKnowledgeBases(call, request);
-  const generation = await startGeneration(deps, call, admitted, { request: generationRequest(call, request), signal });
+  const asked = generationRequest(call, request);
+  const bases = await findKnowledgeBases(deps, call, request.knowledge_bases ?? []);
+  const { prompt, context } = await ground(deps, call, { prompt: chatPrompt(request), bases }, { ...admitted, signal });
+  const generation = await startGeneration(deps, call, admitted, { request: { ...asked, prompt }, signal });
   const backend = backendOf(admitted.model);
   return {
     ...generation,
@@ -48,12 +54,12 @@ export async function startChat(
     model: request.model,
     fingerprint: `${backend.engine}:${backend.model}`,
     choiceCount: request.n ?? 1,
+    context,
   };
 }
 
-function generationRequest(call: Call, request: ChatRequest): GenerationRequest {
+function generationRequest(call: Call, request: ChatRequest): Omit<GenerationRequest, 'prompt'> {
   return {
-    prompt: chatPrompt(request),
     choices: request.n ?? 1,
     maxTokens: request.max_completion_tokens ?? request.max_tokens ?? null,
     stop: stopTextsOf(request),
@@ -87,12 +93,4 @@ function refuseUnsupported(request: object): void {
     if (!(field in request) || (request as Record<string, unknown>)[field] === null) continue;
     throw invalidValue(field, instead === null ? 'is not supported' : `is not supported; use '${instead}'`);
   }
-}
-
-/** No knowledge base exists yet, so every id is an unknown one. */
-function refuseUnknownKnowledgeBases(call: Call, request: ChatRequest): void {
-  const [first] = request.knowledge_bases ?? [];
-  if (first === undefined) return;
-  requireScope(call.caller, 'knowledge', 'knowledge_bases');
-  throw notFound('knowledge_base', first, 'knowledge_bases.0');
 }

@@ -180,6 +180,8 @@ export interface GenerationFeatures {
   suffix: boolean;
   /** Can say how likely the tokens of a text prompt were. */
   promptLogprobs: boolean;
+  /** Reads the passages of a prompt itself. Otherwise they have to stand in its messages. */
+  passages?: boolean;
 }
 
 /**

@@ -6,6 +6,7 @@ import { chunks, documents } from '../documents/tables.ts';
 export interface ChunkRow {
   id: string;
   text: string;
+  tokens: number;
   page: number | null;
   headingPath: string[];
   startIndex: number;
@@ -23,6 +24,7 @@ export function selectChunks(sql: Sql, knowledgeBaseId: string, ids: readonly st
     .select({
       id: chunks.id,
       text: chunks.text,
+      tokens: chunks.tokens,
       page: chunks.page,
       headingPath: chunks.headingPath,
       startIndex: chunks.startIndex,

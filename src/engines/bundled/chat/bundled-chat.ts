@@ -11,6 +11,7 @@ import type {
 import type { GuidedRequest } from '../../local/guide.ts';
 import type { LocalEngine } from '../../local/local-engine.ts';
 import { chooseSentence, type Ranker } from './choose-sentences.ts';
+import { guideTools } from './choose-tool.ts';
 import { DeferredStream } from './deferred-stream.ts';
 import { type Reading, readPassages } from './read-passages.ts';
 
@@ -52,7 +53,7 @@ class BundledChat implements GenerationEngine {
   }
 
   features(): GenerationFeatures {
-    return this.#engine.features();
+    return { ...this.#engine.features(), passages: true };
   }
 
   cacheUsage(): CacheUsage | null {
@@ -62,7 +63,7 @@ class BundledChat implements GenerationEngine {
   generate(request: GenerationRequest, signal: AbortSignal): AsyncGenerator<GenerationEvent, void, undefined> {
     const { prompt, format } = request;
     if (prompt.kind === 'text' || format.type !== 'text') return this.#engine.generate(request, signal);
-    if (prompt.tools.length > 0 && prompt.toolChoice !== 'none') return this.#engine.generate(request, signal);
+    if (prompt.tools.length > 0 && prompt.toolChoice !== 'none') return this.#calling(request, prompt, signal);
     const reading = readPassages(prompt);
     if (reading === null) return this.#engine.generate(request, signal);
     return new DeferredStream(async (leaving) => {
@@ -77,6 +78,16 @@ class BundledChat implements GenerationEngine {
 
   close(): Promise<void> {
     return this.#engine.close();
+  }
+
+  /** One call to a turn was trained; what it calls, and whether it does, is guided. */
+  #calling(
+    request: GenerationRequest,
+    prompt: ChatPrompt,
+    signal: AbortSignal,
+  ): AsyncGenerator<GenerationEvent, void, undefined> {
+    const guided = { ...request, prompt: { ...prompt, parallelToolCalls: false }, guide: guideTools(prompt) };
+    return this.#engine.generate(guided, signal);
   }
 
   /** The request with the sentence that answers marked, to which the answer is held. */

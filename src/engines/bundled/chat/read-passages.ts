@@ -52,11 +52,12 @@ export function readPassages(prompt: ChatPrompt): Reading | null {
   const reads = [...system, ...earlier, given];
   const all = [...(prompt.passages ?? []), ...reads.flatMap((read) => read.passages)];
   const passages = all.filter((passage) => passage.text.trim() !== '');
-  if (passages.length === 0) return null;
+  // None that match are passages too: there is nothing to answer from, and the user is to hear so.
+  if (passages.length === 0 && prompt.passages === undefined) return null;
   const instructions = [...system.map((read) => read.instructions), given.instructions].join('\n');
   return {
     passages,
-    sure: (prompt.passages ?? []).length > 0 || reads.some((read) => read.sure),
+    sure: prompt.passages !== undefined || reads.some((read) => read.sure),
     question,
     before: leans(question, messages) ? (earlier.at(-1)?.question ?? '') : '',
     decline: DECLINE.exec(instructions)?.[1]?.trim() ?? null,

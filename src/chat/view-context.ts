@@ -1,0 +1,41 @@
+import { attribute } from '../knowledge-bases/grounding/attribute.ts';
+import type { ContextChunk } from '../knowledge-bases/grounding/gather-context.ts';
+import type { Annotation, KnowledgeBaseContext } from './schema.ts';
+
+/** What stood in the prompt, as the wire shows it. */
+export function viewContext(context: readonly ContextChunk[]): KnowledgeBaseContext {
+  return {
+    results: context.map((chunk) => ({
+      kb_id: chunk.knowledgeBaseId,
+      document_id: chunk.documentId,
+      document_name: chunk.documentName,
+      chunk_id: chunk.id,
+      score: chunk.score,
+    })),
+  };
+}
+
+/** Which parts of an answer come from which chunks. A part from a web page is told as a link too. */
+export function annotationsOf(answer: string, context: readonly ContextChunk[]): Annotation[] {
+  return attribute(answer, context).flatMap(({ chunk, start, end }): Annotation[] => {
+    const citation: Annotation = {
+      type: 'file_citation',
+      file_id: chunk.sourceType === 'file_upload' ? (chunk.sourceUri?.split('#')[0] ?? null) : null,
+      filename: chunk.documentName,
+      index: end,
+      kb_id: chunk.knowledgeBaseId,
+      document_id: chunk.documentId,
+      document_name: chunk.documentName,
+      chunk_id: chunk.id,
+      start_index: start,
+      end_index: end,
+      score: chunk.score,
+    };
+    const url = chunk.sourceUri ?? '';
+    if (!/^https?:/.test(url)) return [citation];
+    return [
+      citation,
+      { type: 'url_citation', url_citation: { url, title: chunk.documentName, start_index: start, end_index: end } },
+    ];
+  });
+}
