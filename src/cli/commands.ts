@@ -1,6 +1,7 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { ask } from './ask.ts';
 import { doctor } from './doctor.ts';
+import { ingest } from './ingest.ts';
 import { keysCreate, keysList, keysRevoke } from './keys.ts';
 import { migrate } from './migrate.ts';
 import { modelsList } from './models.ts';
@@ -50,6 +51,7 @@ const SPECS: Readonly<Record<string, CommandSpec>> = {
   'models use': modelsUse,
   'models remove': modelsRemove,
   'db migrate': migrate,
+  ingest,
   ask,
 };
 

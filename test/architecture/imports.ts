@@ -10,8 +10,9 @@ import { type Checker, isTest, type Source, type Violation, violationAt, walk } 
 export const ORDER: readonly (readonly string[])[] = [
   ['lib', 'errors', 'config', 'config-settings', 'require-node'],
   ['db', 'blobs', 'search', 'engines'],
+  ['queue'],
   ['deps'],
-  ['queue', 'http'],
+  ['http'],
   ['accounts', 'billing', 'models', 'files', 'guardrails', 'prompt-cache', 'model-store', 'health'],
   ['inference'],
   ['knowledge-bases'],
