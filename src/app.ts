@@ -10,6 +10,9 @@ import { describeApi } from './http/openapi.ts';
 import type { Limit } from './http/rate-limit.ts';
 import { logRequests } from './http/request-log.ts';
 import { type App, createServer } from './http/server.ts';
+import { dataSourceRoutes } from './knowledge-bases/data-sources/routes.ts';
+import { documentRoutes } from './knowledge-bases/documents/routes.ts';
+import { ingestionRoutes } from './knowledge-bases/ingestion/routes.ts';
 import { retrievalRoutes } from './knowledge-bases/retrieval/routes.ts';
 import { knowledgeBaseRoutes } from './knowledge-bases/routes.ts';
 import { modelRoutes } from './models/routes.ts';
@@ -48,6 +51,9 @@ export async function createApp(deps: AppDeps, version: string, requestTimeoutMs
   rerankRoutes(app, deps);
   fileRoutes(app, deps);
   knowledgeBaseRoutes(app, deps);
+  dataSourceRoutes(app, deps);
+  ingestionRoutes(app, deps);
+  documentRoutes(app, deps);
   retrievalRoutes(app, deps);
   promptCacheRoutes(app, deps);
 

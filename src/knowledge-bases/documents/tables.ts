@@ -68,3 +68,15 @@ export const chunks = pgTable(
     index('chunks_by_knowledge_base').on(table.knowledgeBaseId),
   ],
 );
+
+/** Documents that are gone and that the index still holds: a row goes when the index has forgotten its document. */
+export const droppedDocuments = pgTable(
+  'dropped_documents',
+  {
+    documentId: text('document_id').primaryKey(),
+    /** Whose index it is. With a knowledge base its whole index goes. */
+    knowledgeBaseId: ofKnowledgeBase(),
+    createdAt: timestamp('created_at', { withTimezone: true }).notNull(),
+  },
+  (table) => [index('dropped_documents_by_knowledge_base').on(table.knowledgeBaseId)],
+);

@@ -36,8 +36,12 @@ export interface Connector<Config extends TSchema = TSchema> {
   type: string;
   /** Validates the `config` of the data source; with its defaults. */
   config: Config;
-  /** The top-level fields of the config that are sealed and never shown. */
+  /** The top-level fields of the config that are sealed and never shown: objects of secrets. */
   secretFields: readonly string[];
+  /** The fields that say where the secrets are sent: they change only together with the secrets. None unless given. */
+  secretsGoTo?: readonly string[];
+  /** The config as it is stored, for what the schema cannot say. Throws 400 naming `config.<path>`. */
+  check?(config: Static<Config>): Static<Config>;
   /** Every item that there is now. */
   list(deps: ConnectorDeps, config: Static<Config>, signal: AbortSignal): AsyncIterable<SourceItem>;
   /** One of them. */

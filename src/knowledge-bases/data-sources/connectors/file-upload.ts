@@ -1,0 +1,50 @@
+import { type Static, Type } from 'typebox';
+import { formatOf } from '../../../files/formats.ts';
+import { selectFile, selectFilesOfIds } from '../../../files/store.ts';
+import { IngestionError } from '../../ingestion/job-error.ts';
+import { COMMON_FIELDS } from './config-fields.ts';
+import type { Connector } from './connector.ts';
+
+/** Files of one source. More belong into several. */
+const MAX_FILES = 10_000;
+/** Files that are looked up in one statement. */
+const FILES_PER_STATEMENT = 500;
+
+const Config = Type.Object({
+  file_ids: Type.Array(Type.String(), {
+    minItems: 1,
+    maxItems: MAX_FILES,
+    description: 'Files that were uploaded with the purpose `knowledge-base`. One that is named twice is read once.',
+  }),
+  ...COMMON_FIELDS,
+});
+
+/** Files of `/v1/files`. A file never changes; one that is deleted is gone from the source too. */
+export const fileUpload: Connector<typeof Config> = {
+  type: 'file_upload',
+  config: Config,
+  secretFields: [],
+  check: (config) => ({ ...config, file_ids: [...new Set(config.file_ids)] }),
+  async *list({ db, organizationId }, { file_ids }, signal) {
+    for (let from = 0; from < file_ids.length; from += FILES_PER_STATEMENT) {
+      signal.throwIfAborted();
+      const ids = file_ids.slice(from, from + FILES_PER_STATEMENT);
+      for (const { id, sha256, filename } of await selectFilesOfIds(db.sql, organizationId, ids)) {
+        yield { key: id, fingerprint: sha256, name: filename, uri: id };
+      }
+    }
+  },
+  async fetch({ db, blobs, organizationId }, _config, { key }, signal) {
+    const row = await selectFile(db.sql, organizationId, key);
+    if (row === null) throw new IngestionError('file_not_found', `The file '${key}' has been deleted.`);
+    return {
+      bytes: await blobs.read(row.blobKey, null, signal),
+      filename: row.filename,
+      mediaType: formatOf(row.filename).mediaType,
+      metadata: {},
+    };
+  },
+};
+
+/** The config of a source of files. */
+export type FileUploadConfig = Static<typeof Config>;

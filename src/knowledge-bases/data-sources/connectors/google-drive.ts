@@ -1,0 +1,29 @@
+import { Type } from 'typebox';
+import { accountOf, COMMON_FIELDS, MAX_LISTED, ServiceAccount } from './config-fields.ts';
+import type { Connector } from './connector.ts';
+import { UNBUILT } from './unbuilt.ts';
+
+const Config = Type.Object({
+  folder_ids: Type.Optional(
+    Type.Array(Type.String({ pattern: '^[A-Za-z0-9_-]{1,128}$' }), {
+      minItems: 1,
+      maxItems: MAX_LISTED,
+      description: 'All files that the account may read, unless given.',
+    }),
+  ),
+  include_shared_drives: Type.Boolean({ default: false }),
+  credentials: ServiceAccount,
+  ...COMMON_FIELDS,
+});
+
+/** Files of Google Drive. */
+export const googleDrive: Connector<typeof Config> = {
+  type: 'google_drive',
+  config: Config,
+  secretFields: ['credentials'],
+  check: (config) => ({
+    ...config,
+    credentials: { service_account_json: accountOf(config.credentials.service_account_json) },
+  }),
+  ...UNBUILT,
+};

@@ -1,0 +1,24 @@
+import { Type } from 'typebox';
+import { COMMON_FIELDS, MAX_LISTED, Secret } from './config-fields.ts';
+import type { Connector } from './connector.ts';
+import { UNBUILT } from './unbuilt.ts';
+
+/** A UUID, with its dashes or, as in the addresses of pages, without. */
+const NotionId = Type.String({ pattern: '^[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}$' });
+const Ids = (description: string) =>
+  Type.Optional(Type.Array(NotionId, { minItems: 1, maxItems: MAX_LISTED, description }));
+
+const Config = Type.Object({
+  page_ids: Ids('Pages, with those below them. Without these and `database_ids`: all that the integration may read.'),
+  database_ids: Ids('Databases, with their pages.'),
+  credentials: Type.Object({ integration_token: Secret }),
+  ...COMMON_FIELDS,
+});
+
+/** Pages of a Notion workspace. */
+export const notion: Connector<typeof Config> = {
+  type: 'notion',
+  config: Config,
+  secretFields: ['credentials'],
+  ...UNBUILT,
+};

@@ -1,0 +1,70 @@
+import type { Deps } from '../../deps.ts';
+import { notFound } from '../../errors.ts';
+import { requireFiles } from '../../files/use-file.ts';
+import type { Caller } from '../../lib/caller.ts';
+import { isId, newId } from '../../lib/ids.ts';
+import { requireText } from '../create-knowledge-base.ts';
+import { INGEST_SOURCE } from '../ingestion/ingest-job.ts';
+import { lockKnowledgeBase } from '../store.ts';
+import type { Metadata } from '../tables.ts';
+import { parseConfig } from './parse-config.ts';
+import type { CreateDataSource, DataSource } from './schema.ts';
+import { sealConfig } from './secret-fields.ts';
+import { startSync } from './start-sync.ts';
+import { type DataSourceRow, insertDataSource } from './store.ts';
+import { viewDataSource } from './view-data-source.ts';
+
+/**
+ * Adds a data source, and has it read. Throws 404 `knowledge_base_not_found`, 404 `file_not_found` naming `config.file_ids.N`, and
+ * 400 for a config that its type does not take.
+ */
+export async function createDataSource(
+  deps: Pick<Deps, 'db' | 'jobs' | 'secrets' | 'now'>,
+  caller: Caller,
+  baseId: string,
+  body: CreateDataSource,
+): Promise<DataSource> {
+  const { organizationId } = caller;
+  const row = newRow(deps, { organizationId, baseId, body });
+  await deps.db.sql.transaction(async (sql) => {
+    const base = isId('knowledgeBase', baseId) ? await lockKnowledgeBase(sql, organizationId, baseId) : null;
+    if (base === null) throw notFound('knowledge_base', baseId, 'kb_id');
+    await requireFiles(sql, organizationId, filesOf(row, body.config));
+    await insertDataSource(sql, row);
+    await startSync(sql, deps, caller, row);
+  });
+  deps.jobs.wake(INGEST_SOURCE);
+  return viewDataSource(row);
+}
+
+function newRow(
+  deps: Pick<Deps, 'secrets' | 'now'>,
+  { organizationId, baseId, body }: { organizationId: string; baseId: string; body: CreateDataSource },
+): DataSourceRow {
+  const { type } = body;
+  const now = new Date(deps.now());
+  const id = newId('dataSource');
+  return {
+    id,
+    knowledgeBaseId: baseId,
+    organizationId,
+    type,
+    name: body.name === undefined ? type : requireText(body.name, 'name'),
+    ...sealConfig(deps, { id, type, config: parseConfig(type, body.config) }),
+    status: 'processing',
+    documentCount: 0,
+    createdAt: now,
+    updatedAt: now,
+    lastSyncedAt: null,
+  };
+}
+
+/** The files that the config of a source names. Those that are named twice are looked for once, at their first place. */
+export function filesOf({ type, config }: Pick<DataSourceRow, 'type' | 'config'>, given: Metadata) {
+  const fileIds = type === 'file_upload' ? (config['file_ids'] as string[]) : [];
+  return {
+    fileIds,
+    purpose: 'knowledge-base' as const,
+    paramOf: (index: number) => `config.file_ids.${(given['file_ids'] as unknown[]).indexOf(fileIds[index])}`,
+  };
+}

@@ -1,0 +1,128 @@
+import { ListQuery, listOf } from '../../db/page.ts';
+import type { Deps } from '../../deps.ts';
+import { callOf } from '../../http/auth.ts';
+import type { App } from '../../http/server.ts';
+import { compileValidator } from '../../http/validation.ts';
+import { IngestionJob } from '../ingestion/schema.ts';
+import { KnowledgeBaseParams } from '../schema.ts';
+import { createDataSource } from './create-data-source.ts';
+import { deleteDataSource } from './delete-data-source.ts';
+import { findDataSource } from './find-data-source.ts';
+import { listDataSources } from './list-data-sources.ts';
+import {
+  CreateDataSource,
+  DataSource,
+  DataSourceParams,
+  DeletedDataSource,
+  DescribedDataSource,
+  ListedDataSource,
+  UpdateDataSource,
+} from './schema.ts';
+import { syncDataSource } from './sync-data-source.ts';
+import { updateDataSource } from './update-data-source.ts';
+import { viewDataSource } from './view-data-source.ts';
+
+type DataSourceDeps = Pick<Deps, 'db' | 'chunks' | 'jobs' | 'secrets' | 'logger' | 'now'>;
+
+const tags = ['Data sources'];
+const config = { scope: 'knowledge' } as const;
+const params = DataSourceParams;
+const response = { 200: DataSource };
+
+/** Everything under `/v1/knowledge-bases/{kb_id}/data-sources`. */
+export function dataSourceRoutes(app: App, deps: DataSourceDeps): void {
+  listRoutes(app, deps);
+  changeRoutes(app, deps);
+}
+
+function listRoutes(app: App, deps: DataSourceDeps): void {
+  app.post(
+    '/v1/knowledge-bases/:kb_id/data-sources',
+    {
+      schema: {
+        summary: 'Add a data source',
+        description:
+          'It is read at once, by an ingestion job. What is secret of its config is sealed, and never shown.',
+        tags,
+        params: KnowledgeBaseParams,
+        body: DescribedDataSource,
+        response,
+      },
+      config: { ...config, idempotent: true },
+      validatorCompiler: (route) =>
+        compileValidator({ ...route, schema: route.httpPart === 'body' ? CreateDataSource : route.schema }),
+    },
+    async (request) => createDataSource(deps, callOf(request).caller, request.params.kb_id, request.body),
+  );
+  app.get(
+    '/v1/knowledge-bases/:kb_id/data-sources',
+    {
+      schema: {
+        summary: 'List the data sources of a knowledge base',
+        tags,
+        params: KnowledgeBaseParams,
+        querystring: ListQuery,
+        response: { 200: listOf(ListedDataSource) },
+      },
+      config,
+    },
+    async (request) =>
+      listDataSources(deps, callOf(request).caller.organizationId, request.params.kb_id, request.query),
+  );
+  app.get(
+    '/v1/knowledge-bases/:kb_id/data-sources/:ds_id',
+    { schema: { summary: 'One data source', tags, params, response }, config },
+    async (request) =>
+      viewDataSource(await findDataSource(deps, callOf(request).caller.organizationId, request.params)),
+  );
+}
+
+function changeRoutes(app: App, deps: DataSourceDeps): void {
+  app.patch(
+    '/v1/knowledge-bases/:kb_id/data-sources/:ds_id',
+    {
+      schema: {
+        summary: 'Change a data source',
+        description: 'A config that changes starts a sync; a name alone does not.',
+        tags,
+        params,
+        body: UpdateDataSource,
+        response,
+      },
+      config,
+    },
+    async (request) => updateDataSource(deps, callOf(request).caller, request.params, request.body),
+  );
+  app.post(
+    '/v1/knowledge-bases/:kb_id/data-sources/:ds_id/sync',
+    {
+      schema: {
+        summary: 'Read a data source again',
+        description:
+          'What is new, changed or gone since the last time. When a job of it runs or waits already, it is that one.',
+        tags,
+        params,
+        response: { 202: IngestionJob },
+      },
+      config: { ...config, idempotent: true },
+    },
+    async (request, reply) => {
+      const job = await syncDataSource(deps, callOf(request).caller, request.params);
+      return reply.code(202).send(job);
+    },
+  );
+  app.delete(
+    '/v1/knowledge-bases/:kb_id/data-sources/:ds_id',
+    {
+      schema: {
+        summary: 'Delete a data source',
+        description: 'With its documents and jobs, also while it is being read.',
+        tags,
+        params,
+        response: { 200: DeletedDataSource },
+      },
+      config,
+    },
+    async (request) => deleteDataSource(deps, callOf(request).caller.organizationId, request.params),
+  );
+}

@@ -1,0 +1,109 @@
+import { type Static, Type } from 'typebox';
+import { KnowledgeBaseParams } from '../schema.ts';
+import { CONNECTORS } from './connectors/index.ts';
+import { DATA_SOURCE_TYPES } from './types.ts';
+
+/** Characters of a name. */
+const MAX_NAME_CHARACTERS = 256;
+
+const Name = Type.String({ minLength: 1, maxLength: MAX_NAME_CHARACTERS });
+const Config = Type.Record(Type.String(), Type.Unknown());
+
+/** The body of `POST .../data-sources`. Its config is checked by its type: see `parseConfig`. */
+export const CreateDataSource = Type.Object({
+  type: Type.Enum([...DATA_SOURCE_TYPES]),
+  name: Type.Optional(Name),
+  config: Config,
+});
+
+export type CreateDataSource = Static<typeof CreateDataSource>;
+
+/** The same for the description, which shows the config of each type; `CreateDataSource` checks it, with errors that say more. */
+export const DescribedDataSource = Type.Unsafe<CreateDataSource>({
+  anyOf: DATA_SOURCE_TYPES.map((type) =>
+    Type.Object({
+      type: Type.Literal(type),
+      name: Type.Optional({ ...Name, description: 'The type, unless given.' }),
+      config: CONNECTORS[type].config,
+    }),
+  ),
+  examples: [{ type: 'file_upload', name: 'Policies', config: { file_ids: ['file-01kaj3v0b8s4x2m6n9p1q5r7t3'] } }],
+});
+
+/** The body of `PATCH .../data-sources/{ds_id}`. */
+export const UpdateDataSource = Type.Object({
+  name: Type.Optional(Name),
+  config: Type.Optional({
+    ...Config,
+    description:
+      'Merged with what is there: a null removes a field, objects merge by key, lists are replaced. A secret that is sent as it is shown stays as it is. What changes starts a sync.',
+  }),
+  type: Type.Optional(Type.Unknown({ description: 'Refused: it is fixed.' })),
+});
+
+export type UpdateDataSource = Static<typeof UpdateDataSource>;
+
+const Listed = {
+  id: Type.String(),
+  object: Type.Literal('data_source'),
+  knowledge_base_id: Type.String(),
+  type: Type.Enum([...DATA_SOURCE_TYPES]),
+  name: Type.String(),
+  status: Type.Enum(['processing', 'active', 'error'], {
+    description: '`processing` while it is read or waits for it; `error` when its last job failed.',
+  }),
+  document_count: Type.Integer({ description: 'Documents that were ingested from it.' }),
+  created_at: Type.Integer({ description: 'Unix seconds.' }),
+  last_synced_at: Type.Union([Type.Integer(), Type.Null()], {
+    description: 'When its last job that succeeded ended, in Unix seconds.',
+  }),
+};
+
+/** A data source in a list. */
+export const ListedDataSource = Type.Object(Listed);
+
+export type ListedDataSource = Static<typeof ListedDataSource>;
+
+/** The data source object. */
+export const DataSource = Type.Object(
+  {
+    ...Listed,
+    config: Type.Record(Type.String(), Type.Unknown(), { description: 'With its defaults; secrets are `***`.' }),
+    updated_at: Type.Integer({ description: 'Unix seconds.' }),
+  },
+  {
+    examples: [
+      {
+        id: 'ds_01kaj3v0b8s4x2m6n9p1q5r7t3',
+        object: 'data_source',
+        knowledge_base_id: 'kb_01kaj3v0b8s4x2m6n9p1q5r7t3',
+        type: 's3',
+        name: 'Policies',
+        config: {
+          bucket: 'acme-policies',
+          region: 'us-east-1',
+          credentials: { access_key_id: '***', secret_access_key: '***' },
+        },
+        status: 'processing',
+        document_count: 0,
+        created_at: 1763683200,
+        updated_at: 1763683200,
+        last_synced_at: null,
+      },
+    ],
+  },
+);
+
+export type DataSource = Static<typeof DataSource>;
+
+/** The path of one data source. */
+export const DataSourceParams = Type.Object({ ...KnowledgeBaseParams.properties, ds_id: Type.String() });
+
+/** The answer of `DELETE .../data-sources/{ds_id}`. */
+export const DeletedDataSource = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('data_source'),
+  deleted: Type.Literal(true),
+});
+
+export type DeletedDataSource = Static<typeof DeletedDataSource>;

@@ -1,0 +1,29 @@
+import type { Sql } from '../../db/db.ts';
+import type { Deps } from '../../deps.ts';
+import { useFilesLeft } from '../../files/use-file.ts';
+import type { Caller } from '../../lib/caller.ts';
+import { newId } from '../../lib/ids.ts';
+import { INGEST_SOURCE } from '../ingestion/ingest-job.ts';
+import { insertJob, type JobRow, newJobRow, selectUnfinishedJobs } from '../ingestion/store.ts';
+import { type DataSourceRow, updateProcessing } from './store.ts';
+
+/** What the start of a sync needs of the dependencies. */
+export type SyncDeps = Pick<Deps, 'jobs' | 'now'>;
+
+/**
+ * Has the data source read from its beginning as it is now, in the transaction that holds it: by a job that waits for it already, or
+ * by a new one, behind one that runs. Its files cannot be deleted until then. The caller wakes the queue after the commit.
+ */
+export async function startSync(sql: Sql, deps: SyncDeps, caller: Caller, source: DataSourceRow): Promise<JobRow> {
+  const waiting = (await selectUnfinishedJobs(sql, source.id)).find(({ status }) => status === 'queued');
+  const at = new Date(deps.now());
+  const job = waiting ?? newJobRow({ id: newId('ingestionJob'), source, keyId: caller.keyId, createdAt: at });
+  if (waiting === undefined) {
+    await insertJob(sql, job);
+    await deps.jobs.enqueue(sql, INGEST_SOURCE, { jobId: job.id }, source.id);
+  }
+  const fileIds = source.type === 'file_upload' ? (source.config['file_ids'] as string[]) : [];
+  await useFilesLeft(sql, source.organizationId, { fileIds, userId: job.id }, at);
+  await updateProcessing(sql, source);
+  return job;
+}

@@ -1,0 +1,113 @@
+import { and, asc, desc, eq, sql as expression, gt, inArray, sum } from 'drizzle-orm';
+import type { Sql } from '../../db/db.ts';
+import type { PageBounds } from '../../db/page.ts';
+import { documents } from '../documents/tables.ts';
+import { ingestionJobs } from '../ingestion/tables.ts';
+import { knowledgeBases } from '../tables.ts';
+import { dataSources } from './tables.ts';
+
+export type DataSourceRow = typeof dataSources.$inferSelect;
+
+/** Adds a data source. */
+export async function insertDataSource(sql: Sql, row: DataSourceRow): Promise<void> {
+  await sql.insert(dataSources).values(row);
+}
+
+/** The organization's data source of that knowledge base, or null. */
+export async function selectDataSource(
+  sql: Sql,
+  organizationId: string,
+  { baseId, id }: { baseId: string; id: string },
+): Promise<DataSourceRow | null> {
+  const [row] = await sql
+    .select()
+    .from(dataSources)
+    .where(isDataSource(organizationId, baseId, id));
+  return row ?? null;
+}
+
+/** The same, held against other writers until the transaction ends. Its knowledge base must be held already. */
+export async function lockDataSource(
+  sql: Sql,
+  organizationId: string,
+  { baseId, id }: { baseId: string; id: string },
+): Promise<DataSourceRow | null> {
+  const [row] = await sql
+    .select()
+    .from(dataSources)
+    .where(isDataSource(organizationId, baseId, id))
+    .for('update');
+  return row ?? null;
+}
+
+/** The data sources of a knowledge base, oldest first. */
+export function selectDataSources(sql: Sql, baseId: string, bounds: PageBounds): Promise<DataSourceRow[]> {
+  return sql
+    .select()
+    .from(dataSources)
+    .where(
+      and(
+        eq(dataSources.knowledgeBaseId, baseId),
+        bounds.after === null ? undefined : gt(dataSources.id, bounds.after),
+      ),
+    )
+    .orderBy(asc(dataSources.id))
+    .limit(bounds.limit + 1);
+}
+
+/** Changes what a caller may change. */
+export async function updateDataSourceRow(
+  sql: Sql,
+  { id, name, config, sealedSecrets, updatedAt }: DataSourceRow,
+): Promise<void> {
+  await sql.update(dataSources).set({ name, config, sealedSecrets, updatedAt }).where(eq(dataSources.id, id));
+}
+
+/** Says that the source waits to be read, and that its knowledge base is about to change. */
+export async function updateProcessing(sql: Sql, { id, knowledgeBaseId }: DataSourceRow): Promise<void> {
+  await sql.update(dataSources).set({ status: 'processing' }).where(eq(dataSources.id, id));
+  await sql.update(knowledgeBases).set({ status: 'indexing' }).where(eq(knowledgeBases.id, knowledgeBaseId));
+}
+
+/** Removes the row, and with it its jobs, its documents and their chunks, whose numbers the knowledge base forgets. */
+export async function deleteDataSourceRow(sql: Sql, row: DataSourceRow): Promise<void> {
+  const [found] = await sql
+    .select({ chunks: sum(documents.chunkCount).mapWith(Number) })
+    .from(documents)
+    .where(eq(documents.dataSourceId, row.id));
+  await sql.delete(dataSources).where(eq(dataSources.id, row.id));
+  await sql
+    .update(knowledgeBases)
+    .set({
+      documentCount: expression`${knowledgeBases.documentCount} - ${row.documentCount}`,
+      chunkCount: expression`${knowledgeBases.chunkCount} - ${found?.chunks ?? 0}`,
+    })
+    .where(eq(knowledgeBases.id, row.knowledgeBaseId));
+}
+
+/** Says of a knowledge base what follows from the jobs that it has left. */
+export async function updateStatusFromJobs(sql: Sql, baseId: string): Promise<void> {
+  const ofBase = eq(ingestionJobs.knowledgeBaseId, baseId);
+  const unfinished = and(ofBase, inArray(ingestionJobs.status, ['queued', 'processing']));
+  const [running] = await sql.select({ id: ingestionJobs.id }).from(ingestionJobs).where(unfinished).limit(1);
+  const [last] = await sql
+    .select({ status: ingestionJobs.status })
+    .from(ingestionJobs)
+    .where(ofBase)
+    .orderBy(desc(ingestionJobs.id))
+    .limit(1);
+  const whenEmpty = last?.status === 'failed' ? 'error' : 'active';
+  const idle = expression`case when ${knowledgeBases.chunkCount} = 0 then ${whenEmpty} else 'active' end`;
+  await sql
+    .update(knowledgeBases)
+    .set({ status: running === undefined ? idle : 'indexing' })
+    .where(eq(knowledgeBases.id, baseId));
+}
+
+function isDataSource(organizationId: string, baseId: string, id: string) {
+  return and(
+    eq(dataSources.organizationId, organizationId),
+    eq(dataSources.knowledgeBaseId, baseId),
+    eq(dataSources.id, id),
+  );
+}

@@ -1,0 +1,73 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Sql } from '../../db/db.ts';
+import type { Deps } from '../../deps.ts';
+import { invalidValue } from '../../errors.ts';
+import { requireFiles } from '../../files/use-file.ts';
+import type { Caller } from '../../lib/caller.ts';
+import { CannotOpen } from '../../lib/secrets.ts';
+import { requireText } from '../create-knowledge-base.ts';
+import { INGEST_SOURCE } from '../ingestion/ingest-job.ts';
+import type { Metadata } from '../tables.ts';
+import { filesOf } from './create-data-source.ts';
+import { type DataSourcePath, holdDataSource } from './find-data-source.ts';
+import { parseConfig } from './parse-config.ts';
+import type { DataSource, UpdateDataSource } from './schema.ts';
+import { mergeConfig, openConfig, sealConfig } from './secret-fields.ts';
+import { startSync } from './start-sync.ts';
+import { type DataSourceRow, updateDataSourceRow } from './store.ts';
+import { viewDataSource } from './view-data-source.ts';
+
+type UpdateDeps = Pick<Deps, 'db' | 'jobs' | 'secrets' | 'now'>;
+
+/**
+ * Changes name or config. A config that is another one now has the source read anew; a name alone does not. Throws 404 as
+ * `findDataSource` does and for files that are not there, and 400 for what creation would refuse.
+ */
+export async function updateDataSource(
+  deps: UpdateDeps,
+  caller: Caller,
+  path: DataSourcePath,
+  body: UpdateDataSource,
+): Promise<DataSource> {
+  if (body.type !== undefined) throw invalidValue('type', 'cannot be changed after creation');
+  const row = await deps.db.sql.transaction(async (sql) => {
+    const before = await holdDataSource(sql, caller.organizationId, path);
+    const renamed: DataSourceRow = {
+      ...before,
+      name: body.name === undefined ? before.name : requireText(body.name, 'name'),
+      updatedAt: new Date(deps.now()),
+    };
+    const config = body.config === undefined ? null : await changedConfig(sql, deps, before, body.config);
+    const after: DataSourceRow = config === null ? renamed : { ...renamed, ...config, status: 'processing' };
+    await updateDataSourceRow(sql, after);
+    if (config !== null) await startSync(sql, deps, caller, after);
+    return after;
+  });
+  deps.jobs.wake(INGEST_SOURCE);
+  return viewDataSource(row);
+}
+
+/** The parts of the new config that the row keeps; null where it is the old one. */
+async function changedConfig(
+  sql: Sql,
+  deps: UpdateDeps,
+  before: DataSourceRow,
+  changes: Metadata,
+): Promise<Pick<DataSourceRow, 'config' | 'sealedSecrets'> | null> {
+  const { id, type } = before;
+  const config = parseConfig(type, mergeConfig(deps, before, changes));
+  // Those that were named before may have been deleted since: the source goes on without them.
+  if (changes['file_ids'] !== undefined) {
+    await requireFiles(sql, before.organizationId, filesOf({ type, config }, changes));
+  }
+  return isSame(deps, before, config) ? null : sealConfig(deps, { id, type, config });
+}
+
+function isSame(deps: UpdateDeps, before: DataSourceRow, config: Metadata): boolean {
+  try {
+    return isDeepStrictEqual(openConfig(deps, before), config);
+  } catch (error) {
+    if (error instanceof CannotOpen) return false;
+    throw error;
+  }
+}

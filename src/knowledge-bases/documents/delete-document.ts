@@ -1,0 +1,31 @@
+import type { Deps } from '../../deps.ts';
+import { notFound } from '../../errors.ts';
+import { isId } from '../../lib/ids.ts';
+import { lockKnowledgeBase } from '../store.ts';
+import { dropDocuments } from './drop-documents.ts';
+import type { DocumentPath } from './find-document.ts';
+import type { DeletedDocument } from './schema.ts';
+import { deleteDocumentRow, insertDroppedDocument, lockDocument } from './store.ts';
+
+/**
+ * Deletes a document with its chunks. Once answered, nothing of it is ever found again; its source may bring its content back, under
+ * another id. Throws 404 `knowledge_base_not_found` and `document_not_found`.
+ */
+export async function deleteDocument(
+  deps: Pick<Deps, 'db' | 'chunks' | 'logger' | 'now'>,
+  organizationId: string,
+  { kb_id, document_id }: DocumentPath,
+): Promise<DeletedDocument> {
+  await deps.db.sql.transaction(async (sql) => {
+    const base = isId('knowledgeBase', kb_id) ? await lockKnowledgeBase(sql, organizationId, kb_id) : null;
+    if (base === null) throw notFound('knowledge_base', kb_id, 'kb_id');
+    const row = isId('document', document_id)
+      ? await lockDocument(sql, organizationId, { baseId: base.id, id: document_id })
+      : null;
+    if (row === null) throw notFound('document', document_id, 'document_id');
+    await insertDroppedDocument(sql, row, new Date(deps.now()));
+    await deleteDocumentRow(sql, row);
+  });
+  await dropDocuments(deps, kb_id);
+  return { id: document_id, object: 'document', deleted: true };
+}

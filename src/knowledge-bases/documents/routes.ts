@@ -1,0 +1,68 @@
+import { ListQuery, listOf } from '../../db/page.ts';
+import type { Deps } from '../../deps.ts';
+import { callOf } from '../../http/auth.ts';
+import type { App } from '../../http/server.ts';
+import { KnowledgeBaseParams } from '../schema.ts';
+import { deleteDocument } from './delete-document.ts';
+import { findDocument } from './find-document.ts';
+import { listChunks } from './list-chunks.ts';
+import { listDocuments } from './list-documents.ts';
+import { Chunk, DeletedDocument, Document, DocumentListQuery, DocumentParams } from './schema.ts';
+import { viewDocument } from './view-document.ts';
+
+const tags = ['Documents'];
+const config = { scope: 'knowledge' } as const;
+const params = DocumentParams;
+
+/** Everything under `/v1/knowledge-bases/{kb_id}/documents`. */
+export function documentRoutes(app: App, deps: Pick<Deps, 'db' | 'chunks' | 'logger' | 'now'>): void {
+  app.get(
+    '/v1/knowledge-bases/:kb_id/documents',
+    {
+      schema: {
+        summary: 'List the documents of a knowledge base',
+        description: 'Each is a file, a line of a JSONL file, a page or an object of a data source.',
+        tags,
+        params: KnowledgeBaseParams,
+        querystring: DocumentListQuery,
+        response: { 200: listOf(Document) },
+      },
+      config,
+    },
+    async (request) => listDocuments(deps, callOf(request).caller.organizationId, request.params.kb_id, request.query),
+  );
+  app.get(
+    '/v1/knowledge-bases/:kb_id/documents/:document_id',
+    { schema: { summary: 'One document', tags, params, response: { 200: Document } }, config },
+    async (request) => viewDocument(await findDocument(deps, callOf(request).caller.organizationId, request.params)),
+  );
+  app.get(
+    '/v1/knowledge-bases/:kb_id/documents/:document_id/chunks',
+    {
+      schema: {
+        summary: 'List the chunks of a document',
+        description: 'In the order of its text.',
+        tags,
+        params,
+        querystring: ListQuery,
+        response: { 200: listOf(Chunk) },
+      },
+      config,
+    },
+    async (request) => listChunks(deps, callOf(request).caller.organizationId, request.params, request.query),
+  );
+  app.delete(
+    '/v1/knowledge-bases/:kb_id/documents/:document_id',
+    {
+      schema: {
+        summary: 'Delete a document',
+        description: 'While its source has it, a later sync may read it again, as another document.',
+        tags,
+        params,
+        response: { 200: DeletedDocument },
+      },
+      config,
+    },
+    async (request) => deleteDocument(deps, callOf(request).caller.organizationId, request.params),
+  );
+}

@@ -1,0 +1,114 @@
+import { type Static, Type } from 'typebox';
+import { ListQuery } from '../../db/page.ts';
+import { KnowledgeBaseParams } from '../schema.ts';
+import { JOB_ERROR_CODES } from './job-error.ts';
+
+/** The states of a job, in their order. */
+export const JOB_STATUSES = ['queued', 'processing', 'completed', 'failed'] as const;
+
+/** What came of a document in a job. */
+const DETAIL_STATUSES = ['completed', 'failed'] as const;
+
+/** Documents of a job in one answer. A source may have a hundred thousand. */
+export const MAX_DETAILS = 1000;
+
+/** Why a job, or a document, failed; null where it did not. */
+export const JobErrorOrNull = Type.Union([
+  Type.Object({
+    code: Type.Enum([...JOB_ERROR_CODES]),
+    message: Type.String(),
+    param: Type.Null(),
+    retryable: Type.Boolean({ description: 'Whether trying again later may help.' }),
+  }),
+  Type.Null(),
+]);
+
+const Listed = {
+  id: Type.String(),
+  object: Type.Literal('ingestion_job'),
+  knowledge_base_id: Type.String(),
+  data_source_id: Type.String(),
+  status: Type.Enum([...JOB_STATUSES]),
+  documents_processed: Type.Integer({ description: 'Documents that were ingested so far.' }),
+  documents_failed: Type.Integer(),
+  chunks_created: Type.Integer(),
+  documents_scanned: Type.Integer({ description: 'Items of the source that were looked at so far.' }),
+  documents_new: Type.Integer(),
+  documents_modified: Type.Integer(),
+  documents_deleted: Type.Integer({ description: 'Documents that the source has no more.' }),
+  documents_skipped: Type.Integer({ description: 'Items that are as they were.' }),
+  started_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Unix seconds.' }),
+  completed_at: Type.Union([Type.Integer(), Type.Null()], {
+    description: 'When it completed or failed, in Unix seconds.',
+  }),
+  created_at: Type.Integer({ description: 'Unix seconds.' }),
+  error: JobErrorOrNull,
+};
+
+const EXAMPLE = {
+  id: 'job_01kaj3v0b8s4x2m6n9p1q5r7t3',
+  object: 'ingestion_job',
+  knowledge_base_id: 'kb_01kaj3v0b8s4x2m6n9p1q5r7t3',
+  data_source_id: 'ds_01kaj3v0b8s4x2m6n9p1q5r7t3',
+  status: 'completed',
+  documents_processed: 12,
+  documents_failed: 0,
+  chunks_created: 214,
+  documents_scanned: 12,
+  documents_new: 12,
+  documents_modified: 0,
+  documents_deleted: 0,
+  documents_skipped: 0,
+  started_at: 1763683200,
+  completed_at: 1763683209,
+  created_at: 1763683200,
+  error: null,
+};
+
+/** The ingestion job object. */
+export const IngestionJob = Type.Object(Listed, { examples: [EXAMPLE] });
+
+export type IngestionJob = Static<typeof IngestionJob>;
+
+/** What came of one document in a job. */
+export const DocumentDetail = Type.Object({
+  document_id: Type.String(),
+  document_name: Type.String(),
+  status: Type.Enum([...DETAIL_STATUSES]),
+  chunks_created: Type.Integer(),
+  error: JobErrorOrNull,
+});
+
+export type DocumentDetail = Static<typeof DocumentDetail>;
+
+/** One job with its documents. */
+export const DetailedJob = Type.Object({
+  ...Listed,
+  document_details: Type.Array(DocumentDetail, {
+    description: `The documents that it has worked on, in the order of their ids: at most ${MAX_DETAILS}.`,
+  }),
+  document_details_has_more: Type.Boolean({
+    description: 'Whether there are more; `details_after`, with the id of the last document, goes on.',
+  }),
+});
+
+export type DetailedJob = Static<typeof DetailedJob>;
+
+/** The query of the list. */
+export const JobListQuery = Type.Object({
+  ...ListQuery.properties,
+  status: Type.Optional(Type.Enum([...JOB_STATUSES], { description: 'Only jobs of this status.' })),
+});
+
+export type JobListQuery = Static<typeof JobListQuery>;
+
+/** The query of one job: which of its documents are shown. */
+export const JobQuery = Type.Object({
+  details_after: Type.Optional(Type.String({ description: 'Only documents after this one.' })),
+  details_status: Type.Optional(Type.Enum([...DETAIL_STATUSES], { description: 'Only documents of this status.' })),
+});
+
+export type JobQuery = Static<typeof JobQuery>;
+
+/** The path of one job. */
+export const JobParams = Type.Object({ ...KnowledgeBaseParams.properties, job_id: Type.String() });

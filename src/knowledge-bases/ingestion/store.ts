@@ -1,0 +1,118 @@
+import { and, asc, desc, eq, gt, inArray } from 'drizzle-orm';
+import type { Sql } from '../../db/db.ts';
+import type { PageBounds } from '../../db/page.ts';
+import type { JobListQuery, JobQuery } from './schema.ts';
+import { ingestionJobs, jobDocuments } from './tables.ts';
+
+export type JobRow = typeof ingestionJobs.$inferSelect;
+export type JobDocumentRow = typeof jobDocuments.$inferSelect;
+
+/** A job that has not begun. */
+export function newJobRow({
+  id,
+  source,
+  keyId,
+  createdAt,
+}: {
+  id: string;
+  source: { id: string; knowledgeBaseId: string; organizationId: string };
+  keyId: string;
+  createdAt: Date;
+}): JobRow {
+  return {
+    id,
+    knowledgeBaseId: source.knowledgeBaseId,
+    dataSourceId: source.id,
+    organizationId: source.organizationId,
+    keyId,
+    status: 'queued',
+    attempts: 0,
+    documentsProcessed: 0,
+    documentsFailed: 0,
+    chunksCreated: 0,
+    documentsScanned: 0,
+    documentsNew: 0,
+    documentsModified: 0,
+    documentsDeleted: 0,
+    documentsSkipped: 0,
+    error: null,
+    createdAt,
+    startedAt: null,
+    completedAt: null,
+  };
+}
+
+/** Adds a job. */
+export async function insertJob(sql: Sql, row: JobRow): Promise<void> {
+  await sql.insert(ingestionJobs).values(row);
+}
+
+/** The jobs of a data source that have not ended, the newest first. */
+export function selectUnfinishedJobs(sql: Sql, dataSourceId: string): Promise<JobRow[]> {
+  return sql
+    .select()
+    .from(ingestionJobs)
+    .where(and(eq(ingestionJobs.dataSourceId, dataSourceId), inArray(ingestionJobs.status, ['queued', 'processing'])))
+    .orderBy(desc(ingestionJobs.id));
+}
+
+/** The organization's job of that knowledge base, or null. */
+export async function selectJob(
+  sql: Sql,
+  organizationId: string,
+  { baseId, id }: { baseId: string; id: string },
+): Promise<JobRow | null> {
+  const [row] = await sql
+    .select()
+    .from(ingestionJobs)
+    .where(
+      and(
+        eq(ingestionJobs.organizationId, organizationId),
+        eq(ingestionJobs.knowledgeBaseId, baseId),
+        eq(ingestionJobs.id, id),
+      ),
+    );
+  return row ?? null;
+}
+
+/** The jobs of a knowledge base, of one status or, where it is undefined, of all, oldest first. */
+export function selectJobs(
+  sql: Sql,
+  baseId: string,
+  status: JobListQuery['status'],
+  bounds: PageBounds,
+): Promise<JobRow[]> {
+  return sql
+    .select()
+    .from(ingestionJobs)
+    .where(
+      and(
+        eq(ingestionJobs.knowledgeBaseId, baseId),
+        status === undefined ? undefined : eq(ingestionJobs.status, status),
+        bounds.after === null ? undefined : gt(ingestionJobs.id, bounds.after),
+      ),
+    )
+    .orderBy(asc(ingestionJobs.id))
+    .limit(bounds.limit + 1);
+}
+
+/** What came of the documents of a job, in the order of their ids. */
+export function selectJobDocuments(
+  sql: Sql,
+  jobId: string,
+  { details_after, details_status }: JobQuery,
+  limit: number,
+): Promise<JobDocumentRow[]> {
+  return sql
+    .select()
+    .from(jobDocuments)
+    .where(
+      and(
+        eq(jobDocuments.jobId, jobId),
+        details_status === undefined ? undefined : eq(jobDocuments.status, details_status),
+        details_after === undefined ? undefined : gt(jobDocuments.documentId, details_after),
+      ),
+    )
+    .orderBy(asc(jobDocuments.documentId))
+    .limit(limit);
+}

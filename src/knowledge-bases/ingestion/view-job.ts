@@ -1,0 +1,41 @@
+import type { DocumentDetail, IngestionJob } from './schema.ts';
+import type { JobDocumentRow, JobRow } from './store.ts';
+
+/** The job as lists and the answer to a sync show it. */
+export function viewJob(row: JobRow): IngestionJob {
+  return {
+    id: row.id,
+    object: 'ingestion_job',
+    knowledge_base_id: row.knowledgeBaseId,
+    data_source_id: row.dataSourceId,
+    status: row.status,
+    documents_processed: row.documentsProcessed,
+    documents_failed: row.documentsFailed,
+    chunks_created: row.chunksCreated,
+    documents_scanned: row.documentsScanned,
+    documents_new: row.documentsNew,
+    documents_modified: row.documentsModified,
+    documents_deleted: row.documentsDeleted,
+    documents_skipped: row.documentsSkipped,
+    started_at: row.startedAt === null ? null : seconds(row.startedAt),
+    completed_at: row.completedAt === null ? null : seconds(row.completedAt),
+    created_at: seconds(row.createdAt),
+    error: row.error,
+  };
+}
+
+/** What came of one document. */
+export function viewDetail(row: JobDocumentRow): DocumentDetail {
+  return {
+    document_id: row.documentId,
+    document_name: row.documentName,
+    status: row.status,
+    chunks_created: row.chunksCreated,
+    error: row.error,
+  };
+}
+
+/** Unix seconds. */
+function seconds(date: Date): number {
+  return Math.floor(date.getTime() / 1000);
+}
