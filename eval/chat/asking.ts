@@ -44,7 +44,12 @@ interface Completion {
 }
 
 /** Asks all chats, greedy, a few at once; the answers have the order of the chats. */
-export async function askAll(service: Service, subject: Subject, chats: readonly Chat[], what: string): Promise<Answer[]> {
+export async function askAll(
+  service: Service,
+  subject: Subject,
+  chats: readonly Chat[],
+  what: string,
+): Promise<Answer[]> {
   const answers: Answer[] = new Array(chats.length);
   let next = 0;
   let done = 0;
@@ -68,7 +73,8 @@ async function ask(service: Service, subject: Subject, chat: Chat): Promise<Answ
     return { text: message.content ?? '', calls, reason };
   } catch (error) {
     // What a context has no room for, and a schema that cannot be enforced, are refused: no answer.
-    if (error instanceof Error && / answered 400: /.test(error.message)) return { text: '', calls: [], reason: 'refused' };
+    if (error instanceof Error && / answered 400: /.test(error.message))
+      return { text: '', calls: [], reason: 'refused' };
     throw error;
   }
 }

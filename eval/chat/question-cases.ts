@@ -15,7 +15,12 @@ export interface QuestionCase {
 export interface QuestionSet {
   name: string;
   passages: readonly string[];
-  questions: readonly { text: string; passage: number; isRight(answer: string): boolean; sentences: readonly string[] }[];
+  questions: readonly {
+    text: string;
+    passage: number;
+    isRight(answer: string): boolean;
+    sentences: readonly string[];
+  }[];
 }
 
 /** Files that the sets are read from, below the data folder. */
@@ -50,7 +55,10 @@ export function xquad(data: string): QuestionSet {
       .slice(1)
       .map((line) => [line.split('\t')[0] ?? '', line.split('\t')[1] ?? '']),
   );
-  const rows = readRows<{ _id: string; text: string; metadata: { answers: string[] } }>(data, QUESTION_FILES.xquadQueries);
+  const rows = readRows<{ _id: string; text: string; metadata: { answers: string[] } }>(
+    data,
+    QUESTION_FILES.xquadQueries,
+  );
   return {
     name: 'XQuAD',
     passages,
@@ -77,7 +85,10 @@ export function qed(data: string): QuestionSet {
     questions: rows.map(({ question, passage, answer }) => ({
       text: question,
       passage: place.get(joined(passage)) ?? 0,
-      ...within(joined(passage), answer.map(({ text }) => joined(text))),
+      ...within(
+        joined(passage),
+        answer.map(({ text }) => joined(text)),
+      ),
     })),
   };
 }
@@ -105,7 +116,10 @@ export function squad(data: string): QuestionSet {
 }
 
 /** Right is a piece of the passage, no longer than a sentence, that has one of the answers in it. */
-function within(passage: string, answers: readonly string[]): Pick<QuestionSet['questions'][number], 'isRight' | 'sentences'> {
+function within(
+  passage: string,
+  answers: readonly string[],
+): Pick<QuestionSet['questions'][number], 'isRight' | 'sentences'> {
   const holds = (text: string): boolean => answers.some((answer) => text.includes(answer));
   return {
     isRight: (answer) => plain(answer).length <= MAX_SENTENCE && holds(answer) && passage.includes(plain(answer)),
@@ -130,6 +144,18 @@ function joined(text: string): string {
 
 const capital = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
 
+/**
+ * So many of a set's questions, from everywhere in it. Every other one belongs to the other half, on which thresholds were
+ * looked for.
+ */
+export function chosenOf({ questions }: QuestionSet, half: number, most: number): Set<number> {
+  const own = [...questions.keys()].filter(
+    (index) => index % 2 === half && (questions[index]?.sentences.length ?? 0) > 0,
+  );
+  if (own.length <= most) return new Set(own);
+  return new Set(Array.from({ length: most }, (_, i) => own[Math.floor((i * own.length) / most)] as number));
+}
+
 /** How many passages, or how many characters of them, are given. */
 export type Amount = { passages: number } | { characters: number };
 
@@ -137,12 +163,16 @@ export type Amount = { passages: number } | { characters: number };
  * Cases of a set: each question with the passages that BM25 finds for it, of which one has the answer, and again without
  * that one. The passages stand in an order that says nothing.
  */
-export function casesOf(set: QuestionSet, amount: Amount, chosen: (index: number) => boolean): { asked: QuestionCase[]; unanswerable: QuestionCase[] } {
+export function casesOf(
+  set: QuestionSet,
+  amount: Amount,
+  chosen: ReadonlySet<number>,
+): { asked: QuestionCase[]; unanswerable: QuestionCase[] } {
   const search = new Bm25(set.passages);
   const asked: QuestionCase[] = [];
   const unanswerable: QuestionCase[] = [];
   for (const [index, { text, passage, isRight, sentences }] of set.questions.entries()) {
-    if (!chosen(index) || sentences.length === 0) continue;
+    if (!chosen.has(index) || sentences.length === 0) continue;
     const scores = search.scores(text);
     const others = [...set.passages.keys()]
       .filter((place) => place !== passage)

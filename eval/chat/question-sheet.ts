@@ -1,16 +1,20 @@
 import type { Service } from '../start-service.ts';
 import { count, type Row, type Sheet, share } from '../table.ts';
 import { type Answer, askAll, type Chat, type Subject } from './asking.ts';
-import { casesOf, type Amount, type QuestionCase, type QuestionSet } from './question-cases.ts';
+import { type Amount, casesOf, chosenOf, type QuestionCase, type QuestionSet } from './question-cases.ts';
 
 /** What an answer says that says no more than that nothing was found. */
-const DECLINED = /\b(?:could not find|couldn't find|don't know|do not know|not in the (?:documents|context)|cannot find|no answer)\b/i;
+const DECLINED =
+  /\b(?:could not find|couldn't find|don't know|do not know|not in the (?:documents|context)|cannot find|no answer)\b/i;
 
 /** How people put passages into a chat: each shape is used for an equal part of the cases. */
 const SHAPES: readonly ((passages: readonly string[], question: string) => Chat)[] = [
   (passages, question) => ({
     messages: [
-      { role: 'system', content: `Use the following context to answer the question. If the answer is not in it, say so.\n\nContext:\n${passages.join('\n\n')}` },
+      {
+        role: 'system',
+        content: `Use the following context to answer the question. If the answer is not in it, say so.\n\nContext:\n${passages.join('\n\n')}`,
+      },
       { role: 'user', content: question },
     ],
   }),
@@ -54,9 +58,7 @@ export async function questionSheet(
 ): Promise<Sheet> {
   const rows: Row[] = [];
   for (const { name, set, amount, most } of parts) {
-    let left = 2 * most;
-    // Every other question belongs to the other half, on which thresholds were looked for.
-    const { asked, unanswerable } = casesOf(set, amount, (index) => index % 2 === half && left-- > most);
+    const { asked, unanswerable } = casesOf(set, amount, chosenOf(set, half, most));
     for (const subject of subjects) {
       const said = await askAll(service, subject, asked.map(chatOf), name);
       const declined = await askAll(service, subject, unanswerable.map(chatOf), `${name}, unanswerable`);
@@ -66,7 +68,15 @@ export async function questionSheet(
   return {
     title: 'Questions over passages',
     subject: 'passages',
-    columns: [count('questions'), share('right sentence'), share('F1'), share('answered'), share('right, of answered'), share('unanswerable declined'), share('repeats itself')],
+    columns: [
+      count('questions'),
+      share('right sentence'),
+      share('F1'),
+      share('answered'),
+      share('right, of answered'),
+      share('unanswerable declined'),
+      share('repeats itself'),
+    ],
     rows,
   };
 }
@@ -77,10 +87,21 @@ const chatOf = ({ passages, question }: QuestionCase, index: number): Chat =>
 function cellsOf(asked: readonly QuestionCase[], said: readonly Answer[], unanswerable: readonly Answer[]): number[] {
   const right = asked.filter(({ isRight }, i) => isRight?.(said[i]?.text ?? '') ?? false).length;
   const answered = said.filter((answer) => !isDeclined(answer)).length;
-  const f1 = asked.reduce((sum, { sentences }, i) => sum + Math.max(0, ...sentences.map((one) => overlap(one, said[i]?.text ?? ''))), 0);
+  const f1 = asked.reduce(
+    (sum, { sentences }, i) => sum + Math.max(0, ...sentences.map((one) => overlap(one, said[i]?.text ?? ''))),
+    0,
+  );
   const repeating = said.filter(({ text }) => repeats(text)).length;
   const all = asked.length;
-  return [all, right / all, f1 / all, answered / all, right / answered, unanswerable.filter(isDeclined).length / all, repeating / all];
+  return [
+    all,
+    right / all,
+    f1 / all,
+    answered / all,
+    right / answered,
+    unanswerable.filter(isDeclined).length / all,
+    repeating / all,
+  ];
 }
 
 const isDeclined = ({ text }: Answer): boolean => text.trim() === '' || DECLINED.test(text);

@@ -10,6 +10,9 @@ import { markdown, type Sheet } from '../table.ts';
 import type { Subject } from './asking.ts';
 import { QUESTION_FILES, qed, squad, xquad } from './question-cases.ts';
 import { type QuestionPart, questionSheet } from './question-sheet.ts';
+import { talkSheet } from './talk-sheet.ts';
+import { apiBank, bfcl, quiet, sgd, TOOL_FILES } from './tool-cases.ts';
+import { type ToolPart, toolSheet } from './tool-sheet.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 /** The id that is bound to the bundled model where nothing else is said. */
@@ -17,7 +20,7 @@ const BUNDLED = 'general-8b';
 /** Characters of a token of the model, on English. */
 const CHARACTERS_PER_TOKEN = 3.2;
 
-const SHEETS = ['questions'] as const;
+const SHEETS = ['questions', 'tools', 'talk'];
 
 async function main(): Promise<void> {
   const { values: flags } = parseArgs({
@@ -26,11 +29,11 @@ async function main(): Promise<void> {
       weights: { type: 'string', multiple: true, default: [] },
       half: { type: 'string', default: 'report' },
       most: { type: 'string', default: '300' },
-      only: { type: 'string', multiple: true, default: [...SHEETS] },
+      only: { type: 'string', multiple: true, default: SHEETS },
       json: { type: 'string', default: join(ROOT, '.scratch/eval/chat.json') },
     },
   });
-  const data = requireFiles(flags.data, Object.values(QUESTION_FILES));
+  const data = requireFiles(flags.data, [...Object.values(QUESTION_FILES), ...Object.values(TOOL_FILES)]);
   const half = flags.half === 'development' ? 0 : 1;
   const folder = mkdtempSync(join(tmpdir(), 'quire-eval-'));
   const raw = flags.weights.map((file, i): Subject => ({ id: `weights-${i}`, name: `${file.split('/').pop()} alone` }));
@@ -53,8 +56,13 @@ async function main(): Promise<void> {
       process.stdout.write(`${markdown(sheet)}\n\n`);
     };
     if (flags.only.includes('questions')) {
-      for (const part of questionParts(data, Number(flags.most))) add(await questionSheet(service, subjects, [part], half));
+      for (const part of questionParts(data, Number(flags.most)))
+        add(await questionSheet(service, subjects, [part], half));
     }
+    if (flags.only.includes('tools')) {
+      for (const part of toolParts(data, Number(flags.most), half)) add(await toolSheet(service, subjects, [part]));
+    }
+    if (flags.only.includes('talk')) add(await talkSheet(service, subjects));
     mkdirSync(dirname(flags.json), { recursive: true });
     writeFileSync(flags.json, `${JSON.stringify({ at: new Date().toISOString(), sheets }, null, 1)}\n`);
   } finally {
@@ -74,6 +82,18 @@ function questionParts(data: string, most: number): QuestionPart[] {
     { name: 'XQuAD, 1,000 tokens', set: real, amount: ofTokens(1_000), most: Math.ceil(most / 3) },
     { name: 'XQuAD, 2,000 tokens', set: real, amount: ofTokens(2_000), most: Math.ceil(most / 3) },
     { name: 'XQuAD, 4,000 tokens', set: real, amount: ofTokens(4_000), most: Math.ceil(most / 3) },
+  ];
+}
+
+function toolParts(data: string, most: number, half: number): ToolPart[] {
+  const [dialogues, single] = [sgd(data, half), bfcl(data, half)];
+  return [
+    { name: 'SGD, known tools', cases: dialogues.known, most: Math.ceil(most / 2) },
+    { name: 'SGD, tools never seen', cases: dialogues.unseen, most: Math.ceil(most / 2) },
+    { name: 'BFCL simple, the one tool', cases: single.alone, most: Math.ceil(most / 3) },
+    { name: 'BFCL simple, among four', cases: single.among, most: Math.ceil(most / 3) },
+    { name: 'API-Bank', cases: apiBank(data, half), most: Math.ceil(most / 3) },
+    { name: 'small talk with tools', cases: quiet(data, half), most: Math.ceil(most / 3) },
   ];
 }
 

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { chatRequest, collectAnswer, engineConformance } from '../../../../test/engine-conformance.ts';
+import { ApiError } from '../../../errors.ts';
 import { createLogger } from '../../../lib/logger.ts';
-import type { ChatMessage, ChatPrompt, GenerationEngine, GenerationRequest } from '../../engine.ts';
+import type { ChatMessage, ChatPrompt, FunctionTool, GenerationEngine, GenerationRequest } from '../../engine.ts';
 import { createLocalEngine } from '../../local/local-engine.ts';
 import { createBundledChat, NOT_FOUND } from './bundled-chat.ts';
 import type { Ranker } from './choose-sentences.ts';
@@ -130,5 +131,66 @@ describe('the bundled chat engine', () => {
     await events.return();
     assert.deepEqual(await first, { done: true, value: undefined });
     assert.equal(await stuck.running(), 0);
+  });
+});
+
+describe('the bundled chat engine with tools', () => {
+  let engine: ReturnType<typeof start>;
+  before(() => {
+    engine = start();
+  });
+  after(() => engine.close());
+  const text = { type: 'string' };
+  const tools: FunctionTool[] = ['set_alarm', 'convert_currency', 'find_restaurant', 'send_message', 'get_weather'].map(
+    (name) => ({
+      type: 'function',
+      function: {
+        name,
+        description: name === 'get_weather' ? 'The weather of a city.' : 'Does what its name says.',
+        parameters: {
+          type: 'object',
+          properties:
+            name === 'get_weather'
+              ? { city: text, days: { type: 'integer', minimum: 1, maximum: 9 } }
+              : { value: text, note: { type: 'object' } },
+          required: name === 'get_weather' ? ['city', 'days'] : ['value', 'note'],
+        },
+      },
+    }),
+  );
+  const call = async (content: string, changes: Partial<ChatPrompt> = {}, request: Partial<GenerationRequest> = {}) =>
+    (await collectAnswer(engine, ask([{ role: 'user', content }], request, { tools, toolChoice: 'auto', ...changes })))
+      .choices[0]!;
+
+  it('calls the tool whose words were said, with words and numbers that were said', async () => {
+    const { calls, reason } = await call('What is the weather in Lisbon for the next 3 days?');
+    assert.deepEqual([calls.length, calls[0]?.name, reason], [1, 'get_weather', 'tool_calls']);
+    const given = JSON.parse(calls[0]!.arguments);
+    assert.ok('What is the weather in Lisbon for the next 3 days?'.includes(given.city), given.city);
+    assert.equal(given.days, 3);
+  });
+  it('talks when it is greeted or thanked', async () => {
+    for (const content of ['Hello!', 'Thanks a lot, bye.']) {
+      const { calls, text: said } = await call(content);
+      assert.ok(calls.length === 0 && said !== '', content);
+    }
+  });
+  it('makes calls that are complete, however hot it is sampled and whatever was said', async () => {
+    for (let seed = 0; seed < 6; seed++) {
+      const sampling = { ...chatRequest('').sampling, temperature: 2, seed };
+      const { calls, reason } = await call('do it now', { toolChoice: 'required' }, { sampling, maxTokens: 1500 });
+      assert.equal(reason, 'tool_calls');
+      for (const { arguments: given } of calls) assert.equal(typeof JSON.parse(given), 'object');
+    }
+  });
+  it('names the place of a schema that cannot be enforced as the caller counts', async () => {
+    const broken = { type: 'object', properties: { city: { type: 'string', pattern: '(?<=a)b' } }, required: ['city'] };
+    const last = { type: 'function' as const, function: { name: 'get_weather_map', parameters: broken } };
+    const named = { tools: [...tools, last], toolChoice: { name: 'get_weather_map' } };
+    await assert.rejects(call('The weather map', named), (error) => {
+      assert.ok(error instanceof ApiError);
+      assert.match(error.param ?? '', /^tools\.5\.function\.parameters/);
+      return true;
+    });
   });
 });

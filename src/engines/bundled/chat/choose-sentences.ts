@@ -2,12 +2,23 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Passage } from '../../engine.ts';
 import type { ShownPassage } from '../../local/guide.ts';
 import type { RerankEngine } from '../../rerank-engine.ts';
-import { type Candidate, LEAST_RELEVANCE, readQuestion, relevanceOf } from './relevance.ts';
+import {
+  type Asked,
+  type Candidate,
+  LEAST_RANKED,
+  LEAST_RELEVANCE,
+  rankedRelevance,
+  readQuestion,
+  relevanceOf,
+} from './relevance.ts';
 import { type Unit, unitsOf } from './sentences.ts';
 import { tellingStems, type Word, wordsOf } from './words.ts';
 
 /** Sentences that are looked at closely; the rest share fewer words with the question than these. */
 const MAX_CANDIDATES = 64;
+/** Sentences of a passage that are judged together, and from how many to how many such parts begin. */
+const WINDOW = 12;
+const WINDOW_STEP = 6;
 /** Sentences that the model is shown beside the one that answers, the best of the others. */
 const MAX_OTHERS = 3;
 /** Characters of all that is shown: about 400 tokens, which the model copies from best. */
@@ -51,14 +62,10 @@ export async function chooseSentence(
   const read = readQuestion(asked, rarity);
   const close = prefiltered(placed, read.weights);
   const besides = surroundings(passages, placed, close);
-  signal.throwIfAborted();
-  const semantic =
-    ranker === null ? null : await ranker.rerank({ query: asked, documents: close.map((one) => one.text) }, signal);
-  const scored = close
-    .map((one, i) => ({ one, score: relevanceOf(read, besides(one), semantic?.scores[i] ?? null) }))
-    .sort((a, b) => b.score - a.score);
+  const scores = await scoresOf(close, { asked, read, besides }, ranker, signal);
+  const scored = close.map((one, i) => ({ one, score: scores[i] ?? 0 })).sort((a, b) => b.score - a.score);
   const best = scored[0];
-  const answers = best !== undefined && best.score >= LEAST_RELEVANCE;
+  const answers = best !== undefined && best.score >= (ranker === null ? LEAST_RELEVANCE : LEAST_RANKED);
   const others = scored.slice(answers ? 1 : 0, (answers ? 1 : 0) + MAX_OTHERS);
   return {
     shown: shown(
@@ -67,6 +74,39 @@ export async function chooseSentence(
     ),
     answer: answers ? best.one.text : null,
   };
+}
+
+/** How relevant each sentence is, 0 to 1: as the ranker has it, in itself and where it stands; else by its words. */
+async function scoresOf(
+  close: readonly Placed[],
+  { asked, read, besides }: Reading,
+  ranker: Ranker,
+  signal: AbortSignal,
+): Promise<number[]> {
+  signal.throwIfAborted();
+  const around = close.map(besides);
+  if (ranker === null) return around.map((candidate) => relevanceOf(read, candidate));
+  const windows = [...new Set(around.map(({ window }) => window))];
+  const alone = close.map(({ text }) => text);
+  const documents = [...alone, ...around.map(({ before }, i) => `${before} ${alone[i]}`), ...windows];
+  const { scores } = await ranker.rerank({ query: asked, documents }, signal);
+  const scoreAt = (index: number): number => scores[index] ?? 0;
+  return around.map(({ window }, i) =>
+    rankedRelevance(scoreAt(i), scoreAt(close.length + i), scoreAt(2 * close.length + windows.indexOf(window))),
+  );
+}
+
+/** A question with what is needed to score sentences. */
+interface Reading {
+  asked: string;
+  read: Asked;
+  besides(one: Placed): Surrounded;
+}
+
+/** A sentence with the one before it, and the part of its passage that it stands in. */
+interface Surrounded extends Candidate {
+  before: string;
+  window: string;
 }
 
 /** Every sentence with its words, and how rare a word is among them. */
@@ -109,7 +149,7 @@ function prefiltered(placed: readonly Placed[], weights: ReadonlyMap<string, num
   for (const one of placed) {
     let shared = 0;
     for (const [stem, weight] of weights) if (one.stems.has(stem)) shared += weight;
-    if (shared > 0 && !first.has(one.text)) first.set(one.text, { one, shared });
+    if (!first.has(one.text)) first.set(one.text, { one, shared });
   }
   return [...first.values()]
     .sort((a, b) => b.shared - a.shared)
@@ -122,7 +162,7 @@ function surroundings(
   passages: readonly Passage[],
   placed: readonly Placed[],
   close: readonly Placed[],
-): (one: Placed) => Candidate {
+): (one: Placed) => Surrounded {
   const wanted = new Set(close.map((one) => one.passage));
   const byPassage = new Map<number, Placed[]>();
   for (const one of placed) {
@@ -140,7 +180,13 @@ function surroundings(
     const units = byPassage.get(one.passage) ?? [];
     const beside = [units[one.place - 1], units[one.place + 1]].flatMap((unit) => [...(unit?.stems ?? [])]);
     const titles = tellingStems(`${passages[one.passage]?.title ?? ''} ${one.heading}`);
+    // Windows begin at every so many sentences, so that those of neighbours are the same and judged once.
+    const from = units.length <= WINDOW ? 0 : Math.floor(one.place / WINDOW_STEP) * WINDOW_STEP;
+    const title = passages[one.passage]?.title;
+    const within = units.slice(from, from + WINDOW).map(({ text }) => text);
     return {
+      before: units[one.place - 1]?.text ?? one.heading,
+      window: [...(title === undefined ? [] : [title]), ...within].join(' '),
       words: one.words,
       around: new Set([...titles, ...beside]),
       passage: wholes.get(one.passage) ?? new Set(),

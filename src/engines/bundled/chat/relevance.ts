@@ -170,11 +170,32 @@ const WEIGHTS: readonly number[] = [
 /** Below it nothing is marked: `eval/chat` says how many questions are then answered and declined. */
 export const LEAST_RELEVANCE = 0.23;
 
-/** How likely a sentence answers a question, 0 to 1. `semantic`: what a reranker says of it, 0 to 1. */
-export function relevanceOf(asked: Asked, candidate: Candidate, semantic: number | null): number {
+/** How likely a sentence answers a question, 0 to 1, by words alone. */
+export function relevanceOf(asked: Asked, candidate: Candidate): number {
   const sum = features(asked, candidate).reduce(
     (total, value, i) => total + value * (WEIGHTS[i] ?? 0),
     WEIGHTS[FEATURES] ?? 0,
   );
-  return 1 / (1 + Math.exp(-sum)) + 0 * (semantic ?? 0);
+  return sigmoid(sum);
+}
+
+/** The same for `rankedRelevance`. */
+export const LEAST_RANKED = 0.35;
+
+/** What a ranker's scores of a sentence, of it behind the one before, and of what it stands in weigh, and the constant. */
+const RANKED = { alone: 0.9, behind: 0.51, window: 0.35, constant: 2.65 } as const;
+
+/** How likely a sentence answers, 0 to 1, by a ranker's scores of it, of it behind the sentence before, and of its passage. */
+export function rankedRelevance(alone: number, behind: number, window: number): number {
+  const { alone: a, behind: b, window: w, constant } = RANKED;
+  return sigmoid(a * logit(alone) + b * logit(behind) + w * logit(window) + constant);
+}
+
+const sigmoid = (value: number): number => 1 / (1 + Math.exp(-value));
+
+/** Certainty is bounded: one score does not outweigh all others. */
+const MAX_LOGIT = 8;
+function logit(probability: number): number {
+  const bounded = Math.min(Math.max(probability, 1e-6), 1 - 1e-6);
+  return Math.min(MAX_LOGIT, Math.max(-MAX_LOGIT, Math.log(bounded / (1 - bounded))));
 }

@@ -1,0 +1,149 @@
+import { readRows } from '../data-set.ts';
+import type { Message, Tool } from './asking.ts';
+
+/** A turn of a conversation with tools: the call that belongs there, or null where the assistant should talk. */
+export interface ToolCase {
+  messages: readonly Message[];
+  tools: readonly Tool[];
+  wanted: WantedCall | null;
+}
+
+/** A call with the values that are right for each argument. An argument with the value '' may be left out. */
+export interface WantedCall {
+  name: string;
+  values: Readonly<Record<string, readonly unknown[]>>;
+}
+
+/** Files that the cases are read from, below the data folder. */
+export const TOOL_FILES = {
+  sgdDev: 'chat/sgd_tool_dialogues_dev.jsonl.gz',
+  sgdTrain: 'chat/sgd_tool_dialogues_train.jsonl.gz',
+  bfcl: 'tools/BFCL_v4_simple_python.json.gz',
+  bfclAnswers: 'tools/possible_answer/BFCL_v4_simple_python.json.gz',
+  apiBank: 'chat/api_bank.jsonl.gz',
+  talk: 'chat/personality_chat.jsonl.gz',
+} as const;
+
+interface Dialogue {
+  messages: Message[];
+  tools: Tool[];
+}
+
+interface BfclRow {
+  id: string;
+  question: [Message[]];
+  function: [Tool['function']];
+}
+
+/** Characters of a tool's result that are given: it is a list of which the first entries tell what the others do. */
+const MAX_RESULT = 260;
+/** Characters of a conversation, so that no model's context is too small. */
+const MAX_CONVERSATION = 4_000;
+/** Tools of other cases that BFCL's are offered beside. */
+const OTHER_TOOLS = [37, 61, 97];
+
+/** Turns of dialogues, half of them calls. `known`: whether their tools are those of training. */
+export function sgd(data: string, half: number): { known: ToolCase[]; unseen: ToolCase[] } {
+  const trained = new Set(
+    readRows<Dialogue>(data, TOOL_FILES.sgdTrain).flatMap(({ tools }) => tools.map((tool) => tool.function.name)),
+  );
+  const cases = turnsOf(readRows<Dialogue>(data, TOOL_FILES.sgdDev).filter((_, i) => i % 2 === half));
+  const isKnown = ({ tools }: ToolCase): boolean => tools.every((tool) => trained.has(tool.function.name));
+  return { known: cases.filter(isKnown), unseen: cases.filter((one) => !isKnown(one)) };
+}
+
+/** The same of API-Bank's dialogues. */
+export function apiBank(data: string, half: number): ToolCase[] {
+  return turnsOf(readRows<Dialogue>(data, TOOL_FILES.apiBank).filter((_, i) => i % 2 === half));
+}
+
+function turnsOf(dialogues: readonly Dialogue[]): ToolCase[] {
+  return dialogues.flatMap(({ messages, tools }) =>
+    messages.flatMap((message, at) => {
+      if (message.role !== 'assistant') return [];
+      const before = messages.slice(0, at).map(shortened);
+      if (JSON.stringify(before).length > MAX_CONVERSATION) return [];
+      const called = message.tool_calls?.[0]?.function;
+      return [{ messages: before, tools, wanted: called === undefined ? null : wantedOf(called) }];
+    }),
+  );
+}
+
+function wantedOf({ name, arguments: given }: { name: string; arguments: string }): WantedCall {
+  const values = Object.entries(JSON.parse(given) as Record<string, unknown>).map(([key, value]) => [key, [value]]);
+  return { name, values: Object.fromEntries(values) };
+}
+
+function shortened(message: Message): Message {
+  if (message.role !== 'tool') return message;
+  const content = message.content ?? '';
+  try {
+    const value: unknown = JSON.parse(content);
+    if (!Array.isArray(value)) return message;
+    let shown = value.length;
+    while (shown > 1 && JSON.stringify(value.slice(0, shown)).length > MAX_RESULT) shown -= 1;
+    return { ...message, content: JSON.stringify(value.slice(0, shown)) };
+  } catch {
+    return { ...message, content: content.slice(0, MAX_RESULT) };
+  }
+}
+
+/** Single requests with their tool alone, or among three others. */
+export function bfcl(data: string, half: number): { alone: ToolCase[]; among: ToolCase[] } {
+  const answers = new Map(
+    readRows<{ id: string; ground_truth: [Record<string, Record<string, unknown[]>>] }>(
+      data,
+      TOOL_FILES.bfclAnswers,
+    ).map((row) => [row.id, row.ground_truth[0]]),
+  );
+  const rows = readRows<BfclRow>(data, TOOL_FILES.bfcl);
+  const chosen = rows.map((row, i) => ({ row, i })).filter(({ i }) => i % 2 === half);
+  const toCase = (row: BfclRow, functions: readonly Tool['function'][]): ToolCase => {
+    const [name = '', values = {}] = Object.entries(answers.get(row.id) ?? {})[0] ?? [];
+    return { messages: row.question[0], tools: functions.map(toolOf), wanted: { name: wireName(name), values } };
+  };
+  return {
+    alone: chosen.map(({ row }) => toCase(row, row.function)),
+    among: chosen.map(({ row, i }) => {
+      const others = OTHER_TOOLS.map((step) => (rows[(i * 7 + step) % rows.length] as BfclRow).function[0]);
+      const [own] = row.function;
+      const names = new Map([...others, own].map((one) => [one.name, one]));
+      return toCase(
+        row,
+        [...names.values()].sort((a, b) => (a.name < b.name ? -1 : 1)),
+      );
+    }),
+  };
+}
+
+/** The API takes no dots in names. */
+const wireName = (name: string): string => name.replaceAll('.', '_');
+
+function toolOf(called: Tool['function']): Tool {
+  const described = asSchema(called) as Tool['function'];
+  return { type: 'function', function: { ...described, name: wireName(called.name) } };
+}
+
+const TYPES: Readonly<Record<string, string>> = { dict: 'object', float: 'number', tuple: 'array', any: 'string' };
+
+/** BFCL names types as Python does. */
+function asSchema(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(asSchema);
+  if (typeof value !== 'object' || value === null) return value;
+  const members = Object.entries(value).flatMap(([key, inner]): [string, unknown][] => {
+    if (key === 'default') return [];
+    if (key === 'type' && typeof inner === 'string') return [[key, TYPES[inner] ?? inner]];
+    return [[key, asSchema(inner)]];
+  });
+  return Object.fromEntries(members);
+}
+
+/** Small talk, with tools that have nothing to do with it. */
+export function quiet(data: string, half: number): ToolCase[] {
+  const rows = readRows<BfclRow>(data, TOOL_FILES.bfcl);
+  const turns = readRows<Dialogue>(data, TOOL_FILES.talk).filter((_, i) => i % 14 === half * 7);
+  return turns.map(({ messages }, i) => {
+    const functions = [0, 91].map((step) => (rows[(i * 17 + step) % rows.length] as BfclRow).function[0]);
+    return { messages: messages.slice(0, 1), tools: functions.map(toolOf), wanted: null };
+  });
+}

@@ -1,0 +1,120 @@
+import { Ajv } from 'ajv';
+import type { Service } from '../start-service.ts';
+import { count, type Row, type Sheet, share } from '../table.ts';
+import { type Answer, askAll, type Subject } from './asking.ts';
+import type { ToolCase, WantedCall } from './tool-cases.ts';
+
+/** A part of the sheet. */
+export interface ToolPart {
+  name: string;
+  cases: readonly ToolCase[];
+  /** Turns that call, and turns that talk, at most. */
+  most: number;
+}
+
+const ajv = new Ajv({ strict: false, validateFormats: false });
+
+/** Whether calls are made where they belong, are valid, and are the right ones. Tools are left to the model (`auto`). */
+export async function toolSheet(
+  service: Service,
+  subjects: readonly Subject[],
+  parts: readonly ToolPart[],
+): Promise<Sheet> {
+  const rows: Row[] = [];
+  for (const { name, cases, most } of parts) {
+    const calling = spread(
+      cases.filter(({ wanted }) => wanted !== null),
+      most,
+    );
+    const talking = spread(
+      cases.filter(({ wanted }) => wanted === null),
+      most,
+    );
+    for (const subject of subjects) {
+      const chatOf = ({ messages, tools }: ToolCase) => ({ messages, tools });
+      const called = await askAll(service, subject, calling.map(chatOf), name);
+      const talked = await askAll(service, subject, talking.map(chatOf), `${name}, talk`);
+      rows.push({ name: `${name}: ${subject.name}`, cells: cellsOf(calling, called, { talking, talked }) });
+    }
+  }
+  return {
+    title: 'Tools',
+    subject: 'turns',
+    columns: [
+      count('turns that call'),
+      share('calls'),
+      share('valid, of calls'),
+      share('right name, of calls'),
+      share('right values'),
+      share('whole call right, of turns'),
+      count('turns that talk'),
+      share('talks'),
+      count('refused'),
+    ],
+    rows,
+  };
+}
+
+/** So many of the items, from everywhere in the list. */
+function spread<T>(items: readonly T[], most: number): T[] {
+  if (items.length <= most) return [...items];
+  return Array.from({ length: most }, (_, i) => items[Math.floor((i * items.length) / most)] as T);
+}
+
+interface Talk {
+  talking: readonly ToolCase[];
+  talked: readonly Answer[];
+}
+
+function cellsOf(cases: readonly ToolCase[], answers: readonly Answer[], { talking, talked }: Talk): (number | null)[] {
+  const made = cases.flatMap((one, i) => {
+    const call = answers[i]?.calls[0];
+    return call === undefined ? [] : [{ one, call }];
+  });
+  const unasked = talking.flatMap((one, i) => (talked[i]?.calls ?? []).map((call) => ({ one, call })));
+  const valid = [...made, ...unasked].filter(({ one, call }) => isValid(one, call)).length;
+  const named = made.filter(({ one, call }) => call.name === one.wanted?.name);
+  const judged = named.map(({ one, call }) => judge(one.wanted as WantedCall, call.arguments));
+  const right = judged.reduce((sum, { right: values }) => sum + values, 0);
+  const all = judged.reduce((sum, { all: values }) => sum + values, 0);
+  const of = (part: number, whole: number): number | null => (whole === 0 ? null : part / whole);
+  return [
+    cases.length,
+    of(made.length, cases.length),
+    of(valid, made.length + unasked.length),
+    of(named.length, made.length),
+    of(right, all),
+    of(judged.filter(({ whole }) => whole).length, cases.length),
+    talking.length,
+    of(talked.filter(({ calls }) => calls.length === 0).length, talking.length),
+    [...answers, ...talked].filter(({ reason }) => reason === 'refused').length,
+  ];
+}
+
+/** A listed name, and arguments that its schema accepts. */
+function isValid({ tools }: ToolCase, call: Answer['calls'][number]): boolean {
+  const tool = tools.find((one) => one.function.name === call.name);
+  const given = parsed(call.arguments);
+  if (tool === undefined || given === null) return false;
+  return ajv.validate(tool.function.parameters ?? { type: 'object' }, given) === true;
+}
+
+function parsed(text: string): Record<string, unknown> | null {
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch {
+    // No call at all, then.
+    return null;
+  }
+}
+
+const plain = (value: unknown): string =>
+  (typeof value === 'object' ? JSON.stringify(value) : String(value)).trim().toLowerCase();
+
+function judge({ values }: WantedCall, text: string): { right: number; all: number; whole: boolean } {
+  const given = parsed(text) ?? {};
+  const wanted = Object.entries(values).filter(([key, options]) => key in given || !options.includes(''));
+  const right = wanted.filter(([key, options]) => options.some((option) => plain(option) === plain(given[key]))).length;
+  const extra = Object.keys(given).some((key) => !(key in values));
+  return { right, all: wanted.length, whole: right === wanted.length && !extra };
+}
