@@ -1,4 +1,3 @@
-import { IngestionError } from '../job-error.ts';
 import { noText } from './bounds.ts';
 import type { ReadJob, ReadPart } from './extracted-document.ts';
 import type { DocumentFormat } from './formats.ts';
@@ -6,7 +5,8 @@ import type { DocumentFormat } from './formats.ts';
 type Reader = (job: ReadJob) => AsyncGenerator<ReadPart>;
 
 /** What reads each format, loaded when the first document of it comes. */
-const READERS: Readonly<Partial<Record<DocumentFormat, () => Promise<Reader>>>> = {
+const READERS: Readonly<Record<DocumentFormat, () => Promise<Reader>>> = {
+  pdf: async () => (await import('./pdf/read-pdf.ts')).readPdf,
   docx: async () => (await import('./docx/read-docx.ts')).readDocx,
   html: async () => (await import('./html/read-html.ts')).readHtml,
   markdown: async () => (await import('./read-markdown.ts')).readMarkdown,
@@ -20,8 +20,7 @@ const READERS: Readonly<Partial<Record<DocumentFormat, () => Promise<Reader>>>> 
  * wrong with the file, and whatever a reader meets in a damaged one.
  */
 export async function* readDocument(format: DocumentFormat, job: ReadJob): AsyncGenerator<ReadPart> {
-  const read = await READERS[format]?.();
-  if (read === undefined) throw new IngestionError('unsupported_file', 'Documents of this format cannot be read yet.');
+  const read = await READERS[format]();
   for await (const part of read(job)) {
     yield 'document' in part && part.document.text.trim() === '' ? { part: part.part, error: noText() } : part;
   }

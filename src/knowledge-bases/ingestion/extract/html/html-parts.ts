@@ -187,5 +187,5 @@ function textOf(element: PageElement): string {
 function isData(table: PageElement): boolean {
   if (table.querySelector('table, ul, ol, pre, h1, h2, h3, h4') !== null) return false;
   const cells = [...table.querySelectorAll('td, th')];
-  return cells.length > 1 && cells.every((cell) => cell.querySelectorAll('p').length < 3);
+  return cells.length > 1 && cells.every((cell) => [...cell.querySelectorAll('p')].length < 3);
 }

@@ -62,6 +62,7 @@ interface Article {
 /** Takes the page apart. Null where nothing looks like a main content. */
 function mainContent(document: PageDocument): Article | null {
   if (document.body === null || document.getElementsByTagName('*').length > MAX_ELEMENTS) return null;
+  removeBoilerplate(document);
   try {
     const article = new Readability<PageElement>(document as never, {
       serializer: (node) => node as PageElement,

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { ExtractedDocument } from '../extracted-document.ts';
+import { readDocument } from '../read-document.ts';
+import { parsePage } from './read-html.ts';
+
+const blocksOf = ({ text, blocks }: ExtractedDocument) =>
+  blocks.map(({ kind, level, start, end }) => `${kind}${level ?? ''}: ${text.slice(start, end)}`);
+const SENTENCE = 'A sentence of the article that says something, at some length, about tides, the sea, and the moon. ';
+const page = (
+  main: string,
+  head = '',
+) => `<!doctype html><html lang="en"><head><title>On tides - The Site</title>${head}</head><body>
+  <nav><ul><li><a href="/">Home</a></li><li><a href="/all">All articles</a></li></ul></nav>
+  <div class="sidebar"><a href="/x">Ten things you must buy</a></div>
+  <main><article><h1>On tides</h1>${main}</article></main>
+  <footer>Copyright, imprint, cookies</footer><script>var hidden = 'script text';</script></body></html>`;
+
+describe('a page', () => {
+  it('is its main content, without what stands around it', () => {
+    const document = parsePage(page(`<p>${SENTENCE.repeat(8)}</p><p>${SENTENCE.repeat(8)}</p>`));
+    assert.equal(document.text.match(/tides, the sea/g)?.length, 16);
+    for (const gone of ['Home', 'Ten things', 'imprint', 'script text']) assert.ok(!document.text.includes(gone), gone);
+  });
+
+  it('keeps headings, lists, tables, code and line breaks, and of links their text', () => {
+    const main = `<p>${SENTENCE.repeat(10)}</p><h2>Data</h2><p>See <a href="/x">the <b>table</b></a>:<br>below.</p>
+      <ul><li>one<ul><li>inner</li></ul></li><li><p>two</p></li></ul><ol start="3"><li>three</li></ol>
+      <table><tr><th>Port</th><th>Height</th></tr><tr><td>Brest</td><td>7 m</td></tr></table><pre><code>if (x) {
+  y();
+}</code></pre><p>${SENTENCE.repeat(10)}</p>`;
+    const blocks = blocksOf(parsePage(page(main)));
+    assert.deepEqual(blocks.slice(blocks.indexOf('heading2: Data'), -1), [
+      'heading2: Data',
+      'paragraph: See the table:\nbelow.',
+      'list-item: - one',
+      'list-item:   - inner',
+      'list-item: - two',
+      'list-item: 3. three',
+      'table: Port | Height\nBrest | 7 m',
+      'code: if (x) {\n  y();\n}',
+    ]);
+  });
+
+  it('without a main content is everything but its boilerplate', () => {
+    const document = parsePage(
+      '<title>List</title><nav>Menu</nav><h1>All</h1><div>One entry</div><div hidden>No</div><div>Two</div>',
+    );
+    assert.equal(document.text, 'List\n\nAll\n\nOne entry\n\nTwo');
+    assert.equal(document.title, 'List');
+  });
+
+  it('says what it is about, whose it is, and where', () => {
+    const head = `<meta name="description" content="About tides"><meta property="article:published_time" content="2024-01-31">
+      <meta name="author" content="Ann"><meta name="keywords" content="sea, moon"><link rel="canonical" href="https://example.org/tides">`;
+    const { metadata, title } = parsePage(page(`<p>${SENTENCE.repeat(10)}</p>`, head));
+    assert.equal(title, 'On tides - The Site');
+    assert.deepEqual(metadata, {
+      description: 'About tides',
+      author: 'Ann',
+      published: '2024-01-31',
+      keywords: ['sea', 'moon'],
+      language: 'en',
+      canonical_url: 'https://example.org/tides',
+    });
+  });
+
+  it('is decoded as it says, as its server says, or by its bytes', async () => {
+    const read = async (bytes: Uint8Array, charset: string | null) => {
+      const [part] = await Array.fromAsync(
+        readDocument('html', { content: bytes, bytes: bytes.length, charset, chunkCharacters: 1 }),
+      );
+      return part !== undefined && 'document' in part ? part.document.text : '';
+    };
+    assert.equal(await read(Buffer.from('<meta charset="iso-8859-1"><p>gr\xf6\xdfer', 'latin1'), null), 'größer');
+    assert.equal(await read(Buffer.from('<p>\xb3\xf3d\xbc', 'latin1'), 'iso-8859-2'), 'łódź');
+    assert.equal(await read(Buffer.from('<meta charset="utf-16"><p>größer'), null), 'größer');
+    assert.equal(await read(Buffer.from('\ufeff<p>größer', 'utf16le'), 'utf-8'), 'größer');
+  });
+
+  it('nested without end, or of a single line of a megabyte, is read in time', () => {
+    assert.match(parsePage(`${'<div>'.repeat(20_000)}deep`).text, /deep/);
+    assert.match(parsePage(`${'<b>'.repeat(20_000)}deep`).text, /deep/);
+    assert.ok(parsePage(`<p>${'word '.repeat(200_000)}`).text.length > 900_000);
+  });
+
+  it('that is no HTML is text', () => {
+    assert.equal(parsePage('just words < more').text, 'just words < more');
+    assert.equal(parsePage('').text, '');
+  });
+});

@@ -1,0 +1,171 @@
+import { getDocument, PasswordException } from 'unpdf/pdfjs';
+import { IngestionError } from '../../job-error.ts';
+import { invalidFile, MAX_PAGES, MAX_PDF_BYTES, noText, tooLarge } from '../bounds.ts';
+import { inOneLine } from '../clean-text.ts';
+import { wholeContent } from '../content.ts';
+import type { DocumentMetadata, ReadJob, ReadPart } from '../extracted-document.ts';
+import { flatMetadata, titleOf } from '../metadata.ts';
+import { requireLength, TextWriter } from '../text-writer.ts';
+import { linesOf, readingOrder } from './columns.ts';
+import { byDirection, fragmentsOf, type TextLine, type TextPiece } from './page-text.ts';
+import { partsOf } from './paragraphs.ts';
+import { type PageLines, withoutRunningLines } from './running-lines.ts';
+
+type Pdf = Awaited<ReturnType<typeof getDocument>['promise']>;
+type Page = Awaited<ReturnType<Pdf['getPage']>>;
+
+/** Pages after which the fonts that were loaded for them are let go. */
+const CLEANUP_PAGES = 50;
+/** Pieces of text on a page: a full page of a newspaper has some 10,000. What comes after them is left out. */
+const MAX_PIECES = 200_000;
+
+/**
+ * Reads a PDF: text in the order of reading, columns one after the other, without running headers and footers, its words whole again
+ * where a line's end broke them. Throws `encrypted_file` for one that needs a password, `no_text` for scans, `too_large` for too many pages.
+ */
+export async function* readPdf(job: ReadJob): AsyncGenerator<ReadPart> {
+  const data = new Uint8Array(await wholeContent(job, MAX_PDF_BYTES));
+  const loading = getDocument({
+    data,
+    verbosity: 0,
+    disableFontFace: true,
+    useSystemFonts: false,
+    stopAtErrors: false,
+  });
+  try {
+    const pdf = await opened(loading.promise);
+    const { title, metadata } = await factsOf(pdf);
+    const pages = await pagesOf(pdf);
+    if (pages.every(({ lines }) => lines.length === 0)) {
+      throw noText(`None of the ${pages.length} pages has text: they are pictures, such as scans.`);
+    }
+    const lines = withoutRunningLines(pages).flatMap((page) => page.lines);
+    const writer = new TextWriter();
+    for (const { kind, text, ...place } of partsOf(lines)) writer.write(kind, text, place);
+    yield { part: '', document: { ...writer.finish(), title, metadata } };
+  } finally {
+    await loading.destroy();
+  }
+}
+
+async function opened(loading: Promise<Pdf>): Promise<Pdf> {
+  try {
+    const pdf = await loading;
+    if (pdf.numPages > MAX_PAGES) throw tooLarge(`it has more than ${MAX_PAGES.toLocaleString('en')} pages`);
+    return pdf;
+  } catch (error) {
+    if (error instanceof IngestionError) throw error;
+    if (error instanceof PasswordException) {
+      throw new IngestionError('encrypted_file', 'The document is protected by a password.');
+    }
+    throw invalidFile('The file is damaged, or no PDF.', error);
+  }
+}
+
+/** The lines of each page. A page that cannot be read is left out; when none can, the file is damaged. */
+async function pagesOf(pdf: Pdf): Promise<PageLines[]> {
+  const pages: PageLines[] = [];
+  let characters = 0;
+  let problem: unknown = null;
+  for (let number = 1; number <= pdf.numPages; number++) {
+    try {
+      const page = await pdf.getPage(number);
+      const lines = await pageLines(page);
+      pages.push(lines);
+      characters += lines.lines.reduce((sum, { text }) => sum + text.length, 0);
+      page.cleanup();
+    } catch (error) {
+      problem = error;
+    }
+    requireLength(characters);
+    if (number % CLEANUP_PAGES === 0) await pdf.cleanup();
+  }
+  if (pages.length === 0) throw invalidFile('None of the pages can be read: the file is damaged.', problem);
+  return pages;
+}
+
+async function pageLines(page: Page): Promise<PageLines> {
+  const { transform, height } = page.getViewport({ scale: 1 });
+  const { items } = await page.getTextContent();
+  const pieces: TextPiece[] = [];
+  for (const item of items.slice(0, MAX_PIECES)) {
+    if (!('str' in item) || item.str === '') continue;
+    pieces.push(pieceOf(item, transform));
+  }
+  const lines: TextLine[] = [];
+  for (const group of byDirection(pieces)) {
+    for (const region of readingOrder(fragmentsOf(group))) {
+      const column = (lines.at(-1)?.column ?? 0) + 1;
+      lines.push(...linesOf(region, { page: page.pageNumber, column }).filter(({ text }) => text !== ''));
+    }
+  }
+  return { lines, height };
+}
+
+/** A piece as pdf.js gives it, with its place on the page as it is shown. */
+function pieceOf(
+  item: { str: string; dir: string; width: number; height: number; transform: number[] },
+  [a = 1, b = 0, c = 0, d = 1, e = 0, f = 0]: number[],
+): TextPiece {
+  const [ta = 1, tb = 0, tc = 0, td = 1, te = 0, tf = 0] = item.transform;
+  const angle = (Math.atan2(b * ta + d * tb, a * ta + c * tb) * 180) / Math.PI;
+  return {
+    text: item.str.trim() === '' ? ' ' : inOneLineKeepingEnds(item.str),
+    x: a * te + c * tf + e,
+    y: b * te + d * tf + f,
+    width: item.width,
+    size: item.height || Math.hypot(tc, td),
+    angle: Number.isFinite(angle) ? angle : 0,
+    isRightToLeft: item.dir === 'rtl',
+  };
+}
+
+/** Clean, with the space at its ends that says that a word ends there. */
+function inOneLineKeepingEnds(text: string): string {
+  // A soft hyphen at the end is where a word was broken.
+  const kept = text.endsWith('\u00ad') ? `${text.slice(0, -1)}-` : text;
+  return `${/^\s/.test(kept) ? ' ' : ''}${inOneLine(kept)}${/\s$/.test(kept) ? ' ' : ''}`;
+}
+
+async function factsOf(pdf: Pdf): Promise<{ title: string | null; metadata: DocumentMetadata }> {
+  try {
+    const info: Record<string, unknown> = { ...(await pdf.getMetadata()).info };
+    const metadata = flatMetadata({
+      author: info['Author'],
+      subject: info['Subject'],
+      keywords: info['Keywords'],
+      created: dateOf(info['CreationDate']),
+      modified: dateOf(info['ModDate']),
+      language: info['Language'],
+      pages: pdf.numPages,
+    });
+    return { title: titleOf(info['Title']), metadata };
+  } catch {
+    // A document is read whatever is wrong with what it says of itself.
+    return { title: null, metadata: { pages: pdf.numPages } };
+  }
+}
+
+/** A date of PDF (ISO 32000-1, 7.9.4), `D:20200131120000+01'00'`, as ISO 8601; null for what is none. */
+export function dateOf(value: unknown): string | null {
+  const parts = /^D?:?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:(Z)|([-+])(\d\d)'?(\d\d)?)?/.exec(
+    String(value ?? ''),
+  );
+  if (parts === null) return null;
+  const [
+    ,
+    year,
+    month = '01',
+    day = '01',
+    hour = '00',
+    minute = '00',
+    second = '00',
+    ,
+    sign,
+    zoneHour = '00',
+    zoneMinute = '00',
+  ] = parts;
+  const zone = sign === undefined ? 'Z' : `${sign}${zoneHour}:${zoneMinute}`;
+  const date = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}${zone}`);
+  return Number.isNaN(date.valueOf()) ? null : date.toISOString();
+}
