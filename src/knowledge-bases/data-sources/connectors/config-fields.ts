@@ -22,8 +22,7 @@ export const COMMON_FIELDS = {
 
 /** The address of a page or a server. What has a user or a password in it is refused by `requirePlainUrl`. */
 export const HttpUrl = Type.String({
-  pattern: '^https?://[^\\s/?#]',
-  format: 'uri',
+  pattern: '^https?://[^\\s/?#]\\S*$',
   maxLength: MAX_URL_CHARACTERS,
   description: '`http` or `https`, without user and password.',
 });
