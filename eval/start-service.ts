@@ -13,6 +13,10 @@ const SHOWN_CHARS = 500;
 export interface Service {
   /** Sends JSON with `POST` and resolves with the answer's JSON, whose form is the caller's word. Rejects with `RefusedError` unless the status is 200. */
   ask<T>(path: string, body: object): Promise<T>;
+  /** Reads with `GET`, likewise. */
+  get<T>(path: string): Promise<T>;
+  /** Uploads a file and resolves with its id. */
+  upload(filename: string, content: string, purpose: string): Promise<string>;
   /** What answers for a model, as `GET /v1/models/ID` says it. */
   backendOf(model: string): Promise<Backend>;
   stop(): Promise<void>;
@@ -63,14 +67,15 @@ export async function startService(address?: Address): Promise<Service> {
 
 function serviceAt({ url, key }: Address, stop: () => Promise<void>): Service {
   const origin = url.replace(/\/(v1\/?)?$/, '');
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const authorization = `Bearer ${key}`;
+  const json = { authorization, 'content-type': 'application/json' };
   const call = async <T>(path: string, init: RequestInit): Promise<T> => {
     // Measuring takes seconds in one turn: a connection that the service has closed meanwhile is noticed in the next.
     await nextTurn();
     for (let tries = 1; ; tries++) {
       const answer = await fetch(`${origin}${path}`, {
+        headers: json,
         ...init,
-        headers,
         signal: AbortSignal.timeout(ANSWER_LIMIT_MS),
       });
       if (answer.status === 200) return (await answer.json()) as T;
@@ -82,6 +87,13 @@ function serviceAt({ url, key }: Address, stop: () => Promise<void>): Service {
   };
   return {
     ask: (path, body) => call(path, { method: 'POST', body: JSON.stringify(body) }),
+    get: (path) => call(path, {}),
+    upload: async (filename, content, purpose) => {
+      const body = new FormData();
+      body.append('purpose', purpose);
+      body.append('file', new Blob([content]), filename);
+      return (await call<{ id: string }>('/v1/files', { method: 'POST', body, headers: { authorization } })).id;
+    },
     backendOf: async (model) => (await call<{ backend: Backend }>(`/v1/models/${model}`, {})).backend,
     stop,
   };

@@ -33,7 +33,12 @@ export interface Booted {
 }
 
 /** Opens the stores and engines that the configuration names, in the order in which they need each other. */
-export async function boot(config: Config, logger: Logger, lifecycle: Lifecycle): Promise<Booted> {
+export async function boot(
+  config: Config,
+  logger: Logger,
+  lifecycle: Lifecycle,
+  role: 'api' | 'worker' = 'api',
+): Promise<Booted> {
   requireModelFiles(config);
   // Neither needs the other, and each takes about a second.
   const [db, bound] = await bothOf(
@@ -45,7 +50,8 @@ export async function boot(config: Config, logger: Logger, lifecycle: Lifecycle)
   const blobs = await openBlobs(config, lifecycle);
   const chunks = await openIndex(config, lifecycle);
   const jobs = await openJobs(db, logger, lifecycle);
-  const firstKey = await firstStart({ db }, config.bootstrapApiKey);
+  // The first key is shown by the process that serves the API.
+  const firstKey = role === 'worker' ? null : await firstStart({ db }, config.bootstrapApiKey);
   const ledger = await lifecycle.start(
     'ledger',
     () => new Ledger(db, logger),

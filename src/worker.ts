@@ -1,7 +1,8 @@
-import type { Deps } from './deps.ts';
 import { sweepLooseBlobs } from './files/loose-blobs.ts';
 import { pruneIdempotencyKeys } from './http/idempotency/idempotency.ts';
+import { sweepDroppedDocuments } from './knowledge-bases/documents/drop-documents.ts';
 import { dropIndexes } from './knowledge-bases/drop-indexes.ts';
+import { type IngestionDeps, workOnIngestion } from './knowledge-bases/ingestion/work-on-ingestion.ts';
 import { every } from './lib/every.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
@@ -13,18 +14,22 @@ export interface Worker {
 }
 
 /** The table of contents of background work. */
-export function startWorker(deps: Pick<Deps, 'db' | 'blobs' | 'chunks' | 'logger' | 'now'>): Worker {
+export function startWorker(deps: IngestionDeps): Worker {
   const startedAt = deps.now();
   const hourly = (name: string, task: () => Promise<void>) => every(HOUR_MS, name, task, deps.logger);
   const tasks = [
     hourly('prune idempotency keys', () => pruneIdempotencyKeys(deps)),
     hourly('sweep loose blobs', () => sweepLooseBlobs(deps, startedAt)),
     hourly('remove dropped indexes', () => dropIndexes(deps)),
+    hourly('remove dropped documents', () => sweepDroppedDocuments(deps)),
   ];
+  const ingestion = workOnIngestion(deps);
 
   return {
     stop: async () => {
       await Promise.all(tasks.map((task) => task.stop()));
+      await deps.jobs.stop();
+      await ingestion.stop();
     },
   };
 }

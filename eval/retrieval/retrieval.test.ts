@@ -29,6 +29,8 @@ function serviceOf(limit: number, asked: string[][] = []): Service {
       return { data } as T;
     },
     backendOf: async () => ({ engine: 'test', model: 'letters', parameters: null }),
+    get: () => Promise.reject(new Error('nothing is read')),
+    upload: () => Promise.reject(new Error('nothing is uploaded')),
     stop: async () => {},
   };
 }

@@ -1,4 +1,4 @@
-import { openBlobs, openDatabase, openIndex } from '../boot.ts';
+import { boot } from '../boot.ts';
 import { loadConfig } from '../config.ts';
 import { Lifecycle } from '../lib/lifecycle.ts';
 import { createLogger } from '../lib/logger.ts';
@@ -18,13 +18,10 @@ export async function runWorker(): Promise<void> {
   const lifecycle = new Lifecycle();
   const stopped = untilStopped(logger);
   try {
-    const db = await openDatabase(config, logger, lifecycle);
-    await db.migrate();
-    const blobs = await openBlobs(config, lifecycle);
-    const chunks = await openIndex(config, lifecycle);
+    const { deps } = await boot(config, logger, lifecycle, 'worker');
     await lifecycle.start(
       'worker',
-      () => startWorker({ db, blobs, chunks, logger, now: Date.now }),
+      () => startWorker(deps),
       (worker) => worker.stop(),
     );
     console.log('Quire works in the background.');

@@ -1,0 +1,68 @@
+import { best, ndcg, recall } from '../measures/ranking.ts';
+import { mean, pairedBootstrap } from '../measures/statistics.ts';
+import { progress } from '../progress.ts';
+import type { CollectionSource } from '../retrieval/collections.ts';
+import { Search } from '../retrieval/search.ts';
+import type { Service } from '../start-service.ts';
+import { chance, count, type Row, type Sheet, share } from '../table.ts';
+import { EvaluatedBase } from './knowledge-base.ts';
+
+/** Documents that are looked at for the recall: the most that one retrieval gives. */
+const DEPTH = 100;
+/** Documents of a collection are short: one chunk each. */
+const CHUNKING = { type: 'recursive', chunk_size: 2048, chunk_overlap: 0 };
+const WAYS = [
+  { search_type: 'keyword' },
+  { search_type: 'vector' },
+  { search_type: 'hybrid' },
+  { search_type: 'hybrid', rerank: true },
+];
+
+/** nDCG@10 and Recall@100 of each way to search, of collections that were ingested as JSONL files; p is of hybrid against BM25. */
+export async function collectionSheet(
+  service: Service,
+  data: string,
+  title: string,
+  sources: readonly CollectionSource[],
+): Promise<Sheet> {
+  const rows: Row[] = [];
+  for (const source of sources) rows.push(await measured(service, source, data));
+  const columns = [
+    count('queries'),
+    ...['BM25', 'keyword', 'vector', 'hybrid', 'reranked'].map(share),
+    chance('p'),
+    ...['Recall@100: keyword', 'vector, R', 'hybrid, R'].map(share),
+  ];
+  return { title, subject: 'nDCG@10', columns, rows };
+}
+
+async function measured(service: Service, source: CollectionSource, data: string): Promise<Row> {
+  const collection = source.read(data);
+  const content = collection.documents.map((text, place) => JSON.stringify({ text, place })).join('\n');
+  const base = await EvaluatedBase.fill(service, [{ name: 'collection.jsonl', content }], CHUNKING);
+  const baseline = await Search.of(service, collection);
+  const plain: number[] = [];
+  const found = WAYS.map(() => ({ ndcg: [] as number[], recall: [] as number[] }));
+  for (const [at, query] of collection.queries.entries()) {
+    progress(at, collection.queries.length, source.name);
+    const gains = collection.gains[at] ?? new Map();
+    plain.push(ndcg(best(baseline.scores(at).keyword, DEPTH), gains));
+    for (const [way, wanted] of WAYS.entries()) {
+      const chunks = await base.retrieve(query, DEPTH, wanted);
+      const ranking = [...new Set(chunks.map(({ metadata }) => Number(metadata['place'])))];
+      found[way]?.ndcg.push(ndcg(ranking, gains));
+      found[way]?.recall.push(recall(ranking, gains));
+    }
+  }
+  const hybrid = found[2]?.ndcg ?? [];
+  return {
+    name: source.name,
+    cells: [
+      collection.queries.length,
+      mean(plain),
+      ...found.map(({ ndcg: values }) => mean(values)),
+      pairedBootstrap(hybrid, plain),
+      ...found.slice(0, 3).map(({ recall: values }) => mean(values)),
+    ],
+  };
+}

@@ -1,0 +1,27 @@
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Deps } from '../../deps.ts';
+import { openSource } from '../data-sources/open-source.ts';
+import { Extractor } from './extract/extractor.ts';
+import { INGEST_SOURCE } from './ingest-job.ts';
+import { ingestSource } from './ingest-source.ts';
+
+/** What background ingestion needs. */
+export type IngestionDeps = Pick<
+  Deps,
+  'db' | 'blobs' | 'chunks' | 'jobs' | 'models' | 'secrets' | 'config' | 'logger' | 'recordUsage' | 'metrics' | 'now'
+>;
+
+/** Runs ingestion jobs in this process from now on. `stop` ends the threads that read documents, once the queue has stopped. */
+export function workOnIngestion(deps: IngestionDeps): { stop(): Promise<void> } {
+  const folder = join(deps.config.dataDir, 'tmp');
+  // What lies there is of a process that was killed.
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const extractor = new Extractor({ folder });
+  const connectorOf = (source: Parameters<typeof openSource>[1]) => openSource(deps, source);
+  deps.jobs.work(INGEST_SOURCE, ({ jobId }, signal) =>
+    ingestSource({ ...deps, extractor, connectorOf }, jobId, signal),
+  );
+  return { stop: () => extractor.close() };
+}
