@@ -9,13 +9,13 @@ import { createLocalEngine } from '../../local/local-engine.ts';
 import { createBundledChat, NOT_FOUND } from './bundled-chat.ts';
 import type { Ranker } from './choose-sentences.ts';
 
-const FILE = fileURLToPath(new URL('../../../../models/quire-chat-1.gguf', import.meta.url));
+const FILE = fileURLToPath(new URL('../../../../models/quire-chat-2.gguf', import.meta.url));
 const never = new AbortController().signal;
 
 function start(ranker: Ranker = null): GenerationEngine & { running(): Promise<number> } {
   const engine = createLocalEngine({
     file: FILE,
-    name: 'quire-chat-1',
+    name: 'quire-chat-2',
     kind: 'bundled',
     contextTokens: null,
     sequences: 4,

@@ -8,6 +8,8 @@ export interface Unit {
 
 /** Characters of a unit at most: a longer one would be no answer, and is cut at a word. */
 const MAX_UNIT_CHARACTERS = 600;
+/** Characters of running text that are segmented at once. */
+const MAX_PIECE_CHARACTERS = 8_000;
 /** Letters of a line at most that counts as a heading where it has no sign of one. */
 const MAX_HEADING_CHARACTERS = 60;
 
@@ -31,7 +33,9 @@ export function* unitsOf(text: string): Generator<Unit, void, undefined> {
   let prose: string[] = [];
   let fenced = false;
   const flush = function* (): Generator<Unit, void, undefined> {
-    for (const sentence of sentencesOf(prose.join(' '))) yield* cut(sentence, heading);
+    for (const piece of piecesOf(prose.join(' '))) {
+      for (const sentence of sentencesOf(piece)) yield* cut(sentence, heading);
+    }
     prose = [];
   };
   const lines = text.split(/\r\n?|\n/);
@@ -66,7 +70,22 @@ function isBareHeading(lines: readonly string[], index: number): boolean {
   const next = (lines[index + 1] ?? '').trim();
   const below = next === '' ? (lines[index + 2] ?? '').trim() : next;
   const leads = /[.!?:]$/.test(below) || below.length > MAX_HEADING_CHARACTERS;
-  return alone && leads && /^[\p{Lu}\p{N}]/u.test(line) && line.split(/\s+/).length <= 8;
+  const begins = next === '' || /^[\p{Lu}\p{N}"“]/u.test(next);
+  return alone && begins && leads && /^[\p{Lu}\p{N}]/u.test(line) && line.split(/\s+/).length <= 8;
+}
+
+/** A long text in parts that end with a sentence where they can, so that no part takes long to segment. */
+function* piecesOf(text: string): Generator<string, void, undefined> {
+  let from = 0;
+  while (text.length - from > MAX_PIECE_CHARACTERS) {
+    const most = from + MAX_PIECE_CHARACTERS;
+    const end = Math.max(text.lastIndexOf('. ', most) + 1, text.lastIndexOf('? ', most) + 1);
+    const space = end > from ? end : text.lastIndexOf(' ', most);
+    const to = space > from ? space : most;
+    yield text.slice(from, to);
+    from = to;
+  }
+  yield text.slice(from);
 }
 
 /** The sentences of running text; white space within them is one space. */

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { ChatMessage, Passage } from '../../engine.ts';
+import { readPassages } from './read-passages.ts';
+
+const read = (messages: readonly ChatMessage[], passages?: readonly Passage[]) =>
+  readPassages({
+    kind: 'chat',
+    messages,
+    tools: [],
+    toolChoice: 'none',
+    parallelToolCalls: true,
+    ...(passages && { passages }),
+  });
+const user = (content: string): ChatMessage => ({ role: 'user', content });
+const system = (content: string): ChatMessage => ({ role: 'system', content });
+const TOWER = 'The tower stands in Paris. It was built in 1889 for a fair, and is 330 metres tall.';
+const CATS = 'Cats are small animals that people keep.';
+
+/** Chats in the shapes that people use, all with the same passages and question. */
+const SHAPES: Readonly<Record<string, readonly ChatMessage[]>> = {
+  'a system prompt with a label': [
+    system(
+      `Use the following context to answer the question. Do not make anything up.\n\nContext:\n${TOWER}\n\n---\n${CATS}`,
+    ),
+    user('How tall is it?'),
+  ],
+  'labels in the user message': [user(`Context: ${TOWER}\n\n${CATS}\n\nQuestion: How tall is it?\nAnswer:`)],
+  'pieces of context before the question': [
+    user(
+      `Use the following pieces of context to answer the question at the end. If you don't know, just say that you don't know.\n\n${TOWER}\n\n${CATS}\n\nQuestion: How tall is it?\nHelpful Answer:`,
+    ),
+  ],
+  'numbered sources': [
+    system(
+      `You are a helpful assistant. Answer only from these sources:\n[1] ${TOWER}\n[2] ${CATS}\n\nCite the sources.`,
+    ),
+    user('How tall is it?'),
+  ],
+  'tags within tags': [
+    user(
+      `<documents>\n<document title="a">${TOWER}</document>\n<document>${CATS}</document>\n</documents>\n\nHow tall is it?`,
+    ),
+  ],
+  'named documents': [user(`Document 1 (Towers): ${TOWER}\nDocument 2 (Cats): ${CATS}\n\nHow tall is it?`)],
+  'a pasted text before the question': [user(`${TOWER}\n\n${CATS}\n\nHow tall is it?`)],
+  'a pasted text behind the question': [user(`How tall is it?\n\n${TOWER}\n\n${CATS}`)],
+  'one line': [user(`${TOWER} ${CATS} How tall is it?`)],
+  'long quotation marks': [user(`Answer from this text: """${TOWER}\n\n${CATS}"""\nHow tall is it?`)],
+  'markdown headings': [
+    system(`# Role\nYou answer questions.\n\n# Context\n${TOWER}\n\n${CATS}`),
+    user('How tall is it?'),
+  ],
+  'facts below an instruction': [system(`Answer from the documents.\n\n${TOWER}\n${CATS}`), user('How tall is it?')],
+};
+
+describe('passages and the question', () => {
+  for (const [name, messages] of Object.entries(SHAPES)) {
+    it(`are found in ${name}`, () => {
+      const found = read(messages);
+      assert.equal(found?.question, 'How tall is it?');
+      const text = found.passages.map((passage) => passage.text).join('\n');
+      assert.ok(text.includes(TOWER) && text.includes(CATS), text);
+      assert.doesNotMatch(text, /You are|Use the following|How tall|Answer only/);
+    });
+  }
+  it('given as such stand first and keep their titles', () => {
+    const found = read([user('How tall is it?')], [{ title: 'Towers', text: TOWER }]);
+    assert.deepEqual([found?.passages, found?.sure], [[{ title: 'Towers', text: TOWER }], true]);
+  });
+  it('are none in a persona, in talk, in wishes for a text, and in questions to the model', () => {
+    const persona = 'You are Ann, a pirate. Your ship is the Black Pearl. Always answer like a pirate, and never stop.';
+    assert.equal(read([system(persona), user('Where is Paris?')]), null);
+    assert.equal(read([user('What is the capital of France?')]), null);
+    for (const text of [
+      'Hello!',
+      'Thanks.',
+      'Who are you?',
+      'How are you?',
+      'Summarise the text.',
+      'Translate it to French.',
+    ]) {
+      assert.equal(read([system(`Context:\n${TOWER}`), user(text)]), null, text);
+    }
+  });
+  it('come with what was asked before where a question leans on it', () => {
+    const earlier = [
+      system(`Context:\n${TOWER}`),
+      user('Who built the tower?'),
+      { role: 'assistant' as const, content: 'A firm.' },
+    ];
+    assert.equal(read([...earlier, user('When did they build it?')])?.before, 'Who built the tower?');
+    assert.equal(read([...earlier, user('Where do cats live in the wild?')])?.before, '');
+  });
+  it('come with the words that the instructions want where there is no answer', () => {
+    const asked = system(
+      `Answer from the context. If it is not there, reply with "I don't know."\n\nContext:\n${TOWER}`,
+    );
+    assert.equal(read([asked, user('How tall is it?')])?.decline, "I don't know.");
+  });
+  it('are no sure ones in a short remark before a question', () => {
+    assert.equal(read([user('I went to Rome last week. What is the weather there?')])?.sure, false);
+  });
+  it('are found in texts of tags and marks that never close, of a million characters', () => {
+    for (const part of ['<document>', '"""', '\n \n', '[1] ', 'Context: ', 'following ', '? ', '\nQuestion: ']) {
+      const found = read([user(`${part.repeat(Math.ceil(1e6 / part.length))}\n\nHow tall is it?`)]);
+      assert.ok(found === null || found.question.length > 0);
+    }
+  });
+});
