@@ -5,6 +5,7 @@ import type { Config } from './config.ts';
 import { createBundledChat } from './engines/bundled/chat/bundled-chat.ts';
 import { createBundledEmbedding, tokenCounter } from './engines/bundled/embedding/bundled-embedding.ts';
 import { createBundledModeration } from './engines/bundled/moderation/bundled-moderation.ts';
+import { createBundledRerank } from './engines/bundled/rerank/bundled-rerank.ts';
 import type { EmbeddingEngine } from './engines/embedding-engine.ts';
 import type { GenerationEngine } from './engines/engine.ts';
 import { createLocalEngine } from './engines/local/local-engine.ts';
@@ -24,14 +25,17 @@ import { reasonOf, StartError } from './lib/start-error.ts';
 import type { CatalogueEntry } from './models/catalogue.ts';
 
 /** The chat model that comes with Quire. */
-const BUNDLED_CHAT_FILE = fileURLToPath(new URL('../models/quire-chat-1.gguf', import.meta.url));
-const BUNDLED_CHAT_NAME = 'quire-chat-1';
+const BUNDLED_CHAT_FILE = fileURLToPath(new URL('../models/quire-chat-2.gguf', import.meta.url));
+const BUNDLED_CHAT_NAME = 'quire-chat-2';
 /** The embedding model that comes with Quire. */
 const BUNDLED_EMBEDDING_FILE = fileURLToPath(new URL('../models/quire-embed-1.bin', import.meta.url));
 const BUNDLED_EMBEDDING_NAME = 'quire-embed-1';
 /** The moderation model that comes with Quire. */
 const BUNDLED_MODERATION_FILE = fileURLToPath(new URL('../models/quire-moderation-1.bin', import.meta.url));
 const BUNDLED_MODERATION_NAME = 'quire-moderation-1';
+/** The rerank model that comes with Quire. */
+const BUNDLED_RERANK_FILE = fileURLToPath(new URL('../models/quire-rerank-1.bin', import.meta.url));
+const BUNDLED_RERANK_NAME = 'quire-rerank-1';
 /** Keeps what was measured of models on this machine, in the data folder. May be deleted: it is then measured again. */
 const CALIBRATION_FILE = 'calibration.json';
 /** Keeps the hashes of model files, in the data folder. May be deleted: they are then computed again. */
@@ -63,6 +67,7 @@ export class EngineSet {
   readonly #logger: Logger;
   readonly #lifecycle: Lifecycle;
   readonly #engines = new Map<string, Promise<GenerationEngine>>();
+  #rerank: Promise<RerankEngine> | null = null;
 
   constructor(config: Config, logger: Logger, lifecycle: Lifecycle) {
     this.#config = config;
@@ -75,7 +80,7 @@ export class EngineSet {
     if (kind === 'generation') return { engine: await this.engineOf(id, binding) };
     if (kind === 'moderation') return { moderation: await this.moderationOf(id, binding) };
     if (kind === 'embedding') return { embedding: await this.embeddingOf(id, binding) };
-    if (kind === 'rerank') return this.rerankOf(id, binding);
+    if (kind === 'rerank') return { rerank: await this.rerankOf(id, binding) };
     return {};
   }
 
@@ -168,14 +173,12 @@ export class EngineSet {
     return engine;
   }
 
-  /** What reranks for the id, where the id itself is bound to a file or to a server. */
-  async rerankOf(id: string, binding: Binding | undefined): Promise<{ rerank?: RerankEngine }> {
-    if (binding !== undefined && isLocal(binding)) {
-      return { rerank: await this.#localEncoder(id, binding, startLocalRerank) };
-    }
+  /** What reranks for the id: the bundled model, unless the id itself is bound to a file or to a server. */
+  async rerankOf(id: string, binding: Binding | undefined): Promise<RerankEngine> {
+    if (binding !== undefined && isLocal(binding)) return this.#localEncoder(id, binding, startLocalRerank);
     const baseUrls = binding?.base_urls ?? (binding?.engine === 'upstream' ? this.#config.upstreamUrl : undefined);
     if (baseUrls === null) throw needsBaseUrls(id);
-    if (baseUrls === undefined || binding?.engine === 'bundled') return {};
+    if (baseUrls === undefined || binding?.engine === 'bundled') return this.#bundledRerank();
     const options = {
       baseUrls,
       model: binding?.upstream_model ?? id,
@@ -184,7 +187,29 @@ export class EngineSet {
       logger: this.#logger,
     };
     const start = () => createUpstreamRerank(options);
-    return { rerank: await this.#lifecycle.start('rerank engine', start, (started) => started.close()) };
+    return this.#lifecycle.start('rerank engine', start, (started) => started.close());
+  }
+
+  /** The bundled reranker, which the bundled chat model asks as well: one for both. */
+  #bundledRerank(): Promise<RerankEngine> {
+    this.#rerank ??= this.#startBundledRerank();
+    return this.#rerank;
+  }
+
+  async #startBundledRerank(): Promise<RerankEngine> {
+    const start = () =>
+      createBundledRerank({
+        file: BUNDLED_RERANK_FILE,
+        embedderFile: BUNDLED_EMBEDDING_FILE,
+        name: BUNDLED_RERANK_NAME,
+      });
+    const engine = await this.#lifecycle.start('rerank engine', start, (started) => started.close());
+    try {
+      await engine.check(AbortSignal.timeout(LOAD_TIMEOUT_MS));
+    } catch (error) {
+      throw new StartError(`The model in ${BUNDLED_RERANK_FILE} cannot be loaded: ${reasonOf(error)}`);
+    }
+    return engine;
   }
 
   /** What embeds or reranks with a GGUF of the operator's. */
@@ -237,7 +262,7 @@ export class EngineSet {
         await engine.close();
         throw new StartError(`The model in ${file} cannot be loaded: ${reasonOf(error)}`);
       }
-      return kind === 'bundled' ? createBundledChat({ engine, ranker: null }) : engine;
+      return kind === 'bundled' ? createBundledChat({ engine, ranker: await this.#bundledRerank() }) : engine;
     });
   }
 

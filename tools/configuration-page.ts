@@ -99,7 +99,8 @@ working directory.
 \`moderation-v1\` is answered by the bundled model, also where \`QUIRE_UPSTREAM_URL\` is set, unless its own entry says
 \`base_urls\` or \`engine: upstream\`: servers that answer \`POST /moderations\` as OpenAI's does. It takes no \`file\`.
 \`embed-large-en-v1.5\` likewise: the bundled model, or by its own entry servers that answer \`POST /embeddings\`, whose
-\`context_length\` is then the tokens that the model takes at once.
+\`context_length\` is then the tokens that the model takes at once. \`reranker-v2-m3\` likewise: the bundled model, or by its own
+entry servers that rerank at \`/v1/rerank\` (Cohere's body) or \`/rerank\` (Text Embeddings Inference).
 \`pricing\` is in credits per 1,000 or 1,000,000 tokens (\`unit\`), for prompt and completion apart.
 `;
 }

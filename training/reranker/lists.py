@@ -1,50 +1,179 @@
-"""Training lists: a query, its right document, and the wrong ones that a first search would have brought."""
+"""Lists to train and to measure on: a query, documents, and which of them are right.
+
+    python3 lists.py DATA OUT quire-embed-1.bin
+
+Writes OUT/texts.jsonl (to count words in), OUT/train.jsonl and OUT/measure.jsonl: {source, query, documents, gains, hybrid}.
+"""
+import json
+import os
+import random
+import re
+import sys
+import time
+
 import numpy as np
-from scipy import sparse
 
-from model import count_matrix
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, '..', 'embedder'))
 
-# How many queries of each source: those most like questions to documents count most.
-QUERIES = {'squad': 900, 'reading': 380, 'medquad': 500, 'oss_docs': 900, 'opensearch_docs': 500, 'tldr': 300, 'python': 400,
-           'answers': 300, 'neighbours': 900, 'wordnet_examples': 200}
-POOL, WRONG = 3000, 14
-K1, B = 1.2, 0.75
+import retrieval  # noqa: E402  (the folders beside are no packages)
+import sources  # noqa: E402
+from bm25 import BM25  # noqa: E402
+from evaluate_embedder import FIVE, Measured, TUNING, chunking, embed_all_of  # noqa: E402
+from weights import Embedder  # noqa: E402
+
+sys.path.insert(0, os.path.join(HERE, '..', 'chat'))
+sys.modules.pop('sources')
+import sources as chat_sources  # noqa: E402
+
+# Lists of each source of documents, and characters of a document.
+DOCUMENT_LISTS = {'oss_docs': 900, 'opensearch_docs': 600, 'medquad': 600, 'reading': 700, 'neighbours': 1300, 'tldr': 300,
+                  'python': 700, 'answers': 400, 'wordnet_examples': 150}
+LONGEST = 1300
+POOL = 6000
+SQUAD_LISTS = 15000
+# Wrong documents of a list: from the best, from further down, and any.
+BEST, FURTHER, ANY = 6, 5, 3
+CANDIDATES = 100
+DISTRACTORS = 24
+QED = 500
+SENTENCE = re.compile(r'(?<=[.!?])\s+(?=[A-Z"(`])')
 
 
-def bm25(documents, queries):
-    """BM25 of all queries and documents, both given as count matrices of rows."""
-    counts = documents.copy()
-    counts.data = counts.data ** 2          # the damping of count_matrix undone
-    lengths = np.asarray(counts.sum(1)).ravel()
-    norms = K1 * (1 - B + B * lengths / lengths.mean())
-    idf = inverse_frequency(np.asarray((documents > 0).sum(0)).ravel(), documents.shape[0])
-    row_of = np.repeat(np.arange(documents.shape[0]), np.diff(counts.indptr))
-    gains = idf[counts.indices] * counts.data * (K1 + 1) / (counts.data + norms[row_of])
-    matrix = sparse.csr_matrix((gains, counts.indices, counts.indptr), shape=counts.shape)
-    return ((queries > 0).astype(np.float64) @ matrix.T).toarray()
+def wrong_of(scores, right, draw):
+    """Rows of wrong documents, mixed; None where a search would not bring the right one."""
+    ranked = np.argsort(-scores, kind='stable')
+    if int(np.flatnonzero(ranked == right)[0]) >= CANDIDATES:
+        return None
+    others = [int(d) for d in ranked if d != right]
+    best = draw.sample(others[:12], BEST)
+    further = draw.sample(others[12:CANDIDATES], FURTHER)
+    return best + further + draw.sample(others[CANDIDATES:], ANY)
 
 
-def inverse_frequency(holding, size):
-    return np.log(1 + (size - holding + 0.5) / (holding + 0.5))
+def document_lists(name, pairs, embed_all, draw):
+    """Lists of one source of pairs: queries to documents that are passages."""
+    pairs = [(a, b[:LONGEST]) for a, b in pairs]
+    texts = list(dict.fromkeys(b for _, b in pairs))
+    draw.shuffle(texts)
+    texts = texts[:POOL]
+    place = {text: i for i, text in enumerate(texts)}
+    asked = [p for p in pairs if p[1] in place]
+    asked = draw.sample(asked, min(len(asked), DOCUMENT_LISTS[name]))
+    index = BM25(texts)
+    cosine = embed_all([a for a, _ in asked]) @ embed_all(texts).T
+    for row, (query, right) in enumerate(asked):
+        keyword = index.scores(query)
+        wrong = wrong_of(0.2 * np.maximum(0, cosine[row]) + 0.8 * keyword / (keyword + 30), place[right], draw)
+        if wrong is not None:
+            yield {'source': name, 'query': query, 'documents': [right] + [texts[i] for i in wrong]}
 
 
-def draw(pairs, name, reader, rows, seed):
-    """[(query, [right, wrong, wrong, ...])] of one source, each a list of rows, from pairs that the embedder never saw."""
-    left, which, right = pairs.texts
-    generator = np.random.default_rng(seed)
-    chosen = generator.permutation(pairs.held_back())[:QUERIES[name]]
-    wanted = which[chosen]
-    others = np.setdiff1d(generator.permutation(len(right))[:POOL], wanted)
-    pool = np.concatenate([np.unique(wanted), others])
-    documents = [right[i][:300] for i in pool]
-    place = {doc: i for i, doc in enumerate(pool)}
-    queries = [left[i] for i in chosen]
-    matrix, asked = count_matrix(documents, rows), count_matrix(queries, rows)
-    lexical = bm25(matrix, asked)
-    vectors, question = reader.embed_all(matrix), reader.embed_all(asked)
-    mixed = 0.2 * (question @ vectors.T) + 0.8 * lexical / (lexical + 30)
-    lists = []
-    for row, query in enumerate(queries):
-        ranked = [d for d in np.argsort(-mixed[row], kind='stable')[:WRONG + 1] if d != place[wanted[row]]][:WRONG]
-        lists.append((query, [documents[place[wanted[row]]]] + [documents[d] for d in ranked]))
-    return lists
+def sentence_lists(pairs, draw):
+    """Lists of questions with the sentence that answers: the wrong ones are the nearest by words, neighbours, and any."""
+    texts = list(dict.fromkeys(b for _, b in pairs))
+    place, index = {text: i for i, text in enumerate(texts)}, BM25(texts)
+    for at in sorted(draw.sample(range(len(pairs)), min(len(pairs), SQUAD_LISTS))):
+        query, right = pairs[at]
+        scores = index.scores(query)
+        scores[place[right]] = -1
+        nearest = [int(d) for d in np.argsort(-scores, kind='stable')[:30]]
+        wrong = nearest[:8] + draw.sample(nearest[8:], 4)
+        around = [place[right] + step for step in (-2, -1, 1, 2)]
+        wrong += [i for i in around if 0 <= i < len(texts) and i not in wrong]
+        wrong += draw.sample(range(len(texts)), 2)
+        yield {'source': 'squad', 'query': query, 'documents': [right] + [texts[i] for i in wrong if i != place[right]]}
+
+
+def passage_lists(data, draw):
+    """The same with the other sentences of the passage, for sets that have whole passages."""
+    found = chat_sources.passages(data)
+    everything = [s for _, sentences, _ in found for s in sentences]
+    for question, sentences, at in found:
+        wrong = [s for i, s in enumerate(sentences) if i != at]
+        if len(wrong) >= 2:
+            wrong = wrong[:14] + draw.sample(everything, 2)
+            yield {'source': 'passages', 'query': question, 'documents': [sentences[at]] + wrong}
+
+
+def held_back(data):
+    """Held-back questions with the sentence that answers and the nearest other sentences of all SQuAD."""
+    train, held = chat_sources.question_pairs(data)
+    texts = list(dict.fromkeys(b for _, b in train + held))
+    index, place = BM25(texts), {text: i for i, text in enumerate(texts)}
+    for query, right in held:
+        scores = index.scores(query)
+        scores[place[right]] = -1
+        nearest = [texts[i] for i in np.argsort(-scores, kind='stable')[:DISTRACTORS]]
+        yield {'source': 'squad held back', 'query': query, 'documents': [right] + nearest, 'gains': [1] + [0] * DISTRACTORS}
+
+
+def five_passages(data):
+    """QED's questions with the sentences of their passage and of the four passages nearest by words. For measuring only."""
+    rows = retrieval.json_rows(f'{data}/chat/qed_dev.jsonl.gz')
+    index = BM25([r['passage'] for r in rows])
+    for at, row in enumerate(rows[:QED]):
+        scores = index.scores(row['question'])
+        others = [i for i in np.argsort(-scores, kind='stable') if i != at and rows[i]['passage'] != row['passage']][:4]
+        start, end = row['sentence_span']
+        middle, documents, gains, cursor = (start + end) / 2, [], [], 0
+        for sentence in SENTENCE.split(row['passage']):
+            begin = row['passage'].index(sentence, cursor)
+            cursor = begin + len(sentence)
+            documents.append(sentence)
+            gains.append(int(begin <= middle < cursor))
+        for i in others:
+            documents += SENTENCE.split(rows[i]['passage'])
+        if sum(gains) == 1:
+            documents = [chat_sources.untokenise(d) for d in documents]
+            yield {'source': 'qed', 'query': row['question'], 'documents': documents,
+                   'gains': gains + [0] * (len(documents) - len(gains))}
+
+
+def collection_lists(data, name, embed_all):
+    """The best of the hybrid search on a test collection. For measuring only."""
+    collection = chunking(data) if name == 'chunking' else retrieval.load(data, name)
+    hybrid = Measured(collection, embed_all).hybrid()
+    for row, query in enumerate(collection.queries):
+        best = retrieval.top(hybrid[row], CANDIDATES)
+        yield {'source': name, 'query': query, 'documents': [collection.documents[i] for i in best],
+               'gains': [collection.gains[row].get(int(i), 0) for i in best], 'hybrid': [float(hybrid[row][i]) for i in best],
+               'all': sorted(collection.gains[row].values(), reverse=True)[:10]}
+
+
+def write(path, lists):
+    began = time.time()
+    with open(path, 'w', encoding='utf-8') as file:
+        for one in lists:
+            file.write(json.dumps(one) + '\n')
+    print(path, f'{time.time() - began:.0f} s', flush=True)
+
+
+def main():
+    data, out, path = sys.argv[1:]
+    os.makedirs(out, exist_ok=True)
+    embed_all = embed_all_of(Embedder(path))
+    pairs = sources.all_pairs(data)
+    train, _ = chat_sources.question_pairs(data)
+    write(f'{out}/texts.jsonl', (t[:LONGEST] for t in dict.fromkeys(
+        [b for name in DOCUMENT_LISTS if name != 'neighbours' for _, b in pairs[name]] + sources.passages(data) + [b for _, b in train])))
+
+    def training():
+        # Each source draws by itself, so that a change of one leaves the others as they were.
+        yield from sentence_lists(train, random.Random('squad'))
+        yield from passage_lists(data, random.Random('passages'))
+        for name in DOCUMENT_LISTS:
+            yield from document_lists(name, pairs[name], embed_all, random.Random(name))
+
+    def measuring():
+        yield from held_back(data)
+        yield from five_passages(data)
+        for name in TUNING + FIVE:
+            yield from collection_lists(data, name, embed_all)
+
+    write(f'{out}/train.jsonl', training())
+    write(f'{out}/measure.jsonl', measuring())
+
+
+if __name__ == '__main__':
+    main()

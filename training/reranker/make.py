@@ -1,83 +1,79 @@
-"""Makes the reranker from the embedder's file: training lists, features, scorer, calibration, weights.
+"""Makes models/quire-rerank-1.bin, and measures it.
 
-    python3 make.py DATA OUT quire-embed-1.bin
+    OMP_NUM_THREADS=1 python3 training/reranker/make.py DATA OUT models/quire-embed-1.bin
 
-OUT is the folder that embedder/make.py left its corpus in.
+OUT is a scratch folder: what a run before left there is not made again. Node has to be on the PATH.
 """
-import argparse
+import hashlib
+import json
 import os
-import pickle
+import struct
+import subprocess
 import sys
 
 import numpy as np
+import torch
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'embedder'))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
 
-import corpus  # noqa: E402  (the embedder's folder is not a package)
-import lists  # noqa: E402
-import scorer  # noqa: E402
-import weights as embedder_weights  # noqa: E402
-import weights_rerank  # noqa: E402
-from features import NAMES, Reader, unit_rows  # noqa: E402
-from train import Pairs  # noqa: E402
+from fit import CHECK_EVERY, GATE, calibrate, fit  # noqa: E402
+from measure import Lists, report  # noqa: E402
 
-NARROW = 128
-# One list in so many is kept from the fit, to choose its settings and to calibrate on.
-CHECK_EVERY = 5
+NAME = 'quire-rerank-1.bin'
+DIGITS = 5
 
 
-def narrow_units(table):
-    """Unit vectors of NARROW numbers that keep the cosines between rows: principal directions of the unit rows."""
-    units = unit_rows(table)
-    _, vectors = np.linalg.eigh(units.T @ units)
-    return unit_rows(units @ vectors[:, ::-1][:, :NARROW])
+def node(script, *arguments):
+    subprocess.run(['node', '--disable-warning=ExperimentalWarning', os.path.join(HERE, script), *arguments], check=True)
 
 
-def training_lists(read, reader, out):
-    """{source: (lists, 1 + WRONG, features)}, from OUT where a run before left them."""
-    cached = os.path.join(out, 'lists.pickle')
-    if os.path.exists(cached):
-        with open(cached, 'rb') as file:
-            return pickle.load(file)
-    rows, found = read.tokenizer.rows, {}
-    for name in lists.QUERIES:
-        drawn = lists.draw(Pairs(*read.pairs[name], rows), name, reader, rows, seed=1)
-        found[name] = np.array([reader.features(q, d) for q, d in drawn if len(d) == lists.WRONG + 1])
-        print(name, found[name].shape, flush=True)
-    with open(cached, 'wb') as file:
-        pickle.dump(found, file)
-    return found
+def rounded(values):
+    return [float(f'{float(v):.{DIGITS}g}') for v in values]
 
 
-def first_right(found):
-    """Mean reciprocal rank of the right document over lists of scores."""
-    return float((1 / (1 + (found[:, 1:] >= found[:, :1]).sum(1))).mean())
+def write(path, made, embedder, frequencies):
+    """The file: `QUIRERRK`, u32 length of the head, the head as JSON, the sketch of frequencies."""
+    with open(frequencies, 'rb') as file:
+        counted = file.read()
+    with open(embedder, 'rb') as file:
+        rows = hashlib.sha256(file.read()).hexdigest()
+    net = made.net
+    head = {'rows': rows, 'features': made.names, 'mean': rounded(made.mean), 'spread': rounded(made.spread),
+            'inside': [rounded(r) for r in net.inside.weight.tolist()], 'insideBias': rounded(net.inside.bias),
+            'out': rounded(net.out.weight[0]), 'outBias': rounded(net.out.bias)[0], 'direct': rounded(net.direct.weight[0]),
+            'gate': GATE, 'slope': rounded(made.line)[0], 'offset': rounded(made.line)[1],
+            'texts': struct.unpack_from('<I', counted)[0], 'slots': len(counted) - 4}
+    text = json.dumps(head, separators=(',', ':')).encode()
+    with open(path, 'wb') as file:
+        file.write(b'QUIRERRK' + struct.pack('<I', len(text)) + text + counted[4:])
+    print(path, f'{os.path.getsize(path):,} bytes')
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    for name in ('data', 'out', 'embedder'):
-        parser.add_argument(name)
-    args = parser.parse_args()
-    read = corpus.load(args.data, args.out)
-    embedder = embedder_weights.Embedder(args.embedder)
-    idf = lists.inverse_frequency(read.seen, sum(len(b) for _, _, b in read.pairs.values()))
-    path = os.path.join(args.out, 'quire-rerank-1.bin')
-    # The file is written twice: the features must be those that its rounded numbers give.
-    weights_rerank.write(path, narrow_units(embedder.table()), idf, None)
-    units, idf, _ = weights_rerank.read(path)
-    reader = Reader(embedder.full_table(), units, idf)
-    found = training_lists(read, reader, args.out)
-    fit_on = np.concatenate([np.delete(x, np.s_[::CHECK_EVERY], 0) for x in found.values()])
-    check_on = np.concatenate([x[::CHECK_EVERY] for x in found.values()])
-    made = scorer.fit(fit_on)
-    scorer.calibrate(made, check_on)
-    weights_rerank.write(path, units, idf, made)
-    for name, x in found.items():
-        held = x[::CHECK_EVERY]
-        print(f'{name:18} MRR of {len(held)} lists: reranked {first_right(made.probability(held)):.3f}, '
-              f'cosine {first_right(held[..., NAMES.index("cosine")]):.3f}, lexical {first_right(held[..., 1]):.3f}')
-    print(f'{path}: {os.path.getsize(path):,} bytes')
+    data, out, embedder = sys.argv[1:]
+    torch.set_num_threads(1)
+    if not os.path.exists(f'{out}/measure.jsonl'):
+        subprocess.run([sys.executable, os.path.join(HERE, 'lists.py'), data, out, embedder], check=True)
+    if not os.path.exists(f'{out}/frequencies.bin'):
+        node('count.ts', out)
+    for name in ('train', 'measure'):
+        if not os.path.exists(f'{out}/{name}.features.bin'):
+            node('dump.ts', out, embedder, name)
+    with open(f'{out}/features.json', encoding='utf-8') as file:
+        names = json.load(file)
+    lists = Lists(out, 'train')
+    which = np.arange(len(lists.sources))
+    made = fit(lists, which[which % CHECK_EVERY != 0], names)
+    held = which[which % CHECK_EVERY == 0]
+    calibrate(made, lists, held)
+    scores = made.probability(lists.features)
+    for source in sorted(set(lists.sources)):
+        first = [lists.cut(scores, i).argmax() == 0 for i in held if lists.sources[i] == source]
+        print(f'{source:18} right first in {np.mean(first):.3f} of {len(first)} lists kept from the fit')
+    write(f'{out}/{NAME}', made, embedder, f'{out}/frequencies.bin')
+    test = Lists(out, 'measure')
+    report(test, made.probability(test.features))
 
 
 if __name__ == '__main__':

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { rerankConformance } from '../../../../test/rerank-conformance.ts';
+import { ApiError } from '../../../errors.ts';
+import type { RerankEngine } from '../../rerank-engine.ts';
+import { createBundledRerank } from './bundled-rerank.ts';
+import { Reranker } from './reader.ts';
+
+const modelFile = (name: string) => fileURLToPath(new URL(`../../../../models/${name}`, import.meta.url));
+const FILE = modelFile('quire-rerank-1.bin');
+const EMBEDDER = modelFile('quire-embed-1.bin');
+const SENTENCE = 'The members of the committee agreed on most points of the plan. ';
+const QUERY = 'When does the library open?';
+const never = new AbortController().signal;
+
+rerankConformance('the model that comes with Quire', async () => {
+  const engine = createBundledRerank({ file: FILE, embedderFile: EMBEDDER, name: 'quire-rerank-1' });
+  return { engine, close: () => engine.close() };
+});
+
+describe('the bundled rerank engine', () => {
+  const engines: RerankEngine[] = [];
+  const start = (options: { file?: string; maxWaitingCalls?: number } = {}) => {
+    const engine = createBundledRerank({ file: FILE, embedderFile: EMBEDDER, name: 'test', ...options });
+    engines.push(engine);
+    return engine;
+  };
+  after(() => Promise.all(engines.map((engine) => engine.close())));
+
+  it('gives the scores and tokens that the reader gives, however many steps it takes', async () => {
+    const reranker = new Reranker(readFileSync(FILE), readFileSync(EMBEDDER));
+    const documents = [
+      'The library opens at nine.',
+      '',
+      SENTENCE.repeat(2_000),
+      SENTENCE,
+      ...Array(2_000).fill('Nine.'),
+    ];
+    const { scores, tokens } = await start().rerank({ query: QUERY, documents }, never);
+    const expected = documents.map((document) => reranker.judge(QUERY, document));
+    assert.deepEqual(
+      scores,
+      expected.map(({ score }) => score),
+    );
+    assert.equal(
+      tokens,
+      expected.reduce((sum, each) => sum + each.tokens, reranker.tokensOf(QUERY)),
+    );
+  });
+
+  it('loads with the first call, and says so', async () => {
+    const engine = start();
+    assert.deepEqual(engine.backend(), { engine: 'bundled', model: 'test', parameters: null, ready: false });
+    await engine.rerank({ query: QUERY, documents: ['a'] }, never);
+    assert.equal(engine.backend().ready, true);
+    assert.ok((engine.backend().parameters ?? 0) > 1_000_000);
+  });
+
+  it('lets a short call by while a long one is judged', async () => {
+    const engine = start();
+    await engine.check(never);
+    const order: string[] = [];
+    const long = engine
+      .rerank({ query: QUERY, documents: Array<string>(500).fill(SENTENCE.repeat(100)) }, never)
+      .then(() => order.push('long'));
+    const short = engine.rerank({ query: QUERY, documents: [SENTENCE] }, never).then(() => order.push('short'));
+    await Promise.all([long, short]);
+    assert.deepEqual(order, ['short', 'long']);
+  });
+
+  it('503 when too many calls wait; those that have left do not count', async () => {
+    const engine = start({ maxWaitingCalls: 2 });
+    const controllers = Array.from({ length: 2 }, () => new AbortController());
+    const documents = Array<string>(100).fill(SENTENCE.repeat(500));
+    const calls = controllers.map(({ signal }) =>
+      assert.rejects(engine.rerank({ query: QUERY, documents }, signal), /left/),
+    );
+    await assert.rejects(
+      engine.rerank({ query: QUERY, documents: ['a'] }, never),
+      (error) => error instanceof ApiError && error.code === 'engine_unavailable' && error.retryAfterSeconds === 1,
+    );
+    for (const controller of controllers) controller.abort(new Error('left'));
+    await Promise.all(calls);
+    assert.equal((await engine.rerank({ query: QUERY, documents: ['a'] }, never)).scores.length, 1);
+  });
+
+  it('says why weights cannot be loaded, and loads them once they can', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'quire-rerank-'));
+    try {
+      const file = join(folder, 'weights.bin');
+      writeFileSync(file, 'no weights at all');
+      const engine = start({ file });
+      await assert.rejects(engine.check(never), /not a rerank model/);
+      await assert.rejects(
+        engine.rerank({ query: QUERY, documents: ['a'] }, never),
+        (error) => error instanceof ApiError && error.status === 503 && /rerank model/.test(String(error.cause)),
+      );
+      writeFileSync(file, readFileSync(FILE));
+      await engine.check(never);
+      assert.equal((await engine.rerank({ query: QUERY, documents: ['a'] }, never)).scores.length, 1);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
