@@ -110,13 +110,8 @@ export class Generation implements Job {
     const logprob = sampled.logprob === null ? null : this.#described(sampled.token, sampled.logprob, sampled.top);
     if (this.#answer.push(text, logprob)) return this.#end('stop');
     if (this.#tokens >= this.#maxTokens) return this.#end('length');
-    if (this.#configChanged()) this.#sampler?.configure(this.#config());
+    if (this.#hasPenalties() || this.#grammar !== this.#configuredGrammar) this.#sampler?.configure(this.#config());
     return true;
-  }
-
-  #configChanged(): boolean {
-    const wasFirst = this.#tokens === 1 && this.#parts.prepared.firstBias.size > 0;
-    return wasFirst || this.#hasPenalties() || this.#grammar !== this.#configuredGrammar;
   }
 
   failed(error: unknown): void {
@@ -177,11 +172,6 @@ export class Generation implements Job {
         penalised.set(token, (penalised.get(token) ?? 0) - presencePenalty - frequencyPenalty * uses);
       }
       bias = penalised;
-    }
-    if (this.#tokens === 0 && this.#parts.prepared.firstBias.size > 0) {
-      const first = new Map(bias);
-      for (const [token, by] of this.#parts.prepared.firstBias) first.set(token, (first.get(token) ?? 0) + by);
-      bias = first;
     }
     this.#configuredGrammar = this.#grammar;
     return { temperature, topP, seed: this.#parts.seed, bias, grammar: this.#grammar };

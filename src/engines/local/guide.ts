@@ -15,8 +15,6 @@ export interface Guide {
   passages?: readonly ShownPassage[];
   /** The answer is one of these texts, letter for letter. Only without tools and with the format of text. */
   answers?: readonly string[];
-  /** Added to the logit of what begins a call, where the answer's first token is chosen. */
-  callBias?: number;
   /** Indices of the tools that the model is shown and may call. Absent: all. */
   tools?: readonly number[];
   /** By the index of a tool: narrower schemas of its arguments, to which they are held instead of the tool's own. */

@@ -30,8 +30,6 @@ export interface Prepared {
   allowedTokens: readonly number[];
   /** Tokens that must not come: those that begin a call, where none may be made. */
   bannedTokens: readonly number[];
-  /** Added to the logits of tokens where the first one is chosen, and only there. */
-  firstBias: ReadonlyMap<number, number>;
   /** In force from the first token of the answer, which comes after any thinking. */
   answerGrammar: LlamaGrammar | null;
   /** In force from where the model begins a call by itself. */
@@ -44,7 +42,6 @@ interface Draft {
   form: PromptForm;
   allowedTokens: number[];
   bannedTokens: number[];
-  firstBias: ReadonlyMap<number, number>;
   answerGrammar: GrammarWish | null;
   callGrammar: GrammarWish | null;
 }
@@ -128,7 +125,6 @@ async function draftText(model: LocalModel, prompt: TextPrompt, format: OutputFo
     form: PLAIN_TEXT,
     allowedTokens: [],
     bannedTokens: [],
-    firstBias: new Map(),
     answerGrammar: format.type === 'text' ? null : { kind: 'format', format },
     callGrammar: null,
   };
@@ -166,7 +162,7 @@ async function draftChat(
   return {
     tokens,
     form,
-    ...steeringTokens(model, form, guide?.callBias ?? 0),
+    ...steeringTokens(model, form),
     answerGrammar: beginsWithCall
       ? { kind: 'calls', rules }
       : constrained
@@ -194,19 +190,14 @@ function addsSpace({ model }: LocalModel): boolean {
 function steeringTokens(
   { vocabulary, template }: LocalModel,
   form: PromptForm,
-  callBias: number,
-): Pick<Draft, 'allowedTokens' | 'bannedTokens' | 'firstBias'> {
+): Pick<Draft, 'allowedTokens' | 'bannedTokens'> {
   const tokensOf = (texts: readonly string[]): number[] =>
     texts.map((text) => vocabulary.definedToken(text)).filter((token) => token !== null);
   const markers = tokensOf(template.callFormat.markers);
   const thinking = form.reasoning === 'none' ? [] : tokensOf(Object.values(form.thinkTags));
   const documents = tokensOf(documentMarkers(vocabulary));
-  if (form.calls === null) {
-    return { allowedTokens: thinking, bannedTokens: [...markers, ...documents], firstBias: new Map() };
-  }
-  const begin = callBias === 0 ? [] : tokensOf([template.callFormat.begin]);
-  const firstBias = new Map(begin.map((token) => [token, callBias]));
-  return { allowedTokens: [...markers, ...thinking], bannedTokens: documents, firstBias };
+  if (form.calls === null) return { allowedTokens: thinking, bannedTokens: [...markers, ...documents] };
+  return { allowedTokens: [...markers, ...thinking], bannedTokens: documents };
 }
 
 function addBeginning(model: LocalModel, tokens: number[]): void {

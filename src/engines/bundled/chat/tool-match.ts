@@ -17,8 +17,6 @@ export interface Conversation {
   resultKeys: ReadonlySet<string>;
   /** Names of the tools that were called, the last one last. */
   called: readonly string[];
-  /** Whether the last message is a tool's result. */
-  afterResult: boolean;
 }
 
 /** Characters of a conversation, and of one turn, that are read, from the end: older ones say little of what is wanted now. */
@@ -27,7 +25,7 @@ const MAX_READ_CHARACTERS = 8_000;
 const MAX_EARLIER = 4;
 
 /** `getWeather_forNow` as words. */
-export const spaced = (identifier: string): string =>
+const spaced = (identifier: string): string =>
   identifier.replace(/([\p{Ll}\d])(\p{Lu})/gu, '$1 $2').replace(/[^\p{L}\p{N}]+/gu, ' ');
 
 /** The parameters of a tool by name. */
@@ -38,7 +36,7 @@ export function parametersOf(tool: FunctionTool): [string, Record<string, unknow
 }
 
 /** The texts that a parameter may have; none where it may have any. */
-export function enumOf(schema: Record<string, unknown>): string[] {
+function enumOf(schema: Record<string, unknown>): string[] {
   return Array.isArray(schema['enum']) ? schema['enum'].filter((value) => typeof value === 'string') : [];
 }
 
@@ -70,7 +68,6 @@ export function readConversation(messages: readonly ChatMessage[]): Conversation
     lastAssistant: textOf(before).toLowerCase(),
     resultKeys: new Set(keys.flatMap((key) => tellingStems(spaced(key)))),
     called: messages.flatMap(({ tool_calls: calls = [] }) => calls.map((call) => call.function.name)),
-    afterResult: messages.at(-1)?.role === 'tool',
   };
 }
 
@@ -88,9 +85,6 @@ function wordsOfTool(tool: FunctionTool): Words {
   const own = tellingStems(spaced(name));
   return { name: own, all: new Set([...own, ...tellingStems([description, ...parameters].join(' '))]) };
 }
-
-/** How many numbers `toolFeatures` gives of each tool. */
-export const TOOL_FEATURES = 17;
 
 /** What tells whether a tool is meant: numbers of 0 to 1 for each of the tools, in their order. Pure. */
 export function toolFeatures(tools: readonly FunctionTool[], conversation: Conversation): number[][] {
@@ -127,15 +121,15 @@ export function toolFeatures(tools: readonly FunctionTool[], conversation: Conve
 }
 
 /** Names of tools that only look something up, and what users say who want that. */
-export const LOOKING =
+const LOOKING =
   /^(?:find|search|get|look|list|check|show|query|fetch|browse|view|read|retrieve|compare|calculate|count)/i;
 const WANTS_LOOK =
   /\b(?:find|search|look|looking|show|else|another|other|others|more|different|recommend|suggest|options?|what|which|any|some|are there|is there|available|check)\b/;
 const WANTS_ACT =
   /\b(?:book|reserve|buy|purchase|order|rent|play|schedule|make|send|create|add|delete|remove|cancel|transfer|pay|set|share|start|stop|turn|confirm|register|watch)\b/;
-export const AGREES =
+const AGREES =
   /^\W*(?:yes|yeah|yep|yup|sure|ok|okay|correct|right|exactly|perfect|great|sounds (?:good|great)|go ahead|please do|that(?:'s| is| would be| works| sounds)|absolutely|definitely|of course|looks good|fine|awesome|cool)\b/;
-export const ASKS_TO_CONFIRM =
+const ASKS_TO_CONFIRM =
   /\b(?:confirm|correct|is that (?:right|ok)|right\?|would you like me to|shall i|should i|do you want me to|is this|does that)\b/;
 
 /** Looking comes before acting, and acting when the user agrees. */
