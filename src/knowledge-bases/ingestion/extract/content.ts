@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { open, readFile } from 'node:fs/promises';
 import { tooLarge } from './bounds.ts';
-import { decoderOf, encodingOf } from './decode.ts';
+import { decoderOf, encodingOf, requireText } from './decode.ts';
 import type { ReadJob } from './extracted-document.ts';
 
 /** Bytes from which the encoding of a text is told that is read in pieces. */
@@ -38,9 +38,15 @@ export async function* contentPieces(job: ReadJob): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < job.content.length; at += PIECE_BYTES) yield job.content.subarray(at, at + PIECE_BYTES);
 }
 
-/** A text in pieces, decoded. */
+/** A text in pieces, decoded. Throws `invalid_file` for what is none. */
 export async function* textPieces(job: ReadJob): AsyncGenerator<string> {
   const decoder = decoderOf(encodingOf(await contentRange(job, 0, HEAD_BYTES), job.charset));
-  for await (const piece of contentPieces(job)) yield decoder.decode(piece);
+  let isFirst = true;
+  for await (const piece of contentPieces(job)) {
+    const text = decoder.decode(piece);
+    if (isFirst) requireText(text);
+    isFirst = false;
+    yield text;
+  }
   yield decoder.decode();
 }

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { detect } from 'chardet';
+import { invalidFile } from './bounds.ts';
 
 /** Bytes from which the encoding is guessed. */
 const GUESS_BYTES = 65_536;
@@ -12,6 +13,11 @@ const INSTEAD: Readonly<Record<string, string>> = {
   'UTF-32 BE': 'utf-32be',
   ASCII: 'windows-1252',
 };
+/** Control characters that no text has, and what stands for bytes that are none of the encoding. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for.
+const NO_TEXT = /[\u0000-\u0008\u000e-\u0019\u001c-\u001f\u007f-\u0084\u0086-\u009f\ufffd]/g;
+/** The share of them that a text may have: some programs leave a few. */
+const MAX_STRANGE = 0.03;
 const FALLBACK = 'windows-1252';
 
 /**
@@ -25,9 +31,18 @@ export function encodingOf(head: Uint8Array, said: string | null = null): string
   const zeros = byZeros(head);
   if (zeros !== null) return zeros;
   if (isUtf8(head.subarray(0, wholeCharacters(head)))) return 'utf-8';
+  if (isCodePage866(head)) return 'ibm866';
   const guess = detect(head.subarray(0, GUESS_BYTES)) ?? FALLBACK;
   const name = INSTEAD[guess] ?? guess;
   return isKnown(name) && !/^utf-8$/i.test(name) ? name : FALLBACK;
+}
+
+/** Throws `invalid_file` for what cannot be text in any encoding: pictures, archives, programs. Looks at the beginning. */
+export function requireText(text: string): void {
+  const head = text.slice(0, GUESS_BYTES);
+  const strange = head.match(NO_TEXT)?.length ?? 0;
+  if (strange > Math.max(4, head.length * MAX_STRANGE))
+    throw invalidFile('The file is not text: most of its bytes stand for no characters.');
 }
 
 /** A decoder that takes a text in pieces; what is not of the encoding becomes U+FFFD. */
@@ -37,10 +52,12 @@ export function decoderOf(encoding: string): { decode(piece?: Uint8Array): strin
   return { decode: (piece) => (piece === undefined ? decoder.decode() : decoder.decode(piece, { stream: true })) };
 }
 
-/** All of a text. */
+/** All of a text. Throws `invalid_file` for what is none. */
 export function decodeText(bytes: Uint8Array, said: string | null = null): string {
   const decoder = decoderOf(encodingOf(bytes, said));
-  return decoder.decode(bytes) + decoder.decode();
+  const text = decoder.decode(bytes) + decoder.decode();
+  requireText(text);
+  return text;
 }
 
 function markOf(head: Uint8Array): string | null {
@@ -95,6 +112,22 @@ function wholeCharacters(bytes: Uint8Array): number {
     return length > back ? bytes.length - back : bytes.length;
   }
   return bytes.length;
+}
+
+/**
+ * Cyrillic of DOS, which the statistics do not know: its small letters lie where other encodings of Cyrillic have none, in A0 to AF, and where
+ * those of the West hardly have any.
+ */
+function isCodePage866(head: Uint8Array): boolean {
+  let [high, first, second, others] = [0, 0, 0, 0];
+  for (const byte of head.subarray(0, GUESS_BYTES)) {
+    if (byte < 0x80) continue;
+    high += 1;
+    if (byte >= 0xa0 && byte <= 0xaf) first += 1;
+    else if (byte >= 0xe0 && byte <= 0xef) second += 1;
+    else if (byte >= 0xb0) others += 1;
+  }
+  return high >= 16 && first > high * 0.25 && second > high * 0.15 && others < high * 0.05;
 }
 
 /** Node has no decoder for it. */

@@ -142,7 +142,7 @@ export class ExtractionThread {
 }
 
 function errorOf({ code, message, detail }: ThreadError): IngestionError {
-  return new IngestionError(code, message, detail);
+  return new IngestionError(code, message, detail ?? undefined);
 }
 
 function slow(seconds: number): ThreadError {

@@ -50,6 +50,7 @@ describe('encodings', () => {
     'KOI8-R': 'Съешь ещё этих мягких французских булок, да выпей чаю. Москва столица России.',
     Shift_JIS: '吾輩は猫である。名前はまだ無い。どこで生れたかとんと見当がつかぬ。',
     'EUC-JP': '吾輩は猫である。名前はまだ無い。どこで生れたかとんと見当がつかぬ。',
+    CP866: 'Съешь ещё этих мягких французских булок, да выпей чаю. Москва столица России.',
     GB18030: '我们在这里学习中文,今天天气很好。人民共和国万岁。',
     Big5: '我們在這裡學習中文,今天天氣很好。',
     'EUC-KR': '나는 학교에 갑니다. 오늘은 날씨가 좋습니다.',
@@ -108,6 +109,12 @@ describe('plain text', () => {
     const [part] = await read('text', 'word '.repeat(200_000));
     assert.equal(documentIn(part).blocks.length, 1);
     assert.equal(documentIn(part).text.length, 999_999);
+  });
+
+  it('that is a picture is invalid', async () => {
+    const bytes = Buffer.from(Array.from({ length: 5000 }, (_, i) => (i * i * 31) % 256));
+    await assert.rejects(read('text', bytes), { code: 'invalid_file' });
+    await assert.rejects(read('csv', bytes), { code: 'invalid_file' });
   });
 
   it('that is blank has no text', async () => {

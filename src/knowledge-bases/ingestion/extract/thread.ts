@@ -11,11 +11,11 @@ export type ThreadRequest =
   | { type: 'next' }
   | { type: 'leave' };
 
-/** An error on its way out of the thread. `detail` is for the log. */
+/** An error on its way out of the thread. `detail` is for the log; null where the message says it all. */
 export interface ThreadError {
   code: JobErrorCode;
   message: string;
-  detail: string;
+  detail: string | null;
 }
 
 /** What the thread answers: a document, an error of a part of the file or of all of it, or that there are no more. */
@@ -55,8 +55,8 @@ async function answer(request: ThreadRequest): Promise<ThreadReply> {
 function threadError(error: unknown): ThreadError {
   const detail = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   if (error instanceof IngestionError) {
-    const { cause } = error;
-    return { code: error.code, message: error.message, detail: cause === undefined ? detail : `${detail} (${cause})` };
+    const { code, message, cause } = error;
+    return { code, message, detail: cause === undefined ? null : String(cause) };
   }
   const isTooMuch = error instanceof RangeError && /allocation failed|string length|array length/i.test(error.message);
   if (isTooMuch) return { code: 'too_large', message: 'The document needs more memory than it may have.', detail };

@@ -37,7 +37,7 @@ export async function* readPdf(job: ReadJob): AsyncGenerator<ReadPart> {
     const { title, metadata } = await factsOf(pdf);
     const pages = await pagesOf(pdf);
     if (pages.every(({ lines }) => lines.length === 0)) {
-      throw noText(`None of the ${pages.length} pages has text: they are pictures, such as scans.`);
+      throw noText('No page has text: they are pictures, such as scans, or empty.');
     }
     const lines = withoutRunningLines(pages).flatMap((page) => page.lines);
     const writer = new TextWriter();

@@ -1,0 +1,73 @@
+import { Extractor } from '../../src/knowledge-bases/ingestion/extract/extractor.ts';
+
+/** Tokens of a chunk, as a knowledge base has them unless it says otherwise. */
+const CHUNK_SIZE_TOKENS = 512;
+/** Milliseconds between two looks at the process's memory. */
+const SAMPLE_MS = 50;
+
+/** What came of a file. */
+export interface Reading {
+  documents: number;
+  characters: number;
+  /** The text of its first document. */
+  text: string;
+  /** `read`, or the code of the first error. */
+  outcome: string;
+  message: string;
+  milliseconds: number;
+}
+
+/** Reads one file with an extractor. */
+export async function readFile(
+  extractor: Extractor,
+  name: string,
+  content: AsyncIterable<Uint8Array>,
+): Promise<Reading> {
+  const started = performance.now();
+  const reading: Reading = { documents: 0, characters: 0, text: '', outcome: 'read', message: '', milliseconds: 0 };
+  const file = { name, mediaType: null, content };
+  for await (const part of extractor.extract(
+    file,
+    { chunkSizeTokens: CHUNK_SIZE_TOKENS },
+    new AbortController().signal,
+  )) {
+    if ('error' in part) {
+      if (reading.outcome !== 'read') continue;
+      reading.outcome = part.error.code;
+      reading.message = `${part.error.message}${part.error.cause === undefined ? '' : ` (${part.error.cause})`}`;
+      continue;
+    }
+    if (reading.documents === 0) reading.text = part.document.text;
+    reading.documents += 1;
+    reading.characters += part.document.text.length;
+  }
+  reading.milliseconds = performance.now() - started;
+  return reading;
+}
+
+/** The bytes of a file in pieces. */
+export async function* piecesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += 65_536) yield bytes.subarray(at, at + 65_536);
+}
+
+/** Runs something with a fresh extractor, and gives the largest memory of the process meanwhile, in megabytes. */
+export async function withPeak<T>(
+  run: (extractor: Extractor) => Promise<T>,
+): Promise<{ result: T; peakMb: number; seconds: number }> {
+  const extractor = new Extractor();
+  let peak = 0;
+  const look = () => {
+    peak = Math.max(peak, process.memoryUsage.rss());
+  };
+  look();
+  const timer = setInterval(look, SAMPLE_MS);
+  const started = performance.now();
+  try {
+    const result = await run(extractor);
+    look();
+    return { result, peakMb: peak / 1e6, seconds: (performance.now() - started) / 1000 };
+  } finally {
+    clearInterval(timer);
+    await extractor.close();
+  }
+}

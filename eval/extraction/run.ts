@@ -1,0 +1,132 @@
+/** Evaluates the extraction of documents; eval/README.md says what is measured. */
+import { parseArgs } from 'node:util';
+import { documentFormat } from '../../src/knowledge-bases/ingestion/extract/formats.ts';
+import { parseDom } from '../../src/knowledge-bases/ingestion/extract/html/page-dom.ts';
+import { requireFiles, WrongCallError } from '../data-set.ts';
+import { mean } from '../measures/statistics.ts';
+import { type Column, markdown, type Row, share } from '../table.ts';
+import { type ArchivedFile, filesOf } from './archives.ts';
+import { LARGE_READS } from './large-files.ts';
+import { piecesOf, type Reading, readFile, withPeak } from './reading.ts';
+import { tokenF1, wordsOf } from './token-f1.ts';
+
+const SETS = {
+  readability: 'documents/readability.tar.gz',
+  terrier: 'documents/terrier_mini.tar.gz',
+  tika: 'documents/tika.tar.gz',
+  unstructured: 'documents/unstructured.tar.gz',
+};
+const CODES = [
+  'read',
+  'unsupported_file',
+  'no_text',
+  'encrypted_file',
+  'invalid_file',
+  'too_large',
+  'timeout',
+  'server_error',
+];
+const number = (name: string, digits = 0): Column => ({ name, digits });
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+async function readPages(data: string): Promise<void> {
+  const files = new Map(filesOf(data, SETS.readability).map((file) => [file.path.replace(/^\.\//, ''), file]));
+  const { result: scores, seconds } = await withPeak(async (extractor) => {
+    const found: [string, number][] = [];
+    for (const [path, file] of files) {
+      if (!path.endsWith('/source.html')) continue;
+      const folder = path.slice(0, -'source.html'.length);
+      const { title = '' } = JSON.parse(String(files.get(`${folder}expected-metadata.json`)?.bytes ?? '{}'));
+      // Words of neighbouring elements are apart in the page and would not be in the text of its tree.
+      const html = String(files.get(`${folder}expected.html`)?.bytes ?? '').replaceAll('<', ' <');
+      const expected = `${title ?? ''} ${parseDom(html).body?.textContent ?? ''}`;
+      const { text } = await readFile(extractor, file.name, piecesOf(file.bytes));
+      found.push([folder, tokenF1(wordsOf(expected), wordsOf(text))]);
+    }
+    return found;
+  });
+  const values = scores.map(([, f1]) => f1);
+  const rows: Row[] = [{ name: `mean of ${scores.length} pages`, cells: [mean(values), Math.min(...values), seconds] }];
+  for (const [name, f1] of scores) if (f1 < 0.95) rows.push({ name, cells: [f1, null, null] });
+  say(
+    `${markdown({ title: "Main content of pages, against readability's own", subject: 'page', columns: [share('F1'), share('lowest'), number('seconds', 1)], rows })}\n`,
+  );
+}
+
+async function readFormats(data: string): Promise<void> {
+  const files = filesOf(data, SETS.terrier).filter(({ path }) => path.includes('simplefilecollection/document.'));
+  const expected = wordsOf(String(files.find(({ name }) => name === 'document.txt')?.bytes));
+  const rows: Row[] = [];
+  await withPeak(async (extractor) => {
+    for (const { name, bytes } of files) {
+      if (documentFormat(name, null) === null) continue;
+      rows.push({ name, cells: [tokenF1(expected, wordsOf((await readFile(extractor, name, piecesOf(bytes))).text))] });
+    }
+  });
+  say(
+    `${markdown({ title: 'One text in several formats, against its plain text', subject: 'file', columns: [share('F1')], rows })}\n`,
+  );
+}
+
+async function readAll(data: string, set: 'tika' | 'unstructured'): Promise<void> {
+  const files = filesOf(data, SETS[set]);
+  const { result, peakMb, seconds } = await withPeak(async (extractor) => {
+    const readings: { file: ArchivedFile; reading: Reading }[] = [];
+    for (const file of files)
+      readings.push({ file, reading: await readFile(extractor, file.name, piecesOf(file.bytes)) });
+    return readings;
+  });
+  const formats = [...new Set(files.map(({ name }) => documentFormat(name, null) ?? 'other'))];
+  const rows = formats.map((format) => {
+    const some = result.filter(({ file }) => (documentFormat(file.name, null) ?? 'other') === format);
+    return {
+      name: format,
+      cells: [some.length, ...CODES.map((code) => some.filter(({ reading }) => reading.outcome === code).length)],
+    };
+  });
+  const title = `${set}: ${files.length} files in ${seconds.toFixed(0)} s, at most ${peakMb.toFixed(0)} MB of the process`;
+  say(
+    `${markdown({ title, subject: 'format', columns: [number('files'), ...CODES.map((code) => number(code))], rows })}\n`,
+  );
+  for (const { file, reading } of result) {
+    if (!['read', 'unsupported_file'].includes(reading.outcome))
+      say(`- ${file.name}: ${reading.outcome}. ${reading.message}`);
+  }
+  const slow = result.toSorted((a, b) => b.reading.milliseconds - a.reading.milliseconds).slice(0, 5);
+  say(
+    `\nSlowest: ${slow.map(({ file, reading }) => `${file.name} ${(reading.milliseconds / 1000).toFixed(1)} s`).join(', ')}\n`,
+  );
+}
+
+async function readLarge(): Promise<void> {
+  const rows: Row[] = [];
+  for (const { name, read } of LARGE_READS) {
+    const { result, peakMb, seconds } = await withPeak(read);
+    rows.push({ name, cells: [result, seconds, peakMb] });
+  }
+  say(
+    markdown({
+      title: 'Large files',
+      subject: 'file',
+      columns: [number('documents'), number('seconds', 1), number('peak MB')],
+      rows,
+    }),
+  );
+}
+
+try {
+  const { values: flags } = parseArgs({ options: { data: { type: 'string' } } });
+  const data = requireFiles(flags.data, Object.values(SETS));
+  await readPages(data);
+  await readFormats(data);
+  await readAll(data, 'tika');
+  await readAll(data, 'unstructured');
+  await readLarge();
+} catch (error) {
+  if (!(error instanceof WrongCallError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 2;
+}

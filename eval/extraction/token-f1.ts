@@ -1,0 +1,22 @@
+/** The words of a text: letters and digits, in lower case; of scripts without spaces, the runs between signs. */
+export function wordsOf(text: string): string[] {
+  return (
+    text
+      .normalize('NFKC')
+      .toLowerCase()
+      .match(/[\p{L}\p{N}]+/gu) ?? []
+  );
+}
+
+/** The harmonic mean of precision and recall of the words, each counted as often as it comes: 1 when both have the same. */
+export function tokenF1(expected: readonly string[], found: readonly string[]): number {
+  const left = new Map<string, number>();
+  for (const word of expected) left.set(word, (left.get(word) ?? 0) + 1);
+  let both = 0;
+  for (const word of found) {
+    const count = left.get(word) ?? 0;
+    if (count > 0) both += 1;
+    left.set(word, count - 1);
+  }
+  return both === 0 ? 0 : (2 * both) / (expected.length + found.length);
+}
