@@ -1,7 +1,9 @@
 import type { Deps } from '../deps.ts';
 import { notFound } from '../errors.ts';
+import { deleteFileUses } from '../files/store.ts';
 import { isId } from '../lib/ids.ts';
 import { dropIndexes } from './drop-indexes.ts';
+import { selectUnfinishedJobsOfBase } from './ingestion/store.ts';
 import type { DeletedKnowledgeBase } from './schema.ts';
 import { deleteKnowledgeBaseRow, insertDroppedIndex, lockKnowledgeBase } from './store.ts';
 
@@ -17,6 +19,7 @@ export async function deleteKnowledgeBase(
   await deps.db.sql.transaction(async (sql) => {
     const row = isId('knowledgeBase', id) ? await lockKnowledgeBase(sql, organizationId, id) : null;
     if (row === null) throw notFound('knowledge_base', id, 'kb_id');
+    for (const job of await selectUnfinishedJobsOfBase(sql, id)) await deleteFileUses(sql, job.id);
     await deleteKnowledgeBaseRow(sql, id);
     await insertDroppedIndex(sql, id, new Date(deps.now()));
   });

@@ -190,6 +190,28 @@ describe('one data source', () => {
     assert.equal((await api.send('DELETE', `/v1/files/${file}`)).status, 200);
   });
 
+  it('lets its files go with its knowledge base too', async () => {
+    const base = await newBase();
+    const file = await upload();
+    await create(base, { type: 'file_upload', config: { file_ids: [file] } });
+    assert.equal((await usersOf(file)).length, 1);
+    assert.equal((await api.send('DELETE', `${BASES}/${base}`)).status, 200);
+    assert.deepEqual(await usersOf(file), []);
+  });
+
+  it('POST .../sync starts one for one Idempotency-Key', async () => {
+    const base = await newBase();
+    const { id } = (await create(base, crawl())).json;
+    const path = `${BASES}/${base}/data-sources/${id}/sync`;
+    const send = async () => {
+      await setJobs(id, 'completed');
+      return api.send('POST', path, { headers: { 'idempotency-key': 'sync-once' } });
+    };
+    const [first, second] = [await send(), await send()];
+    assert.deepEqual([second.status, second.json], [202, first.json]);
+    assert.equal((await jobsOf(id)).length, 2);
+  });
+
   it('DELETE leaves the knowledge base as the jobs of its other sources have it', async () => {
     const base = await newBase();
     const [failed, gone] = [(await create(base, crawl())).json.id, (await create(base, crawl())).json.id];

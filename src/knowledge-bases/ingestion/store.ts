@@ -56,6 +56,14 @@ export function selectUnfinishedJobs(sql: Sql, dataSourceId: string): Promise<Jo
     .orderBy(desc(ingestionJobs.id));
 }
 
+/** The same of a whole knowledge base. */
+export function selectUnfinishedJobsOfBase(sql: Sql, baseId: string): Promise<JobRow[]> {
+  return sql
+    .select()
+    .from(ingestionJobs)
+    .where(and(eq(ingestionJobs.knowledgeBaseId, baseId), inArray(ingestionJobs.status, ['queued', 'processing'])));
+}
+
 /** The organization's job of that knowledge base, or null. */
 export async function selectJob(
   sql: Sql,

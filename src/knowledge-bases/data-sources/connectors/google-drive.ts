@@ -11,7 +11,7 @@ const Config = Type.Object({
       description: 'All files that the account may read, unless given.',
     }),
   ),
-  include_shared_drives: Type.Boolean({ default: false }),
+  include_shared_drives: Type.Optional(Type.Boolean({ default: false })),
   credentials: ServiceAccount,
   ...COMMON_FIELDS,
 });

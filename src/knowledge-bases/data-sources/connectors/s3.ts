@@ -13,7 +13,7 @@ const Config = Type.Object({
   prefix: Type.Optional(
     Type.String({ maxLength: MAX_KEY_CHARACTERS, description: 'Only objects whose key begins so.' }),
   ),
-  region: Type.String({ pattern: '^[a-z0-9-]{1,64}$', default: 'us-east-1' }),
+  region: Type.Optional(Type.String({ pattern: '^[a-z0-9-]{1,64}$', default: 'us-east-1' })),
   credentials: Type.Object({ access_key_id: Secret, secret_access_key: Secret }),
   ...COMMON_FIELDS,
 });

@@ -19,13 +19,15 @@ const Patterns = (description: string) =>
 
 const Config = Type.Object({
   urls: Type.Array(HttpUrl, { minItems: 1, maxItems: MAX_LISTED, description: 'Where the crawl begins.' }),
-  max_depth: Type.Integer({
-    minimum: 0,
-    maximum: 20,
-    default: 3,
-    description: 'Links from a start; 0: only the starts.',
-  }),
-  max_pages: Type.Integer({ minimum: 1, maximum: 100_000, default: 100 }),
+  max_depth: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 20,
+      default: 3,
+      description: 'Links from a start; 0: only the starts.',
+    }),
+  ),
+  max_pages: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, default: 100 })),
   include_patterns: Patterns('Only pages that match one of these.'),
   exclude_patterns: Patterns('No page that matches one of these.'),
   ...COMMON_FIELDS,
