@@ -3,6 +3,7 @@ import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createBundledEmbedding } from '../src/engines/bundled/embedding/bundled-embedding.ts';
 import { createBundledModeration } from '../src/engines/bundled/moderation/bundled-moderation.ts';
+import { createBundledRerank } from '../src/engines/bundled/rerank/bundled-rerank.ts';
 import { type Answer, catalogueOn, useApi } from './harness.ts';
 
 const weights = (name: string): string => fileURLToPath(new URL(`../models/${name}.bin`, import.meta.url));
@@ -75,13 +76,16 @@ const ODD: Readonly<Record<string, string>> = {
 describe('bad input to the models that read texts', () => {
   const embedding = createBundledEmbedding({ file: weights('quire-embed-1'), name: 'quire-embed-1' });
   const moderation = createBundledModeration({ file: weights('quire-moderation-1'), name: 'quire-moderation-1' });
-  after(async () => {
-    await embedding.close();
-    await moderation.close();
+  const rerank = createBundledRerank({
+    file: weights('quire-rerank-1'),
+    embedderFile: weights('quire-embed-1'),
+    name: 'quire-rerank-1',
   });
+  after(() => Promise.all([embedding, moderation, rerank].map((engine) => engine.close())));
   const engines: Readonly<Record<string, object>> = {
     'embed-large-en-v1.5': { embedding },
     'moderation-v1': { moderation },
+    'reranker-v2-m3': { rerank },
   };
   const api = useApi({ models: (engine) => catalogueOn(engine).map((model) => ({ ...model, ...engines[model.id] })) });
 
@@ -168,6 +172,50 @@ describe('bad input to the models that read texts', () => {
     // Marks over letters are no words, however many they are.
     for (const route of [EMBEDDINGS, MODERATIONS])
       assertWanted(await send(route, '\u0301'.repeat(1_000_000)), 200, 'marks');
+  });
+
+  /** The scores of documents in their order, all of them from 0 to 1. */
+  const rank = async (query: string, documents: readonly string[]): Promise<number[]> => {
+    const body = { model: 'reranker-v2-m3', query, documents, return_documents: false };
+    const answer = await api.send('POST', '/v1/rerank', { body });
+    assertWanted(answer, 200, query.slice(0, 100));
+    const results = answer.json.results as { index: number; relevance_score: number }[];
+    assert.equal(results.length, documents.length);
+    return results
+      .toSorted((a, b) => a.index - b.index)
+      .map(({ relevance_score: score }) => {
+        assert.ok(score >= 0 && score <= 1, String(score));
+        return score;
+      });
+  };
+
+  it('/v1/rerank: 200 for queries and documents of every script and of odd characters, each as it is alone', async () => {
+    const texts = [...Object.values(ODD), '', ' \u3000'];
+    for (const query of Object.values(ODD)) {
+      const together = await rank(query, texts);
+      assert.deepEqual(together.slice(-2), [0, 0], 'what has no text is not relevant');
+      assert.deepEqual(await rank(query, texts.slice(3, 4)), together.slice(3, 4));
+    }
+  });
+
+  it('/v1/rerank: 400 for a query that is blank in whatever way, and for half a character anywhere', async () => {
+    const ask = (query: unknown, documents: unknown): Promise<Answer> =>
+      api.send('POST', '/v1/rerank', { body: { model: 'reranker-v2-m3', query, documents } });
+    for (const query of ['', ' ', '\u00a0\u3000', '\ufeff']) {
+      assertWanted(await ask(query, ['a']), ['invalid_value', 'query'], JSON.stringify(query));
+    }
+    assertWanted(await ask('half \ud83d', ['a']), ['invalid_value', 'query'], 'a lone surrogate');
+    assertWanted(await ask('a', ['b', '\udc00']), ['invalid_value', 'documents.1'], 'a lone surrogate');
+    assertWanted(await ask([1, 2], ['a']), ['invalid_value', 'query'], 'token ids');
+    assertWanted(await ask('a', [[1, 2]]), ['invalid_value', 'documents.0'], 'token ids');
+  });
+
+  it('/v1/rerank: a megabyte of one word is read, as a document and as the query', async () => {
+    for (const text of ['a'.repeat(1_000_000), 'word '.repeat(200_000), '語'.repeat(1_000_000)]) {
+      const [nothing, long] = await rank('When does it open?', ['', text]);
+      assert.ok(nothing === 0 && long !== undefined);
+      await rank(text, ['The library opens at nine.', text.slice(0, 10)]);
+    }
   });
 
   it('answers still come, and are the same, after all of that', async () => {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createBundledEmbedding } from '../../src/engines/bundled/embedding/bundled-embedding.ts';
 import { createBundledModeration } from '../../src/engines/bundled/moderation/bundled-moderation.ts';
+import { createBundledRerank } from '../../src/engines/bundled/rerank/bundled-rerank.ts';
 import { randomTexts, type Task } from './workloads.ts';
 
 /** Resident bytes of the process without a model, when it is loaded, and when it has read texts. */
@@ -29,15 +30,27 @@ const SETTLE_MS = 500;
 const CALLS = 50;
 const TEXTS_OF_A_CALL = 64;
 const WORDS = 200;
+const QUERY_WORDS = 8;
 
-const ENGINES: Partial<Record<Task, () => Engine>> = {
+const EMBEDDER = join(MODELS, 'quire-embed-1.bin');
+
+const ENGINES: Record<Task, () => Engine> = {
   embeddings: () => {
-    const engine = createBundledEmbedding({ file: join(MODELS, 'quire-embed-1.bin'), name: 'bench' });
+    const engine = createBundledEmbedding({ file: EMBEDDER, name: 'bench' });
     return {
       check: (signal) => engine.check(signal),
       close: () => engine.close(),
       read: (texts, signal) =>
         engine.embed({ texts, purpose: 'text', maxTokensPerText: null, paramOf: (index) => `input.${index}` }, signal),
+    };
+  },
+  rerank: () => {
+    const file = join(MODELS, 'quire-rerank-1.bin');
+    const engine = createBundledRerank({ file, embedderFile: EMBEDDER, name: 'bench' });
+    return {
+      check: (signal) => engine.check(signal),
+      close: () => engine.close(),
+      read: (documents, signal) => engine.rerank({ query: randomTexts(0, 1, QUERY_WORDS)[0] ?? '', documents }, signal),
     };
   },
   moderations: () => {
@@ -57,11 +70,9 @@ async function resident(): Promise<number> {
 }
 
 async function main(task: Task): Promise<void> {
-  const make = ENGINES[task];
-  if (make === undefined) throw new Error(`no bundled model does ${task}`);
   const { signal } = new AbortController();
   const before = await resident();
-  const engine = make();
+  const engine = ENGINES[task]();
   await engine.check(signal);
   const loaded = await resident();
   for (let call = 0; call < CALLS; call++) await engine.read(randomTexts(call, TEXTS_OF_A_CALL, WORDS), signal);
