@@ -5,7 +5,7 @@ import { createLocalEngine, type LocalEngine } from '../src/engines/local/local-
 import { createLogger } from '../src/lib/logger.ts';
 import { catalogueOn, chunks, startApi, type TestApi } from './harness.ts';
 
-const FILE = fileURLToPath(new URL('../models/quire-chat-1.gguf', import.meta.url));
+const FILE = fileURLToPath(new URL('../models/quire-chat-2.gguf', import.meta.url));
 
 /** What an answer tells of the cache. */
 interface Told {

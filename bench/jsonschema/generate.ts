@@ -17,7 +17,7 @@ export interface Generated {
 export function startEngine(file: string): LocalEngine {
   return createLocalEngine({
     file,
-    name: 'quire-chat-1',
+    name: 'quire-chat-2',
     kind: 'local',
     contextTokens: 1024,
     sequences: 1,

@@ -14,7 +14,7 @@ const { values: flags } = parseArgs({
   options: {
     data: { type: 'string' },
     outputs: { type: 'string', default: '200' },
-    model: { type: 'string', default: join(ROOT, 'models/quire-chat-1.gguf') },
+    model: { type: 'string', default: join(ROOT, 'models/quire-chat-2.gguf') },
     json: { type: 'string', default: join(ROOT, '.scratch/bench/jsonschema.json') },
   },
 });

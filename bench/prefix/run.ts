@@ -25,7 +25,7 @@ import { measureTenants } from './tenants.ts';
 import { readTraces } from './traces.ts';
 
 const SCRATCH = join(import.meta.dirname, '../../.scratch/bench');
-const BUNDLED_FILE = join(import.meta.dirname, '../../models/quire-chat-1.gguf');
+const BUNDLED_FILE = join(import.meta.dirname, '../../models/quire-chat-2.gguf');
 const LENGTHS = [1_000, 4_000, 16_000];
 /** From a hundredth of what the traces have to more than all of it. */
 const CAPACITIES = [1_000, 3_000, 10_000, 30_000, 100_000, 300_000];

@@ -48,7 +48,7 @@ export const Model = Type.Object(
         },
         context_length: 4096,
         pricing: { prompt: 0.0001, completion: 0.0002, unit: 'per_1k_tokens' },
-        backend: { engine: 'bundled', model: 'quire-chat-1', parameters: 4100000, ready: true },
+        backend: { engine: 'bundled', model: 'quire-chat-2', parameters: 6163712, ready: true },
       },
     ],
   },

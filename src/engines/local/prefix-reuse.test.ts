@@ -10,7 +10,7 @@ import type { GenerationRequest } from '../engine.ts';
 import { createLocalEngine, type LocalEngine } from './local-engine.ts';
 
 // The bundled model: what it says depends on all of the prompt, so a state that is not the right one shows.
-const FILE = fileURLToPath(new URL('../../../models/quire-chat-1.gguf', import.meta.url));
+const FILE = fileURLToPath(new URL('../../../models/quire-chat-2.gguf', import.meta.url));
 const never = new AbortController().signal;
 const folder = mkdtempSync(join(tmpdir(), 'quire-reuse-'));
 after(() => rmSync(folder, { recursive: true, force: true }));

@@ -10,7 +10,7 @@ import { TextCutter } from './text-cutter.ts';
 import { Vocabulary } from './vocabulary.ts';
 
 /** Byte-level BPE, whose merges and patterns are those of large models. */
-const BUNDLED = fileURLToPath(new URL('../../../models/quire-chat-1.gguf', import.meta.url));
+const BUNDLED = fileURLToPath(new URL('../../../models/quire-chat-2.gguf', import.meta.url));
 
 /** Numbers below a bound, the same ones each time. */
 function drawer(seed: number): (bound: number) => number {
