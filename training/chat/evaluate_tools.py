@@ -5,6 +5,7 @@ import json
 import random
 
 import made_up_tools
+import talk as talking
 import tasks
 from speaker import share
 
@@ -123,7 +124,7 @@ def made_up(speaker, corpora):
     call_figures(speaker, [last_call(box.intent()) for _ in range(100)], 'intents of people never seen, as tools')
     said = talk_figures(speaker, [(m['messages'][:1], m['tools']) for m in (box.unfit(corpora.held_intents['oos']) for _ in range(100))],
                         'no listed tool fits')
-    print('    says so:', share(sum('tool' in s for s in said), len(said)))
+    print('    says so:', share(sum(s in talking.NO_TOOL for s in said), len(said)))
     results = [m for m in (box.called() for _ in range(300)) if any(x['role'] == 'tool' for x in m['messages'])][:100]
     ends = [next(i for i, x in enumerate(m['messages']) if x['role'] == 'tool') + 1 for m in results]
     said = speaker.say([speaker.encoder.prompt(m['messages'][:e], m['tools']) for m, e in zip(results, ends)])

@@ -150,7 +150,7 @@ describe('saved states', () => {
     const answer = await collectAnswer(engine, ask(text));
     assert.equal(cached(answer), 0);
     assert.deepEqual(warnings, ['a saved state could not be read and is dropped']);
-    assert.equal(answer.choices[0]?.reason, 'length');
+    assert.notEqual(answer.choices[0]?.logprobs[0], undefined);
     await engine.close();
   });
   it('stay within their bytes', async (t) => {
