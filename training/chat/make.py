@@ -1,6 +1,6 @@
 """Makes the chat model: first weights, training, export. Run again after an interruption to continue.
 
-    python3 make.py --data DATA --out OUT --gguf-py LLAMA_CPP/gguf-py --start quire-chat-1.gguf [--minutes 75]
+    python3 make.py --data DATA --out OUT --gguf-py LLAMA_CPP/gguf-py --start quire-chat-1.gguf [--minutes 80]
 """
 import argparse
 import os
@@ -21,7 +21,7 @@ def main():
     parser.add_argument('--start', required=True, help='quire-chat-1.gguf, whose weights and tokenizer the run starts from')
     parser.add_argument('--out', required=True, help='scratch folder for checkpoints and weights')
     parser.add_argument('--gguf-py', required=True, help='gguf-py folder of a llama.cpp checkout')
-    parser.add_argument('--minutes', type=float, default=75, help='wall clock of training')
+    parser.add_argument('--minutes', type=float, default=80, help='wall clock of training')
     args = parser.parse_args()
     os.makedirs(args.out, exist_ok=True)
     corpora, tokens = prepare(args.data, args.out, args.start, args.gguf_py)
