@@ -94,7 +94,10 @@ export class ChunkIndex {
 
   /** Forgets documents. May be called twice. */
   async remove(baseId: string, documentIds: readonly string[]): Promise<void> {
-    await this.#inTurn(baseId, async () => this.#deleteFrom(baseId, await this.#table(baseId), documentIds));
+    await this.#inTurn(baseId, async () => {
+      const table = await this.#known(baseId);
+      if (table !== null) await this.#deleteFrom(baseId, table, documentIds);
+    });
   }
 
   /** Forgets a knowledge base. May be called twice. */
@@ -110,12 +113,13 @@ export class ChunkIndex {
 
   /** Chunks that the index holds of a knowledge base. */
   async count(baseId: string): Promise<number> {
-    return (await this.#table(baseId)).countRows();
+    return (await this.#known(baseId))?.countRows() ?? 0;
   }
 
   /** The best chunks, in no particular order. A knowledge base without chunks has none. */
   async search(baseId: string, search: ChunkSearch): Promise<ChunkHit[]> {
-    const table = await this.#table(baseId);
+    const table = await this.#known(baseId);
+    if (table === null) return [];
     const [where, canSearch] = await Promise.all([whereIn(table, search.conditions), hasIndex(table, 'terms')]);
     if (!canSearch) return [];
     const words = search.text === null ? [] : queryTerms(search.text, search.languages);
@@ -132,12 +136,13 @@ export class ChunkIndex {
 
   /**
    * Does what keeps searches fast and scores exact: builds indexes, compacts, removes old versions. To be called after writing, in the
-   * background; says what was done.
+   * background; `isBusy` while more will be written soon. Says what was done.
    */
-  async upkeep(baseId: string): Promise<UpkeepStep[]> {
+  async upkeep(baseId: string, isBusy = false): Promise<UpkeepStep[]> {
     return this.#inTurn(baseId, async () => {
-      const table = await this.#table(baseId);
-      const steps = upkeepOf(await this.#stateOf(baseId, table));
+      const table = await this.#known(baseId);
+      if (table === null) return [];
+      const steps = upkeepOf(await this.#stateOf(baseId, table), isBusy);
       for (const step of steps) {
         if (step === 'buildTerms') {
           await buildTerms(table);
@@ -171,6 +176,12 @@ export class ChunkIndex {
     const before = await table.countRows();
     await table.delete(oneOf('document_id', documentIds));
     this.#deleted.set(baseId, (this.#deleted.get(baseId) ?? 0) + before - (await table.countRows()));
+  }
+
+  /** The table of a knowledge base; null where nothing was written yet: asking makes none. */
+  async #known(baseId: string): Promise<Table | null> {
+    if (!this.#tables.has(baseId) && !(await this.#exists(baseId))) return null;
+    return this.#table(baseId);
   }
 
   /** The table of a knowledge base, made on first use. */

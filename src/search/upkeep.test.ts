@@ -5,25 +5,31 @@ import { FLAT_ROWS, type TableState, upkeepOf } from './upkeep.ts';
 const kept: TableState = { rows: 1000, deletedSinceBuild: 0, unindexedTerms: 0, unindexedVectors: null, fragments: 1 };
 
 describe('upkeepOf', () => {
+  it('leaves no row outside of the keyword index once nothing more is written', () => {
+    assert.deepEqual(upkeepOf({ ...kept, unindexedTerms: 1 }, false), ['optimize']);
+    assert.deepEqual(upkeepOf({ ...kept, unindexedTerms: 1 }, true), []);
+    assert.deepEqual(upkeepOf(kept, false), []);
+  });
+
   it('leaves a table alone that needs nothing, and one that is empty', () => {
-    assert.deepEqual(upkeepOf(kept), []);
-    assert.deepEqual(upkeepOf({ ...kept, rows: 0, unindexedTerms: null, fragments: 100 }), []);
+    assert.deepEqual(upkeepOf(kept, true), []);
+    assert.deepEqual(upkeepOf({ ...kept, rows: 0, unindexedTerms: null, fragments: 100 }, true), []);
   });
 
   it('builds the keyword index where there is none, and again after a tenth of the rows was deleted', () => {
-    assert.deepEqual(upkeepOf({ ...kept, unindexedTerms: null }), ['buildTerms']);
-    assert.deepEqual(upkeepOf({ ...kept, deletedSinceBuild: 100 }), []);
-    assert.deepEqual(upkeepOf({ ...kept, deletedSinceBuild: 101 }), ['buildTerms']);
+    assert.deepEqual(upkeepOf({ ...kept, unindexedTerms: null }, true), ['buildTerms']);
+    assert.deepEqual(upkeepOf({ ...kept, deletedSinceBuild: 100 }, true), []);
+    assert.deepEqual(upkeepOf({ ...kept, deletedSinceBuild: 101 }, true), ['buildTerms']);
   });
 
   it('builds an index of the vectors only where comparing all of them is slower', () => {
-    assert.deepEqual(upkeepOf({ ...kept, rows: FLAT_ROWS - 1 }), []);
-    assert.deepEqual(upkeepOf({ ...kept, rows: FLAT_ROWS }), ['buildVectors']);
-    assert.deepEqual(upkeepOf({ ...kept, rows: FLAT_ROWS, unindexedVectors: 0 }), []);
+    assert.deepEqual(upkeepOf({ ...kept, rows: FLAT_ROWS - 1 }, true), []);
+    assert.deepEqual(upkeepOf({ ...kept, rows: FLAT_ROWS }, true), ['buildVectors']);
+    assert.deepEqual(upkeepOf({ ...kept, rows: FLAT_ROWS, unindexedVectors: 0 }, true), []);
   });
 
   it('compacts when many rows are outside of the indexes, or in many pieces', () => {
-    assert.deepEqual(upkeepOf({ ...kept, unindexedTerms: 2001 }), ['optimize']);
-    assert.deepEqual(upkeepOf({ ...kept, fragments: 25 }), ['optimize']);
+    assert.deepEqual(upkeepOf({ ...kept, unindexedTerms: 2001 }, true), ['optimize']);
+    assert.deepEqual(upkeepOf({ ...kept, fragments: 25 }, true), ['optimize']);
   });
 });

@@ -20,22 +20,24 @@ export type UpkeepStep = 'buildTerms' | 'buildVectors' | 'optimize';
 export const FLAT_ROWS = 20_000;
 /** A table with a larger share of deleted rows counts words of chunks that are gone: its scores have moved by a percent. */
 const MAX_DELETED_SHARE = 0.1;
-/** More rows outside of an index make each search noticeably slower. */
+/** While more is being written, so many rows may be outside of an index: each makes a search a little slower and its scores less exact. */
 const MAX_UNINDEXED_ROWS = 2_000;
 /** More pieces make each search open more files. */
 const MAX_FRAGMENTS = 24;
 
 /**
  * What a table needs now, in the order to do it. Deleted rows stay in the counts that keyword scores are made of until the
- * index is built again, which a constant share of them triggers, so the cost of it stays a constant share of the writing.
+ * index is built again, which a constant share of them triggers, so the cost of it stays a constant share of the writing. Rows that the
+ * keyword index does not hold are scored by what is known of them alone: once nothing more is written (`isBusy` false), none may be left.
  */
-export function upkeepOf(state: TableState): UpkeepStep[] {
+export function upkeepOf(state: TableState, isBusy: boolean): UpkeepStep[] {
   const { rows, deletedSinceBuild, unindexedTerms, unindexedVectors, fragments } = state;
   if (rows === 0) return [];
   const steps: UpkeepStep[] = [];
   if (unindexedTerms === null || deletedSinceBuild > rows * MAX_DELETED_SHARE) steps.push('buildTerms');
   if (rows >= FLAT_ROWS && unindexedVectors === null) steps.push('buildVectors');
   const isBehind = Math.max(unindexedTerms ?? 0, unindexedVectors ?? 0) > MAX_UNINDEXED_ROWS;
-  if (isBehind || fragments > MAX_FRAGMENTS) steps.push('optimize');
+  const isLeft = !isBusy && (unindexedTerms ?? 0) > 0;
+  if (isBehind || isLeft || fragments > MAX_FRAGMENTS) steps.push('optimize');
   return steps;
 }

@@ -55,8 +55,8 @@ export async function ingestSource(deps: IngestDeps, jobId: string, signal: Abor
   await deps.db.sql.transaction((sql) => beginRun(sql, context, new Date(deps.now())));
   try {
     await readSource(deps, context, signal);
-    await end(deps, context, null);
     await deps.chunks.upkeep(context.base.id);
+    await end(deps, context, null);
   } catch (error) {
     // What was deleted has taken its job with it.
     if (error instanceof SourceGone || (await selectJobContext(deps.db.sql, jobId)) === null) return;
@@ -126,6 +126,7 @@ async function readItems(context: ItemContext, items: readonly SourceItem[]): Pr
   });
   await atOnce(changed, ITEMS_AT_ONCE, (item) => ingestItem(context, item));
   await checkIsThere(context);
+  await deps.chunks.upkeep(context.base.id, true);
 }
 
 /** Whether what is stored of an item is what it is now. What failed is tried again, but not twice by one job. */

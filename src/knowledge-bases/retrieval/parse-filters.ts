@@ -74,12 +74,12 @@ function boundOf(operand: unknown, path: string): number | string {
 }
 
 function valuesOf(operand: unknown, path: string): FieldValue[] {
-  if (!Array.isArray(operand)) return [valueOf(operand, path)];
+  if (!Array.isArray(operand)) return [fieldValueOf(operand, path)];
   if (operand.length > MAX_VALUES) throw invalidValue(path, `must have at most ${MAX_VALUES} values`);
-  return operand.map((value, i) => valueOf(value, `${path}.${i}`));
+  return operand.map((value, i) => fieldValueOf(value, `${path}.${i}`));
 }
 
-function valueOf(value: unknown, path: string): FieldValue {
+function fieldValueOf(value: unknown, path: string): FieldValue {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value;
   throw invalidValue(path, 'must be a text, a number, true or false');
 }

@@ -9,7 +9,7 @@ import type { KnowledgeBaseRow } from '../store.ts';
 import { languagesOfBase } from './languages-of-base.ts';
 import { parseFilters } from './parse-filters.ts';
 import type { RetrieveRequest, SearchType } from './schema.ts';
-import { type Scoring, scoreOf } from './score.ts';
+import { rerankedScore, type Scoring, scoreOf } from './score.ts';
 import { type ChunkRow, selectChunks } from './store.ts';
 
 /** What retrieval needs of the dependencies. */
@@ -135,5 +135,8 @@ async function reranked(
   const admitted = admitRerank(deps, call.caller, rerank_model, 'rerank_model');
   const documents = candidates.map(({ text }) => text);
   const { scores } = await rerank(deps, call, admitted, { query, documents, signal });
-  return candidates.map((chunk, i) => ({ ...chunk, score: scores[i] ?? 0 })).sort((a, b) => b.score - a.score);
+  const { engine } = admitted.engine.backend();
+  return candidates
+    .map((chunk, i) => ({ ...chunk, score: rerankedScore(scores[i] ?? 0, chunk.score, engine) }))
+    .sort((a, b) => b.score - a.score);
 }

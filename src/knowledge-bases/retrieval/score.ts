@@ -22,3 +22,15 @@ export function scoreOf({ cosine, bm25 }: ChunkHit, scoring: Scoring, engine: Ba
   const share = VECTOR_SHARE[engine];
   return share * near + (1 - share) * matching;
 }
+
+/**
+ * The part of the search's own score that stays beside the bundled reranker's. Alone that one hurts where the words of the whole
+ * collection decide, since it judges each document by itself; half and half was best (`docs/decisions/0011-fusion.md`).
+ */
+const KEPT_BESIDE_BUNDLED = 0.5;
+
+/** The score of a chunk that was reranked, 0 to 1: the reranker's own, but mixed with the search's for the bundled one. */
+export function rerankedScore(judged: number, searched: number, engine: Backend['engine']): number {
+  const kept = engine === 'bundled' ? KEPT_BESIDE_BUNDLED : 0;
+  return kept * searched + (1 - kept) * judged;
+}

@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { eq } from 'drizzle-orm';
+import { bundledEmbedder, embeddedBy } from '../../../test/embedder.ts';
+import { assertError, assertForm, useApi } from '../../../test/harness.ts';
+import { MemorySource, makeSource } from '../../../test/ingestion.ts';
+import type { RerankEngine } from '../../engines/rerank-engine.ts';
+import { chunks, documents } from '../documents/tables.ts';
+import { knowledgeBases } from '../tables.ts';
+import { RetrieveAnswer } from './schema.ts';
+
+/** Prefers the longer text. */
+const reranker: RerankEngine = {
+  backend: () => ({ engine: 'local', model: 'longer', parameters: null, ready: true }),
+  rerank: async ({ documents: texts }) => ({ scores: texts.map((text) => text.length / 1000), tokens: 1 }),
+  check: async () => {},
+  close: async () => {},
+};
+
+const engine = bundledEmbedder();
+after(() => engine.close());
+const withEmbedder = embeddedBy(engine).models;
+const api = useApi({
+  models: (generation) =>
+    (withEmbedder?.(generation) ?? []).map((model) =>
+      model.id === 'reranker-v2-m3' ? { ...model, rerank: reranker } : model,
+    ),
+});
+
+describe('POST /v1/knowledge-bases/{kb_id}/retrieve', () => {
+  let base: string;
+  before(async () => {
+    base = (await api.send('POST', '/v1/knowledge-bases', { body: { name: 'Base' } })).json.id;
+    const source = new MemorySource();
+    source.items.set('short', 'Granite is a stone.');
+    source.items.set('long', 'A stone is a stone, and this sentence goes on about a stone for a while.');
+    source.items.set('fish', 'Salmon swim in rivers.');
+    source.items.set('code', 'Error E-4711 stops the pump.');
+    const { queueJob, run } = await makeSource(api, base, source);
+    await run(await queueJob());
+  });
+
+  const retrieve = (body: object | string, key: string | null = api.key, id = base) =>
+    api.send('POST', `/v1/knowledge-bases/${id}/retrieve`, { body, key });
+  const namesOf = async (body: object) =>
+    (await retrieve(body)).json.results.map(({ document_name }: { document_name: string }) => document_name);
+
+  it('answers with the best chunks first, each with its text, score, document and metadata', async () => {
+    const { status, json } = await retrieve({ query: 'salmon' });
+    assert.equal(status, 200);
+    assertForm(RetrieveAnswer, json);
+    assert.deepEqual([json.query, json.search_type, json.knowledge_base_id], ['salmon', 'hybrid', base]);
+    const [first] = json.results;
+    assert.deepEqual([first.text, first.document_name], ['Salmon swim in rivers.', 'fish.txt']);
+    assert.equal(first.metadata.origin, 'fish');
+    const scores = json.results.map(({ score }: { score: number }) => score);
+    assert.deepEqual(
+      scores,
+      scores.toSorted((a: number, b: number) => b - a),
+    );
+    assert.ok(scores.every((score: number) => score >= 0 && score <= 1));
+  });
+
+  it('finds by words alone what has them, and by meaning what has not', async () => {
+    assert.deepEqual(await namesOf({ query: 'E-4711', search_type: 'keyword' }), ['code.txt']);
+    assert.deepEqual(await namesOf({ query: 'nothing of it', search_type: 'keyword' }), []);
+    assert.equal((await namesOf({ query: 'rocks', search_type: 'vector' })).length, 4);
+    const query = { query: 'rocks and stones' };
+    assert.deepEqual(
+      (await retrieve({ ...query, search_type: 'semantic' })).json.results,
+      (await retrieve({ ...query, search_type: 'vector' })).json.results,
+    );
+  });
+
+  it('gives a chunk the same score in hybrid search by whichever part it was found', async () => {
+    const all = (await retrieve({ query: 'stone rivers', top_k: 4 })).json.results;
+    const one = (await retrieve({ query: 'stone rivers', filters: { document_name: 'fish.txt' } })).json.results;
+    const same = all.find(({ document_name }: { document_name: string }) => document_name === 'fish.txt');
+    assert.ok(Math.abs(same.score - one[0].score) < 1e-6);
+  });
+
+  it('keeps to top_k, min_score and filters', async () => {
+    assert.equal((await namesOf({ query: 'stone', top_k: 1 })).length, 1);
+    assert.equal((await namesOf({ query: 'stone', top_k: 100, min_score: 0 })).length, 4);
+    assert.deepEqual(await namesOf({ query: 'stone', min_score: 1 }), []);
+    assert.deepEqual(await namesOf({ query: 'stone', filters: { metadata: { origin: { $in: ['short', 'fish'] } } } }), [
+      'short.txt',
+      'fish.txt',
+    ]);
+    assert.deepEqual(
+      await namesOf({ query: 'stone', search_type: 'keyword', filters: { metadata: { words: { $gt: 4 } } } }),
+      ['long.txt'],
+    );
+  });
+
+  it('leaves metadata out where it is not wanted', async () => {
+    const { json } = await retrieve({ query: 'stone', include_metadata: false });
+    assert.ok(json.results.every((result: object) => !('metadata' in result)));
+  });
+
+  it('has a reranker judge what was found, and min_score hold for that', async () => {
+    const names = await namesOf({ query: 'stone', search_type: 'keyword', rerank: true });
+    assert.deepEqual(names, ['long.txt', 'short.txt']);
+    assert.deepEqual(await namesOf({ query: 'stone', search_type: 'keyword', rerank: true, min_score: 0.05 }), [
+      'long.txt',
+    ]);
+  });
+
+  it('tells no chunk that the database has not, whatever the index holds', async () => {
+    const [row] = await api.db.sql.select().from(documents).where(eq(documents.name, 'code.txt'));
+    const stored = await api.db.sql
+      .select()
+      .from(chunks)
+      .where(eq(chunks.documentId, row?.id ?? ''));
+    await api.db.sql.delete(chunks).where(eq(chunks.documentId, row?.id ?? ''));
+    assert.deepEqual(await namesOf({ query: 'E-4711', search_type: 'keyword' }), []);
+    await api.db.sql.insert(chunks).values(stored);
+    assert.deepEqual(await namesOf({ query: 'E-4711', search_type: 'keyword' }), ['code.txt']);
+  });
+
+  it('503 for vectors of another model, while words still find', async () => {
+    const set = (fingerprint: string) =>
+      api.db.sql.update(knowledgeBases).set({ embeddingFingerprint: fingerprint }).where(eq(knowledgeBases.id, base));
+    await set('another model');
+    const refused = await retrieve({ query: 'stone', search_type: 'vector' });
+    const found = await namesOf({ query: 'stone' });
+    await set(engine.fingerprint());
+    assertError(refused, 503, 'engine_unavailable');
+    assert.ok(Number(refused.headers.get('retry-after')) >= 1);
+    assert.deepEqual(found.toSorted(), ['long.txt', 'short.txt']);
+  });
+
+  it('finds nothing in an empty knowledge base', async () => {
+    const empty = (await api.send('POST', '/v1/knowledge-bases', { body: { name: 'Empty' } })).json.id;
+    for (const search_type of ['hybrid', 'vector', 'keyword']) {
+      assert.deepEqual((await retrieve({ query: 'stone', search_type }, api.key, empty)).json.results, []);
+    }
+  });
+
+  const refused: [what: string, body: object, param: string, code?: string][] = [
+    ['no query', {}, 'query', 'missing_required_field'],
+    ['an empty query', { query: '' }, 'query'],
+    ['a blank query', { query: ' \n' }, 'query'],
+    ['top_k of 0', { query: 'a', top_k: 0 }, 'top_k'],
+    ['top_k of 101', { query: 'a', top_k: 101 }, 'top_k'],
+    ['an unknown search type', { query: 'a', search_type: 'magic' }, 'search_type'],
+    ['min_score above 1', { query: 'a', min_score: 1.1 }, 'min_score'],
+    ['an unknown operator', { query: 'a', filters: { metadata: { x: { $like: 'b' } } } }, 'filters.metadata.x.$like'],
+  ];
+  for (const [what, body, param, code = 'invalid_value'] of refused) {
+    it(`400 for ${what}`, async () => assertError(await retrieve(body), 400, code, param));
+  }
+
+  it("404 for an unknown knowledge base, another organization's, and an unknown reranker", async () => {
+    const unknown = 'kb_01kaj3v0b8s4x2m6n9p1q5r7t3';
+    assertError(await retrieve({ query: 'a' }, api.key, unknown), 404, 'knowledge_base_not_found', 'kb_id');
+    const { key } = await api.makeKey({ organization: 'foreign' });
+    assertError(await retrieve({ query: 'a' }, key), 404, 'knowledge_base_not_found', 'kb_id');
+    assertError(
+      await retrieve({ query: 'stone', rerank: true, rerank_model: 'x' }),
+      404,
+      'model_not_found',
+      'rerank_model',
+    );
+  });
+
+  it('401 without a key, 403 without the scope knowledge', async () => {
+    assertError(await retrieve({ query: 'a' }, null), 401, 'invalid_api_key');
+    const { key } = await api.makeKey({ scopes: ['inference'] });
+    assertError(await retrieve({ query: 'a' }, key), 403, 'insufficient_scope');
+  });
+});
