@@ -17,7 +17,11 @@ export function cleanText(text: string): string {
   return lines.toWellFormed().replace(UNWANTED, '').replace(MARKS, '$1').normalize('NFC');
 }
 
+/** ASCII words with a space between them: most cells and names, which need nothing. */
+const PLAIN = /^[!-~]+(?: [!-~]+)*$/;
+
 /** A text in one line: runs of white space are a space, and soft hyphens are gone. */
 export function inOneLine(text: string): string {
+  if (PLAIN.test(text)) return text;
   return cleanText(text).replaceAll('\u00ad', '').replace(/\s+/g, ' ').trim();
 }

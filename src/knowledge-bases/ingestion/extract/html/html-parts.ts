@@ -19,7 +19,7 @@ const MAX_DEPTH = 400;
 const HIDDEN = /display\s*:\s*none|visibility\s*:\s*hidden/i;
 
 const BOILERPLATE =
-  'nav, footer, aside, form, dialog, [role="navigation"], [role="banner"], [role="contentinfo"], [role="search"], [role="complementary"]';
+  'nav, footer, aside, form, dialog, body > header, [role="navigation"], [role="banner"], [role="contentinfo"], [role="search"], [role="complementary"]';
 
 const ELEMENT = 1;
 const TEXT = 3;

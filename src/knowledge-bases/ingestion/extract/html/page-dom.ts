@@ -30,8 +30,25 @@ export interface PageDocument {
   getElementsByTagName(name: string): { readonly length: number };
 }
 
-/** Parses a page. Text without any element is a page too. Nothing of it is run or fetched. */
+/** Tags that every page has once, and that careless ones have twice or in the wrong place. */
+const FRAME_TAGS = /<\/?(?:html|head|body)(?=[\s>/])[^>]*>/gi;
+
+/**
+ * Parses a page. Text without any element is a page too, and so is one whose head and body are not where they should be. Nothing of
+ * it is run or fetched.
+ */
 export function parseDom(html: string): PageDocument {
-  const page = /<(?:html|body|head|frameset)[\s>]/i.test(html) ? html : `<html><body>${html}</body></html>`;
-  return parseHTML(page).document as unknown as PageDocument;
+  if (/<(?:html|body|head)[\s>]/i.test(html)) {
+    const page = parseHTML(html).document as unknown as PageDocument;
+    if (isFramed(page)) return page;
+  }
+  const [root = '<html>'] = /<html(?=[\s>])[^>]*>/i.exec(html) ?? [];
+  const body = html.replace(/^\s*<!doctype[^>]*>/i, '').replace(FRAME_TAGS, ' ');
+  return parseHTML(`${root}<head></head><body>${body}</body></html>`).document as unknown as PageDocument;
+}
+
+/** Whether the page is a head and a body: the parser makes an empty body of any other. */
+function isFramed({ documentElement }: PageDocument): boolean {
+  const names = [...documentElement.children].map(({ localName }) => localName.toLowerCase());
+  return documentElement.localName.toLowerCase() === 'html' && /^(?:head,)?body$/.test(names.join(','));
 }

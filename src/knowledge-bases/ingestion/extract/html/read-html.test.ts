@@ -84,6 +84,20 @@ describe('a page', () => {
     assert.ok(parsePage(`<p>${'word '.repeat(200_000)}`).text.length > 900_000);
   });
 
+  it('whose head and body are not where they should be is read', () => {
+    const parts = '<h1>A heading</h1><p>A paragraph.</p>';
+    assert.equal(
+      parsePage(`<html><header><p>Top</p></header><body>${parts}</body><footer>Foot</footer></html>`).blocks.length,
+      2,
+    );
+    assert.equal(
+      parsePage(`<html lang="de"><script>x</script><head><title>T</title></head><body>${parts}`).metadata['language'],
+      'de',
+    );
+    assert.equal(parsePage(`${parts}<body>${parts}`).blocks.length, 4);
+    assert.equal(parsePage(`<body>${parts}</body>`).blocks.length, 2);
+  });
+
   it('that is no HTML is text', () => {
     assert.equal(parsePage('just words < more').text, 'just words < more');
     assert.equal(parsePage('').text, '');

@@ -16,7 +16,7 @@ const MAX_DEPTH = 150;
 /** Elements of a page whose main content is looked for: more takes too long, and all of the page is read. */
 const MAX_ELEMENTS = 50_000;
 /** A main content of fewer characters than this, and of less than this share of the page, is none: the page is a list or an index. */
-const SMALL_CONTENT = { characters: 500, share: 0.15 };
+const SMALL_CONTENT = { characters: 500, share: 0.5 };
 
 /** Reads HTML: the main content of a page as a reader would see it. */
 export async function* readHtml(job: ReadJob): AsyncGenerator<ReadPart> {

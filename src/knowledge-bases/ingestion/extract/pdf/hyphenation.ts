@@ -16,14 +16,19 @@ export function compoundsOf(lines: Iterable<string>): ReadonlySet<string> {
   return compounds;
 }
 
-/** A line and what comes after it as one text: a word that was broken at the line's end is whole again. */
-export function joinLines(text: string, next: string, compounds: ReadonlySet<string>): string {
-  const head = BROKEN.exec(text)?.[1];
-  const tail = /^\p{Ll}+/u.exec(next)?.[0];
-  if (head !== undefined && tail !== undefined) {
-    const isCompound = !text.endsWith('\u00ad') && compounds.has(`${head}-${tail}`.toLowerCase());
-    return (isCompound ? text : text.slice(0, -1)) + next;
+/** Lines as one text: a word that was broken at a line's end is whole again. */
+export function joinLines(lines: readonly string[], compounds: ReadonlySet<string>): string {
+  const pieces: string[] = [];
+  let previous = '';
+  for (const line of lines) {
+    const head = BROKEN.exec(previous)?.[1];
+    const tail = /^\p{Ll}+/u.exec(line)?.[0];
+    if (head !== undefined && tail !== undefined) {
+      const isCompound = !previous.endsWith('\u00ad') && compounds.has(`${head}-${tail}`.toLowerCase());
+      if (!isCompound) pieces[pieces.length - 1] = previous.slice(0, -1);
+    } else if (previous !== '' && !(CJK.test(previous.slice(-1)) && CJK.test(line.slice(0, 1)))) pieces.push(' ');
+    pieces.push(line);
+    previous = line;
   }
-  const isUnspaced = CJK.test(text.slice(-1)) && CJK.test(next.slice(0, 1));
-  return isUnspaced ? text + next : `${text} ${next}`;
+  return pieces.join('');
 }

@@ -58,7 +58,10 @@ function partOf(
 ): PdfPart {
   const page = lines[0]?.page ?? 1;
   if (isTable) return { kind: 'table', text: lines.map(({ cells }) => tableLine(cells)).join('\n'), page };
-  const text = lines.slice(1).reduce((all, line) => joinLines(all, line.text, compounds), lines[0]?.text ?? '');
+  const text = joinLines(
+    lines.map((line) => line.text),
+    compounds,
+  );
   const level = isShort(lines) ? levels.get(sizeClass(lines[0]?.size ?? 0)) : undefined;
   if (level !== undefined) return { kind: 'heading', text, level, page };
   const numbered = lines.length <= 2 && isShort(lines) && !/[.;,:]$/.test(text) ? NUMBERED.exec(text) : null;

@@ -195,14 +195,24 @@ describe('a word at the end of a line', () => {
   const none: ReadonlySet<string> = new Set();
 
   it('is whole again, unless it has a hyphen of its own', () => {
-    assert.equal(joinLines('an exam-', 'ple', none), 'an example');
-    assert.equal(joinLines('an exam\u00ad', 'ple', none), 'an example');
-    assert.equal(joinLines('a well-', 'known one', compoundsOf(['The Well-known'])), 'a well-known one');
-    assert.equal(joinLines('pages 10-', '20', none), 'pages 10- 20');
-    assert.equal(joinLines('Anglo-', 'Saxon', none), 'Anglo- Saxon');
+    assert.equal(joinLines(['an exam-', 'ple'], none), 'an example');
+    assert.equal(joinLines(['an exam\u00ad', 'ple'], none), 'an example');
+    assert.equal(joinLines(['a well-', 'known one'], compoundsOf(['The Well-known'])), 'a well-known one');
+    assert.equal(joinLines(['pages 10-', '20'], none), 'pages 10- 20');
+    assert.equal(joinLines(['Anglo-', 'Saxon'], none), 'Anglo- Saxon');
+  });
+
+  it('is looked at alone, however long the text before it is', () => {
+    assert.equal(
+      joinLines(
+        Array.from({ length: 30_000 }, () => 'words that go on and on with-'),
+        none,
+      ).length,
+      30_000 * 28 + 1,
+    );
   });
 
   it('has no space behind it where the script has none', () => {
-    assert.equal(joinLines('吾輩は', '猫である', none), '吾輩は猫である');
+    assert.equal(joinLines(['吾輩は', '猫である'], none), '吾輩は猫である');
   });
 });
