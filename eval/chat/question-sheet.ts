@@ -53,21 +53,19 @@ export interface QuestionPart {
 export async function questionSheet(
   service: Service,
   subjects: readonly Subject[],
-  parts: readonly QuestionPart[],
+  { name, set, amount, most }: QuestionPart,
   half: number,
 ): Promise<Sheet> {
+  const { asked, unanswerable } = casesOf(set, amount, chosenOf(set, half, most));
   const rows: Row[] = [];
-  for (const { name, set, amount, most } of parts) {
-    const { asked, unanswerable } = casesOf(set, amount, chosenOf(set, half, most));
-    for (const subject of subjects) {
-      const said = await askAll(service, subject, asked.map(chatOf), name);
-      const declined = await askAll(service, subject, unanswerable.map(chatOf), `${name}, unanswerable`);
-      rows.push({ name: `${name}: ${subject.name}`, cells: cellsOf(asked, said, declined) });
-    }
+  for (const subject of subjects) {
+    const said = await askAll(service, subject, asked.map(chatOf), name);
+    const declined = await askAll(service, subject, unanswerable.map(chatOf), `${name}, unanswerable`);
+    rows.push({ name: subject.name, cells: cellsOf(asked, said, declined) });
   }
   return {
-    title: 'Questions over passages',
-    subject: 'passages',
+    title: `Questions: ${name}`,
+    subject: 'weights',
     columns: [
       count('questions'),
       share('right sentence'),

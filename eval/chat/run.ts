@@ -1,5 +1,5 @@
 /** Evaluates `POST /v1/chat/completions` of the bundled chat model; eval/README.md says what is measured. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -30,6 +30,7 @@ async function main(): Promise<void> {
       half: { type: 'string', default: 'report' },
       most: { type: 'string', default: '300' },
       only: { type: 'string', multiple: true, default: SHEETS },
+      before: { type: 'string', default: join(ROOT, 'eval/kept/chat.json') },
       json: { type: 'string', default: join(ROOT, '.scratch/eval/chat.json') },
     },
   });
@@ -50,17 +51,21 @@ async function main(): Promise<void> {
   try {
     const service = await startService({ url: quire.origin, key: quire.apiKey });
     const { model } = await service.backendOf(BUNDLED);
-    const subjects = [{ id: BUNDLED, name: model }, ...raw];
+    process.stdout.write(`${BUNDLED}: ${model} (bundled)\n\n`);
+    const subjects = [{ id: BUNDLED, name: 'bundled' }, ...raw];
+    const before = existsSync(flags.before)
+      ? (JSON.parse(readFileSync(flags.before, 'utf8')) as { sheets: Sheet[] })
+      : null;
     const add = (sheet: Sheet): void => {
       sheets.push(sheet);
-      process.stdout.write(`${markdown(sheet)}\n\n`);
+      process.stdout.write(`${markdown(sheet, before?.sheets)}\n\n`);
     };
     if (flags.only.includes('questions')) {
       for (const part of questionParts(data, Number(flags.most)))
-        add(await questionSheet(service, subjects, [part], half));
+        add(await questionSheet(service, subjects, part, half));
     }
     if (flags.only.includes('tools')) {
-      for (const part of toolParts(data, Number(flags.most), half)) add(await toolSheet(service, subjects, [part]));
+      for (const part of toolParts(data, Number(flags.most), half)) add(await toolSheet(service, subjects, part));
     }
     if (flags.only.includes('talk')) add(await talkSheet(service, subjects));
     mkdirSync(dirname(flags.json), { recursive: true });

@@ -18,28 +18,26 @@ const ajv = new Ajv({ strict: false, validateFormats: false });
 export async function toolSheet(
   service: Service,
   subjects: readonly Subject[],
-  parts: readonly ToolPart[],
+  { name, cases, most }: ToolPart,
 ): Promise<Sheet> {
+  const calling = spread(
+    cases.filter(({ wanted }) => wanted !== null),
+    most,
+  );
+  const talking = spread(
+    cases.filter(({ wanted }) => wanted === null),
+    most,
+  );
+  const chatOf = ({ messages, tools }: ToolCase) => ({ messages, tools });
   const rows: Row[] = [];
-  for (const { name, cases, most } of parts) {
-    const calling = spread(
-      cases.filter(({ wanted }) => wanted !== null),
-      most,
-    );
-    const talking = spread(
-      cases.filter(({ wanted }) => wanted === null),
-      most,
-    );
-    for (const subject of subjects) {
-      const chatOf = ({ messages, tools }: ToolCase) => ({ messages, tools });
-      const called = await askAll(service, subject, calling.map(chatOf), name);
-      const talked = await askAll(service, subject, talking.map(chatOf), `${name}, talk`);
-      rows.push({ name: `${name}: ${subject.name}`, cells: cellsOf(calling, called, { talking, talked }) });
-    }
+  for (const subject of subjects) {
+    const called = await askAll(service, subject, calling.map(chatOf), name);
+    const talked = await askAll(service, subject, talking.map(chatOf), `${name}, talk`);
+    rows.push({ name: subject.name, cells: cellsOf(calling, called, { talking, talked }) });
   }
   return {
-    title: 'Tools',
-    subject: 'turns',
+    title: `Tools: ${name}`,
+    subject: 'weights',
     columns: [
       count('turns that call'),
       share('calls'),
