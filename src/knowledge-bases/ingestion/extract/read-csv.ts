@@ -1,5 +1,4 @@
 import { noText } from './bounds.ts';
-import { inOneLine } from './clean-text.ts';
 import { textPieces } from './content.ts';
 import { CsvRows, delimiterOf } from './csv-rows.ts';
 import type { ReadJob, ReadPart } from './extracted-document.ts';
@@ -90,14 +89,14 @@ class CsvTable {
     this.#first = null;
     const [first = []] = rows;
     const hasHeader = isHeader(rows);
-    if (hasHeader) this.#header = lineOf(first);
-    if (hasHeader && rows.length === 1) this.#lines.push(lineOf(first));
+    if (hasHeader) this.#header = tableLine(first);
+    if (hasHeader && rows.length === 1) this.#lines.push(tableLine(first));
     return (hasHeader ? rows.slice(1) : rows).flatMap((row) => this.#addLine(row));
   }
 
   #addLine(row: string[]): ReadPart[] {
     const parts = this.#writer.length > PART_CHARACTERS ? [this.#take()] : [];
-    const line = lineOf(row);
+    const line = tableLine(row);
     if (this.#lines.length > 0 && this.#characters + line.length > this.#groupCharacters) this.#endGroup();
     if (this.#lines.length === 0) {
       this.#groupRow = this.#row;
@@ -127,10 +126,6 @@ class CsvTable {
     this.#partRow = this.#lines.length === 0 ? this.#row : this.#groupRow;
     return { part, document };
   }
-}
-
-function lineOf(row: readonly string[]): string {
-  return tableLine(row.map(inOneLine));
 }
 
 /** Whether the first row names the columns: different texts without numbers, in a table of more than one row. */

@@ -1,5 +1,6 @@
 import type { Block, BlockKind, ExtractedText } from '../extracted-text.ts';
 import { MAX_TEXT_CHARACTERS, tooLarge } from './bounds.ts';
+import { inOneLine } from './clean-text.ts';
 
 /** Puts a document's text together from its parts. Between them lies an empty line, between items of a list a line's end. */
 export class TextWriter {
@@ -49,8 +50,5 @@ function trimBlankLines(text: string): string {
 
 /** A row of a table as a line. */
 export function tableLine(cells: readonly string[]): string {
-  return cells
-    .map((cell) => cell.replace(/\s+/g, ' ').trim())
-    .join(' | ')
-    .trim();
+  return cells.map(inOneLine).join(' | ').trim();
 }

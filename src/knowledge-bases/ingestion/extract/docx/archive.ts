@@ -1,4 +1,4 @@
-import { createInflateRaw } from 'node:zlib';
+import { crc32, createInflateRaw } from 'node:zlib';
 import { invalidFile, tooLarge } from '../bounds.ts';
 import { contentRange } from '../content.ts';
 import type { ReadJob } from '../extracted-document.ts';
@@ -25,6 +25,8 @@ interface Entry {
   bytes: number;
   method: number;
   isEncrypted: boolean;
+  /** CRC-32 of what is unpacked. */
+  checksum: number;
 }
 
 /** A ZIP archive (APPNOTE 6.3), read part by part: nothing is unpacked but what is asked for, and never more than is allowed. */
@@ -54,12 +56,14 @@ export class Archive {
     }
     if (entry.bytes > MAX_PART_BYTES) throw tooLargePart(name);
     const packed = this.#packed(name, entry);
-    let bytes = 0;
+    let [bytes, checksum] = [0, 0];
     for await (const piece of entry.method === 0 ? packed : inflated(packed, name)) {
       bytes += piece.length;
       if (bytes > MAX_PART_BYTES) throw tooLargePart(name);
+      checksum = crc32(piece, checksum);
       yield piece;
     }
+    if (checksum !== entry.checksum) throw invalidFile(`The part '${name}' of the archive is damaged.`);
   }
 
   async *#packed(name: string, { offset, packedBytes }: Entry): AsyncGenerator<Uint8Array> {
@@ -108,6 +112,7 @@ export async function openArchive(job: ReadJob): Promise<Archive> {
   const count = tail.readUInt16LE(at + 10);
   const bytes = tail.readUInt32LE(at + 12);
   const offset = tail.readUInt32LE(at + 16);
+  if (offset + bytes > job.bytes) throw invalidFile("The archive's list of parts is damaged.");
   if (bytes > MAX_DIRECTORY_BYTES || count > MAX_ENTRIES) throw tooLarge('it is an archive of too many parts');
   const directory = Buffer.from(await contentRange(job, offset, offset + bytes));
   return new Archive(job, entriesOf(directory, count));
@@ -126,6 +131,7 @@ function entriesOf(directory: Buffer, count: number): Map<string, Entry> {
       .replace(/^\//, '')
       .replaceAll('\\', '/');
     entries.set(name, {
+      checksum: directory.readUInt32LE(at + 16),
       isEncrypted: (directory.readUInt16LE(at + 8) & 1) === 1,
       method: directory.readUInt16LE(at + 10),
       packedBytes: directory.readUInt32LE(at + 20),
