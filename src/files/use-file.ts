@@ -39,9 +39,10 @@ export async function requireFiles(sql: Sql, organizationId: string, wanted: Wan
   const { fileIds, purpose, paramOf } = wanted;
   const ids = fileIds.filter((id) => isId('file', id));
   const rows = new Map((await lockFiles(sql, organizationId, ids)).map((row) => [row.id, row]));
-  fileIds.forEach((fileId, index) => {
-    requireFile(rows.get(fileId) ?? null, { fileId, purpose, param: paramOf(index) });
-  });
+  for (const [index, fileId] of fileIds.entries()) {
+    const row = rows.get(fileId) ?? null;
+    if (row?.purpose !== purpose) requireFile(row, { fileId, purpose, param: paramOf(index) });
+  }
 }
 
 /** The same as `useFile` for those of the files that are still there. */
