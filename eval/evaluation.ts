@@ -3,11 +3,9 @@ import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { requireFiles, WrongCallError } from './data-set.ts';
 import { type Address, type Backend, type Service, startService } from './start-service.ts';
-import { countChanges, markdown, type Sheet } from './table.ts';
+import { countChanges, kept, markdown, type Sheet } from './table.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-/** Digits of a figure in a run's file: more than are ever shown. */
-const KEPT_DIGITS = 5;
 
 /** What an evaluation measures, and what it needs for that. */
 export interface Evaluation {
@@ -117,5 +115,5 @@ function write(file: string, { sheets, ...facts }: Run): void {
 }
 
 function rounded(_key: string, value: unknown): unknown {
-  return typeof value === 'number' ? Number(value.toFixed(KEPT_DIGITS)) : value;
+  return typeof value === 'number' ? kept(value) : value;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { chance, count, countChanges, markdown, type Sheet, share, withMean } from './table.ts';
+import { chance, count, countChanges, kept, markdown, type Sheet, share, withMean } from './table.ts';
 
 const sheet = (queries: number, ...cells: (number | null)[]): Sheet => ({
   title: 'Ranking',
@@ -23,6 +23,13 @@ describe('a table of figures', () => {
     assert.equal(countChanges(sheet(52, 0.4761, 0.5), [sheet(50, 0.4759, 0.49)]), 1);
     assert.equal(countChanges(sheet(52, 0.4761, 0.5), [sheet(50, 0.4759, 0.5)]), 0);
     assert.equal(countChanges(sheet(52, 0.4761, 0.5), []), 0);
+  });
+
+  it('does not differ from its own file, whose figures have fewer digits', () => {
+    const figure = 0.765497;
+    assert.equal(figure.toFixed(3), '0.765');
+    assert.equal(countChanges(sheet(52, figure), [sheet(52, kept(figure))]), 0);
+    assert.equal(countChanges(sheet(52, 0.7654999), [sheet(52, kept(0.7654999))]), 0);
   });
 
   it('takes an earlier run from JSON, where what was no number is null, and one without the column', () => {

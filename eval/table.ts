@@ -25,6 +25,13 @@ export interface Row {
 }
 
 const NOTHING = '-';
+/** Digits of a figure in a run's file: more than are ever shown. */
+const KEPT_DIGITS = 5;
+
+/** A figure as a run's file keeps it; what is shown comes of this, so that a run and its own file never differ. */
+export function kept(value: number): number {
+  return Number(value.toFixed(KEPT_DIGITS));
+}
 
 /** A column of figures with three digits. */
 export function share(name: string): Column {
@@ -100,5 +107,5 @@ function earlierOf(
 
 /** Figures from JSON: what was no number was written as null. */
 function shown(value: number | null | undefined, { digits }: Column): string {
-  return value === null || value === undefined || !Number.isFinite(value) ? NOTHING : value.toFixed(digits);
+  return value === null || value === undefined || !Number.isFinite(value) ? NOTHING : kept(value).toFixed(digits);
 }
