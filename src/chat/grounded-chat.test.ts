@@ -45,7 +45,7 @@ describe('POST /v1/chat/completions with knowledge_bases', () => {
     assert.ok(user?.content?.includes(LIBRARY));
     assert.match(
       user?.content ?? '',
-      /^<(documents-[0-9a-f]{12})>\n[^]*<\/\1>\n\nWhen does the library open on Saturdays\?$/,
+      /^<(documents-[0-9a-f]{12})>\n[\s\S]*<\/\1>\n\nWhen does the library open on Saturdays\?$/,
     );
     await ask('What does bread cost?', {
       messages: [
