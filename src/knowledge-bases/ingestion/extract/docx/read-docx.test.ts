@@ -98,6 +98,11 @@ describe('a Word document', () => {
         return bytes.fill(0xff, 260, 330);
       },
     ],
+    [
+      'that is a workbook',
+      'invalid_file',
+      () => makeZip([{ name: 'word/document.xml', content: '<workbook><p/></workbook>' }]),
+    ],
     ['that is an archive of something else', 'invalid_file', () => makeZip([{ name: 'a.txt', content: 'x' }])],
     ['of an older Word', 'invalid_file', () => Buffer.from('d0cf11e0a1b11ae100', 'hex')],
     [

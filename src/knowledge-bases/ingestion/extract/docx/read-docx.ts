@@ -10,7 +10,7 @@ import { type Archive, openArchive } from './archive.ts';
 import { WordBody, type WordContext } from './word-body.ts';
 import { readLists } from './word-lists.ts';
 import { readStyles } from './word-styles.ts';
-import { readXml } from './xml.ts';
+import { readXml, type XmlHandlers } from './xml.ts';
 
 /** Compound files, in which Word puts encrypted documents, and its old ones, begin so. */
 const COMPOUND_MARK = Buffer.from('d0cf11e0a1b11ae1', 'hex');
@@ -56,9 +56,23 @@ export async function* readDocx(job: ReadJob): AsyncGenerator<ReadPart> {
     ]),
   };
   const writer = new TextWriter();
-  await readXml(archive.read(main), new WordBody(writer, context));
+  await readXml(archive.read(main), onlyWord(new WordBody(writer, context)));
   const { title, ...metadata } = await readProperties(archive);
   yield { part: '', document: { ...writer.finish(), title: titleOf(title), metadata } };
+}
+
+/** Workbooks and presentations are such archives too: their main parts have other roots. */
+function onlyWord(body: WordBody): XmlHandlers {
+  let isRoot = true;
+  return {
+    open: (name, attributes) => {
+      if (isRoot && name !== 'document') throw invalidFile('The archive has no Word document in it.');
+      isRoot = false;
+      body.open(name, attributes);
+    },
+    close: (name) => body.close(name),
+    text: (text) => body.text(text),
+  };
 }
 
 async function refuseCompound(job: ReadJob): Promise<void> {

@@ -103,7 +103,10 @@ function isColumn(fragments: readonly Fragment[]): boolean {
 }
 
 /** The fragments of a column as lines: what stands on one height is one line, with cells where the gaps are wide. */
-export function linesOf(fragments: readonly Fragment[], place: { page: number; column: number }): TextLine[] {
+export function linesOf(
+  fragments: readonly Fragment[],
+  place: Pick<TextLine, 'page' | 'column' | 'isTurned'>,
+): TextLine[] {
   const left = Math.min(...fragments.map(({ x0 }) => x0));
   const right = Math.max(...fragments.map(({ x1 }) => x1));
   const rows: Fragment[][] = [];

@@ -30,6 +30,8 @@ export interface TextLine extends Fragment {
   right: number;
   /** From 1. */
   page: number;
+  /** Written in another direction than most of the page: along a margin, across as a watermark. */
+  isTurned: boolean;
   /** Which column of the page it stands in, in the order of reading. */
   column: number;
 }

@@ -17,6 +17,9 @@ const SAME_SIZE = 0.12;
 const WIDE_GAP = 1.35;
 /** Letters that are so many times as large as most of the document's are those of headings. */
 const HEADING_SIZE = 1.15;
+/** The same of a line by itself, of at most so many characters. */
+const LINE_SIZE = 1.07;
+const LINE_CHARACTERS = 80;
 /** Characters and lines that a heading has at most. */
 const HEADING = { characters: 200, lines: 4 };
 /** Rows from which on lines with cells are a table, by the number of cells. */
@@ -62,7 +65,7 @@ function partOf(
     lines.map((line) => line.text),
     compounds,
   );
-  const level = isShort(lines) ? levels.get(sizeClass(lines[0]?.size ?? 0)) : undefined;
+  const level = mayBeHeading(lines) ? levels.get(sizeClass(lines[0]?.size ?? 0)) : undefined;
   if (level !== undefined) return { kind: 'heading', text, level, page };
   const numbered = lines.length <= 2 && isShort(lines) && !/[.;,:]$/.test(text) ? NUMBERED.exec(text) : null;
   if (numbered !== null) return { kind: 'heading', text, level: numbered[1]?.split('.').length ?? 1, page };
@@ -97,6 +100,7 @@ function isBreak(group: readonly TextLine[], line: TextLine, pitch: number): boo
   if (down <= 0 || down > WIDE_GAP * pitch * line.size) return true;
   const isEnd = ENDS.test(previous.text);
   const isFull = previous.x1 - previous.left >= SHORT * (previous.right - previous.left);
+  if (group.length === 1 && !isFull && NUMBERED.test(previous.text)) return true;
   if (isEnd && !isFull) return true;
   const isIndented = line.x0 - previous.x0 > INDENT * line.size && !LIST_MARK.test(first.text);
   return isIndented && (isEnd || !isFull);
@@ -138,13 +142,27 @@ function isShort(lines: readonly TextLine[]): boolean {
   );
 }
 
+function mayBeHeading(lines: readonly TextLine[]): boolean {
+  return isShort(lines) && lines.every(({ isTurned }) => !isTurned);
+}
+
+/** A line by itself that does not end as a sentence does: a little larger is enough for it to be a heading. */
+function isLine(lines: readonly TextLine[]): boolean {
+  const [only] = lines;
+  return lines.length === 1 && only !== undefined && only.text.length <= LINE_CHARACTERS && !/[.,;:]$/.test(only.text);
+}
+
 /** The level of each size that is clearly larger than that of most of the text, the largest first. */
 function headingLevels(groups: readonly (readonly TextLine[])[]): ReadonlyMap<number, number> {
   const letters = new Map<number, number>();
-  for (const { size, text } of groups.flat())
+  for (const { size, text } of groups.flat()) {
     letters.set(sizeClass(size), (letters.get(sizeClass(size)) ?? 0) + text.length);
+  }
   const body = [...letters].reduce((most, each) => (each[1] > most[1] ? each : most), [0, 0])[0];
-  const sizes = groups.filter(isShort).map((lines) => sizeClass(lines[0]?.size ?? 0));
-  const larger = [...new Set(sizes)].filter((size) => size >= HEADING_SIZE * body).sort((a, b) => b - a);
-  return new Map(larger.map((size, rank) => [size, Math.min(rank + 1, 6)]));
+  const larger = new Set<number>();
+  for (const lines of groups.filter(mayBeHeading)) {
+    const size = sizeClass(lines[0]?.size ?? 0);
+    if (size >= (isLine(lines) ? LINE_SIZE : HEADING_SIZE) * body) larger.add(size);
+  }
+  return new Map([...larger].sort((a, b) => b - a).map((size, rank) => [size, Math.min(rank + 1, 6)]));
 }

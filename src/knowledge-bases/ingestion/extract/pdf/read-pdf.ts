@@ -93,10 +93,12 @@ async function pageLines(page: Page): Promise<PageLines> {
     pieces.push(pieceOf(item, transform));
   }
   const lines: TextLine[] = [];
-  for (const group of byDirection(pieces)) {
+  for (const [rank, group] of byDirection(pieces).entries()) {
     for (const region of readingOrder(fragmentsOf(group))) {
       const column = (lines.at(-1)?.column ?? 0) + 1;
-      lines.push(...linesOf(region, { page: page.pageNumber, column }).filter(({ text }) => text !== ''));
+      lines.push(
+        ...linesOf(region, { page: page.pageNumber, column, isTurned: rank > 0 }).filter(({ text }) => text !== ''),
+      );
     }
   }
   return { lines, height };
