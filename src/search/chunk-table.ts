@@ -13,7 +13,7 @@ export interface ChunkHit {
 
 /** Columns of a table: those of every table, and 256 of numbers or dates. Each makes every write a little slower. */
 const MAX_COLUMNS = 263;
-/** Parts of an approximate index that are searched, and how many times `limit` is compared exactly. Set by `bench:retrieval`. */
+/** Parts of an approximate index that are searched, and how many times `limit` is compared exactly: more than the recall of .95 needed when LanceDB was chosen. */
 const PROBES = 40;
 const REFINE_FACTOR = 10;
 

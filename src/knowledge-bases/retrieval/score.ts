@@ -9,7 +9,7 @@ const HALF_BM25 = 30;
 
 /**
  * The part of the vectors in a hybrid score. The bundled model's err too often for an equal vote: with a fifth the mean nDCG@10 of
- * the development collections was highest (`docs/decisions/0011-fusion.md`). Models of a hundred times its size earn half.
+ * the development collections was highest (`docs/decisions/0012-search.md`). Models of a hundred times its size earn half.
  */
 const VECTOR_SHARE: Record<Backend['engine'], number> = { bundled: 0.2, local: 0.5, upstream: 0.5 };
 
@@ -25,7 +25,7 @@ export function scoreOf({ cosine, bm25 }: ChunkHit, scoring: Scoring, engine: Ba
 
 /**
  * The part of the search's own score that stays beside the bundled reranker's. Alone that one hurts where the words of the whole
- * collection decide, since it judges each document by itself; half and half was best (`docs/decisions/0011-fusion.md`).
+ * collection decide, since it judges each document by itself; half and half was best (`docs/decisions/0012-search.md`).
  */
 const KEPT_BESIDE_BUNDLED = 0.5;
 
