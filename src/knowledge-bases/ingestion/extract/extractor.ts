@@ -6,8 +6,8 @@ import { ExtractionThread, THREAD_BOUNDS, type ThreadBounds } from './extraction
 import { charsetOf, type DocumentFormat, documentFormat } from './formats.ts';
 import { spool } from './spool.ts';
 
-/** Threads, unless the operator has more cores to give: extraction runs beside everything else. */
-const THREADS = 1;
+/** Threads, each started when it is needed: a file of millions of lines does not hold up all others. */
+const THREADS = 2;
 /** Files that wait for a thread. Each waits in a job of its own, and there are fewer of those. */
 const MAX_WAITING = 256;
 /** Characters in a token, on the average of many languages' texts in the Latin script. */
@@ -53,6 +53,7 @@ export class Extractor {
    * The documents of a file, one after the other, as the caller asks for them: one for most formats, one a line for JSONL, several for a
    * large table. What is wrong with the file comes as an error with an empty part, after those that could be read: `unsupported_file`,
    * `invalid_file`, `encrypted_file`, `no_text`, `timeout`, `too_large`. It would end so again, so there is no use in trying it again.
+   * A file has its thread until all of it is read or the caller leaves: whoever reads one file must not wait for another meanwhile.
    * Throws the signal's reason, what the source throws, and when the extractor is closed.
    */
   async *extract(

@@ -99,11 +99,16 @@ function isBreak(group: readonly TextLine[], line: TextLine, pitch: number): boo
   const down = line.y - previous.y;
   if (down <= 0 || down > WIDE_GAP * pitch * line.size) return true;
   const isEnd = ENDS.test(previous.text);
-  const isFull = previous.x1 - previous.left >= SHORT * (previous.right - previous.left);
+  const isFull = fillsColumn(previous);
   if (group.length === 1 && !isFull && NUMBERED.test(previous.text)) return true;
+  if (isEnd && !fillsColumn(line) && NUMBERED.test(line.text)) return true;
   if (isEnd && !isFull) return true;
   const isIndented = line.x0 - previous.x0 > INDENT * line.size && !LIST_MARK.test(first.text);
   return isIndented && (isEnd || !isFull);
+}
+
+function fillsColumn({ x1, left, right }: TextLine): boolean {
+  return x1 - left >= SHORT * (right - left);
 }
 
 /** Whether a paragraph goes on in the next column or on the next page. */

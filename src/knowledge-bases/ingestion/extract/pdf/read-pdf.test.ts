@@ -107,6 +107,14 @@ describe('a PDF', () => {
     );
   });
 
+  it('tells headings of the size of its text by their numbers, with the paragraph right below', async () => {
+    const document = await read(makePdf([column(['II. METHODS', ...LEFT, '2.1 Data', ...RIGHT], 60, 700)]));
+    assert.deepEqual(
+      blocksOf(document).map((block) => block.slice(0, 24).trim()),
+      ['heading1 p1: II. METHODS', 'paragraph p1: The left c', 'heading2 p1: 2.1 Data', 'paragraph p1: What stand'],
+    );
+  });
+
   it('is read upright, however its pages and its texts are turned', async () => {
     const sideways = await read(makePdf([column(LEFT, 60, 700)], { rotate: 90 }));
     assert.equal(sideways.text, LEFT.join(' ').replace('wid- th', 'width'));
