@@ -34,6 +34,8 @@ export class Meter {
 }
 
 async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  // Whoever is told of the abort does not wait for it, and what it fails with then is nobody's.
+  promise.catch(() => {});
   signal.throwIfAborted();
   let abort = () => {};
   const aborted = new Promise<never>((_, reject) => {
