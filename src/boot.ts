@@ -40,16 +40,15 @@ export async function boot(
   role: 'api' | 'worker' = 'api',
 ): Promise<Booted> {
   requireModelFiles(config);
-  // Neither needs the other, and each takes about a second.
-  const [db, bound] = await bothOf(
-    openMigrated(config, logger, lifecycle),
+  // Neither needs the other, and each takes a second or two.
+  const [{ db, jobs }, bound] = await bothOf(
+    openState(config, logger, lifecycle),
     BoundModels.start(config, logger, lifecycle),
   );
   const models = bound.registry;
   const secrets = await openSecrets(config);
   const blobs = await openBlobs(config, lifecycle);
   const chunks = await openIndex(config, lifecycle);
-  const jobs = await openJobs(db, logger, lifecycle);
   // The first key is shown by the process that serves the API.
   const firstKey = role === 'worker' ? null : await firstStart({ db }, config.bootstrapApiKey);
   const ledger = await lifecycle.start(
@@ -87,10 +86,14 @@ function requireModelFiles(config: Config): void {
   }
 }
 
-async function openMigrated(config: Config, logger: Logger, lifecycle: Lifecycle): Promise<Database> {
+async function openState(
+  config: Config,
+  logger: Logger,
+  lifecycle: Lifecycle,
+): Promise<{ db: Database; jobs: JobQueue }> {
   const db = await openDatabase(config, logger, lifecycle);
   await db.migrate();
-  return db;
+  return { db, jobs: await openJobs(db, logger, lifecycle) };
 }
 
 /** Both results; when one fails, only after the other has ended too, so that whatever it started can be stopped. */

@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { askText, CAT, CAT_SAYS } from './fixtures/cat-model.ts';
-import { type HubServer, linkedHeaders, useHub } from './fixtures/hub-server.ts';
-import { newDataDir, runQuire, type Service, startService, until } from './spawned-service.ts';
+import { askText, CAT, CAT_SAYS } from '../fixtures/cat-model.ts';
+import { type HubServer, linkedHeaders, useHub } from '../fixtures/hub-server.ts';
+import { newDataDir, runQuire, type Service, startService, until } from '../spawned-service.ts';
 
 const HUB_PATH = '/someone/models/resolve/main/cat.gguf';
 const WORD = 'hf:someone/models/cat.gguf';
@@ -14,7 +14,7 @@ const WORD = 'hf:someone/models/cat.gguf';
 const FIRST_PATHS = ['1.5b', '0.5b'].map(
   (size) => `/Qwen/Qwen2.5-${size.toUpperCase()}-Instruct-GGUF/resolve/main/qwen2.5-${size}-instruct-q4_k_m.gguf`,
 );
-const START = new URL('../src/start.js', import.meta.url).pathname;
+const START = new URL('../../src/start.js', import.meta.url).pathname;
 
 async function readyz(service: Service) {
   const answer = await fetch(`${service.url}/readyz`);
