@@ -1,5 +1,5 @@
 import { BoundModels } from '../bind-models.ts';
-import { openBlobs, openDatabase } from '../boot.ts';
+import { openBlobs, openDatabase, openIndex } from '../boot.ts';
 import type { Config } from '../config.ts';
 import { Lifecycle } from '../lib/lifecycle.ts';
 import { createLogger } from '../lib/logger.ts';
@@ -24,11 +24,12 @@ export async function runHere(config: Config, command: string, input: Record<str
     const db = await openDatabase(config, logger, lifecycle);
     await db.migrate();
     const blobs = await openBlobs(config, lifecycle);
+    const chunks = await openIndex(config, lifecycle);
     const openModels = NEEDS_MODELS.has(command) ? BoundModels.start : BoundModels.open;
     const bound = await openModels(config, logger, lifecycle);
     const run = STATE_COMMANDS[command];
     if (run === undefined) throw new Error(`no such state command: ${command}`);
-    return await run({ db, blobs, config, bound, models: bound.registry, authenticator: null }, input);
+    return await run({ db, blobs, chunks, config, bound, models: bound.registry, authenticator: null }, input);
   } finally {
     await lifecycle.stop(() => {});
   }

@@ -18,7 +18,7 @@ import { StartError } from '../lib/start-error.ts';
 import { MODEL_COMMANDS } from './model-commands.ts';
 
 /** What commands on the state work with: the service's own, or what a command opens for itself. */
-export type StateDeps = Pick<Deps, 'db' | 'blobs' | 'config' | 'models'> & {
+export type StateDeps = Pick<Deps, 'db' | 'blobs' | 'chunks' | 'config' | 'models'> & {
   bound: BoundModels;
   authenticator: Authenticator | null;
 };

@@ -4,7 +4,7 @@ import { reasonOf } from '../lib/start-error.ts';
 
 /** One thing that this process depends on. */
 export interface Check {
-  /** `database`, `files`, or the model ids and what is bound to them. */
+  /** `database`, `files`, `index`, or the model ids and what is bound to them. */
   name: string;
   ok: boolean;
   /** What it is; when it does not answer, why. */
@@ -14,8 +14,8 @@ export interface Check {
 /** A store or engine that takes longer than this to say that it is there does not serve requests either. */
 const CHECK_TIMEOUT_MS = 3_000;
 
-/** Asks the database, the store of files and every engine whether they answer, all at once. Never throws. */
-export function checkAll(deps: Pick<Deps, 'db' | 'blobs' | 'models'>): Promise<Check[]> {
+/** Asks the database, the store of files, the search index and every engine whether they answer, all at once. Never throws. */
+export function checkAll(deps: Pick<Deps, 'db' | 'blobs' | 'chunks' | 'models'>): Promise<Check[]> {
   const engines = deps.models.runtimes().map((engine) => {
     const models = deps.models.list().filter((model) => runtimeOf(model) === engine);
     const { engine: kind, model } = engine.backend();
@@ -24,6 +24,7 @@ export function checkAll(deps: Pick<Deps, 'db' | 'blobs' | 'models'>): Promise<C
   return Promise.all([
     checkOne('database', deps.db.kind, () => deps.db.check()),
     checkOne('files', deps.blobs.kind, (signal) => deps.blobs.check(signal)),
+    checkOne('index', 'LanceDB', () => deps.chunks.check()),
     ...engines,
   ]);
 }

@@ -33,7 +33,7 @@ const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
 /** `GET /healthz`, `/readyz` and `/metrics`: for supervisors and scrapers, no key needed (metrics: from loopback). */
 export function healthRoutes(
   app: App,
-  deps: Pick<Deps, 'db' | 'blobs' | 'models' | 'metrics'> & {
+  deps: Pick<Deps, 'db' | 'blobs' | 'chunks' | 'models' | 'metrics'> & {
     authenticate: Authenticate;
     /** Null while no model is fetched. */
     modelsPull?: () => ModelsPull | null;

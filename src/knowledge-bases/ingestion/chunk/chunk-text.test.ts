@@ -186,6 +186,13 @@ describe('recursive', () => {
     assert.ok(texts.includes(code), texts.join('\n---\n'));
   });
 
+  it('gives headings without the marks that Markdown writes them with', async () => {
+    for (const text of ['## Two  words ##', 'Two words\n===', 'Two words']) {
+      const [chunk] = await chunksOf(documentOf({ kind: 'heading', text, level: 2 }, 'Text.'), {});
+      assert.deepEqual(chunk?.headingPath, ['Two words']);
+    }
+  });
+
   it('forgets the headings of a section that has ended, and knows the page', async () => {
     const document = documentOf(
       { kind: 'heading', text: 'One', level: 1, page: 1 },

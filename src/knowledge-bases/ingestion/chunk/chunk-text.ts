@@ -97,8 +97,16 @@ function placesIn({ text, blocks }: ExtractedText): (start: number) => Pick<Chun
       if (block.kind !== 'heading') continue;
       const level = block.level ?? 1;
       while ((path.at(-1)?.level ?? 0) >= level) path.pop();
-      path.push({ level, title: text.slice(block.start, block.end).replace(/\s+/g, ' ').trim() });
+      path.push({ level, title: titleOf(text.slice(block.start, block.end)) });
     }
     return { headingPath: path.map(({ title }) => title), page };
   };
+}
+
+/** A heading in one line, without the marks that Markdown writes it with. */
+function titleOf(heading: string): string {
+  return heading
+    .replace(/^\s*#{1,6}\s+|\s+#+\s*$|\n\s*[=-]+\s*$/g, '')
+    .replace(/\s+/g, ' ')
+    .trim();
 }
