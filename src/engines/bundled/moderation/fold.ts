@@ -81,6 +81,9 @@ function addPairs(table: Map<number, string>, characters: readonly string[]): vo
   }
 }
 
+/** Marks of one character beyond what any writing has. Putting them in order, which normalising does, takes the square of their number. */
+const TOO_MANY_MARKS = /(\p{M}{16})\p{M}+/gu;
+
 /**
  * `text` with the tricks of spelling taken out: compatibility forms decomposed, marks and invisible characters gone,
  * lookalikes replaced by the Latin letters they resemble, lower case. ASCII text is only lower-cased.
@@ -89,6 +92,7 @@ export function fold(text: string): string {
   if (/^\p{ASCII}*$/u.test(text)) return text.toLowerCase();
   // The bulk of East Asian writing stays as it is, like ASCII.
   return text
+    .replace(TOO_MANY_MARKS, '$1')
     .normalize('NFKD')
     .replace(/[^\p{ASCII}\u3041-\u312f\u3400-\ua4cf\uac00-\ud7a3]/gu, foldOne)
     .toLowerCase();
