@@ -22,6 +22,14 @@ describe('the sentences of a text', () => {
       'A third',
     ]);
   });
+  it('are the rows of tables as documents are read, cells between bars', () => {
+    assert.deepEqual(texts('name | room\nAda Moore | 101\nBen Hill | 102'), [
+      'name | room',
+      'Ada Moore | 101',
+      'Ben Hill | 102',
+    ]);
+  });
+
   it('are the items of lists, the rows of tables and the lines of code', () => {
     const text =
       '- first item\n- second item\n  goes on\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```js\nrun();\nstop();\n```';

@@ -24,7 +24,8 @@ const BEGINS_SENTENCE =
 const FENCE = /^\s*(?:```|~~~)/;
 const HEADING = /^\s{0,3}#{1,6}\s+(.*?)\s*#*\s*$/;
 const ITEM = /^\s*(?:[-*+•‣]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s+/;
-const ROW = /^\s*\|.*\|\s*$/;
+/** A row of a table, as Markdown writes it or as documents are read: cells between bars. */
+const ROW = /^\s*\|.*\|\s*$|\S \| \S/;
 const RULE = /^\s*(?:\|?[\s:|-]*-{3,}[\s:|-]*|[=_*-]{3,}\s*)$/;
 
 /** The units of a text, in order. Pure; its time grows with the text's length alone. */
