@@ -4,10 +4,13 @@ import { eq } from 'drizzle-orm';
 import { bundledEmbedder, embeddedBy } from '../../../test/embedder.ts';
 import { useApi } from '../../../test/harness.ts';
 import { MemorySource, makeSource } from '../../../test/ingestion.ts';
+import { newId } from '../../lib/ids.ts';
 import { dataSources } from '../data-sources/tables.ts';
 import { chunks, documents } from '../documents/tables.ts';
 import { IngestionError } from './job-error.ts';
 import { ingestionJobs, jobDocuments } from './tables.ts';
+import { selectJobContext } from './worker-store.ts';
+import { writeDocuments } from './write-documents.ts';
 
 const engine = bundledEmbedder();
 after(() => engine.close());
@@ -234,6 +237,34 @@ describe('ingestSource', () => {
     assert.deepEqual(await kb.documents(), []);
     assert.equal(await api.deps.chunks.count(kb.baseId), 0);
     assert.equal((await api.send('GET', `/v1/knowledge-bases/${kb.baseId}`)).status, 404);
+  });
+
+  it('gives way to a deletion of a document that it reads again', async () => {
+    const kb = await setUp({ a: 'stone', b: 'stone' });
+    await kb.sync();
+    const context = await selectJobContext(api.db.sql, await kb.queueJob());
+    const [before] = await kb.documents();
+    assert.ok(context !== null && before !== undefined);
+    const deletion = await api.send('DELETE', `/v1/knowledge-bases/${kb.baseId}/documents/${before.id}`);
+    assert.equal(deletion.status, 200);
+    const vector = new Float32Array(1024).fill(1 / 32);
+    const chunk = {
+      id: newId('chunk'),
+      text: 'pebble',
+      vector,
+      tokens: 1,
+      startIndex: 0,
+      endIndex: 6,
+      headingPath: [],
+      page: null,
+    };
+    const prepared = { chunks: [chunk], language: 'en' as const, contentHash: 'x' };
+    await writeDocuments(api.deps, { ...context, fingerprint: engine.fingerprint() }, [
+      { row: before, before, outcome: { prepared } },
+    ]);
+    assert.ok((await kb.documents()).every(({ id }) => id !== before.id));
+    assert.deepEqual(await kb.find('pebble'), []);
+    await kb.assertCounts();
   });
 
   it('does nothing for a job that has ended, or is unknown', async () => {

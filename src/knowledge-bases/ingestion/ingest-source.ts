@@ -50,9 +50,8 @@ const REMOVED_AT_ONCE = 500;
  * again at any time: what a run has finished stays finished.
  */
 export async function ingestSource(deps: IngestDeps, jobId: string, signal: AbortSignal): Promise<void> {
-  const context = await selectJobContext(deps.db.sql, jobId);
-  if (context === null || context.job.status === 'completed' || context.job.status === 'failed') return;
-  await deps.db.sql.transaction((sql) => beginRun(sql, context, new Date(deps.now())));
+  const context = await begin(deps, jobId);
+  if (context === null) return;
   try {
     await readSource(deps, context, signal);
     await deps.chunks.upkeep(context.base.id);
@@ -69,6 +68,19 @@ export async function ingestSource(deps: IngestDeps, jobId: string, signal: Abor
     );
     await end(deps, context, jobError);
   }
+}
+
+/** Begins a run; null where there is nothing to run. What is changed of the source from here on is for the next job. */
+async function begin(deps: IngestDeps, jobId: string): Promise<JobContext | null> {
+  const found = await selectJobContext(deps.db.sql, jobId);
+  if (found === null) return null;
+  return deps.db.sql.transaction(async (sql) => {
+    await lockSource(sql, found.base.id, found.source.id);
+    const context = await selectJobContext(sql, jobId);
+    if (context === null || context.job.status === 'completed' || context.job.status === 'failed') return null;
+    await beginRun(sql, context, new Date(deps.now()));
+    return context;
+  });
 }
 
 async function end(deps: IngestDeps, context: JobContext, error: ReturnType<typeof jobErrorOf> | null): Promise<void> {

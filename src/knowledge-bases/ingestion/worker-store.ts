@@ -155,6 +155,11 @@ export async function lockSource(sql: Sql, baseId: string, sourceId: string): Pr
   return rows.length === 1;
 }
 
+/** Whether the document is still there. */
+export async function isDocument(sql: Sql, id: string): Promise<boolean> {
+  return (await sql.select({ id: documents.id }).from(documents).where(eq(documents.id, id))).length === 1;
+}
+
 /** Writes the document in place of what was stored of the same part of the same item, with its chunks. */
 export async function replaceDocument(sql: Sql, row: DocumentRow, newChunks: readonly NewChunkRow[]): Promise<void> {
   const { id, createdAt, ...changes } = row;

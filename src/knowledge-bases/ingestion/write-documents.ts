@@ -7,6 +7,7 @@ import {
   addToCounts,
   addToJob,
   type DocumentRow,
+  isDocument,
   type JobContext,
   lockSource,
   replaceDocument,
@@ -44,15 +45,19 @@ export async function writeDocuments(
     chunks: changes.flatMap(indexedChunks),
     isNew: changes.every(({ before }) => before === null),
   });
-  const isThere = await deps.db.sql.transaction(async (sql) => {
-    if (!(await lockSource(sql, base.id, source.id))) return false;
+  const gone = await deps.db.sql.transaction(async (sql) => {
+    if (!(await lockSource(sql, base.id, source.id))) return null;
     await updateFingerprint(sql, base.id, context.fingerprint);
-    for (const change of changes) await writeOne(sql, context, change);
-    return true;
+    const deleted: string[] = [];
+    for (const change of changes) {
+      // Who deleted it meanwhile wins: an id never comes back.
+      if (change.before !== null && !(await isDocument(sql, change.row.id))) deleted.push(change.row.id);
+      else await writeOne(sql, context, change);
+    }
+    return deleted;
   });
-  if (isThere) return;
-  await deps.chunks.remove(base.id, ids);
-  throw new SourceGone();
+  await deps.chunks.remove(base.id, gone ?? ids);
+  if (gone === null) throw new SourceGone();
 }
 
 async function writeOne(

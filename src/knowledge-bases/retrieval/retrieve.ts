@@ -19,10 +19,15 @@ export type RetrievalDeps = Pick<Deps, 'db' | 'chunks' | 'models' | 'recordUsage
 export type ScoredChunk = ChunkRow & { score: number };
 
 /** What to find in a knowledge base. */
-export type Retrieval = Pick<
-  RetrieveRequest,
-  'query' | 'top_k' | 'search_type' | 'filters' | 'min_score' | 'rerank' | 'rerank_model'
->;
+export interface Retrieval extends Pick<RetrieveRequest, 'query' | 'filters' | 'rerank_model'> {
+  top_k: number;
+  search_type: SearchType;
+  min_score: number;
+  rerank: boolean;
+}
+
+/** What is not said of a retrieval. */
+export const RETRIEVAL_DEFAULTS = { top_k: 10, search_type: 'hybrid', min_score: 0, rerank: false } as const;
 
 /** Candidates for each result that is wanted, and at least so many: what is deleted or reranked away must leave enough. */
 const CANDIDATES_PER_RESULT = 2;

@@ -3,7 +3,7 @@ import { callerGone } from '../../http/event-stream.ts';
 import type { App } from '../../http/server.ts';
 import { findKnowledgeBase } from '../find-knowledge-base.ts';
 import { KnowledgeBaseParams } from '../schema.ts';
-import { type RetrievalDeps, retrieve } from './retrieve.ts';
+import { RETRIEVAL_DEFAULTS, type RetrievalDeps, retrieve } from './retrieve.ts';
 import { RetrieveAnswer, RetrieveRequest } from './schema.ts';
 import { viewChunk } from './view-chunk.ts';
 
@@ -23,10 +23,12 @@ export function retrievalRoutes(app: App, deps: RetrievalDeps): void {
     },
     async (request, reply) => {
       const call = callOf(request);
-      const { query, search_type, include_metadata } = request.body;
+      const { include_metadata = true, ...body } = request.body;
+      const wanted = { ...RETRIEVAL_DEFAULTS, ...body };
       const base = await findKnowledgeBase(deps, call.caller.organizationId, request.params.kb_id);
-      const found = await retrieve(deps, call, base, { ...request.body, signal: callerGone(reply) });
+      const found = await retrieve(deps, call, base, { ...wanted, signal: callerGone(reply) });
       const results = found.map((chunk) => viewChunk(chunk, include_metadata));
+      const { query, search_type } = wanted;
       return { object: 'list' as const, results, query, search_type, knowledge_base_id: base.id };
     },
   );

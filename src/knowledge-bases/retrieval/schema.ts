@@ -16,20 +16,22 @@ export type SearchType = (typeof SEARCH_TYPES)[number];
 export const RetrieveRequest = Type.Object(
   {
     query: Type.String({ minLength: 1, maxLength: MAX_QUERY_CHARACTERS }),
-    top_k: Type.Integer({ minimum: 1, maximum: MAX_TOP_K, default: 10 }),
-    search_type: Type.Enum([...SEARCH_TYPES], {
-      default: 'hybrid',
-      description: '`vector` by meaning, `keyword` by words (BM25), `hybrid` by both.',
-    }),
+    top_k: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_TOP_K, default: 10 })),
+    search_type: Type.Optional(
+      Type.Enum([...SEARCH_TYPES], {
+        default: 'hybrid',
+        description: '`vector` by meaning, `keyword` by words (BM25), `hybrid` by both.',
+      }),
+    ),
     filters: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
         description:
           'Applied before anything is scored: `document_name`, `document_id`, `source_type`, and `metadata`, whose values are exact or objects of `$eq`, `$ne`, `$gt`, `$gte`, `$lt`, `$lte`, `$in`. Dates in ISO 8601 compare as dates; a list contains.',
       }),
     ),
-    include_metadata: Type.Boolean({ default: true }),
-    min_score: Type.Number({ minimum: 0, maximum: 1, default: 0 }),
-    rerank: Type.Boolean({ default: false, description: 'Has a reranker judge the best results.' }),
+    include_metadata: Type.Optional(Type.Boolean({ default: true })),
+    min_score: Type.Optional(Type.Number({ minimum: 0, maximum: 1, default: 0 })),
+    rerank: Type.Optional(Type.Boolean({ default: false, description: 'Has a reranker judge the best results.' })),
     rerank_model: Type.Optional(Type.String()),
   },
   { examples: [{ query: 'When is the library open?', top_k: 5, filters: { metadata: { year: { $gte: 2020 } } } }] },
