@@ -6,7 +6,7 @@ import { reasonOf } from '../../lib/start-error.ts';
 import type { SourceContent, SourceItem } from '../data-sources/connectors/connector.ts';
 import type { Extraction } from './extract/extracted-document.ts';
 import type { IngestDeps } from './ingest-source.ts';
-import { type JobError, jobErrorOf } from './job-error.ts';
+import { type IngestionError, type JobError, jobErrorOf } from './job-error.ts';
 import { prepareDocument } from './prepare-document.ts';
 import {
   addToJob,
@@ -40,6 +40,7 @@ const UNFINISHED = '~';
 /** Fetches, reads, embeds and writes one item. What is wrong with it is said of its document, and is no error of the job. */
 export async function ingestItem(context: ItemContext, item: SourceItem): Promise<void> {
   const { deps, job, source, signal } = context;
+  const startedMs = deps.now();
   try {
     const unread = await readItem(context, item);
     await deps.db.sql.transaction(async (sql) => {
@@ -48,6 +49,7 @@ export async function ingestItem(context: ItemContext, item: SourceItem): Promis
       if (unread === null) await updateProcessed(sql, job.organizationId, item.key);
       else await updateFailed(sql, job.organizationId, item.key, unread.message);
     });
+    deps.logger.debug({ job: job.id, item: item.key, ms: deps.now() - startedMs }, 'a document was worked on');
   } catch (error) {
     if (signal.aborted || error instanceof SourceGone) throw error;
     deps.logger.info({ job: job.id, item: item.key, reason: reasonOf(error) }, 'a document could not be ingested');
@@ -71,8 +73,11 @@ async function readItem(context: ItemContext, item: SourceItem): Promise<JobErro
   let firstError: JobError | null = null;
   let hasText = false;
   for await (const part of parts) {
-    if ('error' in part) firstError ??= jobErrorOf(part.error);
-    else hasText = true;
+    if ('error' in part) {
+      // One line for a file, whatever is wrong with its lines.
+      if (firstError === null) noteUnread(context, item, part.error);
+      firstError ??= jobErrorOf(part.error);
+    } else hasText = true;
     const change = await changeOf(context, { item, content, part, bytes: counted.bytes });
     if (change !== null) changes.push(change);
     if (!isEnough(changes)) continue;
@@ -81,6 +86,12 @@ async function readItem(context: ItemContext, item: SourceItem): Promise<JobErro
   }
   await writeDocuments(deps, withFingerprint(context), changes);
   return hasText ? null : firstError;
+}
+
+/** What broke on the file is for the log alone: it names parts of libraries, and of ours. */
+function noteUnread({ deps, job }: ItemContext, item: SourceItem, { code, message, cause }: IngestionError): void {
+  const reason = cause === undefined ? message : `${message} (${cause})`;
+  deps.logger.info({ job: job.id, item: item.key, code, reason }, 'a document could not be read');
 }
 
 async function* counting(content: AsyncIterable<Uint8Array>, counted: { bytes: number }): AsyncGenerator<Uint8Array> {

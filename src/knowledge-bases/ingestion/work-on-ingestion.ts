@@ -18,7 +18,9 @@ export function workOnIngestion(deps: IngestionDeps): { stop(): Promise<void> } 
   // What lies there is of a process that was killed.
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  const extractor = new Extractor({ folder });
+  const onLostThread = (reason: string) =>
+    deps.logger.warn({ reason }, 'a document took the thread that read it with it; the next one gets another');
+  const extractor = new Extractor({ folder, onLostThread });
   const connectorOf = (source: Parameters<typeof openSource>[1]) => openSource(deps, source);
   deps.jobs.work(INGEST_SOURCE, ({ jobId }, signal) =>
     ingestSource({ ...deps, extractor, connectorOf }, jobId, signal),

@@ -33,11 +33,14 @@ type Ended = { type: 'failed'; error: ThreadError };
  */
 export class ExtractionThread {
   readonly #bounds: ThreadBounds;
+  readonly #onLost: (reason: string) => void;
   #worker: Worker | null = null;
   #asked: PromiseWithResolvers<ThreadReply | Ended> | null = null;
 
-  constructor(bounds: ThreadBounds) {
+  /** `onLost` is told why, each time that a document took the thread with it. */
+  constructor(bounds: ThreadBounds, onLost: (reason: string) => void) {
     this.#bounds = bounds;
+    this.#onLost = onLost;
   }
 
   /**
@@ -111,8 +114,14 @@ export class ExtractionThread {
   }
 
   #giveUp(worker: Worker, error: ThreadError): void {
-    this.#ended(worker, error);
+    this.#lose(worker, error);
     void worker.terminate();
+  }
+
+  #lose(worker: Worker, error: ThreadError): void {
+    if (worker !== this.#worker) return;
+    this.#ended(worker, error);
+    this.#onLost(error.detail ?? error.message);
   }
 
   #started(): Worker {
@@ -128,8 +137,8 @@ export class ExtractionThread {
     worker.on('message', (reply: ThreadReply) => {
       if (worker === this.#worker) this.#asked?.resolve(reply);
     });
-    worker.on('error', (error) => this.#ended(worker, deathOf(error)));
-    worker.on('exit', (code) => this.#ended(worker, deathOf(new Error(`the thread ended with ${code}`))));
+    worker.on('error', (error) => this.#lose(worker, deathOf(error)));
+    worker.on('exit', (code) => this.#lose(worker, deathOf(new Error(`the thread ended with ${code}`))));
     this.#worker = worker;
     return worker;
   }

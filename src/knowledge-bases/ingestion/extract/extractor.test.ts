@@ -57,11 +57,13 @@ describe('an extractor', () => {
   });
 
   it('fails a document that its thread dies on, and no other', async () => {
-    const extractor = start({ bounds: { script } });
+    const lost: string[] = [];
+    const extractor = start({ bounds: { script }, onLostThread: (reason) => lost.push(reason) });
     assert.deepEqual(await read(extractor, 'exit'), ['invalid_file']);
     assert.deepEqual(await read(extractor, '1'), ['0']);
     assert.deepEqual(await read(extractor, 'throw'), ['invalid_file']);
     assert.deepEqual(await read(extractor, '1'), ['0']);
+    assert.deepEqual(lost, ['the thread ended with 3', 'it broke']);
   });
 
   it('gives up a document that takes too long', async () => {

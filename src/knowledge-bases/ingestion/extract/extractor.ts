@@ -31,6 +31,8 @@ export interface ExtractorOptions {
   folder?: string;
   /** What each document may use. */
   bounds?: Partial<ThreadBounds>;
+  /** Told why, each time that a document took its thread with it and the next one gets a fresh one. */
+  onLostThread?: (reason: string) => void;
 }
 
 /** Reads documents in threads of their own. Lives as long as the process that ingests. */
@@ -42,10 +44,10 @@ export class Extractor {
   readonly #waiting: ((thread: ExtractionThread) => void)[] = [];
   readonly #closed = new AbortController();
 
-  constructor({ threads = THREADS, folder = tmpdir(), bounds = {} }: ExtractorOptions = {}) {
+  constructor({ threads = THREADS, folder = tmpdir(), bounds = {}, onLostThread = () => {} }: ExtractorOptions = {}) {
     this.#folder = folder;
     const all = { ...THREAD_BOUNDS, seconds: DOCUMENT_SECONDS, ...bounds };
-    this.#threads = Array.from({ length: threads }, () => new ExtractionThread(all));
+    this.#threads = Array.from({ length: threads }, () => new ExtractionThread(all, onLostThread));
     this.#free = [...this.#threads];
   }
 
