@@ -15,6 +15,8 @@ export interface Evaluation {
   models: readonly string[];
   /** Files that must lie below the data folder. */
   files: readonly string[];
+  /** Of the service, where it is started for this. */
+  logLevel?: 'debug';
   /** Measures, a sheet after the other. `data` is the folder. */
   measure(service: Service, data: string): AsyncIterable<Sheet>;
 }
@@ -56,7 +58,7 @@ async function run(evaluation: Evaluation): Promise<void> {
   const before = earlierRun(flags.before);
   if (flags.same && before === null)
     throw new WrongCallError(`There is no earlier run to compare with: ${flags.before}`);
-  const service = await startService(addressOf(flags));
+  const service = await startService(addressOf(flags), evaluation.logLevel);
   const sheets: Sheet[] = [];
   try {
     const backends: Record<string, Backend> = {};

@@ -16,26 +16,47 @@ export interface Service {
   /** Reads with `GET`, likewise. */
   get<T>(path: string): Promise<T>;
   /** Uploads a file and resolves with its id. */
-  upload(filename: string, content: string, purpose: string): Promise<string>;
+  upload(filename: string, content: string | Buffer, purpose: string): Promise<string>;
+  /** Deletes what is at the path, and rejects likewise. */
+  remove(path: string): Promise<void>;
   /** What answers for a model, as `GET /v1/models/ID` says it. */
   backendOf(model: string): Promise<Backend>;
+  /** What only the machine that it runs on sees; null for a service that ran before. */
+  readonly own: OwnProcess | null;
   stop(): Promise<void>;
 }
 
-/** An answer other than 200 that waiting does not help. `code` and `param` are the API's, where it gave them. */
+/** A service that was started for an evaluation. */
+export interface OwnProcess {
+  pid: number;
+  /** What it has logged so far. */
+  log: readonly LogLine[];
+}
+
+/** A line of the service's log. */
+export interface LogLine {
+  level: string;
+  msg: string;
+  [field: string]: unknown;
+}
+
+/** An answer other than 200 that waiting does not help. `code`, `param` and `reason` are the API's, where it gave them. */
 export class RefusedError extends Error {
   readonly code: string | undefined;
   readonly param: string | undefined;
+  /** A sentence. */
+  readonly reason: string | undefined;
 
   constructor(path: string, status: number, body: string) {
     super(`${path} answered ${status}: ${body.slice(0, SHOWN_CHARS)}`);
     const { error } = bodyOf(body);
     this.code = error?.code;
     this.param = error?.param;
+    this.reason = error?.message;
   }
 }
 
-function bodyOf(text: string): { error?: { code?: string; param?: string } } {
+function bodyOf(text: string): { error?: { code?: string; param?: string; message?: string } } {
   try {
     return JSON.parse(text) as object;
   } catch {
@@ -58,14 +79,33 @@ export interface Address {
   key: string;
 }
 
-/** The service at `address`; without one, a service from this checkout, on a free port and a folder of its own that `stop` removes. */
-export async function startService(address?: Address): Promise<Service> {
-  if (address !== undefined) return serviceAt(address, async () => {});
-  const quire = await startQuire(undefined, [], { QUIRE_LOCAL_CALIBRATION: 'off' });
-  return serviceAt({ url: quire.origin, key: quire.apiKey }, () => quire.stop());
+/**
+ * The service at `address`; without one, a service from this checkout, on a free port and a folder of its own that `stop` removes, which
+ * logs what is at least as severe as `logLevel`.
+ */
+export async function startService(address?: Address, logLevel = 'warn'): Promise<Service> {
+  if (address !== undefined) return serviceAt(address, null, async () => {});
+  const log: LogLine[] = [];
+  const settings = { QUIRE_LOCAL_CALIBRATION: 'off', QUIRE_LOG_LEVEL: logLevel };
+  const quire = await startQuire(undefined, [], settings, logReader(log));
+  const { pid, origin, apiKey } = quire;
+  return serviceAt({ url: origin, key: apiKey }, { pid, log }, () => quire.stop());
 }
 
-function serviceAt({ url, key }: Address, stop: () => Promise<void>): Service {
+/** Takes output in pieces, and adds the lines of it that are the log's. */
+function logReader(log: LogLine[]): (text: string) => void {
+  let begun = '';
+  return (text) => {
+    const lines = (begun + text).split('\n');
+    begun = lines.pop() ?? '';
+    for (const line of lines) {
+      // What is said to people is no JSON.
+      if (line.startsWith('{"level":')) log.push(JSON.parse(line) as LogLine);
+    }
+  };
+}
+
+function serviceAt({ url, key }: Address, own: OwnProcess | null, stop: () => Promise<void>): Service {
   const origin = url.replace(/\/(v1\/?)?$/, '');
   const authorization = `Bearer ${key}`;
   const json = { authorization, 'content-type': 'application/json' };
@@ -91,10 +131,12 @@ function serviceAt({ url, key }: Address, stop: () => Promise<void>): Service {
     upload: async (filename, content, purpose) => {
       const body = new FormData();
       body.append('purpose', purpose);
-      body.append('file', new Blob([content]), filename);
+      body.append('file', new Blob([typeof content === 'string' ? content : new Uint8Array(content)]), filename);
       return (await call<{ id: string }>('/v1/files', { method: 'POST', body, headers: { authorization } })).id;
     },
+    remove: async (path) => void (await call(path, { method: 'DELETE', headers: { authorization } })),
     backendOf: async (model) => (await call<{ backend: Backend }>(`/v1/models/${model}`, {})).backend,
+    own,
     stop,
   };
 }

@@ -24,6 +24,8 @@ export interface ChildOptions {
   /** Found in the output when it is ready; its first group, where it has one, is the origin. */
   ready: RegExp;
   readyLimitMs: number;
+  /** Given all that it writes, both streams, as it comes. */
+  onOutput?: ((text: string) => void) | undefined;
 }
 
 /** A process that has said that it is ready. */
@@ -54,6 +56,7 @@ export async function startChild(options: ChildOptions): Promise<RunningChild> {
       reject(new Error(`${options.name} was not ready within ${options.readyLimitMs} ms:\n${output}`));
     }, options.readyLimitMs);
     const take = (text: Buffer) => {
+      options.onOutput?.(text.toString('utf8'));
       output = (output + text.toString('utf8')).slice(-OUTPUT_LIMIT_CHARS);
       const found = options.ready.exec(output);
       if (!found) return;

@@ -23,12 +23,13 @@ export function hasQuire(): boolean {
 /**
  * Starts Quire as a user would, on a free port and an empty folder, authentication and usage recording on, rate limits
  * off. `upstreamUrl` (ending in `/v1`) is put behind every model; without it the bundled model answers. `settings` are
- * further environment variables.
+ * further environment variables, `onOutput` is given what the service writes.
  */
 export async function startQuire(
   upstreamUrl?: string,
   nodeArgs: string[] = [],
   settings: Record<string, string> = {},
+  onOutput?: (text: string) => void,
 ): Promise<RunningQuire> {
   const dataDir = await mkdtemp(join(tmpdir(), 'quire-bench-'));
   const apiKey = `quire-sk-${randomBytes(20).toString('hex')}`;
@@ -54,6 +55,7 @@ export async function startQuire(
       },
       ready: /(http:\/\/127\.0\.0\.1:\d+)/,
       readyLimitMs: READY_LIMIT_MS,
+      onOutput,
     });
     return { ...child, apiKey, stop: () => child.stop().finally(removeData) };
   } catch (error) {

@@ -31,6 +31,8 @@ function serviceOf(limit: number, asked: string[][] = []): Service {
     backendOf: async () => ({ engine: 'test', model: 'letters', parameters: null }),
     get: () => Promise.reject(new Error('nothing is read')),
     upload: () => Promise.reject(new Error('nothing is uploaded')),
+    remove: () => Promise.reject(new Error('nothing is deleted')),
+    own: null,
     stop: async () => {},
   };
 }

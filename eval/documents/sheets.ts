@@ -1,0 +1,60 @@
+import { type Column, count, type Row, type Sheet } from '../table.ts';
+import type { Fate } from './fates.ts';
+
+const whole = (name: string): Column => ({ name, digits: 0 });
+const nothingForZero = (value: number): number | null => (value === 0 ? null : value);
+
+/** How many files of each collection and format were refused, ingested, or failed, by code. */
+export function outcomeSheet(fates: readonly Fate[]): Sheet {
+  const codes = codesOf(fates);
+  const groups = Map.groupBy(fates, ({ file }) => `${file.collection} ${file.format}`);
+  const rows = [...groups].map(([name, some]) => rowOf(name, some, codes));
+  const names = ['refused', 'ingested', 'partly', 'failed', 'lost', ...codes];
+  return {
+    title: 'What became of every file',
+    subject: 'collection and ending',
+    columns: [count('files'), ...names.map(whole), whole('documents'), whole('chunks')],
+    rows: [...rows, rowOf('all', fates, codes)],
+  };
+}
+
+function rowOf(name: string, fates: readonly Fate[], codes: readonly string[]): Row {
+  const outcomes = ['refused', 'ingested', 'partly', 'failed', 'lost'].map(
+    (outcome) => fates.filter((fate) => fate.outcome === outcome).length,
+  );
+  const failures = codes.map((code) => fates.filter((fate) => isUnread(fate) && fate.fault?.code === code).length);
+  const documents = fates.flatMap((fate) => fate.documents);
+  const chunks = documents.reduce((sum, { chunk_count }) => sum + chunk_count, 0);
+  return { name, cells: [fates.length, ...[...outcomes, ...failures, documents.length, chunks].map(nothingForZero)] };
+}
+
+/** Every file whose name has an ending that is taken, and of which something was not ingested: its code. */
+export function faultSheet(fates: readonly Fate[]): Sheet {
+  const some = fates.filter(({ file, fault }) => fault !== null && file.format !== 'others');
+  const codes = [...new Set(some.map(({ fault }) => fault?.code ?? ''))].toSorted();
+  return {
+    title: 'Files that were refused for what is in them, or failed',
+    subject: 'file',
+    columns: codes.map(whole),
+    rows: some.map(({ file, fault }) => ({
+      name: file.path.replace(/^\.\//, ''),
+      cells: codes.map((code) => nothingForZero(Number(fault?.code === code))),
+    })),
+  };
+}
+
+/** The sentences that came with the codes, and how often each did. */
+export function sentences(fates: readonly Fate[]): string {
+  const said = fates.flatMap(({ outcome, fault }) =>
+    fault === null ? [] : [`${outcome}, ${fault.code}: ${fault.message}`],
+  );
+  return [...Map.groupBy(said, (sentence) => sentence)]
+    .map(([sentence, { length }]) => `- ${length} ${sentence}`)
+    .toSorted()
+    .join('\n');
+}
+
+const isUnread = ({ outcome }: Fate): boolean => outcome === 'failed' || outcome === 'partly';
+
+const codesOf = (fates: readonly Fate[]): string[] =>
+  [...new Set(fates.filter(isUnread).map(({ fault }) => fault?.code ?? ''))].toSorted();
