@@ -19,7 +19,7 @@ describe('a thread of a model', () => {
   const threads: ModelThread<number | string, number, string>[] = [];
   const start = (data: () => object = () => ({ name: 'doubling' }), limitMs = 10_000) => {
     const script = new URL(`data:text/javascript,${encodeURIComponent(SCRIPT)}`);
-    const thread = new ModelThread<number | string, number, string>({ script, data, limitMs });
+    const thread = new ModelThread<number | string, number, string>({ name: 'test', script, data, limitMs });
     threads.push(thread);
     return thread;
   };

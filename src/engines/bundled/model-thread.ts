@@ -5,6 +5,8 @@ export type ThreadMessage<Loaded, Result> = { type: 'loaded'; loaded: Loaded } |
 
 /** A thread that a model lives in. */
 export interface ModelThreadOptions {
+  /** What the system shows of it (`top -H`): 15 characters at most. */
+  name: string;
   /** The thread's code: it says `loaded` once, takes work as messages, and answers each with `done`. */
   script: URL;
   /** What the code gets as `workerData`, asked for at each start. */
@@ -76,7 +78,7 @@ export class ModelThread<Work, Result, Loaded> {
   #started(): Worker {
     if (this.#closed !== null) throw this.#closed;
     if (this.#thread !== null) return this.#thread;
-    const thread = new Worker(this.#options.script, { workerData: this.#options.data() });
+    const thread = new Worker(this.#options.script, { name: this.#options.name, workerData: this.#options.data() });
     thread.on('message', (message: ThreadMessage<Loaded, Result>) => {
       if (thread === this.#thread) this.#take(thread, message);
     });

@@ -61,7 +61,7 @@ export class GrammarWriter {
 
   #started(): Worker {
     if (this.#thread !== null) return this.#thread;
-    const thread = new Worker(new URL('./grammar-thread.ts', import.meta.url));
+    const thread = new Worker(new URL('./grammar-thread.ts', import.meta.url), { name: 'grammar' });
     thread.unref();
     thread.on('message', (written: WrittenGrammar) => this.#take(written));
     thread.on('error', (error) => this.#ended(thread, error));

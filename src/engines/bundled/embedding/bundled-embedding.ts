@@ -73,7 +73,8 @@ class BundledEmbedding implements EmbeddingEngine {
   constructor(options: BundledEmbeddingOptions) {
     this.#options = options;
     const script = new URL('./thread.ts', import.meta.url);
-    this.#thread = new ModelThread({ script, data: () => this.#read().bytes, limitMs: STEP_LIMIT_MS });
+    const data = () => this.#read().bytes;
+    this.#thread = new ModelThread({ name: 'embedding', script, data, limitMs: STEP_LIMIT_MS });
   }
 
   backend(): Backend {

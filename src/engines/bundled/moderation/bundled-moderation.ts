@@ -178,7 +178,8 @@ class BundledModeration implements ModerationEngine {
 
   #started(): Worker {
     if (this.#thread !== null) return this.#thread;
-    const thread = new Worker(new URL('./thread.ts', import.meta.url), { workerData: { file: this.#options.file } });
+    const options = { name: 'moderation', workerData: { file: this.#options.file } };
+    const thread = new Worker(new URL('./thread.ts', import.meta.url), options);
     thread.on('message', (message: ThreadMessage) => {
       if (thread === this.#thread) this.#take(message);
     });

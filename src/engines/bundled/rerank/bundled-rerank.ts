@@ -43,6 +43,7 @@ class BundledRerank implements RerankEngine {
     this.#options = options;
     const { file, embedderFile } = options;
     this.#thread = new ModelThread({
+      name: 'rerank',
       script: new URL('./thread.ts', import.meta.url),
       data: () => ({ weights: readFileSync(file), embedder: readFileSync(embedderFile) }),
       limitMs: STEP_LIMIT_MS,
