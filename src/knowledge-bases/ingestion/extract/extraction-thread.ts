@@ -127,6 +127,7 @@ export class ExtractionThread {
   #started(): Worker {
     if (this.#worker !== null) return this.#worker;
     const worker = new Worker(this.#bounds.script ?? new URL('./thread.ts', import.meta.url), {
+      name: 'extraction',
       resourceLimits: { maxOldGenerationSizeMb: this.#bounds.heapMb },
       // Libraries warn on these about what a document has; nothing of it is meant for the log.
       stdout: true,
