@@ -84,7 +84,9 @@ function contradicts(head: Uint8Array, said: string): boolean {
   if (label === 'ascii' || label === 'us-ascii' || label === 'iso-8859-1' || label === 'latin1') {
     return isUtf8(head.subarray(0, wholeCharacters(head))) || byZeros(head) !== null;
   }
-  if (label.startsWith('utf-16')) return byZeros(head) === null;
+  // By its proper name: `unicode` is one more for UTF-16.
+  if (!label.startsWith('utf-32') && new TextDecoder(label).encoding.startsWith('utf-16'))
+    return byZeros(head) === null;
   return /^utf-?8$/.test(label) && !isUtf8(head.subarray(0, wholeCharacters(head)));
 }
 

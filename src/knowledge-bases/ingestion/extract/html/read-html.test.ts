@@ -73,6 +73,9 @@ describe('a page', () => {
       return part !== undefined && 'document' in part ? part.document.text : '';
     };
     assert.equal(await read(Buffer.from('<meta charset="iso-8859-1"><p>gr\xf6\xdfer', 'latin1'), null), 'größer');
+    const late = `<!-- ${'-'.repeat(6000)} --><meta charset="windows-1251"><p>\xcc\xe8\xf0`;
+    assert.equal(await read(Buffer.from(late, 'latin1'), null), 'Мир');
+    assert.equal(await read(Buffer.from('<meta charset="unicode"><p>größer'), null), 'größer');
     assert.equal(await read(Buffer.from('<p>\xb3\xf3d\xbc', 'latin1'), 'iso-8859-2'), 'łódź');
     assert.equal(await read(Buffer.from('<meta charset="utf-16"><p>größer'), null), 'größer');
     assert.equal(await read(Buffer.from('\ufeff<p>größer', 'utf16le'), 'utf-8'), 'größer');

@@ -9,8 +9,8 @@ import { HtmlParts, isDeeperThan, removeBoilerplate } from './html-parts.ts';
 import { type PageDocument, type PageElement, parseDom } from './page-dom.ts';
 import { pageFacts } from './page-facts.ts';
 
-/** Bytes in which a page names its encoding: as far as browsers look, and some more. */
-const CHARSET_BYTES = 4096;
+/** Bytes in which a page names its encoding: browsers look at 1,024 at first and read the page again when it comes later. */
+const CHARSET_BYTES = 65_536;
 /** Elements in each other. The parser of main contents calls itself for each. */
 const MAX_DEPTH = 150;
 /** Elements of a page whose main content is looked for: more takes too long, and all of the page is read. */
@@ -27,7 +27,8 @@ export async function* readHtml(job: ReadJob): AsyncGenerator<ReadPart> {
 /** The encoding that a page says it has. */
 function declaredCharset(bytes: Uint8Array): string | null {
   const head = Buffer.from(bytes.subarray(0, CHARSET_BYTES)).toString('latin1').replaceAll('\0', '');
-  const said = /<meta[^>]+charset\s*=\s*["']?\s*([\w.:-]+)|<\?xml[^>]+encoding\s*=\s*["']([\w.:-]+)/i.exec(head);
+  const said =
+    /<meta[^>]{1,1024}charset\s*=\s*["']?\s*([\w.:-]+)|<\?xml[^>]{1,1024}encoding\s*=\s*["']([\w.:-]+)/i.exec(head);
   return said?.[1] ?? said?.[2] ?? null;
 }
 

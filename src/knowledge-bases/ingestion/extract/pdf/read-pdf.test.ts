@@ -53,19 +53,22 @@ describe('a PDF', () => {
     ]);
   });
 
-  it('loses its running headers and footers, keeps the numbers of its pages, and joins what goes on over a page', async () => {
+  it('has its running headers and footers once, keeps the numbers of its pages, and joins what goes on over a page', async () => {
     const pages = Array.from({ length: 4 }, (_, i) => [
       { text: `Journal of Made-up Results ${2020 + i}`, x: 60, y: 760 },
       { text: `Page ${i + 1} of 4`, x: 280, y: 30 },
+      { text: 'Made-up Press, Tern Bay', x: 60, y: 44 },
       ...column([`${WORDS[i]} has words of its own in this line and`, `another line, ${WORDS[i]}, that goes`], 60, 640),
       ...column(['on here, where it ends. It stays, though it stands low.'], 60, 140),
     ]);
     const document = await read(makePdf(pages));
-    assert.ok(!document.text.includes('Journal'));
+    assert.ok(document.text.startsWith('Journal of Made-up Results 2020\n'));
+    assert.ok(document.text.endsWith('\nMade-up Press, Tern Bay'));
+    assert.equal(document.text.match(/Journal|Press/g)?.length, 2);
     assert.ok(!/Page \d of/.test(document.text));
     assert.deepEqual(
       document.blocks.map(({ page }) => page),
-      [1, 1, 2, 2, 3, 3, 4, 4],
+      [1, 1, 1, 2, 2, 3, 3, 4, 4, 4],
     );
     assert.equal(document.text.match(/It stays/g)?.length, 4);
   });

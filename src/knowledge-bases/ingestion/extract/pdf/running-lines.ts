@@ -18,7 +18,10 @@ const DRIFT = 0.02;
 const PAGE_NUMBER = /^\W*(?:(?:page|seite|p\.)\s*)?(?:\d{1,4}|[ivxlc]{1,7})(?:\s*(?:of|von|de|\/|\|)\s*\d{1,4})?\W*$/i;
 const SAYS_PAGE = /\b(?:page|seite)\s*\d|\d\s*(?:of|von|\/)\s*\d/i;
 
-/** The pages without running headers and footers: lines at their edges that come again, but for their numbers, and page numbers. */
+/**
+ * The pages without running headers and footers: lines at their edges that come again, but for their numbers, and page numbers. Once each
+ * they stay, at the top of the first page and at the bottom of the last: there they part no sentence, and a letter has its date in them.
+ */
 export function withoutRunningLines(pages: readonly PageLines[]): PageLines[] {
   const places = new Map<string, number[]>();
   for (const page of pages) {
@@ -31,13 +34,15 @@ export function withoutRunningLines(pages: readonly PageLines[]): PageLines[] {
     }
   }
   const enough = Math.max(2, Math.min(MIN_PAGES, pages.length));
-  return pages.map((page) => {
+  return pages.map((page, index) => {
+    const kept = [...(index === 0 ? ['top'] : []), ...(index === pages.length - 1 ? ['bottom'] : [])];
     const dropped = new Set<TextLine>();
     for (const [line, edge] of edgeLines(page)) {
       const at = line.y / page.height;
       const near = (places.get(`${edge} ${keyOf(line.text)}`) ?? []).filter((other) => Math.abs(other - at) <= DRIFT);
       const isNumber = PAGE_NUMBER.test(line.text);
-      if (near.length >= enough || (isNumber && (near.length >= 2 || SAYS_PAGE.test(line.text)))) dropped.add(line);
+      const isRunning = near.length >= enough && (isNumber || !kept.includes(edge));
+      if (isRunning || (isNumber && (near.length >= 2 || SAYS_PAGE.test(line.text)))) dropped.add(line);
     }
     return { ...page, lines: page.lines.filter((line) => !dropped.has(line)) };
   });
