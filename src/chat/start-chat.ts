@@ -3,13 +3,13 @@ import type { GenerationRequest } from '../engines/engine.ts';
 import { backendOf } from '../engines/registry.ts';
 import { invalidValue } from '../errors.ts';
 import { admit } from '../inference/admit.ts';
-import { type Generation, startGeneration } from '../inference/generate.ts';
+import type { Generation } from '../inference/generate.ts';
 import { samplingOf, stopTextsOf } from '../inference/parameters.ts';
 import type { ContextChunk } from '../knowledge-bases/grounding/gather-context.ts';
 import type { RetrievalDeps } from '../knowledge-bases/retrieval/retrieve.ts';
 import type { Call } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
-import { findKnowledgeBases, ground } from './ground.ts';
+import { findKnowledgeBases, startGrounded } from './ground.ts';
 import { chatPrompt, outputFormat } from './prompt.ts';
 import type { ChatRequest } from './schema.ts';
 
@@ -44,8 +44,8 @@ export async function startChat(
   refuseUnsupported(request);
   const asked = generationRequest(call, request);
   const bases = await findKnowledgeBases(deps, call, request.knowledge_bases ?? []);
-  const { prompt, context } = await ground(deps, call, { prompt: chatPrompt(request), bases }, { ...admitted, signal });
-  const generation = await startGeneration(deps, call, admitted, { request: { ...asked, prompt }, signal });
+  const grounded = { request: { ...asked, prompt: chatPrompt(request) }, bases };
+  const { generation, context } = await startGrounded(deps, call, grounded, { ...admitted, signal });
   const backend = backendOf(admitted.model);
   return {
     ...generation,

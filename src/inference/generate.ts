@@ -9,7 +9,8 @@ import type { AdmittedModel } from './admit.ts';
 import { generationMetrics } from './metrics.ts';
 import { soundUsage } from './sound-usage.ts';
 
-type GenerationDeps = Pick<Deps, 'recordUsage' | 'countPrompt' | 'metrics' | 'now'>;
+/** What starting a generation needs of the dependencies. */
+export type GenerationDeps = Pick<Deps, 'recordUsage' | 'countPrompt' | 'metrics' | 'now'>;
 
 /** A running generation, its prompt processed. */
 export interface Generation {

@@ -10,7 +10,10 @@ const CHUNKS_PER_BASE = 10;
 /** A chunk that scores less has hardly a word of the question. */
 const MIN_SCORE = 0.05;
 
-/** The best chunks of all knowledge bases for the query, the best first. The bases are searched side by side. */
+/**
+ * The best chunks of all knowledge bases for the query, the best first, each text once and without invisible characters. The bases are
+ * searched side by side.
+ */
 export async function gatherContext(
   deps: RetrievalDeps,
   call: Call,
@@ -24,14 +27,24 @@ export async function gatherContext(
       return chunks.map((chunk) => ({ ...chunk, knowledgeBaseId: base.id }));
     }),
   );
-  return found.flat().sort((a, b) => b.score - a.score);
+  const best = found.flat().sort((a, b) => b.score - a.score);
+  return distinct(best.map((chunk) => ({ ...chunk, text: visible(chunk.text) })));
 }
 
-/** The first of the chunks, as many as fit into so many tokens; at least the best one. */
-export function withinBudget(chunks: readonly ContextChunk[], maxTokens: number): ContextChunk[] {
-  let left = maxTokens;
-  return chunks.filter(({ tokens }, i) => {
-    left -= tokens;
-    return i === 0 || left >= 0;
+/** Each text once, as its best chunk has it: the same document may be in several bases. */
+function distinct(chunks: readonly ContextChunk[]): ContextChunk[] {
+  const seen = new Set<string>();
+  return chunks.filter(({ text }) => {
+    if (seen.has(text)) return false;
+    seen.add(text);
+    return true;
   });
+}
+
+/** Characters that no reader of a document sees and a model would read: marks of direction, of no width, and tags. */
+const INVISIBLE = /[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/gu;
+
+/** The text without what is hidden in it. Joiners stay: scripts and emoji are written with them. */
+function visible(text: string): string {
+  return text.replace(INVISIBLE, '');
 }

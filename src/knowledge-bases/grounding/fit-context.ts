@@ -1,0 +1,100 @@
+import type { Backend } from '../../engines/engine.ts';
+import { ApiError } from '../../errors.ts';
+import { type AdmittedReranker, admitRerank, RERANK_MODEL, rerank } from '../../inference/rerank.ts';
+import type { Call } from '../../lib/caller.ts';
+import type { RetrievalDeps } from '../retrieval/retrieve.ts';
+import { type ChunkSentence, chooseSentences, type Room, rankedSentences } from './choose-sentences.ts';
+import type { ContextChunk } from './gather-context.ts';
+import { documentTokens, markTokens } from './write-context.ts';
+
+/** With room for so many tokens whole chunks serve as well as sentences, and are easier to read (docs/decisions/0013-grounding.md). */
+const WHOLE_CHUNKS_TOKENS = 3_000;
+
+/**
+ * What the score of its chunk weighs in a sentence's rank, beside the logit of the reranker's score: a sentence alone does not say what it is
+ * about. For the bundled reranker as measured; a larger one sees more in a sentence, which could not be measured here.
+ */
+const CHUNK_WEIGHT: Record<Backend['engine'], number> = { bundled: 30, local: 10, upstream: 10 };
+/** A score of 0 or 1 is taken for nearly so: one score does not outweigh all others. */
+const LEAST_SCORE = 1e-6;
+
+/** Gives what of the found chunks fits into so many tokens. What is ranked for it is ranked once, however often it is asked. */
+export type Fitting = (budget: number) => Promise<ContextChunk[]>;
+
+/**
+ * What of the found chunks, the best first, a prompt has room for: all of them; or the best whole ones; or, where the room is small, the
+ * sentences that the reranker finds most relevant. Without a reranker that is ready, whole chunks in the order of the search.
+ */
+export function fittingOf(
+  deps: RetrievalDeps,
+  call: Call,
+  found: readonly ContextChunk[],
+  asked: { query: string; signal: AbortSignal },
+): Fitting {
+  let ranking: Promise<Ranking | null> | null = null;
+  return async (budget) => {
+    const whole = wholeWithin(found, budget);
+    if (whole.length === found.length || (whole.length > 0 && budget >= WHOLE_CHUNKS_TOKENS)) return whole;
+    ranking ??= rankingOf(deps, call, found, asked);
+    const ranked = await ranking;
+    const room: Room = { budget, costOf: markTokens };
+    if (ranked !== null) return chooseSentences(found, ranked.sentences, ranked.scores, room);
+    return whole.length > 0 ? whole : beginningOf(found.slice(0, 1), room);
+  };
+}
+
+/** The chunks that fit, the best first: a shorter one may fit where a better, longer one does not. */
+export function wholeWithin(chunks: readonly ContextChunk[], budget: number): ContextChunk[] {
+  let left = budget;
+  return chunks.filter((chunk) => {
+    const tokens = documentTokens(chunk);
+    if (tokens > left) return false;
+    left -= tokens;
+    return true;
+  });
+}
+
+/** As many sentences as fit, from the first on. */
+function beginningOf(chunks: readonly ContextChunk[], room: Room): ContextChunk[] {
+  const sentences = rankedSentences(chunks);
+  const scores = sentences.map((_, i) => -i);
+  return chooseSentences(chunks, sentences, scores, room);
+}
+
+function logit(score: number): number {
+  const bounded = Math.min(Math.max(score, LEAST_SCORE), 1 - LEAST_SCORE);
+  return Math.log(bounded / (1 - bounded));
+}
+
+interface Ranking {
+  sentences: ChunkSentence[];
+  scores: number[];
+}
+
+/** Null where no reranker can be asked now: an answer from whole chunks is better than none. */
+async function rankingOf(
+  deps: RetrievalDeps,
+  call: Call,
+  found: readonly ContextChunk[],
+  { query, signal }: { query: string; signal: AbortSignal },
+): Promise<Ranking | null> {
+  // What a prompt has room for is the server's own question: no key has to allow the model.
+  const caller = { ...call.caller, models: null };
+  const admitted = rerankerOf(deps, caller);
+  const sentences = rankedSentences(found);
+  if (admitted === null || sentences.length === 0) return null;
+  const documents = sentences.map(({ text }) => text);
+  try {
+    const { scores } = await rerank(deps, { ...call, caller }, admitted, { query, documents, signal });
+    const weight = CHUNK_WEIGHT[admitted.engine.backend().engine];
+    const ranks = sentences.map((sentence, i) => logit(scores[i] ?? 0) + weight * (found[sentence.chunk]?.score ?? 0));
+    return { sentences, scores: ranks };
+  } catch (error) {
+    if (error instanceof ApiError) return null;
+    throw error;
+  }
+}
+
+function rerankerOf(deps: RetrievalDeps, caller: Call['caller']): AdmittedReranker | null {
+  return deps.models.get(RERANK_MODEL)?.rerank === undefined ? null : admitRerank(deps, caller);
+}
