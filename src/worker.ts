@@ -2,10 +2,14 @@ import { sweepLooseBlobs } from './files/loose-blobs.ts';
 import { pruneIdempotencyKeys } from './http/idempotency/idempotency.ts';
 import { sweepDroppedDocuments } from './knowledge-bases/documents/drop-documents.ts';
 import { dropIndexes } from './knowledge-bases/drop-indexes.ts';
+import { queueEmbedding } from './knowledge-bases/ingestion/queue-embedding.ts';
 import { type IngestionDeps, workOnIngestion } from './knowledge-bases/ingestion/work-on-ingestion.ts';
 import { every } from './lib/every.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
+
+/** How soon a knowledge base is embedded again after its embedding model was bound to something else. */
+const LOOK_AT_MODELS_MS = 15_000;
 
 /** Background work that runs, until it is stopped. */
 export interface Worker {
@@ -24,6 +28,7 @@ export function startWorker(deps: IngestionDeps): Worker {
     hourly('remove dropped documents', () => sweepDroppedDocuments(deps)),
   ];
   const ingestion = workOnIngestion(deps);
+  tasks.push(every(LOOK_AT_MODELS_MS, 'embed knowledge bases again', () => queueEmbedding(deps), deps.logger));
 
   return {
     stop: async () => {

@@ -10,6 +10,8 @@ import type { TestApi } from './harness.ts';
 /** A source in memory: texts by key. Change it between runs. */
 export class MemorySource {
   readonly items = new Map<string, string>();
+  /** Metadata of items beside what every item has. */
+  readonly metadata = new Map<string, Record<string, unknown>>();
   /** Keys that were fetched, in order. */
   readonly fetched: string[] = [];
   /** Thrown by the listing while it is set. */
@@ -29,7 +31,12 @@ export class MemorySource {
       const bytes = (async function* () {
         yield Buffer.from(text);
       })();
-      return { bytes, filename: `${key}.txt`, mediaType: 'text/plain', metadata: { origin: key } };
+      return {
+        bytes,
+        filename: `${key}.txt`,
+        mediaType: 'text/plain',
+        metadata: { origin: key, ...this.metadata.get(key) },
+      };
     },
   };
 
@@ -70,7 +77,7 @@ export async function makeSource(api: TestApi, baseId: string, source: MemorySou
     id: sourceId,
     type: 'file_upload',
     name: 'memory',
-    config: { metadata: { team: 'a' } },
+    config: { file_ids: [], metadata: { team: 'a' } },
     sealedSecrets: null,
     status: 'processing',
     documentCount: 0,

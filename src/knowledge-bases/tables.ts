@@ -14,7 +14,7 @@ export const knowledgeBases = pgTable(
     name: text().notNull(),
     description: text().notNull(),
     embeddingModel: text('embedding_model').notNull(),
-    /** Of what embedded its chunks; null before the first were embedded. */
+    /** Of what embedded its chunks; null before the first were embedded, and while not all of them are of one model. */
     embeddingFingerprint: text('embedding_fingerprint'),
     chunkingType: text('chunking_type', { enum: ['recursive', 'fixed_size', 'semantic'] }).notNull(),
     chunkSizeTokens: integer('chunk_size_tokens').notNull(),

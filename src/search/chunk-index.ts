@@ -14,7 +14,7 @@ import {
 import { type Condition, oneOf } from './filter.ts';
 import type { Language } from './languages.ts';
 import { queryTerms } from './terms.ts';
-import { type TableState, type UpkeepStep, upkeepOf } from './upkeep.ts';
+import { FLAT_ROWS, type TableState, type UpkeepStep, upkeepOf } from './upkeep.ts';
 
 /** What to search for. With both a vector and a text, every hit has both scores. */
 export interface ChunkSearch {
@@ -152,6 +152,19 @@ export class ChunkIndex {
         if (step === 'optimize') await table.optimize({ cleanupOlderThan: new Date(Date.now() - KEPT_VERSIONS_MS) });
       }
       return steps;
+    });
+  }
+
+  /** Builds the indexes again from nothing and compacts: for when all vectors are other ones. May be called twice. */
+  async rebuild(baseId: string): Promise<void> {
+    await this.#inTurn(baseId, async () => {
+      const table = await this.#known(baseId);
+      if (table === null || (await table.countRows()) === 0) return;
+      if (await hasIndex(table, 'vector')) await table.dropIndex('vector_idx');
+      await table.optimize({ cleanupOlderThan: new Date(Date.now() - KEPT_VERSIONS_MS) });
+      await buildTerms(table);
+      this.#deleted.delete(baseId);
+      if ((await table.countRows()) >= FLAT_ROWS) await buildVectors(table);
     });
   }
 

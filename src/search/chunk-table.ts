@@ -11,8 +11,8 @@ export interface ChunkHit {
   bm25: number | null;
 }
 
-/** Columns of a table: those of every table, and 256 of numbers or dates. Each makes every write a little slower. */
-const MAX_COLUMNS = 263;
+/** Columns of a table: those of every table, and one of numbers and one of dates for each of 256 keys and what is known of a chunk. */
+const MAX_COLUMNS = 527;
 /** Parts of an approximate index that are searched, and how many times `limit` is compared exactly: more than the recall of .95 needed when LanceDB was chosen. */
 const PROBES = 40;
 const REFINE_FACTOR = 10;

@@ -4,7 +4,7 @@ import { useFilesLeft } from '../../files/use-file.ts';
 import type { Caller } from '../../lib/caller.ts';
 import { newId } from '../../lib/ids.ts';
 import { INGEST_SOURCE } from '../ingestion/ingest-job.ts';
-import { insertJob, type JobRow, newJobRow, selectUnfinishedJobs } from '../ingestion/store.ts';
+import { insertJob, type JobRow, newJobRow, selectUnfinishedJobs, updateToSync } from '../ingestion/store.ts';
 import { type DataSourceRow, updateProcessing } from './store.ts';
 
 /** What the start of a sync needs of the dependencies. */
@@ -21,7 +21,7 @@ export async function startSync(sql: Sql, deps: SyncDeps, caller: Caller, source
   if (waiting === undefined) {
     await insertJob(sql, job);
     await deps.jobs.enqueue(sql, INGEST_SOURCE, { jobId: job.id }, source.id);
-  }
+  } else if (waiting.kind === 'embed') await updateToSync(sql, waiting.id);
   const fileIds = source.type === 'file_upload' ? (source.config['file_ids'] as string[]) : [];
   await useFilesLeft(sql, source.organizationId, { fileIds, userId: job.id }, at);
   await updateProcessing(sql, source);

@@ -15,7 +15,7 @@ export async function syncDataSource(
 ): Promise<IngestionJob> {
   const job = await deps.db.sql.transaction(async (sql) => {
     const source = await holdDataSource(sql, caller.organizationId, path);
-    const [latest] = await selectUnfinishedJobs(sql, source.id);
+    const latest = (await selectUnfinishedJobs(sql, source.id)).find(({ kind }) => kind === 'sync');
     return latest ?? (await startSync(sql, deps, caller, source));
   });
   deps.jobs.wake(INGEST_SOURCE);

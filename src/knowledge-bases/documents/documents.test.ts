@@ -152,6 +152,7 @@ describe('one document', () => {
       status: 'completed',
       error: null,
       metadata: { team: 'x' },
+      unfilterable_keys: [],
       created_at: 1_763_683_200,
       updated_at: 1_763_683_200,
     });

@@ -28,6 +28,9 @@ export const Document = Type.Object(
     status: Type.Enum([...DOCUMENT_STATUSES]),
     error: JobErrorOrNull,
     metadata: Type.Record(Type.String(), Type.Unknown()),
+    unfilterable_keys: Type.Array(Type.String(), {
+      description: 'Keys of the metadata that filters do not see: the knowledge base filters by 256 others already.',
+    }),
     created_at: Type.Integer({ description: 'Unix seconds.' }),
     updated_at: Type.Integer({ description: 'Unix seconds.' }),
   },
@@ -48,6 +51,7 @@ export const Document = Type.Object(
         status: 'completed',
         error: null,
         metadata: { author: 'People team' },
+        unfilterable_keys: [],
         created_at: 1763683200,
         updated_at: 1763683200,
       },

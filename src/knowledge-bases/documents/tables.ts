@@ -1,4 +1,4 @@
-import { index, integer, jsonb, pgTable, text, timestamp, uniqueIndex } from 'drizzle-orm/pg-core';
+import { index, integer, jsonb, pgTable, primaryKey, text, timestamp, uniqueIndex } from 'drizzle-orm/pg-core';
 import { dataSources } from '../data-sources/tables.ts';
 import type { JobError } from '../ingestion/job-error.ts';
 import { byteCount, type Metadata, ofKnowledgeBase } from '../tables.ts';
@@ -33,6 +33,10 @@ export const documents = pgTable(
     status: text({ enum: ['processing', 'completed', 'failed'] }).notNull(),
     error: jsonb().$type<JobError>(),
     metadata: jsonb().$type<Metadata>().notNull(),
+    /** Keys of its metadata that came when its knowledge base had as many as it filters by. */
+    unfilterableKeys: jsonb('unfilterable_keys').$type<string[]>().notNull().default([]),
+    /** Of what embedded its chunks; null where it has none. */
+    embeddingFingerprint: text('embedding_fingerprint'),
     /** Of its words, as `search/languages.ts` tells it. */
     language: text().notNull(),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull(),
@@ -67,6 +71,13 @@ export const chunks = pgTable(
     index('chunks_by_document').on(table.documentId, table.position),
     index('chunks_by_knowledge_base').on(table.knowledgeBaseId),
   ],
+);
+
+/** The keys that a knowledge base filters by, in the order in which documents brought them. */
+export const filterKeys = pgTable(
+  'filter_keys',
+  { knowledgeBaseId: ofKnowledgeBase(), key: text().notNull() },
+  (table) => [primaryKey({ columns: [table.knowledgeBaseId, table.key] })],
 );
 
 /** Documents that are gone and that the index still holds: a row goes when the index has forgotten its document. */

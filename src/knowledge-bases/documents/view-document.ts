@@ -19,6 +19,7 @@ export function viewDocument(row: DocumentRow): Document {
     status: row.status,
     error: row.error,
     metadata: row.metadata,
+    unfilterable_keys: row.unfilterableKeys,
     created_at: seconds(row.createdAt),
     updated_at: seconds(row.updatedAt),
   };

@@ -5,6 +5,7 @@ import { newId } from '../../lib/ids.ts';
 import { reasonOf } from '../../lib/start-error.ts';
 import type { SourceContent, SourceItem } from '../data-sources/connectors/connector.ts';
 import type { Extraction } from './extract/extracted-document.ts';
+import type { FilterKeys } from './filter-keys.ts';
 import type { IngestDeps } from './ingest-source.ts';
 import { type IngestionError, type JobError, jobErrorOf } from './job-error.ts';
 import { prepareDocument } from './prepare-document.ts';
@@ -24,6 +25,7 @@ import { type DocumentChange, SourceGone, writeDocuments } from './write-documen
 export interface ItemContext extends JobContext {
   deps: IngestDeps;
   embedder: AdmittedEmbedder;
+  filterKeys: FilterKeys;
   call: Call;
   fetch(item: SourceItem): Promise<SourceContent>;
   /** What the source's config adds to the metadata of every document. */
@@ -58,7 +60,7 @@ export async function ingestItem(context: ItemContext, item: SourceItem): Promis
 }
 
 /** Throws `SourceGone` where the source, or its knowledge base, was deleted meanwhile. */
-export async function checkIsThere({ deps, job }: ItemContext): Promise<void> {
+export async function checkIsThere({ deps, job }: Pick<ItemContext, 'deps' | 'job'>): Promise<void> {
   if ((await selectJobContext(deps.db.sql, job.id)) === null) throw new SourceGone();
 }
 

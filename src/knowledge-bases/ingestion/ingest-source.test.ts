@@ -7,6 +7,7 @@ import { MemorySource, makeSource } from '../../../test/ingestion.ts';
 import { newId } from '../../lib/ids.ts';
 import { dataSources } from '../data-sources/tables.ts';
 import { chunks, documents } from '../documents/tables.ts';
+import { FilterKeys } from './filter-keys.ts';
 import { IngestionError } from './job-error.ts';
 import { ingestionJobs, jobDocuments } from './tables.ts';
 import { selectJobContext } from './worker-store.ts';
@@ -259,12 +260,39 @@ describe('ingestSource', () => {
       page: null,
     };
     const prepared = { chunks: [chunk], language: 'en' as const, contentHash: 'x' };
-    await writeDocuments(api.deps, { ...context, fingerprint: engine.fingerprint() }, [
-      { row: before, before, outcome: { prepared } },
-    ]);
+    await writeDocuments(
+      api.deps,
+      { ...context, fingerprint: engine.fingerprint(), filterKeys: new FilterKeys(api.db, kb.baseId) },
+      [{ row: before, before, outcome: { prepared } }],
+    );
     assert.ok((await kb.documents()).every(({ id }) => id !== before.id));
     assert.deepEqual(await kb.find('pebble'), []);
     await kb.assertCounts();
+  });
+
+  it('filters by the first 256 keys of a knowledge base, says of a document which others it has, and gives up those in no use', async () => {
+    const kb = await setUp({});
+    const keys = (from: number, count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, i) => [`key${from + i}`, from + i]));
+    const bring = async (key: string, metadata: Record<string, unknown>) => {
+      kb.source.items.set(key, `stone ${key}`);
+      kb.source.metadata.set(key, metadata);
+      await kb.sync();
+      return (await kb.documents()).find(({ itemKey }) => itemKey === key);
+    };
+    const names = async (filters: object) => namesOf(await kb.find('stone', { filters: { metadata: filters } }));
+    // Beside the three that every document of this source has.
+    assert.deepEqual((await bring('a', keys(0, 253)))?.unfilterableKeys, []);
+    const over = await bring('b', keys(252, 5));
+    assert.deepEqual(over?.unfilterableKeys.length, 4);
+    assert.deepEqual(await names({ key252: { $gte: 252 } }), ['a.txt', 'b.txt']);
+    const [unseen] = over?.unfilterableKeys ?? [];
+    assert.deepEqual(await names({ [unseen ?? '']: { $gte: 0 } }), []);
+    assert.equal(over?.metadata[unseen ?? ''], Number(unseen?.slice(3)));
+    kb.source.items.delete('a');
+    await kb.sync();
+    assert.deepEqual((await bring('c', keys(300, 250)))?.unfilterableKeys, []);
+    assert.deepEqual(await names({ key310: 310 }), ['c.txt']);
   });
 
   it('does nothing for a job that has ended, or is unknown', async () => {

@@ -1,11 +1,13 @@
 import type { Deps } from '../../deps.ts';
 import { deleteFileUses } from '../../files/store.ts';
 import { admitEmbedding } from '../../inference/embed.ts';
-import { SCOPES } from '../../lib/caller.ts';
+import { type Call, SCOPES } from '../../lib/caller.ts';
 import { newId } from '../../lib/ids.ts';
 import { reasonOf } from '../../lib/start-error.ts';
 import type { Connector, SourceItem } from '../data-sources/connectors/connector.ts';
+import { countToEmbed, embedAgain } from './embed-again.ts';
 import type { Extractor } from './extract/extractor.ts';
+import { FilterKeys } from './filter-keys.ts';
 import { checkIsThere, type ItemContext, ingestItem } from './ingest-item.ts';
 import { jobErrorOf } from './job-error.ts';
 import {
@@ -35,6 +37,9 @@ export type IngestDeps = Pick<
   connectorOf(source: JobContext['source']): { connector: Connector; config: unknown };
 };
 
+/** What a job works with, item after item. */
+type Run = Omit<ItemContext, 'embedder'>;
+
 /** Runs that a job gets before it has failed: a restart of the service counts as one too. */
 const MAX_ATTEMPTS = 5;
 /** Items that are compared with what is stored in one go. */
@@ -53,8 +58,7 @@ export async function ingestSource(deps: IngestDeps, jobId: string, signal: Abor
   const context = await begin(deps, jobId);
   if (context === null) return;
   try {
-    await readSource(deps, context, signal);
-    await deps.chunks.upkeep(context.base.id);
+    await run(deps, context, signal);
     await end(deps, context, null);
   } catch (error) {
     // What was deleted has taken its job with it.
@@ -91,15 +95,26 @@ async function end(deps: IngestDeps, context: JobContext, error: ReturnType<type
   });
 }
 
-async function readSource(deps: IngestDeps, context: JobContext, signal: AbortSignal): Promise<void> {
+/** Does what the job is for. What is stored under another embedding model is embedded again by every job. */
+async function run(deps: IngestDeps, context: JobContext, signal: AbortSignal): Promise<void> {
+  const { job, base } = context;
+  const caller = { organizationId: job.organizationId, keyId: job.keyId, scopes: new Set(SCOPES), models: null };
+  const call: Call = { caller, requestId: newId('request'), endpoint: 'ingestion' };
+  if (job.kind === 'sync') await readSource(deps, { ...context, call }, signal);
+  else await addToJob(deps.db.sql, job.id, { documentsScanned: await countToEmbed(deps, { ...context, call }) });
+  const embedded = await embedAgain(deps, { ...context, call }, signal);
+  // An approximate index of another model's vectors would look for these in the wrong places.
+  if (embedded > 0 || job.kind === 'embed') await deps.chunks.rebuild(base.id);
+  else await deps.chunks.upkeep(base.id);
+}
+
+async function readSource(deps: IngestDeps, context: JobContext & { call: Call }, signal: AbortSignal): Promise<void> {
   const { job, source, base } = context;
   const { connector, config } = deps.connectorOf(source);
-  const caller = { organizationId: job.organizationId, keyId: job.keyId, scopes: new Set(SCOPES), models: null };
-  const item: ItemContext = {
+  const run: Run = {
     ...context,
     deps,
-    embedder: admitEmbedding(deps, caller, base.embeddingModel),
-    call: { caller, requestId: newId('request'), endpoint: 'ingestion' },
+    filterKeys: new FilterKeys(deps.db, base.id),
     metadata: metadataOf(config),
     fetch: (wanted) => connector.fetch({ ...deps, organizationId: job.organizationId }, config, wanted, signal),
     signal,
@@ -107,7 +122,7 @@ async function readSource(deps: IngestDeps, context: JobContext, signal: AbortSi
   const listed = connector.list({ ...deps, organizationId: job.organizationId }, config, signal);
   for await (const items of inGroups(listed, LISTED_AT_ONCE)) {
     signal.throwIfAborted();
-    await readItems(item, items);
+    await readItems(run, items);
   }
   await removeUnseen(deps, context);
 }
@@ -119,8 +134,8 @@ function metadataOf(config: unknown): Record<string, unknown> {
 }
 
 /** Ingests those of the items that are new or changed, several at once. */
-async function readItems(context: ItemContext, items: readonly SourceItem[]): Promise<void> {
-  const { deps, job, source } = context;
+async function readItems(context: Run, items: readonly SourceItem[]): Promise<void> {
+  const { deps, job, source, base, call } = context;
   const keys = items.map(({ key }) => key);
   const states = await selectItemStates(deps.db.sql, source.id, keys);
   const stored = new Map(states.map((state) => [state.itemKey, state]));
@@ -136,7 +151,11 @@ async function readItems(context: ItemContext, items: readonly SourceItem[]): Pr
     );
     await addToJob(sql, job.id, { documentsScanned: items.length, documentsSkipped: skipped.length });
   });
-  await atOnce(changed, ITEMS_AT_ONCE, (item) => ingestItem(context, item));
+  await atOnce(changed, ITEMS_AT_ONCE, async (item) => {
+    // For each item: the model may be bound to something else while a job runs.
+    const embedder = admitEmbedding(deps, call.caller, base.embeddingModel);
+    await ingestItem({ ...context, embedder }, item);
+  });
   await checkIsThere(context);
   await deps.chunks.upkeep(context.base.id, true);
 }

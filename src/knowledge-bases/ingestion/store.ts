@@ -10,11 +10,13 @@ export type JobDocumentRow = typeof jobDocuments.$inferSelect;
 /** A job that has not begun. */
 export function newJobRow({
   id,
+  kind = 'sync',
   source,
   keyId,
   createdAt,
 }: {
   id: string;
+  kind?: JobRow['kind'];
   source: { id: string; knowledgeBaseId: string; organizationId: string };
   keyId: string;
   createdAt: Date;
@@ -25,6 +27,7 @@ export function newJobRow({
     dataSourceId: source.id,
     organizationId: source.organizationId,
     keyId,
+    kind,
     status: 'queued',
     attempts: 0,
     documentsProcessed: 0,
@@ -45,6 +48,11 @@ export function newJobRow({
 /** Adds a job. */
 export async function insertJob(sql: Sql, row: JobRow): Promise<void> {
   await sql.insert(ingestionJobs).values(row);
+}
+
+/** Has a job that waits read its source too. */
+export async function updateToSync(sql: Sql, id: string): Promise<void> {
+  await sql.update(ingestionJobs).set({ kind: 'sync' }).where(eq(ingestionJobs.id, id));
 }
 
 /** The jobs of a data source that have not ended, the newest first. */

@@ -18,6 +18,10 @@ export const ingestionJobs = pgTable(
     organizationId: text('organization_id').notNull(),
     /** Whose key embeds: it is billed, and its models are the allowed ones. */
     keyId: text('key_id').notNull(),
+    /** `sync` reads the source; `embed` only embeds again what is stored of it, after a change of the model. */
+    kind: text({ enum: ['sync', 'embed'] })
+      .notNull()
+      .default('sync'),
     status: text({ enum: ['queued', 'processing', 'completed', 'failed'] }).notNull(),
     /** Runs that have begun: a crash or a passing error begins another. */
     attempts: count('attempts'),

@@ -39,7 +39,9 @@ export async function beginRun(sql: Sql, { job, source, base }: JobContext, at: 
     .update(ingestionJobs)
     .set({ status: 'processing', attempts: job.attempts + 1, startedAt: job.startedAt ?? at, documentsScanned: 0 })
     .where(eq(ingestionJobs.id, job.id));
-  await sql.update(dataSources).set({ status: 'processing' }).where(eq(dataSources.id, source.id));
+  if (job.kind === 'sync') {
+    await sql.update(dataSources).set({ status: 'processing' }).where(eq(dataSources.id, source.id));
+  }
   await sql.update(knowledgeBases).set({ status: 'indexing' }).where(eq(knowledgeBases.id, base.id));
 }
 
@@ -203,14 +205,6 @@ export async function addToCounts(
     .where(eq(knowledgeBases.id, baseId));
 }
 
-/** Remembers what embedded the chunks of a knowledge base that has none yet. */
-export async function updateFingerprint(sql: Sql, baseId: string, fingerprint: string): Promise<void> {
-  await sql
-    .update(knowledgeBases)
-    .set({ embeddingFingerprint: fingerprint })
-    .where(and(eq(knowledgeBases.id, baseId), eq(knowledgeBases.chunkCount, 0)));
-}
-
 /** Ends the job, and says what it came to of its source and its knowledge base. */
 export async function endJob(
   sql: Sql,
@@ -221,21 +215,24 @@ export async function endJob(
     .update(ingestionJobs)
     .set({ status: error === null ? 'completed' : 'failed', error, completedAt: at })
     .where(eq(ingestionJobs.id, job.id));
-  await sql
-    .update(dataSources)
-    .set(error === null ? { status: 'active', lastSyncedAt: at, updatedAt: at } : { status: 'error', updatedAt: at })
-    .where(eq(dataSources.id, source.id));
-  const [others] = await sql
-    .select({ id: ingestionJobs.id })
+  const others = await sql
+    .select({ sourceId: ingestionJobs.dataSourceId, kind: ingestionJobs.kind })
     .from(ingestionJobs)
-    .where(and(eq(ingestionJobs.knowledgeBaseId, base.id), inArray(ingestionJobs.status, ['queued', 'processing'])))
-    .limit(1);
+    .where(and(eq(ingestionJobs.knowledgeBaseId, base.id), inArray(ingestionJobs.status, ['queued', 'processing'])));
+  if (job.kind === 'sync') {
+    const isNext = others.some(({ sourceId, kind }) => sourceId === source.id && kind === 'sync');
+    const settled = error === null ? 'active' : 'error';
+    await sql
+      .update(dataSources)
+      .set({ status: isNext ? 'processing' : settled, updatedAt: at, ...(error === null && { lastSyncedAt: at }) })
+      .where(eq(dataSources.id, source.id));
+  }
   const idle =
     error === null
       ? expression`'active'`
       : expression`case when ${knowledgeBases.chunkCount} = 0 then 'error' else 'active' end`;
   await sql
     .update(knowledgeBases)
-    .set({ status: others === undefined ? idle : 'indexing', updatedAt: at })
+    .set({ status: others.length === 0 ? idle : 'indexing', updatedAt: at })
     .where(eq(knowledgeBases.id, base.id));
 }

@@ -1,6 +1,7 @@
 import type { Deps } from '../../deps.ts';
-import type { FieldValues } from '../../search/field-values.ts';
-import { chunkFields } from '../retrieval/view-chunk.ts';
+import { updateFingerprint } from './embedding-store.ts';
+import type { FilterKeys } from './filter-keys.ts';
+import { indexedChunk } from './indexed-chunk.ts';
 import type { JobError } from './job-error.ts';
 import type { PreparedDocument } from './prepare-document.ts';
 import {
@@ -11,16 +12,25 @@ import {
   type JobContext,
   lockSource,
   replaceDocument,
-  updateFingerprint,
   upsertJobDocument,
 } from './worker-store.ts';
 
 /** A document on its way into the knowledge base: what it holds now, or why it could not be read. */
 export interface DocumentChange {
-  row: Omit<DocumentRow, 'chunkCount' | 'status' | 'error' | 'contentHash' | 'language'>;
+  row: Omit<
+    DocumentRow,
+    'chunkCount' | 'status' | 'error' | 'contentHash' | 'language' | 'embeddingFingerprint' | 'unfilterableKeys'
+  >;
   /** What was stored of it before; null where nothing was. */
   before: DocumentRow | null;
   outcome: { prepared: PreparedDocument } | { error: JobError };
+}
+
+/** For which job documents are written. */
+export interface WriteContext extends JobContext {
+  /** Of what has embedded them. */
+  fingerprint: string;
+  filterKeys: FilterKeys;
 }
 
 /** The source is gone, so its job is. */
@@ -35,24 +45,26 @@ export class SourceGone extends Error {
  */
 export async function writeDocuments(
   deps: Pick<Deps, 'db' | 'chunks' | 'now'>,
-  context: JobContext & { fingerprint: string },
+  context: WriteContext,
   changes: readonly DocumentChange[],
 ): Promise<void> {
   if (changes.length === 0) return;
-  const { base, source } = context;
+  const { base, source, fingerprint } = context;
   const ids = changes.map(({ row }) => row.id);
-  await deps.chunks.replace(base.id, ids, {
-    chunks: changes.flatMap(indexedChunks),
-    isNew: changes.every(({ before }) => before === null),
-  });
+  const filterable = await context.filterKeys.admit(new Set(changes.flatMap(({ row }) => Object.keys(row.metadata))));
+  const unfilterableOf = ({ row }: DocumentChange) => Object.keys(row.metadata).filter((key) => !filterable.has(key));
+  const chunks = changes.flatMap((change) => indexedChunks(change, unfilterableOf(change)));
+  // Before the index: from now on nobody compares what it holds of another model with a query of this one.
+  if (chunks.length > 0) await updateFingerprint(deps.db.sql, base.id, fingerprint);
+  await deps.chunks.replace(base.id, ids, { chunks, isNew: changes.every(({ before }) => before === null) });
   const gone = await deps.db.sql.transaction(async (sql) => {
     if (!(await lockSource(sql, base.id, source.id))) return null;
-    await updateFingerprint(sql, base.id, context.fingerprint);
+    if (chunks.length > 0) await updateFingerprint(sql, base.id, fingerprint);
     const deleted: string[] = [];
     for (const change of changes) {
       // Who deleted it meanwhile wins: an id never comes back.
       if (change.before !== null && !(await isDocument(sql, change.row.id))) deleted.push(change.row.id);
-      else await writeOne(sql, context, change);
+      else await writeOne(sql, context, change, unfilterableOf(change));
     }
     return deleted;
   });
@@ -62,8 +74,9 @@ export async function writeDocuments(
 
 async function writeOne(
   sql: Parameters<typeof replaceDocument>[0],
-  { job, base, source }: JobContext,
+  { job, base, source, fingerprint }: WriteContext,
   { row, before, outcome }: DocumentChange,
+  unfilterableKeys: string[],
 ): Promise<void> {
   const prepared = 'prepared' in outcome ? outcome.prepared : null;
   const error = 'error' in outcome ? outcome.error : null;
@@ -75,6 +88,8 @@ async function writeOne(
     error,
     contentHash: prepared?.contentHash ?? null,
     language: prepared?.language ?? 'none',
+    embeddingFingerprint: chunks.length === 0 ? null : fingerprint,
+    unfilterableKeys,
   };
   await replaceDocument(
     sql,
@@ -106,17 +121,8 @@ async function writeOne(
   });
 }
 
-function indexedChunks({ row, outcome }: DocumentChange) {
+function indexedChunks({ row, outcome }: DocumentChange, unfilterableKeys: readonly string[]) {
   if (!('prepared' in outcome)) return [];
   const { chunks, language } = outcome.prepared;
-  return chunks.map((chunk) => ({
-    id: chunk.id,
-    documentId: row.id,
-    documentName: row.name,
-    sourceType: row.sourceType,
-    text: chunk.text,
-    language,
-    vector: chunk.vector,
-    fields: { ...(row.metadata as FieldValues), ...(chunkFields(chunk) as FieldValues) },
-  }));
+  return chunks.map((chunk) => indexedChunk({ ...row, language, unfilterableKeys }, chunk, chunk.vector));
 }

@@ -5,6 +5,7 @@ import { admitEmbedding, embed } from '../../inference/embed.ts';
 import { admitRerank, rerank } from '../../inference/rerank.ts';
 import type { Call } from '../../lib/caller.ts';
 import type { ChunkHit } from '../../search/chunk-table.ts';
+import type { Condition } from '../../search/filter.ts';
 import type { KnowledgeBaseRow } from '../store.ts';
 import { languagesOfBase } from './languages-of-base.ts';
 import { parseFilters } from './parse-filters.ts';
@@ -16,7 +17,7 @@ import { type ChunkRow, selectChunks } from './store.ts';
 export type RetrievalDeps = Pick<Deps, 'db' | 'chunks' | 'models' | 'recordUsage' | 'metrics' | 'now'>;
 
 /** A chunk with its score, 0 to 1. */
-export type ScoredChunk = ChunkRow & { score: number };
+export type ScoredChunk = Omit<ChunkRow, 'baseFingerprint'> & { score: number };
 
 /** What to find in a knowledge base. */
 export interface Retrieval extends Pick<RetrieveRequest, 'query' | 'filters' | 'rerank_model'> {
@@ -49,22 +50,34 @@ export async function retrieve(
 ): Promise<ScoredChunk[]> {
   if (wanted.query.trim() === '') throw invalidValue('query', 'must not be blank');
   const conditions = parseFilters(wanted.filters ?? {});
+  const found = await find(deps, call, base, { ...wanted, conditions, signal });
+  const judged = wanted.rerank ? await reranked(deps, call, { ...wanted, found, signal }) : found;
+  return judged.filter(({ score }) => score >= wanted.min_score).slice(0, wanted.top_k);
+}
+
+async function find(
+  deps: RetrievalDeps,
+  call: Call,
+  base: KnowledgeBaseRow,
+  wanted: Retrieval & { conditions: readonly Condition[]; signal: AbortSignal },
+): Promise<ScoredChunk[]> {
   const scoring = scoringOf(wanted.search_type);
-  const embedded = scoring === 'keyword' ? null : await embedQuery(deps, call, base, { query: wanted.query, signal });
-  if (embedded === null && scoring === 'vector' && base.embeddingFingerprint !== null) throw beingEmbedded();
+  const embedded = scoring === 'keyword' ? null : await embedQuery(deps, call, base, wanted);
+  if (embedded === null && scoring === 'vector' && base.chunkCount > 0) throw beingEmbedded();
   const limit = Math.max(MIN_CANDIDATES, wanted.top_k * CANDIDATES_PER_RESULT);
   const hits = await deps.chunks.search(base.id, {
     vector: embedded?.vector ?? null,
     text: scoring === 'vector' ? null : wanted.query,
     languages: await languagesOfBase(deps, base.id),
-    conditions,
+    conditions: wanted.conditions,
     limit,
   });
-  const engine = embedded?.engine ?? 'bundled';
-  const scored = ranked(hits, embedded === null ? 'keyword' : scoring, engine);
+  const scored = ranked(hits, embedded === null ? 'keyword' : scoring, embedded?.engine ?? 'bundled');
   const found = await liveChunks(deps, base.id, scored.slice(0, limit));
-  const judged = wanted.rerank ? await reranked(deps, call, { ...wanted, found, signal }) : found;
-  return judged.filter(({ score }) => score >= wanted.min_score).slice(0, wanted.top_k);
+  // Another model's vectors have come into the index since the knowledge base was looked at: its words are all that can be compared.
+  const isMixed =
+    embedded !== null && found.some(({ baseFingerprint }) => baseFingerprint !== base.embeddingFingerprint);
+  return isMixed ? find(deps, call, { ...base, embeddingFingerprint: null }, wanted) : found;
 }
 
 function scoringOf(type: SearchType): Scoring {
@@ -116,7 +129,7 @@ async function liveChunks(
   deps: RetrievalDeps,
   baseId: string,
   scored: readonly { id: string; score: number }[],
-): Promise<ScoredChunk[]> {
+): Promise<(ChunkRow & { score: number })[]> {
   if (scored.length === 0) return [];
   const rows = await selectChunks(
     deps.db.sql,

@@ -1,6 +1,7 @@
 import { and, count, desc, eq, inArray } from 'drizzle-orm';
 import type { Sql } from '../../db/db.ts';
 import { chunks, documents } from '../documents/tables.ts';
+import { knowledgeBases } from '../tables.ts';
 
 /** A chunk with what is known of its document. */
 export interface ChunkRow {
@@ -16,6 +17,8 @@ export interface ChunkRow {
   sourceUri: string | null;
   sourceType: string;
   metadata: Record<string, unknown>;
+  /** Of what has embedded the chunks of the knowledge base, now. */
+  baseFingerprint: string | null;
 }
 
 /** Those of the chunks that the knowledge base has now, in no particular order. */
@@ -34,9 +37,11 @@ export function selectChunks(sql: Sql, knowledgeBaseId: string, ids: readonly st
       sourceUri: documents.sourceUri,
       sourceType: documents.sourceType,
       metadata: documents.metadata,
+      baseFingerprint: knowledgeBases.embeddingFingerprint,
     })
     .from(chunks)
     .innerJoin(documents, eq(documents.id, chunks.documentId))
+    .innerJoin(knowledgeBases, eq(knowledgeBases.id, documents.knowledgeBaseId))
     .where(and(eq(documents.knowledgeBaseId, knowledgeBaseId), inArray(chunks.id, [...ids])));
 }
 

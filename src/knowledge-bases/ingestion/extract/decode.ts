@@ -1,11 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import { detect } from 'chardet';
+import { utf32Decoder, wideEncodingByMark, wideEncodingByZeros } from '../../../lib/wide-text.ts';
 import { invalidFile } from './bounds.ts';
 
 /** Bytes from which the encoding is guessed. */
 const GUESS_BYTES = 65_536;
-/** Bytes in which the zero bytes of UTF-16 without a mark are counted. */
-const ZERO_BYTES = 4096;
 
 /** Names that `TextDecoder` does not know, and the encodings that contain those that are hardly ever meant. */
 const INSTEAD: Readonly<Record<string, string>> = {
@@ -28,7 +27,7 @@ export function encodingOf(head: Uint8Array, said: string | null = null): string
   const marked = markOf(head);
   if (marked !== null) return marked;
   if (said !== null && isKnown(said) && !contradicts(head, said)) return said;
-  const zeros = byZeros(head);
+  const zeros = wideEncodingByZeros(head);
   if (zeros !== null) return zeros;
   if (isUtf8(head.subarray(0, wholeCharacters(head)))) return 'utf-8';
   if (isCodePage866(head)) return 'ibm866';
@@ -47,7 +46,7 @@ export function requireText(text: string): void {
 
 /** A decoder that takes a text in pieces; what is not of the encoding becomes U+FFFD. */
 export function decoderOf(encoding: string): { decode(piece?: Uint8Array): string } {
-  if (encoding === 'utf-32le' || encoding === 'utf-32be') return utf32(encoding === 'utf-32le');
+  if (encoding === 'utf-32le' || encoding === 'utf-32be') return utf32Decoder(encoding === 'utf-32le');
   const decoder = new TextDecoder(encoding);
   return { decode: (piece) => (piece === undefined ? decoder.decode() : decoder.decode(piece, { stream: true })) };
 }
@@ -61,11 +60,8 @@ export function decodeText(bytes: Uint8Array, said: string | null = null): strin
 }
 
 function markOf(head: Uint8Array): string | null {
-  const [a, b, c, d] = head;
-  if (a === 0xef && b === 0xbb && c === 0xbf) return 'utf-8';
-  if (a === 0xff && b === 0xfe) return c === 0 && d === 0 && head.length >= 4 ? 'utf-32le' : 'utf-16le';
-  if (a === 0xfe && b === 0xff) return 'utf-16be';
-  return a === 0 && b === 0 && c === 0xfe && d === 0xff ? 'utf-32be' : null;
+  const [a, b, c] = head;
+  return a === 0xef && b === 0xbb && c === 0xbf ? 'utf-8' : wideEncodingByMark(head);
 }
 
 function isKnown(name: string): boolean {
@@ -82,26 +78,12 @@ function isKnown(name: string): boolean {
 function contradicts(head: Uint8Array, said: string): boolean {
   const label = said.trim().toLowerCase();
   if (label === 'ascii' || label === 'us-ascii' || label === 'iso-8859-1' || label === 'latin1') {
-    return isUtf8(head.subarray(0, wholeCharacters(head))) || byZeros(head) !== null;
+    return isUtf8(head.subarray(0, wholeCharacters(head))) || wideEncodingByZeros(head) !== null;
   }
   // By its proper name: `unicode` is one more for UTF-16.
   if (!label.startsWith('utf-32') && new TextDecoder(label).encoding.startsWith('utf-16'))
-    return byZeros(head) === null;
+    return wideEncodingByZeros(head) === null;
   return /^utf-?8$/.test(label) && !isUtf8(head.subarray(0, wholeCharacters(head)));
-}
-
-/** UTF-16 and UTF-32 without a mark: in most scripts every second byte, or three of four, are zero. */
-function byZeros(head: Uint8Array): string | null {
-  const bytes = head.subarray(0, ZERO_BYTES - (ZERO_BYTES % 4));
-  const zeros = [0, 0, 0, 0];
-  for (let i = 0; i < bytes.length; i++) if (bytes[i] === 0) zeros[i % 4] = (zeros[i % 4] ?? 0) + 1;
-  const quarter = bytes.length / 4;
-  const share = zeros.map((count) => (quarter === 0 ? 0 : count / quarter));
-  const [a = 0, b = 0, c = 0, d = 0] = share;
-  if (a > 0.9 && b > 0.9 && d < 0.1) return 'utf-32be';
-  if (c > 0.9 && d > 0.9 && a < 0.1) return 'utf-32le';
-  if (b > 0.3 && d > 0.3 && a < 0.05 && c < 0.05) return 'utf-16le';
-  return a > 0.3 && c > 0.3 && b < 0.05 && d < 0.05 ? 'utf-16be' : null;
 }
 
 /** How many of the bytes are before a character of UTF-8 that has begun and is not whole. */
@@ -130,23 +112,4 @@ function isCodePage866(head: Uint8Array): boolean {
     else if (byte >= 0xb0) others += 1;
   }
   return high >= 16 && first > high * 0.25 && second > high * 0.15 && others < high * 0.05;
-}
-
-/** Node has no decoder for it. */
-function utf32(isLittle: boolean): { decode(piece?: Uint8Array): string } {
-  let left: Uint8Array = new Uint8Array();
-  return {
-    decode: (piece) => {
-      if (piece === undefined) return left.length === 0 ? '' : '\ufffd';
-      const bytes = Buffer.concat([left, piece]);
-      const characters: string[] = [];
-      let at = 0;
-      for (; at + 4 <= bytes.length; at += 4) {
-        const code = isLittle ? bytes.readUInt32LE(at) : bytes.readUInt32BE(at);
-        characters.push(code <= 0x10ffff ? String.fromCodePoint(code) : '\ufffd');
-      }
-      left = bytes.subarray(at);
-      return characters.join('');
-    },
-  };
 }

@@ -1,8 +1,8 @@
 import { inOneLine } from './clean-text.ts';
 import type { DocumentMetadata } from './extracted-document.ts';
 
-/** Keys of a document: as many as filter in a whole knowledge base. */
-const MAX_KEYS = 256;
+/** Keys of a document. A quarter as many filter in a whole knowledge base; the rest is shown. */
+const MAX_KEYS = 1024;
 /** Nesting that is made flat; what lies deeper is kept as JSON. */
 const MAX_DEPTH = 4;
 /** Characters of a value. What is longer is text, and no metadata. */
