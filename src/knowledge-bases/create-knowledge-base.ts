@@ -42,8 +42,8 @@ export async function createKnowledgeBase(
 
 function chunkingOf(given: NonNullable<CreateKnowledgeBase['chunking_strategy']>) {
   const { type, chunk_size } = { ...DEFAULTS, ...given };
-  // A smaller chunk than the usual overlap gets the usual part of itself.
-  const usual = Math.min(DEFAULTS.chunk_overlap, Math.floor(chunk_size / 8));
+  // A chunk that is no longer than the usual overlap gets the part of itself that this is of the usual chunk.
+  const usual = chunk_size > DEFAULTS.chunk_overlap ? DEFAULTS.chunk_overlap : Math.floor(chunk_size / 8);
   const overlap = given.chunk_overlap ?? usual;
   if (overlap >= chunk_size) {
     throw invalidValue('chunking_strategy.chunk_overlap', `must be less than 'chunk_size', which is ${chunk_size}`);

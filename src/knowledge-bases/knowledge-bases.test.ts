@@ -47,8 +47,9 @@ describe('POST /v1/knowledge-bases', () => {
     assert.deepEqual([whole.description, whole.metadata], [wanted.description, wanted.metadata]);
     const part = await created({ chunking_strategy: { chunk_size: 2048 } });
     assert.deepEqual(part.chunking_strategy, { type: 'recursive', chunk_size: 2048, chunk_overlap: 64 });
-    const small = await created({ chunking_strategy: { type: 'fixed_size', chunk_size: 32 } });
-    assert.deepEqual(small.chunking_strategy, { type: 'fixed_size', chunk_size: 32, chunk_overlap: 4 });
+    const overlapOf = async (chunk_size: number) =>
+      (await created({ chunking_strategy: { type: 'fixed_size', chunk_size } })).chunking_strategy.chunk_overlap;
+    assert.deepEqual(await Promise.all([16, 64, 65, 128].map(overlapOf)), [2, 8, 64, 64]);
   });
 
   const refused: [what: string, body: object | string, code: string, param: string | null][] = [

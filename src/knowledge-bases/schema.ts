@@ -19,7 +19,8 @@ const ChunkingStrategy = Type.Object({
   }),
   chunk_overlap: Type.Integer({
     minimum: 0,
-    description: 'Tokens that a chunk shares with its predecessor, less than `chunk_size`; 64 unless said.',
+    description:
+      'Tokens that a chunk shares with its predecessor, less than `chunk_size`. 64 unless said; an eighth of a `chunk_size` that is 64 or less.',
   }),
 });
 
