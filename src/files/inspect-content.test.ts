@@ -47,6 +47,13 @@ const xlsx = archive({ '[Content_Types].xml': '<Types/>', 'xl/workbook.xml': '<w
 const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 const latin1 = Buffer.from('caf\xe9 cr\xe8me\r\n'.repeat(6_000), 'latin1');
 const utf16 = (text: string) => Buffer.from(`\ufeff${text}`, 'utf16le');
+const utf32 = (text: string) =>
+  Buffer.from(Uint32Array.from(text, (character) => character.codePointAt(0) ?? 0).buffer);
+const locked = Buffer.concat([
+  Buffer.from('d0cf11e0a1b11ae1', 'hex'),
+  Buffer.alloc(5000),
+  Buffer.from('EncryptedPackage', 'utf16le'),
+]);
 const ofWide = 'a\u00e9\u65e5\ud83d\ude00'.repeat(8_000);
 
 describe('the bytes of a file', () => {
@@ -62,6 +69,11 @@ describe('the bytes of a file', () => {
     ['a.txt', utf16(ofWide)],
     ['a.txt', utf16(ofWide).swap16()],
     ['a.txt', utf16('short')],
+    ['a.txt', Buffer.from('No mark, in two bytes each.', 'utf16le')],
+    ['a.csv', Buffer.from('none;here;either\r\n'.repeat(500), 'utf16le').swap16()],
+    ['a.txt', utf32('\ufeffFour bytes each, \u{1f600}.')],
+    ['a.txt', utf32('Four bytes each. '.repeat(500)).swap32()],
+    ['a.docx', locked],
     ['a.txt', Buffer.from('\x1b[1mbold\x1b[0m\f\t\u0007 in UTF-8')],
     ['a.txt', Buffer.from('truncated \u65e5').subarray(0, -1)],
     ['a.jsonl', Buffer.from(`{"a":"${ofWide}"}`)],
@@ -85,6 +97,9 @@ describe('the bytes of a file', () => {
     ['a.md', Buffer.from('\x01\x02 caf\xe9 x', 'latin1'), /text/],
     ['a.txt', Buffer.concat([utf16('odd'), Buffer.from('x')]), /UTF-16/],
     ['a.txt', utf16('a\0b'), /text/],
+    ['a.txt', Buffer.from(Int16Array.from({ length: 5000 }, (_, i) => i % 90)), /text/],
+    ['a.txt', Buffer.concat([utf32('\ufeffFour'), Buffer.alloc(4, 0xff)]), /UTF-32/],
+    ['a.txt', locked, /text/],
     ['a.jsonl', latin1, /UTF-8/],
     ['a.jsonl', utf16('{}'), /UTF-8/],
     ['a.jsonl', Buffer.from('{}\n\0'), /UTF-8/],

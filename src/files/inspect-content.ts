@@ -1,6 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import { invalidValue } from '../errors.ts';
 import { JsonLines } from '../lib/json-lines.ts';
+import {
+  utf32Decoder,
+  WIDE_HEAD_BYTES,
+  type WideEncoding,
+  wideEncodingByMark,
+  wideEncodingByZeros,
+} from '../lib/wide-text.ts';
 import type { FileFormat, FormatKind } from './formats.ts';
 
 /** One look at bytes that pass. Each answers with what is wrong, as a clause behind "'file' ..."; null: nothing so far. */
@@ -17,11 +24,16 @@ const PDF_MARK = Buffer.from('%PDF-');
 /** A ZIP archive begins so. The names of what is in it are not compressed. */
 const ARCHIVE_MARK = Buffer.from('PK\x03\x04');
 const WORD_FOLDER = Buffer.from('word/');
+/** Compound files begin so: in one, Word puts a document that has a password. */
+const COMPOUND_MARK = Buffer.from('d0cf11e0a1b11ae1', 'hex');
+/** The name of what is encrypted in it. */
+const ENCRYPTED_PART = Buffer.from('EncryptedPackage', 'utf16le');
 /** Enough to tell a text from what is none. */
 const TEXT_START_BYTES = 65_536;
-/** What a text in a single-byte encoding never has: control characters but tab, the ends of lines and pages, ESC, and ^Z. */
+/** What a text in a single-byte encoding or one that is guessed never has: control characters but tab, the ends of lines and pages, ESC, and ^Z. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for.
 const BINARY = /[\x00-\x07\x0e-\x19\x1c-\x1f]/;
+const NUL = /\0/;
 
 /**
  * The content's pieces, looked at as they pass. Throws 400 `invalid_value` with the param `file` as soon as the bytes
@@ -83,24 +95,41 @@ function pdf(): Inspection {
   );
 }
 
-/** A ZIP archive in which something lies in the folder `word`. What else is wrong with it, only reading it can tell. */
+/**
+ * A ZIP archive in which something lies in the folder `word`, or what Word makes of it when it has a password. What else is wrong with it,
+ * and that it cannot be read without the password, only reading it can tell.
+ */
 function docx(): Inspection {
   const why = 'is not a .docx: it is no archive with a Word document in it';
-  const start = beginning(ARCHIVE_MARK.length, (head) => (isArchive(head) ? null : why));
-  const overlap = WORD_FOLDER.length - 1;
+  const parts = { archive: seeker(WORD_FOLDER), compound: seeker(ENCRYPTED_PART) };
+  let kind: keyof typeof parts | null = null;
+  const start = beginning(COMPOUND_MARK.length, (head) => {
+    kind = isArchive(head) ? 'archive' : head.equals(COMPOUND_MARK) ? 'compound' : null;
+    return kind === null ? why : null;
+  });
+  return {
+    push: (piece) => {
+      parts.archive.push(piece);
+      parts.compound.push(piece);
+      return start.push(piece);
+    },
+    end: () => start.end() ?? (kind !== null && parts[kind].isFound() ? null : why),
+  };
+}
+
+/** Looks for bytes in pieces that pass. */
+function seeker(wanted: Buffer): { push(piece: Uint8Array): void; isFound(): boolean } {
+  const overlap = wanted.length - 1;
   let isFound = false;
   let last = Buffer.alloc(0);
   return {
     push: (piece) => {
-      if (!isFound) {
-        const bytes = viewOf(piece);
-        isFound =
-          bytes.includes(WORD_FOLDER) || Buffer.concat([last, bytes.subarray(0, overlap)]).includes(WORD_FOLDER);
-        last = Buffer.concat([last, bytes.subarray(-overlap)]).subarray(-overlap);
-      }
-      return start.push(piece);
+      if (isFound) return;
+      const bytes = viewOf(piece);
+      isFound = bytes.includes(wanted) || Buffer.concat([last, bytes.subarray(0, overlap)]).includes(wanted);
+      last = Buffer.concat([last, bytes.subarray(-overlap)]).subarray(-overlap);
     },
-    end: () => start.end() ?? (isFound ? null : why),
+    isFound: () => isFound,
   };
 }
 
@@ -108,24 +137,32 @@ const isArchive = (head: Buffer): boolean => head.subarray(0, ARCHIVE_MARK.lengt
 
 const viewOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
+/** Text in UTF-8 or in an encoding of single bytes, or of two or four bytes a character: its beginning says which. */
 function text(): Inspection {
-  const start = beginning(TEXT_START_BYTES, lookLikeText);
-  const plain: Inspection = {
-    push: (piece) => start.push(piece) ?? (viewOf(piece).includes(0) ? NOT_TEXT : null),
-    end: start.end,
-  };
   let chosen: Inspection | null = null;
   let held = Buffer.alloc(0);
+  const choose = () => {
+    const marked = wideEncodingByMark(held);
+    const guessed = marked ?? wideEncodingByZeros(held);
+    // What says itself what it is may hold what it likes, as UTF-8 may.
+    chosen = guessed === null ? narrowText() : wideText(guessed, marked === null ? BINARY : NUL);
+    return chosen.push(held);
+  };
   return {
     push: (piece) => {
       if (chosen !== null) return chosen.push(piece);
-      // The first two bytes say which it is, and may come one by one.
       held = Buffer.concat([held, piece]);
-      if (held.length < 2) return null;
-      chosen = inUtf16(held) ?? plain;
-      return chosen.push(held);
+      return held.length < WIDE_HEAD_BYTES ? null : choose();
     },
-    end: () => (chosen === null ? (plain.push(held) ?? plain.end()) : chosen.end()),
+    end: () => (chosen === null ? choose() : null) ?? chosen?.end() ?? null,
+  };
+}
+
+function narrowText(): Inspection {
+  const start = beginning(TEXT_START_BYTES, lookLikeText);
+  return {
+    push: (piece) => start.push(piece) ?? (viewOf(piece).includes(0) ? NOT_TEXT : null),
+    end: start.end,
   };
 }
 
@@ -138,18 +175,18 @@ function lookLikeText(head: Buffer): string | null {
   return BINARY.test(head.toString('latin1')) ? NOT_TEXT : null;
 }
 
-/** For a text that begins with the byte order mark of UTF-16; null for every other. */
-function inUtf16(first: Uint8Array): Inspection | null {
-  const encoding =
-    first[0] === 0xff && first[1] === 0xfe ? 'utf-16le' : first[0] === 0xfe && first[1] === 0xff ? 'utf-16be' : null;
-  if (encoding === null) return null;
-  const decoder = new TextDecoder(encoding, { fatal: true });
+function wideText(encoding: WideEncoding, strange: RegExp): Inspection {
+  const name = encoding.slice(0, 6).toUpperCase();
+  const why = `is not text: it begins as ${name} and does not go on so`;
+  const isFour = encoding.startsWith('utf-32');
+  const decoder = isFour ? utf32Decoder(encoding === 'utf-32le') : new TextDecoder(encoding, { fatal: true });
   const decode = (piece?: Uint8Array) => {
     try {
-      const decoded = piece === undefined ? decoder.decode() : decoder.decode(piece, { stream: true });
-      return decoded.includes('\0') ? NOT_TEXT : null;
+      const decoded = decoder.decode(piece, { stream: piece !== undefined });
+      if (isFour && decoded.includes('\ufffd')) return why;
+      return strange.test(decoded) ? NOT_TEXT : null;
     } catch {
-      return 'is not text: it begins as UTF-16 and does not go on so';
+      return why;
     }
   };
   return { push: (piece) => decode(piece), end: () => decode() };

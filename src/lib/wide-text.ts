@@ -1,0 +1,52 @@
+/** Encodings in which every character has two or four bytes. */
+export type WideEncoding = 'utf-16le' | 'utf-16be' | 'utf-32le' | 'utf-32be';
+
+/** Bytes from which `wideEncodingByZeros` tells them. */
+export const WIDE_HEAD_BYTES = 4096;
+
+/** The encoding that a mark of byte order says; null without one. */
+export function wideEncodingByMark(head: Uint8Array): WideEncoding | null {
+  const [a, b, c, d] = head;
+  if (a === 0xff && b === 0xfe) return c === 0 && d === 0 && head.length >= 4 ? 'utf-32le' : 'utf-16le';
+  if (a === 0xfe && b === 0xff) return 'utf-16be';
+  return a === 0 && b === 0 && c === 0xfe && d === 0xff ? 'utf-32be' : null;
+}
+
+/** The encoding of a text without a mark, by its beginning: in most scripts every second byte, or three of four, are zero. */
+export function wideEncodingByZeros(head: Uint8Array): WideEncoding | null {
+  const bytes = head.subarray(0, WIDE_HEAD_BYTES - (WIDE_HEAD_BYTES % 4));
+  const zeros = [0, 0, 0, 0];
+  for (let i = 0; i < bytes.length; i++) if (bytes[i] === 0) zeros[i % 4] = (zeros[i % 4] ?? 0) + 1;
+  const quarter = bytes.length / 4;
+  const share = zeros.map((count) => (quarter === 0 ? 0 : count / quarter));
+  const [a = 0, b = 0, c = 0, d = 0] = share;
+  if (a > 0.9 && b > 0.9 && d < 0.1) return 'utf-32be';
+  if (c > 0.9 && d > 0.9 && a < 0.1) return 'utf-32le';
+  if (b > 0.3 && d > 0.3 && a < 0.05 && c < 0.05) return 'utf-16le';
+  return a > 0.3 && c > 0.3 && b < 0.05 && d < 0.05 ? 'utf-16be' : null;
+}
+
+/** What takes a text in pieces, as a `TextDecoder` does. */
+interface PieceDecoder {
+  /** Called without a piece at the end. */
+  decode(piece?: Uint8Array, options?: { stream: boolean }): string;
+}
+
+/** Decodes UTF-32, for which Node has no decoder. What is no character becomes U+FFFD. */
+export function utf32Decoder(isLittle: boolean): PieceDecoder {
+  let left: Uint8Array = new Uint8Array();
+  return {
+    decode: (piece) => {
+      if (piece === undefined) return left.length === 0 ? '' : '\ufffd';
+      const bytes = Buffer.concat([left, piece]);
+      const characters: string[] = [];
+      let at = 0;
+      for (; at + 4 <= bytes.length; at += 4) {
+        const code = isLittle ? bytes.readUInt32LE(at) : bytes.readUInt32BE(at);
+        characters.push(code <= 0x10ffff ? String.fromCodePoint(code) : '\ufffd');
+      }
+      left = bytes.subarray(at);
+      return characters.join('');
+    },
+  };
+}
