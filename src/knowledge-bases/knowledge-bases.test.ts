@@ -167,6 +167,14 @@ describe('one knowledge base', () => {
     assert.deepEqual((await api.send('GET', `${PATH}/${made.id}`)).json, json);
   });
 
+  it('keeps metadata as it was created, with its nulls and what only looks like a NUL', async () => {
+    const metadata = { a: null, b: '\\u0000', '\\\\u0000': 1 };
+    const made = await created({ metadata });
+    assert.deepEqual(made.metadata, metadata);
+    assert.deepEqual((await patch(made.id, { name: 'New' })).json.metadata, metadata);
+    assertError(await patch(made.id, { metadata: { c: '\\\u0000' } }), 400, 'invalid_value', 'metadata');
+  });
+
   it('PATCH refuses what is fixed, and what creation would refuse, and changes nothing then', async () => {
     const made = await created();
     const cases: [object, string][] = [

@@ -10,11 +10,16 @@ export function checkMetadata(metadata: Metadata, param: string): Metadata {
   if (Buffer.byteLength(json) > MAX_METADATA_BYTES) {
     throw invalidValue(param, `must have at most ${MAX_METADATA_BYTES} bytes as JSON`);
   }
-  if (json.includes('\\u0000')) throw invalidValue(param, 'must not contain NUL characters');
+  if (holdsNul(json)) throw invalidValue(param, 'must not contain NUL characters');
   return metadata;
 }
 
-/** `changes` over `metadata`: a null removes its key. */
+/** A backslash that is itself escaped escapes nothing: `\\u0000` is six ordinary characters. */
+function holdsNul(json: string): boolean {
+  return json.replaceAll('\\\\', '').includes('\\u0000');
+}
+
+/** `changes` over `metadata`: a null among the changes removes its key. */
 export function mergeMetadata(metadata: Metadata, changes: Metadata): Metadata {
-  return Object.fromEntries(Object.entries({ ...metadata, ...changes }).filter(([, value]) => value !== null));
+  return Object.fromEntries(Object.entries({ ...metadata, ...changes }).filter(([key]) => changes[key] !== null));
 }
