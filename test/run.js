@@ -25,10 +25,19 @@ if (files.length === 0) {
 
 const { prepare } = await import('./prepare.ts');
 const prepared = await prepare(flags.includes('--postgres'));
+// As the service does it: most of a short test file is its imports.
+const quickImports = new URL('../src/quick-imports.js', import.meta.url).href;
 const child = spawn(
   process.execPath,
-  // Two at a time is what two cores carry.
-  ['--test', '--test-concurrency=2', `--test-timeout=${TEST_TIMEOUT_MS}`, '--test-reporter=spec', ...files],
+  [
+    '--test',
+    // Two at a time is what two cores carry.
+    '--test-concurrency=2',
+    `--test-timeout=${TEST_TIMEOUT_MS}`,
+    '--test-reporter=spec',
+    `--import=${quickImports}`,
+    ...files,
+  ],
   { stdio: 'inherit', env: { ...process.env, ...prepared.environment } },
 );
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -134,9 +134,8 @@ describe('quire', () => {
   });
 
   it('refuses to run on an old Node with what to do', async () => {
-    const guard = new URL('../src/require-node.js', import.meta.url).href;
-    const code = `Object.defineProperty(process.versions, 'node', { value: '20.1.0' }); (await import('${guard}')).requireNode24();`;
-    const child = spawn(process.execPath, ['--input-type=module', '--eval', code]);
+    const older = "Object.defineProperty(process.versions, 'node', { value: '20.1.0' })";
+    const child = spawn(process.execPath, ['--import', `data:text/javascript,${older}`, START, 'serve']);
     let stderr = '';
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       stderr += text;
@@ -144,5 +143,9 @@ describe('quire', () => {
     assert.equal(await new Promise((resolve) => child.once('close', resolve)), 1);
     assert.match(stderr, /Quire needs Node 24 or later, and this is Node 20\.1\.0/);
     assert.match(stderr, /npm ci && npm start/);
+    // It must not have failed before: an import of what an old Node has not is the first thing that happens.
+    const imports = (file: string) => readFileSync(file, 'utf8').match(/^import .*$/gm) ?? [];
+    assert.deepEqual(imports(START), ["import { requireNode24 } from './require-node.js';"]);
+    assert.deepEqual(imports(START.replace('start.js', 'require-node.js')), []);
   });
 });
