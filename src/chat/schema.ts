@@ -1,8 +1,12 @@
 import { type Static, Type } from 'typebox';
+import { MUST } from '../http/validation.ts';
 import { nullable, SamplingFields, Usage } from '../inference/parameters.ts';
 
 /** What OpenAI accepts as a function's or schema's name. */
-const NAME_PATTERN = '^[A-Za-z0-9_-]{1,64}$';
+const Name = Type.String({
+  pattern: '^[A-Za-z0-9_-]{1,64}$',
+  [MUST]: "be 1 to 64 letters, digits, '-' and '_'",
+});
 
 const ContentPart = Type.Object({ type: Type.String(), text: Type.Optional(Type.String()) });
 
@@ -31,7 +35,7 @@ const JsonSchema = Type.Record(Type.String(), Type.Unknown());
 const Tool = Type.Object({
   type: Type.Literal('function'),
   function: Type.Object({
-    name: Type.String({ pattern: NAME_PATTERN }),
+    name: Name,
     description: Type.Optional(Type.String()),
     parameters: Type.Optional(JsonSchema),
     strict: Type.Optional(nullable(Type.Boolean())),
@@ -65,7 +69,7 @@ export const ChatRequest = Type.Object(
         type: Type.Enum(['text', 'json_object', 'json_schema']),
         json_schema: Type.Optional(
           Type.Object({
-            name: Type.String({ pattern: NAME_PATTERN }),
+            name: Name,
             description: Type.Optional(Type.String()),
             strict: Type.Optional(nullable(Type.Boolean())),
             schema: Type.Optional(JsonSchema),

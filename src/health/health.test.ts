@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { assertError, useApi } from '../../test/harness.ts';
+import { MUST } from '../http/validation.ts';
 
 describe('operation', () => {
   const api = useApi();
@@ -86,6 +87,21 @@ describe('the API description', () => {
       assert.ok(requestBody.content['application/json'].example[field]);
       assert.ok(responses['200'] && responses['4XX'] && responses['5XX'], JSON.stringify(Object.keys(responses)));
     }
+  });
+
+  it('says of every pattern in words what it asks for, so that nobody is shown a regular expression', async () => {
+    const wordless: string[] = [];
+    const walk = (schema: unknown) => {
+      if (typeof schema !== 'object' || schema === null) return;
+      if ('pattern' in schema && typeof schema.pattern === 'string' && !(MUST in schema)) wordless.push(schema.pattern);
+      Object.values(schema).forEach(walk);
+    };
+    walk((await api.send('GET', '/openapi.json', { key: null })).json);
+    assert.deepEqual(wordless, []);
+    const tool = { type: 'function', function: { name: 'a b' } };
+    const body = { model: 'general-8b', messages: [{ role: 'user', content: 'Hi' }], tools: [tool] };
+    const { json } = await api.send('POST', '/v1/chat/completions', { body });
+    assert.equal(json.error.message, "'tools.0.function.name' must be 1 to 64 letters, digits, '-' and '_'.");
   });
 
   it('every example in the description is accepted', async () => {

@@ -4,8 +4,15 @@ import type { FastifySchemaCompiler } from 'fastify';
 import type { Static, TSchema } from 'typebox';
 import { type ApiError, invalidValue, missingField } from '../errors.ts';
 
-// Unknown fields pass, so that newer clients work; `strict` would refuse OpenAPI's own keywords (`examples`).
-const OPTIONS = { useDefaults: true, strict: false, removeAdditional: false } as const;
+/**
+ * The keyword that says in words what a schema's `pattern` asks for, such as `be an address`: it completes the sentence "'param' must".
+ * Nobody is shown a regular expression.
+ */
+export const MUST = 'x-must';
+
+// Unknown fields pass, so that newer clients work; `strict` would refuse OpenAPI's own keywords (`examples`). `verbose` tells each error
+// the schema that it breaks.
+const OPTIONS = { useDefaults: true, strict: false, removeAdditional: false, verbose: true } as const;
 const literal = withFormats(new Ajv({ ...OPTIONS, coerceTypes: false }));
 const fromText = withFormats(new Ajv({ ...OPTIONS, coerceTypes: true }));
 
@@ -63,6 +70,7 @@ function sentenceOf(error: ErrorObject): string {
   if (error.keyword === 'enum') return `must be one of ${params['allowedValues'].filter(Boolean).join(', ')}`;
   if (error.keyword === 'const') return `must be ${JSON.stringify(params['allowedValue'])}`;
   if (error.keyword === 'type') return `must be ${typeWords(params['type'])}`;
+  if (error.keyword === 'pattern') return `must ${error.parentSchema?.[MUST] ?? 'have another form'}`;
   return error.message ?? 'is not accepted';
 }
 

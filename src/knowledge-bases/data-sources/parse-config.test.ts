@@ -61,6 +61,7 @@ describe('the config of a data source', () => {
   const taken: [DataSourceType, Record<string, unknown>][] = [
     ['file_upload', { file_ids: list(10_000, (i) => `file-${i}`) }],
     ['web_crawl', { urls: list(1000, (i) => `http://a.example:8080/${i}?q=ü#x`) }],
+    ['web_crawl', { urls: ['HTTPS://A.EXAMPLE/'] }],
     ['web_crawl', { max_depth: 0, max_pages: 1 }],
     ['web_crawl', { max_depth: 20, max_pages: 100_000 }],
     ['web_crawl', { include_patterns: ['https://a.example/**', '*/[a-z]?/{a,b}', '\\{', '[]]', '[!x]'] }],
@@ -237,6 +238,7 @@ function refused(type: DataSourceType, more: object, param: string, code = 'inva
   const error = errorOf(type, more);
   assert.deepEqual([error.status, error.code, error.param], [400, code, param], error.message);
   assert.match(error.message, /^.{3,}\.$/s);
+  assert.doesNotMatch(error.message, /pattern "|\^/, 'a sentence, and no regular expression');
 }
 
 function errorOf(type: DataSourceType, more: object): ApiError {

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { invalidValue } from '../../../errors.ts';
+import { MUST } from '../../../http/validation.ts';
 import { MetadataObject } from '../../schema.ts';
 
 /** Characters of a URL, as browsers and servers agree on. */
@@ -22,7 +23,9 @@ export const COMMON_FIELDS = {
 
 /** The address of a page or a server. What has a user or a password in it is refused by `requirePlainUrl`. */
 export const HttpUrl = Type.String({
-  pattern: '^https?://[^\\s/?#]\\S*$',
+  // In any case, as schemes are.
+  pattern: '^[hH][tT][tT][pP][sS]?://[^\\s/?#]\\S*$',
+  [MUST]: "begin with 'http://' or 'https://', name a server, and have no blanks",
   maxLength: MAX_URL_CHARACTERS,
   description: '`http` or `https`, without user and password.',
 });
@@ -30,6 +33,7 @@ export const HttpUrl = Type.String({
 /** A password, key or token: it becomes part of a header. */
 export const Secret = Type.String({
   pattern: '^[\\x21-\\x7e]+$',
+  [MUST]: 'be letters, digits and signs of ASCII, without blanks, and not empty',
   maxLength: MAX_SECRET_CHARACTERS,
   description: 'Sealed when it is stored, shown as `***`.',
 });

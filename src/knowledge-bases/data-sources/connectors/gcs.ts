@@ -1,16 +1,21 @@
 import { Type } from 'typebox';
+import { MUST } from '../../../http/validation.ts';
 import { accountOf, COMMON_FIELDS, ServiceAccount } from './config-fields.ts';
 import type { Connector } from './connector.ts';
 import { UNBUILT } from './unbuilt.ts';
 
-/** 3 to 222 of these, at most 63 between two dots: the rules of Google Cloud Storage for buckets. */
-const BUCKET =
-  '^(?=.{3,222}$)(?!\\d+\\.\\d+\\.\\d+\\.\\d+$)[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?(\\.[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?)*$';
+/** The rules of Google Cloud Storage for the names of buckets. */
+const BUCKET = {
+  pattern:
+    '^(?=.{3,222}$)(?!\\d+\\.\\d+\\.\\d+\\.\\d+$)[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?(\\.[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?)*$',
+  [MUST]:
+    'be 3 to 222 lower-case letters, digits, dashes and underscores, with dots between parts of at most 63 that begin and end with a letter or digit, and no IP address',
+};
 /** Characters of an object's name. */
 const MAX_NAME_CHARACTERS = 1024;
 
 const Config = Type.Object({
-  bucket: Type.String({ pattern: BUCKET }),
+  bucket: Type.String(BUCKET),
   prefix: Type.Optional(
     Type.String({ maxLength: MAX_NAME_CHARACTERS, description: 'Only objects whose name begins so.' }),
   ),

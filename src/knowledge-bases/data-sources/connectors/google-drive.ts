@@ -1,11 +1,17 @@
 import { Type } from 'typebox';
+import { MUST } from '../../../http/validation.ts';
 import { accountOf, COMMON_FIELDS, MAX_LISTED, ServiceAccount } from './config-fields.ts';
 import type { Connector } from './connector.ts';
 import { UNBUILT } from './unbuilt.ts';
 
+const FolderId = Type.String({
+  pattern: '^[A-Za-z0-9_-]{1,128}$',
+  [MUST]: "be the id of a folder, as at the end of its address: at most 128 letters, digits, '-' and '_'",
+});
+
 const Config = Type.Object({
   folder_ids: Type.Optional(
-    Type.Array(Type.String({ pattern: '^[A-Za-z0-9_-]{1,128}$' }), {
+    Type.Array(FolderId, {
       minItems: 1,
       maxItems: MAX_LISTED,
       description: 'All files that the account may read, unless given.',

@@ -1,10 +1,14 @@
 import { Type } from 'typebox';
+import { MUST } from '../../../http/validation.ts';
 import { COMMON_FIELDS, MAX_LISTED, Secret } from './config-fields.ts';
 import type { Connector } from './connector.ts';
 import { UNBUILT } from './unbuilt.ts';
 
 /** A UUID, with its dashes or, as in the addresses of pages, without. */
-const NotionId = Type.String({ pattern: '^[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}$' });
+const NotionId = Type.String({
+  pattern: '^[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}$',
+  [MUST]: 'be the id of a page or database: 32 hexadecimal digits, with or without dashes',
+});
 const Ids = (description: string) =>
   Type.Optional(Type.Array(NotionId, { minItems: 1, maxItems: MAX_LISTED, description }));
 

@@ -1,19 +1,30 @@
 import { Type } from 'typebox';
+import { MUST } from '../../../http/validation.ts';
 import { COMMON_FIELDS, Secret } from './config-fields.ts';
 import type { Connector } from './connector.ts';
 import { UNBUILT } from './unbuilt.ts';
 
-/** 3 to 63 of these, no two dots in a row, and not what looks like an IP address: the rules of Amazon S3 for buckets. */
-const BUCKET = '^(?!\\d+\\.\\d+\\.\\d+\\.\\d+$)(?!.*\\.\\.)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$';
+/** The rules of Amazon S3 for the names of buckets. */
+const BUCKET = {
+  pattern: '^(?!\\d+\\.\\d+\\.\\d+\\.\\d+$)(?!.*\\.\\.)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$',
+  [MUST]:
+    'be 3 to 63 lower-case letters, digits, dots and dashes that begin and end with a letter or digit, without two dots in a row, and no IP address',
+};
 /** Characters of an object's key. */
 const MAX_KEY_CHARACTERS = 1024;
 
 const Config = Type.Object({
-  bucket: Type.String({ pattern: BUCKET }),
+  bucket: Type.String(BUCKET),
   prefix: Type.Optional(
     Type.String({ maxLength: MAX_KEY_CHARACTERS, description: 'Only objects whose key begins so.' }),
   ),
-  region: Type.Optional(Type.String({ pattern: '^[a-z0-9-]{1,64}$', default: 'us-east-1' })),
+  region: Type.Optional(
+    Type.String({
+      pattern: '^[a-z0-9-]{1,64}$',
+      [MUST]: 'be 1 to 64 lower-case letters, digits and dashes, such as us-east-1',
+      default: 'us-east-1',
+    }),
+  ),
   credentials: Type.Object({ access_key_id: Secret, secret_access_key: Secret }),
   ...COMMON_FIELDS,
 });
