@@ -4,12 +4,20 @@ export interface JobKind<Data extends object> {
   readonly name: string;
   /** How many of them one process runs at once. */
   readonly concurrency: number;
+  /** How many of one group it runs at once, so that others find room; all of them where it is absent. */
+  readonly perGroup?: number;
   /** After how many failures it is given up; 0: after the first. */
   readonly retries: number;
   /** Pause before the first retry, in seconds; it doubles with each. */
   readonly retrySeconds: number;
   /** Only the type. */
   readonly data?: Data;
+}
+
+/** Of jobs with one key one runs and one waits. Jobs of one group, such as an organization, share their part of a process. */
+export interface JobPlace {
+  key: string;
+  group?: string;
 }
 
 /** Names a kind of background work. */

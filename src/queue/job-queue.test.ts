@@ -3,10 +3,10 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import { openTestDatabase } from '../../test/database.ts';
 import type { Database } from '../db/db.ts';
 import { createLogger } from '../lib/logger.ts';
-import { defineJob } from './define-job.ts';
+import { defineJob, type JobKind } from './define-job.ts';
 import { JobQueue } from './job-queue.ts';
 
-const kindOf = (name: string, wanted: { concurrency?: number; retries?: number } = {}) =>
+const kindOf = (name: string, wanted: Partial<Pick<JobKind<object>, 'concurrency' | 'perGroup' | 'retries'>> = {}) =>
   defineJob<{ n: number }>({ name, concurrency: 1, retries: 2, retrySeconds: 0, ...wanted });
 
 const KINDS = {
@@ -16,6 +16,7 @@ const KINDS = {
   keyed: kindOf('keyed', { concurrency: 3 }),
   stopped: kindOf('stopped'),
   'at-once': kindOf('at-once', { concurrency: 2 }),
+  grouped: kindOf('grouped', { concurrency: 3, perGroup: 1 }),
 };
 
 /** Resolves when `count` calls have come. */
@@ -56,7 +57,7 @@ describe('JobQueue', () => {
       call();
     });
     await db.sql.transaction(async (sql) => {
-      await queue.enqueue(sql, kind, { n: 7 }, 'a');
+      await queue.enqueue(sql, kind, { n: 7 }, { key: 'a' });
       assert.deepEqual(ran, []);
     });
     queue.wake(kind);
@@ -67,13 +68,13 @@ describe('JobQueue', () => {
   it('forgets a job whose transaction is rolled back', async () => {
     const kind = KINDS['rolled-back'];
     const rolledBack = db.sql.transaction(async (sql) => {
-      await queue.enqueue(sql, kind, { n: 1 }, 'a');
+      await queue.enqueue(sql, kind, { n: 1 }, { key: 'a' });
       throw new Error('no');
     });
     await assert.rejects(rolledBack, /no/);
     const { done, call } = counted(1);
     const ran: number[] = [];
-    await queue.enqueue(db.sql, kind, { n: 2 }, 'a');
+    await queue.enqueue(db.sql, kind, { n: 2 }, { key: 'a' });
     queue.work(kind, async ({ n }) => {
       ran.push(n);
       call();
@@ -92,8 +93,8 @@ describe('JobQueue', () => {
       call();
       if (n === 1) throw new Error('never works');
     });
-    await queue.enqueue(db.sql, kind, { n: 1 }, 'a');
-    await queue.enqueue(db.sql, kind, { n: 2 }, 'b');
+    await queue.enqueue(db.sql, kind, { n: 1 }, { key: 'a' });
+    await queue.enqueue(db.sql, kind, { n: 2 }, { key: 'b' });
     queue.wake(kind);
     await done;
     assert.deepEqual(ran.sort(), [1, 1, 2]);
@@ -107,14 +108,14 @@ describe('JobQueue', () => {
     queue.work(kind, async ({ n }) => {
       running += 1;
       most = Math.max(most, running);
-      if (n === 1) await queue.enqueue(db.sql, kind, { n: 2 }, 'a');
+      if (n === 1) await queue.enqueue(db.sql, kind, { n: 2 }, { key: 'a' });
       queue.wake(kind);
       await new Promise((resolve) => setTimeout(resolve, 30));
       running -= 1;
       call();
       queue.wake(kind);
     });
-    await queue.enqueue(db.sql, kind, { n: 1 }, 'a');
+    await queue.enqueue(db.sql, kind, { n: 1 }, { key: 'a' });
     queue.wake(kind);
     await done;
     assert.equal(most, 1);
@@ -127,7 +128,7 @@ describe('JobQueue', () => {
       started.call();
       await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
     });
-    await queue.enqueue(db.sql, kind, { n: 3 }, 'a');
+    await queue.enqueue(db.sql, kind, { n: 3 }, { key: 'a' });
     queue.wake(kind);
     await started.done;
     await queue.stop();
@@ -149,9 +150,27 @@ describe('JobQueue', () => {
       await both.done;
       call();
     });
-    await queue.enqueue(db.sql, kind, { n: 1 }, 'a');
-    await queue.enqueue(db.sql, kind, { n: 2 }, 'b');
+    await queue.enqueue(db.sql, kind, { n: 1 }, { key: 'a' });
+    await queue.enqueue(db.sql, kind, { n: 2 }, { key: 'b' });
     queue.wake(kind);
     await done;
+  });
+
+  it('runs jobs of a group beside those of another that has more of them', async () => {
+    const kind = KINDS['grouped'];
+    const ran: number[] = [];
+    const gone = counted(4);
+    const other = Promise.withResolvers<void>();
+    queue.work(kind, async ({ n }) => {
+      ran.push(n);
+      if (n === 1) await other.promise;
+      if (n === 9) other.resolve();
+      gone.call();
+    });
+    for (const n of [1, 2, 3]) await queue.enqueue(db.sql, kind, { n }, { key: String(n), group: 'many' });
+    await queue.enqueue(db.sql, kind, { n: 9 }, { key: '9', group: 'few' });
+    queue.wake(kind);
+    await gone.done;
+    assert.deepEqual(ran, [1, 9, 2, 3]);
   });
 });

@@ -3,7 +3,8 @@ import { type DrizzleTransactionLike, fromDrizzle, type Job, PgBoss } from 'pg-b
 import type { Database, Sql } from '../db/db.ts';
 import type { Logger } from '../lib/logger.ts';
 import { reasonOf } from '../lib/start-error.ts';
-import type { JobKind } from './define-job.ts';
+import type { JobKind, JobPlace } from './define-job.ts';
+import { RunningJobs } from './running-jobs.ts';
 import { WakeCall } from './wake-call.ts';
 
 /** A job of a process that has not been heard of for so long is another's to run. */
@@ -55,11 +56,20 @@ export class JobQueue {
   }
 
   /**
-   * Queues a job in the transaction of the row that it serves. Of jobs with one key one runs and one waits. Call `wake` once the
-   * transaction has committed. The kind must be one of those that the queue was opened for.
+   * Queues a job in the transaction of the row that it serves. Call `wake` once the transaction has committed. The kind must be one of
+   * those that the queue was opened for.
    */
-  async enqueue<Data extends object>(sql: Sql, kind: JobKind<Data>, data: Data, key: string): Promise<void> {
-    await this.#boss.send(kind.name, data, { singletonKey: key, db: fromDrizzle(sql as DrizzleTransactionLike, tag) });
+  async enqueue<Data extends object>(
+    sql: Sql,
+    kind: JobKind<Data>,
+    data: Data,
+    { key, group }: JobPlace,
+  ): Promise<void> {
+    await this.#boss.send(kind.name, data, {
+      singletonKey: key,
+      ...(group !== undefined && { group: { id: group } }),
+      db: fromDrizzle(sql as DrizzleTransactionLike, tag),
+    });
   }
 
   /** Has this process look for jobs of the kind at once, if it runs any. */
@@ -71,7 +81,7 @@ export class JobQueue {
   work<Data extends object>(kind: JobKind<Data>, handler: JobHandler<Data>): void {
     const wakeCall = new WakeCall();
     this.#wakeCalls.set(kind.name, wakeCall);
-    for (let i = 0; i < kind.concurrency; i++) this.#loops.push(this.#loop(kind, handler, wakeCall));
+    this.#loops.push(this.#loop(kind, handler, wakeCall));
   }
 
   /** Tells running jobs to stop, waits for them, and gives them back to be run again. May be called twice. */
@@ -82,17 +92,20 @@ export class JobQueue {
     await this.#boss.stop({ graceful: false, close: false });
   }
 
+  /** Fetches jobs while there is room for them, and ends when the last has ended. */
   async #loop<Data extends object>(kind: JobKind<Data>, handler: JobHandler<Data>, wakeCall: WakeCall): Promise<void> {
+    const running = new RunningJobs(kind);
     while (!this.#stopping.signal.aborted) {
-      const job = await this.#next<Data>(kind);
+      const job = running.hasRoom() ? await this.#next<Data>(kind, running.fullGroups()) : null;
       if (job === null) await wakeCall.wait(POLL_MS);
-      else await this.#run(kind, job, handler);
+      else void running.add(job.groupId ?? null, this.#run(kind, job, handler)).then(() => wakeCall.wake());
     }
+    await running.ended();
   }
 
-  async #next<Data extends object>(kind: JobKind<Data>): Promise<Job<Data> | null> {
+  async #next<Data extends object>(kind: JobKind<Data>, ignoreGroups: string[]): Promise<Job<Data> | null> {
     try {
-      const [job] = await this.#boss.fetch<Data>(kind.name);
+      const [job] = await this.#boss.fetch<Data>(kind.name, { ignoreGroups });
       return job ?? null;
     } catch (error) {
       this.#logger.warn({ queue: kind.name, reason: reasonOf(error) }, 'no job could be fetched');

@@ -20,7 +20,7 @@ export async function startSync(sql: Sql, deps: SyncDeps, caller: Caller, source
   const job = waiting ?? newJobRow({ id: newId('ingestionJob'), source, keyId: caller.keyId, createdAt: at });
   if (waiting === undefined) {
     await insertJob(sql, job);
-    await deps.jobs.enqueue(sql, INGEST_SOURCE, { jobId: job.id }, source.id);
+    await deps.jobs.enqueue(sql, INGEST_SOURCE, { jobId: job.id }, { key: source.id, group: source.organizationId });
   } else if (waiting.kind === 'embed') await updateToSync(sql, waiting.id);
   const fileIds = source.type === 'file_upload' ? (source.config['file_ids'] as string[]) : [];
   await useFilesLeft(sql, source.organizationId, { fileIds, userId: job.id }, at);

@@ -18,7 +18,7 @@ import { SourceGone } from './write-documents.ts';
 const CHUNKS_AT_ONCE = 512;
 const DOCUMENTS_AT_ONCE = 128;
 
-type EmbedAgainDeps = Pick<IngestDeps, 'db' | 'chunks' | 'models' | 'recordUsage' | 'metrics' | 'now'>;
+type EmbedAgainDeps = Pick<IngestDeps, 'db' | 'chunks' | 'models' | 'gate' | 'recordUsage' | 'metrics' | 'now'>;
 
 /**
  * Embeds again, from their stored text, the documents of a source that another model than the present one has embedded. The index then
@@ -30,28 +30,38 @@ export async function embedAgain(
   context: JobContext & { call: Call },
   signal: AbortSignal,
 ): Promise<number> {
-  const { base, source, call } = context;
+  const { job, base } = context;
   let done = 0;
   for (;;) {
     signal.throwIfAborted();
-    // Asked again each time: the model may be bound to something else while this runs.
-    const embedder = admitEmbedding(deps, call.caller, base.embeddingModel);
-    const fingerprint = embedder.engine.fingerprint();
-    const documents = upToEnough(await selectOfOthers(deps.db.sql, source.id, fingerprint, DOCUMENTS_AT_ONCE));
-    if (documents.length === 0) {
-      await deps.db.sql.transaction((sql) => settleFingerprint(sql, base.id, fingerprint));
-      return done;
-    }
-    const stored = await selectChunksOf(
-      deps.db.sql,
-      documents.map(({ id }) => id),
-    );
-    const texts = stored.map(({ text }) => text);
-    const vectors = await embedInBatches({ deps, call, embedder }, texts, 'document', signal);
-    await write(deps, context, { documents, stored, vectors, fingerprint });
-    done += documents.length;
+    const embedded = await deps.gate.within(job.organizationId, signal, () => embedSome(deps, context, signal));
+    if (embedded === 0) return done;
+    done += embedded;
     await deps.chunks.upkeep(base.id, true);
   }
+}
+
+/** Embeds and writes the next of them; says so of the knowledge base where none is left. */
+async function embedSome(
+  deps: EmbedAgainDeps,
+  context: JobContext & { call: Call },
+  signal: AbortSignal,
+): Promise<number> {
+  const { base, source, call } = context;
+  // Asked each time: the model may be bound to something else while this runs.
+  const embedder = admitEmbedding(deps, call.caller, base.embeddingModel);
+  const fingerprint = embedder.engine.fingerprint();
+  const documents = upToEnough(await selectOfOthers(deps.db.sql, source.id, fingerprint, DOCUMENTS_AT_ONCE));
+  if (documents.length === 0) {
+    await settleFingerprint(deps.db.sql, base.id, fingerprint);
+    return 0;
+  }
+  const ids = documents.map(({ id }) => id);
+  const stored = await selectChunksOf(deps.db.sql, ids);
+  const texts = stored.map(({ text }) => text);
+  const vectors = await embedInBatches({ deps, call, embedder }, texts, 'document', signal);
+  await write(deps, context, { documents, stored, vectors, fingerprint });
+  return documents.length;
 }
 
 /** The documents that a job embeds again, with those that an earlier run of it has done. */

@@ -2,6 +2,7 @@ import type { Deps } from '../../deps.ts';
 import { deleteFileUses } from '../../files/store.ts';
 import { admitEmbedding } from '../../inference/embed.ts';
 import { type Call, SCOPES } from '../../lib/caller.ts';
+import type { FairGate } from '../../lib/fair-gate.ts';
 import { newId } from '../../lib/ids.ts';
 import { reasonOf } from '../../lib/start-error.ts';
 import type { Connector, SourceItem } from '../data-sources/connectors/connector.ts';
@@ -33,6 +34,8 @@ export type IngestDeps = Pick<
   'db' | 'blobs' | 'chunks' | 'models' | 'config' | 'logger' | 'recordUsage' | 'metrics' | 'now'
 > & {
   extractor: Pick<Extractor, 'extract'>;
+  /** What of all jobs is worked on at once, shared out among organizations. */
+  gate: FairGate;
   /** The connector of a source, with its config opened. */
   connectorOf(source: JobContext['source']): { connector: Connector; config: unknown };
 };
@@ -44,7 +47,7 @@ type Run = Omit<ItemContext, 'embedder'>;
 const MAX_ATTEMPTS = 5;
 /** Items that are compared with what is stored in one go. */
 const LISTED_AT_ONCE = 200;
-/** Items that are fetched, read and embedded at once. */
+/** Items of one job that are fetched, read and embedded at once. */
 const ITEMS_AT_ONCE = 3;
 /** Documents that are removed in one go. */
 const REMOVED_AT_ONCE = 500;
@@ -135,7 +138,7 @@ function metadataOf(config: unknown): Record<string, unknown> {
 
 /** Ingests those of the items that are new or changed, several at once. */
 async function readItems(context: Run, items: readonly SourceItem[]): Promise<void> {
-  const { deps, job, source, base, call } = context;
+  const { deps, job, source, base, call, signal } = context;
   const keys = items.map(({ key }) => key);
   const states = await selectItemStates(deps.db.sql, source.id, keys);
   const stored = new Map(states.map((state) => [state.itemKey, state]));
@@ -151,11 +154,13 @@ async function readItems(context: Run, items: readonly SourceItem[]): Promise<vo
     );
     await addToJob(sql, job.id, { documentsScanned: items.length, documentsSkipped: skipped.length });
   });
-  await atOnce(changed, ITEMS_AT_ONCE, async (item) => {
-    // For each item: the model may be bound to something else while a job runs.
-    const embedder = admitEmbedding(deps, call.caller, base.embeddingModel);
-    await ingestItem({ ...context, embedder }, item);
-  });
+  await atOnce(changed, ITEMS_AT_ONCE, (item) =>
+    deps.gate.within(job.organizationId, signal, async () => {
+      // For each item: the model may be bound to something else while a job runs.
+      const embedder = admitEmbedding(deps, call.caller, base.embeddingModel);
+      await ingestItem({ ...context, embedder }, item);
+    }),
+  );
   await checkIsThere(context);
   await deps.chunks.upkeep(context.base.id, true);
 }

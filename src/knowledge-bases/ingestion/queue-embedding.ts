@@ -64,7 +64,7 @@ async function queueOne(deps: QueueEmbeddingDeps, base: BaseRow, fingerprint: st
       const createdAt = new Date(deps.now());
       const job = newJobRow({ id: newId('ingestionJob'), kind: 'embed', source, keyId, createdAt });
       await insertJob(sql, job);
-      await deps.jobs.enqueue(sql, INGEST_SOURCE, { jobId: job.id }, id);
+      await deps.jobs.enqueue(sql, INGEST_SOURCE, { jobId: job.id }, { key: id, group: base.organizationId });
     }
     if (sources.length > 0) await updateIndexing(sql, base.id);
     return sources.length;

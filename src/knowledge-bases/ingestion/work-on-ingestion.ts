@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Deps } from '../../deps.ts';
+import { FairGate } from '../../lib/fair-gate.ts';
 import { openSource } from '../data-sources/open-source.ts';
 import { Extractor } from './extract/extractor.ts';
 import { INGEST_SOURCE } from './ingest-job.ts';
@@ -12,6 +13,12 @@ export type IngestionDeps = Pick<
   'db' | 'blobs' | 'chunks' | 'jobs' | 'models' | 'secrets' | 'config' | 'logger' | 'recordUsage' | 'metrics' | 'now'
 >;
 
+/**
+ * Items of all jobs that are fetched, read and embedded at once, and of one organization: one place is always left for others. Each may
+ * have a thread that reads it.
+ */
+const ITEMS_AT_ONCE = { total: 4, perGroup: 3 };
+
 /** Runs ingestion jobs in this process from now on. `stop` ends the threads that read documents, once the queue has stopped. */
 export function workOnIngestion(deps: IngestionDeps): { stop(): Promise<void> } {
   const folder = join(deps.config.dataDir, 'tmp');
@@ -20,10 +27,11 @@ export function workOnIngestion(deps: IngestionDeps): { stop(): Promise<void> } 
   mkdirSync(folder, { recursive: true });
   const onLostThread = (reason: string) =>
     deps.logger.warn({ reason }, 'a document took the thread that read it with it; the next one gets another');
-  const extractor = new Extractor({ folder, onLostThread });
+  const extractor = new Extractor({ folder, threads: ITEMS_AT_ONCE.total, onLostThread });
+  const gate = new FairGate(ITEMS_AT_ONCE);
   const connectorOf = (source: Parameters<typeof openSource>[1]) => openSource(deps, source);
   deps.jobs.work(INGEST_SOURCE, ({ jobId }, signal) =>
-    ingestSource({ ...deps, extractor, connectorOf }, jobId, signal),
+    ingestSource({ ...deps, extractor, gate, connectorOf }, jobId, signal),
   );
   return { stop: () => extractor.close() };
 }

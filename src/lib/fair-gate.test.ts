@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { FairGate } from './fair-gate.ts';
+
+const never = new AbortController().signal;
+
+/** Work at a gate that ends when the test says so; `entered` has the names in the order in which they came in. */
+function atGate(gate: FairGate) {
+  const entered: string[] = [];
+  const ends = new Map<string, () => void>();
+  const come = (name: string, group: string, signal = never) =>
+    gate.within(group, signal, async () => {
+      entered.push(name);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      ends.set(name, resolve);
+      await promise;
+    });
+  const end = async (name: string) => {
+    ends.get(name)?.();
+    await settled();
+  };
+  return { entered, come, end };
+}
+
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('FairGate', () => {
+  it('lets a group that comes later in beside one that has filled its part', async () => {
+    const { entered, come } = atGate(new FairGate({ total: 3, perGroup: 2 }));
+    for (const name of ['a1', 'a2', 'a3']) void come(name, 'a');
+    void come('b1', 'b');
+    await settled();
+    assert.deepEqual(entered, ['a1', 'a2', 'b1']);
+  });
+
+  it('gives free room to the group with the fewest inside, and within a group to who came first', async () => {
+    const { entered, come, end } = atGate(new FairGate({ total: 3, perGroup: 2 }));
+    for (const name of ['a1', 'a2', 'a3', 'a4']) void come(name, 'a');
+    for (const name of ['b1', 'b2', 'b3']) void come(name, 'b');
+    await settled();
+    assert.deepEqual(entered, ['a1', 'a2', 'b1']);
+    await end('a1');
+    assert.equal(entered.at(-1), 'a3');
+    await end('b1');
+    assert.equal(entered.at(-1), 'b2');
+    await end('a2');
+    assert.equal(entered.at(-1), 'a4');
+  });
+
+  it('forgets one that leaves before its turn, and passes an error on without keeping its place', async () => {
+    const gate = new FairGate({ total: 1, perGroup: 1 });
+    const { entered, come, end } = atGate(gate);
+    void come('a1', 'a');
+    const leaving = new AbortController();
+    const left = come('a2', 'a', leaving.signal);
+    leaving.abort(new Error('gone'));
+    await assert.rejects(left, /gone/);
+    await end('a1');
+    await assert.rejects(
+      gate.within('a', never, async () => {
+        throw new Error('broken');
+      }),
+      /broken/,
+    );
+    void come('a3', 'a');
+    await settled();
+    assert.deepEqual(entered, ['a1', 'a3']);
+  });
+});
