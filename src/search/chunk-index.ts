@@ -34,12 +34,16 @@ const KEPT_VERSIONS_MS = 60_000;
 /** How long another process's writes may stay unseen, where the index lies in a shared store. */
 const SHARED_CONSISTENCY_SECONDS = 1;
 
+/** Tables that stay open. Each remembers where its rows lie; one more is opened in some milliseconds. */
+const MAX_OPEN_TABLES = 256;
+
 /**
  * The search index: a LanceDB table for each knowledge base, in a folder or an object store. It holds nothing that the database
  * could not give again. Writes to one table follow each other; searches never wait for them.
  */
 export class ChunkIndex {
   readonly #connection: Connection;
+  /** The one that was used last is the last. */
   readonly #tables = new Map<string, Promise<Table>>();
   /** The last write of each table, which the next one waits for. */
   readonly #writes = new Map<string, Promise<unknown>>();
@@ -108,7 +112,6 @@ export class ChunkIndex {
       this.#deleted.delete(baseId);
       if (await this.#exists(baseId)) await this.#connection.dropTable(baseId);
     });
-    this.#writes.delete(baseId);
   }
 
   /** Chunks that the index holds of a knowledge base. */
@@ -199,12 +202,14 @@ export class ChunkIndex {
 
   /** The table of a knowledge base, made on first use. */
   #table(baseId: string): Promise<Table> {
-    let table = this.#tables.get(baseId);
-    if (table === undefined) {
-      table = this.#openOrMake(baseId);
-      this.#tables.set(baseId, table);
-      table.catch(() => this.#tables.delete(baseId));
-    }
+    const table = this.#tables.get(baseId) ?? this.#openOrMake(baseId);
+    const isOpen = this.#tables.delete(baseId);
+    this.#tables.set(baseId, table);
+    if (isOpen) return table;
+    table.catch(() => this.#tables.delete(baseId));
+    // Let go of and not closed: a search may still be reading it.
+    const [oldest] = this.#tables.keys();
+    if (this.#tables.size > MAX_OPEN_TABLES && oldest !== undefined) this.#tables.delete(oldest);
     return table;
   }
 
@@ -220,10 +225,13 @@ export class ChunkIndex {
 
   async #inTurn<T>(baseId: string, write: () => Promise<T>): Promise<T> {
     const turn = (this.#writes.get(baseId) ?? Promise.resolve()).then(write, write);
-    this.#writes.set(
-      baseId,
-      turn.catch(() => {}),
+    const settled = turn.then(
+      () => {},
+      () => {},
     );
+    this.#writes.set(baseId, settled);
+    // The last one leaves nothing behind: there may be any number of knowledge bases.
+    void settled.then(() => this.#writes.get(baseId) === settled && this.#writes.delete(baseId));
     return turn;
   }
 }
