@@ -61,6 +61,32 @@ describe('a Word document', () => {
     assert.deepEqual(blocksOf(document), ['paragraph: Claim[1]', 'paragraph: [1] The note.', 'paragraph: Next.']);
   });
 
+  it('has the pages that were put into it where they stand, whole', async () => {
+    const type = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships/aFChunk';
+    const relation = (id: string, target: string) => `<Relationship Id="${id}" Type="${type}" Target="${target}"/>`;
+    const mail = [
+      'MIME-Version: 1.0\r\nContent-Type: multipart/related;\r\n\tboundary="=_x"\r\n\r\n--=_x\r\nContent-Type: image/png\r\n\r\nAAAA',
+      'Content-Type: text/html;\r\n\tcharset="windows-1252"\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n<p>gr=F6=DFer als=\r\n alles</p>',
+      '',
+    ].join('\r\n--=_x\r\n');
+    const others = {
+      'word/_rels/document.xml.rels': `<Relationships>${relation('r1', '/word/a.html')}${relation('r2', 'b.mht')}${relation('r3', 'c.txt')}</Relationships>`,
+      'word/a.html': '<html><body><nav>One</nav><h2>Two</h2><table><tr><td>a</td><td>b</td></tr></table></body></html>',
+      'word/b.mht': mail,
+      'word/c.txt': 'Plain\ntext',
+    };
+    const chunk = (id: string) => `<w:altChunk r:id="${id}"/>`;
+    const body = `${p('Before')}${chunk('r1')}${chunk('r2')}${chunk('gone')}<w:tbl>${row(p('cell'), chunk('r3'))}</w:tbl>`;
+    assert.deepEqual(blocksOf(await read(makeDocx(body, others))), [
+      'paragraph: Before',
+      'paragraph: One',
+      'heading2: Two',
+      'table: a | b',
+      'paragraph: größer als alles',
+      'table: cell | Plain text',
+    ]);
+  });
+
   it('leaves out what was deleted, and what is there twice for older programs', async () => {
     const box = (text: string) => `<w:txbxContent>${p(text)}</w:txbxContent>`;
     const body = `<w:p><w:r><w:t>Kept</w:t></w:r><w:del><w:r><w:t>gone</w:t></w:r></w:del><w:r><w:tab/><w:t>here</w:t></w:r>

@@ -6,6 +6,7 @@ import { contentRange } from '../content.ts';
 import type { DocumentMetadata, ReadJob, ReadPart } from '../extracted-document.ts';
 import { flatMetadata, titleOf } from '../metadata.ts';
 import { TextWriter } from '../text-writer.ts';
+import { readAlternativeChunks } from './alternative-chunks.ts';
 import { type Archive, openArchive } from './archive.ts';
 import { WordBody, type WordContext } from './word-body.ts';
 import { readLists } from './word-lists.ts';
@@ -23,6 +24,7 @@ const NO_CONTEXT: WordContext = {
   styles: { headingLevel: () => null, numberingOf: () => null },
   lists: { signOf: () => '- ' },
   notes: new Map(),
+  chunks: new Map(),
 };
 
 /** Fields of the core properties, and what they are called here. */
@@ -40,7 +42,7 @@ const PROPERTIES: Readonly<Record<string, string>> = {
 
 /**
  * Reads a Word document (Office Open XML): headings by their style, lists, tables as lines, footnotes behind the paragraph that refers to
- * them. Headers and footers of pages, comments and deleted text are left out.
+ * them, and pages that were put into it. Headers and footers of pages, comments and deleted text are left out.
  */
 export async function* readDocx(job: ReadJob): AsyncGenerator<ReadPart> {
   await refuseCompound(job);
@@ -54,6 +56,7 @@ export async function* readDocx(job: ReadJob): AsyncGenerator<ReadPart> {
       ...(await readNotes(archive, beside('footnotes.xml'), 'footnote')),
       ...(await readNotes(archive, beside('endnotes.xml'), 'endnote')),
     ]),
+    chunks: await readAlternativeChunks(archive, main),
   };
   const writer = new TextWriter();
   await readXml(archive.read(main), onlyWord(new WordBody(writer, context)));

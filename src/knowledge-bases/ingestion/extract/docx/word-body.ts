@@ -1,4 +1,5 @@
-import { cleanText } from '../clean-text.ts';
+import type { ExtractedText } from '../../extracted-text.ts';
+import { cleanText, inOneLine } from '../clean-text.ts';
 import { type TextWriter, tableLine } from '../text-writer.ts';
 import type { WordLists } from './word-lists.ts';
 import type { WordStyles } from './word-styles.ts';
@@ -13,6 +14,8 @@ export interface WordContext {
   lists: WordLists;
   /** Texts of footnotes and endnotes by `footnote 1`, `endnote 2`. */
   notes: ReadonlyMap<string, string>;
+  /** Texts in other formats that stand in it, by the ids of their relations. */
+  chunks: ReadonlyMap<string, ExtractedText>;
 }
 
 interface Paragraph {
@@ -62,6 +65,7 @@ export class WordBody implements XmlHandlers {
     else if (name === 'pPr') this.#isProperties = true;
     else if (name === 'tbl') this.#tables.push({ rows: [], cell: [] });
     else if (name === 'tr') this.#tables.at(-1)?.rows.push([]);
+    else if (name === 'altChunk') this.#insert(attributes['id'] ?? '');
     else if (name === 'footnoteReference') this.#refer(`footnote ${attributes['id']}`);
     else if (name === 'endnoteReference') this.#refer(`endnote ${attributes['id']}`);
     else if (this.#isProperties) this.#property(name, attributes['val'] ?? '');
@@ -99,6 +103,16 @@ export class WordBody implements XmlHandlers {
     this.#noteCount += 1;
     this.#paragraphs.at(-1)?.text.push(`[${this.#noteCount}]`);
     this.#notes.push(`[${this.#noteCount}] ${text}`);
+  }
+
+  #insert(id: string): void {
+    const chunk = this.#context.chunks.get(id);
+    if (chunk === undefined) return;
+    const table = this.#tables.at(-1);
+    if (table !== undefined) table.cell.push(inOneLine(chunk.text));
+    else
+      for (const { kind, start, end, ...place } of chunk.blocks)
+        this.#writer.write(kind, chunk.text.slice(start, end), place);
   }
 
   #endParagraph(): void {

@@ -1,4 +1,5 @@
 import { Readability } from '@mozilla/readability';
+import type { ExtractedText } from '../../extracted-text.ts';
 import { MAX_WHOLE_TEXT_BYTES } from '../bounds.ts';
 import { cleanText, inOneLine } from '../clean-text.ts';
 import { wholeContent } from '../content.ts';
@@ -52,6 +53,12 @@ export function parsePage(source: string): ExtractedDocument {
   const whole = parseDom(html);
   removeBoilerplate(whole);
   return { ...writeContent(whole.body ?? whole.documentElement, null), title, metadata };
+}
+
+/** All of a page that is a part of another document: nothing of it is boilerplate. Throws `invalid_file` for what is no text. */
+export function parseWholePage(bytes: Uint8Array, charset: string | null): ExtractedText {
+  const page = parseDom(cleanText(decodeText(bytes, charset ?? declaredCharset(bytes))));
+  return writeContent(page.body ?? page.documentElement, null);
 }
 
 interface Article {
