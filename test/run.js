@@ -15,7 +15,7 @@ const flags = process.argv.slice(2).filter((argument) => argument.startsWith('--
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
 const patterns = flags.includes('--crash')
   ? ['test/crash/*.test.ts']
-  : ['src/**/*.test.ts', 'test/*.test.ts', 'test/clients/*.test.ts', 'eval/**/*.test.ts'];
+  : ['src/**/*.test.ts', 'test/*.test.ts', 'test/clients/*.test.ts', 'eval/**/*.test.ts', 'tools/**/*.test.ts'];
 const files = named.length > 0 ? named : globSync(patterns).sort();
 
 if (files.length === 0) {

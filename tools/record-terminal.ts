@@ -1,0 +1,48 @@
+/**
+ * Draws the picture of the README's five minutes: starts a service on an empty folder, runs the commands in a terminal, and writes what
+ * that has shown to docs/images/five-minutes.svg. `-- FILE` writes elsewhere. Needs `script` of util-linux.
+ */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { startQuire } from '../bench/processes/quire.ts';
+import { writeDocuments } from './recording/documents.ts';
+import { draw } from './recording/draw.ts';
+import { Screen } from './recording/screen.ts';
+import { record } from './recording/terminal.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const COMMANDS = [
+  'npm run -s quire -- ingest ~/harbour --kb Harbour',
+  'npm run -s quire -- ask "What do three short tones of the siren mean?" --kb Harbour',
+  'npm run -s quire -- ask "How many bicycles fit on one crossing?" --kb Harbour',
+  'npm run -s quire -- ask "What is the capital of France?" --kb Harbour',
+];
+/** How long a person looks at an answer, and reads a command before it runs. */
+const PAUSE_MS = 1500;
+const TYPED_MS = 500;
+
+const file = process.argv[2] ?? join(ROOT, 'docs/images/five-minutes.svg');
+const home = mkdtempSync(join(tmpdir(), 'quire-recording-'));
+const quire = await startQuire();
+try {
+  writeDocuments(join(home, 'harbour'));
+  const screen = new Screen();
+  let nowMs = 0;
+  for (const command of COMMANDS) {
+    nowMs += PAUSE_MS;
+    screen.prompt(`$ ${command}`, nowMs);
+    nowMs += TYPED_MS;
+    const settings = { HOME: home, QUIRE_URL: quire.origin, QUIRE_API_KEY: quire.apiKey };
+    const { pieces, endMs } = await record(command, ROOT, settings);
+    for (const { atMs, text } of pieces) screen.write(text, nowMs + atMs);
+    nowMs += endMs;
+    screen.write('\n', nowMs);
+  }
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, draw('Your own documents', screen.versions, { lines: screen.height - 2, endMs: nowMs }));
+  console.log(`${file} written.`);
+} finally {
+  await quire.stop();
+  rmSync(home, { recursive: true, force: true });
+}
