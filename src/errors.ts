@@ -145,13 +145,13 @@ export const fileInUse = (id: string): ApiError =>
     param: 'file_id',
   });
 
-/** 413: the body is larger than the limit. */
-export const requestTooLarge = (limitBytes: number): ApiError =>
+/** 413: the body, or that part of it which is named, is larger than the limit. */
+export const requestTooLarge = (limitBytes: number, what = 'The request body'): ApiError =>
   new ApiError({
     status: 413,
     type: 'invalid_request_error',
     code: 'request_too_large',
-    message: `The request body is larger than ${limitBytes} bytes.`,
+    message: `${what} is larger than ${limitBytes} bytes.`,
   });
 
 /** 413: an uploaded file is larger than the limit. */

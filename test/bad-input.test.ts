@@ -279,7 +279,7 @@ describe('bad input', () => {
       assert.equal(surrogate.status, 400);
       assert.equal(surrogate.json.error.code, 'invalid_value');
       const proto = await api.send('POST', path, { body: `${text},"metadata":{"a":{"__proto__":{"x":1}}}}` });
-      assert.deepEqual([proto.status, proto.json.error.code], [400, 'invalid_json']);
+      assert.deepEqual([proto.status, proto.json.error.param], [400, 'metadata.a.__proto__']);
     });
   }
 });

@@ -27,6 +27,8 @@ const JSON_LINES_ONLY: ReadonlySet<FilePurpose> = new Set(['batch', 'fine-tune']
 
 /** As long as file systems allow. */
 const MAX_NAME_CHARACTERS = 255;
+/** As long as paths may be: of a longer one, the end with the format may not have arrived. */
+const MAX_PATH_CHARACTERS = 4096;
 
 /** Control characters, and those that turn the direction of text, with which `exe.txt` can be shown as `txt.exe`. */
 const UNSHOWABLE = /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
@@ -38,6 +40,16 @@ export function formatOf(filename: string): FileFormat {
     throw invalidValue('file', `must have a name that ends in ${Object.keys(FORMATS).join(', ')}`);
   }
   return format;
+}
+
+/** The name as `cleanName` gives it. Throws 400 where that is empty, and for a name that is longer than any path. */
+export function requireName(name: string): string {
+  if (name.length > MAX_PATH_CHARACTERS) {
+    throw invalidValue('file', `must have a name of at most ${MAX_PATH_CHARACTERS} characters`);
+  }
+  const clean = cleanName(name);
+  if (clean === '') throw invalidValue('file', 'must be sent with a file name');
+  return clean;
 }
 
 /** Throws 400 unless files of the format may have the purpose. */

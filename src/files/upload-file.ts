@@ -1,8 +1,8 @@
 import { newBlobKey } from '../blobs/blob-store.ts';
 import type { Deps } from '../deps.ts';
-import { invalidValue, missingField } from '../errors.ts';
+import { missingField } from '../errors.ts';
 import { newId } from '../lib/ids.ts';
-import { checkPurpose, cleanName, formatOf } from './formats.ts';
+import { checkPurpose, formatOf, requireName } from './formats.ts';
 import { inspectContent } from './inspect-content.ts';
 import { dropLooseBlob } from './loose-blobs.ts';
 import type { FilePurpose } from './schema.ts';
@@ -34,8 +34,7 @@ export async function uploadFile(
   file: NewFile,
   signal: AbortSignal,
 ): Promise<FileRow> {
-  const filename = cleanName(file.filename);
-  if (filename === '') throw invalidValue('file', 'must be sent with a file name');
+  const filename = requireName(file.filename);
   const format = formatOf(filename);
   const early = file.purpose();
   if (early !== null) checkPurpose(format, early);

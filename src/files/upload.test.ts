@@ -173,9 +173,19 @@ describe('POST /v1/files', () => {
       ['a\u202egnp.txt', 'agnp.txt'],
       [`${'x'.repeat(300)}.txt`, `${'x'.repeat(251)}.txt`],
       ['.txt', '.txt'],
+      // As forms of browsers and clients escape a quote.
+      ['\u65e5\u672c %22q%22 100%.txt', '\u65e5\u672c "q" 100%.txt'],
     ]) {
       const answer = await upload(sent ?? '', 'text');
       assert.equal(answer.json?.filename, shown, answer.text);
+    }
+  });
+
+  it('400 for a name that is longer than any path, also one whose end does not arrive', async () => {
+    for (const characters of [5000, 20_000]) {
+      const answer = await upload(`${'x'.repeat(characters)}.txt`, 'text');
+      assertError(answer, 400, 'invalid_value', 'file');
+      assert.match(answer.json.error.message, /at most 4096 characters/);
     }
   });
 
@@ -192,6 +202,25 @@ describe('POST /v1/files', () => {
     await assertRefused(() => send([PURPOSE, TEXT, ...many]), 400, 'invalid_value', 'body');
     const long = { name: 'x', content: 'y'.repeat(16_385) };
     await assertRefused(() => send([long, PURPOSE, TEXT]), 400, 'invalid_value', 'x');
+  });
+
+  it('reads over a file of another name as it does over a field, and takes a purpose that is sent as a file', async () => {
+    const other = { name: 'foo', filename: 'other.txt', content: 'other' };
+    for (const parts of [
+      [other, PURPOSE, TEXT],
+      [TEXT, other, { ...PURPOSE, filename: 'purpose.txt' }],
+    ]) {
+      const { status, json } = await send(parts);
+      assert.deepEqual([status, json.filename, json.bytes], [200, 'notes.txt', 12]);
+    }
+    const large = { ...other, content: 'y'.repeat(16_385) };
+    await assertRefused(() => send([large, PURPOSE, TEXT]), 400, 'invalid_value', 'foo');
+  });
+
+  it('says what is too large where it is not the file', async () => {
+    const answer = await send([{ name: 'x', content: 'y'.repeat(2_000_000) }, PURPOSE, TEXT]);
+    assertError(answer, 413, 'request_too_large');
+    assert.equal(answer.json.error.message, 'What the form holds beside its file is larger than 1048576 bytes.');
   });
 
   it('400 for what is no whole form', async () => {

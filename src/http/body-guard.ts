@@ -4,9 +4,9 @@ import { invalidValue } from '../errors.ts';
 const MAX_DEPTH = 128;
 
 /**
- * Refuses with 400 what is JSON but breaks what comes after: text with lone surrogates, which no UTF-8 can carry, and
- * nesting beyond 128 levels, which overflows the stack of serialisers. `param` is the path; for nesting the field at
- * the root.
+ * Refuses with 400 what is JSON but breaks what comes after: text with lone surrogates, which no UTF-8 can carry, names that stand
+ * for the prototype of what they are copied into, and nesting beyond 128 levels, which overflows the stack of serialisers. `param` is the
+ * path; for nesting the field at the root.
  */
 export function guardBody(body: unknown): void {
   if (body === null || typeof body !== 'object') return;
@@ -15,8 +15,12 @@ export function guardBody(body: unknown): void {
   for (let at = stack.pop(); at !== undefined; at = stack.pop()) {
     for (const [key, value] of Object.entries(at.value)) {
       const isText = typeof value === 'string';
-      if (isText ? value.isWellFormed() && key.isWellFormed() : key.isWellFormed() && !isObject(value)) continue;
+      const isSound = key.isWellFormed() && key !== '__proto__';
+      if (isSound && (isText ? value.isWellFormed() : !isObject(value))) continue;
       const path = at.path === '' ? key : `${at.path}.${key}`;
+      if (key === '__proto__' || (key === 'constructor' && Object.hasOwn(value, 'prototype'))) {
+        throw invalidValue(path, 'has a name that is not taken anywhere');
+      }
       if (isText || !key.isWellFormed()) throw invalidValue(path.toWellFormed(), 'must be well-formed Unicode text');
       if (at.depth >= MAX_DEPTH) {
         throw invalidValue(path.slice(0, path.indexOf('.')), `must not be nested more than ${MAX_DEPTH} levels deep`);

@@ -53,16 +53,19 @@ describe('errors that Fastify and Node make', () => {
     assert.equal((await api.send('PUT', '/v1/models/general-8b', { body: {} })).headers.get('allow'), 'GET, HEAD');
   });
 
-  it('400 invalid_json for a body that is not JSON, is empty, or names __proto__', async () => {
-    for (const body of [
-      '{',
-      '{"a":1}}',
-      'nonsense',
-      '',
-      '{"__proto__": {"x": 1}}',
-      '{"constructor": {"prototype": {}}}',
-    ]) {
+  it('400 invalid_json for a body that is not JSON, or is empty', async () => {
+    for (const body of ['{', '{"a":1}}', 'nonsense', '']) {
       assertError(await api.send('POST', path, { body }), 400, 'invalid_json');
+    }
+  });
+
+  it('400 invalid_value with its path for a name that stands for a prototype', async () => {
+    for (const [body, param] of [
+      ['{"__proto__": {"x": 1}}', '__proto__'],
+      ['{"metadata": {"a": [{"__pro\\u0074o__": 1}]}}', 'metadata.a.0.__proto__'],
+      ['{"constructor": {"prototype": {}}}', 'constructor'],
+    ] as const) {
+      assertError(await api.send('POST', path, { body }), 400, 'invalid_value', param);
     }
   });
 

@@ -21,7 +21,7 @@ export interface FormRules {
 
 /** A form whose file has begun to arrive. */
 export interface IncomingForm {
-  /** As the client sent it: it may hold a path, or be empty. */
+  /** As the client has it: it may hold a path, or be empty. Quotes and ends of lines are as they were before the form escaped them. */
   filename: string;
   /**
    * The file's bytes, as fast as they are read. Ends well only if the whole form does, so that what follows the file is
@@ -105,8 +105,8 @@ class FormReader {
     this.#parser = new Busboy({
       headers: { 'content-type': contentType },
       preservePath: true,
-      // Whatever is sent as the file is one, so that it is never gathered as text.
-      isPartAFile: (name, _type, filename) => filename !== undefined || name === rules.file,
+      // Whatever is sent as the file is one, so that it is never gathered as text; another file is read over as a field is.
+      isPartAFile: (name) => name === rules.file,
       limits: {
         files: 1,
         fileSize: rules.maxFileBytes,
@@ -137,7 +137,7 @@ class FormReader {
     const { file, fields } = this.#rules;
     const isMalformed = (why: string) => this.#fail(invalidValue('body', `is not a whole multipart form: ${why}`));
     this.#parser
-      .on('file', (name, stream, filename) => this.#begin(name, stream, filename))
+      .on('file', (_name, stream, filename) => this.#begin(stream, filename ?? ''))
       .on('field', (name, value, _nameTruncated, valueTruncated) => {
         if (valueTruncated) this.#fail(invalidValue(name, `must not be longer than ${MAX_FIELD_BYTES} bytes`));
         if (!fields.includes(name)) return;
@@ -150,13 +150,13 @@ class FormReader {
       .on('finish', () => this.#finish());
   }
 
-  #begin(name: string, stream: BusboyFileStream, filename: string | undefined): void {
+  #begin(stream: BusboyFileStream, sentName: string): void {
     this.#stream = stream;
     // The reader of the content is told; nobody else needs to be.
     stream.on('error', () => {});
     stream.on('limit', () => this.#fail(fileTooLarge(this.#rules.maxFileBytes)));
-    if (name !== this.#rules.file) this.#fail(missingField(this.#rules.file));
-    else this.#file.resolve({ filename: filename ?? '', content: this.#content(stream), fields: this.#fields });
+    const filename = sentName.replaceAll(/%(?:22|0a|0d)/gi, decodeURIComponent);
+    this.#file.resolve({ filename, content: this.#content(stream), fields: this.#fields });
   }
 
   async *#content(stream: BusboyFileStream): AsyncGenerator<Uint8Array> {
@@ -177,7 +177,7 @@ class FormReader {
       for await (const piece of this.#source.iterator({ destroyOnReturn: false })) {
         received += piece.length;
         if (received - (this.#stream?.bytesRead ?? 0) > MAX_OVERHEAD_BYTES + piece.length) {
-          throw requestTooLarge(this.#rules.maxFileBytes + MAX_OVERHEAD_BYTES);
+          throw requestTooLarge(MAX_OVERHEAD_BYTES, 'What the form holds beside its file');
         }
         await this.#feed(piece);
         if (this.#isOver) return;

@@ -51,6 +51,9 @@ export async function createServer(options: ServerOptions) {
     genReqId: () => newId('request'),
     requestIdHeader: false,
     bodyLimit: options.bodyLimitBytes,
+    // `guardBody` refuses both, and says where they are.
+    onProtoPoisoning: 'ignore',
+    onConstructorPoisoning: 'ignore',
     requestTimeout: options.requestTimeoutMs,
     http: {
       headersTimeout: options.requestTimeoutMs,
