@@ -44,7 +44,7 @@ export class MemorySource {
   async *#list() {
     if (this.listError !== null) throw this.listError;
     for (const [key, text] of this.items)
-      yield { key, fingerprint: `v-${text}`, name: `${key}.txt`, uri: `mem:${key}` };
+      yield { key, fingerprint: `v-${text.replaceAll('\0', '')}`, name: `${key}.txt`, uri: `mem:${key}` };
   }
 }
 

@@ -281,11 +281,11 @@ describe('files', () => {
     };
     await updateFailed(api.db.sql, organizationId, id, 'There is no text in it.');
     assert.deepEqual(await status(), ['error', 'There is no text in it.']);
-    await updateProcessed(api.db.sql, organizationId, id);
+    await updateProcessed(api.db.sql, organizationId, [id]);
     assert.deepEqual(await status(), ['processed', null]);
     await updateFailed(api.db.sql, organizationId, id, 'Later.');
     assert.deepEqual(await status(), ['processed', null]);
-    await updateProcessed(api.db.sql, 'org_other', id);
+    await updateProcessed(api.db.sql, 'org_other', [id]);
   });
 
   it('of our own making go the same way as uploads', async () => {

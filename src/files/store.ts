@@ -79,12 +79,13 @@ export async function deleteFileRow(sql: Sql, organizationId: string, id: string
   await sql.delete(files).where(isFile(organizationId, id));
 }
 
-/** A first success makes a file `processed`, and it stays so. */
-export async function updateProcessed(sql: Sql, organizationId: string, id: string): Promise<void> {
+/** A first success makes files `processed`, and they stay so. */
+export async function updateProcessed(sql: Sql, organizationId: string, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
   await sql
     .update(files)
     .set({ status: 'processed', statusDetails: null })
-    .where(and(isFile(organizationId, id), ne(files.status, 'processed')));
+    .where(and(eq(files.organizationId, organizationId), inArray(files.id, [...ids]), ne(files.status, 'processed')));
 }
 
 /** Makes a file that nothing has used with success yet one in error. `details` is a sentence for the caller. */

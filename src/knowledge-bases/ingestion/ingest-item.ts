@@ -1,4 +1,3 @@
-import { updateFailed, updateProcessed } from '../../files/store.ts';
 import type { AdmittedEmbedder } from '../../inference/embed.ts';
 import type { Call } from '../../lib/caller.ts';
 import { newId } from '../../lib/ids.ts';
@@ -11,15 +10,14 @@ import { type IngestionError, type JobError, jobErrorOf } from './job-error.ts';
 import { prepareDocument } from './prepare-document.ts';
 import {
   addToJob,
-  completeItem,
   type DocumentRow,
   type JobContext,
   markSeen,
   selectJobContext,
   selectPart,
-  upsertJobDocument,
+  upsertJobDocuments,
 } from './worker-store.ts';
-import { type DocumentChange, SourceGone, writeDocuments } from './write-documents.ts';
+import { type DocumentChange, SourceGone, type WriteContext, writeDocuments } from './write-documents.ts';
 
 /** What the ingesting of one item needs. */
 export interface ItemContext extends JobContext {
@@ -30,32 +28,42 @@ export interface ItemContext extends JobContext {
   fetch(item: SourceItem): Promise<SourceContent>;
   /** What the source's config adds to the metadata of every document. */
   metadata: Record<string, unknown>;
+  /** Keys of the items of which something was stored before this run came to them. */
+  stored: ReadonlySet<string>;
   signal: AbortSignal;
 }
 
 /** Chunks, or documents, that are written in one go: each write is one more piece that the index has to compact. */
-const CHUNKS_PER_WRITE = 512;
-const DOCUMENTS_PER_WRITE = 128;
+export const CHUNKS_PER_WRITE = 512;
+export const DOCUMENTS_PER_WRITE = 128;
 /** Ends the fingerprint of documents whose item is not read to its end yet. */
 const UNFINISHED = '~';
 
-/** Fetches, reads, embeds and writes one item. What is wrong with it is said of its document, and is no error of the job. */
-export async function ingestItem(context: ItemContext, item: SourceItem): Promise<void> {
-  const { deps, job, source, signal } = context;
+/** An item that was read to its end, with those of its documents that are not written yet. */
+export interface ReadItem {
+  context: ItemContext;
+  item: SourceItem;
+  changes: DocumentChange[];
+  /** Whether these are all of its documents: none was written before. */
+  isWhole: boolean;
+  /** Of a file of which nothing could be read. */
+  unread: JobError | null;
+}
+
+/**
+ * Fetches, reads and embeds one item; null where it could not be. What is wrong with it is said of its document, and is no error of the
+ * job. Of an item of many documents only the last are left to write.
+ */
+export async function ingestItem(context: ItemContext, item: SourceItem): Promise<ReadItem | null> {
+  const { deps, job } = context;
   const startedMs = deps.now();
   try {
-    const unread = await readItem(context, item);
-    await deps.db.sql.transaction(async (sql) => {
-      await completeItem(sql, { sourceId: source.id, itemKey: item.key, jobId: job.id }, item.fingerprint);
-      if (source.type !== 'file_upload') return;
-      if (unread === null) await updateProcessed(sql, job.organizationId, item.key);
-      else await updateFailed(sql, job.organizationId, item.key, unread.message);
-    });
+    const read = await readItem(context, item);
     deps.logger.debug({ job: job.id, item: item.key, ms: deps.now() - startedMs }, 'a document was worked on');
+    return read;
   } catch (error) {
-    if (signal.aborted || error instanceof SourceGone) throw error;
-    deps.logger.info({ job: job.id, item: item.key, reason: reasonOf(error) }, 'a document could not be ingested');
-    await failItem(context, item, jobErrorOf(error));
+    await failItem(context, item, error);
+    return null;
   }
 }
 
@@ -64,8 +72,7 @@ export async function checkIsThere({ deps, job }: Pick<ItemContext, 'deps' | 'jo
   if ((await selectJobContext(deps.db.sql, job.id)) === null) throw new SourceGone();
 }
 
-/** Writes what the item has; gives the error of a file of which nothing could be read. */
-async function readItem(context: ItemContext, item: SourceItem): Promise<JobError | null> {
+async function readItem(context: ItemContext, item: SourceItem): Promise<ReadItem> {
   const { deps, base, signal } = context;
   const content = await context.fetch(item);
   const counted = { bytes: 0 };
@@ -74,6 +81,7 @@ async function readItem(context: ItemContext, item: SourceItem): Promise<JobErro
   let changes: DocumentChange[] = [];
   let firstError: JobError | null = null;
   let hasText = false;
+  let isWhole = true;
   for await (const part of parts) {
     if ('error' in part) {
       // One line for a file, whatever is wrong with its lines.
@@ -81,13 +89,16 @@ async function readItem(context: ItemContext, item: SourceItem): Promise<JobErro
       firstError ??= jobErrorOf(part.error);
     } else hasText = true;
     const change = await changeOf(context, { item, content, part, bytes: counted.bytes });
-    if (change !== null) changes.push(change);
-    if (!isEnough(changes)) continue;
-    await writeDocuments(deps, withFingerprint(context), changes);
+    if (change === null) isWhole = false;
+    else changes.push(change);
+    if (chunksOf(changes) < CHUNKS_PER_WRITE && changes.length < DOCUMENTS_PER_WRITE) continue;
+    await writeDocuments(deps, writeContext(context), changes);
+    isWhole = false;
     changes = [];
   }
-  await writeDocuments(deps, withFingerprint(context), changes);
-  return hasText ? null : firstError;
+  if (isWhole)
+    changes = changes.map((change) => ({ ...change, row: { ...change.row, fingerprint: item.fingerprint } }));
+  return { context, item, changes, isWhole, unread: hasText ? null : firstError };
 }
 
 /** What broke on the file is for the log alone: it names parts of libraries, and of ours. */
@@ -103,15 +114,15 @@ async function* counting(content: AsyncIterable<Uint8Array>, counted: { bytes: n
   }
 }
 
-function isEnough(changes: readonly DocumentChange[]): boolean {
-  const chunks = changes.reduce(
-    (sum, { outcome }) => sum + ('prepared' in outcome ? outcome.prepared.chunks.length : 0),
-    0,
-  );
-  return chunks >= CHUNKS_PER_WRITE || changes.length >= DOCUMENTS_PER_WRITE;
+/** Chunks that the changes bring. */
+export function chunksOf(changes: readonly DocumentChange[]): number {
+  return changes.reduce((sum, { outcome }) => sum + ('prepared' in outcome ? outcome.prepared.chunks.length : 0), 0);
 }
 
-const withFingerprint = (context: ItemContext) => ({ ...context, fingerprint: context.embedder.engine.fingerprint() });
+/** For what is written now. */
+export function writeContext(context: ItemContext): WriteContext {
+  return { ...context, fingerprint: context.embedder.engine.fingerprint() };
+}
 
 /** What the part comes to; null where an earlier run of this job has written it. */
 async function changeOf(
@@ -119,7 +130,7 @@ async function changeOf(
   { item, content, part, bytes }: { item: SourceItem; content: SourceContent; part: Extraction; bytes: number },
 ): Promise<DocumentChange | null> {
   const { deps, source, job, signal } = context;
-  const before = await selectPart(deps.db.sql, source.id, item.key, part.part);
+  const before = context.stored.has(item.key) ? await selectPart(deps.db.sql, source.id, item.key, part.part) : null;
   if (before?.seenBy === job.id && before.fingerprint === item.fingerprint + UNFINISHED) return null;
   const row = rowOf(context, item, {
     before,
@@ -164,31 +175,33 @@ function rowOf(
 }
 
 /**
- * Says of the item's document why it could not be read. An error that may pass leaves what was stored of an earlier state of it: the next
- * sync tries again.
+ * Says of the item's document why it could not be read, or written. An error that may pass leaves what was stored of an earlier state of it:
+ * the next sync tries again. Throws what was thrown where it is not the item's fault: the job is stopping, or its source is gone.
  */
-async function failItem(context: ItemContext, item: SourceItem, error: JobError): Promise<void> {
-  const { deps, job, source } = context;
+export async function failItem(context: ItemContext, item: SourceItem, thrown: unknown): Promise<void> {
+  const { deps, job, source, signal } = context;
+  if (signal.aborted || thrown instanceof SourceGone) throw thrown;
+  deps.logger.info({ job: job.id, item: item.key, reason: reasonOf(thrown) }, 'a document could not be ingested');
+  const error = jobErrorOf(thrown);
   const before = await selectPart(deps.db.sql, source.id, item.key, '');
   if (error.retryable && before?.status === 'completed') {
     await deps.db.sql.transaction(async (sql) => {
       await markSeen(sql, source.id, [item.key], job.id);
       await addToJob(sql, job.id, { documentsFailed: 1 });
-      await upsertJobDocument(sql, {
-        jobId: job.id,
-        documentId: before.id,
-        documentName: before.name,
-        status: 'failed',
-        chunksCreated: 0,
-        error,
-      });
+      await upsertJobDocuments(sql, [
+        {
+          jobId: job.id,
+          documentId: before.id,
+          documentName: before.name,
+          status: 'failed',
+          chunksCreated: 0,
+          error,
+        },
+      ]);
     });
     return;
   }
   const row = rowOf(context, item, { before, part: '', bytes: 0, mimeType: null, metadata: {} });
-  await writeDocuments(deps, withFingerprint(context), [{ row, before, outcome: { error } }]);
-  await deps.db.sql.transaction(async (sql) => {
-    await completeItem(sql, { sourceId: source.id, itemKey: item.key, jobId: job.id }, item.fingerprint);
-    if (source.type === 'file_upload') await updateFailed(sql, job.organizationId, item.key, error.message);
-  });
+  const ended = { item, isWhole: false, unread: error };
+  await writeDocuments(deps, writeContext(context), [{ row, before, outcome: { error } }], [ended]);
 }

@@ -132,6 +132,22 @@ describe('ingestSource', () => {
     await kb.assertCounts();
   });
 
+  it('does not let a document that cannot be written harm those that are written with it', async () => {
+    const kb = await setUp({ good: 'stone', bad: 'stone \0', other: 'stone' });
+    const job = await kb.sync();
+    assert.deepEqual([job?.status, job?.documentsProcessed, job?.documentsFailed], ['completed', 2, 1]);
+    assert.deepEqual(
+      (await kb.documents()).map(({ itemKey, status }) => [itemKey, status]),
+      [
+        ['bad', 'failed'],
+        ['good', 'completed'],
+        ['other', 'completed'],
+      ],
+    );
+    assert.deepEqual(namesOf(await kb.find('stone')), ['good.txt', 'other.txt']);
+    await kb.assertCounts();
+  });
+
   it('keeps what it has of a document whose source fails for the moment', async () => {
     const kb = await setUp({ a: 'stone' });
     await kb.sync();

@@ -9,7 +9,8 @@ import type { Connector, SourceItem } from '../data-sources/connectors/connector
 import { countToEmbed, embedAgain } from './embed-again.ts';
 import type { Extractor } from './extract/extractor.ts';
 import { FilterKeys } from './filter-keys.ts';
-import { checkIsThere, type ItemContext, ingestItem } from './ingest-item.ts';
+import { checkIsThere } from './ingest-item.ts';
+import { type ItemsContext, ingestItems } from './ingest-items.ts';
 import { jobErrorOf } from './job-error.ts';
 import {
   addToCounts,
@@ -41,14 +42,12 @@ export type IngestDeps = Pick<
 };
 
 /** What a job works with, item after item. */
-type Run = Omit<ItemContext, 'embedder'>;
+type Run = Omit<ItemsContext, 'stored'>;
 
 /** Runs that a job gets before it has failed: a restart of the service counts as one too. */
 const MAX_ATTEMPTS = 5;
 /** Items that are compared with what is stored in one go. */
 const LISTED_AT_ONCE = 200;
-/** Items of one job that are fetched, read and embedded at once. */
-const ITEMS_AT_ONCE = 3;
 /** Documents that are removed in one go. */
 const REMOVED_AT_ONCE = 500;
 
@@ -118,6 +117,7 @@ async function readSource(deps: IngestDeps, context: JobContext & { call: Call }
     ...context,
     deps,
     filterKeys: new FilterKeys(deps.db, base.id),
+    admit: () => admitEmbedding(deps, context.call.caller, base.embeddingModel),
     metadata: metadataOf(config),
     fetch: (wanted) => connector.fetch({ ...deps, organizationId: job.organizationId }, config, wanted, signal),
     signal,
@@ -138,7 +138,7 @@ function metadataOf(config: unknown): Record<string, unknown> {
 
 /** Ingests those of the items that are new or changed, several at once. */
 async function readItems(context: Run, items: readonly SourceItem[]): Promise<void> {
-  const { deps, job, source, base, call, signal } = context;
+  const { deps, job, source } = context;
   const keys = items.map(({ key }) => key);
   const states = await selectItemStates(deps.db.sql, source.id, keys);
   const stored = new Map(states.map((state) => [state.itemKey, state]));
@@ -154,13 +154,7 @@ async function readItems(context: Run, items: readonly SourceItem[]): Promise<vo
     );
     await addToJob(sql, job.id, { documentsScanned: items.length, documentsSkipped: skipped.length });
   });
-  await atOnce(changed, ITEMS_AT_ONCE, (item) =>
-    deps.gate.within(job.organizationId, signal, async () => {
-      // For each item: the model may be bound to something else while a job runs.
-      const embedder = admitEmbedding(deps, call.caller, base.embeddingModel);
-      await ingestItem({ ...context, embedder }, item);
-    }),
-  );
+  await ingestItems({ ...context, stored: new Set(stored.keys()) }, changed);
   await checkIsThere(context);
   await deps.chunks.upkeep(context.base.id, true);
 }
@@ -204,18 +198,4 @@ async function* inGroups<T>(items: AsyncIterable<T>, size: number): AsyncGenerat
     group = [];
   }
   if (group.length > 0) yield group;
-}
-
-/** Runs `work` for each, so many at once. The first error ends it, once those that run have ended. */
-async function atOnce<T>(items: readonly T[], limit: number, work: (item: T) => Promise<void>): Promise<void> {
-  const waiting = items.values();
-  const errors: unknown[] = [];
-  const run = async () => {
-    for (const item of waiting) {
-      if (errors.length > 0) return;
-      await work(item).catch((error: unknown) => errors.push(error));
-    }
-  };
-  await Promise.all(Array.from({ length: limit }, run));
-  if (errors.length > 0) throw errors[0];
 }

@@ -1,4 +1,4 @@
-import { and, eq, sql as expression, inArray, max, min, ne } from 'drizzle-orm';
+import { and, eq, sql as expression, getTableColumns, inArray, max, min, ne } from 'drizzle-orm';
 import type { Sql } from '../../db/db.ts';
 import { dataSources } from '../data-sources/tables.ts';
 import { chunks, documents } from '../documents/tables.ts';
@@ -157,16 +157,35 @@ export async function lockSource(sql: Sql, baseId: string, sourceId: string): Pr
   return rows.length === 1;
 }
 
-/** Whether the document is still there. */
-export async function isDocument(sql: Sql, id: string): Promise<boolean> {
-  return (await sql.select({ id: documents.id }).from(documents).where(eq(documents.id, id))).length === 1;
+/** Those of the documents that are still there. */
+export async function selectDocumentsLeft(sql: Sql, ids: readonly string[]): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const rows = await sql
+    .select({ id: documents.id })
+    .from(documents)
+    .where(inArray(documents.id, [...ids]));
+  return new Set(rows.map(({ id }) => id));
 }
 
-/** Writes the document in place of what was stored of the same part of the same item, with its chunks. */
-export async function replaceDocument(sql: Sql, row: DocumentRow, newChunks: readonly NewChunkRow[]): Promise<void> {
-  const { id, createdAt, ...changes } = row;
-  await sql.insert(documents).values(row).onConflictDoUpdate({ target: documents.id, set: changes });
-  await sql.delete(chunks).where(eq(chunks.documentId, id));
+/**
+ * Writes documents with their chunks in place of what was stored of them. `before` are those of which something was: the others are new.
+ * At most some hundred at once.
+ */
+export async function replaceDocuments(
+  sql: Sql,
+  rows: readonly DocumentRow[],
+  { before, chunks: newChunks }: { before: readonly string[]; chunks: readonly NewChunkRow[] },
+): Promise<void> {
+  if (rows.length === 0) return;
+  const { id, createdAt, ...columns } = getTableColumns(documents);
+  const changes = Object.fromEntries(
+    Object.entries(columns).map(([key, { name }]) => [key, expression.raw(`excluded."${name}"`)]),
+  );
+  await sql
+    .insert(documents)
+    .values([...rows])
+    .onConflictDoUpdate({ target: documents.id, set: changes });
+  if (before.length > 0) await sql.delete(chunks).where(inArray(chunks.documentId, [...before]));
   for (let from = 0; from < newChunks.length; from += ROWS_PER_STATEMENT) {
     await sql.insert(chunks).values(newChunks.slice(from, from + ROWS_PER_STATEMENT));
   }
@@ -177,12 +196,17 @@ export async function deleteDocumentRows(sql: Sql, ids: readonly string[]): Prom
   if (ids.length > 0) await sql.delete(documents).where(inArray(documents.id, [...ids]));
 }
 
-/** Says what came of a document in the job. A later run of the job says it anew. */
-export async function upsertJobDocument(sql: Sql, row: typeof jobDocuments.$inferInsert): Promise<void> {
+/** Says what came of documents in the job. A later run of the job says it anew. At most some hundred at once. */
+export async function upsertJobDocuments(sql: Sql, rows: readonly (typeof jobDocuments.$inferInsert)[]): Promise<void> {
+  if (rows.length === 0) return;
+  const { jobId, documentId, ...columns } = getTableColumns(jobDocuments);
+  const changes = Object.fromEntries(
+    Object.entries(columns).map(([key, { name }]) => [key, expression.raw(`excluded."${name}"`)]),
+  );
   await sql
     .insert(jobDocuments)
-    .values(row)
-    .onConflictDoUpdate({ target: [jobDocuments.jobId, jobDocuments.documentId], set: row });
+    .values([...rows])
+    .onConflictDoUpdate({ target: [jobDocuments.jobId, jobDocuments.documentId], set: changes });
 }
 
 /** Adds to the numbers of a source and of its knowledge base: `documents` and `chunks` may be negative. */

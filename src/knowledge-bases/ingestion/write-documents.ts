@@ -1,4 +1,7 @@
+import type { Sql } from '../../db/db.ts';
 import type { Deps } from '../../deps.ts';
+import { updateFailed, updateProcessed } from '../../files/store.ts';
+import type { SourceItem } from '../data-sources/connectors/connector.ts';
 import { updateFingerprint } from './embedding-store.ts';
 import type { FilterKeys } from './filter-keys.ts';
 import { indexedChunk } from './indexed-chunk.ts';
@@ -7,12 +10,14 @@ import type { PreparedDocument } from './prepare-document.ts';
 import {
   addToCounts,
   addToJob,
+  completeItem,
   type DocumentRow,
-  isDocument,
   type JobContext,
   lockSource,
-  replaceDocument,
-  upsertJobDocument,
+  type NewChunkRow,
+  replaceDocuments,
+  selectDocumentsLeft,
+  upsertJobDocuments,
 } from './worker-store.ts';
 
 /** A document on its way into the knowledge base: what it holds now, or why it could not be read. */
@@ -38,8 +43,17 @@ export class SourceGone extends Error {
   override readonly name = 'SourceGone';
 }
 
+/** An item that was read to its end. */
+export interface EndedItem {
+  item: Pick<SourceItem, 'key' | 'fingerprint'>;
+  /** Whether what is written with it is all that it has. */
+  isWhole: boolean;
+  /** Why nothing of it could be read; null where something could. */
+  unread: JobError | null;
+}
+
 /**
- * Writes documents of a job: the index first, then rows and numbers in one transaction. A crash between leaves chunks in the index that
+ * Writes documents of a job, and says of the items that have ended with them that they have: the index first, then rows and numbers in one transaction. A crash between leaves chunks in the index that
  * no row knows, which no search returns and the next run replaces. Throws `SourceGone` where the source was deleted meanwhile: then
  * nothing stays.
  */
@@ -47,8 +61,9 @@ export async function writeDocuments(
   deps: Pick<Deps, 'db' | 'chunks' | 'now'>,
   context: WriteContext,
   changes: readonly DocumentChange[],
+  ended: readonly EndedItem[] = [],
 ): Promise<void> {
-  if (changes.length === 0) return;
+  if (changes.length === 0 && ended.length === 0) return;
   const { base, source, fingerprint } = context;
   const ids = changes.map(({ row }) => row.id);
   const filterable = await context.filterKeys.admit(new Set(changes.flatMap(({ row }) => Object.keys(row.metadata))));
@@ -60,65 +75,97 @@ export async function writeDocuments(
   const gone = await deps.db.sql.transaction(async (sql) => {
     if (!(await lockSource(sql, base.id, source.id))) return null;
     if (chunks.length > 0) await updateFingerprint(sql, base.id, fingerprint);
-    const deleted: string[] = [];
-    for (const change of changes) {
-      // Who deleted it meanwhile wins: an id never comes back.
-      if (change.before !== null && !(await isDocument(sql, change.row.id))) deleted.push(change.row.id);
-      else await writeOne(sql, context, change, unfilterableOf(change));
-    }
-    return deleted;
+    const known = changes.filter(({ before }) => before !== null).map(({ row }) => row.id);
+    // Who deleted it meanwhile wins: an id never comes back.
+    const deleted = new Set(known).difference(await selectDocumentsLeft(sql, known));
+    const left = changes.filter(({ row }) => !deleted.has(row.id));
+    await writeRows(sql, context, left, unfilterableOf);
+    await endItems(sql, context, ended);
+    return [...deleted];
   });
   await deps.chunks.remove(base.id, gone ?? ids);
   if (gone === null) throw new SourceGone();
 }
 
-async function writeOne(
-  sql: Parameters<typeof replaceDocument>[0],
+async function writeRows(
+  sql: Sql,
   { job, base, source, fingerprint }: WriteContext,
-  { row, before, outcome }: DocumentChange,
-  unfilterableKeys: string[],
+  changes: readonly DocumentChange[],
+  unfilterableOf: (change: DocumentChange) => string[],
 ): Promise<void> {
+  const before = changes.flatMap((change) => change.before ?? []);
+  const written = changes.map((change) => rowOf(change, fingerprint, unfilterableOf(change)));
+  await replaceDocuments(sql, written, {
+    before: before.map(({ id }) => id),
+    chunks: changes.flatMap((change) => chunkRowsOf(change, base.id)),
+  });
+  const sums = (rows: readonly DocumentRow[]) => ({
+    completed: rows.filter(({ status }) => status === 'completed').length,
+    chunks: rows.reduce((sum, { chunkCount }) => sum + chunkCount, 0),
+  });
+  const [now, then] = [sums(written), sums(before)];
+  await addToCounts(
+    sql,
+    { baseId: base.id, sourceId: source.id },
+    { documents: now.completed - then.completed, chunks: now.chunks - then.chunks },
+  );
+  await upsertJobDocuments(
+    sql,
+    written.map(({ id, name, chunkCount, error }) => ({
+      jobId: job.id,
+      documentId: id,
+      documentName: name,
+      status: error === null ? 'completed' : 'failed',
+      chunksCreated: chunkCount,
+      error,
+    })),
+  );
+  await addToJob(sql, job.id, {
+    documentsProcessed: now.completed,
+    documentsFailed: written.length - now.completed,
+    chunksCreated: now.chunks,
+    documentsNew: written.length - before.length,
+    documentsModified: before.length,
+  });
+}
+
+function rowOf({ row, outcome }: DocumentChange, fingerprint: string, unfilterableKeys: string[]): DocumentRow {
   const prepared = 'prepared' in outcome ? outcome.prepared : null;
   const error = 'error' in outcome ? outcome.error : null;
-  const chunks = prepared?.chunks ?? [];
-  const written: DocumentRow = {
+  const chunkCount = prepared?.chunks.length ?? 0;
+  return {
     ...row,
-    chunkCount: chunks.length,
+    chunkCount,
     status: error === null ? 'completed' : 'failed',
     error,
     contentHash: prepared?.contentHash ?? null,
     language: prepared?.language ?? 'none',
-    embeddingFingerprint: chunks.length === 0 ? null : fingerprint,
+    embeddingFingerprint: chunkCount === 0 ? null : fingerprint,
     unfilterableKeys,
   };
-  await replaceDocument(
-    sql,
-    written,
-    chunks.map(({ vector, ...chunk }, position) => ({
-      ...chunk,
-      documentId: row.id,
-      knowledgeBaseId: base.id,
-      position,
-    })),
-  );
-  const completed = (document: DocumentRow | null) => (document?.status === 'completed' ? 1 : 0);
-  await addToCounts(
-    sql,
-    { baseId: base.id, sourceId: source.id },
-    { documents: completed(written) - completed(before), chunks: chunks.length - (before?.chunkCount ?? 0) },
-  );
-  await upsertJobDocument(sql, {
-    jobId: job.id,
+}
+
+function chunkRowsOf({ row, outcome }: DocumentChange, knowledgeBaseId: string): NewChunkRow[] {
+  if (!('prepared' in outcome)) return [];
+  return outcome.prepared.chunks.map(({ vector, ...chunk }, position) => ({
+    ...chunk,
     documentId: row.id,
-    documentName: row.name,
-    status: error === null ? 'completed' : 'failed',
-    chunksCreated: chunks.length,
-    error,
-  });
-  await addToJob(sql, job.id, {
-    ...(error === null ? { documentsProcessed: 1, chunksCreated: chunks.length } : { documentsFailed: 1 }),
-    ...(before === null ? { documentsNew: 1 } : { documentsModified: 1 }),
-  });
+    knowledgeBaseId,
+    position,
+  }));
+}
+
+async function endItems(sql: Sql, { job, source }: WriteContext, ended: readonly EndedItem[]): Promise<void> {
+  for (const { item, isWhole } of ended) {
+    if (isWhole) continue;
+    await completeItem(sql, { sourceId: source.id, itemKey: item.key, jobId: job.id }, item.fingerprint);
+  }
+  if (source.type !== 'file_upload') return;
+  const read = ended.filter(({ unread }) => unread === null).map(({ item }) => item.key);
+  await updateProcessed(sql, job.organizationId, read);
+  for (const { item, unread } of ended) {
+    if (unread !== null) await updateFailed(sql, job.organizationId, item.key, unread.message);
+  }
 }
 
 function indexedChunks({ row, outcome }: DocumentChange, unfilterableKeys: readonly string[]) {
