@@ -33,8 +33,8 @@ export function admit(
   return { model, engine: model.engine };
 }
 
-/** Throws 403 `insufficient_scope` where the key is limited to other models. */
-export function requireModel(caller: Caller, modelId: string): void {
+/** Throws 403 `insufficient_scope` where the key is limited to other models. `param` is the field that names the model. */
+export function requireModel(caller: Caller, modelId: string, param = 'model'): void {
   if (caller.models === null || caller.models.has(modelId)) return;
-  throw insufficientScope(`This API key may not use the model '${modelId}'.`, 'model');
+  throw insufficientScope(`This API key may not use the model '${modelId}'.`, param);
 }

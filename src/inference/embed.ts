@@ -31,7 +31,7 @@ export function admitEmbedding(
   const model = deps.models.get(modelId);
   if (model === undefined) throw notFound('model', modelId, param);
   if (model.embedding === undefined && model.id !== EMBEDDING_MODEL) throw notFound('model', modelId, param);
-  requireModel(caller, model.id);
+  requireModel(caller, model.id, param);
   if (model.embedding === undefined) {
     throw engineUnavailable(`Nothing serves '${model.id}' at present.`, UNBOUND_RETRY_SECONDS);
   }

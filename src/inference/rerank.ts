@@ -28,7 +28,7 @@ export function admitRerank(
   const model = deps.models.get(modelId);
   if (model === undefined) throw notFound('model', modelId, param);
   if (model.rerank === undefined && model.id !== RERANK_MODEL) throw notFound('model', modelId, param);
-  requireModel(caller, model.id);
+  requireModel(caller, model.id, param);
   if (model.rerank === undefined) {
     throw engineUnavailable(`Nothing serves '${model.id}' at present.`, UNBOUND_RETRY_SECONDS);
   }

@@ -115,6 +115,11 @@ describe('POST /v1/knowledge-bases', () => {
     assertError(await create({ name: 'a' }, key), 403, 'insufficient_scope');
   });
 
+  it('403 naming embedding_model for a key that is limited to other models', async () => {
+    const { key } = await api.makeKey({ models: ['general-8b'] });
+    assertError(await create({ name: 'a' }, key), 403, 'insufficient_scope', 'embedding_model');
+  });
+
   it('creates one for one Idempotency-Key', async () => {
     const send = () => api.send('POST', PATH, { body: { name: 'once' }, headers: { 'idempotency-key': 'kb-once' } });
     const [first, second] = [await send(), await send()];
