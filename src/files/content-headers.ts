@@ -64,7 +64,9 @@ function rangeOf(header: string | undefined, bytes: number): ByteRange | null {
 }
 
 /** RFC 6266: the name twice, for those who read ASCII only, and as UTF-8 (RFC 8187). */
-function attachment(filename: string): string {
+function attachment(path: string): string {
+  // Folders are for the owner of the disk to choose.
+  const filename = path.slice(path.lastIndexOf('/') + 1);
   const ascii = filename.replaceAll(/[^\x20-\x7e]/g, '_').replaceAll(/["\\%]/g, '_');
   const exact = encodeURIComponent(filename).replaceAll(
     /['()*]/g,

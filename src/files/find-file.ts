@@ -25,6 +25,7 @@ export function viewFile(row: FileRow): File {
     bytes: row.bytes,
     created_at: Math.floor(row.createdAt.getTime() / 1000),
     filename: row.filename,
+    sha256: row.sha256,
     purpose: row.purpose,
     status: row.status,
     status_details: row.statusDetails,

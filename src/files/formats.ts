@@ -25,8 +25,10 @@ const FORMATS: Readonly<Record<string, FileFormat>> = {
 /** Batches and training read one JSON object a line and nothing else. */
 const JSON_LINES_ONLY: ReadonlySet<FilePurpose> = new Set(['batch', 'fine-tune']);
 
-/** As long as file systems allow. */
+/** Of one part of a path: as long as file systems allow. */
 const MAX_NAME_CHARACTERS = 255;
+/** Parts that lead somewhere else than into a folder, and the drives of Windows. */
+const NO_FOLDER = /^(\.{0,2}|[A-Za-z]:)$/;
 /** As long as paths may be: of a longer one, the end with the format may not have arrived. */
 const MAX_PATH_CHARACTERS = 4096;
 
@@ -59,10 +61,17 @@ export function checkPurpose(format: FileFormat, purpose: FilePurpose): void {
   }
 }
 
-/** The last part of a path, without what cannot be shown, at most 255 characters with its ending. May be empty. */
+/**
+ * A path without what cannot be shown: `guides/pump.txt` keeps its folders, each part at most 255 characters, the last with its ending.
+ * A path that begins at a root or leads upwards is its last part alone. May be empty.
+ */
 export function cleanName(name: string): string {
-  const last = name.toWellFormed().split(/[/\\]/).at(-1) ?? '';
-  const shown = [...last.replaceAll(UNSHOWABLE, '').trim()];
+  const parts = name.toWellFormed().split(/[/\\]/).map(cleanPart);
+  return parts.some((part) => NO_FOLDER.test(part)) ? (parts.at(-1) ?? '') : parts.join('/');
+}
+
+function cleanPart(part: string): string {
+  const shown = [...part.replaceAll(UNSHOWABLE, '').trim()];
   if (shown.length <= MAX_NAME_CHARACTERS) return shown.join('');
   const ending = endingOf(shown.join(''));
   const kept = [...ending].length < MAX_NAME_CHARACTERS ? ending : '';

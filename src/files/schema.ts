@@ -30,7 +30,8 @@ export const File = Type.Object(
     object: Type.Literal('file'),
     bytes: Type.Integer(),
     created_at: Type.Integer({ description: 'Unix seconds.' }),
-    filename: Type.String(),
+    filename: Type.String({ description: 'As it was sent, also with folders, such as `guides/pump.txt`.' }),
+    sha256: Type.String({ description: 'Of its bytes, hexadecimal.' }),
     purpose: Purpose,
     status: Type.Enum(['uploaded', 'processed', 'error'], {
       description: '`processed` once something has used it with success.',
@@ -45,6 +46,7 @@ export const File = Type.Object(
         bytes: 48213,
         created_at: 1763683200,
         filename: 'handbook.pdf',
+        sha256: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
         purpose: 'knowledge-base',
         status: 'uploaded',
         status_details: null,

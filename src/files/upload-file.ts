@@ -13,7 +13,7 @@ export type UploadDeps = Pick<Deps, 'db' | 'blobs' | 'logger' | 'now'>;
 
 /** A file on its way in. */
 export interface NewFile {
-  /** May hold a path, of which the last part is taken. */
+  /** May hold a path: see `cleanName`. */
   filename: string;
   content: AsyncIterable<Uint8Array>;
   /** Null while it is not known. Asked again when the content has ended. */

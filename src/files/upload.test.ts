@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { request } from 'node:http';
 import { describe, it } from 'node:test';
@@ -55,6 +56,7 @@ describe('POST /v1/files', () => {
         object: 'file',
         bytes: 12,
         filename: 'notes.txt',
+        sha256: createHash('sha256').update('Some notes.\n').digest('hex'),
         purpose: 'knowledge-base',
         status: 'uploaded',
         status_details: null,
@@ -165,9 +167,10 @@ describe('POST /v1/files', () => {
       assert.equal((await upload('a.jsonl', bad, purpose)).status, 200);
   });
 
-  it('takes the last part of a path as the name, and shows it as it was written', async () => {
+  it('keeps the folders of a name that leads inwards, and shows it as it was written', async () => {
     for (const [sent, shown] of [
       ['../../etc/passwd.txt', 'passwd.txt'],
+      ['guides/2026/pump.txt', 'guides/2026/pump.txt'],
       ['C:\\\\Users\\\\me\\\\notes.txt', 'notes.txt'],
       ['R\u00e9sum\u00e9 \u65e5\u672c.TXT', 'R\u00e9sum\u00e9 \u65e5\u672c.TXT'],
       ['a\u202egnp.txt', 'agnp.txt'],
