@@ -203,9 +203,9 @@ describe('ChunkIndex', () => {
           text: 'stone',
           fields: { lang: 'de', year: 2021.5, tags: ['y'], day: '2024-05-01T12:00:00+02:00', open: false },
         }),
-        chunk({ id: 'c', text: 'stone', fields: { lang: "it's \u0001", year: '2022', tags: [], day: 'someday' } }),
+        chunk({ id: 'c', text: 'stone', fields: { lang: "it's \u0001", year: '2022', tags: [], day: '2024-02-30' } }),
       ]);
-      await put(base, [chunk({ id: 'd', text: 'stone', fields: { later: 7 } })]);
+      await put(base, [chunk({ id: 'd', text: 'stone', fields: { later: 7, 'cafe\u0301': ' e\u0301 \n e' } })]);
     });
     const field = (key: string, is: 'in' | 'notIn', ...values: (string | number | boolean)[]): Condition => ({
       on: 'field',
@@ -233,6 +233,9 @@ describe('ChunkIndex', () => {
       ['numbers between', [range('year', 'gte', 2020), range('year', 'lte', 2021.5)], ['a', 'b']],
       ['dates below, in whatever zone', [range('day', 'lt', '2024-05-01T10:00:01Z')], ['a', 'b']],
       ['a date equals the same time', [field('day', 'in', '2024-05-01T10:00:00Z')], ['b']],
+      ['a day that no month has is a text', [field('day', 'in', '2024-02-30')], ['c']],
+      ['and no date', [range('day', 'lt', '2024-05-01')], []],
+      ['a text that is written otherwise', [field('caf\u00e9', 'in', '\u00e9 e')], ['d']],
       ['a key that came later', [range('later', 'gte', 7)], ['d']],
       ['a key that no document has', [range('size', 'lt', 7)], []],
       ['the document', [{ on: 'document_id', value: 'doc_c' }], ['c']],

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { inOneLine } from '../lib/clean-text.ts';
 
 /** A value of a document's metadata that can be filtered by. */
 export type FieldValue = string | number | boolean;
@@ -9,25 +10,36 @@ export type FieldValues = Readonly<Record<string, FieldValue | readonly FieldVal
 /** What ranges can be asked of: numbers, and points in time. */
 export type RangeKind = 'number' | 'date';
 
-/** A label ends where its value begins. Keys and values cannot have the sign: it is taken out of them. */
+/** A label ends where its value begins. Keys and values cannot have the sign: `inOneLine` takes it out of them. */
 const SEPARATOR = '\u0001';
 
 /** An ISO 8601 date, or date and time; without a zone it is in UTC. */
-const ISO_DATE = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/;
+const ISO_DATE = /^(\d{4}-\d{2}-\d{2})(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/;
 
-/** Milliseconds since 1970 of an ISO date; null for any other text. */
+/** Milliseconds since 1970 of an ISO date; null for any other text, also for a day that no month has. */
 export function dateOf(value: string): number | null {
-  if (!ISO_DATE.test(value)) return null;
-  const hasZone = /(?:Z|[+-]\d{2}:?\d{2})$/.test(value.slice(10));
-  const milliseconds = Date.parse(`${value.replace(' ', 'T')}${value.length > 10 && !hasZone ? 'Z' : ''}`);
+  const text = value.trim();
+  const day = ISO_DATE.exec(text)?.[1];
+  if (day === undefined || !isDay(day)) return null;
+  const hasZone = /(?:Z|[+-]\d{2}:?\d{2})$/.test(text.slice(10));
+  const milliseconds = Date.parse(`${text.replace(' ', 'T')}${text.length > 10 && !hasZone ? 'Z' : ''}`);
   return Number.isNaN(milliseconds) ? null : milliseconds;
 }
 
-/** The label of a value: equal values of a field have equal labels, and dates are equal when they are the same time. */
+/** `Date` takes the 30th of February for the first of March. */
+function isDay(day: string): boolean {
+  const midnight = Date.parse(day);
+  return !Number.isNaN(midnight) && new Date(midnight).toISOString().startsWith(day);
+}
+
+/**
+ * The label of a value: equal values of a field have equal labels, and dates are equal when they are the same time. Keys and texts are
+ * compared in one line and in NFC, so that who types one finds it, however its document writes it.
+ */
 export function labelOf(key: string, value: FieldValue): string {
   const date = typeof value === 'string' ? dateOf(value) : null;
   const [kind, text] = date === null ? [typeof value, String(value)] : ['date', String(date)];
-  return [key, kind, text].map((part) => part.replaceAll(SEPARATOR, '')).join(SEPARATOR);
+  return [key, kind, text].map((part) => inOneLine(part)).join(SEPARATOR);
 }
 
 /** The labels of all values, each once. */
@@ -38,7 +50,7 @@ export function labelsOf(values: FieldValues): string[] {
 
 /** The column that holds a field's numbers or dates. Keys may be any text, so their hash names it. */
 export function rangeColumnOf(key: string, kind: RangeKind): string {
-  return `${kind}_${createHash('sha256').update(key).digest('hex').slice(0, 16)}`;
+  return `${kind}_${createHash('sha256').update(inOneLine(key)).digest('hex').slice(0, 16)}`;
 }
 
 /** What ranges are asked of, by column. A field with several values has none: no order is true of them all. */

@@ -44,6 +44,7 @@ describe('parseFilters', () => {
     ['null', { metadata: { a: null } }, 'filters.metadata.a'],
     ['an order of texts', { metadata: { a: { $gt: 'b' } } }, 'filters.metadata.a.$gt'],
     ['a date that is none', { metadata: { a: { $lt: '2024-13-01' } } }, 'filters.metadata.a.$lt'],
+    ['a day that no month has', { metadata: { a: { $gte: '2024-02-30' } } }, 'filters.metadata.a.$gte'],
     ['$in without a list', { metadata: { a: { $in: 'b' } } }, 'filters.metadata.a.$in'],
     ['a list of objects', { metadata: { a: { $in: ['b', {}] } } }, 'filters.metadata.a.$in.1'],
     ['more than 1,000 values', { metadata: { a: { $in: Array(1001).fill(1) } } }, 'filters.metadata.a.$in'],

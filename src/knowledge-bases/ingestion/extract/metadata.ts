@@ -1,4 +1,4 @@
-import { inOneLine } from './clean-text.ts';
+import { inOneLine } from '../../../lib/clean-text.ts';
 import type { DocumentMetadata } from './extracted-document.ts';
 
 /** Keys of a document. A quarter as many filter in a whole knowledge base; the rest is shown. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { describe, it } from 'node:test';
-import { cleanText } from './clean-text.ts';
+import { cleanText } from '../../../lib/clean-text.ts';
 import { decodeText } from './decode.ts';
 import type { ExtractedDocument, ReadJob, ReadPart } from './extracted-document.ts';
 import { charsetOf, documentFormat } from './formats.ts';

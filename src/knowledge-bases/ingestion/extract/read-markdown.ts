@@ -1,9 +1,9 @@
 import { type Extension, fromMarkdown } from 'mdast-util-from-markdown';
 import { gfmTable } from 'micromark-extension-gfm-table';
 import { parse } from 'yaml';
+import { cleanText, inOneLine } from '../../../lib/clean-text.ts';
 import type { Block, BlockKind } from '../extracted-text.ts';
 import { MAX_WHOLE_TEXT_BYTES } from './bounds.ts';
-import { cleanText, inOneLine } from './clean-text.ts';
 import { wholeContent } from './content.ts';
 import { decodeText } from './decode.ts';
 import type { DocumentMetadata, ExtractedDocument, ReadJob, ReadPart } from './extracted-document.ts';

@@ -1,5 +1,5 @@
+import { cleanText } from '../../../lib/clean-text.ts';
 import { MAX_WHOLE_TEXT_BYTES } from './bounds.ts';
-import { cleanText } from './clean-text.ts';
 import { wholeContent } from './content.ts';
 import { decodeText } from './decode.ts';
 import type { ExtractedDocument, ReadJob, ReadPart } from './extracted-document.ts';

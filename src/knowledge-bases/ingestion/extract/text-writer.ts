@@ -1,6 +1,6 @@
+import { inOneLine } from '../../../lib/clean-text.ts';
 import type { Block, BlockKind, ExtractedText } from '../extracted-text.ts';
 import { MAX_TEXT_CHARACTERS, tooLarge } from './bounds.ts';
-import { inOneLine } from './clean-text.ts';
 
 /** Puts a document's text together from its parts. Between them lies an empty line, between items of a list a line's end. */
 export class TextWriter {

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
+import { inOneLine } from '../../../../lib/clean-text.ts';
 import { IngestionError } from '../../job-error.ts';
 import { invalidFile } from '../bounds.ts';
-import { inOneLine } from '../clean-text.ts';
 import { contentRange } from '../content.ts';
 import type { DocumentMetadata, ReadJob, ReadPart } from '../extracted-document.ts';
 import { flatMetadata, titleOf } from '../metadata.ts';

@@ -1,5 +1,5 @@
+import { cleanText, inOneLine } from '../../../../lib/clean-text.ts';
 import type { ExtractedText } from '../../extracted-text.ts';
-import { cleanText, inOneLine } from '../clean-text.ts';
 import { type TextWriter, tableLine } from '../text-writer.ts';
 import type { WordLists } from './word-lists.ts';
 import type { WordStyles } from './word-styles.ts';

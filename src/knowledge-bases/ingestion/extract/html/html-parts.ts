@@ -1,4 +1,4 @@
-import { inOneLine } from '../clean-text.ts';
+import { inOneLine } from '../../../../lib/clean-text.ts';
 import { type TextWriter, tableLine } from '../text-writer.ts';
 import type { PageDocument, PageElement, PageNode } from './page-dom.ts';
 

@@ -1,7 +1,7 @@
 import { Readability } from '@mozilla/readability';
+import { cleanText, inOneLine } from '../../../../lib/clean-text.ts';
 import type { ExtractedText } from '../../extracted-text.ts';
 import { MAX_WHOLE_TEXT_BYTES } from '../bounds.ts';
-import { cleanText, inOneLine } from '../clean-text.ts';
 import { wholeContent } from '../content.ts';
 import { decodeText } from '../decode.ts';
 import type { ExtractedDocument, ReadJob, ReadPart } from '../extracted-document.ts';

@@ -1,7 +1,7 @@
 import { getDocument, PasswordException } from 'unpdf/pdfjs';
+import { inOneLine } from '../../../../lib/clean-text.ts';
 import { IngestionError } from '../../job-error.ts';
 import { invalidFile, MAX_PAGES, MAX_PDF_BYTES, noText, tooLarge } from '../bounds.ts';
-import { inOneLine } from '../clean-text.ts';
 import { wholeContent } from '../content.ts';
 import type { DocumentMetadata, ReadJob, ReadPart } from '../extracted-document.ts';
 import { flatMetadata, titleOf } from '../metadata.ts';
