@@ -1,0 +1,128 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { progress } from '../../eval/progress.ts';
+import { type Service, startService } from '../../eval/start-service.ts';
+import type { Language } from '../../src/search/languages.ts';
+import { type RunningQuire, startQuire } from '../processes/quire.ts';
+import { type BenchDocument, languagesOf } from './documents.ts';
+
+/** A data folder of the service with one knowledge base. */
+export interface FilledBase {
+  /** The service's data folder. */
+  folder: string;
+  apiKey: string;
+  baseId: string;
+  documents: number;
+  chunks: number;
+  languages: Language[];
+  /** From the first upload until the last ingestion job had ended. */
+  seconds: number;
+}
+
+const ROOT = join(import.meta.dirname, '../..');
+/** What decides what is stored for a text: where one of these has changed, a folder is filled anew. */
+const STORED_BY = [
+  'models/quire-embed-1.bin',
+  'src/db/migrations',
+  'src/search',
+  'src/knowledge-bases/ingestion/chunk',
+];
+/** Chunks of some 600 characters: of longer ones the real text that there is makes less than 200,000. */
+const CHUNKING = { type: 'recursive', chunk_size: 128, chunk_overlap: 0 };
+/** Documents of the first upload, which tells how many chunks a document has, and of the largest one. */
+const FIRST_DOCUMENTS = 50;
+const MOST_DOCUMENTS = 2000;
+const POLL_MS = 200;
+
+/** Starts the service on a filled folder, as a user does. */
+export async function startOn({ folder, apiKey }: Pick<FilledBase, 'folder' | 'apiKey'>): Promise<RunningQuire> {
+  const settings = {
+    QUIRE_DATA_DIR: folder,
+    QUIRE_BOOTSTRAP_API_KEY: apiKey,
+    QUIRE_LOCAL_CALIBRATION: 'off',
+  };
+  return { ...(await startQuire(undefined, [], settings)), apiKey };
+}
+
+/**
+ * A folder in `root` with at least so many chunks, filled through files and ingestion; one that is there is taken as it is.
+ * Throws where the documents are too few.
+ */
+export async function filledBase(
+  root: string,
+  size: number,
+  documents: () => readonly BenchDocument[],
+): Promise<FilledBase> {
+  const folder = join(root, `${size}-${await fingerprint()}`);
+  const marker = join(folder, 'filled.json');
+  const known = await readFile(marker, 'utf8').catch(() => null);
+  if (known !== null) return { ...(JSON.parse(known) as FilledBase), folder };
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  const apiKey = `quire-sk-${randomBytes(20).toString('hex')}`;
+  const quire = await startOn({ folder, apiKey });
+  try {
+    const service = await startService({ url: quire.origin, key: apiKey });
+    const filled = { folder, apiKey, ...(await fill(service, size, documents())) };
+    await writeFile(marker, JSON.stringify(filled));
+    return filled;
+  } finally {
+    await quire.stop();
+  }
+}
+
+async function fill(
+  service: Service,
+  size: number,
+  documents: readonly BenchDocument[],
+): Promise<Omit<FilledBase, 'folder' | 'apiKey'>> {
+  const { id: baseId } = await service.ask<{ id: string }>('/v1/knowledge-bases', {
+    name: 'bench',
+    chunking_strategy: CHUNKING,
+  });
+  const began = performance.now();
+  let sent = 0;
+  let chunks = 0;
+  while (chunks < size) {
+    const perDocument = sent === 0 ? 0 : chunks / sent;
+    const missing = perDocument === 0 ? FIRST_DOCUMENTS : Math.ceil((size - chunks) / perDocument);
+    const some = documents.slice(sent, sent + Math.min(MOST_DOCUMENTS, missing));
+    if (some.length === 0) throw new Error(`all documents together come to ${chunks} chunks, not ${size}`);
+    await ingest(service, baseId, some);
+    sent += some.length;
+    chunks = (await service.get<{ chunk_count: number }>(`/v1/knowledge-bases/${baseId}`)).chunk_count;
+    progress(Math.min(chunks, size), size, 'chunks');
+  }
+  const seconds = (performance.now() - began) / 1000;
+  return { baseId, documents: sent, chunks, languages: languagesOf(documents.slice(0, sent)), seconds };
+}
+
+async function ingest(service: Service, baseId: string, documents: readonly BenchDocument[]): Promise<void> {
+  const content = documents.map((document) => JSON.stringify(document)).join('\n');
+  const fileId = await service.upload('documents.jsonl', content, 'knowledge-base');
+  const path = `/v1/knowledge-bases/${baseId}`;
+  const source = { type: 'file_upload', config: { file_ids: [fileId] } };
+  const { id } = await service.ask<{ id: string }>(`${path}/data-sources`, source);
+  for (;;) {
+    const { status } = await service.get<{ status: string }>(`${path}/data-sources/${id}`);
+    if (status === 'active') return;
+    if (status === 'error') throw new Error('the ingestion has failed');
+    await pause(POLL_MS);
+  }
+}
+
+/** Of the code and the model that made the folder. */
+async function fingerprint(): Promise<string> {
+  const hash = createHash('sha256').update(JSON.stringify(CHUNKING));
+  for (const path of STORED_BY) for (const file of await filesOf(join(ROOT, path))) hash.update(await readFile(file));
+  return hash.digest('hex').slice(0, 12);
+}
+
+async function filesOf(path: string): Promise<string[]> {
+  const entries = await readdir(path, { withFileTypes: true, recursive: true }).catch(() => null);
+  if (entries === null) return [path];
+  const files = entries.filter((entry) => entry.isFile() && !entry.name.includes('.test.'));
+  return files.map((entry) => join(entry.parentPath, entry.name)).sort();
+}

@@ -1,0 +1,144 @@
+/** A process of its own that has the service's table open: LanceDB called directly. Started by `index-client.ts`. */
+import { join } from 'node:path';
+import { connect, MatchQuery, type Table } from '@lancedb/lancedb';
+import { createBundledEmbedding } from '../../src/engines/bundled/embedding/bundled-embedding.ts';
+import { parseFilters } from '../../src/knowledge-bases/retrieval/parse-filters.ts';
+import { ChunkIndex } from '../../src/search/chunk-index.ts';
+import { whereIn } from '../../src/search/chunk-table.ts';
+import type { Condition } from '../../src/search/filter.ts';
+import { queryTerms } from '../../src/search/terms.ts';
+import type {
+  ExactCommand,
+  ExactResult,
+  IndexAnswer,
+  IndexCommand,
+  OpenCommand,
+  OpenResult,
+  WindowCommand,
+  WindowResult,
+} from './index-messages.ts';
+import { repeat } from './repeat.ts';
+import { TOP, type Way } from './workloads.ts';
+
+/** Chunks that the service asks for by vector, and by words (`src/knowledge-bases/retrieval/retrieve.ts`). */
+const CANDIDATES = 100;
+/** How the product asks its approximate index (`src/search/chunk-table.ts`). */
+const PROBES = 40;
+const REFINE_FACTOR = 10;
+/** Texts of one call of the embedder. */
+const TEXTS_OF_A_CALL = 64;
+const MODEL = join(import.meta.dirname, '../../models/quire-embed-1.bin');
+
+interface Opened extends OpenCommand {
+  table: Table;
+  index: ChunkIndex;
+  vectors: readonly Float32Array[];
+  /** The terms of each query, as the product makes them. */
+  words: readonly string[][];
+  hasVectorIndex: boolean;
+}
+
+const engine = createBundledEmbedding({ file: MODEL, name: 'bench' });
+const { signal } = new AbortController();
+let opened: Opened | null = null;
+
+async function embed(texts: readonly string[]): Promise<readonly Float32Array[]> {
+  const request = { texts, purpose: 'query' as const, maxTokensPerText: null, paramOf: () => 'query' };
+  return (await engine.embed(request, signal)).vectors;
+}
+
+async function open(command: OpenCommand): Promise<OpenResult> {
+  const { folder, baseId, queries, languages } = command;
+  const table = await (await connect(folder)).openTable(baseId);
+  const vectors: Float32Array[] = [];
+  for (let from = 0; from < queries.length; from += TEXTS_OF_A_CALL) {
+    vectors.push(...(await embed(queries.slice(from, from + TEXTS_OF_A_CALL))));
+  }
+  opened = {
+    ...command,
+    table,
+    index: await ChunkIndex.open(folder),
+    vectors,
+    words: queries.map((query) => queryTerms(query, languages)),
+    hasVectorIndex: (await table.listIndices()).some(({ columns }) => columns.includes('vector')),
+  };
+  return { vectors, rows: await table.countRows() };
+}
+
+function conditionsOf(filters: Record<string, unknown> | null): Condition[] {
+  return filters === null ? [] : parseFilters(filters);
+}
+
+async function exact({ table, vectors }: Opened, { filters, queries }: ExactCommand): Promise<ExactResult> {
+  const where = await whereIn(table, conditionsOf(filters));
+  const ids: string[][] = [];
+  for (const vector of vectors.slice(0, queries)) {
+    const query = table.query().nearestTo(vector).distanceType('cosine').bypassVectorIndex();
+    query.limit(TOP).select(['id', '_distance']);
+    const rows: { id: string }[] = await (where === null ? query : query.where(where)).toArray();
+    ids.push(rows.map(({ id }) => id));
+  }
+  return { ids, rows: await table.countRows(where ?? undefined) };
+}
+
+/** The calls of LanceDB that a search comes to, and nothing else. */
+async function ask({ table, vectors, words, hasVectorIndex }: Opened, at: number, wanted: Wanted): Promise<unknown> {
+  const { way, where } = wanted;
+  const near = () => {
+    const query = table
+      .query()
+      .nearestTo(vectors[at] ?? [])
+      .distanceType('cosine');
+    if (hasVectorIndex) query.nprobes(PROBES).refineFactor(REFINE_FACTOR);
+    query.limit(CANDIDATES).select(['id', '_distance']);
+    return (where === null ? query : query.where(where)).toArrow();
+  };
+  const matching = () => {
+    const query = table.query().fullTextSearch(new MatchQuery((words[at] ?? []).join(' '), 'terms'));
+    query.limit(CANDIDATES).select(way === 'hybrid' ? ['id', '_score', 'vector'] : ['id', '_score']);
+    return (where === null ? query : query.where(where)).toArrow();
+  };
+  return Promise.all([way === 'keyword' ? null : near(), way === 'vector' ? null : matching()]);
+}
+
+interface Wanted {
+  way: Way;
+  where: string | null;
+}
+
+async function measured(base: Opened, command: WindowCommand): Promise<WindowResult> {
+  const { by, way, filters } = command;
+  const conditions = conditionsOf(filters);
+  const where = await whereIn(base.table, conditions);
+  const search = async (at: number): Promise<unknown> => {
+    const query = base.queries[at] ?? '';
+    if (by === 'embedding') return embed([query]);
+    if (by === 'lancedb') return ask(base, at, { way, where });
+    return base.index.search(base.baseId, {
+      vector: way === 'keyword' ? null : (base.vectors[at] ?? null),
+      text: way === 'vector' ? null : query,
+      languages: base.languages,
+      conditions,
+      limit: CANDIDATES,
+    });
+  };
+  return repeat(command, base.queries.length, async (at) => {
+    const began = performance.now();
+    await search(at);
+    return performance.now() - began;
+  });
+}
+
+async function obey(command: IndexCommand): Promise<OpenResult | ExactResult | WindowResult> {
+  if (command.kind === 'open') return open(command);
+  if (opened === null) throw new Error('nothing is open');
+  return command.kind === 'exact' ? exact(opened, command) : measured(opened, command);
+}
+
+process.on('message', (command: IndexCommand) => {
+  obey(command)
+    .then((result): IndexAnswer => ({ result }))
+    .catch((error: Error): IndexAnswer => ({ error: error.stack ?? error.message }))
+    .then((answer) => process.send?.(answer));
+});
+process.on('disconnect', () => process.exit(0));
