@@ -126,7 +126,7 @@ export const Annotation = Type.Union([
     document_id: Type.String(),
     document_name: Type.String(),
     chunk_id: Type.String(),
-    start_index: Type.Integer({ description: 'Where in the answer the part begins.' }),
+    start_index: Type.Integer({ description: 'Where in the answer the part begins, in UTF-16 code units.' }),
     end_index: Type.Integer(),
     score: Type.Number(),
   }),
