@@ -99,10 +99,12 @@ async function* prompts(
   yield { prompt, context: [] };
 }
 
-/** Whether the engine takes documents as passages: it does so where it answers in words of its own choice. */
-function readsPassages(engine: GenerationEngine, { prompt, format }: GroundedRequest['request']): boolean {
-  const answersInWords = format.type === 'text' && (prompt.tools.length === 0 || prompt.toolChoice === 'none');
-  return engine.features().passages === true && answersInWords;
+/**
+ * Whether the engine takes documents as passages. One that does so answers in words from them; where the answer has another form, they
+ * stand in the messages. Beside tools they stay out of these: its small model would take their words for what is to be called.
+ */
+function readsPassages(engine: GenerationEngine, { format }: GroundedRequest['request']): boolean {
+  return engine.features().passages === true && format.type === 'text';
 }
 
 /** A server of its own may read control tokens in a text; the local engine never does. */

@@ -68,7 +68,8 @@ describe('the room for documents', () => {
       documentBudget({ contextTokens, conversationTokens, maxTokens });
     assert.equal(budget(1_000, 100, 600), 300);
     assert.equal(budget(1_000, 100, 100), 500);
-    assert.equal(budget(1_000, 400, null), 150);
+    assert.equal(budget(1_000, 400, null), 300);
+    assert.equal(budget(2_000, 1_000, null), 500);
     assert.equal(budget(1_000, 1_200, 100), 0);
     assert.equal(budget(1_000_000, 100, 100), 8_000);
   });
