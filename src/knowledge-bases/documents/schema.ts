@@ -27,9 +27,13 @@ export const Document = Type.Object(
     chunk_count: Type.Integer(),
     status: Type.Enum([...DOCUMENT_STATUSES]),
     error: JobErrorOrNull,
-    metadata: Type.Record(Type.String(), Type.Unknown()),
+    metadata: Type.Record(Type.String(), Type.Unknown(), {
+      description:
+        "What the document says of itself under what its source's config says: objects are flat (`author.name`), lists keep their values, texts end in `…` after 16384 characters. At most 64 KiB as JSON.",
+    }),
     unfilterable_keys: Type.Array(Type.String(), {
-      description: 'Keys of the metadata that filters do not see: the knowledge base filters by 256 others already.',
+      description:
+        'Keys of the metadata that filters do not see: the knowledge base filters by 256 others already, the key has more than 256 characters, its text more than 4096 or its list more than 256 values. Also the first 256 that are not stored, because the metadata has 64 KiB without them.',
     }),
     created_at: Type.Integer({ description: 'Unix seconds.' }),
     updated_at: Type.Integer({ description: 'Unix seconds.' }),

@@ -3,7 +3,9 @@ import type { Call } from '../../lib/caller.ts';
 import { newId } from '../../lib/ids.ts';
 import { reasonOf } from '../../lib/start-error.ts';
 import type { SourceContent, SourceItem } from '../data-sources/connectors/connector.ts';
-import type { Extraction } from './extract/extracted-document.ts';
+import { storedMetadata } from './document-metadata.ts';
+import type { DocumentMetadata, Extraction } from './extract/extracted-document.ts';
+import { flatMetadata } from './extract/metadata.ts';
 import type { FilterKeys } from './filter-keys.ts';
 import type { IngestDeps } from './ingest-source.ts';
 import { type IngestionError, type JobError, jobErrorOf } from './job-error.ts';
@@ -27,7 +29,7 @@ export interface ItemContext extends JobContext {
   call: Call;
   fetch(item: SourceItem): Promise<SourceContent>;
   /** What the source's config adds to the metadata of every document. */
-  metadata: Record<string, unknown>;
+  metadata: DocumentMetadata;
   /** Keys of the items of which something was stored before this run came to them. */
   stored: ReadonlySet<string>;
   signal: AbortSignal;
@@ -132,24 +134,22 @@ async function changeOf(
   const { deps, source, job, signal } = context;
   const before = context.stored.has(item.key) ? await selectPart(deps.db.sql, source.id, item.key, part.part) : null;
   if (before?.seenBy === job.id && before.fingerprint === item.fingerprint + UNFINISHED) return null;
-  const row = rowOf(context, item, {
-    before,
-    part: part.part,
-    bytes,
-    mimeType: content.mediaType,
-    metadata: 'document' in part ? { ...titleOf(part), ...content.metadata, ...part.document.metadata } : {},
-  });
-  if ('error' in part) return { row, before, outcome: { error: jobErrorOf(part.error) } };
+  const { metadata, leftOutKeys } = storedMetadata(context.metadata, ...ownMetadata(part, content));
+  const row = rowOf(context, item, { before, part: part.part, bytes, mimeType: content.mediaType, metadata });
+  if ('error' in part) return { row, before, leftOutKeys, outcome: { error: jobErrorOf(part.error) } };
   const prepared = await prepareDocument(context, part.document, signal);
-  return { row, before, outcome: { prepared } };
+  return { row, before, leftOutKeys, outcome: { prepared } };
 }
 
-function titleOf({ document }: Extract<Extraction, { document: unknown }>): { title?: string } {
-  return document.title === null ? {} : { title: document.title };
+/** What a document says of itself, and its source of it. */
+function ownMetadata(part: Extraction, { metadata }: SourceContent): DocumentMetadata[] {
+  if ('error' in part) return [];
+  const { document } = part;
+  return [document.metadata, flatMetadata(metadata), document.title === null ? {} : { title: document.title }];
 }
 
 function rowOf(
-  { base, source, job, deps, metadata }: ItemContext,
+  { base, source, job, deps }: ItemContext,
   item: SourceItem,
   known: Pick<DocumentRow, 'part' | 'bytes' | 'mimeType' | 'metadata'> & { before: DocumentRow | null },
 ): DocumentChange['row'] {
@@ -168,7 +168,7 @@ function rowOf(
     sourceUri: item.uri === null || known.part === '' ? item.uri : `${item.uri}#${known.part}`,
     mimeType: known.mimeType,
     bytes: known.bytes,
-    metadata: { ...known.metadata, ...metadata },
+    metadata: known.metadata,
     createdAt: known.before?.createdAt ?? now,
     updatedAt: now,
   };
@@ -201,7 +201,8 @@ export async function failItem(context: ItemContext, item: SourceItem, thrown: u
     });
     return;
   }
-  const row = rowOf(context, item, { before, part: '', bytes: 0, mimeType: null, metadata: {} });
+  const { metadata, leftOutKeys } = storedMetadata(context.metadata);
+  const row = rowOf(context, item, { before, part: '', bytes: 0, mimeType: null, metadata });
   const ended = { item, isWhole: false, unread: error };
-  await writeDocuments(deps, writeContext(context), [{ row, before, outcome: { error } }], [ended]);
+  await writeDocuments(deps, writeContext(context), [{ row, before, leftOutKeys, outcome: { error } }], [ended]);
 }

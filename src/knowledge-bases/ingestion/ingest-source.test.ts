@@ -311,6 +311,35 @@ describe('ingestSource', () => {
     assert.deepEqual(await names({ key310: 310 }), ['c.txt']);
   });
 
+  it('stores metadata that is too long to filter by, names its keys, and leaves out what is behind 64 KiB', async () => {
+    const kb = await setUp({ a: 'stone' });
+    const long = 'k'.repeat(257);
+    const metadata = {
+      list: [5, 'x', true],
+      none: [],
+      text: 'x'.repeat(4097),
+      many: Array.from({ length: 257 }, (_, i) => i),
+      [long]: 1,
+    };
+    const bulk = Object.fromEntries(Array.from({ length: 5 }, (_, i) => [`bulk${i}`, 'x'.repeat(15_000)]));
+    kb.source.metadata.set('a', { ...metadata, nested: { deep: { at: 7 } }, ...bulk });
+    await kb.sync();
+    const [document] = await kb.documents();
+    const { list, none, text, many, [long]: kept } = document?.metadata ?? {};
+    assert.deepEqual({ list, none, text, many, [long]: kept }, metadata);
+    assert.ok(Buffer.byteLength(JSON.stringify(document?.metadata)) <= 65_536);
+    const unfilterable = ['text', 'many', long, 'bulk0', 'bulk1', 'bulk2', 'bulk3', 'bulk4'];
+    assert.deepEqual(document?.unfilterableKeys.toSorted(), unfilterable.toSorted());
+    assert.ok(!('bulk4' in (document?.metadata ?? {})));
+    const found = async (filters: object) => (await kb.find('stone', { filters: { metadata: filters } })).length;
+    assert.deepEqual(
+      await Promise.all(
+        [{ list: 5 }, { list: true }, { list: '5' }, { 'nested.deep.at': { $gt: 6 } }, { many: 3 }].map(found),
+      ),
+      [1, 1, 0, 1, 0],
+    );
+  });
+
   it('does nothing for a job that has ended, or is unknown', async () => {
     const kb = await setUp({ a: 'stone' });
     const job = await kb.sync();

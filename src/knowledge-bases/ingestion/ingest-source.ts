@@ -7,7 +7,9 @@ import { newId } from '../../lib/ids.ts';
 import { reasonOf } from '../../lib/start-error.ts';
 import type { Connector, SourceItem } from '../data-sources/connectors/connector.ts';
 import { countToEmbed, embedAgain } from './embed-again.ts';
+import type { DocumentMetadata } from './extract/extracted-document.ts';
 import type { Extractor } from './extract/extractor.ts';
+import { flatMetadata } from './extract/metadata.ts';
 import { FilterKeys } from './filter-keys.ts';
 import { checkIsThere } from './ingest-item.ts';
 import { type ItemsContext, ingestItems } from './ingest-items.ts';
@@ -131,9 +133,9 @@ async function readSource(deps: IngestDeps, context: JobContext & { call: Call }
 }
 
 /** Every type of source may say what holds of all its documents. */
-function metadataOf(config: unknown): Record<string, unknown> {
+function metadataOf(config: unknown): DocumentMetadata {
   const { metadata } = Object(config) as { metadata?: Record<string, unknown> };
-  return metadata ?? {};
+  return flatMetadata(metadata);
 }
 
 /** Ingests those of the items that are new or changed, several at once. */

@@ -2,6 +2,7 @@ import type { Sql } from '../../db/db.ts';
 import type { Deps } from '../../deps.ts';
 import { updateFailed, updateProcessed } from '../../files/store.ts';
 import type { SourceItem } from '../data-sources/connectors/connector.ts';
+import { isFilterable } from './document-metadata.ts';
 import { updateFingerprint } from './embedding-store.ts';
 import type { FilterKeys } from './filter-keys.ts';
 import { indexedChunk } from './indexed-chunk.ts';
@@ -26,6 +27,8 @@ export interface DocumentChange {
     DocumentRow,
     'chunkCount' | 'status' | 'error' | 'contentHash' | 'language' | 'embeddingFingerprint' | 'unfilterableKeys'
   >;
+  /** Keys of metadata that were not stored. */
+  leftOutKeys?: readonly string[];
   /** What was stored of it before; null where nothing was. */
   before: DocumentRow | null;
   outcome: { prepared: PreparedDocument } | { error: JobError };
@@ -66,8 +69,7 @@ export async function writeDocuments(
   if (changes.length === 0 && ended.length === 0) return;
   const { base, source, fingerprint } = context;
   const ids = changes.map(({ row }) => row.id);
-  const filterable = await context.filterKeys.admit(new Set(changes.flatMap(({ row }) => Object.keys(row.metadata))));
-  const unfilterableOf = ({ row }: DocumentChange) => Object.keys(row.metadata).filter((key) => !filterable.has(key));
+  const unfilterableOf = await unfilterableKeys(context.filterKeys, changes);
   const chunks = changes.flatMap((change) => indexedChunks(change, unfilterableOf(change)));
   // Before the index: from now on nobody compares what it holds of another model with a query of this one.
   if (chunks.length > 0) await updateFingerprint(deps.db.sql, base.id, fingerprint);
@@ -85,6 +87,21 @@ export async function writeDocuments(
   });
   await deps.chunks.remove(base.id, gone ?? ids);
   if (gone === null) throw new SourceGone();
+}
+
+/** Gives what tells the keys of a document that filters do not see: too long, too many, or not stored. */
+async function unfilterableKeys(
+  filterKeys: FilterKeys,
+  changes: readonly DocumentChange[],
+): Promise<(change: DocumentChange) => string[]> {
+  const shortKeysOf = ({ row }: DocumentChange) =>
+    new Set(Object.keys(row.metadata).filter((key) => isFilterable(key, row.metadata[key])));
+  const admitted = await filterKeys.admit(new Set(changes.flatMap((change) => [...shortKeysOf(change)])));
+  return (change) => {
+    const seen = shortKeysOf(change).intersection(admitted);
+    const stored = Object.keys(change.row.metadata).filter((key) => !seen.has(key));
+    return [...stored, ...(change.leftOutKeys ?? [])];
+  };
 }
 
 async function writeRows(

@@ -1,8 +1,11 @@
 import type { ExtractedText } from '../extracted-text.ts';
 import type { IngestionError } from '../job-error.ts';
 
-/** What a document says of itself. Dates are ISO 8601; what was nested is flat, under names such as `author.name`. */
-export type DocumentMetadata = Record<string, string | number | boolean | string[]>;
+/** A value of metadata. Dates are texts in ISO 8601. */
+export type MetadataValue = string | number | boolean;
+
+/** What a document says of itself. What was nested is flat, under names such as `author.name`. */
+export type DocumentMetadata = Record<string, MetadataValue | MetadataValue[]>;
 
 /** A document as text, with what it says of itself. */
 export interface ExtractedDocument extends ExtractedText {
