@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { PGlite } from '@electric-sql/pglite';
 import { Client } from 'pg';
 import type { Database } from '../src/db/db.ts';
 import { overPglite } from '../src/db/pglite.ts';
 import { openPostgres } from '../src/db/postgres.ts';
 import { createLogger } from '../src/lib/logger.ts';
+import { readTemplate } from './template.ts';
 
 /** A migrated database of its own for one test file: PGlite in memory, or one of the PostgreSQL that the run started. */
 export async function openTestDatabase(): Promise<Database> {
@@ -16,8 +16,8 @@ export async function openTestDatabase(): Promise<Database> {
 }
 
 async function openMemory(): Promise<Database> {
-  const template = process.env['QUIRE_TEST_TEMPLATE'];
-  const client = await PGlite.create(template === undefined ? {} : { loadDataDir: new Blob([readFileSync(template)]) });
+  const template = readTemplate();
+  const client = await PGlite.create(template === null ? {} : { loadDataDir: template });
   return overPglite(client);
 }
 

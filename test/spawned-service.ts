@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { copyTemplate } from './template.ts';
 
 const START_FILE = fileURLToPath(new URL('../src/start.js', import.meta.url));
 const READY = /^Quire is ready at (\S+)/m;
@@ -34,7 +35,10 @@ export interface CommandResult extends Ended {
 export interface ServiceOptions {
   /** More variables, such as `QUIRE_UPSTREAM_URL`. The variables of the shell that begin with `QUIRE_` do not count. */
   env?: Record<string, string>;
-  /** The folder of an earlier service; a new one unless given. */
+  /**
+   * The folder of an earlier service, or an empty one for a first start of which nothing is spared. Unless given, a new one in
+   * which the database is made already: that takes two seconds of a start.
+   */
   dataDir?: string;
   /** The text of its `quire.yaml`. */
   config?: string;
@@ -79,9 +83,15 @@ export function newDataDir(): string {
   return folder;
 }
 
+function preparedDataDir(): string {
+  const folder = newDataDir();
+  copyTemplate(join(folder, 'db'));
+  return folder;
+}
+
 /** Starts `quire serve` on a free port and resolves when it says that it is ready. Rejects when it ends instead. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
-  const dataDir = options.dataDir ?? newDataDir();
+  const dataDir = options.dataDir ?? preparedDataDir();
   if (options.config !== undefined) writeFileSync(join(dataDir, 'quire.yaml'), options.config);
   const { child, stdout, stderr, ended } = launch(['serve'], dataDir, options.env ?? {});
   const url = await readyUrl(child, stdout, stderr, ended);

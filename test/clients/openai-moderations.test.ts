@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import OpenAI from 'openai';
 import { type Handler, sendJson, startServer } from '../fixtures/upstream-server.ts';
-import { startService } from '../spawned-service.ts';
+import { newDataDir, startService } from '../spawned-service.ts';
 import { useBackends } from './backends.ts';
 
 const backends = useBackends();
@@ -87,7 +87,8 @@ describe('openai: moderations on a server, and under an alias', () => {
   });
 
   it('the bundled model is there at the start, and stops with the service', async () => {
-    const service = await startService();
+    // The first start of all, of which nothing is spared.
+    const service = await startService({ dataDir: newDataDir() });
     try {
       const client = new OpenAI({ baseURL: `${service.url}/v1`, apiKey: service.key, maxRetries: 0 });
       const { parameters, ...backend } = await backendOf(client);
