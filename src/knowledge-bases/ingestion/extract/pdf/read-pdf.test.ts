@@ -73,6 +73,23 @@ describe('a PDF', () => {
     assert.equal(document.text.match(/It stays/g)?.length, 4);
   });
 
+  it('has what the fields of its form hold, beside the words of the form', async () => {
+    const label = (name: string, y: number) => ({ text: name, x: 60, y });
+    const fields = [
+      '/FT /Tx /T (a) /V (Ida Lund) /Rect [110 695 300 711]',
+      '/FT /Tx /T (b) /Ff 4096 /V (First line\\nSecond line) /Rect [110 600 300 680] /DA (/F 10 Tf)',
+      '/FT /Ch /T (c) /V (x2) /Opt [[(x1) (Quay)] [(x2) (Outer quay)]] /Rect [110 555 300 571]',
+      '/FT /Tx /T (d) /Ff 8192 /V (secret) /Rect [110 500 300 516]',
+      '/FT /Tx /T (e) /F 2 /V (hidden) /Rect [110 450 300 466]',
+    ];
+    const form = makePdf([[label('Name', 700), label('Wish', 668), label('Berth', 560)]], { fields });
+    const { text: found } = await read(form);
+    assert.deepEqual(
+      found.split('\n').filter((line) => line !== ''),
+      ['Name Ida Lund', 'Wish First line Second line', 'Berth Outer quay'],
+    );
+  });
+
   it('keeps the rows of a table together', async () => {
     const rows = ['Name Count Price', 'Apples 12 3.50', 'Pears 7 4.25', 'Plums 100 2.00'];
     const cells = rows.flatMap((row, i) =>

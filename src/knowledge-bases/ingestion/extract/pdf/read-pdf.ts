@@ -7,6 +7,7 @@ import type { DocumentMetadata, ReadJob, ReadPart } from '../extracted-document.
 import { flatMetadata, titleOf } from '../metadata.ts';
 import { requireLength, TextWriter } from '../text-writer.ts';
 import { linesOf, readingOrder } from './columns.ts';
+import { fieldTexts } from './form-fields.ts';
 import { byDirection, fragmentsOf, type TextLine, type TextPiece } from './page-text.ts';
 import { partsOf } from './paragraphs.ts';
 import { type PageLines, withoutRunningLines } from './running-lines.ts';
@@ -21,7 +22,7 @@ const MAX_PIECES = 200_000;
 
 /**
  * Reads a PDF: text in the order of reading, columns one after the other, without running headers and footers, its words whole again
- * where a line's end broke them. Throws `encrypted_file` for one that needs a password, `no_text` for scans, `too_large` for too many pages.
+ * where a line's end broke them, with what the fields of a form hold. Throws `encrypted_file` for one that needs a password, `no_text` for scans, `too_large` for too many pages.
  */
 export async function* readPdf(job: ReadJob): AsyncGenerator<ReadPart> {
   const data = new Uint8Array(await wholeContent(job, MAX_PDF_BYTES));
@@ -67,10 +68,11 @@ async function pagesOf(pdf: Pdf): Promise<PageLines[]> {
   const pages: PageLines[] = [];
   let characters = 0;
   let problem: unknown = null;
+  const isForm = await hasFields(pdf);
   for (let number = 1; number <= pdf.numPages; number++) {
     try {
       const page = await pdf.getPage(number);
-      const lines = await pageLines(page);
+      const lines = await pageLines(page, isForm);
       pages.push(lines);
       characters += lines.lines.reduce((sum, { text }) => sum + text.length, 0);
       page.cleanup();
@@ -84,11 +86,18 @@ async function pagesOf(pdf: Pdf): Promise<PageLines[]> {
   return pages;
 }
 
-async function pageLines(page: Page): Promise<PageLines> {
+// A form that is damaged does not make its pages unreadable.
+async function hasFields(pdf: Pdf): Promise<boolean> {
+  const fields = await pdf.getFieldObjects().catch(() => null);
+  return fields !== null;
+}
+
+async function pageLines(page: Page, isForm: boolean): Promise<PageLines> {
   const { transform, height } = page.getViewport({ scale: 1 });
   const { items } = await page.getTextContent();
+  const values = isForm ? fieldTexts(await page.getAnnotations().catch(() => [])) : [];
   const pieces: TextPiece[] = [];
-  for (const item of items.slice(0, MAX_PIECES)) {
+  for (const item of [...items, ...values].slice(0, MAX_PIECES)) {
     if (!('str' in item) || item.str === '') continue;
     pieces.push(pieceOf(item, transform));
   }
