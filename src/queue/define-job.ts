@@ -6,7 +6,7 @@ export interface JobKind<Data extends object> {
   readonly concurrency: number;
   /** How many of one group it runs at once, so that others find room; all of them where it is absent. */
   readonly perGroup?: number;
-  /** After how many failures it is given up; 0: after the first. */
+  /** After how many failures it is given up; 0: after the first. One that is given up holds its key for an hour. */
   readonly retries: number;
   /** Pause before the first retry, in seconds; it doubles with each. */
   readonly retrySeconds: number;
@@ -14,7 +14,7 @@ export interface JobKind<Data extends object> {
   readonly data?: Data;
 }
 
-/** Of jobs with one key one runs and one waits. Jobs of one group, such as an organization, share their part of a process. */
+/** Jobs of one key run one after the other, in the order in which they came. Jobs of one group, such as an organization, share their part of a process. */
 export interface JobPlace {
   key: string;
   group?: string;

@@ -14,6 +14,7 @@ const KINDS = {
   'rolled-back': kindOf('rolled-back'),
   failing: kindOf('failing', { retries: 1 }),
   keyed: kindOf('keyed', { concurrency: 3 }),
+  held: kindOf('held', { concurrency: 2 }),
   stopped: kindOf('stopped'),
   'at-once': kindOf('at-once', { concurrency: 2 }),
   grouped: kindOf('grouped', { concurrency: 3, perGroup: 1 }),
@@ -119,6 +120,25 @@ describe('JobQueue', () => {
     queue.wake(kind);
     await done;
     assert.equal(most, 1);
+  });
+
+  it('does not hold up other keys behind a job whose key is busy', async () => {
+    const kind = KINDS['held'];
+    const { done, call } = counted(3);
+    const other = Promise.withResolvers<void>();
+    queue.work(kind, async ({ n }) => {
+      if (n === 1) {
+        await queue.enqueue(db.sql, kind, { n: 2 }, { key: 'a' });
+        await queue.enqueue(db.sql, kind, { n: 3 }, { key: 'b' });
+        queue.wake(kind);
+        await other.promise;
+      }
+      if (n === 3) other.resolve();
+      call();
+    });
+    await queue.enqueue(db.sql, kind, { n: 1 }, { key: 'a' });
+    queue.wake(kind);
+    await done;
   });
 
   it('tells a running job to stop, and gives it to the next process', async () => {

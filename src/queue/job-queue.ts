@@ -15,6 +15,8 @@ const SUPERVISE_SECONDS = 10;
 const POLL_MS = 2_000;
 /** A job that runs longer is stuck, whatever its process says. */
 const MAX_JOB_SECONDS = 24 * 60 * 60;
+/** A pause before a retry doubles until it is so long. */
+const MAX_RETRY_SECONDS = 300;
 /** Ended jobs are only of interest while something is looked into. */
 const KEEP_ENDED_SECONDS = 60 * 60;
 
@@ -139,11 +141,13 @@ export class JobQueue {
 
 async function makeQueue(boss: PgBoss, kind: JobKind<object>): Promise<void> {
   await boss.createQueue(kind.name, {
-    // Of one key one job runs and one waits: what comes during a run is not lost, and never runs beside it.
-    policy: 'stately',
+    // Of one key one job runs at a time, in their order. The policies with a cached list of busy keys would leave a job waiting for a minute
+    // behind one that has ended, and those of other keys behind one whose key is busy.
+    policy: 'key_strict_fifo',
     retryLimit: kind.retries,
     retryDelay: kind.retrySeconds,
     retryBackoff: true,
+    retryDelayMax: MAX_RETRY_SECONDS,
     expireInSeconds: MAX_JOB_SECONDS,
     heartbeatSeconds: HEARTBEAT_SECONDS,
     deleteAfterSeconds: KEEP_ENDED_SECONDS,

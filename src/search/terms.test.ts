@@ -19,9 +19,21 @@ describe('termsOf', () => {
     assert.deepEqual(termsOf('E-4711', 'en'), ['e-4711', 'e', '4711']);
     assert.deepEqual(termsOf('user_id', 'en'), ['user_id', 'user', 'id']);
     assert.deepEqual(termsOf('C++ C#', 'en'), ['c++', 'c', 'c#', 'c']);
-    assert.deepEqual(termsOf('getUserName', 'en'), ['get', 'user', 'name']);
+    assert.deepEqual(termsOf('getUserName', 'none'), ['getusername', 'get', 'user', 'name']);
     assert.ok(termsOf('see v1.2.3.', 'en').includes('v1.2.3'));
     assert.ok(termsOf('0x80070057', 'en').includes('0x80070057'));
+  });
+
+  it('finds a word with capitals inside in any spelling', () => {
+    for (const name of ['OpenAI', 'PostgreSQL', 'XMLHttpRequest', 'McDonalds', 'userId2']) {
+      const found = new Set(termsOf(`see ${name}.`, 'en'));
+      for (const typed of [name, name.toLowerCase(), name.toUpperCase()]) {
+        assert.ok(
+          termsOf(typed, 'en').some((term) => found.has(term)),
+          typed,
+        );
+      }
+    }
   });
 
   it('takes words that a hyphen joins for words', () => {
@@ -32,7 +44,7 @@ describe('termsOf', () => {
   it('cuts scripts without spaces into pairs, so that a part of a run is found', () => {
     assert.deepEqual(termsOf('東京都', 'none'), ['東京', '京都']);
     assert.deepEqual(termsOf('木', 'none'), ['木']);
-    assert.deepEqual(termsOf('LanceDBは速い', 'none'), ['lance', 'db', 'は速', '速い']);
+    assert.deepEqual(termsOf('LanceDBは速い', 'none'), ['lancedb', 'lance', 'db', 'は速', '速い']);
   });
 
   it('gives no term with white space in it, and none that is longer than any word', () => {

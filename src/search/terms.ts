@@ -21,7 +21,7 @@ const NAME = /[\p{N}_.:@+#]/u;
 
 /**
  * The terms by which a text is found by keyword, in order and with repetitions: stems of its words without stop words, folded
- * (case, accents, compatibility forms); names such as `E-4711`, `user_id` or `C++` whole besides; pairs of characters in scripts
+ * (case, accents, compatibility forms); names such as `E-4711`, `user_id`, `C++` or `OpenAI` whole besides; pairs of characters in scripts
  * without spaces. A query is looked for by the terms that it has in the language of the documents. No term has white space.
  */
 export function termsOf(text: string, language: Language): string[] {
@@ -40,26 +40,36 @@ function addPairs(run: string, terms: string[]): void {
 }
 
 function addWords(run: string, language: Language, terms: string[]): void {
-  const parts = partsOf(run);
-  const isName = parts.length > 1 && NAME.test(run);
+  const joined = run
+    .replace(/['’]s$/i, '')
+    .split(SEPARATORS)
+    .filter((part) => part !== '');
+  const words = joined.map(capitalParts);
+  const isName = words.flat().length > 1 && NAME.test(run);
   const whole = run.toLowerCase();
-  if ((isName || /[+#]$/.test(run)) && whole.length <= MAX_TERM_CHARACTERS) terms.push(folded(whole));
-  for (const part of parts) {
-    const word = part.toLowerCase();
-    if (word.length > MAX_TERM_CHARACTERS) continue;
-    // A part of a name may be short and common, and still what tells it apart.
-    if (!isName && isStopWord(word, language)) continue;
-    terms.push(/\p{N}/u.test(word) ? folded(word) : folded(stem(word, language)));
+  const hasWhole = (isName || /[+#]$/.test(run)) && whole.length <= MAX_TERM_CHARACTERS;
+  if (hasWhole) terms.push(folded(whole));
+  for (const [i, part] of joined.entries()) {
+    const parts = words[i] ?? [];
+    // `OpenAI` is looked for as `openai`, too.
+    if (parts.length > 1 && !(hasWhole && joined.length === 1)) addWord(part, { language, isName: true }, terms);
+    for (const word of parts) addWord(word, { language, isName }, terms);
   }
 }
 
-/** At what joins them, and where small letters are followed by a capital. */
-function partsOf(run: string): string[] {
-  return run
-    .replace(/['’]s$/i, '')
-    .replace(/(\p{Ll})(\p{Lu})/gu, '$1 $2')
-    .split(/[^\p{L}\p{N}\p{M}]+/u)
-    .filter((part) => part !== '');
+/** A part of a name may be short and common, and still what tells it apart. */
+function addWord(text: string, { language, isName }: { language: Language; isName: boolean }, terms: string[]): void {
+  const word = text.toLowerCase();
+  if (word.length > MAX_TERM_CHARACTERS || (!isName && isStopWord(word, language))) return;
+  terms.push(/\p{N}/u.test(word) ? folded(word) : folded(stem(word, language)));
+}
+
+/** What joins the parts of a run. */
+const SEPARATORS = /[^\p{L}\p{N}\p{M}]+/u;
+
+/** The parts of a word that begin where a capital follows a small letter. */
+function capitalParts(word: string): string[] {
+  return word.replace(/(\p{Ll})(\p{Lu})/gu, '$1 $2').split(' ');
 }
 
 /** Without accents, which many leave out when they type. */
