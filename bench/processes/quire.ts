@@ -48,7 +48,6 @@ export async function startQuire(
         QUIRE_PORT: '0',
         QUIRE_MODELS_PULL: 'never',
         QUIRE_LOG_LEVEL: 'warn',
-        QUIRE_RATE_LIMITS: 'off',
         QUIRE_BOOTSTRAP_API_KEY: apiKey,
         ...upstream,
         ...settings,
