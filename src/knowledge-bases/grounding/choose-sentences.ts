@@ -22,11 +22,6 @@ export interface Room {
   costOf(chunk: ContextChunk): number;
 }
 
-/**
- * Sentences that are ranked for one answer. The ten best chunks of usual size have about two hundred; the bundled reranker reads so many in
- * a tenth of a second. What lies behind is of the chunks that fit the question least.
- */
-const MAX_RANKED_SENTENCES = 192;
 /** Characters of a sentence; a longer run without an end, such as a table, is cut at a space. */
 const MAX_SENTENCE_CHARACTERS = 600;
 /** What stands where sentences are left out. */
@@ -34,13 +29,13 @@ const OMISSION = '[...]';
 /** Tokens of an omission, and of the white space around a sentence. */
 const OMISSION_TOKENS = 4;
 
-/** The sentences of the chunks in order. What an earlier chunk has as well is left out: chunks that overlap share some. */
-export function rankedSentences(chunks: readonly ContextChunk[]): ChunkSentence[] {
+/** The first sentences of the chunks, at most `most`, in order. What an earlier chunk has as well is left out: chunks that overlap share some. */
+export function rankedSentences(chunks: readonly ContextChunk[], most: number): ChunkSentence[] {
   const firstOf = new Map<string, number>();
   const found: ChunkSentence[] = [];
   for (const [chunk, { text }] of chunks.entries()) {
     for (const [place, { start, end }] of piecesOf(text).entries()) {
-      if (found.length === MAX_RANKED_SENTENCES) return found;
+      if (found.length === most) return found;
       const own = text.slice(start, end);
       if ((firstOf.get(own) ?? chunk) !== chunk) continue;
       firstOf.set(own, chunk);

@@ -17,7 +17,7 @@ describe('sentences of chunks', () => {
     chunkOf('One is here.\nTwo is here. Three is here. Four is here. Five is here.'),
     chunkOf('Five is here. Six is here.'),
   ];
-  const sentences = rankedSentences(chunks);
+  const sentences = rankedSentences(chunks, 100);
   const chosen = (wanted: readonly string[], budget = 1_000) => {
     const scores = sentences.map(({ text }) => (wanted.some((word) => text.startsWith(word)) ? 1 : 0));
     return chooseSentences(chunks, sentences, scores, { budget, costOf: () => 10 }).map(({ text }) => text);
@@ -42,7 +42,7 @@ describe('sentences of chunks', () => {
   });
   it('are pieces of bounded length that give the text again, and part no character', () => {
     const text = `${'word '.repeat(300)}${'😀'.repeat(700)}`;
-    const pieces = rankedSentences([chunkOf(text)]);
+    const pieces = rankedSentences([chunkOf(text)], 100);
     assert.ok(pieces.length > 3);
     assert.ok(pieces.every((piece) => piece.text.length <= 600 && piece.text.isWellFormed()));
     assert.equal(
@@ -58,7 +58,7 @@ describe('sentences of chunks', () => {
   });
   it('are ranked up to a bound', () => {
     const many = chunkOf(Array.from({ length: 2_000 }, (_, i) => `This is number ${i}.`).join(' '));
-    assert.equal(rankedSentences([many]).length, 192);
+    assert.equal(rankedSentences([many], 64).length, 64);
   });
 });
 

@@ -10,11 +10,21 @@ import { documentTokens, markTokens } from './write-context.ts';
 /** With room for so many tokens whole chunks serve as well as sentences, and are easier to read (docs/decisions/0013-grounding.md). */
 const WHOLE_CHUNKS_TOKENS = 3_000;
 
+/** Tokens that the marks around a document and a short sentence have: less room is none. */
+const LEAST_TOKENS = 50;
+
+/**
+ * Sentences that are ranked for one answer, those of the best chunks. Ten chunks of usual size have about 130, which the bundled reranker
+ * judges in a twentieth of a second; a model of hundreds of millions of parameters is slower by far.
+ */
+const MAX_RANKED_SENTENCES: Record<Backend['engine'], number> = { bundled: 192, local: 64, upstream: 64 };
 /**
  * What the score of its chunk weighs in a sentence's rank, beside the logit of the reranker's score: a sentence alone does not say what it is
  * about. For the bundled reranker as measured; a larger one sees more in a sentence, which could not be measured here.
  */
 const CHUNK_WEIGHT: Record<Backend['engine'], number> = { bundled: 30, local: 10, upstream: 10 };
+/** Milliseconds that ranking may take before the answer begins; a reranker that is slower is done without. */
+const RANKING_LIMIT_MS = 5_000;
 /** A score of 0 or 1 is taken for nearly so: one score does not outweigh all others. */
 const LEAST_SCORE = 1e-6;
 
@@ -33,6 +43,7 @@ export function fittingOf(
 ): Fitting {
   let ranking: Promise<Ranking | null> | null = null;
   return async (budget) => {
+    if (budget < LEAST_TOKENS) return [];
     const whole = wholeWithin(found, budget);
     if (whole.length === found.length || (whole.length > 0 && budget >= WHOLE_CHUNKS_TOKENS)) return whole;
     ranking ??= rankingOf(deps, call, found, asked);
@@ -56,7 +67,7 @@ export function wholeWithin(chunks: readonly ContextChunk[], budget: number): Co
 
 /** As many sentences as fit, from the first on. */
 function beginningOf(chunks: readonly ContextChunk[], room: Room): ContextChunk[] {
-  const sentences = rankedSentences(chunks);
+  const sentences = rankedSentences(chunks, MAX_RANKED_SENTENCES.bundled);
   const scores = sentences.map((_, i) => -i);
   return chooseSentences(chunks, sentences, scores, room);
 }
@@ -81,16 +92,20 @@ async function rankingOf(
   // What a prompt has room for is the server's own question: no key has to allow the model.
   const caller = { ...call.caller, models: null };
   const admitted = rerankerOf(deps, caller);
-  const sentences = rankedSentences(found);
-  if (admitted === null || sentences.length === 0) return null;
+  if (admitted === null) return null;
+  const { engine } = admitted.engine.backend();
+  const sentences = rankedSentences(found, MAX_RANKED_SENTENCES[engine]);
+  if (sentences.length === 0) return null;
   const documents = sentences.map(({ text }) => text);
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(RANKING_LIMIT_MS)]);
   try {
-    const { scores } = await rerank(deps, { ...call, caller }, admitted, { query, documents, signal });
-    const weight = CHUNK_WEIGHT[admitted.engine.backend().engine];
+    const { scores } = await rerank(deps, { ...call, caller }, admitted, { query, documents, signal: limited });
+    const weight = CHUNK_WEIGHT[engine];
     const ranks = sentences.map((sentence, i) => logit(scores[i] ?? 0) + weight * (found[sentence.chunk]?.score ?? 0));
     return { sentences, scores: ranks };
   } catch (error) {
-    if (error instanceof ApiError) return null;
+    signal.throwIfAborted();
+    if (error instanceof ApiError || limited.aborted) return null;
     throw error;
   }
 }
