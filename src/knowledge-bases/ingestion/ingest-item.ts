@@ -90,7 +90,7 @@ async function readItem(context: ItemContext, item: SourceItem): Promise<ReadIte
       if (firstError === null) noteUnread(context, item, part.error);
       firstError ??= jobErrorOf(part.error);
     } else hasText = true;
-    const change = await changeOf(context, { item, content, part, bytes: counted.bytes });
+    const change = await changeOf(context, { item, content, part, bytes: part.bytes ?? counted.bytes });
     if (change === null) isWhole = false;
     else changes.push(change);
     if (chunksOf(changes) < CHUNKS_PER_WRITE && changes.length < DOCUMENTS_PER_WRITE) continue;

@@ -14,14 +14,19 @@ export interface ExtractedDocument extends ExtractedText {
   metadata: DocumentMetadata;
 }
 
-/**
- * What came of a file, or of a part of it. `part` is empty where the file is one document; otherwise it names the part within
- * the file, such as the number of its line.
- */
-export type Extraction = { part: string } & ({ document: ExtractedDocument } | { error: IngestionError });
+/** Which part of a file something came of. */
+export interface FilePart {
+  /** Empty where the file is one document; otherwise it names the part within the file, such as the number of its line. */
+  part: string;
+  /** Of the part; absent where it is all of the file. */
+  bytes?: number;
+}
+
+/** What came of a file, or of a part of it. */
+export type Extraction = FilePart & ({ document: ExtractedDocument } | { error: IngestionError });
 
 /** What the readers of the formats give: an error here is one of that part alone. What is wrong with all of a file is thrown. */
-export type ReadPart = { part: string; document: ExtractedDocument } | { part: string; error: IngestionError };
+export type ReadPart = Extraction;
 
 /** What a reader is given. */
 export interface ReadJob {

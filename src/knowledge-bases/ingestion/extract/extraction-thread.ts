@@ -57,8 +57,8 @@ export class ExtractionThread {
           yield { part: '', error: errorOf(reply.error) };
           return;
         }
-        const { part } = reply;
-        yield 'error' in reply ? { part, error: errorOf(reply.error) } : { part, document: reply.document };
+        const { type, ...part } = reply;
+        yield 'error' in part ? { ...part, error: errorOf(part.error) } : part;
         request = { type: 'next' };
       }
     } finally {

@@ -238,8 +238,17 @@ describe('JSONL', () => {
       ['1', '3', '4', '5', '6'],
     );
     assert.deepEqual(parts.map(codeOf), [null, 'invalid_file', null, 'no_text', 'invalid_file']);
+    assert.deepEqual(
+      parts.map(({ bytes }) => bytes),
+      [56, 5, 17, 7, 3],
+    );
     const { text, title, metadata } = documentIn(parts[0]);
     assert.deepEqual({ text, title, metadata }, { text: 'one', title: 'T', metadata: { year: 2020, 'a.b': ['x', 1] } });
+  });
+
+  it('without a record is a document without text', async () => {
+    const parts = await read('json-lines', '\n\n \n');
+    assert.deepEqual([parts.map(({ part }) => part), parts.map(codeOf)], [[''], ['no_text']]);
   });
 
   it('passes over a line that is too long', async () => {

@@ -16,12 +16,19 @@ const READERS: Readonly<Record<DocumentFormat, () => Promise<Reader>>> = {
 };
 
 /**
- * The documents of a file, one after the other: a part that has no text is an error of that part. Throws an `IngestionError` for what is
- * wrong with the file, and whatever a reader meets in a damaged one.
+ * The documents of a file, at least one, one after the other: a part that has no text is an error of that part. Throws an
+ * `IngestionError` for what is wrong with the file, and whatever a reader meets in a damaged one.
  */
 export async function* readDocument(format: DocumentFormat, job: ReadJob): AsyncGenerator<ReadPart> {
   const read = await READERS[format]();
+  let hasParts = false;
   for await (const part of read(job)) {
-    yield 'document' in part && part.document.text.trim() === '' ? { part: part.part, error: noText() } : part;
+    hasParts = true;
+    yield 'document' in part && part.document.text.trim() === '' ? withoutText(part) : part;
   }
+  if (!hasParts) yield { part: '', error: noText() };
+}
+
+function withoutText({ document: _, ...part }: ReadPart & { document: unknown }): ReadPart {
+  return { ...part, error: noText() };
 }

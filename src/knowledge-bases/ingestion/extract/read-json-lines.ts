@@ -21,7 +21,7 @@ export async function* readJsonLines(job: ReadJob): AsyncGenerator<ReadPart> {
       continue;
     }
     const line = new TextDecoder().decode(bytes).trim();
-    if (line !== '') yield readLine(line, number);
+    if (line !== '') yield { ...readLine(line, number), bytes: bytes.length };
   }
 }
 

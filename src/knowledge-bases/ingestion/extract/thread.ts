@@ -1,7 +1,7 @@
 /** The thread that reads documents. Started by `extraction-thread.ts`; asked for one document after the other. */
 import { parentPort } from 'node:worker_threads';
 import { IngestionError, type JobErrorCode } from '../job-error.ts';
-import type { ExtractedDocument, ReadJob, ReadPart } from './extracted-document.ts';
+import type { ExtractedDocument, FilePart, ReadJob, ReadPart } from './extracted-document.ts';
 import type { DocumentFormat } from './formats.ts';
 import { readDocument } from './read-document.ts';
 
@@ -20,8 +20,7 @@ export interface ThreadError {
 
 /** What the thread answers: a document, an error of a part of the file or of all of it, or that there are no more. */
 export type ThreadReply =
-  | { type: 'part'; part: string; document: ExtractedDocument }
-  | { type: 'part'; part: string; error: ThreadError }
+  | ({ type: 'part' } & FilePart & ({ document: ExtractedDocument } | { error: ThreadError }))
   | { type: 'failed'; error: ThreadError }
   | { type: 'end' };
 
@@ -31,9 +30,8 @@ async function next(): Promise<ThreadReply> {
   if (parts === null) return { type: 'end' };
   const { done, value } = await parts.next();
   if (done === true) return { type: 'end' };
-  const { part } = value;
-  if ('error' in value) return { type: 'part', part, error: threadError(value.error) };
-  return { type: 'part', part, document: value.document };
+  if ('error' in value) return { type: 'part', ...value, error: threadError(value.error) };
+  return { type: 'part', ...value };
 }
 
 async function answer(request: ThreadRequest): Promise<ThreadReply> {
