@@ -30,8 +30,8 @@ export interface ItemContext extends JobContext {
   fetch(item: SourceItem): Promise<SourceContent>;
   /** What the source's config adds to the metadata of every document. */
   metadata: DocumentMetadata;
-  /** Keys of the items of which something was stored before this run came to them. */
-  stored: ReadonlySet<string>;
+  /** How many documents were stored of items before this run came to them; those without any are not in it. */
+  stored: ReadonlyMap<string, number>;
   signal: AbortSignal;
 }
 
@@ -50,6 +50,8 @@ export interface ReadItem {
   isWhole: boolean;
   /** Of a file of which nothing could be read. */
   unread: JobError | null;
+  /** Documents that it has beyond those that were counted when it was listed; negative where it has fewer. */
+  uncounted: number;
 }
 
 /**
@@ -84,7 +86,9 @@ async function readItem(context: ItemContext, item: SourceItem): Promise<ReadIte
   let firstError: JobError | null = null;
   let hasText = false;
   let isWhole = true;
+  let documents = 0;
   for await (const part of parts) {
+    documents += 1;
     if ('error' in part) {
       // One line for a file, whatever is wrong with its lines.
       if (firstError === null) noteUnread(context, item, part.error);
@@ -100,7 +104,13 @@ async function readItem(context: ItemContext, item: SourceItem): Promise<ReadIte
   }
   if (isWhole)
     changes = changes.map((change) => ({ ...change, row: { ...change.row, fingerprint: item.fingerprint } }));
-  return { context, item, changes, isWhole, unread: hasText ? null : firstError };
+  const unread = hasText ? null : firstError;
+  return { context, item, changes, isWhole, unread, uncounted: documents - countedOf(context, item) };
+}
+
+/** Documents that an item was counted for when it was listed. */
+function countedOf({ stored }: ItemContext, { key }: SourceItem): number {
+  return stored.get(key) ?? 1;
 }
 
 /** What broke on the file is for the log alone: it names parts of libraries, and of ours. */
@@ -203,6 +213,6 @@ export async function failItem(context: ItemContext, item: SourceItem, thrown: u
   }
   const { metadata, leftOutKeys } = storedMetadata(context.metadata);
   const row = rowOf(context, item, { before, part: '', bytes: 0, mimeType: null, metadata });
-  const ended = { item, isWhole: false, unread: error };
+  const ended = { item, isWhole: false, unread: error, uncounted: 1 - countedOf(context, item) };
   await writeDocuments(deps, writeContext(context), [{ row, before, leftOutKeys, outcome: { error } }], [ended]);
 }

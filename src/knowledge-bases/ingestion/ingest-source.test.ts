@@ -166,7 +166,8 @@ describe('ingestSource', () => {
 
   it('makes a document of each part of an item, and forgets those that are gone', async () => {
     const kb = await setUp({ lines: 'stone one|!broken|stone three' });
-    await kb.sync();
+    const first = await kb.sync();
+    assert.deepEqual([first?.documentsScanned, first?.documentsNew, first?.documentsFailed], [3, 3, 1]);
     assert.deepEqual(
       (await kb.documents()).map(({ part, status, sourceUri }) => [part, status, sourceUri]),
       [
@@ -177,7 +178,9 @@ describe('ingestSource', () => {
     );
     kb.source.items.set('lines', 'stone one|stone two');
     const job = await kb.sync();
-    assert.equal(job?.documentsDeleted, 1);
+    assert.deepEqual([job?.documentsScanned, job?.documentsModified, job?.documentsDeleted], [2, 2, 1]);
+    const again = await kb.sync();
+    assert.deepEqual([again?.documentsScanned, again?.documentsSkipped, again?.documentsNew], [2, 2, 0]);
     assert.deepEqual(
       (await kb.documents()).map(({ part, status }) => [part, status]),
       [
@@ -216,6 +219,20 @@ describe('ingestSource', () => {
     const job = await kb.jobRow(id);
     assert.deepEqual([job?.status, job?.error?.code, job?.attempts], ['failed', 'server_error', 5]);
     assert.doesNotMatch(job?.error?.message ?? '', /network/);
+  });
+
+  it('gives up a job whose documents take the process with them every time', async () => {
+    const kb = await setUp({ a: 'stone' });
+    const id = await kb.queueJob();
+    for (let run = 1; run <= 5; run++) {
+      const killed = new AbortController();
+      kb.source.onFetch = () => killed.abort(new Error('killed'));
+      await assert.rejects(kb.run(id, killed.signal), /killed/);
+    }
+    kb.source.fetched.length = 0;
+    await kb.run(id);
+    const job = await kb.jobRow(id);
+    assert.deepEqual([job?.status, job?.error?.code, kb.source.fetched], ['failed', 'server_error', []]);
   });
 
   it('goes on after a stop with what is left, and repeats no finished document', async () => {

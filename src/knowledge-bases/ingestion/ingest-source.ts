@@ -13,7 +13,7 @@ import { flatMetadata } from './extract/metadata.ts';
 import { FilterKeys } from './filter-keys.ts';
 import { checkIsThere } from './ingest-item.ts';
 import { type ItemsContext, ingestItems } from './ingest-items.ts';
-import { jobErrorOf } from './job-error.ts';
+import { IngestionError, jobErrorOf } from './job-error.ts';
 import {
   addToCounts,
   addToJob,
@@ -46,7 +46,7 @@ export type IngestDeps = Pick<
 /** What a job works with, item after item. */
 type Run = Omit<ItemsContext, 'stored'>;
 
-/** Runs that a job gets before it has failed: a restart of the service counts as one too. */
+/** Runs without a finished document that a job gets before it has failed: one that took the process with it counts as one too. */
 const MAX_ATTEMPTS = 5;
 /** Items that are compared with what is stored in one go. */
 const LISTED_AT_ONCE = 200;
@@ -61,21 +61,28 @@ const REMOVED_AT_ONCE = 500;
 export async function ingestSource(deps: IngestDeps, jobId: string, signal: AbortSignal): Promise<void> {
   const context = await begin(deps, jobId);
   if (context === null) return;
+  if (context.job.attempts >= MAX_ATTEMPTS) return end(deps, context, jobErrorOf(brokenOff()));
   try {
     await run(deps, context, signal);
     await end(deps, context, null);
   } catch (error) {
+    const now = await selectJobContext(deps.db.sql, jobId);
     // What was deleted has taken its job with it.
-    if (error instanceof SourceGone || (await selectJobContext(deps.db.sql, jobId)) === null) return;
+    if (error instanceof SourceGone || now === null) return;
     if (signal.aborted) throw error;
     const jobError = jobErrorOf(error);
-    if (jobError.retryable && context.job.attempts + 1 < MAX_ATTEMPTS) throw error;
+    if (jobError.retryable && now.job.attempts < MAX_ATTEMPTS) throw error;
     deps.logger.warn(
       { job: jobId, code: jobError.code, reason: reasonOf(error) },
       'a data source could not be ingested',
     );
     await end(deps, context, jobError);
   }
+}
+
+function brokenOff() {
+  const message = `The process was ended ${MAX_ATTEMPTS} times while it read the same documents of this source.`;
+  return new IngestionError('server_error', message);
 }
 
 /** Begins a run; null where there is nothing to run. What is changed of the source from here on is for the next job. */
@@ -147,6 +154,9 @@ async function readItems(context: Run, items: readonly SourceItem[]): Promise<vo
   const isChanged = (item: SourceItem) => !isCurrent(stored.get(item.key), item, job.id);
   const changed = items.filter(isChanged);
   const skipped = items.filter((item) => !isChanged(item) && stored.get(item.key)?.seenBy !== job.id);
+  // How many documents a new item is, only reading it tells.
+  const documentsOf = (some: readonly SourceItem[]) =>
+    some.reduce((sum, { key }) => sum + (stored.get(key)?.documents ?? 1), 0);
   await deps.db.sql.transaction(async (sql) => {
     await markSeen(
       sql,
@@ -154,9 +164,13 @@ async function readItems(context: Run, items: readonly SourceItem[]): Promise<vo
       skipped.map(({ key }) => key),
       job.id,
     );
-    await addToJob(sql, job.id, { documentsScanned: items.length, documentsSkipped: skipped.length });
+    await addToJob(sql, job.id, {
+      documentsScanned: documentsOf(items),
+      documentsSkipped: documentsOf(skipped),
+    });
   });
-  await ingestItems({ ...context, stored: new Set(stored.keys()) }, changed);
+  const counts = new Map(states.map(({ itemKey, documents }) => [itemKey, documents]));
+  await ingestItems({ ...context, stored: counts }, changed);
   await checkIsThere(context);
   await deps.chunks.upkeep(context.base.id, true);
 }

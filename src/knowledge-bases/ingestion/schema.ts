@@ -32,11 +32,11 @@ const Listed = {
   documents_processed: Type.Integer({ description: 'Documents that were ingested so far.' }),
   documents_failed: Type.Integer(),
   chunks_created: Type.Integer(),
-  documents_scanned: Type.Integer({ description: 'Items of the source that were looked at so far.' }),
+  documents_scanned: Type.Integer({ description: 'Documents that the source was found to have so far: those that are new, modified or skipped, and those still to be read.' }),
   documents_new: Type.Integer(),
   documents_modified: Type.Integer(),
   documents_deleted: Type.Integer({ description: 'Documents that the source has no more.' }),
-  documents_skipped: Type.Integer({ description: 'Items that are as they were.' }),
+  documents_skipped: Type.Integer({ description: 'Documents that are as they were.' }),
   started_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Unix seconds.' }),
   completed_at: Type.Union([Type.Integer(), Type.Null()], {
     description: 'When it completed or failed, in Unix seconds.',

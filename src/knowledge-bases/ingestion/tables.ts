@@ -23,7 +23,7 @@ export const ingestionJobs = pgTable(
       .notNull()
       .default('sync'),
     status: text({ enum: ['queued', 'processing', 'completed', 'failed'] }).notNull(),
-    /** Runs that have begun: a crash or a passing error begins another. */
+    /** Runs that have begun since a document was last finished: a crash or a passing error begins another. */
     attempts: count('attempts'),
     documentsProcessed: count('documents_processed'),
     documentsFailed: count('documents_failed'),

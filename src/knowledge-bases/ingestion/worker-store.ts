@@ -1,4 +1,4 @@
-import { and, eq, sql as expression, getTableColumns, inArray, max, min, ne } from 'drizzle-orm';
+import { and, count, eq, sql as expression, getTableColumns, inArray, max, min, ne } from 'drizzle-orm';
 import type { Sql } from '../../db/db.ts';
 import { dataSources } from '../data-sources/tables.ts';
 import { chunks, documents } from '../documents/tables.ts';
@@ -48,6 +48,8 @@ export async function beginRun(sql: Sql, { job, source, base }: JobContext, at: 
 /** What is stored of an item, over all of its documents. */
 export interface ItemState {
   itemKey: string;
+  /** How many it has. */
+  documents: number;
   /** Of its documents; two different ones where the item was not read to its end. */
   fingerprints: [first: string, last: string];
   /** Whether a document of it has failed. */
@@ -62,6 +64,7 @@ export async function selectItemStates(sql: Sql, sourceId: string, itemKeys: rea
   const rows = await sql
     .select({
       itemKey: documents.itemKey,
+      documents: count(),
       first: min(documents.fingerprint),
       last: max(documents.fingerprint),
       failed: expression<number>`count(*) filter (where ${documents.status} = 'failed')`.mapWith(Number),
@@ -70,8 +73,8 @@ export async function selectItemStates(sql: Sql, sourceId: string, itemKeys: rea
     .from(documents)
     .where(and(eq(documents.dataSourceId, sourceId), inArray(documents.itemKey, [...itemKeys])))
     .groupBy(documents.itemKey);
-  return rows.map(({ itemKey, first, last, failed, seenBy }) => ({
-    itemKey,
+  return rows.map(({ first, last, failed, seenBy, ...state }) => ({
+    ...state,
     fingerprints: [first ?? '', last ?? ''],
     hasFailed: failed > 0,
     seenBy: seenBy ?? '',
@@ -122,12 +125,14 @@ export function selectUnseen(sql: Sql, sourceId: string, jobId: string, limit: n
     .limit(limit);
 }
 
-/** Adds to a job's counters. */
+/** Adds to a job's counters. One that gets on with its documents may be run as often again. */
 export async function addToJob(sql: Sql, jobId: string, counts: Partial<JobCounts>): Promise<void> {
   const sums = Object.fromEntries(
     Object.entries(counts).map(([name, n]) => [name, expression`${ingestionJobs[name as keyof JobCounts]} + ${n}`]),
   );
-  if (Object.keys(sums).length > 0) await sql.update(ingestionJobs).set(sums).where(eq(ingestionJobs.id, jobId));
+  const isProgress = (counts.documentsProcessed ?? 0) + (counts.documentsFailed ?? 0) > 0;
+  const set = { ...sums, ...(isProgress && { attempts: 0 }) };
+  if (Object.keys(set).length > 0) await sql.update(ingestionJobs).set(set).where(eq(ingestionJobs.id, jobId));
 }
 
 /** What a job counts. */

@@ -53,6 +53,8 @@ export interface EndedItem {
   isWhole: boolean;
   /** Why nothing of it could be read; null where something could. */
   unread: JobError | null;
+  /** Documents that it has beyond those that were counted when it was listed; negative where it has fewer. */
+  uncounted: number;
 }
 
 /**
@@ -177,6 +179,8 @@ async function endItems(sql: Sql, { job, source }: WriteContext, ended: readonly
     if (isWhole) continue;
     await completeItem(sql, { sourceId: source.id, itemKey: item.key, jobId: job.id }, item.fingerprint);
   }
+  const uncounted = ended.reduce((sum, item) => sum + item.uncounted, 0);
+  if (uncounted !== 0) await addToJob(sql, job.id, { documentsScanned: uncounted });
   if (source.type !== 'file_upload') return;
   const read = ended.filter(({ unread }) => unread === null).map(({ item }) => item.key);
   await updateProcessed(sql, job.organizationId, read);

@@ -130,6 +130,22 @@ describe('POST /v1/knowledge-bases/{kb_id}/retrieve', () => {
     assert.deepEqual(found.toSorted(), ['long.txt', 'short.txt']);
   });
 
+  it('takes a query of 100,000 characters', async () => {
+    assert.equal((await retrieve({ query: 'a'.repeat(100_000), search_type: 'keyword' })).status, 200);
+  });
+
+  it('finds what was just added in another language by its own stems, also after a search that found nothing', async () => {
+    const other = (await api.send('POST', '/v1/knowledge-bases', { body: { name: 'German' } })).json.id;
+    const find = async () =>
+      (await retrieve({ query: 'Verordnung', search_type: 'keyword' }, api.key, other)).json.results;
+    assert.deepEqual(await find(), []);
+    const source = new MemorySource();
+    source.items.set('law', 'Die Verordnungen sind in der Gemeinde und in den Ländern nicht die gleichen.');
+    const { queueJob, run } = await makeSource(api, other, source);
+    await run(await queueJob());
+    assert.equal((await find()).length, 1);
+  });
+
   it('finds nothing in an empty knowledge base', async () => {
     const empty = (await api.send('POST', '/v1/knowledge-bases', { body: { name: 'Empty' } })).json.id;
     for (const search_type of ['hybrid', 'vector', 'keyword']) {
@@ -141,10 +157,15 @@ describe('POST /v1/knowledge-bases/{kb_id}/retrieve', () => {
     ['no query', {}, 'query', 'missing_required_field'],
     ['an empty query', { query: '' }, 'query'],
     ['a blank query', { query: ' \n' }, 'query'],
+    ['a query of more than 100,000 characters', { query: 'a'.repeat(100_001) }, 'query'],
+    ['a query that is no text', { query: 5 }, 'query'],
     ['top_k of 0', { query: 'a', top_k: 0 }, 'top_k'],
+    ['top_k of 1.5', { query: 'a', top_k: 1.5 }, 'top_k'],
     ['top_k of 101', { query: 'a', top_k: 101 }, 'top_k'],
     ['an unknown search type', { query: 'a', search_type: 'magic' }, 'search_type'],
     ['min_score above 1', { query: 'a', min_score: 1.1 }, 'min_score'],
+    ['min_score below 0', { query: 'a', min_score: -0.1 }, 'min_score'],
+    ['filters that are no object', { query: 'a', filters: [] }, 'filters'],
     ['an unknown operator', { query: 'a', filters: { metadata: { x: { $like: 'b' } } } }, 'filters.metadata.x.$like'],
   ];
   for (const [what, body, param, code = 'invalid_value'] of refused) {

@@ -68,7 +68,7 @@ async function find(
   const hits = await deps.chunks.search(base.id, {
     vector: embedded?.vector ?? null,
     text: scoring === 'vector' ? null : wanted.query,
-    languages: await languagesOfBase(deps, base.id),
+    languages: await languagesOfBase(deps, base),
     conditions: wanted.conditions,
     limit,
   });

@@ -5,7 +5,7 @@ import { type AtomRange, cutInOrder } from './cut-in-order.ts';
 
 /**
  * What a cut at each kind of boundary is worth, in parts of the chunk size: so much of the size is given up to cut there
- * rather than between two words. Found on the development corpora of `eval:knowledge`.
+ * rather than between two words. Found on the development corpora of `eval:retrieval -- --through ingest`.
  */
 const WORTH_BELOW_HEADINGS: Record<number, number> = {
   [BOUNDARY.insideWord]: -1,

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { IngestionError } from '../job-error.ts';
-import { THREAD_BUFFER_BYTES, THREAD_HEAP_MB } from './bounds.ts';
+import { THREAD_BUFFER_BYTES, THREAD_HEAP_MB, THREAD_YOUNG_HEAP_MB } from './bounds.ts';
 import type { Extraction, ReadJob } from './extracted-document.ts';
 import type { DocumentFormat } from './formats.ts';
 import type { ThreadError, ThreadReply, ThreadRequest } from './thread.ts';
@@ -49,9 +49,11 @@ export class ExtractionThread {
    */
   async *read(format: DocumentFormat, job: ReadJob, signal: AbortSignal): AsyncGenerator<Extraction> {
     let request: ThreadRequest = { type: 'begin', format, job };
+    let isOver = false;
     try {
       for (;;) {
         const reply = await this.#ask(request, signal);
+        isOver = reply.type !== 'part';
         if (reply.type === 'end') return;
         if (reply.type === 'failed') {
           yield { part: '', error: errorOf(reply.error) };
@@ -63,7 +65,7 @@ export class ExtractionThread {
       }
     } finally {
       if (this.#asked !== null) await this.stop();
-      else if (this.#worker !== null)
+      else if (this.#worker !== null && !isOver)
         await this.#ask({ type: 'leave' }, AbortSignal.timeout(WATCH_MS * 4)).catch(() => this.stop());
     }
   }
@@ -128,7 +130,7 @@ export class ExtractionThread {
     if (this.#worker !== null) return this.#worker;
     const worker = new Worker(this.#bounds.script ?? new URL('./thread.ts', import.meta.url), {
       name: 'extraction',
-      resourceLimits: { maxOldGenerationSizeMb: this.#bounds.heapMb },
+      resourceLimits: { maxOldGenerationSizeMb: this.#bounds.heapMb, maxYoungGenerationSizeMb: THREAD_YOUNG_HEAP_MB },
       // Libraries warn on these about what a document has; nothing of it is meant for the log.
       stdout: true,
       stderr: true,

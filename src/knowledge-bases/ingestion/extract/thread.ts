@@ -29,7 +29,10 @@ let parts: AsyncGenerator<ReadPart> | null = null;
 async function next(): Promise<ThreadReply> {
   if (parts === null) return { type: 'end' };
   const { done, value } = await parts.next();
-  if (done === true) return { type: 'end' };
+  if (done === true) {
+    parts = null;
+    return { type: 'end' };
+  }
   if ('error' in value) return { type: 'part', ...value, error: threadError(value.error) };
   return { type: 'part', ...value };
 }
