@@ -19,6 +19,8 @@ export interface Evaluation {
   logLevel?: 'debug';
   /** Measures, a sheet after the other. `data` is the folder. */
   measure(service: Service, data: string): AsyncIterable<Sheet>;
+  /** What `--through NAME` measures instead. */
+  through?: Readonly<Record<string, Evaluation>>;
 }
 
 /** A run, as it is written to its JSON file. */
@@ -29,7 +31,7 @@ interface Run {
 }
 
 /**
- * The command of an evaluation: reads the flags (`--data`, `--url` with `--key`, `--before`, `--same`, `--json`), measures the service,
+ * The command of an evaluation: reads the flags (`--data`, `--url` with `--key`, `--before`, `--same`, `--json`, `--through`), measures the service,
  * and prints every sheet as it comes, beside the figures of an earlier run. A wrong call says why in a sentence and ends
  * with code 2.
  */
@@ -43,17 +45,8 @@ export async function runEvaluation(evaluation: Evaluation): Promise<void> {
   }
 }
 
-async function run(evaluation: Evaluation): Promise<void> {
-  const { values: flags } = parseArgs({
-    options: {
-      data: { type: 'string' },
-      url: { type: 'string' },
-      key: { type: 'string' },
-      before: { type: 'string', default: join(ROOT, `eval/kept/${evaluation.name}.json`) },
-      same: { type: 'boolean', default: false },
-      json: { type: 'string', default: join(ROOT, `.scratch/eval/${evaluation.name}.json`) },
-    },
-  });
+async function run(named: Evaluation): Promise<void> {
+  const { evaluation, ...flags } = flagsOf(named);
   const data = requireFiles(flags.data, evaluation.files);
   const before = earlierRun(flags.before);
   if (flags.same && before === null)
@@ -75,6 +68,28 @@ async function run(evaluation: Evaluation): Promise<void> {
   } finally {
     await service.stop();
   }
+}
+
+function flagsOf(named: Evaluation) {
+  const { values } = parseArgs({
+    options: {
+      data: { type: 'string' },
+      url: { type: 'string' },
+      key: { type: 'string' },
+      before: { type: 'string' },
+      same: { type: 'boolean', default: false },
+      json: { type: 'string' },
+      through: { type: 'string' },
+    },
+  });
+  const evaluation = values.through === undefined ? named : named.through?.[values.through];
+  if (evaluation === undefined) throw new WrongCallError(`There is no --through ${values.through} here.`);
+  return {
+    ...values,
+    evaluation,
+    before: values.before ?? join(ROOT, `eval/kept/${evaluation.name}.json`),
+    json: values.json ?? join(ROOT, `.scratch/eval/${evaluation.name}.json`),
+  };
 }
 
 function requireSame(sheets: readonly Sheet[], before: readonly Sheet[], file: string): void {

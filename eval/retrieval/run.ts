@@ -1,5 +1,6 @@
-/** Evaluates `POST /v1/embeddings`; eval/README.md says what is measured. */
+/** Evaluates `POST /v1/embeddings`, or with `--through ingest` knowledge bases; eval/README.md says what is measured. */
 import { runEvaluation } from '../evaluation.ts';
+import { INGESTED } from '../ingested/evaluation.ts';
 import { withMean } from '../table.ts';
 import { EMBEDDER } from './embed.ts';
 import { FIVE, LANGUAGES, OTHER_WORDS, PUBMED, QUESTIONS } from './sets.ts';
@@ -9,6 +10,7 @@ const OTHERS = [OTHER_WORDS, ...QUESTIONS, PUBMED];
 
 await runEvaluation({
   name: 'retrieval',
+  through: { ingest: INGESTED },
   models: [EMBEDDER],
   files: [...[...FIVE, ...OTHERS, ...LANGUAGES].flatMap(({ files }) => files), ...Object.values(PAIR_FILES)],
   async *measure(service, data) {
