@@ -1,0 +1,20 @@
+import type { Evaluation } from '../evaluation.ts';
+import { chunking } from '../retrieval/collections.ts';
+import { FIVE, QUESTIONS } from '../retrieval/sets.ts';
+import { withMean } from '../table.ts';
+import { chunkingSheet } from './chunking.ts';
+import { collectionSheet } from './collections.ts';
+
+const OTHERS = QUESTIONS.filter(({ name }) => name !== chunking.name);
+
+/** Knowledge bases, through files, ingestion and retrieval; eval/README.md says what is measured. */
+export const INGESTED: Evaluation = {
+  name: 'ingested',
+  models: ['embed-large-en-v1.5', 'reranker-v2-m3'],
+  files: [...FIVE, ...OTHERS, chunking].flatMap(({ files }) => files),
+  async *measure(service, data) {
+    yield await chunkingSheet(service, data);
+    yield withMean(await collectionSheet(service, data, 'Five collections, ingested', FIVE), FIVE.length);
+    yield await collectionSheet(service, data, 'Other collections, ingested', OTHERS);
+  },
+};
