@@ -32,7 +32,10 @@ const Listed = {
   documents_processed: Type.Integer({ description: 'Documents that were ingested so far.' }),
   documents_failed: Type.Integer(),
   chunks_created: Type.Integer(),
-  documents_scanned: Type.Integer({ description: 'Documents that the source was found to have so far: those that are new, modified or skipped, and those still to be read.' }),
+  documents_scanned: Type.Integer({
+    description:
+      'Documents that the source was found to have so far: those that are new, modified or skipped, and those still to be read.',
+  }),
   documents_new: Type.Integer(),
   documents_modified: Type.Integer(),
   documents_deleted: Type.Integer({ description: 'Documents that the source has no more.' }),
