@@ -30,7 +30,8 @@ export function contradictions(sent: readonly Sent[], { job, details, documents 
   const ids = new Set(sent.flatMap((each) => ('id' in each ? [each.id] : [])));
   const found: string[] = [];
   if (job.status !== 'completed') found.push(`the job ended as '${job.status}': ${job.error?.message}`);
-  if (job.documents_scanned !== ids.size) found.push(`${ids.size} files were sent, ${job.documents_scanned} looked at`);
+  if (job.documents_scanned !== details.length)
+    found.push(`${job.documents_scanned} documents were looked at, ${details.length} are in the details`);
   const strange = documents.filter(({ source_uri }) => !ids.has(source_uri.split('#')[0] ?? ''));
   if (strange.length > 0) found.push(`${strange.length} documents are of no file that was sent`);
   const byId = new Map(documents.map((document) => [document.id, document]));
