@@ -14,7 +14,7 @@ export const MAX_PAGES = 5_000;
 export const DOCUMENT_SECONDS = 300;
 /** Megabytes of a thread's JavaScript heap. */
 export const THREAD_HEAP_MB = 512;
-/** Megabytes of the part of that heap where objects begin. With V8's 48 a thread had 15 MB more and was not faster. */
+/** Megabytes of the part of that heap where objects begin. As V8 would have it, a thread had 15 MB more and was not faster. */
 export const THREAD_YOUNG_HEAP_MB = 16;
 /** Bytes of a thread outside of its heap: a PDF as it lies, and what is unpacked of it. */
 export const THREAD_BUFFER_BYTES = 805_306_368;
