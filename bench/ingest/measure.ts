@@ -74,6 +74,9 @@ export async function measureIngestion(
       peakBytes: watch.peakBytes,
       ...found,
     };
+  } catch (error) {
+    if (!quire.ended()) throw error;
+    throw new Error(`Quire ended. The end of its output:\n${quire.output()}`, { cause: error });
   } finally {
     watch.stop();
     await quire.stop();
