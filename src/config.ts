@@ -82,9 +82,10 @@ function isKnownVariable(name: string): boolean {
   return isSetting || OTHER_VARIABLES.has(name) || name.startsWith('QUIRE_TEST_');
 }
 
-/** What the client commands (`ask`, `batch`, ...) and the harness need of the environment. */
+/** What the client commands (`ask`, `ingest`, ...) need of the environment. What is set to nothing is not set. */
 export function clientEnvironment(environment: Record<string, string | undefined> = process.env) {
-  return { url: environment['QUIRE_URL'] ?? 'http://127.0.0.1:8080', apiKey: environment['QUIRE_API_KEY'] ?? null };
+  const url = environment['QUIRE_URL'] || 'http://127.0.0.1:8080';
+  return { url, apiKey: environment['QUIRE_API_KEY'] || null };
 }
 
 function readConfigFile(environment: Record<string, string | undefined>): {

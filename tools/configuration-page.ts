@@ -37,7 +37,7 @@ models:
 
 const VARIABLE_HEADS = ['Variable', 'Default', 'What it is'];
 const CLIENT_VARIABLES = [
-  ['`QUIRE_URL`', '`http://127.0.0.1:8080`', 'Base URL of the service.'],
+  ['`QUIRE_URL`', '`http://127.0.0.1:8080`', 'Base URL of the service, with or without `/v1`.'],
   ['`QUIRE_API_KEY`', '-', 'The API key that they send.'],
 ];
 

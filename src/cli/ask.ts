@@ -1,5 +1,5 @@
 import { SseParser } from '../lib/sse-parser.ts';
-import { StartError } from '../lib/start-error.ts';
+import { reasonOf, StartError } from '../lib/start-error.ts';
 import { apiClient } from './api-client.ts';
 import type { CommandSpec } from './commands.ts';
 import { findBase } from './knowledge-base.ts';
@@ -44,7 +44,7 @@ async function printStream(answer: Response): Promise<void> {
   const parser = new SseParser();
   const cited = new Set<string>();
   let context: NonNullable<Frame['knowledge_base_context']> | null = null;
-  for await (const bytes of answer.body ?? []) {
+  for await (const bytes of bodyOf(answer)) {
     for (const data of parser.push(bytes)) {
       if (data === '[DONE]') continue;
       const frame = JSON.parse(data) as Frame;
@@ -58,6 +58,15 @@ async function printStream(answer: Response): Promise<void> {
   }
   process.stdout.write('\n');
   if (context !== null) console.log(sourcesOf(cited, context.results));
+}
+
+async function* bodyOf(answer: Response): AsyncGenerator<Uint8Array> {
+  try {
+    yield* answer.body ?? [];
+  } catch (error) {
+    process.stdout.write('\n');
+    throw new StartError(`The answer broke off: ${reasonOf((error as Error).cause ?? error)}`);
+  }
 }
 
 /** The documents that the answer is from; where none is told, those that the model was given. */

@@ -79,8 +79,12 @@ function takeApart(spec: CommandSpec, args: readonly string[]): CommandInput {
     const wanted = spec.words.length === 0 ? 'no words' : spec.words.map((word) => word.toUpperCase()).join(' ');
     throw new WrongCall(`This command takes ${wanted}, and got ${parsed.positionals.length} word(s).`);
   }
+  for (const [at, word] of spec.words.entries()) {
+    if (isBlank(parsed.positionals[at])) throw new WrongCall(`${word.toUpperCase()} must not be empty.`);
+  }
   for (const [name, { required }] of Object.entries(spec.options)) {
     if (required && parsed.values[name] === undefined) throw new WrongCall(`--${name} is required.`);
+    if (isBlank(parsed.values[name])) throw new WrongCall(`--${name} must not be empty.`);
   }
   const entries = Object.entries(parsed.values);
   return {
@@ -89,6 +93,9 @@ function takeApart(spec: CommandSpec, args: readonly string[]): CommandInput {
     flags: new Set(entries.filter(([, value]) => value === true).map(([name]) => name)),
   };
 }
+
+/** Such as a variable of the shell that is not set. */
+const isBlank = (value: unknown): boolean => typeof value === 'string' && value.trim() === '';
 
 /** The `--help` of one command. */
 export function commandHelp(name: string, command: CommandSpec): string {

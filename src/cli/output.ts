@@ -33,3 +33,16 @@ export function megabytes(bytes: number): string {
   const shown = count >= 100 ? Math.round(count).toLocaleString('en-US') : count.toFixed(1);
   return `${shown} MB`;
 }
+
+/** Seconds as a clock shows them: `0:07`, `12:34`, `1:02:03`. */
+export function clock(seconds: number): string {
+  const minutes = Math.floor(seconds / 60);
+  const rest = String(seconds % 60).padStart(2, '0');
+  if (minutes < 60) return `${minutes}:${rest}`;
+  return `${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, '0')}:${rest}`;
+}
+
+/** `1 file`, `2 files`; thousands with commas. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`;
+}

@@ -1,6 +1,6 @@
 import type { Transferred } from '../model-store/download.ts';
 import { TransferRate } from '../model-store/transfer-rate.ts';
-import { megabytes } from './output.ts';
+import { clock, megabytes } from './output.ts';
 
 /** A terminal's line changes often enough to look alive. */
 const TERMINAL_MS = 200;
@@ -63,11 +63,4 @@ function progressText({ receivedBytes, totalBytes }: Transferred, rate: Transfer
   const bar = `[${'#'.repeat(filled)}${'.'.repeat(BAR_WIDTH - filled)}] ${String(Math.floor(done * 100)).padStart(3)} %`;
   const amount = `${megabytes(receivedBytes)} of ${megabytes(totalBytes)}`;
   return [bar, amount, ...speed, ...(left === null ? [] : [`${clock(left)} left`])].join('  ');
-}
-
-function clock(seconds: number): string {
-  const minutes = Math.floor(seconds / 60);
-  const rest = String(seconds % 60).padStart(2, '0');
-  if (minutes < 60) return `${minutes}:${rest}`;
-  return `${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, '0')}:${rest}`;
 }

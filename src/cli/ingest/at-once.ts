@@ -1,0 +1,22 @@
+/**
+ * Runs `work` for each item, up to `limit` at once. Takes no further item once the signal is aborted or one has thrown; when those that
+ * run have ended, throws the first error.
+ */
+export async function atOnce<T>(
+  items: Iterable<T>,
+  limit: number,
+  work: (item: T) => Promise<void>,
+  signal?: AbortSignal,
+): Promise<void> {
+  const waiting = items[Symbol.iterator]();
+  const errors: unknown[] = [];
+  const run = async () => {
+    while (errors.length === 0 && !signal?.aborted) {
+      const next = waiting.next();
+      if (next.done) return;
+      await work(next.value).catch((error: unknown) => errors.push(error));
+    }
+  };
+  await Promise.all(Array.from({ length: limit }, run));
+  if (errors.length > 0) throw errors[0];
+}

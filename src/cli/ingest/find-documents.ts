@@ -1,0 +1,73 @@
+import { readdir, realpath, stat } from 'node:fs/promises';
+import { basename, extname, join } from 'node:path';
+import { cleanName } from '../../files/formats.ts';
+import { StartError } from '../../lib/start-error.ts';
+import { unreadable } from './local-content.ts';
+
+/** What can be uploaded. */
+const FORMATS: ReadonlySet<string> = new Set(['.jsonl', '.pdf', '.txt', '.md', '.csv', '.docx', '.html']);
+/** `.git`, `._notes.pdf` of macOS, `~$letter.docx` that Word keeps while a document is open. */
+const HIDDEN = /^(\.|~\$)/;
+
+/** A document on this machine. */
+export interface LocalDocument {
+  /** Its path in the folder, with `/`, as the service keeps it. */
+  name: string;
+  path: string;
+}
+
+/** A document that could not be ingested, and why. */
+export interface Failure {
+  name: string;
+  message: string;
+}
+
+/** Why something in a folder is no document. */
+export type SkipKind = 'format' | 'link' | 'hidden';
+
+/** What a folder holds. */
+export interface FoundDocuments {
+  /** The folder, or the one document, without links on the way. */
+  root: string;
+  documents: LocalDocument[];
+  /** Names by why they were passed over. */
+  skipped: Record<SkipKind, string[]>;
+  /** Folders that cannot be read: nobody knows what is in them. Their names end in `/`. */
+  failures: Failure[];
+}
+
+/**
+ * The documents at a path, in the order of their names. Links in a folder are not followed: what they lead to is in it anyway, or is not
+ * meant. Throws a `StartError` where nothing is there, and where nothing of it can be ingested.
+ */
+export async function findDocuments(path: string): Promise<FoundDocuments> {
+  const given = await stat(path).catch(() => null);
+  if (given === null) throw new StartError(`There is no file or folder at ${path}.`);
+  const root = await realpath(path);
+  const found: FoundDocuments = { root, documents: [], skipped: { format: [], link: [], hidden: [] }, failures: [] };
+  if (given.isDirectory()) await walk(root, '', found);
+  else if (isTaken(path)) found.documents.push({ name: cleanName(basename(path)), path: root });
+  const isNone = found.documents.length + found.failures.length === 0;
+  const formats = [...FORMATS].join(', ');
+  if (isNone && given.isDirectory()) throw new StartError(`${path} holds no documents: ${formats}.`);
+  if (isNone) throw new StartError(`${path} has none of the formats ${formats}.`);
+  return found;
+}
+
+async function walk(folder: string, within: string, found: FoundDocuments): Promise<void> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch((error: Error) => {
+    found.failures.push({ name: within, message: unreadable(error) });
+    return [];
+  });
+  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    const name = within + entry.name;
+    const path = join(folder, entry.name);
+    if (HIDDEN.test(entry.name)) found.skipped.hidden.push(name);
+    else if (entry.isDirectory()) await walk(path, `${name}/`, found);
+    else if (entry.isSymbolicLink()) found.skipped.link.push(name);
+    else if (entry.isFile() && isTaken(name)) found.documents.push({ name: cleanName(name), path });
+    else found.skipped.format.push(name);
+  }
+}
+
+const isTaken = (name: string): boolean => FORMATS.has(extname(name).toLowerCase());
