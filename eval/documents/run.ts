@@ -55,9 +55,11 @@ function fromLog({ own }: Service, ids: ReadonlyMap<string, string>): string {
     .map(({ ms, item }) => `${nameOf(item)} ${(Number(ms) / 1000).toFixed(1)} s`);
   const lost = own.log.filter(({ msg }) => msg.startsWith('a document took the thread'));
   const loud = own.log.filter(({ level }) => level === 'warn' || level === 'error' || level === 'fatal');
+  // The reasons of `server_error`, which is our own fault.
+  const broken = own.log.filter(({ msg }) => msg === 'a document could not be ingested');
   return [
-    `Slowest, from their fetching to their rows: ${slow.join(', ')}.`,
+    `Slowest, from their fetching to their vectors: ${slow.join(', ')}.`,
     `Threads that a document took with it: ${lost.length}. Warnings and errors in the log: ${loud.length}.`,
-    ...loud.map((line) => `- ${JSON.stringify(line)}`),
+    ...[...loud, ...broken].map((line) => `- ${JSON.stringify(line)}`),
   ].join('\n');
 }
