@@ -100,6 +100,7 @@ describe('files', () => {
       ids.filter((_, at) => at % 2 === 0),
     );
     assert.deepEqual(await read('&purpose=knowledge-base'), []);
+    assert.deepEqual(await read('&order=desc'), ids.toReversed());
   });
 
   it('GET /v1/files: 400 for a limit, a cursor and a purpose that are none', async () => {
@@ -110,6 +111,7 @@ describe('files', () => {
       ['after=file-1', 'after'],
       [`after=${newId('moderation')}`, 'after'],
       ['purpose=assistants', 'purpose'],
+      ['order=newest', 'order'],
     ] as const) {
       assertError(await api.send('GET', `/v1/files?${query}`), 400, 'invalid_value', param);
     }

@@ -4,9 +4,9 @@ import { viewFile } from './find-file.ts';
 import type { FileListQuery } from './schema.ts';
 import { selectFiles } from './store.ts';
 
-/** A page of the organization's files, oldest first. */
+/** A page of the organization's files, oldest first unless asked otherwise. */
 export async function listFiles(deps: Pick<Deps, 'db'>, organizationId: string, query: FileListQuery) {
   const bounds = pageBounds(query, 'file');
-  const rows = await selectFiles(deps.db.sql, organizationId, query.purpose ?? null, bounds);
+  const rows = await selectFiles(deps.db.sql, organizationId, query, bounds);
   return page(rows.map(viewFile), bounds.limit);
 }

@@ -64,6 +64,9 @@ export const FileParams = Type.Object({ file_id: Type.String() });
 export const FileListQuery = Type.Object({
   ...ListQuery.properties,
   purpose: Type.Optional(Type.Enum([...FILE_PURPOSES], { description: 'Only files of this purpose.' })),
+  order: Type.Optional(
+    Type.Enum(['asc', 'desc'], { default: 'asc', description: '`desc` begins with the file that came last.' }),
+  ),
 });
 
 export type FileListQuery = Static<typeof FileListQuery>;

@@ -1,7 +1,7 @@
-import { and, asc, eq, gt, inArray, lt, ne } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, inArray, lt, ne } from 'drizzle-orm';
 import type { Sql } from '../db/db.ts';
 import type { PageBounds } from '../db/page.ts';
-import type { FilePurpose } from './schema.ts';
+import type { FileListQuery } from './schema.ts';
 import { files, fileUses, looseBlobs } from './tables.ts';
 
 export type FileRow = typeof files.$inferSelect;
@@ -17,24 +17,26 @@ export async function selectFile(sql: Sql, organizationId: string, id: string): 
   return row ?? null;
 }
 
-/** The organization's files, of one purpose or, where it is null, of all, oldest first. */
+/** The organization's files, of one purpose or of all, oldest first or, descending, the last first. */
 export function selectFiles(
   sql: Sql,
   organizationId: string,
-  purpose: FilePurpose | null,
+  { purpose, order }: Pick<FileListQuery, 'purpose' | 'order'>,
   bounds: PageBounds,
 ): Promise<FileRow[]> {
+  const isDescending = order === 'desc';
+  const isBehind = isDescending ? lt : gt;
   return sql
     .select()
     .from(files)
     .where(
       and(
         eq(files.organizationId, organizationId),
-        purpose === null ? undefined : eq(files.purpose, purpose),
-        bounds.after === null ? undefined : gt(files.id, bounds.after),
+        purpose === undefined ? undefined : eq(files.purpose, purpose),
+        bounds.after === null ? undefined : isBehind(files.id, bounds.after),
       ),
     )
-    .orderBy(asc(files.id))
+    .orderBy(isDescending ? desc(files.id) : asc(files.id))
     .limit(bounds.limit + 1);
 }
 
