@@ -57,6 +57,7 @@ describe('POST /v1/knowledge-bases', () => {
     ['a blank name', { name: ' ' }, 'invalid_value', 'name'],
     ['an empty name', { name: '' }, 'invalid_value', 'name'],
     ['a name of 257 characters', { name: 'x'.repeat(257) }, 'invalid_value', 'name'],
+    ['a description of 4,097 characters', { name: 'a', description: 'x'.repeat(4097) }, 'invalid_value', 'description'],
     ['a NUL in the name', { name: 'a\u0000' }, 'invalid_value', 'name'],
     ['a NUL in the description', { name: 'a', description: '\u0000' }, 'invalid_value', 'description'],
     ['a NUL in the metadata', { name: 'a', metadata: { a: '\u0000' } }, 'invalid_value', 'metadata'],
@@ -97,6 +98,10 @@ describe('POST /v1/knowledge-bases', () => {
   for (const [what, body, code, param] of refused) {
     it(`400 ${code} for ${what}`, async () => assertError(await create(body), 400, code, param));
   }
+
+  it('takes a description of exactly 4,096 characters', async () => {
+    assert.equal((await create({ name: 'a', description: 'x'.repeat(4096) })).status, 200);
+  });
 
   it('takes metadata of exactly 64 KiB', async () => {
     const { status } = await create({ name: 'a', metadata: { a: 'x'.repeat(65_536 - 8) } });

@@ -328,6 +328,19 @@ describe('ingestSource', () => {
     assert.deepEqual(await names({ key310: 310 }), ['c.txt']);
   });
 
+  it("makes a source's metadata flat, as it does a document's, and lets it win", async () => {
+    const kb = await setUp({ a: 'stone' });
+    kb.source.metadata.set('a', { author: { name: 'own', team: 'x' } });
+    const config = { file_ids: [], metadata: { author: { name: "the source's" }, tags: ['\u00e9', 3], none: null } };
+    await api.db.sql.update(dataSources).set({ config }).where(eq(dataSources.id, kb.sourceId));
+    await kb.sync();
+    const [document] = await kb.documents();
+    const { 'author.name': name, 'author.team': team, tags, ...rest } = document?.metadata ?? {};
+    assert.deepEqual([name, team, tags, rest], ["the source's", 'x', ['\u00e9', 3], { origin: 'a', words: 1 }]);
+    const found = async (filters: object) => (await kb.find('stone', { filters: { metadata: filters } })).length;
+    assert.deepEqual(await Promise.all([{ 'author.name': "the source's" }, { tags: 'e\u0301' }].map(found)), [1, 1]);
+  });
+
   it('stores metadata that is too long to filter by, names its keys, and leaves out what is behind 64 KiB', async () => {
     const kb = await setUp({ a: 'stone' });
     const long = 'k'.repeat(257);

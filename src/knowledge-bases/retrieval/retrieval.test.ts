@@ -130,6 +130,11 @@ describe('POST /v1/knowledge-bases/{kb_id}/retrieve', () => {
     assert.deepEqual(found.toSorted(), ['long.txt', 'short.txt']);
   });
 
+  it('403 naming rerank_model for a key that may not use the reranker', async () => {
+    const { key } = await api.makeKey({ models: ['embed-large-en-v1.5'] });
+    assertError(await retrieve({ query: 'stone', rerank: true }, key), 403, 'insufficient_scope', 'rerank_model');
+  });
+
   it('takes a query of 100,000 characters', async () => {
     assert.equal((await retrieve({ query: 'a'.repeat(100_000), search_type: 'keyword' })).status, 200);
   });
