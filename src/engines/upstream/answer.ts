@@ -2,9 +2,10 @@ import { ApiError } from '../../errors.ts';
 import { SseParser } from '../../lib/sse-parser.ts';
 import type { GenerationEvent, GenerationRequest } from '../engine.ts';
 import { AnswerReader } from './answer-reader.ts';
-import { type AttemptContext, addressOf, type BegunAnswer, paramOf } from './attempts.ts';
+import { type AttemptContext, type BegunAnswer, paramOf } from './attempts.ts';
 import { errorOfFault, errorOfRefusal, refusalOf, statusOfFrame, unusableAnswer } from './error-mapping.ts';
 import { ExchangeFault } from './exchange.ts';
+import { addressOf } from './retries.ts';
 import { isRecord, type UpstreamChunk } from './upstream-chunk.ts';
 
 /** Bytes of an answer in one piece: 16 choices with log probabilities of a long context stay below. */
