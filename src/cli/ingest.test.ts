@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, afterEach, before, describe, it, mock } from 'node:test';
+import { bundledEmbedder, embeddedBy } from '../../test/embedder.ts';
+import { useApi } from '../../test/harness.ts';
+import { INGEST_SOURCE } from '../knowledge-bases/ingestion/ingest-job.ts';
+import { workOnIngestion } from '../knowledge-bases/ingestion/work-on-ingestion.ts';
+import { main } from '../main.ts';
+
+const engine = bundledEmbedder();
+const folder = realpathSync(mkdtempSync(join(tmpdir(), 'quire-ingest-')));
+after(() => engine.close());
+after(() => rmSync(folder, { recursive: true, force: true }));
+const api = useApi({ ...embeddedBy(engine), jobs: [INGEST_SOURCE], config: { dataDir: join(folder, 'data') } });
+
+/** Carries out a command in this process. `onStatus` is told each line of progress when it is written. */
+async function quire(args: readonly string[], onStatus: (text: string) => void = () => {}) {
+  const said: string[] = [];
+  const printed: string[] = [];
+  mock.method(console, 'log', (text: string) => printed.push(text));
+  mock.method(console, 'error', (text: string) => said.push(`${text}\n`));
+  mock.method(process.stderr, 'write', (text: string) => {
+    said.push(text);
+    onStatus(text);
+    return true;
+  });
+  const code = await main(args);
+  mock.restoreAll();
+  const stdout = printed.join('\n');
+  return { code, stdout, stderr: said.join(''), json: args.includes('--json') && code < 2 ? JSON.parse(stdout) : null };
+}
+
+const write = (name: string, text: string) => writeFileSync(join(folder, 'docs', name), text);
+const ingest = (...args: string[]) => quire(['ingest', join(folder, 'docs'), '--kb', 'Town', ...args]);
+const all = async (path: string) => (await api.send('GET', `/v1/${path}?limit=100`)).json.data;
+const namesIn = async (path: string, field: string) => (await all(path)).map((one: never) => one[field]).toSorted();
+
+describe('quire ingest', () => {
+  let worker: ReturnType<typeof workOnIngestion>;
+  before(() => {
+    worker = workOnIngestion(api.deps);
+    // As a client of the OpenAI kind is told it.
+    process.env['QUIRE_URL'] = `${api.url}/v1/`;
+    process.env['QUIRE_API_KEY'] = api.key;
+    mkdirSync(join(folder, 'docs/sub/.hidden'), { recursive: true });
+    for (const name of ['pump.txt', 'sub/pump.txt', 'gone.md', 'sub/.hidden/x.md', 'photo.jpg'])
+      write(name, `On ${name}.`);
+    write('lines.jsonl', '{"text": "One."}\n\n{"text": "Two."}\nthree\n');
+    write('bad.pdf', 'no PDF');
+    write('sub/empty.txt', '');
+    symlinkSync('..', join(folder, 'docs/sub/loop'));
+  });
+  after(() => worker.stop());
+  afterEach(() => mock.restoreAll());
+
+  it('skips what is refused and names it, and the rest is there under its path', async () => {
+    const { code, json, stderr } = await ingest('--json');
+    assert.equal(code, 1, stderr);
+    assert.deepEqual(
+      json.failed.map(({ name }: { name: string }) => name),
+      ['bad.pdf', 'sub/empty.txt', 'lines.jsonl'],
+    );
+    assert.match(json.failed[0].message, /^It is not a PDF/);
+    assert.match(stderr, /6\/6 uploading {2}2 failed\n/);
+    assert.match(stderr, /6\/6 ingesting {2}5 chunks, 1 failed\n/);
+    assert.match(
+      stderr,
+      /Skipped 1 file of another format: photo\.jpg\.\nSkipped 1 symbolic link: sub\/loop\.\nSkipped 1 hidden file or folder: sub\/\.hidden\.\n/,
+    );
+    assert.match(stderr, /\n3 documents could not be ingested\.\n$/);
+    assert.deepEqual(await namesIn(`knowledge-bases/${json.knowledge_base.id}/documents`, 'name'), [
+      ...['gone.md', 'lines.jsonl', 'lines.jsonl', 'lines.jsonl', 'pump.txt', 'sub/pump.txt'],
+    ]);
+  });
+
+  it('says when it is stopped that the service goes on, and waits for that when it is run again', async () => {
+    for (const name of ['bad.pdf', 'sub/empty.txt', 'lines.jsonl', 'gone.md']) rmSync(join(folder, 'docs', name));
+    write('pump.txt', 'Another text.');
+    write('new.txt', 'On the lamp.');
+    const stopped = await quire(['ingest', join(folder, 'docs'), '--kb', 'Town'], (text) => {
+      if (/ingesting|waiting/.test(text)) process.emit('SIGINT');
+    });
+    assert.equal(stopped.code, 130);
+    assert.match(stopped.stderr, /: 1 new, 1 changed, 2 gone, 1 unchanged\.\n/);
+    assert.match(stopped.stderr, /the service goes on .* GET http.*\/ingestion-jobs\/job_\w+ shows how far it is\.\n$/);
+
+    const { code, json, stderr } = await ingest('--json');
+    assert.equal(code, 0, stderr);
+    assert.deepEqual(json.files, { new: 0, changed: 0, gone: 0, unchanged: 3, skipped: 3 });
+    const left = ['new.txt', 'pump.txt', 'sub/pump.txt'];
+    assert.deepEqual(await namesIn(`knowledge-bases/${json.knowledge_base.id}/documents`, 'name'), left);
+    assert.deepEqual(await namesIn('files', 'filename'), left);
+    assert.equal((await all(`knowledge-bases/${json.knowledge_base.id}/data-sources`)).length, 1);
+  });
+
+  it('leaves nothing behind where all fail, and where it is stopped while it uploads', async () => {
+    mkdirSync(join(folder, 'bad'));
+    writeFileSync(join(folder, 'bad/a.pdf'), 'no PDF');
+    const failed = await quire(['ingest', join(folder, 'bad'), '--kb', 'Other']);
+    assert.equal(failed.code, 1);
+    assert.match(failed.stdout, /^Nothing was ingested\.\nFailed: a\.pdf: It is not a PDF/);
+
+    const files = await all('files');
+    const stopped = await quire(['ingest', join(folder, 'docs'), '--kb', 'Other'], (text) => {
+      if (text.includes('uploading')) process.emit('SIGINT');
+    });
+    assert.deepEqual([stopped.code, stopped.stdout], [130, '']);
+    assert.match(stopped.stderr, /Deleted again what had been uploaded: 1 file\.\n$/);
+    assert.deepEqual(await all('files'), files);
+    assert.deepEqual(await namesIn('knowledge-bases', 'name'), ['Town']);
+  });
+
+  it('exits with 2 when it is called wrongly', async () => {
+    assert.match((await quire(['ask', 'x', '--kb', ''])).stderr, /^--kb must not be empty\./);
+    assert.match((await quire(['ask', ' '])).stderr, /^QUESTION must not be empty\./);
+    process.env['QUIRE_URL'] = 'localhost:8080';
+    assert.match((await quire(['ask', 'x'])).stderr, /^QUIRE_URL must be an address/);
+    process.env['QUIRE_API_KEY'] = '';
+    const { code, stderr } = await ingest();
+    assert.equal(code, 2);
+    assert.match(stderr, /^Set QUIRE_API_KEY to an API key/);
+  });
+});
