@@ -1,28 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { assertError, assertForm, catalogueOn, type TestApiOptions, useApi } from '../../test/harness.ts';
+import { bundledEmbedder, embeddedBy } from '../../test/embedder.ts';
+import { failingBackend, whenTheEngineDoesNotAnswer } from '../../test/failing-engine.ts';
+import { assertError, assertForm, useApi } from '../../test/harness.ts';
 import { usageRecords } from '../billing/tables.ts';
-import { createBundledEmbedding } from '../engines/bundled/embedding/bundled-embedding.ts';
-import type { EmbeddingEngine } from '../engines/embedding-engine.ts';
-import { engineUnavailable } from '../errors.ts';
 import { answerOf, answerPieces } from './answer.ts';
 import { EmbeddingsAnswer } from './schema.ts';
 
-const FILE = fileURLToPath(new URL('../../models/quire-embed-1.bin', import.meta.url));
 const MODEL = 'embed-large-en-v1.5';
 const SENTENCE = 'The library opens at nine on Saturdays.';
 
 const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1);
-
-/** The catalogue with `engine` behind the embedding model. */
-function embeddedBy(engine: EmbeddingEngine): TestApiOptions {
-  return {
-    models: (generation) =>
-      catalogueOn(generation).map((model) => (model.id === MODEL ? { ...model, embedding: engine } : model)),
-  };
-}
 
 /** The floats of a base64 text. */
 function floatsOf(base64: string): number[] {
@@ -31,7 +19,7 @@ function floatsOf(base64: string): number[] {
 }
 
 describe('POST /v1/embeddings', () => {
-  const engine = createBundledEmbedding({ file: FILE, name: 'quire-embed-1' });
+  const engine = bundledEmbedder();
   after(() => engine.close());
   const api = useApi(embeddedBy(engine));
   const embed = (body: object | string, key = api.key) =>
@@ -202,64 +190,16 @@ describe('the answer of many vectors', () => {
   });
 });
 
-describe('POST /v1/embeddings, when the engine does not answer', () => {
-  let fail: (signal: AbortSignal) => Promise<never> = async () => {
-    throw engineUnavailable('The embedding model failed to answer.', 1);
-  };
-  const api = useApi(
-    embeddedBy({
-      backend: () => ({ engine: 'bundled', model: 'failing', parameters: null, ready: true }),
+whenTheEngineDoesNotAnswer({
+  path: '/v1/embeddings',
+  model: MODEL,
+  body: { input: 'a' },
+  engine: (run) => ({
+    embedding: {
+      ...failingBackend,
       fingerprint: () => 'failing',
-      embed: (_request, signal) => fail(signal),
+      embed: (_request, signal) => run(signal),
       countTokens: async () => [],
-      check: async () => {},
-      close: async () => {},
-    }),
-  );
-  const body = { model: MODEL, input: 'a' };
-  const outcomes = async () =>
-    (await api.db.sql.select().from(usageRecords)).toSorted(byId).map(({ outcome }) => outcome);
-
-  it('503, recorded as failed', async () => {
-    const answer = await api.send('POST', '/v1/embeddings', { body });
-    assertError(answer, 503, 'engine_unavailable');
-    assert.equal(answer.headers.get('retry-after'), '1');
-    assert.deepEqual(await outcomes(), ['failed']);
-  });
-
-  it('a caller who leaves aborts the engine, recorded as cancelled', async () => {
-    const begun = Promise.withResolvers<void>();
-    const left = Promise.withResolvers<void>();
-    fail = (signal) => {
-      begun.resolve();
-      return new Promise((_, reject) => {
-        signal.addEventListener('abort', () => {
-          left.resolve();
-          reject(signal.reason);
-        });
-      });
-    };
-    const controller = new AbortController();
-    const asked = fetch(`${api.url}/v1/embeddings`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${api.key}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-      signal: controller.signal,
-    });
-    await begun.promise;
-    controller.abort();
-    await assert.rejects(asked);
-    await left.promise;
-    for (let tries = 0; tries < 100 && (await outcomes()).length < 2; tries++) await pause(20);
-    assert.deepEqual(await outcomes(), ['failed', 'cancelled']);
-  });
-});
-
-describe('POST /v1/embeddings, when nothing embeds', () => {
-  const api = useApi();
-
-  it('503 engine_unavailable', async () => {
-    const answer = await api.send('POST', '/v1/embeddings', { body: { model: MODEL, input: 'a' } });
-    assertError(answer, 503, 'engine_unavailable');
-  });
+    },
+  }),
 });

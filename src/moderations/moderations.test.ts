@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { failingBackend, whenTheEngineDoesNotAnswer } from '../../test/failing-engine.ts';
 import { assertError, assertForm, catalogueOn, type TestApiOptions, useApi } from '../../test/harness.ts';
 import { usageRecords } from '../billing/tables.ts';
 import { createBundledModeration } from '../engines/bundled/moderation/bundled-moderation.ts';
 import type { ModerationEngine } from '../engines/moderation-engine.ts';
-import { engineUnavailable } from '../errors.ts';
 import { ModerationAnswer } from './schema.ts';
 
 const FILE = fileURLToPath(new URL('../../models/quire-moderation-1.bin', import.meta.url));
@@ -139,61 +138,9 @@ describe('POST /v1/moderations', () => {
   });
 });
 
-describe('POST /v1/moderations, when the engine does not answer', () => {
-  let fail: (signal: AbortSignal) => Promise<never> = async () => {
-    throw engineUnavailable('The moderation model failed to answer.', 1);
-  };
-  const api = useApi(
-    judgedBy({
-      backend: () => ({ engine: 'bundled', model: 'failing', parameters: null, ready: true }),
-      moderate: (_texts, signal) => fail(signal),
-      check: async () => {},
-      close: async () => {},
-    }),
-  );
-  const outcomes = async () =>
-    (await api.db.sql.select().from(usageRecords)).toSorted(byId).map(({ outcome }) => outcome);
-
-  it('503, recorded as failed', async () => {
-    const answer = await api.send('POST', '/v1/moderations', { body: { input: 'a' } });
-    assertError(answer, 503, 'engine_unavailable');
-    assert.equal(answer.headers.get('retry-after'), '1');
-    assert.deepEqual(await outcomes(), ['failed']);
-  });
-
-  it('a caller who leaves aborts the engine, recorded as cancelled', async () => {
-    const begun = Promise.withResolvers<void>();
-    const left = Promise.withResolvers<void>();
-    fail = (signal) => {
-      begun.resolve();
-      return new Promise((_, reject) => {
-        signal.addEventListener('abort', () => {
-          left.resolve();
-          reject(signal.reason);
-        });
-      });
-    };
-    const controller = new AbortController();
-    const asked = fetch(`${api.url}/v1/moderations`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${api.key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ input: 'a' }),
-      signal: controller.signal,
-    });
-    await begun.promise;
-    controller.abort();
-    await assert.rejects(asked);
-    await left.promise;
-    for (let tries = 0; tries < 100 && (await outcomes()).length < 2; tries++) await pause(20);
-    assert.deepEqual(await outcomes(), ['failed', 'cancelled']);
-  });
-});
-
-describe('POST /v1/moderations, when nothing judges texts', () => {
-  const api = useApi();
-
-  it('503 engine_unavailable', async () => {
-    const answer = await api.send('POST', '/v1/moderations', { body: { input: 'a' } });
-    assertError(answer, 503, 'engine_unavailable');
-  });
+whenTheEngineDoesNotAnswer({
+  path: '/v1/moderations',
+  model: 'moderation-v1',
+  body: { input: 'a' },
+  engine: (run) => ({ moderation: { ...failingBackend, moderate: (_texts, signal) => run(signal) } }),
 });

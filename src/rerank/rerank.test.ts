@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
+import { failingBackend, whenTheEngineDoesNotAnswer } from '../../test/failing-engine.ts';
 import { assertError, assertForm, catalogueOn, type TestApiOptions, useApi } from '../../test/harness.ts';
 import { usageRecords } from '../billing/tables.ts';
 import type { RerankEngine } from '../engines/rerank-engine.ts';
-import { engineUnavailable } from '../errors.ts';
 import { RerankAnswer } from './schema.ts';
 
 const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1);
@@ -177,57 +176,9 @@ describe('POST /v1/rerank', () => {
   });
 });
 
-describe('POST /v1/rerank, when the engine does not answer', () => {
-  let fail: (signal: AbortSignal) => Promise<never> = async () => {
-    throw engineUnavailable('The rerank model failed to answer.', 1);
-  };
-  const api = useApi(rerankedBy({ rerank: (_request, signal) => fail(signal) }));
-  const body = { model: 'reranker-v2-m3', query: 'q', documents: ['a'] };
-  const outcomes = async () =>
-    (await api.db.sql.select().from(usageRecords)).toSorted(byId).map(({ outcome }) => outcome);
-
-  it('503, recorded as failed', async () => {
-    const answer = await api.send('POST', '/v1/rerank', { body });
-    assertError(answer, 503, 'engine_unavailable');
-    assert.equal(answer.headers.get('retry-after'), '1');
-    assert.deepEqual(await outcomes(), ['failed']);
-  });
-
-  it('a caller who leaves aborts the engine, recorded as cancelled', async () => {
-    const begun = Promise.withResolvers<void>();
-    const left = Promise.withResolvers<void>();
-    fail = (signal) => {
-      begun.resolve();
-      return new Promise((_, reject) => {
-        signal.addEventListener('abort', () => {
-          left.resolve();
-          reject(signal.reason);
-        });
-      });
-    };
-    const controller = new AbortController();
-    const asked = fetch(`${api.url}/v1/rerank`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${api.key}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-      signal: controller.signal,
-    });
-    await begun.promise;
-    controller.abort();
-    await assert.rejects(asked);
-    await left.promise;
-    for (let tries = 0; tries < 100 && (await outcomes()).length < 2; tries++) await pause(20);
-    assert.deepEqual(await outcomes(), ['failed', 'cancelled']);
-  });
-});
-
-describe('POST /v1/rerank, when nothing reranks', () => {
-  const api = useApi();
-
-  it('503 engine_unavailable', async () => {
-    const answer = await api.send('POST', '/v1/rerank', {
-      body: { model: 'reranker-v2-m3', query: 'q', documents: ['a'] },
-    });
-    assertError(answer, 503, 'engine_unavailable');
-  });
+whenTheEngineDoesNotAnswer({
+  path: '/v1/rerank',
+  model: 'reranker-v2-m3',
+  body: { query: 'q', documents: ['a'] },
+  engine: (run) => ({ rerank: { ...failingBackend, rerank: (_request, signal) => run(signal) } }),
 });
