@@ -1,6 +1,7 @@
 import type { Moderation, ModerationCategory, ModerationScores } from '../../moderation-engine.ts';
 import { MODERATION_CATEGORIES } from '../../moderation-engine.ts';
 import { PIECE_CHARACTERS, pieceFrom } from './pieces.ts';
+import type { Judged } from './thread.ts';
 
 /** Pieces that go to the thread at once, so that many short texts do not cost a message each. */
 const PORTION_PIECES = 128;
@@ -18,7 +19,7 @@ export class Judging {
   #at = 0;
   /** For each piece of the portion that is out, the text it is of. */
   #out: number[] = [];
-  readonly #scores: number[][];
+  readonly #scores: ModerationScores[] = [];
   #tokens = 0;
 
   constructor(texts: readonly string[]) {
@@ -27,12 +28,10 @@ export class Judging {
     this.#resolve = resolve;
     this.#reject = reject;
     this.#texts = texts;
-    this.#scores = texts.map(() => []);
     this.characters = texts.reduce((sum, text) => sum + text.length, 0);
   }
 
-  /** Whether all of it has been handed out. */
-  get isHandedOut(): boolean {
+  get #isHandedOut(): boolean {
     return this.#text === this.#texts.length;
   }
 
@@ -40,7 +39,7 @@ export class Judging {
   portion(): string[] {
     const pieces: string[] = [];
     this.#out = [];
-    for (let characters = 0; !this.isHandedOut && pieces.length < PORTION_PIECES; ) {
+    for (let characters = 0; !this.#isHandedOut && pieces.length < PORTION_PIECES; ) {
       const { text, next } = pieceFrom(this.#texts[this.#text] ?? '', this.#at);
       if (pieces.length > 0 && characters + text.length > PIECE_CHARACTERS) break;
       characters += text.length;
@@ -53,21 +52,21 @@ export class Judging {
     return pieces;
   }
 
-  /** Takes what came of the portion that is out: of a text in pieces the highest score of any counts. */
-  take(scores: readonly (readonly number[])[], tokens: number): void {
+  /**
+   * Takes what came of the portion that is out: of a text in pieces the highest score of any counts. Resolves the promise
+   * when that was the last, and says whether it was.
+   */
+  take({ scores, tokens }: Judged): boolean {
     this.#tokens += tokens;
     for (const [i, text] of this.#out.entries()) {
-      const before = this.#scores[text] ?? [];
-      this.#scores[text] = (scores[i] ?? []).map((score, category) => Math.max(score, before[category] ?? 0));
+      const before = this.#scores[text];
+      this.#scores[text] = named((category) => Math.max(scores[i]?.[category] ?? 0, before?.[category] ?? 0));
     }
     this.#out = [];
-  }
-
-  /** Resolves the promise; `places[category]` says where a category's score stands. */
-  finish(places: Readonly<Record<ModerationCategory, number>>): void {
-    const scores = this.#scores.map((all) => named((category) => all[places[category]] ?? 0));
-    this.#resolve({ scores, tokens: this.#tokens });
+    if (!this.#isHandedOut) return false;
+    this.#resolve({ scores: this.#scores, tokens: this.#tokens });
     this.#letGo();
+    return true;
   }
 
   /** Rejects the promise, and lets go of the texts. */

@@ -1,34 +1,40 @@
 /** The thread that judges texts. Started by `bundled-moderation.ts`, with the path of the weights. */
 import { readFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
+import { MODERATION_CATEGORIES, type ModerationScores } from '../../moderation-engine.ts';
+import type { ThreadMessage } from '../model-thread.ts';
+import { named } from './judging.ts';
 import { Moderator } from './reader.ts';
 
-/** A part of the work: texts to judge. */
-export interface Portion {
-  id: number;
-  texts: string[];
+/** What the thread says of its model. */
+export interface LoadedModerator {
+  parameters: number;
 }
 
-/** What the thread says: that it has loaded, and then what came of each portion. */
-export type ThreadMessage =
-  | { type: 'loaded'; categories: readonly string[]; parameters: number }
-  | { type: 'judged'; id: number; scores: number[][]; tokens: number };
+/** What came of a portion: the scores of each text, and the tokens of all. */
+export interface Judged {
+  scores: ModerationScores[];
+  tokens: number;
+}
 
 const moderator = new Moderator(readFileSync(workerData.file));
+const { categories } = moderator.head;
+const missing = MODERATION_CATEGORIES.filter((category) => !categories.includes(category));
+if (missing.length > 0) throw new Error(`The moderation model does not judge ${missing.join(', ')}.`);
+const places = named((category) => categories.indexOf(category));
 
-function say(message: ThreadMessage): void {
+function say(message: ThreadMessage<LoadedModerator, Judged>): void {
   parentPort?.postMessage(message);
 }
 
-parentPort?.on('message', ({ id, texts }: Portion) => {
-  const scores: number[][] = [];
+parentPort?.on('message', (texts: string[]) => {
   let tokens = 0;
-  for (const text of texts) {
+  const scores = texts.map((text) => {
     const assessed = moderator.assess(text);
-    scores.push(assessed.scores);
     tokens += assessed.tokens;
-  }
-  say({ type: 'judged', id, scores, tokens });
+    return named((category) => assessed.scores[places[category]] ?? 0);
+  });
+  say({ type: 'done', result: { scores, tokens } });
 });
 
-say({ type: 'loaded', categories: moderator.head.categories, parameters: moderator.parameters });
+say({ type: 'loaded', loaded: { parameters: moderator.parameters } });
