@@ -24,6 +24,8 @@ const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' });
 /**
  * The sentences of a text in order, by Unicode's rules (UAX 29), mended where these cut after an abbreviation, an initial or
  * a line that was only wrapped. Text in scripts without spaces is cut at its own full stops. An empty line always ends one.
+ * It gives places, and looks at lines, for chunks and citations show a text as it is. What the bundled chat model may say is
+ * cut by `engines/bundled/chat/sentences.ts`, which says how it differs.
  */
 export function sentencesOf(text: string): SentenceSpan[] {
   const spans: SentenceSpan[] = [];

@@ -89,7 +89,11 @@ function* piecesOf(text: string): Generator<string, void, undefined> {
   yield text.slice(from);
 }
 
-/** The sentences of running text; white space within them is one space. */
+/**
+ * The sentences of running text; white space within them is one space. Not those of `lib/sentences.ts`, after which the chunks
+ * are cut: a piece that is said as an answer must be neither a part of a sentence ("Acme Co. Ltd. makes bolts.") nor two
+ * ("He lives in the U.S. She came later."). One for both would change the answers or the chunks that were evaluated.
+ */
 export function sentencesOf(text: string): string[] {
   const found: string[] = [];
   let open = '';
