@@ -10,6 +10,10 @@ import { workOnIngestion } from '../knowledge-bases/ingestion/work-on-ingestion.
 import { main } from '../main.ts';
 
 const engine = bundledEmbedder();
+const embed = engine.embed.bind(engine);
+/** Jobs wait for this in the middle of their work. */
+let held = Promise.resolve();
+engine.embed = async (request, signal) => held.then(() => embed(request, signal));
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'quire-ingest-')));
 after(() => engine.close());
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -79,9 +83,12 @@ describe('quire ingest', () => {
     for (const name of ['bad.pdf', 'sub/empty.txt', 'lines.jsonl', 'gone.md']) rmSync(join(folder, 'docs', name));
     write('pump.txt', 'Another text.');
     write('new.txt', 'On the lamp.');
+    const hold = Promise.withResolvers<void>();
+    held = hold.promise;
     const stopped = await quire(['ingest', join(folder, 'docs'), '--kb', 'Town'], (text) => {
       if (/ingesting|waiting/.test(text)) process.emit('SIGINT');
     });
+    hold.resolve();
     assert.equal(stopped.code, 130);
     assert.match(stopped.stderr, /: 1 new, 1 changed, 2 gone, 1 unchanged\.\n/);
     assert.match(stopped.stderr, /the service goes on .* GET http.*\/ingestion-jobs\/job_\w+ shows how far it is\.\n$/);
