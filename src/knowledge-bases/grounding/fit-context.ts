@@ -17,7 +17,7 @@ const LEAST_TOKENS = 50;
  * Sentences that are ranked for one answer, those of the best chunks. Ten chunks of usual size have about 130, which the bundled reranker
  * judges in a twentieth of a second; a model of hundreds of millions of parameters is slower by far.
  */
-const MAX_RANKED_SENTENCES: Record<Backend['engine'], number> = { bundled: 192, local: 64, upstream: 64 };
+export const MAX_RANKED_SENTENCES: Record<Backend['engine'], number> = { bundled: 192, local: 64, upstream: 64 };
 /**
  * What the score of its chunk weighs in a sentence's rank, beside the logit of the reranker's score: a sentence alone does not say what it is
  * about. For the bundled reranker as measured; a larger one sees more in a sentence, which could not be measured here.
@@ -72,6 +72,17 @@ function beginningOf(chunks: readonly ContextChunk[], room: Room): ContextChunk[
   return chooseSentences(chunks, sentences, scores, room);
 }
 
+/** What sentences are chosen by: the reranker's scores of them, given in their order, with the scores of their chunks. */
+export function ranksOf(
+  chunks: readonly ContextChunk[],
+  sentences: readonly ChunkSentence[],
+  scores: readonly number[],
+  reranker: Backend['engine'],
+): number[] {
+  const weight = CHUNK_WEIGHT[reranker];
+  return sentences.map(({ chunk }, i) => logit(scores[i] ?? 0) + weight * (chunks[chunk]?.score ?? 0));
+}
+
 function logit(score: number): number {
   const bounded = Math.min(Math.max(score, LEAST_SCORE), 1 - LEAST_SCORE);
   return Math.log(bounded / (1 - bounded));
@@ -100,9 +111,7 @@ async function rankingOf(
   const limited = AbortSignal.any([signal, AbortSignal.timeout(RANKING_LIMIT_MS)]);
   try {
     const { scores } = await rerank(deps, { ...call, caller }, admitted, { query, documents, signal: limited });
-    const weight = CHUNK_WEIGHT[engine];
-    const ranks = sentences.map((sentence, i) => logit(scores[i] ?? 0) + weight * (found[sentence.chunk]?.score ?? 0));
-    return { sentences, scores: ranks };
+    return { sentences, scores: ranksOf(found, sentences, scores, engine) };
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof ApiError || limited.aborted) return null;

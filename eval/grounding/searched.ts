@@ -1,0 +1,91 @@
+import type { EmbeddingEngine, EmbeddingPurpose } from '../../src/engines/embedding-engine.ts';
+import { scoreOf } from '../../src/knowledge-bases/retrieval/score.ts';
+import type { Language } from '../../src/search/languages.ts';
+import { termsOf } from '../../src/search/terms.ts';
+
+const K1 = 1.2;
+const B = 0.75;
+
+/** Texts that are searched as a knowledge base is: BM25 over the product's terms, vectors, and both together as it scores them. */
+export class Searched {
+  readonly texts: readonly string[];
+  readonly #embedder: EmbeddingEngine;
+  readonly #language: Language;
+  readonly #vectors: readonly Float32Array[];
+  /** Of each term, the texts that have it, each with what it adds to the text's score. */
+  readonly #gains = new Map<string, [place: number, gain: number][]>();
+
+  private constructor(
+    embedder: EmbeddingEngine,
+    texts: readonly string[],
+    language: Language,
+    vectors: Float32Array[],
+  ) {
+    this.#embedder = embedder;
+    this.texts = texts;
+    this.#language = language;
+    this.#vectors = vectors;
+    const lengths = texts.map((text, place) => this.#count(text, place));
+    const usual = lengths.reduce((sum, length) => sum + length, 0) / texts.length;
+    for (const found of this.#gains.values()) {
+      const idf = Math.log(1 + (texts.length - found.length + 0.5) / (found.length + 0.5));
+      for (const entry of found) {
+        const norm = K1 * (1 - B + (B * (lengths[entry[0]] ?? 0)) / usual);
+        entry[1] = (idf * entry[1] * (K1 + 1)) / (entry[1] + norm);
+      }
+    }
+  }
+
+  static async of(embedder: EmbeddingEngine, texts: readonly string[], language: Language): Promise<Searched> {
+    return new Searched(embedder, texts, language, await embedded(embedder, texts, 'document'));
+  }
+
+  /** Adds a text to the lists of its terms; gives its length in terms. */
+  #count(text: string, place: number): number {
+    const terms = termsOf(text, this.#language);
+    const counts = new Map<string, number>();
+    for (const term of terms) counts.set(term, (counts.get(term) ?? 0) + 1);
+    for (const [term, times] of counts) {
+      const found = this.#gains.get(term);
+      if (found === undefined) this.#gains.set(term, [[place, times]]);
+      else found.push([place, times]);
+    }
+    return terms.length;
+  }
+
+  /** The BM25 scores of all texts. */
+  keyword(query: string): number[] {
+    const scores = this.texts.map(() => 0);
+    for (const term of termsOf(query, this.#language)) {
+      for (const [place, gain] of this.#gains.get(term) ?? []) scores[place] = (scores[place] ?? 0) + gain;
+    }
+    return scores;
+  }
+
+  /** The hybrid scores of all texts, for each of the queries. */
+  async hybrid(queries: readonly string[]): Promise<number[][]> {
+    const vectors = await embedded(this.#embedder, queries, 'query');
+    return queries.map((query, at) => {
+      const words = this.keyword(query);
+      const asked = vectors[at] ?? new Float32Array();
+      return this.#vectors.map((vector, place) => {
+        const cosine = asked.reduce((sum, value, i) => sum + value * (vector[i] ?? 0), 0);
+        return scoreOf({ id: '', cosine, bm25: words[place] ?? 0 }, 'hybrid', 'bundled');
+      });
+    });
+  }
+}
+
+/** Places by score, the highest first. */
+export function bestOf(scores: readonly number[], most: number): number[] {
+  return [...scores.keys()].sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0)).slice(0, most);
+}
+
+async function embedded(
+  embedder: EmbeddingEngine,
+  texts: readonly string[],
+  purpose: EmbeddingPurpose,
+): Promise<Float32Array[]> {
+  const request = { texts, purpose, maxTokensPerText: null, paramOf: () => 'input' };
+  return (await embedder.embed(request, new AbortController().signal)).vectors;
+}

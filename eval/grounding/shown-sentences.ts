@@ -1,0 +1,92 @@
+import type { EmbeddingEngine } from '../../src/engines/embedding-engine.ts';
+import type { RerankEngine } from '../../src/engines/rerank-engine.ts';
+import { chooseSentences, rankedSentences } from '../../src/knowledge-bases/grounding/choose-sentences.ts';
+import { MAX_RANKED_SENTENCES, ranksOf, wholeWithin } from '../../src/knowledge-bases/grounding/fit-context.ts';
+import type { ContextChunk } from '../../src/knowledge-bases/grounding/gather-context.ts';
+import { markTokens } from '../../src/knowledge-bases/grounding/write-context.ts';
+import { sentencesOf } from '../../src/lib/sentences.ts';
+import { readRows, readText } from '../data-set.ts';
+import { mean } from '../measures/statistics.ts';
+import { type Sheet, share } from '../table.ts';
+import { bestOf, Searched } from './searched.ts';
+
+export const QUESTION_FILE = 'chunking/questions.jsonl.gz';
+const CORPORA = ['chatlogs', 'finance', 'pubmed', 'state_of_the_union', 'wikitexts'] as const;
+/** Characters of a chunk: about 512 tokens. */
+const CHUNK_CHARACTERS = 2_000;
+/** Characters of a corpus that are read, and questions that are asked of it. */
+const MAX_CHARACTERS = 1_500_000;
+const MAX_QUESTIONS = 40;
+const CHUNKS = 10;
+const BUDGETS = [250, 500, 1_000, 1_500, 2_000, 3_000, 4_000];
+/** A shorter sentence of a gold span is only the end of one. */
+const LEAST_CHARACTERS = 16;
+
+/** How many of the sentences that answer stand in a prompt with so much room for documents: whole chunks, and ranked sentences. */
+export async function shownSheet(embedder: EmbeddingEngine, reranker: RerankEngine, data: string): Promise<Sheet> {
+  const ways = { 'whole chunks': [] as number[][], 'ranked sentences': [] as number[][] };
+  const rows = readRows<{ corpus_id: string; question: string; references: { content: string }[] }>(
+    data,
+    QUESTION_FILE,
+  );
+  for (const corpus of CORPORA) {
+    const content = readText(data, `chunking/raw/corpora/${corpus}.md.gz`).slice(0, MAX_CHARACTERS);
+    const search = await Searched.of(embedder, chunksOf(content), 'en');
+    for (const { question, references } of rows.filter((row) => row.corpus_id === corpus).slice(0, MAX_QUESTIONS)) {
+      const [scores = []] = await search.hybrid([question]);
+      const chunks = bestOf(scores, CHUNKS).map((place) => chunkOf(search.texts[place] ?? '', scores[place] ?? 0));
+      const sentences = rankedSentences(chunks, MAX_RANKED_SENTENCES.bundled);
+      const documents = sentences.map(({ text }) => text);
+      const judged = await reranker.rerank({ query: question, documents }, new AbortController().signal);
+      const ranks = ranksOf(chunks, sentences, judged.scores, 'bundled');
+      const gold = references.flatMap((reference) => piecesOf(reference.content));
+      ways['whole chunks'].push(BUDGETS.map((budget) => partOf(gold, wholeWithin(chunks, budget))));
+      ways['ranked sentences'].push(
+        BUDGETS.map((budget) =>
+          partOf(gold, chooseSentences(chunks, sentences, ranks, { budget, costOf: markTokens })),
+        ),
+      );
+    }
+  }
+  return {
+    title: `Sentences that answer, in the prompt (${ways['whole chunks'].length} questions)`,
+    subject: 'tokens',
+    columns: BUDGETS.map((budget) => share(String(budget))),
+    rows: Object.entries(ways).flatMap(([name, parts]) => [
+      { name, cells: BUDGETS.map((_, i) => mean(parts.map((part) => part[i] ?? 0))) },
+      {
+        name: `${name}: all of them`,
+        cells: BUDGETS.map((_, i) => mean(parts.map((part) => (part[i] === 1 ? 1 : 0)))),
+      },
+    ]),
+  };
+}
+
+/** Whole sentences up to the size of a chunk. */
+function chunksOf(content: string): string[] {
+  const spans: { start: number; end: number }[] = [];
+  for (const { start, end } of sentencesOf(content)) {
+    const last = spans.at(-1);
+    if (last !== undefined && end - last.start <= CHUNK_CHARACTERS) last.end = end;
+    else spans.push({ start, end });
+  }
+  return spans.map(({ start, end }) => content.slice(start, end));
+}
+
+/** What grounding reads of a chunk. */
+function chunkOf(text: string, score: number): ContextChunk {
+  return { text, score, documentName: 'corpus.md', headingPath: [] as string[] } as ContextChunk;
+}
+
+function piecesOf(gold: string): string[] {
+  const pieces = sentencesOf(gold).map(({ start, end }) => plain(gold.slice(start, end)));
+  return pieces.filter((piece) => piece.length >= LEAST_CHARACTERS);
+}
+
+function partOf(gold: readonly string[], shown: readonly ContextChunk[]): number {
+  if (gold.length === 0) return 0;
+  const all = plain(shown.map(({ text }) => text).join('\n'));
+  return gold.filter((piece) => all.includes(piece)).length / gold.length;
+}
+
+const plain = (text: string): string => text.replace(/\s+/g, ' ');
