@@ -1,8 +1,8 @@
 import type { ChatPrompt } from '../../engines/engine.ts';
 
 /**
- * Bytes of text that a token stands for at least, nearly always: of ASCII, and of what lies beyond it. In the median of texts in twelve
- * languages the vocabularies of eighteen model families gave 3.8 to 5 for English and 1.9 to 7 elsewhere (docs/decisions/0013-grounding.md).
+ * Bytes of text that a token stands for at least, nearly always: of ASCII, and of what lies beyond it. The median texts of seventeen
+ * vocabularies had 3.8 to 4.9 in English and 1.4 to 9 in other languages; below 2 are old ones (docs/decisions/0013-grounding.md).
  */
 const BYTES_PER_TOKEN = { ascii: 3, other: 2 } as const;
 /** What a chat template writes around a message. */
@@ -10,7 +10,7 @@ const TOKENS_PER_MESSAGE = 8;
 /** The beginning of a prompt, and that of the answer. */
 const TOKENS_PER_PROMPT = 16;
 
-/** Tokens that a text has at most, nearly always, whichever model reads it: the engines cannot be asked without a call to them. */
+/** Tokens that a text has at most, nearly always, whichever model of usual size reads it: the engines cannot be asked without a call to them. */
 export function estimatedTokens(text: string): number {
   const bytes = Buffer.byteLength(text);
   const other = bytes - asciiBytes(text);
