@@ -3,16 +3,10 @@
  * runtime to it. It asks nothing of what a model knows: a tiny one with random weights passes.
  */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { EMBEDDING_DIMENSIONS, type EmbeddingEngine, type EmbeddingRequest } from '../src/engines/embedding-engine.ts';
 import { ApiError } from '../src/errors.ts';
-
-/** An engine under test. */
-export interface EmbeddingSubject {
-  engine: EmbeddingEngine;
-  /** Ends the engine and whatever was started for it. May be called after `engine.close()`. */
-  close(): Promise<void>;
-}
+import { beginsReady, endsWell, never, type Subject, useSubject } from './task-engine.ts';
 
 /** What an implementation may differ in. */
 export interface EmbeddingTraits {
@@ -27,9 +21,6 @@ const SENTENCE = 'The library opens at nine on Saturdays.';
 const OTHER = 'Volcanoes erupt where molten rock reaches the surface.';
 /** Longer than the window of any model of 512 tokens, by whichever tokenizer. */
 const LONG = 'A committee met in the old town hall and agreed on most points of the plan. '.repeat(90);
-const never = new AbortController().signal;
-
-const isUnavailable = (error: unknown) => error instanceof ApiError && error.status === 503;
 
 /** A request as the wire makes it, for the texts as they stand. */
 export function asked(texts: readonly string[], wanted: Partial<EmbeddingRequest> = {}): EmbeddingRequest {
@@ -39,7 +30,7 @@ export function asked(texts: readonly string[], wanted: Partial<EmbeddingRequest
 /** Registers the suite for one implementation; `start` is called once. */
 export function embeddingConformance(
   name: string,
-  start: () => Promise<EmbeddingSubject>,
+  start: () => Promise<Subject<EmbeddingEngine>>,
   { tolerance = 0 }: EmbeddingTraits = {},
 ): void {
   const assertSame = (a: Float32Array | undefined, b: Float32Array | undefined) => {
@@ -49,27 +40,19 @@ export function embeddingConformance(
   };
 
   describe(`an embedding engine: ${name}`, () => {
-    let subject = {} as EmbeddingSubject;
-    let engine = {} as EmbeddingEngine;
+    const subject = useSubject(start);
     const vectorsOf = async (texts: readonly string[], wanted?: Partial<EmbeddingRequest>) =>
-      (await engine.embed(asked(texts, wanted), never)).vectors;
-    before(async () => {
-      subject = await start();
-      engine = subject.engine;
-    });
-    after(() => subject.close?.());
+      (await subject.engine.embed(asked(texts, wanted), never)).vectors;
 
-    it('is ready once it has been checked, says what answers, and always tells the same fingerprint', async () => {
-      await engine.check(AbortSignal.timeout(30_000));
-      const backend = engine.backend();
-      assert.equal(backend.ready, true);
-      assert.notEqual(backend.model, '');
-      assert.notEqual(engine.fingerprint(), '');
-      assert.equal(engine.fingerprint(), engine.fingerprint());
+    beginsReady(subject);
+
+    it('always tells the same fingerprint', () => {
+      assert.notEqual(subject.engine.fingerprint(), '');
+      assert.equal(subject.engine.fingerprint(), subject.engine.fingerprint());
     });
 
     it('gives 1,024 finite floats of length 1 to every text, in order, and counts tokens', async () => {
-      const { vectors, tokens } = await engine.embed(asked([SENTENCE, OTHER, SENTENCE]), never);
+      const { vectors, tokens } = await subject.engine.embed(asked([SENTENCE, OTHER, SENTENCE]), never);
       assert.equal(vectors.length, 3);
       for (const vector of vectors) {
         assert.ok(vector instanceof Float32Array);
@@ -97,17 +80,17 @@ export function embeddingConformance(
 
     it('counts each text for itself, and reads no fewer tokens than it counts', async () => {
       const texts = [SENTENCE, OTHER, `${SENTENCE} ${OTHER}`, 'a'];
-      const counts = await engine.countTokens(texts, never);
+      const counts = await subject.engine.countTokens(texts, never);
       assert.equal(counts.length, 4);
       for (const count of counts) assert.ok(Number.isInteger(count) && count >= 1, String(count));
-      assert.deepEqual(counts.slice(0, 2), await engine.countTokens([SENTENCE, OTHER], never));
+      assert.deepEqual(counts.slice(0, 2), await subject.engine.countTokens([SENTENCE, OTHER], never));
       assert.ok((counts[2] ?? 0) >= (counts[0] ?? 0) + (counts[1] ?? 0) - 1);
-      const { tokens } = await engine.embed(asked(texts), never);
+      const { tokens } = await subject.engine.embed(asked(texts), never);
       assert.ok(tokens >= counts.reduce((sum, count) => sum + count, 0), `${tokens} of ${counts}`);
     });
 
     it('refuses a text of one token more than are allowed, naming it, and takes the allowed ones', async () => {
-      const [allowed] = await engine.countTokens([OTHER], never);
+      const [allowed] = await subject.engine.countTokens([OTHER], never);
       assert.equal((await vectorsOf(['a', OTHER], { maxTokensPerText: allowed! })).length, 2);
       await assert.rejects(
         vectorsOf(['a', 'b', OTHER], { maxTokensPerText: allowed! - 1 }),
@@ -141,35 +124,25 @@ export function embeddingConformance(
       const vectors = await vectorsOf(texts);
       assert.equal(vectors.length, texts.length);
       for (const vector of vectors) assert.ok(vector.every(Number.isFinite));
-      assert.equal((await engine.countTokens(texts, never)).length, texts.length);
+      assert.equal((await subject.engine.countTokens(texts, never)).length, texts.length);
     });
 
     it('gives nothing for nothing', async () => {
-      assert.deepEqual(await engine.embed(asked([]), never), { vectors: [], tokens: 0 });
-      assert.deepEqual(await engine.countTokens([], never), []);
+      assert.deepEqual(await subject.engine.embed(asked([]), never), { vectors: [], tokens: 0 });
+      assert.deepEqual(await subject.engine.countTokens([], never), []);
     });
 
-    it('throws the reason of an aborted signal, at once, and serves others on', async () => {
+    it('throws the reason of an aborted signal where tokens are counted', async () => {
       const reason = new Error('the caller has left');
-      await assert.rejects(engine.embed(asked([SENTENCE]), AbortSignal.abort(reason)), reason);
-      await assert.rejects(engine.countTokens([SENTENCE], AbortSignal.abort(reason)), reason);
-      const controller = new AbortController();
-      const left = engine.embed(asked(Array<string>(100).fill(LONG)), controller.signal);
-      const other = vectorsOf([SENTENCE]);
-      controller.abort(reason);
-      await assert.rejects(left, reason);
-      assert.equal((await other).length, 1);
+      await assert.rejects(subject.engine.countTokens([SENTENCE], AbortSignal.abort(reason)), reason);
     });
 
-    it('ends what runs with 503 when it is closed, and begins nothing more; closing again is no error', async () => {
-      const running = engine.embed(asked(Array<string>(100).fill(LONG)), never);
-      const ended = assert.rejects(running, isUnavailable);
-      await engine.close();
-      await ended;
-      await engine.close();
-      assert.equal(engine.backend().ready, false);
-      await assert.rejects(engine.embed(asked([SENTENCE]), never), isUnavailable);
-      await assert.rejects(engine.check(never));
+    endsWell(subject, {
+      short: async (signal) => {
+        const { vectors } = await subject.engine.embed(asked([SENTENCE]), signal);
+        assert.equal(vectors.length, 1);
+      },
+      long: (signal) => subject.engine.embed(asked(Array<string>(100).fill(LONG)), signal),
     });
   });
 }

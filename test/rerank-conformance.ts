@@ -3,16 +3,9 @@
  * it. Query and documents are plain, so that the judgements hold for every model that is worth having.
  */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import type { RerankEngine } from '../src/engines/rerank-engine.ts';
-import { ApiError } from '../src/errors.ts';
-
-/** An engine under test. */
-export interface RerankSubject {
-  engine: RerankEngine;
-  /** Ends the engine and whatever was started for it. May be called after `engine.close()`. */
-  close(): Promise<void>;
-}
+import { beginsReady, endsWell, never, type Subject, useSubject } from './task-engine.ts';
 
 const QUERY = 'When does the library open on Saturdays?';
 const ANSWER = 'The library opens at nine on Saturdays.';
@@ -22,9 +15,6 @@ const OTHERS = [
   'Rabbits eat grass, leaves and bark.',
 ];
 const LONG = 'The members of the committee agreed on most points of the plan. '.repeat(200);
-const never = new AbortController().signal;
-
-const isUnavailable = (error: unknown) => error instanceof ApiError && error.status === 503;
 
 /** What an implementation may differ in. */
 export interface RerankTraits {
@@ -35,30 +25,19 @@ export interface RerankTraits {
 /** Registers the suite for one implementation; `start` is called once. */
 export function rerankConformance(
   name: string,
-  start: () => Promise<RerankSubject>,
+  start: () => Promise<Subject<RerankEngine>>,
   { judges = true }: RerankTraits = {},
 ): void {
   describe(`a rerank engine: ${name}`, () => {
-    let subject = {} as RerankSubject;
-    let engine = {} as RerankEngine;
+    const subject = useSubject(start);
     const judge = async (documents: readonly string[], query = QUERY) =>
-      (await engine.rerank({ query, documents }, never)).scores;
-    before(async () => {
-      subject = await start();
-      engine = subject.engine;
-    });
-    after(() => subject.close?.());
+      (await subject.engine.rerank({ query, documents }, never)).scores;
 
-    it('is ready once it has been checked, and says what answers', async () => {
-      await engine.check(AbortSignal.timeout(5_000));
-      const backend = engine.backend();
-      assert.equal(backend.ready, true);
-      assert.notEqual(backend.model, '');
-    });
+    beginsReady(subject);
 
     it('gives every document a score from 0 to 1, in order, and counts tokens', async () => {
       const documents = [...OTHERS, ANSWER, ...OTHERS];
-      const { scores, tokens } = await engine.rerank({ query: QUERY, documents }, never);
+      const { scores, tokens } = await subject.engine.rerank({ query: QUERY, documents }, never);
       assert.equal(scores.length, documents.length);
       for (const score of scores) assert.ok(score >= 0 && score <= 1, String(score));
       assert.deepEqual(scores.slice(0, 3), scores.slice(4));
@@ -110,27 +89,12 @@ export function rerankConformance(
       assert.equal(scores.length, 3);
     });
 
-    it('throws the reason of an aborted signal, at once, and serves others on', async () => {
-      const reason = new Error('the caller has left');
-      const few = { query: QUERY, documents: [ANSWER] };
-      await assert.rejects(engine.rerank(few, AbortSignal.abort(reason)), reason);
-      const controller = new AbortController();
-      const left = engine.rerank({ query: QUERY, documents: Array<string>(500).fill(LONG) }, controller.signal);
-      const other = judge([ANSWER]);
-      controller.abort(reason);
-      await assert.rejects(left, reason);
-      assert.ok((await other)[0]! > 0);
-    });
-
-    it('ends what runs with 503 when it is closed, and begins nothing more; closing again is no error', async () => {
-      const running = engine.rerank({ query: QUERY, documents: Array<string>(500).fill(LONG) }, never);
-      const ended = assert.rejects(running, isUnavailable);
-      await engine.close();
-      await ended;
-      await engine.close();
-      assert.equal(engine.backend().ready, false);
-      await assert.rejects(judge([ANSWER]), isUnavailable);
-      await assert.rejects(engine.check(never));
+    endsWell(subject, {
+      short: async (signal) => {
+        const { scores } = await subject.engine.rerank({ query: QUERY, documents: [ANSWER] }, signal);
+        assert.ok(scores[0]! > 0);
+      },
+      long: (signal) => subject.engine.rerank({ query: QUERY, documents: Array<string>(500).fill(LONG) }, signal),
     });
   });
 }

@@ -1,0 +1,74 @@
+/** What the suites of the engines that embed, rerank and judge have in common: how they begin, are left and end. */
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import type { Backend } from '../src/engines/engine.ts';
+import { ApiError } from '../src/errors.ts';
+
+/** What every such engine has beside its task. */
+interface TaskEngine {
+  backend(): Backend;
+  check(signal: AbortSignal): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** An engine under test. */
+export interface Subject<Engine> {
+  engine: Engine;
+  /** Ends the engine and whatever was started for it. May be called after `engine.close()`. */
+  close(): Promise<void>;
+}
+
+/** Two calls: one that takes a moment and asserts that its answer is one, and one that keeps any engine busy meanwhile. */
+export interface Calls {
+  short(signal: AbortSignal): Promise<unknown>;
+  long(signal: AbortSignal): Promise<unknown>;
+}
+
+/** The signal of a caller who never leaves. */
+export const never = new AbortController().signal;
+
+/** Starts the engine before the tests of a suite and ends it after them; it is there once they run. */
+export function useSubject<Engine>(start: () => Promise<Subject<Engine>>): Subject<Engine> {
+  const subject = {} as Subject<Engine>;
+  before(async () => {
+    Object.assign(subject, await start());
+  });
+  after(() => subject.close?.());
+  return subject;
+}
+
+/** Registers what holds at the beginning: for the head of a suite. */
+export function beginsReady(subject: Subject<TaskEngine>): void {
+  it('is ready once it has been checked, and says what answers', async () => {
+    await subject.engine.check(AbortSignal.timeout(30_000));
+    const backend = subject.engine.backend();
+    assert.equal(backend.ready, true);
+    assert.notEqual(backend.model, '');
+  });
+}
+
+/** Registers what holds of callers who leave and at the end: for the end of a suite, since the engine is closed then. */
+export function endsWell(subject: Subject<TaskEngine>, { short, long }: Calls): void {
+  const isUnavailable = (error: unknown) => error instanceof ApiError && error.status === 503;
+
+  it('throws the reason of an aborted signal, at once, and serves others on', async () => {
+    const reason = new Error('the caller has left');
+    await assert.rejects(short(AbortSignal.abort(reason)), reason);
+    const controller = new AbortController();
+    const left = long(controller.signal);
+    const other = short(never);
+    controller.abort(reason);
+    await assert.rejects(left, reason);
+    await other;
+  });
+
+  it('ends what runs with 503 when it is closed, and begins nothing more; closing again is no error', async () => {
+    const ended = assert.rejects(long(never), isUnavailable);
+    await subject.engine.close();
+    await ended;
+    await subject.engine.close();
+    assert.equal(subject.engine.backend().ready, false);
+    await assert.rejects(short(never), isUnavailable);
+    await assert.rejects(subject.engine.check(never));
+  });
+}
