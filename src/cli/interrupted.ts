@@ -3,7 +3,7 @@ import { StartError } from '../lib/start-error.ts';
 /** Whoever called the command has stopped it; the sentence says what became of the work. The process exits with 130. */
 export class Interrupted extends StartError {}
 
-/** Ctrl-C under `npm run` comes from the terminal and, once more, from npm: within this time it is one. */
+/** Under `npm run` a Ctrl-C of the terminal may come once more from npm: within this time it is one. */
 const ONE_PRESS_MS = 500;
 /** The exit code of a process that was told twice to end: 128 and the number of SIGINT. */
 const KILLED = 130;

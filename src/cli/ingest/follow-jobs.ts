@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ApiClient } from '../api-client.ts';
 import { Interrupted } from '../interrupted.ts';
+import { counted } from '../output.ts';
 import type { StatusLine } from '../status-line.ts';
 import type { Failure } from './find-documents.ts';
 import type { StartedJob } from './source-writer.ts';
@@ -57,7 +58,10 @@ function show(line: StatusLine, started: readonly StartedJob[], jobs: readonly J
   if (total === 0) return;
   const failed = sum((job) => job.documents_failed);
   const isWaiting = jobs.every(({ status }) => status === 'queued');
-  const what = `${sum((job) => job.chunks_created)} chunks${failed > 0 ? `, ${failed} failed` : ''}`;
+  const what = `${counted(
+    sum((job) => job.chunks_created),
+    'chunk',
+  )}${failed > 0 ? `, ${failed} failed` : ''}`;
   line.show(isWaiting ? 'waiting for its turn' : `ingesting  ${what}`, { done: sum(doneOf), total });
 }
 

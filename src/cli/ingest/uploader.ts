@@ -53,6 +53,7 @@ export class Uploader {
     const cut = new AbortController();
     let grace: NodeJS.Timeout | undefined;
     const stop = () => {
+      this.#line.say('Stopping: what was uploaded is deleted again. Ctrl-C once more ends at once.');
       grace = setTimeout(() => cut.abort(signal.reason), GRACE_MS);
     };
     signal.addEventListener('abort', stop, { once: true });
