@@ -7,6 +7,7 @@ import { storedMetadata } from './document-metadata.ts';
 import type { DocumentMetadata, Extraction } from './extract/extracted-document.ts';
 import { flatMetadata } from './extract/metadata.ts';
 import type { FilterKeys } from './filter-keys.ts';
+import { inOrder } from './in-order.ts';
 import type { IngestDeps } from './ingest-source.ts';
 import { type IngestionError, type JobError, jobErrorOf } from './job-error.ts';
 import { prepareDocument } from './prepare-document.ts';
@@ -38,6 +39,12 @@ export interface ItemContext extends JobContext {
 /** Chunks, or documents, that are written in one go: each write is one more piece that the index has to compact. */
 export const CHUNKS_PER_WRITE = 512;
 export const DOCUMENTS_PER_WRITE = 128;
+/** Documents of one item, such as lines of a JSONL file, that are embedded at once; beside one of many pages no other is begun. */
+const PARTS_AHEAD = {
+  atOnce: 8,
+  weightOf: (part: Extraction) => ('error' in part ? 0 : part.document.text.length),
+  maxWeight: 65_536,
+};
 /** Ends the fingerprint of documents whose item is not read to its end yet. */
 const UNFINISHED = '~';
 
@@ -87,14 +94,17 @@ async function readItem(context: ItemContext, item: SourceItem): Promise<ReadIte
   let hasText = false;
   let isWhole = true;
   let documents = 0;
-  for await (const part of parts) {
+  const work = async (part: Extraction) => ({
+    part,
+    change: await changeOf(context, { item, content, part, bytes: part.bytes ?? counted.bytes }),
+  });
+  for await (const { part, change } of inOrder(parts, work, PARTS_AHEAD)) {
     documents += 1;
     if ('error' in part) {
       // One line for a file, whatever is wrong with its lines.
       if (firstError === null) noteUnread(context, item, part.error);
       firstError ??= jobErrorOf(part.error);
     } else hasText = true;
-    const change = await changeOf(context, { item, content, part, bytes: part.bytes ?? counted.bytes });
     if (change === null) isWhole = false;
     else changes.push(change);
     if (chunksOf(changes) < CHUNKS_PER_WRITE && changes.length < DOCUMENTS_PER_WRITE) continue;
