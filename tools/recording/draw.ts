@@ -13,7 +13,6 @@ const STYLE = [
   'text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:#d6dde6;white-space:pre}',
   '.p{fill:#7ee0a8}',
   '.t{fill:#8794a5;text-anchor:middle}',
-  '@media(prefers-reduced-motion:reduce){text{animation:none!important}}',
 ];
 
 /**
@@ -30,17 +29,18 @@ export function draw(
   const total = endMs + HOLD_MS;
   const share = (ms: number) => `${((100 * ms) / total).toFixed(2)}%`;
   const rules: string[] = [];
+  const played: string[] = [];
   const texts = versions.map((version, i) => {
     const next = versions.find((other, j) => j > i && other.line === version.line);
     const until = next === undefined ? '' : `${share(next.fromMs)}{opacity:0}`;
     rules.push(`@keyframes k${i}{0%{opacity:0}${share(version.fromMs)}{opacity:1}${until}}`);
-    const animation = `animation:k${i} ${(total / 1000).toFixed(1)}s step-end infinite`;
-    const style = `style="${next === undefined ? '' : 'opacity:0;'}${animation}"`;
-    return `<text${version.isPrompt ? ' class="p"' : ''} x="${MARGIN}" y="${BAR + MARGIN + version.line * LINE + 14}" ${style} textLength="${(version.text.length * CHARACTER).toFixed(1)}">${escaped(version.text)}</text>`;
+    played.push(`#t${i}{animation:k${i} ${(total / 1000).toFixed(1)}s step-end infinite}`);
+    const marks = `id="t${i}"${next === undefined ? '' : ' opacity="0"'}`;
+    return `<text${version.isPrompt ? ' class="p"' : ''} x="${MARGIN}" y="${BAR + MARGIN + version.line * LINE + 14}" ${marks} textLength="${(version.text.length * CHARACTER).toFixed(1)}">${escaped(version.text)}</text>`;
   });
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="${escaped(title)}">`,
-    `<style>${[...STYLE, ...rules].join('')}</style>`,
+    `<style>${[...STYLE, ...rules].join('')}@media(prefers-reduced-motion:no-preference){${played.join('')}}</style>`,
     `<rect width="${width}" height="${height}" rx="10" fill="#12171f"/>`,
     `<path d="M0 10a10 10 0 0 1 10-10h${width - 20}a10 10 0 0 1 10 10v${BAR - 10}H0z" fill="#1d2530"/>`,
     ...['#e0675f', '#e0b04f', '#62b866'].map(
