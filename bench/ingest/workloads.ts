@@ -21,11 +21,11 @@ export interface Workload {
 }
 
 /**
- * What is held at once has a bound of its own: two documents in threads of extraction, three on their way, a write of 512 chunks, the
- * database's and the index's caches. The rest is for V8, which grows before it collects, in three isolates.
+ * What is held at once has a bound of its own: three documents in threads of extraction, a write of 512 chunks or two, the database's and
+ * the index's caches. Most of the rest is what glibc keeps for each of LanceDB's threads (docs/decisions/0014-ingestion.md).
  */
-const BOUND_MB = 350;
-/** A PDF is read whole by pdf.js, which keeps what it has read of it until its end. */
+const BOUND_MB = 600;
+/** A PDF is read whole by pdf.js, which keeps what it has read of it until its end; there is only one. */
 const PDF_BOUND_MB = 450;
 
 /** All that is measured, by name. */
