@@ -59,7 +59,7 @@ export async function filledBase(
   const marker = join(folder, 'filled.json');
   const known = await readFile(marker, 'utf8').catch(() => null);
   if (known !== null) return { ...(JSON.parse(known) as FilledBase), folder };
-  await rm(folder, { recursive: true, force: true });
+  await removeSize(root, size);
   await mkdir(folder, { recursive: true });
   const apiKey = `quire-sk-${randomBytes(20).toString('hex')}`;
   const quire = await startOn({ folder, apiKey });
@@ -70,6 +70,14 @@ export async function filledBase(
     return filled;
   } finally {
     await quire.stop();
+  }
+}
+
+/** Removes what was filled by other code, or not to its end. */
+async function removeSize(root: string, size: number): Promise<void> {
+  const names = await readdir(root).catch(() => []);
+  for (const name of names.filter((known) => known.startsWith(`${size}-`))) {
+    await rm(join(root, name), { recursive: true, force: true });
   }
 }
 
