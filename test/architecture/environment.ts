@@ -2,11 +2,14 @@ import type { Node } from 'oxc-parser';
 import { type Checker, isTest, nameOf, violationAt, walk } from './source.ts';
 
 const READER = 'src/config.ts';
+/** They read no setting: they set what Node and libraries look for, before those are loaded. */
+const SETTERS: ReadonlySet<string> = new Set(['src/start.js', 'src/quick-imports.js']);
 const PROCESS_MODULES: ReadonlySet<string> = new Set(['process', 'node:process']);
 
 /** The environment is read in one place, so that every setting is checked, documented and passed on. */
 export const checkEnvironment: Checker = (source) => {
-  if (source.path === READER || source.path.startsWith('bench/') || isTest(source.path)) return [];
+  if (source.path === READER || SETTERS.has(source.path) || source.path.startsWith('bench/') || isTest(source.path))
+    return [];
   const found: ReturnType<Checker> = [];
   walk(source, (node) => {
     if (readsEnvironment(node)) found.push(violationAt(source, node.start, `process.env outside ${READER}`));
