@@ -2,6 +2,7 @@ import type { Deps } from '../../deps.ts';
 import type { EmbeddingPurpose } from '../../engines/embedding-engine.ts';
 import { type AdmittedEmbedder, embed } from '../../inference/embed.ts';
 import type { Call } from '../../lib/caller.ts';
+import { patiently } from './patiently.ts';
 
 /** Who embeds, and for whom. */
 export interface EmbedContext {
@@ -24,7 +25,8 @@ export async function embedInBatches(
   for (let from = 0; from < texts.length; from += EMBED_BATCH) {
     const batch = texts.slice(from, from + EMBED_BATCH);
     const request = { texts: batch, purpose, maxTokensPerText: null, paramOf: () => 'input', signal };
-    vectors.push(...(await embed(deps, call, embedder, request)).vectors);
+    const embedded = await patiently(() => embed(deps, call, embedder, request), signal);
+    vectors.push(...embedded.vectors);
   }
   return vectors;
 }

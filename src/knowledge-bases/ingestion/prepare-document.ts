@@ -5,6 +5,7 @@ import type { Chunk } from './chunk/chunk.ts';
 import { chunkText } from './chunk/chunk-text.ts';
 import { type EmbedContext, embedInBatches } from './embed-in-batches.ts';
 import type { ExtractedDocument } from './extract/extracted-document.ts';
+import { patiently } from './patiently.ts';
 import type { BaseRow } from './worker-store.ts';
 
 /** What the preparing of documents needs. */
@@ -38,7 +39,7 @@ export async function prepareDocument(
     chunkOverlapTokens: base.chunkOverlapTokens,
   };
   const model = {
-    countTokens: (texts: readonly string[]) => embedder.engine.countTokens(texts, signal),
+    countTokens: (texts: readonly string[]) => patiently(() => embedder.engine.countTokens(texts, signal), signal),
     embed: (texts: readonly string[]) => embedInBatches(context, texts, 'text', signal),
   };
   const cut = await chunkText(document, strategy, model, signal);
