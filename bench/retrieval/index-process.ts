@@ -4,7 +4,7 @@ import { connect, MatchQuery, type Table } from '@lancedb/lancedb';
 import { createBundledEmbedding } from '../../src/engines/bundled/embedding/bundled-embedding.ts';
 import { parseFilters } from '../../src/knowledge-bases/retrieval/parse-filters.ts';
 import { ChunkIndex } from '../../src/search/chunk-index.ts';
-import { whereIn } from '../../src/search/chunk-table.ts';
+import { approximately, whereIn } from '../../src/search/chunk-table.ts';
 import type { Condition } from '../../src/search/filter.ts';
 import { queryTerms } from '../../src/search/terms.ts';
 import type {
@@ -22,9 +22,6 @@ import { TOP, type Way } from './workloads.ts';
 
 /** Chunks that the service asks for by vector, and by words (`src/knowledge-bases/retrieval/retrieve.ts`). */
 const CANDIDATES = 100;
-/** How the product asks its approximate index (`src/search/chunk-table.ts`). */
-const PROBES = 40;
-const REFINE_FACTOR = 10;
 /** Texts of one call of the embedder. */
 const TEXTS_OF_A_CALL = 64;
 const MODEL = join(import.meta.dirname, '../../models/quire-embed-1.bin');
@@ -35,6 +32,7 @@ interface Opened extends OpenCommand {
   vectors: readonly Float32Array[];
   /** The terms of each query, as the product makes them. */
   words: readonly string[][];
+  rows: number;
   hasVectorIndex: boolean;
 }
 
@@ -60,6 +58,7 @@ async function open(command: OpenCommand): Promise<OpenResult> {
     index: await ChunkIndex.open(folder),
     vectors,
     words: queries.map((query) => queryTerms(query, languages)),
+    rows: await table.countRows(),
     hasVectorIndex: (await table.listIndices()).some(({ columns }) => columns.includes('vector')),
   };
   return { vectors, rows: await table.countRows() };
@@ -82,14 +81,14 @@ async function exact({ table, vectors }: Opened, { filters, queries }: ExactComm
 }
 
 /** The calls of LanceDB that a search comes to, and nothing else. */
-async function ask({ table, vectors, words, hasVectorIndex }: Opened, at: number, wanted: Wanted): Promise<unknown> {
+async function ask({ table, rows, vectors, words, hasVectorIndex }: Opened, at: number, wanted: Wanted): Promise<unknown> {
   const { way, where } = wanted;
   const near = () => {
     const query = table
       .query()
       .nearestTo(vectors[at] ?? [])
       .distanceType('cosine');
-    if (hasVectorIndex) query.nprobes(PROBES).refineFactor(REFINE_FACTOR);
+    if (hasVectorIndex) approximately(query, rows);
     query.limit(CANDIDATES).select(['id', '_distance']);
     return (where === null ? query : query.where(where)).toArrow();
   };

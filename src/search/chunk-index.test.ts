@@ -262,4 +262,72 @@ describe('ChunkIndex', () => {
       assert.equal(one[0]?.bm25, all.find(({ id }) => id === 'b')?.bm25);
     });
   });
+
+  describe('with so many chunks that they are not looked at one by one', () => {
+    const base = 'kb_large';
+    const ROWS = 5_200;
+    /** Around sixteen axes, as texts of a few subjects are. */
+    const at = (i: number) => {
+      const made = vector(i % 16, 0.9);
+      for (let k = 0; k < 40; k++) made[100 + ((i * 37 + k * 101) % 900)] = ((i * 31 + k * 17) % 23) / 60 - 0.18;
+      const length = Math.hypot(...made);
+      return made.map((value) => value / length);
+    };
+    const query = at(77_777);
+    const conditions: Condition[][] = [
+      [],
+      [{ on: 'field', key: 'tags', is: 'in', values: ['t3'] }],
+      [{ on: 'field', key: 'tags', is: 'in', values: ['t3', 't5'] }],
+      [{ on: 'field', key: 'tags', is: 'notIn', values: ['t1', 't2'] }],
+      [{ on: 'field', key: 'n', is: 'gte', value: 5_100 }],
+      [{ on: 'document_id', value: 'doc_77' }],
+    ];
+    const matching = () =>
+      Promise.all(conditions.map((one) => idsOf(base, { text: 'word', conditions: one, limit: 10_000 })));
+    /** The best ten of the hundred that a retrieval asks for at least. */
+    const nearest = async () => {
+      const hits = await Promise.all(
+        conditions.map((one) => search(base, { vector: query, conditions: one, limit: 100 })),
+      );
+      return hits.map((some) => {
+        const sorted = some.toSorted((a, b) => (b.cosine ?? 0) - (a.cosine ?? 0));
+        return sorted.slice(0, 10).map(({ id }) => id);
+      });
+    };
+
+    before(async () => {
+      for (let from = 0; from < ROWS; from += 1300) {
+        const chunks = Array.from({ length: 1300 }, (_, k) => {
+          const i = from + k;
+          const fields = { n: i, ...(i % 8 !== 0 && { tags: [`t${i % 8}`, `u${i % 3}`] }) };
+          return chunk({ id: `c${i}`, document: `doc_${i % 400}`, text: `word w${i % 50}`, at: at(i), fields });
+        });
+        await index.replace(base, [...new Set(chunks.map(({ documentId }) => documentId))], { chunks, isNew: true });
+      }
+    });
+
+    it('finds with its indexes what it finds without them, with every filter, and the nearest as well as all but exactly', async () => {
+      const [matches, exact] = [await matching(), await nearest()];
+      assert.deepEqual(
+        matches.map(({ length }) => length),
+        [ROWS, 650, 1300, 3900, 100, 13],
+      );
+      const steps = await index.upkeep(base);
+      assert.ok(steps.includes('buildVectors') && steps.includes('buildLookups'), steps.join());
+      assert.deepEqual(await matching(), matches);
+      for (const [i, near] of (await nearest()).entries()) {
+        assert.ok(near.filter((id) => exact[i]?.includes(id)).length >= 9, `${i}: ${near}, and not ${exact[i]}`);
+      }
+    });
+
+    it('never gives a deleted row, nor misses a new one, before the indexes know of them', async () => {
+      await index.remove(base, ['doc_77']);
+      await put(base, [chunk({ id: 'new', text: 'word', at: query, fields: { tags: ['t3'] } })]);
+      const [all = [], tagged = [], , , , gone = []] = await matching();
+      assert.equal(all.length, ROWS - 13 + 1);
+      assert.ok(tagged.includes('new'));
+      assert.deepEqual(gone, []);
+      assert.deepEqual(await idsOf(base, { vector: query, limit: 1 }), ['new']);
+    });
+  });
 });

@@ -1,12 +1,14 @@
-import { type Connection, connect, type Table } from '@lancedb/lancedb';
+import { type Connection, connect, Session, type Table } from '@lancedb/lancedb';
 import { BASE_SCHEMA, type IndexedChunk, rangeColumnsOf, rowsOf } from './chunk-rows.ts';
 import {
   addColumns,
   addMissingScores,
+  buildLookups,
   buildTerms,
   buildVectors,
   type ChunkHit,
-  hasIndex,
+  forgetFacts,
+  knownOf,
   matches,
   nearest,
   whereIn,
@@ -31,6 +33,10 @@ export interface ChunkSearch {
 
 /** Versions of a table that are older are removed: nothing reads them. */
 const KEPT_VERSIONS_MS = 60_000;
+/** Memory for the parts of indexes that were read: those of 200,000 chunks take a quarter of it. LanceDB takes 6 GiB unless told. */
+const MAX_INDEX_CACHE_BYTES = 512n * 1024n * 1024n;
+/** The same for where rows lie; LanceDB takes 1 GiB unless told. */
+const MAX_METADATA_CACHE_BYTES = 128n * 1024n * 1024n;
 /** How long another process's writes may stay unseen, where the index lies in a shared store. */
 const SHARED_CONSISTENCY_SECONDS = 1;
 
@@ -47,6 +53,8 @@ export class ChunkIndex {
   readonly #tables = new Map<string, Promise<Table>>();
   /** The last write of each table, which the next one waits for. */
   readonly #writes = new Map<string, Promise<unknown>>();
+  /** What removes the versions of tables that were compacted a moment ago. */
+  readonly #cleanups = new Map<string, NodeJS.Timeout>();
   /** Rows that were deleted since the keyword index was last built, as far as this process knows. */
   readonly #deleted = new Map<string, number>();
 
@@ -61,7 +69,8 @@ export class ChunkIndex {
       storageOptions: storage,
       ...(isShared && { readConsistencyInterval: SHARED_CONSISTENCY_SECONDS }),
     };
-    return new ChunkIndex(await connect(url, options));
+    const session = new Session(MAX_INDEX_CACHE_BYTES, MAX_METADATA_CACHE_BYTES);
+    return new ChunkIndex(await connect(url, options, session));
   }
 
   /** Throws where the store cannot be read. */
@@ -71,6 +80,7 @@ export class ChunkIndex {
 
   /** Ends the use of the index once all writes have ended. */
   async close(): Promise<void> {
+    for (const cleanup of this.#cleanups.values()) clearTimeout(cleanup);
     await Promise.allSettled(this.#writes.values());
     for (const table of this.#tables.values()) (await table.catch(() => null))?.close();
     this.#connection.close();
@@ -92,7 +102,7 @@ export class ChunkIndex {
       const rangeColumns = await addColumns(table, rangeColumnsOf(chunks));
       await table.add(rowsOf(chunks, rangeColumns));
       // Keyword search needs an index that has seen a row; later rows are found without being in it.
-      if (!(await hasIndex(table, 'terms'))) await buildTerms(table);
+      if (!(await knownOf(table)).indexed.has('terms')) await buildTerms(table);
     });
   }
 
@@ -123,8 +133,8 @@ export class ChunkIndex {
   async search(baseId: string, search: ChunkSearch): Promise<ChunkHit[]> {
     const table = await this.#known(baseId);
     if (table === null) return [];
-    const [where, canSearch] = await Promise.all([whereIn(table, search.conditions), hasIndex(table, 'terms')]);
-    if (!canSearch) return [];
+    if (!(await knownOf(table)).indexed.has('terms')) return [];
+    const where = await whereIn(table, search.conditions);
     const words = search.text === null ? [] : queryTerms(search.text, search.languages);
     const [near, matching] = await Promise.all([
       search.vector === null ? [] : nearest(table, search.vector, { where, limit: search.limit }),
@@ -133,7 +143,10 @@ export class ChunkIndex {
     const hits = new Map<string, ChunkHit>();
     for (const { id, cosine } of near) hits.set(id, { id, cosine, bm25: search.text === null ? null : 0 });
     for (const { id, cosine, bm25 } of matching) hits.set(id, { id, cosine: hits.get(id)?.cosine ?? cosine, bm25 });
-    await addMissingScores(table, words, { hits, scored: new Set(matching.map(({ id }) => id)) });
+    // Where fewer match than were asked for, all that match are known.
+    if (matching.length === search.limit) {
+      await addMissingScores(table, words, { hits, scored: new Set(matching.map(({ id }) => id)) });
+    }
     return [...hits.values()];
   }
 
@@ -152,7 +165,8 @@ export class ChunkIndex {
           this.#deleted.delete(baseId);
         }
         if (step === 'buildVectors') await buildVectors(table);
-        if (step === 'optimize') await table.optimize({ cleanupOlderThan: new Date(Date.now() - KEPT_VERSIONS_MS) });
+        if (step === 'buildLookups') await buildLookups(table);
+        if (step === 'optimize') await this.#optimize(baseId, table);
       }
       return steps;
     });
@@ -163,17 +177,21 @@ export class ChunkIndex {
     await this.#inTurn(baseId, async () => {
       const table = await this.#known(baseId);
       if (table === null || (await table.countRows()) === 0) return;
-      if (await hasIndex(table, 'vector')) await table.dropIndex('vector_idx');
-      await table.optimize({ cleanupOlderThan: new Date(Date.now() - KEPT_VERSIONS_MS) });
+      if ((await knownOf(table)).indexed.has('vector')) await table.dropIndex('vector_idx');
+      await this.#optimize(baseId, table);
       await buildTerms(table);
       this.#deleted.delete(baseId);
-      if ((await table.countRows()) >= FLAT_ROWS) await buildVectors(table);
+      if ((await table.countRows()) >= FLAT_ROWS) {
+        await buildVectors(table);
+        await buildLookups(table);
+      }
     });
   }
 
   async #stateOf(baseId: string, table: Table): Promise<TableState> {
-    const [rows, stats, terms, vectors] = await Promise.all([
+    const [rows, { indexed }, stats, terms, vectors] = await Promise.all([
       table.countRows(),
+      knownOf(table),
       table.stats(),
       table.indexStats('terms_idx'),
       table.indexStats('vector_idx'),
@@ -183,6 +201,7 @@ export class ChunkIndex {
       deletedSinceBuild: this.#deleted.get(baseId) ?? 0,
       unindexedTerms: terms?.numUnindexedRows ?? null,
       unindexedVectors: vectors?.numUnindexedRows ?? null,
+      hasLookups: indexed.has('labels'),
       fragments: stats.fragmentStats.numFragments,
     };
   }
@@ -224,7 +243,8 @@ export class ChunkIndex {
   }
 
   async #inTurn<T>(baseId: string, write: () => Promise<T>): Promise<T> {
-    const turn = (this.#writes.get(baseId) ?? Promise.resolve()).then(write, write);
+    const writeAndForget = () => write().finally(() => this.#forgetFacts(baseId));
+    const turn = (this.#writes.get(baseId) ?? Promise.resolve()).then(writeAndForget);
     const settled = turn.then(
       () => {},
       () => {},
@@ -233,5 +253,29 @@ export class ChunkIndex {
     // The last one leaves nothing behind: there may be any number of knowledge bases.
     void settled.then(() => this.#writes.get(baseId) === settled && this.#writes.delete(baseId));
     return turn;
+  }
+
+  async #forgetFacts(baseId: string): Promise<void> {
+    const table = await this.#tables.get(baseId)?.catch(() => undefined);
+    if (table !== undefined) forgetFacts(table);
+  }
+
+  /** Compacts, and removes the versions that nothing reads any more: those of now once they are old enough. */
+  async #optimize(baseId: string, table: Table): Promise<void> {
+    await table.optimize({ cleanupOlderThan: new Date(Date.now() - KEPT_VERSIONS_MS) });
+    clearTimeout(this.#cleanups.get(baseId));
+    const cleanup = setTimeout(() => {
+      this.#cleanups.delete(baseId);
+      // What fails now is done after the next write.
+      this.#clean(baseId).catch(() => {});
+    }, KEPT_VERSIONS_MS + 1000).unref();
+    this.#cleanups.set(baseId, cleanup);
+  }
+
+  async #clean(baseId: string): Promise<void> {
+    await this.#inTurn(baseId, async () => {
+      const table = await this.#known(baseId);
+      await table?.optimize({ cleanupOlderThan: new Date(Date.now() - KEPT_VERSIONS_MS) });
+    });
   }
 }

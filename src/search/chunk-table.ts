@@ -1,4 +1,4 @@
-import { Index, MatchQuery, type Table } from '@lancedb/lancedb';
+import { Index, MatchQuery, type Table, type VectorQuery } from '@lancedb/lancedb';
 import { EMBEDDING_DIMENSIONS } from '../lib/embedding-dimensions.ts';
 import { type Condition, oneOf, whereOf } from './filter.ts';
 
@@ -13,13 +13,52 @@ export interface ChunkHit {
 
 /** Columns of a table: those of every table, and one of numbers and one of dates for each of 256 keys and what is known of a chunk. */
 const MAX_COLUMNS = 527;
-/** Parts of an approximate index that are searched, and how many times `limit` is compared exactly: more than the recall of .95 needed when LanceDB was chosen. */
-const PROBES = 40;
-const REFINE_FACTOR = 10;
+/** How long what is known of a table is taken to be so, where another process may change it. Own writes are seen at once. */
+const FACTS_MS = 1_000;
 
-/** Whether a column has an index. */
-export async function hasIndex(table: Table, column: 'terms' | 'vector'): Promise<boolean> {
-  return (await table.listIndices()).some(({ columns }) => columns.includes(column));
+/** Vectors that a part of the approximate index has on the average: LanceDB makes as many parts as that gives. */
+const VECTORS_PER_PART = 4096;
+/**
+ * The parts of an approximate index that are looked at: this share of them, and never fewer than so many. With 20 of 24 parts recall@10 was
+ * .998 over 100,000 chunks, with 10 of them .947 (docs/decisions/0012-search.md).
+ */
+const PROBED_SHARE = 0.8;
+const MIN_PROBES = 20;
+/** How many times `limit` is compared exactly. */
+const REFINE_FACTOR = 3;
+
+/** What is known of a table. */
+export interface TableFacts {
+  rows: number;
+  columns: ReadonlySet<string>;
+  /** Columns that have an index. */
+  indexed: ReadonlySet<string>;
+}
+
+const factsOf = new WeakMap<Table, { until: number; facts: Promise<TableFacts> }>();
+
+/** What is known of the table, asked at most once a second. */
+export function knownOf(table: Table): Promise<TableFacts> {
+  const known = factsOf.get(table);
+  if (known !== undefined && known.until > performance.now()) return known.facts;
+  const facts = askFacts(table);
+  factsOf.set(table, { until: performance.now() + FACTS_MS, facts });
+  facts.catch(() => factsOf.delete(table));
+  return facts;
+}
+
+/** Says that the table was written. */
+export function forgetFacts(table: Table): void {
+  factsOf.delete(table);
+}
+
+async function askFacts(table: Table): Promise<TableFacts> {
+  const [rows, schema, indices] = await Promise.all([table.countRows(), table.schema(), table.listIndices()]);
+  return {
+    rows,
+    columns: new Set(schema.fields.map(({ name }) => name)),
+    indexed: new Set(indices.flatMap(({ columns }) => columns)),
+  };
 }
 
 /** Builds the keyword index, or builds it again. Terms are what `termsOf` makes of a text: they are taken as they are. */
@@ -41,22 +80,34 @@ export async function buildVectors(table: Table): Promise<void> {
   await table.createIndex('vector', { config: Index.ivfRq({ distanceType: 'cosine' }), replace: true });
 }
 
-/** Adds columns of numbers that the table does not have, as far as it may have more, and gives those of the wanted that it has then. */
-export async function addColumns(table: Table, wanted: readonly string[]): Promise<string[]> {
-  const known = await columnsOf(table);
-  const room = Math.max(0, MAX_COLUMNS - known.size);
-  const missing = wanted.filter((column) => !known.has(column)).slice(0, room);
-  if (missing.length > 0) await table.addColumns(missing.map((name) => ({ name, valueSql: 'cast(null as double)' })));
-  return wanted.filter((column) => known.has(column) || missing.includes(column));
+/** Builds what finds the rows of ids, documents and labels without reading all of them. */
+export async function buildLookups(table: Table): Promise<void> {
+  await table.createIndex('id', { config: Index.btree(), replace: true });
+  await table.createIndex('document_id', { config: Index.btree(), replace: true });
+  await table.createIndex('labels', { config: Index.labelList(), replace: true });
 }
 
-async function columnsOf(table: Table): Promise<ReadonlySet<string>> {
-  return new Set((await table.schema()).fields.map(({ name }) => name));
+/** Has a query look at as many parts of an approximate index over so many rows, and compare as many vectors exactly, as recall needs. */
+export function approximately(query: VectorQuery, rows: number): VectorQuery {
+  const probes = Math.max(MIN_PROBES, Math.ceil((rows / VECTORS_PER_PART) * PROBED_SHARE));
+  return query.nprobes(probes).refineFactor(REFINE_FACTOR);
+}
+
+/** Adds columns of numbers that the table does not have, as far as it may have more, and gives those of the wanted that it has then. */
+export async function addColumns(table: Table, wanted: readonly string[]): Promise<string[]> {
+  const known = (await knownOf(table)).columns;
+  const room = Math.max(0, MAX_COLUMNS - known.size);
+  const missing = wanted.filter((column) => !known.has(column)).slice(0, room);
+  if (missing.length > 0) {
+    await table.addColumns(missing.map((name) => ({ name, valueSql: 'cast(null as double)' })));
+    forgetFacts(table);
+  }
+  return wanted.filter((column) => known.has(column) || missing.includes(column));
 }
 
 /** The conditions as the table's SQL; null where there are none. */
 export async function whereIn(table: Table, conditions: readonly Condition[]): Promise<string | null> {
-  return conditions.length === 0 ? null : whereOf(conditions, await columnsOf(table));
+  return conditions.length === 0 ? null : whereOf(conditions, (await knownOf(table)).columns);
 }
 
 /** The chunks whose vectors are nearest. */
@@ -66,7 +117,8 @@ export async function nearest(
   { where, limit }: { where: string | null; limit: number },
 ): Promise<{ id: string; cosine: number }[]> {
   const query = table.query().nearestTo(vector).distanceType('cosine').limit(limit).select(['id', '_distance']);
-  if (await hasIndex(table, 'vector')) query.nprobes(PROBES).refineFactor(REFINE_FACTOR);
+  const { rows: all, indexed } = await knownOf(table);
+  if (indexed.has('vector')) approximately(query, all);
   const rows: { id: string; _distance: number }[] = await (where === null ? query : query.where(where)).toArray();
   return rows.map(({ id, _distance }) => ({ id, cosine: 1 - _distance }));
 }
@@ -96,7 +148,7 @@ export async function matches(
   }));
 }
 
-/** Asks for the keyword score of those hits that were found by their vector alone: it may be above 0 all the same. */
+/** Asks for the keyword score of those hits that were found by their vector alone, and that have words of the query all the same. */
 export async function addMissingScores(
   table: Table,
   words: readonly string[],

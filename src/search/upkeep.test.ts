@@ -2,7 +2,15 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { FLAT_ROWS, type TableState, upkeepOf } from './upkeep.ts';
 
-const kept: TableState = { rows: 1000, deletedSinceBuild: 0, unindexedTerms: 0, unindexedVectors: null, fragments: 1 };
+const kept: TableState = {
+  rows: 1000,
+  deletedSinceBuild: 0,
+  unindexedTerms: 0,
+  unindexedVectors: null,
+  hasLookups: false,
+  fragments: 1,
+};
+const large: TableState = { ...kept, rows: FLAT_ROWS, unindexedVectors: 0, hasLookups: true };
 
 describe('upkeepOf', () => {
   it('leaves no row outside of the keyword index once nothing more is written', () => {
@@ -22,14 +30,21 @@ describe('upkeepOf', () => {
     assert.deepEqual(upkeepOf({ ...kept, deletedSinceBuild: 101 }, true), ['buildTerms']);
   });
 
-  it('builds an index of the vectors only where comparing all of them is slower', () => {
+  it('builds indexes of vectors, ids and labels only where looking at all of them is slower', () => {
     assert.deepEqual(upkeepOf({ ...kept, rows: FLAT_ROWS - 1 }, true), []);
-    assert.deepEqual(upkeepOf({ ...kept, rows: FLAT_ROWS }, true), ['buildVectors']);
-    assert.deepEqual(upkeepOf({ ...kept, rows: FLAT_ROWS, unindexedVectors: 0 }, true), []);
+    assert.deepEqual(upkeepOf({ ...kept, rows: FLAT_ROWS }, true), ['buildVectors', 'buildLookups']);
+    assert.deepEqual(upkeepOf(large, true), []);
   });
 
   it('compacts when many rows are outside of the indexes, or in many pieces', () => {
     assert.deepEqual(upkeepOf({ ...kept, unindexedTerms: 2001 }, true), ['optimize']);
-    assert.deepEqual(upkeepOf({ ...kept, fragments: 25 }, true), ['optimize']);
+    assert.deepEqual(upkeepOf({ ...kept, fragments: 25 }, false), ['optimize']);
+  });
+
+  it('bears more of both in a large table that is being filled: bringing it up to date costs the more the larger it is', () => {
+    const filling = { ...large, rows: 100_000 };
+    assert.deepEqual(upkeepOf({ ...filling, unindexedTerms: 10_000, fragments: 96 }, true), []);
+    assert.deepEqual(upkeepOf({ ...filling, unindexedTerms: 10_001 }, true), ['optimize']);
+    assert.deepEqual(upkeepOf({ ...filling, fragments: 97 }, true), ['optimize']);
   });
 });

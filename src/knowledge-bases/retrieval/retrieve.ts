@@ -50,9 +50,27 @@ export async function retrieve(
 ): Promise<ScoredChunk[]> {
   if (wanted.query.trim() === '') throw invalidValue('query', 'must not be blank');
   const conditions = parseFilters(wanted.filters ?? {});
-  const found = await find(deps, call, base, { ...wanted, conditions, signal });
-  const judged = wanted.rerank ? await reranked(deps, call, { ...wanted, found, signal }) : found;
-  return judged.filter(({ score }) => score >= wanted.min_score).slice(0, wanted.top_k);
+  const meanwhile = recordingMeanwhile(deps);
+  try {
+    const found = await find(meanwhile.deps, call, base, { ...wanted, conditions, signal });
+    if (!wanted.rerank) return found;
+    const judged = await reranked(meanwhile.deps, call, { ...wanted, found, signal });
+    return judged.filter(({ score }) => score >= wanted.min_score).slice(0, wanted.top_k);
+  } finally {
+    await meanwhile.recorded();
+  }
+}
+
+/** Has usage written while the work that it is of goes on: `recorded` resolves when all of it is durable. */
+function recordingMeanwhile(deps: RetrievalDeps): { deps: RetrievalDeps; recorded(): Promise<unknown> } {
+  const records: Promise<void>[] = [];
+  const recordUsage: RetrievalDeps['recordUsage'] = async (usage) => {
+    const record = deps.recordUsage(usage);
+    // Whoever waits for it is told; until then it is no error that nobody handles.
+    record.catch(() => {});
+    records.push(record);
+  };
+  return { deps: { ...deps, recordUsage }, recorded: () => Promise.all(records) };
 }
 
 async function find(
@@ -64,16 +82,18 @@ async function find(
   const scoring = scoringOf(wanted.search_type);
   const embedded = scoring === 'keyword' ? null : await embedQuery(deps, call, base, wanted);
   if (embedded === null && scoring === 'vector' && base.chunkCount > 0) throw beingEmbedded();
-  const limit = Math.max(MIN_CANDIDATES, wanted.top_k * CANDIDATES_PER_RESULT);
   const hits = await deps.chunks.search(base.id, {
     vector: embedded?.vector ?? null,
     text: scoring === 'vector' ? null : wanted.query,
     languages: await languagesOfBase(deps, base),
     conditions: wanted.conditions,
-    limit,
+    limit: Math.max(MIN_CANDIDATES, wanted.top_k * CANDIDATES_PER_RESULT),
   });
   const scored = ranked(hits, embedded === null ? 'keyword' : scoring, embedded?.engine ?? 'bundled');
-  const found = await liveChunks(deps, base.id, scored.slice(0, limit));
+  // A reranker may raise any score; without one what is below can be left unread.
+  const most = wanted.rerank ? MAX_RERANKED : wanted.top_k;
+  const eligible = wanted.rerank ? scored : scored.filter(({ score }) => score >= wanted.min_score);
+  const found = await liveChunks(deps, base.id, eligible, most);
   // Another model's vectors have come into the index since the knowledge base was looked at: its words are all that can be compared.
   const isMixed =
     embedded !== null && found.some(({ baseFingerprint }) => baseFingerprint !== base.embeddingFingerprint);
@@ -113,34 +133,41 @@ function beingEmbedded() {
   );
 }
 
-/** The best first; of equal ones the one with the smaller id, so that the order is the same every time. */
+/**
+ * The best first; of equal scores the one with the nearer vector, as where none is near at all, and then the one with the smaller id: the
+ * order is the same every time.
+ */
 function ranked(
   hits: readonly ChunkHit[],
   scoring: Scoring,
   engine: Backend['engine'],
 ): { id: string; score: number }[] {
   return hits
-    .map((hit) => ({ id: hit.id, score: scoreOf(hit, scoring, engine) }))
-    .sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1));
+    .map((hit) => ({ id: hit.id, cosine: hit.cosine ?? 0, score: scoreOf(hit, scoring, engine) }))
+    .sort((a, b) => b.score - a.score || b.cosine - a.cosine || (a.id < b.id ? -1 : 1));
 }
 
-/** The index may still hold chunks of documents that are gone: only those that the database has are told. */
+/**
+ * The first `most` of the chunks that the database has: the index may still hold some of documents that are gone. Rows are read as many
+ * as are wanted, and more only where some are gone.
+ */
 async function liveChunks(
   deps: RetrievalDeps,
   baseId: string,
   scored: readonly { id: string; score: number }[],
+  most: number,
 ): Promise<(ChunkRow & { score: number })[]> {
-  if (scored.length === 0) return [];
-  const rows = await selectChunks(
-    deps.db.sql,
-    baseId,
-    scored.map(({ id }) => id),
-  );
-  const byId = new Map(rows.map((row) => [row.id, row]));
-  return scored.flatMap(({ id, score }) => {
-    const row = byId.get(id);
-    return row === undefined ? [] : [{ ...row, score }];
-  });
+  const live: (ChunkRow & { score: number })[] = [];
+  for (let from = 0; from < scored.length && live.length < most; from += most) {
+    const next = scored.slice(from, from + most);
+    const ids = next.map(({ id }) => id);
+    const rows = new Map((await selectChunks(deps.db.sql, baseId, ids)).map((row) => [row.id, row]));
+    for (const { id, score } of next) {
+      const row = rows.get(id);
+      if (row !== undefined) live.push({ ...row, score });
+    }
+  }
+  return live.slice(0, most);
 }
 
 async function reranked(
@@ -148,13 +175,12 @@ async function reranked(
   call: Call,
   { query, rerank_model, found, signal }: Retrieval & { found: ScoredChunk[]; signal: AbortSignal },
 ): Promise<ScoredChunk[]> {
-  const candidates = found.slice(0, MAX_RERANKED);
-  if (candidates.length === 0) return [];
+  if (found.length === 0) return [];
   const admitted = admitRerank(deps, call.caller, rerank_model, 'rerank_model');
-  const documents = candidates.map(({ text }) => text);
+  const documents = found.map(({ text }) => text);
   const { scores } = await rerank(deps, call, admitted, { query, documents, signal });
   const { engine } = admitted.engine.backend();
-  return candidates
+  return found
     .map((chunk, i) => ({ ...chunk, score: rerankedScore(scores[i] ?? 0, chunk.score, engine) }))
     .sort((a, b) => b.score - a.score);
 }

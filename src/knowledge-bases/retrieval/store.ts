@@ -42,7 +42,7 @@ export function selectChunks(sql: Sql, knowledgeBaseId: string, ids: readonly st
     .from(chunks)
     .innerJoin(documents, eq(documents.id, chunks.documentId))
     .innerJoin(knowledgeBases, eq(knowledgeBases.id, documents.knowledgeBaseId))
-    .where(and(eq(documents.knowledgeBaseId, knowledgeBaseId), inArray(chunks.id, [...ids])));
+    .where(and(eq(chunks.knowledgeBaseId, knowledgeBaseId), inArray(chunks.id, [...ids])));
 }
 
 /** The languages of the knowledge base's documents, each with how many there are, the most first. */
