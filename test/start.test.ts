@@ -21,9 +21,13 @@ describe('quire', () => {
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
 
-  /** Runs a command to its end, with nothing of this process's settings. */
-  function quire(args: readonly string[], environment: Record<string, string> = {}): Promise<Ended> {
-    const child = spawn(process.execPath, [START, ...args], {
+  /** Runs a command to its end, with nothing of this process's settings. `flags` are Node's. */
+  function quire(
+    args: readonly string[],
+    environment: Record<string, string> = {},
+    flags: readonly string[] = [],
+  ): Promise<Ended> {
+    const child = spawn(process.execPath, [...flags, START, ...args], {
       cwd: folder,
       env: {
         PATH: process.env['PATH'] ?? '',
@@ -85,6 +89,25 @@ describe('quire', () => {
     assertSentence(await quire(['serve']), /models\.mine\.alias: there is no model 'nothing'/);
     rmSync(join(folder, 'quire.yaml'));
     assertSentence(await quire(['serve'], { QUIRE_PORT: 'x' }), /^QUIRE_PORT has a wrong value/);
+  });
+
+  it('has glibc keep two heaps for what lasts, unless it is told how many, and keeps the flags of the call', {
+    skip: process.platform !== 'linux',
+  }, async () => {
+    const tell = 'process.on("exit",()=>console.log(process.env.MALLOC_ARENA_MAX,...process.execArgv))';
+    const flags = ['--import', `data:text/javascript,${tell}`];
+    const calls = [
+      { command: 'serve', heaps: '2' },
+      { command: 'worker', heaps: '2' },
+      { command: 'serve', environment: { MALLOC_ARENA_MAX: '4' }, heaps: '4' },
+      { command: 'doctor', heaps: 'undefined' },
+    ];
+    const told = calls.map(async ({ command, environment, heaps }) => {
+      const ended = await quire([command], { QUIRE_PORT: 'x', ...environment }, flags);
+      assertSentence(ended, /^QUIRE_PORT has a wrong value/);
+      assert.equal(ended.stdout, `${heaps} ${flags.join(' ')}\n`, command);
+    });
+    await Promise.all(told);
   });
 
   it('says in one sentence that the database does not answer, without its password', async () => {
