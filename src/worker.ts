@@ -1,3 +1,4 @@
+import { keepInOrder } from './db/keep-in-order.ts';
 import { sweepLooseBlobs } from './files/loose-blobs.ts';
 import { pruneIdempotencyKeys } from './http/idempotency/idempotency.ts';
 import { sweepDroppedDocuments } from './knowledge-bases/documents/drop-documents.ts';
@@ -10,6 +11,9 @@ const HOUR_MS = 60 * 60 * 1000;
 
 /** How soon a knowledge base is embedded again after its embedding model was bound to something else. */
 const LOOK_AT_MODELS_MS = 15_000;
+
+/** Often enough for an ingestion that fills tables of which the planner has never heard. */
+const KEEP_IN_ORDER_MS = 5 * 60 * 1000;
 
 /** Background work that runs, until it is stopped. */
 export interface Worker {
@@ -29,6 +33,7 @@ export function startWorker(deps: IngestionDeps): Worker {
   ];
   const ingestion = workOnIngestion(deps);
   tasks.push(every(LOOK_AT_MODELS_MS, 'embed knowledge bases again', () => queueEmbedding(deps), deps.logger));
+  tasks.push(every(KEEP_IN_ORDER_MS, 'keep the database in order', () => keepInOrder(deps.db), deps.logger));
 
   return {
     stop: async () => {
