@@ -81,7 +81,11 @@ async function exact({ table, vectors }: Opened, { filters, queries }: ExactComm
 }
 
 /** The calls of LanceDB that a search comes to, and nothing else. */
-async function ask({ table, rows, vectors, words, hasVectorIndex }: Opened, at: number, wanted: Wanted): Promise<unknown> {
+async function ask(
+  { table, rows, vectors, words, hasVectorIndex }: Opened,
+  at: number,
+  wanted: Wanted,
+): Promise<unknown> {
   const { way, where } = wanted;
   const near = () => {
     const query = table

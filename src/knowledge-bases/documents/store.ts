@@ -1,4 +1,4 @@
-import { and, asc, eq, sql as expression, getTableColumns, gt, inArray } from 'drizzle-orm';
+import { and, asc, eq, sql as expression, getTableColumns, gt, inArray, lte } from 'drizzle-orm';
 import type { Sql } from '../../db/db.ts';
 import type { PageBounds } from '../../db/page.ts';
 import { dataSources } from '../data-sources/tables.ts';
@@ -111,25 +111,48 @@ export async function insertDroppedDocumentsOf(sql: Sql, dataSourceId: string, a
     .onConflictDoNothing();
 }
 
-/** Up to `limit` documents of a knowledge base that its index is to forget. */
+/**
+ * Says, before new documents are written to the index, that it is to forget them at `due` unless they are rows by then. Nothing where the
+ * knowledge base is gone.
+ */
+export async function insertUnwrittenDocuments(
+  sql: Sql,
+  baseId: string,
+  ids: readonly string[],
+  due: Date,
+): Promise<void> {
+  const [base] = await sql.select({ id: knowledgeBases.id }).from(knowledgeBases).where(eq(knowledgeBases.id, baseId));
+  if (ids.length === 0 || base === undefined) return;
+  const rows = ids.map((documentId) => ({ documentId, knowledgeBaseId: baseId, createdAt: due }));
+  await sql
+    .insert(droppedDocuments)
+    .values(rows)
+    .onConflictDoUpdate({ target: droppedDocuments.documentId, set: { createdAt: due } });
+}
+
+/** Up to `limit` documents of a knowledge base that its index is to forget now. */
 export async function selectDroppedDocuments(sql: Sql, baseId: string, limit: number): Promise<string[]> {
   const rows = await sql
     .select({ id: droppedDocuments.documentId })
     .from(droppedDocuments)
-    .where(eq(droppedDocuments.knowledgeBaseId, baseId))
+    .where(and(eq(droppedDocuments.knowledgeBaseId, baseId), isDue()))
     .limit(limit);
   return rows.map(({ id }) => id);
 }
 
-/** Up to `limit` knowledge bases whose index is to forget documents. */
+/** Up to `limit` knowledge bases whose index is to forget documents now. */
 export async function selectBasesOfDropped(sql: Sql, limit: number): Promise<string[]> {
-  const rows = await sql.selectDistinct({ id: droppedDocuments.knowledgeBaseId }).from(droppedDocuments).limit(limit);
-  return rows.map(({ id }) => id);
+  const dropped = sql.selectDistinct({ id: droppedDocuments.knowledgeBaseId }).from(droppedDocuments);
+  return (await dropped.where(isDue()).limit(limit)).map(({ id }) => id);
 }
 
-/** Says that the index has forgotten documents. */
+/** Says that the index has nothing to forget of the documents: it has done so, or they are rows. */
 export async function deleteDroppedDocuments(sql: Sql, ids: readonly string[]): Promise<void> {
   await sql.delete(droppedDocuments).where(inArray(droppedDocuments.documentId, [...ids]));
+}
+
+function isDue() {
+  return lte(droppedDocuments.createdAt, expression`now()`);
 }
 
 function isDocument(organizationId: string, baseId: string, id: string) {

@@ -80,7 +80,10 @@ export const filterKeys = pgTable(
   (table) => [primaryKey({ columns: [table.knowledgeBaseId, table.key] })],
 );
 
-/** Documents that are gone and that the index still holds: a row goes when the index has forgotten its document. */
+/**
+ * Documents that are gone and that the index still holds: a row goes when the index has forgotten its document. One of a later time is
+ * of a document that is being written: it goes when the document is a row, and stays where the process ends before.
+ */
 export const droppedDocuments = pgTable(
   'dropped_documents',
   {

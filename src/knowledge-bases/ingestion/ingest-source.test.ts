@@ -6,8 +6,10 @@ import { useApi } from '../../../test/harness.ts';
 import { MemorySource, makeSource } from '../../../test/ingestion.ts';
 import { newId } from '../../lib/ids.ts';
 import { dataSources } from '../data-sources/tables.ts';
-import { chunks, documents } from '../documents/tables.ts';
+import { sweepDroppedDocuments } from '../documents/drop-documents.ts';
+import { chunks, documents, droppedDocuments } from '../documents/tables.ts';
 import { FilterKeys } from './filter-keys.ts';
+import { ingestSource } from './ingest-source.ts';
 import { IngestionError } from './job-error.ts';
 import { ingestionJobs, jobDocuments } from './tables.ts';
 import { selectJobContext } from './worker-store.ts';
@@ -368,6 +370,26 @@ describe('ingestSource', () => {
       ),
       [1, 1, 0, 1, 0],
     );
+  });
+
+  it('has the index forget what was written to it and never became a row', async () => {
+    const kb = await setUp({ a: 'stone' });
+    const chunks = api.deps.chunks;
+    const brokenOff: typeof chunks.replace = async (...args) => {
+      await chunks.replace(...args);
+      throw new Error('killed');
+    };
+    const deps = { ...kb.deps, chunks: Object.assign(Object.create(chunks), { replace: brokenOff }) };
+    await ingestSource(deps, await kb.queueJob(), new AbortController().signal).catch(() => {});
+    assert.equal(await chunks.count(kb.baseId), 1);
+    await sweepDroppedDocuments(api.deps);
+    assert.equal(await chunks.count(kb.baseId), 1, 'it may still be written');
+    await api.db.sql.update(droppedDocuments).set({ createdAt: new Date() });
+    await sweepDroppedDocuments(api.deps);
+    assert.equal(await chunks.count(kb.baseId), 0);
+    await kb.sync();
+    assert.deepEqual(await api.db.sql.select().from(droppedDocuments), []);
+    await kb.assertCounts();
   });
 
   it('does nothing for a job that has ended, or is unknown', async () => {

@@ -2,6 +2,7 @@ import type { Sql } from '../../db/db.ts';
 import type { Deps } from '../../deps.ts';
 import { updateFailed, updateProcessed } from '../../files/store.ts';
 import type { SourceItem } from '../data-sources/connectors/connector.ts';
+import { deleteDroppedDocuments, insertUnwrittenDocuments } from '../documents/store.ts';
 import { isFilterable } from './document-metadata.ts';
 import { updateFingerprint } from './embedding-store.ts';
 import type { FilterKeys } from './filter-keys.ts';
@@ -34,6 +35,9 @@ export interface DocumentChange {
   outcome: { prepared: PreparedDocument } | { error: JobError };
 }
 
+/** A write takes seconds: what is not written by then never will be. */
+const LONGEST_WRITE_MS = 60 * 60 * 1000;
+
 /** For which job documents are written. */
 export interface WriteContext extends JobContext {
   /** Of what has embedded them. */
@@ -58,9 +62,9 @@ export interface EndedItem {
 }
 
 /**
- * Writes documents of a job, and says of the items that have ended with them that they have: the index first, then rows and numbers in one transaction. A crash between leaves chunks in the index that
- * no row knows, which no search returns and the next run replaces. Throws `SourceGone` where the source was deleted meanwhile: then
- * nothing stays.
+ * Writes documents of a job, and says of the items that have ended with them that they have: the index first, then rows and numbers in one
+ * transaction. A crash between leaves chunks in the index that no row knows, which no search returns: the next run replaces those of known
+ * documents, a sweep removes those of new ones. Throws `SourceGone` where the source was deleted meanwhile: then nothing stays.
  */
 export async function writeDocuments(
   deps: Pick<Deps, 'db' | 'chunks' | 'now'>,
@@ -75,7 +79,9 @@ export async function writeDocuments(
   const chunks = changes.flatMap((change) => indexedChunks(change, unfilterableOf(change)));
   // Before the index: from now on nobody compares what it holds of another model with a query of this one.
   if (chunks.length > 0) await updateFingerprint(deps.db.sql, base.id, fingerprint);
-  await deps.chunks.replace(base.id, ids, { chunks, isNew: changes.every(({ before }) => before === null) });
+  const added = changes.filter(({ before }) => before === null).map(({ row }) => row.id);
+  await insertUnwrittenDocuments(deps.db.sql, base.id, added, new Date(deps.now() + LONGEST_WRITE_MS));
+  await deps.chunks.replace(base.id, ids, { chunks, isNew: added.length === ids.length });
   const gone = await deps.db.sql.transaction(async (sql) => {
     if (!(await lockSource(sql, base.id, source.id))) return null;
     if (chunks.length > 0) await updateFingerprint(sql, base.id, fingerprint);
@@ -84,6 +90,7 @@ export async function writeDocuments(
     const deleted = new Set(known).difference(await selectDocumentsLeft(sql, known));
     const left = changes.filter(({ row }) => !deleted.has(row.id));
     await writeRows(sql, context, left, unfilterableOf);
+    await deleteDroppedDocuments(sql, added);
     await endItems(sql, context, ended);
     return [...deleted];
   });
