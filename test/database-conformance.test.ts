@@ -74,6 +74,13 @@ function databaseConformance(name: string, makeHome: () => Promise<Home>): void 
       );
     });
 
+    it('gives the rows of a prepared statement, with values as a query gives them, whatever stands in its parameter', async () => {
+      const echo = db.prepare('echo', `select $1::json->>'text' as text, 2 as number, '{"a":[1]}'::jsonb as json`);
+      for (const text of ["it's", 'a\\b', '$1', '日本 😀', '']) {
+        assert.deepEqual(await echo(JSON.stringify({ text })), [{ text, number: 2, json: { a: [1] } }]);
+      }
+    });
+
     it('pages in order of creation, without a lost, a repeated or an empty page', async () => {
       const ids = ['before'];
       for (let at = 0; at < 8; at += 1) {

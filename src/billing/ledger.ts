@@ -29,8 +29,8 @@ interface Waiting {
  * gathered, and are the next one. An idle system pays one write for an answer and a busy one shares it.
  */
 export class Ledger {
-  readonly #insert: (rows: string) => Promise<void>;
-  readonly #insertAgain: (rows: string) => Promise<void>;
+  readonly #insert: (rows: string) => Promise<unknown>;
+  readonly #insertAgain: (rows: string) => Promise<unknown>;
   readonly #logger: Logger;
   #waiting: Waiting[] = [];
   #writing: Promise<void> | null = null;
@@ -76,7 +76,8 @@ export class Ledger {
     let write = this.#insert;
     for (const delayMs of RETRY_DELAYS_MS) {
       try {
-        return await write(rows);
+        await write(rows);
+        return;
       } catch (error) {
         this.#logger.warn({ reason: reasonOf(error) }, 'recording usage failed; it is tried again');
         await new Promise((resolve) => setTimeout(resolve, delayMs));

@@ -12,10 +12,10 @@ export interface Database {
   readonly kind: 'embedded' | 'postgres';
   readonly sql: Sql;
   /**
-   * A statement with one text parameter, `$1`, that is planned once: for what is written on every request. The name is
-   * its own. It returns nothing.
+   * A statement with one text parameter, `$1`, that is planned once: for what is written or read on every request. The name is
+   * its own. Gives the rows of one that reads.
    */
-  prepare(name: string, statement: string): (parameter: string) => Promise<void>;
+  prepare(name: string, statement: string): (parameter: string) => Promise<unknown[]>;
   /** Plain SQL, for libraries that write their own: one statement with `$1` parameters, or several without. */
   execute(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
   /** Brings the tables to this version. Safe when several processes start together. */

@@ -43,7 +43,7 @@ export function overPglite(client: PGlite): Database {
  * PREPARE and EXECUTE as plain SQL: PGlite's `query` goes through parse, describe, bind and execute at every call, which
  * takes twice the time of the statement itself.
  */
-function prepareOn(client: PGlite, name: string, statement: string): (parameter: string) => Promise<void> {
+function prepareOn(client: PGlite, name: string, statement: string): (parameter: string) => Promise<unknown[]> {
   let prepared: Promise<unknown> | null = null;
   return async (parameter) => {
     prepared ??= client.exec(`prepare ${name}(text) as ${statement}`).catch((error: unknown) => {
@@ -52,7 +52,8 @@ function prepareOn(client: PGlite, name: string, statement: string): (parameter:
     });
     await prepared;
     // With standard_conforming_strings, which is on, a quote is the only character that a literal must double.
-    await client.exec(`execute ${name}('${parameter.replaceAll("'", "''")}')`);
+    const results = await client.exec(`execute ${name}('${parameter.replaceAll("'", "''")}')`);
+    return results.flatMap(({ rows }) => rows);
   };
 }
 

@@ -44,9 +44,7 @@ export async function openPostgres(url: string, logger: Logger): Promise<Databas
   return {
     kind: 'postgres',
     sql: database,
-    prepare: (name, text) => async (parameter) => {
-      await pool.query({ name, text, values: [parameter] });
-    },
+    prepare: (name, text) => async (parameter) => (await pool.query({ name, text, values: [parameter] })).rows,
     execute: async (text, values) => {
       // Several statements give several results, which the driver's types do not know.
       const results = [await pool.query(text, values)].flat();

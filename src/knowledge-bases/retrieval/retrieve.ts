@@ -161,7 +161,7 @@ async function liveChunks(
   for (let from = 0; from < scored.length && live.length < most; from += most) {
     const next = scored.slice(from, from + most);
     const ids = next.map(({ id }) => id);
-    const rows = new Map((await selectChunks(deps.db.sql, baseId, ids)).map((row) => [row.id, row]));
+    const rows = new Map((await selectChunks(deps.db, baseId, ids)).map((row) => [row.id, row]));
     for (const { id, score } of next) {
       const row = rows.get(id);
       if (row !== undefined) live.push({ ...row, score });
