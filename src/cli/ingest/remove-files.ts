@@ -1,5 +1,5 @@
+import { atOnce } from '../../lib/at-once.ts';
 import { type ApiClient, Refused } from '../api-client.ts';
-import { atOnce } from './at-once.ts';
 
 /** Files that are deleted at once. */
 const DELETED_AT_ONCE = 4;

@@ -1,10 +1,10 @@
 import { constants, openAsBlob } from 'node:fs';
 import { access } from 'node:fs/promises';
+import { atOnce } from '../../lib/at-once.ts';
 import { type ApiClient, Refused } from '../api-client.ts';
 import { Interrupted } from '../interrupted.ts';
 import { counted } from '../output.ts';
 import type { StatusLine } from '../status-line.ts';
-import { atOnce } from './at-once.ts';
 import type { Failure, LocalDocument } from './find-documents.ts';
 import { countDocuments, unreadable } from './local-content.ts';
 import { removeFiles } from './remove-files.ts';

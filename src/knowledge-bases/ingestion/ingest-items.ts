@@ -1,4 +1,5 @@
 import type { AdmittedEmbedder } from '../../inference/embed.ts';
+import { atOnce } from '../../lib/at-once.ts';
 import type { SourceItem } from '../data-sources/connectors/connector.ts';
 import { GroupedWriter } from './grouped-writer.ts';
 import {
@@ -64,18 +65,4 @@ async function writeTogether(items: readonly ReadItem[]): Promise<void> {
     if (items.length === 1) await failItem(first.context, first.item, error);
     else for (const item of items) await writeTogether([item]);
   }
-}
-
-/** Runs `work` for each, so many at once. The first error ends it, once those that run have ended. */
-async function atOnce<T>(items: readonly T[], limit: number, work: (item: T) => Promise<void>): Promise<void> {
-  const waiting = items.values();
-  const errors: unknown[] = [];
-  const run = async () => {
-    for (const item of waiting) {
-      if (errors.length > 0) return;
-      await work(item).catch((error: unknown) => errors.push(error));
-    }
-  };
-  await Promise.all(Array.from({ length: limit }, run));
-  if (errors.length > 0) throw errors[0];
 }
