@@ -83,8 +83,10 @@ async function* prompts(
   const query = retrievalQuery(prompt.messages);
   const found = query === null ? [] : await gatherContext(deps, call, bases, { query, signal });
   if (readsPassages(engine, request)) {
+    // With tools to choose from it does not read them: then nothing stands in the prompt, and the caller is told so.
+    const isRead = prompt.tools.length === 0 || prompt.toolChoice === 'none';
     const passages = found.map((chunk) => ({ title: titleOf(chunk), text: chunk.text }));
-    return yield { prompt: { ...prompt, passages }, context: found };
+    return yield { prompt: { ...prompt, passages }, context: isRead ? found : [] };
   }
   const shown = engine.backend().engine === 'upstream' ? found.map(disarmed) : found;
   const fitting = fittingOf(deps, call, shown, { query: query ?? '', signal });
