@@ -89,7 +89,7 @@ describe('quire ingest', () => {
       if (/ingesting|waiting/.test(text)) process.emit('SIGINT');
     });
     hold.resolve();
-    assert.equal(stopped.code, 130);
+    assert.equal(stopped.code, 130, stopped.stderr);
     assert.match(stopped.stderr, /: 1 new, 1 changed, 2 gone, 1 unchanged\.\n/);
     assert.match(stopped.stderr, /the service goes on .* GET http.*\/ingestion-jobs\/job_\w+ shows how far it is\.\n$/);
 

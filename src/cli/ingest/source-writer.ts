@@ -112,8 +112,10 @@ export class SourceWriter {
       `/v1/knowledge-bases/${this.#base.id}/ingestion-jobs`,
       { after },
     );
-    for await (const job of jobs) if (job.data_source_id === id) return job.id;
-    return this.#sync(id);
+    let newest: string | null = null;
+    // An earlier one may be of the same second.
+    for await (const job of jobs) if (job.data_source_id === id) newest = job.id;
+    return newest ?? this.#sync(id);
   }
 
   /** A job that runs or waits already, or a new one. */
