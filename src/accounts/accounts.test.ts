@@ -43,8 +43,10 @@ describe('API keys', () => {
   });
 
   it('an expired key stops at its time, looked up or not', async () => {
-    const expiresAt = new Date(Date.now() + 60_000);
-    const { key } = await api.makeKey({ expiresAt });
+    const { key } = await api.makeKey({ expiresInSeconds: 60 });
+    const { createdAt, expiresAt } = (await selectApiKeyByHash(api.db.sql, hashKey(key))) ?? {};
+    assert.ok(createdAt && expiresAt);
+    assert.equal(expiresAt.getTime() - createdAt.getTime(), 60_000);
     let now = Date.now();
     const authenticator = new Authenticator(api.db, () => now);
     await authenticator.authenticate(`Bearer ${key}`);

@@ -13,8 +13,8 @@ export interface NewKey {
   scopes: readonly Scope[];
   /** The only models that it may use; null: all. */
   models: readonly string[] | null;
-  /** Null: never. */
-  expiresAt: Date | null;
+  /** Seconds from its creation until it stops working; null: never. */
+  expiresInSeconds: number | null;
 }
 
 /** A key as people see it: never the secret, never the hash. */
@@ -45,6 +45,9 @@ export async function createKey(
     throw new StartError(`There is no organization '${wanted.organization}'. 'quire orgs list' shows those there are.`);
   }
   const key = given ?? newKey();
+  // One clock for both times: the database's may be another, and the key would live for less than was asked for.
+  const createdAt = new Date();
+  const life = wanted.expiresInSeconds;
   const row = await insertApiKey(deps.db.sql, {
     id: newId('apiKey'),
     organizationId: organization.id,
@@ -53,7 +56,8 @@ export async function createKey(
     hint: key.slice(-4),
     scopes: [...wanted.scopes],
     models: wanted.models === null ? null : [...wanted.models],
-    expiresAt: wanted.expiresAt,
+    createdAt,
+    expiresAt: life === null ? null : new Date(createdAt.getTime() + life * 1000),
   });
   return { ...viewKey(row), key };
 }

@@ -32,13 +32,12 @@ const ALL = { limit: 10_000, after: null };
 /** The commands that read or change the state, by name. Input and result are JSON: they may cross the socket. */
 export const STATE_COMMANDS: Readonly<Record<string, StateCommand>> = {
   'keys create': async (deps, input) => {
-    const seconds = input['expiresInSeconds'] as number | null;
     const wanted: NewKey = {
       organization: input['organization'] as string,
       name: input['name'] as string,
       scopes: input['scopes'] as Scope[],
       models: input['models'] as string[] | null,
-      expiresAt: seconds === null ? null : new Date(Date.now() + seconds * 1000),
+      expiresInSeconds: input['expiresInSeconds'] as number | null,
     };
     return createKey(deps, wanted);
   },
