@@ -134,7 +134,10 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
   const makeKey = async (wanted: Partial<NewKey> = {}) => {
     const organization = wanted.organization ?? 'default';
     await insertOrganization(db.sql, newId('organization'), organization);
-    return createKey({ db }, { name: 'test', scopes: SCOPES, models: null, expiresInSeconds: null, ...wanted, organization });
+    return createKey(
+      { db },
+      { name: 'test', scopes: SCOPES, models: null, expiresInSeconds: null, ...wanted, organization },
+    );
   };
   const { key } = await makeKey();
   const send: TestApi['send'] = (method, path, sending = {}) => sendTo(url + path, method, { key, ...sending });

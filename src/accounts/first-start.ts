@@ -12,6 +12,12 @@ import { hasAnyApiKey, insertOrganization } from './store.ts';
 export async function firstStart(deps: { db: Database }, bootstrapKey: string | null): Promise<string | null> {
   if (await hasAnyApiKey(deps.db.sql)) return null;
   await insertOrganization(deps.db.sql, newId('organization'), FIRST_ORGANIZATION);
-  const wanted = { organization: FIRST_ORGANIZATION, name: 'first', scopes: SCOPES, models: null, expiresInSeconds: null };
+  const wanted = {
+    organization: FIRST_ORGANIZATION,
+    name: 'first',
+    scopes: SCOPES,
+    models: null,
+    expiresInSeconds: null,
+  };
   return (await createKey(deps, wanted, bootstrapKey)).key;
 }
