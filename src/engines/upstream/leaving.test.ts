@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { chatRequest, collectAnswer } from '../../../test/engine-conformance.ts';
-import { answerOf, chunk, engineFor, finish, scripted, streamOf } from '../../../test/fixtures/scripted-upstream.ts';
+import {
+  answerOf,
+  chunk,
+  clientHas,
+  engineFor,
+  finish,
+  scripted,
+  streamOf,
+} from '../../../test/fixtures/scripted-upstream.ts';
 import { type Handler, sendEvents } from '../../../test/fixtures/upstream-server.ts';
 import type { GenerationEvent } from '../engine.ts';
 
@@ -125,18 +133,17 @@ describe('a caller who leaves', () => {
 
 describe('connections', () => {
   it('are used again when the end of the answer comes after [DONE]', async (t) => {
-    let ended = Promise.withResolvers<void>();
-    const { engine, server } = await scripted(t, async (_request, response) => {
+    let end = () => {};
+    const { engine, server } = await scripted(t, (_request, response) => {
       sendEvents(response, [chunk({ content: 'a' }), finish('stop'), '[DONE]']);
-      await new Promise((resolve) => setTimeout(resolve, 5));
-      response.end(() => ended.resolve());
+      end = () => response.end();
     });
     await engine.check(never);
     for (let i = 0; i < 4; i += 1) {
-      ended = Promise.withResolvers<void>();
       await collectAnswer(engine, chatRequest('Hello'));
-      await ended.promise;
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      const ended = clientHas('end');
+      end();
+      await ended;
     }
     assert.ok(server.connections() <= 2, `${server.connections()} connections`);
   });
@@ -150,8 +157,9 @@ describe('connections', () => {
     );
     await engine.check(never);
     for (const _ of handlers) {
+      const ended = clientHas('end');
       await collectAnswer(engine, chatRequest('Hello')).catch(() => {});
-      await new Promise(setImmediate);
+      await ended;
     }
     // One for the look at the start, which may still be under way when the first request is sent.
     assert.ok(server.connections() <= 2, `${server.connections()} connections`);
