@@ -5,9 +5,11 @@ import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type CollectedAnswer, collectAnswer, textRequest } from '../../../test/engine-conformance.ts';
+import { until } from '../../../test/spawned-service.ts';
 import { createLogger } from '../../lib/logger.ts';
 import type { GenerationRequest } from '../engine.ts';
 import { createLocalEngine, type LocalEngine } from './local-engine.ts';
+import { scopeKey } from './state-files.ts';
 
 // The bundled model: what it says depends on all of the prompt, so a state that is not the right one shows.
 const FILE = fileURLToPath(new URL('../../../models/quire-chat-2.gguf', import.meta.url));
@@ -46,13 +48,26 @@ function assertSame(answer: CollectedAnswer, cold: CollectedAnswer): void {
   assert.ok(Math.abs((first?.logprob ?? 0) - (expected?.logprob ?? 9)) < 0.05, `${first?.logprob}`);
 }
 
+/** States that are whole: a stop on a slow disk leaves others, which the next start deletes. */
+const wholeStates = (place: string): string[] =>
+  readdirSync(place).filter((name) => {
+    // One that gives way to another may be gone by now.
+    const mode = statSync(join(place, name), { throwIfNoEntry: false })?.mode ?? 0o200;
+    return name.endsWith('.state') && (mode & 0o200) === 0;
+  });
+
+/** Waits until what an organization asked is saved. The engine saves when it is idle. */
+const untilSaved = (place: string, scope: string): Promise<void> =>
+  until(() => wholeStates(place).some((name) => name.startsWith(scopeKey(scope))));
+
 const cached = (answer: CollectedAnswer): number => answer.usage.cachedTokens;
 
 describe('beginnings of prompts that were computed before', () => {
+  const place = join(folder, 'states');
   let engine: LocalEngine;
   let cold: LocalEngine;
   before(async () => {
-    engine = start({ folder: join(folder, 'states'), bytes: 1e9 });
+    engine = start({ folder: place, bytes: 1e9 });
     cold = start();
     await Promise.all([engine.check(never), cold.check(never)]);
   });
@@ -93,40 +108,35 @@ describe('beginnings of prompts that were computed before', () => {
     const running = collectAnswer(engine, ask(`${text} Second`, { maxTokens: 60 }));
     assert.equal(cached(await collectAnswer(engine, ask(`${text} First`, { scope: 'org_b' }))), 0);
     await running;
-    await fileFor(5);
-    assert.equal(cached(await collectAnswer(engine, ask(`${text} First`, { scope: 'org_c' }))), 0);
+    const saved = passage(7);
+    await collectAnswer(engine, ask(`${saved} First`, { scope: 'org_d' }));
+    await untilSaved(place, 'org_d');
+    assert.equal(cached(await collectAnswer(engine, ask(`${saved} First`, { scope: 'org_c' }))), 0);
   });
   it('are read from files when their sequences were taken by others', async () => {
     const text = passage(6);
-    await collectAnswer(engine, ask(`${text} First`));
-    const saved = await fileFor(6);
+    const scope = 'org_e';
+    await collectAnswer(engine, ask(`${text} First`, { scope }));
+    await untilSaved(place, scope);
     for (let other = 10; other < 14; other++) await collectAnswer(engine, ask(passage(other), { scope: 'org_b' }));
-    const again = await collectAnswer(engine, ask(`${text} Then`));
-    assert.ok(cached(again) > 250, `${cached(again)} of ${again.usage.promptTokens}, ${saved} files`);
+    const again = await collectAnswer(engine, ask(`${text} Then`, { scope }));
+    assert.ok(cached(again) > 250, `${cached(again)} of ${again.usage.promptTokens}`);
     assertSame(again, await computedAfresh(`${text} Then`));
   });
-
-  /** Waits until everything is saved that is to be; gives the number of files. The engine saves when it is idle. */
-  async function fileFor(least: number): Promise<number> {
-    for (let round = 0; round < 200; round++) {
-      const count = readdirSync(join(folder, 'states')).filter((name) => name.endsWith('.state')).length;
-      if (count >= least) return count;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-    throw new Error(`there never were ${least} saved states`);
-  }
 });
 
 describe('saved states', () => {
   const place = join(folder, 'restarts');
   const text = `${passage(30)} First`;
-  /** Those that are whole: a stop on a slow disk leaves others, which the next start deletes. */
-  const stateFiles = (): string[] =>
-    readdirSync(place).filter((name) => name.endsWith('.state') && (statSync(join(place, name)).mode & 0o200) === 0);
+  /** Bytes of the state of a passage. */
+  let one = 0;
 
   it('survive a restart', async (t) => {
     const first = startFor(t, { folder: place, bytes: 1e9 });
     const before = await collectAnswer(first, ask(text));
+    // A stop waits only so long for a slow disk.
+    await untilSaved(place, 'org_a');
+    one = statSync(join(place, wholeStates(place)[0] ?? '')).size;
     await first.close();
     const second = startFor(t, { folder: place, bytes: 1e9 });
     const after = await collectAnswer(second, ask(text));
@@ -137,7 +147,7 @@ describe('saved states', () => {
     await second.close();
   });
   it('that are damaged cost the cache and not the answer, and the operator hears of it', async (t) => {
-    for (const name of stateFiles()) {
+    for (const name of wholeStates(place)) {
       const path = join(place, name);
       chmodSync(path, 0o600);
       truncateSync(path, statSync(path).size / 2);
@@ -154,12 +164,11 @@ describe('saved states', () => {
     await engine.close();
   });
   it('stay within their bytes', async (t) => {
-    const [name] = stateFiles();
-    const one = statSync(join(place, name ?? '')).size;
     const engine = startFor(t, { folder: place, bytes: one * 3 });
-    for (let seed = 40; seed < 48; seed++) await collectAnswer(engine, ask(passage(seed)));
+    for (let seed = 40; seed < 48; seed++) await collectAnswer(engine, ask(passage(seed), { scope: 'org_c' }));
+    await untilSaved(place, 'org_c');
     await engine.close();
-    const bytes = stateFiles().reduce((sum, file) => sum + statSync(join(place, file)).size, 0);
+    const bytes = wholeStates(place).reduce((sum, file) => sum + statSync(join(place, file)).size, 0);
     assert.ok(bytes > 0 && bytes <= one * 3, `${bytes} of ${one * 3}`);
   });
 });
