@@ -85,21 +85,21 @@ export async function measureIngestion(
 
 /** Looks at memory and threads until it is stopped. */
 class Watch {
-  readonly threads: ThreadUsage;
+  readonly threads = new ThreadUsage();
   peakBytes = 0;
   readonly #pid: number;
   readonly #timer: NodeJS.Timeout;
 
   constructor(pid: number) {
     this.#pid = pid;
-    this.threads = new ThreadUsage(pid);
     this.#timer = setInterval(() => this.bytes(), SAMPLE_MS);
   }
 
   /** Resident memory now. */
   bytes(): number {
-    this.threads.read();
-    const bytes = processUsage(processTree(this.#pid))?.rssBytes ?? 0;
+    const processes = processTree(this.#pid);
+    this.threads.read(processes);
+    const bytes = processUsage(processes)?.rssBytes ?? 0;
     this.peakBytes = Math.max(this.peakBytes, bytes);
     return bytes;
   }

@@ -7,27 +7,30 @@ const TICK_MS = 10;
 const PARTS: readonly (readonly [part: Part, names: RegExp])[] = [
   ['main', /^MainThread$/],
   ['embedder', /^embedding$/],
-  ['extraction', /^extraction$/],
   ['index', /^(?:tokio|lance)/],
 ];
+
+/** The process that reads a document, whose threads are all of extraction. */
+const READER = /^quire-reader$/;
 
 /** `main`: requests, chunking, SQL, what the index is given. `rest`: garbage collection and compiling, reading and writing of files. */
 export type Part = 'main' | 'embedder' | 'extraction' | 'index' | 'rest';
 
-/** CPU time of a process by part, in milliseconds, also of threads that have ended, as far as they were looked at before. */
+/** CPU time of processes by part, in milliseconds, also of threads that have ended, as far as they were looked at before. */
 export class ThreadUsage {
-  readonly #pid: number;
   readonly #threads = new Map<string, { part: Part; cpuMs: number }>();
 
-  constructor(pid: number) {
-    this.#pid = pid;
-  }
-
-  /** Looks at all threads that there are. Does nothing where there is no /proc. */
-  read(): void {
-    for (const id of threadsOf(this.#pid)) {
-      const thread = readThread(this.#pid, id);
-      if (thread !== null) this.#threads.set(id, thread);
+  /** Looks at all threads that the processes have. Does nothing where there is no /proc. */
+  read(pids: readonly number[]): void {
+    for (const pid of pids) {
+      // The first thread has the process's id, and its name.
+      const isReader = READER.test(readThread(pid, String(pid))?.name ?? '');
+      for (const id of threadsOf(pid)) {
+        const thread = readThread(pid, id);
+        if (thread === null) continue;
+        const part = isReader ? 'extraction' : (PARTS.find(([, names]) => names.test(thread.name))?.[0] ?? 'rest');
+        this.#threads.set(id, { part, cpuMs: thread.cpuMs });
+      }
     }
   }
 
@@ -47,14 +50,13 @@ function threadsOf(pid: number): string[] {
   }
 }
 
-function readThread(pid: number, id: string): { part: Part; cpuMs: number } | null {
+function readThread(pid: number, id: string): { name: string; cpuMs: number } | null {
   try {
     const text = readFileSync(`/proc/${pid}/task/${id}/stat`, 'latin1');
     const end = text.lastIndexOf(')');
     const name = text.slice(text.indexOf('(') + 1, end);
     const fields = text.slice(end + 2).split(' ');
-    const part = PARTS.find(([, names]) => names.test(name))?.[0] ?? 'rest';
-    return { part, cpuMs: (Number(fields[11]) + Number(fields[12])) * TICK_MS };
+    return { name, cpuMs: (Number(fields[11]) + Number(fields[12])) * TICK_MS };
   } catch {
     // It has ended since the folder was read.
     return null;

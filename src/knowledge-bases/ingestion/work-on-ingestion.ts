@@ -15,19 +15,19 @@ export type IngestionDeps = Pick<
 
 /**
  * Items of all jobs that are fetched, read and embedded at once, and of one organization: one place is always left for others. Each may
- * have a thread that reads it.
+ * have a process that reads it.
  */
 const ITEMS_AT_ONCE = { total: 4, perGroup: 3 };
 
-/** Runs ingestion jobs in this process from now on. `stop` ends the threads that read documents, once the queue has stopped. */
+/** Runs ingestion jobs in this process from now on. `stop` ends the processes that read documents, once the queue has stopped. */
 export function workOnIngestion(deps: IngestionDeps): { stop(): Promise<void> } {
   const folder = join(deps.config.dataDir, 'tmp');
   // What lies there is of a process that was killed.
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  const onLostThread = (reason: string) =>
-    deps.logger.warn({ reason }, 'a document took the thread that read it with it; the next one gets another');
-  const extractor = new Extractor({ folder, threads: ITEMS_AT_ONCE.total, onLostThread });
+  const onLostReader = (reason: string) =>
+    deps.logger.warn({ reason }, 'a document took the process that read it with it; the next one gets another');
+  const extractor = new Extractor({ folder, readers: ITEMS_AT_ONCE.total, onLostReader });
   const gate = new FairGate(ITEMS_AT_ONCE);
   const connectorOf = (source: Parameters<typeof openSource>[1]) => openSource(deps, source);
   deps.jobs.work(INGEST_SOURCE, ({ jobId }, signal) =>

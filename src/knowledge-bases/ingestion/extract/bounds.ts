@@ -12,12 +12,15 @@ export const MAX_TEXT_CHARACTERS = 10_000_000;
 export const MAX_PAGES = 5_000;
 /** Seconds for a document, or for the next one of a file that holds many: on a busy machine, 600 pages took 8. */
 export const DOCUMENT_SECONDS = 300;
-/** Megabytes of a thread's JavaScript heap. */
-export const THREAD_HEAP_MB = 512;
-/** Megabytes of the part of that heap where objects begin. As V8 would have it, a thread had 15 MB more and was not faster. */
-export const THREAD_YOUNG_HEAP_MB = 16;
-/** Bytes of a thread outside of its heap: a PDF as it lies, and what is unpacked of it. */
-export const THREAD_BUFFER_BYTES = 805_306_368;
+/** Megabytes of a reader's JavaScript heap. */
+export const READER_HEAP_MB = 512;
+/**
+ * Megabytes of each half of the part of that heap where objects begin. Three threads that read 1,500 pages with little of it took 260 MB
+ * instead of 307, and no longer.
+ */
+export const READER_YOUNG_HEAP_MB = 8;
+/** Megabytes of a reader outside of its heap: a PDF as it lies, and what is unpacked of it. */
+export const READER_BUFFER_MB = 768;
 
 /** The error of a document that is larger than a bound. `what` ends a sentence: `more than 5,000 pages`. */
 export function tooLarge(what: string): IngestionError {

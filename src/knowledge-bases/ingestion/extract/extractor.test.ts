@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { makePdfBomb } from '../../../../test/fixtures/documents-pdf.ts';
+import { until } from '../../../../test/spawned-service.ts';
 import type { Extraction } from './extracted-document.ts';
 import { Extractor, type ExtractorOptions } from './extractor.ts';
 
@@ -12,32 +14,21 @@ const never = new AbortController().signal;
 const SIZE = { chunkSizeTokens: 512 };
 
 /** Reads numbers up to the file's first byte, and does what other files say. */
-const SCRIPT = `
-  import { parentPort } from 'node:worker_threads';
-  let left = 0;
-  parentPort.on('message', (request) => {
-    if (request.type === 'leave') return parentPort.postMessage({ type: 'end' });
-    if (request.type === 'begin') {
-      const word = Buffer.from(request.job.content).toString();
-      if (word === 'hang') for (;;);
-      if (word === 'exit') process.exit(3);
-      if (word === 'throw') throw new Error('it broke');
-      if (word === 'heap') { const all = []; for (;;) all.push({ more: all.length, list: [all.length] }); }
-      if (word === 'buffers') { const all = []; for (;;) if (all.length < 3) all.push(new Uint8Array(80_000_000).fill(1)); }
-      left = Number(word);
-    }
-    left -= 1;
-    const document = { text: String(left), blocks: [], title: null, metadata: {} };
-    parentPort.postMessage(left < 0 ? { type: 'end' } : { type: 'part', part: String(left), document });
-  });
-`;
-const script = new URL(`data:text/javascript,${encodeURIComponent(SCRIPT)}`);
+const module = new URL('../../../../test/fixtures/breaking-reader.ts', import.meta.url);
 
 async function* piecesOf(...pieces: (string | Uint8Array)[]): AsyncGenerator<Uint8Array> {
   for (const piece of pieces) yield typeof piece === 'string' ? Buffer.from(piece) : piece;
 }
 const outcome = (extraction: Extraction | undefined) =>
   extraction === undefined ? 'nothing' : 'error' in extraction ? extraction.error.code : extraction.document.text;
+
+const isAlive = (pid: number) => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
 
 describe('an extractor', () => {
   const extractors: Extractor[] = [];
@@ -53,41 +44,61 @@ describe('an extractor', () => {
   after(() => Promise.all(extractors.map((extractor) => extractor.close())));
 
   it('gives the documents of a file one after the other', async () => {
-    assert.deepEqual(await read(start({ bounds: { script } }), '3'), ['2', '1', '0']);
+    assert.deepEqual(await read(start({ bounds: { module } }), '3'), ['2', '1', '0']);
   });
 
-  it('fails a document that its thread dies on, and no other', async () => {
+  it('fails a document that its reader dies on, and no other', async () => {
     const lost: string[] = [];
-    const extractor = start({ bounds: { script }, onLostThread: (reason) => lost.push(reason) });
+    const extractor = start({ bounds: { module }, onLostReader: (reason) => lost.push(reason) });
     assert.deepEqual(await read(extractor, 'exit'), ['invalid_file']);
     assert.deepEqual(await read(extractor, '1'), ['0']);
     assert.deepEqual(await read(extractor, 'throw'), ['invalid_file']);
     assert.deepEqual(await read(extractor, '1'), ['0']);
-    assert.deepEqual(lost, ['the thread ended with 3', 'it broke']);
+    assert.deepEqual(lost, ['the process ended with 3', 'the process ended with 1 (RangeError)']);
   });
 
   it('gives up a document that takes too long', async () => {
-    const extractor = start({ bounds: { script, seconds: 1 } });
+    const extractor = start({ bounds: { module, seconds: 1 } });
     assert.deepEqual(await read(extractor, 'hang'), ['timeout']);
-    assert.deepEqual(await read(start({ bounds: { script } }), '1'), ['0']);
+    assert.deepEqual(await read(start({ bounds: { module } }), '1'), ['0']);
   });
 
   it('gives up a document that needs too much of the heap, or of buffers outside of it', async () => {
-    const extractor = start({ bounds: { script, heapMb: 32, bufferBytes: 200_000_000 } });
+    const extractor = start({ bounds: { module, heapMb: 32, bufferMb: 100 } });
     assert.deepEqual(await read(extractor, 'heap'), ['too_large']);
+    assert.deepEqual(await read(extractor, 'leap'), ['too_large']);
     assert.deepEqual(await read(extractor, 'buffers'), ['too_large']);
     assert.deepEqual(await read(extractor, '1'), ['0']);
   });
 
+  it('leaves no reader behind when its process is killed, whatever that reads', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'quire-test-'));
+    const told = join(folder, 'pid');
+    const parent = spawn(process.execPath, [
+      '--input-type=module',
+      '--eval',
+      `import { Extractor } from ${JSON.stringify(new URL('./extractor.ts', import.meta.url).href)};
+       const content = (async function* () { yield Buffer.from(${JSON.stringify(`hang ${told}`)}); })();
+       const extractor = new Extractor({ bounds: { module: new URL(${JSON.stringify(module.href)}) } });
+       const file = { name: 'a.txt', mediaType: null, content };
+       for await (const _ of extractor.extract(file, { chunkSizeTokens: 512 }, new AbortController().signal));`,
+    ]);
+    await until(() => existsSync(told) && readFileSync(told, 'utf8') !== '');
+    const reader = Number(readFileSync(told, 'utf8'));
+    parent.kill('SIGKILL');
+    await until(() => !isAlive(reader));
+    await rm(folder, { recursive: true });
+  });
+
   it('gives up a PDF that unpacks without end', async () => {
-    const extractor = start({ bounds: { bufferBytes: 150_000_000 } });
+    const extractor = start({ bounds: { bufferMb: 150, heapMb: 100 } });
     const file = { name: 'a.pdf', mediaType: null, content: piecesOf(makePdfBomb(400_000_000)) };
     assert.deepEqual((await Array.fromAsync(extractor.extract(file, SIZE, never))).map(outcome), ['too_large']);
     assert.deepEqual(await read(extractor, 'text'), ['text']);
   });
 
   it('leaves a file that nobody wants more of, and reads the next', async () => {
-    const extractor = start({ bounds: { script } });
+    const extractor = start({ bounds: { module } });
     const file = { name: 'a.txt', mediaType: null, content: piecesOf('5') };
     for await (const extraction of extractor.extract(file, SIZE, never)) {
       assert.equal(outcome(extraction), '4');
@@ -97,7 +108,7 @@ describe('an extractor', () => {
   });
 
   it('ends with the reason of its caller, whether it reads or waits', async () => {
-    const extractor = start({ bounds: { script } });
+    const extractor = start({ bounds: { module } });
     const controller = new AbortController();
     const texts = ['hang', 'hang'].map((text) => {
       const file = { name: 'a.txt', mediaType: null, content: piecesOf(text) };
@@ -140,7 +151,7 @@ describe('an extractor', () => {
   });
 
   it('is closed once and for all', async () => {
-    const extractor = start({ bounds: { script } });
+    const extractor = start({ bounds: { module } });
     const reading = assert.rejects(read(extractor, 'hang'), /closed/);
     await extractor.close();
     await reading;

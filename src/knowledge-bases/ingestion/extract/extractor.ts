@@ -2,17 +2,17 @@ import { tmpdir } from 'node:os';
 import { IngestionError } from '../job-error.ts';
 import { DOCUMENT_SECONDS } from './bounds.ts';
 import type { Extraction, ReadJob } from './extracted-document.ts';
-import { ExtractionThread, THREAD_BOUNDS, type ThreadBounds } from './extraction-thread.ts';
 import { charsetOf, type DocumentFormat, documentFormat } from './formats.ts';
+import { READER_BOUNDS, type ReaderBounds, ReaderProcess } from './reader-process.ts';
 import { spool } from './spool.ts';
 
-/** Threads, each started when it is needed: a file of millions of lines does not hold up all others. */
-const THREADS = 2;
-/** Files that wait for a thread. Each waits in a job of its own, and there are fewer of those. */
+/** Processes, each started when it is needed: a file of millions of lines does not hold up all others. */
+const READERS = 2;
+/** Files that wait for a reader. Each waits in a job of its own, and there are fewer of those. */
 const MAX_WAITING = 256;
 /** Characters in a token, on the average of many languages' texts in the Latin script. */
 const CHARACTERS_PER_TOKEN = 4;
-/** Milliseconds that a thread stays without work before it gives its memory back. */
+/** Milliseconds that a reader stays without work before it gives its memory back. */
 const IDLE_MS = 30_000;
 
 /** A file as it comes from a source. */
@@ -25,37 +25,37 @@ export interface SourceFile {
 
 /** How an extractor runs. */
 export interface ExtractorOptions {
-  /** Files that are read at the same time, each in a thread. */
-  threads?: number;
+  /** Files that are read at the same time, each in a process. */
+  readers?: number;
   /** Where files of more than a megabyte lie while they are read; the system's folder for temporary files unless it is given. */
   folder?: string;
   /** What each document may use. */
-  bounds?: Partial<ThreadBounds>;
-  /** Told why, each time that a document took its thread with it and the next one gets a fresh one. */
-  onLostThread?: (reason: string) => void;
+  bounds?: Partial<ReaderBounds>;
+  /** Told why, each time that a document took its reader with it and the next one gets a fresh one. */
+  onLostReader?: (reason: string) => void;
 }
 
-/** Reads documents in threads of their own. Lives as long as the process that ingests. */
+/** Reads documents in processes of their own. Lives as long as the process that ingests. */
 export class Extractor {
   readonly #folder: string;
-  readonly #threads: ExtractionThread[];
-  readonly #free: ExtractionThread[];
-  readonly #idle = new Map<ExtractionThread, NodeJS.Timeout>();
-  readonly #waiting: ((thread: ExtractionThread) => void)[] = [];
+  readonly #readers: ReaderProcess[];
+  readonly #free: ReaderProcess[];
+  readonly #idle = new Map<ReaderProcess, NodeJS.Timeout>();
+  readonly #waiting: ((reader: ReaderProcess) => void)[] = [];
   readonly #closed = new AbortController();
 
-  constructor({ threads = THREADS, folder = tmpdir(), bounds = {}, onLostThread = () => {} }: ExtractorOptions = {}) {
+  constructor({ readers = READERS, folder = tmpdir(), bounds = {}, onLostReader = () => {} }: ExtractorOptions = {}) {
     this.#folder = folder;
-    const all = { ...THREAD_BOUNDS, seconds: DOCUMENT_SECONDS, ...bounds };
-    this.#threads = Array.from({ length: threads }, () => new ExtractionThread(all, onLostThread));
-    this.#free = [...this.#threads];
+    const all = { ...READER_BOUNDS, seconds: DOCUMENT_SECONDS, ...bounds };
+    this.#readers = Array.from({ length: readers }, () => new ReaderProcess(all, onLostReader));
+    this.#free = [...this.#readers];
   }
 
   /**
    * The documents of a file, one after the other, as the caller asks for them: one for most formats, one a line for JSONL, several for a
    * large table. What is wrong with the file comes as an error with an empty part, after those that could be read: `unsupported_file`,
    * `invalid_file`, `encrypted_file`, `no_text`, `timeout`, `too_large`. It would end so again, so there is no use in trying it again.
-   * A file has its thread until all of it is read or the caller leaves: whoever reads one file must not wait for another meanwhile.
+   * A file has its reader until all of it is read or the caller leaves: whoever reads one file must not wait for another meanwhile.
    * Throws the signal's reason, what the source throws, and when the extractor is closed.
    */
   async *extract(
@@ -86,22 +86,22 @@ export class Extractor {
   }
 
   async *#read(format: DocumentFormat, job: ReadJob, signal: AbortSignal): AsyncGenerator<Extraction> {
-    const thread = await this.#take(signal);
+    const reader = await this.#take(signal);
     try {
-      yield* thread.read(format, job, signal);
+      yield* reader.read(format, job, signal);
     } finally {
-      this.#give(thread);
+      this.#give(reader);
     }
   }
 
-  /** Ends the threads; what is being read throws. May be called twice. */
+  /** Ends the readers; what is being read throws. May be called twice. */
   async close(): Promise<void> {
     this.#closed.abort(new Error('the extractor is closed'));
     for (const timer of this.#idle.values()) clearTimeout(timer);
-    await Promise.all(this.#threads.map((thread) => thread.stop()));
+    await Promise.all(this.#readers.map((reader) => reader.stop()));
   }
 
-  async #take(signal: AbortSignal): Promise<ExtractionThread> {
+  async #take(signal: AbortSignal): Promise<ReaderProcess> {
     signal.throwIfAborted();
     const free = this.#free.pop();
     if (free !== undefined) {
@@ -109,7 +109,7 @@ export class Extractor {
       return free;
     }
     if (this.#waiting.length >= MAX_WAITING) throw new Error(`more than ${MAX_WAITING} files wait to be read`);
-    const { promise, resolve, reject } = Promise.withResolvers<ExtractionThread>();
+    const { promise, resolve, reject } = Promise.withResolvers<ReaderProcess>();
     const leave = () => {
       const at = this.#waiting.indexOf(resolve);
       if (at !== -1) this.#waiting.splice(at, 1);
@@ -124,14 +124,14 @@ export class Extractor {
     }
   }
 
-  #give(thread: ExtractionThread): void {
+  #give(reader: ReaderProcess): void {
     const next = this.#waiting.shift();
     if (next !== undefined) {
-      next(thread);
+      next(reader);
       return;
     }
-    this.#free.push(thread);
+    this.#free.push(reader);
     if (this.#closed.signal.aborted) return;
-    this.#idle.set(thread, setTimeout(() => thread.stop(), IDLE_MS).unref());
+    this.#idle.set(reader, setTimeout(() => reader.stop(), IDLE_MS).unref());
   }
 }

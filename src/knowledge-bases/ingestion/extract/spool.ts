@@ -8,7 +8,7 @@ import { MAX_FILE_BYTES, tooLarge } from './bounds.ts';
 /** Bytes that are kept in memory. More lie in a temporary file while the document is read. */
 const MEMORY_BYTES = 1_048_576;
 
-/** A file's bytes where a thread can read them. */
+/** A file's bytes where a reader can read them. */
 export interface Spooled {
   content: Uint8Array | { path: string };
   bytes: number;

@@ -1,43 +1,43 @@
-/** The thread that reads documents. Started by `extraction-thread.ts`; asked for one document after the other. */
-import { parentPort } from 'node:worker_threads';
+/** The process that reads documents. Started by `reader-process.ts`; asked for one document after the other. */
 import { IngestionError, type JobErrorCode } from '../job-error.ts';
 import type { ExtractedDocument, FilePart, ReadJob, ReadPart } from './extracted-document.ts';
 import type { DocumentFormat } from './formats.ts';
+import { liveAsReader } from './live-as-reader.ts';
 import { readDocument } from './read-document.ts';
 
-/** What the thread is asked: to begin with a file and give its first document, to give the next, or to leave the rest. */
-export type ThreadRequest =
+/** What a reader is asked: to begin with a file and give its first document, to give the next, or to leave the rest. */
+export type ReaderRequest =
   | { type: 'begin'; format: DocumentFormat; job: ReadJob }
   | { type: 'next' }
   | { type: 'leave' };
 
-/** An error on its way out of the thread. `detail` is for the log; null where the message says it all. */
-export interface ThreadError {
+/** An error on its way out of the reader. `detail` is for the log; null where the message says it all. */
+export interface ReaderError {
   code: JobErrorCode;
   message: string;
   detail: string | null;
 }
 
-/** What the thread answers: a document, an error of a part of the file or of all of it, or that there are no more. */
-export type ThreadReply =
-  | ({ type: 'part' } & FilePart & ({ document: ExtractedDocument } | { error: ThreadError }))
-  | { type: 'failed'; error: ThreadError }
+/** What a reader answers: a document, an error of a part of the file or of all of it, or that there are no more. */
+export type ReaderReply =
+  | ({ type: 'part' } & FilePart & ({ document: ExtractedDocument } | { error: ReaderError }))
+  | { type: 'failed'; error: ReaderError }
   | { type: 'end' };
 
 let parts: AsyncGenerator<ReadPart> | null = null;
 
-async function next(): Promise<ThreadReply> {
+async function next(): Promise<ReaderReply> {
   if (parts === null) return { type: 'end' };
   const { done, value } = await parts.next();
   if (done === true) {
     parts = null;
     return { type: 'end' };
   }
-  if ('error' in value) return { type: 'part', ...value, error: threadError(value.error) };
+  if ('error' in value) return { type: 'part', ...value, error: readerError(value.error) };
   return { type: 'part', ...value };
 }
 
-async function answer(request: ThreadRequest): Promise<ThreadReply> {
+async function answer(request: ReaderRequest): Promise<ReaderReply> {
   try {
     if (request.type === 'leave') {
       await parts?.return(undefined);
@@ -48,12 +48,12 @@ async function answer(request: ThreadRequest): Promise<ThreadReply> {
     return await next();
   } catch (error) {
     parts = null;
-    return { type: 'failed', error: threadError(error) };
+    return { type: 'failed', error: readerError(error) };
   }
 }
 
 /** Whatever a reader throws that is no error of ours comes from a document that is not what it should be. */
-function threadError(error: unknown): ThreadError {
+function readerError(error: unknown): ReaderError {
   const detail = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   if (error instanceof IngestionError) {
     const { code, message, cause } = error;
@@ -68,4 +68,4 @@ function threadError(error: unknown): ThreadError {
   };
 }
 
-parentPort?.on('message', async (request: ThreadRequest) => parentPort?.postMessage(await answer(request)));
+liveAsReader(answer);
