@@ -70,7 +70,7 @@ export class Searched {
       const asked = vectors[at] ?? new Float32Array();
       return this.#vectors.map((vector, place) => {
         const cosine = asked.reduce((sum, value, i) => sum + value * (vector[i] ?? 0), 0);
-        return scoreOf({ id: '', cosine, bm25: words[place] ?? 0 }, 'hybrid', 'bundled');
+        return scoreOf({ cosine, bm25: words[place] ?? 0 }, 'hybrid', 'bundled');
       });
     });
   }

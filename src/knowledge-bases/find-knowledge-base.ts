@@ -10,7 +10,7 @@ export async function findKnowledgeBase(
   id: string,
   param = 'kb_id',
 ): Promise<KnowledgeBaseRow> {
-  const row = isId('knowledgeBase', id) ? await selectKnowledgeBase(deps.db.sql, organizationId, id) : null;
+  const row = isId('knowledgeBase', id) ? await selectKnowledgeBase(deps.db, organizationId, id) : null;
   if (row === null) throw notFound('knowledge_base', id, param);
   return row;
 }

@@ -124,6 +124,28 @@ describe('ChunkIndex', () => {
     assert.ok(hits.filter(({ bm25 }) => bm25 === 0).length === 4);
   });
 
+  it('bounds the words of what only its vector found where more match than were asked for, and tells them when asked', async () => {
+    const base = newBase();
+    const words = (count: number) => Array.from({ length: count }, () => 'stone').join(' ');
+    await put(base, [
+      ...Array.from({ length: 5 }, (_, i) => chunk({ id: `words${i}`, text: words(i + 5), at: vector(3, 0.1) })),
+      chunk({ id: 'near1', text: 'one stone', at: vector(3) }),
+      chunk({ id: 'near2', text: 'fish', at: vector(3) }),
+    ]);
+    const hits = await search(base, { vector: vector(3), text: 'stone', limit: 5 });
+    const all = new Map((await search(base, { text: 'stone', limit: 100 })).map(({ id, bm25 }) => [id, bm25 ?? 0]));
+    const open = hits.filter(({ isBound }) => isBound);
+    assert.deepEqual(
+      open.map(({ id }) => id),
+      ['near1', 'near2'],
+    );
+    assert.ok(open.every(({ id, bm25 }) => (bm25 ?? 0) > (all.get(id) ?? 0)));
+    assert.ok(hits.every(({ id, bm25, isBound }) => isBound || bm25 === all.get(id)));
+    const asked = await index.bm25Of(base, ['near1', 'near2'], { text: 'stone', languages: ['en'] });
+    assert.deepEqual([...asked], [['near1', all.get('near1')]]);
+    assert.equal((await index.bm25Of(base, [], { text: 'stone', languages: ['en'] })).size, 0);
+  });
+
   it('replaces what it holds of a document, and forgets what is removed', async () => {
     const base = newBase();
     await put(base, [chunk({ id: 'old', document: 'd', text: 'stone' }), chunk({ id: 'other', text: 'stone' })]);

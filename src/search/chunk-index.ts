@@ -2,7 +2,6 @@ import { type Connection, connect, Session, type Table } from '@lancedb/lancedb'
 import { BASE_SCHEMA, type IndexedChunk, rangeColumnsOf, rowsOf } from './chunk-rows.ts';
 import {
   addColumns,
-  addMissingScores,
   buildLookups,
   buildTerms,
   buildVectors,
@@ -11,6 +10,7 @@ import {
   knownOf,
   matches,
   nearest,
+  vectorsOf,
   whereIn,
 } from './chunk-table.ts';
 import { type Condition, oneOf } from './filter.ts';
@@ -18,13 +18,18 @@ import type { Language } from './languages.ts';
 import { queryTerms } from './terms.ts';
 import { FLAT_ROWS, type TableState, type UpkeepStep, upkeepOf } from './upkeep.ts';
 
-/** What to search for. With both a vector and a text, every hit has both scores. */
-export interface ChunkSearch {
+/** What is looked for by its words. */
+export interface ChunkText {
+  text: string;
+  /** Those that the documents are written in: a query's words are looked for in the stems of each. */
+  languages: readonly Language[];
+}
+
+/** What to search for. With both a vector and a text, every hit has both scores, or a bound of that of its words. */
+export interface ChunkSearch extends Omit<ChunkText, 'text'> {
   /** 1024 floats, L2-normalised. */
   vector: Float32Array | null;
   text: string | null;
-  /** Those that the documents are written in: a query's words are looked for in the stems of each. */
-  languages: readonly Language[];
   /** What a chunk must be to be looked at, applied before anything is scored. */
   conditions: readonly Condition[];
   /** The best so many by vector, and the best so many by text. */
@@ -106,6 +111,12 @@ export class ChunkIndex {
     });
   }
 
+  /** The vectors that the index holds of the documents' chunks, by the chunks' ids: for writing them again with other fields. */
+  async vectors(baseId: string, documentIds: readonly string[]): Promise<ReadonlyMap<string, Float32Array>> {
+    const table = await this.#known(baseId);
+    return table === null ? new Map() : vectorsOf(table, documentIds);
+  }
+
   /** Forgets documents. May be called twice. */
   async remove(baseId: string, documentIds: readonly string[]): Promise<void> {
     await this.#inTurn(baseId, async () => {
@@ -141,13 +152,27 @@ export class ChunkIndex {
       words.length === 0 ? [] : matches(table, words, { where, limit: search.limit, vector: search.vector }),
     ]);
     const hits = new Map<string, ChunkHit>();
-    for (const { id, cosine } of near) hits.set(id, { id, cosine, bm25: search.text === null ? null : 0 });
-    for (const { id, cosine, bm25 } of matching) hits.set(id, { id, cosine: hits.get(id)?.cosine ?? cosine, bm25 });
-    // Where fewer match than were asked for, all that match are known.
-    if (matching.length === search.limit) {
-      await addMissingScores(table, words, { hits, scored: new Set(matching.map(({ id }) => id)) });
+    const unseen = bm25OfUnseen(matching, search.limit);
+    for (const { id, cosine } of near) {
+      hits.set(id, { id, cosine, bm25: search.text === null ? null : unseen, isBound: unseen > 0 });
+    }
+    for (const { id, cosine, bm25 } of matching) {
+      hits.set(id, { id, cosine: hits.get(id)?.cosine ?? cosine, bm25, isBound: false });
     }
     return [...hits.values()];
+  }
+
+  /** BM25 of the text in those of the chunks that have any of its words: the same as a search gives. */
+  async bm25Of(
+    baseId: string,
+    ids: readonly string[],
+    { text, languages }: ChunkText,
+  ): Promise<ReadonlyMap<string, number>> {
+    const table = await this.#known(baseId);
+    const words = queryTerms(text, languages);
+    if (table === null || words.length === 0 || ids.length === 0) return new Map();
+    const found = await matches(table, words, { where: oneOf('id', ids), limit: ids.length, vector: null });
+    return new Map(found.map(({ id, bm25 }) => [id, bm25]));
   }
 
   /**
@@ -278,4 +303,9 @@ export class ChunkIndex {
       await table?.optimize({ cleanupOlderThan: new Date(Date.now() - KEPT_VERSIONS_MS) });
     });
   }
+}
+
+/** What a chunk has at most that is not among the best `limit`: nothing where fewer match. */
+function bm25OfUnseen(matching: readonly { bm25: number }[], limit: number): number {
+  return matching.length < limit ? 0 : Math.min(...matching.map(({ bm25 }) => bm25));
 }

@@ -9,6 +9,8 @@ export interface ChunkHit {
   cosine: number | null;
   /** BM25 of the query's words in the chunk, 0 and up; null where the search had no text. */
   bm25: number | null;
+  /** Whether the chunk's BM25 is not known, only that it is no more than `bm25`. */
+  isBound: boolean;
 }
 
 /** Columns of a table: those of every table, and one of numbers and one of dates for each of 256 keys and what is known of a chunk. */
@@ -119,8 +121,13 @@ export async function nearest(
   const query = table.query().nearestTo(vector).distanceType('cosine').limit(limit).select(['id', '_distance']);
   const { rows: all, indexed } = await knownOf(table);
   if (indexed.has('vector')) approximately(query, all);
-  const rows: { id: string; _distance: number }[] = await (where === null ? query : query.where(where)).toArray();
-  return rows.map(({ id, _distance }) => ({ id, cosine: 1 - _distance }));
+  const found = await (where === null ? query : query.where(where)).toArrow();
+  const ids = found.getChild('id');
+  const distances = found.getChild('_distance');
+  return Array.from({ length: found.numRows }, (_, i) => ({
+    id: String(ids?.get(i)),
+    cosine: 1 - Number(distances?.get(i)),
+  }));
 }
 
 /**
@@ -148,19 +155,11 @@ export async function matches(
   }));
 }
 
-/** Asks for the keyword score of those hits that were found by their vector alone, and that have words of the query all the same. */
-export async function addMissingScores(
-  table: Table,
-  words: readonly string[],
-  { hits, scored }: { hits: Map<string, ChunkHit>; scored: ReadonlySet<string> },
-): Promise<void> {
-  const missing = [...hits.keys()].filter((id) => !scored.has(id));
-  if (words.length === 0 || missing.length === 0) return;
-  const found = await matches(table, words, { where: oneOf('id', missing), limit: missing.length, vector: null });
-  for (const { id, bm25 } of found) {
-    const hit = hits.get(id);
-    if (hit !== undefined) hit.bm25 = bm25;
-  }
+/** The vectors of the documents' chunks, by the chunks' ids. */
+export async function vectorsOf(table: Table, documentIds: readonly string[]): Promise<Map<string, Float32Array>> {
+  const found = await table.query().where(oneOf('document_id', documentIds)).select(['id', 'vector']).toArrow();
+  const [ids, vectors] = [found.getChild('id'), found.getChild('vector')];
+  return new Map(Array.from({ length: found.numRows }, (_, i) => [String(ids?.get(i)), vectors?.get(i)?.toArray()]));
 }
 
 /** Of vectors of length 1: their cosine. */

@@ -4,9 +4,9 @@ import { engineUnavailable, invalidValue } from '../../errors.ts';
 import { admitEmbedding, embed } from '../../inference/embed.ts';
 import { admitRerank, rerank } from '../../inference/rerank.ts';
 import type { Call } from '../../lib/caller.ts';
-import type { ChunkHit } from '../../search/chunk-table.ts';
 import type { Condition } from '../../search/filter.ts';
 import type { KnowledgeBaseRow } from '../store.ts';
+import { bestHits } from './best-hits.ts';
 import { languagesOfBase } from './languages-of-base.ts';
 import { parseFilters } from './parse-filters.ts';
 import type { RetrieveRequest, SearchType } from './schema.ts';
@@ -82,18 +82,19 @@ async function find(
   const scoring = scoringOf(wanted.search_type);
   const embedded = scoring === 'keyword' ? null : await embedQuery(deps, call, base, wanted);
   if (embedded === null && scoring === 'vector' && base.chunkCount > 0) throw beingEmbedded();
+  const languages = await languagesOfBase(deps, base);
   const hits = await deps.chunks.search(base.id, {
     vector: embedded?.vector ?? null,
     text: scoring === 'vector' ? null : wanted.query,
-    languages: await languagesOfBase(deps, base),
+    languages,
     conditions: wanted.conditions,
     limit: Math.max(MIN_CANDIDATES, wanted.top_k * CANDIDATES_PER_RESULT),
   });
-  const scored = ranked(hits, embedded === null ? 'keyword' : scoring, embedded?.engine ?? 'bundled');
-  // A reranker may raise any score; without one what is below can be left unread.
-  const most = wanted.rerank ? MAX_RERANKED : wanted.top_k;
-  const eligible = wanted.rerank ? scored : scored.filter(({ score }) => score >= wanted.min_score);
-  const found = await liveChunks(deps, base.id, eligible, most);
+  const best = bestHits(hits, {
+    scoreOf: (hit) => scoreOf(hit, embedded === null ? 'keyword' : scoring, embedded?.engine ?? 'bundled'),
+    bm25Of: (ids) => deps.chunks.bm25Of(base.id, ids, { text: wanted.query, languages }),
+  });
+  const found = await liveChunks(deps, base.id, best, wanted);
   // Another model's vectors have come into the index since the knowledge base was looked at: its words are all that can be compared.
   const isMixed =
     embedded !== null && found.some(({ baseFingerprint }) => baseFingerprint !== base.embeddingFingerprint);
@@ -134,35 +135,25 @@ function beingEmbedded() {
 }
 
 /**
- * The best first; of equal scores the one with the nearer vector, as where none is near at all, and then the one with the smaller id: the
- * order is the same every time.
- */
-function ranked(
-  hits: readonly ChunkHit[],
-  scoring: Scoring,
-  engine: Backend['engine'],
-): { id: string; score: number }[] {
-  return hits
-    .map((hit) => ({ id: hit.id, cosine: hit.cosine ?? 0, score: scoreOf(hit, scoring, engine) }))
-    .sort((a, b) => b.score - a.score || b.cosine - a.cosine || (a.id < b.id ? -1 : 1));
-}
-
-/**
- * The first `most` of the chunks that the database has: the index may still hold some of documents that are gone. Rows are read as many
- * as are wanted, and more only where some are gone.
+ * The best of the chunks that the database has, as many as are wanted or reranked: the index may still hold some of documents that are
+ * gone. Rows are read as many as are wanted, and more only where some are gone.
  */
 async function liveChunks(
   deps: RetrievalDeps,
   baseId: string,
-  scored: readonly { id: string; score: number }[],
-  most: number,
+  best: ReturnType<typeof bestHits>,
+  wanted: Pick<Retrieval, 'rerank' | 'top_k' | 'min_score'>,
 ): Promise<(ChunkRow & { score: number })[]> {
+  const most = wanted.rerank ? MAX_RERANKED : wanted.top_k;
   const live: (ChunkRow & { score: number })[] = [];
-  for (let from = 0; from < scored.length && live.length < most; from += most) {
-    const next = scored.slice(from, from + most);
-    const ids = next.map(({ id }) => id);
+  for (let from = 0; live.length < most; from += most) {
+    const next = (await best(from + most)).slice(from);
+    // A reranker may raise any score; without one what is below can be left unread.
+    const eligible = wanted.rerank ? next : next.filter(({ score }) => score >= wanted.min_score);
+    if (eligible.length === 0) break;
+    const ids = eligible.map(({ id }) => id);
     const rows = new Map((await selectChunks(deps.db, baseId, ids)).map((row) => [row.id, row]));
-    for (const { id, score } of next) {
+    for (const { id, score } of eligible) {
       const row = rows.get(id);
       if (row !== undefined) live.push({ ...row, score });
     }

@@ -14,7 +14,11 @@ const HALF_BM25 = 30;
 const VECTOR_SHARE: Record<Backend['engine'], number> = { bundled: 0.2, local: 0.5, upstream: 0.5 };
 
 /** The score of a hit, 0 to 1. `engine` is what embeds. A score that the search did not ask for counts as 0. */
-export function scoreOf({ cosine, bm25 }: ChunkHit, scoring: Scoring, engine: Backend['engine']): number {
+export function scoreOf(
+  { cosine, bm25 }: Pick<ChunkHit, 'cosine' | 'bm25'>,
+  scoring: Scoring,
+  engine: Backend['engine'],
+): number {
   const near = Math.min(1, Math.max(0, cosine ?? 0));
   const matching = (bm25 ?? 0) / ((bm25 ?? 0) + HALF_BM25);
   if (scoring === 'vector') return near;

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { ChunkHit } from '../../search/chunk-table.ts';
+import { bestHits, type ScoredHit } from './best-hits.ts';
+import { scoreOf } from './score.ts';
+
+const SEARCHES = 300;
+
+/** The same numbers every time, from 0 to 1 (a linear congruential generator). */
+function numbers(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32;
+    return state / 2 ** 32;
+  };
+}
+
+/** What a search might find: the best so many by words, and some by their vectors, each with its own BM25. Many are equal. */
+function someHits(seed: number): { known: ChunkHit[]; bounded: ChunkHit[] } {
+  const number = numbers(seed);
+  const unseen = Math.floor(number() * 8);
+  const known = Array.from({ length: 60 }, (_, i) => {
+    const isFound = number() < 0.5;
+    const bm25 = isFound ? unseen + Math.floor(number() * 20) : Math.floor(number() * (unseen + 1));
+    return { id: `c${i}`, cosine: Math.floor(number() * 12) / 10 - 0.2, bm25, isBound: !isFound };
+  });
+  return { known, bounded: known.map((hit) => (hit.isBound ? { ...hit, bm25: unseen } : hit)) };
+}
+
+describe('bestHits', () => {
+  const rank = (hits: readonly ChunkHit[], truth: readonly ChunkHit[], engine: 'bundled' | 'local') => {
+    const asked: string[][] = [];
+    const best = bestHits(hits, {
+      scoreOf: (hit) => scoreOf(hit, 'hybrid', engine),
+      bm25Of: async (ids) => {
+        asked.push([...ids]);
+        const matching = truth.filter(({ id, bm25 }) => ids.includes(id) && bm25 !== 0);
+        return new Map(matching.map(({ id, bm25 }) => [id, bm25 ?? 0]));
+      },
+    });
+    return { best, asked };
+  };
+
+  for (const engine of ['bundled', 'local'] as const) {
+    it(`gives what it would give if every score were known, and asks for fewer (${engine})`, async () => {
+      let asked = 0;
+      let open = 0;
+      for (let seed = 0; seed < SEARCHES; seed++) {
+        const { known, bounded } = someHits(seed);
+        const all = await rank(
+          known.map((hit) => ({ ...hit, isBound: false })),
+          known,
+          engine,
+        ).best(60);
+        const found = rank(bounded, known, engine);
+        const counts = [1 + (seed % 7), 10 + (seed % 11), 60];
+        for (const count of counts) assert.deepEqual(await found.best(count), all.slice(0, count), `seed ${seed}`);
+        const once = rank(bounded, known, engine);
+        await once.best(5);
+        assert.ok(once.asked.length <= 1);
+        asked += once.asked.flat().length;
+        open += bounded.filter(({ isBound }) => isBound).length;
+      }
+      assert.ok(asked < open / 2, `${asked} of ${open}`);
+    });
+  }
+
+  it('asks nothing where no bound reaches the results', async () => {
+    const hits = [
+      { id: 'a', cosine: 0.5, bm25: 30, isBound: false },
+      { id: 'b', cosine: 0.4, bm25: 2, isBound: true },
+      { id: 'c', cosine: 0.5, bm25: 20, isBound: false },
+    ];
+    const { best, asked } = rank(hits, [], 'bundled');
+    assert.deepEqual(
+      (await best(2)).map(({ id }: ScoredHit) => id),
+      ['a', 'c'],
+    );
+    assert.deepEqual(asked, []);
+    assert.deepEqual(
+      (await best(5)).map(({ id }) => id),
+      ['a', 'c', 'b'],
+    );
+    assert.deepEqual(asked, [['b']]);
+  });
+
+  it('puts of equal scores the one with the nearer vector first, and then the one with the smaller id', async () => {
+    const hit = (id: string, cosine: number) => ({ id, cosine, bm25: 0, isBound: false });
+    const { best } = rank([hit('b', -0.3), hit('c', -0.1), hit('a', -0.3)], [], 'bundled');
+    assert.deepEqual(
+      (await best(3)).map(({ id }) => id),
+      ['c', 'a', 'b'],
+    );
+  });
+});
