@@ -44,6 +44,8 @@ describe('StateFiles', () => {
         { id: first, scope: scopeKey('org_a'), tokens: [1, 2, 3], bytes: 32 },
       ],
     );
+    // Of the same millisecond as the use of the other, it might come behind it.
+    utimesSync(files.path(first), new Date(2_000), new Date(2_000));
     await files.touch(second);
     assert.deepEqual(
       (await StateFiles.open(path, 'model 1')).states.map(({ id }) => id),
