@@ -34,7 +34,9 @@ const create = (base: string, body: object | string, key = api.key) =>
 const crawl = (more: object = {}) => ({ type: 'web_crawl', config: { urls: ['https://example.com'], ...more } });
 const statusOf = async (base: string) => (await api.send('GET', `${BASES}/${base}`)).json.status;
 const jobsOf = async (source: string) =>
-  (await api.db.sql.select().from(ingestionJobs)).filter(({ dataSourceId }) => dataSourceId === source);
+  (await api.db.sql.select().from(ingestionJobs).orderBy(ingestionJobs.id)).filter(
+    ({ dataSourceId }) => dataSourceId === source,
+  );
 const usersOf = async (file: string) =>
   (await api.db.sql.select().from(fileUses)).filter(({ fileId }) => fileId === file).map(({ userId }) => userId);
 /** What the worker would say of a job. */
