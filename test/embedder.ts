@@ -10,6 +10,24 @@ export function bundledEmbedder(): EmbeddingEngine {
   return createBundledEmbedding({ file: FILE, name: 'quire-embed-1' });
 }
 
+/** The same, with the texts that it was given to embed, in order. */
+export function recordingEmbedder(): EmbeddingEngine & { embedded: string[] } {
+  const engine = bundledEmbedder();
+  const embedded: string[] = [];
+  return {
+    embedded,
+    backend: () => engine.backend(),
+    fingerprint: () => engine.fingerprint(),
+    embed: (request, signal) => {
+      embedded.push(...request.texts);
+      return engine.embed(request, signal);
+    },
+    countTokens: (texts, signal) => engine.countTokens(texts, signal),
+    check: (signal) => engine.check(signal),
+    close: () => engine.close(),
+  };
+}
+
 /** The catalogue with `engine` behind the embedding model. */
 export function embeddedBy(engine: EmbeddingEngine): TestApiOptions {
   return {

@@ -1,5 +1,11 @@
+import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
+import { mock } from 'node:test';
+import { eq } from 'drizzle-orm';
 import type { Connector } from '../src/knowledge-bases/data-sources/connectors/connector.ts';
+import { withMetadata } from '../src/knowledge-bases/data-sources/metadata-mark.ts';
 import { dataSources } from '../src/knowledge-bases/data-sources/tables.ts';
+import { chunks, documents } from '../src/knowledge-bases/documents/tables.ts';
 import type { Extraction } from '../src/knowledge-bases/ingestion/extract/extracted-document.ts';
 import { type IngestDeps, ingestSource } from '../src/knowledge-bases/ingestion/ingest-source.ts';
 import { IngestionError } from '../src/knowledge-bases/ingestion/job-error.ts';
@@ -43,8 +49,10 @@ export class MemorySource {
 
   async *#list() {
     if (this.listError !== null) throw this.listError;
-    for (const [key, text] of this.items)
-      yield { key, fingerprint: `v-${text.replaceAll('\0', '')}`, name: `${key}.txt`, uri: `mem:${key}` };
+    for (const [key, text] of this.items) {
+      const fingerprint = hash('sha256', JSON.stringify([text, this.metadata.get(key)]));
+      yield { key, fingerprint, name: `${key}.txt`, uri: `mem:${key}` };
+    }
   }
 }
 
@@ -89,7 +97,7 @@ export async function makeSource(api: TestApi, baseId: string, source: MemorySou
     ...api.deps,
     extractor: plainExtractor,
     gate: new FairGate({ total: 4, perGroup: 3 }),
-    connectorOf: ({ config }) => ({ connector: source.connector, config }),
+    connectorOf: ({ config }) => ({ connector: withMetadata(source.connector, config['metadata']), config }),
   };
   const queueJob = async () => {
     const jobId = newId('ingestionJob');
@@ -112,4 +120,66 @@ async function organizationOf(api: TestApi, baseId: string): Promise<[string]> {
   const base = rows.find(({ id }) => id === baseId);
   if (base === undefined) throw new Error(`no knowledge base ${baseId}`);
   return [base.organizationId];
+}
+
+type Replace = TestApi['deps']['chunks']['replace'];
+
+/** A knowledge base with one source in memory: how it is read, and what has become of it. */
+export async function ingestedBase(api: TestApi, items: Record<string, string>) {
+  const base = (await api.send('POST', '/v1/knowledge-bases', { body: { name: 'Base' } })).json;
+  const source = new MemorySource();
+  for (const [key, text] of Object.entries(items)) source.items.set(key, text);
+  const made = await makeSource(api, base.id, source);
+  const sql = api.db.sql;
+  const jobRow = async (id: string) => (await sql.select().from(ingestionJobs).where(eq(ingestionJobs.id, id)))[0];
+  return {
+    source,
+    ...made,
+    base: async () => (await api.send('GET', `/v1/knowledge-bases/${base.id}`)).json,
+    /** Queues and runs a job; gives its row. */
+    sync: async () => {
+      const id = await made.queueJob();
+      await made.run(id);
+      return jobRow(id);
+    },
+    jobRow,
+    /** Has the source say this of its documents from now on. */
+    setMetadata: (metadata: object) =>
+      sql
+        .update(dataSources)
+        .set({ config: { file_ids: [], metadata } })
+        .where(eq(dataSources.id, made.sourceId)),
+    /** Runs a job with `write` in place of the index's `replace`, which it is given first. Gives the job's id. */
+    syncWith: async (
+      write: (replace: Replace, ...args: Parameters<Replace>) => Promise<void>,
+      signal = new AbortController().signal,
+    ) => {
+      const id = await made.queueJob();
+      const replace = api.deps.chunks.replace.bind(api.deps.chunks);
+      const mocked = mock.method(api.deps.chunks, 'replace', (...args: Parameters<Replace>) => write(replace, ...args));
+      await made.run(id, signal).catch((error: Error) => assert.match(error.message, /killed/));
+      mocked.mock.restore();
+      return id;
+    },
+    sourceRow: async () => (await sql.select().from(dataSources).where(eq(dataSources.id, made.sourceId)))[0],
+    documents: async () =>
+      (await sql.select().from(documents).where(eq(documents.dataSourceId, made.sourceId))).toSorted((a, b) =>
+        (a.itemKey + a.part).localeCompare(b.itemKey + b.part),
+      ),
+    find: async (query: string, body: object = {}) =>
+      (
+        await api.send('POST', `/v1/knowledge-bases/${base.id}/retrieve`, {
+          body: { query, search_type: 'keyword', ...body },
+        })
+      ).json.results,
+    assertCounts: async () => {
+      const json = (await api.send('GET', `/v1/knowledge-bases/${base.id}`)).json;
+      const rows = await sql.select().from(documents).where(eq(documents.knowledgeBaseId, base.id));
+      const stored = await sql.select().from(chunks).where(eq(chunks.knowledgeBaseId, base.id));
+      assert.equal(json.document_count, rows.filter(({ status }) => status === 'completed').length);
+      assert.equal(json.chunk_count, stored.length);
+      assert.equal(json.chunk_count, await api.deps.chunks.count(base.id));
+    },
+    baseId: base.id as string,
+  };
 }

@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto';
 import type { Deps } from '../../deps.ts';
 import { CannotOpen } from '../../lib/secrets.ts';
 import { IngestionError } from '../ingestion/job-error.ts';
 import type { Metadata } from '../tables.ts';
 import type { Connector } from './connectors/connector.ts';
 import { CONNECTORS } from './connectors/index.ts';
+import { withMetadata } from './metadata-mark.ts';
 import { openConfig, type StoredConfig } from './secret-fields.ts';
 
 /**
@@ -15,10 +15,8 @@ export function openSource(
   deps: Pick<Deps, 'secrets'>,
   stored: StoredConfig,
 ): { connector: Connector; config: Metadata } {
-  const connector = CONNECTORS[stored.type];
-  const { metadata } = stored.config;
   return {
-    connector: metadata === undefined ? connector : withMetadata(connector, metadata),
+    connector: withMetadata(CONNECTORS[stored.type], stored.config['metadata']),
     config: openOrFail(deps, stored),
   };
 }
@@ -32,19 +30,4 @@ function openOrFail(deps: Pick<Deps, 'secrets'>, stored: StoredConfig): Metadata
       'The stored credentials cannot be opened any more: the key of the service has changed. Send them again.';
     throw new IngestionError('authentication_failed', message, error);
   }
-}
-
-/** What becomes of an item depends on the metadata of its source too: with other metadata it counts as changed. */
-function withMetadata(connector: Connector, metadata: unknown): Connector {
-  const mark = `${createHash('sha256').update(JSON.stringify(metadata)).digest('hex')} `;
-  return {
-    ...connector,
-    async *list(deps, config, signal) {
-      for await (const item of connector.list(deps, config, signal)) {
-        yield { ...item, fingerprint: mark + item.fingerprint };
-      }
-    },
-    fetch: (deps, config, item, signal) =>
-      connector.fetch(deps, config, { ...item, fingerprint: item.fingerprint.slice(mark.length) }, signal),
-  };
 }

@@ -1,5 +1,6 @@
 import { index, integer, jsonb, pgTable, primaryKey, text, timestamp, uniqueIndex } from 'drizzle-orm/pg-core';
 import { dataSources } from '../data-sources/tables.ts';
+import type { StoredMetadata } from '../ingestion/document-metadata.ts';
 import type { JobError } from '../ingestion/job-error.ts';
 import { byteCount, type Metadata, ofKnowledgeBase } from '../tables.ts';
 
@@ -28,11 +29,15 @@ export const documents = pgTable(
     bytes: byteCount('bytes').notNull(),
     /** SHA-256 of the extracted text, hexadecimal. */
     contentHash: text('content_hash'),
+    /** SHA-256 of the extracted text and its parts, hexadecimal: what its chunks were cut from. */
+    extractionHash: text('extraction_hash'),
     chunkCount: integer('chunk_count').notNull(),
     /** `processing` while it is ingested for the first time. */
     status: text({ enum: ['processing', 'completed', 'failed'] }).notNull(),
     error: jsonb().$type<JobError>(),
     metadata: jsonb().$type<Metadata>().notNull(),
+    /** What it says of itself, without what its source adds; null where it could not be read, or was by a version that did not keep it. */
+    ownMetadata: jsonb('own_metadata').$type<StoredMetadata>(),
     /** Keys of its metadata that came when its knowledge base had as many as it filters by. */
     unfilterableKeys: jsonb('unfilterable_keys').$type<string[]>().notNull().default([]),
     /** Of what embedded its chunks; null where it has none. */

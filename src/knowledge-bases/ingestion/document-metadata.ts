@@ -36,6 +36,13 @@ export function storedMetadata(...layers: readonly DocumentMetadata[]): StoredMe
   return { metadata: Object.fromEntries(stored), leftOutKeys: leftOut };
 }
 
+/** The metadata of a document: what its source says of it wins over what it says of itself. */
+export function withSourceMetadata(ofSource: DocumentMetadata, own: StoredMetadata): StoredMetadata {
+  const { metadata, leftOutKeys } = storedMetadata(ofSource, own.metadata);
+  const leftOut = new Set([...leftOutKeys, ...own.leftOutKeys]);
+  return { metadata, leftOutKeys: [...leftOut.difference(new Set(Object.keys(metadata)))] };
+}
+
 function shortened(key: string): string {
   return key.length <= MAX_NAME_CHARACTERS ? key : `${key.slice(0, MAX_NAME_CHARACTERS).toWellFormed()}…`;
 }

@@ -5,6 +5,7 @@ import { bundledEmbedder, embeddedBy } from '../../../test/embedder.ts';
 import { assertError, useApi } from '../../../test/harness.ts';
 import { MemorySource, makeSource } from '../../../test/ingestion.ts';
 import type { EmbeddingEngine } from '../../engines/embedding-engine.ts';
+import { dataSources } from '../data-sources/tables.ts';
 import { documents } from '../documents/tables.ts';
 import { knowledgeBases } from '../tables.ts';
 import { INGEST_SOURCE } from './ingest-job.ts';
@@ -166,6 +167,18 @@ describe('a knowledge base whose embedding model is bound to something else', ()
     assert.deepEqual(kb.source.fetched, ['b']);
     assert.equal(await kb.fingerprint(), 'second');
     assert.equal((await kb.retrieve('pebble', 'vector')).json.results.length, 2);
+  });
+
+  it('keeps its chunks where the metadata of its source is another too, and embeds them again in the same job', async () => {
+    const kb = await setUp({ a: 'stone' });
+    bind(second);
+    const config = { file_ids: [], metadata: { team: 'b' } };
+    await api.db.sql.update(dataSources).set({ config }).where(eq(dataSources.id, kb.sourceId));
+    await kb.run(await kb.queueJob());
+    assert.deepEqual([kb.source.fetched, embedded, await kb.fingerprint()], [[], ['stone'], 'second']);
+    const [found] = (await kb.retrieve('stone', 'vector')).json.results;
+    assert.ok(found.score > 0.999);
+    assert.equal(found.metadata.team, 'b');
   });
 
   it('loses a document that is deleted while it is embedded', async () => {

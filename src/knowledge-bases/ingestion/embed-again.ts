@@ -11,12 +11,9 @@ import {
 } from './embedding-store.ts';
 import { indexedChunk } from './indexed-chunk.ts';
 import type { IngestDeps } from './ingest-source.ts';
+import { DOCUMENTS_PER_WRITE, upToOneWrite } from './one-write.ts';
 import { addToJob, type DocumentRow, type JobContext, lockSource } from './worker-store.ts';
 import { SourceGone } from './write-documents.ts';
-
-/** Chunks, or documents, that are embedded and written in one go. A document is never parted. */
-const CHUNKS_AT_ONCE = 512;
-const DOCUMENTS_AT_ONCE = 128;
 
 type EmbedAgainDeps = Pick<IngestDeps, 'db' | 'chunks' | 'models' | 'gate' | 'recordUsage' | 'metrics' | 'now'>;
 
@@ -51,7 +48,7 @@ async function embedSome(
   // Asked each time: the model may be bound to something else while this runs.
   const embedder = admitEmbedding(deps, call.caller, base.embeddingModel);
   const fingerprint = embedder.engine.fingerprint();
-  const documents = upToEnough(await selectOfOthers(deps.db.sql, source.id, fingerprint, DOCUMENTS_AT_ONCE));
+  const documents = upToOneWrite(await selectOfOthers(deps.db.sql, source.id, fingerprint, DOCUMENTS_PER_WRITE));
   if (documents.length === 0) {
     await settleFingerprint(deps.db.sql, base.id, fingerprint);
     return 0;
@@ -69,14 +66,6 @@ export async function countToEmbed(deps: EmbedAgainDeps, context: JobContext & {
   const { job, base, source, call } = context;
   const { engine } = admitEmbedding(deps, call.caller, base.embeddingModel);
   return job.documentsProcessed + (await countOfOthers(deps.db.sql, source.id, engine.fingerprint()));
-}
-
-function upToEnough(documents: readonly DocumentRow[]): DocumentRow[] {
-  let chunks = 0;
-  return documents.filter(({ chunkCount }, i) => {
-    chunks += chunkCount;
-    return i === 0 || chunks <= CHUNKS_AT_ONCE;
-  });
 }
 
 /** The index first, then what is said of it, as `writeDocuments`: whoever deletes a document, or all of it, meanwhile wins. */

@@ -3,14 +3,15 @@ import type { Call } from '../../lib/caller.ts';
 import { newId } from '../../lib/ids.ts';
 import { reasonOf } from '../../lib/start-error.ts';
 import type { SourceContent, SourceItem } from '../data-sources/connectors/connector.ts';
-import { storedMetadata } from './document-metadata.ts';
-import type { DocumentMetadata, Extraction } from './extract/extracted-document.ts';
+import { type StoredMetadata, storedMetadata, withSourceMetadata } from './document-metadata.ts';
+import type { DocumentMetadata, ExtractedDocument, Extraction } from './extract/extracted-document.ts';
 import { flatMetadata } from './extract/metadata.ts';
 import type { FilterKeys } from './filter-keys.ts';
 import { inOrder } from './in-order.ts';
 import type { IngestDeps } from './ingest-source.ts';
 import { type IngestionError, type JobError, jobErrorOf } from './job-error.ts';
-import { prepareDocument } from './prepare-document.ts';
+import { CHUNKS_PER_WRITE, DOCUMENTS_PER_WRITE } from './one-write.ts';
+import { extractionHash, prepareDocument } from './prepare-document.ts';
 import {
   addToJob,
   type DocumentRow,
@@ -36,9 +37,6 @@ export interface ItemContext extends JobContext {
   signal: AbortSignal;
 }
 
-/** Chunks, or documents, that are written in one go: each write is one more piece that the index has to compact. */
-export const CHUNKS_PER_WRITE = 512;
-export const DOCUMENTS_PER_WRITE = 128;
 /** Documents of one item, such as lines of a JSONL file, that are embedded at once; beside one of many pages no other is begun. */
 const PARTS_AHEAD = {
   atOnce: 8,
@@ -47,6 +45,8 @@ const PARTS_AHEAD = {
 };
 /** Ends the fingerprint of documents whose item is not read to its end yet. */
 const UNFINISHED = '~';
+/** What a document says of itself that cannot be read. */
+const NOTHING: StoredMetadata = { metadata: {}, leftOutKeys: [] };
 
 /** An item that was read to its end, with those of its documents that are not written yet. */
 export interface ReadItem {
@@ -136,9 +136,14 @@ async function* counting(content: AsyncIterable<Uint8Array>, counted: { bytes: n
   }
 }
 
-/** Chunks that the changes bring. */
+/** Chunks of the changes, new ones and kept ones. */
 export function chunksOf(changes: readonly DocumentChange[]): number {
-  return changes.reduce((sum, { outcome }) => sum + ('prepared' in outcome ? outcome.prepared.chunks.length : 0), 0);
+  return changes.reduce((sum, { outcome }) => sum + chunkCountOf(outcome), 0);
+}
+
+function chunkCountOf(outcome: DocumentChange['outcome']): number {
+  if ('error' in outcome) return 0;
+  return 'kept' in outcome ? outcome.kept.chunkCount : outcome.prepared.chunks.length;
 }
 
 /** For what is written now. */
@@ -146,7 +151,7 @@ export function writeContext(context: ItemContext): WriteContext {
   return { ...context, fingerprint: context.embedder.engine.fingerprint() };
 }
 
-/** What the part comes to; null where an earlier run of this job has written it. */
+/** What the part comes to; null where an earlier run of this job has written it. One of the same text and parts keeps its chunks. */
 async function changeOf(
   context: ItemContext,
   { item, content, part, bytes }: { item: SourceItem; content: SourceContent; part: Extraction; bytes: number },
@@ -154,24 +159,29 @@ async function changeOf(
   const { deps, source, job, signal } = context;
   const before = context.stored.has(item.key) ? await selectPart(deps.db.sql, source.id, item.key, part.part) : null;
   if (before?.seenBy === job.id && before.fingerprint === item.fingerprint + UNFINISHED) return null;
-  const { metadata, leftOutKeys } = storedMetadata(context.metadata, ...ownMetadata(part, content));
-  const row = rowOf(context, item, { before, part: part.part, bytes, mimeType: content.mediaType, metadata });
+  const own = 'error' in part ? null : ownMetadata(part.document, content);
+  const { metadata, leftOutKeys } = withSourceMetadata(context.metadata, own ?? NOTHING);
+  const known = { before, part: part.part, bytes, mimeType: content.mediaType, metadata, ownMetadata: own };
+  const row = documentRow(context, item, known);
   if ('error' in part) return { row, before, leftOutKeys, outcome: { error: jobErrorOf(part.error) } };
+  if (before?.status === 'completed' && before.extractionHash === extractionHash(part.document)) {
+    return { row, before, leftOutKeys, outcome: { kept: before } };
+  }
   const prepared = await prepareDocument(context, part.document, signal);
   return { row, before, leftOutKeys, outcome: { prepared } };
 }
 
 /** What a document says of itself, and its source of it. */
-function ownMetadata(part: Extraction, { metadata }: SourceContent): DocumentMetadata[] {
-  if ('error' in part) return [];
-  const { document } = part;
-  return [document.metadata, flatMetadata(metadata), document.title === null ? {} : { title: document.title }];
+function ownMetadata(document: ExtractedDocument, { metadata }: SourceContent): StoredMetadata {
+  const title = document.title === null ? {} : { title: document.title };
+  return storedMetadata(document.metadata, flatMetadata(metadata), title);
 }
 
-function rowOf(
-  { base, source, job, deps }: ItemContext,
+/** The row of a document whose item is not read to its end yet, but for what follows from its text. */
+export function documentRow(
+  { base, source, job, deps }: Pick<ItemContext, 'base' | 'source' | 'job' | 'deps'>,
   item: SourceItem,
-  known: Pick<DocumentRow, 'part' | 'bytes' | 'mimeType' | 'metadata'> & { before: DocumentRow | null },
+  known: Pick<DocumentRow, 'part' | 'bytes' | 'mimeType' | 'metadata' | 'ownMetadata'> & { before: DocumentRow | null },
 ): DocumentChange['row'] {
   const now = new Date(deps.now());
   return {
@@ -189,6 +199,7 @@ function rowOf(
     mimeType: known.mimeType,
     bytes: known.bytes,
     metadata: known.metadata,
+    ownMetadata: known.ownMetadata,
     createdAt: known.before?.createdAt ?? now,
     updatedAt: now,
   };
@@ -221,8 +232,9 @@ export async function failItem(context: ItemContext, item: SourceItem, thrown: u
     });
     return;
   }
-  const { metadata, leftOutKeys } = storedMetadata(context.metadata);
-  const row = rowOf(context, item, { before, part: '', bytes: 0, mimeType: null, metadata });
+  const { metadata, leftOutKeys } = withSourceMetadata(context.metadata, NOTHING);
+  const known = { before, part: '', bytes: 0, mimeType: null, metadata, ownMetadata: null };
+  const row = documentRow(context, item, known);
   const ended = { item, isWhole: false, unread: error, uncounted: 1 - countedOf(context, item) };
   await writeDocuments(deps, writeContext(context), [{ row, before, leftOutKeys, outcome: { error } }], [ended]);
 }

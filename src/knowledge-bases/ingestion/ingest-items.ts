@@ -2,16 +2,8 @@ import type { AdmittedEmbedder } from '../../inference/embed.ts';
 import { atOnce } from '../../lib/at-once.ts';
 import type { SourceItem } from '../data-sources/connectors/connector.ts';
 import { GroupedWriter } from './grouped-writer.ts';
-import {
-  CHUNKS_PER_WRITE,
-  chunksOf,
-  DOCUMENTS_PER_WRITE,
-  failItem,
-  type ItemContext,
-  ingestItem,
-  type ReadItem,
-  writeContext,
-} from './ingest-item.ts';
+import { chunksOf, failItem, type ItemContext, ingestItem, type ReadItem, writeContext } from './ingest-item.ts';
+import { CHUNKS_PER_WRITE, DOCUMENTS_PER_WRITE } from './one-write.ts';
 import { SourceGone, writeDocuments } from './write-documents.ts';
 
 /** Items of one job that are fetched, read and embedded at once. */

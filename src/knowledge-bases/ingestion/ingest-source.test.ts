@@ -3,15 +3,13 @@ import { after, describe, it } from 'node:test';
 import { eq } from 'drizzle-orm';
 import { bundledEmbedder, embeddedBy } from '../../../test/embedder.ts';
 import { useApi } from '../../../test/harness.ts';
-import { MemorySource, makeSource } from '../../../test/ingestion.ts';
+import { ingestedBase } from '../../../test/ingestion.ts';
 import { newId } from '../../lib/ids.ts';
-import { dataSources } from '../data-sources/tables.ts';
 import { sweepDroppedDocuments } from '../documents/drop-documents.ts';
-import { chunks, documents, droppedDocuments } from '../documents/tables.ts';
+import { droppedDocuments } from '../documents/tables.ts';
 import { FilterKeys } from './filter-keys.ts';
-import { ingestSource } from './ingest-source.ts';
 import { IngestionError } from './job-error.ts';
-import { ingestionJobs, jobDocuments } from './tables.ts';
+import { jobDocuments } from './tables.ts';
 import { selectJobContext } from './worker-store.ts';
 import { writeDocuments } from './write-documents.ts';
 
@@ -19,46 +17,7 @@ const engine = bundledEmbedder();
 after(() => engine.close());
 const api = useApi(embeddedBy(engine));
 
-async function setUp(items: Record<string, string>) {
-  const base = (await api.send('POST', '/v1/knowledge-bases', { body: { name: 'Base' } })).json;
-  const source = new MemorySource();
-  for (const [key, text] of Object.entries(items)) source.items.set(key, text);
-  const made = await makeSource(api, base.id, source);
-  const sql = api.db.sql;
-  const jobRow = async (id: string) => (await sql.select().from(ingestionJobs).where(eq(ingestionJobs.id, id)))[0];
-  return {
-    source,
-    ...made,
-    base: async () => (await api.send('GET', `/v1/knowledge-bases/${base.id}`)).json,
-    /** Queues and runs a job; gives its row. */
-    sync: async () => {
-      const id = await made.queueJob();
-      await made.run(id);
-      return jobRow(id);
-    },
-    jobRow,
-    sourceRow: async () => (await sql.select().from(dataSources).where(eq(dataSources.id, made.sourceId)))[0],
-    documents: async () =>
-      (await sql.select().from(documents).where(eq(documents.dataSourceId, made.sourceId))).toSorted((a, b) =>
-        (a.itemKey + a.part).localeCompare(b.itemKey + b.part),
-      ),
-    find: async (query: string, body: object = {}) =>
-      (
-        await api.send('POST', `/v1/knowledge-bases/${base.id}/retrieve`, {
-          body: { query, search_type: 'keyword', ...body },
-        })
-      ).json.results,
-    assertCounts: async () => {
-      const json = (await api.send('GET', `/v1/knowledge-bases/${base.id}`)).json;
-      const rows = await sql.select().from(documents).where(eq(documents.knowledgeBaseId, base.id));
-      const stored = await sql.select().from(chunks).where(eq(chunks.knowledgeBaseId, base.id));
-      assert.equal(json.document_count, rows.filter(({ status }) => status === 'completed').length);
-      assert.equal(json.chunk_count, stored.length);
-      assert.equal(json.chunk_count, await api.deps.chunks.count(base.id));
-    },
-    baseId: base.id as string,
-  };
-}
+const setUp = (items: Record<string, string>) => ingestedBase(api, items);
 
 const namesOf = (results: { document_name: string }[]) => results.map(({ document_name }) => document_name).toSorted();
 
@@ -294,7 +253,7 @@ describe('ingestSource', () => {
       headingPath: [],
       page: null,
     };
-    const prepared = { chunks: [chunk], language: 'en' as const, contentHash: 'x' };
+    const prepared = { chunks: [chunk], language: 'en' as const, contentHash: 'x', extractionHash: 'x' };
     await writeDocuments(
       api.deps,
       { ...context, fingerprint: engine.fingerprint(), filterKeys: new FilterKeys(api.db, kb.baseId) },
@@ -333,8 +292,7 @@ describe('ingestSource', () => {
   it("makes a source's metadata flat, as it does a document's, and lets it win", async () => {
     const kb = await setUp({ a: 'stone' });
     kb.source.metadata.set('a', { author: { name: 'own', team: 'x' } });
-    const config = { file_ids: [], metadata: { author: { name: "the source's" }, tags: ['\u00e9', 3], none: null } };
-    await api.db.sql.update(dataSources).set({ config }).where(eq(dataSources.id, kb.sourceId));
+    await kb.setMetadata({ author: { name: "the source's" }, tags: ['\u00e9', 3], none: null });
     await kb.sync();
     const [document] = await kb.documents();
     const { 'author.name': name, 'author.team': team, tags, ...rest } = document?.metadata ?? {};
@@ -372,15 +330,15 @@ describe('ingestSource', () => {
     );
   });
 
-  it('has the index forget what was written to it and never became a row', async () => {
+  it('has the index forget what was written to it and never became a row', async (test) => {
     const kb = await setUp({ a: 'stone' });
     const chunks = api.deps.chunks;
-    const brokenOff: typeof chunks.replace = async (...args) => {
-      await chunks.replace(...args);
+    const killed = async () => {
       throw new Error('killed');
     };
-    const deps = { ...kb.deps, chunks: Object.assign(Object.create(chunks), { replace: brokenOff }) };
-    await ingestSource(deps, await kb.queueJob(), new AbortController().signal).catch(() => {});
+    const removal = test.mock.method(chunks, 'remove', killed);
+    await kb.syncWith((replace, ...args) => replace(...args).then(killed));
+    removal.mock.restore();
     assert.equal(await chunks.count(kb.baseId), 1);
     await sweepDroppedDocuments(api.deps);
     assert.equal(await chunks.count(kb.baseId), 1, 'it may still be written');

@@ -14,6 +14,7 @@ import { FilterKeys } from './filter-keys.ts';
 import { checkIsThere } from './ingest-item.ts';
 import { type ItemsContext, ingestItems } from './ingest-items.ts';
 import { IngestionError, jobErrorOf } from './job-error.ts';
+import { isKept, keepItems } from './keep-items.ts';
 import {
   addToCounts,
   addToJob,
@@ -55,7 +56,7 @@ const REMOVED_AT_ONCE = 500;
 
 /**
  * Reads a data source into its knowledge base: what is new or changed since the last time is fetched, extracted, chunked, embedded and
- * indexed; what is gone is removed. One document that fails harms no other; the job fails when its source cannot be listed. May be run
+ * indexed; where only metadata has changed, chunks and vectors stay; what is gone is removed. One document that fails harms no other; the job fails when its source cannot be listed. May be run
  * again at any time: what a run has finished stays finished.
  */
 export async function ingestSource(deps: IngestDeps, jobId: string, signal: AbortSignal): Promise<void> {
@@ -145,14 +146,15 @@ function metadataOf(config: unknown): DocumentMetadata {
   return flatMetadata(metadata);
 }
 
-/** Ingests those of the items that are new or changed, several at once. */
+/** Ingests those of the items that are new or changed, several at once. Of those whose content is the same, only the metadata. */
 async function readItems(context: Run, items: readonly SourceItem[]): Promise<void> {
   const { deps, job, source } = context;
   const keys = items.map(({ key }) => key);
   const states = await selectItemStates(deps.db.sql, source.id, keys);
   const stored = new Map(states.map((state) => [state.itemKey, state]));
   const isChanged = (item: SourceItem) => !isCurrent(stored.get(item.key), item, job.id);
-  const changed = items.filter(isChanged);
+  const kept = new Set(items.filter((item) => isChanged(item) && isKept(stored.get(item.key), item)));
+  const read = items.filter((item) => isChanged(item) && !kept.has(item));
   const skipped = items.filter((item) => !isChanged(item) && stored.get(item.key)?.seenBy !== job.id);
   // How many documents a new item is, only reading it tells.
   const documentsOf = (some: readonly SourceItem[]) =>
@@ -170,7 +172,8 @@ async function readItems(context: Run, items: readonly SourceItem[]): Promise<vo
     });
   });
   const counts = new Map(states.map(({ itemKey, documents }) => [itemKey, documents]));
-  await ingestItems({ ...context, stored: counts }, changed);
+  await keepItems(context, [...kept]);
+  await ingestItems({ ...context, stored: counts }, read);
   await checkIsThere(context);
   await deps.chunks.upkeep(context.base.id, true);
 }

@@ -5,6 +5,7 @@ import type { Chunk } from './chunk/chunk.ts';
 import { chunkText } from './chunk/chunk-text.ts';
 import { type EmbedContext, embedInBatches } from './embed-in-batches.ts';
 import type { ExtractedDocument } from './extract/extracted-document.ts';
+import type { ExtractedText } from './extracted-text.ts';
 import { patiently } from './patiently.ts';
 import type { BaseRow } from './worker-store.ts';
 
@@ -24,6 +25,8 @@ export interface PreparedDocument {
   language: Language;
   /** SHA-256 of the text, hexadecimal. */
   contentHash: string;
+  /** What `extractionHash` gives. */
+  extractionHash: string;
 }
 
 /** Cuts a document into chunks and embeds them. */
@@ -53,5 +56,11 @@ export async function prepareDocument(
     chunks,
     language: languageOf(document.text),
     contentHash: createHash('sha256').update(document.text).digest('hex'),
+    extractionHash: extractionHash(document),
   };
+}
+
+/** SHA-256, hexadecimal, of all that a document's chunks are cut from: where it is the same, so are they. */
+export function extractionHash({ text, blocks }: ExtractedText): string {
+  return createHash('sha256').update(text).update('\0').update(JSON.stringify(blocks)).digest('hex');
 }

@@ -1,4 +1,4 @@
-import { and, count, eq, sql as expression, getTableColumns, inArray, max, min, ne } from 'drizzle-orm';
+import { and, asc, count, eq, sql as expression, getTableColumns, inArray, max, ne } from 'drizzle-orm';
 import type { Sql } from '../../db/db.ts';
 import { dataSources } from '../data-sources/tables.ts';
 import { chunks, documents } from '../documents/tables.ts';
@@ -50,10 +50,12 @@ export interface ItemState {
   itemKey: string;
   /** How many it has. */
   documents: number;
-  /** Of its documents; two different ones where the item was not read to its end. */
-  fingerprints: [first: string, last: string];
+  /** Of its documents, each once; different ones where the item was not read to its end. */
+  fingerprints: string[];
   /** Whether a document of it has failed. */
   hasFailed: boolean;
+  /** Whether it is known of all its documents what they say of themselves. */
+  hasOwnMetadata: boolean;
   /** The job that listed it last. */
   seenBy: string;
 }
@@ -65,18 +67,18 @@ export async function selectItemStates(sql: Sql, sourceId: string, itemKeys: rea
     .select({
       itemKey: documents.itemKey,
       documents: count(),
-      first: min(documents.fingerprint),
-      last: max(documents.fingerprint),
+      fingerprints: expression<string[]>`array_agg(distinct ${documents.fingerprint})`,
+      own: count(documents.ownMetadata),
       failed: expression<number>`count(*) filter (where ${documents.status} = 'failed')`.mapWith(Number),
       seenBy: max(documents.seenBy),
     })
     .from(documents)
     .where(and(eq(documents.dataSourceId, sourceId), inArray(documents.itemKey, [...itemKeys])))
     .groupBy(documents.itemKey);
-  return rows.map(({ first, last, failed, seenBy, ...state }) => ({
+  return rows.map(({ own, failed, seenBy, ...state }) => ({
     ...state,
-    fingerprints: [first ?? '', last ?? ''],
     hasFailed: failed > 0,
+    hasOwnMetadata: own === state.documents,
     seenBy: seenBy ?? '',
   }));
 }
@@ -118,11 +120,26 @@ export async function markSeen(sql: Sql, sourceId: string, itemKeys: readonly st
 
 /** Up to `limit` documents of items that the job has not listed. */
 export function selectUnseen(sql: Sql, sourceId: string, jobId: string, limit: number): Promise<DocumentRow[]> {
+  return sql.select().from(documents).where(isUnseen(sourceId, jobId)).limit(limit);
+}
+
+/** Up to `limit` documents of the items that the job has not seen yet: their ids, and how many chunks they have. */
+export function selectUnseenOf(
+  sql: Sql,
+  sourceId: string,
+  { itemKeys, jobId }: { itemKeys: readonly string[]; jobId: string },
+  limit: number,
+): Promise<Pick<DocumentRow, 'id' | 'chunkCount'>[]> {
   return sql
-    .select()
+    .select({ id: documents.id, chunkCount: documents.chunkCount })
     .from(documents)
-    .where(and(eq(documents.dataSourceId, sourceId), ne(documents.seenBy, jobId)))
+    .where(and(isUnseen(sourceId, jobId), inArray(documents.itemKey, [...itemKeys])))
+    .orderBy(asc(documents.id))
     .limit(limit);
+}
+
+function isUnseen(sourceId: string, jobId: string) {
+  return and(eq(documents.dataSourceId, sourceId), ne(documents.seenBy, jobId));
 }
 
 /** Adds to a job's counters. One that gets on with its documents may be run as often again. */
@@ -162,7 +179,16 @@ export async function lockSource(sql: Sql, baseId: string, sourceId: string): Pr
   return rows.length === 1;
 }
 
-/** Those of the documents that are still there. */
+/** The documents, those that are still there. */
+export function selectDocuments(sql: Sql, ids: readonly string[]): Promise<DocumentRow[]> {
+  return sql
+    .select()
+    .from(documents)
+    .where(inArray(documents.id, [...ids]))
+    .orderBy(asc(documents.id));
+}
+
+/** Which of the documents are still there. */
 export async function selectDocumentsLeft(sql: Sql, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
   const rows = await sql

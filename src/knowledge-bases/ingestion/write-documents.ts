@@ -4,7 +4,7 @@ import { updateFailed, updateProcessed } from '../../files/store.ts';
 import type { SourceItem } from '../data-sources/connectors/connector.ts';
 import { deleteDroppedDocuments, insertUnwrittenDocuments } from '../documents/store.ts';
 import { isFilterable } from './document-metadata.ts';
-import { updateFingerprint } from './embedding-store.ts';
+import { type StoredChunk, selectChunksOf, updateFingerprint } from './embedding-store.ts';
 import type { FilterKeys } from './filter-keys.ts';
 import { indexedChunk } from './indexed-chunk.ts';
 import type { JobError } from './job-error.ts';
@@ -26,13 +26,21 @@ import {
 export interface DocumentChange {
   row: Omit<
     DocumentRow,
-    'chunkCount' | 'status' | 'error' | 'contentHash' | 'language' | 'embeddingFingerprint' | 'unfilterableKeys'
+    | 'chunkCount'
+    | 'status'
+    | 'error'
+    | 'contentHash'
+    | 'extractionHash'
+    | 'language'
+    | 'embeddingFingerprint'
+    | 'unfilterableKeys'
   >;
   /** Keys of metadata that were not stored. */
   leftOutKeys?: readonly string[];
   /** What was stored of it before; null where nothing was. */
   before: DocumentRow | null;
-  outcome: { prepared: PreparedDocument } | { error: JobError };
+  /** `kept`: its chunks stay what they were, with their vectors; `before` is given once more. */
+  outcome: { prepared: PreparedDocument } | { kept: DocumentRow } | { error: JobError };
 }
 
 /** A write takes seconds: what is not written by then never will be. */
@@ -76,20 +84,22 @@ export async function writeDocuments(
   const { base, source, fingerprint } = context;
   const ids = changes.map(({ row }) => row.id);
   const unfilterableOf = await unfilterableKeys(context.filterKeys, changes);
-  const chunks = changes.flatMap((change) => indexedChunks(change, unfilterableOf(change)));
+  const kept = await keptChunks(deps, base.id, changes);
+  const chunks = changes.flatMap((change) => indexedChunks(change, kept, unfilterableOf(change)));
+  const hasEmbedded = changes.some(({ outcome }) => 'prepared' in outcome && outcome.prepared.chunks.length > 0);
   // Before the index: from now on nobody compares what it holds of another model with a query of this one.
-  if (chunks.length > 0) await updateFingerprint(deps.db.sql, base.id, fingerprint);
+  if (hasEmbedded) await updateFingerprint(deps.db.sql, base.id, fingerprint);
   const added = changes.filter(({ before }) => before === null).map(({ row }) => row.id);
   await insertUnwrittenDocuments(deps.db.sql, base.id, added, new Date(deps.now() + LONGEST_WRITE_MS));
   await deps.chunks.replace(base.id, ids, { chunks, isNew: added.length === ids.length });
   const gone = await deps.db.sql.transaction(async (sql) => {
     if (!(await lockSource(sql, base.id, source.id))) return null;
-    if (chunks.length > 0) await updateFingerprint(sql, base.id, fingerprint);
+    if (hasEmbedded) await updateFingerprint(sql, base.id, fingerprint);
     const known = changes.filter(({ before }) => before !== null).map(({ row }) => row.id);
     // Who deleted it meanwhile wins: an id never comes back.
     const deleted = new Set(known).difference(await selectDocumentsLeft(sql, known));
     const left = changes.filter(({ row }) => !deleted.has(row.id));
-    await writeRows(sql, context, left, unfilterableOf);
+    await writeRows(sql, context, left, (change) => rowOf(change, { fingerprint, kept, unfilterableOf }));
     await deleteDroppedDocuments(sql, added);
     await endItems(sql, context, ended);
     return [...deleted];
@@ -113,18 +123,43 @@ async function unfilterableKeys(
   };
 }
 
+/** A stored chunk with the vector that the index holds of it, by document. One that the index has lost is missing. */
+type KeptChunks = ReadonlyMap<string, readonly (StoredChunk & { vector: Float32Array })[]>;
+
+async function keptChunks(
+  deps: Pick<Deps, 'db' | 'chunks'>,
+  baseId: string,
+  changes: readonly DocumentChange[],
+): Promise<KeptChunks> {
+  const ids = keptIdsOf(changes);
+  if (ids.length === 0) return new Map();
+  const vectors = await deps.chunks.vectors(baseId, ids);
+  const stored = await selectChunksOf(deps.db.sql, ids);
+  const found = stored.flatMap((chunk) => {
+    const vector = vectors.get(chunk.id);
+    return vector === undefined ? [] : [{ ...chunk, vector }];
+  });
+  return Map.groupBy(found, ({ documentId }) => documentId);
+}
+
+function keptIdsOf(changes: readonly DocumentChange[]): string[] {
+  return changes.flatMap(({ outcome }) => ('kept' in outcome ? [outcome.kept.id] : []));
+}
+
 async function writeRows(
   sql: Sql,
-  { job, base, source, fingerprint }: WriteContext,
+  { job, base, source }: WriteContext,
   changes: readonly DocumentChange[],
-  unfilterableOf: (change: DocumentChange) => string[],
+  toRow: (change: DocumentChange) => DocumentRow,
 ): Promise<void> {
   const before = changes.flatMap((change) => change.before ?? []);
-  const written = changes.map((change) => rowOf(change, fingerprint, unfilterableOf(change)));
+  const written = changes.map(toRow);
+  const keptIds = new Set(keptIdsOf(changes));
   await replaceDocuments(sql, written, {
-    before: before.map(({ id }) => id),
+    before: before.map(({ id }) => id).filter((id) => !keptIds.has(id)),
     chunks: changes.flatMap((change) => chunkRowsOf(change, base.id)),
   });
+  const created = ({ id, chunkCount }: DocumentRow) => (keptIds.has(id) ? 0 : chunkCount);
   const sums = (rows: readonly DocumentRow[]) => ({
     completed: rows.filter(({ status }) => status === 'completed').length,
     chunks: rows.reduce((sum, { chunkCount }) => sum + chunkCount, 0),
@@ -137,25 +172,36 @@ async function writeRows(
   );
   await upsertJobDocuments(
     sql,
-    written.map(({ id, name, chunkCount, error }) => ({
+    written.map((row) => ({
       jobId: job.id,
-      documentId: id,
-      documentName: name,
-      status: error === null ? 'completed' : 'failed',
-      chunksCreated: chunkCount,
-      error,
+      documentId: row.id,
+      documentName: row.name,
+      status: row.error === null ? 'completed' : 'failed',
+      chunksCreated: created(row),
+      error: row.error,
     })),
   );
   await addToJob(sql, job.id, {
     documentsProcessed: now.completed,
     documentsFailed: written.length - now.completed,
-    chunksCreated: now.chunks,
+    chunksCreated: written.reduce((sum, row) => sum + created(row), 0),
     documentsNew: written.length - before.length,
     documentsModified: before.length,
   });
 }
 
-function rowOf({ row, outcome }: DocumentChange, fingerprint: string, unfilterableKeys: string[]): DocumentRow {
+function rowOf(
+  change: DocumentChange,
+  known: { fingerprint: string; kept: KeptChunks; unfilterableOf: (change: DocumentChange) => string[] },
+): DocumentRow {
+  const { row, outcome } = change;
+  const unfilterableKeys = known.unfilterableOf(change);
+  if ('kept' in outcome) {
+    // What the index has lost is embedded by nothing: the job embeds it before it ends, as what another model has embedded.
+    const isWhole = known.kept.get(row.id)?.length === outcome.kept.chunkCount;
+    const embeddingFingerprint = isWhole ? outcome.kept.embeddingFingerprint : null;
+    return { ...outcome.kept, ...row, embeddingFingerprint, unfilterableKeys };
+  }
   const prepared = 'prepared' in outcome ? outcome.prepared : null;
   const error = 'error' in outcome ? outcome.error : null;
   const chunkCount = prepared?.chunks.length ?? 0;
@@ -165,8 +211,9 @@ function rowOf({ row, outcome }: DocumentChange, fingerprint: string, unfilterab
     status: error === null ? 'completed' : 'failed',
     error,
     contentHash: prepared?.contentHash ?? null,
+    extractionHash: prepared?.extractionHash ?? null,
     language: prepared?.language ?? 'none',
-    embeddingFingerprint: chunkCount === 0 ? null : fingerprint,
+    embeddingFingerprint: chunkCount === 0 ? null : known.fingerprint,
     unfilterableKeys,
   };
 }
@@ -196,8 +243,9 @@ async function endItems(sql: Sql, { job, source }: WriteContext, ended: readonly
   }
 }
 
-function indexedChunks({ row, outcome }: DocumentChange, unfilterableKeys: readonly string[]) {
-  if (!('prepared' in outcome)) return [];
-  const { chunks, language } = outcome.prepared;
+function indexedChunks({ row, outcome }: DocumentChange, kept: KeptChunks, unfilterableKeys: readonly string[]) {
+  if ('error' in outcome) return [];
+  const { language } = 'kept' in outcome ? outcome.kept : outcome.prepared;
+  const chunks = 'kept' in outcome ? (kept.get(row.id) ?? []) : outcome.prepared.chunks;
   return chunks.map((chunk) => indexedChunk({ ...row, language, unfilterableKeys }, chunk, chunk.vector));
 }
