@@ -80,13 +80,14 @@ async function* prompts(
 ): AsyncGenerator<Grounded, void, undefined> {
   const { prompt, maxTokens } = request;
   if (bases.length === 0) return yield { prompt, context: null };
+  const readsPassages = passageReader(engine, request);
+  // Nothing would stand in the prompt then, and the caller is told so.
+  if (readsPassages?.(prompt) === false) return yield { prompt, context: [] };
   const query = retrievalQuery(prompt.messages);
   const found = query === null ? [] : await gatherContext(deps, call, bases, { query, signal });
-  if (readsPassages(engine, request)) {
-    // With tools to choose from it does not read them: then nothing stands in the prompt, and the caller is told so.
-    const isRead = prompt.tools.length === 0 || prompt.toolChoice === 'none';
+  if (readsPassages !== undefined) {
     const passages = found.map((chunk) => ({ title: titleOf(chunk), text: chunk.text }));
-    return yield { prompt: { ...prompt, passages }, context: isRead ? found : [] };
+    return yield { prompt: { ...prompt, passages }, context: found };
   }
   const shown = engine.backend().engine === 'upstream' ? found.map(disarmed) : found;
   const fitting = fittingOf(deps, call, shown, { query: query ?? '', signal });
@@ -102,11 +103,11 @@ async function* prompts(
 }
 
 /**
- * Whether the engine takes documents as passages. One that does so answers in words from them; where the answer has another form, they
- * stand in the messages. Beside tools they stay out of these: its small model would take their words for what is to be called.
+ * What tells whether documents are read as passages, of an engine that takes them so; undefined where they have to stand in the messages. One
+ * that reads passages answers in words from them: where the answer has another form, they stand in the messages, too.
  */
-function readsPassages(engine: GenerationEngine, { format }: GroundedRequest['request']): boolean {
-  return engine.features().passages === true && format.type === 'text';
+function passageReader(engine: GenerationEngine, { format }: GroundedRequest['request']) {
+  return format.type === 'text' ? engine.features().readsPassages : undefined;
 }
 
 /** A server of its own may read control tokens in a text; the local engine never does. */

@@ -158,14 +158,14 @@ describe('POST /v1/chat/completions with knowledge_bases', () => {
 
   it('gives an engine that reads passages itself the passages, and the messages as they are', async () => {
     const { features } = api.engine;
-    api.engine.features = () => ({ ...features.call(api.engine), passages: true });
+    api.engine.features = () => ({ ...features.call(api.engine), readsPassages: ({ tools }) => tools.length === 0 });
     const { json } = await ask('When does the library open?');
     const prompt = api.engine.calls.at(-1)?.request.prompt;
     const tool = { type: 'function', function: { name: 'open', parameters: { type: 'object', properties: {} } } };
     const beside = (await ask('When does the library open?', { tools: [tool] })).json;
     api.engine.features = features;
     assert.ok(json.knowledge_base_context.results.length > 0);
-    assert.deepEqual(beside.knowledge_base_context.results, [], 'beside tools it reads none, and says so');
+    assert.deepEqual(beside.knowledge_base_context.results, [], 'where it reads none, none is told');
     assert.ok(prompt?.kind === 'chat');
     assert.deepEqual(prompt.messages, [{ role: 'user', content: 'When does the library open?' }]);
     assert.ok(prompt.passages?.some(({ title, text }) => title === 'library.txt' && text === LIBRARY));
@@ -173,7 +173,7 @@ describe('POST /v1/chat/completions with knowledge_bases', () => {
 
   it('gives it the messages where the answer has a form, which it does not read passages for', async () => {
     const { features } = api.engine;
-    api.engine.features = () => ({ ...features.call(api.engine), passages: true });
+    api.engine.features = () => ({ ...features.call(api.engine), readsPassages: ({ tools }) => tools.length === 0 });
     await ask('When does the library open?', { response_format: { type: 'json_object' } });
     const prompt = api.engine.calls.at(-1)?.request.prompt;
     api.engine.features = features;

@@ -180,8 +180,8 @@ export interface GenerationFeatures {
   suffix: boolean;
   /** Can say how likely the tokens of a text prompt were. */
   promptLogprobs: boolean;
-  /** Reads the passages of a prompt itself. Otherwise they have to stand in its messages. */
-  passages?: boolean;
+  /** Whether it reads the passages of such a prompt. Absent: it reads none, and documents have to stand in its messages. */
+  readsPassages?(prompt: ChatPrompt): boolean;
 }
 
 /**

@@ -101,6 +101,18 @@ describe('the bundled chat engine', () => {
       assert.ok(answer.text !== '' && answer.text !== NOT_FOUND && !TOWER.includes(answer.text), answer.text);
     }
   });
+  it('tells beforehand whether it would read passages: only for a question at the end, without tools beside it', () => {
+    const reads = (messages: ChatMessage[], prompt: Partial<ChatPrompt> = {}) =>
+      engine.features().readsPassages?.(ask(messages, {}, prompt).prompt);
+    const question: ChatMessage = { role: 'user', content: 'How tall is the tower?' };
+    const tools: FunctionTool[] = [{ type: 'function', function: { name: 'measure', parameters: { type: 'object' } } }];
+    assert.equal(reads([question]), true);
+    assert.equal(reads([question], { tools, toolChoice: 'none' }), true);
+    assert.equal(reads([question], { tools }), false);
+    assert.equal(reads([question, { role: 'assistant', content: 'It is' }]), false);
+    assert.equal(reads([{ role: 'user', content: 'Hello!' }]), false);
+  });
+
   it('answers from passages that are given as such', async () => {
     const passages = [{ text: TOWER }, { title: 'Lakes', text: 'Lake Geneva lies on the north side of the Alps.' }];
     const messages: ChatMessage[] = [{ role: 'user', content: 'Where does Lake Geneva lie?' }];

@@ -53,7 +53,7 @@ class BundledChat implements GenerationEngine {
   }
 
   features(): GenerationFeatures {
-    return { ...this.#engine.features(), passages: true };
+    return { ...this.#engine.features(), readsPassages: answersFromPassages };
   }
 
   cacheUsage(): CacheUsage | null {
@@ -63,7 +63,7 @@ class BundledChat implements GenerationEngine {
   generate(request: GenerationRequest, signal: AbortSignal): AsyncGenerator<GenerationEvent, void, undefined> {
     const { prompt, format } = request;
     if (prompt.kind === 'text' || format.type !== 'text') return this.#engine.generate(request, signal);
-    if (prompt.tools.length > 0 && prompt.toolChoice !== 'none') return this.#calling(request, prompt, signal);
+    if (mayCall(prompt)) return this.#calling(request, prompt, signal);
     const reading = readPassages(prompt);
     if (reading === null) return this.#engine.generate(request, signal);
     return new DeferredStream(async (leaving) => {
@@ -107,4 +107,17 @@ class BundledChat implements GenerationEngine {
       guide: { passages: shown, answers: [answer ?? decline ?? NOT_FOUND] },
     };
   }
+}
+
+/** Whether the next message may be a call. */
+function mayCall({ tools, toolChoice }: ChatPrompt): boolean {
+  return tools.length > 0 && toolChoice !== 'none';
+}
+
+/**
+ * Whether passages would be looked at: the last message is a question, and no tools are beside it, as a model so small takes their words for
+ * what is to be called.
+ */
+function answersFromPassages(prompt: ChatPrompt): boolean {
+  return !mayCall(prompt) && readPassages({ ...prompt, passages: [] }) !== null;
 }
