@@ -232,7 +232,8 @@ describe('a pull from a server that is not as it should be', () => {
     assert.ok(hub.seen.length >= 2);
   });
 
-  it('waits for a server that is slow but goes on', async () => {
+  it('waits for a server that is slow but goes on', async (t) => {
+    t.mock.timers.enable({ apis: ['setInterval'] });
     hub.acts.push((_request, response) => {
       response.writeHead(200, linkedHeaders(TINY));
       const pieces = Array.from({ length: 20 }, (_, at) =>
@@ -246,7 +247,9 @@ describe('a pull from a server that is not as it should be', () => {
       next();
       return true;
     });
-    assertPulled(await pull({ stall: { windowMs: 2_000, leastBytes: 1 } }));
+    // With each piece the time is over in which one must come.
+    const onProgress = () => t.mock.timers.tick(2_000);
+    assertPulled(await pull({ stall: { windowMs: 2_000, leastBytes: 1 }, onProgress }));
     assert.equal(hub.seen.length, 1);
   });
 
