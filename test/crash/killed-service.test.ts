@@ -55,18 +55,15 @@ describe('SIGKILL of the service', () => {
       }
     };
     const callers = Array.from({ length: CALLERS }, (_, number) => caller(number));
-    await until(() => answers.length > 0);
-    await Promise.all([
-      ...callers,
-      keyMaker(),
-      commandMaker(),
-      pause(Math.random() * LOAD_MS).then(async () => {
-        const ended = service.kill();
-        isGone = true;
-        assert.equal((await ended).signal, 'SIGKILL');
-      }),
-    ]);
-    return { answers: answers.filter(({ whole, status }) => whole && status === 200), keys };
+    const load = Promise.all([...callers, keyMaker(), commandMaker()]);
+    const isPromised = ({ whole, status }: Got) => whole && status === 200;
+    await until(() => answers.some(isPromised) && keys.length > 0);
+    await pause(Math.random() * LOAD_MS);
+    const ended = service.kill();
+    isGone = true;
+    assert.equal((await ended).signal, 'SIGKILL');
+    await load;
+    return { answers: answers.filter(isPromised), keys };
   }
 
   it('loses no answer and no key that was given, and counts none twice', UNHURRIED, async () => {
