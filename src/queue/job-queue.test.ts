@@ -183,14 +183,16 @@ describe('JobQueue', () => {
     const other = Promise.withResolvers<void>();
     queue.work(kind, async ({ n }) => {
       ran.push(n);
-      if (n === 1) await other.promise;
       if (n === 9) other.resolve();
+      else await other.promise;
       gone.call();
     });
     for (const n of [1, 2, 3]) await queue.enqueue(db.sql, kind, { n }, { key: String(n), group: 'many' });
     await queue.enqueue(db.sql, kind, { n: 9 }, { key: '9', group: 'few' });
     queue.wake(kind);
     await gone.done;
-    assert.deepEqual(ran, [1, 9, 2, 3]);
+    assert.deepEqual(ran.toSorted(), [1, 2, 3, 9]);
+    // Which of the many is the first is open: they may all have come in the same millisecond.
+    assert.ok(ran.indexOf(9) <= 1, ran.join());
   });
 });
