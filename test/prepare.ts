@@ -59,6 +59,8 @@ export async function startPostgres(databaseDir: string): Promise<{ url: string;
     password: 'quire',
     persistent: false,
     createPostgresUser: process.getuid?.() === 0,
+    // Not the shell's: that may be one that this machine does not have, or none, and then text has no encoding.
+    initdbFlags: ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
     onLog: () => {},
   });
   await server.initialise();
