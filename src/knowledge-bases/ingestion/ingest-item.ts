@@ -17,6 +17,7 @@ import {
   type DocumentRow,
   type JobContext,
   markSeen,
+  selectEarlier,
   selectJobContext,
   selectPart,
   upsertJobDocuments,
@@ -104,6 +105,8 @@ async function readItem(context: ItemContext, item: SourceItem): Promise<ReadIte
       // One line for a file, whatever is wrong with its lines.
       if (firstError === null) noteUnread(context, item, part.error);
       firstError ??= jobErrorOf(part.error);
+      // What is stored of the rest is not to be taken for gone.
+      if (firstError.retryable && context.stored.has(item.key)) throw part.error;
     } else hasText = true;
     if (change === null) isWhole = false;
     else changes.push(change);
@@ -214,27 +217,28 @@ export async function failItem(context: ItemContext, item: SourceItem, thrown: u
   if (signal.aborted || thrown instanceof SourceGone) throw thrown;
   deps.logger.info({ job: job.id, item: item.key, reason: reasonOf(thrown) }, 'a document could not be ingested');
   const error = jobErrorOf(thrown);
+  const earlier = error.retryable ? await selectEarlier(deps.db.sql, source.id, item.key, job.id) : null;
+  if (earlier !== null) return leaveEarlier(context, item, earlier, error);
   const before = await selectPart(deps.db.sql, source.id, item.key, '');
-  if (error.retryable && before?.status === 'completed') {
-    await deps.db.sql.transaction(async (sql) => {
-      await markSeen(sql, source.id, [item.key], job.id);
-      await addToJob(sql, job.id, { documentsFailed: 1 });
-      await upsertJobDocuments(sql, [
-        {
-          jobId: job.id,
-          documentId: before.id,
-          documentName: before.name,
-          status: 'failed',
-          chunksCreated: 0,
-          error,
-        },
-      ]);
-    });
-    return;
-  }
   const { metadata, leftOutKeys } = withSourceMetadata(context.metadata, NOTHING);
   const known = { before, part: '', bytes: 0, mimeType: null, metadata, ownMetadata: null };
   const row = documentRow(context, item, known);
   const ended = { item, isWhole: false, unread: error, uncounted: 1 - countedOf(context, item) };
   await writeDocuments(deps, writeContext(context), [{ row, before, leftOutKeys, outcome: { error } }], [ended]);
+}
+
+/** An item counts as one document, beside those of it that are written, as long as nobody knows how many it has now. */
+async function leaveEarlier(
+  context: ItemContext,
+  item: SourceItem,
+  { document, written }: { document: DocumentRow; written: number },
+  error: JobError,
+): Promise<void> {
+  const { deps, source, job } = context;
+  const told = { jobId: job.id, documentId: document.id, documentName: document.name, chunksCreated: 0, error };
+  await deps.db.sql.transaction(async (sql) => {
+    await markSeen(sql, source.id, [item.key], job.id);
+    await addToJob(sql, job.id, { documentsFailed: 1, documentsScanned: written + 1 - countedOf(context, item) });
+    await upsertJobDocuments(sql, [{ ...told, status: 'failed' }]);
+  });
 }

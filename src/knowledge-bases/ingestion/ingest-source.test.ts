@@ -125,6 +125,37 @@ describe('ingestSource', () => {
     await kb.assertCounts();
   });
 
+  it('keeps the parts of an item that cannot be read again for the moment, beside those that were', async () => {
+    const kb = await setUp({ lines: Array.from({ length: 200 }, (_, i) => `stone ${i}`).join('|') });
+    await kb.sync();
+    kb.source.items.set('lines', kb.source.items.get('lines')?.replaceAll('stone', 'pebble') ?? '');
+    kb.source.onFetch = () => {
+      throw new IngestionError('rate_limited', 'Too many requests.');
+    };
+    const refused = await kb.sync();
+    assert.deepEqual([refused?.documentsScanned, refused?.documentsFailed, refused?.documentsDeleted], [1, 1, 0]);
+    assert.equal((await kb.base()).document_count, 200);
+    kb.source.onFetch = () => {};
+    const whole = kb.deps.extractor;
+    kb.deps.extractor = {
+      async *extract(...args) {
+        let left = 150;
+        for await (const part of whole.extract(...args)) if (left-- > 0) yield part;
+        yield { part: '', error: new IngestionError('timeout', 'It took too long.') };
+      },
+    };
+    const broken = await kb.sync();
+    assert.deepEqual([broken?.status, broken?.documentsFailed, broken?.documentsDeleted], ['completed', 1, 0]);
+    assert.equal(broken?.documentsScanned, (broken?.documentsProcessed ?? 0) + 1);
+    assert.ok((broken?.documentsProcessed ?? 0) > 0);
+    assert.equal((await kb.base()).document_count, 200);
+    kb.deps.extractor = whole;
+    const read = await kb.sync();
+    assert.deepEqual([read?.documentsScanned, read?.documentsFailed, read?.documentsDeleted], [200, 0, 0]);
+    assert.deepEqual(await kb.find('stone', { search_type: 'keyword' }), []);
+    await kb.assertCounts();
+  });
+
   it('makes a document of each part of an item, and forgets those that are gone', async () => {
     const kb = await setUp({ lines: 'stone one|!broken|stone three' });
     const first = await kb.sync();

@@ -97,6 +97,28 @@ export async function selectPart(
   return row ?? null;
 }
 
+/** What is left of an earlier state of an item: one of its documents, and how many others the job has written already. */
+export async function selectEarlier(
+  sql: Sql,
+  sourceId: string,
+  itemKey: string,
+  jobId: string,
+): Promise<{ document: DocumentRow; written: number } | null> {
+  const isOfItem = and(eq(documents.dataSourceId, sourceId), eq(documents.itemKey, itemKey));
+  const [document] = await sql
+    .select()
+    .from(documents)
+    .where(and(isOfItem, ne(documents.seenBy, jobId), eq(documents.status, 'completed')))
+    .orderBy(asc(documents.id))
+    .limit(1);
+  if (document === undefined) return null;
+  const [counted] = await sql
+    .select({ written: count() })
+    .from(documents)
+    .where(and(isOfItem, eq(documents.seenBy, jobId)));
+  return { document, written: counted?.written ?? 0 };
+}
+
 /** Says that the job has read an item to its end: the documents that it has written are the item's, of this fingerprint. */
 export async function completeItem(
   sql: Sql,
