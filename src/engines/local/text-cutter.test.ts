@@ -100,14 +100,15 @@ describe('a text in pieces', () => {
   });
   it('gives way to others while it is tokenised, and ends soon after as many tokens as are wanted', async () => {
     const vocabulary = new Vocabulary(models['byte-level'] as LlamaModel);
-    const text = drawn(2, PARTS['words'] ?? [], ' ').repeat(10);
+    // So long that a machine of several times the speed of ours has some turns in it.
+    const text = drawn(2, PARTS['words'] ?? [], ' ').repeat(30);
     let turns = 0;
     const counting = setInterval(() => {
       turns += 1;
     }, 1);
     const tokens = await vocabulary.tokenizePrompt(text, null, Number.POSITIVE_INFINITY);
     clearInterval(counting);
-    assert.ok(turns >= 5, `${turns} turns`);
+    assert.ok(turns >= 3, `${turns} turns`);
     assert.deepEqual(tokens, vocabulary.tokenizePlain(text));
     const some = await vocabulary.tokenizeText(text, 1_000);
     assert.ok(some.length > 1_000 && some.length < 6_000);
