@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { getHeapStatistics } from 'node:v8';
 import { sql } from 'drizzle-orm';
 import { insertOrganization, selectOrganizations } from '../src/accounts/store.ts';
 import type { Database } from '../src/db/db.ts';
@@ -12,6 +13,9 @@ import { openPostgres } from '../src/db/postgres.ts';
 import { newId } from '../src/lib/ids.ts';
 import { createLogger } from '../src/lib/logger.ts';
 import { createDatabase } from './database.ts';
+
+/** What V8 takes to optimize the grammar of SQL. */
+const GRAMMAR_BYTES = 600 * 1_048_576;
 
 /** How one implementation is opened, several times on the same data. */
 interface Home {
@@ -129,6 +133,12 @@ databaseConformance('PGlite', async () => {
     remove: () => rmSync(folder, { recursive: true, force: true }),
     isShared: false,
   };
+});
+
+describe('the memory of PGlite', () => {
+  it('has room for no optimized grammar of SQL, after a database was made, opened and asked', () => {
+    assert.ok(getHeapStatistics().peak_malloced_memory < GRAMMAR_BYTES / 2);
+  });
 });
 
 const serverUrl = process.env['QUIRE_TEST_DATABASE_URL'];

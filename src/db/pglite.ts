@@ -1,9 +1,11 @@
-import { PGlite } from '@electric-sql/pglite';
+import type { PGlite } from '@electric-sql/pglite';
 import { sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/pglite';
 import { migrate } from 'drizzle-orm/pglite/migrator';
 import { reasonOf, StartError } from '../lib/start-error.ts';
 import { type Database, MIGRATIONS_FOLDER } from './db.ts';
+import { keepValuesOutOfErrors, running } from './failed-statement.ts';
+import { openLeanPglite } from './lean-pglite.ts';
 
 /**
  * Opens the embedded database in `folder`, which is created when it is not there; null keeps it in memory (for tests).
@@ -14,7 +16,7 @@ import { type Database, MIGRATIONS_FOLDER } from './db.ts';
 export async function openPglite(folder: string | null): Promise<Database> {
   let client: PGlite;
   try {
-    client = await PGlite.create(folder === null ? {} : { dataDir: folder });
+    client = await openLeanPglite(folder === null ? {} : { dataDir: folder });
   } catch (error) {
     throw new StartError(`The embedded database in ${folder} cannot be opened: ${reasonOf(error)}`);
   }
@@ -23,12 +25,16 @@ export async function openPglite(folder: string | null): Promise<Database> {
 
 /** The port over an open PGlite, which it closes. */
 export function overPglite(client: PGlite): Database {
+  keepValuesOutOfErrors();
   const database = drizzle(client);
   return {
     kind: 'embedded',
     sql: database,
-    prepare: (name, statement) => prepareOn(client, name, statement),
-    execute: (text, values) => executeOn(client, text, values),
+    prepare: (name, statement) => {
+      const run = prepareOn(client, name, statement);
+      return (parameter) => running(statement, () => run(parameter));
+    },
+    execute: (text, values) => running(text, () => executeOn(client, text, values)),
     migrate: () => migrate(database, { migrationsFolder: MIGRATIONS_FOLDER }),
     check: async () => {
       await database.execute(sql`select 1`);
