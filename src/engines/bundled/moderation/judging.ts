@@ -1,19 +1,16 @@
 import type { Moderation, ModerationCategory, ModerationScores } from '../../moderation-engine.ts';
 import { MODERATION_CATEGORIES } from '../../moderation-engine.ts';
+import type { PortionedCall } from '../shared-thread.ts';
 import { PIECE_CHARACTERS, pieceFrom } from './pieces.ts';
 import type { Judged } from './thread.ts';
 
 /** Pieces that go to the thread at once, so that many short texts do not cost a message each. */
 const PORTION_PIECES = 128;
 
-/** One call on its way through the thread: handed out in portions, and put together again. */
-export class Judging {
-  readonly promise: Promise<Moderation>;
-  /** Characters that have not been handed out yet. */
+/** One call on its way through the thread. */
+export class Judging implements PortionedCall<string[], Judged, Moderation> {
   characters: number;
-  readonly #resolve: (moderation: Moderation) => void;
-  readonly #reject: (reason: unknown) => void;
-  #texts: readonly string[];
+  readonly #texts: readonly string[];
   /** The text and the place in it from which the next portion goes on. */
   #text = 0;
   #at = 0;
@@ -23,10 +20,6 @@ export class Judging {
   #tokens = 0;
 
   constructor(texts: readonly string[]) {
-    const { promise, resolve, reject } = Promise.withResolvers<Moderation>();
-    this.promise = promise;
-    this.#resolve = resolve;
-    this.#reject = reject;
     this.#texts = texts;
     this.characters = texts.reduce((sum, text) => sum + text.length, 0);
   }
@@ -52,33 +45,14 @@ export class Judging {
     return pieces;
   }
 
-  /**
-   * Takes what came of the portion that is out: of a text in pieces the highest score of any counts. Resolves the promise
-   * when that was the last, and says whether it was.
-   */
-  take({ scores, tokens }: Judged): boolean {
+  /** Of a text in pieces the highest score of any counts. */
+  take({ scores, tokens }: Judged): Moderation | null {
     this.#tokens += tokens;
     for (const [i, text] of this.#out.entries()) {
       const before = this.#scores[text];
       this.#scores[text] = named((category) => Math.max(scores[i]?.[category] ?? 0, before?.[category] ?? 0));
     }
-    this.#out = [];
-    if (!this.#isHandedOut) return false;
-    this.#resolve({ scores: this.#scores, tokens: this.#tokens });
-    this.#letGo();
-    return true;
-  }
-
-  /** Rejects the promise, and lets go of the texts. */
-  fail(reason: unknown): void {
-    this.#reject(reason);
-    this.#letGo();
-  }
-
-  #letGo(): void {
-    this.#texts = [];
-    this.#text = 0;
-    this.characters = 0;
+    return this.#isHandedOut ? { scores: this.#scores, tokens: this.#tokens } : null;
   }
 }
 

@@ -24,7 +24,7 @@ rerankConformance('the model that comes with Quire', async () => {
 
 describe('the bundled rerank engine', () => {
   const engines: RerankEngine[] = [];
-  const start = (options: { file?: string; maxWaitingCalls?: number } = {}) => {
+  const start = (options: { file?: string; maxCalls?: number } = {}) => {
     const engine = createBundledRerank({ file: FILE, embedderFile: EMBEDDER, name: 'test', ...options });
     engines.push(engine);
     return engine;
@@ -72,8 +72,8 @@ describe('the bundled rerank engine', () => {
     assert.deepEqual(order, ['short', 'long']);
   });
 
-  it('503 when too many calls wait; those that have left do not count', async () => {
-    const engine = start({ maxWaitingCalls: 2 });
+  it('503 when there are too many calls; those that have left do not count', async () => {
+    const engine = start({ maxCalls: 2 });
     const controllers = Array.from({ length: 2 }, () => new AbortController());
     const documents = Array<string>(100).fill(SENTENCE.repeat(500));
     const calls = controllers.map(({ signal }) =>

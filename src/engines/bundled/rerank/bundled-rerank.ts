@@ -1,15 +1,14 @@
 import { readFileSync } from 'node:fs';
-import { type ApiError, engineUnavailable } from '../../../errors.ts';
 import type { Backend } from '../../engine.ts';
 import type { RerankEngine, Reranking, RerankRequest } from '../../rerank-engine.ts';
-import { ModelThread } from '../model-thread.ts';
+import { SharedThread } from '../shared-thread.ts';
 import { Judging } from './judging.ts';
 import type { Portion, PortionResult } from './thread.ts';
 
-/** Calls that wait at once; each holds its documents in memory. */
-const MAX_WAITING_CALLS = 1024;
-/** Characters of waiting calls at once: about a minute of work. One call alone may have more. */
-const MAX_WAITING_CHARACTERS = 64 * 1024 * 1024;
+/** Calls at once; each holds its documents in memory. */
+const MAX_CALLS = 1024;
+/** Characters of calls at once: about a minute of work. One call alone may have more. */
+const MAX_CHARACTERS = 64 * 1024 * 1024;
 /** A step takes milliseconds, a document of a megabyte a second, and loading less: a thread that needs longer hangs. */
 const STEP_LIMIT_MS = 20_000;
 
@@ -19,8 +18,8 @@ export interface BundledRerankOptions {
   embedderFile: string;
   /** The model's name, as the model object shows it. */
   name: string;
-  /** Calls that wait at once; 1024 unless given. */
-  maxWaitingCalls?: number;
+  /** Calls at once; 1024 unless given. */
+  maxCalls?: number;
 }
 
 /**
@@ -32,88 +31,35 @@ export function createBundledRerank(options: BundledRerankOptions): RerankEngine
 }
 
 class BundledRerank implements RerankEngine {
-  readonly #options: BundledRerankOptions;
-  readonly #thread: ModelThread<Portion, PortionResult, number>;
-  /** In the order in which they get the thread. */
-  readonly #waiting = new Set<Judging>();
-  #isWorking = false;
-  #closed: ApiError | null = null;
+  readonly #name: string;
+  readonly #thread: SharedThread<Portion, PortionResult, number>;
 
-  constructor(options: BundledRerankOptions) {
-    this.#options = options;
-    const { file, embedderFile } = options;
-    this.#thread = new ModelThread({
+  constructor({ file, embedderFile, name, maxCalls = MAX_CALLS }: BundledRerankOptions) {
+    this.#name = name;
+    this.#thread = new SharedThread({
       name: 'rerank',
       script: new URL('./thread.ts', import.meta.url),
       data: () => ({ weights: readFileSync(file), embedder: readFileSync(embedderFile) }),
       limitMs: STEP_LIMIT_MS,
+      maxCalls,
+      maxCharacters: MAX_CHARACTERS,
     });
   }
 
   backend(): Backend {
-    const parameters = this.#thread.loaded;
-    const ready = parameters !== null && this.#closed === null;
-    return { engine: 'bundled', model: this.#options.name, parameters, ready };
+    const { loaded, isReady } = this.#thread;
+    return { engine: 'bundled', model: this.#name, parameters: loaded, ready: isReady };
   }
 
-  async rerank(request: RerankRequest, signal: AbortSignal): Promise<Reranking> {
-    if (this.#closed) throw this.#closed;
-    signal.throwIfAborted();
-    this.#refuseTooMany();
-    const judging = new Judging(request);
-    const leave = () => {
-      this.#waiting.delete(judging);
-      judging.fail(signal.reason);
-    };
-    signal.addEventListener('abort', leave, { once: true });
-    this.#waiting.add(judging);
-    void this.#work();
-    try {
-      return await judging.promise;
-    } finally {
-      signal.removeEventListener('abort', leave);
-    }
+  rerank(request: RerankRequest, signal: AbortSignal): Promise<Reranking> {
+    return this.#thread.run(new Judging(request), signal);
   }
 
-  async check(signal: AbortSignal): Promise<void> {
-    if (this.#closed) throw this.#closed;
-    await this.#thread.load(signal);
+  check(signal: AbortSignal): Promise<void> {
+    return this.#thread.load(signal);
   }
 
-  async close(): Promise<void> {
-    this.#closed ??= engineUnavailable('The service is shutting down.', 1);
-    for (const judging of this.#waiting) judging.fail(this.#closed);
-    this.#waiting.clear();
-    await this.#thread.close(this.#closed);
+  close(): Promise<void> {
+    return this.#thread.close();
   }
-
-  #refuseTooMany(): void {
-    let characters = 0;
-    for (const waiting of this.#waiting) characters += waiting.characters;
-    const isFull = this.#waiting.size >= (this.#options.maxWaitingCalls ?? MAX_WAITING_CALLS);
-    if (!isFull && characters < MAX_WAITING_CHARACTERS) return;
-    throw engineUnavailable('The rerank model has too much to do.', 1);
-  }
-
-  /** Steps until nothing waits: the only place where the thread gets work. Whoever has had a turn goes behind the others. */
-  async #work(): Promise<void> {
-    if (this.#isWorking) return;
-    this.#isWorking = true;
-    for (let judging = first(this.#waiting); judging && !this.#closed; judging = first(this.#waiting)) {
-      try {
-        const isDone = judging.take(await this.#thread.run(judging.portion()));
-        const isWanted = this.#waiting.delete(judging);
-        if (isWanted && !isDone) this.#waiting.add(judging);
-      } catch (error) {
-        this.#waiting.delete(judging);
-        judging.fail(this.#closed ?? engineUnavailable('The rerank model failed to answer.', 1, error));
-      }
-    }
-    this.#isWorking = false;
-  }
-}
-
-function first(waiting: ReadonlySet<Judging>): Judging | undefined {
-  const [judging] = waiting;
-  return judging;
 }

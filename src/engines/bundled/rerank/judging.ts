@@ -1,4 +1,5 @@
 import type { Reranking, RerankRequest } from '../../rerank-engine.ts';
+import type { PortionedCall } from '../shared-thread.ts';
 import type { Portion, PortionResult } from './thread.ts';
 
 /** Characters of one step: some milliseconds of work, after which another call has its turn. A longer document is one step. */
@@ -6,24 +7,16 @@ const STEP_CHARACTERS = 32_768;
 /** What a document costs beside its text, in characters. */
 const DOCUMENT_CHARACTERS = 64;
 
-/** One call on its way through the thread: handed out in portions, and put together again. */
-export class Judging {
-  readonly promise: Promise<Reranking>;
-  /** Characters that have not been handed out yet. */
+/** One call on its way through the thread. */
+export class Judging implements PortionedCall<Portion, PortionResult, Reranking> {
   characters: number;
-  readonly #resolve: (reranking: Reranking) => void;
-  readonly #reject: (reason: unknown) => void;
   readonly #query: string;
-  #documents: readonly string[];
+  readonly #documents: readonly string[];
   #next = 0;
   readonly #scores: number[] = [];
   #tokens = 0;
 
   constructor({ query, documents }: RerankRequest) {
-    const { promise, resolve, reject } = Promise.withResolvers<Reranking>();
-    this.promise = promise;
-    this.#resolve = resolve;
-    this.#reject = reject;
     this.#query = query;
     this.#documents = documents;
     this.characters = documents.reduce((sum, document) => sum + document.length, query.length);
@@ -42,21 +35,12 @@ export class Judging {
     return { query: this.#query, documents };
   }
 
-  /** Takes what came of the portion that is out. Returns whether the call has come to its end. */
-  take({ judged, queryTokens }: PortionResult): boolean {
+  take({ judged, queryTokens }: PortionResult): Reranking | null {
     for (const { score, tokens } of judged) {
       this.#scores.push(score);
       this.#tokens += tokens;
     }
-    if (this.#next < this.#documents.length) return false;
-    this.#resolve({ scores: this.#scores, tokens: this.#tokens + queryTokens });
-    return true;
-  }
-
-  /** Rejects the promise, and lets go of the documents. */
-  fail(reason: unknown): void {
-    this.#reject(reason);
-    this.#documents = [];
-    this.characters = 0;
+    if (this.#next < this.#documents.length) return null;
+    return { scores: this.#scores, tokens: this.#tokens + queryTokens };
   }
 }
