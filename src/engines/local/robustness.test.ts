@@ -192,7 +192,7 @@ describe('requests that are too much', () => {
     const engine = engineOn(tiny);
     await answered(engine);
     const memory = (): number =>
-      Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${engine.hostPid}/status`, 'utf8'))?.[1]) / 1_024;
+      Number(/RssAnon:\s+(\d+)/.exec(readFileSync(`/proc/${engine.hostPid}/status`, 'utf8'))?.[1]) / 1_024;
     const ask = async (i: number): Promise<'answered' | 'refused'> => {
       try {
         await collectAnswer(
