@@ -1,7 +1,7 @@
 import { COMMANDS, commandHelp, generalHelp } from './cli/commands.ts';
 import { Interrupted } from './cli/interrupted.ts';
 import { WrongCall } from './cli/wrong-call.ts';
-import { reasonOf, StartError } from './lib/start-error.ts';
+import { StartError, traceOf } from './lib/start-error.ts';
 
 /** Exit codes: 0 done, 1 could not be done (one sentence on stderr says why), 2 called wrongly, 130 stopped by Ctrl-C. */
 const EXIT = { done: 0, failed: 1, wrongCall: 2, interrupted: 130 } as const;
@@ -25,7 +25,7 @@ export async function main(args: readonly string[]): Promise<number> {
       return EXIT.wrongCall;
     }
     // A sentence for what the operator can mend; the stack only for what is ours to mend.
-    console.error(error instanceof StartError ? error.message : error instanceof Error ? error.stack : reasonOf(error));
+    console.error(error instanceof StartError ? error.message : traceOf(error));
     return error instanceof Interrupted ? EXIT.interrupted : EXIT.failed;
   }
 }

@@ -3,10 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { inspect } from 'node:util';
 import { getHeapStatistics } from 'node:v8';
 import { sql } from 'drizzle-orm';
 import { insertOrganization, selectOrganizations } from '../src/accounts/store.ts';
 import type { Database } from '../src/db/db.ts';
+import { FailedStatement } from '../src/db/failed-statement.ts';
 import { page, pageBounds } from '../src/db/page.ts';
 import { openPglite } from '../src/db/pglite.ts';
 import { openPostgres } from '../src/db/postgres.ts';
@@ -82,6 +84,29 @@ function databaseConformance(name: string, makeHome: () => Promise<Home>): void 
       const echo = db.prepare('echo', `select $1::json->>'text' as text, 2 as number, '{"a":[1]}'::jsonb as json`);
       for (const text of ["it's", 'a\\b', '$1', '日本 😀', '']) {
         assert.deepEqual(await echo(JSON.stringify({ text })), [{ text, number: 2, json: { a: [1] } }]);
+      }
+    });
+
+    it('tells of a statement that failed why and which, and never its values', async () => {
+      const secret = 'walrus'.repeat(100_000);
+      const id = newId('organization');
+      const twice = (on: Database['sql']) =>
+        on.execute(sql`insert into organizations (id, name) values (${id}, ${'walrus'}), (${id}, ${secret})`);
+      for (const [fails, code, facts] of [
+        [() => twice(db.sql), '23505', /organizations_pkey.* in: insert into organizations .*\$4/],
+        [() => db.sql.transaction(twice), '23505', /organizations_pkey/],
+        [() => db.sql.execute(sql`select ${secret}::text::int`), '22P02', /select \$1::text::int/],
+        [() => db.prepare('number', 'select $1::int')(secret), '22P02', /select \$1::int/],
+        [() => db.execute('select $1::json', [`{"${secret}`]), '22P02', /select \$1::json/],
+      ] as const) {
+        await assert.rejects(fails, (error: FailedStatement) => {
+          assert.ok(error instanceof FailedStatement);
+          assert.equal(error.code, code);
+          assert.match(error.message, facts);
+          const all = inspect(error, { depth: Infinity, showHidden: true, maxStringLength: Infinity });
+          assert.doesNotMatch(all, /walrus/);
+          return all.length < 10_000;
+        });
       }
     });
 

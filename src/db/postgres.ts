@@ -1,10 +1,10 @@
-import { sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { migrate } from 'drizzle-orm/node-postgres/migrator';
 import { Pool } from 'pg';
 import type { Logger } from '../lib/logger.ts';
 import { reasonOf, StartError } from '../lib/start-error.ts';
 import { type Database, MIGRATIONS_FOLDER } from './db.ts';
+import { keepValuesOutOfErrors, running } from './failed-statement.ts';
 
 /** Enough for one process: its hot path writes through one statement at a time, and servers allow about 100 in all. */
 const MAX_CONNECTIONS = 10;
@@ -26,13 +26,12 @@ export async function openPostgres(url: string, logger: Logger): Promise<Databas
   });
   // An idle connection that the server ends would otherwise end the process; the pool opens another when it needs one.
   pool.on('error', (error) => logger.warn({ reason: reasonOf(error) }, 'a database connection was lost'));
-  const database = drizzle(pool);
+  keepValuesOutOfErrors();
   const check = async () => {
     try {
-      await database.execute(sql`select 1`);
+      await pool.query('select 1');
     } catch (error) {
-      const cause = error instanceof Error && error.cause ? error.cause : error;
-      throw new StartError(`The database at ${withoutPassword(url)} does not answer: ${reasonOf(cause)}`);
+      throw new StartError(`The database at ${withoutPassword(url)} does not answer: ${reasonOf(error)}`);
     }
   };
   try {
@@ -43,13 +42,15 @@ export async function openPostgres(url: string, logger: Logger): Promise<Databas
   }
   return {
     kind: 'postgres',
-    sql: database,
-    prepare: (name, text) => async (parameter) => (await pool.query({ name, text, values: [parameter] })).rows,
-    execute: async (text, values) => {
-      // Several statements give several results, which the driver's types do not know.
-      const results = [await pool.query(text, values)].flat();
-      return { rows: results.flatMap(({ rows }) => rows) };
-    },
+    sql: drizzle(pool),
+    prepare: (name, text) => (parameter) =>
+      running(text, async () => (await pool.query({ name, text, values: [parameter] })).rows),
+    execute: (text, values) =>
+      running(text, async () => {
+        // Several statements give several results, which the driver's types do not know.
+        const results = [await pool.query(text, values)].flat();
+        return { rows: results.flatMap(({ rows }) => rows) };
+      }),
     check,
     migrate: () => migrateLocked(pool),
     close: closeOnce(pool),

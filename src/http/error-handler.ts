@@ -9,6 +9,7 @@ import {
   unknownUrl,
   unsupportedMediaType,
 } from '../errors.ts';
+import { traceOf } from '../lib/start-error.ts';
 import { CallerGone } from './event-stream.ts';
 
 /** Beyond this wait a client library that retries by itself would only keep a person waiting. */
@@ -52,7 +53,7 @@ export function errorHeaders(error: ApiError): Record<string, string> {
 /** Answers with the error and logs what the operator must know: the cause, never the caller's text. */
 export function sendError(error: ApiError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   if (error.status >= 500) {
-    const cause = error.cause instanceof Error ? (error.cause.stack ?? error.cause.message) : error.cause;
+    const cause = error.cause === undefined ? undefined : traceOf(error.cause);
     request.log.error({ requestId: request.id, code: error.code, reason: error.message, cause }, 'request failed');
   }
   return reply

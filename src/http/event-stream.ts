@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { FastifyReply } from 'fastify';
 import { ApiError, serverError } from '../errors.ts';
+import { traceOf } from '../lib/start-error.ts';
 
 /** Ends every stream that went well. Its absence tells a client that the answer is not whole. */
 const DONE = 'data: [DONE]\n\n';
@@ -49,7 +50,7 @@ export async function sendEvents(reply: FastifyReply, events: AsyncIterable<obje
   } catch (error) {
     if (raw.destroyed) return;
     const known = error instanceof ApiError ? error : serverError(error);
-    const cause = String(known.cause ?? '');
+    const cause = known.cause === undefined ? undefined : traceOf(known.cause);
     reply.log.error({ requestId: reply.request.id, code: known.code, cause }, 'stream broke off');
     frames.write(known.body());
     frames.end('');

@@ -5,6 +5,7 @@ import { isId, newId } from './ids.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { createLogger } from './logger.ts';
 import { merge } from './merge.ts';
+import { reasonOf, traceOf } from './start-error.ts';
 
 describe('newId', () => {
   it('gives ids that sort in the order of their making, none twice', () => {
@@ -137,6 +138,35 @@ describe('every', () => {
   });
 });
 
+describe('reasonOf', () => {
+  const thrownBy = (run: () => unknown): unknown => {
+    try {
+      return run();
+    } catch (error) {
+      return error;
+    }
+  };
+
+  it('quotes no text that is not JSON, and no filter', () => {
+    for (const text of ['walrus', '{"a": walrus}', `[1, ${'walrus '.repeat(50)}]`, '["the", "walrus" "text"]']) {
+      const error = thrownBy(() => JSON.parse(text));
+      assert.match(reasonOf(error), /JSON/);
+      assert.doesNotMatch(reasonOf(error) + traceOf(error), /walrus|"/, String(error));
+      assert.match(traceOf(error), /^SyntaxError: .*\n {4}at JSON\.parse/);
+    }
+    const lance = 'Invalid input, Error resolving filter expression name = \'walrus\': Received literal Utf8("walrus")';
+    assert.equal(reasonOf(new Error(lance)), 'Invalid input, Error resolving filter expression');
+  });
+
+  it('is bounded, whatever was thrown, and so is its trace', () => {
+    for (const thrown of [new Error('x'.repeat(1_000_000)), 'x'.repeat(1_000_000)]) {
+      assert.match(reasonOf(thrown), /^x{2000}\.\.\. \(1000000 characters\)$/);
+      assert.ok(traceOf(thrown).length < 5_000);
+    }
+    assert.equal(reasonOf(new AggregateError([new Error('the first')])), 'the first');
+  });
+});
+
 describe('createLogger', () => {
   it('writes JSON lines in which secrets and prompts are struck out', () => {
     const lines: string[] = [];
@@ -147,5 +177,16 @@ describe('createLogger', () => {
     const line = JSON.parse(lines[0] ?? '');
     assert.deepEqual([line.level, line.msg, line.requestId], ['info', 'hello', 'req_1']);
     assert.doesNotMatch(lines[0] ?? '', /hunter2/);
+  });
+
+  it('bounds what a field holds, and leaves out what hangs on an error', () => {
+    const lines: string[] = [];
+    const logger = createLogger('info', { write: (line: string) => lines.push(line) });
+    logger.info({ item: 'x'.repeat(1_000_000), count: 3 }, 'long');
+    logger.info(Object.assign(new Error('refused'), { params: ['hunter2'], cause: new Error('hunter2') }));
+    const [long, refused] = lines.map((line) => JSON.parse(line));
+    assert.deepEqual([long.item.length < 10_000, long.count], [true, 3]);
+    assert.match(refused.err, /^Error: refused\n {4}at /);
+    assert.doesNotMatch(lines.join(), /hunter2/);
   });
 });
