@@ -164,13 +164,16 @@ export const fileTooLarge = (limitBytes: number): ApiError =>
     param: 'file',
   });
 
-/** 415: the body's content type is not the one that the route takes. */
+/** 415: the body's content type is not the one that the route takes. `given` is empty where the request names none. */
 export const unsupportedMediaType = (given: string, wanted = 'application/json'): ApiError =>
   new ApiError({
     status: 415,
     type: 'invalid_request_error',
     code: 'unsupported_media_type',
-    message: `Send the body as ${wanted}, not as '${shown(given)}'.`,
+    message:
+      given === ''
+        ? `Send the body as ${wanted}, and name that type in the header 'Content-Type'.`
+        : `Send the body as ${wanted}, not as '${shown(given)}'.`,
   });
 
 /** 416: the header `Range` asks for bytes beyond the end of what has `bytes` bytes. */

@@ -74,9 +74,24 @@ describe('errors that Fastify and Node make', () => {
     }
   });
 
-  it('415 unsupported_media_type for another content type', async () => {
-    const headers = { 'content-type': 'text/csv' };
-    assertError(await api.send('POST', path, { body: 'a,b', headers }), 415, 'unsupported_media_type');
+  it('415 unsupported_media_type for another content type, and for a body of none', async () => {
+    const body = JSON.stringify({ model: 'general-8b', messages: [{ role: 'user', content: 'Hi' }] });
+    for (const type of ['text/plain', 'text/plain;charset=UTF-8', 'text/csv', 'application/x-www-form-urlencoded']) {
+      for (const [method, url] of [
+        ['POST', path],
+        ['POST', '/v1/knowledge-bases'],
+        ['PATCH', '/v1/knowledge-bases/x'],
+        ['POST', '/v1/knowledge-bases/x/data-sources/y/sync'],
+      ] as const) {
+        const answer = await api.send(method, url, { body, headers: { 'content-type': type } });
+        assertError(answer, 415, 'unsupported_media_type');
+        assert.match(answer.text, new RegExp(`as application/json, not as '${type}'`));
+      }
+    }
+    const head = `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${api.key}\r\nconnection: close\r\n`;
+    const raw = await exchange(api.url, `${head}content-length: ${body.length}\r\n\r\n${body}`);
+    assert.deepEqual(statusAndCode(raw), [415, 'unsupported_media_type']);
+    assert.match(raw, /Send the body as application\/json, and name that type in the header 'Content-Type'\./);
   });
 
   it('413 request_too_large beyond the limit, and not one byte before it', async () => {

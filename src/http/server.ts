@@ -71,6 +71,8 @@ export async function createServer(options: ServerOptions) {
     },
     schemaErrorFormatter: (errors) => toApiError(errors as Parameters<typeof toApiError>[0]),
   }).withTypeProvider<TypeBoxTypeProvider>();
+  // Fastify reads this one too, and no route of ours wants it.
+  app.removeContentTypeParser('text/plain');
   app.setValidatorCompiler(compileValidator);
   // Schemas of answers are for the documentation and the tests; serialising by them would hide what they do not name.
   app.setSerializerCompiler(() => JSON.stringify);
