@@ -10,10 +10,10 @@ import { copyTemplate } from './template.ts';
 
 const START_FILE = fileURLToPath(new URL('../src/start.js', import.meta.url));
 const READY = /^Quire is ready at (\S+)/m;
-/** Only so that a hung start fails: on a loaded machine a start may take many seconds. */
-const START_GUARD_MS = 90_000;
-/** Only so that a wait that has no end fails. */
-const WAIT_GUARD_MS = 100_000;
+/** Only so that a hung start fails: beside twenty others that want two cores, one that was well has taken more than 90 seconds. */
+const START_GUARD_MS = 240_000;
+/** Only so that a wait that has no end fails, before the limit of a test does (`run.js`), which does not say of what. */
+const WAIT_GUARD_MS = 240_000;
 const PAUSE_MS = 10;
 
 /** The first key of every service that is started here. */
