@@ -1,3 +1,4 @@
+import { shortened } from '../../lib/shortened.ts';
 import type { DocumentMetadata, MetadataValue } from './extract/extracted-document.ts';
 
 /** Bytes of a document's metadata as JSON: as many as callers may send anywhere. Every result of a search shows them. */
@@ -31,7 +32,7 @@ export function storedMetadata(...layers: readonly DocumentMetadata[]): StoredMe
     if (bytes + size <= MAX_STORED_BYTES) {
       stored.set(key, value);
       bytes += size;
-    } else if (leftOut.length < MAX_NAMED) leftOut.push(shortened(key));
+    } else if (leftOut.length < MAX_NAMED) leftOut.push(shortened(key, MAX_NAME_CHARACTERS));
   }
   return { metadata: Object.fromEntries(stored), leftOutKeys: leftOut };
 }
@@ -41,10 +42,6 @@ export function withSourceMetadata(ofSource: DocumentMetadata, own: StoredMetada
   const { metadata, leftOutKeys } = storedMetadata(ofSource, own.metadata);
   const leftOut = new Set([...leftOutKeys, ...own.leftOutKeys]);
   return { metadata, leftOutKeys: [...leftOut.difference(new Set(Object.keys(metadata)))] };
-}
-
-function shortened(key: string): string {
-  return key.length <= MAX_NAME_CHARACTERS ? key : `${key.slice(0, MAX_NAME_CHARACTERS).toWellFormed()}…`;
 }
 
 /** Whether a field is short enough to filter by. */

@@ -193,6 +193,13 @@ describe('recursive', () => {
     }
   });
 
+  it('cuts the names of very long headings, which every chunk below them has', async () => {
+    const text = `${'Überschrift '.repeat(60)}end`;
+    const [chunk] = await chunksOf(documentOf({ kind: 'heading', text, level: 1 }, 'Text.'), {});
+    assert.equal(chunk?.headingPath[0]?.length, 200);
+    assert.match(chunk?.headingPath[0] ?? '', /^Überschrift .*…$/);
+  });
+
   it('forgets the headings of a section that has ended, and knows the page', async () => {
     const document = documentOf(
       { kind: 'heading', text: 'One', level: 1, page: 1 },

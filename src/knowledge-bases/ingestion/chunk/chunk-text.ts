@@ -1,3 +1,4 @@
+import { shortened } from '../../../lib/shortened.ts';
 import type { ExtractedText } from '../extracted-text.ts';
 import { type Atoms, atomsOf } from './atoms.ts';
 import { boundariesOf } from './boundaries.ts';
@@ -9,6 +10,8 @@ import { cutSemantic } from './cut-semantic.ts';
 
 /** Chunks whose tokens are counted in one call. */
 const COUNT_BATCH = 64;
+/** Characters of a heading in the path of a chunk: every chunk below it has it, in its row and in the index. Few have more than 100. */
+const MAX_HEADING_CHARACTERS = 200;
 
 /**
  * Cuts a document into chunks, in the order of the text. Every character that is no white space is in at least one chunk; no chunk
@@ -103,10 +106,11 @@ function placesIn({ text, blocks }: ExtractedText): (start: number) => Pick<Chun
   };
 }
 
-/** A heading in one line, without the marks that Markdown writes it with. */
+/** A heading in one line, without the marks that Markdown writes it with; cut where it is very long. */
 function titleOf(heading: string): string {
-  return heading
+  const title = heading
     .replace(/^\s*#{1,6}\s+|\s+#+\s*$|\n\s*[=-]+\s*$/g, '')
     .replace(/\s+/g, ' ')
     .trim();
+  return shortened(title, MAX_HEADING_CHARACTERS);
 }

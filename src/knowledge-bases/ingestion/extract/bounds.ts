@@ -8,6 +8,10 @@ export const MAX_WHOLE_TEXT_BYTES = 67_108_864;
 export const MAX_PDF_BYTES = 268_435_456;
 /** Characters of a document's text: some 4,000 printed pages. What comes after extraction holds all of it in memory. */
 export const MAX_TEXT_CHARACTERS = 10_000_000;
+/** Characters of a heading: a longer line announces nothing. It is a paragraph, and cut into chunks as one. */
+export const MAX_HEADING_CHARACTERS = 1_000;
+/** Characters of a text of metadata. What is longer is cut: it is a text of its own, and shown with every result of a search. */
+export const MAX_METADATA_TEXT_CHARACTERS = 16_384;
 /** Pages of a PDF. */
 export const MAX_PAGES = 5_000;
 /** Seconds for a document, or for the next one of a file that holds many: on a busy machine, 600 pages took 8. */

@@ -1,10 +1,10 @@
 import { inOneLine } from '../../../lib/clean-text.ts';
+import { shortened } from '../../../lib/shortened.ts';
+import { MAX_METADATA_TEXT_CHARACTERS } from './bounds.ts';
 import type { DocumentMetadata, MetadataValue } from './extracted-document.ts';
 
 /** Nesting that is made flat; what lies deeper is kept as JSON. */
 const MAX_DEPTH = 4;
-/** Characters of a text. What is longer is cut, and ends in an ellipsis: it is a text of its own, and shown with every result of a search. */
-const MAX_TEXT_CHARACTERS = 16_384;
 
 /**
  * A document's fields as what filters can look at: nested objects become keys with dots, dates are ISO 8601, keys and texts are in one
@@ -41,8 +41,7 @@ function textOf(value: unknown): string | null {
   if (value === null || value === undefined) return null;
   if (value instanceof Date) return Number.isNaN(value.valueOf()) ? null : value.toISOString();
   const text = typeof value === 'object' ? (JSON.stringify(value) ?? '') : String(value);
-  if (text.length <= MAX_TEXT_CHARACTERS) return inOneLine(text);
-  return `${inOneLine(text.slice(0, MAX_TEXT_CHARACTERS))}…`;
+  return inOneLine(shortened(text, MAX_METADATA_TEXT_CHARACTERS));
 }
 
 /** A title as people wrote it: in one line, null where there is none. */

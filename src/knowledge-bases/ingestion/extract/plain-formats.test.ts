@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { describe, it } from 'node:test';
 import { cleanText } from '../../../lib/clean-text.ts';
+import { boundedDocument } from './bounded-document.ts';
 import { decodeText } from './decode.ts';
 import type { ExtractedDocument, ReadJob, ReadPart } from './extracted-document.ts';
 import { charsetOf, documentFormat } from './formats.ts';
@@ -185,6 +186,12 @@ describe('CSV', () => {
     assert.match(documentIn(part).text, /29 \| some text in row 29$/);
   });
 
+  it('has a header once that is longer than a chunk', async () => {
+    const [part] = await read('csv', `${'h'.repeat(101)},b\n${'1,2\n'.repeat(60)}`, 100);
+    assert.equal(documentIn(part).text.match(/h \| b$/gm)?.length, 1);
+    assert.equal(documentIn(part).text.match(/^1 \| 2$/gm)?.length, 60);
+  });
+
   it('repeats nothing where the first row is one like the others', async () => {
     const [part] = await read('csv', Array.from({ length: 30 }, (_, i) => `${i},${i * 2}`).join('\n'), 20);
     assert.match(documentIn(part).text, /^0 \| 0\n1 \| 2/);
@@ -267,8 +274,43 @@ describe('metadata', () => {
       g: [],
     });
     assert.deepEqual(flatMetadata({ list: [5, true, ' x ', null, { y: 1 }] }), { list: [5, true, 'x', '{"y":1}'] });
-    assert.deepEqual(flatMetadata({ long: 'x'.repeat(16_385) }), { long: `${'x'.repeat(16_384)}…` });
+    assert.deepEqual(flatMetadata({ long: 'x'.repeat(16_385) }), { long: `${'x'.repeat(16_383)}…` });
     assert.deepEqual(flatMetadata({ a: { b: { c: { d: { e: 1 } } } } }), { 'a.b.c.d': '{"e":1}' });
     assert.equal(Object.getPrototypeOf(flatMetadata(JSON.parse('{"__proto__": {"x": 1}}'))), Object.prototype);
+  });
+});
+
+describe('a document as it leaves extraction', () => {
+  it('keeps a line of a million characters as text, but not as a heading or title', async () => {
+    const source = `# ${'H'.repeat(1_000_000)}\n\n# Short\n\nwalrus`;
+    const [part] = await read('markdown', source);
+    const document = documentIn(part);
+    assert.equal(document.text, source);
+    assert.deepEqual(
+      document.blocks.map(({ kind }) => kind),
+      ['paragraph', 'heading', 'paragraph'],
+    );
+    assert.equal(document.title, 'Short');
+  });
+
+  it('has a title, keys and values of a bounded length, cut between characters', async () => {
+    const family = '👨‍👩‍👧‍👦';
+    const line = { text: 'walrus', title: family.repeat(100), [`k${family.repeat(200)}`]: 'é'.repeat(20_000) };
+    const { title, metadata } = documentIn((await read('json-lines', JSON.stringify(line)))[0]);
+    assert.equal(title, `${family.repeat(45)}…`);
+    assert.deepEqual(metadata, { [`k${family.repeat(92)}…`]: `${'é'.repeat(16_383)}…` });
+    const keys = Object.fromEntries(Array.from({ length: 11_000 }, (_, i) => [`k${i}`, i]));
+    const many = documentIn((await read('json-lines', JSON.stringify({ text: 'walrus', ...keys })))[0]);
+    assert.equal(Object.keys(many.metadata).length, 10_000);
+  });
+
+  it('has headings of the levels 1 to 6, whatever its reader makes of it', () => {
+    const document = { text: 'a b', title: null, metadata: {} };
+    const levels = [-3, 0, 1.2, 5.7, 9, Number.NaN, undefined];
+    const blocks = levels.map((level) => ({ kind: 'heading' as const, start: 0, end: 1, ...(level && { level }) }));
+    assert.deepEqual(
+      boundedDocument({ ...document, blocks }).blocks.map(({ level }) => level),
+      [1, 1, 1, 6, 6, 1, 1],
+    );
   });
 });

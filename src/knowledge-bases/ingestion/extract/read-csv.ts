@@ -14,7 +14,7 @@ const NUMBER = /^[-+]?[\d.,\s]*\d[\d.,\s]*%?$/;
 
 /**
  * Reads CSV: a row is a line, with ` | ` between its cells. Rows come in tables of about the size of a chunk, each of which
- * begins with the header again. A file of more than a million characters is several documents; their parts are `row-1`, `row-5001`
+ * begins with the header again, unless that is longer than a chunk. A file of more than a million characters is several documents; their parts are `row-1`, `row-5001`
  * and so on, by the first row after the header.
  */
 export async function* readCsv(job: ReadJob): AsyncGenerator<ReadPart> {
@@ -89,8 +89,10 @@ class CsvTable {
     this.#first = null;
     const [first = []] = rows;
     const hasHeader = isHeader(rows);
-    if (hasHeader) this.#header = tableLine(first);
-    if (hasHeader && rows.length === 1) this.#lines.push(tableLine(first));
+    const line = tableLine(first);
+    // A table that begins with a longer one would be cut before its rows: it stands there once.
+    if (hasHeader && line.length <= this.#groupCharacters) this.#header = line;
+    else if (hasHeader) this.#push(line);
     return (hasHeader ? rows.slice(1) : rows).flatMap((row) => this.#addLine(row));
   }
 

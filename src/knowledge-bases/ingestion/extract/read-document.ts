@@ -1,3 +1,4 @@
+import { boundedDocument } from './bounded-document.ts';
 import { noText } from './bounds.ts';
 import type { ReadJob, ReadPart } from './extracted-document.ts';
 import type { DocumentFormat } from './formats.ts';
@@ -24,11 +25,14 @@ export async function* readDocument(format: DocumentFormat, job: ReadJob): Async
   let hasParts = false;
   for await (const part of read(job)) {
     hasParts = true;
-    yield 'document' in part && part.document.text.trim() === '' ? withoutText(part) : part;
+    yield bounded(part);
   }
   if (!hasParts) yield { part: '', error: noText() };
 }
 
-function withoutText({ document: _, ...part }: ReadPart & { document: unknown }): ReadPart {
-  return { ...part, error: noText() };
+function bounded(part: ReadPart): ReadPart {
+  if ('error' in part) return part;
+  const { document, ...place } = part;
+  // Not `trim`: it would copy a long text to see whether it is blank.
+  return /\S/.test(document.text) ? { ...place, document: boundedDocument(document) } : { ...place, error: noText() };
 }

@@ -3,7 +3,7 @@ import { gfmTable } from 'micromark-extension-gfm-table';
 import { parse } from 'yaml';
 import { cleanText, inOneLine } from '../../../lib/clean-text.ts';
 import type { Block, BlockKind } from '../extracted-text.ts';
-import { MAX_WHOLE_TEXT_BYTES } from './bounds.ts';
+import { MAX_HEADING_CHARACTERS, MAX_WHOLE_TEXT_BYTES } from './bounds.ts';
 import { wholeContent } from './content.ts';
 import { decodeText } from './decode.ts';
 import type { DocumentMetadata, ExtractedDocument, ReadJob, ReadPart } from './extracted-document.ts';
@@ -49,7 +49,9 @@ export function parseMarkdown(source: string): ExtractedDocument {
   requireLength(text.length);
   const blocks = blocksOf(text);
   const { title, ...rest } = metadata;
-  const heading = blocks.find(({ kind, level }) => kind === 'heading' && level === 1);
+  const heading = blocks.find(
+    ({ kind, level, start, end }) => kind === 'heading' && level === 1 && end - start <= MAX_HEADING_CHARACTERS,
+  );
   const named = heading && inOneLine(text.slice(heading.start, heading.end)).replace(/^#+\s*|\s*#*(?:\s*=+)?$/g, '');
   return { text, blocks, title: titleOf(title) ?? titleOf(named), metadata: rest };
 }
