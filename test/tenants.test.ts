@@ -22,7 +22,7 @@ describe('two organizations that ask the same', () => {
     const logger = createLogger('silent');
     const options = { file: FILE, name: 'bundled', kind: 'bundled' as const, contextTokens: 1024, logger };
     engine = createLocalEngine({ ...options, sequences: 4, threads: 1 });
-    await engine.check(AbortSignal.timeout(120_000));
+    await engine.check(new AbortController().signal);
     const started = await startApi({ models: () => catalogueOn(engine) });
     api = started.api;
     close = started.close;
