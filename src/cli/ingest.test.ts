@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +9,7 @@ import { useApi } from '../../test/harness.ts';
 import { INGEST_SOURCE } from '../knowledge-bases/ingestion/ingest-job.ts';
 import { workOnIngestion } from '../knowledge-bases/ingestion/work-on-ingestion.ts';
 import { main } from '../main.ts';
+import { findDocuments } from './ingest/find-documents.ts';
 
 const engine = bundledEmbedder();
 const embed = engine.embed.bind(engine);
@@ -117,6 +119,30 @@ describe('quire ingest', () => {
     assert.match(stopped.stderr, /Deleted again what had been uploaded: 1 file\.\n$/);
     assert.deepEqual(await all('files'), files);
     assert.deepEqual(await namesIn('knowledge-bases', 'name'), ['Town']);
+  });
+
+  it('names what has a name that is not UTF-8, and leaves it out', async () => {
+    const odd = join(folder, 'odd');
+    mkdirSync(odd);
+    const named = (end: string) => Buffer.concat([Buffer.from(`${odd}/bad`), Buffer.of(0xff, 0xfe), Buffer.from(end)]);
+    for (const end of ['.txt', '.jpg']) writeFileSync(named(end), 'On the lamp.');
+    mkdirSync(named(''));
+    writeFileSync(join(odd, 'good ä.txt'), 'On the lamp.');
+    const { documents, failures, skipped } = await findDocuments(odd);
+    assert.deepEqual(documents, [{ name: 'good ä.txt', path: join(odd, 'good ä.txt') }]);
+    const message = 'It was left out: its name is not UTF-8.';
+    assert.deepEqual(failures, [
+      { name: 'bad\ufffd\ufffd/', message },
+      { name: 'bad\ufffd\ufffd.txt', message },
+    ]);
+    assert.deepEqual(skipped.format, ['bad\ufffd\ufffd.jpg']);
+  });
+
+  it('refuses a pipe, which it would wait for without an end', async () => {
+    const pipe = join(folder, 'pipe.txt');
+    execFileSync('mkfifo', [pipe]);
+    const { code, stderr } = await quire(['ingest', pipe, '--kb', 'Other']);
+    assert.deepEqual([code, stderr], [1, `${pipe} is neither a file nor a folder.\n`]);
   });
 
   it('exits with 2 when it is called wrongly', async () => {

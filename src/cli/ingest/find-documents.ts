@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer';
+import type { Dirent } from 'node:fs';
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
 import { cleanName } from '../../files/formats.ts';
@@ -8,6 +10,8 @@ import { unreadable } from './local-content.ts';
 const FORMATS: ReadonlySet<string> = new Set(['.jsonl', '.pdf', '.txt', '.md', '.csv', '.docx', '.html']);
 /** `.git`, `._notes.pdf` of macOS, `~$letter.docx` that Word keeps while a document is open. */
 const HIDDEN = /^(\.|~\$)/;
+
+const NOT_UTF8 = 'It was left out: its name is not UTF-8.';
 
 /** A document on this machine. */
 export interface LocalDocument {
@@ -32,17 +36,21 @@ export interface FoundDocuments {
   documents: LocalDocument[];
   /** Names by why they were passed over. */
   skipped: Record<SkipKind, string[]>;
-  /** Folders that cannot be read: nobody knows what is in them. Their names end in `/`. */
+  /**
+   * Folders that cannot be read: nobody knows what is in them. And what has a name that is not UTF-8: it would be known under another one,
+   * which it may share. The names of folders end in `/`.
+   */
   failures: Failure[];
 }
 
 /**
  * The documents at a path, in the order of their names. Links in a folder are not followed: what they lead to is in it anyway, or is not
- * meant. Throws a `StartError` where nothing is there, and where nothing of it can be ingested.
+ * meant. Throws a `StartError` where nothing is there, and where nothing of it can be ingested: a pipe may never end.
  */
 export async function findDocuments(path: string): Promise<FoundDocuments> {
   const given = await stat(path).catch(() => null);
   if (given === null) throw new StartError(`There is no file or folder at ${path}.`);
+  if (!given.isFile() && !given.isDirectory()) throw new StartError(`${path} is neither a file nor a folder.`);
   const root = await realpath(path);
   const found: FoundDocuments = { root, documents: [], skipped: { format: [], link: [], hidden: [] }, failures: [] };
   if (given.isDirectory()) await walk(root, '', found);
@@ -55,18 +63,28 @@ export async function findDocuments(path: string): Promise<FoundDocuments> {
 }
 
 async function walk(folder: string, within: string, found: FoundDocuments): Promise<void> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch((error: Error) => {
+  for (const entry of await entriesOf(folder, within, found)) {
+    const own = entry.name.toString();
+    const name = within + own;
+    const path = join(folder, own);
+    const isFolder = entry.isDirectory();
+    if (HIDDEN.test(own)) found.skipped.hidden.push(name);
+    else if (entry.isSymbolicLink()) found.skipped.link.push(name);
+    else if (!isFolder && !(entry.isFile() && isTaken(name))) found.skipped.format.push(name);
+    else if (!isUtf8(entry.name)) found.failures.push({ name: isFolder ? `${name}/` : name, message: NOT_UTF8 });
+    else if (isFolder) await walk(path, `${name}/`, found);
+    else found.documents.push({ name: cleanName(name), path });
+  }
+}
+
+/** In the order of their names. These are bytes: as text, one that is not UTF-8 looks like another. */
+async function entriesOf(folder: string, within: string, found: FoundDocuments): Promise<Dirent<Buffer>[]> {
+  try {
+    const entries = await readdir(folder, { withFileTypes: true, encoding: 'buffer' });
+    return entries.sort((a, b) => a.name.compare(b.name));
+  } catch (error) {
     found.failures.push({ name: within, message: unreadable(error) });
     return [];
-  });
-  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    const name = within + entry.name;
-    const path = join(folder, entry.name);
-    if (HIDDEN.test(entry.name)) found.skipped.hidden.push(name);
-    else if (entry.isDirectory()) await walk(path, `${name}/`, found);
-    else if (entry.isSymbolicLink()) found.skipped.link.push(name);
-    else if (entry.isFile() && isTaken(name)) found.documents.push({ name: cleanName(name), path });
-    else found.skipped.format.push(name);
   }
 }
 
