@@ -1,9 +1,5 @@
+import { bar, LiveLine, LOG_MS, type ProgressOutput } from './live-line.ts';
 import { clock } from './output.ts';
-import type { ProgressOutput } from './progress-line.ts';
-
-/** A log is not filled. */
-const LOG_MS = 5_000;
-const BAR_WIDTH = 24;
 
 /** How many of a number of things are done. */
 export interface Done {
@@ -12,16 +8,14 @@ export interface Done {
 }
 
 /** Shows how many of a number of things are done, and how long the others will take. */
-export class StatusLine {
-  readonly #output: ProgressOutput;
+export class StatusLine extends LiveLine {
   readonly #now: () => number;
   #phase: { name: string; startMs: number; startDone: number } | null = null;
   #shown = '';
   #shownMs = Number.NEGATIVE_INFINITY;
-  #isOpen = false;
 
   constructor(output: ProgressOutput, now: () => number = () => performance.now()) {
-    this.#output = output;
+    super(output);
     this.#now = now;
   }
 
@@ -32,28 +26,14 @@ export class StatusLine {
     if (this.#phase?.name !== name) {
       this.end();
       this.#phase = { name, startMs: now, startDone: done };
-    } else if (!this.#output.isTTY && done < total && now - this.#shownMs < LOG_MS) return;
+    } else if (!this.isTerminal && done < total && now - this.#shownMs < LOG_MS) return;
     this.#shownMs = now;
-    const filled = Math.floor(total === 0 ? BAR_WIDTH : Math.min(1, done / total) * BAR_WIDTH);
     const seconds = secondsLeft(now - this.#phase.startMs, done - this.#phase.startDone, total - done);
     const left = seconds === null ? '' : `  ${clock(seconds)} left`;
-    const text = `[${'#'.repeat(filled)}${'.'.repeat(BAR_WIDTH - filled)}] ${done}/${total} ${what}${left}`;
+    const text = `${bar(total === 0 ? 1 : Math.min(1, done / total))} ${done}/${total} ${what}${left}`;
     if (text === this.#shown) return;
     this.#shown = text;
-    this.#output.write(this.#output.isTTY ? `\r${text.slice(0, (this.#output.columns || 80) - 1)}\x1b[K` : `${text}\n`);
-    this.#isOpen = this.#output.isTTY ?? false;
-  }
-
-  /** Says something in a line of its own. */
-  say(text: string): void {
-    this.end();
-    this.#output.write(`${text}\n`);
-  }
-
-  /** Leaves the line as it is. May be called twice. */
-  end(): void {
-    if (this.#isOpen) this.#output.write('\n');
-    this.#isOpen = false;
+    this.replace(text);
   }
 }
 
