@@ -3,10 +3,10 @@ import type { GenerationEvent, GenerationRequest, PromptToken } from '../engines
 import { contextTokensOf } from '../engines/registry.ts';
 import { contextLengthExceeded, serverError } from '../errors.ts';
 import type { Call } from '../lib/caller.ts';
-import { newId } from '../lib/ids.ts';
 import type { UsageOutcome } from '../lib/usage-record.ts';
 import type { AdmittedModel } from './admit.ts';
 import { generationMetrics } from './metrics.ts';
+import { recordUsage } from './record-usage.ts';
 import { soundUsage } from './sound-usage.ts';
 
 /** What starting a generation needs of the dependencies. */
@@ -93,17 +93,7 @@ async function* metered(
   } finally {
     metrics.ended(modelId, outcome, used.promptTokens, used.completionTokens);
     if (isProcessed) deps.countPrompt(modelId, used.cachedTokens);
-    await deps.recordUsage({
-      id: newId('usage'),
-      organizationId: call.caller.organizationId,
-      keyId: call.caller.keyId,
-      requestId: call.requestId,
-      endpoint: call.endpoint,
-      model: modelId,
-      ...used,
-      outcome,
-      createdAt: new Date(deps.now()),
-    });
+    await recordUsage(deps, call, { model: modelId, ...used, outcome });
   }
   yield { type: 'usage', usage: used };
 }

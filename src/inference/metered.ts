@@ -1,9 +1,9 @@
 import type { Deps } from '../deps.ts';
 import type { ServedModel } from '../engines/registry.ts';
 import type { Call } from '../lib/caller.ts';
-import { newId } from '../lib/ids.ts';
 import type { UsageOutcome } from '../lib/usage-record.ts';
 import { isAbort } from './generate.ts';
+import { recordUsage } from './record-usage.ts';
 import { soundUsage } from './sound-usage.ts';
 import { type Task, taskMetrics } from './task-metrics.ts';
 
@@ -42,16 +42,6 @@ export async function metered<T extends { tokens: number }>(
     throw error;
   } finally {
     metrics.ended(model.id, outcome, texts, used.promptTokens);
-    await deps.recordUsage({
-      id: newId('usage'),
-      organizationId: call.caller.organizationId,
-      keyId: call.caller.keyId,
-      requestId: call.requestId,
-      endpoint: call.endpoint,
-      model: model.id,
-      ...used,
-      outcome,
-      createdAt: new Date(deps.now()),
-    });
+    await recordUsage(deps, call, { model: model.id, ...used, outcome });
   }
 }
