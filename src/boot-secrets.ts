@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
+import { link, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from './config.ts';
+import { readIfThere } from './lib/read-if-there.ts';
 import { type Secrets, secretsOf } from './lib/secrets.ts';
 import { StartError } from './lib/start-error.ts';
 
@@ -31,13 +32,8 @@ export function secretsWarning(config: Pick<Config, 'dataDir' | 'secretsKey'>): 
 }
 
 async function readKey(path: string): Promise<string | null> {
-  let text: string;
-  try {
-    text = await readFile(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
+  const text = await readIfThere(path);
+  if (text === null) return null;
   if (KEY.test(text.trim())) return text.trim();
   throw new StartError(
     `${path} holds no key. Put the file back from a backup, or move it away: a new key is made then.`,

@@ -1,16 +1,12 @@
-import { open, readFile, rename } from 'node:fs/promises';
+import { open, rename } from 'node:fs/promises';
 import type { Static, TSchema } from 'typebox';
 import { Value } from 'typebox/value';
+import { readIfThere } from '../lib/read-if-there.ts';
 
 /** The value in a file of JSON; null when there is none, or none of that form. */
 export async function readKept<T extends TSchema>(path: string, form: T): Promise<Static<T> | null> {
-  let text: string;
-  try {
-    text = await readFile(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
+  const text = await readIfThere(path);
+  if (text === null) return null;
   try {
     const value: unknown = JSON.parse(text);
     return Value.Check(form, value) ? value : null;
