@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { invalidValue } from '../../../errors.ts';
 import { MUST } from '../../../http/validation.ts';
 import { MetadataObject } from '../../schema.ts';
@@ -38,7 +38,7 @@ export const Secret = Type.String({
   description: 'Sealed when it is stored, shown as `***`.',
 });
 
-/** The key of a Google service account. `accountOf` checks what is in it. */
+/** The key of a Google service account. `BY_SERVICE_ACCOUNT` checks what is in it. */
 export const ServiceAccount = Type.Object({
   service_account_json: Type.Union(
     [Type.String({ minLength: 1, maxLength: MAX_ACCOUNT_CHARACTERS }), Type.Record(Type.String(), Type.Unknown())],
@@ -53,8 +53,18 @@ export function requirePlainUrl(url: string, param: string): void {
   if (username !== '' || password !== '') throw invalidValue(param, 'must not have a user or a password in it');
 }
 
+/** What connectors have in common whose `credentials` are a service account's. */
+export const BY_SERVICE_ACCOUNT = {
+  secretFields: ['credentials'],
+  /** The config with the account as an object. Throws 400 for what is none. */
+  check: <T extends { credentials: Static<typeof ServiceAccount> }>(config: T): T => ({
+    ...config,
+    credentials: { service_account_json: accountOf(config.credentials.service_account_json) },
+  }),
+};
+
 /** The key file of a service account as an object. Throws 400 for what is none; its content is in no message. */
-export function accountOf(given: string | Record<string, unknown>): Record<string, unknown> {
+function accountOf(given: string | Record<string, unknown>): Record<string, unknown> {
   const param = 'config.credentials.service_account_json';
   const account = typeof given === 'string' ? objectOf(given) : given;
   if (account === null) throw invalidValue(param, 'must be the JSON of a service account key file');

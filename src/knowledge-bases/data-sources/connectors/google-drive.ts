@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { MUST } from '../../../http/validation.ts';
-import { accountOf, COMMON_FIELDS, MAX_LISTED, ServiceAccount } from './config-fields.ts';
+import { BY_SERVICE_ACCOUNT, COMMON_FIELDS, MAX_LISTED, ServiceAccount } from './config-fields.ts';
 import type { Connector } from './connector.ts';
 import { UNBUILT } from './unbuilt.ts';
 
@@ -26,10 +26,6 @@ const Config = Type.Object({
 export const googleDrive: Connector<typeof Config> = {
   type: 'google_drive',
   config: Config,
-  secretFields: ['credentials'],
-  check: (config) => ({
-    ...config,
-    credentials: { service_account_json: accountOf(config.credentials.service_account_json) },
-  }),
+  ...BY_SERVICE_ACCOUNT,
   ...UNBUILT,
 };
