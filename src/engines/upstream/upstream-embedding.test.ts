@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it, type TestContext } from 'node:test';
 import { asked, embeddingConformance } from '../../../test/embedding-conformance.ts';
-import { type Handler, type SeenRequest, sendJson, startServer } from '../../../test/fixtures/upstream-server.ts';
+import { type Handler, type SeenRequest, sendJson, startAsked } from '../../../test/fixtures/upstream-server.ts';
 import { ApiError } from '../../errors.ts';
 import { createLogger } from '../../lib/logger.ts';
 import { Embedder } from '../bundled/embedding/reader.ts';
@@ -59,15 +59,9 @@ const inference: Handler = ({ path, body }, response) => {
   sendJson(response, 200, answered(texts, body?.['encoding_format']));
 };
 
-embeddingConformance('a server like Text Embeddings Inference', async () => {
-  const server = await startServer(inference, { max_input_length: WINDOW });
-  const engine = engineAt(server.baseUrl);
-  const close = async () => {
-    await engine.close();
-    await server.close();
-  };
-  return { engine, close };
-});
+embeddingConformance('a server like Text Embeddings Inference', () =>
+  startAsked((baseUrl) => engineAt(baseUrl), inference, { max_input_length: WINDOW }),
+);
 
 describe('an upstream embedding engine', () => {
   async function start(
@@ -76,12 +70,8 @@ describe('an upstream embedding engine', () => {
     options: Partial<UpstreamEmbeddingOptions> = {},
     info?: object,
   ) {
-    const server = await startServer(handle, info);
-    const engine = engineAt(server.baseUrl, options);
-    t.after(async () => {
-      await engine.close();
-      await server.close();
-    });
+    const { engine, server, close } = await startAsked((baseUrl) => engineAt(baseUrl, options), handle, info);
+    t.after(close);
     const posts = (path: string) => server.requests.filter((request) => request.path === path && request.body !== null);
     return { engine, server, posts };
   }

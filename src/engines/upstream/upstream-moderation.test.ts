@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it, type TestContext } from 'node:test';
-import { type Handler, sendJson, startServer } from '../../../test/fixtures/upstream-server.ts';
+import { type Handler, sendJson, startAsked, startServer } from '../../../test/fixtures/upstream-server.ts';
 import { moderationConformance } from '../../../test/moderation-conformance.ts';
 import { ApiError } from '../../errors.ts';
 import { createLogger } from '../../lib/logger.ts';
@@ -27,28 +27,18 @@ const answered = (...scores: object[]) => ({ results: scores.map((each) => ({ ca
 moderationConformance('a server of the OpenAI kind', async () => {
   const moderator = new Moderator(WEIGHTS);
   const names = moderator.head.categories.map((category) => category.replace('_', '-'));
-  const server = await startServer(({ body }, response) => {
+  return startAsked(engineAt, ({ body }, response) => {
     const scores = ((body?.['input'] ?? []) as string[]).map((text) =>
       Object.fromEntries(moderator.score(text).map((score, i) => [names[i], score])),
     );
     sendJson(response, 200, answered(...scores));
   });
-  const engine = engineAt(server.baseUrl);
-  const close = async () => {
-    await engine.close();
-    await server.close();
-  };
-  return { engine, close };
 });
 
 describe('an upstream moderation engine', () => {
   async function start(t: TestContext, handle: Handler) {
-    const server = await startServer(handle);
-    const engine = engineAt(server.baseUrl);
-    t.after(async () => {
-      await engine.close();
-      await server.close();
-    });
+    const { engine, server, close } = await startAsked(engineAt, handle);
+    t.after(close);
     const posts = () => server.requests.filter(({ method }) => method === 'POST');
     return { engine, server, posts };
   }

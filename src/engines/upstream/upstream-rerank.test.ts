@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { type Handler, type SeenRequest, sendJson, startServer } from '../../../test/fixtures/upstream-server.ts';
+import {
+  type Handler,
+  type SeenRequest,
+  sendJson,
+  startAsked,
+  startServer,
+} from '../../../test/fixtures/upstream-server.ts';
 import { rerankConformance } from '../../../test/rerank-conformance.ts';
 import { ApiError } from '../../errors.ts';
 import { createLogger } from '../../lib/logger.ts';
@@ -59,16 +65,10 @@ const texts: Handler = ({ path, body }, response) => {
 };
 
 async function subjectOf(handle: Handler) {
-  const server = await startServer(async (request, response, count) => {
+  return startAsked(engineAt, async (request, response, count) => {
     await turn();
     await handle(request, response, count);
   });
-  const engine = engineAt(server.baseUrl);
-  const close = async () => {
-    await engine.close();
-    await server.close();
-  };
-  return { engine, close };
 }
 
 rerankConformance("a server of Cohere's kind", () => subjectOf(cohere()));
@@ -77,12 +77,8 @@ rerankConformance('Text Embeddings Inference', () => subjectOf(texts));
 
 describe('an upstream rerank engine', () => {
   async function start(t: TestContext, handle: Handler) {
-    const server = await startServer(handle);
-    const engine = engineAt(server.baseUrl);
-    t.after(async () => {
-      await engine.close();
-      await server.close();
-    });
+    const { engine, server, close } = await startAsked(engineAt, handle);
+    t.after(close);
     const posts = () => server.requests.filter(({ method }) => method === 'POST');
     const judge = (...documents: string[]) => engine.rerank({ query: 'a b', documents }, never);
     return { engine, server, posts, judge };
