@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { chatRequest, collectAnswer, engineConformance, textRequest } from '../../../test/engine-conformance.ts';
 import { TINY_END, writeTinyGguf } from '../../../test/fixtures/tiny-gguf.ts';
+import { isRunning, until } from '../../../test/spawned-service.ts';
 import { ApiError } from '../../errors.ts';
 import { createLogger } from '../../lib/logger.ts';
 import type { GenerationRequest } from '../engine.ts';
@@ -154,15 +155,9 @@ describe('the host and its parent', () => {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     const [pid] = await Promise.all([parent.stdout.setEncoding('utf8').toArray(), once(parent, 'exit')]);
-    const isThere = (): boolean => {
-      try {
-        return process.kill(Number(pid.join('')), 0);
-      } catch {
-        return false;
-      }
-    };
-    assert.ok(Number(pid.join('')) > 0);
-    while (isThere()) await new Promise((resolve) => setTimeout(resolve, 5));
+    const host = Number(pid.join(''));
+    assert.ok(host > 0);
+    await until(() => !isRunning(host));
   });
   it('503 with Retry-After when too many wait, and those who leave make room', async () => {
     const engine = engineOn(tiny);

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { makePdfBomb } from '../../../../test/fixtures/documents-pdf.ts';
-import { until } from '../../../../test/spawned-service.ts';
+import { isRunning, until } from '../../../../test/spawned-service.ts';
 import type { Extraction } from './extracted-document.ts';
 import { Extractor, type ExtractorOptions } from './extractor.ts';
 
@@ -21,14 +21,6 @@ async function* piecesOf(...pieces: (string | Uint8Array)[]): AsyncGenerator<Uin
 }
 const outcome = (extraction: Extraction | undefined) =>
   extraction === undefined ? 'nothing' : 'error' in extraction ? extraction.error.code : extraction.document.text;
-
-const isAlive = (pid: number) => {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-};
 
 describe('an extractor', () => {
   const extractors: Extractor[] = [];
@@ -86,7 +78,7 @@ describe('an extractor', () => {
     await until(() => existsSync(told) && readFileSync(told, 'utf8') !== '');
     const reader = Number(readFileSync(told, 'utf8'));
     parent.kill('SIGKILL');
-    await until(() => !isAlive(reader));
+    await until(() => !isRunning(reader));
     await rm(folder, { recursive: true });
   });
 
