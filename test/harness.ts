@@ -40,6 +40,8 @@ export interface TestApi {
   blobs: BlobStore;
   /** Where `blobs` keeps the bytes of files. */
   blobFolder: string;
+  /** Where the search index lies. */
+  indexFolder: string;
   /** What the use cases work with. */
   deps: Deps;
   engine: ScriptedEngine;
@@ -149,7 +151,10 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
     await chunks.close();
     for (const folder of [blobFolder, indexFolder]) rmSync(folder, { recursive: true, force: true });
   };
-  return { api: { url, app, db, blobs, blobFolder, deps, engine, authenticator, key, makeKey, send }, close };
+  return {
+    api: { url, app, db, blobs, blobFolder, indexFolder, deps, engine, authenticator, key, makeKey, send },
+    close,
+  };
 }
 
 /** The catalogue, its generation models bound to one engine. */

@@ -2,7 +2,7 @@ import type { Deps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { deleteFileUses } from '../files/store.ts';
 import { isId } from '../lib/ids.ts';
-import { dropIndexes } from './drop-indexes.ts';
+import { dropIndex } from './drop-indexes.ts';
 import { selectUnfinishedJobsOfBase } from './ingestion/store.ts';
 import type { DeletedKnowledgeBase } from './schema.ts';
 import { deleteKnowledgeBaseRow, insertDroppedIndex, lockKnowledgeBase } from './store.ts';
@@ -23,6 +23,6 @@ export async function deleteKnowledgeBase(
     await deleteKnowledgeBaseRow(sql, id);
     await insertDroppedIndex(sql, id, new Date(deps.now()));
   });
-  await dropIndexes(deps);
+  await dropIndex(deps, id);
   return { id, object: 'knowledge_base', deleted: true };
 }

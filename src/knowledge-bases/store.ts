@@ -78,10 +78,14 @@ export async function insertDroppedIndex(sql: Sql, knowledgeBaseId: string, at: 
   await sql.insert(droppedIndexes).values({ knowledgeBaseId, createdAt: at }).onConflictDoNothing();
 }
 
-/** Up to `limit` knowledge bases whose index is to go. */
-export async function selectDroppedIndexes(sql: Sql, limit: number): Promise<string[]> {
-  const rows = await sql.select().from(droppedIndexes).orderBy(asc(droppedIndexes.createdAt)).limit(limit);
-  return rows.map(({ knowledgeBaseId }) => knowledgeBaseId);
+/** Up to `limit` knowledge bases whose index is to go, those deleted first. */
+export function selectDroppedIndexes(sql: Sql, limit: number): Promise<(typeof droppedIndexes.$inferSelect)[]> {
+  return sql.select().from(droppedIndexes).orderBy(asc(droppedIndexes.createdAt)).limit(limit);
+}
+
+/** Whether the index of a knowledge base is to go, since that was deleted a while ago. */
+export async function isDroppedIndex(sql: Sql, knowledgeBaseId: string): Promise<boolean> {
+  return (await sql.$count(droppedIndexes, eq(droppedIndexes.knowledgeBaseId, knowledgeBaseId))) > 0;
 }
 
 /** Says that the index of a knowledge base has gone. */

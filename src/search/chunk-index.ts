@@ -128,7 +128,7 @@ export class ChunkIndex {
   /** Forgets a knowledge base. May be called twice. */
   async drop(baseId: string): Promise<void> {
     await this.#inTurn(baseId, async () => {
-      (await this.#tables.get(baseId)?.catch(() => null))?.close();
+      // Let go of and not closed: a search may still be reading it.
       this.#tables.delete(baseId);
       this.#deleted.delete(baseId);
       if (await this.#exists(baseId)) await this.#connection.dropTable(baseId);
@@ -251,7 +251,7 @@ export class ChunkIndex {
     this.#tables.set(baseId, table);
     if (isOpen) return table;
     table.catch(() => this.#tables.delete(baseId));
-    // Let go of and not closed: a search may still be reading it.
+    // As in `drop`, not closed.
     const [oldest] = this.#tables.keys();
     if (this.#tables.size > MAX_OPEN_TABLES && oldest !== undefined) this.#tables.delete(oldest);
     return table;

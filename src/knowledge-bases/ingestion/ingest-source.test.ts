@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
 import { eq } from 'drizzle-orm';
 import { bundledEmbedder, embeddedBy } from '../../../test/embedder.ts';
@@ -262,6 +263,7 @@ describe('ingestSource', () => {
     await kb.run(await kb.queueJob());
     assert.deepEqual(await kb.documents(), []);
     assert.equal(await api.deps.chunks.count(kb.baseId), 0);
+    assert.ok(!readdirSync(api.indexFolder).some((name) => name.startsWith(kb.baseId)));
     assert.equal((await api.send('GET', `/v1/knowledge-bases/${kb.baseId}`)).status, 404);
   });
 

@@ -3,6 +3,8 @@ import type { Deps } from '../../deps.ts';
 import { updateFailed, updateProcessed } from '../../files/store.ts';
 import type { SourceItem } from '../data-sources/connectors/connector.ts';
 import { deleteDroppedDocuments, insertUnwrittenDocuments } from '../documents/store.ts';
+import { LONGEST_WRITE_MS } from '../longest-write.ts';
+import { isDroppedIndex } from '../store.ts';
 import { isFilterable } from './document-metadata.ts';
 import { type StoredChunk, selectChunksOf, updateFingerprint } from './embedding-store.ts';
 import type { FilterKeys } from './filter-keys.ts';
@@ -42,9 +44,6 @@ export interface DocumentChange {
   /** `kept`: its chunks stay what they were, with their vectors; `before` is given once more. */
   outcome: { prepared: PreparedDocument } | { kept: DocumentRow } | { error: JobError };
 }
-
-/** A write takes seconds: what is not written by then never will be. */
-const LONGEST_WRITE_MS = 60 * 60 * 1000;
 
 /** For which job documents are written. */
 export interface WriteContext extends JobContext {
@@ -104,8 +103,11 @@ export async function writeDocuments(
     await endItems(sql, context, ended);
     return [...deleted];
   });
-  await deps.chunks.remove(base.id, gone ?? ids);
-  if (gone === null) throw new SourceGone();
+  if (gone !== null) return deps.chunks.remove(base.id, gone);
+  // The write may have made anew what the deletion of the knowledge base had removed.
+  if (await isDroppedIndex(deps.db.sql, base.id)) await deps.chunks.drop(base.id);
+  else await deps.chunks.remove(base.id, ids);
+  throw new SourceGone();
 }
 
 /** Gives what tells the keys of a document that filters do not see: too long, too many, or not stored. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { eq } from 'drizzle-orm';
+import { eq, inArray } from 'drizzle-orm';
 import { bundledEmbedder, embeddedBy } from '../../../test/embedder.ts';
 import { assertError, assertForm, useApi } from '../../../test/harness.ts';
 import { MemorySource, makeSource } from '../../../test/ingestion.ts';
@@ -118,6 +118,27 @@ describe('POST /v1/knowledge-bases/{kb_id}/retrieve', () => {
     assert.deepEqual(await namesOf({ query: 'E-4711', search_type: 'keyword' }), ['code.txt']);
   });
 
+  it('finds what comes after the chunks that the database has not, however many they are', async () => {
+    const query = { query: 'stone', search_type: 'vector' };
+    const [first, second, third] = await namesOf(query);
+    const gone = await api.db.sql
+      .delete(chunks)
+      .where(
+        inArray(
+          chunks.documentId,
+          api.db.sql
+            .select({ id: documents.id })
+            .from(documents)
+            .where(inArray(documents.name, [first, second])),
+        ),
+      )
+      .returning();
+    const found = await namesOf({ ...query, top_k: 1 });
+    await api.db.sql.insert(chunks).values(gone);
+    assert.deepEqual(found, [third]);
+    assert.deepEqual(await namesOf({ ...query, top_k: 1 }), [first]);
+  });
+
   it('503 for vectors of another model, while words still find', async () => {
     const set = (fingerprint: string) =>
       api.db.sql.update(knowledgeBases).set({ embeddingFingerprint: fingerprint }).where(eq(knowledgeBases.id, base));
@@ -149,6 +170,22 @@ describe('POST /v1/knowledge-bases/{kb_id}/retrieve', () => {
     const { queueJob, run } = await makeSource(api, other, source);
     await run(await queueJob());
     assert.equal((await find()).length, 1);
+  });
+
+  it('404 where the knowledge base is deleted while it is searched', async () => {
+    const other = (await api.send('POST', '/v1/knowledge-bases', { body: { name: 'Gone' } })).json.id;
+    const source = new MemorySource();
+    for (let i = 0; i < 20; i++) source.items.set(`item${i}`, `Stone ${i} is a stone.`);
+    const { queueJob, run } = await makeSource(api, other, source);
+    await run(await queueJob());
+    const answers = Array.from({ length: 30 }, async (_, i) => {
+      if (i === 5) await api.send('DELETE', `/v1/knowledge-bases/${other}`);
+      return (await retrieve({ query: 'stone' }, api.key, other)).status;
+    });
+    assert.deepEqual(
+      (await Promise.all(answers)).filter((status) => status !== 200 && status !== 404),
+      [],
+    );
   });
 
   it('finds nothing in an empty knowledge base', async () => {

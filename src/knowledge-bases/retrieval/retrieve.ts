@@ -5,6 +5,7 @@ import { admitEmbedding, embed } from '../../inference/embed.ts';
 import { admitRerank, rerank } from '../../inference/rerank.ts';
 import type { Call } from '../../lib/caller.ts';
 import type { Condition } from '../../search/filter.ts';
+import { findKnowledgeBase } from '../find-knowledge-base.ts';
 import type { KnowledgeBaseRow } from '../store.ts';
 import { bestHits } from './best-hits.ts';
 import { languagesOfBase } from './languages-of-base.ts';
@@ -27,12 +28,23 @@ export interface Retrieval extends Pick<RetrieveRequest, 'query' | 'filters' | '
   rerank: boolean;
 }
 
+type LiveChunk = ChunkRow & { score: number };
+
+interface EmbeddedQuery {
+  vector: Float32Array;
+  engine: Backend['engine'];
+}
+
 /** What is not said of a retrieval. */
 export const RETRIEVAL_DEFAULTS = { top_k: 10, search_type: 'hybrid', min_score: 0, rerank: false } as const;
 
-/** Candidates for each result that is wanted, and at least so many: what is deleted or reranked away must leave enough. */
+/** Candidates for each result that is wanted: those of deleted documents must leave enough. */
 const CANDIDATES_PER_RESULT = 2;
-const MIN_CANDIDATES = 100;
+/** Where two lists are merged or a reranker judges, at least so many: the best may stand far down in one of them. */
+const MIN_JUDGED_CANDIDATES = 100;
+/** Where so many are deleted that the others are too few, it is looked for so many times as many, and for so many at most. */
+const MORE_CANDIDATES = 10;
+const MAX_CANDIDATES = 2_000;
 /** Results that are reranked. */
 const MAX_RERANKED = 100;
 /** Another model embeds the chunks again by then, or a caller asks again. */
@@ -40,7 +52,7 @@ const REEMBEDDING_RETRY_SECONDS = 30;
 
 /**
  * The best chunks of the knowledge base for the query, the best first. The only way to search one: for its route, for chats and for
- * responses. Throws 400 for a blank query and for filters that are none, 503 for `vector` while another model's vectors are made.
+ * responses. Throws 400 for a blank query and for filters that are none, 404 where it is deleted meanwhile, 503 for `vector` while another model's vectors are made.
  */
 export async function retrieve(
   deps: RetrievalDeps,
@@ -56,6 +68,10 @@ export async function retrieve(
     if (!wanted.rerank) return found;
     const judged = await reranked(meanwhile.deps, call, { ...wanted, found, signal });
     return judged.filter(({ score }) => score >= wanted.min_score).slice(0, wanted.top_k);
+  } catch (error) {
+    // Its index goes with it, and whoever searches that meanwhile finds it broken.
+    await findKnowledgeBase(deps, call.caller.organizationId, base.id);
+    throw error;
   } finally {
     await meanwhile.recorded();
   }
@@ -82,19 +98,7 @@ async function find(
   const scoring = scoringOf(wanted.search_type);
   const embedded = scoring === 'keyword' ? null : await embedQuery(deps, call, base, wanted);
   if (embedded === null && scoring === 'vector' && base.chunkCount > 0) throw beingEmbedded();
-  const languages = await languagesOfBase(deps, base);
-  const hits = await deps.chunks.search(base.id, {
-    vector: embedded?.vector ?? null,
-    text: scoring === 'vector' ? null : wanted.query,
-    languages,
-    conditions: wanted.conditions,
-    limit: Math.max(MIN_CANDIDATES, wanted.top_k * CANDIDATES_PER_RESULT),
-  });
-  const best = bestHits(hits, {
-    scoreOf: (hit) => scoreOf(hit, embedded === null ? 'keyword' : scoring, embedded?.engine ?? 'bundled'),
-    bm25Of: (ids) => deps.chunks.bm25Of(base.id, ids, { text: wanted.query, languages }),
-  });
-  const found = await liveChunks(deps, base.id, best, wanted);
+  const found = await searched(deps, base, { ...wanted, scoring, embedded });
   // Another model's vectors have come into the index since the knowledge base was looked at: its words are all that can be compared.
   const isMixed =
     embedded !== null && found.some(({ baseFingerprint }) => baseFingerprint !== base.embeddingFingerprint);
@@ -111,7 +115,7 @@ async function embedQuery(
   call: Call,
   base: KnowledgeBaseRow,
   { query, signal }: { query: string; signal: AbortSignal },
-): Promise<{ vector: Float32Array; engine: Backend['engine'] } | null> {
+): Promise<EmbeddedQuery | null> {
   // The knowledge base was made with this model: whoever may use the one may use the other.
   const caller = { ...call.caller, models: null };
   const admitted = admitEmbedding(deps, caller, base.embeddingModel);
@@ -134,20 +138,49 @@ function beingEmbedded() {
   );
 }
 
+/** The best chunks that index and database have. Where deleted ones have left too few, the index is asked for more. */
+async function searched(
+  deps: RetrievalDeps,
+  base: KnowledgeBaseRow,
+  wanted: Retrieval & { conditions: readonly Condition[]; scoring: Scoring; embedded: EmbeddedQuery | null },
+): Promise<LiveChunk[]> {
+  const { query, scoring, embedded, conditions } = wanted;
+  const languages = await languagesOfBase(deps, base);
+  const least = scoring === 'hybrid' || wanted.rerank ? MIN_JUDGED_CANDIDATES : 0;
+  let limit = Math.max(least, wanted.top_k * CANDIDATES_PER_RESULT);
+  for (;;) {
+    const hits = await deps.chunks.search(base.id, {
+      vector: embedded?.vector ?? null,
+      text: scoring === 'vector' ? null : query,
+      languages,
+      conditions,
+      limit,
+    });
+    const best = bestHits(hits, {
+      scoreOf: (hit) => scoreOf(hit, embedded === null ? 'keyword' : scoring, embedded?.engine ?? 'bundled'),
+      bm25Of: (ids) => deps.chunks.bm25Of(base.id, ids, { text: query, languages }),
+    });
+    const { live, areMissing } = await liveChunks(deps, base.id, best, wanted);
+    if (!areMissing || hits.length < limit || limit >= MAX_CANDIDATES) return live;
+    limit = Math.min(MAX_CANDIDATES, limit * MORE_CANDIDATES);
+  }
+}
+
 /**
- * The best of the chunks that the database has, as many as are wanted or reranked: the index may still hold some of documents that are
- * gone. Rows are read as many as are wanted, and more only where some are gone.
+ * The best of the hits that the database has, as many as are wanted or reranked: the index may still hold some of documents that are
+ * gone. Rows are read as many as are wanted, and more only where some are gone. `areMissing` says that more hits might give more.
  */
 async function liveChunks(
   deps: RetrievalDeps,
   baseId: string,
   best: ReturnType<typeof bestHits>,
   wanted: Pick<Retrieval, 'rerank' | 'top_k' | 'min_score'>,
-): Promise<(ChunkRow & { score: number })[]> {
+): Promise<{ live: LiveChunk[]; areMissing: boolean }> {
   const most = wanted.rerank ? MAX_RERANKED : wanted.top_k;
-  const live: (ChunkRow & { score: number })[] = [];
+  const live: LiveChunk[] = [];
   for (let from = 0; live.length < most; from += most) {
     const next = (await best(from + most)).slice(from);
+    if (next.length === 0) return { live, areMissing: true };
     // A reranker may raise any score; without one what is below can be left unread.
     const eligible = wanted.rerank ? next : next.filter(({ score }) => score >= wanted.min_score);
     if (eligible.length === 0) break;
@@ -158,7 +191,7 @@ async function liveChunks(
       if (row !== undefined) live.push({ ...row, score });
     }
   }
-  return live.slice(0, most);
+  return { live: live.slice(0, most), areMissing: false };
 }
 
 async function reranked(
