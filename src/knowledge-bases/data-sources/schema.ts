@@ -36,7 +36,7 @@ export const UpdateDataSource = Type.Object({
   config: Type.Optional({
     ...Config,
     description:
-      'Merged with what is there: a null removes a field, objects merge by key, lists are replaced. A secret that is sent as it is shown stays as it is. What changes starts a sync.',
+      'Merged with what is there: a null removes a field, objects merge by key, lists are replaced. A secret that is sent as it is shown stays as it is. What changes starts a sync; where that is `metadata` alone, no document is read or embedded again.',
   }),
   type: Type.Optional(Type.Unknown({ description: 'Refused: it is fixed.' })),
 });

@@ -31,7 +31,9 @@ const Listed = {
   status: Type.Enum([...JOB_STATUSES]),
   documents_processed: Type.Integer({ description: 'Documents that were ingested so far.' }),
   documents_failed: Type.Integer(),
-  chunks_created: Type.Integer(),
+  chunks_created: Type.Integer({
+    description: 'Those of documents whose text is what it was are kept, and are not among them.',
+  }),
   documents_scanned: Type.Integer({
     description:
       'Documents that the source was found to have so far: those that are new, modified or skipped, and those still to be read.',
