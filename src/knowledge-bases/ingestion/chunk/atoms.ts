@@ -1,4 +1,7 @@
 import type { ChunkingModel } from './chunk.ts';
+import { inTurns, type Steps } from './in-turns.ts';
+import { PieceTokens } from './piece-tokens.ts';
+import { Spans } from './spans.ts';
 
 /** A run without white space of more characters is cut: it may be a script without spaces, or no language at all. */
 const MAX_ATOM_CHARACTERS = 24;
@@ -6,8 +9,10 @@ const MAX_ATOM_CHARACTERS = 24;
 const MAX_ATOM_TOKENS = 8;
 /** Marks that stay with their character. Nothing that is written has more; what has may be cut anywhere. */
 const MAX_MARKS = 8;
-/** Texts that are counted in one call. */
-const COUNT_BATCH = 1024;
+/** Below are no marks, no joiners and no halves of pairs. */
+const FIRST_MARK = 0x300;
+/** Atoms that are cut in one step. */
+const STEP_ATOMS = 512;
 
 /**
  * The pieces that chunks are made of: words with what sticks to them, and pieces of longer runs. Tokenizers of embedding models
@@ -27,63 +32,51 @@ export async function atomsOf(
   model: Pick<ChunkingModel, 'countTokens'>,
   signal: AbortSignal,
 ): Promise<Atoms> {
-  const coarse = runsOf(text).flatMap(([start, end]) => cut(text, start, end, MAX_ATOM_CHARACTERS));
-  const counts = await countEach(text, coarse, model, signal);
-  const atoms = coarse.flatMap(([start, end], i) => {
-    const tokens = counts[i] ?? 0;
-    if (tokens <= MAX_ATOM_TOKENS) return [[start, end] as Span];
-    return cut(text, start, end, Math.max(1, Math.floor(((end - start) * MAX_ATOM_TOKENS) / tokens)));
-  });
-  const tokens = atoms.length === coarse.length ? counts : await countEach(text, atoms, model, signal);
+  const pieces = new PieceTokens(text, model);
+  const coarse = await inTurns(cutRuns(text), signal);
+  const counts = await pieces.of(coarse, signal);
+  const atoms = await inTurns(cutLarge(text, coarse, counts), signal);
+  const tokens = atoms.length === coarse.length ? counts : await pieces.of(atoms, signal);
   const tokensBefore = new Uint32Array(atoms.length + 1);
   for (let i = 0; i < atoms.length; i++) tokensBefore[i + 1] = (tokensBefore[i] ?? 0) + (tokens[i] ?? 0);
-  return {
-    starts: Uint32Array.from(atoms, ([start]) => start),
-    ends: Uint32Array.from(atoms, ([, end]) => end),
-    tokensBefore,
-  };
+  return { starts: atoms.starts(), ends: atoms.ends(), tokensBefore };
 }
 
-type Span = readonly [start: number, end: number];
-
-function runsOf(text: string): Span[] {
-  return Array.from(text.matchAll(/\S+/gu), ({ 0: run, index }) => [index, index + run.length] as const);
+/** The runs between white space, the long ones cut. */
+function* cutRuns(text: string): Steps<Spans> {
+  const spans = new Spans();
+  for (const { 0: run, index } of text.matchAll(/\S+/g))
+    yield* cut(text, spans, [index, index + run.length, MAX_ATOM_CHARACTERS]);
+  return spans;
 }
 
-/** The pieces of a run, of so many characters as far as characters that belong together allow. */
-function cut(text: string, start: number, end: number, characters: number): Span[] {
-  const pieces: Span[] = [];
+/** The spans, those of many tokens cut. */
+function* cutLarge(text: string, coarse: Spans, counts: Uint32Array): Steps<Spans> {
+  const [starts, ends] = [coarse.starts(), coarse.ends()];
+  const spans = new Spans();
+  for (let i = 0; i < counts.length; i++) {
+    const [start, end, tokens] = [starts[i] ?? 0, ends[i] ?? 0, counts[i] ?? 0];
+    const isLarge = tokens > MAX_ATOM_TOKENS;
+    const characters = isLarge ? Math.max(1, Math.floor(((end - start) * MAX_ATOM_TOKENS) / tokens)) : end - start;
+    yield* cut(text, spans, [start, end, characters]);
+  }
+  return spans;
+}
+
+/** Adds the pieces of a run, of so many characters as far as characters that belong together allow. */
+function* cut(text: string, spans: Spans, [start, end, characters]: [number, number, number]): Steps<void> {
   for (let from = start; from < end; ) {
     let to = Math.min(from + characters, end);
     for (let marks = 0; to < end && marks < MAX_MARKS && belongsToPrevious(text, to); marks++) to += 1;
-    pieces.push([from, to]);
+    spans.add(from, to);
+    if (spans.length % STEP_ATOMS === 0) yield;
     from = to;
   }
-  return pieces;
 }
 
 /** A combining mark, or the second half of a surrogate pair. */
 function belongsToPrevious(text: string, at: number): boolean {
-  return /\p{M}|\u200d|[\udc00-\udfff]/u.test(text.charAt(at));
-}
-
-async function countEach(
-  text: string,
-  spans: readonly Span[],
-  model: Pick<ChunkingModel, 'countTokens'>,
-  signal: AbortSignal,
-): Promise<number[]> {
-  const pieces = spans.map(([start, end]) => text.slice(start, end));
-  const counts = new Map<string, number>(pieces.map((piece) => [piece, 0]));
-  const different = [...counts.keys()];
-  for (let from = 0; from < different.length; from += COUNT_BATCH) {
-    const batch = different.slice(from, from + COUNT_BATCH);
-    const counted = await model.countTokens(batch, signal);
-    batch.forEach((piece, i) => {
-      counts.set(piece, counted[i] ?? 0);
-    });
-  }
-  return pieces.map((piece) => counts.get(piece) ?? 0);
+  return text.charCodeAt(at) >= FIRST_MARK && /\p{M}|\u200d|[\udc00-\udfff]/u.test(text.charAt(at));
 }
 
 /** The first atom that begins at a character or after it; the number of atoms where there is none. */

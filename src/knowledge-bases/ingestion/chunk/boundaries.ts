@@ -1,6 +1,7 @@
-import { sentencesOf } from '../../../lib/sentences.ts';
 import type { Block, ExtractedText } from '../extracted-text.ts';
 import { type Atoms, atomAt } from './atoms.ts';
+import type { Steps } from './in-turns.ts';
+import { sentencesInSteps } from './sentences-in-steps.ts';
 
 /** What a cut before an atom would part, the worst first. The numbers are kept in a `Uint8Array`. */
 export const BOUNDARY = {
@@ -23,31 +24,47 @@ const HEADING_LEVELS = 6;
 /** How many kinds of boundary there are. */
 export const BOUNDARY_KINDS = BOUNDARY.heading + HEADING_LEVELS;
 
+/** Atoms, lines or blocks that are looked at in one step. */
+const STEP = 512;
+
+const CLAUSE_ENDS: ReadonlySet<string> = new Set(',;:)]、，；：');
+
 /** For each atom, what a cut right before it parts. The first atom's is the strongest that there is. */
-export function boundariesOf({ text, blocks }: ExtractedText, atoms: Atoms): Uint8Array {
+export function* boundariesOf({ text, blocks }: ExtractedText, atoms: Atoms): Steps<Uint8Array> {
   const boundaries = new Uint8Array(atoms.starts.length).fill(BOUNDARY.word);
-  markWords(text, atoms, boundaries);
-  for (const block of blocks) markBlock(text, block, atoms, boundaries);
-  markAfterHeadings(blocks, atoms, boundaries);
+  yield* markWords(text, atoms, boundaries);
+  for (const block of blocks) {
+    yield;
+    yield* markBlock(text, block, atoms, boundaries);
+  }
+  yield* markAfterHeadings(blocks, atoms, boundaries);
   if (boundaries.length > 0) boundaries[0] = BOUNDARY_KINDS - 1;
   return boundaries;
 }
 
-function markWords(text: string, { starts, ends }: Atoms, boundaries: Uint8Array): void {
+function* markWords(text: string, { starts, ends }: Atoms, boundaries: Uint8Array): Steps<void> {
   for (let i = 1; i < starts.length; i++) {
+    if (i % STEP === 0) yield;
     const previousEnd = ends[i - 1] ?? 0;
     if (previousEnd === starts[i]) boundaries[i] = BOUNDARY.insideWord;
-    else if (/[,;:)\]、，；：]/.test(text.charAt(previousEnd - 1))) boundaries[i] = BOUNDARY.clause;
+    else if (CLAUSE_ENDS.has(text.charAt(previousEnd - 1))) boundaries[i] = BOUNDARY.clause;
   }
 }
 
-function markBlock(text: string, block: Block, atoms: Atoms, boundaries: Uint8Array): void {
+function* markBlock(text: string, block: Block, atoms: Atoms, boundaries: Uint8Array): Steps<void> {
   const { kind, start, end, level = HEADING_LEVELS } = block;
   const inner = text.slice(start, end);
   if (kind === 'code' || kind === 'table') {
-    for (const { index } of inner.matchAll(/\n/g)) raise(atoms, boundaries, start + index, BOUNDARY.line);
+    for (let at = inner.indexOf('\n'), line = 1; at !== -1; at = inner.indexOf('\n', at + 1), line++) {
+      if (line % STEP === 0) yield;
+      raise(atoms, boundaries, start + at, BOUNDARY.line);
+    }
   } else if (kind !== 'heading') {
-    for (const sentence of sentencesOf(inner)) raise(atoms, boundaries, start + sentence.start, BOUNDARY.sentence);
+    const sentences = yield* sentencesInSteps(inner);
+    for (const [i, sentence] of sentences.entries()) {
+      if (i % STEP === STEP - 1) yield;
+      raise(atoms, boundaries, start + sentence.start, BOUNDARY.sentence);
+    }
   }
   const isHeading = kind === 'heading';
   const depth = Math.min(Math.max(1, level), HEADING_LEVELS);
@@ -55,13 +72,14 @@ function markBlock(text: string, block: Block, atoms: Atoms, boundaries: Uint8Ar
 }
 
 /** What follows a heading belongs to it, whatever it is. */
-function markAfterHeadings(blocks: readonly Block[], atoms: Atoms, boundaries: Uint8Array): void {
-  blocks.forEach((block, i) => {
+function* markAfterHeadings(blocks: readonly Block[], atoms: Atoms, boundaries: Uint8Array): Steps<void> {
+  for (const [i, block] of blocks.entries()) {
+    if (i % STEP === 0) yield;
     const next = blocks[i + 1];
-    if (block.kind !== 'heading' || next === undefined) return;
+    if (block.kind !== 'heading' || next === undefined) continue;
     const atom = atomAt(atoms, next.start);
     if (atom < boundaries.length) boundaries[atom] = BOUNDARY.afterHeading;
-  });
+  }
 }
 
 /** Makes the boundary before the atom at a character the stronger of what it is and `kind`. */

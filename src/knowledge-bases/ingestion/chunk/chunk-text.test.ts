@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { sentencesOf } from '../../../lib/sentences.ts';
 import type { Block, ExtractedText } from '../extracted-text.ts';
 import type { ChunkingModel, ChunkingStrategy } from './chunk.ts';
 import { chunkText } from './chunk-text.ts';
+import { inTurns, type Steps } from './in-turns.ts';
+import { sentencesInSteps } from './sentences-in-steps.ts';
 
 /** Counts as a word piece tokenizer might: a token for every four letters of a word, and one for every other character. */
 const countOf = (text: string) =>
@@ -250,5 +253,64 @@ describe('chunkText, when it is to stop', () => {
     };
     const strategy = { type: 'recursive', chunkSizeTokens: 32, chunkOverlapTokens: 0 } as const;
     await assert.rejects(chunkText(documentOf('a b c'), strategy, stopping, controller.signal), /enough/);
+  });
+});
+
+describe('what this thread computes of a long text', () => {
+  /** What the steps come to, and how many there were. */
+  const counted = <T>(steps: Steps<T>): [T, number] => {
+    for (let count = 1; ; count++) {
+      const step = steps.next();
+      if (step.done === true) return [step.value, count];
+    }
+  };
+
+  it('leaves the event loop to others between its steps, and one computation goes on in each turn', async () => {
+    const turns: number[] = [];
+    let turn = 0;
+    const ticking = setInterval(() => {
+      turn += 1;
+    });
+    const slow = function* (): Steps<string> {
+      for (let i = 0; i < 3; i++) {
+        turns.push(turn);
+        for (const from = performance.now(); performance.now() - from < 12; );
+        yield;
+      }
+      return 'done';
+    };
+    assert.deepEqual(await Promise.all([inTurns(slow(), signal), inTurns(slow(), signal)]), ['done', 'done']);
+    clearInterval(ticking);
+    // The first step of each is at once.
+    assert.deepEqual(turns.slice(0, 2), [0, 0]);
+    assert.equal(new Set(turns.slice(2)).size, 4);
+  });
+
+  it('stops between two steps with the reason of the signal', async () => {
+    const controller = new AbortController();
+    const endless = function* (): Steps<never> {
+      for (;;) yield;
+    };
+    const ended = inTurns(endless(), controller.signal);
+    controller.abort(new Error('enough'));
+    await assert.rejects(ended, /enough/);
+  });
+
+  it('is as many steps as the text is long, also where it has no white space and no sentences', async () => {
+    for (const unit of ['.', '👨‍👩‍👧‍👦', '漢', 'Mr. ', 'Some words, and an end. ']) {
+      const text = unit.repeat(200_000 / unit.length);
+      const [sentences, steps] = counted(sentencesInSteps(text));
+      assert.ok(steps > 200_000 / 8192, unit);
+      assert.equal(sentences[0]?.start, 0);
+      assert.equal(sentences.at(-1)?.end, text.trimEnd().length);
+    }
+  });
+
+  it('finds the sentences that it finds in the whole text at once', () => {
+    const random = seeded(2);
+    const text = Array.from({ length: 20_000 }, () => PIECES[Math.floor(random() * PIECES.length)]).join('');
+    assert.deepEqual(counted(sentencesInSteps(text))[0], sentencesOf(text));
+    const prose = Array.from({ length: 2000 }, (_, i) => `${i} fish (e.g. Dr. A. Carp) swam, no. 7 did not.`).join(' ');
+    assert.deepEqual(counted(sentencesInSteps(prose))[0], sentencesOf(prose));
   });
 });

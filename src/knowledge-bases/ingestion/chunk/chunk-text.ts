@@ -7,6 +7,7 @@ import { cutFixedSize } from './cut-fixed-size.ts';
 import type { AtomRange } from './cut-in-order.ts';
 import { cutRecursive } from './cut-recursive.ts';
 import { cutSemantic } from './cut-semantic.ts';
+import { inTurns } from './in-turns.ts';
 
 /** Chunks whose tokens are counted in one call. */
 const COUNT_BATCH = 64;
@@ -15,7 +16,8 @@ const MAX_HEADING_CHARACTERS = 200;
 
 /**
  * Cuts a document into chunks, in the order of the text. Every character that is no white space is in at least one chunk; no chunk
- * has more tokens than the strategy's size. A document without text has no chunks.
+ * has more tokens than the strategy's size. A document without text has no chunks. What this thread computes it computes in turns of ten
+ * milliseconds with others.
  */
 export async function chunkText(
   document: ExtractedText,
@@ -39,14 +41,14 @@ export async function chunkText(
   return chunks;
 }
 
-function cut(
+async function cut(
   document: ExtractedText,
   atoms: Atoms,
   { strategy, model, signal }: { strategy: ChunkingStrategy; model: ChunkingModel; signal: AbortSignal },
-): AtomRange[] | Promise<AtomRange[]> {
-  if (strategy.type === 'fixed_size') return cutFixedSize(atoms, strategy);
-  const boundaries = boundariesOf(document, atoms);
-  if (strategy.type === 'recursive') return cutRecursive(atoms, boundaries, strategy);
+): Promise<AtomRange[]> {
+  if (strategy.type === 'fixed_size') return inTurns(cutFixedSize(atoms, strategy), signal);
+  const boundaries = await inTurns(boundariesOf(document, atoms), signal);
+  if (strategy.type === 'recursive') return inTurns(cutRecursive(atoms, boundaries, strategy), signal);
   return cutSemantic(document, { atoms, boundaries, sizes: strategy }, model, signal);
 }
 

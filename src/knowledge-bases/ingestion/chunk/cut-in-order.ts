@@ -1,5 +1,6 @@
 import type { Atoms } from './atoms.ts';
 import type { ChunkSizes } from './chunk.ts';
+import type { Steps } from './in-turns.ts';
 
 /** Atoms of a chunk: from the one at `from` up to, not including, the one at `to`. Those before `fresh` overlap. */
 export interface AtomRange {
@@ -20,15 +21,16 @@ export interface EndChoice {
  * Cuts atoms into chunks from the first to the last. `chooseEnd` says where each ends, but for the last, which takes what is
  * left as soon as it fits. Each begins with so many atoms of its predecessor as the overlap has room for.
  */
-export function cutInOrder(
+export function* cutInOrder(
   atoms: Atoms,
   { chunkSizeTokens, chunkOverlapTokens }: ChunkSizes,
   chooseEnd: (choice: EndChoice) => number,
-): AtomRange[] {
+): Steps<AtomRange[]> {
   const count = atoms.starts.length;
   const tokens = (from: number, to: number) => (atoms.tokensBefore[to] ?? 0) - (atoms.tokensBefore[from] ?? 0);
   const ranges: AtomRange[] = [];
   for (let done = 0; done < count; ) {
+    yield;
     let from = done;
     // A short predecessor is not taken in whole: it would be there twice.
     const earliest = (ranges.at(-1)?.from ?? 0) + 1;

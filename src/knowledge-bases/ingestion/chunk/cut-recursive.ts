@@ -2,6 +2,7 @@ import type { Atoms } from './atoms.ts';
 import { BOUNDARY, BOUNDARY_KINDS } from './boundaries.ts';
 import type { ChunkSizes } from './chunk.ts';
 import { type AtomRange, cutInOrder } from './cut-in-order.ts';
+import type { Steps } from './in-turns.ts';
 
 /**
  * What a cut at each kind of boundary is worth, in parts of the chunk size: so much of the size is given up to cut there
@@ -26,7 +27,7 @@ const WORTH: readonly number[] = Array.from({ length: BOUNDARY_KINDS }, (_, kind
  * Cuts where the structure of the text is: of all places where a chunk could end, the one that is worth most, a fuller chunk
  * being worth more than an emptier one.
  */
-export function cutRecursive(atoms: Atoms, boundaries: Uint8Array, sizes: ChunkSizes): AtomRange[] {
+export function cutRecursive(atoms: Atoms, boundaries: Uint8Array, sizes: ChunkSizes): Steps<AtomRange[]> {
   return cutInOrder(atoms, sizes, ({ first, last, filled }) => {
     let best = last;
     let bestWorth = Number.NEGATIVE_INFINITY;

@@ -1,9 +1,11 @@
-import { sentencesOf } from '../../../lib/sentences.ts';
+import type { SentenceSpan } from '../../../lib/sentences.ts';
 import type { ExtractedText } from '../extracted-text.ts';
 import { type Atoms, atomAt } from './atoms.ts';
 import { BOUNDARY } from './boundaries.ts';
 import type { ChunkingModel, ChunkSizes } from './chunk.ts';
 import { type AtomRange, cutInOrder } from './cut-in-order.ts';
+import { inTurns, type Steps } from './in-turns.ts';
+import { sentencesInSteps } from './sentences-in-steps.ts';
 
 /** Sentences on each side of a border that are looked at together: one alone says too little. */
 const WINDOW_SENTENCES = 3;
@@ -15,6 +17,8 @@ const EMBED_BATCH = 512;
 const GAP_WORTH = 0.8;
 /** What a cut inside a sentence costs: no chunk needs one unless a sentence is longer than a chunk. */
 const INSIDE_SENTENCE_COST = 1;
+/** Lines that are looked for in one step. */
+const STEP_LINES = 512;
 
 /**
  * Cuts where adjacent sentences are about different things: the mean vectors of the sentences before and after a border are
@@ -29,38 +33,47 @@ export async function cutSemantic(
   signal: AbortSignal,
 ): Promise<AtomRange[]> {
   const { atoms, boundaries, sizes } = parts;
-  const sentences = sentencesOfBlocks(document);
+  const sentences = await inTurns(sentencesOfBlocks(document), signal);
   const vectors = await embedEach(
     sentences.map(({ start, end }) => document.text.slice(start, Math.min(end, start + MAX_SENTENCE_CHARACTERS))),
     model,
     signal,
   );
   const worth = new Float32Array(boundaries.length).fill(-INSIDE_SENTENCE_COST);
-  const gaps = gapsBetween(vectors);
+  const gaps = await inTurns(gapsBetween(vectors), signal);
   sentences.forEach(({ start }, i) => {
     const atom = atomAt(atoms, start);
     if (atom < worth.length && boundaries[atom] !== BOUNDARY.afterHeading) worth[atom] = GAP_WORTH * (gaps[i] ?? 0);
   });
-  return cutInOrder(atoms, sizes, ({ first, last, filled }) => {
+  const cutWhereWorth = cutInOrder(atoms, sizes, ({ first, last, filled }) => {
     let best = last;
     for (let to = first; to <= last; to++) {
       if ((worth[to] ?? 0) + filled(to) >= (worth[best] ?? 0) + filled(best)) best = to;
     }
     return best;
   });
+  return inTurns(cutWhereWorth, signal);
 }
 
 /** Sentences of prose; a line of code or of a table counts as one. */
-function sentencesOfBlocks({ text, blocks }: ExtractedText): { start: number; end: number }[] {
-  return blocks.flatMap(({ kind, start, end }) => {
+function* sentencesOfBlocks({ text, blocks }: ExtractedText): Steps<SentenceSpan[]> {
+  const sentences: SentenceSpan[] = [];
+  for (const { kind, start, end } of blocks) {
+    yield;
     const inner = text.slice(start, end);
-    const spans = kind === 'code' || kind === 'table' ? linesOf(inner) : sentencesOf(inner);
-    return spans.map((span) => ({ start: start + span.start, end: start + span.end }));
-  });
+    const spans = kind === 'code' || kind === 'table' ? yield* linesOf(inner) : yield* sentencesInSteps(inner);
+    for (const span of spans) sentences.push({ start: start + span.start, end: start + span.end });
+  }
+  return sentences;
 }
 
-function linesOf(text: string): { start: number; end: number }[] {
-  return Array.from(text.matchAll(/\S[^\n]*/g), ({ 0: line, index }) => ({ start: index, end: index + line.length }));
+function* linesOf(text: string): Steps<SentenceSpan[]> {
+  const lines: SentenceSpan[] = [];
+  for (const { 0: line, index } of text.matchAll(/\S[^\n]*/g)) {
+    if (lines.length % STEP_LINES === 0) yield;
+    lines.push({ start: index, end: index + line.length });
+  }
+  return lines;
 }
 
 async function embedEach(
@@ -76,12 +89,13 @@ async function embedEach(
 }
 
 /** For each sentence how much what begins with it differs from what ends before it: 0 to 1, the widest gap being 1. */
-function gapsBetween(vectors: readonly Float32Array[]): number[] {
-  const distances = vectors.map((_, i) => {
-    if (i === 0) return 0;
+function* gapsBetween(vectors: readonly Float32Array[]): Steps<number[]> {
+  const distances: number[] = [];
+  for (let i = 0; i < vectors.length; i++) {
+    yield;
     const before = sumOf(vectors.slice(Math.max(0, i - WINDOW_SENTENCES), i));
-    return 1 - cosine(before, sumOf(vectors.slice(i, i + WINDOW_SENTENCES)));
-  });
+    distances.push(i === 0 ? 0 : 1 - cosine(before, sumOf(vectors.slice(i, i + WINDOW_SENTENCES))));
+  }
   const widest = distances.reduce((most, distance) => Math.max(most, distance), 0);
   return distances.map((distance) => (widest > 0 ? distance / widest : 0));
 }
