@@ -91,23 +91,25 @@ describe('quire', () => {
     assertSentence(await quire(['serve'], { QUIRE_PORT: 'x' }), /^QUIRE_PORT has a wrong value/);
   });
 
-  it('has glibc keep two heaps for what lasts, unless it is told how many, and keeps the flags of the call', {
+  it('has glibc keep two heaps and V8 a small one for what begins, unless it is told otherwise, and keeps the flags of the call', {
     skip: process.platform !== 'linux',
   }, async () => {
     const tell = 'process.on("exit",()=>console.log(process.env.MALLOC_ARENA_MAX,...process.execArgv))';
     const flags = ['--import', `data:text/javascript,${tell}`];
+    const young = '--max-semi-space-size=16';
     const calls = [
-      { command: 'serve', heaps: '2' },
-      { command: 'worker', heaps: '2' },
-      { command: 'serve', environment: { MALLOC_ARENA_MAX: '4' }, heaps: '4' },
-      { command: 'doctor', heaps: 'undefined' },
+      { command: 'serve', told: `2 ${young}` },
+      { command: 'worker', told: `2 ${young}` },
+      { command: 'serve', environment: { NODE_OPTIONS: '--max-semi-space-size=32' }, told: '2' },
+      { command: 'serve', environment: { MALLOC_ARENA_MAX: '4' }, told: '4' },
+      { command: 'doctor', told: 'undefined' },
     ];
-    const told = calls.map(async ({ command, environment, heaps }) => {
-      const ended = await quire([command], { QUIRE_PORT: 'x', ...environment }, flags);
-      assertSentence(ended, /^QUIRE_PORT has a wrong value/);
-      assert.equal(ended.stdout, `${heaps} ${flags.join(' ')}\n`, command);
+    const ended = calls.map(async ({ command, environment, told }) => {
+      const call = await quire([command], { QUIRE_PORT: 'x', ...environment }, flags);
+      assertSentence(call, /^QUIRE_PORT has a wrong value/);
+      assert.equal(call.stdout, `${told} ${flags.join(' ')}\n`, command);
     });
-    await Promise.all(told);
+    await Promise.all(ended);
   });
 
   it('says in one sentence that the database does not answer, without its password', async () => {
