@@ -167,7 +167,7 @@ async function changeOf(
   const known = { before, part: part.part, bytes, mimeType: content.mediaType, metadata, ownMetadata: own };
   const row = documentRow(context, item, known);
   if ('error' in part) return { row, before, leftOutKeys, outcome: { error: jobErrorOf(part.error) } };
-  if (before?.status === 'completed' && before.extractionHash === extractionHash(part.document)) {
+  if (before?.status === 'completed' && before.extractionHash === (await extractionHash(part.document, signal))) {
     return { row, before, leftOutKeys, outcome: { kept: before } };
   }
   const prepared = await prepareDocument(context, part.document, signal);

@@ -3,11 +3,16 @@ import { newId } from '../../lib/ids.ts';
 import { type Language, languageOf } from '../../search/languages.ts';
 import type { Chunk } from './chunk/chunk.ts';
 import { chunkText } from './chunk/chunk-text.ts';
+import { inTurns, type Steps } from './chunk/in-turns.ts';
 import { type EmbedContext, embedInBatches } from './embed-in-batches.ts';
 import type { ExtractedDocument } from './extract/extracted-document.ts';
 import type { ExtractedText } from './extracted-text.ts';
 import { patiently } from './patiently.ts';
 import type { BaseRow } from './worker-store.ts';
+
+/** Characters, or blocks, that are hashed in one step. */
+const STEP_CHARACTERS = 65_536;
+const STEP_BLOCKS = 512;
 
 /** What the preparing of documents needs. */
 export type PrepareContext = EmbedContext & { base: BaseRow };
@@ -55,12 +60,30 @@ export async function prepareDocument(
   return {
     chunks,
     language: languageOf(document.text),
-    contentHash: createHash('sha256').update(document.text).digest('hex'),
-    extractionHash: extractionHash(document),
+    ...(await inTurns(hashesOf(document), signal)),
   };
 }
 
 /** SHA-256, hexadecimal, of all that a document's chunks are cut from: where it is the same, so are they. */
-export function extractionHash({ text, blocks }: ExtractedText): string {
-  return createHash('sha256').update(text).update('\0').update(JSON.stringify(blocks)).digest('hex');
+export async function extractionHash(document: ExtractedText, signal: AbortSignal): Promise<string> {
+  return (await inTurns(hashesOf(document), signal)).extractionHash;
+}
+
+function* hashesOf({ text, blocks }: ExtractedText): Steps<Pick<PreparedDocument, 'contentHash' | 'extractionHash'>> {
+  const hash = createHash('sha256');
+  for (let from = 0, to = 0; from < text.length; from = to) {
+    to = from + STEP_CHARACTERS;
+    // A half of a pair would be hashed as what is no character.
+    if (/[\udc00-\udfff]/.test(text.charAt(to))) to += 1;
+    hash.update(text.slice(from, to));
+    yield;
+  }
+  const contentHash = hash.copy().digest('hex');
+  hash.update('\0[');
+  for (let from = 0; from < blocks.length; from += STEP_BLOCKS) {
+    const json = JSON.stringify(blocks.slice(from, from + STEP_BLOCKS)).slice(1, -1);
+    hash.update(from === 0 ? json : `,${json}`);
+    yield;
+  }
+  return { contentHash, extractionHash: hash.update(']').digest('hex') };
 }

@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { extractionHash } from './prepare-document.ts';
+
+const signal = new AbortController().signal;
+
+describe('the hash of what was extracted', () => {
+  it('is that of the text and of the blocks, however long they are', async () => {
+    const texts = ['', 'a', '漢'.repeat(65_537), `x${'😀'.repeat(70_000)}`];
+    for (const text of texts) {
+      for (const count of [0, 1, 512, 1025]) {
+        const blocks = Array.from({ length: count }, (_, start) => ({
+          kind: 'list-item' as const,
+          start,
+          end: start + 1,
+        }));
+        const expected = hash('sha256', `${text}\0${JSON.stringify(blocks)}`);
+        assert.equal(await extractionHash({ text, blocks }, signal), expected);
+      }
+    }
+  });
+});
