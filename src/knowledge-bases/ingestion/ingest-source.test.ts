@@ -11,7 +11,7 @@ import { droppedDocuments } from '../documents/tables.ts';
 import { FilterKeys } from './filter-keys.ts';
 import { IngestionError } from './job-error.ts';
 import { jobDocuments } from './tables.ts';
-import { selectJobContext } from './worker-store.ts';
+import { beginRun, selectJobContext } from './worker-store.ts';
 import { writeDocuments } from './write-documents.ts';
 
 const engine = bundledEmbedder();
@@ -214,13 +214,20 @@ describe('ingestSource', () => {
     assert.doesNotMatch(job?.error?.message ?? '', /network/);
   });
 
-  it('gives up a job whose documents take the process with them every time', async () => {
+  it('gives up a job whose documents take the process with them every time, and none that is only stopped', async () => {
     const kb = await setUp({ a: 'stone' });
     const id = await kb.queueJob();
-    for (let run = 1; run <= 5; run++) {
-      const killed = new AbortController();
-      kb.source.onFetch = () => killed.abort(new Error('killed'));
-      await assert.rejects(kb.run(id, killed.signal), /killed/);
+    for (let run = 1; run <= 6; run++) {
+      const stopping = new AbortController();
+      kb.source.onFetch = () => stopping.abort(new Error('stopping'));
+      await assert.rejects(kb.run(id, stopping.signal), /stopping/);
+    }
+    assert.deepEqual([(await kb.jobRow(id))?.status, (await kb.jobRow(id))?.attempts], ['processing', 0]);
+    const context = await selectJobContext(api.db.sql, id);
+    assert.ok(context);
+    for (let attempts = 0; attempts < 5; attempts++) {
+      // A run that was killed leaves what its beginning wrote.
+      await beginRun(api.db.sql, { ...context, job: { ...context.job, attempts } }, new Date());
     }
     kb.source.fetched.length = 0;
     await kb.run(id);

@@ -29,6 +29,7 @@ import {
   selectItemStates,
   selectJobContext,
   selectUnseen,
+  takeBackAttempt,
 } from './worker-store.ts';
 import { SourceGone } from './write-documents.ts';
 
@@ -70,7 +71,10 @@ export async function ingestSource(deps: IngestDeps, jobId: string, signal: Abor
     const now = await selectJobContext(deps.db.sql, jobId);
     // What was deleted has taken its job with it.
     if (error instanceof SourceGone || now === null) return;
-    if (signal.aborted) throw error;
+    if (signal.aborted) {
+      await takeBackAttempt(deps.db.sql, jobId);
+      throw error;
+    }
     const jobError = jobErrorOf(error);
     if (jobError.retryable && now.job.attempts < MAX_ATTEMPTS) throw error;
     deps.logger.warn(

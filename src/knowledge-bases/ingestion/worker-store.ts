@@ -45,6 +45,14 @@ export async function beginRun(sql: Sql, { job, source, base }: JobContext, at: 
   await sql.update(knowledgeBases).set({ status: 'indexing' }).where(eq(knowledgeBases.id, base.id));
 }
 
+/** Takes back that the job's run counts as an attempt: it was stopped, and broke on nothing. */
+export async function takeBackAttempt(sql: Sql, jobId: string): Promise<void> {
+  await sql
+    .update(ingestionJobs)
+    .set({ attempts: expression`greatest(${ingestionJobs.attempts} - 1, 0)` })
+    .where(eq(ingestionJobs.id, jobId));
+}
+
 /** What is stored of an item, over all of its documents. */
 export interface ItemState {
   itemKey: string;

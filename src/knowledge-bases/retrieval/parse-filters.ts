@@ -7,6 +7,8 @@ import { DATA_SOURCE_TYPES } from '../data-sources/types.ts';
 const MAX_VALUES = 1000;
 /** Fields of one search. */
 const MAX_FIELDS = 64;
+/** Values of all lists of one search: each is a comparison with every chunk, and 64,000 of them took seconds. */
+const MAX_ALL_VALUES = 2000;
 
 const COMPARISONS: Record<string, Comparison> = { $gt: 'gt', $gte: 'gte', $lt: 'lt', $lte: 'lte' };
 
@@ -46,7 +48,10 @@ function fieldsOf(value: unknown, path: string): Condition[] {
   if (!isObject(value)) throw invalidValue(path, 'must be an object');
   const fields = Object.entries(value);
   if (fields.length > MAX_FIELDS) throw invalidValue(path, `must have at most ${MAX_FIELDS} fields`);
-  return fields.flatMap(([key, wanted]) => fieldConditions(key, wanted, `${path}.${key}`));
+  const conditions = fields.flatMap(([key, wanted]) => fieldConditions(key, wanted, `${path}.${key}`));
+  const values = conditions.reduce((sum, condition) => sum + ('values' in condition ? condition.values.length : 1), 0);
+  if (values > MAX_ALL_VALUES) throw invalidValue(path, `must have at most ${MAX_ALL_VALUES} values in all its lists`);
+  return conditions;
 }
 
 function fieldConditions(key: string, wanted: unknown, path: string): Condition[] {
