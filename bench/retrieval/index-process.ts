@@ -21,7 +21,7 @@ import { repeat } from './repeat.ts';
 import { TOP, type Way } from './workloads.ts';
 
 /** Chunks that the service asks for by vector, and by words (`src/knowledge-bases/retrieval/retrieve.ts`). */
-const CANDIDATES = 100;
+const CANDIDATES: Record<Way, number> = { vector: 2 * TOP, keyword: 2 * TOP, hybrid: 100 };
 /** Texts of one call of the embedder. */
 const TEXTS_OF_A_CALL = 64;
 const MODEL = join(import.meta.dirname, '../../models/quire-embed-1.bin');
@@ -92,13 +92,13 @@ async function ask(
       .query()
       .nearestTo(vectors[at] ?? [])
       .distanceType('cosine');
-    if (hasVectorIndex) approximately(query, rows);
-    query.limit(CANDIDATES).select(['id', '_distance']);
+    if (hasVectorIndex) approximately(query, { rows, limit: CANDIDATES[way] });
+    query.limit(CANDIDATES[way]).select(['id', '_distance']);
     return (where === null ? query : query.where(where)).toArrow();
   };
   const matching = () => {
     const query = table.query().fullTextSearch(new MatchQuery((words[at] ?? []).join(' '), 'terms'));
-    query.limit(CANDIDATES).select(way === 'hybrid' ? ['id', '_score', 'vector'] : ['id', '_score']);
+    query.limit(CANDIDATES[way]).select(way === 'hybrid' ? ['id', '_score', 'vector'] : ['id', '_score']);
     return (where === null ? query : query.where(where)).toArrow();
   };
   return Promise.all([way === 'keyword' ? null : near(), way === 'vector' ? null : matching()]);
@@ -122,7 +122,7 @@ async function measured(base: Opened, command: WindowCommand): Promise<WindowRes
       text: way === 'vector' ? null : query,
       languages: base.languages,
       conditions,
-      limit: CANDIDATES,
+      limit: CANDIDATES[way],
     });
   };
   return repeat(command, base.queries.length, async (at) => {

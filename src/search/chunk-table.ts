@@ -26,8 +26,9 @@ const VECTORS_PER_PART = 4096;
  */
 const PROBED_SHARE = 0.8;
 const MIN_PROBES = 20;
-/** How many times `limit` is compared exactly. */
+/** How many times `limit` is compared exactly, and how many vectors at least: recall is that of these, however few of them are wanted. */
 const REFINE_FACTOR = 3;
+const MIN_REFINED = 300;
 
 /** What is known of a table. */
 export interface TableFacts {
@@ -89,10 +90,13 @@ export async function buildLookups(table: Table): Promise<void> {
   await table.createIndex('labels', { config: Index.labelList(), replace: true });
 }
 
-/** Has a query look at as many parts of an approximate index over so many rows, and compare as many vectors exactly, as recall needs. */
-export function approximately(query: VectorQuery, rows: number): VectorQuery {
+/**
+ * Has a query for the nearest `limit` look at as many parts of an approximate index over so many rows, and compare as many vectors exactly,
+ * as recall needs.
+ */
+export function approximately(query: VectorQuery, { rows, limit }: { rows: number; limit: number }): VectorQuery {
   const probes = Math.max(MIN_PROBES, Math.ceil((rows / VECTORS_PER_PART) * PROBED_SHARE));
-  return query.nprobes(probes).refineFactor(REFINE_FACTOR);
+  return query.nprobes(probes).refineFactor(Math.max(REFINE_FACTOR, Math.ceil(MIN_REFINED / limit)));
 }
 
 /** Adds columns of numbers that the table does not have, as far as it may have more, and gives those of the wanted that it has then. */
@@ -119,8 +123,8 @@ export async function nearest(
   { where, limit }: { where: string | null; limit: number },
 ): Promise<{ id: string; cosine: number }[]> {
   const query = table.query().nearestTo(vector).distanceType('cosine').limit(limit).select(['id', '_distance']);
-  const { rows: all, indexed } = await knownOf(table);
-  if (indexed.has('vector')) approximately(query, all);
+  const { rows, indexed } = await knownOf(table);
+  if (indexed.has('vector')) approximately(query, { rows, limit });
   const found = await (where === null ? query : query.where(where)).toArrow();
   const ids = found.getChild('id');
   const distances = found.getChild('_distance');
