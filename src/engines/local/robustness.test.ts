@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { chatRequest, collectAnswer, textRequest } from '../../../test/engine-conformance.ts';
 import { TINY_END, writeTinyGguf } from '../../../test/fixtures/tiny-gguf.ts';
+import { until } from '../../../test/spawned-service.ts';
 import { ApiError } from '../../errors.ts';
 import { createLogger } from '../../lib/logger.ts';
 import { createLocalEngine, type LocalEngine, type LocalEngineOptions } from './local-engine.ts';
@@ -32,17 +33,16 @@ const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(reso
 const endless = { sampling: { ...textRequest('').sampling, logitBias: { [TINY_END]: -100 } } };
 
 /** Asks until it is answered; until then it may only be told that the model is not there. */
-async function answered(engine: LocalEngine): Promise<void> {
-  for (;;) {
+const answered = (engine: LocalEngine): Promise<void> =>
+  until(async () => {
     try {
       assert.ok((await collectAnswer(engine, chatRequest('Hello', { maxTokens: 4 }))).usage.promptTokens > 0);
-      return;
+      return true;
     } catch (error) {
       assert.ok(isUnavailable(error), String(error));
-      await pause(50);
+      return false;
     }
-  }
-}
+  });
 
 function changedFile(name: string, change: (bytes: Buffer) => Buffer | undefined): string {
   const bytes = readFileSync(tiny);
@@ -112,7 +112,7 @@ describe("the end of a model's process", () => {
       const inPrompt = engine.generate(long, never).next();
       kill();
       await assert.rejects(inPrompt, isUnavailable);
-      while (engine.hostPid === null) await pause(5);
+      await until(() => engine.hostPid !== null);
       kill();
       await answered(engine);
 
@@ -125,13 +125,16 @@ describe("the end of a model's process", () => {
       await answered(engine);
     });
   }
-  it('by a stop that has no end: it is noticed, killed and started again', async () => {
+  it('by a stop that has no end: it is noticed, killed and started again', async (t) => {
+    // Time passes where the test says so: a busy machine takes long for a start, and is not to be taken for silent.
+    t.mock.timers.enable({ apis: ['setInterval'] });
     const engine = engineOn(tiny, { silenceMs: 5_000 });
     await answered(engine);
     const pid = engine.hostPid;
     const waiting = engine.generate(textRequest('the', { ...endless, maxTokens: 3_000 }), never);
     await waiting.next();
     process.kill(pid ?? 0, 'SIGSTOP');
+    t.mock.timers.tick(6_000);
     await assert.rejects(async () => {
       for await (const _ of waiting);
     }, isUnavailable);
@@ -144,15 +147,12 @@ describe("the end of a model's process", () => {
     await answered(engine);
     rmSync(file);
     process.kill(engine.hostPid ?? 0, 'SIGKILL');
-    while (
-      engine.hostPid !== null ||
-      !(await engine.check(never).then(
+    const isGone = () =>
+      engine.check(never).then(
         () => false,
         (error: Error) => /does not exist/.test(error.message),
-      ))
-    ) {
-      await pause(20);
-    }
+      );
+    await until(async () => engine.hostPid === null && (await isGone()));
     await assert.rejects(engine.generate(chatRequest('Hello'), never).next(), isUnavailable);
     changedFile('moved.gguf', () => undefined);
     await answered(engine);
