@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { sendFile, sha256Of, useHub } from '../../test/fixtures/hub-server.ts';
 import { writeTinyGguf } from '../../test/fixtures/tiny-gguf.ts';
+import { until } from '../../test/spawned-service.ts';
 import { loadConfig } from '../config.ts';
 import { createLogger } from '../lib/logger.ts';
 import { FirstPull, type FirstPullStatus } from './first-pull.ts';
@@ -33,7 +34,7 @@ describe('the pull of a first start', () => {
     });
     const model = pull.start();
     const atStart = pull.status;
-    while (['pulling', 'loading'].includes(pull.status?.state ?? '')) await new Promise((next) => setTimeout(next, 5));
+    await until(() => !['pulling', 'loading'].includes(pull.status?.state ?? ''));
     await pull.stop();
     return { dataDir, lines, bound, model, atStart, status: pull.status as FirstPullStatus };
   }

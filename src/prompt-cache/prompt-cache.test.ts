@@ -3,6 +3,7 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import { sendEvents, startServer, type TestServer } from '../../test/fixtures/upstream-server.ts';
 import { assertError, assertForm, catalogueOn, type TestApi, useApi } from '../../test/harness.ts';
 import { scriptedEngine, stream, untilAborted } from '../../test/scripted-engine.ts';
+import { until } from '../../test/spawned-service.ts';
 import type { GenerationEngine, GenerationEvent } from '../engines/engine.ts';
 import { createUpstreamEngine } from '../engines/upstream/upstream-engine.ts';
 import { engineUnavailable } from '../errors.ts';
@@ -49,7 +50,7 @@ async function leave(api: TestApi): Promise<string | null> {
   });
   await response.body?.getReader().read();
   controller.abort();
-  while ((await counted(api)).join() === before.join()) await new Promise((resolve) => setTimeout(resolve, 5));
+  await until(async () => (await counted(api)).join() !== before.join());
   return statusOf(response);
 }
 

@@ -6,6 +6,7 @@ import { after, describe, it } from 'node:test';
 import { asked, embeddingConformance } from '../../../test/embedding-conformance.ts';
 import type { TensorType } from '../../../test/fixtures/architectures/tensor-bytes.ts';
 import { type ArchitectureName, writeArchitecture } from '../../../test/fixtures/architectures/write-architecture.ts';
+import { until } from '../../../test/spawned-service.ts';
 import { ApiError } from '../../errors.ts';
 import { createLogger } from '../../lib/logger.ts';
 import type { EmbeddingPurpose } from '../embedding-engine.ts';
@@ -133,7 +134,7 @@ describe("the end of an embedder's process", () => {
       await running;
       await assert.rejects(vectorOf(engine, 'the cat'), isUnavailable);
       assert.equal(engine.backend().ready, false);
-      while (!(await engine.check(never).then(...answers))) await pause(50);
+      await until(() => engine.check(never).then(...answers));
       assert.deepEqual(await vectorOf(engine, 'the cat'), before);
     }
     assert.equal(engine.fingerprint(), fingerprint);
@@ -144,7 +145,7 @@ describe("the end of an embedder's process", () => {
     appendFileSync(file, 'x');
     process.kill(engine.hostPid ?? 0, 'SIGKILL');
     const isAnother = (error: Error) => /is another one than when Quire was started/.test(error.message);
-    while (!(await engine.check(never).then(() => false, isAnother))) await pause(50);
+    await until(() => engine.check(never).then(() => false, isAnother));
     await assert.rejects(vectorOf(engine, 'the cat'), isUnavailable);
   });
 });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { type ArchitectureName, writeArchitecture } from '../../../test/fixtures/architectures/write-architecture.ts';
 import { rerankConformance } from '../../../test/rerank-conformance.ts';
+import { until } from '../../../test/spawned-service.ts';
 import { ApiError } from '../../errors.ts';
 import { createLogger } from '../../lib/logger.ts';
 import { type LocalRerank, startLocalRerank } from './local-rerank.ts';
@@ -93,7 +94,7 @@ describe("the end of a reranker's process", () => {
         () => true,
         () => false,
       );
-    while (!(await isThere())) await pause(50);
+    await until(isThere);
     assert.deepEqual(await engine.rerank({ query: QUERY, documents: DOCUMENTS }, never), before);
   });
 });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { chatRequest, collectAnswer } from '../../../test/engine-conformance.ts';
 import { writeTinyGguf } from '../../../test/fixtures/tiny-gguf.ts';
+import { until } from '../../../test/spawned-service.ts';
 import { createLogger } from '../../lib/logger.ts';
 import type { CacheUsage } from '../engine.ts';
 import { createLocalEngine, type LocalEngine } from './local-engine.ts';
@@ -51,7 +52,7 @@ describe('what a local engine knows of its cache', () => {
     assert.ok(engine.hostPid !== null);
     process.kill(engine.hostPid, 'SIGKILL');
     assert.deepEqual(await told(({ entries }) => entries === 0), { bytes: 0, entries: 0, evictions });
-    while (!engine.backend().ready) await new Promise((resolve) => setTimeout(resolve, 10));
+    await until(() => engine.backend().ready);
     await collectAnswer(engine, chatRequest('Hello'));
     const again = await told(({ entries }) => entries > 0);
     assert.equal(again.evictions, evictions);

@@ -113,7 +113,7 @@ describe('a crash of the host', () => {
     process.kill(pid, 'SIGKILL');
   };
   const back = async (): Promise<void> => {
-    while (!engine().backend().ready) await new Promise((resolve) => setTimeout(resolve, 10));
+    await until(() => engine().backend().ready);
     assert.ok((await collectAnswer(engine(), chatRequest('Hello'))).usage.completionTokens > 0);
   };
   it('fails what runs with 503, keeps what was told, and the next request works', async () => {

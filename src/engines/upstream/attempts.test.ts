@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { chatRequest, collectAnswer } from '../../../test/engine-conformance.ts';
 import { answerOf, chunk, engineFor, finish, scripted, streamOf } from '../../../test/fixtures/scripted-upstream.ts';
 import { type Handler, startServer } from '../../../test/fixtures/upstream-server.ts';
+import { until } from '../../../test/spawned-service.ts';
 import { ApiError } from '../../errors.ts';
 import { leastLoaded } from './replicas.ts';
 
@@ -115,7 +116,7 @@ describe('several base URLs', () => {
     assert.equal(engine.backend().ready, false);
     broken = false;
     // Nobody asks: it is looked at in the background.
-    while (!engine.backend().ready) await new Promise((resolve) => setTimeout(resolve, 5));
+    await until(() => engine.backend().ready);
     assert.equal(await ask(engine), 'a');
   });
 });

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, it, type TestContext } from 'node:test';
 import { type Handler, sendJson, startAsked, startServer } from '../../../test/fixtures/upstream-server.ts';
 import { moderationConformance } from '../../../test/moderation-conformance.ts';
+import { until } from '../../../test/spawned-service.ts';
 import { ApiError } from '../../errors.ts';
 import { createLogger } from '../../lib/logger.ts';
 import { Moderator } from '../bundled/moderation/reader.ts';
@@ -108,7 +109,7 @@ describe('an upstream moderation engine', () => {
     const { engine, server } = await start(t, () => new Promise(() => {}));
     const controller = new AbortController();
     const asked = assert.rejects(engine.moderate(['a'], controller.signal), /left/);
-    while (server.running() === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await until(() => server.running() > 0);
     controller.abort(new Error('left'));
     await asked;
     await server.left(1);

@@ -9,6 +9,7 @@ import {
   startServer,
 } from '../../../test/fixtures/upstream-server.ts';
 import { rerankConformance } from '../../../test/rerank-conformance.ts';
+import { until } from '../../../test/spawned-service.ts';
 import { ApiError } from '../../errors.ts';
 import { createLogger } from '../../lib/logger.ts';
 import { createUpstreamRerank } from './upstream-rerank.ts';
@@ -228,7 +229,7 @@ describe('an upstream rerank engine', () => {
     await judge('a');
     const controller = new AbortController();
     const asked = assert.rejects(engine.rerank({ query: 'a', documents: ['a'] }, controller.signal), /left/);
-    while (server.running() === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await until(() => server.running() > 0);
     controller.abort(new Error('left'));
     await asked;
     await server.left(1);
