@@ -13,9 +13,9 @@ const HEADER_ROWS = 20;
 const NUMBER = /^[-+]?[\d.,\s]*\d[\d.,\s]*%?$/;
 
 /**
- * Reads CSV: a row is a line, with ` | ` between its cells. Rows come in tables of about the size of a chunk, each of which
- * begins with the header again, unless that is longer than a chunk. A file of more than a million characters is several documents; their parts are `row-1`, `row-5001`
- * and so on, by the first row after the header.
+ * Reads CSV: a row is a line, with ` | ` between its cells. Rows come in tables of about the size of a chunk, each of which begins with the
+ * header again, unless that is longer than half a chunk. A file of more than a million characters is several documents; their parts are
+ * `row-1`, `row-5001` and so on, by the first row after the header.
  */
 export async function* readCsv(job: ReadJob): AsyncGenerator<ReadPart> {
   const table = new CsvTable(job.chunkCharacters);
@@ -90,8 +90,8 @@ class CsvTable {
     const [first = []] = rows;
     const hasHeader = isHeader(rows);
     const line = tableLine(first);
-    // A table that begins with a longer one would be cut before its rows: it stands there once.
-    if (hasHeader && line.length <= this.#groupCharacters) this.#header = line;
+    // A longer one stands there once: repeated, it would make a small file of many short rows a large text.
+    if (hasHeader && line.length <= this.#groupCharacters / 2) this.#header = line;
     else if (hasHeader) this.#push(line);
     return (hasHeader ? rows.slice(1) : rows).flatMap((row) => this.#addLine(row));
   }
