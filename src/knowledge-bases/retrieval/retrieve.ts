@@ -161,7 +161,8 @@ async function searched(
       bm25Of: (ids) => deps.chunks.bm25Of(base.id, ids, { text: query, languages }),
     });
     const { live, areMissing } = await liveChunks(deps, base.id, best, wanted);
-    if (!areMissing || hits.length < limit || limit >= MAX_CANDIDATES) return live;
+    const isEnough = !areMissing || live.length >= wanted.top_k;
+    if (isEnough || hits.length < limit || limit >= MAX_CANDIDATES) return live;
     limit = Math.min(MAX_CANDIDATES, limit * MORE_CANDIDATES);
   }
 }
