@@ -9,7 +9,10 @@ import { useApi } from '../../test/harness.ts';
 import { INGEST_SOURCE } from '../knowledge-bases/ingestion/ingest-job.ts';
 import { workOnIngestion } from '../knowledge-bases/ingestion/work-on-ingestion.ts';
 import { main } from '../main.ts';
+import { apiClient } from './api-client.ts';
 import { findDocuments } from './ingest/find-documents.ts';
+import { ingestFolder } from './ingest/ingest-folder.ts';
+import { StatusLine } from './status-line.ts';
 
 const engine = bundledEmbedder();
 const embed = engine.embed.bind(engine);
@@ -41,6 +44,7 @@ async function quire(args: readonly string[], onStatus: (text: string) => void =
 const write = (name: string, text: string) => writeFileSync(join(folder, 'docs', name), text);
 const ingest = (...args: string[]) => quire(['ingest', join(folder, 'docs'), '--kb', 'Town', ...args]);
 const all = async (path: string) => (await api.send('GET', `/v1/${path}?limit=100`)).json.data;
+const never = () => new AbortController().signal;
 const namesIn = async (path: string, field: string) => (await all(path)).map((one: never) => one[field]).toSorted();
 
 describe('quire ingest', () => {
@@ -119,6 +123,33 @@ describe('quire ingest', () => {
     assert.match(stopped.stderr, /Deleted again what had been uploaded: 1 file\.\n$/);
     assert.deepEqual(await all('files'), files);
     assert.deepEqual(await namesIn('knowledge-bases', 'name'), ['Town']);
+  });
+
+  it('makes one knowledge base where two commands make it at once, and the next one takes out what is there twice', async () => {
+    mkdirSync(join(folder, 'twice'));
+    writeFileSync(join(folder, 'twice/lamp.txt'), 'On the lamp.');
+    const call = { path: join(folder, 'twice'), base: 'Twice', source: null };
+    const client = apiClient();
+    // Neither makes one before both have seen that there is none.
+    const bothLooked = Promise.withResolvers<void>();
+    let looks = 0;
+    const slow: typeof client = {
+      ...client,
+      json: async (method, path, body, signal) => {
+        if (method !== 'POST' || path !== '/v1/knowledge-bases') return client.json(method, path, body, signal);
+        looks += 1;
+        if (looks === 2) bothLooked.resolve();
+        await bothLooked.promise;
+        return client.json(method, path, body, signal);
+      },
+    };
+    const run = () => ingestFolder(slow, call, new StatusLine({ isTTY: false, write: () => true }), never());
+    const ids = (await Promise.all([run(), run()])).map((result) => result.knowledge_base?.id);
+    assert.equal(ids[0], ids[1]);
+    assert.deepEqual(await namesIn('knowledge-bases', 'name'), ['Town', 'Twice']);
+    assert.deepEqual((await run()).files, { new: 0, changed: 0, gone: 1, unchanged: 1, skipped: 0 });
+    assert.deepEqual(await namesIn(`knowledge-bases/${ids[0]}/documents`, 'name'), ['lamp.txt']);
+    await api.send('DELETE', `/v1/knowledge-bases/${ids[0]}`);
   });
 
   it('names what has a name that is not UTF-8, and leaves it out', async () => {

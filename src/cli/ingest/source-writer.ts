@@ -1,5 +1,6 @@
 import { encodeTime } from 'ulid';
 import type { ApiClient } from '../api-client.ts';
+import type { NamedBase } from '../knowledge-base.ts';
 import type { SourcePart } from './part-sources.ts';
 import { removeFiles } from './remove-files.ts';
 import type { Uploaded } from './uploader.ts';
@@ -40,6 +41,8 @@ export class SourceWriter {
   readonly #api: ApiClient;
   readonly #base: TargetBase;
   readonly #name: string;
+  /** The knowledge base that was made here and holds nothing yet. */
+  #madeBase: string | null = null;
 
   /** `name` is the data source's. */
   constructor(api: ApiClient, base: TargetBase, name: string) {
@@ -86,21 +89,37 @@ export class SourceWriter {
   }
 
   async #create(fileIds: readonly string[]) {
-    const isNewBase = this.#base.id === null;
-    if (isNewBase) {
-      const { name } = this.#base;
-      this.#base.id = (await this.#api.json<{ id: string }>('POST', '/v1/knowledge-bases', { name })).id;
-    }
     try {
+      if (this.#base.id === null) await this.#makeBase();
       const body = { type: 'file_upload', name: this.#name, config: { file_ids: fileIds } };
       const source = await this.#api.json<SourceObject>('POST', this.#sources(), body);
-      return { sourceId: source.id, jobId: await this.#jobOf(source), isJoined: false };
+      const started = { sourceId: source.id, jobId: await this.#jobOf(source), isJoined: false };
+      this.#madeBase = null;
+      return started;
     } catch (error) {
-      if (isNewBase) {
-        await this.#api.send('DELETE', `/v1/knowledge-bases/${this.#base.id}`).catch(() => {});
+      if (this.#madeBase !== null) {
+        await this.#api.send('DELETE', `/v1/knowledge-bases/${this.#madeBase}`).catch(() => {});
+        this.#madeBase = null;
         this.#base.id = null;
       }
       throw error;
+    }
+  }
+
+  /** Of commands that make a knowledge base of one name at once, the first one's is taken by all. */
+  async #makeBase(): Promise<void> {
+    const { name } = this.#base;
+    const { id } = await this.#api.json<NamedBase>('POST', '/v1/knowledge-bases', { name });
+    this.#base.id = id;
+    this.#madeBase = id;
+    // The list is in the order of their making.
+    for await (const base of this.#api.list<NamedBase>('/v1/knowledge-bases')) {
+      if (base.id === id) return;
+      if (base.name !== name) continue;
+      await this.#api.send('DELETE', `/v1/knowledge-bases/${id}`);
+      this.#base.id = base.id;
+      this.#madeBase = null;
+      return;
     }
   }
 
