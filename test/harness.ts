@@ -133,14 +133,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
   options.extend?.(app);
   await app.listen({ host: '127.0.0.1', port: 0 });
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
-  const makeKey = async (wanted: Partial<NewKey> = {}) => {
-    const organization = wanted.organization ?? 'default';
-    await insertOrganization(db.sql, newId('organization'), organization);
-    return createKey(
-      { db },
-      { name: 'test', scopes: SCOPES, models: null, expiresInSeconds: null, ...wanted, organization },
-    );
-  };
+  const makeKey = keyMaker(db);
   const { key } = await makeKey();
   const send: TestApi['send'] = (method, path, sending = {}) => sendTo(url + path, method, { key, ...sending });
   const close = async () => {
@@ -154,6 +147,16 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
   return {
     api: { url, app, db, blobs, blobFolder, indexFolder, deps, engine, authenticator, key, makeKey, send },
     close,
+  };
+}
+
+/** Makes keys, and the organizations that they are of. */
+function keyMaker(db: Database): TestApi['makeKey'] {
+  return async (wanted = {}) => {
+    const organization = wanted.organization ?? 'default';
+    await insertOrganization(db.sql, newId('organization'), organization);
+    const key = { name: 'test', scopes: SCOPES, models: null, expiresInSeconds: null, ...wanted, organization };
+    return createKey({ db }, key);
   };
 }
 
