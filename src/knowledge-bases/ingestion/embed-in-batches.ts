@@ -21,11 +21,12 @@ export async function embedInBatches(
   purpose: EmbeddingPurpose,
   signal: AbortSignal,
 ): Promise<Float32Array[]> {
+  const { engine } = embedder;
   const vectors: Float32Array[] = [];
   for (let from = 0; from < texts.length; from += EMBED_BATCH) {
     const batch = texts.slice(from, from + EMBED_BATCH);
     const request = { texts: batch, purpose, maxTokensPerText: null, paramOf: () => 'input', signal };
-    const embedded = await patiently(() => embed(deps, call, embedder, request), signal);
+    const embedded = await patiently(() => embed(deps, call, embedder, request), { engine, signal });
     vectors.push(...embedded.vectors);
   }
   return vectors;

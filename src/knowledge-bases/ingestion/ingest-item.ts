@@ -11,6 +11,7 @@ import { inOrder } from './in-order.ts';
 import type { IngestDeps } from './ingest-source.ts';
 import { type IngestionError, type JobError, jobErrorOf } from './job-error.ts';
 import { CHUNKS_PER_WRITE, DOCUMENTS_PER_WRITE } from './one-write.ts';
+import { EmbedderGone } from './patiently.ts';
 import { extractionHash, prepareDocument } from './prepare-document.ts';
 import {
   addToJob,
@@ -210,11 +211,12 @@ export function documentRow(
 
 /**
  * Says of the item's document why it could not be read, or written. An error that may pass leaves what was stored of an earlier state of it:
- * the next sync tries again. Throws what was thrown where it is not the item's fault: the job is stopping, or its source is gone.
+ * the next sync tries again. Throws what was thrown where it is not the item's fault: the job is stopping, its source is gone, or the
+ * embedding model.
  */
 export async function failItem(context: ItemContext, item: SourceItem, thrown: unknown): Promise<void> {
   const { deps, job, source, signal } = context;
-  if (signal.aborted || thrown instanceof SourceGone) throw thrown;
+  if (signal.aborted || thrown instanceof SourceGone || thrown instanceof EmbedderGone) throw thrown;
   deps.logger.info({ job: job.id, item: item.key, reason: reasonOf(thrown) }, 'a document could not be ingested');
   const error = jobErrorOf(thrown);
   const earlier = error.retryable ? await selectEarlier(deps.db.sql, source.id, item.key, job.id) : null;

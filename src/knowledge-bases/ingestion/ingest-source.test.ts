@@ -10,6 +10,7 @@ import { sweepDroppedDocuments } from '../documents/drop-documents.ts';
 import { droppedDocuments } from '../documents/tables.ts';
 import { FilterKeys } from './filter-keys.ts';
 import { IngestionError } from './job-error.ts';
+import { EmbedderGone } from './patiently.ts';
 import { jobDocuments } from './tables.ts';
 import { beginRun, selectJobContext } from './worker-store.ts';
 import { writeDocuments } from './write-documents.ts';
@@ -200,6 +201,20 @@ describe('ingestSource', () => {
     kb.source.items.set('a', 'stone');
     await kb.sync();
     assert.deepEqual([(await kb.sourceRow())?.status, (await kb.base()).status], ['active', 'active']);
+  });
+
+  it('fails no document where the embedding model is gone: the job is tried again', async () => {
+    const kb = await setUp({ a: 'stone', b: 'pebble' });
+    kb.source.onFetch = () => {
+      throw new EmbedderGone(900, null);
+    };
+    const id = await kb.queueJob();
+    for (let run = 1; run < 5; run++) await assert.rejects(kb.run(id), EmbedderGone);
+    assert.deepEqual(await kb.documents(), []);
+    await kb.run(id);
+    const job = await kb.jobRow(id);
+    assert.deepEqual([job?.status, job?.documentsFailed, job?.error?.retryable], ['failed', 0, true]);
+    assert.match(job?.error?.message ?? '', /has not answered for 15 minutes/);
   });
 
   it('tries a job again whose error may pass, so often and no more', async () => {

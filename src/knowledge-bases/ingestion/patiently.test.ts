@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { engineUnavailable, invalidValue } from '../../errors.ts';
-import { patiently } from './patiently.ts';
+import { EmbedderGone, patiently } from './patiently.ts';
 
 const never = new AbortController().signal;
 
@@ -20,23 +20,43 @@ function failing(errors: Error[]) {
 const busy = engineUnavailable('It has too much to do.', 1);
 
 describe('patiently', () => {
-  it('asks an engine again that cannot answer at present', async () => {
-    const { calls, call } = failing([busy, busy]);
-    assert.equal(await patiently(call, never, [0, 0, 0]), 'done');
+  const calling = (call: () => Promise<string>, { engine = {}, outageSeconds = 60 } = {}) =>
+    patiently(call, { engine, signal: never, patience: { pausesSeconds: [0, 0], outageSeconds } });
+
+  it('asks an engine again that cannot answer at present, also one that answers nobody for longer', async () => {
+    for (const failures of [1, 2, 20]) {
+      const { calls, call } = failing(Array(failures).fill(busy));
+      assert.equal(await calling(call), 'done');
+      assert.equal(calls.count, failures + 1);
+    }
+  });
+
+  it('gives up after its last pause where the engine answers others meanwhile', async () => {
+    const engine = {};
+    const { calls, call } = failing(Array(20).fill(busy));
+    const refused = async () => {
+      await calling(failing([]).call, { engine });
+      return call();
+    };
+    await assert.rejects(calling(refused, { engine }), { code: 'server_error', cause: busy });
     assert.equal(calls.count, 3);
   });
 
-  it('gives up after its last pause, and at once for any other error', async () => {
-    await assert.rejects(patiently(failing([busy, busy, busy]).call, never, [0, 0]), busy);
+  it('gives up an engine that answers nobody for too long, and says that it is no fault of the document', async () => {
+    await assert.rejects(calling(failing([busy]).call, { outageSeconds: 0 }), EmbedderGone);
+  });
+
+  it('throws any other error at once', async () => {
     const wrong = invalidValue('input', 'is wrong');
     const { calls, call } = failing([wrong]);
-    await assert.rejects(patiently(call, never, [0, 0]), wrong);
+    await assert.rejects(calling(call), wrong);
     assert.equal(calls.count, 1);
   });
 
   it('does not sleep on when it is told to stop', async () => {
     const stopping = new AbortController();
-    const waiting = patiently(failing([busy]).call, stopping.signal, [3600]);
+    const patience = { pausesSeconds: [3600], outageSeconds: 3600 };
+    const waiting = patiently(failing([busy]).call, { engine: {}, signal: stopping.signal, patience });
     setImmediate(() => stopping.abort());
     await assert.rejects(waiting, { name: 'AbortError' });
   });

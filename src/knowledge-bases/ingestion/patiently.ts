@@ -1,25 +1,53 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { ApiError } from '../../errors.ts';
+import { IngestionError } from './job-error.ts';
 
-/** Between the tries of a call: an engine that is started again, or that has too much to do, answers within a minute. */
-const PAUSES_SECONDS: readonly number[] = [1, 2, 4, 8, 15, 30];
+/** How long a call is made again. */
+export interface Patience {
+  /** Between the tries; the last one again and again, while the engine answers nobody. */
+  pausesSeconds: readonly number[];
+  /** How long it may answer nobody. */
+  outageSeconds: number;
+}
+
+/** An engine that is started again, or that has too much to do, answers within a minute; who has to see to it, within a quarter of an hour. */
+const PATIENCE: Patience = { pausesSeconds: [1, 2, 4, 8, 15, 30], outageSeconds: 900 };
+
+/** When each engine has last answered a call that was made patiently, in milliseconds of `performance.now()`. */
+const answeredAt = new WeakMap<object, number>();
+
+/** The embedding model answers nobody: that is no document's fault, and the next would only wait as long. */
+export class EmbedderGone extends IngestionError {
+  constructor(seconds: number, cause: unknown) {
+    const minutes = Math.round(seconds / 60);
+    super('server_error', `The embedding model has not answered for ${minutes} minutes.`, cause);
+  }
+}
 
 /**
  * Makes a call to an engine again while it says that it cannot answer at present: nobody waits for a document as for an answer, and one
- * that fails is only tried again at the next sync. Throws what the last try throws, any other error, and the signal's reason.
+ * that fails is only tried again at the next sync. Throws `server_error` where the engine answers others and not this, `EmbedderGone` where
+ * it answers nobody for long, any other error, and the signal's reason.
  */
 export async function patiently<T>(
   call: () => Promise<T>,
-  signal: AbortSignal,
-  pausesSeconds = PAUSES_SECONDS,
+  { engine, signal, patience = PATIENCE }: { engine: object; signal: AbortSignal; patience?: Patience },
 ): Promise<T> {
-  for (const seconds of pausesSeconds) {
+  const since = performance.now();
+  const { pausesSeconds, outageSeconds } = patience;
+  for (let tries = 0; ; tries++) {
     try {
-      return await call();
+      const answer = await call();
+      answeredAt.set(engine, performance.now());
+      return answer;
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'engine_unavailable') throw error;
+      const answersOthers = (answeredAt.get(engine) ?? Number.NEGATIVE_INFINITY) > since;
+      if (answersOthers && tries >= pausesSeconds.length) {
+        throw new IngestionError('server_error', 'The embedding model did not take the document.', error);
+      }
+      if (performance.now() - since >= outageSeconds * 1000) throw new EmbedderGone(outageSeconds, error);
     }
-    await pause(seconds * 1000, undefined, { signal });
+    await pause((pausesSeconds[tries] ?? pausesSeconds.at(-1) ?? 0) * 1000, undefined, { signal });
   }
-  return call();
 }

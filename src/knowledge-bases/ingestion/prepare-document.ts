@@ -40,14 +40,15 @@ export async function prepareDocument(
   document: ExtractedDocument,
   signal: AbortSignal,
 ): Promise<PreparedDocument> {
-  const { base, embedder } = context;
+  const { base } = context;
+  const { engine } = context.embedder;
   const strategy = {
     type: base.chunkingType,
     chunkSizeTokens: base.chunkSizeTokens,
     chunkOverlapTokens: base.chunkOverlapTokens,
   };
   const model = {
-    countTokens: (texts: readonly string[]) => patiently(() => embedder.engine.countTokens(texts, signal), signal),
+    countTokens: (texts: readonly string[]) => patiently(() => engine.countTokens(texts, signal), { engine, signal }),
     embed: (texts: readonly string[]) => embedInBatches(context, texts, 'text', signal),
   };
   const cut = await chunkText(document, strategy, model, signal);
