@@ -6,6 +6,7 @@ import { boundedDocument } from './bounded-document.ts';
 import { decodeText } from './decode.ts';
 import type { ExtractedDocument, ReadJob, ReadPart } from './extracted-document.ts';
 import { charsetOf, documentFormat } from './formats.ts';
+import { markdownBlocks } from './markdown-blocks.ts';
 import { flatMetadata } from './metadata.ts';
 import { readDocument } from './read-document.ts';
 import { parseMarkdown } from './read-markdown.ts';
@@ -165,6 +166,41 @@ describe('Markdown', () => {
     const document = parseMarkdown(`# Top\n\n${'>'.repeat(20_000)} deep\n\nmore`);
     assert.match(document.text, /deep/);
     assert.ok(document.blocks.length > 0);
+  });
+});
+
+describe('long Markdown', () => {
+  const part = [
+    '# Top\n\nSome *words* in [a link](x).\ngoing on.\n\nSetext\n===\n',
+    '- one\n  going on\n\n  ```\n  # code\n\n  more\n  ```\n- two\n  1. nested\n  2. again\n',
+    '~~~js\n# no heading\n\n- no item\n~~~\n\n> quoted\nlazy\n\n| a | b |\n|---|---|\n| 1 | 2 |\n',
+    '<div>\n# no heading\n</div>\n\n    indented\n\n    code\n\n[ref]: /url\nText behind it.\n\n***\n',
+  ].join('\n');
+
+  it('has the blocks that its parts have', () => {
+    const blocks = markdownBlocks(`${part}\n`);
+    const length = part.length + 1;
+    const expected = Array.from({ length: 100 }, (_, i) =>
+      blocks.map((block) => ({ ...block, start: block.start + i * length, end: block.end + i * length })),
+    ).flat();
+    assert.deepEqual(markdownBlocks(`${part}\n`.repeat(100)), expected);
+  });
+
+  it('keeps code, tables and paragraphs whole that are longer than what is read at once', () => {
+    const rows = '| some | cells |\n'.repeat(12_000);
+    const longs = [
+      `\`\`\`\`\n${'```\n\n# a line of code\n'.repeat(9000)}\`\`\`\``,
+      `| a | b |\n|---|---|\n${rows}`,
+      'words '.repeat(40_000),
+    ];
+    const source = longs.map((long) => `${long.trim()}\n\n# Heading\n\n`).join('');
+    assert.deepEqual(
+      blocksOf({ text: source, blocks: markdownBlocks(source), title: null, metadata: {} }),
+      ['code', 'table', 'paragraph'].flatMap((kind, i) => [
+        [kind, longs[i]?.trim()],
+        ['heading 1', '# Heading'],
+      ]),
+    );
   });
 });
 
