@@ -289,6 +289,14 @@ describe('JSONL', () => {
     assert.deepEqual({ text, title, metadata }, { text: 'one', title: 'T', metadata: { year: 2020, 'a.b': ['x', 1] } });
   });
 
+  it('fails a line alone that is nested without end, or whose text is too long', async () => {
+    const nested = `{"text":"x","a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
+    const allowed = `{"text":"x","a":${'['.repeat(127)}${']'.repeat(127)}}`;
+    const long = JSON.stringify({ text: 'x'.repeat(10_000_001) });
+    const parts = await read('json-lines', [nested, allowed, long, '{"text":"last"}'].join('\n'));
+    assert.deepEqual(parts.map(codeOf), ['invalid_file', null, 'too_large', null]);
+  });
+
   it('without a record is a document without text', async () => {
     const parts = await read('json-lines', '\n\n \n');
     assert.deepEqual([parts.map(({ part }) => part), parts.map(codeOf)], [[''], ['no_text']]);

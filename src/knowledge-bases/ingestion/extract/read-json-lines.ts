@@ -1,6 +1,7 @@
+import { IngestionError } from '../job-error.ts';
 import { invalidFile, noText, tooLarge } from './bounds.ts';
 import { contentPieces } from './content.ts';
-import type { ReadJob, ReadPart } from './extracted-document.ts';
+import type { ExtractedDocument, ReadJob, ReadPart } from './extracted-document.ts';
 import { flatMetadata, titleOf } from './metadata.ts';
 import { parseText } from './read-text.ts';
 
@@ -8,6 +9,8 @@ import { parseText } from './read-text.ts';
 const TEXT_FIELDS = ['text', 'content', 'body', 'page_content'];
 /** Bytes of a line, as uploads are checked for. */
 const MAX_LINE_BYTES = 16_777_216;
+/** Objects and lists in each other, as uploads are checked for: what goes through them calls itself. */
+const MAX_DEPTH = 128;
 const LF = 10;
 
 /**
@@ -37,14 +40,38 @@ function readLine(line: string, number: number): ReadPart {
   if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) {
     return { part, error: invalidFile(`Line ${number} is not a JSON object.`) };
   }
+  if (isDeeperThan(fields, MAX_DEPTH)) {
+    return { part, error: invalidFile(`Line ${number} is nested more than ${MAX_DEPTH} levels deep.`) };
+  }
   const field = TEXT_FIELDS.find((name) => typeof fields[name] === 'string' && fields[name].trim() !== '');
   if (field === undefined) {
     const names = TEXT_FIELDS.map((name) => `'${name}'`).join(', ');
     return { part, error: noText(`Line ${number} has no text: none of the fields ${names} holds any.`) };
   }
   const { [field]: text, title, ...rest } = fields;
-  const extracted = parseText(String(text));
+  const extracted = parsed(String(text));
+  if (extracted instanceof IngestionError) return { part, error: extracted };
   return { part, document: { ...extracted, title: titleOf(title), metadata: flatMetadata(rest) } };
+}
+
+/** The text of a line; the error where it is too large. */
+function parsed(text: string): ExtractedDocument | IngestionError {
+  try {
+    return parseText(text);
+  } catch (error) {
+    if (error instanceof IngestionError) return error;
+    throw error;
+  }
+}
+
+/** Whether a value has more lists and objects in each other. Found level by level, without calling itself. */
+function isDeeperThan(value: object, depth: number): boolean {
+  let level: object[] = [value];
+  for (let i = 0; level.length > 0; i++) {
+    if (i === depth) return true;
+    level = level.flatMap((one) => Object.values(one).filter((inner) => typeof inner === 'object' && inner !== null));
+  }
+  return false;
 }
 
 /** The lines of a file, from 1; `bytes` is null for one that is too long, which is passed over. */

@@ -115,6 +115,12 @@ describe('a Word document', () => {
     ['that unpacks to more than it says', 'too_large', () => bomb(1000)],
     ['whose elements are nested without end', 'too_large', () => makeDocx('<w:tbl>'.repeat(5000))],
     ['without text', 'no_text', () => makeDocx(p(' '))],
+    [
+      'whose XML breaks off before any text',
+      'invalid_file',
+      () => makeZip([{ name: 'word/document.xml', content: '<w:document><broken' }]),
+    ],
+    ['of no XML', 'invalid_file', () => makeZip([{ name: 'word/document.xml', content: 'walrus' }])],
     ['that is cut off', 'invalid_file', () => makeDocx(p('text')).subarray(0, 300)],
     [
       'whose text is damaged',

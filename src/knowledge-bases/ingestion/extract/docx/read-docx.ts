@@ -59,7 +59,9 @@ export async function* readDocx(job: ReadJob): AsyncGenerator<ReadPart> {
     chunks: await readAlternativeChunks(archive, main),
   };
   const writer = new TextWriter();
-  await readXml(archive.read(main), onlyWord(new WordBody(writer, context)));
+  const isWhole = await readXml(archive.read(main), onlyWord(new WordBody(writer, context)));
+  // What has text is read as far as it goes.
+  if (!isWhole && writer.length === 0) throw invalidFile('The document is damaged: it ends before any text.');
   const { title, ...metadata } = await readProperties(archive);
   yield { part: '', document: { ...writer.finish(), title: titleOf(title), metadata } };
 }

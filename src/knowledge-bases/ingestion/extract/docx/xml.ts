@@ -13,10 +13,12 @@ export interface XmlHandlers {
 
 /**
  * Reads an XML document piece by piece, without keeping it. No entity but XML's own is known, and none is fetched. What is not well
- * formed is read as far as it goes. Throws `too_large` for elements too deep in each other.
+ * formed is read as far as it goes. Returns whether its outermost element was there and ended. Throws `too_large` for elements too deep in
+ * each other.
  */
-export async function readXml(pieces: AsyncIterable<Uint8Array>, handlers: XmlHandlers): Promise<void> {
+export async function readXml(pieces: AsyncIterable<Uint8Array>, handlers: XmlHandlers): Promise<boolean> {
   let depth = 0;
+  let isWhole = false;
   const parser = new Parser(
     {
       onopentag: (name, attributes) => {
@@ -25,8 +27,9 @@ export async function readXml(pieces: AsyncIterable<Uint8Array>, handlers: XmlHa
         const named = Object.entries(attributes).map(([key, value]) => [localName(key), value]);
         handlers.open(nameOf(name), Object.fromEntries(named));
       },
-      onclosetag: (name) => {
+      onclosetag: (name, isImplied) => {
         depth -= 1;
+        isWhole = depth === 0 && !isImplied;
         handlers.close(nameOf(name));
       },
       ontext: (text) => handlers.text(text),
@@ -39,6 +42,7 @@ export async function readXml(pieces: AsyncIterable<Uint8Array>, handlers: XmlHa
     parser.write(decoder.decode(piece, { stream: true }));
   }
   parser.end(decoder?.decode() ?? '');
+  return isWhole;
 }
 
 function localName(name: string): string {
