@@ -87,6 +87,13 @@ describe('a page', () => {
     assert.ok(parsePage(`<p>${'word '.repeat(200_000)}`).text.length > 900_000);
   });
 
+  it('is too large where a tag has more attributes than anybody writes, and read where many tags have some', () => {
+    const attributes = (count: number) => Array.from({ length: count }, (_, i) => `a${i}="${i}"`).join(' ');
+    assert.throws(() => parsePage(`<p ${attributes(10_001)}>walrus`), { code: 'too_large' });
+    assert.match(parsePage(`<p ${attributes(10_000)}>walrus`).text, /walrus/);
+    assert.match(parsePage(`<p ${attributes(100)}>walrus</p>`.repeat(150)).text, /walrus/);
+  });
+
   it('whose head and body are not where they should be is read', () => {
     const parts = '<h1>A heading</h1><p>A paragraph.</p>';
     assert.equal(
