@@ -129,7 +129,7 @@ function countedOf({ stored }: ItemContext, { key }: SourceItem): number {
 
 /** What broke on the file is for the log alone: it names parts of libraries, and of ours. */
 function noteUnread({ deps, job }: ItemContext, item: SourceItem, { code, message, cause }: IngestionError): void {
-  const reason = cause === undefined ? message : `${message} (${cause})`;
+  const reason = cause === undefined ? message : `${message} (${reasonOf(cause)})`;
   deps.logger.info({ job: job.id, item: item.key, code, reason }, 'a document could not be read');
 }
 
