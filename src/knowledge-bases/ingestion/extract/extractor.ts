@@ -12,6 +12,11 @@ const READERS = 2;
 const MAX_WAITING = 256;
 /** Characters in a token, on the average of many languages' texts in the Latin script. */
 const CHARACTERS_PER_TOKEN = 4;
+/**
+ * Milliseconds that a file waits for a reader that others use before one more is started. Usual files take a tenth of that, and so one
+ * process reads them all; each has 60 to 110 MB of its own, and is started in half of it.
+ */
+const START_ANOTHER_MS = 500;
 /** Milliseconds that a reader stays without work before it gives its memory back. */
 const IDLE_MS = 30_000;
 
@@ -103,25 +108,42 @@ export class Extractor {
 
   async #take(signal: AbortSignal): Promise<ReaderProcess> {
     signal.throwIfAborted();
-    const free = this.#free.pop();
-    if (free !== undefined) {
-      clearTimeout(this.#idle.get(free));
-      return free;
-    }
+    const free = this.#free.findLast(({ isStarted }) => isStarted) ?? (this.#isAtRest ? this.#free.at(-1) : undefined);
+    if (free !== undefined) return this.#use(free);
     if (this.#waiting.length >= MAX_WAITING) throw new Error(`more than ${MAX_WAITING} files wait to be read`);
     const { promise, resolve, reject } = Promise.withResolvers<ReaderProcess>();
-    const leave = () => {
+    this.#waiting.push(resolve);
+    const stopWaiting = () => {
       const at = this.#waiting.indexOf(resolve);
       if (at !== -1) this.#waiting.splice(at, 1);
+      return at !== -1;
+    };
+    const another = setTimeout(() => {
+      const unstarted = this.#free.at(-1);
+      if (unstarted !== undefined && stopWaiting()) resolve(this.#use(unstarted));
+    }, START_ANOTHER_MS);
+    const leave = () => {
+      stopWaiting();
       reject(signal.reason);
     };
-    this.#waiting.push(resolve);
     signal.addEventListener('abort', leave, { once: true });
     try {
       return await promise;
     } finally {
+      clearTimeout(another);
       signal.removeEventListener('abort', leave);
     }
+  }
+
+  /** Whether nothing is read. */
+  get #isAtRest(): boolean {
+    return this.#free.length === this.#readers.length;
+  }
+
+  #use(reader: ReaderProcess): ReaderProcess {
+    this.#free.splice(this.#free.indexOf(reader), 1);
+    clearTimeout(this.#idle.get(reader));
+    return reader;
   }
 
   #give(reader: ReaderProcess): void {

@@ -48,6 +48,11 @@ export class ReaderProcess {
     this.#onLost = onLost;
   }
 
+  /** Whether there is a process; otherwise the next file starts one. */
+  get isStarted(): boolean {
+    return this.#child !== null;
+  }
+
   /**
    * The documents of a file. An error of all of it comes as the last one, with an empty part. Throws the signal's reason when it aborts.
    * Whoever stops early leaves the process free for the next file.
