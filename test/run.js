@@ -1,6 +1,10 @@
 /**
- * Runs the tests: `npm test` (fast, everything that needs nothing), `--postgres` (the same suites against a real
- * PostgreSQL that is started here), `--crash` (kill and soak rounds). More arguments are files to run instead of all.
+ * Runs the tests. Arguments without dashes are files to run instead of a suite's own.
+ *
+ * - no flag: the fast suite, `npm test`
+ * - `--postgres`: the fast suite against a PostgreSQL server that this script starts
+ * - `--crash`: kill and restart rounds
+ * - `--attack`: hostile clients and documents, loopback only; `--short` reduces rounds and sizes to what CI affords
  */
 import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
@@ -13,9 +17,15 @@ const TEST_TIMEOUT_MS = 300_000;
 
 const flags = process.argv.slice(2).filter((argument) => argument.startsWith('--'));
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
-const patterns = flags.includes('--crash')
-  ? ['test/crash/*.test.ts']
-  : ['src/**/*.test.ts', 'test/*.test.ts', 'test/clients/*.test.ts', 'eval/**/*.test.ts', 'tools/**/*.test.ts'];
+const SUITES = { '--crash': ['test/crash/*.test.ts'], '--attack': ['test/attack/*.test.ts'] };
+const FAST_SUITE = [
+  'src/**/*.test.ts',
+  'test/*.test.ts',
+  'test/clients/*.test.ts',
+  'eval/**/*.test.ts',
+  'tools/**/*.test.ts',
+];
+const patterns = flags.map((flag) => SUITES[flag]).find((suite) => suite !== undefined) ?? FAST_SUITE;
 const files = named.length > 0 ? named : globSync(patterns).sort();
 
 if (files.length === 0) {
@@ -31,14 +41,17 @@ const child = spawn(
   process.execPath,
   [
     '--test',
-    // Two at a time is what two cores carry.
-    '--test-concurrency=2',
+    // Two cores carry two files at a time; attacks measure stalls and memory, so they run alone.
+    `--test-concurrency=${flags.includes('--attack') ? 1 : 2}`,
     `--test-timeout=${TEST_TIMEOUT_MS}`,
     '--test-reporter=spec',
     `--import=${quickImports}`,
     ...files,
   ],
-  { stdio: 'inherit', env: { ...process.env, ...prepared.environment } },
+  {
+    stdio: 'inherit',
+    env: { ...process.env, ...prepared.environment, ...(flags.includes('--short') && { QUIRE_ATTACK_SHORT: '1' }) },
+  },
 );
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
 const code = await new Promise((resolve) => child.once('exit', resolve));
