@@ -1,4 +1,5 @@
 import type { CacheUsage, GenerationEngine, GenerationEvent, GenerationRequest } from '../src/engines/engine.ts';
+import type { ServedModel } from '../src/engines/registry.ts';
 
 /** What a scripted engine was asked, and whether it was let go. */
 export interface ScriptedCall {
@@ -17,6 +18,19 @@ export interface ScriptedEngine extends GenerationEngine {
   judgesPrompts: boolean;
   /** Replaces what is played: the events of one call. */
   play(script: (request: GenerationRequest, signal: AbortSignal) => AsyncIterable<GenerationEvent>): void;
+}
+
+/** A chat model bound to the engine; `contractTokens` is what its contract promises. */
+export function servedModel(engine: GenerationEngine, contractTokens = 4096): ServedModel {
+  return {
+    id: 'general-8b',
+    createdAt: 1_700_000_000,
+    ownedBy: 'quire',
+    capabilities: { chat_completion: true, completion: true, function_calling: true, json_mode: true, streaming: true },
+    maxContextTokens: contractTokens,
+    pricing: { prompt: 1, completion: 2, unit: 'per_1k_tokens' },
+    engine,
+  };
 }
 
 /** The events of an answer of words, each a delta of one token. */

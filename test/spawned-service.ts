@@ -12,8 +12,8 @@ const START_FILE = fileURLToPath(new URL('../src/start.js', import.meta.url));
 const READY = /^Quire is ready at (\S+)/m;
 /** Only so that a hung start fails: beside twenty others that want two cores, one that was well has taken more than 90 seconds. */
 const START_GUARD_MS = 240_000;
-/** Only so that a wait that has no end fails, before the limit of a test does (`run.js`), which does not say of what. */
-const WAIT_GUARD_MS = 240_000;
+/** Turns a wait without an end into a failure with a reason, well before the runner stops the whole file (`run.js`). */
+const WAIT_GUARD_MS = 60_000;
 const PAUSE_MS = 10;
 
 /** The first key of every service that is started here. */
@@ -223,11 +223,13 @@ export async function metric(url: string, name: string): Promise<number> {
   return Number(line.slice(name.length));
 }
 
-/** Asks again and again until the answer is true. Throws when it never becomes so. */
+/** Polls the condition until it holds. Throws after `WAIT_GUARD_MS` with the source of the condition that never held. */
 export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const guard = AbortSignal.timeout(WAIT_GUARD_MS);
+  const startedAt = performance.now();
   while (!(await isSo())) {
-    guard.throwIfAborted();
+    if (performance.now() - startedAt > WAIT_GUARD_MS) {
+      throw new Error(`this condition did not hold within ${WAIT_GUARD_MS / 1000} s: ${isSo}`);
+    }
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
   }
 }

@@ -69,6 +69,16 @@ describe('the ledger', () => {
     assert.equal((await db.sql.select().from(usageRecords)).length, before + 2);
   });
 
+  it('flush resolves only when everything recorded before is durable', async () => {
+    const before = (await db.sql.select().from(usageRecords)).length;
+    const ledger = new Ledger(db, logger);
+    const writes = [ledger.record(record(1)), ledger.record(record(2))];
+    await ledger.flush();
+    assert.equal((await db.sql.select().from(usageRecords)).length, before + 2);
+    await Promise.all(writes);
+    await ledger.flush();
+  });
+
   it('tells the answers of a group when it cannot be written, and goes on with the next', async () => {
     const { db: failing } = watched(db, 4);
     const ledger = new Ledger(failing, logger);

@@ -101,6 +101,28 @@ describe('POST /v1/chat/completions with knowledge_bases', () => {
     assert.ok(best.score > 0 && best.score <= 1);
   });
 
+  it('puts the best of several knowledge bases first, whatever their order', async () => {
+    const museum = (await api.send('POST', '/v1/knowledge-bases', { body: { name: 'Museum' } })).json.id;
+    const source = new MemorySource();
+    source.items.set('museum', 'The museum of Skelby opens at ten on Mondays.');
+    const { queueJob, run } = await makeSource(api, museum, source);
+    await run(await queueJob());
+    for (const knowledge_bases of [
+      [base, museum],
+      [museum, base],
+    ]) {
+      const { json } = await ask('When does the museum of Skelby open on Mondays?', { knowledge_bases });
+      const results: { kb_id: string; score: number }[] = json.knowledge_base_context.results;
+      assert.equal(results[0]?.kb_id, museum);
+      assert.ok(new Set(results.map(({ kb_id }) => kb_id)).size === 2, 'both have something');
+      const scores = results.map(({ score }) => score);
+      assert.deepEqual(
+        scores,
+        scores.toSorted((a, b) => b - a),
+      );
+    }
+  });
+
   it('tells the same in the last frame with content of a stream', async () => {
     const play = () => stream(words('It opens at nine on Saturdays.'));
     api.engine.play(play);

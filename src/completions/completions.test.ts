@@ -111,6 +111,14 @@ describe('POST /v1/completions', () => {
     assert.equal(json.choices[0].logprobs, null);
   });
 
+  it('best_of numbers the choices of several prompts without gaps: n for each prompt', async () => {
+    const { json } = await complete({ prompt: ['a', 'b', 'c'], best_of: 3, n: 2 });
+    assert.deepEqual(
+      json.choices.map(({ index, text }: { index: number; text: string }) => [index, text]),
+      ['A 2', 'A 1', 'B 2', 'B 1', 'C 2', 'C 1'].entries().toArray(),
+    );
+  });
+
   it('logprobs have the legacy form, with offsets into the text', async () => {
     const { json } = await complete({ prompt: 'ab', logprobs: 1 });
     assertForm(Completion, json);

@@ -31,6 +31,13 @@ describe('usage', () => {
     }
   });
 
+  it('is recorded under the route, not under the URL with its query', async () => {
+    const body = { model: 'general-8b', messages: [{ role: 'user', content: 'Hi' }] };
+    const { headers } = await api.send('POST', '/v1/chat/completions?trace=1', { body });
+    const [record] = await recordsOf(headers.get('x-request-id'));
+    assert.equal(record?.endpoint, '/v1/chat/completions');
+  });
+
   it('counts what was produced when the engine breaks off, streamed and not', async () => {
     const broken = async function* (): AsyncGenerator<GenerationEvent> {
       yield { type: 'prompt-end', promptTokens: 4, cachedTokens: 0 };

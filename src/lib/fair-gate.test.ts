@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { withDeadline } from '../../test/deadline.ts';
 import { FairGate } from './fair-gate.ts';
 
 const never = new AbortController().signal;
@@ -47,6 +48,17 @@ describe('FairGate', () => {
     assert.equal(entered.at(-1), 'a4');
   });
 
+  it('prefers the group with fewer inside to one that came first and has room, too', async () => {
+    const { entered, come, end } = atGate(new FairGate({ total: 4, perGroup: 3 }));
+    for (const name of ['a1', 'a2', 'a3']) void come(name, 'a');
+    void come('b1', 'b');
+    void come('a4', 'a');
+    void come('b2', 'b');
+    await settled();
+    await end('a1');
+    assert.deepEqual(entered, ['a1', 'a2', 'a3', 'b1', 'b2']);
+  });
+
   it('forgets one that leaves before its turn, and passes an error on without keeping its place', async () => {
     const gate = new FairGate({ total: 1, perGroup: 1 });
     const { entered, come, end } = atGate(gate);
@@ -54,14 +66,12 @@ describe('FairGate', () => {
     const leaving = new AbortController();
     const left = come('a2', 'a', leaving.signal);
     leaving.abort(new Error('gone'));
-    await assert.rejects(left, /gone/);
+    await withDeadline('the end of the wait', assert.rejects(left, /gone/));
     await end('a1');
-    await assert.rejects(
-      gate.within('a', never, async () => {
-        throw new Error('broken');
-      }),
-      /broken/,
-    );
+    const broken = gate.within('a', never, async () => {
+      throw new Error('broken');
+    });
+    await withDeadline('a place for the next', assert.rejects(broken, /broken/));
     void come('a3', 'a');
     await settled();
     assert.deepEqual(entered, ['a1', 'a3']);

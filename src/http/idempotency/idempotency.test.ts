@@ -70,6 +70,8 @@ describe('Idempotency-Key', () => {
     const { key } = await api.makeKey({ organization: 'other' });
     const foreign = await make('a', 'k7', key);
     assert.notEqual(foreign.json.id, first.json.id);
+    assert.deepEqual((await make('a', 'k7')).json, first.json, "another organization's answer does not replace it");
+    assert.deepEqual((await make('a', 'k7', key)).json, foreign.json);
   });
 
   it('400 for a key that is too long', async () => {

@@ -11,7 +11,7 @@ import { droppedDocuments } from '../documents/tables.ts';
 import { FilterKeys } from './filter-keys.ts';
 import { IngestionError } from './job-error.ts';
 import { EmbedderGone } from './patiently.ts';
-import { jobDocuments } from './tables.ts';
+import { ingestionJobs, jobDocuments } from './tables.ts';
 import { beginRun, selectJobContext } from './worker-store.ts';
 import { writeDocuments } from './write-documents.ts';
 
@@ -93,6 +93,17 @@ describe('ingestSource', () => {
     await kb.sync();
     assert.deepEqual(kb.source.fetched, ['bad']);
     await kb.assertCounts();
+  });
+
+  it('fetches a document that failed once for each job, also where the job is run again', async () => {
+    const kb = await setUp({ bad: '!stone' });
+    const job = await kb.sync();
+    // As a process leaves it that was killed between the last document and the end of its job.
+    const id = job?.id ?? '';
+    await api.db.sql.update(ingestionJobs).set({ status: 'processing' }).where(eq(ingestionJobs.id, id));
+    await kb.run(id);
+    assert.equal((await kb.jobRow(id))?.status, 'completed');
+    assert.deepEqual(kb.source.fetched, ['bad']);
   });
 
   it('does not let a document that cannot be written harm those that are written with it', async () => {

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Registry } from 'prom-client';
+import { withDeadline } from '../../test/deadline.ts';
+import { chatRequest } from '../../test/engine-conformance.ts';
+import { scriptedEngine, servedModel, stream, words } from '../../test/scripted-engine.ts';
+import type { GenerationEvent } from '../engines/engine.ts';
+import type { UsageRecord } from '../lib/usage-record.ts';
+import { startGeneration } from './generate.ts';
+
+const never = new AbortController().signal;
+const caller = { organizationId: 'org_1', keyId: 'key_1', scopes: new Set<never>(), models: null };
+
+/** Starts a generation of these events; usage counts as durable once `persist` has been called. */
+async function start(events: GenerationEvent[]) {
+  const engine = scriptedEngine();
+  engine.play(() => stream(events));
+  const records: UsageRecord[] = [];
+  const counted: number[] = [];
+  const durable = Promise.withResolvers<void>();
+  const deps = {
+    recordUsage: (record: UsageRecord) => {
+      records.push(record);
+      return durable.promise;
+    },
+    countPrompt: (_modelId: string, cachedTokens: number) => void counted.push(cachedTokens),
+    metrics: new Registry(),
+    now: () => 1_800_000_000_000,
+  };
+  const call = { caller, requestId: 'req_1', endpoint: '/v1/chat/completions' };
+  const model = servedModel(engine);
+  const generation = await startGeneration(
+    deps,
+    call,
+    { model, engine },
+    { request: chatRequest('Hi'), signal: never },
+  );
+  return { generation, records, counted, persist: durable.resolve };
+}
+
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('startGeneration', () => {
+  it('does not end its events before their usage is durable', async () => {
+    const { generation, records, persist } = await start(words('one two', 'stop', 5));
+    const { events } = generation;
+    for (let count = 0; count < 3; count += 1) await events.next();
+    const last = events.next();
+    let hasEnded = false;
+    void last.then(() => {
+      hasEnded = true;
+    });
+    await settled();
+    assert.equal(records.length, 1);
+    assert.ok(!hasEnded, 'the usage event waits for the record');
+    persist();
+    const { value } = await withDeadline('the usage event', last);
+    assert.equal(value?.type, 'usage');
+    assert.equal((await events.next()).done, true);
+    assert.equal(records.length, 1);
+  });
+
+  it('does not let a caller that stops reading go before its usage is durable', async () => {
+    const { generation, records, persist } = await start(words('one two', 'stop', 5));
+    await generation.events.next();
+    let hasReturned = false;
+    const returned = generation.events.return().then(() => {
+      hasReturned = true;
+    });
+    await settled();
+    assert.deepEqual(
+      records.map(({ outcome, promptTokens, completionTokens }) => [outcome, promptTokens, completionTokens]),
+      [['cancelled', 5, 1]],
+    );
+    assert.ok(!hasReturned);
+    persist();
+    await withDeadline('the return', returned);
+  });
+});
