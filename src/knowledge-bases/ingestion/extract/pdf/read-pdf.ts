@@ -1,4 +1,3 @@
-import { getDocument, PasswordException } from 'unpdf/pdfjs';
 import { inOneLine } from '../../../../lib/clean-text.ts';
 import { IngestionError } from '../../job-error.ts';
 import { invalidFile, MAX_PAGES, MAX_PDF_BYTES, noText, tooLarge } from '../bounds.ts';
@@ -10,15 +9,26 @@ import { linesOf, readingOrder } from './columns.ts';
 import { fieldTexts } from './form-fields.ts';
 import { byDirection, fragmentsOf, type TextLine, type TextPiece } from './page-text.ts';
 import { partsOf } from './paragraphs.ts';
+import { CMAPS, getDocument, PasswordException } from './pdfjs.ts';
 import { type PageLines, withoutRunningLines } from './running-lines.ts';
 
 type Pdf = Awaited<ReturnType<typeof getDocument>['promise']>;
 type Page = Awaited<ReturnType<Pdf['getPage']>>;
 
+/** A text of pdf.js as far as the size of its letters is in it. */
+interface LetterBox {
+  str: string;
+  width: number;
+  height: number;
+  transform: number[];
+}
+
 /** Pages after which the fonts that were loaded for them are let go. */
 const CLEANUP_PAGES = 50;
 /** Pieces of text on a page: a full page of a newspaper has some 10,000. What comes after them is left out. */
 const MAX_PIECES = 200_000;
+/** Height of letters below which it is wrong (fonts whose glyphs are drawings may say anything), in widths of the same text's letters. */
+const MIN_HEIGHT = 0.2;
 
 /**
  * Reads a PDF: text in the order of reading, columns one after the other, without running headers and footers, its words whole again
@@ -27,6 +37,7 @@ const MAX_PIECES = 200_000;
 export async function* readPdf(job: ReadJob): AsyncGenerator<ReadPart> {
   const data = new Uint8Array(await wholeContent(job, MAX_PDF_BYTES));
   const loading = getDocument({
+    ...CMAPS,
     data,
     verbosity: 0,
     disableFontFace: true,
@@ -114,21 +125,25 @@ async function pageLines(page: Page, isForm: boolean): Promise<PageLines> {
 }
 
 /** A piece as pdf.js gives it, with its place on the page as it is shown. */
-function pieceOf(
-  item: { str: string; dir: string; width: number; height: number; transform: number[] },
-  [a = 1, b = 0, c = 0, d = 1, e = 0, f = 0]: number[],
-): TextPiece {
-  const [ta = 1, tb = 0, tc = 0, td = 1, te = 0, tf = 0] = item.transform;
+function pieceOf(item: LetterBox & { dir: string }, [a = 1, b = 0, c = 0, d = 1, e = 0, f = 0]: number[]): TextPiece {
+  const [ta = 1, tb = 0, , , te = 0, tf = 0] = item.transform;
   const angle = (Math.atan2(b * ta + d * tb, a * ta + c * tb) * 180) / Math.PI;
   return {
     text: item.str.trim() === '' ? ' ' : inOneLineKeepingEnds(item.str),
     x: a * te + c * tf + e,
     y: b * te + d * tf + f,
     width: item.width,
-    size: item.height || Math.hypot(tc, td),
+    size: letterSize(item),
     angle: Number.isFinite(angle) ? angle : 0,
     isRightToLeft: item.dir === 'rtl',
   };
+}
+
+/** The size of a text's letters; their mean width where its height cannot be right. */
+export function letterSize({ str, width, height, transform: [, , tc = 0, td = 0] }: LetterBox): number {
+  const size = height || Math.hypot(tc, td);
+  const letter = width / Math.max(1, str.length);
+  return size < MIN_HEIGHT * letter ? letter : size;
 }
 
 /** Clean, with the space at its ends that says that a word ends there. */
