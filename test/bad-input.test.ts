@@ -266,7 +266,7 @@ describe('bad input', () => {
 
     it(`${name}: 400 naming the field for nesting that would overflow a stack`, async () => {
       const text = JSON.stringify(body).slice(0, -1);
-      for (const levels of [130, 200_000]) {
+      for (const levels of [130, 40_000]) {
         const answer = await api.send('POST', path, { body: `${text},"metadata":${deep(levels)}}` });
         assert.deepEqual([answer.status, answer.json.error.param], [400, 'metadata'], answer.text.slice(0, 200));
       }

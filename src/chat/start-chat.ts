@@ -3,6 +3,7 @@ import type { GenerationRequest } from '../engines/engine.ts';
 import { backendOf } from '../engines/registry.ts';
 import { invalidValue } from '../errors.ts';
 import { admit } from '../inference/admit.ts';
+import { requirePromptFits } from '../inference/fit-prompt.ts';
 import type { Generation } from '../inference/generate.ts';
 import { samplingOf, stopTextsOf } from '../inference/parameters.ts';
 import type { ContextChunk } from '../knowledge-bases/grounding/gather-context.ts';
@@ -43,8 +44,10 @@ export async function startChat(
   const admitted = admit(deps, call.caller, request.model, 'chat_completion');
   refuseUnsupported(request);
   const asked = generationRequest(call, request);
+  const prompt = chatPrompt(request);
+  requirePromptFits(admitted.model, prompt);
   const bases = await findKnowledgeBases(deps, call, request.knowledge_bases ?? []);
-  const grounded = { request: { ...asked, prompt: chatPrompt(request) }, bases };
+  const grounded = { request: { ...asked, prompt }, bases };
   const { generation, context } = await startGrounded(deps, call, grounded, { ...admitted, signal });
   const backend = backendOf(admitted.model);
   return {

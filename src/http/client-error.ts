@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { type ApiError, headersTooLarge, invalidValue, requestTimeout } from '../errors.ts';
 import { newId } from '../lib/ids.ts';
@@ -15,7 +16,7 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
   const found = catalogued(error.code);
   const body = JSON.stringify(found.body());
   const head = [
-    `HTTP/1.1 ${found.status} ${found.status === 408 ? 'Request Timeout' : 'Bad Request'}`,
+    `HTTP/1.1 ${found.status} ${STATUS_CODES[found.status]}`,
     'content-type: application/json; charset=utf-8',
     `content-length: ${Buffer.byteLength(body)}`,
     `x-request-id: ${newId('request')}`,

@@ -1,7 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import {
   ApiError,
-  invalidJson,
   invalidValue,
   methodNotAllowed,
   requestTooLarge,
@@ -18,24 +17,21 @@ const MAX_SENSIBLE_RETRY_SECONDS = 60;
 /** Turns whatever was thrown, by us, Fastify or Node, into an entry of the catalogue. */
 export function asApiError(error: unknown, request: FastifyRequest, bodyLimitBytes: number): ApiError {
   if (error instanceof ApiError) return error;
-  const { code = '', message = '' } = error as Partial<FastifyError>;
+  const { code = '', statusCode } = error as Partial<FastifyError>;
   switch (code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return requestTooLarge(bodyLimitBytes);
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
     case 'FST_ERR_CTP_INVALID_TYPE':
       return unsupportedMediaType(request.headers['content-type'] ?? '');
-    case 'FST_ERR_CTP_EMPTY_JSON_BODY':
-      return invalidJson('it is empty');
-    case 'FST_ERR_CTP_INVALID_JSON_BODY':
-      return invalidJson('it cannot be parsed');
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return invalidValue('content-length', 'does not match the body');
     case 'FST_ERR_BAD_URL':
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return unknownUrl(request.method, request.url);
   }
-  if (error instanceof SyntaxError && (error as Partial<FastifyError>).statusCode === 400) return invalidJson(message);
+  // The plugin that serves the files of `/docs` rejects paths that leave its folder.
+  if (statusCode === 403 || statusCode === 404) return unknownUrl(request.method, request.url);
   return serverError(error);
 }
 
@@ -63,7 +59,7 @@ export function sendError(error: ApiError, request: FastifyRequest, reply: Fasti
     .send(error.body());
 }
 
-/** Installs the answers to thrown errors, unknown paths and wrong methods. */
+/** Installs the responses to thrown errors, unknown paths (404) and wrong methods (405 with `Allow`). */
 export function handleErrors(app: FastifyInstance, bodyLimitBytes: number): void {
   const routes: { methods: string[]; pattern: RegExp }[] = [];
   app.addHook('onRoute', ({ method, url }) => {

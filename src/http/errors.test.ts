@@ -45,6 +45,14 @@ describe('errors that Fastify and Node make', () => {
     assertError(await api.send('GET', '/v1/models/%ff'), 404, 'unknown_url');
   });
 
+  it('404 unknown_url for a path that leaves the folder of the description page', async () => {
+    const raw = await exchange(
+      api.url,
+      'GET /docs/static/../../../package.json HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n',
+    );
+    assert.deepEqual(statusAndCode(raw), [404, 'unknown_url']);
+  });
+
   it('405 method_not_allowed with Allow where the path takes other methods', async () => {
     const answer = await api.send('DELETE', path);
     assertError(answer, 405, 'method_not_allowed');
@@ -103,6 +111,7 @@ describe('errors that Fastify and Node make', () => {
 
   it('431 headers_too_large when the headers overflow', async () => {
     const raw = await exchange(api.url, `GET /v1/models HTTP/1.1\r\nhost: x\r\nx-big: ${'a'.repeat(20_000)}\r\n\r\n`);
+    assert.match(raw, /^HTTP\/1.1 431 Request Header Fields Too Large\r\n/);
     assert.deepEqual(statusAndCode(raw), [431, 'headers_too_large']);
     assert.match(raw, /x-request-id: req_/);
   });

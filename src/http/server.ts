@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { getHeapStatistics } from 'node:v8';
 import cors from '@fastify/cors';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import fastify, { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
@@ -6,10 +7,12 @@ import { ApiError, engineUnavailable } from '../errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type Authenticate, requireScope } from './auth.ts';
-import { guardBody } from './body-guard.ts';
+import { BodyBudget } from './body-budget.ts';
 import { answerClientError } from './client-error.ts';
 import { asApiError, handleErrors, sendError } from './error-handler.ts';
+import { acceptJson } from './json-body.ts';
 import { type Limit, limitHeaders } from './rate-limit.ts';
+import { closeAfterUnreadBody } from './unread-body.ts';
 import { compileValidator, toApiError } from './validation.ts';
 
 /** What every answer carries: it is data, to be shown by no browser, framed by no page, guessed at by no sniffer. */
@@ -27,8 +30,23 @@ const STOPPING_RETRY_SECONDS = 5;
 /** How late the answer to a request that does not arrive may itself be. */
 const LATE_CHECK_MS = 5_000;
 
+/**
+ * Bytes of a body that Node buffers before somebody reads it. Node reads up to 64 KiB at a time, so a request that is not
+ * admitted has one such read of its body taken in, and no second.
+ */
+const MAX_UNREAD_BYTES = 16_384;
+
 /** How long a browser may believe a preflight. */
 const PREFLIGHT_SECONDS = 600;
+
+/** A JSON body in flight is held about five times: as text, parsed, and as what is sent to an engine. */
+const HEAP_SHARE_OF_BODIES = 1 / 8;
+
+/** Bytes of JSON bodies that may be in flight: a share of V8's heap limit, and at least two bodies of the largest size. */
+function budgetBytes({ bodyLimitBytes, bodiesInFlightBytes }: ServerOptions): number {
+  if (bodiesInFlightBytes !== undefined) return bodiesInFlightBytes;
+  return Math.max(2 * bodyLimitBytes, getHeapStatistics().heap_size_limit * HEAP_SHARE_OF_BODIES);
+}
 
 /** How requests are taken in; what it knows of accounts and limits is passed in. */
 export interface ServerOptions {
@@ -39,6 +57,8 @@ export interface ServerOptions {
   requestTimeoutMs: number;
   authenticate: Authenticate;
   limit: Limit;
+  /** Bytes of all JSON bodies in flight; a share of V8's heap unless given. */
+  bodiesInFlightBytes?: number;
 }
 
 /** A Fastify that answers as the interface says, without a route yet. */
@@ -51,11 +71,9 @@ export async function createServer(options: ServerOptions) {
     genReqId: () => newId('request'),
     requestIdHeader: false,
     bodyLimit: options.bodyLimitBytes,
-    // `guardBody` refuses both, and says where they are.
-    onProtoPoisoning: 'ignore',
-    onConstructorPoisoning: 'ignore',
     requestTimeout: options.requestTimeoutMs,
     http: {
+      highWaterMark: MAX_UNREAD_BYTES,
       headersTimeout: options.requestTimeoutMs,
       // Node looks for late requests only this often, half a minute unless told.
       connectionsCheckingInterval: Math.min(LATE_CHECK_MS, Math.max(1, options.requestTimeoutMs)),
@@ -85,6 +103,8 @@ export async function createServer(options: ServerOptions) {
   }
   admitRequests(app, options);
   forgiveEmptyBodies(app);
+  closeAfterUnreadBody(app);
+  acceptJson(app, { bodyLimitBytes: options.bodyLimitBytes, budget: new BodyBudget(budgetBytes(options)) });
   return app;
 }
 
@@ -124,7 +144,7 @@ function forgiveEmptyBodies(app: Pick<App, 'addHook'>): void {
 /** The server that routes are added to. */
 export type App = Awaited<ReturnType<typeof createServer>>;
 
-/** Before a byte of the body is kept: the headers of every answer, who asks, whether they may, and how often. */
+/** Before a byte of the body is read: the headers of every answer, who asks, whether they may, and how often. */
 function admitRequests(app: App, options: ServerOptions): void {
   const { authenticate, limit } = options;
   let isStopping = false;
@@ -157,9 +177,5 @@ function admitRequests(app: App, options: ServerOptions): void {
     } catch (error) {
       refused(error);
     }
-  });
-  app.addHook('preValidation', (request, _reply, done) => {
-    guardBody(request.body);
-    done();
   });
 }

@@ -5,6 +5,7 @@ import { contextLengthExceeded, serverError } from '../errors.ts';
 import type { Call } from '../lib/caller.ts';
 import type { UsageOutcome } from '../lib/usage-record.ts';
 import type { AdmittedModel } from './admit.ts';
+import { requirePromptFits } from './fit-prompt.ts';
 import { generationMetrics } from './metrics.ts';
 import { recordUsage } from './record-usage.ts';
 import { soundUsage } from './sound-usage.ts';
@@ -35,6 +36,7 @@ export async function startGeneration(
   { model, engine }: AdmittedModel,
   { request, signal }: { request: GenerationRequest; signal: AbortSignal },
 ): Promise<Generation> {
+  requirePromptFits(model, request.prompt);
   const events = metered(deps, call, model.id, engine.generate(request, signal));
   const first = await events.next();
   if (first.done || first.value.type !== 'prompt-end') {

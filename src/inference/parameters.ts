@@ -6,6 +6,10 @@ export function nullable<T extends TSchema & { type?: unknown }>(schema: T) {
   return Type.Unsafe<Static<T> | null>({ ...schema, type: [schema.type, 'null'] });
 }
 
+/** Each token is compared with the stop texts; markers of turns and sections are short. */
+const MAX_STOP_CHARACTERS = 4096;
+const StopText = Type.String({ minLength: 1, maxLength: MAX_STOP_CHARACTERS });
+
 /** The sampling fields that chat and text completions share. Each default is the interface's. */
 export const SamplingFields = {
   temperature: Type.Optional(
@@ -28,12 +32,9 @@ export const SamplingFields = {
     ),
   ),
   stop: Type.Optional(
-    Type.Union(
-      [Type.String({ minLength: 1 }), Type.Array(Type.String({ minLength: 1 }), { maxItems: 4 }), Type.Null()],
-      {
-        description: 'Up to 4 texts before which the answer ends.',
-      },
-    ),
+    Type.Union([StopText, Type.Array(StopText, { maxItems: 4 }), Type.Null()], {
+      description: `Up to 4 texts of at most ${MAX_STOP_CHARACTERS} characters before which the answer ends.`,
+    }),
   ),
   presence_penalty: Type.Optional(nullable(Type.Number({ minimum: -2, maximum: 2, default: 0 }))),
   frequency_penalty: Type.Optional(nullable(Type.Number({ minimum: -2, maximum: 2, default: 0 }))),

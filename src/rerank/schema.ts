@@ -4,6 +4,11 @@ import { nullable } from '../inference/parameters.ts';
 /** Documents of one request. A first search brings fewer. */
 const MAX_DOCUMENTS = 1000;
 
+/** Characters of one document: 30 times what rerank models read. A longer one is split by its author, or costs seconds for nothing. */
+export const MAX_DOCUMENT_CHARACTERS = 1_000_000;
+/** Characters of all documents of one request. */
+export const MAX_TOTAL_CHARACTERS = 16_000_000;
+
 /** The body of `POST /v1/rerank`. */
 export const RerankRequest = Type.Object(
   {
@@ -12,7 +17,8 @@ export const RerankRequest = Type.Object(
     documents: Type.Array(Type.Union([Type.String(), Type.Object({ text: Type.String() })]), {
       minItems: 1,
       maxItems: MAX_DOCUMENTS,
-      description: 'Texts, or objects with a `text`, of any length. One without text scores 0.',
+      description:
+        'Texts, or objects with a `text`, of at most 1,000,000 characters each and 16,000,000 together. One without text scores 0.',
     }),
     top_n: Type.Optional(
       nullable(

@@ -1,0 +1,55 @@
+import { engineUnavailable } from '../errors.ts';
+
+/** Bodies leave memory as fast as their requests are answered; most within a second. */
+const RETRY_SECONDS = 2;
+
+/** The share of the budget that one organization may hold, so that one tenant cannot make every other wait. */
+const ORGANIZATION_SHARE = 0.5;
+
+/** What a request body holds of the budget. */
+export interface BodyReservation {
+  /** Adds bytes as they arrive. Throws 503 `engine_unavailable` when they do not fit. */
+  grow(bytes: number): void;
+  /** Gives everything back. May be called twice. */
+  release(): void;
+}
+
+/** Bounds the bytes of all JSON bodies in flight: from their arrival until their request is answered. */
+export class BodyBudget {
+  readonly #totalBytes: number;
+  readonly #held = new Map<string, number>();
+  #heldBytes = 0;
+
+  constructor(totalBytes: number) {
+    this.#totalBytes = totalBytes;
+  }
+
+  /** Bytes held by all requests in flight. */
+  get heldBytes(): number {
+    return this.#heldBytes;
+  }
+
+  /** Starts an empty reservation for one request of the organization. */
+  open(organizationId: string): BodyReservation {
+    let own = 0;
+    return {
+      grow: (bytes) => {
+        const ofOrganization = (this.#held.get(organizationId) ?? 0) + bytes;
+        const isOver = this.#heldBytes + bytes > this.#totalBytes;
+        if (isOver || ofOrganization > this.#totalBytes * ORGANIZATION_SHARE) {
+          throw engineUnavailable('Too many request bodies are in flight; send fewer or smaller ones.', RETRY_SECONDS);
+        }
+        own += bytes;
+        this.#heldBytes += bytes;
+        this.#held.set(organizationId, ofOrganization);
+      },
+      release: () => {
+        const left = (this.#held.get(organizationId) ?? 0) - own;
+        this.#heldBytes -= own;
+        own = 0;
+        if (left > 0) this.#held.set(organizationId, left);
+        else this.#held.delete(organizationId);
+      },
+    };
+  }
+}

@@ -1,0 +1,145 @@
+import { isUtf8 } from 'node:buffer';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { TextDecoder } from 'node:util';
+import type { FastifyRequest, RequestPayload } from 'fastify';
+import { invalidJson, requestTooLarge } from '../errors.ts';
+import type { BodyBudget, BodyReservation } from './body-budget.ts';
+import { guardBody } from './body-guard.ts';
+import { CallerGone } from './event-stream.ts';
+import { JsonLimits } from './json-limits.ts';
+import type { App } from './server.ts';
+import { takesBody } from './unread-body.ts';
+
+/** Up to this size a body is parsed in one turn and not counted: it cannot hold `MAX_JSON_VALUES` values. */
+const SMALL_BYTES = 98_304;
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What the JSON body of this request holds of the budget; null where no body is read. */
+    bodyReservation: BodyReservation | null;
+  }
+}
+
+/**
+ * Installs the parser of `application/json`. It bounds one body in bytes, values, member names and depth, and all bodies in
+ * flight by `budget`. A large body is decoded while it arrives, and parsed and checked in turns of their own.
+ */
+export function acceptJson(app: App, { bodyLimitBytes, budget }: { bodyLimitBytes: number; budget: BodyBudget }): void {
+  app.decorateRequest('bodyReservation', null);
+  app.addHook('preParsing', (request, reply, payload, done) => {
+    if (takesBody(request)) {
+      const reservation = budget.open(request.caller?.organizationId ?? '');
+      request.bodyReservation = reservation;
+      reply.raw.once('close', reservation.release);
+    }
+    done(null, payload);
+  });
+  app.removeContentTypeParser('application/json');
+  app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: RequestPayload) => {
+    const { bodyReservation: reservation } = request;
+    // The body of a route without one is not read.
+    if (reservation === null) return undefined;
+    if (Number(request.headers['content-length'] ?? 0) > bodyLimitBytes) throw requestTooLarge(bodyLimitBytes);
+    const text = await receiveText(payload, (bytes) => {
+      if (bytes.total > bodyLimitBytes) throw requestTooLarge(bodyLimitBytes);
+      reservation.grow(bytes.added);
+    });
+    return parseText(text);
+  });
+}
+
+/** The text of a body: in one part when it is small, in many when it is large. */
+type BodyText = { parts: string[]; isLarge: boolean };
+
+/** Reads and decodes the body. `admit` throws what rejects the bytes that have just arrived. */
+function receiveText(
+  payload: RequestPayload,
+  admit: (bytes: { added: number; total: number }) => void,
+): Promise<BodyText> {
+  return new Promise((resolve, reject) => {
+    const decoder = new BodyDecoder();
+    let total = 0;
+    const settle = (outcome: () => void) => {
+      payload.removeListener('data', take).removeListener('end', end).removeListener('error', leave);
+      payload.removeListener('close', leave);
+      outcome();
+    };
+    const attempt = (step: () => void) => {
+      try {
+        step();
+      } catch (error) {
+        payload.pause();
+        settle(() => reject(error));
+      }
+    };
+    const take = (chunk: Buffer) =>
+      attempt(() => {
+        total += chunk.length;
+        admit({ added: chunk.length, total });
+        decoder.push(chunk);
+      });
+    const end = () => attempt(() => settle(() => resolve(decoder.end())));
+    const leave = () => settle(() => reject(new CallerGone()));
+    payload.on('data', take).on('end', end).on('error', leave).on('close', leave);
+  });
+}
+
+/** Decodes UTF-8 as it arrives: chunks are kept while the body is small, and decoded one by one from then on. */
+class BodyDecoder {
+  readonly #chunks: Buffer[] = [];
+  readonly #parts: string[] = [];
+  #bytes = 0;
+  #large: { limits: JsonLimits; decoder: TextDecoder } | null = null;
+
+  push(chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    this.#chunks.push(chunk);
+    if (this.#bytes <= SMALL_BYTES) return;
+    this.#large ??= { limits: new JsonLimits(), decoder: new TextDecoder('utf-8', { fatal: true }) };
+    for (const pending of this.#chunks.splice(0)) {
+      this.#large.limits.scan(pending);
+      this.#parts.push(decode(this.#large.decoder, pending));
+    }
+  }
+
+  end(): BodyText {
+    if (this.#large !== null) return { parts: [...this.#parts, decode(this.#large.decoder)], isLarge: true };
+    const [only] = this.#chunks;
+    const bytes = this.#chunks.length === 1 && only !== undefined ? only : Buffer.concat(this.#chunks);
+    if (!isUtf8(bytes)) throw notUtf8();
+    const text = bytes.toString('utf8');
+    return { parts: [text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text], isLarge: false };
+  }
+}
+
+const BYTE_ORDER_MARK = '\uFEFF';
+const notUtf8 = () => invalidJson('it is not valid UTF-8');
+
+/** The text of the next bytes; without bytes, the end. */
+function decode(decoder: TextDecoder, bytes?: Buffer): string {
+  try {
+    return decoder.decode(bytes, { stream: bytes !== undefined });
+  } catch {
+    throw notUtf8();
+  }
+}
+
+/** Joining, parsing and checking 64 MiB take up to 90 ms each at worst, so each has a turn of the event loop. */
+async function parseText({ parts, isLarge }: BodyText): Promise<unknown> {
+  const text = parts.length === 1 ? (parts[0] ?? '') : parts.join('');
+  if (text === '') throw invalidJson('it is empty');
+  if (isLarge) await nextTurn();
+  const body = parseJson(text);
+  if (isLarge) await nextTurn();
+  guardBody(body);
+  if (isLarge) await nextTurn();
+  return body;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw invalidJson('it cannot be parsed');
+  }
+}
