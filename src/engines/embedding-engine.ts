@@ -17,6 +17,8 @@ export interface EmbeddingRequest {
   maxTokensPerText: number | null;
   /** Where the text at an index stands in the caller's body, for errors that name it: `input.3`. */
   paramOf(index: number): string;
+  /** The organization that the queue is shared fairly by. Absent: work of the service itself. */
+  scope?: string;
 }
 
 /** What came of one call. */
@@ -43,8 +45,8 @@ export interface EmbeddingEngine {
   fingerprint(): string;
   /** Embeds texts; a text longer than the model's window is embedded in windows. The same text gives the same vector beside any others. */
   embed(request: EmbeddingRequest, signal: AbortSignal): Promise<Embeddings>;
-  /** Tokens of each text as the model counts them, without what it adds itself. */
-  countTokens(texts: readonly string[], signal: AbortSignal): Promise<number[]>;
+  /** Tokens of each text as the model counts them, without what it adds itself. `scope`: as in `EmbeddingRequest`. */
+  countTokens(texts: readonly string[], signal: AbortSignal, scope?: string): Promise<number[]>;
   /** Resolves when the engine could answer now; otherwise throws an Error with a sentence for the operator. */
   check(signal: AbortSignal): Promise<void>;
   /** Ends waiting calls with 503 and frees the runtime. May be called twice. */

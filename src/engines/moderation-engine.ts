@@ -27,8 +27,11 @@ export interface Moderation {
 export interface ModerationEngine {
   /** Never waits: what is known now. */
   backend(): Backend;
-  /** Judges texts of any length; a text without words scores 0. The same text scores the same beside any others. */
-  moderate(texts: readonly string[], signal: AbortSignal): Promise<Moderation>;
+  /**
+   * Scores texts of any length; a text without words scores 0. The same text scores the same beside any others. `scope`:
+   * the organization that the queue is shared fairly by; absent for work of the service itself.
+   */
+  moderate(texts: readonly string[], signal: AbortSignal, scope?: string): Promise<Moderation>;
   /** Resolves when the engine could answer now; otherwise throws an Error with a sentence for the operator. */
   check(signal: AbortSignal): Promise<void>;
   /** Ends waiting calls with 503 and frees the runtime. May be called twice. */

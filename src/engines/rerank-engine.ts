@@ -5,6 +5,8 @@ import type { Backend } from './engine.ts';
 export interface RerankRequest {
   query: string;
   documents: readonly string[];
+  /** The organization that the queue is shared fairly by. Absent: work of the service itself. */
+  scope?: string;
 }
 
 /** What came of one call. */

@@ -49,5 +49,6 @@ export async function embed(
   { signal, ...request }: EmbedInput,
 ): Promise<Embeddings> {
   const work = { task: 'embedding', model, texts: request.texts.length } as const;
-  return metered(deps, call, work, () => engine.embed(request, signal));
+  const scope = call.caller.organizationId;
+  return metered(deps, call, work, () => engine.embed({ ...request, scope }, signal));
 }

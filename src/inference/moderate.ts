@@ -47,6 +47,6 @@ export async function moderate(
   { texts, signal }: { texts: readonly string[]; signal: AbortSignal },
 ): Promise<ModerationScores[]> {
   const work = { task: 'moderation', model, texts: texts.length } as const;
-  const { scores } = await metered(deps, call, work, () => engine.moderate(texts, signal));
+  const { scores } = await metered(deps, call, work, () => engine.moderate(texts, signal, call.caller.organizationId));
   return scores;
 }

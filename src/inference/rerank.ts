@@ -46,5 +46,6 @@ export async function rerank(
   { query, documents, signal }: RerankRequest & { signal: AbortSignal },
 ): Promise<Reranking> {
   const work = { task: 'rerank', model, texts: documents.length } as const;
-  return metered(deps, call, work, () => engine.rerank({ query, documents }, signal));
+  const scope = call.caller.organizationId;
+  return metered(deps, call, work, () => engine.rerank({ query, documents, scope }, signal));
 }

@@ -1,5 +1,9 @@
 import { type ApiError, engineUnavailable } from '../../errors.ts';
+import { FairAdmission } from '../fair-admission.ts';
 import { ModelThread, type ModelThreadOptions } from './model-thread.ts';
+
+/** What a caller is told to wait when there are too many: a portion takes milliseconds. */
+const BUSY_RETRY_SECONDS = 1;
 
 /** One call to a model: handed out in portions, and put together again. */
 export interface PortionedCall<Portion, Result, Outcome> {
@@ -21,7 +25,6 @@ export interface SharedThreadOptions extends ModelThreadOptions {
 
 /** Whoever waits for a call. */
 interface Waiting<Portion, Result> {
-  readonly characters: number;
   portion(): Portion;
   /** Whether the call has come to its end. */
   take(result: Result): boolean;
@@ -37,6 +40,7 @@ export class SharedThread<Portion, Result, Loaded> {
   readonly #thread: ModelThread<Portion, Result, Loaded>;
   /** In the order in which they get the thread; the first one may have it. */
   readonly #waiting = new Set<Waiting<Portion, Result>>();
+  readonly #admission = new FairAdmission((message) => engineUnavailable(message, BUSY_RETRY_SECONDS));
   #isWorking = false;
   #closed: ApiError | null = null;
 
@@ -56,19 +60,34 @@ export class SharedThread<Portion, Result, Loaded> {
   }
 
   /**
-   * What comes of the call. Throws 503 `engine_unavailable` where too many wait, where the thread ends, and when it is closed; and the
-   * signal's reason.
+   * What comes of the call of an organization. Throws 503 `engine_unavailable` where too many wait, where the thread ends, and when it is
+   * closed; and the signal's reason.
    */
-  async run<Outcome>(call: PortionedCall<Portion, Result, Outcome>, signal: AbortSignal): Promise<Outcome> {
+  async run<Outcome>(
+    call: PortionedCall<Portion, Result, Outcome>,
+    scope: string,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
     if (this.#closed) throw this.#closed;
     signal.throwIfAborted();
-    this.#refuseTooMany();
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
-    const waiting: Waiting<Portion, Result> = {
-      get characters() {
-        return call.characters;
+    const end = (reason: unknown) => {
+      this.#waiting.delete(waiting);
+      reject(reason);
+    };
+    const { maxCalls, maxCharacters } = this.#options;
+    const ticket = this.#admission.enter({
+      scope,
+      get share() {
+        return Math.max(1 / maxCalls, call.characters / maxCharacters);
       },
-      portion: () => call.portion(),
+      evict: end,
+    });
+    const waiting: Waiting<Portion, Result> = {
+      portion: () => {
+        ticket.begun();
+        return call.portion();
+      },
       take: (result) => {
         const outcome = call.take(result);
         if (outcome !== null) resolve(outcome);
@@ -76,10 +95,7 @@ export class SharedThread<Portion, Result, Loaded> {
       },
       fail: reject,
     };
-    const leave = () => {
-      this.#waiting.delete(waiting);
-      reject(signal.reason);
-    };
+    const leave = () => end(signal.reason);
     signal.addEventListener('abort', leave, { once: true });
     this.#waiting.add(waiting);
     void this.#work();
@@ -87,6 +103,7 @@ export class SharedThread<Portion, Result, Loaded> {
       return await promise;
     } finally {
       signal.removeEventListener('abort', leave);
+      ticket.leave();
     }
   }
 
@@ -102,14 +119,6 @@ export class SharedThread<Portion, Result, Loaded> {
     for (const waiting of this.#waiting) waiting.fail(this.#closed);
     this.#waiting.clear();
     await this.#thread.close(this.#closed);
-  }
-
-  #refuseTooMany(): void {
-    const { name, maxCalls, maxCharacters } = this.#options;
-    let characters = 0;
-    for (const waiting of this.#waiting) characters += waiting.characters;
-    if (this.#waiting.size < maxCalls && characters < maxCharacters) return;
-    throw engineUnavailable(`The ${name} model has too much to do.`, 1);
   }
 
   /** Portions until nothing waits: the only place where the thread gets work. Whoever has had a turn goes behind the others. */

@@ -1,6 +1,7 @@
 import { ApiError, engineUnavailable } from '../../errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Backend } from '../engine.ts';
+import { type AdmissionTicket, FairAdmission } from '../fair-admission.ts';
 import { HostProcess, type HostState } from '../local/host-process.ts';
 import type {
   EncoderAnswer,
@@ -32,13 +33,15 @@ export interface EncoderOptions {
   logger: Logger;
   /** Milliseconds of silence after which the model's process counts as hung, and is started again. For tests. */
   silenceMs?: number;
+  /** Calls at most, running and waiting; 1024 unless given. */
+  maxCalls?: number;
 }
 
 /** The host's answer, or the number of the text that it refuses. */
 export type EncoderReply = { answer: EncoderAnswer } | { tooLong: number };
 
 interface Call {
-  characters: number;
+  ticket: AdmissionTicket;
   reply: PromiseWithResolvers<EncoderReply>;
 }
 
@@ -51,8 +54,8 @@ export class EncoderProcess {
   readonly #host: HostProcess<EncoderFacts, EncoderHostMessage, EncoderParentMessage>;
   readonly #calls = new Map<number, Call>();
   readonly #pings = new Map<number, PromiseWithResolvers<void>>();
+  readonly #admission = new FairAdmission((message) => engineUnavailable(message, BUSY_RETRY_SECONDS));
   #nextId = 1;
-  #characters = 0;
   #facts: EncoderFacts | null = null;
 
   /** `identity`: the only state of the file that may be loaded; null for any. */
@@ -88,19 +91,22 @@ export class EncoderProcess {
     return { engine: 'local', model: this.#options.name, parameters: this.#facts?.parameters ?? null, ready };
   }
 
-  /** Asks the model. Errors are `ApiError`s; an aborted signal ends the call by throwing its reason. */
-  async ask(request: EncoderRequest, signal: AbortSignal): Promise<EncoderReply> {
+  /**
+   * Asks the model for an organization. Errors are `ApiError`s; an aborted signal ends the call by throwing its reason.
+   */
+  async ask(request: EncoderRequest, scope: string, signal: AbortSignal): Promise<EncoderReply> {
     signal.throwIfAborted();
-    const characters = charactersOf(request);
-    this.#admit(characters);
+    this.#requireHost();
     const id = this.#nextId++;
-    const call: Call = { characters, reply: Promise.withResolvers<EncoderReply>() };
-    this.#calls.set(id, call);
-    this.#characters += characters;
-    const leave = (): void => {
+    const reply = Promise.withResolvers<EncoderReply>();
+    const end = (error: unknown): void => {
       if (this.#take(id) !== undefined) this.#host.send({ type: 'leave', id });
-      call.reply.reject(signal.reason);
+      reply.reject(error);
     };
+    const share = Math.max(1 / (this.#options.maxCalls ?? MAX_CALLS), charactersOf(request) / MAX_CHARACTERS);
+    const call: Call = { ticket: this.#admission.enter({ scope, share, evict: end }), reply };
+    this.#calls.set(id, call);
+    const leave = (): void => end(signal.reason);
     signal.addEventListener('abort', leave, { once: true });
     this.#host.send({ type: 'ask', id, request });
     try {
@@ -134,13 +140,11 @@ export class EncoderProcess {
     return this.#host.close();
   }
 
-  #admit(characters: number): void {
+  /** Throws 503 while there is no process that could answer. */
+  #requireHost(): void {
     const { state } = this.#host;
     if (state.kind === 'unusable') throw unavailable(BUSY_RETRY_SECONDS, state.why);
     if (state.kind === 'crashed') throw unavailable((state.retryAt - Date.now()) / 1_000, state.why);
-    const isFull = this.#calls.size > 0 && this.#characters + characters > MAX_CHARACTERS;
-    if (this.#calls.size < MAX_CALLS && !isFull) return;
-    throw engineUnavailable('Too many requests wait for this model; try again later.', BUSY_RETRY_SECONDS);
   }
 
   #receive(message: EncoderHostMessage): void {
@@ -154,7 +158,8 @@ export class EncoderProcess {
 
   #take(id: number): Call | undefined {
     const call = this.#calls.get(id);
-    if (this.#calls.delete(id)) this.#characters -= call?.characters ?? 0;
+    this.#calls.delete(id);
+    call?.ticket.leave();
     return call;
   }
 

@@ -74,7 +74,7 @@ class LlamaEmbedding implements LocalEmbedding {
   async embed(request: EmbeddingRequest, signal: AbortSignal): Promise<Embeddings> {
     const { texts, maxTokensPerText: mostTokens } = request;
     const prefix = prefixFor(this.#prefixes, request.purpose);
-    const reply = await this.#encoder.ask({ kind: 'embed', texts, prefix, mostTokens }, signal);
+    const reply = await this.#encoder.ask({ kind: 'embed', texts, prefix, mostTokens }, request.scope ?? '', signal);
     if ('tooLong' in reply) throw tokenLimitExceeded(request.paramOf(reply.tooLong), mostTokens ?? 0);
     const { numbers, tokens } = reply.answer;
     const vectors = texts.map((_, i) =>
@@ -83,8 +83,8 @@ class LlamaEmbedding implements LocalEmbedding {
     return { vectors, tokens };
   }
 
-  async countTokens(texts: readonly string[], signal: AbortSignal): Promise<number[]> {
-    const reply = await this.#encoder.ask({ kind: 'count', texts }, signal);
+  async countTokens(texts: readonly string[], signal: AbortSignal, scope = ''): Promise<number[]> {
+    const reply = await this.#encoder.ask({ kind: 'count', texts }, scope, signal);
     return 'answer' in reply ? [...reply.answer.numbers] : [];
   }
 

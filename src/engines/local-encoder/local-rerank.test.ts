@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { checkFairQueue, FAIR_QUEUE_REQUESTS } from '../../../test/fair-queue.ts';
 import { type ArchitectureName, writeArchitecture } from '../../../test/fixtures/architectures/write-architecture.ts';
 import { rerankConformance } from '../../../test/rerank-conformance.ts';
 import { until } from '../../../test/spawned-service.ts';
@@ -19,9 +20,9 @@ after(async () => {
 const never = new AbortController().signal;
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-async function startOn(file: string, contextTokens: number | null = null): Promise<LocalRerank> {
+async function startOn(file: string, contextTokens: number | null = null, maxCalls = 1_024): Promise<LocalRerank> {
   const logger = createLogger('silent');
-  const engine = await startLocalRerank({ file, name: 'tiny', contextTokens, threads: 2, logger }, never);
+  const engine = await startLocalRerank({ file, name: 'tiny', contextTokens, threads: 2, maxCalls, logger }, never);
   engines.add(engine);
   return engine;
 }
@@ -78,6 +79,14 @@ describe('a GGUF that is no reranker', () => {
       await assert.rejects(startOn(await writeArchitecture(folder, name)), sentence);
     });
   }
+});
+
+describe("a reranker's queue", () => {
+  it('gives way to another organization where one fills it', async () => {
+    const engine = await startOn(await writeArchitecture(folder, 'bge-reranker', 'f16'), null, FAIR_QUEUE_REQUESTS);
+    const documents = Array<string>(500).fill('the cat sat on the mat '.repeat(200));
+    await checkFairQueue((scope, signal) => engine.rerank({ query: QUERY, documents, scope }, signal));
+  });
 });
 
 describe("the end of a reranker's process", () => {

@@ -39,8 +39,8 @@ class LlamaRerank implements LocalRerank {
   }
 
   /** A query that takes more than half of the model's window is cut there. */
-  async rerank({ query, documents }: RerankRequest, signal: AbortSignal): Promise<Reranking> {
-    const reply = await this.#encoder.ask({ kind: 'rerank', query, documents }, signal);
+  async rerank({ query, documents, scope = '' }: RerankRequest, signal: AbortSignal): Promise<Reranking> {
+    const reply = await this.#encoder.ask({ kind: 'rerank', query, documents }, scope, signal);
     return 'answer' in reply
       ? { scores: [...reply.answer.numbers], tokens: reply.answer.tokens }
       : { scores: [], tokens: 0 };

@@ -1,6 +1,7 @@
 import { ApiError, engineUnavailable } from '../../errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Backend, CacheUsage, GenerationEngine, GenerationEvent, GenerationFeatures } from '../engine.ts';
+import { type AdmissionTicket, FairAdmission } from '../fair-admission.ts';
 import { CallStream } from './call-stream.ts';
 import type { GuidedRequest } from './guide.ts';
 import { HostProcess, type HostProgram, type HostState } from './host-process.ts';
@@ -32,6 +33,8 @@ export interface LocalEngineOptions {
   logger: Logger;
   /** Milliseconds of silence after which the model's process counts as hung, and is started again. For tests. */
   silenceMs?: number;
+  /** Requests at most, running and waiting; 1024 unless given. */
+  maxRequests?: number;
 }
 
 /** What is going on in an engine. */
@@ -40,6 +43,11 @@ export interface LocalEngineLoad {
   running: number;
   /** Requests that wait for a sequence. */
   waiting: number;
+}
+
+interface Call {
+  stream: CallStream;
+  ticket: AdmissionTicket;
 }
 
 /** A generation engine on llama.cpp, in a process of its own. */
@@ -62,7 +70,8 @@ export function createLocalEngine(options: LocalEngineOptions): LocalEngine {
 class LlamaEngine implements LocalEngine {
   readonly #options: LocalEngineOptions;
   readonly #host: HostProcess<ModelFacts, HostMessage, ParentMessage>;
-  readonly #calls = new Map<number, CallStream>();
+  readonly #calls = new Map<number, Call>();
+  readonly #admission = new FairAdmission((message) => engineUnavailable(message, BUSY_RETRY_SECONDS));
   readonly #pings = new Map<number, PromiseWithResolvers<LocalEngineLoad>>();
   #nextId = 1;
   #facts: ModelFacts | null = null;
@@ -115,13 +124,14 @@ class LlamaEngine implements LocalEngine {
     const stream = new CallStream(
       {
         start: () => {
-          this.#admit();
-          this.#calls.set(id, stream);
+          this.#requireHost();
+          const ticket = this.#enterQueue(id, request.scope);
+          this.#calls.set(id, { stream, ticket });
           this.#host.send({ type: 'generate', id, request });
         },
         consumed: (events) => this.#host.send({ type: 'consumed', id, events }),
         leave: () => {
-          if (this.#calls.delete(id)) this.#host.send({ type: 'leave', id });
+          if (this.#take(id) !== null) this.#host.send({ type: 'leave', id });
         },
       },
       signal,
@@ -155,18 +165,32 @@ class LlamaEngine implements LocalEngine {
     return this.#host.close();
   }
 
-  #admit(): void {
+  /** Throws 503 while there is no process that could answer. */
+  #requireHost(): void {
     const { state } = this.#host;
     if (state.kind === 'unusable') throw unavailable(BUSY_RETRY_SECONDS, state.why);
     if (state.kind === 'crashed') throw unavailable((state.retryAt - Date.now()) / 1_000, state.why);
-    if (this.#calls.size >= MAX_REQUESTS) {
-      throw engineUnavailable('Too many requests wait for this model; try again later.', BUSY_RETRY_SECONDS);
-    }
+  }
+
+  /** Throws 503 where the queue is full and no other organization has more in it. */
+  #enterQueue(id: number, scope: string): AdmissionTicket {
+    return this.#admission.enter({
+      scope,
+      share: 1 / (this.#options.maxRequests ?? MAX_REQUESTS),
+      evict: (error) => {
+        this.#host.send({ type: 'leave', id });
+        this.#take(id)?.fail(error);
+      },
+    });
   }
 
   #receive(message: HostMessage): void {
     if (message.type === 'events') {
-      for (const { id, events } of message.batch) this.#calls.get(id)?.push(events);
+      for (const { id, events } of message.batch) {
+        const call = this.#calls.get(id);
+        call?.ticket.begun();
+        call?.stream.push(events);
+      }
     } else if (message.type === 'done') {
       this.#host.worked();
       this.#take(message.id)?.finish();
@@ -182,10 +206,11 @@ class LlamaEngine implements LocalEngine {
     }
   }
 
-  #take(id: number): CallStream | undefined {
+  #take(id: number): CallStream | null {
     const call = this.#calls.get(id);
     this.#calls.delete(id);
-    return call;
+    call?.ticket.leave();
+    return call?.stream ?? null;
   }
 
   #hostChanged(state: HostState<ModelFacts>): void {
@@ -198,9 +223,7 @@ class LlamaEngine implements LocalEngine {
       this.#earlierEvictions = this.#cache.evictions;
       this.#cache = { bytes: 0, entries: 0, evictions: this.#earlierEvictions };
     }
-    const calls = [...this.#calls.values()];
-    this.#calls.clear();
-    for (const call of calls) call.fail(unavailable(1, state.why));
+    for (const id of [...this.#calls.keys()]) this.#take(id)?.fail(unavailable(1, state.why));
   }
 }
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { chatRequest, collectAnswer, textRequest } from '../../../test/engine-conformance.ts';
+import { checkFairQueue, FAIR_QUEUE_REQUESTS } from '../../../test/fair-queue.ts';
 import { TINY_END, writeTinyGguf } from '../../../test/fixtures/tiny-gguf.ts';
 import { until } from '../../../test/spawned-service.ts';
 import { ApiError } from '../../errors.ts';
@@ -31,6 +32,13 @@ const isUnavailable = (error: unknown): boolean =>
   error instanceof ApiError && error.status === 503 && (error.retryAfterSeconds ?? 0) >= 1;
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 const endless = { sampling: { ...textRequest('').sampling, logitBias: { [TINY_END]: -100 } } };
+
+describe('the queue of a model', () => {
+  it('gives way to another organization where one fills it', async () => {
+    const engine = engineOn(tiny, { sequences: 1, maxRequests: FAIR_QUEUE_REQUESTS });
+    await checkFairQueue((scope, signal) => collectAnswer(engine, chatRequest('Hello', { ...endless, scope }), signal));
+  });
+});
 
 /** Asks until it is answered; until then it may only be told that the model is not there. */
 const answered = (engine: LocalEngine): Promise<void> =>

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { chatRequest, collectAnswer } from '../../../test/engine-conformance.ts';
+import { checkFairQueue, FAIR_QUEUE_REQUESTS } from '../../../test/fair-queue.ts';
 import { answerOf, chunk, engineFor, finish, scripted, streamOf } from '../../../test/fixtures/scripted-upstream.ts';
 import { type Handler, startServer } from '../../../test/fixtures/upstream-server.ts';
 import { until } from '../../../test/spawned-service.ts';
@@ -23,6 +24,13 @@ const unavailable = (retryAfterSeconds?: number) => (error: unknown) => {
   if (retryAfterSeconds !== undefined) assert.equal(error.retryAfterSeconds, retryAfterSeconds);
   return true;
 };
+
+describe('the queue of an upstream', () => {
+  it('gives way to another organization where one fills it', async (t) => {
+    const { engine } = await scripted(t, () => {}, { maxRequests: FAIR_QUEUE_REQUESTS });
+    await checkFairQueue((scope, signal) => collectAnswer(engine, chatRequest('Hello', { scope }), signal));
+  });
+});
 
 describe('retries', () => {
   for (const status of [429, 502, 503, 504]) {

@@ -1,11 +1,15 @@
 import { type ApiError, engineUnavailable } from '../../errors.ts';
 import type { Backend } from '../engine.ts';
+import { FairAdmission } from '../fair-admission.ts';
 import { unusableAnswer } from './error-mapping.ts';
 import { probe } from './probe.ts';
 import { ask, type Question } from './question.ts';
 import { type Replica, Replicas } from './replicas.ts';
 import { DEFAULT_TIMEOUTS, type UpstreamTimeouts } from './timeouts.ts';
-import type { UpstreamOptions } from './upstream-engine.ts';
+import { MAX_REQUESTS_PER_REPLICA, type UpstreamOptions } from './upstream-engine.ts';
+
+/** What a caller is told to wait when there are too many. */
+const BUSY_RETRY_SECONDS = 1;
 
 /** What an upstream that answers in single JSON documents is made of. */
 export type QuestionServerOptions = Omit<UpstreamOptions, 'contextLength'>;
@@ -20,7 +24,9 @@ export class QuestionServer {
   readonly #timeouts: UpstreamTimeouts;
   readonly #headers: Record<string, string>;
   readonly #replicas: Replicas;
+  readonly #maxRequests: number;
   readonly #closing = new AbortController();
+  readonly #admission = new FairAdmission((message) => engineUnavailable(message, BUSY_RETRY_SECONDS));
   #closed: ApiError | null = null;
   /** Whether an upstream has answered at all: before that nothing is known to be ready. */
   #answered = false;
@@ -31,6 +37,7 @@ export class QuestionServer {
     this.#timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
     this.#headers = { 'content-type': 'application/json', 'user-agent': 'quire' };
     if (apiKey !== null) this.#headers['authorization'] = `Bearer ${apiKey}`;
+    this.#maxRequests = options.maxRequests ?? MAX_REQUESTS_PER_REPLICA;
     this.#replicas = new Replicas({
       baseUrls,
       proxy,
@@ -46,6 +53,21 @@ export class QuestionServer {
   backend(): Backend {
     const ready = this.#answered && !this.#closed && this.#replicas.all.some(({ asideSince }) => asideSince === null);
     return { engine: 'upstream', model: this.model, parameters: null, ready };
+  }
+
+  /**
+   * Runs a call of an organization, of which each question is a part. Throws 503 where too many calls wait and no other
+   * organization has more of them, or when the call gives way to another organization's.
+   */
+  async admitted<T>(scope: string, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const evicted = new AbortController();
+    const share = 1 / (this.#maxRequests * this.#replicas.all.length);
+    const ticket = this.#admission.enter({ scope, share, evict: (error) => evicted.abort(error) });
+    try {
+      return await work(AbortSignal.any([signal, evicted.signal]));
+    } finally {
+      ticket.leave();
+    }
   }
 
   /**

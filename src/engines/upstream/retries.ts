@@ -1,4 +1,3 @@
-import { engineUnavailable } from '../../errors.ts';
 import { Exchange, type ExchangeRequest } from './exchange.ts';
 import type { Replica, Replicas } from './replicas.ts';
 import type { UpstreamTimeouts } from './timeouts.ts';
@@ -8,9 +7,6 @@ const MAX_ATTEMPTS = 3;
 
 /** Longest `Retry-After` that is waited for, in seconds; a longer one is passed on to the caller. */
 const MAX_WAIT_SECONDS = 5;
-
-/** Requests to one base URL at once, those that wait for a connection included; each holds its prompt in memory. */
-const MAX_IN_FLIGHT = 4096;
 
 /** Bytes that are read of an error's body. */
 export const MAX_ERROR_BYTES = 64 * 1024;
@@ -43,7 +39,6 @@ export async function inAttempts<T>(
   const tried = new Set<Replica>();
   for (let attempt = 1; ; attempt += 1) {
     const replica = replicas.choose(tried);
-    if (replica.inFlight >= MAX_IN_FLIGHT) throw engineUnavailable("The model's server has too much to do.", 1);
     const outcome = await once(replica);
     if ('result' in outcome) return outcome.result;
     tried.add(replica);

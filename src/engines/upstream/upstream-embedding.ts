@@ -75,6 +75,10 @@ class UpstreamEmbedding implements EmbeddingEngine {
   async embed(request: EmbeddingRequest, signal: AbortSignal): Promise<Embeddings> {
     signal.throwIfAborted();
     if (request.texts.length === 0) return { vectors: [], tokens: 0 };
+    return this.#server.admitted(request.scope ?? '', signal, (call) => this.#embed(request, call));
+  }
+
+  async #embed(request: EmbeddingRequest, signal: AbortSignal): Promise<Embeddings> {
     const manner = await this.#learned(signal);
     const counts = await this.#countsNeeded(request, manner, signal);
     const pieces = await this.#piecesOf(request, { manner, counts, signal });
@@ -86,10 +90,10 @@ class UpstreamEmbedding implements EmbeddingEngine {
     return this.#together(request, pieces, answers);
   }
 
-  async countTokens(texts: readonly string[], signal: AbortSignal): Promise<number[]> {
+  async countTokens(texts: readonly string[], signal: AbortSignal, scope = ''): Promise<number[]> {
     signal.throwIfAborted();
     if (texts.length === 0) return [];
-    return this.#count(texts, await this.#learned(signal), signal);
+    return this.#server.admitted(scope, signal, async (call) => this.#count(texts, await this.#learned(call), call));
   }
 
   /** Rejects with `UnfitModel` where the model can never serve here. */

@@ -8,12 +8,18 @@ import type {
   GenerationFeatures,
   GenerationRequest,
 } from '../engine.ts';
+import { type AdmissionTicket, FairAdmission } from '../fair-admission.ts';
 import { Answer } from './answer.ts';
 import { type AttemptContext, beginAnswer } from './attempts.ts';
 import { Generation, LEFT } from './generation.ts';
 import { probe } from './probe.ts';
 import { type ProxySettings, type Replica, Replicas } from './replicas.ts';
 import { DEFAULT_TIMEOUTS, type UpstreamTimeouts } from './timeouts.ts';
+
+/** Requests to one base URL at once; each holds its prompt or its texts in memory. */
+export const MAX_REQUESTS_PER_REPLICA = 4096;
+/** What a caller is told to wait when there are too many. */
+const BUSY_RETRY_SECONDS = 1;
 
 /** A model on one or several servers of the OpenAI kind. */
 export interface UpstreamOptions {
@@ -30,6 +36,8 @@ export interface UpstreamOptions {
   timeouts?: Partial<UpstreamTimeouts>;
   /** Connections to one base URL at most; beyond, requests wait. 1024 unless given. */
   maxConnections?: number;
+  /** Requests to one base URL at most, those that wait for a connection included. 4096 unless given. */
+  maxRequests?: number;
   logger: Logger;
 }
 
@@ -47,6 +55,7 @@ class UpstreamEngine implements GenerationEngine {
   readonly #headers: Record<string, string>;
   readonly #replicas: Replicas;
   readonly #running = new Set<AbortController>();
+  readonly #admission = new FairAdmission((message) => engineUnavailable(message, BUSY_RETRY_SECONDS));
   readonly #context: AttemptContext;
   #closed: ApiError | null = null;
   /** Whether an upstream has answered at all: before that nothing is known to be ready. */
@@ -111,6 +120,13 @@ class UpstreamEngine implements GenerationEngine {
     await this.#replicas.close(this.#closed);
   }
 
+  /** Throws 503 where the queue is full and no other organization has more in it. */
+  #enterQueue(scope: string, controller: AbortController): AdmissionTicket {
+    const { maxRequests = MAX_REQUESTS_PER_REPLICA } = this.#options;
+    const share = 1 / (maxRequests * this.#replicas.all.length);
+    return this.#admission.enter({ scope, share, evict: (error) => controller.abort(error) });
+  }
+
   async #probe(replica: Replica, signal: AbortSignal): Promise<void> {
     const { model } = this.#options;
     const facts = await probe(replica, { model, headers: this.#headers, timeouts: this.#timeouts }, signal);
@@ -133,9 +149,12 @@ class UpstreamEngine implements GenerationEngine {
     caller.addEventListener('abort', leave, { once: true });
     this.#running.add(controller);
     let isWhole = false;
+    let ticket: AdmissionTicket | null = null;
     try {
       const { signal } = controller;
+      ticket = this.#enterQueue(request.scope, controller);
       const begun = await beginAnswer(this.#context, request, signal);
+      ticket.begun();
       this.#answered = true;
       const answer = new Answer(this.#context, request, begun, signal);
       // Event by event from one generator: a second one between would cost every token a turn of the queue.
@@ -151,6 +170,7 @@ class UpstreamEngine implements GenerationEngine {
     } finally {
       caller.removeEventListener('abort', leave);
       this.#running.delete(controller);
+      ticket?.leave();
       // Whatever is still under way for this call ends with it; an answer that came whole has left nothing.
       if (!isWhole) controller.abort(LEFT);
     }

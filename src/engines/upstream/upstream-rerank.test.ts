@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import { checkFairQueue, FAIR_QUEUE_REQUESTS } from '../../../test/fair-queue.ts';
 import {
   type Handler,
   type SeenRequest,
@@ -16,15 +17,15 @@ import { createUpstreamRerank } from './upstream-rerank.ts';
 
 const never = new AbortController().signal;
 
-const engineAt = (...baseUrls: string[]) =>
-  createUpstreamRerank({
-    baseUrls,
-    model: 'rank-1',
-    apiKey: 'secret',
-    proxy: null,
-    timeouts: { retrySeconds: 0.01 },
-    logger: createLogger('silent'),
-  });
+const optionsFor = (...baseUrls: string[]) => ({
+  baseUrls,
+  model: 'rank-1',
+  apiKey: 'secret',
+  proxy: null,
+  timeouts: { retrySeconds: 0.01 },
+  logger: createLogger('silent'),
+});
+const engineAt = (...baseUrls: string[]) => createUpstreamRerank(optionsFor(...baseUrls));
 
 /** Share of the query's words that the document has: what the servers here know of relevance. */
 function shareOf(query: string, document: string): number {
@@ -220,6 +221,15 @@ describe('an upstream rerank engine', () => {
     for (let i = 0; i < 4; i++) {
       assert.deepEqual((await engine.rerank({ query: 'a', documents: ['a'] }, never)).scores, [1]);
     }
+  });
+
+  it('gives way to another organization where one fills the queue', async (t) => {
+    const { engine, close } = await startAsked(
+      (baseUrl) => createUpstreamRerank({ ...optionsFor(baseUrl), maxRequests: FAIR_QUEUE_REQUESTS }),
+      () => {},
+    );
+    t.after(close);
+    await checkFairQueue((scope, signal) => engine.rerank({ query: 'a', documents: ['a'], scope }, signal));
   });
 
   it('lets the server know of a caller who leaves', async (t) => {

@@ -42,8 +42,12 @@ class UpstreamRerank implements RerankEngine {
     return this.#server.backend();
   }
 
-  async rerank({ query, documents }: RerankRequest, signal: AbortSignal): Promise<Reranking> {
+  async rerank(request: RerankRequest, signal: AbortSignal): Promise<Reranking> {
     signal.throwIfAborted();
+    return this.#server.admitted(request.scope ?? '', signal, (call) => this.#rerank(request, call));
+  }
+
+  async #rerank({ query, documents }: RerankRequest, signal: AbortSignal): Promise<Reranking> {
     const scores = new Array<number>(documents.length).fill(0);
     const places = [...documents.keys()].filter((place) => /\S/.test(documents[place] ?? ''));
     if (places.length === 0) return { scores, tokens: 0 };

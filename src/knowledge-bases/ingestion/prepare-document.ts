@@ -42,13 +42,15 @@ export async function prepareDocument(
 ): Promise<PreparedDocument> {
   const { base } = context;
   const { engine } = context.embedder;
+  const scope = context.call.caller.organizationId;
   const strategy = {
     type: base.chunkingType,
     chunkSizeTokens: base.chunkSizeTokens,
     chunkOverlapTokens: base.chunkOverlapTokens,
   };
   const model = {
-    countTokens: (texts: readonly string[]) => patiently(() => engine.countTokens(texts, signal), { engine, signal }),
+    countTokens: (texts: readonly string[]) =>
+      patiently(() => engine.countTokens(texts, signal, scope), { engine, signal }),
     embed: (texts: readonly string[]) => embedInBatches(context, texts, 'text', signal),
   };
   const cut = await chunkText(document, strategy, model, signal);

@@ -98,7 +98,8 @@ class BundledChat implements GenerationEngine {
     signal: AbortSignal,
   ): Promise<GuidedRequest> {
     const { passages, question, before, decline, sure } = reading;
-    const { shown, answer } = await chooseSentence(passages, `${before} ${question}`.trim(), this.#ranker, signal);
+    const ranker = rankerFor(this.#ranker, request.scope);
+    const { shown, answer } = await chooseSentence(passages, `${before} ${question}`.trim(), ranker, signal);
     if (answer === null && !sure) return request;
     const messages: ChatMessage[] = [{ role: 'user', content: question }];
     return {
@@ -107,6 +108,12 @@ class BundledChat implements GenerationEngine {
       guide: { passages: shown, answers: [answer ?? decline ?? NOT_FOUND] },
     };
   }
+}
+
+/** The ranker as one organization's: its queue is shared fairly among them. */
+function rankerFor(ranker: Ranker, scope: string): Ranker {
+  if (ranker === null) return null;
+  return { rerank: (request, signal) => ranker.rerank({ ...request, scope }, signal) };
 }
 
 /** Whether the next message may be a call. */

@@ -6,6 +6,7 @@ import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { asked, embeddingConformance } from '../../../../test/embedding-conformance.ts';
 import { watchLoop } from '../../../../test/event-loop.ts';
+import { checkFairQueue, FAIR_QUEUE_REQUESTS } from '../../../../test/fair-queue.ts';
 import { ApiError } from '../../../errors.ts';
 import type { EmbeddingEngine } from '../../embedding-engine.ts';
 import { createBundledEmbedding } from './bundled-embedding.ts';
@@ -90,6 +91,12 @@ describe('the bundled embedding engine', () => {
     for (const controller of controllers) controller.abort(new Error('left'));
     await Promise.all(calls);
     assert.equal((await engine.embed(asked([LONG]), never)).vectors.length, 1);
+  });
+
+  it('gives way to another organization where one fills the queue', async () => {
+    const engine = start({ maxWaitingCalls: FAIR_QUEUE_REQUESTS });
+    await checkFairQueue((scope, signal) => engine.embed({ ...asked(Array(2048).fill(LONG)), scope }, signal));
+    await checkFairQueue((scope, signal) => engine.countTokens(Array(2048).fill(LONG), signal, scope));
   });
 
   it('503 to the callers of a thread that dies; it is started again for the next', async () => {

@@ -8,6 +8,7 @@ import {
   type Embeddings,
 } from '../../embedding-engine.ts';
 import type { Backend } from '../../engine.ts';
+import { type AdmissionTicket, FairAdmission } from '../../fair-admission.ts';
 import { ModelThread } from '../model-thread.ts';
 import { EmbeddingQueue, type Outcome, QueuedCall, type Wanted } from './embedding-queue.ts';
 import { Embedder } from './reader.ts';
@@ -19,6 +20,8 @@ const MAX_WAITING_CALLS = 1024;
 const MAX_WAITING_TEXTS = 65_536;
 /** Characters of waiting calls at once: about six seconds of work. One call alone may have more. */
 const MAX_WAITING_CHARACTERS = 64 * 1024 * 1024;
+/** What a caller is told to wait when there are too many: a step takes milliseconds. */
+const BUSY_RETRY_SECONDS = 1;
 /** A step takes milliseconds, and loading a tenth of a second: a thread that needs longer hangs. */
 const STEP_LIMIT_MS = 20_000;
 /**
@@ -65,6 +68,7 @@ interface Model {
 class BundledEmbedding implements EmbeddingEngine {
   readonly #options: BundledEmbeddingOptions;
   readonly #queue = new EmbeddingQueue();
+  readonly #admission = new FairAdmission((message) => engineUnavailable(message, BUSY_RETRY_SECONDS));
   readonly #thread: ModelThread<Portion[], PortionResult[], null>;
   #model: Model | null = null;
   #isWorking = false;
@@ -89,15 +93,15 @@ class BundledEmbedding implements EmbeddingEngine {
 
   /** The model was taught without words before texts: the purpose changes nothing. */
   async embed(request: EmbeddingRequest, signal: AbortSignal): Promise<Embeddings> {
-    const { texts, maxTokensPerText } = request;
+    const { texts, maxTokensPerText, scope = '' } = request;
     const limit = maxTokensPerText ?? Number.POSITIVE_INFINITY;
     const tooLong = (index: number) => tokenLimitExceeded(request.paramOf(index), limit);
-    const { vectors, tokens } = await this.#have({ texts, limit, vectors: true }, tooLong, signal);
+    const { vectors, tokens } = await this.#have({ texts, limit, vectors: true, scope }, tooLong, signal);
     return { vectors, tokens: tokens.reduce((sum, count) => sum + count, 0) };
   }
 
-  async countTokens(texts: readonly string[], signal: AbortSignal): Promise<number[]> {
-    const wanted = { texts, limit: Number.POSITIVE_INFINITY, vectors: false };
+  async countTokens(texts: readonly string[], signal: AbortSignal, scope = ''): Promise<number[]> {
+    const wanted = { texts, limit: Number.POSITIVE_INFINITY, vectors: false, scope };
     const { tokens } = await this.#have(wanted, () => new RangeError('there is no limit'), signal);
     return tokens;
   }
@@ -119,12 +123,13 @@ class BundledEmbedding implements EmbeddingEngine {
     if (this.#closed) throw this.#closed;
     signal.throwIfAborted();
     if (isShort(wanted.texts)) return this.#haveHere(wanted, tooLong);
-    this.#refuseTooMany();
     const call = new QueuedCall(wanted, tooLong);
-    const leave = () => {
+    const end = (reason: unknown) => {
       this.#queue.remove(call);
-      call.fail(signal.reason);
+      call.fail(reason);
     };
+    const ticket = this.#enterQueue(call, wanted.scope, end);
+    const leave = () => end(signal.reason);
     signal.addEventListener('abort', leave, { once: true });
     this.#queue.add(call);
     void this.#work();
@@ -132,6 +137,7 @@ class BundledEmbedding implements EmbeddingEngine {
       return await call.promise;
     } finally {
       signal.removeEventListener('abort', leave);
+      ticket.leave();
     }
   }
 
@@ -147,11 +153,16 @@ class BundledEmbedding implements EmbeddingEngine {
     return outcome;
   }
 
-  #refuseTooMany(): void {
-    const { calls, texts, characters } = this.#queue.load();
-    const isFull = calls >= (this.#options.maxWaitingCalls ?? MAX_WAITING_CALLS);
-    if (!isFull && texts < MAX_WAITING_TEXTS && characters < MAX_WAITING_CHARACTERS) return;
-    throw engineUnavailable('The embedding model has too much to do.', 1);
+  /** Throws 503 where the queue is full and no other organization has more in it. */
+  #enterQueue(call: QueuedCall, scope: string, evict: (error: ApiError) => void): AdmissionTicket {
+    const { maxWaitingCalls = MAX_WAITING_CALLS } = this.#options;
+    return this.#admission.enter({
+      scope,
+      get share() {
+        return Math.max(1 / maxWaitingCalls, call.left / MAX_WAITING_TEXTS, call.characters / MAX_WAITING_CHARACTERS);
+      },
+      evict,
+    });
   }
 
   /** Steps until nothing waits: the only place where the queue gets shorter and the thread gets work. */

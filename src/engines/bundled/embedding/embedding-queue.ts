@@ -13,6 +13,8 @@ export interface Wanted {
   limit: number;
   /** Whether the vectors are wanted, or the counts alone. */
   vectors: boolean;
+  /** The organization. */
+  scope: string;
 }
 
 /** What came of a call, in the order of its texts. */
@@ -93,7 +95,7 @@ export interface Step {
   portions: Portion[];
 }
 
-/** Who waits, in the order in which they get their turns. Not bounded itself: whoever adds looks at `load` before. */
+/** Who waits, in the order in which they get their turns. Not bounded itself: callers pass an admission first. */
 export class EmbeddingQueue {
   readonly #waiting = new Set<QueuedCall>();
 
@@ -104,16 +106,6 @@ export class EmbeddingQueue {
   /** Nobody waits for it any more: what it has not handed out costs nothing. */
   remove(call: QueuedCall): void {
     this.#waiting.delete(call);
-  }
-
-  /** What waits to be handed out. */
-  load(): { calls: number; texts: number; characters: number } {
-    const load = { calls: this.#waiting.size, texts: 0, characters: 0 };
-    for (const call of this.#waiting) {
-      load.texts += call.left;
-      load.characters += call.characters;
-    }
-    return load;
   }
 
   /**

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { watchLoop } from '../../../../test/event-loop.ts';
+import { checkFairQueue, FAIR_QUEUE_REQUESTS } from '../../../../test/fair-queue.ts';
 import { moderationConformance } from '../../../../test/moderation-conformance.ts';
 import { ApiError } from '../../../errors.ts';
 import type { ModerationEngine } from '../../moderation-engine.ts';
@@ -84,6 +85,12 @@ describe('the bundled moderation engine', () => {
     for (const controller of controllers) controller.abort(new Error('left'));
     await Promise.all(calls);
     assert.equal((await engine.moderate(['a'], never)).scores.length, 1);
+  });
+
+  it('gives way to another organization where one fills the queue', async () => {
+    const engine = start({ maxCalls: FAIR_QUEUE_REQUESTS });
+    const texts = Array<string>(100).fill('a word '.repeat(10_000));
+    await checkFairQueue((scope, signal) => engine.moderate(texts, signal, scope));
   });
 
   it('says why weights cannot be loaded, and loads them once they can', async () => {

@@ -50,8 +50,8 @@ class BundledModeration implements ModerationEngine {
     return { engine: 'bundled', model: this.#name, parameters: loaded?.parameters ?? null, ready: isReady };
   }
 
-  moderate(texts: readonly string[], signal: AbortSignal): Promise<Moderation> {
-    return this.#thread.run(new Judging(texts), signal);
+  moderate(texts: readonly string[], signal: AbortSignal, scope = ''): Promise<Moderation> {
+    return this.#thread.run(new Judging(texts), scope, signal);
   }
 
   check(signal: AbortSignal): Promise<void> {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { checkFairQueue, FAIR_QUEUE_REQUESTS } from '../../../../test/fair-queue.ts';
 import { rerankConformance } from '../../../../test/rerank-conformance.ts';
 import { ApiError } from '../../../errors.ts';
 import type { RerankEngine } from '../../rerank-engine.ts';
@@ -86,6 +87,12 @@ describe('the bundled rerank engine', () => {
     for (const controller of controllers) controller.abort(new Error('left'));
     await Promise.all(calls);
     assert.equal((await engine.rerank({ query: QUERY, documents: ['a'] }, never)).scores.length, 1);
+  });
+
+  it('gives way to another organization where one fills the queue', async () => {
+    const engine = start({ maxCalls: FAIR_QUEUE_REQUESTS });
+    const documents = Array<string>(100).fill(SENTENCE.repeat(500));
+    await checkFairQueue((scope, signal) => engine.rerank({ query: QUERY, documents, scope }, signal));
   });
 
   it('says why weights cannot be loaded, and loads them once they can', async () => {

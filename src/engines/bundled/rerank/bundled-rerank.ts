@@ -52,7 +52,7 @@ class BundledRerank implements RerankEngine {
   }
 
   rerank(request: RerankRequest, signal: AbortSignal): Promise<Reranking> {
-    return this.#thread.run(new Judging(request), signal);
+    return this.#thread.run(new Judging(request), request.scope ?? '', signal);
   }
 
   check(signal: AbortSignal): Promise<void> {
