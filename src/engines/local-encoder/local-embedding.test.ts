@@ -115,7 +115,9 @@ describe('a local embedder', () => {
     await vectorOf(engine, 'the cat');
     assert.equal(ended, false, 'the short one did not wait for the long one');
     await long;
-    const many = Array.from({ length: 1_100 }, () => engine.embed(asked(['the cat']), never));
+    const many = Array.from({ length: 1_100 }, (_, i) =>
+      engine.embed({ ...asked(['the cat']), scope: `organization ${i % 2}` }, never),
+    );
     const refused = (await Promise.allSettled(many)).filter((outcome) => outcome.status === 'rejected');
     assert.equal(refused.length, 76);
     for (const { reason } of refused) assert.ok(isUnavailable(reason), String(reason));
