@@ -3,6 +3,8 @@
 import { requireNode24 } from './require-node.js';
 
 requireNode24();
+// Whatever this process and its children create is accessible to its user alone; a umask lives through `execve`, `fork` and `exec`.
+process.umask(0o077);
 // Both of these are read only when a process begins, so this one begins again, in place: same id, same streams. An IPC channel
 // would not live through that. glibc keeps a heap for each of many threads: a third of what ingestion takes. V8 lets the part of
 // its heap where objects begin grow to 128 MB, of which an idle service keeps most; with 32 MB the CPU time is the same.

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, renameSync, unlinkSync } from 'node:fs';
+import { chmodSync, renameSync, unlinkSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join, relative } from 'node:path';
 import { reasonOf, StartError } from '../lib/start-error.ts';
@@ -28,7 +28,7 @@ export function socketPath(dataDir: string): string {
 }
 
 /**
- * Takes the data folder for this process, and makes it when it is not there: the socket is also its lock. Throws a `StartError` when another service holds
+ * Takes the data folder, which exists, for this process: the socket is also its lock. Throws a `StartError` when another service holds
  * it; a socket that nobody answers at is left over from a killed one and is replaced.
  */
 export async function holdFolder(
@@ -36,11 +36,6 @@ export async function holdFolder(
   handle: (request: CommandRequest) => Promise<unknown>,
 ): Promise<{ close(): Promise<void> }> {
   const path = socketPath(dataDir);
-  try {
-    mkdirSync(dataDir, { recursive: true });
-  } catch (error) {
-    throw new StartError(`The data folder ${dataDir} cannot be used: ${reasonOf(error)}`);
-  }
   const connections = new Set<Socket>();
   const server = createServer((socket) => {
     connections.add(socket);

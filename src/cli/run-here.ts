@@ -1,6 +1,7 @@
 import { BoundModels } from '../bind-models.ts';
 import { openBlobs, openDatabase, openIndex } from '../boot.ts';
 import type { Config } from '../config.ts';
+import { holdDataFolder } from '../data-folder/hold.ts';
 import { Lifecycle } from '../lib/lifecycle.ts';
 import { createLogger } from '../lib/logger.ts';
 import { StartError } from '../lib/start-error.ts';
@@ -13,10 +14,15 @@ export async function runHere(config: Config, command: string, input: Record<str
   // What a service would tell of its start is noise beside a command's answer.
   const logger = createLogger(config.logLevel === 'info' ? 'warn' : config.logLevel);
   try {
+    await lifecycle.start(
+      'data folder',
+      () => holdDataFolder(config.dataDir, logger),
+      (held) => held.close(),
+    );
     // A shared PostgreSQL may be used beside anything; the embedded database by one process only.
     if (config.databaseUrl === null) {
       await lifecycle.start(
-        'folder',
+        'command socket',
         () => holdForCommand(config),
         (held) => held.close(),
       );

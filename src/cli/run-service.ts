@@ -3,6 +3,7 @@ import { createApp } from '../app.ts';
 import type { BoundModels } from '../bind-models.ts';
 import { type Booted, boot } from '../boot.ts';
 import { type Config, loadConfig } from '../config.ts';
+import { holdDataFolder } from '../data-folder/hold.ts';
 import { unlimited } from '../http/rate-limit.ts';
 import type { App } from '../http/server.ts';
 import { Lifecycle } from '../lib/lifecycle.ts';
@@ -47,7 +48,12 @@ async function startService(config: Config, logger: Logger, lifecycle: Lifecycle
     return run({ ...deps, bound, authenticator }, input as Record<string, unknown>);
   };
   await lifecycle.start(
-    'folder',
+    'data folder',
+    () => holdDataFolder(config.dataDir, logger),
+    (held) => held.close(),
+  );
+  await lifecycle.start(
+    'command socket',
     () => holdFolder(config.dataDir, async (request) => runCommand(request)),
     (held) => held.close(),
   );

@@ -1,5 +1,6 @@
 import { boot } from '../boot.ts';
 import { loadConfig } from '../config.ts';
+import { holdDataFolder } from '../data-folder/hold.ts';
 import { Lifecycle } from '../lib/lifecycle.ts';
 import { createLogger } from '../lib/logger.ts';
 import { reasonOf, StartError } from '../lib/start-error.ts';
@@ -18,6 +19,11 @@ export async function runWorker(): Promise<void> {
   const lifecycle = new Lifecycle();
   const stopped = untilStopped(logger);
   try {
+    await lifecycle.start(
+      'data folder',
+      () => holdDataFolder(config.dataDir, logger),
+      (held) => held.close(),
+    );
     const { deps } = await boot(config, logger, lifecycle, 'worker');
     await lifecycle.start(
       'worker',

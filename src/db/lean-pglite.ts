@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { PGlite, type PGliteOptions } from '@electric-sql/pglite';
+import { tightenPermissions } from '../lib/tighten-permissions.ts';
 
 /** Node has it, and its types do not say so. */
 declare const WebAssembly: { compile(bytes: Uint8Array): Promise<PGliteOptions['pgliteWasmModule']> };
@@ -30,6 +31,7 @@ export async function openLeanPglite(options: PGliteOptions): Promise<PGlite> {
   if (dataDir !== undefined && !existsSync(join(dataDir, 'PG_VERSION'))) await makeDatabase(settings);
   const client = new LeanPglite(settings);
   await client.waitReady;
+  await makePrivate(dataDir);
   return client;
 }
 
@@ -39,6 +41,11 @@ class LeanPglite extends PGlite {
     await withoutTierUp(() => this.exec(''));
     await super._initArrayTypes(options);
   }
+
+  override async close(): Promise<void> {
+    await super.close();
+    await makePrivate(this.dataDir);
+  }
 }
 
 /** All that `initdb` runs stays as it is at first, so it runs in a module of its own. */
@@ -47,6 +54,11 @@ async function makeDatabase(settings: PGliteOptions): Promise<void> {
   const pgliteWasmModule = await WebAssembly.compile(Buffer.concat([bytes, CUSTOM_SECTION]));
   const client = await withoutTierUp(() => PGlite.create({ ...settings, pgliteWasmModule }));
   await client.close();
+}
+
+/** PGlite's initdb gives its files 0666 and its server 0644 to some, whatever the umask: a few milliseconds put them right. */
+async function makePrivate(folder: string | undefined): Promise<void> {
+  if (folder !== undefined) await tightenPermissions([folder], new AbortController().signal);
 }
 
 /**

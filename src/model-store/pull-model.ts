@@ -1,5 +1,6 @@
 import { mkdir, open, rename, statfs } from 'node:fs/promises';
 import type { Config } from '../config.ts';
+import { prepareDataFolder } from '../data-folder/prepare.ts';
 import { readGgufFacts } from '../engines/local/gguf-facts.ts';
 import { reasonOf, StartError } from '../lib/start-error.ts';
 import { type Downloaded, type DownloadOptions, download } from './download.ts';
@@ -44,6 +45,7 @@ export async function pullModel(
   signal: AbortSignal,
 ): Promise<PulledModel> {
   const { dataDir } = config;
+  prepareDataFolder(dataDir);
   await mkdir(modelsFolder(dataDir), { recursive: true });
   const there = await findStored(dataDir, source.name);
   if (there !== null) return { ...sameOrRefused(there, source, options.sha256), isNew: false };

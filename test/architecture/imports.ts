@@ -9,7 +9,7 @@ import { type Checker, isTest, type Source, type Violation, violationAt, walk } 
  */
 export const ORDER: readonly (readonly string[])[] = [
   ['lib', 'errors', 'config', 'config-settings', 'require-node', 'quick-imports'],
-  ['db', 'blobs', 'search', 'engines'],
+  ['data-folder', 'db', 'blobs', 'search', 'engines'],
   ['queue'],
   ['deps'],
   ['http'],

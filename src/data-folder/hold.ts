@@ -1,0 +1,37 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Logger } from '../lib/logger.ts';
+import { tightenPermissions } from '../lib/tighten-permissions.ts';
+import { isQuireEntry } from './entries.ts';
+import { prepareDataFolder } from './prepare.ts';
+
+/**
+ * Takes the data folder for this process: creates it where needed and closes it to other users. Entries that are accessible to others,
+ * as in folders of earlier versions and restored backups, are repaired in the background, and one line is logged. Throws a `StartError`
+ * when the folder cannot be used.
+ */
+export function holdDataFolder(folder: string, logger: Logger): { close(): Promise<void> } {
+  const wasOpen = prepareDataFolder(folder);
+  const stopping = new AbortController();
+  const repaired = repairEntries(folder, { wasOpen, logger, signal: stopping.signal });
+  return {
+    close: async () => {
+      stopping.abort();
+      await repaired;
+    },
+  };
+}
+
+/** Entries that Quire does not create keep their permissions: the data folder itself is closed already. */
+async function repairEntries(
+  folder: string,
+  { wasOpen, logger, signal }: { wasOpen: boolean; logger: Logger; signal: AbortSignal },
+): Promise<void> {
+  const paths = readdirSync(folder)
+    .filter(isQuireEntry)
+    .map((name) => join(folder, name));
+  const { folders, files, failed, firstFailure } = await tightenPermissions(paths, signal);
+  const repaired = { folder, folders: folders + (wasOpen ? 1 : 0), files };
+  if (repaired.folders + files > 0) logger.warn(repaired, 'data folder was accessible to other users: repaired');
+  if (failed > 0) logger.error({ folder, failed, firstFailure }, 'data folder permissions could not be repaired');
+}

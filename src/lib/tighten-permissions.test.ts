@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { chmodSync, lstatSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { tightenPermissions } from './tighten-permissions.ts';
+
+describe('tightenPermissions', {
+  skip: process.platform === 'win32' && 'Windows has no permissions of this kind',
+}, () => {
+  let folder = '';
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'quire-tighten-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+  const never = new AbortController().signal;
+  const at = (...names: string[]) => join(folder, ...names);
+  const modeOf = (...names: string[]) => lstatSync(at(...names)).mode & 0o777;
+  const write = (mode: number, ...names: string[]) => {
+    writeFileSync(at(...names), '');
+    chmodSync(at(...names), mode);
+  };
+
+  it('takes the rights of others from folders and files at every depth, and counts what it changed', async () => {
+    mkdirSync(at('a/b'), { recursive: true });
+    chmodSync(at('a'), 0o777);
+    chmodSync(at('a/b'), 0o700);
+    write(0o666, 'a/b/file');
+    write(0o755, 'a/program');
+    write(0o600, 'a/private');
+    assert.deepEqual(await tightenPermissions([at('a')], never), {
+      folders: 1,
+      files: 2,
+      failed: 0,
+      firstFailure: null,
+    });
+    assert.deepEqual(
+      [modeOf('a'), modeOf('a/b'), modeOf('a/b/file'), modeOf('a/program')],
+      [0o700, 0o700, 0o600, 0o600],
+    );
+    assert.deepEqual(await tightenPermissions([at('a')], never), {
+      folders: 0,
+      files: 0,
+      failed: 0,
+      firstFailure: null,
+    });
+  });
+
+  it('gives no right that was not there', async () => {
+    write(0o444, 'state');
+    await tightenPermissions([at('state')], never);
+    assert.equal(modeOf('state'), 0o400);
+  });
+
+  it('does not follow links, to files or to folders', async () => {
+    mkdirSync(at('outside'), { mode: 0o755 });
+    write(0o644, 'outside/file');
+    mkdirSync(at('inside'));
+    symlinkSync('../outside', at('inside/folder'));
+    symlinkSync('../outside/file', at('inside/file'));
+    await tightenPermissions([at('inside'), at('inside/folder')], never);
+    assert.deepEqual([modeOf('outside'), modeOf('outside/file')], [0o755, 0o644]);
+  });
+
+  it('skips what does not exist, and ends when it is told to', async () => {
+    mkdirSync(at('many'));
+    for (let i = 0; i < 1_200; i += 1) writeFileSync(at('many', `${i}`), '', { mode: 0o644 });
+    assert.equal((await tightenPermissions([at('gone')], never)).failed, 0);
+    const stopping = new AbortController();
+    const tightened = tightenPermissions([at('many')], stopping.signal);
+    stopping.abort();
+    const { files } = await tightened;
+    assert.ok(files > 0 && files < 1_200, String(files));
+  });
+});
