@@ -4,6 +4,8 @@ import { withDeadline } from '../../test/deadline.ts';
 import { FairGate } from './fair-gate.ts';
 
 const never = new AbortController().signal;
+/** Only so that a gate that lets nobody in fails the test instead of hanging it for minutes. */
+const GUARD = { timeout: 10_000 };
 
 /** Work at a gate that ends when the test says so; `entered` has the names in the order in which they came in. */
 function atGate(gate: FairGate) {
@@ -26,7 +28,7 @@ function atGate(gate: FairGate) {
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('FairGate', () => {
-  it('lets a group that comes later in beside one that has filled its part', async () => {
+  it('lets a group that comes later in beside one that has filled its part', GUARD, async () => {
     const { entered, come } = atGate(new FairGate({ total: 3, perGroup: 2 }));
     for (const name of ['a1', 'a2', 'a3']) void come(name, 'a');
     void come('b1', 'b');
@@ -34,7 +36,7 @@ describe('FairGate', () => {
     assert.deepEqual(entered, ['a1', 'a2', 'b1']);
   });
 
-  it('gives free room to the group with the fewest inside, and within a group to who came first', async () => {
+  it('gives free room to the group with the fewest inside, and within a group to who came first', GUARD, async () => {
     const { entered, come, end } = atGate(new FairGate({ total: 3, perGroup: 2 }));
     for (const name of ['a1', 'a2', 'a3', 'a4']) void come(name, 'a');
     for (const name of ['b1', 'b2', 'b3']) void come(name, 'b');
@@ -48,7 +50,7 @@ describe('FairGate', () => {
     assert.equal(entered.at(-1), 'a4');
   });
 
-  it('prefers the group with fewer inside to one that came first and has room, too', async () => {
+  it('prefers the group with fewer inside to one that came first and has room, too', GUARD, async () => {
     const { entered, come, end } = atGate(new FairGate({ total: 4, perGroup: 3 }));
     for (const name of ['a1', 'a2', 'a3']) void come(name, 'a');
     void come('b1', 'b');
@@ -59,7 +61,7 @@ describe('FairGate', () => {
     assert.deepEqual(entered, ['a1', 'a2', 'a3', 'b1', 'b2']);
   });
 
-  it('forgets one that leaves before its turn, and passes an error on without keeping its place', async () => {
+  it('forgets one that leaves before its turn, and passes an error on without keeping its place', GUARD, async () => {
     const gate = new FairGate({ total: 1, perGroup: 1 });
     const { entered, come, end } = atGate(gate);
     void come('a1', 'a');

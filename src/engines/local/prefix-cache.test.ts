@@ -58,6 +58,33 @@ describe('PrefixCache', () => {
     assert.deepEqual([...cache.matches('quiet', [1])], []);
     assert.equal([...cache.matches('busy', [1])].length, 1);
   });
+  for (const use of ['touch', 'set'] as const) {
+    it(`a scope keeps its share for half an hour after its last ${use}`, () => {
+      let now = 0;
+      const cache = new PrefixCache(100, () => now);
+      const quiet = saved('quiet', 40);
+      cache.addSaved(quiet, 'quiet', [1]);
+      now = 29 * MINUTE;
+      if (use === 'touch') cache.touch(quiet);
+      else cache.set(slot(0), 'quiet', [1, 2]);
+      now = 58 * MINUTE;
+      for (let i = 0; i < 10; i++) cache.addSaved(saved(`busy${i}`), 'busy', [i + 1]);
+      assert.deepEqual(
+        [...cache.matches('quiet', [1])].map(({ holder }) => holder),
+        [quiet, slot(0)].slice(0, use === 'touch' ? 1 : 2),
+      );
+    });
+  }
+  it('every use of a holder is later than all before', () => {
+    const cache = new PrefixCache(100);
+    const [first, second] = [saved('first'), slot(0)];
+    cache.addSaved(first, 'a', [1]);
+    cache.set(second, 'b', [2]);
+    assert.ok(cache.usedAt(second) > cache.usedAt(first));
+    cache.touch(first);
+    assert.ok(cache.usedAt(first) > cache.usedAt(second));
+    assert.equal(cache.usedAt(slot(1)), 0);
+  });
   it('what alone is more than the budget is not kept', () => {
     const cache = new PrefixCache(100);
     assert.deepEqual(ids(cache.addSaved(saved('huge', 101), 'a', [1, 2])), ['huge']);

@@ -172,6 +172,17 @@ describe('bounds of numbers', () => {
     await check({ type: 'number', exclusiveMinimum: 0 }, [0.5, 0.001, 1, 17.25], [0, -1]);
     await check({ type: 'number', minimum: -2.5, maximum: 2.5 }, [-2, -1.5, 0, 1.99, 2], [-2.6, 2.6, 3]);
   });
+  it('int32 reaches from -2^31 to 2^31 - 1, and int64 beyond', async () => {
+    const int32 = [2_147_483_647, -2_147_483_648, 0, 99];
+    const beyond = [2_147_483_648, -2_147_483_649, 1e10, 1.5];
+    await check({ type: 'integer', format: 'int32' }, int32, beyond);
+    await check({ type: 'integer', format: 'int64' }, [...int32, ...beyond.slice(0, 2)], [1.5]);
+    await check(
+      { type: 'integer', format: 'int32', minimum: -5, maximum: 2_147_483_648 },
+      [-5, int32[0]],
+      [-6, beyond[0]],
+    );
+  });
   it('the bounds of a safe integer, as zod writes them', async () => {
     await check({ type: 'integer', minimum: -9007199254740991, maximum: 9007199254740991 }, [0, -1, 123456789], [1.5]);
   });

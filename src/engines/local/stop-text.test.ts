@@ -22,6 +22,8 @@ describe('stop texts', () => {
     ['aaab', ['aab'], 'a', 'aab'],
     ['ababac', ['abac'], 'ab', 'abac'],
     ['xab', ['ab', 'b'], 'x', 'ab'],
+    ['xab', ['b', 'ab'], 'x', 'ab'],
+    ['xabc', ['c', 'abc', 'bc'], 'x', 'abc'],
     ['abc', ['abc', 'b'], 'a', 'b'],
     ['half <|en', ['<|end|>'], 'half <|en', null],
     ['', ['x'], '', null],
