@@ -3,7 +3,6 @@ import { EngineSet } from './boot-models.ts';
 import type { Config } from './config.ts';
 import type { LocalEngine } from './engines/local/local-engine.ts';
 import { ModelRegistry, type Runtime, runtimeOf, type ServedModel } from './engines/registry.ts';
-import type { Lifecycle } from './lib/lifecycle.ts';
 import type { Logger } from './lib/logger.ts';
 import { reasonOf, StartError } from './lib/start-error.ts';
 import {
@@ -23,6 +22,7 @@ import {
   NO_GENERATION,
   OWNER,
 } from './models/catalogue.ts';
+import type { ProcessLifecycle } from './shutdown-order.ts';
 
 /** Calls that were admitted just before a model was replaced reach its engine within this time. */
 const GRACE_MS = 2_000;
@@ -54,7 +54,7 @@ export class BoundModels {
   }
 
   /** Knows the bindings and serves nothing: for commands without a service, which start only what they change. */
-  static async open(config: Config, logger: Logger, lifecycle: Lifecycle): Promise<BoundModels> {
+  static async open(config: Config, logger: Logger, lifecycle: ProcessLifecycle): Promise<BoundModels> {
     const engines = new EngineSet(config, logger, lifecycle);
     const stored = await readBindings(config.dataDir);
     return lifecycle.start(
@@ -65,7 +65,7 @@ export class BoundModels {
   }
 
   /** Binds every id of the catalogue, of the configuration and of the commands to what answers for it. */
-  static async start(config: Config, logger: Logger, lifecycle: Lifecycle): Promise<BoundModels> {
+  static async start(config: Config, logger: Logger, lifecycle: ProcessLifecycle): Promise<BoundModels> {
     const bound = await BoundModels.open(config, logger, lifecycle);
     const served: ServedModel[] = [];
     for (const id of bound.#ids(bound.#stored)) served.push(await bound.#startOne(id));

@@ -10,9 +10,10 @@ import { loadConfig } from './config.ts';
 import { Lifecycle } from './lib/lifecycle.ts';
 import { createLogger } from './lib/logger.ts';
 import { StartError } from './lib/start-error.ts';
+import { SHUTDOWN_ORDER } from './shutdown-order.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quire-boot-'));
-const lifecycle = new Lifecycle();
+const lifecycle = new Lifecycle(SHUTDOWN_ORDER);
 after(async () => {
   await lifecycle.stop((name, error) => assert.fail(`${name}: ${error}`));
   rmSync(folder, { recursive: true, force: true });

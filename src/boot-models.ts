@@ -19,10 +19,10 @@ import { createUpstreamEmbedding } from './engines/upstream/upstream-embedding.t
 import { createUpstreamEngine } from './engines/upstream/upstream-engine.ts';
 import { createUpstreamModeration } from './engines/upstream/upstream-moderation.ts';
 import { createUpstreamRerank } from './engines/upstream/upstream-rerank.ts';
-import type { Lifecycle } from './lib/lifecycle.ts';
 import type { Logger } from './lib/logger.ts';
 import { reasonOf, StartError } from './lib/start-error.ts';
 import type { CatalogueEntry } from './models/catalogue.ts';
+import type { ProcessLifecycle } from './shutdown-order.ts';
 
 /** The chat model that comes with Quire. */
 const BUNDLED_CHAT_FILE = fileURLToPath(new URL('../models/quire-chat-2.gguf', import.meta.url));
@@ -65,11 +65,11 @@ function isLocal({ engine, file }: Binding): boolean {
 export class EngineSet {
   readonly #config: Config;
   readonly #logger: Logger;
-  readonly #lifecycle: Lifecycle;
+  readonly #lifecycle: ProcessLifecycle;
   readonly #engines = new Map<string, Promise<GenerationEngine>>();
   #rerank: Promise<RerankEngine> | null = null;
 
-  constructor(config: Config, logger: Logger, lifecycle: Lifecycle) {
+  constructor(config: Config, logger: Logger, lifecycle: ProcessLifecycle) {
     this.#config = config;
     this.#logger = logger;
     this.#lifecycle = lifecycle;
@@ -130,7 +130,7 @@ export class EngineSet {
             proxy: this.#config.proxy,
             logger: this.#logger,
           });
-    const engine = await this.#lifecycle.start('moderation engine', start, (started) => started.close());
+    const engine = await this.#lifecycle.start('engine', start, (started) => started.close());
     if (engine.backend().engine === 'upstream') return engine;
     try {
       await engine.check(AbortSignal.timeout(LOAD_TIMEOUT_MS));
@@ -161,7 +161,7 @@ export class EngineSet {
             proxy: this.#config.proxy,
             logger: this.#logger,
           });
-    const engine = await this.#lifecycle.start('embedding engine', start, (started) => started.close());
+    const engine = await this.#lifecycle.start('engine', start, (started) => started.close());
     try {
       await engine.check(AbortSignal.timeout(isBundled ? LOAD_TIMEOUT_MS : FIRST_LOOK_MS));
     } catch (error) {
@@ -187,7 +187,7 @@ export class EngineSet {
       logger: this.#logger,
     };
     const start = () => createUpstreamRerank(options);
-    return this.#lifecycle.start('rerank engine', start, (started) => started.close());
+    return this.#lifecycle.start('engine', start, (started) => started.close());
   }
 
   /** The bundled reranker, which the bundled chat model asks as well: one for both. */
@@ -203,7 +203,7 @@ export class EngineSet {
         embedderFile: BUNDLED_EMBEDDING_FILE,
         name: BUNDLED_RERANK_NAME,
       });
-    const engine = await this.#lifecycle.start('rerank engine', start, (started) => started.close());
+    const engine = await this.#lifecycle.start('engine', start, (started) => started.close());
     try {
       await engine.check(AbortSignal.timeout(LOAD_TIMEOUT_MS));
     } catch (error) {
@@ -231,7 +231,7 @@ export class EngineSet {
       start(options, AbortSignal.timeout(LOAD_TIMEOUT_MS)).catch((error: unknown) => {
         throw new StartError(`models.${id}: ${reasonOf(error)}`);
       });
-    return this.#lifecycle.start('encoder', make, (started) => started.close());
+    return this.#lifecycle.start('engine', make, (started) => started.close());
   }
 
   /** The environment's key belongs to the environment's server: it is not sent to another one. */

@@ -14,13 +14,14 @@ import { openPglite } from './db/pglite.ts';
 import { openPostgres } from './db/postgres.ts';
 import type { Deps } from './deps.ts';
 import { INGEST_SOURCE } from './knowledge-bases/ingestion/ingest-job.ts';
-import type { Lifecycle } from './lib/lifecycle.ts';
 import type { Logger } from './lib/logger.ts';
+import { settleAll } from './lib/settle-all.ts';
 import { StartError } from './lib/start-error.ts';
 import { CacheCounters } from './prompt-cache/cache-counters.ts';
 import { JobQueue } from './queue/job-queue.ts';
 import { ChunkIndex } from './search/chunk-index.ts';
 import { storageOf } from './search/storage.ts';
+import type { ProcessLifecycle } from './shutdown-order.ts';
 
 /** What boot has opened: the dependencies of the use cases, and what the API needs beside them. */
 export interface Booted {
@@ -36,15 +37,15 @@ export interface Booted {
 export async function boot(
   config: Config,
   logger: Logger,
-  lifecycle: Lifecycle,
+  lifecycle: ProcessLifecycle,
   role: 'api' | 'worker' = 'api',
 ): Promise<Booted> {
   requireModelFiles(config);
-  // Neither needs the other, and each takes a second or two.
-  const [{ db, jobs }, bound] = await bothOf(
+  // Independent; run concurrently to shorten startup.
+  const [{ db, jobs }, bound] = await settleAll([
     openState(config, logger, lifecycle),
     BoundModels.start(config, logger, lifecycle),
-  );
+  ] as const);
   const models = bound.registry;
   const secrets = await openSecrets(config);
   const blobs = await openBlobs(config, lifecycle);
@@ -89,21 +90,15 @@ function requireModelFiles(config: Config): void {
 async function openState(
   config: Config,
   logger: Logger,
-  lifecycle: Lifecycle,
+  lifecycle: ProcessLifecycle,
 ): Promise<{ db: Database; jobs: JobQueue }> {
   const db = await openDatabase(config, logger, lifecycle);
   await db.migrate();
   return { db, jobs: await openJobs(db, logger, lifecycle) };
 }
 
-/** Both results; when one fails, only after the other has ended too, so that whatever it started can be stopped. */
-async function bothOf<A, B>(a: Promise<A>, b: Promise<B>): Promise<[A, B]> {
-  await Promise.allSettled([a, b]);
-  return Promise.all([a, b]);
-}
-
 /** The database of the configuration: PostgreSQL where a URL is given, otherwise PGlite in the data folder. */
-export function openDatabase(config: Config, logger: Logger, lifecycle: Lifecycle): Promise<Database> {
+export function openDatabase(config: Config, logger: Logger, lifecycle: ProcessLifecycle): Promise<Database> {
   const open = () => {
     if (config.databaseUrl !== null) return openPostgres(config.databaseUrl, logger);
     mkdirSync(config.dataDir, { recursive: true });
@@ -113,7 +108,7 @@ export function openDatabase(config: Config, logger: Logger, lifecycle: Lifecycl
 }
 
 /** The store of files' bytes of the configuration: S3 where a URL is given, otherwise a folder in the data folder. */
-export function openBlobs(config: Config, lifecycle: Lifecycle): Promise<BlobStore> {
+export function openBlobs(config: Config, lifecycle: ProcessLifecycle): Promise<BlobStore> {
   const open = async () => {
     if (config.blobsUrl === null) return openDisk(join(config.dataDir, 'blobs'));
     // The client of S3 is large, and most instances have none.
@@ -124,7 +119,7 @@ export function openBlobs(config: Config, lifecycle: Lifecycle): Promise<BlobSto
 }
 
 /** The search index of the configuration: in an S3 store where a URL is given, otherwise in the data folder. */
-export function openIndex(config: Config, lifecycle: Lifecycle): Promise<ChunkIndex> {
+export function openIndex(config: Config, lifecycle: ProcessLifecycle): Promise<ChunkIndex> {
   const open = async () => {
     if (config.indexUrl === null) return ChunkIndex.open(join(config.dataDir, 'index'));
     const { url, options } = storageOf(config.indexUrl);
@@ -134,7 +129,7 @@ export function openIndex(config: Config, lifecycle: Lifecycle): Promise<ChunkIn
 }
 
 /** The queue of every kind of background work. */
-export function openJobs(db: Database, logger: Logger, lifecycle: Lifecycle): Promise<JobQueue> {
+export function openJobs(db: Database, logger: Logger, lifecycle: ProcessLifecycle): Promise<JobQueue> {
   return lifecycle.start(
     'job queue',
     () => JobQueue.open(db, logger, [INGEST_SOURCE]),

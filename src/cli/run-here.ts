@@ -5,12 +5,13 @@ import { holdDataFolder } from '../data-folder/hold.ts';
 import { Lifecycle } from '../lib/lifecycle.ts';
 import { createLogger } from '../lib/logger.ts';
 import { StartError } from '../lib/start-error.ts';
+import { SHUTDOWN_ORDER } from '../shutdown-order.ts';
 import { holdFolder } from './command-socket.ts';
 import { NEEDS_MODELS, STATE_COMMANDS } from './state-commands.ts';
 
 /** Carries out a command without a service: opens what it needs, with the folder held so that no service starts on it. */
 export async function runHere(config: Config, command: string, input: Record<string, unknown>): Promise<unknown> {
-  const lifecycle = new Lifecycle();
+  const lifecycle = new Lifecycle(SHUTDOWN_ORDER);
   // What a service would tell of its start is noise beside a command's answer.
   const logger = createLogger(config.logLevel === 'info' ? 'warn' : config.logLevel);
   try {

@@ -4,41 +4,40 @@ import type { BoundModels } from '../bind-models.ts';
 import { type Booted, boot } from '../boot.ts';
 import { type Config, loadConfig } from '../config.ts';
 import { holdDataFolder } from '../data-folder/hold.ts';
+import { drain } from '../http/drain.ts';
 import { unlimited } from '../http/rate-limit.ts';
 import type { App } from '../http/server.ts';
 import { Lifecycle } from '../lib/lifecycle.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
 import { reasonOf, StartError } from '../lib/start-error.ts';
 import { FirstPull } from '../model-store/first-pull.ts';
+import { type ProcessLifecycle, SHUTDOWN_ORDER } from '../shutdown-order.ts';
 import { VERSION } from '../version.ts';
 import { startWorker } from '../worker.ts';
 import { type CommandRequest, holdFolder } from './command-socket.ts';
 import { untilStopped } from './signals.ts';
 import { STATE_COMMANDS } from './state-commands.ts';
 
-/** Streams that have not ended this long after SIGTERM are broken off. */
-const DRAIN_MS = 30_000;
+/** Requests that have not ended this long after SIGTERM are aborted; an abort ends a call within a step of its engine. */
+const DRAIN_BOUNDS = { drainMs: 30_000, abortMs: 10_000 };
 
 /** Runs the service until it is told to stop. Throws a `StartError` when it cannot start. */
 export async function runService(): Promise<void> {
   const config = loadConfig();
   const logger = createLogger(config.logLevel);
   for (const name of config.unknownVariables) logger.warn({ name }, 'this variable is no setting of this version');
-  const lifecycle = new Lifecycle();
+  const lifecycle = new Lifecycle(SHUTDOWN_ORDER);
   const stopped = untilStopped(logger);
   try {
     await startService(config, logger, lifecycle);
     await stopped;
   } finally {
-    await lifecycle.stop((name, error) => logger.error({ name, reason: reasonOf(error) }, 'could not be stopped'));
+    await lifecycle.stop((part, error) => logger.error({ part, reason: reasonOf(error) }, 'could not be stopped'));
   }
 }
 
-/**
- * The order of start; the stop is its reverse: no new work and the streams drained, then the background work, the
- * engines, the ledger, the database, and last the folder, which until then no other process may open.
- */
-async function startService(config: Config, logger: Logger, lifecycle: Lifecycle): Promise<void> {
+/** The order of start; `SHUTDOWN_ORDER` is that of the stop. */
+async function startService(config: Config, logger: Logger, lifecycle: ProcessLifecycle): Promise<void> {
   let booted: Booted | null = null;
   const runCommand = ({ command, input }: CommandRequest) => {
     const run = STATE_COMMANDS[command];
@@ -66,7 +65,11 @@ async function startService(config: Config, logger: Logger, lifecycle: Lifecycle
     () => startWorker(deps),
     (worker) => worker.stop(),
   );
-  const app = await lifecycle.start('api', () => listen(config, started, firstPull), drain);
+  const app = await lifecycle.start(
+    'api',
+    () => listen(config, started, firstPull),
+    (listening) => drain(listening, logger, DRAIN_BOUNDS),
+  );
   announce(baseUrl(config, app), firstKey);
   if (config.modelsPull === 'never' || started.bound.stored.first_pull_done) return;
   if (started.bound.undecidedTextIds().length === 0) return;
@@ -104,13 +107,6 @@ async function listen(
     throw new StartError(`Quire cannot listen on ${where}: ${reasonOf(error)}`);
   }
   return app;
-}
-
-/** Takes no new work and lets what runs end, within the bound; what then still runs is broken off. */
-async function drain(app: App): Promise<void> {
-  const bound = setTimeout(() => app.server.closeAllConnections(), DRAIN_MS);
-  await app.close();
-  clearTimeout(bound);
 }
 
 function baseUrl(config: Config, app: App): string {

@@ -4,6 +4,7 @@ import { holdDataFolder } from '../data-folder/hold.ts';
 import { Lifecycle } from '../lib/lifecycle.ts';
 import { createLogger } from '../lib/logger.ts';
 import { reasonOf, StartError } from '../lib/start-error.ts';
+import { SHUTDOWN_ORDER } from '../shutdown-order.ts';
 import { startWorker } from '../worker.ts';
 import { untilStopped } from './signals.ts';
 
@@ -16,7 +17,7 @@ export async function runWorker(): Promise<void> {
     );
   }
   const logger = createLogger(config.logLevel);
-  const lifecycle = new Lifecycle();
+  const lifecycle = new Lifecycle(SHUTDOWN_ORDER);
   const stopped = untilStopped(logger);
   try {
     await lifecycle.start(
@@ -33,6 +34,6 @@ export async function runWorker(): Promise<void> {
     console.log('Quire works in the background.');
     await stopped;
   } finally {
-    await lifecycle.stop((name, error) => logger.error({ name, reason: reasonOf(error) }, 'could not be stopped'));
+    await lifecycle.stop((part, error) => logger.error({ part, reason: reasonOf(error) }, 'could not be stopped'));
   }
 }

@@ -6,9 +6,10 @@ import { traceOf } from '../lib/start-error.ts';
 /** Ends every stream that went well. Its absence tells a client that the answer is not whole. */
 const DONE = 'data: [DONE]\n\n';
 
-/** Aborts when the client goes away before the answer is complete. */
+/** Aborts when the client goes away before the answer is complete, at once where it has left already. */
 export function callerGone(reply: FastifyReply): AbortSignal {
   const controller = new AbortController();
+  if (reply.raw.destroyed) controller.abort(new CallerGone());
   reply.raw.once('close', () => {
     if (!reply.raw.writableFinished) controller.abort(new CallerGone());
   });

@@ -3,12 +3,13 @@ import { getHeapStatistics } from 'node:v8';
 import cors from '@fastify/cors';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import fastify, { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
-import { ApiError, engineUnavailable } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type Authenticate, requireScope } from './auth.ts';
 import { BodyBudget } from './body-budget.ts';
 import { answerClientError } from './client-error.ts';
+import { countHandlers, stopping } from './drain.ts';
 import { asApiError, handleErrors, sendError } from './error-handler.ts';
 import { acceptJson } from './json-body.ts';
 import { type Limit, limitHeaders } from './rate-limit.ts';
@@ -23,9 +24,6 @@ const SECURITY_HEADERS = {
   'cross-origin-resource-policy': 'same-site',
   'cache-control': 'no-store',
 } as const;
-
-/** Retry hint while the process is stopping: another one takes its place within about this time. */
-const STOPPING_RETRY_SECONDS = 5;
 
 /** How late the answer to a request that does not arrive may itself be. */
 const LATE_CHECK_MS = 5_000;
@@ -95,6 +93,7 @@ export async function createServer(options: ServerOptions) {
   // Schemas of answers are for the documentation and the tests; serialising by them would hide what they do not name.
   app.setSerializerCompiler(() => JSON.stringify);
   handleErrors(app, options.bodyLimitBytes);
+  countHandlers(app);
   closeIdleOnStop(app);
   if (options.corsOrigins !== null) {
     // Before the rest: a preflight carries no key.
@@ -166,7 +165,7 @@ function admitRequests(app: App, options: ServerOptions): void {
       done(error as Error);
     };
     try {
-      if (isStopping) throw engineUnavailable('This server is stopping.', STOPPING_RETRY_SECONDS);
+      if (isStopping) throw stopping();
       const isOpen = request.is404 || request.routeOptions.config.scope === 'public';
       const caller = isOpen ? null : authenticate(request.headers.authorization);
       if (caller instanceof Promise) caller.then(admitted).then(() => done(), refused);

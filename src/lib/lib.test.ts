@@ -5,6 +5,7 @@ import { isId, newId } from './ids.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { createLogger } from './logger.ts';
 import { merge } from './merge.ts';
+import { settleAll } from './settle-all.ts';
 import { reasonOf, traceOf } from './start-error.ts';
 
 describe('newId', () => {
@@ -75,12 +76,28 @@ describe('merge', () => {
   });
 });
 
+describe('settleAll', () => {
+  it('gives the values in order, and rejects with the first error only when all have settled', async () => {
+    assert.deepEqual(await settleAll([Promise.resolve(1), Promise.resolve('two')] as const), [1, 'two']);
+    const slow = Promise.withResolvers<void>();
+    let isRejected = false;
+    const all = settleAll([Promise.reject(new Error('fault')), slow.promise]);
+    all.catch(() => {
+      isRejected = true;
+    });
+    await new Promise(setImmediate);
+    assert.equal(isRejected, false);
+    slow.resolve();
+    await assert.rejects(all, /fault/);
+  });
+});
+
 describe('Lifecycle', () => {
-  it('stops in the opposite order, once, and past a failure', async () => {
+  it('stops in the declared order whatever the order of the start, once, and past a failure', async () => {
     const order: string[] = [];
     const failed: string[] = [];
-    const lifecycle = new Lifecycle();
-    for (const name of ['a', 'b', 'c']) {
+    const lifecycle = new Lifecycle(['c', 'b', 'a']);
+    for (const name of ['b', 'c', 'a'] as const) {
       await lifecycle.start(
         name,
         () => name,
@@ -96,8 +113,27 @@ describe('Lifecycle', () => {
     assert.deepEqual(failed, ['b']);
   });
 
+  it('stops the last started of one part first, and what started during the stop', async () => {
+    const order: string[] = [];
+    const lifecycle = new Lifecycle(['engine', 'database']);
+    const start = (part: 'engine' | 'database', name: string, stop = async () => {}) =>
+      lifecycle.start(
+        part,
+        () => name,
+        async () => {
+          order.push(name);
+          await stop();
+        },
+      );
+    await start('engine', 'first', () => start('engine', 'late').then(() => {}));
+    await start('engine', 'second');
+    await start('database', 'db');
+    await lifecycle.stop(() => assert.fail());
+    assert.deepEqual(order, ['second', 'first', 'late', 'db']);
+  });
+
   it('does not stop what failed to start', async () => {
-    const lifecycle = new Lifecycle();
+    const lifecycle = new Lifecycle(['x']);
     let stopped = false;
     const failing = lifecycle.start(
       'x',

@@ -1,37 +1,51 @@
-/** A thing that runs, with how it is stopped. */
-interface Running {
-  name: string;
+/** A running part and how it is stopped. */
+interface Running<Part> {
+  part: Part;
   stop: () => Promise<void>;
 }
 
 /**
- * What has been started, in order; it is stopped in the opposite order. When a start fails, what had started before
- * is stopped by `stop()`, so a failed start leaves nothing behind.
+ * What a process has started. It stops in a declared order, whatever the order of the start was, so that parts can start
+ * concurrently. When a start fails, `stop()` stops what had started before, so a failed start leaves nothing behind.
  */
-export class Lifecycle {
-  readonly #running: Running[] = [];
+export class Lifecycle<Part extends string> {
+  readonly #order: readonly Part[];
+  readonly #running: Running<Part>[] = [];
   #stopping: Promise<void> | null = null;
 
-  /** Starts one thing and remembers how to stop it. Stopping may be asked for once only. */
-  async start<T>(name: string, start: () => T | Promise<T>, stop: (started: T) => void | Promise<void>): Promise<T> {
+  /** `order` lists the parts in the order of their stop. Of several with one name, the last started stops first. */
+  constructor(order: readonly Part[]) {
+    this.#order = order;
+  }
+
+  /** Starts a part and remembers how to stop it. */
+  async start<T>(part: Part, start: () => T | Promise<T>, stop: (started: T) => void | Promise<void>): Promise<T> {
     const started = await start();
-    this.#running.push({ name, stop: async () => stop(started) });
+    this.#running.push({ part, stop: async () => stop(started) });
     return started;
   }
 
-  /** Stops everything, the last started first. One that fails to stop is told to `failed` and the others still stop. */
-  stop(failed: (name: string, error: unknown) => void): Promise<void> {
+  /** Stops everything, once. A part that fails to stop is passed to `failed` and the others still stop. */
+  stop(failed: (part: Part, error: unknown) => void): Promise<void> {
     this.#stopping ??= this.#stopAll(failed);
     return this.#stopping;
   }
 
-  async #stopAll(failed: (name: string, error: unknown) => void): Promise<void> {
-    for (let last = this.#running.pop(); last !== undefined; last = this.#running.pop()) {
+  async #stopAll(failed: (part: Part, error: unknown) => void): Promise<void> {
+    for (let next = this.#takeNext(); next !== undefined; next = this.#takeNext()) {
       try {
-        await last.stop();
+        await next.stop();
       } catch (error) {
-        failed(last.name, error);
+        failed(next.part, error);
       }
     }
+  }
+
+  #takeNext(): Running<Part> | undefined {
+    for (const part of this.#order) {
+      const at = this.#running.findLastIndex((running) => running.part === part);
+      if (at !== -1) return this.#running.splice(at, 1)[0];
+    }
+    return undefined;
   }
 }

@@ -18,7 +18,19 @@ export const ORDER: readonly (readonly string[])[] = [
   ['knowledge-bases'],
   ['chat', 'completions', 'embeddings', 'rerank', 'moderations'],
   ['responses', 'batches'],
-  ['app', 'worker', 'cli', 'boot', 'boot-models', 'boot-secrets', 'bind-models', 'main', 'version', 'start'],
+  [
+    'app',
+    'worker',
+    'cli',
+    'boot',
+    'boot-models',
+    'boot-secrets',
+    'bind-models',
+    'shutdown-order',
+    'main',
+    'version',
+    'start',
+  ],
 ];
 
 const LEVELS = new Map(ORDER.flatMap((names, level) => names.map((name) => [name, level] as const)));

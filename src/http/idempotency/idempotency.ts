@@ -49,9 +49,13 @@ export function replayIdempotentRequests(app: App, deps: Pick<Deps, 'db' | 'now'
   app.addHook('onSend', async (request, reply, payload) => {
     const use = request.idempotentUse;
     if (use === null) return;
-    // Kept before it is sent: a caller that never sees the answer finds it again.
-    if (reply.statusCode >= 500) await releaseKey(deps.db.sql, use);
-    else await keepAnswer(deps.db.sql, use, reply.statusCode, JSON.parse(String(payload)));
+    // Stored before it is sent: a caller that never sees the answer finds it again.
+    const isFault = reply.statusCode >= 500;
+    const stored = isFault
+      ? releaseKey(deps.db.sql, use)
+      : keepAnswer(deps.db.sql, use, reply.statusCode, JSON.parse(String(payload)));
+    app.inFlight.add(stored);
+    await stored;
   });
 }
 

@@ -1,4 +1,5 @@
 import type { Call } from '../../lib/caller.ts';
+import { settleAll } from '../../lib/settle-all.ts';
 import { type RetrievalDeps, retrieve, type ScoredChunk } from '../retrieval/retrieve.ts';
 import type { KnowledgeBaseRow } from '../store.ts';
 
@@ -21,7 +22,7 @@ export async function gatherContext(
   { query, signal }: { query: string; signal: AbortSignal },
 ): Promise<ContextChunk[]> {
   const wanted = { query, top_k: CHUNKS_PER_BASE, search_type: 'hybrid', min_score: MIN_SCORE, rerank: false } as const;
-  const found = await Promise.all(
+  const found = await settleAll(
     bases.map(async (base) => {
       const chunks = await retrieve(deps, call, base, { ...wanted, signal });
       return chunks.map((chunk) => ({ ...chunk, knowledgeBaseId: base.id }));

@@ -4,6 +4,7 @@ import { engineUnavailable, invalidValue } from '../../errors.ts';
 import { admitEmbedding, embed } from '../../inference/embed.ts';
 import { admitRerank, rerank } from '../../inference/rerank.ts';
 import type { Call } from '../../lib/caller.ts';
+import { settleAll } from '../../lib/settle-all.ts';
 import type { Condition } from '../../search/filter.ts';
 import { findKnowledgeBase } from '../find-knowledge-base.ts';
 import type { KnowledgeBaseRow } from '../store.ts';
@@ -86,7 +87,7 @@ function recordingMeanwhile(deps: RetrievalDeps): { deps: RetrievalDeps; recorde
     record.catch(() => {});
     records.push(record);
   };
-  return { deps: { ...deps, recordUsage }, recorded: () => Promise.all(records) };
+  return { deps: { ...deps, recordUsage }, recorded: () => settleAll(records) };
 }
 
 async function find(

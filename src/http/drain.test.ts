@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { afterEach, describe, it } from 'node:test';
+import type { FastifyReply } from 'fastify';
+import { untilAborted } from '../../test/scripted-engine.ts';
+import { until } from '../../test/spawned-service.ts';
+import { createLogger } from '../lib/logger.ts';
+import { drain } from './drain.ts';
+import { callerGone } from './event-stream.ts';
+import { unlimited } from './rate-limit.ts';
+import { type App, createServer } from './server.ts';
+
+const logger = createLogger('silent');
+/** Only so that a failure ends. */
+const LONG_MS = 120_000;
+const CALLER = { organizationId: 'org_1', keyId: 'key_1', scopes: new Set<never>(), models: null };
+
+let app: App;
+afterEach(() => app.close());
+
+/** Starts a server with one route and sends it a request over a connection of its own. */
+async function startCall(
+  handler: (signal: AbortSignal, reply: FastifyReply) => Promise<unknown>,
+  preHandler = async () => {},
+): Promise<Socket> {
+  app = await createServer({
+    logger,
+    bodyLimitBytes: 1_000,
+    corsOrigins: null,
+    requestTimeoutMs: LONG_MS,
+    authenticate: () => CALLER,
+    limit: unlimited,
+  });
+  app.get('/call', { preHandler }, (_request, reply) => handler(callerGone(reply), reply));
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1');
+  await once(socket, 'connect');
+  socket.resume().write('GET /call HTTP/1.1\r\nhost: quire\r\n\r\n');
+  return socket;
+}
+
+async function leave(socket: Socket): Promise<void> {
+  socket.destroy();
+  const connections = () =>
+    new Promise<number>((resolve) => app.server.getConnections((_error, count) => resolve(count)));
+  await until(async () => (await connections()) === 0);
+}
+
+describe('drain', () => {
+  it('waits for the handler of a client that has left', async () => {
+    const engine = Promise.withResolvers<void>();
+    const socket = await startCall(() => engine.promise);
+    await until(() => app.inFlight.count === 1);
+    await leave(socket);
+    let isDrained = false;
+    const drained = drain(app, logger, { drainMs: LONG_MS, abortMs: LONG_MS }).then(() => {
+      isDrained = true;
+    });
+    await app.close();
+    await new Promise(setImmediate);
+    assert.deepEqual([app.inFlight.count, isDrained], [1, false]);
+    engine.resolve();
+    await drained;
+    assert.equal(app.inFlight.count, 0);
+  });
+
+  it('waits for what the reply of such a handler still stores', async () => {
+    const stored = Promise.withResolvers<void>();
+    const engine = Promise.withResolvers<void>();
+    const socket = await startCall(async () => {
+      await engine.promise;
+      // As a hook that sends the reply does.
+      setImmediate(() => app.inFlight.add(stored.promise));
+    });
+    await until(() => app.inFlight.count === 1);
+    await leave(socket);
+    let isDrained = false;
+    const drained = drain(app, logger, { drainMs: LONG_MS, abortMs: LONG_MS }).then(() => {
+      isDrained = true;
+    });
+    await app.close();
+    engine.resolve();
+    for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
+    assert.equal(isDrained, false);
+    stored.resolve();
+    await drained;
+  });
+
+  it('aborts what still runs after its time, and waits until it has settled', async () => {
+    let isSettled = false;
+    await startCall(async (signal) => {
+      await untilAborted(signal).catch(() => {});
+      await new Promise(setImmediate);
+      isSettled = true;
+    });
+    await until(() => app.inFlight.count === 1);
+    await drain(app, logger, { drainMs: 1, abortMs: LONG_MS });
+    assert.equal(isSettled, true);
+  });
+
+  it('ends although a call ignores its abort', async () => {
+    const engine = Promise.withResolvers<void>();
+    await startCall(() => engine.promise);
+    await until(() => app.inFlight.count === 1);
+    await drain(app, logger, { drainMs: 1, abortMs: 1 });
+    assert.equal(app.inFlight.count, 1);
+    engine.resolve();
+  });
+
+  it('lets no handler begin afterwards, of a request that waited in a hook', async () => {
+    const hook = Promise.withResolvers<void>();
+    let isWaiting = false;
+    let hasBegun = false;
+    const socket = await startCall(
+      async () => {
+        hasBegun = true;
+      },
+      () => {
+        isWaiting = true;
+        return hook.promise;
+      },
+    );
+    await until(() => isWaiting);
+    await leave(socket);
+    await drain(app, logger, { drainMs: LONG_MS, abortMs: LONG_MS });
+    hook.resolve();
+    await new Promise(setImmediate);
+    assert.equal(hasBegun, false);
+  });
+});
+
+describe('callerGone', () => {
+  it('is aborted at once where the client left before its handler began', async () => {
+    const hook = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<AbortSignal>();
+    let isWaiting = false;
+    const socket = await startCall(
+      async (signal) => begun.resolve(signal),
+      () => {
+        isWaiting = true;
+        return hook.promise;
+      },
+    );
+    await until(() => isWaiting);
+    await leave(socket);
+    hook.resolve();
+    const signal = await begun.promise;
+    assert.equal(signal.aborted && signal.reason.name, 'CallerGone');
+  });
+});

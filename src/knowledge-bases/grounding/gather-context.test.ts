@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Registry } from 'prom-client';
+import type { EmbeddingEngine } from '../../engines/embedding-engine.ts';
+import { ModelRegistry } from '../../engines/registry.ts';
+import type { UsageRecord } from '../../lib/usage-record.ts';
+import type { RetrievalDeps } from '../retrieval/retrieve.ts';
+import type { KnowledgeBaseRow } from '../store.ts';
+import { gatherContext } from './gather-context.ts';
+
+const call = {
+  caller: { organizationId: 'org_1', keyId: 'key_1', scopes: new Set<never>(), models: null },
+  requestId: 'req_1',
+  endpoint: '/v1/chat/completions',
+};
+const base = { id: 'kb', embeddingModel: 'embedder', embeddingFingerprint: 'f', chunkCount: 1 } as KnowledgeBaseRow;
+
+describe('gatherContext', () => {
+  it('rejects only when the search of every knowledge base has ended and its usage is on record', async () => {
+    const slow = Promise.withResolvers<void>();
+    let calls = 0;
+    const embedding = {
+      fingerprint: () => 'f',
+      embed: async () => {
+        if (calls++ > 0) await slow.promise;
+        throw new Error('engine fault');
+      },
+    } as unknown as EmbeddingEngine;
+    const records: UsageRecord[] = [];
+    const deps = {
+      models: new ModelRegistry([{ id: 'embedder', embedding } as never]),
+      recordUsage: async (record: UsageRecord) => void records.push(record),
+      metrics: new Registry(),
+      now: Date.now,
+    } as unknown as RetrievalDeps;
+    const signal = new AbortController().signal;
+    let isRejected = false;
+    const gathered = gatherContext(deps, call, [base, base], { query: 'fox', signal });
+    gathered.catch(() => {
+      isRejected = true;
+    });
+    for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
+    assert.deepEqual([records.length, isRejected], [1, false]);
+    slow.resolve();
+    await assert.rejects(gathered);
+    assert.equal(records.length, 2);
+  });
+});
