@@ -9,7 +9,7 @@ const UNREAD = words(
   'script style noscript template svg canvas iframe object embed audio video head title meta link select option button input textarea map math-ml',
 );
 /** Elements that stand in lines of text; all others are parts of their own. */
-const INLINE = words(
+export const INLINE: ReadonlySet<string> = words(
   'a abbr acronym b bdi bdo big br cite code data del dfn em font i img ins kbd label mark math nobr q rp rt ruby s samp small span strike strong sub sup time tt u var wbr',
 );
 const HEADING = /^h([1-6])$/;
@@ -24,12 +24,19 @@ const BOILERPLATE =
 const ELEMENT = 1;
 const TEXT = 3;
 
-/** Whether elements lie deeper in each other than that. Found without calling itself. */
-export function isDeeperThan(document: PageDocument, depth: number): boolean {
+/** How many elements a page has, how many of them lie in each other at the most, and the sum of their depths. Computed without recursion. */
+export function pageShape(document: PageDocument): { elements: number; depth: number; totalDepth: number } {
+  let elements = 0;
+  let depth = 0;
+  let totalDepth = 0;
   let deep = 0;
   let node: PageNode | null = document.documentElement;
   while (node !== null) {
-    if (deep > depth) return true;
+    if (node.nodeType === ELEMENT) {
+      elements += 1;
+      totalDepth += deep;
+      depth = Math.max(depth, deep);
+    }
     if (node.firstChild !== null) {
       node = node.firstChild;
       deep += 1;
@@ -41,7 +48,7 @@ export function isDeeperThan(document: PageDocument, depth: number): boolean {
     }
     node = node?.nextSibling ?? null;
   }
-  return false;
+  return { elements, depth, totalDepth };
 }
 
 /** Takes what surrounds the content of a page out of it, unless nothing would be left. */

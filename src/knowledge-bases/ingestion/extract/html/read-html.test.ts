@@ -82,8 +82,9 @@ describe('a page', () => {
   });
 
   it('nested without end, or of a single line of a megabyte, is read in time', () => {
-    assert.match(parsePage(`${'<div>'.repeat(20_000)}deep`).text, /deep/);
-    assert.match(parsePage(`${'<b>'.repeat(20_000)}deep`).text, /deep/);
+    for (const tag of ['div', 'b', 'ul><li', 'blockquote', 'body', 'table><tr><td']) {
+      assert.match(parsePage(`${`<${tag}>a `.repeat(4_000)}deep walrus`).text, /deep walrus/, tag);
+    }
     assert.ok(parsePage(`<p>${'word '.repeat(200_000)}`).text.length > 900_000);
   });
 
@@ -106,6 +107,13 @@ describe('a page', () => {
     );
     assert.equal(parsePage(`${parts}<body>${parts}`).blocks.length, 4);
     assert.equal(parsePage(`<body>${parts}</body>`).blocks.length, 2);
+    assert.equal(parsePage(`<html><body><head>${parts}<body>${parts}</body></html>`).blocks.length, 4);
+  });
+
+  it('of more elements than the search of its main content has time for is read whole', () => {
+    const nested = `${'<div>'.repeat(140)}${`<p>${SENTENCE}</p>`.repeat(7_500)}`;
+    const { text } = parsePage(page(`<p>${SENTENCE.repeat(8)}</p>${nested}`));
+    assert.match(text, /Ten things/);
   });
 
   it('that is no HTML is text', () => {

@@ -1,0 +1,59 @@
+/** Hostile documents, read by a real reader process: each ends in time, keeps its text, and leaves the reader usable. */
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+import { Extractor } from '../../src/knowledge-bases/ingestion/extract/extractor.ts';
+import { scaled } from './scale.ts';
+
+/** Seconds for one document. Each takes less than 5 on two idle cores; the margin is for machines that many share. */
+const DOCUMENT_SECONDS = 20;
+
+const extractor = new Extractor();
+after(() => extractor.close());
+
+/** Reads a file and returns its text. Fails when it takes too long, or is not read. */
+async function readInTime(name: string, content: string | Uint8Array): Promise<string> {
+  const started = performance.now();
+  const file = { name, mediaType: null, content: pieces(Buffer.from(content)) };
+  const signal = AbortSignal.timeout(DOCUMENT_SECONDS * 1000);
+  const [part] = await Array.fromAsync(extractor.extract(file, { chunkSizeTokens: 512 }, signal));
+  assert.ok(part !== undefined && 'document' in part, part && 'error' in part ? part.error.message : 'no document');
+  const seconds = (performance.now() - started) / 1000;
+  assert.ok(seconds < DOCUMENT_SECONDS, `${seconds.toFixed(1)} s`);
+  return part.document.text;
+}
+
+async function* pieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += 65_536) yield bytes.subarray(at, at + 65_536);
+}
+
+describe('deeply nested HTML', () => {
+  const elements: [string, number][] = [
+    ['<div>', 200_000],
+    ['<div>word ', 200_000],
+    ['<span>', 200_000],
+    ['<p><b>word ', 100_000],
+    ['<ul><li>item ', 100_000],
+    ['<ul><li>item ', 5_000],
+    ['<ol><li>item ', 5_000],
+    ['<blockquote>word ', 5_000],
+    ['<table><tr><td>cell ', 5_000],
+    ['<table><tr><td>cell ', 50_000],
+    ['<b><i>', 50_000],
+    ['<html><body><head>', 50_000],
+    ['<aside><p>word ', 50_000],
+    ['<dl><dd>', 50_000],
+  ];
+  for (const [start, count] of elements) {
+    it(`of ${count.toLocaleString('en')} ${start.trim()} keeps its text`, async () => {
+      const many = scaled(count, Math.min(count, 50_000));
+      const ends = (start.match(/\w+(?=>)/g) ?? []).toReversed().map((name) => `</${name}>`);
+      assert.match(await readInTime('page.html', `${start.repeat(many)}walrus`), /walrus/);
+      assert.match(await readInTime('page.html', `${start.repeat(many)}walrus${ends.join('').repeat(many)}`), /walrus/);
+    });
+  }
+
+  it('of many elements below 100 others is read whole', async () => {
+    const tables = '<table><tr><td>a<td>b</table>'.repeat(scaled(20_000, 12_000));
+    assert.match(await readInTime('page.html', `${'<div>'.repeat(100)}${tables}walrus`), /walrus/);
+  });
+});
