@@ -20,8 +20,12 @@ export class BodyBudget {
   readonly #held = new Map<string, number>();
   #heldBytes = 0;
 
-  constructor(totalBytes: number) {
+  readonly #released: (bytes: number) => void;
+
+  /** `released` is told the bytes of every body that has left memory. */
+  constructor(totalBytes: number, released: (bytes: number) => void = () => {}) {
     this.#totalBytes = totalBytes;
+    this.#released = released;
   }
 
   /** Bytes held by all requests in flight. */
@@ -46,6 +50,7 @@ export class BodyBudget {
       release: () => {
         const left = (this.#held.get(organizationId) ?? 0) - own;
         this.#heldBytes -= own;
+        this.#released(own);
         own = 0;
         if (left > 0) this.#held.set(organizationId, left);
         else this.#held.delete(organizationId);

@@ -9,6 +9,7 @@ import type { Logger } from '../lib/logger.ts';
 import { type Authenticate, requireScope } from './auth.ts';
 import { BodyBudget } from './body-budget.ts';
 import { answerClientError } from './client-error.ts';
+import { collectAfterBodies } from './collect-after-bodies.ts';
 import { countHandlers, stopping } from './drain.ts';
 import { asApiError, handleErrors, sendError } from './error-handler.ts';
 import { acceptJson } from './json-body.ts';
@@ -103,7 +104,8 @@ export async function createServer(options: ServerOptions) {
   admitRequests(app, options);
   forgiveEmptyBodies(app);
   closeAfterUnreadBody(app);
-  acceptJson(app, { bodyLimitBytes: options.bodyLimitBytes, budget: new BodyBudget(budgetBytes(options)) });
+  const budget = new BodyBudget(budgetBytes(options), collectAfterBodies());
+  acceptJson(app, { bodyLimitBytes: options.bodyLimitBytes, budget });
   return app;
 }
 
