@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { LOCK_FILE } from '../src/data-folder/lock.ts';
 import { copyTemplate } from './template.ts';
 
 const START_FILE = fileURLToPath(new URL('../src/start.js', import.meta.url));
@@ -85,6 +86,8 @@ export function newDataDir(): string {
 
 function preparedDataDir(): string {
   const folder = newDataDir();
+  // As an earlier service leaves it. A service that finds data and no lock file waits for one that may lose its folder.
+  writeFileSync(join(folder, LOCK_FILE), '');
   copyTemplate(join(folder, 'db'));
   return folder;
 }

@@ -1,6 +1,7 @@
-import { chmodSync, renameSync, unlinkSync } from 'node:fs';
+import { chmodSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join, relative } from 'node:path';
+import { folderInUse } from '../data-folder/lock.ts';
 import { reasonOf, StartError } from '../lib/start-error.ts';
 
 /** Kernels keep a socket's path in 108 bytes (Linux) or 104 (macOS), the last a zero. */
@@ -28,10 +29,10 @@ export function socketPath(dataDir: string): string {
 }
 
 /**
- * Takes the data folder, which exists, for this process: the socket is also its lock. Throws a `StartError` when another service holds
- * it; a socket that nobody answers at is left over from a killed one and is replaced.
+ * Listens for commands in the data folder, which this process has locked. A socket that a killed service left is replaced. Throws a
+ * `StartError` when one answers there: that of an earlier version, which knew no lock file.
  */
-export async function holdFolder(
+export async function listenForCommands(
   dataDir: string,
   handle: (request: CommandRequest) => Promise<unknown>,
 ): Promise<{ close(): Promise<void> }> {
@@ -43,8 +44,9 @@ export async function holdFolder(
     serveCommands(socket, handle);
   });
   if (!(await listen(server, path, dataDir))) {
-    await removeStale(path, dataDir);
-    if (!(await listen(server, path, dataDir))) throw alreadyRunning(dataDir);
+    if (await probe(path)) throw folderInUse(dataDir);
+    rmSync(path, { force: true });
+    if (!(await listen(server, path, dataDir))) throw folderInUse(dataDir);
   }
   chmodSync(path, 0o600);
   return {
@@ -69,31 +71,6 @@ function listen(server: Server, path: string, dataDir: string): Promise<boolean>
       resolve(true);
     });
   });
-}
-
-function alreadyRunning(dataDir: string): StartError {
-  return new StartError(`Another Quire is running on ${dataDir}. Stop it, or set QUIRE_DATA_DIR to another folder.`);
-}
-
-/**
- * Moves the socket aside before it is judged, so that of two processes which find the same stale one neither can remove
- * the fresh one of the other; a live one is put back.
- */
-async function removeStale(path: string, dataDir: string): Promise<void> {
-  const aside = `${path}.${process.pid}`;
-  try {
-    renameSync(path, aside);
-  } catch {
-    // Another process was quicker; listening again tells who holds the folder.
-    return;
-  }
-  const isLive = await probe(aside);
-  if (!isLive) {
-    unlinkSync(aside);
-    return;
-  }
-  renameSync(aside, path);
-  throw alreadyRunning(dataDir);
 }
 
 function probe(path: string): Promise<boolean> {

@@ -2,11 +2,12 @@ import { BoundModels } from '../bind-models.ts';
 import { openBlobs, openDatabase, openIndex } from '../boot.ts';
 import type { Config } from '../config.ts';
 import { holdDataFolder } from '../data-folder/hold.ts';
+import { prepareDataFolder } from '../data-folder/prepare.ts';
 import { Lifecycle } from '../lib/lifecycle.ts';
-import { createLogger } from '../lib/logger.ts';
+import { createLogger, type Logger } from '../lib/logger.ts';
 import { StartError } from '../lib/start-error.ts';
-import { SHUTDOWN_ORDER } from '../shutdown-order.ts';
-import { holdFolder } from './command-socket.ts';
+import { type ProcessLifecycle, SHUTDOWN_ORDER } from '../shutdown-order.ts';
+import { listenForCommands } from './command-socket.ts';
 import { NEEDS_MODELS, STATE_COMMANDS } from './state-commands.ts';
 
 /** Carries out a command without a service: opens what it needs, with the folder held so that no service starts on it. */
@@ -15,19 +16,9 @@ export async function runHere(config: Config, command: string, input: Record<str
   // What a service would tell of its start is noise beside a command's answer.
   const logger = createLogger(config.logLevel === 'info' ? 'warn' : config.logLevel);
   try {
-    await lifecycle.start(
-      'data folder',
-      () => holdDataFolder(config.dataDir, logger),
-      (held) => held.close(),
-    );
     // A shared PostgreSQL may be used beside anything; the embedded database by one process only.
-    if (config.databaseUrl === null) {
-      await lifecycle.start(
-        'command socket',
-        () => holdForCommand(config),
-        (held) => held.close(),
-      );
-    }
+    if (config.databaseUrl === null) await holdForCommand(config, logger, lifecycle);
+    else prepareDataFolder(config.dataDir);
     const db = await openDatabase(config, logger, lifecycle);
     await db.migrate();
     const blobs = await openBlobs(config, lifecycle);
@@ -42,8 +33,18 @@ export async function runHere(config: Config, command: string, input: Record<str
   }
 }
 
-function holdForCommand(config: Config) {
-  return holdFolder(config.dataDir, () => {
+async function holdForCommand(config: Config, logger: Logger, lifecycle: ProcessLifecycle): Promise<void> {
+  await lifecycle.start(
+    'data folder',
+    () => holdDataFolder(config.dataDir, logger),
+    (held) => held.close(),
+  );
+  const busy = async () => {
     throw new StartError('Another command is using the data folder; try again in a moment.');
-  });
+  };
+  await lifecycle.start(
+    'command socket',
+    () => listenForCommands(config.dataDir, busy),
+    (socket) => socket.close(),
+  );
 }

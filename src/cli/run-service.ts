@@ -14,7 +14,7 @@ import { FirstPull } from '../model-store/first-pull.ts';
 import { type ProcessLifecycle, SHUTDOWN_ORDER } from '../shutdown-order.ts';
 import { VERSION } from '../version.ts';
 import { startWorker } from '../worker.ts';
-import { type CommandRequest, holdFolder } from './command-socket.ts';
+import { type CommandRequest, listenForCommands } from './command-socket.ts';
 import { untilStopped } from './signals.ts';
 import { STATE_COMMANDS } from './state-commands.ts';
 
@@ -53,7 +53,7 @@ async function startService(config: Config, logger: Logger, lifecycle: ProcessLi
   );
   await lifecycle.start(
     'command socket',
-    () => holdFolder(config.dataDir, async (request) => runCommand(request)),
+    () => listenForCommands(config.dataDir, async (request) => runCommand(request)),
     (held) => held.close(),
   );
   const started = await boot(config, logger, lifecycle);

@@ -3,21 +3,34 @@ import { join } from 'node:path';
 import type { Logger } from '../lib/logger.ts';
 import { tightenPermissions } from '../lib/tighten-permissions.ts';
 import { isQuireEntry } from './entries.ts';
+import { FolderLock, LOCK_FILE } from './lock.ts';
 import { prepareDataFolder } from './prepare.ts';
 
+/** The process must not write another byte: another one may have the folder. */
+const LOST_EXIT_CODE = 1;
+
 /**
- * Takes the data folder for this process: creates it where needed and closes it to other users. Entries that are accessible to others,
- * as in folders of earlier versions and restored backups, are repaired in the background, and one line is logged. Throws a `StartError`
- * when the folder cannot be used.
+ * Takes the data folder for this process: creates it where needed, closes it to other users, and locks it. Entries that are accessible to
+ * others, as in folders of earlier versions and restored backups, are repaired in the background, and one line is logged. Throws a
+ * `StartError` when the folder cannot be used or another process holds it. When the lock is lost, the process ends at once.
  */
-export function holdDataFolder(folder: string, logger: Logger): { close(): Promise<void> } {
+export async function holdDataFolder(folder: string, logger: Logger): Promise<{ close(): Promise<void> }> {
   const wasOpen = prepareDataFolder(folder);
+  const onLost = () => {
+    logger.error(
+      { path: join(folder, LOCK_FILE) },
+      'lock file removed or replaced while Quire was running: exiting at once, because another process may use the data folder',
+    );
+    process.exit(LOST_EXIT_CODE);
+  };
+  const lock = await FolderLock.take(folder, { logger, onLost });
   const stopping = new AbortController();
   const repaired = repairEntries(folder, { wasOpen, logger, signal: stopping.signal });
   return {
     close: async () => {
       stopping.abort();
       await repaired;
+      lock.release();
     },
   };
 }

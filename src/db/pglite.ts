@@ -9,7 +9,7 @@ import { openLeanPglite } from './lean-pglite.ts';
 
 /**
  * Opens the embedded database in `folder`, which is created when it is not there; null keeps it in memory (for tests).
- * Only one process may have a folder open: the caller holds the lock (`cli/command-socket.ts`).
+ * Only one process may have a folder open: the caller holds the lock (`data-folder/lock.ts`).
  * What a query has acknowledged survives SIGKILL of this process. It may not survive a power cut: PGlite leaves syncing to
  * the operating system. Where that matters, use PostgreSQL.
  */

@@ -1,0 +1,131 @@
+import { closeSync, openSync, readdirSync, statSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from '../lib/logger.ts';
+import { reasonOf, StartError } from '../lib/start-error.ts';
+import { isQuireEntry } from './entries.ts';
+
+/** Its lock is what counts, not that it exists: it stays when the service ends, and is never removed. */
+export const LOCK_FILE = 'quire.lock';
+
+/** How often the file is checked, and how long its absence or replacement may stay unnoticed. */
+const CHECK_INTERVAL_MS = 1_000;
+/** Three checks: a service whose lock file was removed has ended by then. */
+const GRACE_MS = 3_000;
+/** SQLite's `SQLITE_BUSY`. */
+const BUSY = 5;
+
+/** What a lock tells of. */
+export interface LockOptions {
+  logger: Logger;
+  /** Called at most once, when the locked file is no longer at its path: another process may have locked another one. */
+  onLost: () => void;
+  /** How long a service whose lock file was removed has to end; for tests. */
+  graceMs?: number;
+}
+
+/** The sentence for the one that comes second. */
+export function folderInUse(folder: string): StartError {
+  return new StartError(
+    `Another Quire is running on ${folder}: 'fuser ${join(folder, LOCK_FILE)}' shows its process. Stop it, or set QUIRE_DATA_DIR to another folder.`,
+  );
+}
+
+/**
+ * An exclusive lock of the operating system on a data folder, which exists. The kernel releases it when this process ends, however it
+ * ends; children do not inherit it. SQLite takes it (`fcntl` on POSIX, `LockFileEx` on Windows), because Node has no call for it.
+ *
+ * POSIX has one pitfall: when this process opens the lock file elsewhere and closes it, the lock is gone. So nothing may read it.
+ */
+export class FolderLock {
+  readonly #database: DatabaseSync;
+  readonly #path: string;
+  readonly #inode: string;
+  readonly #onLost: () => void;
+  readonly #timer: NodeJS.Timeout;
+
+  private constructor(database: DatabaseSync, path: string, inode: string, onLost: () => void) {
+    this.#database = database;
+    this.#path = path;
+    this.#inode = inode;
+    this.#onLost = onLost;
+    this.#timer = setInterval(() => this.#check(), CHECK_INTERVAL_MS).unref();
+  }
+
+  /** Throws a `StartError` at once when another process holds the folder. */
+  static async take(folder: string, { logger, onLost, graceMs = GRACE_MS }: LockOptions): Promise<FolderLock> {
+    const path = join(folder, LOCK_FILE);
+    const isNew = createFile(folder, path);
+    const inode = inodeOf(path);
+    const database = openLocked(folder, path);
+    const lock = new FolderLock(database, path, inode, onLost);
+    try {
+      // In a folder with data, a lock file that did not exist may have been removed under a running service, which notices soon.
+      if (isNew && readdirSync(folder).some((name) => name !== LOCK_FILE && isQuireEntry(name))) {
+        logger.info(
+          { path, waitMs: graceMs },
+          'lock file created in a folder with data: waiting for a service that may end',
+        );
+        await delay(graceMs);
+      }
+      if (inodeOf(path) !== inode) throw folderInUse(folder);
+      return lock;
+    } catch (error) {
+      lock.release();
+      throw error;
+    }
+  }
+
+  /** The file stays: whoever removed it could remove one that another process has locked just now. May be called twice. */
+  release(): void {
+    clearInterval(this.#timer);
+    if (this.#database.isOpen) this.#database.close();
+  }
+
+  async #check(): Promise<void> {
+    const found = await stat(this.#path, { bigint: true }).catch((error: NodeJS.ErrnoException) => error);
+    // The number of a locked inode is not given to another file, so the same number is the same file.
+    const isThere = found instanceof Error ? !isAbsent(found) : `${found.dev}:${found.ino}` === this.#inode;
+    if (isThere || !this.#database.isOpen) return;
+    clearInterval(this.#timer);
+    this.#onLost();
+  }
+}
+
+/** False: the file exists. */
+function createFile(folder: string, path: string): boolean {
+  try {
+    closeSync(openSync(path, 'wx', 0o600));
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw new StartError(`The data folder ${folder} cannot be used: ${reasonOf(error)}`);
+  }
+}
+
+/** Opens the file with an exclusive lock on it. Nothing is ever written to it, so a full disk does not matter. */
+function openLocked(folder: string, path: string): DatabaseSync {
+  let database: DatabaseSync | null = null;
+  try {
+    database = new DatabaseSync(path);
+    // In memory, or else a journal's file would appear beside it.
+    database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
+    return database;
+  } catch (error) {
+    database?.close();
+    if ((error as { errcode?: unknown }).errcode === BUSY) throw folderInUse(folder);
+    throw new StartError(
+      `${path} cannot be locked: ${reasonOf(error)}. The data folder must lie on a disk that supports file locks; if the file is damaged, delete it while no Quire runs on the folder.`,
+    );
+  }
+}
+
+/** Device and inode number. */
+function inodeOf(path: string): string {
+  const { dev, ino } = statSync(path, { bigint: true });
+  return `${dev}:${ino}`;
+}
+
+const isAbsent = ({ code }: NodeJS.ErrnoException): boolean => code === 'ENOENT' || code === 'ENOTDIR';

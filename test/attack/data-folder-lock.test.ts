@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, it } from 'node:test';
+import { startPostgres } from '../prepare.ts';
+import {
+  isRunning,
+  newDataDir,
+  runQuire,
+  type Service,
+  type ServiceOptions,
+  startService,
+} from '../spawned-service.ts';
+import { scaled } from './scale.ts';
+
+const IN_USE = /Another Quire is running on .*quire\.lock/;
+/** `quire serve` when its lock file is gone: it has written nothing since, and says why. */
+const LOST = /lock file removed or replaced while Quire was running/;
+
+const started: Service[] = [];
+afterEach(() => Promise.all(started.splice(0).map((service) => service.kill())));
+
+/** Starts a service that does not outlive its test. */
+async function start(options: ServiceOptions = {}): Promise<Service> {
+  const service = await startService(options);
+  started.push(service);
+  return service;
+}
+
+async function assertServes(service: Service): Promise<void> {
+  const answer = await fetch(`${service.url}/v1/models`, { headers: { authorization: `Bearer ${service.key}` } });
+  assert.equal(answer.status, 200);
+}
+
+describe('the lock of a data folder', () => {
+  it('holds after rm quire.sock: no second service, no command that opens the state itself', async () => {
+    const first = await start();
+    const { dataDir } = first;
+    rmSync(join(dataDir, 'quire.sock'));
+    await assert.rejects(start({ dataDir }), IN_USE);
+    const command = await runQuire(['keys', 'create', '--name', 'second'], { dataDir });
+    assert.equal(command.code, 1);
+    assert.match(command.stderr, IN_USE);
+    await assertServes(first);
+    assert.deepEqual(await first.stop(), { code: 0, signal: null });
+  });
+
+  it('ends a service whose lock file was removed before another one opens the folder', async () => {
+    const first = await start();
+    const { dataDir } = first;
+    rmSync(join(dataDir, 'quire.sock'));
+    rmSync(join(dataDir, 'quire.lock'));
+    const second = await start({ dataDir });
+    assert.equal(isRunning(first.pid), false);
+    assert.deepEqual(await first.ended, { code: 1, signal: null });
+    assert.match(first.stderr(), LOST);
+    await assertServes(second);
+  });
+
+  it('is free at once after SIGKILL, although processes that the service started still live', async () => {
+    const first = await start();
+    const children = first.children();
+    assert.ok(children.length > 0);
+    for (const child of children) process.kill(child, 'SIGSTOP');
+    try {
+      await first.kill();
+      await assertServes(await start({ dataDir: first.dataDir }));
+      assert.ok(children.every(isRunning));
+    } finally {
+      for (const child of children) process.kill(child, 'SIGKILL');
+    }
+  });
+
+  it('lets exactly one of two services start that begin at the same moment', async () => {
+    const { dataDir } = await start();
+    await started.pop()?.kill();
+    for (let round = 0; round < scaled(10, 1); round += 1) {
+      const tries = await Promise.allSettled([start({ dataDir }), start({ dataDir })]);
+      const failures = tries.flatMap((tried) => (tried.status === 'rejected' ? [String(tried.reason)] : []));
+      assert.equal(failures.length, 1, `${failures}`);
+      assert.match(failures[0] ?? '', IN_USE);
+      await started.pop()?.kill();
+    }
+  });
+});
+
+describe('the lock of a data folder beside a shared PostgreSQL', () => {
+  it('holds against a worker, whose temporary files lie in the folder', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'quire-pg-'));
+    // PostgreSQL runs as another user where this test runs as root.
+    chmodSync(folder, 0o755);
+    const server = await startPostgres(join(folder, 'postgres'));
+    try {
+      const env = { QUIRE_DATABASE_URL: server.url };
+      const { dataDir } = await start({ env, dataDir: newDataDir() });
+      const worker = await runQuire(['worker'], { dataDir, env, killAfterMs: 60_000 });
+      assert.equal(worker.code, 1);
+      assert.match(worker.stderr, IN_USE);
+    } finally {
+      await Promise.all(started.splice(0).map((service) => service.stop()));
+      await server.close();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});
