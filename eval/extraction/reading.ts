@@ -14,6 +14,8 @@ export interface Reading {
   /** `read`, or the code of the first error. */
   outcome: string;
   message: string;
+  /** Of its documents. */
+  warnings: string[];
   milliseconds: number;
 }
 
@@ -24,7 +26,15 @@ export async function readFile(
   content: AsyncIterable<Uint8Array>,
 ): Promise<Reading> {
   const started = performance.now();
-  const reading: Reading = { documents: 0, characters: 0, text: '', outcome: 'read', message: '', milliseconds: 0 };
+  const reading: Reading = {
+    documents: 0,
+    characters: 0,
+    text: '',
+    outcome: 'read',
+    message: '',
+    warnings: [],
+    milliseconds: 0,
+  };
   const file = { name, mediaType: null, content };
   for await (const part of extractor.extract(
     file,
@@ -38,6 +48,7 @@ export async function readFile(
       continue;
     }
     if (reading.documents === 0) reading.text = part.document.text;
+    reading.warnings.push(...(part.document.warnings ?? []).map(({ message }) => message));
     reading.documents += 1;
     reading.characters += part.document.text.length;
   }

@@ -95,6 +95,8 @@ async function readAll(data: string, set: 'tika' | 'unstructured'): Promise<void
     if (!['read', 'unsupported_file'].includes(reading.outcome))
       say(`- ${file.name}: ${reading.outcome}. ${reading.message}`);
   }
+  for (const { file, reading } of result)
+    for (const warning of reading.warnings) say(`- ${file.name}: read. ${warning}`);
   const slow = result.toSorted((a, b) => b.reading.milliseconds - a.reading.milliseconds).slice(0, 5);
   say(
     `\nSlowest: ${slow.map(({ file, reading }) => `${file.name} ${(reading.milliseconds / 1000).toFixed(1)} s`).join(', ')}\n`,

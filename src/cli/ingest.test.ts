@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, it, mock } from 'node:test';
 import { bundledEmbedder, embeddedBy } from '../../test/embedder.ts';
+import { column, makePdf } from '../../test/fixtures/documents-pdf.ts';
 import { useApi } from '../../test/harness.ts';
 import { INGEST_SOURCE } from '../knowledge-bases/ingestion/ingest-job.ts';
 import { workOnIngestion } from '../knowledge-bases/ingestion/work-on-ingestion.ts';
@@ -150,6 +151,21 @@ describe('quire ingest', () => {
     assert.deepEqual((await run()).files, { new: 0, changed: 0, gone: 1, unchanged: 1, skipped: 0 });
     assert.deepEqual(await namesIn(`knowledge-bases/${ids[0]}/documents`, 'name'), ['lamp.txt']);
     await api.send('DELETE', `/v1/knowledge-bases/${ids[0]}`);
+  });
+
+  it('warns of documents of which text is missing, as they and their job do', async () => {
+    mkdirSync(join(folder, 'scans'));
+    writeFileSync(join(folder, 'scans/half.pdf'), makePdf([column(['On the lamp.'], 60, 700), []]));
+    const { code, stdout } = await quire(['ingest', join(folder, 'scans'), '--kb', 'Scans']);
+    const message = '1 of 2 pages have no text: they are blank, or pictures such as scans.';
+    assert.deepEqual([code, stdout.split('\n')[1]], [0, `Warning: half.pdf: ${message}`]);
+    const base = (await all('knowledge-bases')).find(({ name }: { name: string }) => name === 'Scans').id;
+    const [document] = await all(`knowledge-bases/${base}/documents`);
+    assert.deepEqual([document.error, document.warnings], [null, [{ code: 'text_missing', message }]]);
+    const [job] = await all(`knowledge-bases/${base}/ingestion-jobs`);
+    const { json } = await api.send('GET', `/v1/knowledge-bases/${base}/ingestion-jobs/${job.id}`);
+    assert.deepEqual(json.document_details[0].warnings, document.warnings);
+    await api.send('DELETE', `/v1/knowledge-bases/${base}`);
   });
 
   it('names what has a name that is not UTF-8, and leaves it out', async () => {

@@ -6,7 +6,7 @@ import { interruptible } from './interrupted.ts';
 import { counted, JSON_OPTION, print } from './output.ts';
 import { StatusLine } from './status-line.ts';
 
-/** Documents that failed and are shown by name. */
+/** Documents that failed, and those with warnings, that are shown by name. */
 const SHOWN_FAILURES = 50;
 
 /** `quire ingest`. */
@@ -32,14 +32,17 @@ export const ingest: CommandSpec = {
   },
 };
 
-function summaryOf({ knowledge_base: base, failed, failed_count }: IngestResult, kb: string): string {
+function summaryOf({ knowledge_base: base, failed, failed_count, warned }: IngestResult, kb: string): string {
   const shown = failed.slice(0, SHOWN_FAILURES);
   const more = failed_count - shown.length;
+  const moreWarned = warned.length - SHOWN_FAILURES;
   const documents = counted(base?.document_count ?? 0, 'document');
   return [
     base === null ? 'Nothing was ingested.' : `${documents}, ${counted(base.chunk_count, 'chunk')} in '${base.name}'.`,
     ...shown.map(({ name, message }) => `Failed: ${name}: ${message}`),
     ...(more > 0 ? [`Failed: ${more.toLocaleString('en-US')} more.`] : []),
+    ...warned.slice(0, SHOWN_FAILURES).map(({ name, message }) => `Warning: ${name}: ${message}`),
+    ...(moreWarned > 0 ? [`Warning: ${moreWarned.toLocaleString('en-US')} more.`] : []),
     ...(base !== null && base.document_count > 0 ? [`Ask it: npm run -s quire -- ask "..." --kb '${kb}'`] : []),
   ].join('\n');
 }

@@ -19,7 +19,7 @@ export interface Job {
   documents_skipped: number;
   chunks_created: number;
   error: { message: string } | null;
-  document_details: { document_name: string; error: { message: string } | null }[];
+  document_details: { document_name: string; error: { message: string } | null; warnings: { message: string }[] }[];
 }
 
 /** Shows how far the jobs are until the last has ended. Throws `Interrupted` when the signal is aborted: they go on. */
@@ -63,6 +63,18 @@ function show(line: StatusLine, started: readonly StartedJob[], jobs: readonly J
     'chunk',
   )}${failed > 0 ? `, ${failed} failed` : ''}`;
   line.show(isWaiting ? 'waiting for its turn' : `ingesting  ${what}`, { done: sum(doneOf), total });
+}
+
+/** Warnings of the documents that the jobs have ingested, the first thousand of each job. */
+export async function warningsOf(api: ApiClient, baseId: string, jobs: readonly Job[]): Promise<Failure[]> {
+  const warned: Failure[] = [];
+  for (const { id } of jobs) {
+    const path = `/v1/knowledge-bases/${baseId}/ingestion-jobs/${id}?details_status=completed&details_with_warnings=true`;
+    for (const { document_name: name, warnings } of (await api.json<Job>('GET', path)).document_details) {
+      warned.push(...warnings.map(({ message }) => ({ name, message })));
+    }
+  }
+  return warned;
 }
 
 /** What the jobs could not ingest: themselves, where their source could not be read, and documents. */

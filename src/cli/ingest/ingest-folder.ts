@@ -4,7 +4,7 @@ import { counted } from '../output.ts';
 import type { StatusLine } from '../status-line.ts';
 import { type Comparison, compareFiles } from './compare-files.ts';
 import { type Failure, type FoundDocuments, findDocuments, type SkipKind } from './find-documents.ts';
-import { failuresOf, followJobs, type Job } from './follow-jobs.ts';
+import { failuresOf, followJobs, type Job, warningsOf } from './follow-jobs.ts';
 import { partSources } from './part-sources.ts';
 import { removeFiles } from './remove-files.ts';
 import { SourceWriter, type StartedJob, type TargetBase } from './source-writer.ts';
@@ -30,6 +30,8 @@ export interface IngestResult {
   failed: Failure[];
   /** Documents that failed: more than `failed` names where a job has very many. */
   failed_count: number;
+  /** Documents that were ingested, and of which text may be missing. */
+  warned: Failure[];
 }
 
 /** Characters of a data source's name. */
@@ -98,6 +100,7 @@ export async function ingestFolder(
       (sum, job) => sum + Math.max(job.documents_failed, Number(job.status === 'failed')),
       local.length,
     ),
+    warned: base.id === null ? [] : await warningsOf(api, base.id, jobs),
   };
 }
 

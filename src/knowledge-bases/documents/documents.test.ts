@@ -133,7 +133,8 @@ describe('GET /v1/knowledge-bases/{kb_id}/documents', () => {
 describe('one document', () => {
   it('GET answers with every field of it', async () => {
     const here = await made();
-    const id = await addDocument(here, ['one', 'two']);
+    const warnings = [{ code: 'text_missing' as const, message: 'Half of it is blank.' }];
+    const id = await addDocument(here, ['one', 'two'], { warnings });
     const { status, json } = await get(here.base, `/${id}`);
     assert.equal(status, 200);
     assertForm(Document, json);
@@ -151,6 +152,7 @@ describe('one document', () => {
       chunk_count: 2,
       status: 'completed',
       error: null,
+      warnings,
       metadata: { team: 'x' },
       unfilterable_keys: [],
       created_at: 1_763_683_200,

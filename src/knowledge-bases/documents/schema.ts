@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { ListQuery } from '../../db/page.ts';
 import { DATA_SOURCE_TYPES } from '../data-sources/types.ts';
-import { JobErrorOrNull } from '../ingestion/schema.ts';
+import { DocumentWarnings, JobErrorOrNull } from '../ingestion/schema.ts';
 import { KnowledgeBaseParams } from '../schema.ts';
 
 /** The states of a document. */
@@ -27,6 +27,7 @@ export const Document = Type.Object(
     chunk_count: Type.Integer(),
     status: Type.Enum([...DOCUMENT_STATUSES]),
     error: JobErrorOrNull,
+    warnings: DocumentWarnings,
     metadata: Type.Record(Type.String(), Type.Unknown(), {
       description:
         "What the document says of itself under what its source's config says: objects are flat (`author.name`), lists keep their values, texts end in `…` after 16384 characters. At most 64 KiB as JSON.",
@@ -54,6 +55,7 @@ export const Document = Type.Object(
         chunk_count: 37,
         status: 'completed',
         error: null,
+        warnings: [],
         metadata: { author: 'People team' },
         unfilterable_keys: [],
         created_at: 1763683200,

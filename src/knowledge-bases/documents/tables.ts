@@ -1,6 +1,7 @@
 import { index, integer, jsonb, pgTable, primaryKey, text, timestamp, uniqueIndex } from 'drizzle-orm/pg-core';
 import { dataSources } from '../data-sources/tables.ts';
 import type { StoredMetadata } from '../ingestion/document-metadata.ts';
+import type { DocumentWarning } from '../ingestion/document-warning.ts';
 import type { JobError } from '../ingestion/job-error.ts';
 import { byteCount, type Metadata, ofKnowledgeBase } from '../tables.ts';
 
@@ -35,6 +36,8 @@ export const documents = pgTable(
     /** `processing` while it is ingested for the first time. */
     status: text({ enum: ['processing', 'completed', 'failed'] }).notNull(),
     error: jsonb().$type<JobError>(),
+    /** What may be wrong with a document that was ingested. */
+    warnings: jsonb().$type<DocumentWarning[]>().notNull().default([]),
     metadata: jsonb().$type<Metadata>().notNull(),
     /** What it says of itself, without what its source adds; null where it could not be read, or was by a version that did not keep it. */
     ownMetadata: jsonb('own_metadata').$type<StoredMetadata>(),

@@ -18,6 +18,7 @@ export function viewDocument(row: DocumentRow): Document {
     chunk_count: row.chunkCount,
     status: row.status,
     error: row.error,
+    warnings: row.warnings,
     metadata: row.metadata,
     unfilterable_keys: row.unfilterableKeys,
     created_at: seconds(row.createdAt),

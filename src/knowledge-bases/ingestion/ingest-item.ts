@@ -165,7 +165,8 @@ async function changeOf(
   if (before?.seenBy === job.id && before.fingerprint === item.fingerprint + UNFINISHED) return null;
   const own = 'error' in part ? null : ownMetadata(part.document, content);
   const { metadata, leftOutKeys } = withSourceMetadata(context.metadata, own ?? NOTHING);
-  const known = { before, part: part.part, bytes, mimeType: content.mediaType, metadata, ownMetadata: own };
+  const warnings = 'error' in part ? [] : (part.document.warnings ?? []);
+  const known = { before, part: part.part, bytes, mimeType: content.mediaType, metadata, ownMetadata: own, warnings };
   const row = documentRow(context, item, known);
   if ('error' in part) return { row, before, leftOutKeys, outcome: { error: jobErrorOf(part.error) } };
   if (before?.status === 'completed' && before.extractionHash === (await extractionHash(part.document, signal))) {
@@ -185,7 +186,9 @@ function ownMetadata(document: ExtractedDocument, { metadata }: SourceContent): 
 export function documentRow(
   { base, source, job, deps }: Pick<ItemContext, 'base' | 'source' | 'job' | 'deps'>,
   item: SourceItem,
-  known: Pick<DocumentRow, 'part' | 'bytes' | 'mimeType' | 'metadata' | 'ownMetadata'> & { before: DocumentRow | null },
+  known: Pick<DocumentRow, 'part' | 'bytes' | 'mimeType' | 'metadata' | 'ownMetadata' | 'warnings'> & {
+    before: DocumentRow | null;
+  },
 ): DocumentChange['row'] {
   const now = new Date(deps.now());
   return {
@@ -204,6 +207,7 @@ export function documentRow(
     bytes: known.bytes,
     metadata: known.metadata,
     ownMetadata: known.ownMetadata,
+    warnings: known.warnings,
     createdAt: known.before?.createdAt ?? now,
     updatedAt: now,
   };
@@ -223,7 +227,7 @@ export async function failItem(context: ItemContext, item: SourceItem, thrown: u
   if (earlier !== null) return leaveEarlier(context, item, earlier, error);
   const before = await selectPart(deps.db.sql, source.id, item.key, '');
   const { metadata, leftOutKeys } = withSourceMetadata(context.metadata, NOTHING);
-  const known = { before, part: '', bytes: 0, mimeType: null, metadata, ownMetadata: null };
+  const known = { before, part: '', bytes: 0, mimeType: null, metadata, ownMetadata: null, warnings: [] };
   const row = documentRow(context, item, known);
   const ended = { item, isWhole: false, unread: error, uncounted: 1 - countedOf(context, item) };
   await writeDocuments(deps, writeContext(context), [{ row, before, leftOutKeys, outcome: { error } }], [ended]);

@@ -117,8 +117,11 @@ describe('GET /v1/knowledge-bases/{kb_id}/ingestion-jobs/{job_id}', () => {
       startedAt: new Date(1_763_683_201_900),
       completedAt: new Date(1_763_683_202_000),
     });
-    const [good, bad] = [detail(id), detail(id, { status: 'failed', chunksCreated: 0, error: ERROR })];
+    const warnings = [{ code: 'text_missing' as const, message: 'Half of it is blank.' }];
+    const good = detail(id, { warnings });
+    const bad = detail(id, { status: 'failed', chunksCreated: 0, error: ERROR });
     await api.db.sql.insert(jobDocuments).values([good, bad]);
+    const viewed = { document_name: 'a.txt' };
     const { status, json } = await get(here.base, `/${id}`);
     assert.equal(status, 200);
     assertForm(DetailedJob, json);
@@ -141,13 +144,15 @@ describe('GET /v1/knowledge-bases/{kb_id}/ingestion-jobs/{job_id}', () => {
       created_at: 1_763_683_200,
       error: ERROR,
       document_details: [
-        { document_id: good.documentId, document_name: 'a.txt', status: 'completed', chunks_created: 1, error: null },
-        { document_id: bad.documentId, document_name: 'a.txt', status: 'failed', chunks_created: 0, error: ERROR },
+        { ...viewed, document_id: good.documentId, status: 'completed', chunks_created: 1, error: null, warnings },
+        { ...viewed, document_id: bad.documentId, status: 'failed', chunks_created: 0, error: ERROR, warnings: [] },
       ],
       document_details_has_more: false,
     });
     const failed = (await get(here.base, `/${id}?details_status=failed`)).json;
     assert.deepEqual(failed.document_details, [json.document_details[1]]);
+    const warned = (await get(here.base, `/${id}?details_with_warnings=true`)).json;
+    assert.deepEqual(warned.document_details, [json.document_details[0]]);
   });
 
   it('shows a thousand documents at most, and the rest after the last of them', async () => {

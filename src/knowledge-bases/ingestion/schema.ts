@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { ListQuery } from '../../db/page.ts';
 import { KnowledgeBaseParams } from '../schema.ts';
+import { DOCUMENT_WARNING_CODES } from './document-warning.ts';
 import { JOB_ERROR_CODES } from './job-error.ts';
 
 /** The states of a job, in their order. */
@@ -22,6 +23,18 @@ export const JobErrorOrNull = Type.Union([
   }),
   Type.Null(),
 ]);
+
+/** What may be wrong with a document that was ingested all the same. */
+export const DocumentWarnings = Type.Array(
+  Type.Object({
+    code: Type.Enum([...DOCUMENT_WARNING_CODES], {
+      description:
+        '`text_missing`: pages of a PDF have no text, are damaged, or are in fonts that do not say which characters they draw.',
+    }),
+    message: Type.String(),
+  }),
+  { description: 'What may be wrong with a document that was ingested all the same; searches may miss part of it.' },
+);
 
 const Listed = {
   id: Type.String(),
@@ -82,6 +95,7 @@ export const DocumentDetail = Type.Object({
   status: Type.Enum([...DETAIL_STATUSES]),
   chunks_created: Type.Integer(),
   error: JobErrorOrNull,
+  warnings: DocumentWarnings,
 });
 
 export type DocumentDetail = Static<typeof DocumentDetail>;
@@ -111,6 +125,9 @@ export type JobListQuery = Static<typeof JobListQuery>;
 export const JobQuery = Type.Object({
   details_after: Type.Optional(Type.String({ description: 'Only documents after this one.' })),
   details_status: Type.Optional(Type.Enum([...DETAIL_STATUSES], { description: 'Only documents of this status.' })),
+  details_with_warnings: Type.Optional(
+    Type.Boolean({ description: 'Whether only documents with warnings are shown.' }),
+  ),
 });
 
 export type JobQuery = Static<typeof JobQuery>;

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, gt, inArray } from 'drizzle-orm';
+import { and, asc, desc, eq, sql as expression, gt, inArray } from 'drizzle-orm';
 import type { Sql } from '../../db/db.ts';
 import type { PageBounds } from '../../db/page.ts';
 import type { JobListQuery, JobQuery } from './schema.ts';
@@ -116,7 +116,7 @@ export function selectJobs(
 export function selectJobDocuments(
   sql: Sql,
   jobId: string,
-  { details_after, details_status }: JobQuery,
+  { details_after, details_status, details_with_warnings }: JobQuery,
   limit: number,
 ): Promise<JobDocumentRow[]> {
   return sql
@@ -126,6 +126,7 @@ export function selectJobDocuments(
       and(
         eq(jobDocuments.jobId, jobId),
         details_status === undefined ? undefined : eq(jobDocuments.status, details_status),
+        details_with_warnings === true ? expression`jsonb_array_length(${jobDocuments.warnings}) > 0` : undefined,
         details_after === undefined ? undefined : gt(jobDocuments.documentId, details_after),
       ),
     )

@@ -1,6 +1,7 @@
 import { index, integer, jsonb, pgTable, primaryKey, text, timestamp } from 'drizzle-orm/pg-core';
 import { dataSources } from '../data-sources/tables.ts';
 import { ofKnowledgeBase } from '../tables.ts';
+import type { DocumentWarning } from './document-warning.ts';
 import type { JobError } from './job-error.ts';
 
 const count = (name: string) => integer(name).notNull().default(0);
@@ -56,6 +57,7 @@ export const jobDocuments = pgTable(
     status: text({ enum: ['completed', 'failed'] }).notNull(),
     chunksCreated: integer('chunks_created').notNull(),
     error: jsonb().$type<JobError>(),
+    warnings: jsonb().$type<DocumentWarning[]>().notNull().default([]),
   },
   (table) => [primaryKey({ columns: [table.jobId, table.documentId] })],
 );

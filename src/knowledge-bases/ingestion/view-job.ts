@@ -32,6 +32,7 @@ export function viewDetail(row: JobDocumentRow): DocumentDetail {
     status: row.status,
     chunks_created: row.chunksCreated,
     error: row.error,
+    warnings: row.warnings,
   };
 }
 

@@ -181,6 +181,7 @@ async function writeRows(
       status: row.error === null ? 'completed' : 'failed',
       chunksCreated: created(row),
       error: row.error,
+      warnings: row.warnings,
     })),
   );
   await addToJob(sql, job.id, {

@@ -18,12 +18,13 @@ const MAX_ITEMS = 65_536;
  * A document as it leaves extraction, whatever its reader took out of it: all that is copied to its chunks and rows is bounded. Its text is
  * not touched.
  */
-export function boundedDocument({ text, blocks, title, metadata }: ExtractedDocument): ExtractedDocument {
+export function boundedDocument({ text, blocks, title, metadata, warnings }: ExtractedDocument): ExtractedDocument {
   return {
     text,
     blocks: blocks.map(boundedBlock),
     title: title === null ? null : shortened(title, MAX_TITLE_CHARACTERS),
     metadata: boundedMetadata(metadata),
+    ...(warnings && { warnings }),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { DocumentWarning } from '../document-warning.ts';
 import type { ExtractedText } from '../extracted-text.ts';
 import type { IngestionError } from '../job-error.ts';
 
@@ -12,6 +13,8 @@ export interface ExtractedDocument extends ExtractedText {
   /** Null where it has none. */
   title: string | null;
   metadata: DocumentMetadata;
+  /** Absent where its reader has seen nothing wrong. */
+  warnings?: DocumentWarning[];
 }
 
 /** Which part of a file something came of. */

@@ -1,6 +1,10 @@
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 
+/** Warnings that are kept until they are taken: a damaged file may have one for each of its bytes. */
+const MAX_WARNINGS = 1_000;
+const MAX_WARNING_CHARACTERS = 200;
+
 const PACKAGE = dirname(createRequire(import.meta.url).resolve('pdfjs-dist/package.json'));
 
 /**
@@ -12,17 +16,42 @@ const PACKAGE = dirname(createRequire(import.meta.url).resolve('pdfjs-dist/packa
  */
 export const CMAPS = { cMapUrl: `${PACKAGE}/cmaps/`, cMapPacked: true };
 
-const { getDocument, PasswordException } = await loadPdfjs();
+/**
+ * Collects what pdf.js warns of, which goes to the console and nowhere else. It is the console of the whole process, so one document is
+ * read at a time; `stop` gives the console back.
+ */
+export class PdfjsWarnings {
+  readonly #warn = console.warn;
+  #messages = new Set<string>();
 
-export { getDocument, PasswordException };
+  constructor() {
+    console.warn = (message: unknown) => {
+      if (this.#messages.size < MAX_WARNINGS) this.#messages.add(String(message).slice(0, MAX_WARNING_CHARACTERS));
+    };
+  }
+
+  /** The warnings since they were last taken, each once. */
+  take(): string[] {
+    const messages = [...this.#messages];
+    this.#messages = new Set();
+    return messages;
+  }
+
+  stop(): void {
+    console.warn = this.#warn;
+  }
+}
+
+const { getDocument, PasswordException, VerbosityLevel } = await loadPdfjs();
+
+export { getDocument, PasswordException, VerbosityLevel };
 
 /** Loads the build for Node, which warns that it cannot render. Only text is taken from it. */
 async function loadPdfjs(): Promise<typeof import('pdfjs-dist')> {
-  const { warn } = console;
-  console.warn = () => undefined;
+  const warnings = new PdfjsWarnings();
   try {
     return await import('pdfjs-dist/legacy/build/pdf.mjs');
   } finally {
-    console.warn = warn;
+    warnings.stop();
   }
 }

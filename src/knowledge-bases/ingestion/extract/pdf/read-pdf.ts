@@ -2,22 +2,24 @@ import { inOneLine } from '../../../../lib/clean-text.ts';
 import { IngestionError } from '../../job-error.ts';
 import { invalidFile, MAX_PAGES, MAX_PDF_BYTES, noText, tooLarge } from '../bounds.ts';
 import { wholeContent } from '../content.ts';
-import type { DocumentMetadata, ReadJob, ReadPart } from '../extracted-document.ts';
+import type { DocumentMetadata, ExtractedDocument, ReadJob, ReadPart } from '../extracted-document.ts';
 import { flatMetadata, titleOf } from '../metadata.ts';
 import { requireLength, TextWriter } from '../text-writer.ts';
 import { linesOf, readingOrder } from './columns.ts';
 import { fieldTexts } from './form-fields.ts';
+import { missingText, type PageOutcome, pageOutcome } from './missing-text.ts';
 import { byDirection, fragmentsOf, type TextLine, type TextPiece } from './page-text.ts';
 import { partsOf } from './paragraphs.ts';
-import { CMAPS, getDocument, PasswordException } from './pdfjs.ts';
+import { CMAPS, getDocument, PasswordException, PdfjsWarnings, VerbosityLevel } from './pdfjs.ts';
 import { type PageLines, withoutRunningLines } from './running-lines.ts';
 
 type Pdf = Awaited<ReturnType<typeof getDocument>['promise']>;
 type Page = Awaited<ReturnType<Pdf['getPage']>>;
 
-/** A text of pdf.js as far as the size of its letters is in it. */
-interface LetterBox {
+/** A text of pdf.js, as far as it is used. */
+interface PageTextItem {
   str: string;
+  dir: string;
   width: number;
   height: number;
   transform: number[];
@@ -36,28 +38,36 @@ const MIN_HEIGHT = 0.2;
  */
 export async function* readPdf(job: ReadJob): AsyncGenerator<ReadPart> {
   const data = new Uint8Array(await wholeContent(job, MAX_PDF_BYTES));
+  const warnings = new PdfjsWarnings();
   const loading = getDocument({
     ...CMAPS,
     data,
-    verbosity: 0,
+    verbosity: VerbosityLevel.WARNINGS,
     disableFontFace: true,
     useSystemFonts: false,
     stopAtErrors: false,
   });
+  let document: ExtractedDocument;
   try {
-    const pdf = await opened(loading.promise);
-    const { title, metadata } = await factsOf(pdf);
-    const pages = await pagesOf(pdf);
-    if (pages.every(({ lines }) => lines.length === 0)) {
-      throw noText('No page has text: they are pictures, such as scans, or empty.');
-    }
-    const lines = withoutRunningLines(pages).flatMap((page) => page.lines);
-    const writer = new TextWriter();
-    for (const { kind, text, ...place } of partsOf(lines)) writer.write(kind, text, place);
-    yield { part: '', document: { ...writer.finish(), title, metadata } };
+    document = await documentOf(await opened(loading.promise), warnings);
   } finally {
     await loading.destroy();
+    warnings.stop();
   }
+  yield { part: '', document };
+}
+
+async function documentOf(pdf: Pdf, warnings: PdfjsWarnings): Promise<ExtractedDocument> {
+  const { title, metadata } = await factsOf(pdf);
+  const { pages, outcomes } = await pagesOf(pdf, warnings);
+  if (pages.every(({ lines }) => lines.length === 0)) {
+    throw noText('No page has text: they are pictures, such as scans, or empty.');
+  }
+  const warning = missingText(outcomes);
+  const lines = withoutRunningLines(pages).flatMap((page) => page.lines);
+  const writer = new TextWriter();
+  for (const { kind, text, ...place } of partsOf(lines)) writer.write(kind, text, place);
+  return { ...writer.finish(), title, metadata, ...(warning && { warnings: [warning] }) };
 }
 
 async function opened(loading: Promise<Pdf>): Promise<Pdf> {
@@ -74,27 +84,33 @@ async function opened(loading: Promise<Pdf>): Promise<Pdf> {
   }
 }
 
-/** The lines of each page. A page that cannot be read is left out; when none can, the file is damaged. */
-async function pagesOf(pdf: Pdf): Promise<PageLines[]> {
+/** The lines of each page that can be read, and what came of every page. When none can be read, the file is damaged. */
+async function pagesOf(pdf: Pdf, warnings: PdfjsWarnings) {
   const pages: PageLines[] = [];
+  const outcomes: PageOutcome[] = [];
   let characters = 0;
   let problem: unknown = null;
   const isForm = await hasFields(pdf);
   for (let number = 1; number <= pdf.numPages; number++) {
+    warnings.take();
     try {
       const page = await pdf.getPage(number);
-      const lines = await pageLines(page, isForm);
+      const texts = await pageTexts(page, isForm);
+      const lines = pageLines(page, texts);
       pages.push(lines);
+      const strings = texts.map(({ str }) => str);
+      outcomes.push(pageOutcome(strings, warnings.take()));
       characters += lines.lines.reduce((sum, { text }) => sum + text.length, 0);
       page.cleanup();
     } catch (error) {
       problem = error;
+      outcomes.push('damaged');
     }
     requireLength(characters);
     if (number % CLEANUP_PAGES === 0) await pdf.cleanup();
   }
   if (pages.length === 0) throw invalidFile('None of the pages can be read: the file is damaged.', problem);
-  return pages;
+  return { pages, outcomes };
 }
 
 // A form that is damaged does not make its pages unreadable.
@@ -103,15 +119,17 @@ async function hasFields(pdf: Pdf): Promise<boolean> {
   return fields !== null;
 }
 
-async function pageLines(page: Page, isForm: boolean): Promise<PageLines> {
-  const { transform, height } = page.getViewport({ scale: 1 });
+async function pageTexts(page: Page, isForm: boolean): Promise<PageTextItem[]> {
   const { items } = await page.getTextContent();
   const values = isForm ? fieldTexts(await page.getAnnotations().catch(() => [])) : [];
-  const pieces: TextPiece[] = [];
-  for (const item of [...items, ...values].slice(0, MAX_PIECES)) {
-    if (!('str' in item) || item.str === '') continue;
-    pieces.push(pieceOf(item, transform));
-  }
+  return [...items, ...values]
+    .slice(0, MAX_PIECES)
+    .filter((item) => 'str' in item && item.str !== '') as PageTextItem[];
+}
+
+function pageLines(page: Page, texts: readonly PageTextItem[]): PageLines {
+  const { transform, height } = page.getViewport({ scale: 1 });
+  const pieces = texts.map((text) => pieceOf(text, transform));
   const lines: TextLine[] = [];
   for (const [rank, group] of byDirection(pieces).entries()) {
     for (const region of readingOrder(fragmentsOf(group))) {
@@ -125,7 +143,7 @@ async function pageLines(page: Page, isForm: boolean): Promise<PageLines> {
 }
 
 /** A piece as pdf.js gives it, with its place on the page as it is shown. */
-function pieceOf(item: LetterBox & { dir: string }, [a = 1, b = 0, c = 0, d = 1, e = 0, f = 0]: number[]): TextPiece {
+function pieceOf(item: PageTextItem, [a = 1, b = 0, c = 0, d = 1, e = 0, f = 0]: number[]): TextPiece {
   const [ta = 1, tb = 0, , , te = 0, tf = 0] = item.transform;
   const angle = (Math.atan2(b * ta + d * tb, a * ta + c * tb) * 180) / Math.PI;
   return {
@@ -140,7 +158,7 @@ function pieceOf(item: LetterBox & { dir: string }, [a = 1, b = 0, c = 0, d = 1,
 }
 
 /** The size of a text's letters; their mean width where its height cannot be right. */
-export function letterSize({ str, width, height, transform: [, , tc = 0, td = 0] }: LetterBox): number {
+export function letterSize({ str, width, height, transform: [, , tc = 0, td = 0] }: Omit<PageTextItem, 'dir'>): number {
   const size = height || Math.hypot(tc, td);
   const letter = width / Math.max(1, str.length);
   return size < MIN_HEIGHT * letter ? letter : size;

@@ -1,0 +1,12 @@
+/** What may be wrong with a document that was ingested all the same. */
+export const DOCUMENT_WARNING_CODES = ['text_missing'] as const;
+
+/** One of `DOCUMENT_WARNING_CODES`. */
+export type DocumentWarningCode = (typeof DOCUMENT_WARNING_CODES)[number];
+
+/** A warning of a document: it was ingested, but searches may miss part of it. */
+export interface DocumentWarning {
+  code: DocumentWarningCode;
+  /** A sentence for the caller. */
+  message: string;
+}
