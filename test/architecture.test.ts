@@ -6,6 +6,7 @@ import { describe, it } from 'node:test';
 import { loadConfig } from '../src/config.ts';
 import { GENERATED, missingStatements } from '../tools/generated.ts';
 import './architecture/rules.test.ts';
+import { findCycles } from './architecture/cycles.ts';
 import { undescribed } from './architecture/routes.ts';
 import { RULES } from './architecture/rules.ts';
 import { describeViolation } from './architecture/source.ts';
@@ -21,6 +22,19 @@ describe('the architecture', () => {
       assert.equal(found.length, 0, `\n${found.join('\n')}`);
     });
   }
+});
+
+/** Folders whose cycles are known and being removed. */
+const PENDING = new Set(['src/knowledge-bases', 'src/knowledge-bases/ingestion']);
+
+describe('modules', () => {
+  it('have no import cycles between the entries of any folder', () => {
+    const cycles = findCycles(sources).filter(({ folder }) => !PENDING.has(folder));
+    const described = cycles.map(({ folder, entries, imports }) =>
+      [`${folder}: ${entries.join(', ')}`, ...imports].join('\n  '),
+    );
+    assert.deepEqual(described, [], `\n${described.join('\n')}`);
+  });
 });
 
 describe('what is generated', () => {

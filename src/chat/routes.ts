@@ -1,6 +1,6 @@
+import type { App } from '../http/app.ts';
 import { callOf } from '../http/auth.ts';
 import { callerGone, sendEvents } from '../http/event-stream.ts';
-import type { App } from '../http/server.ts';
 import { cacheStatus } from '../inference/usage-view.ts';
 import { answerChat } from './answer-chat.ts';
 import { toChunks } from './chunks.ts';

@@ -1,7 +1,7 @@
 import { SseParser } from '../lib/sse-parser.ts';
 import { reasonOf, StartError } from '../lib/start-error.ts';
 import { apiClient } from './api-client.ts';
-import type { CommandSpec } from './commands.ts';
+import type { CommandSpec } from './command-spec.ts';
 import { findBase } from './knowledge-base.ts';
 
 /** What of an answer's frames is printed. */

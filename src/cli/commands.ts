@@ -1,5 +1,6 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { ask } from './ask.ts';
+import type { CommandInput, CommandSpec, OptionHelp } from './command-spec.ts';
 import { doctor } from './doctor.ts';
 import { ingest } from './ingest.ts';
 import { keysCreate, keysList, keysRevoke } from './keys.ts';
@@ -11,30 +12,6 @@ import { orgsCreate, orgsList } from './orgs.ts';
 import { serve } from './serve.ts';
 import { work } from './work.ts';
 import { WrongCall } from './wrong-call.ts';
-
-/** One option of a command, as `--help` shows it. */
-export interface OptionHelp {
-  /** `text` options take a value. */
-  type: 'text' | 'flag';
-  help: string;
-  required?: boolean;
-}
-
-/** What a command takes and does. */
-export interface CommandSpec {
-  summary: string;
-  /** Words after the command's name, in order; all are required. */
-  words: readonly string[];
-  options: Readonly<Record<string, OptionHelp>>;
-  action(input: CommandInput): Promise<void>;
-}
-
-/** The call of a command, taken apart. */
-export interface CommandInput {
-  words: readonly string[];
-  options: Readonly<Record<string, string | undefined>>;
-  flags: ReadonlySet<string>;
-}
 
 // Their modules are light: what a command runs is loaded when it runs.
 const SPECS: Readonly<Record<string, CommandSpec>> = {

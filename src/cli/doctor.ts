@@ -1,7 +1,7 @@
 import { loadConfig } from '../config.ts';
 import type { Check } from '../health/check-all.ts';
 import { StartError } from '../lib/start-error.ts';
-import type { CommandSpec } from './commands.ts';
+import type { CommandSpec } from './command-spec.ts';
 import { JSON_OPTION, print, table } from './output.ts';
 import { withState } from './with-state.ts';
 

@@ -1,6 +1,6 @@
 import { StartError } from '../lib/start-error.ts';
 import { apiClient } from './api-client.ts';
-import type { CommandSpec } from './commands.ts';
+import type { CommandSpec } from './command-spec.ts';
 import type { IngestResult } from './ingest/ingest-folder.ts';
 import { interruptible } from './interrupted.ts';
 import { counted, JSON_OPTION, print } from './output.ts';

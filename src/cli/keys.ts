@@ -2,7 +2,7 @@ import type { KeyView } from '../accounts/create-key.ts';
 import { FIRST_ORGANIZATION } from '../accounts/first-organization.ts';
 import { loadConfig } from '../config.ts';
 import { SCOPES, type Scope } from '../lib/caller.ts';
-import type { CommandSpec } from './commands.ts';
+import type { CommandSpec } from './command-spec.ts';
 import { JSON_OPTION, print, table, when } from './output.ts';
 import { withState } from './with-state.ts';
 import { WrongCall } from './wrong-call.ts';

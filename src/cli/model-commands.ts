@@ -8,7 +8,7 @@ import { decidedBy } from '../model-store/bindings.ts';
 import { findStored, modelPath, removeStored } from '../model-store/model-files.ts';
 import { viewModel } from '../models/find-model.ts';
 import type { Model } from '../models/schema.ts';
-import type { StateCommand, StateDeps } from './state-commands.ts';
+import type { StateCommand, StateDeps } from './state-command.ts';
 
 /** What gives an id back to what comes with Quire. */
 export const BUNDLED = 'bundled';

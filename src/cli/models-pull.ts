@@ -2,7 +2,7 @@ import { loadConfig } from '../config.ts';
 import { StartError } from '../lib/start-error.ts';
 import { isSourceForm, sourceOf } from '../model-store/model-source.ts';
 import type { PulledModel } from '../model-store/pull-model.ts';
-import type { CommandSpec } from './commands.ts';
+import type { CommandSpec } from './command-spec.ts';
 import { JSON_OPTION, megabytes, print } from './output.ts';
 import { ProgressLine } from './progress-line.ts';
 import { WrongCall } from './wrong-call.ts';

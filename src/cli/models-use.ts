@@ -1,6 +1,6 @@
 import { loadConfig } from '../config.ts';
 import { isModelName } from '../model-store/model-source.ts';
-import type { CommandSpec } from './commands.ts';
+import type { CommandSpec } from './command-spec.ts';
 import type { UsedModel } from './model-commands.ts';
 import { JSON_OPTION, megabytes, print } from './output.ts';
 import { withState } from './with-state.ts';

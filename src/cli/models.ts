@@ -1,7 +1,7 @@
 import { loadConfig } from '../config.ts';
 import { listStored, type StoredModel } from '../model-store/model-files.ts';
 import { OPEN_MODELS } from '../model-store/open-models.ts';
-import type { CommandSpec } from './commands.ts';
+import type { CommandSpec } from './command-spec.ts';
 import type { ListedModel } from './model-commands.ts';
 import { JSON_OPTION, megabytes, print, table } from './output.ts';
 import { withState } from './with-state.ts';

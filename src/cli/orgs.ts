@@ -1,5 +1,5 @@
 import { loadConfig } from '../config.ts';
-import type { CommandSpec } from './commands.ts';
+import type { CommandSpec } from './command-spec.ts';
 import { JSON_OPTION, print, table, when } from './output.ts';
 import { withState } from './with-state.ts';
 import { WrongCall } from './wrong-call.ts';

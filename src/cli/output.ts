@@ -1,4 +1,4 @@
-import type { CommandInput } from './commands.ts';
+import type { CommandInput } from './command-spec.ts';
 
 /** The option that every command with a result has. */
 export const JSON_OPTION = { json: { type: 'flag', help: 'Print one JSON document on stdout.' } } as const;

@@ -1,4 +1,4 @@
-import type { CommandSpec } from './commands.ts';
+import type { CommandSpec } from './command-spec.ts';
 
 /** `quire serve`. What runs is loaded when it runs: other commands need not wait for it. */
 export const serve: CommandSpec = {

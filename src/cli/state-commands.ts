@@ -1,4 +1,3 @@
-import type { Authenticator } from '../accounts/authenticator.ts';
 import { createKey, type NewKey, viewKey } from '../accounts/create-key.ts';
 import {
   insertOrganization,
@@ -7,24 +6,14 @@ import {
   selectOrganizations,
   updateRevoked,
 } from '../accounts/store.ts';
-import type { BoundModels } from '../bind-models.ts';
 import { secretsWarning } from '../boot-secrets.ts';
-import type { Deps } from '../deps.ts';
 import { backendOf } from '../engines/registry.ts';
 import { checkAll, unboundModels } from '../health/check-all.ts';
 import type { Scope } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import { StartError } from '../lib/start-error.ts';
 import { MODEL_COMMANDS } from './model-commands.ts';
-
-/** What commands on the state work with: the service's own, or what a command opens for itself. */
-export type StateDeps = Pick<Deps, 'db' | 'blobs' | 'chunks' | 'config' | 'models'> & {
-  bound: BoundModels;
-  authenticator: Authenticator | null;
-};
-
-/** One command: its result is JSON. */
-export type StateCommand = (deps: StateDeps, input: Record<string, unknown>) => Promise<unknown>;
+import type { StateCommand } from './state-command.ts';
 
 /** More than any list that a person reads. */
 const ALL = { limit: 10_000, after: null };

@@ -1,7 +1,7 @@
+import type { App } from '../http/app.ts';
 import { callOf } from '../http/auth.ts';
 import { callerGone } from '../http/event-stream.ts';
 import { sendJsonPieces } from '../http/json-pieces.ts';
-import type { App } from '../http/server.ts';
 import { answerOf, answerPieces } from './answer.ts';
 import { type EmbeddingDeps, embedTexts, refuseTokenIds } from './embed-texts.ts';
 import { EmbeddingsAnswer, EmbeddingsRequest } from './schema.ts';

@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Deps } from '../deps.ts';
+import type { App } from '../http/app.ts';
 import type { Authenticate } from '../http/auth.ts';
 import { requireScope } from '../http/auth.ts';
-import type { App } from '../http/server.ts';
 import { checkAll } from './check-all.ts';
 
 const Health = Type.Object({ status: Type.Literal('ok') });

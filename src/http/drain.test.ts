@@ -6,10 +6,11 @@ import type { FastifyReply } from 'fastify';
 import { untilAborted } from '../../test/scripted-engine.ts';
 import { until } from '../../test/spawned-service.ts';
 import { createLogger } from '../lib/logger.ts';
+import type { App } from './app.ts';
 import { drain } from './drain.ts';
 import { callerGone } from './event-stream.ts';
 import { unlimited } from './rate-limit.ts';
-import { type App, createServer } from './server.ts';
+import { createServer } from './server.ts';
 
 const logger = createLogger('silent');
 /** Only so that a failure ends. */

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { engineUnavailable } from '../errors.ts';
 import { InFlight } from '../lib/in-flight.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { App } from './server.ts';
+import type { App } from './app.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -3,11 +3,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { TextDecoder } from 'node:util';
 import type { FastifyRequest, RequestPayload } from 'fastify';
 import { invalidJson, requestTooLarge } from '../errors.ts';
+import type { App } from './app.ts';
 import type { BodyBudget, BodyReservation } from './body-budget.ts';
 import { guardBody } from './body-guard.ts';
 import { CallerGone } from './event-stream.ts';
 import { JsonLimits } from './json-limits.ts';
-import type { App } from './server.ts';
 import { takesBody } from './unread-body.ts';
 
 /** Up to this size a body is parsed in one turn and not counted: it cannot hold `MAX_JSON_VALUES` values. */

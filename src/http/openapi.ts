@@ -1,7 +1,7 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import { Type } from 'typebox';
-import type { App } from './server.ts';
+import type { App } from './app.ts';
 
 /** The body of every error. */
 const ErrorAnswer = Type.Object(

@@ -5,10 +5,11 @@ import { after, before, describe, it } from 'node:test';
 import { Type } from 'typebox';
 import { ApiError, invalidApiKey } from '../errors.ts';
 import { createLogger } from '../lib/logger.ts';
+import type { App } from './app.ts';
 import { BodyBudget } from './body-budget.ts';
 import { JsonLimits, MAX_JSON_VALUES, MAX_NAME_BYTES } from './json-limits.ts';
 import { unlimited } from './rate-limit.ts';
-import { type App, createServer } from './server.ts';
+import { createServer } from './server.ts';
 
 const KIB = 1024;
 const BUDGET_BYTES = 1024 * KIB;

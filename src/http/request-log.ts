@@ -1,6 +1,6 @@
 import { Histogram, type Registry } from 'prom-client';
 import type { Logger } from '../lib/logger.ts';
-import type { App } from './server.ts';
+import type { App } from './app.ts';
 
 /** From a cached look-up to a long generation, in seconds. */
 const DURATION_BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300];

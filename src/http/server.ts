@@ -6,6 +6,7 @@ import fastify, { type FastifyBaseLogger, type FastifyReply, type FastifyRequest
 import { ApiError } from '../errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { App } from './app.ts';
 import { type Authenticate, requireScope } from './auth.ts';
 import { BodyBudget } from './body-budget.ts';
 import { answerClientError } from './client-error.ts';
@@ -61,7 +62,7 @@ export interface ServerOptions {
 }
 
 /** A Fastify that answers as the interface says, without a route yet. */
-export async function createServer(options: ServerOptions) {
+export async function createServer(options: ServerOptions): Promise<App> {
   const app = fastify({
     loggerInstance: options.logger as FastifyBaseLogger,
     // Every line of ours carries the request's id itself; a logger of its own for each request costs more than the line.
@@ -141,9 +142,6 @@ function forgiveEmptyBodies(app: Pick<App, 'addHook'>): void {
     done();
   });
 }
-
-/** The server that routes are added to. */
-export type App = Awaited<ReturnType<typeof createServer>>;
 
 /** Before a byte of the body is read: the headers of every answer, who asks, whether they may, and how often. */
 function admitRequests(app: App, options: ServerOptions): void {

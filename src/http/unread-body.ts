@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
-import type { App } from './server.ts';
+import type { App } from './app.ts';
 
 /** A body of this size is read and dropped, so that its connection can be used again; a larger one is not read. */
 const MAX_DROPPED_BYTES = 65_536;

@@ -1,7 +1,7 @@
 import { ListQuery, listOf } from '../db/page.ts';
 import type { Deps } from '../deps.ts';
+import type { App } from '../http/app.ts';
 import { callOf } from '../http/auth.ts';
-import type { App } from '../http/server.ts';
 import { createKnowledgeBase } from './create-knowledge-base.ts';
 import { deleteKnowledgeBase } from './delete-knowledge-base.ts';
 import { findKnowledgeBase } from './find-knowledge-base.ts';

@@ -1,6 +1,6 @@
 import { ListQuery, listOf } from '../db/page.ts';
 import type { Deps } from '../deps.ts';
-import type { App } from '../http/server.ts';
+import type { App } from '../http/app.ts';
 import { findModel, viewModel } from './find-model.ts';
 import { listModels } from './list-models.ts';
 import { Model, ModelParams } from './schema.ts';

@@ -1,6 +1,6 @@
+import type { App } from '../http/app.ts';
 import { callOf } from '../http/auth.ts';
 import { callerGone } from '../http/event-stream.ts';
-import type { App } from '../http/server.ts';
 import { judgeTexts, type ModerationDeps } from './judge-texts.ts';
 import { ModerationAnswer, ModerationRequest } from './schema.ts';
 

@@ -1,4 +1,4 @@
-import type { App } from '../http/server.ts';
+import type { App } from '../http/app.ts';
 import type { CacheCounters } from './cache-counters.ts';
 import { CacheStatistics } from './schema.ts';
 

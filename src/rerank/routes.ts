@@ -1,6 +1,6 @@
+import type { App } from '../http/app.ts';
 import { callOf } from '../http/auth.ts';
 import { callerGone } from '../http/event-stream.ts';
-import type { App } from '../http/server.ts';
 import { type RerankDeps, rerankDocuments } from './rerank-documents.ts';
 import { RerankAnswer, RerankRequest } from './schema.ts';
 

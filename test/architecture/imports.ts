@@ -48,7 +48,7 @@ interface Import {
 }
 
 /** Every import there is: static, re-exported, dynamic, and of types alone. */
-function importsOf(source: Source): Import[] {
+export function importsOf(source: Source): Import[] {
   const found: Import[] = [];
   walk(source, (node) => {
     const specifier = specifierOf(node);

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { checkBudgets } from './budgets.ts';
+import { findCycles } from './cycles.ts';
 import { checkDocstrings } from './docstrings.ts';
 import { checkEnvironment } from './environment.ts';
 import { checkFastify, checkOrder, ORDER } from './imports.ts';
@@ -24,6 +25,37 @@ function assertFound(check: Checker, path: string, text: string, expected: RegEx
 }
 
 const lines = (count: number): string => '\n'.repeat(count);
+
+describe('findCycles', () => {
+  const cyclesOf = (files: Record<string, string>) =>
+    findCycles(Object.entries(files).map(([path, text]) => parseSource(path, text))).map(
+      ({ folder, entries }) => `${folder}: ${entries.join(' ')}`,
+    );
+
+  it('finds circles of files, of folders, and around three entries, of types too', () => {
+    assert.deepEqual(
+      cyclesOf({
+        'src/a/x.ts': "import '../b/y.ts'; import type { Z } from './z.ts';",
+        'src/a/z.ts': "import './w.ts';",
+        'src/a/w.ts': "import './x.ts';",
+        'src/b/y.ts': "export * from '../a/z.ts';",
+      }),
+      ['src: a b', 'src/a: w.ts x.ts z.ts'],
+    );
+  });
+
+  it('accepts a tree, and what only tests import', () => {
+    assert.deepEqual(
+      cyclesOf({
+        'src/a/x.ts': "import '../b/y.ts'; import './z.ts';",
+        'src/a/z.ts': "import '../b/y.ts';",
+        'src/b/y.ts': '',
+        'src/b/y.test.ts': "import '../a/x.ts';",
+      }),
+      [],
+    );
+  });
+});
 
 describe('checkOrder', () => {
   const refused: [path: string, text: string, rule: RegExp][] = [

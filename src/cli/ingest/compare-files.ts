@@ -1,5 +1,6 @@
+import { describeReadError } from './describe-read-error.ts';
 import type { Failure, FoundDocuments, LocalDocument } from './find-documents.ts';
-import { isSameContent, unreadable } from './local-content.ts';
+import { isSameContent } from './local-content.ts';
 import type { StoredFile } from './stored-sources.ts';
 
 /** A document that is to be uploaded, in the place of an earlier state of it if there is one. */
@@ -36,7 +37,7 @@ export async function compareFiles(
     const before = byName.get(document.name) ?? [];
     const found = await findSame(document, before, signal).catch((error: unknown) => {
       signal.throwIfAborted();
-      result.failures.push({ name: document.name, message: unreadable(error) });
+      result.failures.push({ name: document.name, message: describeReadError(error) });
       return before[0] ?? null;
     });
     // Of what cannot be read and never was uploaded there is nothing to keep.

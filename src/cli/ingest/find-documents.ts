@@ -4,7 +4,7 @@ import { readdir, realpath, stat } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
 import { cleanName } from '../../files/formats.ts';
 import { StartError } from '../../lib/start-error.ts';
-import { unreadable } from './local-content.ts';
+import { describeReadError } from './describe-read-error.ts';
 
 /** What can be uploaded. */
 const FORMATS: ReadonlySet<string> = new Set(['.jsonl', '.pdf', '.txt', '.md', '.csv', '.docx', '.html']);
@@ -83,7 +83,7 @@ async function entriesOf(folder: string, within: string, found: FoundDocuments):
     const entries = await readdir(folder, { withFileTypes: true, encoding: 'buffer' });
     return entries.sort((a, b) => a.name.compare(b.name));
   } catch (error) {
-    found.failures.push({ name: within, message: unreadable(error) });
+    found.failures.push({ name: within, message: describeReadError(error) });
     return [];
   }
 }

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { extname } from 'node:path';
-import { reasonOf } from '../../lib/start-error.ts';
 import type { LocalDocument } from './find-documents.ts';
 
 const LF = 10;
@@ -36,10 +35,4 @@ export async function countDocuments({ path }: LocalDocument): Promise<number> {
     }
   }
   return Math.max(1, lines);
-}
-
-/** A sentence for what the file system says. */
-export function unreadable(error: unknown): string {
-  const [, why] = /^[A-Z]+: ([^,]+)/.exec(reasonOf(error)) ?? [];
-  return `It cannot be read: ${why ?? reasonOf(error)}.`;
 }

@@ -5,8 +5,9 @@ import { type ApiClient, Refused } from '../api-client.ts';
 import { Interrupted } from '../interrupted.ts';
 import { counted } from '../output.ts';
 import type { StatusLine } from '../status-line.ts';
+import { describeReadError } from './describe-read-error.ts';
 import type { Failure, LocalDocument } from './find-documents.ts';
-import { countDocuments, unreadable } from './local-content.ts';
+import { countDocuments } from './local-content.ts';
 import { removeFiles } from './remove-files.ts';
 
 /** Uploads that run at once: more would wait for each other in the service. */
@@ -124,7 +125,7 @@ async function openContent(path: string): Promise<Blob> {
     await access(path, constants.R_OK);
     return await openAsBlob(path);
   } catch (error) {
-    throw new Unreadable(unreadable(error));
+    throw new Unreadable(describeReadError(error));
   }
 }
 

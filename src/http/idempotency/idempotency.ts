@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { idempotencyConflict, invalidValue } from '../../errors.ts';
-import type { App } from '../server.ts';
+import type { App } from '../app.ts';
 import { claimKey, deleteKeysBefore, type KeyUse, keepAnswer, releaseKey } from './store.ts';
 
 /** How long a key replays its answer. */

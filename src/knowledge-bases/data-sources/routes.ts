@@ -1,7 +1,7 @@
 import { ListQuery, listOf } from '../../db/page.ts';
 import type { Deps } from '../../deps.ts';
+import type { App } from '../../http/app.ts';
 import { callOf } from '../../http/auth.ts';
-import type { App } from '../../http/server.ts';
 import { compileValidator } from '../../http/validation.ts';
 import { IngestionJob } from '../ingestion/schema.ts';
 import { KnowledgeBaseParams } from '../schema.ts';

@@ -1,7 +1,7 @@
 import { ListQuery, listOf } from '../../db/page.ts';
 import type { Deps } from '../../deps.ts';
+import type { App } from '../../http/app.ts';
 import { callOf } from '../../http/auth.ts';
-import type { App } from '../../http/server.ts';
 import { KnowledgeBaseParams } from '../schema.ts';
 import { deleteDocument } from './delete-document.ts';
 import { findDocument } from './find-document.ts';

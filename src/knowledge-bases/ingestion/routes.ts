@@ -1,7 +1,7 @@
 import { listOf } from '../../db/page.ts';
 import type { Deps } from '../../deps.ts';
+import type { App } from '../../http/app.ts';
 import { callOf } from '../../http/auth.ts';
-import type { App } from '../../http/server.ts';
 import { KnowledgeBaseParams } from '../schema.ts';
 import { findJob } from './find-job.ts';
 import { listJobs } from './list-jobs.ts';

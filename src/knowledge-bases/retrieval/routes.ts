@@ -1,6 +1,6 @@
+import type { App } from '../../http/app.ts';
 import { callOf } from '../../http/auth.ts';
 import { callerGone } from '../../http/event-stream.ts';
-import type { App } from '../../http/server.ts';
 import { findKnowledgeBase } from '../find-knowledge-base.ts';
 import { KnowledgeBaseParams } from '../schema.ts';
 import { RETRIEVAL_DEFAULTS, type RetrievalDeps, retrieve } from './retrieve.ts';

@@ -1,8 +1,8 @@
 import type { Backend } from '../../engine.ts';
 import type { Moderation, ModerationEngine } from '../../moderation-engine.ts';
 import { SharedThread } from '../shared-thread.ts';
-import { Judging } from './judging.ts';
-import type { Judged, LoadedModerator } from './thread.ts';
+import { type Judged, Judging } from './judging.ts';
+import type { LoadedModerator } from './thread.ts';
 
 /** Calls at once; each holds its texts in memory. */
 const MAX_CALLS = 1024;

@@ -2,10 +2,15 @@ import type { Moderation, ModerationCategory, ModerationScores } from '../../mod
 import { MODERATION_CATEGORIES } from '../../moderation-engine.ts';
 import type { PortionedCall } from '../shared-thread.ts';
 import { PIECE_CHARACTERS, pieceFrom } from './pieces.ts';
-import type { Judged } from './thread.ts';
 
 /** Pieces that go to the thread at once, so that many short texts do not cost a message each. */
 const PORTION_PIECES = 128;
+
+/** What came of a portion: the scores of each text, and the tokens of all. */
+export interface Judged {
+  scores: ModerationScores[];
+  tokens: number;
+}
 
 /** One call on its way through the thread. */
 export class Judging implements PortionedCall<string[], Judged, Moderation> {

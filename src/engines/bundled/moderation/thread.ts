@@ -1,20 +1,14 @@
 /** The thread that judges texts. Started by `bundled-moderation.ts`, with the path of the weights. */
 import { readFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
-import { MODERATION_CATEGORIES, type ModerationScores } from '../../moderation-engine.ts';
+import { MODERATION_CATEGORIES } from '../../moderation-engine.ts';
 import type { ThreadMessage } from '../model-thread.ts';
-import { named } from './judging.ts';
+import { type Judged, named } from './judging.ts';
 import { Moderator } from './reader.ts';
 
 /** What the thread says of its model. */
 export interface LoadedModerator {
   parameters: number;
-}
-
-/** What came of a portion: the scores of each text, and the tokens of all. */
-export interface Judged {
-  scores: ModerationScores[];
-  tokens: number;
 }
 
 const moderator = new Moderator(readFileSync(workerData.file));

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { Watched } from './memory-watch.ts';
-import type { ReaderReply, ReaderRequest } from './reader.ts';
+import type { ReaderReply, ReaderRequest } from './reader-protocol.ts';
 
 /**
  * Makes this process a reader: answers one request after the other, and ends with its parent, or when it takes more memory than its first

@@ -6,7 +6,7 @@ import { IngestionError } from '../job-error.ts';
 import { READER_BUFFER_MB, READER_HEAP_MB, READER_YOUNG_HEAP_MB } from './bounds.ts';
 import type { Extraction, ReadJob } from './extracted-document.ts';
 import type { DocumentFormat } from './formats.ts';
-import type { ReaderError, ReaderReply, ReaderRequest } from './reader.ts';
+import type { ReaderError, ReaderReply, ReaderRequest } from './reader-protocol.ts';
 
 /** Milliseconds that a reader has to put away a file of which nobody wants more. */
 const LEAVE_MS = 1_000;

@@ -1,0 +1,75 @@
+import { posix } from 'node:path';
+import { importsOf } from './imports.ts';
+import { isTest, type Source } from './source.ts';
+
+/** Entries of one folder that import each other, directly or around a circle. */
+export interface Cycle {
+  folder: string;
+  /** Names of files and subfolders, sorted. */
+  entries: string[];
+  /** The imports that close the circle, as `from -> to`. */
+  imports: string[];
+}
+
+/** For each folder the graph of its entries: an entry imports another when any file below it does. */
+type Graph = Map<string, Map<string, string[]>>;
+
+/** The cycles of every folder below `src`, tests apart. Imports of types count: they couple the modules as much. */
+export function findCycles(sources: readonly Source[]): Cycle[] {
+  return [...graphsByFolder(sources)].flatMap(([folder, graph]) =>
+    stronglyConnected(graph)
+      .filter((entries) => entries.length > 1)
+      .map((entries) => ({ folder, entries: entries.toSorted(), imports: importsWithin(graph, new Set(entries)) })),
+  );
+}
+
+function graphsByFolder(sources: readonly Source[]): Map<string, Graph> {
+  const graphs = new Map<string, Graph>();
+  for (const source of sources) {
+    if (!source.path.startsWith('src/') || isTest(source.path)) continue;
+    for (const { specifier } of importsOf(source)) {
+      if (!specifier.startsWith('.')) continue;
+      const target = posix.join(posix.dirname(source.path), specifier);
+      const from = source.path.split('/');
+      const to = target.split('/');
+      const depth = from.findIndex((part, at) => part !== to[at]);
+      if (depth < 1) continue;
+      const graph = ensure(graphs, from.slice(0, depth).join('/'), (): Graph => new Map());
+      const targets = ensure(graph, from[depth] ?? '', () => new Map<string, string[]>());
+      ensure(targets, to[depth] ?? '', (): string[] => []).push(`${source.path} -> ${target}`);
+    }
+  }
+  return graphs;
+}
+
+function ensure<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  const value = map.get(key) ?? make();
+  map.set(key, value);
+  return value;
+}
+
+/** Tarjan's algorithm (1972). */
+function stronglyConnected(graph: Graph): string[][] {
+  const components: string[][] = [];
+  const index = new Map<string, number>();
+  const lowest = new Map<string, number>();
+  const stack: string[] = [];
+  const visit = (name: string): void => {
+    index.set(name, index.size);
+    lowest.set(name, index.size - 1);
+    stack.push(name);
+    for (const target of graph.get(name)?.keys() ?? []) {
+      if (!index.has(target)) visit(target);
+      if (stack.includes(target)) lowest.set(name, Math.min(lowest.get(name) ?? 0, lowest.get(target) ?? 0));
+    }
+    if (lowest.get(name) === index.get(name)) components.push(stack.splice(stack.indexOf(name)));
+  };
+  for (const name of graph.keys()) if (!index.has(name)) visit(name);
+  return components;
+}
+
+function importsWithin(graph: Graph, entries: ReadonlySet<string>): string[] {
+  return [...entries].flatMap((from) =>
+    [...(graph.get(from) ?? [])].flatMap(([to, imports]) => (entries.has(to) ? imports : [])),
+  );
+}
