@@ -2,12 +2,17 @@ import { COMMANDS, commandHelp, generalHelp } from './cli/commands.ts';
 import { Interrupted } from './cli/interrupted.ts';
 import { WrongCall } from './cli/wrong-call.ts';
 import { StartError, traceOf } from './lib/start-error.ts';
+import { VERSION } from './version.ts';
 
 /** Exit codes: 0 done, 1 could not be done (one sentence on stderr says why), 2 called wrongly, 130 stopped by Ctrl-C. */
 const EXIT = { done: 0, failed: 1, wrongCall: 2, interrupted: 130 } as const;
 
 /** Runs one command of `quire` and resolves with its exit code. `args` are the words after `quire`. */
 export async function main(args: readonly string[]): Promise<number> {
+  if (args[0] === '--version') {
+    console.log(VERSION);
+    return EXIT.done;
+  }
   const name = [args.slice(0, 2).join(' '), args[0] ?? ''].find((words) => words in COMMANDS);
   const command = name === undefined ? undefined : COMMANDS[name];
   if (name === undefined || command === undefined) return explain(args);
