@@ -4,12 +4,14 @@ import { type Checker, isTest, nameOf, violationAt, walk } from './source.ts';
 const READER = 'src/config.ts';
 /** They read no setting: they set what Node and libraries look for, before those are loaded. */
 const SETTERS: ReadonlySet<string> = new Set(['src/start.js', 'src/quick-imports.js']);
+/** They hand theirs on to the processes that they start. */
+const RUNNERS = ['bench/', 'tools/mutation/'];
 const PROCESS_MODULES: ReadonlySet<string> = new Set(['process', 'node:process']);
 
 /** The environment is read in one place, so that every setting is checked, documented and passed on. */
 export const checkEnvironment: Checker = (source) => {
-  if (source.path === READER || SETTERS.has(source.path) || source.path.startsWith('bench/') || isTest(source.path))
-    return [];
+  const isExempt = source.path === READER || SETTERS.has(source.path) || isTest(source.path);
+  if (isExempt || RUNNERS.some((folder) => source.path.startsWith(folder))) return [];
   const found: ReturnType<Checker> = [];
   walk(source, (node) => {
     if (readsEnvironment(node)) found.push(violationAt(source, node.start, `process.env outside ${READER}`));

@@ -1,0 +1,67 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import type { Node } from 'oxc-parser';
+import { nameOf, parseSource, walk } from '../../test/architecture/source.ts';
+
+/** Which files a file runs: imports that are not of types alone, and files that it names to start as a process or thread. */
+export class ImportGraph {
+  readonly #root: string;
+  readonly #imports = new Map<string, readonly string[]>();
+
+  /** `root` is the folder that paths are relative to. */
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  /** Every file that this one runs, itself included, with the number of steps to it. */
+  distancesFrom(path: string): Map<string, number> {
+    const distances = new Map([[path, 0]]);
+    // A Map goes on with what is added while it is walked: this is a breadth-first search.
+    for (const [file, distance] of distances) {
+      for (const target of this.#importsOf(file)) if (!distances.has(target)) distances.set(target, distance + 1);
+    }
+    return distances;
+  }
+
+  #importsOf(path: string): readonly string[] {
+    const known = this.#imports.get(path);
+    if (known !== undefined) return known;
+    const specifiers = /\.[jt]s$/.test(path) ? findSpecifiers(path, readFileSync(join(this.#root, path), 'utf8')) : [];
+    const targets = specifiers
+      .filter((specifier) => /^\.{1,2}\//.test(specifier))
+      .map((specifier) => normalize(join(dirname(path), specifier)))
+      .filter((target) => /\.(ts|js)$/.test(target) && existsSync(join(this.#root, target)));
+    this.#imports.set(path, targets);
+    return targets;
+  }
+}
+
+/** The module specifiers of a file, and the relative paths that it gives to `new URL`. */
+export function findSpecifiers(path: string, text: string): string[] {
+  const found: string[] = [];
+  walk(parseSource(path, text), (node) => {
+    const specifier = specifierOf(node);
+    if (specifier !== null) found.push(specifier);
+  });
+  return found;
+}
+
+function specifierOf(node: Node): string | null {
+  switch (node.type) {
+    case 'ImportDeclaration':
+      return node.importKind === 'type' ? null : node.source.value;
+    case 'ExportAllDeclaration':
+    case 'ExportNamedDeclaration':
+      return node.exportKind === 'type' ? null : (node.source?.value ?? null);
+    case 'ImportExpression':
+      return literalText(node.source);
+    case 'NewExpression':
+      return nameOf(node.callee) === 'URL' ? literalText(node.arguments[0]) : null;
+    default:
+      return null;
+  }
+}
+
+function literalText(node: Node | undefined): string | null {
+  return node?.type === 'Literal' && typeof node.value === 'string' ? node.value : null;
+}
