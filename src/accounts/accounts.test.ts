@@ -1,10 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { assertError, useApi } from '../../test/harness.ts';
+import type { Database } from '../db/db.ts';
 import { Authenticator } from './authenticator.ts';
+import { viewKey } from './create-key.ts';
 import { firstStart } from './first-start.ts';
 import { hashKey } from './key-format.ts';
-import { selectApiKeyByHash, selectApiKeys, updateRevoked } from './store.ts';
+import {
+  insertOrganization,
+  selectApiKeyByHash,
+  selectApiKeys,
+  selectOrganizationByName,
+  updateRevoked,
+} from './store.ts';
 
 describe('API keys', () => {
   const api = useApi();
@@ -70,12 +78,18 @@ describe('API keys', () => {
     assert.deepEqual(ofDefault, []);
   });
 
+  it('an organization of a name that is taken is not added', async () => {
+    assert.equal(await insertOrganization(api.db.sql, 'org_twin', 'twin'), true);
+    assert.equal(await insertOrganization(api.db.sql, 'org_other', 'twin'), false);
+    assert.equal((await selectOrganizationByName(api.db.sql, 'twin'))?.id, 'org_twin');
+  });
+
   it('a start on an instance that has keys makes none', async () => {
     assert.equal(await firstStart({ db: api.db }, null), null);
   });
 
-  it('looks a key up once for many requests that come together', async () => {
-    const { key } = await api.makeKey();
+  /** An authenticator, and how often it has asked the database. */
+  const counted = () => {
     let queries = 0;
     const counting = new Proxy(api.db.sql, {
       get: (target, name, self) => {
@@ -83,8 +97,69 @@ describe('API keys', () => {
         return Reflect.get(target, name, self);
       },
     });
-    const authenticator = new Authenticator({ ...api.db, sql: counting });
+    return { authenticator: new Authenticator({ ...api.db, sql: counting }), queries: () => queries };
+  };
+
+  it('looks a key up once for many requests that come together', async () => {
+    const { key } = await api.makeKey();
+    const { authenticator, queries } = counted();
     await Promise.all(Array.from({ length: 50 }, () => authenticator.authenticate(`Bearer ${key}`)));
-    assert.equal(queries, 1);
+    assert.equal(queries(), 1);
+  });
+
+  it('looks no key up that cannot be one: of another prefix, or of more than 256 characters', async () => {
+    const { authenticator, queries } = counted();
+    for (const key of ['sk-other', `quire-sk-${'x'.repeat(248)}`, `sk-${'x'.repeat(254)}`]) {
+      assert.throws(() => authenticator.authenticate(`Bearer ${key}`), { status: 401 });
+    }
+    assert.equal(queries(), 0);
+    const longest = `quire-sk-${'x'.repeat(247)}`;
+    await assert.rejects(async () => authenticator.authenticate(`Bearer ${longest}`), { status: 401 });
+    assert.equal(queries(), 1);
+  });
+
+  it('tells times in Unix seconds', async () => {
+    const row = await selectApiKeyByHash(api.db.sql, hashKey(api.key));
+    assert.ok(row);
+    const at = (ms: number) => new Date(1_800_000_000_000 + ms);
+    const { created_at, expires_at, revoked_at } = viewKey({
+      ...row,
+      createdAt: at(999),
+      expiresAt: at(60_000),
+      revokedAt: at(2_000),
+    });
+    assert.deepEqual([created_at, expires_at, revoked_at], [1_800_000_000, 1_800_000_060, 1_800_000_002]);
+  });
+});
+
+describe('the keys that an authenticator holds in memory', () => {
+  /** A database that knows every key, and counts how often it is asked. */
+  function anyKey() {
+    let queries = 0;
+    const row = { id: 'key_1', organizationId: 'org_1', scopes: [], models: null, expiresAt: null, revokedAt: null };
+    const select = () => {
+      queries += 1;
+      return { from: () => ({ where: async () => [row] }) };
+    };
+    return { db: { sql: { select } } as unknown as Database, queries: () => queries };
+  }
+
+  it('are 10,000 at most: the one that was read from the database longest ago goes', async () => {
+    let now = 0;
+    const { db, queries } = anyKey();
+    const authenticator = new Authenticator(db, () => now);
+    const use = async (name: number) => authenticator.authenticate(`Bearer quire-sk-${name}`);
+    for (let name = 0; name < 10_000; name += 1) await use(name);
+    now = 3_000;
+    await use(0);
+    await use(10_000);
+    assert.equal(queries(), 10_002);
+    await use(0);
+    assert.equal(queries(), 10_002, 'read again a moment ago');
+    now = 2_999;
+    await use(2);
+    assert.equal(queries(), 10_002);
+    await use(1);
+    assert.equal(queries(), 10_003, 'the oldest has gone');
   });
 });

@@ -1,12 +1,61 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { scriptedEngine, servedModel } from '../../test/scripted-engine.ts';
-import { contextTokensOf } from './registry.ts';
+import { backendOf, contextTokensOf, ModelRegistry, runtimeOf, type ServedModel } from './registry.ts';
 
-describe('contextTokensOf', () => {
-  it('is the smaller of the contract and the engine, and the contract where nothing generates', () => {
+const named = (id: string, model: ServedModel): ServedModel => ({ ...model, id });
+
+/** An engine that has evicted so many entries from its prefix cache. */
+function engineWith(evictions: number) {
+  const engine = scriptedEngine();
+  engine.cache = { bytes: 0, entries: 0, evictions };
+  return engine;
+}
+
+describe('ModelRegistry.replace', () => {
+  it('serves the new models only, and returns the engines that serve nothing any more, each once', () => {
+    const [leaving, staying] = [scriptedEngine(), scriptedEngine()];
+    const registry = new ModelRegistry([
+      named('a', servedModel(leaving)),
+      named('b', servedModel(leaving)),
+      named('c', servedModel(staying)),
+    ]);
+    const closable = registry.replace([named('d', servedModel(staying))]);
+    assert.equal(closable.length, 1);
+    assert.equal(closable[0], leaving);
+    assert.deepEqual(
+      registry.list().map(({ id }) => id),
+      ['d'],
+    );
+    assert.equal(registry.get('a'), undefined);
+  });
+
+  it('goes on counting the evictions of engines that serve nothing any more, once', () => {
+    const [leaving, staying] = [engineWith(5), engineWith(2)];
+    const registry = new ModelRegistry([named('a', servedModel(leaving)), named('b', servedModel(staying))]);
+    registry.replace([named('b', servedModel(staying))]);
+    assert.equal(registry.cacheUsage()?.evictions, 7);
+    registry.replace([named('b', servedModel(staying))]);
+    assert.equal(registry.cacheUsage()?.evictions, 7);
+    registry.replace([named('a', servedModel(engineWith(1)))]);
+    assert.equal(registry.cacheUsage()?.evictions, 8);
+  });
+});
+
+describe('a served model', () => {
+  it('has the smaller context of the contract and the engine, and the contract where nothing generates', () => {
     assert.equal(contextTokensOf(servedModel(scriptedEngine(4096), 8192)), 4096);
     assert.equal(contextTokensOf(servedModel(scriptedEngine(8192), 4096)), 4096);
     assert.equal(contextTokensOf({ ...servedModel(scriptedEngine(1024), 4096), engine: null }), 4096);
+  });
+
+  it('runs on the engine of its kind, and is not ready without one', () => {
+    const { engine: _engine, ...model } = servedModel(scriptedEngine());
+    const runtime = scriptedEngine();
+    const of = (kind: object) => runtimeOf({ ...model, engine: null, ...kind });
+    assert.equal(of({ engine: runtime }), runtime);
+    for (const kind of ['moderation', 'embedding', 'rerank']) assert.equal(of({ [kind]: runtime }), runtime);
+    assert.equal(of({}), null);
+    assert.equal(backendOf({ ...model, engine: null }).ready, false);
   });
 });
