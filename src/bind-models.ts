@@ -4,7 +4,7 @@ import type { Config } from './config.ts';
 import type { LocalEngine } from './engines/local/local-engine.ts';
 import { ModelRegistry, type Runtime, runtimeOf, type ServedModel } from './engines/registry.ts';
 import type { Logger } from './lib/logger.ts';
-import { reasonOf, StartError } from './lib/start-error.ts';
+import { describeError, OperatorError } from './lib/operator-error.ts';
 import {
   bindingOf,
   type DecidedBy,
@@ -130,7 +130,7 @@ export class BoundModels {
   async #changed(id: string, stored: StoredBinding | undefined): Promise<ServedModel> {
     const model = await this.#serve(id, this.#bindingOf(id, stored));
     if (stored !== undefined && runtimeOf(model) === null) {
-      throw new StartError(`Nothing in this version can answer for '${id}' with a model of the store.`);
+      throw new OperatorError(`Nothing in this version can answer for '${id}' with a model of the store.`);
     }
     return model;
   }
@@ -153,9 +153,9 @@ export class BoundModels {
       return await this.#serve(id, binding);
     } catch (error) {
       if (stored === undefined || binding === this.#config.models[id]) throw error;
-      const reason = reasonOf(error);
+      const reason = describeError(error);
       if (stored.by === 'operator') {
-        throw new StartError(
+        throw new OperatorError(
           `${reason} 'quire models use' has bound '${id}' to it; 'quire models use ${id}=bundled' takes that back.`,
         );
       }
@@ -188,7 +188,7 @@ export class BoundModels {
       if (alias === undefined) continue;
       const target = served.get(alias);
       if (target === undefined || bindings[alias]?.alias !== undefined) {
-        throw new StartError(`models.${id}.alias: there is no model '${alias}' that it could stand for.`);
+        throw new OperatorError(`models.${id}.alias: there is no model '${alias}' that it could stand for.`);
       }
       served.set(id, { ...target, id, ...(pricing && { pricing }) });
     }
@@ -200,7 +200,10 @@ export class BoundModels {
     await this.#engines.forget(new Set(runtimes));
     for (const runtime of runtimes) {
       const draining = this.#drain(runtime).catch((error: unknown) => {
-        this.#logger.warn({ model: runtime.backend().model, reason: reasonOf(error) }, 'a replaced model did not end');
+        this.#logger.warn(
+          { model: runtime.backend().model, reason: describeError(error) },
+          'a replaced model did not end',
+        );
       });
       this.#draining.add(draining);
       void draining.then(() => this.#draining.delete(draining));

@@ -9,7 +9,7 @@ import { EngineSet } from './boot-models.ts';
 import { loadConfig } from './config.ts';
 import { Lifecycle } from './lib/lifecycle.ts';
 import { createLogger } from './lib/logger.ts';
-import { StartError } from './lib/start-error.ts';
+import { OperatorError } from './lib/operator-error.ts';
 import { SHUTDOWN_ORDER } from './shutdown-order.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quire-boot-'));
@@ -44,7 +44,7 @@ describe('ids that are bound to a GGUF of the operator', () => {
   });
   it('is a sentence that names the id where the file is of another kind, not there, or not named', async () => {
     const refused = (id: string, why: RegExp) => (error: Error) =>
-      error instanceof StartError && error.message.startsWith(`models.${id}: `) && why.test(error.message);
+      error instanceof OperatorError && error.message.startsWith(`models.${id}: `) && why.test(error.message);
     const of = (kind: 'embedding' | 'rerank', binding: object) => engines.ofKind(kind, 'x', binding);
     await assert.rejects(of('embedding', await fileOf('bge-reranker')), refused('x', /judges documents; bind a GGUF/));
     await assert.rejects(of('rerank', { file: join(folder, 'none.gguf') }), refused('x', /does not exist/));

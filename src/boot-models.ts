@@ -20,7 +20,7 @@ import { createUpstreamEngine } from './engines/upstream/upstream-engine.ts';
 import { createUpstreamModeration } from './engines/upstream/upstream-moderation.ts';
 import { createUpstreamRerank } from './engines/upstream/upstream-rerank.ts';
 import type { Logger } from './lib/logger.ts';
-import { reasonOf, StartError } from './lib/start-error.ts';
+import { describeError, OperatorError } from './lib/operator-error.ts';
 import type { CatalogueEntry } from './models/catalogue.ts';
 import type { ProcessLifecycle } from './shutdown-order.ts';
 
@@ -48,12 +48,12 @@ const FIRST_LOOK_MS = 5_000;
 type Binding = Config['models'][string];
 type Kind = CatalogueEntry['kind'];
 
-function needsBaseUrls(id: string): StartError {
-  return new StartError(`models.${id}: 'engine: upstream' needs 'base_urls' or QUIRE_UPSTREAM_URL.`);
+function needsBaseUrls(id: string): OperatorError {
+  return new OperatorError(`models.${id}: 'engine: upstream' needs 'base_urls' or QUIRE_UPSTREAM_URL.`);
 }
 
-function needsFile(id: string): StartError {
-  return new StartError(`models.${id}: 'engine: local' needs 'file', the path of a GGUF.`);
+function needsFile(id: string): OperatorError {
+  return new OperatorError(`models.${id}: 'engine: local' needs 'file', the path of a GGUF.`);
 }
 
 /** Whether a binding asks for a file of the operator's, in so many words or by naming one. */
@@ -116,7 +116,7 @@ export class EngineSet {
    */
   async moderationOf(id: string, binding: Binding | undefined): Promise<ModerationEngine> {
     if (binding?.file !== undefined || binding?.engine === 'local') {
-      throw new StartError(`models.${id}: a moderation model cannot be loaded from a file of your own.`);
+      throw new OperatorError(`models.${id}: a moderation model cannot be loaded from a file of your own.`);
     }
     const baseUrls = binding?.base_urls ?? (binding?.engine === 'upstream' ? this.#config.upstreamUrl : undefined);
     if (baseUrls === null) throw needsBaseUrls(id);
@@ -135,7 +135,7 @@ export class EngineSet {
     try {
       await engine.check(AbortSignal.timeout(LOAD_TIMEOUT_MS));
     } catch (error) {
-      throw new StartError(`The model in ${BUNDLED_MODERATION_FILE} cannot be loaded: ${reasonOf(error)}`);
+      throw new OperatorError(`The model in ${BUNDLED_MODERATION_FILE} cannot be loaded: ${describeError(error)}`);
     }
     return engine;
   }
@@ -166,9 +166,9 @@ export class EngineSet {
       await engine.check(AbortSignal.timeout(isBundled ? LOAD_TIMEOUT_MS : FIRST_LOOK_MS));
     } catch (error) {
       if (isBundled)
-        throw new StartError(`The model in ${BUNDLED_EMBEDDING_FILE} cannot be loaded: ${reasonOf(error)}`);
-      if (error instanceof UnfitModel) throw new StartError(`models.${id}: ${error.message}`);
-      this.#logger.warn({ id, reason: reasonOf(error) }, 'the server of the embedding model does not answer yet');
+        throw new OperatorError(`The model in ${BUNDLED_EMBEDDING_FILE} cannot be loaded: ${describeError(error)}`);
+      if (error instanceof UnfitModel) throw new OperatorError(`models.${id}: ${error.message}`);
+      this.#logger.warn({ id, reason: describeError(error) }, 'the server of the embedding model does not answer yet');
     }
     return engine;
   }
@@ -207,7 +207,7 @@ export class EngineSet {
     try {
       await engine.check(AbortSignal.timeout(LOAD_TIMEOUT_MS));
     } catch (error) {
-      throw new StartError(`The model in ${BUNDLED_RERANK_FILE} cannot be loaded: ${reasonOf(error)}`);
+      throw new OperatorError(`The model in ${BUNDLED_RERANK_FILE} cannot be loaded: ${describeError(error)}`);
     }
     return engine;
   }
@@ -229,7 +229,7 @@ export class EngineSet {
     };
     const make = () =>
       start(options, AbortSignal.timeout(LOAD_TIMEOUT_MS)).catch((error: unknown) => {
-        throw new StartError(`models.${id}: ${reasonOf(error)}`);
+        throw new OperatorError(`models.${id}: ${describeError(error)}`);
       });
     return this.#lifecycle.start('engine', make, (started) => started.close());
   }
@@ -260,7 +260,7 @@ export class EngineSet {
         await engine.check(AbortSignal.timeout(LOAD_TIMEOUT_MS));
       } catch (error) {
         await engine.close();
-        throw new StartError(`The model in ${file} cannot be loaded: ${reasonOf(error)}`);
+        throw new OperatorError(`The model in ${file} cannot be loaded: ${describeError(error)}`);
       }
       return kind === 'bundled' ? createBundledChat({ engine, ranker: await this.#bundledRerank() }) : engine;
     });

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { openSecrets, SECRETS_KEY_FILE, secretsWarning } from './boot-secrets.ts';
+import { OperatorError } from './lib/operator-error.ts';
 import { CannotOpen } from './lib/secrets.ts';
-import { StartError } from './lib/start-error.ts';
 
 const SET = 'set by the operator, 32 characters';
 
@@ -37,7 +37,7 @@ describe('the key of secrets', () => {
     await openSecrets(at('broken'));
     writeFileSync(join(folder, 'broken', SECRETS_KEY_FILE), 'short');
     await assert.rejects(openSecrets(at('broken')), (error: unknown) => {
-      assert.ok(error instanceof StartError);
+      assert.ok(error instanceof OperatorError);
       assert.match(error.message, /broken.secrets\.key holds no key/);
       return true;
     });

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { link, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from './config.ts';
-import { readIfThere } from './lib/read-if-there.ts';
+import { OperatorError } from './lib/operator-error.ts';
+import { readOptionalFile } from './lib/read-optional-file.ts';
 import { type Secrets, secretsOf } from './lib/secrets.ts';
-import { StartError } from './lib/start-error.ts';
 
 /** Holds the key that was made where none is set, in the data folder. Without it nothing that is sealed opens again. */
 export const SECRETS_KEY_FILE = 'secrets.key';
@@ -14,7 +14,7 @@ const KEY = /^[0-9a-f]{64}$/;
 
 /**
  * What seals stored credentials: by `QUIRE_SECRETS_KEY`, or else by a key that the first start makes, in a file that only the user
- * of this process may read. Where both are there, what the file's key has sealed opens still. Throws a `StartError` for a file that
+ * of this process may read. Where both are there, what the file's key has sealed opens still. Throws a `OperatorError` for a file that
  * holds no key.
  */
 export async function openSecrets(config: Pick<Config, 'dataDir' | 'secretsKey'>): Promise<Secrets> {
@@ -32,10 +32,10 @@ export function secretsWarning(config: Pick<Config, 'dataDir' | 'secretsKey'>): 
 }
 
 async function readKey(path: string): Promise<string | null> {
-  const text = await readIfThere(path);
+  const text = await readOptionalFile(path);
   if (text === null) return null;
   if (KEY.test(text.trim())) return text.trim();
-  throw new StartError(
+  throw new OperatorError(
     `${path} holds no key. Put the file back from a backup, or move it away: a new key is made then.`,
   );
 }

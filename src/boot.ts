@@ -15,8 +15,8 @@ import { openPostgres } from './db/postgres.ts';
 import type { Deps } from './deps.ts';
 import { INGEST_SOURCE } from './knowledge-bases/ingestion/ingest-job.ts';
 import type { Logger } from './lib/logger.ts';
+import { OperatorError } from './lib/operator-error.ts';
 import { settleAll } from './lib/settle-all.ts';
-import { StartError } from './lib/start-error.ts';
 import { CacheCounters } from './prompt-cache/cache-counters.ts';
 import { JobQueue } from './queue/job-queue.ts';
 import { ChunkIndex } from './search/chunk-index.ts';
@@ -81,7 +81,7 @@ export async function boot(
 function requireModelFiles(config: Config): void {
   for (const [id, { file }] of Object.entries(config.models)) {
     if (file === undefined || existsSync(resolve(file))) continue;
-    throw new StartError(
+    throw new OperatorError(
       `There is no model file at ${resolve(file)}. Correct 'models.${id}.file' in the configuration file.`,
     );
   }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { loadConfig } from './config.ts';
-import { StartError } from './lib/start-error.ts';
+import { OperatorError } from './lib/operator-error.ts';
 
 describe('loadConfig', () => {
   const folder = mkdtempSync(join(tmpdir(), 'quire-config-'));
@@ -16,7 +16,7 @@ describe('loadConfig', () => {
   };
   const refused = (load: () => unknown, pattern: RegExp) =>
     assert.throws(load, (error: unknown) => {
-      assert.ok(error instanceof StartError);
+      assert.ok(error instanceof OperatorError);
       assert.match(error.message, pattern);
       assert.doesNotMatch(error.message, /\n/);
       return true;

@@ -5,7 +5,7 @@ import type { Static } from 'typebox';
 import { parse as parseYaml } from 'yaml';
 import { FileSections, type ModelBinding, PROXY_VARIABLES, SETTINGS, type Setting } from './config-settings.ts';
 import type { LogLevel } from './lib/logger.ts';
-import { reasonOf, StartError } from './lib/start-error.ts';
+import { describeError, OperatorError } from './lib/operator-error.ts';
 
 /** What the operator has set, checked and complete. The only way to it is `loadConfig`. */
 export interface Config {
@@ -44,7 +44,7 @@ const DEFAULT_FILE = 'quire.yaml';
 const ajv = new Ajv({ coerceTypes: false, useDefaults: true, strict: false });
 
 /**
- * Reads the environment and the configuration file. Throws a `StartError` that names the first variable or key which
+ * Reads the environment and the configuration file. Throws a `OperatorError` that names the first variable or key which
  * is unknown or has a wrong value.
  */
 export function loadConfig(environment: Record<string, string | undefined> = process.env): Config {
@@ -55,7 +55,7 @@ export function loadConfig(environment: Record<string, string | undefined> = pro
   const fileKeys = new Set<string>(Object.values<Setting>(SETTINGS).flatMap((setting) => setting.file ?? []));
   for (const key of Object.keys(file.values)) {
     if (!fileKeys.has(key) && key !== 'models') {
-      throw new StartError(`${file.path}: '${key}' is not a setting. docs/configuration.md lists them.`);
+      throw new OperatorError(`${file.path}: '${key}' is not a setting. docs/configuration.md lists them.`);
     }
   }
   const values = Object.fromEntries(settings) as unknown as Omit<Config, 'proxy' | 'models' | 'unknownVariables'>;
@@ -95,18 +95,18 @@ function readConfigFile(environment: Record<string, string | undefined>): {
   const named = environment['QUIRE_CONFIG'];
   const path = resolve(named ?? DEFAULT_FILE);
   if (!existsSync(path)) {
-    if (named !== undefined) throw new StartError(`QUIRE_CONFIG names ${path}, and there is no such file.`);
+    if (named !== undefined) throw new OperatorError(`QUIRE_CONFIG names ${path}, and there is no such file.`);
     return { path, values: {} };
   }
   let document: unknown;
   try {
     document = parseYaml(readFileSync(path, 'utf8'));
   } catch (error) {
-    throw new StartError(`${path} is not valid YAML: ${reasonOf(error).split('\n')[0]}`);
+    throw new OperatorError(`${path} is not valid YAML: ${describeError(error).split('\n')[0]}`);
   }
   if (document === null || document === undefined) return { path, values: {} };
   if (typeof document !== 'object' || Array.isArray(document)) {
-    throw new StartError(`${path} must hold settings as 'name: value' lines.`);
+    throw new OperatorError(`${path} must hold settings as 'name: value' lines.`);
   }
   return { path, values: expandVariables(document, environment, path) as Record<string, unknown> };
 }
@@ -117,7 +117,7 @@ function expandVariables(value: unknown, environment: Record<string, string | un
     return value.replaceAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (_, name: string) => {
       const found = environment[name];
       if (found === undefined)
-        throw new StartError(`${path} takes \${${name}} from the environment, where it is not set.`);
+        throw new OperatorError(`${path} takes \${${name}} from the environment, where it is not set.`);
       return found;
     });
   }
@@ -157,7 +157,7 @@ function checked(setting: Setting, value: unknown, where: string): unknown {
   const validate = ajv.compile(setting.schema);
   if (validate(value)) return value;
   const got = setting.secret ? '' : ` It is ${JSON.stringify(value)}.`;
-  throw new StartError(`${where} has a wrong value: it ${describe(validate.errors?.[0])}.${got}`);
+  throw new OperatorError(`${where} has a wrong value: it ${describe(validate.errors?.[0])}.${got}`);
 }
 
 function readModels(value: unknown, path: string): Config['models'] {
@@ -167,7 +167,7 @@ function readModels(value: unknown, path: string): Config['models'] {
     const error = validate.errors?.[0];
     const at = (error?.instancePath ?? '').split('/').slice(1).join('.');
     const extra = error?.keyword === 'additionalProperties' ? `.${error.params['additionalProperty']}` : '';
-    throw new StartError(`${path}: '${at}${extra}' ${extra ? 'is not a setting' : describe(error)}.`);
+    throw new OperatorError(`${path}: '${at}${extra}' ${extra ? 'is not a setting' : describe(error)}.`);
   }
   return sections.models as Config['models'];
 }

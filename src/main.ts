@@ -1,7 +1,7 @@
 import { COMMANDS, commandHelp, generalHelp } from './cli/commands.ts';
 import { Interrupted } from './cli/interrupted.ts';
 import { WrongCall } from './cli/wrong-call.ts';
-import { StartError, traceOf } from './lib/start-error.ts';
+import { describeErrorWithStack, OperatorError } from './lib/operator-error.ts';
 import { VERSION } from './version.ts';
 
 /** Exit codes: 0 done, 1 could not be done (one sentence on stderr says why), 2 called wrongly, 130 stopped by Ctrl-C. */
@@ -30,7 +30,7 @@ export async function main(args: readonly string[]): Promise<number> {
       return EXIT.wrongCall;
     }
     // A sentence for what the operator can mend; the stack only for what is ours to mend.
-    console.error(error instanceof StartError ? error.message : traceOf(error));
+    console.error(error instanceof OperatorError ? error.message : describeErrorWithStack(error));
     return error instanceof Interrupted ? EXIT.interrupted : EXIT.failed;
   }
 }

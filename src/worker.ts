@@ -1,11 +1,11 @@
-import { keepInOrder } from './db/keep-in-order.ts';
-import { sweepLooseBlobs } from './files/loose-blobs.ts';
+import { runMaintenance } from './db/maintenance.ts';
+import { deleteOrphanedBlobs } from './files/orphaned-blobs.ts';
 import { pruneIdempotencyKeys } from './http/idempotency/idempotency.ts';
 import { sweepDroppedDocuments } from './knowledge-bases/documents/drop-documents.ts';
 import { dropIndexes } from './knowledge-bases/drop-indexes.ts';
 import { queueEmbedding } from './knowledge-bases/ingestion/queue-embedding.ts';
 import { type IngestionDeps, workOnIngestion } from './knowledge-bases/ingestion/work-on-ingestion.ts';
-import { every } from './lib/every.ts';
+import { runPeriodically } from './lib/run-periodically.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 
@@ -24,16 +24,20 @@ export interface Worker {
 /** The table of contents of background work. */
 export function startWorker(deps: IngestionDeps): Worker {
   const startedAt = deps.now();
-  const hourly = (name: string, task: () => Promise<void>) => every(HOUR_MS, name, task, deps.logger);
+  const hourly = (name: string, task: () => Promise<void>) => runPeriodically(HOUR_MS, name, task, deps.logger);
   const tasks = [
     hourly('prune idempotency keys', () => pruneIdempotencyKeys(deps)),
-    hourly('sweep loose blobs', () => sweepLooseBlobs(deps, startedAt)),
+    hourly('sweep loose blobs', () => deleteOrphanedBlobs(deps, startedAt)),
     hourly('remove dropped indexes', () => dropIndexes(deps)),
     hourly('remove dropped documents', () => sweepDroppedDocuments(deps)),
   ];
   const ingestion = workOnIngestion(deps);
-  tasks.push(every(LOOK_AT_MODELS_MS, 'embed knowledge bases again', () => queueEmbedding(deps), deps.logger));
-  tasks.push(every(KEEP_IN_ORDER_MS, 'keep the database in order', () => keepInOrder(deps.db), deps.logger));
+  tasks.push(
+    runPeriodically(LOOK_AT_MODELS_MS, 'embed knowledge bases again', () => queueEmbedding(deps), deps.logger),
+  );
+  tasks.push(
+    runPeriodically(KEEP_IN_ORDER_MS, 'keep the database in order', () => runMaintenance(deps.db), deps.logger),
+  );
 
   return {
     stop: async () => {

@@ -247,7 +247,7 @@ describe('a folder of blobs', () => {
   });
 
   it('a folder that cannot be made stops the start with a sentence', async () => {
-    await assert.rejects(openDisk('/dev/null/blobs'), { name: 'StartError' });
+    await assert.rejects(openDisk('/dev/null/blobs'), { name: 'OperatorError' });
   });
 });
 
@@ -365,7 +365,7 @@ describe('blobs on S3', () => {
     ] as const) {
       assert.throws(
         () => parseS3Url(url),
-        (error: Error) => error.name === 'StartError' && why.test(error.message),
+        (error: Error) => error.name === 'OperatorError' && why.test(error.message),
         url,
       );
     }

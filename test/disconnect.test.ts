@@ -109,7 +109,7 @@ describe('a client that leaves frees what it held within one step', () => {
       const [row] = await rowsOf(api, 1);
       assert.deepEqual([row?.outcome, row?.promptTokens, row?.completionTokens], ['cancelled', 0, 0]);
       assert.equal(lastCall().ended, true);
-      assert.equal(lastCall().signal.reason.name, 'CallerGone');
+      assert.equal(lastCall().signal.reason.name, 'ClientDisconnected');
       assert.equal(await client.whole, false);
     });
 
@@ -130,11 +130,11 @@ describe('a client that leaves frees what it held within one step', () => {
       const prompt = Array.from({ length: 12 }, (_, index) => `text ${index}`);
       const client = ask(api, { model: 'general-8b', prompt, stream }, '/v1/completions');
       const started = () => api.engine.calls.slice(before);
-      const atOnce = 8;
-      await until(() => started().length === atOnce);
+      const forEachConcurrent = 8;
+      await until(() => started().length === forEachConcurrent);
       client.leave();
-      const rows = await rowsOf(api, atOnce);
-      assert.equal(started().length, atOnce);
+      const rows = await rowsOf(api, forEachConcurrent);
+      assert.equal(started().length, forEachConcurrent);
       assert.ok(started().every(({ ended }) => ended));
       assert.ok(rows.every(({ outcome }) => outcome === 'cancelled'));
     });

@@ -10,7 +10,7 @@ import type { Extraction } from '../src/knowledge-bases/ingestion/extract/extrac
 import { type IngestDeps, ingestSource } from '../src/knowledge-bases/ingestion/ingest-source.ts';
 import { IngestionError } from '../src/knowledge-bases/ingestion/job-error.ts';
 import { ingestionJobs } from '../src/knowledge-bases/ingestion/tables.ts';
-import { FairGate } from '../src/lib/fair-gate.ts';
+import { FairSemaphore } from '../src/lib/fair-semaphore.ts';
 import { newId } from '../src/lib/ids.ts';
 import type { TestApi } from './harness.ts';
 
@@ -96,7 +96,7 @@ export async function makeSource(api: TestApi, baseId: string, source: MemorySou
   const deps: IngestDeps = {
     ...api.deps,
     extractor: plainExtractor,
-    gate: new FairGate({ total: 4, perGroup: 3 }),
+    gate: new FairSemaphore({ total: 4, perGroup: 3 }),
     connectorOf: ({ config }) => ({ connector: withMetadata(source.connector, config['metadata']), config }),
   };
   const queueJob = async () => {

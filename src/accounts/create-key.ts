@@ -1,7 +1,7 @@
 import type { Database } from '../db/db.ts';
 import type { Scope } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
-import { StartError } from '../lib/start-error.ts';
+import { OperatorError } from '../lib/operator-error.ts';
 import { hashKey, newKey } from './key-format.ts';
 import { type ApiKeyRow, insertApiKey, selectOrganizationByName } from './store.ts';
 
@@ -33,7 +33,7 @@ export interface KeyView {
 
 /**
  * Creates a key. `key` is the secret: it is in this answer and nowhere else. `given` is used instead of an invented one.
- * Throws a `StartError` when there is no such organization.
+ * Throws a `OperatorError` when there is no such organization.
  */
 export async function createKey(
   deps: { db: Database },
@@ -42,7 +42,9 @@ export async function createKey(
 ): Promise<KeyView & { key: string }> {
   const organization = await selectOrganizationByName(deps.db.sql, wanted.organization);
   if (organization === null) {
-    throw new StartError(`There is no organization '${wanted.organization}'. 'quire orgs list' shows those there are.`);
+    throw new OperatorError(
+      `There is no organization '${wanted.organization}'. 'quire orgs list' shows those there are.`,
+    );
   }
   const key = given ?? newKey();
   // One clock for both times: the database's may be another, and the key would live for less than was asked for.

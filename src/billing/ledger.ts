@@ -1,6 +1,6 @@
 import type { Database } from '../db/db.ts';
 import type { Logger } from '../lib/logger.ts';
-import { reasonOf } from '../lib/start-error.ts';
+import { describeError } from '../lib/operator-error.ts';
 import type { UsageRecord } from '../lib/usage-record.ts';
 
 /** Rows of one statement: past a few hundred the statement's time grows with the rows, and nothing is won. */
@@ -63,7 +63,7 @@ export class Ledger {
         await this.#writeGroup(group.map((waiting) => waiting.record));
         for (const waiting of group) waiting.resolve();
       } catch (error) {
-        this.#logger.error({ reason: reasonOf(error), records: group.length }, 'usage could not be recorded');
+        this.#logger.error({ reason: describeError(error), records: group.length }, 'usage could not be recorded');
         for (const waiting of group) waiting.reject(error);
       }
     }
@@ -79,7 +79,7 @@ export class Ledger {
         await write(rows);
         return;
       } catch (error) {
-        this.#logger.warn({ reason: reasonOf(error) }, 'recording usage failed; it is tried again');
+        this.#logger.warn({ reason: describeError(error) }, 'recording usage failed; it is tried again');
         await new Promise((resolve) => setTimeout(resolve, delayMs));
         write = this.#insertAgain;
       }

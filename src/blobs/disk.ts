@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { access, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { addAbortSignal } from 'node:stream';
-import { reasonOf, StartError } from '../lib/start-error.ts';
+import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { BlobMissing, type BlobStore, requireBlobKey, type StoredBlob } from './blob-store.ts';
 import { Meter } from './meter.ts';
 
@@ -13,7 +13,7 @@ const FILE_MODE = 0o600;
 const UNFINISHED = 'unfinished';
 
 /**
- * Opens the folder as a store, and creates it when it is not there. Throws a `StartError` when it cannot be used. One
+ * Opens the folder as a store, and creates it when it is not there. Throws a `OperatorError` when it cannot be used. One
  * folder may be open in several processes of one machine.
  */
 export async function openDisk(folder: string): Promise<BlobStore> {
@@ -22,7 +22,7 @@ export async function openDisk(folder: string): Promise<BlobStore> {
     await syncFolder(folder);
     await checkWritable(folder);
   } catch (error) {
-    throw new StartError(`The folder of files ${folder} cannot be used: ${reasonOf(error)}`);
+    throw new OperatorError(`The folder of files ${folder} cannot be used: ${describeError(error)}`);
   }
   const unfinishedPath = (key: string) => join(folder, UNFINISHED, key);
   // 256 folders: a million blobs are then some four thousand in each.

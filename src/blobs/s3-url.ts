@@ -1,4 +1,4 @@
-import { StartError } from '../lib/start-error.ts';
+import { OperatorError } from '../lib/operator-error.ts';
 
 /** Where an S3-compatible store keeps our blobs. */
 export interface S3Location {
@@ -18,7 +18,7 @@ const PARAMETERS: ReadonlySet<string> = new Set(['endpoint', 'region', 'path_sty
 
 /**
  * Reads `s3://bucket/prefix?endpoint=...&region=...&path_style=true|false`. Own endpoints get the bucket in the path unless
- * it says otherwise. Throws a `StartError` that names what is wrong.
+ * it says otherwise. Throws a `OperatorError` that names what is wrong.
  */
 export function parseS3Url(text: string): S3Location {
   const url = URL.canParse(text) ? new URL(text) : null;
@@ -44,4 +44,4 @@ export function parseS3Url(text: string): S3Location {
   };
 }
 
-const wrong = (why: string): StartError => new StartError(`QUIRE_BLOBS_URL has a wrong value: ${why}.`);
+const wrong = (why: string): OperatorError => new OperatorError(`QUIRE_BLOBS_URL has a wrong value: ${why}.`);

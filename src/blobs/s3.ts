@@ -9,7 +9,7 @@ import {
   S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3';
-import { reasonOf, StartError } from '../lib/start-error.ts';
+import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { BlobMissing, type BlobStore, requireBlobKey } from './blob-store.ts';
 import { Meter } from './meter.ts';
 import { putInParts } from './s3-parts.ts';
@@ -26,7 +26,7 @@ const MAX_ATTEMPTS = 4;
 
 /**
  * A bucket of an S3-compatible store, by its URL (see `parseS3Url`). Credentials come from where every client of AWS
- * looks for them: the environment, `~/.aws`, the machine's role. Throws a `StartError` for a wrong URL; whether the
+ * looks for them: the environment, `~/.aws`, the machine's role. Throws a `OperatorError` for a wrong URL; whether the
  * store answers is for `check`.
  */
 export function openS3(url: string): BlobStore {
@@ -115,6 +115,6 @@ async function checkBucket(client: S3Client, { bucket, endpoint }: S3Location, s
   } catch (error) {
     const status = error instanceof S3ServiceException ? ` (${error.$metadata.httpStatusCode})` : '';
     const where = `The bucket ${bucket}${endpoint === null ? '' : ` at ${endpoint}`}`;
-    throw new StartError(`${where} does not answer: ${reasonOf(error)}${status}`);
+    throw new OperatorError(`${where} does not answer: ${describeError(error)}${status}`);
   }
 }

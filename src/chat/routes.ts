@@ -1,6 +1,6 @@
 import type { App } from '../http/app.ts';
-import { callOf } from '../http/auth.ts';
-import { callerGone, sendEvents } from '../http/event-stream.ts';
+import { toCall } from '../http/auth.ts';
+import { disconnectSignal, sendEvents } from '../http/event-stream.ts';
 import { cacheStatus } from '../inference/usage-view.ts';
 import { answerChat } from './answer-chat.ts';
 import { toChunks } from './chunks.ts';
@@ -23,7 +23,7 @@ export function chatRoutes(app: App, deps: ChatDeps): void {
       config: { scope: 'inference' },
     },
     async (request, reply) => {
-      const run = await startChat(deps, callOf(request), request.body, callerGone(reply));
+      const run = await startChat(deps, toCall(request), request.body, disconnectSignal(reply));
       reply.header('x-cache-status', cacheStatus(run.cachedTokens));
       if (request.body.stream)
         return sendEvents(reply, toChunks(run, request.body.stream_options?.include_usage === true));

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { clientEnvironment } from '../config.ts';
-import { reasonOf, StartError } from '../lib/start-error.ts';
+import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { WrongCall } from './wrong-call.ts';
 
 /** Items of one page of a list. */
@@ -22,7 +22,7 @@ export interface ApiClient {
 }
 
 /** The service has refused a request. */
-export class Refused extends StartError {
+export class Refused extends OperatorError {
   readonly status: number;
   /** What the service says, without the status. */
   readonly says: string;
@@ -76,7 +76,7 @@ async function request(url: string, init: RequestInit, body: object | undefined)
   for (let waits = 0; ; waits += 1) {
     const answer = await fetch(url, { ...init, ...sent }).catch((error: Error) => {
       if (init.signal?.aborted) throw init.signal.reason;
-      throw new StartError(`${url} does not answer: ${reasonOf(error.cause ?? error)}`, { cause: error });
+      throw new OperatorError(`${url} does not answer: ${describeError(error.cause ?? error)}`, { cause: error });
     });
     if (answer.ok) return answer;
     const says = messageOf(await answer.text());

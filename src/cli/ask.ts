@@ -1,5 +1,5 @@
+import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { SseParser } from '../lib/sse-parser.ts';
-import { reasonOf, StartError } from '../lib/start-error.ts';
 import { apiClient } from './api-client.ts';
 import type { CommandSpec } from './command-spec.ts';
 import { findBase } from './knowledge-base.ts';
@@ -48,7 +48,7 @@ async function printStream(answer: Response): Promise<void> {
     for (const data of parser.push(bytes)) {
       if (data === '[DONE]') continue;
       const frame = JSON.parse(data) as Frame;
-      if (frame.error !== undefined) throw new StartError(frame.error.message);
+      if (frame.error !== undefined) throw new OperatorError(frame.error.message);
       const delta = frame.choices?.[0]?.delta;
       process.stdout.write(delta?.content ?? '');
       for (const { document_name } of delta?.annotations ?? [])
@@ -65,7 +65,7 @@ async function* bodyOf(answer: Response): AsyncGenerator<Uint8Array> {
     yield* answer.body ?? [];
   } catch (error) {
     process.stdout.write('\n');
-    throw new StartError(`The answer broke off: ${reasonOf((error as Error).cause ?? error)}`);
+    throw new OperatorError(`The answer broke off: ${describeError((error as Error).cause ?? error)}`);
   }
 }
 

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { StartError } from '../lib/start-error.ts';
+import { OperatorError } from '../lib/operator-error.ts';
 import { askService, listenForCommands, socketPath } from './command-socket.ts';
 
 describe('the socket of a data folder', () => {
@@ -17,12 +17,12 @@ describe('the socket of a data folder', () => {
 
   it('carries commands to the holder and results back, errors as their sentence', async () => {
     const held = await listenForCommands(folder, async (request) => {
-      if (request.command === 'fail') throw new StartError('It cannot be done.');
+      if (request.command === 'fail') throw new OperatorError('It cannot be done.');
       return echo(request);
     });
     const asked = { command: 'x', input: { text: 'ä\n"' } };
     assert.deepEqual(await askService(folder, asked), { result: asked });
-    await assert.rejects(askService(folder, { command: 'fail', input: {} }), /^StartError: It cannot be done\.$/);
+    await assert.rejects(askService(folder, { command: 'fail', input: {} }), /^OperatorError: It cannot be done\.$/);
     await held.close();
   });
 

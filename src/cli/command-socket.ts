@@ -2,7 +2,7 @@ import { chmodSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join, relative } from 'node:path';
 import { folderInUse } from '../data-folder/lock.ts';
-import { reasonOf, StartError } from '../lib/start-error.ts';
+import { describeError, OperatorError } from '../lib/operator-error.ts';
 
 /** Kernels keep a socket's path in 108 bytes (Linux) or 104 (macOS), the last a zero. */
 const MAX_PATH_BYTES = 103;
@@ -23,14 +23,14 @@ export function socketPath(dataDir: string): string {
   const absolute = join(dataDir, 'quire.sock');
   const shortest = [absolute, relative(process.cwd(), absolute)].toSorted((a, b) => a.length - b.length)[0] ?? absolute;
   if (Buffer.byteLength(shortest) > MAX_PATH_BYTES) {
-    throw new StartError(`The path ${absolute} is too long for a socket; set QUIRE_DATA_DIR to a shorter one.`);
+    throw new OperatorError(`The path ${absolute} is too long for a socket; set QUIRE_DATA_DIR to a shorter one.`);
   }
   return shortest;
 }
 
 /**
  * Listens for commands in the data folder, which this process has locked. A socket that a killed service left is replaced. Throws a
- * `StartError` when one answers there: that of an earlier version, which knew no lock file.
+ * `OperatorError` when one answers there: that of an earlier version, which knew no lock file.
  */
 export async function listenForCommands(
   dataDir: string,
@@ -63,7 +63,7 @@ function listen(server: Server, path: string, dataDir: string): Promise<boolean>
   return new Promise((resolve, reject) => {
     const failed = (error: NodeJS.ErrnoException) => {
       if (error.code === 'EADDRINUSE') resolve(false);
-      else reject(new StartError(`The data folder ${dataDir} cannot be used: ${reasonOf(error)}`));
+      else reject(new OperatorError(`The data folder ${dataDir} cannot be used: ${describeError(error)}`));
     };
     server.once('error', failed);
     server.listen(path, () => {
@@ -106,7 +106,7 @@ async function answer(line: string, handle: (request: CommandRequest) => Promise
   try {
     return { ok: true, result: (await handle(JSON.parse(line) as CommandRequest)) ?? null };
   } catch (error) {
-    return { ok: false, message: reasonOf(error) };
+    return { ok: false, message: describeError(error) };
   }
 }
 
@@ -125,12 +125,12 @@ export async function askService(dataDir: string, request: CommandRequest): Prom
       const isAbsent = error.code === 'ENOENT' || error.code === 'ECONNREFUSED';
       return isAbsent
         ? resolve(null)
-        : reject(new StartError(`The service on ${dataDir} does not answer: ${error.message}`));
+        : reject(new OperatorError(`The service on ${dataDir} does not answer: ${error.message}`));
     });
   });
   if (reply === null) return null;
-  if (reply === '') throw new StartError(`The service on ${dataDir} ended before it answered.`);
+  if (reply === '') throw new OperatorError(`The service on ${dataDir} ended before it answered.`);
   const parsed = JSON.parse(reply) as CommandReply;
-  if (!parsed.ok) throw new StartError(parsed.message);
+  if (!parsed.ok) throw new OperatorError(parsed.message);
   return { result: parsed.result };
 }

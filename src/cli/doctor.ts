@@ -1,6 +1,6 @@
 import { loadConfig } from '../config.ts';
 import type { Check } from '../health/check-all.ts';
-import { StartError } from '../lib/start-error.ts';
+import { OperatorError } from '../lib/operator-error.ts';
 import type { CommandSpec } from './command-spec.ts';
 import { JSON_OPTION, print, table } from './output.ts';
 import { withState } from './with-state.ts';
@@ -27,6 +27,6 @@ export const doctor: CommandSpec = {
       ].join('\n'),
     );
     const failed = found.checks.filter((check) => !check.ok);
-    if (failed.length > 0) throw new StartError(`${failed.length} of ${found.checks.length} checks failed.`);
+    if (failed.length > 0) throw new OperatorError(`${failed.length} of ${found.checks.length} checks failed.`);
   },
 };

@@ -1,4 +1,4 @@
-import { StartError } from '../lib/start-error.ts';
+import { OperatorError } from '../lib/operator-error.ts';
 import { apiClient } from './api-client.ts';
 import type { CommandSpec } from './command-spec.ts';
 import type { IngestResult } from './ingest/ingest-folder.ts';
@@ -28,7 +28,7 @@ export const ingest: CommandSpec = {
     const result = await interruptible((signal) => ingestFolder(api, call, line, signal)).finally(() => line.end());
     print(input, result, () => summaryOf(result, kb));
     const { failed_count } = result;
-    if (failed_count > 0) throw new StartError(`${counted(failed_count, 'document')} could not be ingested.`);
+    if (failed_count > 0) throw new OperatorError(`${counted(failed_count, 'document')} could not be ingested.`);
   },
 };
 

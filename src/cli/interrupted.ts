@@ -1,7 +1,7 @@
-import { StartError } from '../lib/start-error.ts';
+import { OperatorError } from '../lib/operator-error.ts';
 
 /** Whoever called the command has stopped it; the sentence says what became of the work. The process exits with 130. */
-export class Interrupted extends StartError {}
+export class Interrupted extends OperatorError {}
 
 /** Under `npm run` a Ctrl-C of the terminal may come once more from npm: within this time it is one. */
 const ONE_PRESS_MS = 500;

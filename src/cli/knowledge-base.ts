@@ -1,4 +1,4 @@
-import { StartError } from '../lib/start-error.ts';
+import { OperatorError } from '../lib/operator-error.ts';
 import type { ApiClient } from './api-client.ts';
 
 /** A knowledge base, as commands name it. */
@@ -7,10 +7,10 @@ export interface NamedBase {
   name: string;
 }
 
-/** The knowledge base of that id or name. Throws a `StartError` where there is none, or several have the name. */
+/** The knowledge base of that id or name. Throws a `OperatorError` where there is none, or several have the name. */
 export async function findBase(api: ApiClient, idOrName: string): Promise<NamedBase> {
   const base = await findBaseOrNull(api, idOrName);
-  if (base === null) throw new StartError(`There is no knowledge base '${idOrName}'. 'quire ingest' makes one.`);
+  if (base === null) throw new OperatorError(`There is no knowledge base '${idOrName}'. 'quire ingest' makes one.`);
   return base;
 }
 
@@ -21,6 +21,6 @@ export async function findBaseOrNull(api: ApiClient, idOrName: string): Promise<
     if (base.id === idOrName) return base;
     if (base.name === idOrName) found.push(base);
   }
-  if (found.length > 1) throw new StartError(`Several knowledge bases are named '${idOrName}': give an id instead.`);
+  if (found.length > 1) throw new OperatorError(`Several knowledge bases are named '${idOrName}': give an id instead.`);
   return found[0] ?? null;
 }

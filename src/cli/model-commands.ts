@@ -3,7 +3,7 @@ import { kindOf } from '../bind-models.ts';
 import type { Config } from '../config.ts';
 import { readGgufFacts } from '../engines/local/gguf-facts.ts';
 import { backendOf } from '../engines/registry.ts';
-import { reasonOf, StartError } from '../lib/start-error.ts';
+import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { decidedBy } from '../model-store/bindings.ts';
 import { findStored, modelPath, removeStored } from '../model-store/model-files.ts';
 import { viewModel } from '../models/find-model.ts';
@@ -56,17 +56,17 @@ async function useModel(deps: StateDeps, id: string, model: string): Promise<Use
   };
 }
 
-/** Throws a `StartError` where the model is not there, cannot be used, or is not for what the id does. */
+/** Throws a `OperatorError` where the model is not there, cannot be used, or is not for what the id does. */
 async function requireFit({ dataDir }: Config, id: string, name: string): Promise<void> {
   const stored = await findStored(dataDir, name);
   if (stored === null) {
-    throw new StartError(`There is no model '${name}' on the disk; 'quire models pull ${name}' fetches it.`);
+    throw new OperatorError(`There is no model '${name}' on the disk; 'quire models pull ${name}' fetches it.`);
   }
   const { use } = await readGgufFacts(stored.path).catch((error: unknown) => {
-    throw new StartError(`The model '${name}' cannot be used: ${reasonOf(error)}.`);
+    throw new OperatorError(`The model '${name}' cannot be used: ${describeError(error)}.`);
   });
   const kind = kindOf(id);
-  if (use !== kind) throw new StartError(`'${name}' is a model for ${use}, and '${id}' is for ${kind}.`);
+  if (use !== kind) throw new OperatorError(`'${name}' is a model for ${use}, and '${id}' is for ${kind}.`);
 }
 
 async function removeModel({ config, bound }: StateDeps, name: string): Promise<{ name: string; freed_bytes: number }> {
@@ -77,7 +77,7 @@ async function removeModel({ config, bound }: StateDeps, name: string): Promise<
   );
   const users = [...stored, ...configured].map(([id]) => id);
   if (users.length > 0) {
-    throw new StartError(
+    throw new OperatorError(
       `'${name}' is bound to ${users.join(', ')}. Bind them to another model first, or give them back: quire models use ${users[0]}=${BUNDLED}`,
     );
   }

@@ -1,5 +1,5 @@
 import { loadConfig } from '../config.ts';
-import { StartError } from '../lib/start-error.ts';
+import { OperatorError } from '../lib/operator-error.ts';
 import { isSourceForm, sourceOf } from '../model-store/model-source.ts';
 import type { PulledModel } from '../model-store/pull-model.ts';
 import type { CommandSpec } from './command-spec.ts';
@@ -32,7 +32,7 @@ export const modelsPull: CommandSpec = {
     const source = sourceOf(word, config.hubUrl, name);
     const stop = new AbortController();
     process.once('SIGINT', () =>
-      stop.abort(new StartError('Stopped. What came is kept: the same pull goes on from it.')),
+      stop.abort(new OperatorError('Stopped. What came is kept: the same pull goes on from it.')),
     );
     const line = new ProgressLine(process.stderr);
     const { pullModel } = await import('../model-store/pull-model.ts');

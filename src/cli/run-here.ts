@@ -5,7 +5,7 @@ import { holdDataFolder } from '../data-folder/hold.ts';
 import { prepareDataFolder } from '../data-folder/prepare.ts';
 import { Lifecycle } from '../lib/lifecycle.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
-import { StartError } from '../lib/start-error.ts';
+import { OperatorError } from '../lib/operator-error.ts';
 import { type ProcessLifecycle, SHUTDOWN_ORDER } from '../shutdown-order.ts';
 import { listenForCommands } from './command-socket.ts';
 import { NEEDS_MODELS, STATE_COMMANDS } from './state-commands.ts';
@@ -40,7 +40,7 @@ async function holdForCommand(config: Config, logger: Logger, lifecycle: Process
     (held) => held.close(),
   );
   const busy = async () => {
-    throw new StartError('Another command is using the data folder; try again in a moment.');
+    throw new OperatorError('Another command is using the data folder; try again in a moment.');
   };
   await lifecycle.start(
     'command socket',

@@ -9,7 +9,7 @@ import { drain } from '../http/drain.ts';
 import { unlimited } from '../http/rate-limit.ts';
 import { Lifecycle } from '../lib/lifecycle.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
-import { reasonOf, StartError } from '../lib/start-error.ts';
+import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { FirstPull } from '../model-store/first-pull.ts';
 import { type ProcessLifecycle, SHUTDOWN_ORDER } from '../shutdown-order.ts';
 import { VERSION } from '../version.ts';
@@ -21,7 +21,7 @@ import { STATE_COMMANDS } from './state-commands.ts';
 /** Requests that have not ended this long after SIGTERM are aborted; an abort ends a call within a step of its engine. */
 const DRAIN_BOUNDS = { drainMs: 30_000, abortMs: 10_000 };
 
-/** Runs the service until it is told to stop. Throws a `StartError` when it cannot start. */
+/** Runs the service until it is told to stop. Throws a `OperatorError` when it cannot start. */
 export async function runService(): Promise<void> {
   const config = loadConfig();
   const logger = createLogger(config.logLevel);
@@ -32,7 +32,7 @@ export async function runService(): Promise<void> {
     await startService(config, logger, lifecycle);
     await stopped;
   } finally {
-    await lifecycle.stop((part, error) => logger.error({ part, reason: reasonOf(error) }, 'could not be stopped'));
+    await lifecycle.stop((part, error) => logger.error({ part, reason: describeError(error) }, 'could not be stopped'));
   }
 }
 
@@ -41,8 +41,8 @@ async function startService(config: Config, logger: Logger, lifecycle: ProcessLi
   let booted: Booted | null = null;
   const runCommand = ({ command, input }: CommandRequest) => {
     const run = STATE_COMMANDS[command];
-    if (booted === null) throw new StartError('The service is still starting; try again in a moment.');
-    if (run === undefined) throw new StartError(`The running service does not know the command '${command}'.`);
+    if (booted === null) throw new OperatorError('The service is still starting; try again in a moment.');
+    if (run === undefined) throw new OperatorError(`The running service does not know the command '${command}'.`);
     const { deps, authenticator, bound } = booted;
     return run({ ...deps, bound, authenticator }, input as Record<string, unknown>);
   };
@@ -103,8 +103,8 @@ async function listen(
     const { code } = error as NodeJS.ErrnoException;
     const where = `${config.host}:${config.port}`;
     if (code === 'EADDRINUSE')
-      throw new StartError(`The address ${where} is taken. Set QUIRE_PORT to another port, or to 0 for a free one.`);
-    throw new StartError(`Quire cannot listen on ${where}: ${reasonOf(error)}`);
+      throw new OperatorError(`The address ${where} is taken. Set QUIRE_PORT to another port, or to 0 for a free one.`);
+    throw new OperatorError(`Quire cannot listen on ${where}: ${describeError(error)}`);
   }
   return app;
 }

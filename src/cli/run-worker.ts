@@ -3,16 +3,16 @@ import { loadConfig } from '../config.ts';
 import { holdDataFolder } from '../data-folder/hold.ts';
 import { Lifecycle } from '../lib/lifecycle.ts';
 import { createLogger } from '../lib/logger.ts';
-import { reasonOf, StartError } from '../lib/start-error.ts';
+import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { SHUTDOWN_ORDER } from '../shutdown-order.ts';
 import { startWorker } from '../worker.ts';
 import { untilStopped } from './signals.ts';
 
-/** Runs background work until it is told to stop. Throws a `StartError` when it cannot start. */
+/** Runs background work until it is told to stop. Throws a `OperatorError` when it cannot start. */
 export async function runWorker(): Promise<void> {
   const config = loadConfig();
   if (config.databaseUrl === null) {
-    throw new StartError(
+    throw new OperatorError(
       "The embedded database serves one process, and 'quire serve' does its background work. Set QUIRE_DATABASE_URL to run workers apart.",
     );
   }
@@ -34,6 +34,6 @@ export async function runWorker(): Promise<void> {
     console.log('Quire works in the background.');
     await stopped;
   } finally {
-    await lifecycle.stop((part, error) => logger.error({ part, reason: reasonOf(error) }, 'could not be stopped'));
+    await lifecycle.stop((part, error) => logger.error({ part, reason: describeError(error) }, 'could not be stopped'));
   }
 }

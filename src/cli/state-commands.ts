@@ -11,7 +11,7 @@ import { backendOf } from '../engines/registry.ts';
 import { checkAll, unboundModels } from '../health/check-all.ts';
 import type { Scope } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
-import { StartError } from '../lib/start-error.ts';
+import { OperatorError } from '../lib/operator-error.ts';
 import { MODEL_COMMANDS } from './model-commands.ts';
 import type { StateCommand } from './state-command.ts';
 
@@ -33,13 +33,13 @@ export const STATE_COMMANDS: Readonly<Record<string, StateCommand>> = {
   'keys list': async (deps, input) => {
     const name = input['organization'] as string | null;
     const organization = name === null ? null : await selectOrganizationByName(deps.db.sql, name);
-    if (name !== null && organization === null) throw new StartError(`There is no organization '${name}'.`);
+    if (name !== null && organization === null) throw new OperatorError(`There is no organization '${name}'.`);
     return (await selectApiKeys(deps.db.sql, organization?.id ?? null, ALL)).map(viewKey);
   },
   'keys revoke': async (deps, input) => {
     const row = await updateRevoked(deps.db.sql, input['id'] as string, new Date());
     if (row === null)
-      throw new StartError(`There is no key '${input['id']}'. 'quire keys list' shows those there are.`);
+      throw new OperatorError(`There is no key '${input['id']}'. 'quire keys list' shows those there are.`);
     deps.authenticator?.forget();
     return viewKey(row);
   },
@@ -47,7 +47,7 @@ export const STATE_COMMANDS: Readonly<Record<string, StateCommand>> = {
     const id = newId('organization');
     const name = input['name'] as string;
     if (!(await insertOrganization(deps.db.sql, id, name)))
-      throw new StartError(`There is an organization '${name}' already.`);
+      throw new OperatorError(`There is an organization '${name}' already.`);
     return { id, name };
   },
   'orgs list': async (deps) =>

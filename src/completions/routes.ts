@@ -1,6 +1,6 @@
 import type { App } from '../http/app.ts';
-import { callOf } from '../http/auth.ts';
-import { callerGone, sendEvents } from '../http/event-stream.ts';
+import { toCall } from '../http/auth.ts';
+import { disconnectSignal, sendEvents } from '../http/event-stream.ts';
 import { cacheStatus } from '../inference/usage-view.ts';
 import { answerCompletion } from './answer-completion.ts';
 import { toCompletionChunks } from './chunks.ts';
@@ -22,7 +22,7 @@ export function completionRoutes(app: App, deps: CompletionDeps): void {
       config: { scope: 'inference' },
     },
     async (request, reply) => {
-      const run = await startCompletion(deps, callOf(request), request.body, callerGone(reply));
+      const run = await startCompletion(deps, toCall(request), request.body, disconnectSignal(reply));
       reply.header('x-cache-status', cacheStatus(run.cachedTokens));
       if (request.body.stream) return sendEvents(reply, toCompletionChunks(run, request.body));
       const answer = await answerCompletion(run, request.body);

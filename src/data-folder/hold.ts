@@ -12,7 +12,7 @@ const LOST_EXIT_CODE = 1;
 /**
  * Takes the data folder for this process: creates it where needed, closes it to other users, and locks it. Entries that are accessible to
  * others, as in folders of earlier versions and restored backups, are repaired in the background, and one line is logged. Throws a
- * `StartError` when the folder cannot be used or another process holds it. When the lock is lost, the process ends at once.
+ * `OperatorError` when the folder cannot be used or another process holds it. When the lock is lost, the process ends at once.
  */
 export async function holdDataFolder(folder: string, logger: Logger): Promise<{ close(): Promise<void> }> {
   const wasOpen = prepareDataFolder(folder);

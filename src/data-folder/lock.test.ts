@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it, mock } from 'node:test';
 import { createLogger } from '../lib/logger.ts';
-import { StartError } from '../lib/start-error.ts';
+import { OperatorError } from '../lib/operator-error.ts';
 import { FolderLock, LOCK_FILE } from './lock.ts';
 
 const HOLDER = `
@@ -38,7 +38,7 @@ describe('FolderLock', () => {
 
   it('rejects a second holder with a sentence, and leaves one private file when it is released', async () => {
     const lock = await take();
-    await assert.rejects(take(), /^StartError: Another Quire is running on .*fuser .*quire\.lock/);
+    await assert.rejects(take(), /^OperatorError: Another Quire is running on .*fuser .*quire\.lock/);
     lock.release();
     lock.release();
     (await take()).release();
@@ -51,7 +51,7 @@ describe('FolderLock', () => {
       const tries = await Promise.allSettled([take(), take(), take(), take()]);
       const holders = tries.flatMap((tried) => (tried.status === 'fulfilled' ? [tried.value] : []));
       assert.equal(holders.length, 1);
-      for (const tried of tries) assert.ok(tried.status === 'fulfilled' || tried.reason instanceof StartError);
+      for (const tried of tries) assert.ok(tried.status === 'fulfilled' || tried.reason instanceof OperatorError);
       holders[0]?.release();
     }
   });
@@ -108,9 +108,9 @@ describe('FolderLock', () => {
 
   it('says what to do about a file that cannot be locked', async () => {
     writeFileSync(lockFile(), 'not empty, as its owner left it '.repeat(100));
-    await assert.rejects(take(), /^StartError: .*quire\.lock cannot be locked: .*delete it while no Quire runs/);
+    await assert.rejects(take(), /^OperatorError: .*quire\.lock cannot be locked: .*delete it while no Quire runs/);
     rmSync(lockFile());
     mkdirSync(lockFile());
-    await assert.rejects(take(), /^StartError: .*quire\.lock cannot be locked/);
+    await assert.rejects(take(), /^OperatorError: .*quire\.lock cannot be locked/);
   });
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../lib/logger.ts';
-import { reasonOf, StartError } from '../lib/start-error.ts';
+import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { isQuireEntry } from './entries.ts';
 
 /** Its lock is what counts, not that it exists: it stays when the service ends, and is never removed. */
@@ -27,8 +27,8 @@ export interface LockOptions {
 }
 
 /** The sentence for the one that comes second. */
-export function folderInUse(folder: string): StartError {
-  return new StartError(
+export function folderInUse(folder: string): OperatorError {
+  return new OperatorError(
     `Another Quire is running on ${folder}: 'fuser ${join(folder, LOCK_FILE)}' shows its process. Stop it, or set QUIRE_DATA_DIR to another folder.`,
   );
 }
@@ -54,7 +54,7 @@ export class FolderLock {
     this.#timer = setInterval(() => this.#check(), CHECK_INTERVAL_MS).unref();
   }
 
-  /** Throws a `StartError` at once when another process holds the folder. */
+  /** Throws a `OperatorError` at once when another process holds the folder. */
   static async take(folder: string, { logger, onLost, graceMs = GRACE_MS }: LockOptions): Promise<FolderLock> {
     const path = join(folder, LOCK_FILE);
     const isNew = createFile(folder, path);
@@ -101,7 +101,7 @@ function createFile(folder: string, path: string): boolean {
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw new StartError(`The data folder ${folder} cannot be used: ${reasonOf(error)}`);
+    throw new OperatorError(`The data folder ${folder} cannot be used: ${describeError(error)}`);
   }
 }
 
@@ -116,8 +116,8 @@ function openLocked(folder: string, path: string): DatabaseSync {
   } catch (error) {
     database?.close();
     if ((error as { errcode?: unknown }).errcode === BUSY) throw folderInUse(folder);
-    throw new StartError(
-      `${path} cannot be locked: ${reasonOf(error)}. The data folder must lie on a disk that supports file locks; if the file is damaged, delete it while no Quire runs on the folder.`,
+    throw new OperatorError(
+      `${path} cannot be locked: ${describeError(error)}. The data folder must lie on a disk that supports file locks; if the file is damaged, delete it while no Quire runs on the folder.`,
     );
   }
 }

@@ -86,7 +86,7 @@ describe('prepareDataFolder', {
     chmodSync(parent, 0o755);
     assert.throws(
       () => prepareDataFolder(parent),
-      /^StartError: .*holds the folder 'www'.*QUIRE_DATA_DIR to .*quire-data\.$/,
+      /^OperatorError: .*holds the folder 'www'.*QUIRE_DATA_DIR to .*quire-data\.$/,
     );
     assert.equal(modeOf(parent), 0o755);
   });
@@ -94,7 +94,7 @@ describe('prepareDataFolder', {
   it('says in a sentence that the path cannot be a folder', () => {
     writeFileSync(join(parent, 'file'), '');
     for (const path of [join(parent, 'file'), join(parent, 'file/x')]) {
-      assert.throws(() => prepareDataFolder(path), /^StartError: The data folder .* cannot be used: /);
+      assert.throws(() => prepareDataFolder(path), /^OperatorError: The data folder .* cannot be used: /);
     }
   });
 
@@ -104,7 +104,10 @@ describe('prepareDataFolder', {
     const path = join(parent, 'foreign');
     mkdirSync(path, { mode: 0o755 });
     chownSync(path, 12_345, 12_345);
-    assert.throws(() => prepareDataFolder(path), /^StartError: .* belongs to user 12345, and Quire runs as user 0\./);
+    assert.throws(
+      () => prepareDataFolder(path),
+      /^OperatorError: .* belongs to user 12345, and Quire runs as user 0\./,
+    );
     assert.equal(modeOf(path), 0o755);
   });
 });

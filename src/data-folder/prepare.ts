@@ -2,7 +2,7 @@ import { chmodSync, type Dirent, mkdirSync, readdirSync, realpathSync, type Stat
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { reasonOf, StartError } from '../lib/start-error.ts';
+import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { isQuireEntry, TRACES } from './entries.ts';
 
 const PRIVATE = 0o700;
@@ -19,7 +19,7 @@ export interface Surroundings {
 
 /**
  * Creates the data folder where it does not exist, and makes it accessible to the user of this process alone (0700), which protects
- * everything in it at once. Returns whether others had access before. Throws a `StartError` when the folder belongs to another user,
+ * everything in it at once. Returns whether others had access before. Throws a `OperatorError` when the folder belongs to another user,
  * cannot be made private, or is one that Quire must not close to others, such as `/`. May be called twice.
  */
 export function prepareDataFolder(folder: string): boolean {
@@ -36,8 +36,8 @@ export function prepareDataFolder(folder: string): boolean {
     makePrivate(folder, path);
     return true;
   } catch (error) {
-    if (error instanceof StartError) throw error;
-    throw new StartError(`The data folder ${folder} cannot be used: ${reasonOf(error)}`);
+    if (error instanceof OperatorError) throw error;
+    throw new OperatorError(`The data folder ${folder} cannot be used: ${describeError(error)}`);
   }
 }
 
@@ -74,8 +74,8 @@ function resolved(find: () => string): string | null {
   }
 }
 
-function notPrivate(folder: string, why: string): StartError {
-  return new StartError(
+function notPrivate(folder: string, why: string): OperatorError {
+  return new OperatorError(
     `The data folder ${folder} cannot be used: Quire closes its data folder to all other users and programs, and ${why}. Set QUIRE_DATA_DIR to a folder for Quire alone, such as ${join(folder, 'quire-data')}.`,
   );
 }
@@ -83,7 +83,7 @@ function notPrivate(folder: string, why: string): StartError {
 function requireOwner(folder: string, { uid }: Stats): void {
   const user = process.geteuid?.();
   if (uid === user) return;
-  throw new StartError(
+  throw new OperatorError(
     `The data folder ${folder} belongs to user ${uid}, and Quire runs as user ${user}. Start Quire as user ${uid}, give the folder and everything in it to user ${user} (chown -R), or set QUIRE_DATA_DIR to a folder that does not exist yet.`,
   );
 }
@@ -91,7 +91,7 @@ function requireOwner(folder: string, { uid }: Stats): void {
 function makePrivate(folder: string, path: string): void {
   chmodSync(path, PRIVATE);
   if ((statSync(path).mode & GROUP_AND_OTHERS) === 0) return;
-  throw new StartError(
+  throw new OperatorError(
     `The data folder ${folder} is accessible to other users, and its file system keeps no permissions. Set QUIRE_DATA_DIR to a folder on a local disk.`,
   );
 }

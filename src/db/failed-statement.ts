@@ -1,6 +1,6 @@
 import { PgPreparedQuery } from 'drizzle-orm/pg-core';
-import { clipped } from '../lib/clipped.ts';
-import { reasonOf } from '../lib/start-error.ts';
+import { describeError } from '../lib/operator-error.ts';
+import { truncateText } from '../lib/truncate-text.ts';
 
 /** Enough to know a statement by. One that writes many rows goes on with their placeholders. */
 const MAX_STATEMENT_CHARACTERS = 500;
@@ -33,9 +33,9 @@ export class FailedStatement extends Error {
     const { code, constraint, table, column } = (error ?? {}) as Report;
     const facts = { code: textOf(code), constraint: textOf(constraint), table: textOf(table), column: textOf(column) };
     const known = Object.entries(facts).flatMap(([name, text]) => (text === null ? [] : [`${name} ${text}`]));
-    const reason = QUOTES_VALUES.test(facts.code ?? '') ? 'a value or its form is not accepted' : reasonOf(error);
+    const reason = QUOTES_VALUES.test(facts.code ?? '') ? 'a value or its form is not accepted' : describeError(error);
     const more = known.length === 0 ? '' : ` (${known.join(', ')})`;
-    super(`${reason}${more} in: ${clipped(statement, MAX_STATEMENT_CHARACTERS)}`);
+    super(`${reason}${more} in: ${truncateText(statement, MAX_STATEMENT_CHARACTERS)}`);
     this.code = facts.code;
     this.constraint = facts.constraint;
     this.table = facts.table;

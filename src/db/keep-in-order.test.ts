@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { openTestDatabase } from '../../test/database.ts';
 import type { Database } from './db.ts';
-import { keepInOrder } from './keep-in-order.ts';
+import { runMaintenance } from './maintenance.ts';
 
 describe('the upkeep of the embedded database', () => {
   let db: Database;
@@ -29,11 +29,11 @@ describe('the upkeep of the embedded database', () => {
   it('gives the planner statistics of what has changed, and only of that', async (t) => {
     if (db.kind !== 'embedded') return t.skip('PostgreSQL does it itself');
     await db.execute(`insert into "Odd name" select i, 'word' || i % 4 from generate_series(1, 1000) i`);
-    assert.deepEqual(await statements(keepInOrder), ['analyze public."Odd name"']);
+    assert.deepEqual(await statements(runMaintenance), ['analyze public."Odd name"']);
     assert.equal((await one(`select reltuples from pg_class where relname = 'Odd name'`))['reltuples'], 1000);
     const words = `select n_distinct from pg_stats where tablename = 'Odd name' and attname = 'word'`;
     assert.equal((await one(words))['n_distinct'], 4);
-    assert.deepEqual(await statements(keepInOrder), []);
+    assert.deepEqual(await statements(runMaintenance), []);
   });
 
   it('lets new rows take the place of dead ones', async (t) => {
@@ -41,11 +41,11 @@ describe('the upkeep of the embedded database', () => {
     const before = await bytes();
     for (let round = 0; round < 5; round++) {
       await db.execute('update "Odd name" set id = id + 1');
-      assert.deepEqual(await statements(keepInOrder), ['analyze public."Odd name"', 'vacuum public."Odd name"']);
+      assert.deepEqual(await statements(runMaintenance), ['analyze public."Odd name"', 'vacuum public."Odd name"']);
     }
     assert.ok((await bytes()) <= 2 * before + 8192, `${await bytes()} of ${before} bytes`);
     await db.execute('delete from "Odd name"');
-    await keepInOrder(db);
+    await runMaintenance(db);
     assert.equal(await bytes(), 0);
   });
 
@@ -55,7 +55,7 @@ describe('the upkeep of the embedded database', () => {
       asked += 1;
       return { rows: [] };
     };
-    await keepInOrder({ ...db, kind: 'postgres', execute });
+    await runMaintenance({ ...db, kind: 'postgres', execute });
     assert.equal(asked, 0);
   });
 });

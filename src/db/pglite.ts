@@ -2,7 +2,7 @@ import type { PGlite } from '@electric-sql/pglite';
 import { sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/pglite';
 import { migrate } from 'drizzle-orm/pglite/migrator';
-import { reasonOf, StartError } from '../lib/start-error.ts';
+import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { type Database, MIGRATIONS_FOLDER } from './db.ts';
 import { keepValuesOutOfErrors, running } from './failed-statement.ts';
 import { openLeanPglite } from './lean-pglite.ts';
@@ -18,7 +18,7 @@ export async function openPglite(folder: string | null): Promise<Database> {
   try {
     client = await openLeanPglite(folder === null ? {} : { dataDir: folder });
   } catch (error) {
-    throw new StartError(`The embedded database in ${folder} cannot be opened: ${reasonOf(error)}`);
+    throw new OperatorError(`The embedded database in ${folder} cannot be opened: ${describeError(error)}`);
   }
   return overPglite(client);
 }

@@ -2,7 +2,7 @@ import { drizzle } from 'drizzle-orm/node-postgres';
 import { migrate } from 'drizzle-orm/node-postgres/migrator';
 import { Pool } from 'pg';
 import type { Logger } from '../lib/logger.ts';
-import { reasonOf, StartError } from '../lib/start-error.ts';
+import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { type Database, MIGRATIONS_FOLDER } from './db.ts';
 import { keepValuesOutOfErrors, running } from './failed-statement.ts';
 
@@ -15,7 +15,7 @@ const STATEMENT_TIMEOUT_MS = 30_000;
 /** Any number that nothing else in the database uses: the lock under which one process at a time migrates. */
 const MIGRATION_LOCK = 7_155_021_842;
 
-/** Opens a PostgreSQL by its URL. Throws a `StartError` when it does not answer. */
+/** Opens a PostgreSQL by its URL. Throws a `OperatorError` when it does not answer. */
 export async function openPostgres(url: string, logger: Logger): Promise<Database> {
   const pool = new Pool({
     connectionString: url,
@@ -25,13 +25,13 @@ export async function openPostgres(url: string, logger: Logger): Promise<Databas
     application_name: 'quire',
   });
   // An idle connection that the server ends would otherwise end the process; the pool opens another when it needs one.
-  pool.on('error', (error) => logger.warn({ reason: reasonOf(error) }, 'a database connection was lost'));
+  pool.on('error', (error) => logger.warn({ reason: describeError(error) }, 'a database connection was lost'));
   keepValuesOutOfErrors();
   const check = async () => {
     try {
       await pool.query('select 1');
     } catch (error) {
-      throw new StartError(`The database at ${withoutPassword(url)} does not answer: ${reasonOf(error)}`);
+      throw new OperatorError(`The database at ${withoutPassword(url)} does not answer: ${describeError(error)}`);
     }
   };
   try {

@@ -1,7 +1,7 @@
 import type { App } from '../http/app.ts';
-import { callOf } from '../http/auth.ts';
-import { callerGone } from '../http/event-stream.ts';
-import { sendJsonPieces } from '../http/json-pieces.ts';
+import { toCall } from '../http/auth.ts';
+import { disconnectSignal } from '../http/event-stream.ts';
+import { sendJsonStream } from '../http/json-stream.ts';
 import { answerOf, answerPieces } from './answer.ts';
 import { type EmbeddingDeps, embedTexts, refuseTokenIds } from './embed-texts.ts';
 import { EmbeddingsAnswer, EmbeddingsRequest } from './schema.ts';
@@ -26,9 +26,9 @@ export function embeddingRoutes(app: App, deps: EmbeddingDeps): void {
       preValidation: async (request) => refuseTokenIds(request.body),
     },
     async (request, reply) => {
-      const embedded = await embedTexts(deps, callOf(request), request.body, callerGone(reply));
+      const embedded = await embedTexts(deps, toCall(request), request.body, disconnectSignal(reply));
       if (embedded.vectors.length <= MAX_AT_ONCE) return answerOf(embedded);
-      sendJsonPieces(reply, answerPieces(embedded));
+      sendJsonStream(reply, answerPieces(embedded));
       return reply;
     },
   );

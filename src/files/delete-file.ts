@@ -1,6 +1,6 @@
 import { fileInUse, notFound } from '../errors.ts';
 import { isId } from '../lib/ids.ts';
-import { dropLooseBlob, type LooseBlobDeps } from './loose-blobs.ts';
+import { dropLooseBlob, type LooseBlobDeps } from './orphaned-blobs.ts';
 import type { DeletedFile } from './schema.ts';
 import { deleteFileRow, insertLooseBlob, isFileInUse, lockFile } from './store.ts';
 

@@ -8,7 +8,7 @@ import { newBlobKey } from '../blobs/blob-store.ts';
 import { listOf } from '../db/page.ts';
 import { newId } from '../lib/ids.ts';
 import { createLogger } from '../lib/logger.ts';
-import { sweepLooseBlobs } from './loose-blobs.ts';
+import { deleteOrphanedBlobs } from './orphaned-blobs.ts';
 import { DeletedFile, File } from './schema.ts';
 import { deleteFileUses, insertLooseBlob, selectFile, updateFailed, updateProcessed } from './store.ts';
 import { looseBlobs } from './tables.ts';
@@ -257,7 +257,7 @@ describe('files', () => {
         api.blobs.delete = remove;
       }
       assert.equal(blobsKept(), before);
-      await sweepLooseBlobs({ ...deps(), now: () => Date.now() + 3 * 3_600_000 }, 0);
+      await deleteOrphanedBlobs({ ...deps(), now: () => Date.now() + 3 * 3_600_000 }, 0);
       assert.equal(blobsKept(), before - 1);
     });
   });
@@ -318,13 +318,13 @@ describe('files', () => {
     const later = Date.now() + 1000;
     const kindOf = (kind: 'embedded' | 'postgres') => ({ ...deps(), db: { ...api.db, kind } });
     // What this process itself has on its way is not swept.
-    await sweepLooseBlobs(kindOf('embedded'), Date.now() - 60_000);
-    await sweepLooseBlobs(kindOf('postgres'), later);
+    await deleteOrphanedBlobs(kindOf('embedded'), Date.now() - 60_000);
+    await deleteOrphanedBlobs(kindOf('postgres'), later);
     assert.equal(blobsKept(), before + 3);
-    await sweepLooseBlobs(kindOf('embedded'), later);
+    await deleteOrphanedBlobs(kindOf('embedded'), later);
     assert.equal(blobsKept(), before);
     await put();
-    await sweepLooseBlobs({ ...kindOf('postgres'), now: () => Date.now() + 2 * 3_600_000 + 1000 }, 0);
+    await deleteOrphanedBlobs({ ...kindOf('postgres'), now: () => Date.now() + 2 * 3_600_000 + 1000 }, 0);
     assert.equal(blobsKept(), before);
     assert.deepEqual(await api.db.sql.select().from(looseBlobs), []);
   });
@@ -336,7 +336,7 @@ describe('files', () => {
     };
     const put: typeof api.blobs.put = async (...args) => {
       const stored = await api.blobs.put(...args);
-      await sweepLooseBlobs({ ...deps(), now: () => Date.now() + 3 * 3_600_000 }, 0);
+      await deleteOrphanedBlobs({ ...deps(), now: () => Date.now() + 3 * 3_600_000 }, 0);
       return stored;
     };
     const file = { filename: 'a.txt', content: content(), purpose: () => 'knowledge-base' as const };

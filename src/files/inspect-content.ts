@@ -2,12 +2,12 @@ import { isUtf8 } from 'node:buffer';
 import { invalidValue } from '../errors.ts';
 import { JsonLines } from '../lib/json-lines.ts';
 import {
+  detectByteOrderMark,
+  detectWideEncoding,
   utf32Decoder,
   WIDE_HEAD_BYTES,
   type WideEncoding,
-  wideEncodingByMark,
-  wideEncodingByZeros,
-} from '../lib/wide-text.ts';
+} from '../lib/utf-encoding.ts';
 import type { FileFormat, FormatKind } from './formats.ts';
 
 /** One look at bytes that pass. Each answers with what is wrong, as a clause behind "'file' ..."; null: nothing so far. */
@@ -142,8 +142,8 @@ function text(): Inspection {
   let chosen: Inspection | null = null;
   let held = Buffer.alloc(0);
   const choose = () => {
-    const marked = wideEncodingByMark(held);
-    const guessed = marked ?? wideEncodingByZeros(held);
+    const marked = detectByteOrderMark(held);
+    const guessed = marked ?? detectWideEncoding(held);
     // What says itself what it is may hold what it likes, as UTF-8 may.
     chosen = guessed === null ? narrowText() : wideText(guessed, marked === null ? BINARY : NUL);
     return chosen.push(held);

@@ -3,8 +3,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { listOf } from '../db/page.ts';
 import type { Deps } from '../deps.ts';
 import type { App } from '../http/app.ts';
-import { callOf } from '../http/auth.ts';
-import { callerGone } from '../http/event-stream.ts';
+import { toCall } from '../http/auth.ts';
+import { disconnectSignal } from '../http/event-stream.ts';
 import { answerOnce } from '../http/idempotency/streamed.ts';
 import { answerContent } from './content-headers.ts';
 import { deleteFile } from './delete-file.ts';
@@ -29,7 +29,7 @@ export function fileRoutes(app: App, deps: FileDeps): void {
       schema: { summary: 'List the files', tags, querystring: FileListQuery, response: { 200: listOf(File) } },
       config,
     },
-    async (request) => listFiles(deps, callOf(request).caller.organizationId, request.query),
+    async (request) => listFiles(deps, toCall(request).caller.organizationId, request.query),
   );
   app.get(
     '/v1/files/:file_id',
@@ -48,7 +48,7 @@ export function fileRoutes(app: App, deps: FileDeps): void {
       },
       config,
     },
-    async (request) => deleteFile(deps, callOf(request).caller.organizationId, request.params.file_id),
+    async (request) => deleteFile(deps, toCall(request).caller.organizationId, request.params.file_id),
   );
   contentRoute(app, deps);
 }
@@ -73,8 +73,8 @@ function uploadRoute(app: App, deps: FileDeps): void {
       validatorCompiler: () => () => true,
     },
     async (request, reply) => {
-      const { organizationId } = callOf(request).caller;
-      const signal = callerGone(reply);
+      const { organizationId } = toCall(request).caller;
+      const signal = disconnectSignal(reply);
       return answerOnce(deps, request, reply, {
         perform: async () => {
           const row = await receiveUpload(deps, organizationId, request.raw, signal);
@@ -103,7 +103,9 @@ function contentRoute(app: App, deps: FileDeps): void {
       const row = await fileOf(deps, request);
       const answer = answerContent(row, request.headers);
       const hasBytes = answer.status !== 304 && request.method !== 'HEAD';
-      const content = hasBytes ? await readContent(deps, row, answer.range, callerGone(reply)) : Readable.from([]);
+      const content = hasBytes
+        ? await readContent(deps, row, answer.range, disconnectSignal(reply))
+        : Readable.from([]);
       return sendContent(reply, answer, content);
     },
   );
@@ -116,7 +118,7 @@ function bytesOf(description: string) {
 }
 
 function fileOf(deps: FileDeps, request: FastifyRequest<{ Params: { file_id: string } }>) {
-  return findFile(deps, callOf(request).caller.organizationId, request.params.file_id);
+  return findFile(deps, toCall(request).caller.organizationId, request.params.file_id);
 }
 
 function sendContent(reply: FastifyReply, { status, headers }: ReturnType<typeof answerContent>, content: Readable) {

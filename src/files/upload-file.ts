@@ -4,7 +4,7 @@ import { missingField } from '../errors.ts';
 import { newId } from '../lib/ids.ts';
 import { checkPurpose, formatOf, requireName } from './formats.ts';
 import { inspectContent } from './inspect-content.ts';
-import { dropLooseBlob } from './loose-blobs.ts';
+import { dropLooseBlob } from './orphaned-blobs.ts';
 import type { FilePurpose } from './schema.ts';
 import { type FileRow, insertFile, insertLooseBlob, takeLooseBlob } from './store.ts';
 

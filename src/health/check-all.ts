@@ -1,6 +1,6 @@
 import type { Deps } from '../deps.ts';
 import { type Runtime, runtimeOf } from '../engines/registry.ts';
-import { reasonOf } from '../lib/start-error.ts';
+import { describeError } from '../lib/operator-error.ts';
 
 /** One thing that this process depends on. */
 export interface Check {
@@ -41,7 +41,7 @@ async function checkOne(name: string, detail: string, check: Runtime['check']): 
     await Promise.race([check(signal), late]);
     return { name, ok: true, detail };
   } catch (error) {
-    return { name, ok: false, detail: `${detail}: ${reasonOf(error)}` };
+    return { name, ok: false, detail: `${detail}: ${describeError(error)}` };
   }
 }
 

@@ -29,7 +29,7 @@ export function requireScope(caller: Caller, scope: Scope, param: string | null 
 }
 
 /** What the use case of an authenticated route is given beside its input. */
-export function callOf(request: FastifyRequest): Call {
+export function toCall(request: FastifyRequest): Call {
   if (request.caller === null) throw new Error('a route without a caller asked for one');
   return { caller: request.caller, requestId: request.id, endpoint: request.routeOptions.url ?? request.url };
 }

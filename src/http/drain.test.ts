@@ -8,7 +8,7 @@ import { until } from '../../test/spawned-service.ts';
 import { createLogger } from '../lib/logger.ts';
 import type { App } from './app.ts';
 import { drain } from './drain.ts';
-import { callerGone } from './event-stream.ts';
+import { disconnectSignal } from './event-stream.ts';
 import { unlimited } from './rate-limit.ts';
 import { createServer } from './server.ts';
 
@@ -33,7 +33,7 @@ async function startCall(
     authenticate: () => CALLER,
     limit: unlimited,
   });
-  app.get('/call', { preHandler }, (_request, reply) => handler(callerGone(reply), reply));
+  app.get('/call', { preHandler }, (_request, reply) => handler(disconnectSignal(reply), reply));
   await app.listen({ host: '127.0.0.1', port: 0 });
   const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1');
   await once(socket, 'connect');
@@ -131,7 +131,7 @@ describe('drain', () => {
   });
 });
 
-describe('callerGone', () => {
+describe('disconnectSignal', () => {
   it('is aborted at once where the client left before its handler began', async () => {
     const hook = Promise.withResolvers<void>();
     const begun = Promise.withResolvers<AbortSignal>();
@@ -147,6 +147,6 @@ describe('callerGone', () => {
     await leave(socket);
     hook.resolve();
     const signal = await begun.promise;
-    assert.equal(signal.aborted && signal.reason.name, 'CallerGone');
+    assert.equal(signal.aborted && signal.reason.name, 'ClientDisconnected');
   });
 });

@@ -49,7 +49,7 @@ export interface DrainBounds {
 export async function drain(app: App, logger: Logger, { drainMs, abortMs }: DrainBounds): Promise<void> {
   const settled = app.close().then(() => app.inFlight.settled());
   if (!(await settlesWithin(settled, drainMs))) {
-    // Aborts the signal of every call that runs (`callerGone`).
+    // Aborts the signal of every call that runs (`disconnectSignal`).
     app.server.closeAllConnections();
     if (!(await settlesWithin(settled, abortMs))) {
       logger.error({ requests: app.inFlight.count }, 'requests did not end after they were aborted');

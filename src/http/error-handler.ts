@@ -8,8 +8,8 @@ import {
   unknownUrl,
   unsupportedMediaType,
 } from '../errors.ts';
-import { traceOf } from '../lib/start-error.ts';
-import { CallerGone } from './event-stream.ts';
+import { describeErrorWithStack } from '../lib/operator-error.ts';
+import { ClientDisconnected } from './event-stream.ts';
 
 /** Beyond this wait a client library that retries by itself would only keep a person waiting. */
 const MAX_SENSIBLE_RETRY_SECONDS = 60;
@@ -49,7 +49,7 @@ export function errorHeaders(error: ApiError): Record<string, string> {
 /** Answers with the error and logs what the operator must know: the cause, never the caller's text. */
 export function sendError(error: ApiError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   if (error.status >= 500) {
-    const cause = error.cause === undefined ? undefined : traceOf(error.cause);
+    const cause = error.cause === undefined ? undefined : describeErrorWithStack(error.cause);
     request.log.error({ requestId: request.id, code: error.code, reason: error.message, cause }, 'request failed');
   }
   return reply
@@ -69,7 +69,7 @@ export function handleErrors(app: FastifyInstance, bodyLimitBytes: number): void
   });
   app.setErrorHandler((error, request, reply) => {
     // The one who left reads no answer, and leaving is nobody's failure.
-    if (error instanceof CallerGone) return reply.hijack();
+    if (error instanceof ClientDisconnected) return reply.hijack();
     return sendError(asApiError(error, request, bodyLimitBytes), request, reply);
   });
   app.setNotFoundHandler((request, reply) => {

@@ -1,24 +1,24 @@
 import { once } from 'node:events';
 import type { FastifyReply } from 'fastify';
 import { ApiError, serverError } from '../errors.ts';
-import { traceOf } from '../lib/start-error.ts';
+import { describeErrorWithStack } from '../lib/operator-error.ts';
 
 /** Ends every stream that went well. Its absence tells a client that the answer is not whole. */
 const DONE = 'data: [DONE]\n\n';
 
 /** Aborts when the client goes away before the answer is complete, at once where it has left already. */
-export function callerGone(reply: FastifyReply): AbortSignal {
+export function disconnectSignal(reply: FastifyReply): AbortSignal {
   const controller = new AbortController();
-  if (reply.raw.destroyed) controller.abort(new CallerGone());
+  if (reply.raw.destroyed) controller.abort(new ClientDisconnected());
   reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) controller.abort(new CallerGone());
+    if (!reply.raw.writableFinished) controller.abort(new ClientDisconnected());
   });
   return controller.signal;
 }
 
 /** The reason of the signal when the client has left. */
-export class CallerGone extends Error {
-  override readonly name = 'CallerGone';
+export class ClientDisconnected extends Error {
+  override readonly name = 'ClientDisconnected';
   constructor() {
     super('the client closed the connection');
   }
@@ -51,7 +51,7 @@ export async function sendEvents(reply: FastifyReply, events: AsyncIterable<obje
   } catch (error) {
     if (raw.destroyed) return;
     const known = error instanceof ApiError ? error : serverError(error);
-    const cause = known.cause === undefined ? undefined : traceOf(known.cause);
+    const cause = known.cause === undefined ? undefined : describeErrorWithStack(known.cause);
     reply.log.error({ requestId: reply.request.id, code: known.code, cause }, 'stream broke off');
     frames.write(known.body());
     frames.end('');

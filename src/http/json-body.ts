@@ -6,7 +6,7 @@ import { invalidJson, requestTooLarge } from '../errors.ts';
 import type { App } from './app.ts';
 import type { BodyBudget, BodyReservation } from './body-budget.ts';
 import { guardBody } from './body-guard.ts';
-import { CallerGone } from './event-stream.ts';
+import { ClientDisconnected } from './event-stream.ts';
 import { JsonLimits } from './json-limits.ts';
 import { takesBody } from './unread-body.ts';
 
@@ -79,7 +79,7 @@ function receiveText(
         decoder.push(chunk);
       });
     const end = () => attempt(() => settle(() => resolve(decoder.end())));
-    const leave = () => settle(() => reject(new CallerGone()));
+    const leave = () => settle(() => reject(new ClientDisconnected()));
     payload.on('data', take).on('end', end).on('error', leave).on('close', leave);
   });
 }

@@ -8,7 +8,7 @@ import {
   requestTooLarge,
   unsupportedMediaType,
 } from '../errors.ts';
-import { CallerGone } from './event-stream.ts';
+import { ClientDisconnected } from './event-stream.ts';
 
 /** What a form may hold. Everything else in it is read over, within bounds. */
 export interface FormRules {
@@ -184,7 +184,7 @@ class FormReader {
       }
       this.#parser.end();
     } catch (error) {
-      this.#fail(error instanceof ApiError ? error : new CallerGone());
+      this.#fail(error instanceof ApiError ? error : new ClientDisconnected());
     } finally {
       // Nobody reads the rest, and the connection is of use again only behind it. Not now: the iterator lets go later.
       setImmediate(() => this.#source.resume());

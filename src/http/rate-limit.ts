@@ -9,17 +9,17 @@ export interface Bucket {
 }
 
 /** What the limiter knows of a key at a request. */
-export interface LimitState {
+export interface RateLimitState {
   requests: Bucket;
   tokens: Bucket;
 }
 
 /** Counts a request against its key's limits. Throws 429 `rate_limit_exceeded` when one is used up. */
-export type Limit = (caller: Caller | null) => LimitState;
+export type Limit = (caller: Caller | null) => RateLimitState;
 
 /** What the headers say where there is no limit: more than anyone sends in a minute. */
 const VERY_MANY = 1_000_000_000;
-const UNLIMITED: LimitState = {
+const UNLIMITED: RateLimitState = {
   requests: { limit: VERY_MANY, remaining: VERY_MANY, resetSeconds: 0 },
   tokens: { limit: VERY_MANY, remaining: VERY_MANY, resetSeconds: 0 },
 };
@@ -27,10 +27,10 @@ const UNLIMITED: LimitState = {
 /** The limiter of an instance without limits. */
 export const unlimited: Limit = () => UNLIMITED;
 
-const headersOfState = new WeakMap<LimitState, Record<string, string>>();
+const headersOfState = new WeakMap<RateLimitState, Record<string, string>>();
 
 /** The six `x-ratelimit-*` headers. */
-export function limitHeaders(state: LimitState): Record<string, string> {
+export function rateLimitHeaders(state: RateLimitState): Record<string, string> {
   const known = headersOfState.get(state);
   if (known !== undefined) return known;
   const headers: Record<string, string> = {};

@@ -14,7 +14,7 @@ import { collectAfterBodies } from './collect-after-bodies.ts';
 import { countHandlers, stopping } from './drain.ts';
 import { asApiError, handleErrors, sendError } from './error-handler.ts';
 import { acceptJson } from './json-body.ts';
-import { type Limit, limitHeaders } from './rate-limit.ts';
+import { type Limit, rateLimitHeaders } from './rate-limit.ts';
 import { closeAfterUnreadBody } from './unread-body.ts';
 import { compileValidator, toApiError } from './validation.ts';
 
@@ -156,12 +156,12 @@ function admitRequests(app: App, options: ServerOptions): void {
     const admitted = (caller: FastifyRequest['caller']) => {
       const { scope } = request.routeOptions.config;
       request.caller = caller;
-      reply.headers(limitHeaders(limit(caller)));
+      reply.headers(rateLimitHeaders(limit(caller)));
       if (caller !== null && scope !== undefined && scope !== 'public') requireScope(caller, scope);
     };
     const refused = (error: unknown) => {
       // A refused caller learns its limits too; the bucket of nobody is the open one.
-      if (error instanceof ApiError && error.status === 401) reply.headers(limitHeaders(limit(null)));
+      if (error instanceof ApiError && error.status === 401) reply.headers(rateLimitHeaders(limit(null)));
       done(error as Error);
     };
     try {

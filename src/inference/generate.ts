@@ -102,5 +102,5 @@ async function* metered(
 
 /** An abort ends an engine with the signal's reason, which is never an error of the catalogue. */
 export function isAbort(error: unknown): boolean {
-  return error instanceof Error && (error.name === 'CallerGone' || error.name === 'AbortError');
+  return error instanceof Error && (error.name === 'ClientDisconnected' || error.name === 'AbortError');
 }

@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.ts';
-import { reasonOf } from '../lib/start-error.ts';
+import { describeError } from '../lib/operator-error.ts';
 import { LONGEST_WRITE_MS } from './longest-write.ts';
 import { deleteDroppedIndex, selectDroppedIndexes } from './store.ts';
 
@@ -25,7 +25,7 @@ export async function dropIndex(deps: DropDeps, id: string): Promise<boolean> {
     await deps.chunks.drop(id);
     return true;
   } catch (error) {
-    const told = { knowledgeBase: id, reason: reasonOf(error) };
+    const told = { knowledgeBase: id, reason: describeError(error) };
     deps.logger.warn(told, 'an index could not be removed; tried again in an hour');
     return false;
   }

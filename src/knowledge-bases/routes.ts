@@ -1,7 +1,7 @@
 import { ListQuery, listOf } from '../db/page.ts';
 import type { Deps } from '../deps.ts';
 import type { App } from '../http/app.ts';
-import { callOf } from '../http/auth.ts';
+import { toCall } from '../http/auth.ts';
 import { createKnowledgeBase } from './create-knowledge-base.ts';
 import { deleteKnowledgeBase } from './delete-knowledge-base.ts';
 import { findKnowledgeBase } from './find-knowledge-base.ts';
@@ -30,7 +30,7 @@ export function knowledgeBaseRoutes(app: App, deps: Pick<Deps, 'db' | 'chunks' |
       schema: { summary: 'Create a knowledge base', tags, body: CreateKnowledgeBase, response },
       config: { ...config, idempotent: true },
     },
-    async (request) => createKnowledgeBase(deps, callOf(request).caller, request.body),
+    async (request) => createKnowledgeBase(deps, toCall(request).caller, request.body),
   );
   app.get(
     '/v1/knowledge-bases',
@@ -43,13 +43,13 @@ export function knowledgeBaseRoutes(app: App, deps: Pick<Deps, 'db' | 'chunks' |
       },
       config,
     },
-    async (request) => listKnowledgeBases(deps, callOf(request).caller.organizationId, request.query),
+    async (request) => listKnowledgeBases(deps, toCall(request).caller.organizationId, request.query),
   );
   app.get(
     '/v1/knowledge-bases/:kb_id',
     { schema: { summary: 'One knowledge base', tags, params, response }, config },
     async (request) =>
-      viewKnowledgeBase(await findKnowledgeBase(deps, callOf(request).caller.organizationId, request.params.kb_id)),
+      viewKnowledgeBase(await findKnowledgeBase(deps, toCall(request).caller.organizationId, request.params.kb_id)),
   );
   app.patch(
     '/v1/knowledge-bases/:kb_id',
@@ -65,7 +65,7 @@ export function knowledgeBaseRoutes(app: App, deps: Pick<Deps, 'db' | 'chunks' |
       config,
     },
     async (request) =>
-      updateKnowledgeBase(deps, callOf(request).caller.organizationId, request.params.kb_id, request.body),
+      updateKnowledgeBase(deps, toCall(request).caller.organizationId, request.params.kb_id, request.body),
   );
   app.delete(
     '/v1/knowledge-bases/:kb_id',
@@ -79,6 +79,6 @@ export function knowledgeBaseRoutes(app: App, deps: Pick<Deps, 'db' | 'chunks' |
       },
       config,
     },
-    async (request) => deleteKnowledgeBase(deps, callOf(request).caller.organizationId, request.params.kb_id),
+    async (request) => deleteKnowledgeBase(deps, toCall(request).caller.organizationId, request.params.kb_id),
   );
 }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { every } from './every.ts';
 import { isId, newId } from './ids.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { createLogger } from './logger.ts';
 import { merge } from './merge.ts';
+import { describeError, describeErrorWithStack } from './operator-error.ts';
+import { runPeriodically } from './run-periodically.ts';
 import { settleAll } from './settle-all.ts';
-import { reasonOf, traceOf } from './start-error.ts';
 
 describe('newId', () => {
   it('gives ids that sort in the order of their making, none twice', () => {
@@ -148,11 +148,11 @@ describe('Lifecycle', () => {
   });
 });
 
-describe('every', () => {
+describe('runPeriodically', () => {
   it('runs at once, never overlaps, goes on after a failure, and ends with the run under way', async () => {
     let runs = 0;
     let running = 0;
-    const task = every(
+    const task = runPeriodically(
       1,
       'test',
       async () => {
@@ -174,7 +174,7 @@ describe('every', () => {
   });
 });
 
-describe('reasonOf', () => {
+describe('describeError', () => {
   const thrownBy = (run: () => unknown): unknown => {
     try {
       return run();
@@ -186,20 +186,20 @@ describe('reasonOf', () => {
   it('quotes no text that is not JSON, and no filter', () => {
     for (const text of ['walrus', '{"a": walrus}', `[1, ${'walrus '.repeat(50)}]`, '["the", "walrus" "text"]']) {
       const error = thrownBy(() => JSON.parse(text));
-      assert.match(reasonOf(error), /JSON/);
-      assert.doesNotMatch(reasonOf(error) + traceOf(error), /walrus|"/, String(error));
-      assert.match(traceOf(error), /^SyntaxError: .*\n {4}at JSON\.parse/);
+      assert.match(describeError(error), /JSON/);
+      assert.doesNotMatch(describeError(error) + describeErrorWithStack(error), /walrus|"/, String(error));
+      assert.match(describeErrorWithStack(error), /^SyntaxError: .*\n {4}at JSON\.parse/);
     }
     const lance = 'Invalid input, Error resolving filter expression name = \'walrus\': Received literal Utf8("walrus")';
-    assert.equal(reasonOf(new Error(lance)), 'Invalid input, Error resolving filter expression');
+    assert.equal(describeError(new Error(lance)), 'Invalid input, Error resolving filter expression');
   });
 
   it('is bounded, whatever was thrown, and so is its trace', () => {
     for (const thrown of [new Error('x'.repeat(1_000_000)), 'x'.repeat(1_000_000)]) {
-      assert.match(reasonOf(thrown), /^x{2000}\.\.\. \(1000000 characters\)$/);
-      assert.ok(traceOf(thrown).length < 5_000);
+      assert.match(describeError(thrown), /^x{2000}\.\.\. \(1000000 characters\)$/);
+      assert.ok(describeErrorWithStack(thrown).length < 5_000);
     }
-    assert.equal(reasonOf(new AggregateError([new Error('the first')])), 'the first');
+    assert.equal(describeError(new AggregateError([new Error('the first')])), 'the first');
   });
 });
 

@@ -1,6 +1,6 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
-import { clipped } from './clipped.ts';
-import { traceOf } from './start-error.ts';
+import { describeErrorWithStack } from './operator-error.ts';
+import { truncateText } from './truncate-text.ts';
 
 export type { Logger };
 
@@ -22,7 +22,7 @@ export function createLogger(level: LogLevel, destination: DestinationStream = p
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }), log: bounded },
       // What libraries log (Fastify does): only what we say of errors ourselves, not what hangs on them.
-      serializers: { err: traceOf },
+      serializers: { err: describeErrorWithStack },
       // A second line of defence: no call site logs these, and if one ever does, they do not reach the file.
       redact: { paths: ['*.authorization', '*.apiKey', '*.api_key', '*.messages', '*.prompt'], censor: '[redacted]' },
     },
@@ -36,7 +36,7 @@ function bounded(line: Record<string, unknown>): Record<string, unknown> {
   for (const name in line) {
     const value = line[name];
     if (typeof value !== 'string' || value.length <= MAX_FIELD_CHARACTERS) continue;
-    short = { ...short, [name]: clipped(value, MAX_FIELD_CHARACTERS) };
+    short = { ...short, [name]: truncateText(value, MAX_FIELD_CHARACTERS) };
   }
   return short;
 }

@@ -1,7 +1,7 @@
 import { chmodSync, type Dirent, lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { reasonOf } from './start-error.ts';
+import { describeError } from './operator-error.ts';
 
 /** Permission bits that a private folder and a private file may keep: 0700 and 0600, or fewer. */
 const FOLDER_BITS = 0o700;
@@ -71,5 +71,5 @@ function readFolder(path: string, result: TightenedPermissions): Dirent[] {
 function noteFailure(error: unknown, result: TightenedPermissions): void {
   if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
   result.failed += 1;
-  result.firstFailure ??= reasonOf(error);
+  result.firstFailure ??= describeError(error);
 }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Static, Type } from 'typebox';
 import type { Config } from '../config.ts';
-import { StartError } from '../lib/start-error.ts';
+import { OperatorError } from '../lib/operator-error.ts';
 import { readKept, writeKept } from './kept-json.ts';
 import { modelPath } from './model-files.ts';
 
@@ -29,12 +29,12 @@ function path(dataDir: string): string {
   return join(dataDir, 'model-bindings.json');
 }
 
-/** The bindings of a data folder. Throws a `StartError` when their file is damaged: nobody knows then what was chosen. */
+/** The bindings of a data folder. Throws a `OperatorError` when their file is damaged: nobody knows then what was chosen. */
 export async function readBindings(dataDir: string): Promise<StoredBindings> {
   const bindings = await readKept(path(dataDir), Bindings);
   if (bindings !== null) return bindings;
   if (!existsSync(path(dataDir))) return NONE;
-  throw new StartError(
+  throw new OperatorError(
     `${path(dataDir)} is damaged, so nobody knows what 'quire models use' has bound. Correct it, or delete it and bind again.`,
   );
 }

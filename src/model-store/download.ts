@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { reasonOf, StartError } from '../lib/start-error.ts';
+import { describeError, OperatorError } from '../lib/operator-error.ts';
 import {
   type Dispatchers,
   type FileAnswer,
@@ -65,7 +65,7 @@ class Outdated extends TransferError {}
 
 /**
  * Fetches a file into `partial`, going on where an earlier attempt ended, and checks its length and its SHA-256.
- * Throws a `StartError` that says what to do; what came stays, except where it is known to be wrong.
+ * Throws a `OperatorError` that says what to do; what came stays, except where it is known to be wrong.
  */
 export async function download(
   source: ModelSource,
@@ -103,16 +103,16 @@ export async function download(
   }
 }
 
-function gaveUp(source: ModelSource, partial: PartialFile, attempts: number, last: Error): StartError {
+function gaveUp(source: ModelSource, partial: PartialFile, attempts: number, last: Error): OperatorError {
   const advice =
     partial.size > 0
       ? 'What came is kept: the next pull goes on from there.'
       : 'Is this machine connected? HTTPS_PROXY names a proxy, QUIRE_HUB_URL a mirror of the hub.';
-  return new StartError(`${source.from} could not be fetched in ${attempts} attempts (${last.message}). ${advice}`);
+  return new OperatorError(`${source.from} could not be fetched in ${attempts} attempts (${last.message}). ${advice}`);
 }
 
-function wrongHash(source: ModelSource): StartError {
-  return new StartError(
+function wrongHash(source: ModelSource): OperatorError {
+  return new OperatorError(
     `What came from ${source.from} has not the SHA-256 that it should have; it was deleted. Try again, or another source.`,
   );
 }
@@ -121,7 +121,7 @@ function wrongHash(source: ModelSource): StartError {
 function checked(source: ModelSource, partial: PartialFile, options: DownloadOptions): Downloaded | null {
   const sha256 = partial.digest();
   const wanted = options.sha256 ?? partial.state?.sha256 ?? null;
-  if (partial.size === 0) throw new StartError(`${source.from} is empty.`);
+  if (partial.size === 0) throw new OperatorError(`${source.from} is empty.`);
   if (wanted !== null && wanted !== sha256) return null;
   const sha256From = options.sha256 !== null ? 'operator' : wanted !== null ? 'hub' : 'nobody';
   return { bytes: partial.size, sha256, sha256From };
@@ -173,7 +173,9 @@ function wholeOf(answer: FileAnswer, source: ModelSource, from: number): number 
   const encoding = answer.header('content-encoding');
   if (status !== 200 && status !== 206) throw refusalOf(answer, source);
   if (encoding !== null && encoding !== 'identity') {
-    throw new StartError(`${source.url.origin} sends the file compressed (${encoding}), although it was asked not to.`);
+    throw new OperatorError(
+      `${source.url.origin} sends the file compressed (${encoding}), although it was asked not to.`,
+    );
   }
   if (status === 200) return lengthOf(answer.header('content-length'));
   const [, first, total] = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(answer.header('content-range') ?? '') ?? [];
@@ -194,7 +196,7 @@ async function describe(
 ): Promise<void> {
   const { linked } = answer;
   if (linked.bytes !== null && whole !== null && linked.bytes !== whole) {
-    throw new StartError(
+    throw new OperatorError(
       `${source.url.origin} says that the file has ${linked.bytes} bytes, and its storage says ${whole}: nothing was fetched.`,
     );
   }
@@ -217,7 +219,7 @@ async function describe(
 async function requireRoom(options: DownloadOptions, bytes: number): Promise<void> {
   const lacking = bytes + RESERVED_BYTES - (await options.freeBytes());
   if (lacking <= 0) return;
-  throw new StartError(
+  throw new OperatorError(
     `The disk lacks ${lacking} bytes for this model: ${bytes} are to come, and ${RESERVED_BYTES} stay free. Free some, or set QUIRE_DATA_DIR to a folder on another disk.`,
   );
 }
@@ -246,7 +248,7 @@ async function readBody(
       options.onProgress({ receivedBytes: partial.size, totalBytes });
     }
   } catch (error) {
-    if (error instanceof StartError || error instanceof TransferError) throw error;
+    if (error instanceof OperatorError || error instanceof TransferError) throw error;
     throw new TransferError(`the transfer broke off: ${transferReason(error)}`);
   } finally {
     clearInterval(watch);
@@ -257,9 +259,9 @@ async function readBody(
   }
 }
 
-async function tooLong(partial: PartialFile, totalBytes: number): Promise<StartError> {
+async function tooLong(partial: PartialFile, totalBytes: number): Promise<OperatorError> {
   await partial.clear();
-  return new StartError(`The server sends more than the ${totalBytes} bytes that it announced; nothing was kept.`);
+  return new OperatorError(`The server sends more than the ${totalBytes} bytes that it announced; nothing was kept.`);
 }
 
 async function write(partial: PartialFile, piece: Buffer): Promise<void> {
@@ -267,8 +269,8 @@ async function write(partial: PartialFile, piece: Buffer): Promise<void> {
     await partial.append(piece);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    const why = code === 'ENOSPC' ? 'the disk is full' : reasonOf(error);
-    throw new StartError(
+    const why = code === 'ENOSPC' ? 'the disk is full' : describeError(error);
+    throw new OperatorError(
       `${partial.path} cannot be written: ${why}. What came is kept: the next pull goes on from there.`,
     );
   }
@@ -283,7 +285,7 @@ async function requireMagic(partial: PartialFile): Promise<void> {
   if (head.subarray(0, MAGIC.length).equals(MAGIC)) return;
   await partial.clear();
   const beginning = JSON.stringify(head.toString('latin1'));
-  throw new StartError(
+  throw new OperatorError(
     `What the server sends is no GGUF (it begins with ${beginning}); the address of the file is wrong.`,
   );
 }

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher, EnvHttpProxyAgent, errors, request } from 'undici';
 import type { Config } from '../config.ts';
-import { reasonOf, StartError } from '../lib/start-error.ts';
+import { describeError, OperatorError } from '../lib/operator-error.ts';
 
 /** Hubs redirect once or twice, renamed repositories once more. */
 const MOST_REDIRECTS = 8;
@@ -104,7 +104,9 @@ export async function fetchFile(url: URL, options: FetchFileOptions, signal: Abo
     hasLeft ||= next.origin !== url.origin;
     at = next;
   }
-  throw new StartError(`${url.origin} redirects more than ${MOST_REDIRECTS} times; the address of the file is wrong.`);
+  throw new OperatorError(
+    `${url.origin} redirects more than ${MOST_REDIRECTS} times; the address of the file is wrong.`,
+  );
 }
 
 async function ask(url: URL, options: FetchFileOptions, authorization: string | null, signal: AbortSignal) {
@@ -150,10 +152,12 @@ function readLinked(linked: FileAnswer['linked'], header: (name: string) => stri
 function redirected(from: URL, location: string): URL {
   const next = URL.parse(location, from.href);
   if (next === null || !/^https?:$/.test(next.protocol)) {
-    throw new StartError(`${from.origin} redirects to '${location.slice(0, 200)}', which is no web address.`);
+    throw new OperatorError(`${from.origin} redirects to '${location.slice(0, 200)}', which is no web address.`);
   }
   if (from.protocol === 'https:' && next.protocol === 'http:') {
-    throw new StartError(`${from.origin} redirects to ${next.origin}, which is not encrypted; that is not followed.`);
+    throw new OperatorError(
+      `${from.origin} redirects to ${next.origin}, which is not encrypted; that is not followed.`,
+    );
   }
   return next;
 }
@@ -163,5 +167,5 @@ export function transferReason(error: unknown): string {
   if (error instanceof errors.ConnectTimeoutError) return `no connection within ${CONNECT_TIMEOUT_MS / 1000} s`;
   if (error instanceof errors.HeadersTimeoutError) return `no answer within ${HEAD_TIMEOUT_MS / 1000} s`;
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  return reasonOf(cause) || 'the connection broke';
+  return describeError(cause) || 'the connection broke';
 }

@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts';
 import type { Logger } from '../lib/logger.ts';
-import { reasonOf } from '../lib/start-error.ts';
+import { describeError } from '../lib/operator-error.ts';
 import { sourceOf } from './model-source.ts';
 import { pullModel } from './pull-model.ts';
 
@@ -90,7 +90,7 @@ export class FirstPull {
       logger.info({ model, bytes, sha256: card.sha256 }, 'a model was fetched and answers from now on');
     } catch (error) {
       if (signal.aborted) return;
-      const detail = reasonOf(error);
+      const detail = describeError(error);
       this.#status = { ...(this.#status as FirstPullStatus), state: 'failed', detail };
       logger.warn({ model, reason: detail }, 'no model was fetched; the one that comes with Quire goes on answering');
     }

@@ -1,11 +1,11 @@
 import { open, rename } from 'node:fs/promises';
 import type { Static, TSchema } from 'typebox';
 import { Value } from 'typebox/value';
-import { readIfThere } from '../lib/read-if-there.ts';
+import { readOptionalFile } from '../lib/read-optional-file.ts';
 
 /** The value in a file of JSON; null when there is none, or none of that form. */
 export async function readKept<T extends TSchema>(path: string, form: T): Promise<Static<T> | null> {
-  const text = await readIfThere(path);
+  const text = await readOptionalFile(path);
   if (text === null) return null;
   try {
     const value: unknown = JSON.parse(text);

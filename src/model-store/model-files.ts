@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Static, Type } from 'typebox';
-import { StartError } from '../lib/start-error.ts';
+import { OperatorError } from '../lib/operator-error.ts';
 import { readKept, writeKept } from './kept-json.ts';
 import { isModelName } from './model-source.ts';
 import { removePartial } from './partial-file.ts';
@@ -85,14 +85,14 @@ export async function listStored(
 }
 
 /**
- * Deletes a model, or what came of one. Throws a `StartError` when there is neither, or while it is fetched. Returns the
+ * Deletes a model, or what came of one. Throws a `OperatorError` when there is neither, or while it is fetched. Returns the
  * bytes that are free now.
  */
 export async function removeStored(dataDir: string, name: string): Promise<number> {
   const model = await findStored(dataDir, name);
   const partial = partialPath(dataDir, name);
   if (!isModelName(name) || (model === null && !existsSync(partial))) {
-    throw new StartError(`There is no model '${name}' on the disk. 'quire models list' shows those there are.`);
+    throw new OperatorError(`There is no model '${name}' on the disk. 'quire models list' shows those there are.`);
   }
   const lock = await lockPull(`${partial}.lock`, name);
   try {

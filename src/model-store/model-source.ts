@@ -1,4 +1,4 @@
-import { StartError } from '../lib/start-error.ts';
+import { OperatorError } from '../lib/operator-error.ts';
 import { OPEN_MODELS } from './open-models.ts';
 
 /** A model in the store is a file of this name and `.gguf`. */
@@ -28,14 +28,14 @@ export function isModelName(name: string): boolean {
 
 /**
  * The source that a word names: a name of the open catalogue, `hf:owner/repo/file` (`hf:owner/repo@revision/file`) on the
- * hub, or a URL. `name` replaces the name in the store. Throws a `StartError` for a name that is not known.
+ * hub, or a URL. `name` replaces the name in the store. Throws a `OperatorError` for a name that is not known.
  */
 export function sourceOf(word: string, hubUrl: string, name?: string): ModelSource {
   if (/^https?:\/\//.test(word)) return named(urlSource(word), name);
   if (word.startsWith('hf:')) return named(hubSource(word, hubUrl), name);
   const model = OPEN_MODELS.find((candidate) => candidate.name === word.toLowerCase());
   if (model === undefined) {
-    throw new StartError(
+    throw new OperatorError(
       `No model is known as '${word}'. 'quire models list' shows those that are; others by hf:owner/repo/file or a URL.`,
     );
   }
@@ -45,7 +45,7 @@ export function sourceOf(word: string, hubUrl: string, name?: string): ModelSour
 function named(source: ModelSource, name: string | undefined): ModelSource {
   const chosen = name ?? source.name;
   if (isModelName(chosen)) return { ...source, name: chosen };
-  throw new StartError(
+  throw new OperatorError(
     `A model cannot have the name '${chosen}'; choose one with --name, of letters, digits, '.', '_', '-'.`,
   );
 }
@@ -54,7 +54,7 @@ function hubSource(word: string, hubUrl: string): ModelSource {
   const [, owner = '', repo = '', revision = MAIN_REVISION, file = ''] = HUB_FORM.exec(word) ?? [];
   const path = [owner, repo, 'resolve', revision, ...file.split('/')].map(encodeURIComponent).join('/');
   if (owner === '' || !file.endsWith('.gguf')) {
-    throw new StartError(`'${word}' names no GGUF file; write hf:owner/repository/file.gguf.`);
+    throw new OperatorError(`'${word}' names no GGUF file; write hf:owner/repository/file.gguf.`);
   }
   return { name: stem(file), url: new URL(`${hubUrl.replace(/\/+$/, '')}/${path}`), from: word };
 }

@@ -1,5 +1,5 @@
 import { open, readFile, rm, stat, utimes } from 'node:fs/promises';
-import { StartError } from '../lib/start-error.ts';
+import { OperatorError } from '../lib/operator-error.ts';
 
 /** How often a pull says that it still runs. */
 const BEAT_MS = 10_000;
@@ -8,7 +8,7 @@ const STALE_MS = 60_000;
 
 /**
  * Takes the right to fetch one model, for this process: two at once would write into one file. The lock of a process
- * that has ended is taken over. Throws a `StartError` while another process fetches it.
+ * that has ended is taken over. Throws a `OperatorError` while another process fetches it.
  */
 export async function lockPull(path: string, name: string): Promise<{ release(): Promise<void> }> {
   if (!(await create(path))) {
@@ -58,6 +58,6 @@ function isAlive(pid: number): boolean {
   }
 }
 
-function busy(name: string): StartError {
-  return new StartError(`Another pull of '${name}' is under way on this data folder; wait for it, or stop it.`);
+function busy(name: string): OperatorError {
+  return new OperatorError(`Another pull of '${name}' is under way on this data folder; wait for it, or stop it.`);
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { dropAfter, etagOf, linkedHeaders, sendFile, sha256Of, useHub } from '../../test/fixtures/hub-server.ts';
 import { writeTinyGguf } from '../../test/fixtures/tiny-gguf.ts';
-import { StartError } from '../lib/start-error.ts';
+import { OperatorError } from '../lib/operator-error.ts';
 import { modelPath, partialPath } from './model-files.ts';
 import { sourceOf } from './model-source.ts';
 import { type PulledModel, type PullOptions, pullModel } from './pull-model.ts';
@@ -45,7 +45,7 @@ function assertPulled(pulled: PulledModel, bytes = TINY): void {
 
 async function assertRefused(pulling: Promise<unknown>, message: RegExp): Promise<void> {
   await assert.rejects(pulling, (error) => {
-    assert.ok(error instanceof StartError, String((error as Error).stack));
+    assert.ok(error instanceof OperatorError, String((error as Error).stack));
     assert.match(error.message, message);
     return true;
   });

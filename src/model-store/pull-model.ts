@@ -2,7 +2,7 @@ import { mkdir, open, rename, statfs } from 'node:fs/promises';
 import type { Config } from '../config.ts';
 import { prepareDataFolder } from '../data-folder/prepare.ts';
 import { readGgufFacts } from '../engines/local/gguf-facts.ts';
-import { reasonOf, StartError } from '../lib/start-error.ts';
+import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { type Downloaded, type DownloadOptions, download } from './download.ts';
 import { Dispatchers, type HubToken } from './fetch-file.ts';
 import {
@@ -36,7 +36,7 @@ export interface PulledModel extends StoredModel {
 /**
  * Fetches a model into the store. It is there under its name only once it is whole, has its SHA-256, and is a GGUF that
  * can be used here; until then, and when it is not, whatever was there before stays. May be called again: a model that
- * is there is not fetched anew, one that came in part is gone on with. Throws a `StartError` that says what to do.
+ * is there is not fetched anew, one that came in part is gone on with. Throws a `OperatorError` that says what to do.
  */
 export async function pullModel(
   { config }: PullDeps,
@@ -74,7 +74,7 @@ function sameOrRefused(there: StoredModel, source: ModelSource, sha256: string |
   const isSame = there.card?.from === source.from && (sha256 === null || there.card.sha256 === sha256);
   if (isSame) return there;
   const from = there.card === null ? 'put there by hand' : `from ${there.card.from}`;
-  throw new StartError(
+  throw new OperatorError(
     `There is another model '${there.name}' already, ${from}. Choose a name with --name, or 'quire models remove' that one.`,
   );
 }
@@ -121,8 +121,8 @@ async function describe(source: ModelSource, partial: PartialFile, done: Downloa
     };
   } catch (error) {
     await partial.clear();
-    throw new StartError(
-      `What came from ${source.from} cannot be used: ${reasonOf(error)}. It was deleted; choose another file.`,
+    throw new OperatorError(
+      `What came from ${source.from} cannot be used: ${describeError(error)}. It was deleted; choose another file.`,
     );
   }
 }

@@ -1,4 +1,4 @@
-import { StartError } from '../lib/start-error.ts';
+import { OperatorError } from '../lib/operator-error.ts';
 import { type FileAnswer, TransferError } from './fetch-file.ts';
 import type { ModelSource } from './model-source.ts';
 
@@ -6,7 +6,7 @@ import type { ModelSource } from './model-source.ts';
 const PASSING: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504]);
 
 /** What to tell of an answer that has no file: a `TransferError` where it is worth another try, else what to do. */
-export function refusalOf(answer: FileAnswer, { from, url }: ModelSource): StartError | TransferError {
+export function refusalOf(answer: FileAnswer, { from, url }: ModelSource): OperatorError | TransferError {
   const { status } = answer;
   if (PASSING.has(status)) {
     const seconds = Number(answer.header('retry-after') ?? Number.NaN);
@@ -18,26 +18,26 @@ export function refusalOf(answer: FileAnswer, { from, url }: ModelSource): Start
   if (code === 'EntryNotFound') return missing(from, 'the repository has no such file');
   if (code === 'RevisionNotFound') return missing(from, 'the repository has no such revision');
   if (code === 'RepoNotFound' || (status === 401 && from.startsWith('hf:'))) {
-    return new StartError(
+    return new OperatorError(
       `${from} cannot be fetched: ${url.origin} knows no such repository, or it is private. Check its spelling; for a private one, set QUIRE_HUB_TOKEN to a token that may read it.`,
     );
   }
   if (status === 403 && from.startsWith('hf:')) return gated(from, url);
   if (status === 401 || status === 403) {
-    return new StartError(`${url.origin} refuses ${from} (${status}): it asks for a login that Quire has not.`);
+    return new OperatorError(`${url.origin} refuses ${from} (${status}): it asks for a login that Quire has not.`);
   }
   if (status === 404 || status === 410) return missing(from, `${url.origin} has nothing there`);
-  return new StartError(`${url.origin} answers ${status} for ${from}, which is no file.`);
+  return new OperatorError(`${url.origin} answers ${status} for ${from}, which is no file.`);
 }
 
-function gated(from: string, url: URL): StartError {
+function gated(from: string, url: URL): OperatorError {
   const [owner, repo] = from.replace(/^hf:/, '').split('/');
   const page = from.startsWith('hf:') ? `${url.origin}/${owner}/${repo?.split('@')[0]}` : url.origin;
-  return new StartError(
+  return new OperatorError(
     `${from} is gated: accept its licence at ${page}, and set QUIRE_HUB_TOKEN to a token of the account that did.`,
   );
 }
 
-function missing(from: string, why: string): StartError {
-  return new StartError(`${from} cannot be fetched: ${why}. Check its spelling.`);
+function missing(from: string, why: string): OperatorError {
+  return new OperatorError(`${from} cannot be fetched: ${why}. Check its spelling.`);
 }

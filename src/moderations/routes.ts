@@ -1,6 +1,6 @@
 import type { App } from '../http/app.ts';
-import { callOf } from '../http/auth.ts';
-import { callerGone } from '../http/event-stream.ts';
+import { toCall } from '../http/auth.ts';
+import { disconnectSignal } from '../http/event-stream.ts';
 import { judgeTexts, type ModerationDeps } from './judge-texts.ts';
 import { ModerationAnswer, ModerationRequest } from './schema.ts';
 
@@ -19,6 +19,6 @@ export function moderationRoutes(app: App, deps: ModerationDeps): void {
       },
       config: { scope: 'inference' },
     },
-    async (request, reply) => judgeTexts(deps, callOf(request), request.body, callerGone(reply)),
+    async (request, reply) => judgeTexts(deps, toCall(request), request.body, disconnectSignal(reply)),
   );
 }

@@ -2,10 +2,10 @@ import { sql as tag } from 'drizzle-orm';
 import { type DrizzleTransactionLike, fromDrizzle, type Job, PgBoss } from 'pg-boss';
 import type { Database, Sql } from '../db/db.ts';
 import type { Logger } from '../lib/logger.ts';
-import { reasonOf } from '../lib/start-error.ts';
+import { describeError } from '../lib/operator-error.ts';
+import { AsyncEvent } from './async-event.ts';
 import type { JobKind, JobPlace } from './define-job.ts';
 import { RunningJobs } from './running-jobs.ts';
-import { WakeCall } from './wake-call.ts';
 
 /** A job of a process that has not been heard of for so long is another's to run. */
 const HEARTBEAT_SECONDS = 30;
@@ -30,7 +30,7 @@ export type JobHandler<Data extends object> = (data: Data, signal: AbortSignal) 
 export class JobQueue {
   readonly #boss: PgBoss;
   readonly #logger: Logger;
-  readonly #wakeCalls = new Map<string, WakeCall>();
+  readonly #wakeCalls = new Map<string, AsyncEvent>();
   readonly #loops: Promise<void>[] = [];
   readonly #stopping = new AbortController();
 
@@ -47,7 +47,7 @@ export class JobQueue {
       schedule: false,
       superviseIntervalSeconds: SUPERVISE_SECONDS,
     });
-    boss.on('error', (error) => logger.warn({ reason: reasonOf(error) }, 'the job queue had a problem'));
+    boss.on('error', (error) => logger.warn({ reason: describeError(error) }, 'the job queue had a problem'));
     await boss.start();
     for (const kind of kinds) await makeQueue(boss, kind);
     // No other process can be running a job of the embedded database: what says so is of one that was killed.
@@ -81,7 +81,7 @@ export class JobQueue {
 
   /** Runs jobs of the kind in this process from now on. A handler that throws is run again, as the kind says. */
   work<Data extends object>(kind: JobKind<Data>, handler: JobHandler<Data>): void {
-    const wakeCall = new WakeCall();
+    const wakeCall = new AsyncEvent();
     this.#wakeCalls.set(kind.name, wakeCall);
     this.#loops.push(this.#loop(kind, handler, wakeCall));
   }
@@ -95,7 +95,11 @@ export class JobQueue {
   }
 
   /** Fetches jobs while there is room for them, and ends when the last has ended. */
-  async #loop<Data extends object>(kind: JobKind<Data>, handler: JobHandler<Data>, wakeCall: WakeCall): Promise<void> {
+  async #loop<Data extends object>(
+    kind: JobKind<Data>,
+    handler: JobHandler<Data>,
+    wakeCall: AsyncEvent,
+  ): Promise<void> {
     const running = new RunningJobs(kind);
     while (!this.#stopping.signal.aborted) {
       const job = running.hasRoom() ? await this.#next<Data>(kind, running.fullGroups()) : null;
@@ -110,7 +114,7 @@ export class JobQueue {
       const [job] = await this.#boss.fetch<Data>(kind.name, { ignoreGroups });
       return job ?? null;
     } catch (error) {
-      this.#logger.warn({ queue: kind.name, reason: reasonOf(error) }, 'no job could be fetched');
+      this.#logger.warn({ queue: kind.name, reason: describeError(error) }, 'no job could be fetched');
       return null;
     }
   }
@@ -121,11 +125,11 @@ export class JobQueue {
       await handler(job.data, this.#stopping.signal);
       await this.#boss.complete(kind.name, job.id);
     } catch (error) {
-      const reason = reasonOf(error);
+      const reason = describeError(error);
       if (!this.#stopping.signal.aborted)
         this.#logger.error({ queue: kind.name, job: job.data, reason }, 'a job failed');
       await this.#boss.fail(kind.name, job.id, { reason }).catch((lost: unknown) => {
-        this.#logger.warn({ queue: kind.name, reason: reasonOf(lost) }, 'a failed job could not be given back');
+        this.#logger.warn({ queue: kind.name, reason: describeError(lost) }, 'a failed job could not be given back');
       });
     } finally {
       clearInterval(heartbeat);
@@ -134,7 +138,7 @@ export class JobQueue {
 
   async #touch(kind: JobKind<object>, id: string): Promise<void> {
     await this.#boss.touch(kind.name, id).catch((error: unknown) => {
-      this.#logger.warn({ queue: kind.name, reason: reasonOf(error) }, 'a job could not be kept');
+      this.#logger.warn({ queue: kind.name, reason: describeError(error) }, 'a job could not be kept');
     });
   }
 }

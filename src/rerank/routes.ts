@@ -1,6 +1,6 @@
 import type { App } from '../http/app.ts';
-import { callOf } from '../http/auth.ts';
-import { callerGone } from '../http/event-stream.ts';
+import { toCall } from '../http/auth.ts';
+import { disconnectSignal } from '../http/event-stream.ts';
 import { type RerankDeps, rerankDocuments } from './rerank-documents.ts';
 import { RerankAnswer, RerankRequest } from './schema.ts';
 
@@ -19,6 +19,6 @@ export function rerankRoutes(app: App, deps: RerankDeps): void {
       },
       config: { scope: 'inference' },
     },
-    async (request, reply) => rerankDocuments(deps, callOf(request), request.body, callerGone(reply)),
+    async (request, reply) => rerankDocuments(deps, toCall(request), request.body, disconnectSignal(reply)),
   );
 }

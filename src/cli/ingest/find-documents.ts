@@ -3,7 +3,7 @@ import type { Dirent } from 'node:fs';
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
 import { cleanName } from '../../files/formats.ts';
-import { StartError } from '../../lib/start-error.ts';
+import { OperatorError } from '../../lib/operator-error.ts';
 import { describeReadError } from './describe-read-error.ts';
 
 /** What can be uploaded. */
@@ -45,20 +45,20 @@ export interface FoundDocuments {
 
 /**
  * The documents at a path, in the order of their names. Links in a folder are not followed: what they lead to is in it anyway, or is not
- * meant. Throws a `StartError` where nothing is there, and where nothing of it can be ingested: a pipe may never end.
+ * meant. Throws a `OperatorError` where nothing is there, and where nothing of it can be ingested: a pipe may never end.
  */
 export async function findDocuments(path: string): Promise<FoundDocuments> {
   const given = await stat(path).catch(() => null);
-  if (given === null) throw new StartError(`There is no file or folder at ${path}.`);
-  if (!given.isFile() && !given.isDirectory()) throw new StartError(`${path} is neither a file nor a folder.`);
+  if (given === null) throw new OperatorError(`There is no file or folder at ${path}.`);
+  if (!given.isFile() && !given.isDirectory()) throw new OperatorError(`${path} is neither a file nor a folder.`);
   const root = await realpath(path);
   const found: FoundDocuments = { root, documents: [], skipped: { format: [], link: [], hidden: [] }, failures: [] };
   if (given.isDirectory()) await walk(root, '', found);
   else if (isTaken(path)) found.documents.push({ name: cleanName(basename(path)), path: root });
   const isNone = found.documents.length + found.failures.length === 0;
   const formats = [...FORMATS].join(', ');
-  if (isNone && given.isDirectory()) throw new StartError(`${path} holds no documents: ${formats}.`);
-  if (isNone) throw new StartError(`${path} has none of the formats ${formats}.`);
+  if (isNone && given.isDirectory()) throw new OperatorError(`${path} holds no documents: ${formats}.`);
+  if (isNone) throw new OperatorError(`${path} has none of the formats ${formats}.`);
   return found;
 }
 

@@ -1,4 +1,4 @@
-import { atOnce } from '../../lib/at-once.ts';
+import { forEachConcurrent } from '../../lib/for-each-concurrent.ts';
 import { type ApiClient, Refused } from '../api-client.ts';
 
 /** Files that are deleted at once. */
@@ -7,7 +7,7 @@ const DELETED_AT_ONCE = 4;
 /** Deletes files. Gives how many could not be deleted: such as those that another knowledge base reads right now. */
 export async function removeFiles(api: ApiClient, ids: readonly string[]): Promise<number> {
   let left = 0;
-  await atOnce(ids, DELETED_AT_ONCE, async (id) => {
+  await forEachConcurrent(ids, DELETED_AT_ONCE, async (id) => {
     try {
       await api.send('DELETE', `/v1/files/${id}`);
     } catch (error) {

@@ -1,6 +1,6 @@
 import { constants, openAsBlob } from 'node:fs';
 import { access } from 'node:fs/promises';
-import { atOnce } from '../../lib/at-once.ts';
+import { forEachConcurrent } from '../../lib/for-each-concurrent.ts';
 import { type ApiClient, Refused } from '../api-client.ts';
 import { Interrupted } from '../interrupted.ts';
 import { counted } from '../output.ts';
@@ -66,7 +66,7 @@ export class Uploader {
       this.#show();
     };
     try {
-      await atOnce(documents, UPLOADS_AT_ONCE, one, signal);
+      await forEachConcurrent(documents, UPLOADS_AT_ONCE, one, signal);
       signal.throwIfAborted();
     } catch (error) {
       await this.#takeBack([...uploaded.values()], error);

@@ -48,8 +48,8 @@ export class CallStream implements AsyncGenerator<GenerationEvent, void, undefin
   }
 
   /** The generation failed. What came before is read first, unless it is of no use any more. */
-  fail(error: unknown, atOnce = false): void {
-    if (atOnce) this.#events = [];
+  fail(error: unknown, forEachConcurrent = false): void {
+    if (forEachConcurrent) this.#events = [];
     this.#failure ??= { error };
     this.#close();
     this.#serve();

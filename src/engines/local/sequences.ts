@@ -163,11 +163,11 @@ export class Sequences<J extends SeatedJob> {
   /** llama.cpp copies a sequence's whole part of the context; a file takes only what is in it, written and read. */
   #copyOf({ index, tokens }: Sequence<J>): PrefixSource {
     const { contextTokens, bytesPerToken } = this.#memory;
-    const atOnce = (contextTokens * bytesPerToken) / COPY_BYTES_PER_SECOND;
+    const forEachConcurrent = (contextTokens * bytesPerToken) / COPY_BYTES_PER_SECOND;
     const bytes = tokens.length * bytesPerToken;
     const byFile = bytes / this.#writeBytesPerSecond + bytes / this.#readBytesPerSecond;
-    const viaFile = this.#mayFile(index, bytes) && byFile < atOnce;
-    return { kind: 'copy', sequence: index, viaFile, seconds: viaFile ? byFile : atOnce };
+    const viaFile = this.#mayFile(index, bytes) && byFile < forEachConcurrent;
+    return { kind: 'copy', sequence: index, viaFile, seconds: viaFile ? byFile : forEachConcurrent };
   }
 
   /**

@@ -168,11 +168,11 @@ export class AnswerReader {
     const text = state.text.end();
     if (text !== '') events.push({ type: 'text-delta', choice, text, tokens: 0 });
     state.calls.end(events);
-    events.push({ type: 'choice-end', choice, reason: this.#reasonOf(state) });
+    events.push({ type: 'choice-end', choice, reason: this.#describeError(state) });
   }
 
   /** A call that was made is the reason, whatever the upstream calls it; a missing reason is found out. */
-  #reasonOf({ reason, calls, tokens }: ChoiceState): FinishReason {
+  #describeError({ reason, calls, tokens }: ChoiceState): FinishReason {
     if (reason === 'abort' || reason === 'error') throw unusableAnswer(new Error(`the answer ended with '${reason}'`));
     const { maxTokens, choices } = this.#request;
     const made = choices === 1 ? (this.#usage?.completionTokens ?? tokens) : tokens;

@@ -1,7 +1,7 @@
 import { ListQuery, listOf } from '../../db/page.ts';
 import type { Deps } from '../../deps.ts';
 import type { App } from '../../http/app.ts';
-import { callOf } from '../../http/auth.ts';
+import { toCall } from '../../http/auth.ts';
 import { compileValidator } from '../../http/validation.ts';
 import { IngestionJob } from '../ingestion/schema.ts';
 import { KnowledgeBaseParams } from '../schema.ts';
@@ -52,7 +52,7 @@ function listRoutes(app: App, deps: DataSourceDeps): void {
       validatorCompiler: (route) =>
         compileValidator({ ...route, schema: route.httpPart === 'body' ? CreateDataSource : route.schema }),
     },
-    async (request) => createDataSource(deps, callOf(request).caller, request.params.kb_id, request.body),
+    async (request) => createDataSource(deps, toCall(request).caller, request.params.kb_id, request.body),
   );
   app.get(
     '/v1/knowledge-bases/:kb_id/data-sources',
@@ -67,13 +67,13 @@ function listRoutes(app: App, deps: DataSourceDeps): void {
       config,
     },
     async (request) =>
-      listDataSources(deps, callOf(request).caller.organizationId, request.params.kb_id, request.query),
+      listDataSources(deps, toCall(request).caller.organizationId, request.params.kb_id, request.query),
   );
   app.get(
     '/v1/knowledge-bases/:kb_id/data-sources/:ds_id',
     { schema: { summary: 'One data source', tags, params, response }, config },
     async (request) =>
-      viewDataSource(await findDataSource(deps, callOf(request).caller.organizationId, request.params)),
+      viewDataSource(await findDataSource(deps, toCall(request).caller.organizationId, request.params)),
   );
 }
 
@@ -91,7 +91,7 @@ function changeRoutes(app: App, deps: DataSourceDeps): void {
       },
       config,
     },
-    async (request) => updateDataSource(deps, callOf(request).caller, request.params, request.body),
+    async (request) => updateDataSource(deps, toCall(request).caller, request.params, request.body),
   );
   app.post(
     '/v1/knowledge-bases/:kb_id/data-sources/:ds_id/sync',
@@ -107,7 +107,7 @@ function changeRoutes(app: App, deps: DataSourceDeps): void {
       config: { ...config, idempotent: true },
     },
     async (request, reply) => {
-      const job = await syncDataSource(deps, callOf(request).caller, request.params);
+      const job = await syncDataSource(deps, toCall(request).caller, request.params);
       return reply.code(202).send(job);
     },
   );
@@ -123,6 +123,6 @@ function changeRoutes(app: App, deps: DataSourceDeps): void {
       },
       config,
     },
-    async (request) => deleteDataSource(deps, callOf(request).caller.organizationId, request.params),
+    async (request) => deleteDataSource(deps, toCall(request).caller.organizationId, request.params),
   );
 }

@@ -1,5 +1,5 @@
 import type { Deps } from '../../deps.ts';
-import { reasonOf } from '../../lib/start-error.ts';
+import { describeError } from '../../lib/operator-error.ts';
 import { deleteDroppedDocuments, selectBasesOfDropped, selectDroppedDocuments } from './store.ts';
 
 /** Documents that the index forgets in one go. */
@@ -24,7 +24,7 @@ export async function dropDocuments(deps: DropDeps, baseId: string): Promise<voi
     }
   } catch (error) {
     deps.logger.warn(
-      { knowledgeBase: baseId, reason: reasonOf(error) },
+      { knowledgeBase: baseId, reason: describeError(error) },
       'documents could not be removed from the index; tried again in an hour',
     );
   }

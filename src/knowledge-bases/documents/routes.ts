@@ -1,7 +1,7 @@
 import { ListQuery, listOf } from '../../db/page.ts';
 import type { Deps } from '../../deps.ts';
 import type { App } from '../../http/app.ts';
-import { callOf } from '../../http/auth.ts';
+import { toCall } from '../../http/auth.ts';
 import { KnowledgeBaseParams } from '../schema.ts';
 import { deleteDocument } from './delete-document.ts';
 import { findDocument } from './find-document.ts';
@@ -29,12 +29,12 @@ export function documentRoutes(app: App, deps: Pick<Deps, 'db' | 'chunks' | 'log
       },
       config,
     },
-    async (request) => listDocuments(deps, callOf(request).caller.organizationId, request.params.kb_id, request.query),
+    async (request) => listDocuments(deps, toCall(request).caller.organizationId, request.params.kb_id, request.query),
   );
   app.get(
     '/v1/knowledge-bases/:kb_id/documents/:document_id',
     { schema: { summary: 'One document', tags, params, response: { 200: Document } }, config },
-    async (request) => viewDocument(await findDocument(deps, callOf(request).caller.organizationId, request.params)),
+    async (request) => viewDocument(await findDocument(deps, toCall(request).caller.organizationId, request.params)),
   );
   app.get(
     '/v1/knowledge-bases/:kb_id/documents/:document_id/chunks',
@@ -49,7 +49,7 @@ export function documentRoutes(app: App, deps: Pick<Deps, 'db' | 'chunks' | 'log
       },
       config,
     },
-    async (request) => listChunks(deps, callOf(request).caller.organizationId, request.params, request.query),
+    async (request) => listChunks(deps, toCall(request).caller.organizationId, request.params, request.query),
   );
   app.delete(
     '/v1/knowledge-bases/:kb_id/documents/:document_id',
@@ -63,6 +63,6 @@ export function documentRoutes(app: App, deps: Pick<Deps, 'db' | 'chunks' | 'log
       },
       config,
     },
-    async (request) => deleteDocument(deps, callOf(request).caller.organizationId, request.params),
+    async (request) => deleteDocument(deps, toCall(request).caller.organizationId, request.params),
   );
 }

@@ -1,4 +1,4 @@
-import { shortened } from '../../lib/shortened.ts';
+import { truncateGraphemes } from '../../lib/truncate-graphemes.ts';
 import type { DocumentMetadata, MetadataValue } from './extract/extracted-document.ts';
 
 /** Bytes of a document's metadata as JSON: as many as callers may send anywhere. Every result of a search shows them. */
@@ -32,7 +32,7 @@ export function storedMetadata(...layers: readonly DocumentMetadata[]): StoredMe
     if (bytes + size <= MAX_STORED_BYTES) {
       stored.set(key, value);
       bytes += size;
-    } else if (leftOut.length < MAX_NAMED) leftOut.push(shortened(key, MAX_NAME_CHARACTERS));
+    } else if (leftOut.length < MAX_NAMED) leftOut.push(truncateGraphemes(key, MAX_NAME_CHARACTERS));
   }
   return { metadata: Object.fromEntries(stored), leftOutKeys: leftOut };
 }

@@ -1,7 +1,7 @@
 /** How far ahead is worked. */
 export interface AheadBounds<T> {
   /** Pieces of work under way. */
-  atOnce: number;
+  forEachConcurrent: number;
   /** What one weighs, in a unit of the caller's, and how much of it may be under way when another begins. */
   weightOf(one: T): number;
   maxWeight: number;
@@ -14,7 +14,7 @@ export interface AheadBounds<T> {
 export async function* inOrder<T, R>(
   source: AsyncIterable<T>,
   work: (one: T) => Promise<R>,
-  { atOnce, weightOf, maxWeight }: AheadBounds<T>,
+  { forEachConcurrent, weightOf, maxWeight }: AheadBounds<T>,
 ): AsyncGenerator<R> {
   const underWay: { result: Promise<R>; weight: number }[] = [];
   const first = async () => {
@@ -23,7 +23,7 @@ export async function* inOrder<T, R>(
     return result as R;
   };
   const weight = () => underWay.reduce((sum, one) => sum + one.weight, 0);
-  const isFull = () => underWay.length >= atOnce || (underWay.length > 0 && weight() >= maxWeight);
+  const isFull = () => underWay.length >= forEachConcurrent || (underWay.length > 0 && weight() >= maxWeight);
   try {
     for await (const one of source) {
       const result = work(one);

@@ -1,7 +1,7 @@
 import type { AdmittedEmbedder } from '../../inference/embed.ts';
 import type { Call } from '../../lib/caller.ts';
 import { newId } from '../../lib/ids.ts';
-import { reasonOf } from '../../lib/start-error.ts';
+import { describeError } from '../../lib/operator-error.ts';
 import type { SourceContent, SourceItem } from '../data-sources/connectors/connector.ts';
 import { type StoredMetadata, storedMetadata, withSourceMetadata } from './document-metadata.ts';
 import type { DocumentMetadata, ExtractedDocument, Extraction } from './extract/extracted-document.ts';
@@ -41,7 +41,7 @@ export interface ItemContext extends JobContext {
 
 /** Documents of one item, such as lines of a JSONL file, that are embedded at once; beside one of many pages no other is begun. */
 const PARTS_AHEAD = {
-  atOnce: 8,
+  forEachConcurrent: 8,
   weightOf: (part: Extraction) => ('error' in part ? 0 : part.document.text.length),
   maxWeight: 65_536,
 };
@@ -129,7 +129,7 @@ function countedOf({ stored }: ItemContext, { key }: SourceItem): number {
 
 /** What broke on the file is for the log alone: it names parts of libraries, and of ours. */
 function noteUnread({ deps, job }: ItemContext, item: SourceItem, { code, message, cause }: IngestionError): void {
-  const reason = cause === undefined ? message : `${message} (${reasonOf(cause)})`;
+  const reason = cause === undefined ? message : `${message} (${describeError(cause)})`;
   deps.logger.info({ job: job.id, item: item.key, code, reason }, 'a document could not be read');
 }
 
@@ -221,7 +221,7 @@ export function documentRow(
 export async function failItem(context: ItemContext, item: SourceItem, thrown: unknown): Promise<void> {
   const { deps, job, source, signal } = context;
   if (signal.aborted || thrown instanceof SourceGone || thrown instanceof EmbedderGone) throw thrown;
-  deps.logger.info({ job: job.id, item: item.key, reason: reasonOf(thrown) }, 'a document could not be ingested');
+  deps.logger.info({ job: job.id, item: item.key, reason: describeError(thrown) }, 'a document could not be ingested');
   const error = jobErrorOf(thrown);
   const earlier = error.retryable ? await selectEarlier(deps.db.sql, source.id, item.key, job.id) : null;
   if (earlier !== null) return leaveEarlier(context, item, earlier, error);

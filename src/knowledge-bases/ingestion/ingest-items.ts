@@ -1,5 +1,5 @@
 import type { AdmittedEmbedder } from '../../inference/embed.ts';
-import { atOnce } from '../../lib/at-once.ts';
+import { forEachConcurrent } from '../../lib/for-each-concurrent.ts';
 import type { SourceItem } from '../data-sources/connectors/connector.ts';
 import { GroupedWriter } from './grouped-writer.ts';
 import { chunksOf, failItem, type ItemContext, ingestItem, type ReadItem, writeContext } from './ingest-item.ts';
@@ -19,7 +19,7 @@ export type ItemsContext = Omit<ItemContext, 'embedder'> & { admit(): AdmittedEm
 export async function ingestItems(context: ItemsContext, items: readonly SourceItem[]): Promise<void> {
   const writer = new GroupedWriter<ReadItem>(writeGroup, { weightOf, maxWeight: 1 });
   try {
-    await atOnce(items, ITEMS_AT_ONCE, async (item) => {
+    await forEachConcurrent(items, ITEMS_AT_ONCE, async (item) => {
       const read = await context.deps.gate.within(context.job.organizationId, context.signal, () =>
         ingestItem({ ...context, embedder: context.admit() }, item),
       );

@@ -2,9 +2,9 @@ import type { Deps } from '../../deps.ts';
 import { deleteFileUses } from '../../files/store.ts';
 import { admitEmbedding } from '../../inference/embed.ts';
 import { type Call, SCOPES } from '../../lib/caller.ts';
-import type { FairGate } from '../../lib/fair-gate.ts';
+import type { FairSemaphore } from '../../lib/fair-semaphore.ts';
 import { newId } from '../../lib/ids.ts';
-import { reasonOf } from '../../lib/start-error.ts';
+import { describeError } from '../../lib/operator-error.ts';
 import type { Connector, SourceItem } from '../data-sources/connectors/connector.ts';
 import { countToEmbed, embedAgain } from './embed-again.ts';
 import type { DocumentMetadata } from './extract/extracted-document.ts';
@@ -40,7 +40,7 @@ export type IngestDeps = Pick<
 > & {
   extractor: Pick<Extractor, 'extract'>;
   /** What of all jobs is worked on at once, shared out among organizations. */
-  gate: FairGate;
+  gate: FairSemaphore;
   /** The connector of a source, with its config opened. */
   connectorOf(source: JobContext['source']): { connector: Connector; config: unknown };
 };
@@ -78,7 +78,7 @@ export async function ingestSource(deps: IngestDeps, jobId: string, signal: Abor
     const jobError = jobErrorOf(error);
     if (jobError.retryable && now.job.attempts < MAX_ATTEMPTS) throw error;
     deps.logger.warn(
-      { job: jobId, code: jobError.code, reason: reasonOf(error) },
+      { job: jobId, code: jobError.code, reason: describeError(error) },
       'a data source could not be ingested',
     );
     await end(deps, context, jobError);

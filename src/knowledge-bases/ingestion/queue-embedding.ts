@@ -3,7 +3,7 @@ import { admitEmbedding } from '../../inference/embed.ts';
 import type { Caller } from '../../lib/caller.ts';
 import { SCOPES } from '../../lib/caller.ts';
 import { newId } from '../../lib/ids.ts';
-import { reasonOf } from '../../lib/start-error.ts';
+import { describeError } from '../../lib/operator-error.ts';
 import {
   selectBasesOfOthers,
   selectEmbeddingModels,
@@ -47,7 +47,10 @@ function fingerprintOf(deps: QueueEmbeddingDeps, modelId: string): string | null
   try {
     return admitEmbedding(deps, operator, modelId).engine.fingerprint();
   } catch (error) {
-    deps.logger.debug({ model: modelId, reason: reasonOf(error) }, 'knowledge bases of a model cannot be embedded');
+    deps.logger.debug(
+      { model: modelId, reason: describeError(error) },
+      'knowledge bases of a model cannot be embedded',
+    );
     return null;
   }
 }

@@ -1,7 +1,7 @@
 import { listOf } from '../../db/page.ts';
 import type { Deps } from '../../deps.ts';
 import type { App } from '../../http/app.ts';
-import { callOf } from '../../http/auth.ts';
+import { toCall } from '../../http/auth.ts';
 import { KnowledgeBaseParams } from '../schema.ts';
 import { findJob } from './find-job.ts';
 import { listJobs } from './list-jobs.ts';
@@ -25,7 +25,7 @@ export function ingestionRoutes(app: App, deps: Pick<Deps, 'db'>): void {
       },
       config,
     },
-    async (request) => listJobs(deps, callOf(request).caller.organizationId, request.params.kb_id, request.query),
+    async (request) => listJobs(deps, toCall(request).caller.organizationId, request.params.kb_id, request.query),
   );
   app.get(
     '/v1/knowledge-bases/:kb_id/ingestion-jobs/:job_id',
@@ -39,6 +39,6 @@ export function ingestionRoutes(app: App, deps: Pick<Deps, 'db'>): void {
       },
       config,
     },
-    async (request) => findJob(deps, callOf(request).caller.organizationId, request.params, request.query),
+    async (request) => findJob(deps, toCall(request).caller.organizationId, request.params, request.query),
   );
 }

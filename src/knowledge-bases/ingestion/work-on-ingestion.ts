@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Deps } from '../../deps.ts';
-import { FairGate } from '../../lib/fair-gate.ts';
+import { FairSemaphore } from '../../lib/fair-semaphore.ts';
 import { openSource } from '../data-sources/open-source.ts';
 import { Extractor } from './extract/extractor.ts';
 import { INGEST_SOURCE } from './ingest-job.ts';
@@ -28,7 +28,7 @@ export function workOnIngestion(deps: IngestionDeps): { stop(): Promise<void> } 
   const onLostReader = (reason: string) =>
     deps.logger.warn({ reason }, 'a document took the process that read it with it; the next one gets another');
   const extractor = new Extractor({ folder, readers: ITEMS_AT_ONCE.total, onLostReader });
-  const gate = new FairGate(ITEMS_AT_ONCE);
+  const gate = new FairSemaphore(ITEMS_AT_ONCE);
   const connectorOf = (source: Parameters<typeof openSource>[1]) => openSource(deps, source);
   deps.jobs.work(INGEST_SOURCE, ({ jobId }, signal) =>
     ingestSource({ ...deps, extractor, gate, connectorOf }, jobId, signal),

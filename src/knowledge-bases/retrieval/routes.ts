@@ -1,6 +1,6 @@
 import type { App } from '../../http/app.ts';
-import { callOf } from '../../http/auth.ts';
-import { callerGone } from '../../http/event-stream.ts';
+import { toCall } from '../../http/auth.ts';
+import { disconnectSignal } from '../../http/event-stream.ts';
 import { findKnowledgeBase } from '../find-knowledge-base.ts';
 import { KnowledgeBaseParams } from '../schema.ts';
 import { RETRIEVAL_DEFAULTS, type RetrievalDeps, retrieve } from './retrieve.ts';
@@ -22,11 +22,11 @@ export function retrievalRoutes(app: App, deps: RetrievalDeps): void {
       config: { scope: 'knowledge' },
     },
     async (request, reply) => {
-      const call = callOf(request);
+      const call = toCall(request);
       const { include_metadata = true, ...body } = request.body;
       const wanted = { ...RETRIEVAL_DEFAULTS, ...body };
       const base = await findKnowledgeBase(deps, call.caller.organizationId, request.params.kb_id);
-      const found = await retrieve(deps, call, base, { ...wanted, signal: callerGone(reply) });
+      const found = await retrieve(deps, call, base, { ...wanted, signal: disconnectSignal(reply) });
       const results = found.map((chunk) => viewChunk(chunk, include_metadata));
       const { query, search_type } = wanted;
       return { object: 'list' as const, results, query, search_type, knowledge_base_id: base.id };

@@ -1,4 +1,4 @@
-import { shortened } from '../../../lib/shortened.ts';
+import { truncateGraphemes } from '../../../lib/truncate-graphemes.ts';
 import type { ExtractedText } from '../extracted-text.ts';
 import { type Atoms, atomsOf } from './atoms.ts';
 import { boundariesOf } from './boundaries.ts';
@@ -114,5 +114,5 @@ function titleOf(heading: string): string {
     .replace(/^\s*#{1,6}\s+|\s+#+\s*$|\n\s*[=-]+\s*$/g, '')
     .replace(/\s+/g, ' ')
     .trim();
-  return shortened(title, MAX_HEADING_CHARACTERS);
+  return truncateGraphemes(title, MAX_HEADING_CHARACTERS);
 }

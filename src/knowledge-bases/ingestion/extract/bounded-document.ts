@@ -1,4 +1,4 @@
-import { shortened } from '../../../lib/shortened.ts';
+import { truncateGraphemes } from '../../../lib/truncate-graphemes.ts';
 import type { Block } from '../extracted-text.ts';
 import { MAX_HEADING_CHARACTERS, MAX_METADATA_TEXT_CHARACTERS } from './bounds.ts';
 import type { DocumentMetadata, ExtractedDocument, MetadataValue } from './extracted-document.ts';
@@ -22,7 +22,7 @@ export function boundedDocument({ text, blocks, title, metadata, warnings }: Ext
   return {
     text,
     blocks: blocks.map(boundedBlock),
-    title: title === null ? null : shortened(title, MAX_TITLE_CHARACTERS),
+    title: title === null ? null : truncateGraphemes(title, MAX_TITLE_CHARACTERS),
     metadata: boundedMetadata(metadata),
     ...(warnings && { warnings }),
   };
@@ -38,7 +38,9 @@ function boundedBlock(block: Block): Block {
 
 function boundedMetadata(metadata: DocumentMetadata): DocumentMetadata {
   const entries = Object.entries(metadata).slice(0, MAX_KEYS);
-  return Object.fromEntries(entries.map(([key, value]) => [shortened(key, MAX_KEY_CHARACTERS), boundedField(value)]));
+  return Object.fromEntries(
+    entries.map(([key, value]) => [truncateGraphemes(key, MAX_KEY_CHARACTERS), boundedField(value)]),
+  );
 }
 
 function boundedField(value: MetadataValue | MetadataValue[]): MetadataValue | MetadataValue[] {
@@ -46,5 +48,5 @@ function boundedField(value: MetadataValue | MetadataValue[]): MetadataValue | M
 }
 
 function boundedValue(value: MetadataValue): MetadataValue {
-  return typeof value === 'string' ? shortened(value, MAX_METADATA_TEXT_CHARACTERS) : value;
+  return typeof value === 'string' ? truncateGraphemes(value, MAX_METADATA_TEXT_CHARACTERS) : value;
 }

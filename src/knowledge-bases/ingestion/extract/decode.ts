@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { detect } from 'chardet';
-import { utf32Decoder, wideEncodingByMark, wideEncodingByZeros } from '../../../lib/wide-text.ts';
+import { detectByteOrderMark, detectWideEncoding, utf32Decoder } from '../../../lib/utf-encoding.ts';
 import { invalidFile } from './bounds.ts';
 
 /** Bytes from which the encoding is guessed. */
@@ -27,7 +27,7 @@ export function encodingOf(head: Uint8Array, said: string | null = null): string
   const marked = markOf(head);
   if (marked !== null) return marked;
   if (said !== null && isKnown(said) && !contradicts(head, said)) return said;
-  const zeros = wideEncodingByZeros(head);
+  const zeros = detectWideEncoding(head);
   if (zeros !== null) return zeros;
   if (isUtf8(head.subarray(0, wholeCharacters(head)))) return 'utf-8';
   if (isCodePage866(head)) return 'ibm866';
@@ -61,7 +61,7 @@ export function decodeText(bytes: Uint8Array, said: string | null = null): strin
 
 function markOf(head: Uint8Array): string | null {
   const [a, b, c] = head;
-  return a === 0xef && b === 0xbb && c === 0xbf ? 'utf-8' : wideEncodingByMark(head);
+  return a === 0xef && b === 0xbb && c === 0xbf ? 'utf-8' : detectByteOrderMark(head);
 }
 
 function isKnown(name: string): boolean {
@@ -78,11 +78,11 @@ function isKnown(name: string): boolean {
 function contradicts(head: Uint8Array, said: string): boolean {
   const label = said.trim().toLowerCase();
   if (label === 'ascii' || label === 'us-ascii' || label === 'iso-8859-1' || label === 'latin1') {
-    return isUtf8(head.subarray(0, wholeCharacters(head))) || wideEncodingByZeros(head) !== null;
+    return isUtf8(head.subarray(0, wholeCharacters(head))) || detectWideEncoding(head) !== null;
   }
   // By its proper name: `unicode` is one more for UTF-16.
   if (!label.startsWith('utf-32') && new TextDecoder(label).encoding.startsWith('utf-16'))
-    return wideEncodingByZeros(head) === null;
+    return detectWideEncoding(head) === null;
   return /^utf-?8$/.test(label) && !isUtf8(head.subarray(0, wholeCharacters(head)));
 }
 

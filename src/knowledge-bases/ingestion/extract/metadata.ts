@@ -1,5 +1,5 @@
 import { inOneLine } from '../../../lib/clean-text.ts';
-import { shortened } from '../../../lib/shortened.ts';
+import { truncateGraphemes } from '../../../lib/truncate-graphemes.ts';
 import { MAX_METADATA_TEXT_CHARACTERS } from './bounds.ts';
 import type { DocumentMetadata, MetadataValue } from './extracted-document.ts';
 
@@ -41,7 +41,7 @@ function textOf(value: unknown): string | null {
   if (value === null || value === undefined) return null;
   if (value instanceof Date) return Number.isNaN(value.valueOf()) ? null : value.toISOString();
   const text = typeof value === 'object' ? (JSON.stringify(value) ?? '') : String(value);
-  return inOneLine(shortened(text, MAX_METADATA_TEXT_CHARACTERS));
+  return inOneLine(truncateGraphemes(text, MAX_METADATA_TEXT_CHARACTERS));
 }
 
 /** A title as people wrote it: in one line, null where there is none. */

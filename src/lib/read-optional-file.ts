@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 
 /** The text of a file; null where there is none. */
-export async function readIfThere(path: string): Promise<string | null> {
+export async function readOptionalFile(path: string): Promise<string | null> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.ts';
-import { reasonOf } from '../lib/start-error.ts';
+import { describeError } from '../lib/operator-error.ts';
 import { deleteLooseBlob, selectLooseBlobs, updateDropped } from './store.ts';
 
 /**
@@ -20,7 +20,10 @@ export async function dropLooseBlob(deps: LooseBlobDeps, blobKey: string): Promi
   try {
     await removeLooseBlob(deps, blobKey);
   } catch (error) {
-    deps.logger.warn({ blobKey, reason: reasonOf(error) }, 'bytes of no file could not be removed; the sweep will');
+    deps.logger.warn(
+      { blobKey, reason: describeError(error) },
+      'bytes of no file could not be removed; the sweep will',
+    );
   }
 }
 
@@ -29,7 +32,7 @@ export async function dropLooseBlob(deps: LooseBlobDeps, blobKey: string): Promi
  * `startedAt` and now in milliseconds since 1970. Where no other process can have this database open, whatever was
  * listed before this one started is left behind; else what is too old to be on its way.
  */
-export async function sweepLooseBlobs(deps: LooseBlobDeps & Pick<Deps, 'now'>, startedAt: number): Promise<void> {
+export async function deleteOrphanedBlobs(deps: LooseBlobDeps & Pick<Deps, 'now'>, startedAt: number): Promise<void> {
   const abandonedAt = deps.now() - ABANDONED_MS;
   const before = new Date(deps.db.kind === 'embedded' ? Math.max(startedAt, abandonedAt) : abandonedAt);
   for (;;) {

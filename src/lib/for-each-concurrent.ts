@@ -2,7 +2,7 @@
  * Runs `work` for each item, up to `limit` at once. Takes no further item once the signal is aborted or one has thrown; when those that
  * run have ended, throws the first error.
  */
-export async function atOnce<T>(
+export async function forEachConcurrent<T>(
   items: Iterable<T>,
   limit: number,
   work: (item: T) => Promise<void>,

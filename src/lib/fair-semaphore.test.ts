@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { withDeadline } from '../../test/deadline.ts';
-import { FairGate } from './fair-gate.ts';
+import { FairSemaphore } from './fair-semaphore.ts';
 
 const never = new AbortController().signal;
 /** Only so that a gate that lets nobody in fails the test instead of hanging it for minutes. */
 const GUARD = { timeout: 10_000 };
 
 /** Work at a gate that ends when the test says so; `entered` has the names in the order in which they came in. */
-function atGate(gate: FairGate) {
+function atGate(gate: FairSemaphore) {
   const entered: string[] = [];
   const ends = new Map<string, () => void>();
   const come = (name: string, group: string, signal = never) =>
@@ -27,9 +27,9 @@ function atGate(gate: FairGate) {
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-describe('FairGate', () => {
+describe('FairSemaphore', () => {
   it('lets a group that comes later in beside one that has filled its part', GUARD, async () => {
-    const { entered, come } = atGate(new FairGate({ total: 3, perGroup: 2 }));
+    const { entered, come } = atGate(new FairSemaphore({ total: 3, perGroup: 2 }));
     for (const name of ['a1', 'a2', 'a3']) void come(name, 'a');
     void come('b1', 'b');
     await settled();
@@ -37,7 +37,7 @@ describe('FairGate', () => {
   });
 
   it('gives free room to the group with the fewest inside, and within a group to who came first', GUARD, async () => {
-    const { entered, come, end } = atGate(new FairGate({ total: 3, perGroup: 2 }));
+    const { entered, come, end } = atGate(new FairSemaphore({ total: 3, perGroup: 2 }));
     for (const name of ['a1', 'a2', 'a3', 'a4']) void come(name, 'a');
     for (const name of ['b1', 'b2', 'b3']) void come(name, 'b');
     await settled();
@@ -51,7 +51,7 @@ describe('FairGate', () => {
   });
 
   it('prefers the group with fewer inside to one that came first and has room, too', GUARD, async () => {
-    const { entered, come, end } = atGate(new FairGate({ total: 4, perGroup: 3 }));
+    const { entered, come, end } = atGate(new FairSemaphore({ total: 4, perGroup: 3 }));
     for (const name of ['a1', 'a2', 'a3']) void come(name, 'a');
     void come('b1', 'b');
     void come('a4', 'a');
@@ -62,7 +62,7 @@ describe('FairGate', () => {
   });
 
   it('forgets one that leaves before its turn, and passes an error on without keeping its place', GUARD, async () => {
-    const gate = new FairGate({ total: 1, perGroup: 1 });
+    const gate = new FairSemaphore({ total: 1, perGroup: 1 });
     const { entered, come, end } = atGate(gate);
     void come('a1', 'a');
     const leaving = new AbortController();

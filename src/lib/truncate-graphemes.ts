@@ -4,7 +4,7 @@ const CLUSTER_CHARACTERS = 64;
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /** A text of so many characters at the most; a longer one is cut between two graphemes, and then an ellipsis says so. */
-export function shortened(text: string, characters: number): string {
+export function truncateGraphemes(text: string, characters: number): string {
   if (text.length <= characters) return text;
   const room = characters - 1;
   const before = Math.max(0, room - CLUSTER_CHARACTERS);

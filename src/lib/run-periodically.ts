@@ -1,11 +1,11 @@
 import type { Logger } from './logger.ts';
-import { reasonOf } from './start-error.ts';
+import { describeError } from './operator-error.ts';
 
 /**
  * Runs `task` now and then `periodMs` after each run has ended, so runs never overlap. A run that fails is logged and
  * the next one is tried at its time. `stop()` resolves when a run under way has ended.
  */
-export function every(
+export function runPeriodically(
   periodMs: number,
   name: string,
   task: () => Promise<void>,
@@ -16,7 +16,7 @@ export function every(
   let running = Promise.resolve();
   const run = () => {
     running = task()
-      .catch((error: unknown) => logger.error({ task: name, reason: reasonOf(error) }, 'background task failed'))
+      .catch((error: unknown) => logger.error({ task: name, reason: describeError(error) }, 'background task failed'))
       .then(() => {
         if (!isStopped) timer = setTimeout(run, periodMs).unref();
       });

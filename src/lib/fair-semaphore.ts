@@ -1,5 +1,5 @@
 /** How many may be inside at once. */
-export interface GateBounds {
+export interface SemaphoreLimits {
   total: number;
   /** Of one group: less than `total`, so that a group that comes later never waits for all of another's to end. */
   perGroup: number;
@@ -14,12 +14,12 @@ interface Waiting {
  * Lets so many in at once, and shares the room out among groups: of those that wait, the one of the group with the fewest inside is next,
  * and of one group the one that came first.
  */
-export class FairGate {
-  readonly #bounds: GateBounds;
+export class FairSemaphore {
+  readonly #bounds: SemaphoreLimits;
   readonly #inside = new Map<string, number>();
   #waiting: Waiting[] = [];
 
-  constructor(bounds: GateBounds) {
+  constructor(bounds: SemaphoreLimits) {
     this.#bounds = bounds;
   }
 

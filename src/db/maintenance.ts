@@ -28,7 +28,7 @@ const WORN = `
  * an end to dead rows where there are many. One statement for each table, so that other queries come between. Changes
  * are counted from the opening of the database; looking at a table that has changed also finds the dead rows of before.
  */
-export async function keepInOrder(db: Database): Promise<void> {
+export async function runMaintenance(db: Database): Promise<void> {
   if (db.kind !== 'embedded') return;
   await db.execute(`set default_statistics_target = ${STATISTICS_TARGET}`);
   // Changes of the last second may not be counted yet.

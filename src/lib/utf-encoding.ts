@@ -1,11 +1,11 @@
 /** Encodings in which every character has two or four bytes. */
 export type WideEncoding = 'utf-16le' | 'utf-16be' | 'utf-32le' | 'utf-32be';
 
-/** Bytes from which `wideEncodingByZeros` tells them. */
+/** Bytes from which `detectWideEncoding` tells them. */
 export const WIDE_HEAD_BYTES = 4096;
 
 /** The encoding that a mark of byte order says; null without one. */
-export function wideEncodingByMark(head: Uint8Array): WideEncoding | null {
+export function detectByteOrderMark(head: Uint8Array): WideEncoding | null {
   const [a, b, c, d] = head;
   if (a === 0xff && b === 0xfe) return c === 0 && d === 0 && head.length >= 4 ? 'utf-32le' : 'utf-16le';
   if (a === 0xfe && b === 0xff) return 'utf-16be';
@@ -13,7 +13,7 @@ export function wideEncodingByMark(head: Uint8Array): WideEncoding | null {
 }
 
 /** The encoding of a text without a mark, by its beginning: in most scripts every second byte, or three of four, are zero. */
-export function wideEncodingByZeros(head: Uint8Array): WideEncoding | null {
+export function detectWideEncoding(head: Uint8Array): WideEncoding | null {
   const bytes = head.subarray(0, WIDE_HEAD_BYTES - (WIDE_HEAD_BYTES % 4));
   const zeros = [0, 0, 0, 0];
   for (let i = 0; i < bytes.length; i++) if (bytes[i] === 0) zeros[i % 4] = (zeros[i % 4] ?? 0) + 1;

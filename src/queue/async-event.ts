@@ -1,5 +1,5 @@
 /** Lets those that have nothing to do sleep until there may be something. */
-export class WakeCall {
+export class AsyncEvent {
   #sleepers: (() => void)[] = [];
   /** A call that came while nobody slept: the next to lie down gets it. */
   #isPending = false;
