@@ -13,7 +13,7 @@ import {
   type StoredBinding,
   type StoredBindings,
   writeBindings,
-} from './model-store/bindings.ts';
+} from './models/bindings.ts';
 import {
   CATALOGUE,
   CATALOGUE_CREATED_AT,

@@ -5,8 +5,8 @@ import type { Lifecycle } from './lib/lifecycle.ts';
  * lost: every call has settled before the ledger is flushed, and the ledger is flushed before the database closes.
  */
 export const SHUTDOWN_ORDER = [
-  // The download of the first start.
-  'first pull',
+  // The model download of the first start.
+  'initial pull',
   // Accepts nothing new; running requests settle, also those whose client has left, and record their usage.
   'api',
   // Jobs stop where they can be resumed, and go back to the queue.

@@ -4,8 +4,8 @@ import type { Config } from '../config.ts';
 import { readGgufFacts } from '../engines/local/gguf-facts.ts';
 import { backendOf } from '../engines/registry.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
-import { decidedBy } from '../model-store/bindings.ts';
-import { findStored, modelPath, removeStored } from '../model-store/model-files.ts';
+import { decidedBy } from '../models/bindings.ts';
+import { findModelFile, modelPath, removeModelFile } from '../models/downloads/model-files.ts';
 import { viewModel } from '../models/find-model.ts';
 import type { Model } from '../models/schema.ts';
 import type { StateCommand, StateDeps } from './state-command.ts';
@@ -58,7 +58,7 @@ async function useModel(deps: StateDeps, id: string, model: string): Promise<Use
 
 /** Throws a `OperatorError` where the model is not there, cannot be used, or is not for what the id does. */
 async function requireFit({ dataDir }: Config, id: string, name: string): Promise<void> {
-  const stored = await findStored(dataDir, name);
+  const stored = await findModelFile(dataDir, name);
   if (stored === null) {
     throw new OperatorError(`There is no model '${name}' on the disk; 'quire models pull ${name}' fetches it.`);
   }
@@ -81,5 +81,5 @@ async function removeModel({ config, bound }: StateDeps, name: string): Promise<
       `'${name}' is bound to ${users.join(', ')}. Bind them to another model first, or give them back: quire models use ${users[0]}=${BUNDLED}`,
     );
   }
-  return { name, freed_bytes: await removeStored(dataDir, name) };
+  return { name, freed_bytes: await removeModelFile(dataDir, name) };
 }

@@ -1,7 +1,7 @@
 import { loadConfig } from '../config.ts';
 import { OperatorError } from '../lib/operator-error.ts';
-import { isSourceForm, sourceOf } from '../model-store/model-source.ts';
-import type { PulledModel } from '../model-store/pull-model.ts';
+import { isSourceForm, parseModelSource } from '../models/downloads/model-source.ts';
+import type { PulledModel } from '../models/downloads/pull-model.ts';
 import type { CommandSpec } from './command-spec.ts';
 import { JSON_OPTION, megabytes, print } from './output.ts';
 import { ProgressLine } from './progress-line.ts';
@@ -29,13 +29,13 @@ export const modelsPull: CommandSpec = {
     if (!isSourceForm(word)) throw new WrongCall(`'${word}' is no name, no hf:owner/repository/file.gguf and no URL.`);
     if (sha256 !== null && !/^[0-9a-f]{64}$/i.test(sha256)) throw new WrongCall('A SHA-256 has 64 hexadecimal digits.');
     const config = loadConfig();
-    const source = sourceOf(word, config.hubUrl, name);
+    const source = parseModelSource(word, config.hubUrl, name);
     const stop = new AbortController();
     process.once('SIGINT', () =>
       stop.abort(new OperatorError('Stopped. What came is kept: the same pull goes on from it.')),
     );
     const line = new ProgressLine(process.stderr);
-    const { pullModel } = await import('../model-store/pull-model.ts');
+    const { pullModel } = await import('../models/downloads/pull-model.ts');
     try {
       const options = {
         sha256: sha256?.toLowerCase() ?? null,

@@ -1,5 +1,5 @@
 import { loadConfig } from '../config.ts';
-import { isModelName } from '../model-store/model-source.ts';
+import { isModelName } from '../models/downloads/model-source.ts';
 import type { CommandSpec } from './command-spec.ts';
 import type { UsedModel } from './model-commands.ts';
 import { JSON_OPTION, megabytes, print } from './output.ts';

@@ -1,6 +1,6 @@
 import { loadConfig } from '../config.ts';
-import { listStored, type StoredModel } from '../model-store/model-files.ts';
-import { OPEN_MODELS } from '../model-store/open-models.ts';
+import { DOWNLOADABLE_MODELS } from '../models/downloads/downloadable-models.ts';
+import { listModelFiles, type ModelFile } from '../models/downloads/model-files.ts';
 import type { CommandSpec } from './command-spec.ts';
 import type { ListedModel } from './model-commands.ts';
 import { JSON_OPTION, megabytes, print, table } from './output.ts';
@@ -23,9 +23,9 @@ export const modelsList: CommandSpec = {
   action: async (input) => {
     const config = loadConfig();
     const models = (await withState(config, 'models list', {})) as ListedModel[];
-    const { models: stored, unfinished } = await listStored(config.dataDir);
+    const { models: stored, unfinished } = await listModelFiles(config.dataDir);
     const onDisk = stored.map((model) => viewStored(model, models));
-    const available = OPEN_MODELS.map(({ approximateBytes, ...model }) => ({
+    const available = DOWNLOADABLE_MODELS.map(({ approximateBytes, ...model }) => ({
       ...model,
       approximate_bytes: approximateBytes,
       on_disk: stored.some(({ name }) => name === model.name),
@@ -43,9 +43,9 @@ export const modelsList: CommandSpec = {
 
 type DiskModel = ReturnType<typeof viewStored>;
 
-function viewStored({ name, path, bytes, card }: StoredModel, models: readonly ListedModel[]) {
+function viewStored({ name, path, bytes, card }: ModelFile, models: readonly ListedModel[]) {
   const boundTo = models.filter((model) => model.stored_model === name).map(({ id }) => id);
-  const note = OPEN_MODELS.find((model) => model.name === name)?.note ?? null;
+  const note = DOWNLOADABLE_MODELS.find((model) => model.name === name)?.note ?? null;
   return { name, path, bytes, bound_to: boundTo, note, ...card };
 }
 

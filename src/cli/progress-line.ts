@@ -1,5 +1,5 @@
-import type { Transferred } from '../model-store/download.ts';
-import { TransferRate } from '../model-store/transfer-rate.ts';
+import type { TransferProgress } from '../models/downloads/download.ts';
+import { TransferRate } from '../models/downloads/transfer-rate.ts';
 import { bar, LiveLine, LOG_MS, type ProgressOutput } from './live-line.ts';
 import { clock, megabytes } from './output.ts';
 
@@ -17,7 +17,7 @@ export class ProgressLine extends LiveLine {
     this.#now = now;
   }
 
-  show(transferred: Transferred): void {
+  show(transferred: TransferProgress): void {
     const now = this.#now();
     this.#rate.note(transferred.receivedBytes, now);
     const isLast = transferred.receivedBytes === transferred.totalBytes;
@@ -27,9 +27,9 @@ export class ProgressLine extends LiveLine {
   }
 }
 
-function progressText({ receivedBytes, totalBytes }: Transferred, rate: TransferRate): string {
+function progressText({ receivedBytes, totalBytes }: TransferProgress, rate: TransferRate): string {
   const perSecond = rate.bytesPerSecond();
-  const left = rate.secondsLeft({ receivedBytes, totalBytes });
+  const left = rate.remainingSeconds({ receivedBytes, totalBytes });
   const speed = perSecond === null ? [] : [`${megabytes(perSecond)}/s`];
   if (totalBytes === null) return [megabytes(receivedBytes), ...speed].join('  ');
   const done = totalBytes === 0 ? 1 : receivedBytes / totalBytes;

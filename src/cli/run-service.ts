@@ -10,7 +10,7 @@ import { unlimited } from '../http/rate-limit.ts';
 import { Lifecycle } from '../lib/lifecycle.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
-import { FirstPull } from '../model-store/first-pull.ts';
+import { InitialPull } from '../models/downloads/initial-pull.ts';
 import { type ProcessLifecycle, SHUTDOWN_ORDER } from '../shutdown-order.ts';
 import { VERSION } from '../version.ts';
 import { startWorker } from '../worker.ts';
@@ -59,7 +59,7 @@ async function startService(config: Config, logger: Logger, lifecycle: ProcessLi
   const started = await boot(config, logger, lifecycle);
   booted = started;
   const { deps, firstKey } = started;
-  const firstPull = new FirstPull({ config, logger, bind: (model) => bindText(started.bound, model) });
+  const initialPull = new InitialPull({ config, logger, bind: (model) => bindText(started.bound, model) });
   await lifecycle.start(
     'worker',
     () => startWorker(deps),
@@ -67,16 +67,16 @@ async function startService(config: Config, logger: Logger, lifecycle: ProcessLi
   );
   const app = await lifecycle.start(
     'api',
-    () => listen(config, started, firstPull),
+    () => listen(config, started, initialPull),
     (listening) => drain(listening, logger, DRAIN_BOUNDS),
   );
   announce(baseUrl(config, app), firstKey);
   if (config.modelsPull === 'never' || started.bound.stored.first_pull_done) return;
   if (started.bound.undecidedTextIds().length === 0) return;
   await lifecycle.start(
-    'first pull',
-    () => announcePull(firstPull),
-    () => firstPull.stop(),
+    'initial pull',
+    () => announcePull(initialPull),
+    () => initialPull.stop(),
   );
 }
 
@@ -91,10 +91,10 @@ function bindText(bound: BoundModels, model: string): Promise<void> {
 async function listen(
   config: Config,
   { deps, authenticator, promptCache }: Booted,
-  firstPull: FirstPull,
+  initialPull: InitialPull,
 ): Promise<App> {
   const authenticate = (authorization: string | undefined) => authenticator.authenticate(authorization);
-  const modelsPull = () => firstPull.status;
+  const modelsPull = () => initialPull.status;
   const app = await createApp({ ...deps, authenticate, limit: unlimited, promptCache, modelsPull }, VERSION);
   try {
     await app.listen({ host: config.host, port: config.port });
@@ -138,8 +138,8 @@ function announce(url: string, firstKey: string | null): void {
   console.log(`Quire is ready at ${url} (its API is described at ${url}/docs)`);
 }
 
-function announcePull(firstPull: FirstPull): void {
-  const model = firstPull.start();
+function announcePull(initialPull: InitialPull): void {
+  const model = initialPull.start();
   if (model === null) return;
   console.log(
     `A better model, ${model}, is fetched in the background and then answers; /readyz shows how far it is. QUIRE_MODELS_PULL=never prevents that.`,

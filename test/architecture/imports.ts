@@ -13,7 +13,7 @@ export const ORDER: readonly (readonly string[])[] = [
   ['queue'],
   ['deps'],
   ['http'],
-  ['accounts', 'billing', 'models', 'files', 'guardrails', 'prompt-cache', 'model-store', 'health'],
+  ['accounts', 'billing', 'models', 'files', 'guardrails', 'prompt-cache', 'health'],
   ['inference'],
   ['knowledge-bases'],
   ['chat', 'completions', 'embeddings', 'rerank', 'moderations'],

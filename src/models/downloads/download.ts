@@ -1,21 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { describeError, OperatorError } from '../lib/operator-error.ts';
+import { describeError, OperatorError } from '../../lib/operator-error.ts';
 import {
   type Dispatchers,
-  type FileAnswer,
+  describeTransferError,
+  type FileResponse,
   fetchFile,
   type HubToken,
   TransferError,
-  transferReason,
 } from './fetch-file.ts';
 import type { ModelSource } from './model-source.ts';
 import type { PartialFile } from './partial-file.ts';
-import { refusalOf } from './refusals.ts';
+import { errorFromResponse } from './response-errors.ts';
 
 /** Pauses before the next attempt when the last ones brought nothing: half a minute in all. A restart loses no bytes. */
 const PAUSES_MS = [1_000, 2_000, 4_000, 8_000, 16_000];
 /** A server that says when to come again is heard up to this. */
-const MOST_RETRY_AFTER_MS = 60_000;
+const MAX_RETRY_AFTER_MS = 60_000;
 /** An attempt that brought this much gives all attempts back: large files outlast many connections. */
 const PROGRESS_BYTES = 1_048_576;
 /** A transfer that brings less than this in this time is broken off and tried again, on another connection. */
@@ -30,7 +30,7 @@ export interface StallLimit {
 }
 
 /** Bytes so far, and of the whole; null while it is not known. */
-export interface Transferred {
+export interface TransferProgress {
   receivedBytes: number;
   totalBytes: number | null;
 }
@@ -44,7 +44,7 @@ export interface DownloadOptions {
   /** Bytes that the disk has left. */
   freeBytes(): Promise<number>;
   /** Called for every piece; must be quick. */
-  onProgress(transferred: Transferred): void;
+  onProgress(transferred: TransferProgress): void;
   /** Called before an attempt is made again: why the last one failed, and how long the pause is. */
   onRetry?(why: string, pauseMs: number): void;
   /** For tests. */
@@ -53,7 +53,7 @@ export interface DownloadOptions {
 }
 
 /** A file that has come whole. */
-export interface Downloaded {
+export interface DownloadResult {
   bytes: number;
   sha256: string;
   /** Who says that this is the right hash: nobody where the server names none. */
@@ -61,7 +61,7 @@ export interface Downloaded {
 }
 
 /** What came belongs to another version of the file: the transfer begins anew. */
-class Outdated extends TransferError {}
+class SourceChangedError extends TransferError {}
 
 /**
  * Fetches a file into `partial`, going on where an earlier attempt ended, and checks its length and its SHA-256.
@@ -72,20 +72,20 @@ export async function download(
   partial: PartialFile,
   options: DownloadOptions,
   signal: AbortSignal,
-): Promise<Downloaded> {
+): Promise<DownloadResult> {
   const pauses = options.pausesMs ?? PAUSES_MS;
-  let isSecondChance = false;
+  let hasRestarted = false;
   for (let failures = 0; ; ) {
     const before = partial.size;
     try {
       await transfer(source, partial, options, signal);
-      const isMixed = partial.isInherited && !isSecondChance;
+      const isMixed = partial.isResumed && !hasRestarted;
       const done = checked(source, partial, options);
       if (done !== null) return done;
       await partial.clear();
       if (!isMixed) throw wrongHash(source);
       // A part from an earlier process may have been damaged since, or be of another version of the file.
-      isSecondChance = true;
+      hasRestarted = true;
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof TransferError)) throw error;
@@ -93,8 +93,8 @@ export async function download(
       const pause = pauses[failures];
       failures += 1;
       if (pause === undefined) throw gaveUp(source, partial, failures, error);
-      if (error instanceof Outdated) await partial.clear();
-      const asked = Math.min((error.retryAfterSeconds ?? 0) * 1_000, MOST_RETRY_AFTER_MS);
+      if (error instanceof SourceChangedError) await partial.clear();
+      const asked = Math.min((error.retryAfterSeconds ?? 0) * 1_000, MAX_RETRY_AFTER_MS);
       // Spread, so that several services behind one address do not come together.
       const pauseMs = Math.max(pause * (0.75 + Math.random() / 2), asked);
       options.onRetry?.(error.message, pauseMs);
@@ -118,7 +118,7 @@ function wrongHash(source: ModelSource): OperatorError {
 }
 
 /** Null: it is not the file that it should be. */
-function checked(source: ModelSource, partial: PartialFile, options: DownloadOptions): Downloaded | null {
+function checked(source: ModelSource, partial: PartialFile, options: DownloadOptions): DownloadResult | null {
   const sha256 = partial.digest();
   const wanted = options.sha256 ?? partial.state?.sha256 ?? null;
   if (partial.size === 0) throw new OperatorError(`${source.from} is empty.`);
@@ -148,7 +148,7 @@ async function transfer(
   const answer = await fetchFile(source.url, { token, dispatchers, headers }, signal);
   try {
     if (answer.status === 416) return acceptEnd(answer, partial);
-    const whole = wholeOf(answer, source, from);
+    const whole = parseTotalBytes(answer, source, from);
     if (answer.status === 200 && from > 0) await partial.clear();
     await describe(answer, source, partial, whole);
     await requireRoom(options, (partial.state?.bytes ?? 0) - partial.size);
@@ -160,36 +160,37 @@ async function transfer(
 }
 
 /** The server has nothing beyond what came: that is all, or it is another file. */
-function acceptEnd(answer: FileAnswer, partial: PartialFile): void {
+function acceptEnd(answer: FileResponse, partial: PartialFile): void {
   const total = /^bytes \*\/(\d+)$/.exec(answer.header('content-range') ?? '')?.[1];
   if (total === undefined || Number(total) !== partial.size) {
-    throw new Outdated('the file at its source is shorter than what came before');
+    throw new SourceChangedError('the file at its source is shorter than what came before');
   }
 }
 
 /** Bytes of the whole file as this answer tells; null where it does not. */
-function wholeOf(answer: FileAnswer, source: ModelSource, from: number): number | null {
+function parseTotalBytes(answer: FileResponse, source: ModelSource, from: number): number | null {
   const { status } = answer;
   const encoding = answer.header('content-encoding');
-  if (status !== 200 && status !== 206) throw refusalOf(answer, source);
+  if (status !== 200 && status !== 206) throw errorFromResponse(answer, source);
   if (encoding !== null && encoding !== 'identity') {
     throw new OperatorError(
       `${source.url.origin} sends the file compressed (${encoding}), although it was asked not to.`,
     );
   }
-  if (status === 200) return lengthOf(answer.header('content-length'));
+  if (status === 200) return parseContentLength(answer.header('content-length'));
   const [, first, total] = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(answer.header('content-range') ?? '') ?? [];
-  if (Number(first) !== from) throw new Outdated('the server sent another part of the file than was asked for');
-  return lengthOf(total ?? null);
+  if (Number(first) !== from)
+    throw new SourceChangedError('the server sent another part of the file than was asked for');
+  return parseContentLength(total ?? null);
 }
 
-function lengthOf(text: string | null): number | null {
+function parseContentLength(text: string | null): number | null {
   return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null;
 }
 
 /** Keeps what is known of the file, once it agrees with what was known before. */
 async function describe(
-  answer: FileAnswer,
+  answer: FileResponse,
   source: ModelSource,
   partial: PartialFile,
   whole: number | null,
@@ -206,7 +207,7 @@ async function describe(
   const isOther =
     (known?.bytes != null && bytes !== null && known.bytes !== bytes) ||
     (known?.sha256 != null && linked.sha256 !== null && known.sha256 !== linked.sha256);
-  if (isOther && partial.size > 0) throw new Outdated('the file has changed at its source');
+  if (isOther && partial.size > 0) throw new SourceChangedError('the file has changed at its source');
   await partial.describe({
     from: source.from,
     // A weak one does not promise the same bytes.
@@ -226,7 +227,7 @@ async function requireRoom(options: DownloadOptions, bytes: number): Promise<voi
 
 /** Reads the body into the file; broken off when it comes too slowly, or is longer than it should be. */
 async function readBody(
-  answer: FileAnswer,
+  answer: FileResponse,
   partial: PartialFile,
   options: DownloadOptions,
   signal: AbortSignal,
@@ -249,7 +250,7 @@ async function readBody(
     }
   } catch (error) {
     if (error instanceof OperatorError || error instanceof TransferError) throw error;
-    throw new TransferError(`the transfer broke off: ${transferReason(error)}`);
+    throw new TransferError(`the transfer broke off: ${describeTransferError(error)}`);
   } finally {
     clearInterval(watch);
     signal.removeEventListener('abort', abort);

@@ -1,5 +1,5 @@
 import { open, readFile, rm, stat, utimes } from 'node:fs/promises';
-import { OperatorError } from '../lib/operator-error.ts';
+import { OperatorError } from '../../lib/operator-error.ts';
 
 /** How often a pull says that it still runs. */
 const BEAT_MS = 10_000;

@@ -1,14 +1,14 @@
-import { OperatorError } from '../lib/operator-error.ts';
-import { type FileAnswer, TransferError } from './fetch-file.ts';
+import { OperatorError } from '../../lib/operator-error.ts';
+import { type FileResponse, TransferError } from './fetch-file.ts';
 import type { ModelSource } from './model-source.ts';
 
 /** Statuses that may be over soon. */
-const PASSING: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504]);
+const RETRYABLE_STATUSES: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504]);
 
 /** What to tell of an answer that has no file: a `TransferError` where it is worth another try, else what to do. */
-export function refusalOf(answer: FileAnswer, { from, url }: ModelSource): OperatorError | TransferError {
+export function errorFromResponse(answer: FileResponse, { from, url }: ModelSource): OperatorError | TransferError {
   const { status } = answer;
-  if (PASSING.has(status)) {
+  if (RETRYABLE_STATUSES.has(status)) {
     const seconds = Number(answer.header('retry-after') ?? Number.NaN);
     return new TransferError(`${url.origin} answers ${status}`, Number.isFinite(seconds) ? seconds : null);
   }

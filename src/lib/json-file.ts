@@ -1,10 +1,10 @@
 import { open, rename } from 'node:fs/promises';
 import type { Static, TSchema } from 'typebox';
 import { Value } from 'typebox/value';
-import { readOptionalFile } from '../lib/read-optional-file.ts';
+import { readOptionalFile } from './read-optional-file.ts';
 
 /** The value in a file of JSON; null when there is none, or none of that form. */
-export async function readKept<T extends TSchema>(path: string, form: T): Promise<Static<T> | null> {
+export async function readJsonFile<T extends TSchema>(path: string, form: T): Promise<Static<T> | null> {
   const text = await readOptionalFile(path);
   if (text === null) return null;
   try {
@@ -16,7 +16,7 @@ export async function readKept<T extends TSchema>(path: string, form: T): Promis
 }
 
 /** Writes a value as JSON, so that the file has the old one or the new one, after a power cut too. */
-export async function writeKept(path: string, value: object): Promise<void> {
+export async function writeJsonFile(path: string, value: object): Promise<void> {
   const temporary = `${path}.${process.pid}.new`;
   const file = await open(temporary, 'w', 0o600);
   try {

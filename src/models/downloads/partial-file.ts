@@ -63,7 +63,7 @@ export class PartialFile {
   }
 
   /** Whether a part of it was there before this process. */
-  get isInherited(): boolean {
+  get isResumed(): boolean {
     return this.#inherited > 0;
   }
 

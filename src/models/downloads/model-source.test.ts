@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { CATALOGUE } from '../models/catalogue.ts';
-import { isModelName, isSourceForm, sourceOf } from './model-source.ts';
-import { OPEN_MODELS } from './open-models.ts';
+import { CATALOGUE } from '../catalogue.ts';
+import { DOWNLOADABLE_MODELS } from './downloadable-models.ts';
+import { isModelName, isSourceForm, parseModelSource } from './model-source.ts';
 import { TransferRate } from './transfer-rate.ts';
 
 const HUB = 'https://hub.example/mirror/';
 
 describe('the source of a model', () => {
   it('is a name of the catalogue, whatever its case', () => {
-    const { name, url, from } = sourceOf('Llama-3.1-8B', HUB);
+    const { name, url, from } = parseModelSource('Llama-3.1-8B', HUB);
     assert.equal(name, 'llama-3.1-8b');
     assert.equal(
       url.href,
@@ -19,27 +19,30 @@ describe('the source of a model', () => {
   });
 
   it('is a file of a repository, in a folder and of a revision too', () => {
-    const { name, url } = sourceOf('hf:me/my.models@v1.2/some folder/x-Q8_0.gguf', 'https://hub.example');
+    const { name, url } = parseModelSource('hf:me/my.models@v1.2/some folder/x-Q8_0.gguf', 'https://hub.example');
     assert.equal(name, 'x-Q8_0');
     assert.equal(url.href, 'https://hub.example/me/my.models/resolve/v1.2/some%20folder/x-Q8_0.gguf');
   });
 
   it('is a URL, whose secrets are not kept', () => {
-    const { name, url, from } = sourceOf('https://me:secret@files.example/a/b.gguf?signature=abc#x', HUB);
+    const { name, url, from } = parseModelSource('https://me:secret@files.example/a/b.gguf?signature=abc#x', HUB);
     assert.equal(name, 'b');
     assert.match(url.href, /secret.*signature/);
     assert.equal(from, 'https://files.example/a/b.gguf');
   });
 
   it('may get another name', () => {
-    assert.equal(sourceOf('https://files.example/a.gguf', HUB, 'mine').name, 'mine');
-    assert.throws(() => sourceOf('https://files.example/a.gguf', HUB, '../mine'), /cannot have the name/);
-    assert.throws(() => sourceOf('https://files.example/', HUB), /cannot have the name ''; choose one with --name/);
+    assert.equal(parseModelSource('https://files.example/a.gguf', HUB, 'mine').name, 'mine');
+    assert.throws(() => parseModelSource('https://files.example/a.gguf', HUB, '../mine'), /cannot have the name/);
+    assert.throws(
+      () => parseModelSource('https://files.example/', HUB),
+      /cannot have the name ''; choose one with --name/,
+    );
   });
 
   it('that is not known, or no GGUF, is refused with what to do', () => {
-    assert.throws(() => sourceOf('llama-9', HUB), /'quire models list' shows/);
-    assert.throws(() => sourceOf('hf:me/models/readme.md', HUB), /names no GGUF file/);
+    assert.throws(() => parseModelSource('llama-9', HUB), /'quire models list' shows/);
+    assert.throws(() => parseModelSource('hf:me/models/readme.md', HUB), /names no GGUF file/);
   });
 
   it('has one of three forms', () => {
@@ -51,8 +54,8 @@ describe('the source of a model', () => {
 
 describe('the open models', () => {
   it('have names of their own that the store accepts, and are GGUFs', () => {
-    assert.equal(new Set(OPEN_MODELS.map(({ name }) => name)).size, OPEN_MODELS.length);
-    for (const { name, file, repo, approximateBytes } of OPEN_MODELS) {
+    assert.equal(new Set(DOWNLOADABLE_MODELS.map(({ name }) => name)).size, DOWNLOADABLE_MODELS.length);
+    for (const { name, file, repo, approximateBytes } of DOWNLOADABLE_MODELS) {
       assert.ok(isModelName(name), name);
       assert.match(file, /^[^/]+\.gguf$/);
       assert.match(repo, /^[^/]+\/[^/]+$/);
@@ -61,7 +64,7 @@ describe('the open models', () => {
   });
 
   it('suit ids that there are, and each id but moderation has one', () => {
-    const suited = new Set(OPEN_MODELS.flatMap(({ suits }) => suits));
+    const suited = new Set(DOWNLOADABLE_MODELS.flatMap(({ suits }) => suits));
     const ids = CATALOGUE.filter(({ kind }) => kind !== 'moderation').map(({ id }) => id);
     assert.deepEqual([...suited].toSorted(), ids.toSorted());
   });
@@ -74,7 +77,7 @@ describe('the rate of a transfer', () => {
     for (let second = 0; second <= 20; second += 1) rate.note(second * 100, second * 1000);
     for (let second = 21; second <= 40; second += 1) rate.note(2000 + (second - 20) * 1000, second * 1000);
     assert.equal(rate.bytesPerSecond(), 1000);
-    assert.equal(rate.secondsLeft({ receivedBytes: 22_000, totalBytes: 32_000 }), 10);
-    assert.equal(rate.secondsLeft({ receivedBytes: 22_000, totalBytes: null }), null);
+    assert.equal(rate.remainingSeconds({ receivedBytes: 22_000, totalBytes: 32_000 }), 10);
+    assert.equal(rate.remainingSeconds({ receivedBytes: 22_000, totalBytes: null }), null);
   });
 });

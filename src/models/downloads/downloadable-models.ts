@@ -1,5 +1,5 @@
 /** A public model that `quire models pull` knows by a short name. */
-export interface OpenModel {
+export interface DownloadableModel {
   /** What `pull` and `use` call it. */
   name: string;
   /** `owner/repository` on the hub. */
@@ -30,7 +30,7 @@ const SMALL_CHAT = ['general-8b', 'instruct-7b'] as const;
  * Models in the open, by size within each kind. Four bits for each weight (Q4_K_M) unless the file says otherwise: the
  * usual point below which quality falls off. There are no hashes here: the hub tells the one of the file that it serves.
  */
-export const OPEN_MODELS: readonly OpenModel[] = [
+export const DOWNLOADABLE_MODELS: readonly DownloadableModel[] = [
   {
     name: 'smollm2-360m',
     repo: 'HuggingFaceTB/SmolLM2-360M-Instruct-GGUF',

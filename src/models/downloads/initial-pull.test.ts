@@ -3,13 +3,13 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { sendFile, sha256Of, useHub } from '../../test/fixtures/hub-server.ts';
-import { writeTinyGguf } from '../../test/fixtures/tiny-gguf.ts';
-import { until } from '../../test/spawned-service.ts';
-import { loadConfig } from '../config.ts';
-import { createLogger } from '../lib/logger.ts';
-import { FirstPull, type FirstPullStatus } from './first-pull.ts';
-import { findStored } from './model-files.ts';
+import { sendFile, sha256Of, useHub } from '../../../test/fixtures/hub-server.ts';
+import { writeTinyGguf } from '../../../test/fixtures/tiny-gguf.ts';
+import { until } from '../../../test/spawned-service.ts';
+import { loadConfig } from '../../config.ts';
+import { createLogger } from '../../lib/logger.ts';
+import { InitialPull, type InitialPullStatus } from './initial-pull.ts';
+import { findModelFile } from './model-files.ts';
 
 const FOLDER = mkdtempSync(join(tmpdir(), 'quire-first-'));
 process.once('exit', () => rmSync(FOLDER, { recursive: true, force: true }));
@@ -26,7 +26,7 @@ describe('the pull of a first start', () => {
     const lines: Record<string, unknown>[] = [];
     const logger = createLogger('info', { write: (line) => lines.push(JSON.parse(line)) });
     const bound: string[] = [];
-    const pull = new FirstPull({
+    const pull = new InitialPull({
       config: { ...loadConfig({}), dataDir, hubUrl: options.hubUrl ?? hub.url },
       logger,
       bind: options.bind ?? (async (model) => void bound.push(model)),
@@ -36,7 +36,7 @@ describe('the pull of a first start', () => {
     const atStart = pull.status;
     await until(() => !['pulling', 'loading'].includes(pull.status?.state ?? ''));
     await pull.stop();
-    return { dataDir, lines, bound, model, atStart, status: pull.status as FirstPullStatus };
+    return { dataDir, lines, bound, model, atStart, status: pull.status as InitialPullStatus };
   }
 
   it('fetches a model that the memory is enough for, logs how far it is, and lets it answer', async () => {
@@ -46,7 +46,7 @@ describe('the pull of a first start', () => {
     assert.deepEqual(atStart, zero);
     assert.deepEqual(status, { ...zero, state: 'done', received_bytes: TINY.length, total_bytes: TINY.length });
     assert.deepEqual(bound, ['qwen2.5-0.5b']);
-    assert.equal((await findStored(dataDir, 'qwen2.5-0.5b'))?.card?.sha256, sha256Of(TINY));
+    assert.equal((await findModelFile(dataDir, 'qwen2.5-0.5b'))?.card?.sha256, sha256Of(TINY));
     const percents = lines.flatMap(({ percent }) => (percent === undefined ? [] : [percent as number]));
     assert.equal(percents.at(-1), 100);
     assert.ok(percents.length <= 11, percents.join());

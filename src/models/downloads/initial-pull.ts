@@ -1,11 +1,11 @@
-import type { Config } from '../config.ts';
-import type { Logger } from '../lib/logger.ts';
-import { describeError } from '../lib/operator-error.ts';
-import { sourceOf } from './model-source.ts';
+import type { Config } from '../../config.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { describeError } from '../../lib/operator-error.ts';
+import { parseModelSource } from './model-source.ts';
 import { pullModel } from './pull-model.ts';
 
 /** The chat models that a first start fetches, the better first, and the free memory that each asks for. */
-const FIRST_MODELS = [
+const INITIAL_MODELS = [
   { name: 'qwen2.5-1.5b', freeMemoryBytes: 4_000_000_000 },
   { name: 'qwen2.5-0.5b', freeMemoryBytes: 1_500_000_000 },
 ] as const;
@@ -14,7 +14,7 @@ const LOG_PERCENT = 10;
 const LOG_MS = 30_000;
 
 /** How far the pull of the first start is. */
-export interface FirstPullStatus {
+export interface InitialPullStatus {
   model: string;
   state: 'pulling' | 'loading' | 'done' | 'failed';
   received_bytes: number;
@@ -25,7 +25,7 @@ export interface FirstPullStatus {
 }
 
 /** What the pull of a first start works with. */
-export interface FirstPullDeps {
+export interface InitialPullDeps {
   config: Config;
   logger: Logger;
   /** Lets the model answer, and remembers that this was done. */
@@ -38,26 +38,26 @@ export interface FirstPullDeps {
  * Fetches a small chat model in the background, once in the life of a data folder, and lets it answer. Tried once in a
  * run: where nothing can be reached, what comes with Quire goes on answering. The next start goes on with what came.
  */
-export class FirstPull {
-  readonly #deps: FirstPullDeps;
+export class InitialPull {
+  readonly #deps: InitialPullDeps;
   readonly #stopping = new AbortController();
-  #status: FirstPullStatus | null = null;
+  #status: InitialPullStatus | null = null;
   #running: Promise<void> = Promise.resolve();
   #logged = { percent: 0, atMs: 0 };
 
-  constructor(deps: FirstPullDeps) {
+  constructor(deps: InitialPullDeps) {
     this.#deps = deps;
   }
 
   /** Null when nothing is pulled in this run. */
-  get status(): FirstPullStatus | null {
+  get status(): InitialPullStatus | null {
     return this.#status;
   }
 
   /** Begins, and gives the name of the model; null where the machine has no memory for one. Never throws. */
   start(): string | null {
     const free = (this.#deps.freeMemory ?? (() => process.availableMemory()))();
-    const model = FIRST_MODELS.find(({ freeMemoryBytes }) => free >= freeMemoryBytes)?.name ?? null;
+    const model = INITIAL_MODELS.find(({ freeMemoryBytes }) => free >= freeMemoryBytes)?.name ?? null;
     if (model === null) {
       this.#deps.logger.info({ freeBytes: free }, 'no model is fetched: there is too little memory for one');
       return null;
@@ -78,7 +78,7 @@ export class FirstPull {
     const { signal } = this.#stopping;
     try {
       logger.info({ model, hub: config.hubUrl }, 'a model is being fetched; QUIRE_MODELS_PULL=never prevents that');
-      const source = sourceOf(model, config.hubUrl);
+      const source = parseModelSource(model, config.hubUrl);
       const onProgress = (bytes: { receivedBytes: number; totalBytes: number | null }) => this.#progress(model, bytes);
       const { bytes, card } = await pullModel({ config }, source, { sha256: null, onProgress }, signal);
       signal.throwIfAborted();
@@ -91,7 +91,7 @@ export class FirstPull {
     } catch (error) {
       if (signal.aborted) return;
       const detail = describeError(error);
-      this.#status = { ...(this.#status as FirstPullStatus), state: 'failed', detail };
+      this.#status = { ...(this.#status as InitialPullStatus), state: 'failed', detail };
       logger.warn({ model, reason: detail }, 'no model was fetched; the one that comes with Quire goes on answering');
     }
   }

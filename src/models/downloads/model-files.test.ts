@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { bindingOf, decidedBy, readBindings, writeBindings } from './bindings.ts';
-import { findStored, listStored, modelPath, modelsFolder, partialPath, removeStored } from './model-files.ts';
+import { bindingOf, decidedBy, readBindings, writeBindings } from '../bindings.ts';
+import { findModelFile, listModelFiles, modelPath, modelsFolder, partialPath, removeModelFile } from './model-files.ts';
 import { lockPull } from './pull-lock.ts';
 
 let dataDir = '';
@@ -20,7 +20,7 @@ describe('the store of models', () => {
     writeFileSync(modelPath(dataDir, 'a'), 'GGUF, too');
     writeFileSync(join(modelsFolder(dataDir), 'a.json'), '{"half of a');
     writeFileSync(partialPath(dataDir, 'c'), 'GG');
-    const { models, unfinished } = await listStored(dataDir);
+    const { models, unfinished } = await listModelFiles(dataDir);
     assert.deepEqual(
       models.map(({ name, bytes, card }) => [name, bytes, card]),
       [
@@ -32,7 +32,7 @@ describe('the store of models', () => {
   });
 
   it('is empty before anything was pulled', async () => {
-    assert.deepEqual(await listStored(join(dataDir, 'none')), { models: [], unfinished: [] });
+    assert.deepEqual(await listModelFiles(join(dataDir, 'none')), { models: [], unfinished: [] });
   });
 
   it('deletes a model with its card and what came of one, and says how many bytes are free', async () => {
@@ -40,15 +40,15 @@ describe('the store of models', () => {
     writeFileSync(join(modelsFolder(dataDir), 'a.json'), '{}');
     writeFileSync(partialPath(dataDir, 'a'), 'GG');
     writeFileSync(`${partialPath(dataDir, 'a')}.json`, '{}');
-    assert.equal(await removeStored(dataDir, 'a'), 6);
+    assert.equal(await removeModelFile(dataDir, 'a'), 6);
     assert.deepEqual(readdirSync(modelsFolder(dataDir)), []);
-    await assert.rejects(removeStored(dataDir, 'a'), /There is no model 'a'/);
+    await assert.rejects(removeModelFile(dataDir, 'a'), /There is no model 'a'/);
   });
 
   it('reaches nothing outside of its folder', async () => {
     writeFileSync(join(dataDir, 'x.gguf'), 'GGUF');
-    assert.equal(await findStored(dataDir, '../x'), null);
-    await assert.rejects(removeStored(dataDir, '../x'), /There is no model/);
+    assert.equal(await findModelFile(dataDir, '../x'), null);
+    await assert.rejects(removeModelFile(dataDir, '../x'), /There is no model/);
     assert.ok(existsSync(join(dataDir, 'x.gguf')));
   });
 
@@ -57,7 +57,7 @@ describe('the store of models', () => {
     const path = `${partialPath(dataDir, 'a')}.lock`;
     const lock = await lockPull(path, 'a');
     await assert.rejects(lockPull(path, 'a'), /Another pull of 'a' is under way/);
-    await assert.rejects(removeStored(dataDir, 'a'), /Another pull of 'a' is under way/);
+    await assert.rejects(removeModelFile(dataDir, 'a'), /Another pull of 'a' is under way/);
     await lock.release();
     await (await lockPull(path, 'a')).release();
   });

@@ -23,7 +23,7 @@ export class TransferRate {
   }
 
   /** Seconds until all bytes are there, at this rate; null while it cannot be told. */
-  secondsLeft({ receivedBytes, totalBytes }: { receivedBytes: number; totalBytes: number | null }): number | null {
+  remainingSeconds({ receivedBytes, totalBytes }: { receivedBytes: number; totalBytes: number | null }): number | null {
     const rate = this.bytesPerSecond();
     if (rate === null || rate <= 0 || totalBytes === null) return null;
     return Math.ceil((totalBytes - receivedBytes) / rate);

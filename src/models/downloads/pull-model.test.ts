@@ -3,11 +3,11 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { dropAfter, etagOf, linkedHeaders, sendFile, sha256Of, useHub } from '../../test/fixtures/hub-server.ts';
-import { writeTinyGguf } from '../../test/fixtures/tiny-gguf.ts';
-import { OperatorError } from '../lib/operator-error.ts';
+import { dropAfter, etagOf, linkedHeaders, sendFile, sha256Of, useHub } from '../../../test/fixtures/hub-server.ts';
+import { writeTinyGguf } from '../../../test/fixtures/tiny-gguf.ts';
+import { OperatorError } from '../../lib/operator-error.ts';
 import { modelPath, partialPath } from './model-files.ts';
-import { sourceOf } from './model-source.ts';
+import { parseModelSource } from './model-source.ts';
 import { type PulledModel, type PullOptions, pullModel } from './pull-model.ts';
 
 const FOLDER = mkdtempSync(join(tmpdir(), 'quire-hub-'));
@@ -34,7 +34,7 @@ process.once('exit', () => rmSync(FOLDER, { recursive: true, force: true }));
 function pull(options: Partial<PullOptions> = {}, word = WORD, signal = new AbortController().signal, token?: string) {
   const config = { dataDir, hubUrl: hub.url, hubToken: token ?? null, proxy: null };
   const whole = { sha256: null, onProgress: () => {}, pausesMs: NO_PAUSES, freeBytes: async () => 1e12, ...options };
-  return pullModel({ config }, sourceOf(word, hub.url), whole, signal);
+  return pullModel({ config }, parseModelSource(word, hub.url), whole, signal);
 }
 
 function assertPulled(pulled: PulledModel, bytes = TINY): void {

@@ -1,17 +1,17 @@
 import { mkdir, open, rename, statfs } from 'node:fs/promises';
-import type { Config } from '../config.ts';
-import { prepareDataFolder } from '../data-folder/prepare.ts';
-import { readGgufFacts } from '../engines/local/gguf-facts.ts';
-import { describeError, OperatorError } from '../lib/operator-error.ts';
-import { type Downloaded, type DownloadOptions, download } from './download.ts';
+import type { Config } from '../../config.ts';
+import { prepareDataFolder } from '../../data-folder/prepare.ts';
+import { readGgufFacts } from '../../engines/local/gguf-facts.ts';
+import { describeError, OperatorError } from '../../lib/operator-error.ts';
+import { type DownloadOptions, type DownloadResult, download } from './download.ts';
 import { Dispatchers, type HubToken } from './fetch-file.ts';
 import {
-  findStored,
+  findModelFile,
   type ModelCard,
+  type ModelFile,
   modelPath,
   modelsFolder,
   partialPath,
-  type StoredModel,
   writeCard,
 } from './model-files.ts';
 import type { ModelSource } from './model-source.ts';
@@ -28,7 +28,7 @@ export type PullOptions = Pick<DownloadOptions, 'sha256' | 'onProgress' | 'onRet
 };
 
 /** A model that is in the store now. */
-export interface PulledModel extends StoredModel {
+export interface PulledModel extends ModelFile {
   /** False: it was there before. */
   isNew: boolean;
 }
@@ -47,15 +47,15 @@ export async function pullModel(
   const { dataDir } = config;
   prepareDataFolder(dataDir);
   await mkdir(modelsFolder(dataDir), { recursive: true });
-  const there = await findStored(dataDir, source.name);
-  if (there !== null) return { ...sameOrRefused(there, source, options.sha256), isNew: false };
+  const there = await findModelFile(dataDir, source.name);
+  if (there !== null) return { ...requireSameSource(there, source, options.sha256), isNew: false };
   const path = partialPath(dataDir, source.name);
   const lock = await lockPull(`${path}.lock`, source.name);
   const dispatchers = new Dispatchers(config.proxy);
   try {
     const partial = await PartialFile.open(path, source.from, signal);
-    const token = tokenOf(config);
-    const { freeBytes = bytesLeft, ...rest } = options;
+    const token = createHubToken(config);
+    const { freeBytes = readFreeBytes, ...rest } = options;
     try {
       const how = { ...rest, token, dispatchers, freeBytes: () => freeBytes(modelsFolder(dataDir)) };
       const done = await download(source, partial, how, signal);
@@ -70,7 +70,7 @@ export async function pullModel(
   }
 }
 
-function sameOrRefused(there: StoredModel, source: ModelSource, sha256: string | null): StoredModel {
+function requireSameSource(there: ModelFile, source: ModelSource, sha256: string | null): ModelFile {
   const isSame = there.card?.from === source.from && (sha256 === null || there.card.sha256 === sha256);
   if (isSame) return there;
   const from = there.card === null ? 'put there by hand' : `from ${there.card.from}`;
@@ -79,11 +79,11 @@ function sameOrRefused(there: StoredModel, source: ModelSource, sha256: string |
   );
 }
 
-function tokenOf({ hubToken, hubUrl }: PullDeps['config']): HubToken | null {
+function createHubToken({ hubToken, hubUrl }: PullDeps['config']): HubToken | null {
   return hubToken === null ? null : { value: hubToken, origin: new URL(hubUrl).origin };
 }
 
-async function bytesLeft(folder: string): Promise<number> {
+async function readFreeBytes(folder: string): Promise<number> {
   const { bavail, bsize } = await statfs(folder);
   return bavail * bsize;
 }
@@ -93,7 +93,7 @@ async function keep(
   dataDir: string,
   source: ModelSource,
   partial: PartialFile,
-  done: Downloaded,
+  done: DownloadResult,
 ): Promise<PulledModel> {
   const card = await describe(source, partial, done);
   const path = modelPath(dataDir, source.name);
@@ -105,7 +105,7 @@ async function keep(
   return { name: source.name, path, bytes: done.bytes, card, isNew: true };
 }
 
-async function describe(source: ModelSource, partial: PartialFile, done: Downloaded): Promise<ModelCard> {
+async function describe(source: ModelSource, partial: PartialFile, done: DownloadResult): Promise<ModelCard> {
   try {
     const { architecture, use, parameters, contextTokens } = await readGgufFacts(partial.path);
     return {

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Static, Type } from 'typebox';
-import { OperatorError } from '../lib/operator-error.ts';
-import { readKept, writeKept } from './kept-json.ts';
+import { readJsonFile, writeJsonFile } from '../../lib/json-file.ts';
+import { OperatorError } from '../../lib/operator-error.ts';
 import { isModelName } from './model-source.ts';
 import { removePartial } from './partial-file.ts';
 import { lockPull } from './pull-lock.ts';
@@ -27,7 +27,7 @@ const ModelCard = Type.Object({
 export type ModelCard = Static<typeof ModelCard>;
 
 /** A model in the store. */
-export interface StoredModel {
+export interface ModelFile {
   name: string;
   path: string;
   bytes: number;
@@ -56,27 +56,27 @@ function cardPath(dataDir: string, name: string): string {
 
 /** Keeps what was found out of a model. */
 export function writeCard(dataDir: string, name: string, card: ModelCard): Promise<void> {
-  return writeKept(cardPath(dataDir, name), card);
+  return writeJsonFile(cardPath(dataDir, name), card);
 }
 
 /** The model of that name; null when the store has none. */
-export async function findStored(dataDir: string, name: string): Promise<StoredModel | null> {
+export async function findModelFile(dataDir: string, name: string): Promise<ModelFile | null> {
   const path = modelPath(dataDir, name);
   const found = isModelName(name) ? await stat(path).catch(() => null) : null;
   if (found === null || !found.isFile()) return null;
-  return { name, path, bytes: found.size, card: await readKept(cardPath(dataDir, name), ModelCard) };
+  return { name, path, bytes: found.size, card: await readJsonFile(cardPath(dataDir, name), ModelCard) };
 }
 
 /** The models in the store by name, and what came of others. */
-export async function listStored(
+export async function listModelFiles(
   dataDir: string,
-): Promise<{ models: StoredModel[]; unfinished: { name: string; bytes: number }[] }> {
+): Promise<{ models: ModelFile[]; unfinished: { name: string; bytes: number }[] }> {
   const files = await readdir(modelsFolder(dataDir)).catch(() => []);
   const names = (ending: string) =>
     files.flatMap((file) => (file.endsWith(ending) ? file.slice(0, -ending.length) : [])).toSorted();
-  const models: StoredModel[] = [];
+  const models: ModelFile[] = [];
   for (const name of names(GGUF)) {
-    const model = await findStored(dataDir, name);
+    const model = await findModelFile(dataDir, name);
     if (model !== null) models.push(model);
   }
   const unfinished: { name: string; bytes: number }[] = [];
@@ -88,8 +88,8 @@ export async function listStored(
  * Deletes a model, or what came of one. Throws a `OperatorError` when there is neither, or while it is fetched. Returns the
  * bytes that are free now.
  */
-export async function removeStored(dataDir: string, name: string): Promise<number> {
-  const model = await findStored(dataDir, name);
+export async function removeModelFile(dataDir: string, name: string): Promise<number> {
+  const model = await findModelFile(dataDir, name);
   const partial = partialPath(dataDir, name);
   if (!isModelName(name) || (model === null && !existsSync(partial))) {
     throw new OperatorError(`There is no model '${name}' on the disk. 'quire models list' shows those there are.`);

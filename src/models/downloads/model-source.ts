@@ -1,5 +1,5 @@
-import { OperatorError } from '../lib/operator-error.ts';
-import { OPEN_MODELS } from './open-models.ts';
+import { OperatorError } from '../../lib/operator-error.ts';
+import { DOWNLOADABLE_MODELS } from './downloadable-models.ts';
 
 /** A model in the store is a file of this name and `.gguf`. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
@@ -30,10 +30,10 @@ export function isModelName(name: string): boolean {
  * The source that a word names: a name of the open catalogue, `hf:owner/repo/file` (`hf:owner/repo@revision/file`) on the
  * hub, or a URL. `name` replaces the name in the store. Throws a `OperatorError` for a name that is not known.
  */
-export function sourceOf(word: string, hubUrl: string, name?: string): ModelSource {
+export function parseModelSource(word: string, hubUrl: string, name?: string): ModelSource {
   if (/^https?:\/\//.test(word)) return named(urlSource(word), name);
   if (word.startsWith('hf:')) return named(hubSource(word, hubUrl), name);
-  const model = OPEN_MODELS.find((candidate) => candidate.name === word.toLowerCase());
+  const model = DOWNLOADABLE_MODELS.find((candidate) => candidate.name === word.toLowerCase());
   if (model === undefined) {
     throw new OperatorError(
       `No model is known as '${word}'. 'quire models list' shows those that are; others by hf:owner/repo/file or a URL.`,

@@ -1,15 +1,15 @@
 import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher, EnvHttpProxyAgent, errors, request } from 'undici';
-import type { Config } from '../config.ts';
-import { describeError, OperatorError } from '../lib/operator-error.ts';
+import type { Config } from '../../config.ts';
+import { describeError, OperatorError } from '../../lib/operator-error.ts';
 
 /** Hubs redirect once or twice, renamed repositories once more. */
-const MOST_REDIRECTS = 8;
+const MAX_REDIRECTS = 8;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 /** A server that is there accepts a connection in this time. */
 const CONNECT_TIMEOUT_MS = 10_000;
 /** Storage that was not asked for in a while takes its time to find a file. */
-const HEAD_TIMEOUT_MS = 60_000;
+const HEADERS_TIMEOUT_MS = 60_000;
 const SHA256 = /^[0-9a-f]{64}$/;
 
 /** What the transfer failed of may be over when it is tried again. */
@@ -31,7 +31,7 @@ export interface HubToken {
 }
 
 /** An answer whose body has not been read. Whoever holds it must read the body or destroy it. */
-export interface FileAnswer {
+export interface FileResponse {
   status: number;
   header(name: string): string | null;
   body: Readable;
@@ -84,28 +84,28 @@ export class Dispatchers {
  * Asks for a file and follows redirects, within bounds and never from https to http. The token goes to its own server
  * only, and to none after the first redirect to another one. Throws a `TransferError` when no server answers.
  */
-export async function fetchFile(url: URL, options: FetchFileOptions, signal: AbortSignal): Promise<FileAnswer> {
-  const linked: FileAnswer['linked'] = { sha256: null, bytes: null };
+export async function fetchFile(url: URL, options: FetchFileOptions, signal: AbortSignal): Promise<FileResponse> {
+  const linked: FileResponse['linked'] = { sha256: null, bytes: null };
   let at = url;
-  let hasLeft = false;
-  for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects += 1) {
+  let isForeignOrigin = false;
+  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
     const { statusCode, headers, body } = await ask(
       at,
       options,
-      hasLeft ? null : authorizationFor(at, options),
+      isForeignOrigin ? null : authorizationFor(at, options),
       signal,
     );
     const header = (name: string) => [headers[name]].flat()[0] ?? null;
-    if (!hasLeft) readLinked(linked, header);
+    if (!isForeignOrigin) readLinkedMetadata(linked, header);
     const location = REDIRECTS.has(statusCode) ? header('location') : null;
     if (location === null) return { status: statusCode, header, body, linked };
     await body.dump({ limit: 65_536, signal }).catch(() => {});
-    const next = redirected(at, location);
-    hasLeft ||= next.origin !== url.origin;
+    const next = resolveRedirect(at, location);
+    isForeignOrigin ||= next.origin !== url.origin;
     at = next;
   }
   throw new OperatorError(
-    `${url.origin} redirects more than ${MOST_REDIRECTS} times; the address of the file is wrong.`,
+    `${url.origin} redirects more than ${MAX_REDIRECTS} times; the address of the file is wrong.`,
   );
 }
 
@@ -117,7 +117,7 @@ async function ask(url: URL, options: FetchFileOptions, authorization: string | 
     return await request(plain, {
       dispatcher: options.dispatchers.of(plain),
       signal,
-      headersTimeout: HEAD_TIMEOUT_MS,
+      headersTimeout: HEADERS_TIMEOUT_MS,
       // Whoever reads the body watches its pace.
       bodyTimeout: 0,
       headers: {
@@ -129,7 +129,7 @@ async function ask(url: URL, options: FetchFileOptions, authorization: string | 
     });
   } catch (error) {
     signal.throwIfAborted();
-    throw new TransferError(`${plain.origin} does not answer: ${transferReason(error)}`);
+    throw new TransferError(`${plain.origin} does not answer: ${describeTransferError(error)}`);
   }
 }
 
@@ -142,14 +142,14 @@ function authorizationFor(url: URL, { token }: FetchFileOptions): string | null 
 }
 
 /** The Hugging Face hub, and mirrors that speak as it does, tell of a large file before they redirect to its storage. */
-function readLinked(linked: FileAnswer['linked'], header: (name: string) => string | null): void {
+function readLinkedMetadata(linked: FileResponse['linked'], header: (name: string) => string | null): void {
   const sha256 = header('x-linked-etag')?.replace(/^W\//, '').replaceAll('"', '').toLowerCase();
   const bytes = Number(header('x-linked-size') ?? Number.NaN);
   if (sha256 !== undefined && SHA256.test(sha256)) linked.sha256 = sha256;
   if (Number.isSafeInteger(bytes) && bytes >= 0) linked.bytes = bytes;
 }
 
-function redirected(from: URL, location: string): URL {
+function resolveRedirect(from: URL, location: string): URL {
   const next = URL.parse(location, from.href);
   if (next === null || !/^https?:$/.test(next.protocol)) {
     throw new OperatorError(`${from.origin} redirects to '${location.slice(0, 200)}', which is no web address.`);
@@ -163,9 +163,9 @@ function redirected(from: URL, location: string): URL {
 }
 
 /** Why a transfer ended, in words for the operator. */
-export function transferReason(error: unknown): string {
+export function describeTransferError(error: unknown): string {
   if (error instanceof errors.ConnectTimeoutError) return `no connection within ${CONNECT_TIMEOUT_MS / 1000} s`;
-  if (error instanceof errors.HeadersTimeoutError) return `no answer within ${HEAD_TIMEOUT_MS / 1000} s`;
+  if (error instanceof errors.HeadersTimeoutError) return `no answer within ${HEADERS_TIMEOUT_MS / 1000} s`;
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   return describeError(cause) || 'the connection broke';
 }

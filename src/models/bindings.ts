@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Static, Type } from 'typebox';
 import type { Config } from '../config.ts';
+import { readJsonFile, writeJsonFile } from '../lib/json-file.ts';
 import { OperatorError } from '../lib/operator-error.ts';
-import { readKept, writeKept } from './kept-json.ts';
-import { modelPath } from './model-files.ts';
+import { modelPath } from './downloads/model-files.ts';
 
 const Binding = Type.Object({
   model: Type.String(),
@@ -31,7 +31,7 @@ function path(dataDir: string): string {
 
 /** The bindings of a data folder. Throws a `OperatorError` when their file is damaged: nobody knows then what was chosen. */
 export async function readBindings(dataDir: string): Promise<StoredBindings> {
-  const bindings = await readKept(path(dataDir), Bindings);
+  const bindings = await readJsonFile(path(dataDir), Bindings);
   if (bindings !== null) return bindings;
   if (!existsSync(path(dataDir))) return NONE;
   throw new OperatorError(
@@ -41,7 +41,7 @@ export async function readBindings(dataDir: string): Promise<StoredBindings> {
 
 /** Replaces the bindings of a data folder. Whoever calls it holds the folder. */
 export function writeBindings(dataDir: string, bindings: StoredBindings): Promise<void> {
-  return writeKept(path(dataDir), bindings);
+  return writeJsonFile(path(dataDir), bindings);
 }
 
 /** Where the operator has decided for an id outside of the commands. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { linkedHeaders, sha256Of, useHub } from '../../test/fixtures/hub-server.ts';
-import { Dispatchers, type FileAnswer, fetchFile } from './fetch-file.ts';
+import { linkedHeaders, sha256Of, useHub } from '../../../test/fixtures/hub-server.ts';
+import { Dispatchers, type FileResponse, fetchFile } from './fetch-file.ts';
 
 const BYTES = Buffer.from('GGUF and more');
 
@@ -9,7 +9,7 @@ async function fetched(
   url: string,
   token: string | null = null,
   proxy: ConstructorParameters<typeof Dispatchers>[0] = null,
-): Promise<FileAnswer & { text: string }> {
+): Promise<FileResponse & { text: string }> {
   const dispatchers = new Dispatchers(proxy);
   try {
     const options = {
