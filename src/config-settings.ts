@@ -125,7 +125,15 @@ export const SETTINGS = {
     file: 'log_level',
     schema: Type.Enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']),
     default: 'info',
-    description: 'The least severe level that is logged, as JSON on stderr.',
+    description: 'Minimum log level. Logs go to stderr.',
+  },
+  logFormat: {
+    env: 'QUIRE_LOG_FORMAT',
+    file: 'log_format',
+    schema: Type.Enum(['pretty', 'json']),
+    default: null,
+    description:
+      'Format of the log: `pretty` (human-readable) or `json` (JSON lines). Unset: `pretty` on a terminal, `json` otherwise.',
   },
   secretsKey: {
     env: 'QUIRE_SECRETS_KEY',

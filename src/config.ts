@@ -4,7 +4,7 @@ import { Ajv } from 'ajv';
 import type { Static } from 'typebox';
 import { parse as parseYaml } from 'yaml';
 import { FileSections, type ModelBinding, PROXY_VARIABLES, SETTINGS, type Setting } from './config-settings.ts';
-import type { LogLevel } from './lib/logger.ts';
+import type { LogFormat, LogLevel } from './lib/logger.ts';
 import { describeError, OperatorError } from './lib/operator-error.ts';
 
 /** What the operator has set, checked and complete. The only way to it is `loadConfig`. */
@@ -23,6 +23,8 @@ export interface Config {
   localSequences: number | null;
   localCalibration: 'first' | 'off';
   logLevel: LogLevel;
+  /** Null: by whether stderr is a terminal. */
+  logFormat: LogFormat | null;
   secretsKey: string | null;
   corsOrigins: string[] | null;
   bodyLimitBytes: number;

@@ -4,7 +4,7 @@ import type { Config } from '../config.ts';
 import { holdDataFolder } from '../data-folder/hold.ts';
 import { prepareDataFolder } from '../data-folder/prepare.ts';
 import { Lifecycle } from '../lib/lifecycle.ts';
-import { createLogger, type Logger } from '../lib/logger.ts';
+import { createLogger, type Logger, openLogDestination } from '../lib/logger.ts';
 import { OperatorError } from '../lib/operator-error.ts';
 import { type ProcessLifecycle, SHUTDOWN_ORDER } from '../shutdown-order.ts';
 import { listenForCommands } from './command-socket.ts';
@@ -14,7 +14,10 @@ import { NEEDS_MODELS, STATE_COMMANDS } from './state-commands.ts';
 export async function runHere(config: Config, command: string, input: Record<string, unknown>): Promise<unknown> {
   const lifecycle = new Lifecycle(SHUTDOWN_ORDER);
   // What a service would tell of its start is noise beside a command's answer.
-  const logger = createLogger(config.logLevel === 'info' ? 'warn' : config.logLevel);
+  const logger = createLogger(
+    config.logLevel === 'info' ? 'warn' : config.logLevel,
+    await openLogDestination(config.logFormat),
+  );
   try {
     // A shared PostgreSQL may be used beside anything; the embedded database by one process only.
     if (config.databaseUrl === null) await holdForCommand(config, logger, lifecycle);

@@ -8,7 +8,7 @@ import type { App } from '../http/app.ts';
 import { drain } from '../http/drain.ts';
 import { unlimited } from '../http/rate-limit.ts';
 import { Lifecycle } from '../lib/lifecycle.ts';
-import { createLogger, type Logger } from '../lib/logger.ts';
+import { createLogger, type Logger, openLogDestination } from '../lib/logger.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { InitialPull } from '../models/downloads/initial-pull.ts';
 import { type ProcessLifecycle, SHUTDOWN_ORDER } from '../shutdown-order.ts';
@@ -24,7 +24,7 @@ const DRAIN_BOUNDS = { drainMs: 30_000, abortMs: 10_000 };
 /** Runs the service until it is told to stop. Throws a `OperatorError` when it cannot start. */
 export async function runService(): Promise<void> {
   const config = loadConfig();
-  const logger = createLogger(config.logLevel);
+  const logger = createLogger(config.logLevel, await openLogDestination(config.logFormat));
   for (const name of config.unknownVariables) logger.warn({ name }, 'this variable is no setting of this version');
   const lifecycle = new Lifecycle(SHUTDOWN_ORDER);
   const stopped = untilStopped(logger);

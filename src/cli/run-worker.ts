@@ -2,7 +2,7 @@ import { boot } from '../boot.ts';
 import { loadConfig } from '../config.ts';
 import { holdDataFolder } from '../data-folder/hold.ts';
 import { Lifecycle } from '../lib/lifecycle.ts';
-import { createLogger } from '../lib/logger.ts';
+import { createLogger, openLogDestination } from '../lib/logger.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { SHUTDOWN_ORDER } from '../shutdown-order.ts';
 import { startWorker } from '../worker.ts';
@@ -16,7 +16,7 @@ export async function runWorker(): Promise<void> {
       "The embedded database serves one process, and 'quire serve' does its background work. Set QUIRE_DATABASE_URL to run workers apart.",
     );
   }
-  const logger = createLogger(config.logLevel);
+  const logger = createLogger(config.logLevel, await openLogDestination(config.logFormat));
   const lifecycle = new Lifecycle(SHUTDOWN_ORDER);
   const stopped = untilStopped(logger);
   try {

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { PassThrough } from 'node:stream';
 import { describe, it } from 'node:test';
+import { stripVTControlCharacters } from 'node:util';
 import { isId, newId } from './ids.ts';
 import { Lifecycle } from './lifecycle.ts';
-import { createLogger } from './logger.ts';
+import { createLogger, openLogDestination } from './logger.ts';
 import { merge } from './merge.ts';
 import { describeError, describeErrorWithStack } from './operator-error.ts';
 import { runPeriodically } from './run-periodically.ts';
@@ -213,6 +216,18 @@ describe('createLogger', () => {
     const line = JSON.parse(lines[0] ?? '');
     assert.deepEqual([line.level, line.msg, line.requestId], ['info', 'hello', 'req_1']);
     assert.doesNotMatch(lines[0] ?? '', /hunter2/);
+  });
+
+  it('writes for people on a terminal, and JSON lines elsewhere or when told to', async () => {
+    const output = (isTTY: boolean) => Object.assign(new PassThrough(), { isTTY }) as unknown as NodeJS.WriteStream;
+    const terminal = output(true);
+    createLogger('info', await openLogDestination(null, terminal)).info({ requestId: 'req_1' }, 'hello');
+    const [chunk] = (await once(terminal, 'data')) as [Buffer];
+    assert.match(stripVTControlCharacters(chunk.toString()), /^\[\d\d:\d\d:\d\d\] INFO: hello\n\s+requestId: "req_1"/);
+    const [file, forced] = [output(false), output(true)];
+    assert.equal(await openLogDestination(null, file), file);
+    assert.equal(await openLogDestination('json', forced), forced);
+    assert.notEqual(await openLogDestination('pretty', file), file);
   });
 
   it('bounds what a field holds, and leaves out what hangs on an error', () => {

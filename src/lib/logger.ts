@@ -7,12 +7,15 @@ export type { Logger };
 /** The levels of `QUIRE_LOG_LEVEL`. */
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
-/** No field of ours is longer: a trace is half of it. What fills more is a text that somebody gave us. */
+/** The formats of `QUIRE_LOG_FORMAT`. */
+export type LogFormat = 'pretty' | 'json';
+
+/** Twice the length of a stack trace. A longer field quotes input. */
 const MAX_FIELD_CHARACTERS = 8_000;
 
 /**
- * The process's structured log: one JSON object a line, on stderr, so that stdout is left to people and to `--json`.
- * What is logged never holds a secret or a prompt: requests are logged by id, route, status and counts.
+ * Creates the structured log of the process: one JSON object a line. stdout is left to human-readable output and to `--json`.
+ * Log lines hold no secret and no prompt: requests are logged by id, route, status and counts.
  */
 export function createLogger(level: LogLevel, destination: DestinationStream = process.stderr): Logger {
   return pino(
@@ -20,18 +23,18 @@ export function createLogger(level: LogLevel, destination: DestinationStream = p
       level,
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { level: (label) => ({ level: label }), log: bounded },
-      // What libraries log (Fastify does): only what we say of errors ourselves, not what hangs on them.
+      formatters: { level: (label) => ({ level: label }), log: truncateFields },
+      // Errors logged by libraries (Fastify): without the properties that hang on them.
       serializers: { err: describeErrorWithStack },
-      // A second line of defence: no call site logs these, and if one ever does, they do not reach the file.
+      // Second line of defence: no call site logs these.
       redact: { paths: ['*.authorization', '*.apiKey', '*.api_key', '*.messages', '*.prompt'], censor: '[redacted]' },
     },
     destination,
   );
 }
 
-/** The line, whose fields are bounded. */
-function bounded(line: Record<string, unknown>): Record<string, unknown> {
+/** Truncates long fields. */
+function truncateFields(line: Record<string, unknown>): Record<string, unknown> {
   let short = line;
   for (const name in line) {
     const value = line[name];
@@ -39,4 +42,15 @@ function bounded(line: Record<string, unknown>): Record<string, unknown> {
     short = { ...short, [name]: truncateText(value, MAX_FIELD_CHARACTERS) };
   }
   return short;
+}
+
+/** Opens the destination of the log: `output` itself for JSON, a formatter in front of it for people. */
+export async function openLogDestination(
+  format: LogFormat | null,
+  output: NodeJS.WriteStream = process.stderr,
+): Promise<DestinationStream> {
+  if ((format ?? (output.isTTY ? 'pretty' : 'json')) === 'json') return output;
+  // Loaded on demand: most processes log JSON.
+  const { default: pretty } = await import('pino-pretty');
+  return pretty({ destination: output, colorize: output.isTTY ?? false, translateTime: 'SYS:HH:MM:ss' });
 }
