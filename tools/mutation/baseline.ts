@@ -1,17 +1,19 @@
-import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { hash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type CoveredSpans, isCovered, readCoverage } from './coverage.ts';
 import { ImportGraph } from './import-graph.ts';
 import type { Mutant } from './mutants.ts';
 import { testFiles } from './selection.ts';
-import { readSource, type Workspace } from './workspace.ts';
+import type { Workspace } from './workspace.ts';
 
 /** Bounds the run of a test file without a mutant; the runner's own limit (`test/run.js`). */
 const BASELINE_TIMEOUT_SECONDS = 300;
 /** Test files that are looked at for one mutated file: nearly every test of a route reaches nearly every file. */
-const MAX_CANDIDATES = 16;
+const MAX_CANDIDATES = 12;
+/** What was measured is kept between runs. */
+const MEMORY = join(tmpdir(), 'quire-mutation-coverage');
 
 /** A test file without any mutant. */
 export interface BaselineFile {
@@ -24,30 +26,30 @@ export interface BaselineFile {
   covered: ReadonlyMap<string, CoveredSpans>;
 }
 
-/** What a run of one test file is remembered as, while nothing that it imports has changed. */
+/** What a run of one test file is remembered as. */
 interface Remembered {
+  /** Hash of the test file. */
+  hash: string;
   seconds: number;
-  passed: boolean;
-  covered: [path: string, spans: CoveredSpans][];
+  /** By each file of the service that the test file reaches; no spans where none of its processes loaded it. */
+  covered: Record<string, { hash: string; spans: CoveredSpans }>;
 }
 
 /**
  * Runs the test files nearest to each of `paths` once, without a mutant, and gives what each of those that pass runs.
- * Results are remembered in the temporary folder, by the content of the test file and of everything that it imports.
+ * Results are remembered in the temporary folder while neither the test file nor those of `paths` that it reaches change.
  */
-export async function measureBaseline(
-  root: string,
-  workspace: Workspace,
-  paths: readonly string[],
-): Promise<BaselineFile[]> {
-  const graph = new ImportGraph(root);
-  const candidates = testFiles(root).map((path) => ({ path, distances: graph.distancesFrom(path) }));
+export async function measureBaseline(workspace: Workspace, paths: readonly string[]): Promise<BaselineFile[]> {
+  const graph = new ImportGraph(workspace.folder);
+  const candidates = testFiles(workspace.folder).map((path) => ({ path, distances: graph.distancesFromTest(path) }));
   const nearest = new Set(paths.flatMap((path) => nearestFiles(candidates, path).slice(0, MAX_CANDIDATES)));
   const baseline: BaselineFile[] = [];
   for (const candidate of nearest) {
-    const { seconds, passed, covered } = await runRemembered(root, workspace, candidate);
-    if (passed) baseline.push({ ...candidate, seconds, covered: new Map(covered) });
-    else console.log(`${candidate.path} fails without a mutant and is left out`);
+    const reached = paths.filter((path) => candidate.distances.has(path));
+    const run = recall(workspace, candidate.path, reached) ?? (await runOnce(workspace, candidate));
+    if (run === null) continue;
+    const covered = Object.entries(run.covered).map(([path, { spans }]) => [path, spans] as const);
+    baseline.push({ ...candidate, seconds: run.seconds, covered: new Map(covered) });
   }
   console.log(`${baseline.length} test files for ${paths.length} files`);
   return baseline;
@@ -76,33 +78,38 @@ export function filesCovering(baseline: readonly BaselineFile[], { path, start }
   return nearestFiles(baseline, path).filter(({ covered }) => isCovered(covered.get(path), start));
 }
 
-async function runRemembered(
-  root: string,
-  workspace: Workspace,
-  { path, distances }: Pick<BaselineFile, 'path' | 'distances'>,
-): Promise<Remembered> {
-  const reached = [...distances.keys()].sort();
-  const hash = createHash('sha256');
-  for (const each of reached) hash.update(`${each}\n${readSource(root, each)}\n`);
-  const folder = join(tmpdir(), 'quire-mutation-coverage');
-  mkdirSync(folder, { recursive: true });
-  const file = join(folder, `${hash.digest('hex')}.json`);
-  try {
-    return JSON.parse(readFileSync(file, 'utf8'));
-  } catch {
-    const run = await runOnce(workspace, path, reached);
-    if (run.passed) writeFileSync(file, JSON.stringify(run));
-    return run;
-  }
+/** What is remembered of a test file; null where it or one of the files in question is not what it was. */
+function recall(workspace: Workspace, path: string, reached: readonly string[]): Remembered | null {
+  const file = memoryOf(path);
+  if (!existsSync(file)) return null;
+  const remembered: Remembered = JSON.parse(readFileSync(file, 'utf8'));
+  const isSame = (each: string) => remembered.covered[each]?.hash === hashOf(workspace.original(each));
+  return remembered.hash === hashOf(workspace.original(path)) && reached.every(isSame) ? remembered : null;
 }
 
-async function runOnce(workspace: Workspace, path: string, reached: readonly string[]): Promise<Remembered> {
+/** Runs a test file with coverage and remembers what came of it; null where it fails. */
+async function runOnce(
+  workspace: Workspace,
+  { path, distances }: Pick<BaselineFile, 'path' | 'distances'>,
+): Promise<Remembered | null> {
   const folder = join(workspace.folder, '.coverage');
   const { outcome, seconds, output } = await workspace.runCovered(path, folder, BASELINE_TIMEOUT_SECONDS);
-  const sources = reached.filter((each) => each.startsWith('src/') && !each.endsWith('.test.ts'));
-  const covered = readCoverage(folder, workspace.folder, sources);
+  const sources = [...distances.keys()].filter((each) => each.startsWith('src/') && !each.endsWith('.test.ts'));
+  const spans = readCoverage(folder, workspace.folder, sources);
   rmSync(folder, { recursive: true, force: true });
-  if (outcome !== 'passed') console.log(output.slice(-2000));
   console.log(`${outcome} ${path} (${seconds.toFixed(1)} s)`);
-  return { seconds, passed: outcome === 'passed', covered: [...covered] };
+  if (outcome !== 'passed') console.log(`It fails without a mutant and is left out:\n${output}`);
+  if (outcome !== 'passed') return null;
+  const covered = sources.map((each) => [
+    each,
+    { hash: hashOf(workspace.original(each)), spans: spans.get(each) ?? [] },
+  ]);
+  const remembered = { hash: hashOf(workspace.original(path)), seconds, covered: Object.fromEntries(covered) };
+  mkdirSync(MEMORY, { recursive: true });
+  writeFileSync(memoryOf(path), JSON.stringify(remembered));
+  return remembered;
 }
+
+const memoryOf = (path: string): string => join(MEMORY, `${path.replaceAll('/', '_')}.json`);
+
+const hashOf = (text: string): string => hash('sha256', text);

@@ -23,6 +23,23 @@ export class ImportGraph {
     return distances;
   }
 
+  /**
+   * The same of a test file, where the code beside it counts as imported if the test runs it at all: most tests of a route
+   * import only the harness, which imports everything.
+   */
+  distancesFromTest(path: string): Map<string, number> {
+    const distances = this.distancesFrom(path);
+    const beside = [...distances.keys()].filter(
+      (each) => dirname(each) === dirname(path) && !each.endsWith('.test.ts'),
+    );
+    for (const sibling of beside) {
+      for (const [target, steps] of this.distancesFrom(sibling)) {
+        distances.set(target, Math.min(steps + 1, distances.get(target) ?? Number.POSITIVE_INFINITY));
+      }
+    }
+    return distances;
+  }
+
   #importsOf(path: string): readonly string[] {
     const known = this.#imports.get(path);
     if (known !== undefined) return known;

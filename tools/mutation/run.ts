@@ -4,13 +4,14 @@
  * - no option: every mutant of the files that differ from `--since REF` (`main`)
  * - `--all`: the modules whose score `docs/testing.md` publishes; `--module NAME` (repeatable): these, a path below `src`
  * - `--sample N --seed S`: N mutants of each module, the same for the same seed
- * - `--files N`: test files tried for one mutant, the nearest first (8)
+ * - `--files N`: test files tried for one mutant, the nearest first (6)
  * - `--out FILE`: the results as JSON; `--again FILE`: takes over from such a file what was killed, and tries only the others
  * - `--list`: prints the mutants and runs nothing
  *
  * Exit code 1 where the share of killed mutants is below the target in any module.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { prepare } from '../../test/prepare.ts';
@@ -19,7 +20,7 @@ import { findMutants, type Mutant } from './mutants.ts';
 import { describeResult, printScores, type Result, scoreOf, TARGET_SHARE } from './report.ts';
 import { changedFiles, filesOfModule, identityOf, MODULES, moduleOf, sampleMutants } from './selection.ts';
 import { tryMutant } from './try-mutant.ts';
-import { readSource, Workspace } from './workspace.ts';
+import { Workspace } from './workspace.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const EQUIVALENTS = fileURLToPath(new URL('equivalents.json', import.meta.url));
@@ -34,7 +35,7 @@ const { values: options } = parseArgs({
     since: { type: 'string', default: 'main' },
     sample: { type: 'string' },
     seed: { type: 'string', default: '1' },
-    files: { type: 'string', default: '8' },
+    files: { type: 'string', default: '6' },
     out: { type: 'string' },
     again: { type: 'string' },
     list: { type: 'boolean', default: false },
@@ -55,7 +56,7 @@ function selectMutants(): Mutant[] {
   const modules = options.all ? MODULES : options.module;
   const files =
     modules.length > 0 ? modules.flatMap((module) => filesOfModule(ROOT, module)) : changedFiles(ROOT, options.since);
-  const found = [...new Set(files)].flatMap((path) => findMutants(path, readSource(ROOT, path)));
+  const found = [...new Set(files)].flatMap((path) => findMutants(path, readFileSync(join(ROOT, path), 'utf8')));
   if (options.sample === undefined) return found;
   const count = Number(options.sample);
   const byModule = Map.groupBy(found, ({ path }) => moduleOf(path));
@@ -74,8 +75,8 @@ async function run(): Promise<void> {
   };
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, leave);
   try {
-    const baseline = await measureBaseline(ROOT, workspace, [...new Set(pending.map(({ path }) => path))]);
-    const trial = { root: ROOT, workspace, baseline, maxFiles: Number(options.files) };
+    const baseline = await measureBaseline(workspace, [...new Set(pending.map(({ path }) => path))]);
+    const trial = { workspace, baseline, maxFiles: Number(options.files), passesClean: new Map() };
     for (const [at, mutant] of mutants.entries()) {
       const result = decided[at] ?? (await tryMutant(trial, mutant));
       results.push(result);

@@ -21,7 +21,13 @@ const MAX_HEAP_MIB = 1024;
 /** A test that failed, in any group, as the TAP reporter writes it when the test ends. */
 const FAILED_TEST = /^\s*not ok /m;
 /** Checks what a mutant may break: the code without the tests, which a run would show anyway. */
-const TYPE_CHECK = { extends: './tsconfig.json', include: ['src'], exclude: ['src/**/*.test.ts'] };
+const TYPE_CHECK = {
+  extends: './tsconfig.json',
+  include: ['src'],
+  exclude: ['src/**/*.test.ts'],
+  // Only what a mutant can have changed is checked again.
+  compilerOptions: { incremental: true, tsBuildInfoFile: './.types.tsbuildinfo' },
+};
 
 /** What came of one test file. */
 export interface TestRun {
@@ -34,6 +40,7 @@ export interface TestRun {
 export class Workspace {
   readonly folder: string;
   readonly #environment: NodeJS.ProcessEnv;
+  readonly #originals = new Map<string, string>();
   #running: ChildProcess | null = null;
 
   /** `environment`: what the tests find in theirs beside this process's own. */
@@ -48,9 +55,24 @@ export class Workspace {
     this.#environment = { ...process.env, ...environment, NODE_COMPILE_CACHE: join(this.folder, '.compiled') };
   }
 
+  /** The text of a file as it was copied: the tree itself may change during a run. */
+  original(path: string): string {
+    const known = this.#originals.get(path);
+    if (known !== undefined) return known;
+    const text = readFileSync(join(this.folder, path), 'utf8');
+    this.#originals.set(path, text);
+    return text;
+  }
+
   /** Replaces a file of the copy. */
   write(path: string, text: string): void {
+    this.original(path);
     writeFileSync(join(this.folder, path), text);
+  }
+
+  /** Takes back what was written to a file. */
+  restore(path: string): void {
+    writeFileSync(join(this.folder, path), this.original(path));
   }
 
   /** Runs a test file until it ends, fails its first test or reaches the timeout. */
@@ -132,9 +154,4 @@ export class Workspace {
       // The whole group has ended.
     }
   }
-}
-
-/** The text of a file of the tree. */
-export function readSource(root: string, path: string): string {
-  return readFileSync(join(root, path), 'utf8');
 }

@@ -27,6 +27,22 @@ describe('the attribution of an answer', () => {
       ],
     );
   });
+  it('tells the source of a sentence of two words that say something, and of none with fewer', () => {
+    assert.deepEqual(parts('The ferry leaves.'), [['The ferry leaves.', 'ferry']]);
+    assert.deepEqual(parts('The ferry.'), []);
+  });
+  it('names the chunk that has the most of a sentence, and of equal ones the first', () => {
+    const [ashford, skelby] = [
+      chunkOf('The library of Ashford opens at 9 on Saturdays.'),
+      chunkOf('The library of Skelby opens at 9 on Mondays.'),
+    ];
+    const sourceIn = (chunks: ContextChunk[]) =>
+      attribute('The library of Ashford opens at 9 on Saturdays.', chunks)[0];
+    assert.equal(sourceIn([ashford, skelby])?.chunk, ashford);
+    assert.equal(sourceIn([skelby, ashford])?.chunk, ashford);
+    const copy = { ...ashford };
+    assert.equal(sourceIn([ashford, copy])?.chunk, ashford);
+  });
   it('joins sentences in a row from one chunk', () => {
     assert.deepEqual(parts('The ferry leaves at noon. A ticket costs 4 pounds.'), [
       ['The ferry leaves at noon. A ticket costs 4 pounds.', 'ferry'],

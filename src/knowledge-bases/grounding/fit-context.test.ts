@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Call } from '../../lib/caller.ts';
+import type { RetrievalDeps } from '../retrieval/retrieve.ts';
 import { chooseSentences, rankedSentences } from './choose-sentences.ts';
 import { documentBudget } from './document-budget.ts';
-import { wholeWithin } from './fit-context.ts';
+import { fittingOf, wholeWithin } from './fit-context.ts';
 import type { ContextChunk } from './gather-context.ts';
 import { withoutSpecialTokens } from './special-tokens.ts';
 import { estimatedPromptTokens, estimatedTokens } from './token-estimate.ts';
-import { documentTokens, markTokens, writeContext } from './write-context.ts';
+import { documentTokens, INSTRUCTION_TOKENS, markTokens, writeContext } from './write-context.ts';
 
 /** What is read of a chunk here. */
 const chunkOf = (text: string, documentName = 'a.txt'): ContextChunk =>
@@ -31,6 +33,17 @@ describe('sentences of chunks', () => {
     const costOfTwo = 10 + 4 + 2 * (4 + 5);
     assert.deepEqual(chosen(['Two', 'Four'], costOfTwo), ['[...] Two is here. [...] Four is here. [...]']);
     assert.deepEqual(chosen(['One', 'Two'], costOfTwo), ['One is here.\nTwo is here. [...]']);
+  });
+  it('stand in the order of the text, whichever scores more', () => {
+    const scores = sentences.map(({ text }) => (text.startsWith('Four') ? 2 : text.startsWith('Two') ? 1 : 0));
+    const [chunk] = chooseSentences(chunks, sentences, scores, { budget: 10 + 4 + 2 * (4 + 5), costOf: () => 10 });
+    assert.equal(chunk?.text, '[...] Two is here. [...] Four is here. [...]');
+  });
+  it('have one space between them, and no mark for white space at the end', () => {
+    const spaced = [chunkOf('One is here.   Two is here. \n')];
+    const all = rankedSentences(spaced, 100);
+    const [chunk] = chooseSentences(spaced, all, [1, 1], { budget: 1_000, costOf: () => 10 });
+    assert.equal(chunk?.text, 'One is here. Two is here.');
   });
   it('come from several chunks, whose marks are paid for', () => {
     const costOfBoth = 2 * (10 + 4 + 4 + 4);
@@ -76,6 +89,14 @@ describe('the room for documents', () => {
   it('is a quarter of what the conversation leaves where the limit of the answer is the whole context', () => {
     assert.equal(documentBudget({ contextTokens: 1_000, conversationTokens: 200, maxTokens: 1_000 }), 200);
   });
+  it('is nothing below 50 tokens', async () => {
+    const call = { caller: {}, requestId: 'req_1', endpoint: '/' } as unknown as Call;
+    const asked = { query: 'x', signal: new AbortController().signal };
+    const chunk = chunkOf('x');
+    // All that was found fits, so that nothing else is asked.
+    const fit = fittingOf({} as RetrievalDeps, call, [chunk], asked);
+    assert.deepEqual([await fit(49), await fit(50)], [[], [chunk]]);
+  });
   it('takes the best whole chunks that fit, with their marks', () => {
     const [long, short] = [chunkOf('x'.repeat(300)), chunkOf('y'.repeat(30))];
     assert.deepEqual(wholeWithin([long, short], documentTokens(long) + documentTokens(short)), [long, short]);
@@ -92,6 +113,28 @@ describe('the room for documents', () => {
     const cost = chunks.reduce((sum, chunk) => sum + documentTokens(chunk), 0);
     assert.ok(estimatedPromptTokens(prompt(chunks)) <= estimatedPromptTokens(prompt([])) + cost);
     assert.ok(markTokens(chunkOf('x', 'n'.repeat(5_000))) < 200);
+  });
+  it('counts what a template writes around messages, calls of tools, and tools', () => {
+    const tool_calls = [{ id: 'c', type: 'function' as const, function: { name: 'f', arguments: '{}' } }];
+    const tokens = (text: string) => Math.ceil(text.length / 3);
+    const messages = [
+      { role: 'user' as const, content: 'abcdef' },
+      { role: 'assistant' as const, content: 'abc', tool_calls },
+    ];
+    const ofMessages = 16 + 8 + 2 + 8 + 1 + tokens(JSON.stringify(tool_calls));
+    assert.equal(estimatedPromptTokens({ messages, tools: [] }), ofMessages);
+    const tools = [{ type: 'function' as const, function: { name: 'f', description: 'x'.repeat(300) } }];
+    assert.equal(estimatedPromptTokens({ messages, tools }), ofMessages + tokens(JSON.stringify(tools)));
+  });
+  it('has the instructions counted, and what stands where no document has room', () => {
+    const messages = [
+      { role: 'system' as const, content: 'Be brief.' },
+      { role: 'user' as const, content: 'What is this?' },
+    ];
+    const written = writeContext(messages, { chunks: [], isFound: true });
+    const added =
+      estimatedPromptTokens({ messages: written, tools: [] }) - estimatedPromptTokens({ messages, tools: [] });
+    assert.ok(added <= INSTRUCTION_TOKENS, `${added} tokens`);
   });
   it('counts letters beyond ASCII as more', () => {
     assert.deepEqual(['', 'abc', 'abcd', 'äö', '日本', '😀'].map(estimatedTokens), [0, 1, 2, 2, 3, 2]);

@@ -54,6 +54,13 @@ describe('the query of a conversation', () => {
     const query = retrievalQuery(said('Who built the tower of Ashford?', 'x'.repeat(70), 'And in Skelby?'));
     assert.equal(query, 'Who built the tower of Ashford?\nAnd in Skelby?\nAnd in Skelby?');
   });
+  it('has the question before one of hardly a word where words are not parted by spaces', () => {
+    const query = retrievalQuery(said('谁建造了杭州的古塔？', 'x'.repeat(70), '多少钱？'));
+    assert.equal(query, '谁建造了杭州的古塔？\n多少钱？\n多少钱？');
+  });
+  it('looks past messages without text', () => {
+    assert.equal(retrievalQuery(said('Where is the port of Ashford?', 'Here.', '  ')), 'Where is the port of Ashford?');
+  });
   it('has a short answer with it, which may be what is meant', () => {
     const query = retrievalQuery(said('Who built the tower?', 'Ada Morrow.', 'Where was she born?'));
     assert.equal(query, 'Who built the tower?\nAda Morrow.\nWhere was she born?\nWhere was she born?');

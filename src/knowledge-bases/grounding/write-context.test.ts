@@ -40,6 +40,16 @@ describe('documents in a prompt', () => {
     }
     assert.equal(fences.size, 20);
   });
+  it('have marks that stand in no name of a document', () => {
+    const fence = fenceOf(contentOf([chunkOf('one')]));
+    const content = contentOf([chunkOf('one', fence)]);
+    assert.ok(content.startsWith('<document-'));
+    assert.notEqual(fenceOf(content), fence);
+  });
+  it('have names without white space at their ends', () => {
+    assert.match(contentOf([chunkOf('one', ' a.txt ')]), / name="a\.txt">/);
+    assert.match(contentOf([chunkOf('one', `${'n'.repeat(199)} b`)]), / name="n{199}">/);
+  });
   it('have the same marks for the same documents, so that a prompt is found computed', () => {
     assert.equal(contentOf([chunkOf('one')]), contentOf([chunkOf('one')]));
     assert.notEqual(fenceOf(contentOf([chunkOf('one')])), fenceOf(contentOf([chunkOf('two')])));

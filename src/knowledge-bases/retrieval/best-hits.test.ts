@@ -82,6 +82,8 @@ describe('bestHits', () => {
       ['a', 'c', 'b'],
     );
     assert.deepEqual(asked, [['b']]);
+    await best(5);
+    assert.deepEqual(asked, [['b']], 'a score that is known is not asked for again');
   });
 
   it('puts of equal scores the one with the nearer vector first, and then the one with the smaller id', async () => {
