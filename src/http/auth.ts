@@ -4,21 +4,21 @@ import type { Call, Caller, Scope } from '../lib/caller.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who asks; null on the few routes that need no key. */
+    /** The authenticated caller; null on public routes. */
     caller: Caller | null;
   }
   interface FastifyContextConfig {
-    /** The scope that the key must have; `public` needs no key. Absent: any key will do. */
+    /** Scope required of the key. `public`: no key required. Absent: any valid key. */
     scope?: Scope | 'public';
     /**
-     * Whether an `Idempotency-Key` replays the first answer: on every creating POST but inference. `streamed`: the
-     * handler reads the body itself, and answers by `answerOnce`.
+     * Whether an `Idempotency-Key` replays the first response: true on every creating POST except inference. `streamed`:
+     * the handler reads the body itself and responds through `answerOnce`.
      */
     idempotent?: boolean | 'streamed';
   }
 }
 
-/** Says who holds the key of the header `Authorization`; throws 401. Not a promise where nothing must be waited for. */
+/** Resolves the caller of an `Authorization` header; throws 401. Synchronous when the key is cached. */
 export type Authenticate = (authorization: string | undefined) => Caller | Promise<Caller>;
 
 /** Throws 403 `insufficient_scope` unless the key has the scope. */
@@ -28,8 +28,8 @@ export function requireScope(caller: Caller, scope: Scope, param: string | null 
   }
 }
 
-/** What the use case of an authenticated route is given beside its input. */
+/** The call context that routes pass to use cases. Throws on routes without authentication. */
 export function toCall(request: FastifyRequest): Call {
-  if (request.caller === null) throw new Error('a route without a caller asked for one');
+  if (request.caller === null) throw new Error('toCall needs an authenticated route');
   return { caller: request.caller, requestId: request.id, endpoint: request.routeOptions.url ?? request.url };
 }

@@ -1,20 +1,20 @@
 import { engineUnavailable } from '../errors.ts';
 
-/** Bodies leave memory as fast as their requests are answered; most within a second. */
+/** Most requests complete within a second and release their bodies. */
 const RETRY_SECONDS = 2;
 
-/** The share of the budget that one organization may hold, so that one tenant cannot make every other wait. */
+/** Maximum share of the budget held by one organization, so that one tenant cannot exhaust it. */
 const ORGANIZATION_SHARE = 0.5;
 
-/** What a request body holds of the budget. */
+/** The bytes of the budget held by one request body. */
 export interface BodyReservation {
   /** Adds bytes as they arrive. Throws 503 `engine_unavailable` when they do not fit. */
   grow(bytes: number): void;
-  /** Gives everything back. May be called twice. */
+  /** Returns all bytes to the budget. Idempotent. */
   release(): void;
 }
 
-/** Bounds the bytes of all JSON bodies in flight: from their arrival until their request is answered. */
+/** Bounds the bytes of all JSON bodies in flight, from arrival until the response has been sent. */
 export class BodyBudget {
   readonly #totalBytes: number;
   readonly #held = new Map<string, number>();
@@ -22,7 +22,7 @@ export class BodyBudget {
 
   readonly #released: (bytes: number) => void;
 
-  /** `released` is told the bytes of every body that has left memory. */
+  /** `released` is called with the size of each released body. */
   constructor(totalBytes: number, released: (bytes: number) => void = () => {}) {
     this.#totalBytes = totalBytes;
     this.#released = released;
@@ -33,7 +33,7 @@ export class BodyBudget {
     return this.#heldBytes;
   }
 
-  /** Starts an empty reservation for one request of the organization. */
+  /** Opens an empty reservation for one request of the organization. */
   open(organizationId: string): BodyReservation {
     let own = 0;
     return {

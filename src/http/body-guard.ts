@@ -1,19 +1,19 @@
 import { invalidValue } from '../errors.ts';
 
-/** Deeper than any real request (JSON schemas of tools reach about 30), and shallow enough for every recursive walk. */
+/** Real requests nest up to about 30 levels (JSON schemas of tools); recursive functions are safe at this depth. */
 const MAX_DEPTH = 128;
 
 /**
- * Throws 400 for what is JSON but breaks later steps: text with lone surrogates, which UTF-8 cannot carry; names that stand for
- * the prototype of the object they are copied into; nesting beyond 128 levels, which overflows the stack of serializers.
- * `param` is the path; for nesting the field at the root.
+ * Throws 400 for valid JSON that breaks later steps: lone surrogates (not encodable as UTF-8), member names that set a prototype
+ * when copied (`__proto__`), and nesting beyond 128 levels (stack overflow in serializers). `param` is the path of the value; for
+ * nesting, the top-level field.
  */
 export function guardBody(body: unknown): void {
-  // The path costs an allocation for each value, so it is looked for only when there is something to report.
+  // Building paths allocates per value, so the path is computed only after a violation was found.
   if (!isAcceptable(body, 1)) throwFirstViolation(body as object);
 }
 
-/** Recursion ends at `MAX_DEPTH`. */
+/** Recursion is bounded by `MAX_DEPTH`. */
 function isAcceptable(value: unknown, depth: number): boolean {
   if (typeof value === 'string') return value.isWellFormed();
   if (typeof value !== 'object' || value === null) return true;

@@ -4,11 +4,11 @@ import { type ApiError, headersTooLarge, invalidValue, requestTimeout } from '..
 import { newId } from '../lib/ids.ts';
 
 /**
- * Answers what Node's parser refuses before there is a request: headers too large, a request that does not arrive,
- * bytes that are not HTTP. The connection is closed after it.
+ * Responds to errors of Node's HTTP parser, before a request object exists: headers too large, request timeout, malformed
+ * HTTP. Closes the connection.
  */
 export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
-  // Nobody is left to read an answer, or one has begun: more bytes would corrupt it.
+  // The client is gone, or a response has started and more bytes would corrupt it.
   if (!socket.writable || socket.bytesWritten > 0 || error.code === 'ECONNRESET') {
     socket.destroy();
     return;

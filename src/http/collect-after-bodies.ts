@@ -1,14 +1,14 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** Released bytes after which memory is worth collecting; smaller bodies are collected along with everything else. */
+/** Released bytes that trigger a collection. Smaller bodies are left to V8's own schedule. */
 const COLLECT_BYTES = 33_554_432;
-/** A collection stops the process for about 50 ms, so a flood of large bodies causes one in this time. */
+/** Minimum interval between collections: each one pauses the process for about 50 ms. */
 const PAUSE_MS = 10_000;
 
 /**
- * Gives a function that is told the size of every released body. It asks V8 for a major collection after large ones: V8 collects
- * when it needs memory, and an idle service would hold hundreds of megabytes of dead bodies for hours.
+ * Returns a callback for released body sizes that requests a major garbage collection after large bodies. V8 collects only under
+ * allocation pressure, so an idle service would otherwise hold hundreds of megabytes of garbage for hours.
  */
 export function collectAfterBodies(): (releasedBytes: number) => void {
   let pendingBytes = 0;

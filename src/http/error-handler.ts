@@ -11,10 +11,10 @@ import {
 import { describeErrorWithStack } from '../lib/operator-error.ts';
 import { ClientDisconnected } from './event-stream.ts';
 
-/** Beyond this wait a client library that retries by itself would only keep a person waiting. */
+/** Above this wait, automatic client retries are disabled with `x-should-retry: false`. */
 const MAX_SENSIBLE_RETRY_SECONDS = 60;
 
-/** Turns whatever was thrown, by us, Fastify or Node, into an entry of the catalogue. */
+/** Maps an error thrown by Quire, Fastify or Node to an error of the catalogue. */
 export function asApiError(error: unknown, request: FastifyRequest, bodyLimitBytes: number): ApiError {
   if (error instanceof ApiError) return error;
   const { code = '', statusCode } = error as Partial<FastifyError>;
@@ -30,12 +30,12 @@ export function asApiError(error: unknown, request: FastifyRequest, bodyLimitByt
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return unknownUrl(request.method, request.url);
   }
-  // The plugin that serves the files of `/docs` rejects paths that leave its folder.
+  // @fastify/static rejects paths that leave the folder of `/docs`.
   if (statusCode === 403 || statusCode === 404) return unknownUrl(request.method, request.url);
   return serverError(error);
 }
 
-/** The headers that belong to an error. */
+/** Response headers of an error: `Retry-After`, `x-should-retry`, `Allow`. */
 export function errorHeaders(error: ApiError): Record<string, string> {
   const wait = error.retryAfterSeconds;
   const isPointless = error.status === 409 || (wait !== null && wait > MAX_SENSIBLE_RETRY_SECONDS);
@@ -46,7 +46,7 @@ export function errorHeaders(error: ApiError): Record<string, string> {
   };
 }
 
-/** Answers with the error and logs what the operator must know: the cause, never the caller's text. */
+/** Sends the error response. Logs the cause of server errors; never the caller's input. */
 export function sendError(error: ApiError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   if (error.status >= 500) {
     const cause = error.cause === undefined ? undefined : describeErrorWithStack(error.cause);
@@ -63,12 +63,12 @@ export function sendError(error: ApiError, request: FastifyRequest, reply: Fasti
 export function handleErrors(app: FastifyInstance, bodyLimitBytes: number): void {
   const routes: { methods: string[]; pattern: RegExp }[] = [];
   app.addHook('onRoute', ({ method, url }) => {
-    // Preflights are answered everywhere; that does not make a path of every path.
+    // The CORS plugin registers OPTIONS for every path.
     if (method === 'OPTIONS') return;
     routes.push({ methods: [method].flat(), pattern: patternOf(url) });
   });
   app.setErrorHandler((error, request, reply) => {
-    // The one who left reads no answer, and leaving is nobody's failure.
+    // A disconnected client is not an error.
     if (error instanceof ClientDisconnected) return reply.hijack();
     return sendError(asApiError(error, request, bodyLimitBytes), request, reply);
   });
@@ -81,7 +81,7 @@ export function handleErrors(app: FastifyInstance, bodyLimitBytes: number): void
   });
 }
 
-/** What `/v1/models/:model_id` matches. Only unknown paths are tested against it. */
+/** Pattern of a route such as `/v1/models/:model_id`, used to distinguish 405 from 404. */
 function patternOf(url: string): RegExp {
   const parts = url.split('/').map((part) => {
     if (part.startsWith(':')) return '[^/]+';

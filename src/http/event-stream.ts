@@ -3,10 +3,10 @@ import type { FastifyReply } from 'fastify';
 import { ApiError, serverError } from '../errors.ts';
 import { describeErrorWithStack } from '../lib/operator-error.ts';
 
-/** Ends every stream that went well. Its absence tells a client that the answer is not whole. */
+/** Final frame of a complete stream. A stream without it is truncated. */
 const DONE = 'data: [DONE]\n\n';
 
-/** Aborts when the client goes away before the answer is complete, at once where it has left already. */
+/** Returns a signal that aborts when the client disconnects before the response is complete; already aborted if it has. */
 export function disconnectSignal(reply: FastifyReply): AbortSignal {
   const controller = new AbortController();
   if (reply.raw.destroyed) controller.abort(new ClientDisconnected());
@@ -16,7 +16,7 @@ export function disconnectSignal(reply: FastifyReply): AbortSignal {
   return controller.signal;
 }
 
-/** The reason of the signal when the client has left. */
+/** Abort reason of `disconnectSignal`. */
 export class ClientDisconnected extends Error {
   override readonly name = 'ClientDisconnected';
   constructor() {
@@ -25,19 +25,19 @@ export class ClientDisconnected extends Error {
 }
 
 /**
- * Sends `events` as server-sent events, `data:` frames with JSON, then `[DONE]`. Call it when the head is certain: what
- * fails before is an ordinary error with a status, what fails afterwards is one `data: {"error": ...}` frame and no
- * `[DONE]`. Waits for the client when it reads slowly, so nothing piles up; when it leaves, `events` is returned.
+ * Sends `events` as server-sent events: `data:` frames with JSON, then `[DONE]`. Errors before this call are ordinary error
+ * responses; an error during the stream becomes one `data: {"error": ...}` frame without `[DONE]`. Applies backpressure to slow
+ * clients. Returns (ends) `events` when the client disconnects.
  */
 export async function sendEvents(reply: FastifyReply, events: AsyncIterable<object>): Promise<void> {
   const { raw } = reply;
-  // Past this point Fastify's own sending is out of the way: frames go to the socket as they are made.
+  // Bypasses Fastify's reply pipeline: frames are written to the socket directly.
   reply.hijack();
   raw.writeHead(200, {
     ...(reply.getHeaders() as Record<string, string>),
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-cache, no-transform',
-    // Buffering proxies (nginx) would hold the tokens back.
+    // Disables response buffering in nginx.
     'x-accel-buffering': 'no',
   });
   const frames = new FrameWriter(raw);
@@ -58,10 +58,10 @@ export async function sendEvents(reply: FastifyReply, events: AsyncIterable<obje
   }
 }
 
-/** Frames of one turn that are held back at most: about one packet of a fast local network. */
+/** Maximum characters buffered per event-loop turn. */
 const MAX_HELD_CHARACTERS = 65_536;
 
-/** Frames that are made in one turn of the event loop are one write: each write costs more than making a frame. */
+/** Coalesces the frames of one event-loop turn into one socket write; a write costs more than a frame. */
 class FrameWriter {
   readonly #raw: FastifyReply['raw'];
   #held = '';
@@ -76,7 +76,7 @@ class FrameWriter {
     if (this.#held.length > MAX_HELD_CHARACTERS) this.#flush();
   }
 
-  /** Ends the answer with what is held and the last text. */
+  /** Flushes the buffer, writes `last` and ends the response. */
   end(last: string): void {
     this.#raw.end(this.#held + last);
     this.#held = '';

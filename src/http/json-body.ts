@@ -10,19 +10,19 @@ import { ClientDisconnected } from './event-stream.ts';
 import { JsonLimits } from './json-limits.ts';
 import { takesBody } from './unread-body.ts';
 
-/** Up to this size a body is parsed in one turn and not counted: it cannot hold `MAX_JSON_VALUES` values. */
+/** Bodies up to this size are parsed in one event-loop turn without counting: they cannot hold `MAX_JSON_VALUES` values. */
 const SMALL_BYTES = 98_304;
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What the JSON body of this request holds of the budget; null where no body is read. */
+    /** Budget reservation of the JSON body; null if the route takes no body. */
     bodyReservation: BodyReservation | null;
   }
 }
 
 /**
- * Installs the parser of `application/json`. It bounds one body in bytes, values, member names and depth, and all bodies in
- * flight by `budget`. A large body is decoded while it arrives, and parsed and checked in turns of their own.
+ * Installs the parser of `application/json`. Bounds each body in bytes, values, member names and depth, and all bodies in flight
+ * by `budget`. Large bodies are decoded while they arrive; parsing and checking run in separate event-loop turns.
  */
 export function acceptJson(app: App, { bodyLimitBytes, budget }: { bodyLimitBytes: number; budget: BodyBudget }): void {
   app.decorateRequest('bodyReservation', null);
@@ -37,7 +37,7 @@ export function acceptJson(app: App, { bodyLimitBytes, budget }: { bodyLimitByte
   app.removeContentTypeParser('application/json');
   app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: RequestPayload) => {
     const { bodyReservation: reservation } = request;
-    // The body of a route without one is not read.
+    // Routes without a body schema do not read the body.
     if (reservation === null) return undefined;
     if (Number(request.headers['content-length'] ?? 0) > bodyLimitBytes) throw requestTooLarge(bodyLimitBytes);
     const text = await receiveText(payload, (bytes) => {
@@ -48,10 +48,10 @@ export function acceptJson(app: App, { bodyLimitBytes, budget }: { bodyLimitByte
   });
 }
 
-/** The text of a body: in one part when it is small, in many when it is large. */
+/** Decoded body: one part if small, one part per chunk if large. */
 type BodyText = { parts: string[]; isLarge: boolean };
 
-/** Reads and decodes the body. `admit` throws what rejects the bytes that have just arrived. */
+/** Reads and decodes the body. `admit` is called for each chunk and throws to reject the body. */
 function receiveText(
   payload: RequestPayload,
   admit: (bytes: { added: number; total: number }) => void,
@@ -84,7 +84,7 @@ function receiveText(
   });
 }
 
-/** Decodes UTF-8 as it arrives: chunks are kept while the body is small, and decoded one by one from then on. */
+/** Incremental UTF-8 decoder: buffers a small body whole, decodes a large one chunk by chunk. */
 class BodyDecoder {
   readonly #chunks: Buffer[] = [];
   readonly #parts: string[] = [];
@@ -115,7 +115,7 @@ class BodyDecoder {
 const BYTE_ORDER_MARK = '\uFEFF';
 const notUtf8 = () => invalidJson('it is not valid UTF-8');
 
-/** The text of the next bytes; without bytes, the end. */
+/** Decodes the next bytes; without `bytes`, flushes the decoder. Throws 400 for invalid UTF-8. */
 function decode(decoder: TextDecoder, bytes?: Buffer): string {
   try {
     return decoder.decode(bytes, { stream: bytes !== undefined });
@@ -124,7 +124,7 @@ function decode(decoder: TextDecoder, bytes?: Buffer): string {
   }
 }
 
-/** Joining, parsing and checking 64 MiB take up to 90 ms each at worst, so each has a turn of the event loop. */
+/** For 64 MiB, joining, parsing and checking take up to 90 ms each, so each runs in its own event-loop turn. */
 async function parseText({ parts, isLarge }: BodyText): Promise<unknown> {
   const text = parts.length === 1 ? (parts[0] ?? '') : parts.join('');
   if (text === '') throw invalidJson('it is empty');

@@ -1,8 +1,8 @@
 import { invalidValue } from '../errors.ts';
 
-/** JSON values in one body. Parsing and checking this many takes about 30 ms; real requests hold at most some thousands. */
+/** Maximum JSON values in one body. Parsing and checking this many takes about 30 ms; real requests have a few thousand. */
 export const MAX_JSON_VALUES = 100_000;
-/** Bytes of all member names in one body. V8 interns names, at ten times the cost of other text. */
+/** Maximum bytes of all member names in one body. V8 interns names, at ten times the cost of other strings. */
 export const MAX_NAME_BYTES = 4 * 1024 * 1024;
 
 const QUOTE = 0x22;
@@ -13,8 +13,8 @@ const BACKSLASH = 0x5c;
 const OPEN_BRACE = 0x7b;
 
 /**
- * Counts the values and the bytes of member names of a JSON text while it arrives, before it is parsed: one pass over the
- * bytes, about 1.5 ns each. Counts an upper bound (an empty container as two values) and does not validate: `JSON.parse` does.
+ * Counts values and bytes of member names of a JSON text while it arrives, before it is parsed: one pass, about 1.5 ns per byte.
+ * The count is an upper bound (an empty container counts as two values). Does not validate; `JSON.parse` does.
  */
 export class JsonLimits {
   #values = 1;
@@ -23,9 +23,9 @@ export class JsonLimits {
   #isInString = false;
   #isEscaped = false;
 
-  /** Takes the next bytes of the text. Throws 400 `invalid_value` when the text has too many values or names. */
+  /** Scans the next bytes. Throws 400 `invalid_value` above either limit. */
   scan(bytes: Uint8Array): void {
-    // Locals: the loop runs once for every byte of a large body.
+    // Local variables: property access would double the time of this loop.
     let [values, nameBytes, stringBytes] = [this.#values, this.#nameBytes, this.#stringBytes];
     let [isInString, isEscaped] = [this.#isInString, this.#isEscaped];
     for (let at = 0; at < bytes.length; at += 1) {

@@ -10,50 +10,50 @@ import {
 } from '../errors.ts';
 import { ClientDisconnected } from './event-stream.ts';
 
-/** What a form may hold. Everything else in it is read over, within bounds. */
+/** Accepted fields of a form. Other fields are skipped, within bounds. */
 export interface FormRules {
-  /** The name of the one file's field. */
+  /** Field name of the single file. */
   file: string;
   maxFileBytes: number;
-  /** Names of the text fields that are kept; each may be sent once. */
+  /** Names of accepted text fields; each may occur once. */
   fields: readonly string[];
 }
 
-/** A form whose file has begun to arrive. */
+/** A form whose file part has started. */
 export interface IncomingForm {
-  /** As the client has it: it may hold a path, or be empty. Quotes and ends of lines are as they were before the form escaped them. */
+  /** File name as sent, with form escapes (%22, %0D, %0A) decoded. May contain a path or be empty. */
   filename: string;
   /**
-   * The file's bytes, as fast as they are read. Ends well only if the whole form does, so that what follows the file is
-   * in `fields` then. Throws what is wrong with the form, or the signal's reason.
+   * The bytes of the file, with backpressure. Completes only after the whole form was valid, so `fields` then holds the fields that
+   * follow the file. Throws the form's error or the signal's reason.
    */
   content: AsyncIterable<Uint8Array>;
-  /** The kept fields that have arrived by now. */
+  /** Accepted text fields received so far. */
   fields: ReadonlyMap<string, string>;
 }
 
-/** A form has a handful of parts; these are read over if they are unknown. */
+/** Maximum number of fields, including skipped ones. */
 const MAX_FIELDS = 32;
-/** Our own fields are words; unknown ones may be a little JSON. */
+/** Maximum size of a text field. Quire's own fields are single words. */
 const MAX_FIELD_BYTES = 16_384;
 const MAX_HEADER_BYTES = 16_384;
 const MAX_HEADER_PAIRS = 32;
-/** Everything beside the file's bytes: part headers, fields, and what may be around them. */
+/** Maximum bytes of the form besides the file: part headers, fields, preamble and epilogue. */
 const MAX_OVERHEAD_BYTES = 1_048_576;
-/** By RFC 2046. The search for it takes its length for every byte in the worst case. */
+/** RFC 2046, section 5.1.1. The boundary search costs up to this many comparisons per byte. */
 const MAX_BOUNDARY_CHARACTERS = 70;
 
 const FORM_TYPE = /^multipart\/form-data\s*(;|$)/i;
 const BOUNDARY = /;\s*boundary=(?:"([^"]*)"|([^\s;]*))/i;
 
-/** A request as Node has it: its body has not been read. */
+/** A request whose body has not been read. */
 export type FormSource = Readable & { headers: Record<string, unknown> };
 
 /**
- * Reads a `multipart/form-data` body as it arrives; nothing of the file is kept. Calls `use` when the file begins and gives
- * its result. Throws 415 for another type, 413 by `Content-Length` before a byte is read or later when they are counted,
- * 400 for what is no form, a form without the file, and a second file. What `use` has not read is thrown away, and the
- * source is not destroyed: the answer goes out over its connection.
+ * Streams a `multipart/form-data` body; the file is not buffered. Calls `use` when the file part starts and returns its result.
+ * Throws 415 for other content types, 413 for a file or form that is too large (from `Content-Length` before reading, else while
+ * reading), and 400 for a malformed form, a missing file or a second file. Bytes that `use` does not read are discarded. The source
+ * is not destroyed: the response is sent over the same connection.
  */
 export async function readForm<T>(
   source: FormSource,
@@ -85,7 +85,7 @@ function checkHeaders(source: FormSource, rules: FormRules): string {
   return contentType;
 }
 
-/** Feeds a form to its parser, one piece at a time, and settles exactly once: whole, or failed. */
+/** Feeds the body to the parser chunk by chunk. Settles exactly once: complete or failed. */
 class FormReader {
   readonly #source: Readable;
   readonly #rules: FormRules;
@@ -96,7 +96,7 @@ class FormReader {
   #stream: BusboyFileStream | null = null;
   #failure: unknown = null;
   #isOver = false;
-  /** Lets the reading go on that waits for the parser, which waits for the file's reader. */
+  /** Resumes a read that waits for the parser's backpressure. */
   #goOn = () => {};
 
   constructor(source: Readable, contentType: string, rules: FormRules, signal: AbortSignal) {
@@ -105,7 +105,7 @@ class FormReader {
     this.#parser = new Busboy({
       headers: { 'content-type': contentType },
       preservePath: true,
-      // Whatever is sent as the file is one, so that it is never gathered as text; another file is read over as a field is.
+      // The file field is always a file part, so it is never buffered as text; other file parts are skipped like fields.
       isPartAFile: (name) => name === rules.file,
       limits: {
         files: 1,
@@ -123,12 +123,12 @@ class FormReader {
     void this.#pump();
   }
 
-  /** Resolves when the file begins. */
+  /** Resolves when the file part starts. */
   get file(): Promise<IncomingForm> {
     return this.#file.promise;
   }
 
-  /** Reads no more of the form, unless it is read already. */
+  /** Stops reading. No effect after the form is complete. */
   stop(): void {
     this.#fail(new Error('the form is not read any more'));
   }
@@ -152,7 +152,7 @@ class FormReader {
 
   #begin(stream: BusboyFileStream, sentName: string): void {
     this.#stream = stream;
-    // The reader of the content is told; nobody else needs to be.
+    // Errors surface in `#content`; this handler only prevents an uncaught exception.
     stream.on('error', () => {});
     stream.on('limit', () => this.#fail(fileTooLarge(this.#rules.maxFileBytes)));
     const filename = sentName.replaceAll(/%(?:22|0a|0d)/gi, decodeURIComponent);
@@ -173,7 +173,7 @@ class FormReader {
   async #pump(): Promise<void> {
     let received = 0;
     try {
-      // The iterator would destroy the request, and with it the connection for the answer.
+      // By default the iterator destroys the request and with it the connection of the response.
       for await (const piece of this.#source.iterator({ destroyOnReturn: false })) {
         received += piece.length;
         if (received - (this.#stream?.bytesRead ?? 0) > MAX_OVERHEAD_BYTES + piece.length) {
@@ -186,7 +186,7 @@ class FormReader {
     } catch (error) {
       this.#fail(error instanceof ApiError ? error : new ClientDisconnected());
     } finally {
-      // Nobody reads the rest, and the connection is of use again only behind it. Not now: the iterator lets go later.
+      // Discards the remaining bytes, so that the connection can be reused. Deferred: the iterator detaches asynchronously.
       setImmediate(() => this.#source.resume());
     }
   }

@@ -30,11 +30,11 @@ const ErrorAnswer = Type.Object(
 
 const DOCS_PATH = '/docs';
 
-/** What the description page needs beyond the API's own policy: its script, its styles and its icons, all from here. */
+/** Content-Security-Policy of `/docs`: its own scripts, styles and icons. */
 const DOCS_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'";
 
-/** Describes the API from the routes' own schemas: `GET /openapi.json` (OpenAPI 3.1) and a page at `/docs`. */
+/** Serves the OpenAPI 3.1 description generated from the route schemas: `GET /openapi.json` and Swagger UI at `/docs`. */
 export async function describeApi(app: App, version: string): Promise<void> {
   await app.register(swagger, {
     openapi: {
@@ -57,7 +57,7 @@ export async function describeApi(app: App, version: string): Promise<void> {
     },
   });
   app.addHook('onRoute', (route) => {
-    // The page's own routes are made by the plugin, which knows nothing of our keys.
+    // The routes of the page are registered by the plugin, without our `config`.
     if (route.url.startsWith(DOCS_PATH)) route.config = { ...route.config, scope: 'public' };
   });
   await app.register(swaggerUi, {

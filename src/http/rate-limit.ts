@@ -1,6 +1,6 @@
 import type { Caller } from '../lib/caller.ts';
 
-/** One bucket as the headers of every answer show it. */
+/** State of one bucket, as the `x-ratelimit-*` headers show it. */
 export interface Bucket {
   limit: number;
   remaining: number;
@@ -8,7 +8,7 @@ export interface Bucket {
   resetSeconds: number;
 }
 
-/** What the limiter knows of a key at a request. */
+/** Rate-limit state of a key after counting a request. */
 export interface RateLimitState {
   requests: Bucket;
   tokens: Bucket;
@@ -17,19 +17,19 @@ export interface RateLimitState {
 /** Counts a request against its key's limits. Throws 429 `rate_limit_exceeded` when one is used up. */
 export type Limit = (caller: Caller | null) => RateLimitState;
 
-/** What the headers say where there is no limit: more than anyone sends in a minute. */
+/** Header value for "no limit". */
 const VERY_MANY = 1_000_000_000;
 const UNLIMITED: RateLimitState = {
   requests: { limit: VERY_MANY, remaining: VERY_MANY, resetSeconds: 0 },
   tokens: { limit: VERY_MANY, remaining: VERY_MANY, resetSeconds: 0 },
 };
 
-/** The limiter of an instance without limits. */
+/** A limiter that accepts every request. */
 export const unlimited: Limit = () => UNLIMITED;
 
 const headersOfState = new WeakMap<RateLimitState, Record<string, string>>();
 
-/** The six `x-ratelimit-*` headers. */
+/** The six `x-ratelimit-*` response headers. */
 export function rateLimitHeaders(state: RateLimitState): Record<string, string> {
   const known = headersOfState.get(state);
   if (known !== undefined) return known;

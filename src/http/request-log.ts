@@ -2,10 +2,10 @@ import { Histogram, type Registry } from 'prom-client';
 import type { Logger } from '../lib/logger.ts';
 import type { App } from './app.ts';
 
-/** From a cached look-up to a long generation, in seconds. */
+/** Histogram buckets in seconds, from a cached lookup to a long generation. */
 const DURATION_BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300];
 
-/** Logs and measures every request by route, status and time: never its text, never its key. */
+/** Logs and measures every request by route, status and duration. Logs no body and no key. */
 export function logRequests(app: App, registry: Registry, logger: Logger): void {
   const duration = new Histogram({
     name: 'quire_http_request_seconds',

@@ -18,7 +18,7 @@ import { type Limit, rateLimitHeaders } from './rate-limit.ts';
 import { closeAfterUnreadBody } from './unread-body.ts';
 import { compileValidator, toApiError } from './validation.ts';
 
-/** What every answer carries: it is data, to be shown by no browser, framed by no page, guessed at by no sniffer. */
+/** Headers of every response. Responses are data: no rendering, framing, sniffing or caching by browsers. */
 const SECURITY_HEADERS = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
@@ -27,45 +27,45 @@ const SECURITY_HEADERS = {
   'cache-control': 'no-store',
 } as const;
 
-/** How late the answer to a request that does not arrive may itself be. */
+/** Maximum interval at which Node checks for request timeouts. */
 const LATE_CHECK_MS = 5_000;
 
 /**
- * Bytes of a body that Node buffers before somebody reads it. Node reads up to 64 KiB at a time, so a request that is not
- * admitted has one such read of its body taken in, and no second.
+ * High-water mark of unread request bodies. Node reads up to 64 KiB per call and stops above this mark, so at most one read is
+ * made of the body of a request that is not admitted.
  */
 const MAX_UNREAD_BYTES = 16_384;
 
-/** How long a browser may believe a preflight. */
+/** Cache lifetime of a CORS preflight. */
 const PREFLIGHT_SECONDS = 600;
 
-/** A JSON body in flight is held about five times: as text, parsed, and as what is sent to an engine. */
+/** A JSON body in flight exists about five times in memory: text, parsed value, and the request to the engine. */
 const HEAP_SHARE_OF_BODIES = 1 / 8;
 
-/** Bytes of JSON bodies that may be in flight: a share of V8's heap limit, and at least two bodies of the largest size. */
+/** Budget for JSON bodies in flight: a share of V8's heap limit, at least two bodies of the maximum size. */
 function budgetBytes({ bodyLimitBytes, bodiesInFlightBytes }: ServerOptions): number {
   if (bodiesInFlightBytes !== undefined) return bodiesInFlightBytes;
   return Math.max(2 * bodyLimitBytes, getHeapStatistics().heap_size_limit * HEAP_SHARE_OF_BODIES);
 }
 
-/** How requests are taken in; what it knows of accounts and limits is passed in. */
+/** Options of `createServer`. Accounts and limits are injected. */
 export interface ServerOptions {
   logger: Logger;
   bodyLimitBytes: number;
   corsOrigins: readonly string[] | null;
-  /** A request must have arrived within this time; 0: no bound. */
+  /** Time limit for receiving a whole request; 0: none. */
   requestTimeoutMs: number;
   authenticate: Authenticate;
   limit: Limit;
-  /** Bytes of all JSON bodies in flight; a share of V8's heap unless given. */
+  /** Budget for JSON bodies in flight, in bytes. Default: a share of V8's heap limit. */
   bodiesInFlightBytes?: number;
 }
 
-/** A Fastify that answers as the interface says, without a route yet. */
+/** Creates the Fastify server with admission, body limits and error handling, without routes. */
 export async function createServer(options: ServerOptions): Promise<App> {
   const app = fastify({
     loggerInstance: options.logger as FastifyBaseLogger,
-    // Every line of ours carries the request's id itself; a logger of its own for each request costs more than the line.
+    // Log lines carry the request id themselves; a child logger per request costs more than the line.
     childLoggerFactory: (logger) => logger,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => newId('request'),
@@ -75,10 +75,10 @@ export async function createServer(options: ServerOptions): Promise<App> {
     http: {
       highWaterMark: MAX_UNREAD_BYTES,
       headersTimeout: options.requestTimeoutMs,
-      // Node looks for late requests only this often, half a minute unless told.
+      // Default: 30 s.
       connectionsCheckingInterval: Math.min(LATE_CHECK_MS, Math.max(1, options.requestTimeoutMs)),
     },
-    // Ours answers in the catalogue's words (onRequest below); Fastify's would not.
+    // `onRequest` below responds with an error of the catalogue instead.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 512, ignoreTrailingSlash: true },
@@ -89,7 +89,7 @@ export async function createServer(options: ServerOptions): Promise<App> {
     },
     schemaErrorFormatter: (errors) => toApiError(errors as Parameters<typeof toApiError>[0]),
   }).withTypeProvider<TypeBoxTypeProvider>();
-  // Fastify reads this one too, and no route of ours wants it.
+  // Enabled by default; no route accepts it.
   app.removeContentTypeParser('text/plain');
   app.setValidatorCompiler(compileValidator);
   // Schemas of answers are for the documentation and the tests; serialising by them would hide what they do not name.

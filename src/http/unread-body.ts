@@ -2,18 +2,18 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import type { App } from './app.ts';
 
-/** A body of this size is read and dropped, so that its connection can be used again; a larger one is not read. */
+/** Bodies up to this size are read and discarded, so that the connection can be reused. Larger ones are not read. */
 const MAX_DROPPED_BYTES = 65_536;
 
-/** A client that is still sending reads the response within this time; closing at once would reset the connection first. */
+/** Delay before closing. Closing at once would reset the connection before a client that is still sending reads the response. */
 const LINGER_MS = 1_000;
 
 /**
- * Closes the connection after a response to a request whose body was not read: unknown path, wrong method, caller not
- * admitted, route without a body, upload rejected midway. Sends `100 Continue` only to requests that are admitted.
+ * Closes the connection after responding to a request whose body was not read: unknown path, wrong method, rejected caller,
+ * route without a body, aborted upload. Sends `100 Continue` only to admitted requests.
  */
 export function closeAfterUnreadBody(app: App): void {
-  // Node answers `Expect: 100-continue` by itself unless somebody listens.
+  // Without a listener, Node sends `100 Continue` before admission.
   app.server.on('checkContinue', (request, response) => app.routing(request, response));
   app.addHook('preParsing', (request, reply, payload, done) => {
     if (request.headers.expect !== undefined && takesBody(request)) reply.raw.writeContinue();
@@ -28,20 +28,20 @@ export function closeAfterUnreadBody(app: App): void {
   });
 }
 
-/** Whether the route declares a body. The body of any other route is not read. */
+/** Whether the route declares a body schema. Bodies of other routes are not read. */
 export function takesBody(request: FastifyRequest): boolean {
   return request.routeOptions.schema?.body !== undefined;
 }
 
-/** The length of a chunked body is unknown. */
+/** Whether the body exceeds `MAX_DROPPED_BYTES`. The length of a chunked body is unknown. */
 function isLong(headers: IncomingMessage['headers']): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > MAX_DROPPED_BYTES;
 }
 
-/** Replaces Node's close after the response (RFC 9112, section 9.6): ends our side, and resets the connection later. */
+/** Lingering close (RFC 9112, section 9.6): half-closes the connection after the response and destroys it later. */
 function lingerBeforeClose(request: IncomingMessage): void {
   const { socket } = request;
-  // Node reads the body of a request to its end after the response, unless the request was read from.
+  // After the response, Node drains the body of a request that was never read from. `read(0)` marks the request as read.
   request.read(0);
   socket.destroySoon = () => {
     request.pause();

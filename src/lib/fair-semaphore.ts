@@ -1,7 +1,7 @@
-/** How many may be inside at once. */
+/** Limits of a `FairSemaphore`. */
 export interface SemaphoreLimits {
   total: number;
-  /** Of one group: less than `total`, so that a group that comes later never waits for all of another's to end. */
+  /** Per group; less than `total`, so that one group cannot hold every permit. */
   perGroup: number;
 }
 
@@ -11,8 +11,8 @@ interface Waiting {
 }
 
 /**
- * Lets so many in at once, and shares the room out among groups: of those that wait, the one of the group with the fewest inside is next,
- * and of one group the one that came first.
+ * A semaphore that shares its permits among groups: the next permit goes to the waiting group with the fewest permits, first come
+ * first served within a group.
  */
 export class FairSemaphore {
   readonly #bounds: SemaphoreLimits;
@@ -23,7 +23,7 @@ export class FairSemaphore {
     this.#bounds = bounds;
   }
 
-  /** Runs `work` once there is room. Throws the signal's reason where it aborts before; what runs is not its concern. */
+  /** Runs `work` with a permit. Throws the signal's reason if aborted while waiting; does not abort running work. */
   async within<T>(group: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     await this.#enter(group, signal);
     try {
@@ -59,7 +59,7 @@ export class FairSemaphore {
     }
   }
 
-  /** Whose turn it is; undefined while there is no room for anybody. */
+  /** The waiter that gets the next permit; undefined if none is free. */
   #next(): Waiting | undefined {
     const inside = [...this.#inside.values()].reduce((sum, count) => sum + count, 0);
     if (inside >= this.#bounds.total) return undefined;

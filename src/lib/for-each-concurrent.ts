@@ -1,6 +1,6 @@
 /**
- * Runs `work` for each item, up to `limit` at once. Takes no further item once the signal is aborted or one has thrown; when those that
- * run have ended, throws the first error.
+ * Runs `work` for each item with at most `limit` in parallel. Starts no further item after an abort or an error; waits for running
+ * items, then throws the first error.
  */
 export async function forEachConcurrent<T>(
   items: Iterable<T>,

@@ -1,7 +1,7 @@
 import { randomFillSync } from 'node:crypto';
 import { monotonicFactory } from 'ulid';
 
-/** The prefix of each kind of identifier, with the separator that the interface writes after it. */
+/** Prefix of each resource's ids, including the separator. */
 export const ID_PREFIXES = {
   organization: 'org_',
   apiKey: 'key_',
@@ -19,15 +19,15 @@ export const ID_PREFIXES = {
   usage: 'use_',
 } as const;
 
-/** What an identifier identifies. */
+/** A kind of resource with ids. */
 export type IdKind = keyof typeof ID_PREFIXES;
 
-/** Random bytes are drawn this many at a time: one call for each of a ULID's 16 random characters costs 20 times more. */
+/** Size of the pool of random bytes. One call per ULID character would cost 20 times more. */
 const POOL_BYTES = 4096;
 const pool = Buffer.alloc(POOL_BYTES);
 let poolAt = POOL_BYTES;
 
-/** A random number from 0 up to, not including, 1, in steps of 1/256: ULIDs use five bits of it. */
+/** A random number in [0, 1) in steps of 1/256; ULIDs use five bits. */
 function random(): number {
   if (poolAt === POOL_BYTES) {
     randomFillSync(pool);
@@ -40,15 +40,15 @@ function random(): number {
 
 const nextUlid = monotonicFactory(random);
 
-/** A ULID in lower case: 26 characters that begin with the milliseconds of now. */
+/** A lower-case ULID: 26 characters, timestamp in milliseconds first. */
 const ULID = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/;
 
-/** A new identifier, such as `chatcmpl-01k...`: later ones of this process sort after earlier ones of the same kind. */
+/** Returns a new id such as `chatcmpl-01k...`. Ids of one kind sort by creation within a process. */
 export function newId(kind: IdKind): string {
   return ID_PREFIXES[kind] + nextUlid().toLowerCase();
 }
 
-/** Whether `text` has the shape of an identifier of that kind, whether or not such a thing exists. */
+/** Whether `text` is a well-formed id of that kind. Does not check existence. */
 export function isId(kind: IdKind, text: string): boolean {
   const prefix = ID_PREFIXES[kind];
   return text.startsWith(prefix) && ULID.test(text.slice(prefix.length));

@@ -1,35 +1,35 @@
-/** Work in flight that a shutdown waits for. */
+/** Tracks promises that a shutdown must wait for. */
 export class InFlight {
   readonly #running = new Set<Promise<unknown>>();
   #isClosed = false;
 
-  /** Work that has not settled. */
+  /** Number of promises that have not settled. */
   get count(): number {
     return this.#running.size;
   }
 
-  /** Whether `close` was called: what uses the work's resources may be gone, so none may begin. */
+  /** Whether `close` was called. Resources may be closed, so no work may start. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
 
-  /** Counts `work` until it settles. Its result and its error stay the caller's. */
+  /** Tracks `work` until it settles. Does not handle its result or error. */
   add(work: Promise<unknown>): void {
     const end = () => this.#running.delete(work);
     this.#running.add(work);
     work.then(end, end);
   }
 
-  /** Resolves when no work is in flight, that included which begins while this waits. */
+  /** Resolves when nothing is in flight, including work that starts while waiting. */
   async settled(): Promise<void> {
     while (this.#running.size > 0) {
       await Promise.allSettled(this.#running);
-      // Follow-up work, such as the hooks that send a handler's reply, begins within this turn of the event loop.
+      // Follow-up work, such as the onSend hooks of a reply, starts within one event-loop turn.
       await new Promise(setImmediate);
     }
   }
 
-  /** Says that no more work may begin. Whoever begins work asks `isClosed` first. */
+  /** Marks the tracker closed. Callers check `isClosed` before they start work. */
   close(): void {
     this.#isClosed = true;
   }

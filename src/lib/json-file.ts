@@ -3,7 +3,7 @@ import type { Static, TSchema } from 'typebox';
 import { Value } from 'typebox/value';
 import { readOptionalFile } from './read-optional-file.ts';
 
-/** The value in a file of JSON; null when there is none, or none of that form. */
+/** Reads a JSON file; null if it is missing or does not match the schema. */
 export async function readJsonFile<T extends TSchema>(path: string, form: T): Promise<Static<T> | null> {
   const text = await readOptionalFile(path);
   if (text === null) return null;
@@ -15,7 +15,7 @@ export async function readJsonFile<T extends TSchema>(path: string, form: T): Pr
   }
 }
 
-/** Writes a value as JSON, so that the file has the old one or the new one, after a power cut too. */
+/** Writes a JSON file atomically and durably: after a crash it holds the old or the new value. */
 export async function writeJsonFile(path: string, value: object): Promise<void> {
   const temporary = `${path}.${process.pid}.new`;
   const file = await open(temporary, 'w', 0o600);

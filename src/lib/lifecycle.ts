@@ -1,31 +1,31 @@
-/** A running part and how it is stopped. */
+/** A running component and its stop function. */
 interface Running<Part> {
   part: Part;
   stop: () => Promise<void>;
 }
 
 /**
- * What a process has started. It stops in a declared order, whatever the order of the start was, so that parts can start
- * concurrently. When a start fails, `stop()` stops what had started before, so a failed start leaves nothing behind.
+ * The started components of a process. They stop in a declared order, independent of the order of start, so that components can
+ * start concurrently. After a failed start, `stop()` stops the components that had started.
  */
 export class Lifecycle<Part extends string> {
   readonly #order: readonly Part[];
   readonly #running: Running<Part>[] = [];
   #stopping: Promise<void> | null = null;
 
-  /** `order` lists the parts in the order of their stop. Of several with one name, the last started stops first. */
+  /** `order` lists the components in stop order. Components of the same name stop in reverse order of start. */
   constructor(order: readonly Part[]) {
     this.#order = order;
   }
 
-  /** Starts a part and remembers how to stop it. */
+  /** Starts a component and registers its stop function. */
   async start<T>(part: Part, start: () => T | Promise<T>, stop: (started: T) => void | Promise<void>): Promise<T> {
     const started = await start();
     this.#running.push({ part, stop: async () => stop(started) });
     return started;
   }
 
-  /** Stops everything, once. A part that fails to stop is passed to `failed` and the others still stop. */
+  /** Stops all components, once. A failure is passed to `failed` and does not prevent the others from stopping. */
   stop(failed: (part: Part, error: unknown) => void): Promise<void> {
     this.#stopping ??= this.#stopAll(failed);
     return this.#stopping;

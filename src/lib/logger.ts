@@ -4,10 +4,10 @@ import { truncateText } from './truncate-text.ts';
 
 export type { Logger };
 
-/** The levels of `QUIRE_LOG_LEVEL`. */
+/** Values of `QUIRE_LOG_LEVEL`. */
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
-/** The formats of `QUIRE_LOG_FORMAT`. */
+/** Values of `QUIRE_LOG_FORMAT`. */
 export type LogFormat = 'pretty' | 'json';
 
 /** Twice the length of a stack trace. A longer field quotes input. */

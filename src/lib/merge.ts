@@ -1,6 +1,6 @@
 /**
- * Runs the sources side by side, at most `limit` at a time and in their order, and yields what each yields as it comes.
- * When one throws, or the reader stops, the running ones are returned and the others never start.
+ * Merges async generators: runs at most `limit` concurrently, started in order, and yields values as they arrive. When one throws
+ * or the consumer stops, running generators are returned and the others never start.
  */
 export async function* merge<T>(
   sources: readonly (() => AsyncGenerator<T, void, undefined>)[],
@@ -10,7 +10,7 @@ export async function* merge<T>(
   let started = 0;
   const pull = (source: AsyncGenerator<T>) => {
     const step = source.next().then((result) => ({ source, result }));
-    // Its failure is seen by the race below; if another fails first, this one must not go unhandled.
+    // Errors surface in the race below; this handler only prevents an unhandledRejection.
     step.catch(() => {});
     running.set(source, step);
   };
@@ -26,7 +26,7 @@ export async function* merge<T>(
         continue;
       }
       yield result.value;
-      // Behind the others now: a source that is always ready cannot starve them.
+      // Moves the source to the end of the map, so that a source that is always ready cannot starve the others.
       running.delete(source);
       pull(source);
     }

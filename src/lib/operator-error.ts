@@ -1,25 +1,25 @@
 import { truncateText } from './truncate-text.ts';
 
 /**
- * Why the process cannot start or a command cannot be carried out: one sentence that says what to do.
- * `main.ts` prints it without a stack and exits with 1.
+ * An error with a message for the operator: what happened and what to do next. `main.ts` prints it without a stack trace and exits
+ * with code 1.
  */
 export class OperatorError extends Error {
   override readonly name = 'OperatorError';
 }
 
-/** Far beyond every sentence. A message that is longer holds what a library was working on. */
+/** Longer messages quote the input of a library. */
 const MAX_REASON_CHARACTERS = 2_000;
 
-/** Where libraries write what they were given into their messages: the text that is not JSON, and a filter with the values in it. */
+/** Patterns of library messages that quote input (JSON text, filter values), and their replacements. */
 const QUOTATIONS: readonly [RegExp, string][] = [
   [/(?:\.{3})?".*"(?:\.{3})? is not valid JSON/s, 'the text is not valid JSON'],
   [/filter expression .*/s, 'filter expression'],
 ];
 
 /**
- * The sentence of anything that was thrown, without its stack: for logs, for the operator, and for what is kept of a job. It is bounded,
- * and what `JSON.parse` and LanceDB quote is left out. What the database quotes is left out where its errors are made (`db/failed-statement.ts`).
+ * Returns the message of any thrown value, truncated and without quoted input: for logs, operators and job errors. Input quoted by
+ * the database is removed in `db/failed-statement.ts`.
  */
 export function describeError(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return describeError(error.errors[0]);
@@ -27,11 +27,11 @@ export function describeError(error: unknown): string {
   return QUOTATIONS.reduce((text, [pattern, instead]) => text.replace(pattern, instead), message);
 }
 
-/** The reason of anything that was thrown, and where: what is logged of a fault of ours. */
+/** Returns name, message and stack of any thrown value, for logs of internal errors. */
 export function describeErrorWithStack(error: unknown): string {
   if (!(error instanceof Error)) return describeError(error);
   const { stack = '', message } = error;
-  // The stack begins with the message as it was when the error was made, which may hold anything.
+  // The stack repeats the original message, which may quote input.
   const start = stack.indexOf(message);
   const places = start === -1 ? '' : stack.slice(start + message.length);
   return `${error.name}: ${describeError(error)}${truncateText(places, MAX_REASON_CHARACTERS)}`;

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 
-/** The text of a file; null where there is none. */
+/** Reads a text file; null if it does not exist. */
 export async function readOptionalFile(path: string): Promise<string | null> {
   try {
     return await readFile(path, 'utf8');

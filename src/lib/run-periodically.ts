@@ -2,8 +2,8 @@ import type { Logger } from './logger.ts';
 import { describeError } from './operator-error.ts';
 
 /**
- * Runs `task` now and then `periodMs` after each run has ended, so runs never overlap. A run that fails is logged and
- * the next one is tried at its time. `stop()` resolves when a run under way has ended.
+ * Runs `task` immediately and then `periodMs` after the end of each run, so runs never overlap. A failed run is logged and does not
+ * stop the schedule. `stop()` resolves when a running task has ended.
  */
 export function runPeriodically(
   periodMs: number,

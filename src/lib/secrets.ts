@@ -1,24 +1,24 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 
-/** First byte of what is sealed: AES-256-GCM, then 12 bytes of nonce, the sealed text, and 16 bytes of tag. */
+/** Version byte of a sealed value: AES-256-GCM, followed by nonce (12 bytes), ciphertext and tag (16 bytes). */
 const VERSION = 1;
 const CIPHER = 'aes-256-gcm';
 const KEY_BYTES = 32;
-/** What GCM is made for (NIST SP 800-38D, 5.2.1.1): random ones of one key meet after far more seals than there are data sources. */
+/** Nonce size of NIST SP 800-38D, 5.2.1.1. Random nonces are safe for 2^32 seals per key. */
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-/** Says what the key is for: the same text used elsewhere gives another key. */
+/** HKDF info: separates this key from other keys derived from the same secret. */
 const PURPOSE = 'quire secrets 1';
 
-/** Seals texts that must not lie in the database as they are. */
+/** Encrypts credentials at rest. */
 export interface Secrets {
-  /** Base64 of the sealed text. It opens only with the same `owner`: the id of the row that it is written to. */
+  /** Returns base64 ciphertext. Opens only with the same `owner` (the id of the row that stores it). */
   seal(text: string, owner: string): string;
-  /** The text. Throws `CannotOpen` for what another key has sealed, another owner's, and what was changed. */
+  /** Decrypts. Throws `CannotOpen` for another key, another owner, or modified ciphertext. */
   open(sealed: string, owner: string): string;
 }
 
-/** Nothing opens it: it was sealed with another key, for another owner, or is damaged. */
+/** The value was sealed with another key, for another owner, or is damaged. */
 export class CannotOpen extends Error {
   override readonly name = 'CannotOpen';
   constructor() {
@@ -27,8 +27,8 @@ export class CannotOpen extends Error {
 }
 
 /**
- * Seals with a key that is made of `secret` by HKDF-SHA-256: a random text of at least 128 bits, not a word that people choose.
- * Opens with it too, and with each of the `earlier` ones.
+ * Creates `Secrets` with a key derived from `secret` by HKDF-SHA-256. `secret` must have at least 128 bits of entropy; passwords are
+ * not enough. Values sealed with the `earlier` secrets can still be opened.
  */
 export function secretsOf(secret: string, earlier: readonly string[] = []): Secrets {
   const key = keyOf(secret);
@@ -45,7 +45,7 @@ export function secretsOf(secret: string, earlier: readonly string[] = []): Secr
   };
 }
 
-/** RFC 5869. No salt: every process that has the secret must come to the same key. */
+/** RFC 5869 without salt: every process with the secret derives the same key. */
 function keyOf(secret: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', PURPOSE, KEY_BYTES));
 }

@@ -1,6 +1,5 @@
 /**
- * As `Promise.all`, but rejects with the first error only when all have settled: nothing that the caller started still
- * runs afterwards.
+ * Like `Promise.all`, but rejects only after all promises have settled, so that nothing is still running afterwards.
  */
 export async function settleAll<T extends readonly unknown[]>(
   promises: T,

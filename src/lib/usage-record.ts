@@ -1,16 +1,16 @@
-/** How a call of a model ended. What was produced is billed in every case. */
+/** Outcome of a model call. Produced tokens are billed in every case. */
 export type UsageOutcome = 'completed' | 'cancelled' | 'failed';
 
-/** What one call of a model used. Token counts are whole numbers; `cachedTokens` is a part of `promptTokens`. */
+/** Usage of one model call. Token counts are integers; `cachedTokens` is included in `promptTokens`. */
 export interface UsageRecord {
-  /** `use_...`: written once, however often it is sent. */
+  /** `use_...`; the primary key, so that retries insert once. */
   id: string;
   organizationId: string;
   keyId: string;
   requestId: string;
   /** The route, such as `/v1/chat/completions`. */
   endpoint: string;
-  /** The model id that the caller named. */
+  /** Model id as requested. */
   model: string;
   promptTokens: number;
   cachedTokens: number;

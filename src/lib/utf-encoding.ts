@@ -1,10 +1,10 @@
-/** Encodings in which every character has two or four bytes. */
+/** Encodings with code units of two or four bytes. */
 export type WideEncoding = 'utf-16le' | 'utf-16be' | 'utf-32le' | 'utf-32be';
 
-/** Bytes from which `detectWideEncoding` tells them. */
+/** Bytes that `detectWideEncoding` examines. */
 export const WIDE_HEAD_BYTES = 4096;
 
-/** The encoding that a mark of byte order says; null without one. */
+/** The encoding of a byte order mark; null without one. */
 export function detectByteOrderMark(head: Uint8Array): WideEncoding | null {
   const [a, b, c, d] = head;
   if (a === 0xff && b === 0xfe) return c === 0 && d === 0 && head.length >= 4 ? 'utf-32le' : 'utf-16le';
@@ -12,7 +12,7 @@ export function detectByteOrderMark(head: Uint8Array): WideEncoding | null {
   return a === 0 && b === 0 && c === 0xfe && d === 0xff ? 'utf-32be' : null;
 }
 
-/** The encoding of a text without a mark, by its beginning: in most scripts every second byte, or three of four, are zero. */
+/** Guesses UTF-16 or UTF-32 without a byte order mark from the positions of zero bytes; null for other encodings. */
 export function detectWideEncoding(head: Uint8Array): WideEncoding | null {
   const bytes = head.subarray(0, WIDE_HEAD_BYTES - (WIDE_HEAD_BYTES % 4));
   const zeros = [0, 0, 0, 0];
@@ -26,13 +26,13 @@ export function detectWideEncoding(head: Uint8Array): WideEncoding | null {
   return a > 0.3 && c > 0.3 && b < 0.05 && d < 0.05 ? 'utf-16be' : null;
 }
 
-/** What takes a text in pieces, as a `TextDecoder` does. */
+/** A streaming decoder with the interface of `TextDecoder`. */
 interface PieceDecoder {
-  /** Called without a piece at the end. */
+  /** Call without `piece` to flush. */
   decode(piece?: Uint8Array, options?: { stream: boolean }): string;
 }
 
-/** Decodes UTF-32, for which Node has no decoder. What is no character becomes U+FFFD. */
+/** Decoder for UTF-32, which Node lacks. Invalid code points become U+FFFD. */
 export function utf32Decoder(isLittle: boolean): PieceDecoder {
   let left: Uint8Array = new Uint8Array();
   return {
