@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { Authenticator } from './accounts/authenticator.ts';
@@ -7,9 +7,11 @@ import { Ledger } from './billing/ledger.ts';
 import { BoundModels } from './bind-models.ts';
 import type { BlobStore } from './blobs/blob-store.ts';
 import { openDisk } from './blobs/disk.ts';
-import { openSecrets } from './boot-secrets.ts';
+import { openSecrets, SECRETS_KEY_FILE } from './boot-secrets.ts';
 import type { Config } from './config.ts';
+import { requireNoStoredData } from './data-folder/stored-data.ts';
 import type { Database } from './db/db.ts';
+import { holdsDatabase } from './db/embedded-folder.ts';
 import { openPglite } from './db/pglite.ts';
 import { openPostgres } from './db/postgres.ts';
 import type { Deps } from './deps.ts';
@@ -51,7 +53,8 @@ export async function boot(
   const blobs = await openBlobs(config, lifecycle);
   const chunks = await openIndex(config, lifecycle);
   // The first key is shown by the process that serves the API.
-  const firstKey = role === 'worker' ? null : await firstStart({ db }, config.bootstrapApiKey);
+  const requireNew = () => requireNoStoredData(config.dataDir, 'the database has no API key');
+  const firstKey = role === 'worker' ? null : await firstStart({ db, requireNew }, config.bootstrapApiKey);
   const ledger = await lifecycle.start(
     'ledger',
     () => new Ledger(db, logger),
@@ -99,10 +102,13 @@ async function openState(
 
 /** The database of the configuration: PostgreSQL where a URL is given, otherwise PGlite in the data folder. */
 export function openDatabase(config: Config, logger: Logger, lifecycle: ProcessLifecycle): Promise<Database> {
-  const open = () => {
+  const open = async () => {
     if (config.databaseUrl !== null) return openPostgres(config.databaseUrl, logger);
-    mkdirSync(config.dataDir, { recursive: true });
-    return openPglite(join(config.dataDir, 'db'));
+    const folder = join(config.dataDir, 'db');
+    if (!(await holdsDatabase(folder))) {
+      await requireNoStoredData(config.dataDir, `its database ${folder} is missing`, [SECRETS_KEY_FILE]);
+    }
+    return openPglite(folder);
   };
   return lifecycle.start('database', open, (db) => db.close());
 }

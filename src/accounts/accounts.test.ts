@@ -85,7 +85,7 @@ describe('API keys', () => {
   });
 
   it('a start on an instance that has keys makes none', async () => {
-    assert.equal(await firstStart({ db: api.db }, null), null);
+    assert.equal(await firstStart({ db: api.db, requireNew: async () => {} }, null), null);
   });
 
   /** An authenticator, and how often it has asked the database. */

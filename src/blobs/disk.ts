@@ -3,6 +3,7 @@ import { access, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { addAbortSignal } from 'node:stream';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
+import { syncFolder } from '../lib/sync-folder.ts';
 import { BlobMissing, type BlobStore, requireBlobKey, type StoredBlob } from './blob-store.ts';
 import { Meter } from './meter.ts';
 
@@ -81,15 +82,6 @@ async function makeFolder(folder: string): Promise<void> {
   const made = await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
   // A new folder is an entry of its parent, which a power cut can lose too.
   if (made !== undefined) await syncFolder(dirname(folder));
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const opened = await open(folder, constants.O_RDONLY);
-  try {
-    await opened.sync();
-  } finally {
-    await opened.close();
-  }
 }
 
 async function openExisting(path: string, key: string) {

@@ -1,9 +1,9 @@
-import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { PGlite, type PGliteOptions } from '@electric-sql/pglite';
+import { createFolder } from '../lib/create-folder.ts';
 import { tightenPermissions } from '../lib/tighten-permissions.ts';
+import { holdsDatabase } from './embedded-folder.ts';
 
 /** Node has it, and its types do not say so. */
 declare const WebAssembly: { compile(bytes: Uint8Array): Promise<PGliteOptions['pgliteWasmModule']> };
@@ -28,7 +28,9 @@ export async function openLeanPglite(options: PGliteOptions): Promise<PGlite> {
     startParams: [...PGlite.defaultStartParams, '-c', `shared_buffers=${SHARED_BUFFERS}`],
   };
   const { dataDir } = settings;
-  if (dataDir !== undefined && !existsSync(join(dataDir, 'PG_VERSION'))) await makeDatabase(settings);
+  if (dataDir !== undefined && !(await holdsDatabase(dataDir))) {
+    await createFolder(dataDir, (temporary) => makeDatabase({ ...settings, dataDir: temporary }));
+  }
   const client = new LeanPglite(settings);
   await client.waitReady;
   await makePrivate(dataDir);

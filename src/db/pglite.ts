@@ -4,6 +4,7 @@ import { drizzle } from 'drizzle-orm/pglite';
 import { migrate } from 'drizzle-orm/pglite/migrator';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { type Database, MIGRATIONS_FOLDER } from './db.ts';
+import { waysOut } from './embedded-folder.ts';
 import { keepValuesOutOfErrors, running } from './failed-statement.ts';
 import { openLeanPglite } from './lean-pglite.ts';
 
@@ -18,7 +19,9 @@ export async function openPglite(folder: string | null): Promise<Database> {
   try {
     client = await openLeanPglite(folder === null ? {} : { dataDir: folder });
   } catch (error) {
-    throw new OperatorError(`The embedded database in ${folder} cannot be opened: ${describeError(error)}`);
+    if (folder === null || error instanceof OperatorError) throw error;
+    const reason = describeError(error).replace(/\.$/, '');
+    throw new OperatorError(`The embedded database in ${folder} cannot be opened: ${reason}. ${waysOut(folder)}`);
   }
   return overPglite(client);
 }

@@ -1,8 +1,9 @@
-import { mkdir, open, rename, statfs } from 'node:fs/promises';
+import { mkdir, rename, statfs } from 'node:fs/promises';
 import type { Config } from '../../config.ts';
 import { prepareDataFolder } from '../../data-folder/prepare.ts';
 import { readGgufFacts } from '../../engines/local/gguf-facts.ts';
 import { describeError, OperatorError } from '../../lib/operator-error.ts';
+import { syncFolder } from '../../lib/sync-folder.ts';
 import { type DownloadOptions, type DownloadResult, download } from './download.ts';
 import { Dispatchers, type HubToken } from './fetch-file.ts';
 import {
@@ -128,11 +129,3 @@ async function describe(source: ModelSource, partial: PartialFile, done: Downloa
 }
 
 /** A name is on the disk only when its folder is. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder);
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}

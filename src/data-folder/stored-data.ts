@@ -1,0 +1,33 @@
+import { join } from 'node:path';
+import { namesIn } from '../lib/create-folder.ts';
+import { OperatorError } from '../lib/operator-error.ts';
+
+/** Of `blobs/`: what is not uploaded yet (`blobs/disk.ts`). */
+const UNFINISHED = 'unfinished';
+
+/**
+ * Throws a `OperatorError` when the data folder holds uploaded files or search indexes, or one of `traces`: a new database would know none
+ * of it, and give out a new first key. `problem` says what is missing.
+ */
+export async function requireNoStoredData(
+  dataDir: string,
+  problem: string,
+  traces: readonly string[] = [],
+): Promise<void> {
+  const entries = await namesIn(dataDir);
+  const found = traces.filter((name) => entries.includes(name));
+  if (await holdsBlobs(join(dataDir, 'blobs'))) found.push('blobs');
+  if ((await namesIn(join(dataDir, 'index'))).length > 0) found.push('index');
+  if (found.length === 0) return;
+  throw new OperatorError(
+    `The data folder ${dataDir} holds data (${found.join(', ')}), but ${problem}. Restore the whole folder from a backup, or set QUIRE_DATABASE_URL if the database is elsewhere. To begin without the data instead, move the folder away or set QUIRE_DATA_DIR to another one.`,
+  );
+}
+
+/** The folders of blobs stay when their last one was deleted. */
+async function holdsBlobs(folder: string): Promise<boolean> {
+  for (const name of await namesIn(folder)) {
+    if (name !== UNFINISHED && (await namesIn(join(folder, name))).length > 0) return true;
+  }
+  return false;
+}

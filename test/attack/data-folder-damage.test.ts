@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { cpSync, existsSync, lstatSync, readdirSync, renameSync, rmSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, it } from 'node:test';
+import {
+  BOOTSTRAP_KEY,
+  newDataDir,
+  runQuire,
+  type Service,
+  type ServiceOptions,
+  startService,
+} from '../spawned-service.ts';
+import { scaled } from './scale.ts';
+
+/** Enough for a first start to be ready on a machine that does nothing else. */
+const FIRST_START_MS = 4_000;
+
+const started: Service[] = [];
+afterEach(() => Promise.all(started.splice(0).map((service) => service.kill())));
+
+/** Starts a service that does not outlive its test. */
+async function start(options: ServiceOptions = {}): Promise<Service> {
+  const service = await startService(options);
+  started.push(service);
+  return service;
+}
+
+/** Names and sizes of everything below a folder. */
+function contentOf(folder: string): string[] {
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();
+  return names.map((name) => `${name} ${lstatSync(join(folder, name)).size}`);
+}
+
+async function upload({ url, key }: Service): Promise<string> {
+  const form = new FormData();
+  form.set('purpose', 'knowledge-base');
+  form.set('file', new Blob(['The harbour opens at nine.']), 'harbour.txt');
+  const answer = await fetch(`${url}/v1/files`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}` },
+    body: form,
+  });
+  assert.equal(answer.status, 200);
+  return ((await answer.json()) as { id: string }).id;
+}
+
+/** The start ends with a sentence, gives out no key, and changes nothing of what is there. */
+async function assertRejected(dataDir: string, problem: RegExp, command = ['keys', 'list']): Promise<void> {
+  const before = ['db', 'blobs'].map((name) =>
+    existsSync(join(dataDir, name)) ? contentOf(join(dataDir, name)) : null,
+  );
+  const { code, stdout, stderr } = await runQuire(command, { dataDir, killAfterMs: 120_000 });
+  assert.equal(code, 1, stderr);
+  assert.match(stderr, problem);
+  assert.match(stderr, /Restore the whole .*from a backup/);
+  assert.doesNotMatch(stdout + stderr, /quire-sk-/);
+  const after = ['db', 'blobs'].map((name) =>
+    existsSync(join(dataDir, name)) ? contentOf(join(dataDir, name)) : null,
+  );
+  assert.deepEqual(after, before);
+}
+
+describe('a data folder whose database is damaged or gone', () => {
+  it('is rejected with what is missing, and serves again when that is restored', async () => {
+    const first = await start();
+    const { dataDir } = first;
+    const fileId = await upload(first);
+    await first.stop();
+    const backup = join(newDataDir(), 'db');
+    const db = join(dataDir, 'db');
+    cpSync(db, backup, { recursive: true });
+
+    rmSync(join(db, 'PG_VERSION'));
+    await assertRejected(dataDir, /damaged: PG_VERSION is missing/, ['serve']);
+    cpSync(join(backup, 'PG_VERSION'), join(db, 'PG_VERSION'));
+    truncateSync(join(db, 'PG_VERSION'));
+    await assertRejected(dataDir, /damaged: PG_VERSION names no version/);
+    rmSync(join(db, 'global'), { recursive: true });
+    await assertRejected(dataDir, /damaged: global\/pg_control is missing/);
+    rmSync(db, { recursive: true });
+    await assertRejected(dataDir, /holds data \(secrets\.key, blobs\), but its database .*db is missing/, ['serve']);
+    rmSync(join(dataDir, 'secrets.key'));
+
+    renameSync(backup, db);
+    const again = await start({ dataDir });
+    const headers = { authorization: `Bearer ${again.key}` };
+    assert.equal((await fetch(`${again.url}/v1/files/${fileId}/content`, { headers })).status, 200);
+    assert.doesNotMatch(again.stdout(), /first start/);
+  });
+
+  it('recovers from a first start that was killed at any moment, and gives out its key once', async () => {
+    for (let round = 0; round < scaled(20, 3); round += 1) {
+      const dataDir = newDataDir();
+      const killed = await runQuire(['serve'], { dataDir, killAfterMs: Math.random() * FIRST_START_MS });
+      const service = await start({ dataDir });
+      const shown = [killed.stdout, service.stdout()].filter((text) => text.includes(BOOTSTRAP_KEY));
+      assert.ok(shown.length <= 1, 'the key was shown twice');
+      assert.equal(existsSync(join(dataDir, 'db.new')), false);
+      const answer = await fetch(`${service.url}/v1/models`, { headers: { authorization: `Bearer ${service.key}` } });
+      assert.equal(answer.status, 200);
+      await started.pop()?.kill();
+    }
+  });
+});
