@@ -18,6 +18,7 @@ import type { Deps } from './deps.ts';
 import { INGEST_SOURCE } from './knowledge-bases/ingestion/ingest-job.ts';
 import type { Logger } from './lib/logger.ts';
 import { OperatorError } from './lib/operator-error.ts';
+import { PASS_ALL } from './lib/screen.ts';
 import { settleAll } from './lib/settle-all.ts';
 import { CacheCounters } from './prompt-cache/cache-counters.ts';
 import { JobQueue } from './queue/job-queue.ts';
@@ -75,6 +76,7 @@ export async function boot(
     metrics,
     recordUsage: (record) => ledger.record(record),
     countPrompt: (modelId, cachedTokens) => promptCache.count(modelId, cachedTokens),
+    screen: PASS_ALL,
     now: Date.now,
   };
   return { deps, authenticator: new Authenticator(db), promptCache, bound, firstKey };

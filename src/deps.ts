@@ -2,8 +2,9 @@ import type { Registry as MetricsRegistry } from 'prom-client';
 import type { BlobStore } from './blobs/blob-store.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/db.ts';
-import type { ModelRegistry } from './engines/registry.ts';
+import type { ModelLookup } from './engines/registry.ts';
 import type { Logger } from './lib/logger.ts';
+import type { Screen } from './lib/screen.ts';
 import type { Secrets } from './lib/secrets.ts';
 import type { UsageRecord } from './lib/usage-record.ts';
 import type { JobQueue } from './queue/job-queue.ts';
@@ -22,11 +23,13 @@ export interface Deps {
   chunks: ChunkIndex;
   /** Background work that waits or runs. */
   jobs: JobQueue;
-  models: ModelRegistry;
+  models: ModelLookup;
   /** Resolves when the record is durable. */
   recordUsage(record: UsageRecord): Promise<void>;
   /** Counts a prompt that was processed, `cachedTokens` of it from a prefix cache. */
   countPrompt(modelId: string, cachedTokens: number): void;
+  /** Content policy of inference calls. */
+  screen: Screen;
   metrics: MetricsRegistry;
   /** Milliseconds since 1970. */
   now(): number;

@@ -23,6 +23,7 @@ import { unlimited } from '../src/http/rate-limit.ts';
 import { SCOPES } from '../src/lib/caller.ts';
 import { newId } from '../src/lib/ids.ts';
 import { createLogger } from '../src/lib/logger.ts';
+import { PASS_ALL, type Screen } from '../src/lib/screen.ts';
 import { secretsOf } from '../src/lib/secrets.ts';
 import { CATALOGUE, CATALOGUE_CREATED_AT, GENERATION, NO_GENERATION, OWNER } from '../src/models/catalogue.ts';
 import { CacheCounters } from '../src/prompt-cache/cache-counters.ts';
@@ -75,6 +76,8 @@ export interface TestApiOptions {
   requestTimeoutMs?: number;
   /** Kinds of background work that can be queued; without any there is no queue. */
   jobs?: readonly JobKind<object>[];
+  /** Content policy of inference calls; without one everything passes. */
+  screen?: Screen;
   /** Routes beside the product's own, added before it listens. */
   extend?: (app: App) => void;
 }
@@ -121,6 +124,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
     metrics,
     recordUsage: (record) => ledger.record(record),
     countPrompt: (modelId, cachedTokens) => promptCache.count(modelId, cachedTokens),
+    screen: options.screen ?? PASS_ALL,
     now: Date.now,
   };
   await insertOrganization(db.sql, newId('organization'), 'default');

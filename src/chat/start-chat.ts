@@ -1,21 +1,25 @@
 import type { Deps } from '../deps.ts';
-import type { GenerationRequest } from '../engines/engine.ts';
+import type { ChatPrompt } from '../engines/engine.ts';
 import { backendOf } from '../engines/registry.ts';
-import { invalidValue } from '../errors.ts';
-import { admit } from '../inference/admit.ts';
+import { ApiError, invalidValue } from '../errors.ts';
+import { type Admission, admit } from '../inference/admission.ts';
 import { requirePromptFits } from '../inference/fit-prompt.ts';
-import type { Generation } from '../inference/generate.ts';
+import { type Generation, type GenerationInput, startGeneration } from '../inference/generate.ts';
 import { samplingOf, stopTextsOf } from '../inference/parameters.ts';
+import { type Screened, screenInput } from '../inference/screening.ts';
 import type { ContextChunk } from '../knowledge-bases/grounding/gather-context.ts';
+import { findKnowledgeBases, groundPrompt } from '../knowledge-bases/grounding/ground-prompt.ts';
 import type { RetrievalDeps } from '../knowledge-bases/retrieval/retrieve.ts';
+import type { KnowledgeBaseRow } from '../knowledge-bases/store.ts';
 import type { Call } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
-import { findKnowledgeBases, startGrounded } from './ground.ts';
 import { chatPrompt, outputFormat } from './prompt.ts';
 import type { ChatRequest } from './schema.ts';
 
-/** What a chat needs of the dependencies. */
-export type ChatDeps = Pick<Deps, 'countPrompt'> & RetrievalDeps;
+/** Dependencies of a chat completion. */
+export type ChatDeps = Pick<Deps, 'countPrompt' | 'screen'> & RetrievalDeps;
+
+type ChatInput = GenerationInput & { prompt: ChatPrompt };
 
 /** A chat completion whose prompt has been processed. */
 export interface ChatRun extends Generation {
@@ -23,17 +27,17 @@ export interface ChatRun extends Generation {
   id: string;
   /** Unix seconds. */
   created: number;
-  /** The id that the caller named. */
+  /** Model id of the request. */
   model: string;
   fingerprint: string;
   choiceCount: number;
-  /** What of the knowledge bases stands in the prompt, the best first; null where none was asked. */
+  /** Chunks of knowledge bases in the prompt, best first; null when the request names no knowledge base. */
   context: ContextChunk[] | null;
 }
 
 /**
- * Admits, grounds and starts one chat completion. Resolves when the prompt has been processed, so `cachedTokens` is known and
- * errors still have a status. Usage is recorded once, when `events` ends for any reason.
+ * Admits, screens, grounds and starts one chat completion. Resolves when the prompt has been processed, so `cachedTokens`
+ * is known and errors still have a status. Usage is recorded once, when `events` ends for any reason.
  */
 export async function startChat(
   deps: ChatDeps,
@@ -41,15 +45,15 @@ export async function startChat(
   request: ChatRequest,
   signal: AbortSignal,
 ): Promise<ChatRun> {
-  const admitted = admit(deps, call.caller, request.model, 'chat_completion');
-  refuseUnsupported(request);
-  const asked = generationRequest(call, request);
+  const admission = admit(deps, call, { kind: 'chat', model: request.model });
+  rejectUnsupported(request);
+  const parameters = generationParameters(request);
   const prompt = chatPrompt(request);
-  requirePromptFits(admitted.model, prompt);
+  requirePromptFits(admission.model, prompt);
   const bases = await findKnowledgeBases(deps, call, request.knowledge_bases ?? []);
-  const grounded = { request: { ...asked, prompt }, bases };
-  const { generation, context } = await startGrounded(deps, call, grounded, { ...admitted, signal });
-  const backend = backendOf(admitted.model);
+  const input = await screenInput(deps, call, { ...parameters, prompt }, userTexts(prompt));
+  const { generation, context } = await startGrounded(deps, admission, { input, bases }, signal);
+  const backend = backendOf(admission.model);
   return {
     ...generation,
     id: newId('chatCompletion'),
@@ -61,7 +65,35 @@ export async function startChat(
   };
 }
 
-function generationRequest(call: Call, request: ChatRequest): Omit<GenerationRequest, 'prompt'> {
+/** The texts of a chat that content policies apply to: what users say, without tool results and retrieved documents. */
+function userTexts({ messages }: ChatPrompt): string[] {
+  return messages.flatMap(({ role, content }) => (role === 'user' && content !== null ? [content] : []));
+}
+
+/**
+ * Starts the generation on the grounded prompt. Documents are never the reason for `context_length_exceeded`: the
+ * generation is then started again with fewer of them, and at last without.
+ */
+async function startGrounded(
+  deps: ChatDeps,
+  admission: Admission<'chat'>,
+  { input, bases }: { input: Screened<ChatInput>; bases: readonly KnowledgeBaseRow[] },
+  signal: AbortSignal,
+): Promise<{ generation: Generation; context: ContextChunk[] | null }> {
+  let rejection: unknown;
+  for await (const { prompt, context } of groundPrompt(deps, admission, { ...input.value, bases }, signal)) {
+    const grounded = input.withContext((value) => ({ ...value, prompt }));
+    try {
+      return { generation: await startGeneration(deps, admission, grounded, signal), context };
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 'context_length_exceeded') throw error;
+      rejection = error;
+    }
+  }
+  throw rejection;
+}
+
+function generationParameters(request: ChatRequest): Omit<GenerationInput, 'prompt'> {
   return {
     choices: request.n ?? 1,
     maxTokens: request.max_completion_tokens ?? request.max_tokens ?? null,
@@ -71,8 +103,6 @@ function generationRequest(call: Call, request: ChatRequest): Omit<GenerationReq
     logprobs: logprobsOf(request),
     promptLogprobs: false,
     incremental: request.stream ?? false,
-    scope: call.caller.organizationId,
-    priority: 'interactive',
   };
 }
 
@@ -83,7 +113,7 @@ function logprobsOf(request: ChatRequest): number | null {
   return null;
 }
 
-/** Fields of OpenAI's API that would change the answer: ignoring them would be answering another question. */
+/** Fields of OpenAI's API that change the answer, so they are rejected instead of ignored. Value: the field to use instead. */
 const UNSUPPORTED = {
   functions: 'tools',
   function_call: 'tool_choice',
@@ -91,7 +121,7 @@ const UNSUPPORTED = {
   web_search_options: null,
 } as const;
 
-function refuseUnsupported(request: object): void {
+function rejectUnsupported(request: object): void {
   for (const [field, instead] of Object.entries(UNSUPPORTED)) {
     if (!(field in request) || (request as Record<string, unknown>)[field] === null) continue;
     throw invalidValue(field, instead === null ? 'is not supported' : `is not supported; use '${instead}'`);

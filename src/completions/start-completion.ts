@@ -1,17 +1,19 @@
 import type { Deps } from '../deps.ts';
-import type { GenerationEvent, GenerationRequest, PromptToken } from '../engines/engine.ts';
+import type { GenerationEvent, PromptToken } from '../engines/engine.ts';
 import { backendOf } from '../engines/registry.ts';
-import { invalidValue } from '../errors.ts';
-import { type AdmittedModel, admit } from '../inference/admit.ts';
-import { type Generation, startGeneration } from '../inference/generate.ts';
+import { invalidValue, missingField } from '../errors.ts';
+import { type Admission, admit } from '../inference/admission.ts';
+import { type Generation, type GenerationInput, startGeneration } from '../inference/generate.ts';
 import { samplingOf, stopTextsOf } from '../inference/parameters.ts';
+import { type Screened, screenInput } from '../inference/screening.ts';
 import type { Call } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import { merge } from '../lib/merge.ts';
+import { settleAll } from '../lib/settle-all.ts';
 import type { CompletionRequest } from './schema.ts';
 
 /** What a text completion needs of the dependencies. */
-export type CompletionDeps = Pick<Deps, 'models' | 'recordUsage' | 'countPrompt' | 'metrics' | 'now'>;
+export type CompletionDeps = Pick<Deps, 'models' | 'recordUsage' | 'screen' | 'countPrompt' | 'metrics' | 'now'>;
 
 /** Prompts of one request that run at once: one caller's list must not fill an engine's queue. */
 const PROMPTS_AT_ONCE = 8;
@@ -55,13 +57,18 @@ export async function startCompletion(
   request: CompletionRequest,
   signal: AbortSignal,
 ): Promise<CompletionRun> {
-  const admitted = admit(deps, call.caller, request.model, 'completion');
-  refuseContradictions(request, admitted);
+  const admission = admit(deps, call, { kind: 'completion', model: request.model });
+  rejectContradictions(request, admission);
   const prompts = [request.prompt].flat();
-  const start = (text: string) =>
-    startGeneration(deps, call, admitted, { request: generationRequest(call, request, text), signal });
-  const first = await start(prompts[0] ?? '');
-  const backend = backendOf(admitted.model);
+  // All prompts before the first generation: a blocked one must not end a stream that has begun.
+  const inputs = await settleAll(
+    prompts.map((text) => screenInput(deps, call, generationInput(request, text), [text, request.suffix ?? ''])),
+  );
+  const start = (input: Screened<GenerationInput>) => startGeneration(deps, admission, input, signal);
+  const [firstInput] = inputs;
+  if (firstInput === undefined) throw missingField('prompt');
+  const first = await start(firstInput);
+  const backend = backendOf(admission.model);
   return {
     id: newId('textCompletion'),
     created: Math.floor(deps.now() / 1000),
@@ -72,7 +79,7 @@ export async function startCompletion(
     candidates: request.best_of ?? request.n ?? 1,
     cachedTokens: first.cachedTokens,
     events: merge(
-      prompts.map((text, prompt) => () => eventsOf(prompt, prompt === 0 ? first : start(text))),
+      inputs.map((input, prompt) => () => eventsOf(prompt, prompt === 0 ? first : start(input))),
       PROMPTS_AT_ONCE,
     ),
   };
@@ -87,7 +94,7 @@ async function* eventsOf(
   for await (const event of events) yield { prompt, event };
 }
 
-function generationRequest(call: Call, request: CompletionRequest, text: string): GenerationRequest {
+function generationInput(request: CompletionRequest, text: string): GenerationInput {
   const candidates = request.best_of ?? request.n ?? 1;
   const isChosen = candidates > (request.n ?? 1);
   return {
@@ -101,15 +108,13 @@ function generationRequest(call: Call, request: CompletionRequest, text: string)
     logprobs: request.logprobs ?? (isChosen ? 0 : null),
     promptLogprobs: showsPromptLogprobs(request),
     incremental: request.stream ?? false,
-    scope: call.caller.organizationId,
-    priority: 'interactive',
   };
 }
 
 const showsPromptLogprobs = (request: CompletionRequest): boolean =>
   request.echo === true && typeof request.logprobs === 'number';
 
-function refuseContradictions(request: CompletionRequest, { engine }: AdmittedModel): void {
+function rejectContradictions(request: CompletionRequest, { engine }: Admission<'completion'>): void {
   const answers = request.n ?? 1;
   const candidates = request.best_of ?? answers;
   if (candidates < answers) throw invalidValue('best_of', `must not be less than 'n', which is ${answers}`);

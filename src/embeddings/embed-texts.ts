@@ -1,17 +1,19 @@
 import type { Deps } from '../deps.ts';
 import { EMBEDDING_DIMENSIONS } from '../engines/embedding-engine.ts';
 import { invalidValue } from '../errors.ts';
-import { admitEmbedding, embed } from '../inference/embed.ts';
+import { admit } from '../inference/admission.ts';
+import { embed } from '../inference/embed.ts';
+import { screenInput } from '../inference/screening.ts';
 import type { Call } from '../lib/caller.ts';
 import type { EmbeddedTexts } from './answer.ts';
 import { type EmbeddingsRequest, MAX_TOKENS_PER_INPUT } from './schema.ts';
 
-/** What embedding needs of the dependencies. */
-export type EmbeddingDeps = Pick<Deps, 'models' | 'recordUsage' | 'metrics' | 'now'>;
+/** Dependencies of `embedTexts`. */
+export type EmbeddingDeps = Pick<Deps, 'models' | 'recordUsage' | 'screen' | 'metrics' | 'now'>;
 
 /**
- * Embeds the request's texts as they stand. Throws 400 for a blank one, for one of too many tokens and for other
- * dimensions than there are, and what `admitEmbedding` and the engine throw.
+ * Embeds the texts of the request without a prefix. Throws 400 for a blank text, a text of too many tokens and an
+ * unsupported `dimensions`, and what `admit`, the content policy and the engine throw.
  */
 export async function embedTexts(
   deps: EmbeddingDeps,
@@ -19,28 +21,25 @@ export async function embedTexts(
   request: EmbeddingsRequest,
   signal: AbortSignal,
 ): Promise<EmbeddedTexts> {
-  const admitted = admitEmbedding(deps, call.caller, request.model);
-  const { input, dimensions, encoding_format: encoding } = request;
-  const texts = typeof input === 'string' ? [input] : input;
-  const paramOf = (index: number) => (typeof input === 'string' ? 'input' : `input.${index}`);
+  const admission = admit(deps, call, { kind: 'embedding', model: request.model });
+  const { dimensions, encoding_format: encoding } = request;
+  const isSingle = typeof request.input === 'string';
+  const texts = [request.input].flat();
+  const paramOf = (index: number) => (isSingle ? 'input' : `input.${index}`);
   const blank = texts.findIndex((text) => !/\S/.test(text));
   if (blank !== -1) throw invalidValue(paramOf(blank), 'must not be blank');
   if ((dimensions ?? EMBEDDING_DIMENSIONS) !== EMBEDDING_DIMENSIONS) {
     throw invalidValue('dimensions', `must be ${EMBEDDING_DIMENSIONS}: these vectors cannot be cut shorter`);
   }
-  const { vectors, tokens } = await embed(deps, call, admitted, {
-    texts,
-    purpose: 'text',
-    maxTokensPerText: MAX_TOKENS_PER_INPUT,
-    paramOf,
-    signal,
-  });
-  return { model: admitted.model.id, vectors, tokens, encoding: encoding ?? 'float' };
+  const embedding = { texts, purpose: 'text', maxTokensPerText: MAX_TOKENS_PER_INPUT, paramOf } as const;
+  const input = await screenInput(deps, call, embedding, texts);
+  const { vectors, tokens } = await embed(deps, admission, input, signal);
+  return { model: admission.model.id, vectors, tokens, encoding: encoding ?? 'float' };
 }
 
 /**
- * Throws 400 for lists of token ids, which OpenAI's own models take: another model's numbers would mean other words here.
- * For a body of any form.
+ * Throws 400 for lists of token ids. OpenAI's models accept them, but ids of another tokenizer would be other words here.
+ * Accepts a body of any shape.
  */
 export function refuseTokenIds(body: unknown): void {
   const input = typeof body === 'object' && body !== null && 'input' in body ? body.input : null;

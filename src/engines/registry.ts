@@ -39,6 +39,28 @@ export interface ServedModel {
   rerank?: RerankEngine;
 }
 
+/** The methods of engines that compute. `inference/` alone calls them, on screened input, and meters each call. */
+type ComputeMethod = 'generate' | 'embed' | 'rerank' | 'moderate';
+
+/** A served model without the methods of its engines that compute. */
+export interface ModelView extends Omit<ServedModel, 'engine' | 'moderation' | 'embedding' | 'rerank'> {
+  engine: Omit<GenerationEngine, ComputeMethod> | null;
+  moderation?: Omit<ModerationEngine, ComputeMethod>;
+  embedding?: Omit<EmbeddingEngine, ComputeMethod>;
+  rerank?: Omit<RerankEngine, ComputeMethod>;
+}
+
+/** The registry as use cases see it. */
+export interface ModelLookup {
+  get(id: string): ModelView | undefined;
+  /** In the order in which the models were given. */
+  list(): ModelView[];
+  /** Each engine of any kind once, however many ids it serves. */
+  runtimes(): Runtime[];
+  /** The prefix caches of all engines that know theirs, added up; null when none does. */
+  cacheUsage(): CacheUsage | null;
+}
+
 /** What every engine can be asked for, whatever it does. */
 export type Runtime = Pick<GenerationEngine, 'backend' | 'check' | 'close'>;
 
@@ -46,7 +68,7 @@ export type Runtime = Pick<GenerationEngine, 'backend' | 'check' | 'close'>;
 const NO_BACKEND: Backend = { engine: 'bundled', model: '', parameters: null, ready: false };
 
 /** The models that this process serves, by id. */
-export class ModelRegistry {
+export class ModelRegistry implements ModelLookup {
   #models: ReadonlyMap<string, ServedModel>;
   /** Of engines that serve nothing any more: what was counted once does not become less. */
   #earlierEvictions = 0;
@@ -105,16 +127,16 @@ export class ModelRegistry {
 }
 
 /** What serves the model, whatever it does; null where nothing does. */
-export function runtimeOf(model: ServedModel): Runtime | null {
+export function runtimeOf(model: ModelView): Runtime | null {
   return model.engine ?? model.moderation ?? model.embedding ?? model.rerank ?? null;
 }
 
 /** What answers behind the model now. */
-export function backendOf(model: ServedModel): Backend {
+export function backendOf(model: ModelView): Backend {
   return runtimeOf(model)?.backend() ?? NO_BACKEND;
 }
 
 /** Tokens of prompt and answer together: the smaller of the contract's and the engine's. */
-export function contextTokensOf(model: ServedModel): number {
+export function contextTokensOf(model: ModelView): number {
   return Math.min(model.maxContextTokens, model.engine?.contextLength() ?? Number.POSITIVE_INFINITY);
 }

@@ -31,5 +31,6 @@ export function requireScope(caller: Caller, scope: Scope, param: string | null 
 /** The call context that routes pass to use cases. Throws on routes without authentication. */
 export function toCall(request: FastifyRequest): Call {
   if (request.caller === null) throw new Error('toCall needs an authenticated route');
-  return { caller: request.caller, requestId: request.id, endpoint: request.routeOptions.url ?? request.url };
+  const endpoint = request.routeOptions.url ?? request.url;
+  return { caller: request.caller, requestId: request.id, endpoint, priority: 'interactive' };
 }

@@ -1,5 +1,5 @@
 import type { ChatPrompt, TextPrompt } from '../engines/engine.ts';
-import { contextTokensOf, type ServedModel } from '../engines/registry.ts';
+import { contextTokensOf, type ModelView } from '../engines/registry.ts';
 import { contextLengthExceeded } from '../errors.ts';
 
 /** No tokenizer in use has a longer token. A prompt with more characters than this for each token cannot fit. */
@@ -9,7 +9,7 @@ const MAX_CHARACTERS_PER_TOKEN = 256;
  * Throws 400 `context_length_exceeded` for a prompt that cannot fit whatever the tokenizer, before anything is done with its
  * text: searching, templating and tokenizing tens of megabytes would stall other requests.
  */
-export function requirePromptFits(model: ServedModel, prompt: ChatPrompt | TextPrompt): void {
+export function requirePromptFits(model: ModelView, prompt: ChatPrompt | TextPrompt): void {
   const contextTokens = contextTokensOf(model);
   if (countCharacters(prompt) <= contextTokens * MAX_CHARACTERS_PER_TOKEN) return;
   throw contextLengthExceeded(prompt.kind === 'chat' ? 'messages' : 'prompt', null, contextTokens);

@@ -5,14 +5,20 @@ import { withDeadline } from '../../test/deadline.ts';
 import { chatRequest } from '../../test/engine-conformance.ts';
 import { scriptedEngine, servedModel, stream, words } from '../../test/scripted-engine.ts';
 import type { GenerationEvent } from '../engines/engine.ts';
+import { ModelRegistry } from '../engines/registry.ts';
+import type { Call } from '../lib/caller.ts';
+import { PASS_ALL, type Screen } from '../lib/screen.ts';
 import type { UsageRecord } from '../lib/usage-record.ts';
+import { admit } from './admission.ts';
+import { collect } from './collect.ts';
 import { startGeneration } from './generate.ts';
+import { screenInput } from './screening.ts';
 
 const never = new AbortController().signal;
 const caller = { organizationId: 'org_1', keyId: 'key_1', scopes: new Set<never>(), models: null };
 
 /** Starts a generation of these events; usage counts as durable once `persist` has been called. */
-async function start(events: GenerationEvent[]) {
+async function start(events: GenerationEvent[], screen: Screen = PASS_ALL, incremental = true) {
   const engine = scriptedEngine();
   engine.play(() => stream(events));
   const records: UsageRecord[] = [];
@@ -24,17 +30,15 @@ async function start(events: GenerationEvent[]) {
       return durable.promise;
     },
     countPrompt: (_modelId: string, cachedTokens: number) => void counted.push(cachedTokens),
+    screen,
     metrics: new Registry(),
     now: () => 1_800_000_000_000,
   };
-  const call = { caller, requestId: 'req_1', endpoint: '/v1/chat/completions' };
+  const call: Call = { caller, requestId: 'req_1', endpoint: '/v1/chat/completions', priority: 'interactive' };
   const model = servedModel(engine);
-  const generation = await startGeneration(
-    deps,
-    call,
-    { model, engine },
-    { request: chatRequest('Hi'), signal: never },
-  );
+  const admission = admit({ models: new ModelRegistry([model]) }, call, { kind: 'chat', model: model.id });
+  const input = await screenInput(deps, call, chatRequest('Hi', { incremental }), ['Hi']);
+  const generation = await startGeneration(deps, admission, input, never);
   return { generation, records, counted, persist: durable.resolve };
 }
 
@@ -75,5 +79,37 @@ describe('startGeneration', () => {
     assert.ok(!hasReturned);
     persist();
     await withDeadline('the return', returned);
+  });
+
+  it('replaces what a policy blocks in an answer that is not streamed, before the call is settled', async () => {
+    const seen: (readonly string[])[] = [];
+    let recordsWhenScreened = -1;
+    const screen: Screen = {
+      ...PASS_ALL,
+      output: async (_call, texts) => {
+        seen.push(texts);
+        recordsWhenScreened = generationOf?.records.length ?? 0;
+        return texts.map((text) => (text.includes('two') ? 'blocked' : null));
+      },
+    };
+    let generationOf: Awaited<ReturnType<typeof start>> | null = null;
+    generationOf = await start(words('one two', 'stop', 5), screen, false);
+    const { generation, records, persist } = generationOf;
+    persist();
+    const { choices, usage } = await collect(generation.events, 1);
+    assert.deepEqual(seen, [['one two']]);
+    assert.equal(recordsWhenScreened, 0);
+    assert.deepEqual(
+      choices.map(({ text, reason, logprobs }) => [text, reason, logprobs]),
+      [['blocked', 'content_filter', null]],
+    );
+    assert.deepEqual([usage.promptTokens, usage.completionTokens, records.length], [5, 2, 1]);
+  });
+
+  it('streams what the engine says without screening it', async () => {
+    const screen: Screen = { ...PASS_ALL, output: () => Promise.reject(new Error('screened')) };
+    const { generation, persist } = await start(words('one two', 'stop', 5), screen);
+    persist();
+    assert.equal((await collect(generation.events, 1)).choices[0]?.text, 'one two');
   });
 });

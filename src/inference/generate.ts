@@ -1,43 +1,50 @@
 import type { Deps } from '../deps.ts';
-import type { GenerationEvent, GenerationRequest, PromptToken } from '../engines/engine.ts';
+import type { GenerationEngine, GenerationEvent, GenerationRequest, PromptToken } from '../engines/engine.ts';
 import { contextTokensOf } from '../engines/registry.ts';
 import { contextLengthExceeded, serverError } from '../errors.ts';
-import type { Call } from '../lib/caller.ts';
 import type { UsageOutcome } from '../lib/usage-record.ts';
-import type { AdmittedModel } from './admit.ts';
+import type { Admission } from './admission.ts';
+import { clampUsage } from './clamp-usage.ts';
 import { requirePromptFits } from './fit-prompt.ts';
-import { generationMetrics } from './metrics.ts';
-import { recordUsage } from './record-usage.ts';
-import { soundUsage } from './sound-usage.ts';
+import { isAbort, type ModelCall, NO_USAGE } from './model-call.ts';
+import { type ChoiceEvent, screenOutput } from './screen-output.ts';
+import type { Screened } from './screening.ts';
 
-/** What starting a generation needs of the dependencies. */
-export type GenerationDeps = Pick<Deps, 'recordUsage' | 'countPrompt' | 'metrics' | 'now'>;
+/** Dependencies of a generation. */
+export type GenerationDeps = Pick<Deps, 'recordUsage' | 'countPrompt' | 'screen' | 'metrics' | 'now'>;
 
-/** A running generation, its prompt processed. */
+/** A request as routes make it: the cache scope and the priority come from the call. */
+export type GenerationInput = Omit<GenerationRequest, 'scope' | 'priority'>;
+
+/** A running generation whose prompt has been processed. */
 export interface Generation {
-  /** Prompt tokens from the prefix cache; null where the engine says it only at the end. */
+  /** Prompt tokens from the prefix cache; null when the engine reports it only at the end. */
   cachedTokens: number | null;
-  /** The tokens of the prompt, where the request asked for their log probabilities. */
+  /** Tokens of the prompt, when the request asked for their log probabilities. */
   promptLogprobs: PromptToken[] | null;
   /**
-   * The events after `prompt-end`. Usage is recorded once, when they end for any reason, and they do not end before it
-   * is durable. Whoever holds them must read them to the end or return them.
+   * The events after `prompt-end`. Usage is recorded once, when they end for any reason, and is durable before they end.
+   * The caller must read them to the end or call `return()`.
    */
   events: AsyncGenerator<GenerationEvent, void, undefined>;
 }
 
 /**
- * Starts a generation: the one way to an engine. Resolves when the prompt has been processed, so that failures before
- * still have a status and `cachedTokens` is known before the head of a stream is sent.
+ * Starts a generation. Resolves when the prompt has been processed, so that earlier failures keep their HTTP status and
+ * `cachedTokens` is known before the head of a stream is sent.
  */
 export async function startGeneration(
   deps: GenerationDeps,
-  call: Call,
-  { model, engine }: AdmittedModel,
-  { request, signal }: { request: GenerationRequest; signal: AbortSignal },
+  admission: Admission<'chat' | 'completion'>,
+  input: Screened<GenerationInput>,
+  signal: AbortSignal,
 ): Promise<Generation> {
-  requirePromptFits(model, request.prompt);
-  const events = metered(deps, call, model.id, engine.generate(request, signal));
+  const { model, call } = admission;
+  const { prompt } = input.value;
+  requirePromptFits(model, prompt);
+  const modelCall = admission.begin(deps, input, 1);
+  const request = { ...input.value, scope: call.caller.organizationId, priority: call.priority };
+  const events = meteredEvents(deps, admission, modelCall, { request, signal });
   const first = await events.next();
   if (first.done || first.value.type !== 'prompt-end') {
     await events.return();
@@ -47,60 +54,54 @@ export async function startGeneration(
   const contextTokens = contextTokensOf(model);
   if (promptTokens !== null && promptTokens >= contextTokens) {
     await events.return();
-    throw contextLengthExceeded(request.prompt.kind === 'chat' ? 'messages' : 'prompt', promptTokens, contextTokens);
+    throw contextLengthExceeded(prompt.kind === 'chat' ? 'messages' : 'prompt', promptTokens, contextTokens);
   }
   return { cachedTokens, promptLogprobs, events };
 }
 
 /**
- * Passes the events on, counts what they used, and records it exactly once. A prompt that was processed counts once for
- * the cache's statistics, however the generation ended; where the engine never said what was cached, as nothing.
+ * Yields the events of the engine and settles the call once, however the generation ends. An answer that is not streamed
+ * is screened before it is yielded and settled. A processed prompt is counted once in the cache statistics; when the
+ * engine never reports cached tokens, as 0.
  */
-async function* metered(
+async function* meteredEvents(
   deps: GenerationDeps,
-  call: Call,
-  modelId: string,
-  events: AsyncGenerator<GenerationEvent, void, undefined>,
+  { model, call }: Admission,
+  modelCall: ModelCall<GenerationEngine>,
+  { request, signal }: { request: GenerationRequest; signal: AbortSignal },
 ): AsyncGenerator<GenerationEvent, void, undefined> {
-  const metrics = generationMetrics(deps.metrics);
-  const used = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
-  // Until the end is reached, whoever stops reading has left.
+  const used = { ...NO_USAGE };
+  const answers: ChoiceEvent[] = [];
+  // A caller that stops reading has disconnected: only the end of the engine's events changes the outcome.
   let outcome: UsageOutcome = 'cancelled';
   let isProcessed = false;
-  metrics.started();
   try {
-    for await (const event of events) {
+    for await (const event of modelCall.engine.generate(request, signal)) {
       if (event.type === 'usage') {
-        Object.assign(used, soundUsage(event.usage));
+        Object.assign(used, clampUsage(event.usage));
         outcome = 'completed';
-        continue;
-      }
-      if (event.type === 'prompt-end') {
+      } else if (event.type === 'prompt-end') {
         isProcessed = true;
         const { promptTokens, cachedTokens } = event;
-        Object.assign(used, soundUsage({ ...used, promptTokens: promptTokens ?? 0, cachedTokens: cachedTokens ?? 0 }));
+        Object.assign(used, clampUsage({ ...used, promptTokens: promptTokens ?? 0, cachedTokens: cachedTokens ?? 0 }));
         yield {
           ...event,
           promptTokens: promptTokens === null ? null : used.promptTokens,
           cachedTokens: cachedTokens === null ? null : used.cachedTokens,
         };
-        continue;
+      } else {
+        if (event.type !== 'choice-end') used.completionTokens += event.tokens;
+        if (request.incremental) yield event;
+        else answers.push(event);
       }
-      if (event.type !== 'choice-end') used.completionTokens += event.tokens;
-      yield event;
     }
+    if (!request.incremental) yield* await screenOutput(deps, call, answers);
   } catch (error) {
     outcome = isAbort(error) ? 'cancelled' : 'failed';
     throw error;
   } finally {
-    metrics.ended(modelId, outcome, used.promptTokens, used.completionTokens);
-    if (isProcessed) deps.countPrompt(modelId, used.cachedTokens);
-    await recordUsage(deps, call, { model: modelId, ...used, outcome });
+    if (isProcessed) deps.countPrompt(model.id, used.cachedTokens);
+    await modelCall.settle(used, outcome);
   }
   yield { type: 'usage', usage: used };
-}
-
-/** An abort ends an engine with the signal's reason, which is never an error of the catalogue. */
-export function isAbort(error: unknown): boolean {
-  return error instanceof Error && (error.name === 'ClientDisconnected' || error.name === 'AbortError');
 }

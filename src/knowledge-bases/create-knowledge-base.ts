@@ -1,6 +1,6 @@
 import type { Deps } from '../deps.ts';
 import { invalidValue } from '../errors.ts';
-import { admitEmbedding, EMBEDDING_MODEL } from '../inference/embed.ts';
+import { resolveModel } from '../inference/admission.ts';
 import type { Caller } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import { checkMetadata } from './metadata.ts';
@@ -17,8 +17,8 @@ export async function createKnowledgeBase(
   caller: Caller,
   body: CreateKnowledgeBase,
 ): Promise<KnowledgeBase> {
-  const embeddingModel = body.embedding_model ?? EMBEDDING_MODEL;
-  const { model } = admitEmbedding(deps, caller, embeddingModel, 'embedding_model');
+  const { embedding_model: named } = body;
+  const { model } = resolveModel(deps, caller, { kind: 'embedding', model: named, param: 'embedding_model' });
   const chunking = chunkingOf(body.chunking_strategy ?? {});
   const now = new Date(deps.now());
   const row: KnowledgeBaseRow = {

@@ -20,4 +20,6 @@ export interface Call {
   requestId: string;
   /** The route, such as `/v1/chat/completions`. */
   endpoint: string;
+  /** Batch calls wait while interactive calls are queued. */
+  priority: 'interactive' | 'batch';
 }

@@ -1,17 +1,17 @@
 import type { Deps } from '../deps.ts';
-import { backendOf, contextTokensOf, type ServedModel } from '../engines/registry.ts';
+import { backendOf, contextTokensOf, type ModelView } from '../engines/registry.ts';
 import { notFound } from '../errors.ts';
 import type { Model } from './schema.ts';
 
 /** The model of that id. Throws 404 `model_not_found`; `param` is the parameter that named it. */
-export function findModel(deps: Pick<Deps, 'models'>, id: string, param: 'model' | 'model_id'): ServedModel {
+export function findModel(deps: Pick<Deps, 'models'>, id: string, param: 'model' | 'model_id'): ModelView {
   const model = deps.models.get(id);
   if (model === undefined) throw notFound('model', id, param);
   return model;
 }
 
 /** The model as the wire shows it. */
-export function viewModel(model: ServedModel): Model {
+export function viewModel(model: ModelView): Model {
   return {
     id: model.id,
     object: 'model',

@@ -1,7 +1,7 @@
 import type { App } from '../http/app.ts';
 import { toCall } from '../http/auth.ts';
 import { disconnectSignal } from '../http/event-stream.ts';
-import { judgeTexts, type ModerationDeps } from './judge-texts.ts';
+import { classifyTexts, type ModerationDeps } from './classify-texts.ts';
 import { ModerationAnswer, ModerationRequest } from './schema.ts';
 
 /** `POST /v1/moderations`. */
@@ -19,6 +19,6 @@ export function moderationRoutes(app: App, deps: ModerationDeps): void {
       },
       config: { scope: 'inference' },
     },
-    async (request, reply) => judgeTexts(deps, toCall(request), request.body, disconnectSignal(reply)),
+    async (request, reply) => classifyTexts(deps, toCall(request), request.body, disconnectSignal(reply)),
   );
 }

@@ -78,7 +78,7 @@ describe('checkOrder', () => {
   }
 
   const accepted: [path: string, text: string][] = [
-    ['src/chat/start-chat.ts', "import { a } from '../inference/admit.ts';\nimport { b } from './chunks.ts';"],
+    ['src/chat/start-chat.ts', "import { a } from '../inference/admission.ts';\nimport { b } from './chunks.ts';"],
     ['src/engines/local/host.ts', "import { a } from '../engine.ts';\nimport { b } from '../../lib/ids.ts';"],
     ['src/health/routes.ts', "import { a } from '../http/auth.ts';\nimport { b } from '../engines/registry.ts';"],
     ['src/config.ts', "import { a } from './lib/logger.ts';\nimport { b } from './config-settings.ts';"],

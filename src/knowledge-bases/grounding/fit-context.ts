@@ -1,6 +1,8 @@
 import type { Backend } from '../../engines/engine.ts';
 import { ApiError } from '../../errors.ts';
-import { type AdmittedReranker, admitRerank, RERANK_MODEL, rerank } from '../../inference/rerank.ts';
+import { type Admission, admit } from '../../inference/admission.ts';
+import { rerank } from '../../inference/rerank.ts';
+import { exemptInput } from '../../inference/screening.ts';
 import type { Call } from '../../lib/caller.ts';
 import type { RetrievalDeps } from '../retrieval/retrieve.ts';
 import { type ChunkSentence, chooseSentences, type Room, rankedSentences } from './choose-sentences.ts';
@@ -101,16 +103,15 @@ async function rankingOf(
   { query, signal }: { query: string; signal: AbortSignal },
 ): Promise<Ranking | null> {
   // What a prompt has room for is the server's own question: no key has to allow the model.
-  const caller = { ...call.caller, models: null };
-  const admitted = rerankerOf(deps, caller);
-  if (admitted === null) return null;
-  const { engine } = admitted.engine.backend();
+  const admission = admitReranker(deps, { ...call, caller: { ...call.caller, models: null } });
+  if (admission === null) return null;
+  const { engine } = admission.engine.backend();
   const sentences = rankedSentences(found, MAX_RANKED_SENTENCES[engine]);
   if (sentences.length === 0) return null;
   const documents = sentences.map(({ text }) => text);
   const limited = AbortSignal.any([signal, AbortSignal.timeout(RANKING_LIMIT_MS)]);
   try {
-    const { scores } = await rerank(deps, { ...call, caller }, admitted, { query, documents, signal: limited });
+    const { scores } = await rerank(deps, admission, exemptInput({ query, documents }), limited);
     return { sentences, scores: ranksOf(found, sentences, scores, engine) };
   } catch (error) {
     signal.throwIfAborted();
@@ -119,6 +120,12 @@ async function rankingOf(
   }
 }
 
-function rerankerOf(deps: RetrievalDeps, caller: Call['caller']): AdmittedReranker | null {
-  return deps.models.get(RERANK_MODEL)?.rerank === undefined ? null : admitRerank(deps, caller);
+/** Returns null while no reranker is bound. */
+function admitReranker(deps: RetrievalDeps, call: Call): Admission<'rerank'> | null {
+  try {
+    return admit(deps, call, { kind: 'rerank' });
+  } catch (error) {
+    if (error instanceof ApiError) return null;
+    throw error;
+  }
 }

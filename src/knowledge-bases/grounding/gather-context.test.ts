@@ -11,6 +11,7 @@ import { gatherContext } from './gather-context.ts';
 const call = {
   caller: { organizationId: 'org_1', keyId: 'key_1', scopes: new Set<never>(), models: null },
   requestId: 'req_1',
+  priority: 'interactive' as const,
   endpoint: '/v1/chat/completions',
 };
 const base = { id: 'kb', embeddingModel: 'embedder', embeddingFingerprint: 'f', chunkCount: 1 } as KnowledgeBaseRow;

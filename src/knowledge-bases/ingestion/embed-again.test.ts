@@ -5,6 +5,7 @@ import { bundledEmbedder, embeddedBy } from '../../../test/embedder.ts';
 import { assertError, useApi } from '../../../test/harness.ts';
 import { MemorySource, makeSource } from '../../../test/ingestion.ts';
 import type { EmbeddingEngine } from '../../engines/embedding-engine.ts';
+import type { ModelRegistry } from '../../engines/registry.ts';
 import { dataSources } from '../data-sources/tables.ts';
 import { documents } from '../documents/tables.ts';
 import { knowledgeBases } from '../tables.ts';
@@ -37,8 +38,9 @@ let onEmbed: () => void | Promise<void> = () => {};
 const api = useApi({ ...embeddedBy(first), jobs: [INGEST_SOURCE] });
 
 function bind(engine: EmbeddingEngine): void {
-  const models = api.deps.models.list();
-  api.deps.models.replace(models.map((model) => (model.id === MODEL ? { ...model, embedding: engine } : model)));
+  const registry = api.deps.models as ModelRegistry;
+  const bound = registry.list().map((model) => (model.id === MODEL ? { ...model, embedding: engine } : model));
+  registry.replace(bound);
 }
 
 /** A knowledge base that the first model has embedded, with one source. */

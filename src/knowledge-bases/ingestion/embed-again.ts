@@ -1,4 +1,4 @@
-import { admitEmbedding } from '../../inference/embed.ts';
+import { admit } from '../../inference/admission.ts';
 import type { Call } from '../../lib/caller.ts';
 import { embedInBatches } from './embed-in-batches.ts';
 import {
@@ -46,7 +46,7 @@ async function embedSome(
 ): Promise<number> {
   const { base, source, call } = context;
   // Asked each time: the model may be bound to something else while this runs.
-  const embedder = admitEmbedding(deps, call.caller, base.embeddingModel);
+  const embedder = admit(deps, call, { kind: 'embedding', model: base.embeddingModel });
   const fingerprint = embedder.engine.fingerprint();
   const documents = upToOneWrite(await selectOfOthers(deps.db.sql, source.id, fingerprint, DOCUMENTS_PER_WRITE));
   if (documents.length === 0) {
@@ -56,7 +56,7 @@ async function embedSome(
   const ids = documents.map(({ id }) => id);
   const stored = await selectChunksOf(deps.db.sql, ids);
   const texts = stored.map(({ text }) => text);
-  const vectors = await embedInBatches({ deps, call, embedder }, texts, 'document', signal);
+  const vectors = await embedInBatches({ deps, embedder }, texts, 'document', signal);
   await write(deps, context, { documents, stored, vectors, fingerprint });
   return documents.length;
 }
@@ -64,7 +64,7 @@ async function embedSome(
 /** The documents that a job embeds again, with those that an earlier run of it has done. */
 export async function countToEmbed(deps: EmbedAgainDeps, context: JobContext & { call: Call }): Promise<number> {
   const { job, base, source, call } = context;
-  const { engine } = admitEmbedding(deps, call.caller, base.embeddingModel);
+  const { engine } = admit(deps, call, { kind: 'embedding', model: base.embeddingModel });
   return job.documentsProcessed + (await countOfOthers(deps.db.sql, source.id, engine.fingerprint()));
 }
 

@@ -1,4 +1,4 @@
-import type { AdmittedEmbedder } from '../../inference/embed.ts';
+import type { Admission } from '../../inference/admission.ts';
 import type { Call } from '../../lib/caller.ts';
 import { newId } from '../../lib/ids.ts';
 import { describeError } from '../../lib/operator-error.ts';
@@ -28,7 +28,7 @@ import { type DocumentChange, SourceGone, type WriteContext, writeDocuments } fr
 /** What the ingesting of one item needs. */
 export interface ItemContext extends JobContext {
   deps: IngestDeps;
-  embedder: AdmittedEmbedder;
+  embedder: Admission<'embedding'>;
   filterKeys: FilterKeys;
   call: Call;
   fetch(item: SourceItem): Promise<SourceContent>;

@@ -1,4 +1,4 @@
-import type { AdmittedEmbedder } from '../../inference/embed.ts';
+import type { Admission } from '../../inference/admission.ts';
 import { forEachConcurrent } from '../../lib/for-each-concurrent.ts';
 import type { SourceItem } from '../data-sources/connectors/connector.ts';
 import { GroupedWriter } from './grouped-writer.ts';
@@ -10,7 +10,7 @@ import { SourceGone, writeDocuments } from './write-documents.ts';
 const ITEMS_AT_ONCE = 3;
 
 /** What the ingesting of items needs. `admit` is asked for each: the model may be bound to something else while a job runs. */
-export type ItemsContext = Omit<ItemContext, 'embedder'> & { admit(): AdmittedEmbedder };
+export type ItemsContext = Omit<ItemContext, 'embedder'> & { admit(): Admission<'embedding'> };
 
 /**
  * Ingests items, several at once, and writes what they come to in groups. All that was read to its end is written when this settles, also

@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts';
 import { deleteFileUses } from '../../files/store.ts';
-import { admitEmbedding } from '../../inference/embed.ts';
+import { admit } from '../../inference/admission.ts';
 import { type Call, SCOPES } from '../../lib/caller.ts';
 import type { FairSemaphore } from '../../lib/fair-semaphore.ts';
 import { newId } from '../../lib/ids.ts';
@@ -115,7 +115,7 @@ async function end(deps: IngestDeps, context: JobContext, error: ReturnType<type
 async function run(deps: IngestDeps, context: JobContext, signal: AbortSignal): Promise<void> {
   const { job, base } = context;
   const caller = { organizationId: job.organizationId, keyId: job.keyId, scopes: new Set(SCOPES), models: null };
-  const call: Call = { caller, requestId: newId('request'), endpoint: 'ingestion' };
+  const call: Call = { caller, requestId: newId('request'), endpoint: 'ingestion', priority: 'batch' };
   if (job.kind === 'sync') await readSource(deps, { ...context, call }, signal);
   else await addToJob(deps.db.sql, job.id, { documentsScanned: await countToEmbed(deps, { ...context, call }) });
   const embedded = await embedAgain(deps, { ...context, call }, signal);
@@ -131,7 +131,7 @@ async function readSource(deps: IngestDeps, context: JobContext & { call: Call }
     ...context,
     deps,
     filterKeys: new FilterKeys(deps.db, base.id),
-    admit: () => admitEmbedding(deps, context.call.caller, base.embeddingModel),
+    admit: () => admit(deps, context.call, { kind: 'embedding', model: base.embeddingModel }),
     metadata: metadataOf(config),
     fetch: (wanted) => connector.fetch({ ...deps, organizationId: job.organizationId }, config, wanted, signal),
     signal,

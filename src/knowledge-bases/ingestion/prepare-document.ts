@@ -41,8 +41,8 @@ export async function prepareDocument(
   signal: AbortSignal,
 ): Promise<PreparedDocument> {
   const { base } = context;
-  const { engine } = context.embedder;
-  const scope = context.call.caller.organizationId;
+  const { engine, call } = context.embedder;
+  const scope = call.caller.organizationId;
   const strategy = {
     type: base.chunkingType,
     chunkSizeTokens: base.chunkSizeTokens,

@@ -1,5 +1,5 @@
 import type { Deps } from '../../deps.ts';
-import { admitEmbedding } from '../../inference/embed.ts';
+import { resolveModel } from '../../inference/admission.ts';
 import type { Caller } from '../../lib/caller.ts';
 import { SCOPES } from '../../lib/caller.ts';
 import { newId } from '../../lib/ids.ts';
@@ -45,7 +45,7 @@ export async function queueEmbedding(deps: QueueEmbeddingDeps): Promise<void> {
 function fingerprintOf(deps: QueueEmbeddingDeps, modelId: string): string | null {
   const operator: Caller = { organizationId: '', keyId: '', scopes: new Set(SCOPES), models: null };
   try {
-    return admitEmbedding(deps, operator, modelId).engine.fingerprint();
+    return resolveModel(deps, operator, { kind: 'embedding', model: modelId }).engine.fingerprint();
   } catch (error) {
     deps.logger.debug(
       { model: modelId, reason: describeError(error) },

@@ -1,8 +1,10 @@
 import type { Deps } from '../../deps.ts';
 import type { Backend } from '../../engines/engine.ts';
 import { engineUnavailable, invalidValue } from '../../errors.ts';
-import { admitEmbedding, embed } from '../../inference/embed.ts';
-import { admitRerank, rerank } from '../../inference/rerank.ts';
+import { admit } from '../../inference/admission.ts';
+import { embed } from '../../inference/embed.ts';
+import { rerank } from '../../inference/rerank.ts';
+import { exemptInput } from '../../inference/screening.ts';
 import type { Call } from '../../lib/caller.ts';
 import { settleAll } from '../../lib/settle-all.ts';
 import type { Condition } from '../../search/filter.ts';
@@ -119,17 +121,12 @@ async function embedQuery(
 ): Promise<EmbeddedQuery | null> {
   // The knowledge base was made with this model: whoever may use the one may use the other.
   const caller = { ...call.caller, models: null };
-  const admitted = admitEmbedding(deps, caller, base.embeddingModel);
-  if (base.embeddingFingerprint !== admitted.engine.fingerprint()) return null;
-  const { vectors } = await embed(deps, { ...call, caller }, admitted, {
-    texts: [query],
-    purpose: 'query',
-    maxTokensPerText: null,
-    paramOf: () => 'query',
-    signal,
-  });
+  const admission = admit(deps, { ...call, caller }, { kind: 'embedding', model: base.embeddingModel });
+  if (base.embeddingFingerprint !== admission.engine.fingerprint()) return null;
+  const request = { texts: [query], purpose: 'query', maxTokensPerText: null, paramOf: () => 'query' } as const;
+  const { vectors } = await embed(deps, admission, exemptInput(request), signal);
   const [vector] = vectors;
-  return vector === undefined ? null : { vector, engine: admitted.engine.backend().engine };
+  return vector === undefined ? null : { vector, engine: admission.engine.backend().engine };
 }
 
 function beingEmbedded() {
@@ -202,10 +199,10 @@ async function reranked(
   { query, rerank_model, found, signal }: Retrieval & { found: ScoredChunk[]; signal: AbortSignal },
 ): Promise<ScoredChunk[]> {
   if (found.length === 0) return [];
-  const admitted = admitRerank(deps, call.caller, rerank_model, 'rerank_model');
+  const admission = admit(deps, call, { kind: 'rerank', model: rerank_model, param: 'rerank_model' });
   const documents = found.map(({ text }) => text);
-  const { scores } = await rerank(deps, call, admitted, { query, documents, signal });
-  const { engine } = admitted.engine.backend();
+  const { scores } = await rerank(deps, admission, exemptInput({ query, documents }), signal);
+  const { engine } = admission.engine.backend();
   return found
     .map((chunk, i) => ({ ...chunk, score: rerankedScore(scores[i] ?? 0, chunk.score, engine) }))
     .sort((a, b) => b.score - a.score);

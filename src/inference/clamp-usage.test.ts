@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { GenerationUsage } from '../engines/engine.ts';
-import { soundUsage } from './sound-usage.ts';
+import { clampUsage } from './clamp-usage.ts';
 
 const ODD = [0, -0, 1, 7, 0.5, 7.9, -1, -0.5, 1e9, 2 ** 31, 2 ** 53, 1e300, -1e300, Number.NaN, Infinity, -Infinity];
 
-describe('soundUsage', () => {
+describe('clampUsage', () => {
   it('leaves usage that makes sense as it is', () => {
     let seed = 7;
     const random = (below: number): number => {
@@ -15,7 +15,7 @@ describe('soundUsage', () => {
     for (let round = 0; round < 1_000; round += 1) {
       const promptTokens = random(200_000);
       const usage = { promptTokens, cachedTokens: random(promptTokens + 1), completionTokens: random(200_000) };
-      assert.deepEqual(soundUsage(usage), usage);
+      assert.deepEqual(clampUsage(usage), usage);
     }
   });
 
@@ -23,13 +23,13 @@ describe('soundUsage', () => {
     for (const promptTokens of ODD) {
       for (const cachedTokens of ODD) {
         for (const completionTokens of ODD) {
-          const sound = soundUsage({ promptTokens, cachedTokens, completionTokens });
+          const sound = clampUsage({ promptTokens, cachedTokens, completionTokens });
           const told = JSON.stringify([promptTokens, cachedTokens, completionTokens, sound]);
           for (const count of Object.values(sound)) {
             assert.ok(Number.isInteger(count) && !Object.is(count, -0) && count >= 0 && count < 2 ** 31, told);
           }
           assert.ok(sound.cachedTokens <= sound.promptTokens, told);
-          assert.deepEqual(soundUsage(sound), sound);
+          assert.deepEqual(clampUsage(sound), sound);
         }
       }
     }
@@ -37,6 +37,6 @@ describe('soundUsage', () => {
 
   it('takes what is no number as 0', () => {
     const told = { promptTokens: '12', cachedTokens: null, completionTokens: undefined } as unknown as GenerationUsage;
-    assert.deepEqual(soundUsage(told), { promptTokens: 0, cachedTokens: 0, completionTokens: 0 });
+    assert.deepEqual(clampUsage(told), { promptTokens: 0, cachedTokens: 0, completionTokens: 0 });
   });
 });

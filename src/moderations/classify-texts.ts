@@ -1,31 +1,34 @@
 import type { Deps } from '../deps.ts';
 import { MODERATION_CATEGORIES, type ModerationCategory, type ModerationScores } from '../engines/moderation-engine.ts';
 import { invalidValue } from '../errors.ts';
-import { admitModeration, moderate } from '../inference/moderate.ts';
+import { admit } from '../inference/admission.ts';
+import { moderate } from '../inference/moderate.ts';
+import { exemptInput } from '../inference/screening.ts';
 import type { Call } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import type { ModerationAnswer, ModerationRequest } from './schema.ts';
 
-/** What the judging of texts needs of the dependencies. */
+/** Dependencies of `classifyTexts`. */
 export type ModerationDeps = Pick<Deps, 'models' | 'recordUsage' | 'metrics' | 'now'>;
 
-/** A score from here on flags, whatever an organization's guardrail policies say. */
+/** Scores from here on are flagged, independent of the guardrail policies of the organization. */
 const THRESHOLD = 0.5;
 
-/** Judges the request's texts. Throws 400 for a blank one, and what `admitModeration` and the engine throw. */
-export async function judgeTexts(
+/** Scores the texts of the request for harm. Throws 400 for a blank text, and what `admit` and the engine throw. */
+export async function classifyTexts(
   deps: ModerationDeps,
   call: Call,
   request: ModerationRequest,
   signal: AbortSignal,
 ): Promise<ModerationAnswer> {
-  const admitted = admitModeration(deps, call.caller, request.model ?? undefined);
-  refuseBlank(request.input);
-  const scores = await moderate(deps, call, admitted, { texts: [request.input].flat(), signal });
-  return { id: newId('moderation'), model: admitted.model.id, results: scores.map(viewResult) };
+  const admission = admit(deps, call, { kind: 'moderation', model: request.model ?? undefined });
+  rejectBlank(request.input);
+  // The texts are sent to be classified: a policy that blocked them would make the route useless.
+  const scores = await moderate(deps, admission, exemptInput([request.input].flat()), signal);
+  return { id: newId('moderation'), model: admission.model.id, results: scores.map(viewResult) };
 }
 
-function refuseBlank(input: ModerationRequest['input']): void {
+function rejectBlank(input: ModerationRequest['input']): void {
   const isBlank = (text: string) => !/\S/.test(text);
   if (typeof input === 'string') {
     if (isBlank(input)) throw invalidValue('input', 'must not be blank');
@@ -39,13 +42,13 @@ function viewResult(scores: ModerationScores): ModerationAnswer['results'][numbe
   const isFlagged = (category: ModerationCategory) => scores[category] >= THRESHOLD;
   return {
     flagged: MODERATION_CATEGORIES.some(isFlagged),
-    categories: ofEach(isFlagged),
-    category_scores: ofEach((category) => scores[category]),
+    categories: mapCategories(isFlagged),
+    category_scores: mapCategories((category) => scores[category]),
   };
 }
 
-/** The value of each category, in the order of the interface. Clients of OpenAI read `self-harm`. */
-function ofEach<T>(value: (category: ModerationCategory) => T) {
+/** Makes one value per category. `self-harm` is the spelling that OpenAI's clients read. */
+function mapCategories<T>(value: (category: ModerationCategory) => T) {
   return {
     harassment: value('harassment'),
     hate: value('hate'),

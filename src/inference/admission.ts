@@ -1,0 +1,100 @@
+import type { Deps } from '../deps.ts';
+import type { ModelView } from '../engines/registry.ts';
+import { engineUnavailable, insufficientScope, invalidValue, notFound } from '../errors.ts';
+import type { Call, Caller } from '../lib/caller.ts';
+import { type CallKind, type EngineInfo, type EngineOfKind, KINDS, type KindOfCall } from './call-kinds.ts';
+import { type MeteringDeps, ModelCall } from './model-call.ts';
+import type { Screened } from './screening.ts';
+
+/** `Retry-After` while nothing is bound to a model: only an operator can change that. */
+const UNBOUND_RETRY_SECONDS = 60;
+
+/** A model to look up. */
+export interface ModelQuery<K extends CallKind> {
+  kind: K;
+  /** Model id; absent: the default model of the kind. */
+  model?: string | undefined;
+  /** Field of the request that names the model, for errors; `model` if absent. */
+  param?: string;
+}
+
+/**
+ * Permission of one caller to call one model. Holds no resource, so an admission may be dropped, and may begin several
+ * calls (prompts of one completion, batches of one document): each is metered and settled on its own.
+ */
+export class Admission<K extends CallKind = CallKind> {
+  readonly kind: K;
+  readonly model: ModelView;
+  readonly call: Call;
+  readonly #engine: EngineInfo<K>;
+
+  /** Use `admit`. */
+  constructor(kind: K, { model, engine }: ResolvedModel<K>, call: Call) {
+    this.kind = kind;
+    this.model = model;
+    this.call = call;
+    this.#engine = engine;
+  }
+
+  /** The engine without its methods that compute. */
+  get engine(): EngineInfo<K> {
+    return this.#engine;
+  }
+
+  /**
+   * Begins one metered call: the only way to a method of an engine that computes, so no call misses screening or
+   * metering. The caller settles it exactly once. `inputs`: texts in the request, for metrics.
+   */
+  begin(deps: MeteringDeps, _input: Screened<unknown>, inputs: number): ModelCall<EngineOfKind<K>> {
+    // The registry holds whole engines; `ModelView` hides the methods that compute from everything else.
+    return new ModelCall(deps, this, { engine: this.#engine as unknown as EngineOfKind<K>, inputs });
+  }
+}
+
+/** A model with its engine. */
+export interface ResolvedModel<K extends CallKind> {
+  model: ModelView;
+  engine: EngineInfo<K>;
+}
+
+/** Admits a call to a model. Throws what `resolveModel` throws. */
+export function admit<K extends CallKind>(deps: Pick<Deps, 'models'>, call: Call, query: ModelQuery<K>): Admission<K> {
+  return new Admission(query.kind, resolveModel(deps, call.caller, query), call);
+}
+
+/**
+ * Finds a model of a kind that the caller may use. Throws 404 `model_not_found` for an unknown id and for a model of
+ * another kind, 400 for a model that generates other things, 403 when the key is limited to other models, 503 when no
+ * engine is bound.
+ */
+export function resolveModel<K extends CallKind>(
+  deps: Pick<Deps, 'models'>,
+  caller: Caller,
+  { kind, model: named, param = 'model' }: ModelQuery<K>,
+): ResolvedModel<K> {
+  const row: KindOfCall = KINDS[kind];
+  const id = named ?? row.defaultModel ?? '';
+  const model = findModel(deps, id, row);
+  const engine = model?.[row.engine] ?? null;
+  const isOtherKind = engine === null && row.capability === null && model?.id !== row.defaultModel;
+  if (model === undefined || isOtherKind) throw notFound('model', id, param);
+  requireModel(caller, model.id, param);
+  if (row.capability !== null && !model.capabilities[row.capability]) {
+    const task = row.capability.replaceAll('_', ' ');
+    throw invalidValue(param, `'${id}' cannot be used here: it does not do ${task}s`);
+  }
+  if (engine === null) throw engineUnavailable(`Nothing serves '${model.id}' at present.`, UNBOUND_RETRY_SECONDS);
+  return { model, engine: engine as EngineInfo<K> };
+}
+
+function findModel(deps: Pick<Deps, 'models'>, id: string, row: KindOfCall): ModelView | undefined {
+  const model = deps.models.get(id);
+  const isAlias = model === undefined && row.alias === id && row.defaultModel !== null;
+  return isAlias ? deps.models.get(row.defaultModel ?? '') : model;
+}
+
+/** Throws 403 `insufficient_scope` when the key is limited to other models. `param`: field that names the model. */
+function requireModel(caller: Caller, modelId: string, param: string): void {
+  if (caller.models === null || caller.models.has(modelId)) return;
+  throw insufficientScope(`This API key may not use the model '${modelId}'.`, param);
+}

@@ -1,0 +1,39 @@
+import type { Capabilities, ModelView, ServedModel } from '../engines/registry.ts';
+
+/** How models of one kind are looked up. */
+export interface KindOfCall {
+  /** Property of `ServedModel` that holds the engine. */
+  engine: EngineProperty;
+  /** Capability that the model must declare; null: an engine is enough. */
+  capability: keyof Capabilities | null;
+  /** Model id when the caller names none. While it is unbound, calls get 503 instead of 404. */
+  defaultModel: string | null;
+  /** Second name of the default model. */
+  alias: string | null;
+}
+
+type EngineProperty = 'engine' | 'embedding' | 'rerank' | 'moderation';
+
+/** The kinds of model calls. A new kind is one row here, with its metrics in `metrics.ts`. */
+export const KINDS = {
+  chat: { engine: 'engine', capability: 'chat_completion', defaultModel: null, alias: null },
+  completion: { engine: 'engine', capability: 'completion', defaultModel: null, alias: null },
+  embedding: { engine: 'embedding', capability: null, defaultModel: 'embed-large-en-v1.5', alias: null },
+  rerank: { engine: 'rerank', capability: null, defaultModel: 'reranker-v2-m3', alias: null },
+  moderation: {
+    engine: 'moderation',
+    capability: null,
+    defaultModel: 'moderation-v1',
+    // The name that OpenAI's clients send.
+    alias: 'omni-moderation-latest',
+  },
+} as const satisfies Record<string, KindOfCall>;
+
+/** A kind of model call. */
+export type CallKind = keyof typeof KINDS;
+
+/** The engine port that serves a kind. */
+export type EngineOfKind<K extends CallKind> = NonNullable<ServedModel[(typeof KINDS)[K]['engine']]>;
+
+/** What an engine of a kind tells about itself. The methods that compute are reachable through `Admission.begin` only. */
+export type EngineInfo<K extends CallKind> = NonNullable<ModelView[(typeof KINDS)[K]['engine']]>;

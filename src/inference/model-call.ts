@@ -1,0 +1,91 @@
+import type { Deps } from '../deps.ts';
+import type { GenerationUsage } from '../engines/engine.ts';
+import type { Call } from '../lib/caller.ts';
+import { newId } from '../lib/ids.ts';
+import type { UsageOutcome } from '../lib/usage-record.ts';
+import type { CallKind } from './call-kinds.ts';
+import { clampUsage } from './clamp-usage.ts';
+import { type CallMetrics, callMetrics } from './metrics.ts';
+
+/** Dependencies of a metered call. */
+export type MeteringDeps = Pick<Deps, 'recordUsage' | 'metrics' | 'now'>;
+
+/** Usage of a call that has processed nothing. */
+export const NO_USAGE: GenerationUsage = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
+
+/** What is called, and for whom. */
+export interface CallSubject {
+  kind: CallKind;
+  model: { id: string };
+  call: Call;
+}
+
+/** One call of a model: counted as in flight from its construction until `settle`. */
+export class ModelCall<Engine> {
+  readonly engine: Engine;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
+  readonly #deps: MeteringDeps;
+  readonly #subject: CallSubject;
+  readonly #inputs: number;
+  readonly #metrics: CallMetrics;
+  #isSettled = false;
+
+  constructor(deps: MeteringDeps, subject: CallSubject, { engine, inputs }: { engine: Engine; inputs: number }) {
+    this.engine = engine;
+    this.startedAt = deps.now();
+    this.#deps = deps;
+    this.#subject = subject;
+    this.#inputs = inputs;
+    this.#metrics = callMetrics(deps.metrics, subject.kind);
+    this.#metrics.started();
+  }
+
+  /**
+   * Ends the call and records its usage. Resolves when the record is durable. Throws an Error when called twice, because
+   * the second record would be billed, too.
+   */
+  async settle(usage: GenerationUsage, outcome: UsageOutcome): Promise<void> {
+    if (this.#isSettled) throw new Error('a model call was settled twice');
+    this.#isSettled = true;
+    const { model, call } = this.#subject;
+    const { caller, requestId, endpoint } = call;
+    this.#metrics.ended({ model: model.id, outcome, usage, inputs: this.#inputs });
+    await this.#deps.recordUsage({
+      id: newId('usage'),
+      organizationId: caller.organizationId,
+      keyId: caller.keyId,
+      requestId,
+      endpoint,
+      model: model.id,
+      ...usage,
+      outcome,
+      createdAt: new Date(this.#deps.now()),
+    });
+  }
+
+  /**
+   * Runs a call whose result comes in one piece, and settles it however it ends. The tokens that the engine has read are
+   * recorded as prompt tokens.
+   */
+  async run<Result extends { tokens: number }>(compute: (engine: Engine) => Promise<Result>): Promise<Result> {
+    let usage = NO_USAGE;
+    let outcome: UsageOutcome = 'failed';
+    try {
+      const result = await compute(this.engine);
+      usage = clampUsage({ ...NO_USAGE, promptTokens: result.tokens });
+      outcome = 'completed';
+      return { ...result, tokens: usage.promptTokens };
+    } catch (error) {
+      if (isAbort(error)) outcome = 'cancelled';
+      throw error;
+    } finally {
+      await this.settle(usage, outcome);
+    }
+  }
+}
+
+/** Whether an engine ended because its signal was aborted: it then throws the signal's reason. */
+export function isAbort(error: unknown): boolean {
+  return error instanceof Error && (error.name === 'ClientDisconnected' || error.name === 'AbortError');
+}

@@ -1,0 +1,48 @@
+import type { Deps } from '../deps.ts';
+import type { Call } from '../lib/caller.ts';
+
+/** Input that policies have allowed. The class is not exported, so only this module makes one. */
+class ScreenedInput<T> {
+  readonly #value: T;
+
+  constructor(value: T) {
+    this.#value = value;
+  }
+
+  get value(): T {
+    return this.#value;
+  }
+
+  /**
+   * Returns the input with context that policies do not apply to, such as retrieved documents. `add` must not add text of
+   * the caller.
+   */
+  withContext(add: (value: T) => T): ScreenedInput<T> {
+    return new ScreenedInput(add(this.#value));
+  }
+}
+
+/** Input that policies have allowed: all that `inference/` accepts. Made by `screenInput` and `exemptInput` only. */
+export type Screened<T> = ScreenedInput<T>;
+
+/**
+ * Screens the input of a call. `texts`: those texts of it that policies apply to (user messages, prompts, texts to embed,
+ * the query of a rerank). Throws 400 `content_filtered` when a policy blocks one.
+ */
+export async function screenInput<T>(
+  deps: Pick<Deps, 'screen'>,
+  call: Call,
+  input: T,
+  texts: readonly string[],
+): Promise<Screened<T>> {
+  await deps.screen.input(call, texts);
+  return new ScreenedInput(input);
+}
+
+/**
+ * Passes input that no policy applies to: documents during ingestion, queries of `/retrieve`, and the sentences that
+ * grounding ranks. Input of inference routes goes through `screenInput`.
+ */
+export function exemptInput<T>(input: T): Screened<T> {
+  return new ScreenedInput(input);
+}

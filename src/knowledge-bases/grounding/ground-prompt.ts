@@ -1,0 +1,88 @@
+import type { ChatPrompt, GenerationRequest } from '../../engines/engine.ts';
+import { contextTokensOf } from '../../engines/registry.ts';
+import { requireScope } from '../../http/auth.ts';
+import type { Admission } from '../../inference/admission.ts';
+import type { Call } from '../../lib/caller.ts';
+import { findKnowledgeBase } from '../find-knowledge-base.ts';
+import type { RetrievalDeps } from '../retrieval/retrieve.ts';
+import type { KnowledgeBaseRow } from '../store.ts';
+import { documentBudget } from './document-budget.ts';
+import { fittingOf } from './fit-context.ts';
+import { type ContextChunk, gatherContext } from './gather-context.ts';
+import { retrievalQuery } from './retrieval-query.ts';
+import { withoutSpecialTokens } from './special-tokens.ts';
+import { estimatedPromptTokens } from './token-estimate.ts';
+import { INSTRUCTION_TOKENS, titleOf, writeContext } from './write-context.ts';
+
+/** Shares of the document budget to try when an engine counts more tokens than estimated; the last attempt has no documents. */
+const BUDGET_SHARES = [1, 0.5];
+
+/** A chat to ground. */
+export interface GroundingInput {
+  prompt: ChatPrompt;
+  format: GenerationRequest['format'];
+  /** Tokens of the answer at most; null: not limited. */
+  maxTokens: number | null;
+  bases: readonly KnowledgeBaseRow[];
+}
+
+/** A prompt with the chunks in it. */
+export interface GroundedPrompt {
+  prompt: ChatPrompt;
+  /** The chunks in the prompt, best first; null when the request names no knowledge base. */
+  context: ContextChunk[] | null;
+}
+
+/** Finds the knowledge bases that a request names. Throws 404 `knowledge_base_not_found` for the first unknown id, 403 without the scope. */
+export async function findKnowledgeBases(
+  deps: Pick<RetrievalDeps, 'db'>,
+  call: Call,
+  ids: readonly string[],
+): Promise<KnowledgeBaseRow[]> {
+  if (ids.length === 0) return [];
+  requireScope(call.caller, 'knowledge', 'knowledge_bases');
+  const { organizationId } = call.caller;
+  const bases = await Promise.all(
+    ids.map((id, i) => findKnowledgeBase(deps, organizationId, id, `knowledge_bases.${i}`)),
+  );
+  return [...new Map(bases.map((base) => [base.id, base])).values()];
+}
+
+/**
+ * Retrieves documents for the last question and yields prompts to try in turn, the one with the most documents first. The
+ * caller takes the next when the engine answers `context_length_exceeded`; the last prompt has no documents, unless the
+ * engine selects from them itself. Starts no generation.
+ */
+export async function* groundPrompt(
+  deps: RetrievalDeps,
+  { model, engine, call }: Admission<'chat'>,
+  { prompt, format, maxTokens, bases }: GroundingInput,
+  signal: AbortSignal,
+): AsyncGenerator<GroundedPrompt, void, undefined> {
+  if (bases.length === 0) return yield { prompt, context: null };
+  // An engine that reads passages answers in plain text: other formats get documents in the messages.
+  const readsPassages = format.type === 'text' ? engine.features().readsPassages : undefined;
+  if (readsPassages?.(prompt) === false) return yield { prompt, context: [] };
+  const query = retrievalQuery(prompt.messages);
+  const found = query === null ? [] : await gatherContext(deps, call, bases, { query, signal });
+  if (readsPassages !== undefined) {
+    const passages = found.map((chunk) => ({ title: titleOf(chunk), text: chunk.text }));
+    return yield { prompt: { ...prompt, passages }, context: found };
+  }
+  const shown = engine.backend().engine === 'upstream' ? found.map(escapeSpecialTokens) : found;
+  const fitting = fittingOf(deps, call, shown, { query: query ?? '', signal });
+  const conversationTokens = estimatedPromptTokens(prompt) + INSTRUCTION_TOKENS;
+  const budget = documentBudget({ contextTokens: contextTokensOf(model), conversationTokens, maxTokens });
+  for (const share of BUDGET_SHARES) {
+    const context = await fitting(Math.floor(budget * share));
+    const messages = writeContext(prompt.messages, { chunks: context, isFound: found.length > 0 });
+    yield { prompt: { ...prompt, messages }, context };
+    if (context.length === 0) break;
+  }
+  yield { prompt, context: [] };
+}
+
+/** An upstream server may parse control tokens in message text; the local engine never does. */
+function escapeSpecialTokens(chunk: ContextChunk): ContextChunk {
+  return { ...chunk, text: withoutSpecialTokens(chunk.text) };
+}
