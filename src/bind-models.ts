@@ -1,172 +1,251 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { EngineSet } from './boot-models.ts';
 import type { Config } from './config.ts';
-import type { LocalEngine } from './engines/local/local-engine.ts';
-import { ModelRegistry, type Runtime, runtimeOf, type ServedModel } from './engines/registry.ts';
+import type { Database } from './db/db.ts';
+import { ModelRegistry, runtimeOf, type ServedModel } from './engines/registry.ts';
 import type { Logger } from './lib/logger.ts';
 import { describeError, OperatorError } from './lib/operator-error.ts';
+import { EngineDrain } from './models/bindings/engine-drain.ts';
+import { importBindingsFile } from './models/bindings/import-bindings-file.ts';
+import { type BindingOverride, findOverride, resolveBinding } from './models/bindings/resolve-binding.ts';
 import {
-  bindingOf,
-  type DecidedBy,
-  decidedBy,
-  readBindings,
+  type BindingChanges,
   type StoredBinding,
   type StoredBindings,
-  writeBindings,
-} from './models/bindings.ts';
+  selectBindings,
+  updateBindings,
+} from './models/bindings/store.ts';
+import { watchBindings } from './models/bindings/watch-bindings.ts';
 import {
   CATALOGUE,
   CATALOGUE_CREATED_AT,
   type CatalogueEntry,
   GENERATION,
+  modelKind,
   NO_GENERATION,
   OWNER,
 } from './models/catalogue.ts';
 import type { ProcessLifecycle } from './shutdown-order.ts';
 
-/** Calls that were admitted just before a model was replaced reach its engine within this time. */
-const GRACE_MS = 2_000;
-/** How often an engine that was replaced is asked whether its last answers have ended. */
-const LOOK_MS = 500;
-/** The longest answers of a slow machine; what then still runs is broken off, so that its memory comes free. */
-const MOST_DRAIN_MS = 15 * 60_000;
+/** A changed binding that this process could not apply, such as one to a file it lacks, is tried again after this time. */
+const RETRY_MS = 60_000;
+
+/** Every kind of model: what a process that serves the API needs. */
+const ALL_KINDS: readonly CatalogueEntry['kind'][] = ['generation', 'embedding', 'rerank', 'moderation'];
 
 type Binding = Config['models'][string];
 
-/** The models that a process serves, and the one place where what answers for them changes while it runs. */
-export class BoundModels {
-  readonly registry: ModelRegistry;
+/** What bindings are applied with. */
+export interface ModelBindingsDeps {
+  config: Config;
+  logger: Logger;
+  lifecycle: ProcessLifecycle;
+  db: Database;
+  /** Engines that tests replace. */
+  engines?: Pick<EngineSet, 'ofKind' | 'forget'>;
+}
+
+/**
+ * Binds model ids to engines and keeps the registry of this process in step with the bindings in the database: the one
+ * place that changes which engine serves an id. Changes by other processes are applied within seconds.
+ */
+export class ModelBindings {
+  readonly registry = new ModelRegistry([]);
   readonly #config: Config;
   readonly #logger: Logger;
-  readonly #engines: EngineSet;
+  readonly #db: Database;
+  readonly #engines: Pick<EngineSet, 'ofKind' | 'forget'>;
+  readonly #drain: EngineDrain;
   #stored: StoredBindings;
-  /** One change at a time. */
-  #turn: Promise<unknown> = Promise.resolve();
-  readonly #closing = new AbortController();
-  readonly #draining = new Set<Promise<void>>();
+  /** The effective binding that each served id was started with, as JSON. */
+  readonly #applied = new Map<string, string>();
+  /** Null in commands, which serve nothing. */
+  #kinds: ReadonlySet<CatalogueEntry['kind']> | null = null;
+  #watch: { stop(): Promise<void> } = { stop: () => Promise.resolve() };
+  #retryAtMs = Number.POSITIVE_INFINITY;
+  /** Serializes changes: each waits for the one before. */
+  #lastChange: Promise<unknown> = Promise.resolve();
 
-  private constructor(config: Config, logger: Logger, engines: EngineSet, stored: StoredBindings) {
-    this.#config = config;
-    this.#logger = logger;
-    this.#engines = engines;
+  private constructor(deps: ModelBindingsDeps, stored: StoredBindings) {
+    this.#config = deps.config;
+    this.#logger = deps.logger;
+    this.#db = deps.db;
+    this.#engines = deps.engines ?? new EngineSet(deps.config, deps.logger, deps.lifecycle);
+    this.#drain = new EngineDrain(deps.logger);
     this.#stored = stored;
-    this.registry = new ModelRegistry([]);
   }
 
-  /** Knows the bindings and serves nothing: for commands without a service, which start only what they change. */
-  static async open(config: Config, logger: Logger, lifecycle: ProcessLifecycle): Promise<BoundModels> {
-    const engines = new EngineSet(config, logger, lifecycle);
-    const stored = await readBindings(config.dataDir);
-    return lifecycle.start(
+  /** Reads the bindings and serves nothing: for commands without a service, which start only the engines they check. */
+  static async open(deps: ModelBindingsDeps): Promise<ModelBindings> {
+    await importBindingsFile(deps.config.dataDir, deps.db);
+    const stored = await selectBindings(deps.db.sql);
+    return deps.lifecycle.start(
       'replaced models',
-      () => new BoundModels(config, logger, engines, stored),
-      (bound) => bound.#stop(),
+      () => new ModelBindings(deps, stored),
+      (bindings) => bindings.#stop(),
     );
   }
 
-  /** Binds every id of the catalogue, of the configuration and of the commands to what answers for it. */
-  static async start(config: Config, logger: Logger, lifecycle: ProcessLifecycle): Promise<BoundModels> {
-    const bound = await BoundModels.open(config, logger, lifecycle);
+  /**
+   * Starts an engine for every model id of these kinds, of the catalogue, the configuration and the database, and applies
+   * later changes. Throws an `OperatorError` when a binding that somebody chose cannot be served.
+   */
+  static async start(
+    deps: ModelBindingsDeps,
+    kinds: readonly CatalogueEntry['kind'][] = ALL_KINDS,
+  ): Promise<ModelBindings> {
+    const bindings = await ModelBindings.open(deps);
+    bindings.#kinds = new Set(kinds);
     const served: ServedModel[] = [];
-    for (const id of bound.#ids(bound.#stored)) served.push(await bound.#startOne(id));
-    bound.registry.replace(bound.#withAliases(served));
-    return bound;
+    for (const id of bindings.#ids()) served.push(await bindings.#startInitial(id));
+    bindings.registry.replace(bindings.#withAliases(served));
+    const onVersion = (version: number) => bindings.#onVersion(version);
+    bindings.#watch = watchBindings({ db: deps.db, logger: deps.logger, onVersion });
+    return bindings;
   }
 
-  /** The ids of the catalogue for text, when all text is answered by what comes with Quire and nobody chose that. */
-  undecidedTextIds(): string[] {
-    const isLeft = (model: ServedModel) =>
-      model.engine?.backend().engine === 'bundled' &&
-      decidedBy(this.#config, { id: model.id, isText: true }) === null &&
-      this.#stored.ids[model.id] === undefined;
-    const text = this.registry.list().filter((model) => model.engine !== null);
-    if (!text.every(isLeft)) return [];
-    return CATALOGUE.filter(({ kind }) => kind === 'generation').map(({ id }) => id);
-  }
-
-  /** Who chose what answers for an id. */
-  chosenBy(id: string): DecidedBy | 'command' | 'first-start' | 'default' {
-    const decided = decidedBy(this.#config, { id, isText: kindOf(id) === 'generation' });
-    if (decided !== null) return decided;
-    const stored = this.#stored.ids[id];
-    return stored === undefined ? 'default' : stored.by === 'operator' ? 'command' : 'first-start';
-  }
-
-  /** The bindings that commands made, as they are now. */
+  /** The stored bindings, as this process last read them. */
   get stored(): StoredBindings {
     return this.#stored;
   }
 
+  /** The generation ids of the catalogue when the bundled model serves all text and nobody chose that; otherwise empty. */
+  defaultGenerationIds(): string[] {
+    const isDefault = (model: ServedModel) =>
+      model.engine?.backend().engine === 'bundled' && this.chosenBy(model.id) === 'default';
+    const text = this.registry.list().filter((model) => model.engine !== null);
+    if (!text.every(isDefault)) return [];
+    return CATALOGUE.filter(({ kind }) => kind === 'generation').map(({ id }) => id);
+  }
+
+  /** Who chose the engine of a model id. */
+  chosenBy(id: string): BindingOverride | 'command' | 'first-start' | 'default' {
+    const override = findOverride(this.#config, id);
+    if (override !== null) return override;
+    const stored = this.#stored.ids[id];
+    return stored === undefined ? 'default' : stored.by === 'operator' ? 'command' : 'first-start';
+  }
+
   /**
-   * Changes bindings; null takes one back. What answers is started and checked first: when that fails, everything stays
-   * as it was, and the error says why. Calls that run end on the engine that they began on.
+   * Changes bindings for all processes. The engines of the changed ids are started and checked first: when one fails,
+   * nothing changes and the error says why. Requests in flight finish on the engine they began on.
    */
-  rebind(changes: Readonly<Record<string, StoredBinding | null>>, more: Partial<StoredBindings> = {}): Promise<void> {
-    const change = this.#turn.then(() => this.#rebind(changes, more));
-    this.#turn = change.catch(() => {});
-    return change;
+  rebind(changes: BindingChanges, { initialPullDone = false } = {}): Promise<void> {
+    return this.#serialize(async () => {
+      const started = new Map<string, ServedModel>();
+      for (const [id, binding] of Object.entries(changes)) {
+        if (binding !== null || this.#hasDefault(id))
+          started.set(id, await this.#startStored(id, binding ?? undefined));
+        else this.#requireNoAlias(id);
+      }
+      await this.#db.sql.transaction((sql) => updateBindings(sql, changes, initialPullDone));
+      this.#stored = await selectBindings(this.#db.sql);
+      if (this.#kinds !== null) await this.#applyStored(started);
+    });
   }
 
-  async #rebind(changes: Readonly<Record<string, StoredBinding | null>>, more: Partial<StoredBindings>): Promise<void> {
-    const ids = { ...this.#stored.ids };
-    for (const [id, binding] of Object.entries(changes)) {
-      if (binding === null) delete ids[id];
-      else ids[id] = binding;
-    }
-    const stored = { ...this.#stored, ...more, ids };
-    const isServing = this.registry.list().length > 0;
+  /** Reads the bindings again and applies those that have changed. */
+  refresh(): Promise<void> {
+    return this.#serialize(async () => {
+      this.#stored = await selectBindings(this.#db.sql);
+      if (this.#kinds !== null) await this.#applyStored(new Map());
+    });
+  }
+
+  #serialize(change: () => Promise<void>): Promise<void> {
+    const result = this.#lastChange.then(change);
+    this.#lastChange = result.catch(() => {});
+    return result;
+  }
+
+  async #onVersion(version: number): Promise<void> {
+    if (version !== this.#stored.version || performance.now() >= this.#retryAtMs) await this.refresh();
+  }
+
+  /** An id whose new binding cannot be served keeps its engine, and is tried again later. */
+  async #applyStored(started: ReadonlyMap<string, ServedModel>): Promise<void> {
     const served: ServedModel[] = [];
-    for (const id of this.#ids(stored)) {
-      if (!isServing && !(id in changes)) continue;
-      const current = id in changes ? undefined : this.registry.get(id);
-      served.push(current ?? (await this.#changed(id, ids[id])));
+    this.#retryAtMs = Number.POSITIVE_INFINITY;
+    for (const id of this.#ids()) {
+      const current = this.registry.get(id);
+      const stored = this.#stored.ids[id];
+      const isApplied = this.#applied.get(id) === this.#bindingKey(id, stored);
+      const model = started.get(id) ?? (isApplied ? current : await this.#tryStored(id, stored));
+      if (model !== undefined) this.#applied.set(id, this.#bindingKey(id, stored));
+      if (model !== undefined || current !== undefined) served.push((model ?? current) as ServedModel);
     }
-    const all = isServing ? this.#withAliases(served) : served;
-    await writeBindings(this.#config.dataDir, stored);
-    this.#stored = stored;
-    await this.#retire(this.registry.replace(all));
+    const replaced = this.registry.replace(this.#withAliases(served));
+    await this.#engines.forget(new Set(replaced));
+    this.#drain.add(replaced);
   }
 
-  async #changed(id: string, stored: StoredBinding | undefined): Promise<ServedModel> {
-    const model = await this.#serve(id, this.#bindingOf(id, stored));
+  async #tryStored(id: string, stored: StoredBinding | undefined): Promise<ServedModel | undefined> {
+    try {
+      return await this.#startStored(id, stored);
+    } catch (error) {
+      this.#retryAtMs = performance.now() + RETRY_MS;
+      const fields = { id, model: stored?.model, error: describeError(error), retryMs: RETRY_MS };
+      this.#logger.warn(fields, 'changed model binding could not be applied');
+      return undefined;
+    }
+  }
+
+  async #startStored(id: string, stored: StoredBinding | undefined): Promise<ServedModel> {
+    const model = await this.#serve(id, resolveBinding(this.#config, stored, id));
     if (stored !== undefined && runtimeOf(model) === null) {
       throw new OperatorError(`Nothing in this version can answer for '${id}' with a model of the store.`);
     }
     return model;
   }
 
-  /** The ids that are no aliases, in the order of the list: the catalogue's, the operator's, the commands'. */
-  #ids(stored: StoredBindings): Set<string> {
-    const own = Object.keys(this.#config.models).filter((id) => this.#config.models[id]?.alias === undefined);
-    return new Set([...CATALOGUE.map(({ id }) => id), ...own, ...Object.keys(stored.ids)]);
-  }
-
-  #bindingOf(id: string, stored: StoredBinding | undefined): Binding | undefined {
-    return bindingOf(this.#config, stored, { id, isText: kindOf(id) === 'generation' });
-  }
-
-  /** As `#serve`. What a first start chose by itself, and is of no use now, gives way to what comes with Quire. */
-  async #startOne(id: string): Promise<ServedModel> {
+  /** Starts the engine of an id. The bundled model replaces one of the initial pull that cannot be loaded. */
+  async #startInitial(id: string): Promise<ServedModel> {
     const stored = this.#stored.ids[id];
-    const binding = this.#bindingOf(id, stored);
+    const settings = this.#config.models[id];
+    const binding = resolveBinding(this.#config, stored, id);
     try {
-      return await this.#serve(id, binding);
+      const model = await this.#serve(id, binding);
+      this.#applied.set(id, this.#bindingKey(id, stored));
+      return model;
     } catch (error) {
-      if (stored === undefined || binding === this.#config.models[id]) throw error;
+      if (stored === undefined || binding === settings) throw error;
       const reason = describeError(error);
       if (stored.by === 'operator') {
         throw new OperatorError(
           `${reason} 'quire models use' has bound '${id}' to it; 'quire models use ${id}=bundled' takes that back.`,
         );
       }
-      this.#logger.warn({ id, model: stored.model, reason }, 'the model that the first start fetched is not used');
-      return this.#serve(id, this.#config.models[id]);
+      this.#retryAtMs = performance.now() + RETRY_MS;
+      this.#logger.warn({ id, model: stored.model, error: reason }, 'pulled model not loaded, using the bundled model');
+      return this.#serve(id, settings);
     }
+  }
+
+  /** Whether an id is served without a stored binding. */
+  #hasDefault(id: string): boolean {
+    return id in this.#config.models || CATALOGUE.some((entry) => entry.id === id);
+  }
+
+  /** Throws an `OperatorError` when removing the id would leave an alias without its target. */
+  #requireNoAlias(id: string): void {
+    const alias = Object.keys(this.#config.models).find((name) => this.#config.models[name]?.alias === id);
+    if (alias === undefined) return;
+    throw new OperatorError(`models.${alias}.alias: there is no model '${id}' that it could stand for.`);
+  }
+
+  /** The served ids without aliases, in the order of the list: of the catalogue, of the configuration, of the database. */
+  #ids(): string[] {
+    const configured = Object.keys(this.#config.models).filter((id) => this.#config.models[id]?.alias === undefined);
+    const ids = new Set([...CATALOGUE.map(({ id }) => id), ...configured, ...Object.keys(this.#stored.ids)]);
+    return [...ids].filter((id) => this.#kinds?.has(modelKind(id)));
+  }
+
+  #bindingKey(id: string, stored: StoredBinding | undefined): string {
+    return JSON.stringify(resolveBinding(this.#config, stored, id) ?? null);
   }
 
   async #serve(id: string, binding: Binding | undefined): Promise<ServedModel> {
     const entry = CATALOGUE.find((candidate) => candidate.id === id);
-    const kind = kindOf(id);
+    const kind = modelKind(id);
     const [fallback] = CATALOGUE;
     return {
       id,
@@ -180,14 +259,14 @@ export class BoundModels {
     };
   }
 
-  /** An alias answers as its target does, under its own id. */
+  /** Adds the aliases: each is its target under another id. */
   #withAliases(models: readonly ServedModel[]): ServedModel[] {
-    const bindings = this.#config.models;
+    const settings = this.#config.models;
     const served = new Map(models.map((model) => [model.id, model]));
-    for (const [id, { alias, pricing }] of Object.entries(bindings)) {
-      if (alias === undefined) continue;
+    for (const [id, { alias, pricing }] of Object.entries(settings)) {
+      if (alias === undefined || !this.#kinds?.has(modelKind(alias))) continue;
       const target = served.get(alias);
-      if (target === undefined || bindings[alias]?.alias !== undefined) {
+      if (target === undefined || settings[alias]?.alias !== undefined) {
         throw new OperatorError(`models.${id}.alias: there is no model '${alias}' that it could stand for.`);
       }
       served.set(id, { ...target, id, ...(pricing && { pricing }) });
@@ -195,52 +274,8 @@ export class BoundModels {
     return [...served.values()];
   }
 
-  /** Closes engines that serve nothing any more, each when its last answer has ended. */
-  async #retire(runtimes: readonly Runtime[]): Promise<void> {
-    await this.#engines.forget(new Set(runtimes));
-    for (const runtime of runtimes) {
-      const draining = this.#drain(runtime).catch((error: unknown) => {
-        this.#logger.warn(
-          { model: runtime.backend().model, reason: describeError(error) },
-          'a replaced model did not end',
-        );
-      });
-      this.#draining.add(draining);
-      void draining.then(() => this.#draining.delete(draining));
-    }
-  }
-
-  async #drain(runtime: Runtime): Promise<void> {
-    const { signal } = this.#closing;
-    const { model } = runtime.backend();
-    const wait = (ms: number) => delay(ms, undefined, { signal, ref: false }).catch(() => {});
-    const end = performance.now() + MOST_DRAIN_MS;
-    await wait(GRACE_MS);
-    while (!signal.aborted && performance.now() < end && (await isBusy(runtime, signal))) await wait(LOOK_MS);
-    await runtime.close();
-    this.#logger.info({ model }, 'a model that was replaced is closed');
-  }
-
   async #stop(): Promise<void> {
-    this.#closing.abort();
-    await Promise.all(this.#draining);
-  }
-}
-
-/** What a model of that id does; an id of the operator's own is for text. */
-export function kindOf(id: string): CatalogueEntry['kind'] {
-  return CATALOGUE.find((candidate) => candidate.id === id)?.kind ?? 'generation';
-}
-
-/** Whether answers are computed or wait. An engine that does not tell is taken to be done after the grace. */
-async function isBusy(runtime: Runtime, signal: AbortSignal): Promise<boolean> {
-  const { load } = runtime as Partial<LocalEngine>;
-  if (load === undefined) return false;
-  try {
-    const { running, waiting } = await load.call(runtime, signal);
-    return running + waiting > 0;
-  } catch {
-    // Its process is gone, and with it what it computed.
-    return false;
+    await this.#watch.stop();
+    await this.#drain.stop();
   }
 }

@@ -4,7 +4,7 @@ import { collectDefaultMetrics, Registry } from 'prom-client';
 import { Authenticator } from './accounts/authenticator.ts';
 import { firstStart } from './accounts/first-start.ts';
 import { Ledger } from './billing/ledger.ts';
-import { BoundModels } from './bind-models.ts';
+import { ModelBindings } from './bind-models.ts';
 import type { BlobStore } from './blobs/blob-store.ts';
 import { openDisk } from './blobs/disk.ts';
 import { openSecrets, SECRETS_KEY_FILE } from './boot-secrets.ts';
@@ -31,7 +31,7 @@ export interface Booted {
   deps: Deps;
   authenticator: Authenticator;
   promptCache: CacheCounters;
-  bound: BoundModels;
+  bindings: ModelBindings;
   /** The first key of a new instance, to be shown once; null on every later start. */
   firstKey: string | null;
 }
@@ -44,12 +44,14 @@ export async function boot(
   role: 'api' | 'worker' = 'api',
 ): Promise<Booted> {
   requireModelFiles(config);
+  const db = await openDatabase(config, logger, lifecycle);
+  await db.migrate();
   // Independent; run concurrently to shorten startup.
-  const [{ db, jobs }, bound] = await settleAll([
-    openState(config, logger, lifecycle),
-    BoundModels.start(config, logger, lifecycle),
+  const [jobs, bindings] = await settleAll([
+    openJobs(db, logger, lifecycle),
+    ModelBindings.start({ config, logger, lifecycle, db }),
   ] as const);
-  const models = bound.registry;
+  const models = bindings.registry;
   const secrets = await openSecrets(config);
   const blobs = await openBlobs(config, lifecycle);
   const chunks = await openIndex(config, lifecycle);
@@ -79,7 +81,7 @@ export async function boot(
     screen: PASS_ALL,
     now: Date.now,
   };
-  return { deps, authenticator: new Authenticator(db), promptCache, bound, firstKey };
+  return { deps, authenticator: new Authenticator(db), promptCache, bindings, firstKey };
 }
 
 /** Before anything is opened: a path that is mistyped should not cost the time of a start. */
@@ -90,16 +92,6 @@ function requireModelFiles(config: Config): void {
       `There is no model file at ${resolve(file)}. Correct 'models.${id}.file' in the configuration file.`,
     );
   }
-}
-
-async function openState(
-  config: Config,
-  logger: Logger,
-  lifecycle: ProcessLifecycle,
-): Promise<{ db: Database; jobs: JobQueue }> {
-  const db = await openDatabase(config, logger, lifecycle);
-  await db.migrate();
-  return { db, jobs: await openJobs(db, logger, lifecycle) };
 }
 
 /** The database of the configuration: PostgreSQL where a URL is given, otherwise PGlite in the data folder. */

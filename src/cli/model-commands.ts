@@ -1,10 +1,11 @@
 import { resolve } from 'node:path';
-import { kindOf } from '../bind-models.ts';
 import type { Config } from '../config.ts';
 import { readGgufFacts } from '../engines/local/gguf-facts.ts';
 import { backendOf } from '../engines/registry.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
-import { decidedBy } from '../models/bindings.ts';
+import { type BindingOverride, findOverride } from '../models/bindings/resolve-binding.ts';
+import { selectBindings } from '../models/bindings/store.ts';
+import { modelKind } from '../models/catalogue.ts';
 import { findModelFile, modelPath, removeModelFile } from '../models/downloads/model-files.ts';
 import { viewModel } from '../models/find-model.ts';
 import type { Model } from '../models/schema.ts';
@@ -16,7 +17,7 @@ export const BUNDLED = 'bundled';
 /** A model id, with the model of the store that stands behind it and who chose that. */
 export type ListedModel = Model & {
   stored_model: string | null;
-  chosen_by: ReturnType<StateDeps['bound']['chosenBy']>;
+  chosen_by: ReturnType<StateDeps['bindings']['chosenBy']>;
 };
 
 /** The outcome of `models use`. */
@@ -25,33 +26,33 @@ export interface UsedModel {
   /** Of the store; `bundled` when the id was given back. */
   model: string;
   /** Who else has decided for the id: then this binding waits until they do no more. */
-  decided_by: ReturnType<typeof decidedBy>;
+  decided_by: BindingOverride | null;
   /** What answers for the id now; null where no service runs. */
   answered_by: string | null;
 }
 
 /** The commands on models that need the state. */
 export const MODEL_COMMANDS: Readonly<Record<'models list' | 'models use' | 'models remove', StateCommand>> = {
-  'models list': async ({ models, bound }): Promise<ListedModel[]> =>
+  'models list': async ({ models, bindings }): Promise<ListedModel[]> =>
     models.list().map((model) => ({
       ...viewModel(model),
-      stored_model: bound.stored.ids[model.id]?.model ?? null,
-      chosen_by: bound.chosenBy(model.id),
+      stored_model: bindings.stored.ids[model.id]?.model ?? null,
+      chosen_by: bindings.chosenBy(model.id),
     })),
   'models use': (deps, input) => useModel(deps, input['id'] as string, input['model'] as string),
   'models remove': (deps, input) => removeModel(deps, input['name'] as string),
 };
 
 async function useModel(deps: StateDeps, id: string, model: string): Promise<UsedModel> {
-  const { config, bound, models } = deps;
+  const { config, bindings, models } = deps;
   if (model !== BUNDLED) await requireFit(config, id, model);
-  await bound.rebind({ [id]: model === BUNDLED ? null : { model, by: 'operator' } });
+  await bindings.rebind({ [id]: model === BUNDLED ? null : { model, by: 'operator' } });
   const served = deps.authenticator === null ? undefined : models.get(id);
   const backend = served === undefined ? null : backendOf(served);
   return {
     id,
     model,
-    decided_by: decidedBy(config, { id, isText: kindOf(id) === 'generation' }),
+    decided_by: findOverride(config, id),
     answered_by: backend === null ? null : `${backend.engine} ${backend.model}`.trim(),
   };
 }
@@ -65,13 +66,14 @@ async function requireFit({ dataDir }: Config, id: string, name: string): Promis
   const { use } = await readGgufFacts(stored.path).catch((error: unknown) => {
     throw new OperatorError(`The model '${name}' cannot be used: ${describeError(error)}.`);
   });
-  const kind = kindOf(id);
+  const kind = modelKind(id);
   if (use !== kind) throw new OperatorError(`'${name}' is a model for ${use}, and '${id}' is for ${kind}.`);
 }
 
-async function removeModel({ config, bound }: StateDeps, name: string): Promise<{ name: string; freed_bytes: number }> {
+async function removeModel({ config, db }: StateDeps, name: string): Promise<{ name: string; freed_bytes: number }> {
   const { dataDir } = config;
-  const stored = Object.entries(bound.stored.ids).filter(([, { model }]) => model === name);
+  const { ids } = await selectBindings(db.sql);
+  const stored = Object.entries(ids).filter(([, { model }]) => model === name);
   const configured = Object.entries(config.models).filter(
     ([, { file }]) => file !== undefined && resolve(file) === modelPath(dataDir, name),
   );

@@ -1,4 +1,4 @@
-import { BoundModels } from '../bind-models.ts';
+import { ModelBindings } from '../bind-models.ts';
 import { openBlobs, openDatabase, openIndex } from '../boot.ts';
 import type { Config } from '../config.ts';
 import { holdDataFolder } from '../data-folder/hold.ts';
@@ -26,11 +26,11 @@ export async function runHere(config: Config, command: string, input: Record<str
     await db.migrate();
     const blobs = await openBlobs(config, lifecycle);
     const chunks = await openIndex(config, lifecycle);
-    const openModels = NEEDS_MODELS.has(command) ? BoundModels.start : BoundModels.open;
-    const bound = await openModels(config, logger, lifecycle);
+    const openModels = NEEDS_MODELS.has(command) ? ModelBindings.start : ModelBindings.open;
+    const bindings = await openModels({ config, logger, lifecycle, db });
     const run = STATE_COMMANDS[command];
     if (run === undefined) throw new Error(`no such state command: ${command}`);
-    return await run({ db, blobs, chunks, config, bound, models: bound.registry, authenticator: null }, input);
+    return await run({ db, blobs, chunks, config, bindings, models: bindings.registry, authenticator: null }, input);
   } finally {
     await lifecycle.stop(() => {});
   }

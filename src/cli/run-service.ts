@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { createApp } from '../app.ts';
-import type { BoundModels } from '../bind-models.ts';
+import type { ModelBindings } from '../bind-models.ts';
 import { type Booted, boot } from '../boot.ts';
 import { type Config, loadConfig } from '../config.ts';
 import { holdDataFolder } from '../data-folder/hold.ts';
@@ -43,8 +43,8 @@ async function startService(config: Config, logger: Logger, lifecycle: ProcessLi
     const run = STATE_COMMANDS[command];
     if (booted === null) throw new OperatorError('The service is still starting; try again in a moment.');
     if (run === undefined) throw new OperatorError(`The running service does not know the command '${command}'.`);
-    const { deps, authenticator, bound } = booted;
-    return run({ ...deps, bound, authenticator }, input as Record<string, unknown>);
+    const { deps, authenticator, bindings } = booted;
+    return run({ ...deps, bindings, authenticator }, input as Record<string, unknown>);
   };
   await lifecycle.start(
     'data folder',
@@ -59,7 +59,7 @@ async function startService(config: Config, logger: Logger, lifecycle: ProcessLi
   const started = await boot(config, logger, lifecycle);
   booted = started;
   const { deps, firstKey } = started;
-  const initialPull = new InitialPull({ config, logger, bind: (model) => bindText(started.bound, model) });
+  const initialPull = new InitialPull({ config, logger, bind: (model) => bindGeneration(started.bindings, model) });
   await lifecycle.start(
     'worker',
     () => startWorker(deps),
@@ -71,8 +71,8 @@ async function startService(config: Config, logger: Logger, lifecycle: ProcessLi
     (listening) => drain(listening, logger, DRAIN_BOUNDS),
   );
   announce(baseUrl(config, app), firstKey);
-  if (config.modelsPull === 'never' || started.bound.stored.first_pull_done) return;
-  if (started.bound.undecidedTextIds().length === 0) return;
+  if (config.modelsPull === 'never' || started.bindings.stored.initialPullDone) return;
+  if (started.bindings.defaultGenerationIds().length === 0) return;
   await lifecycle.start(
     'initial pull',
     () => announcePull(initialPull),
@@ -80,11 +80,11 @@ async function startService(config: Config, logger: Logger, lifecycle: ProcessLi
   );
 }
 
-/** Text that nobody has chosen a model for is answered by this one. */
-function bindText(bound: BoundModels, model: string): Promise<void> {
+/** Binds every generation id that nobody has chosen a model for. */
+function bindGeneration(bindings: ModelBindings, model: string): Promise<void> {
   const binding = { model, by: 'first-start' } as const;
-  return bound.rebind(Object.fromEntries(bound.undecidedTextIds().map((id) => [id, binding])), {
-    first_pull_done: true,
+  return bindings.rebind(Object.fromEntries(bindings.defaultGenerationIds().map((id) => [id, binding])), {
+    initialPullDone: true,
   });
 }
 

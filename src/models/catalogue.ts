@@ -46,3 +46,8 @@ export const NO_GENERATION: Capabilities = {
   json_mode: false,
   streaming: false,
 };
+
+/** What a model id does. Ids outside the catalogue are the operator's own, and generate text. */
+export function modelKind(id: string): CatalogueEntry['kind'] {
+  return CATALOGUE.find((entry) => entry.id === id)?.kind ?? 'generation';
+}

@@ -77,8 +77,12 @@ describe('models on demand', () => {
     await until(async () => (await readyz(service)).json.models_pull?.state === 'done');
     assert.equal(hub.seen.at(-1)?.range, 'bytes=1000000-');
     for (const id of ['general-8b', 'general-70b']) assert.equal(await askText(service, id), CAT_SAYS);
-    // So that the next start fetches nothing, also after the model was removed.
-    const bindings = JSON.parse(readFileSync(join(service.dataDir, 'model-bindings.json'), 'utf8'));
-    assert.equal(bindings.first_pull_done, true);
+
+    // The next start pulls nothing, even after the model was removed.
+    await service.stop();
+    hub.seen.length = 0;
+    service = await startService({ env, dataDir: service.dataDir });
+    assert.equal((await readyz(service)).json.models_pull, undefined);
+    assert.equal(hub.seen.length, 0);
   });
 });

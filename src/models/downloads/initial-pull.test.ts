@@ -50,7 +50,7 @@ describe('the pull of a first start', () => {
     const percents = lines.flatMap(({ percent }) => (percent === undefined ? [] : [percent as number]));
     assert.equal(percents.at(-1), 100);
     assert.ok(percents.length <= 11, percents.join());
-    assert.equal(lines.at(-1)?.['msg'], 'a model was fetched and answers from now on');
+    assert.equal(lines.at(-1)?.['msg'], 'model pull completed');
   });
 
   it('fetches nothing where the memory is too little', async () => {
@@ -70,7 +70,7 @@ describe('the pull of a first start', () => {
     for (const { lines, bound } of [missing, unloadable]) {
       assert.deepEqual(bound, []);
       assert.equal(lines.filter(({ level }) => level === 'warn').length, 1);
-      assert.match(String(lines.at(-1)?.['msg']), /goes on answering/);
+      assert.match(String(lines.at(-1)?.['msg']), /using the bundled model/);
     }
   });
 

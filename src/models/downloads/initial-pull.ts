@@ -59,7 +59,7 @@ export class InitialPull {
     const free = (this.#deps.freeMemory ?? (() => process.availableMemory()))();
     const model = INITIAL_MODELS.find(({ freeMemoryBytes }) => free >= freeMemoryBytes)?.name ?? null;
     if (model === null) {
-      this.#deps.logger.info({ freeBytes: free }, 'no model is fetched: there is too little memory for one');
+      this.#deps.logger.info({ freeBytes: free }, 'model pull skipped, too little free memory');
       return null;
     }
     this.#status = { model, state: 'pulling', received_bytes: 0, total_bytes: null, detail: null };
@@ -77,7 +77,7 @@ export class InitialPull {
     const { config, logger, bind } = this.#deps;
     const { signal } = this.#stopping;
     try {
-      logger.info({ model, hub: config.hubUrl }, 'a model is being fetched; QUIRE_MODELS_PULL=never prevents that');
+      logger.info({ model, hub: config.hubUrl }, 'model pull started');
       const source = parseModelSource(model, config.hubUrl);
       const onProgress = (bytes: { receivedBytes: number; totalBytes: number | null }) => this.#progress(model, bytes);
       const { bytes, card } = await pullModel({ config }, source, { sha256: null, onProgress }, signal);
@@ -87,12 +87,12 @@ export class InitialPull {
       this.#status = { model, state: 'loading', received_bytes: bytes, total_bytes: bytes, detail: null };
       await bind(model);
       this.#status = { ...this.#status, state: 'done' };
-      logger.info({ model, bytes, sha256: card.sha256 }, 'a model was fetched and answers from now on');
+      logger.info({ model, bytes, sha256: card.sha256 }, 'model pull completed');
     } catch (error) {
       if (signal.aborted) return;
       const detail = describeError(error);
       this.#status = { ...(this.#status as InitialPullStatus), state: 'failed', detail };
-      logger.warn({ model, reason: detail }, 'no model was fetched; the one that comes with Quire goes on answering');
+      logger.warn({ model, error: detail }, 'model pull failed, using the bundled model');
     }
   }
 
@@ -102,6 +102,6 @@ export class InitialPull {
     const now = performance.now();
     if (percent < this.#logged.percent + LOG_PERCENT && now < this.#logged.atMs + LOG_MS) return;
     this.#logged = { percent: percent - (percent % LOG_PERCENT), atMs: now };
-    this.#deps.logger.info({ model, receivedBytes, totalBytes, percent }, 'a model is being fetched');
+    this.#deps.logger.info({ model, receivedBytes, totalBytes, percent }, 'model pull progress');
   }
 }

@@ -3,7 +3,6 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { bindingOf, decidedBy, readBindings, writeBindings } from '../bindings.ts';
 import { findModelFile, listModelFiles, modelPath, modelsFolder, partialPath, removeModelFile } from './model-files.ts';
 import { lockPull } from './pull-lock.ts';
 
@@ -71,39 +70,5 @@ describe('the store of models', () => {
     utimesSync(path, new Date(), new Date(Date.now() - 120_000));
     await (await lockPull(path, 'a')).release();
     assert.ok(!existsSync(path));
-  });
-});
-
-describe('bindings', () => {
-  const NOTHING_SET = { models: {}, upstreamUrl: null };
-
-  it('are kept, and not taken for none where their file is damaged', async () => {
-    assert.deepEqual((await readBindings(dataDir)).ids, {});
-    const bindings = {
-      version: 1 as const,
-      ids: { 'general-8b': { model: 'a', by: 'operator' as const } },
-      first_pull_done: true,
-    };
-    await writeBindings(dataDir, bindings);
-    assert.deepEqual(await readBindings(dataDir), bindings);
-    writeFileSync(join(dataDir, 'model-bindings.json'), '{"version": 7}');
-    await assert.rejects(readBindings(dataDir), /model-bindings\.json is damaged/);
-  });
-
-  it('give way to the configuration file, and for text to the upstream of the environment', () => {
-    const stored = { model: 'a', by: 'operator' as const };
-    const text = { id: 'general-8b', isText: true };
-    const path = modelPath(dataDir, 'a');
-    assert.deepEqual(bindingOf({ ...NOTHING_SET, dataDir }, stored, text), { file: path });
-    const priced = { models: { 'general-8b': { context_length: 512 } }, upstreamUrl: null };
-    assert.deepEqual(bindingOf({ ...priced, dataDir }, stored, text), { context_length: 512, file: path });
-    for (const set of [{ alias: 'x' }, { engine: 'bundled' as const }, { file: '/x' }, { base_urls: ['http://x'] }]) {
-      const config = { models: { 'general-8b': set }, upstreamUrl: null };
-      assert.equal(decidedBy(config, text), 'configuration');
-      assert.deepEqual(bindingOf({ ...config, dataDir }, stored, text), set);
-    }
-    const upstream = { models: {}, upstreamUrl: ['http://x'] };
-    assert.equal(decidedBy(upstream, text), 'environment');
-    assert.equal(decidedBy(upstream, { id: 'reranker-v2-m3', isText: false }), null);
   });
 });

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { openTestDatabase } from '../test/database.ts';
+import { scriptedEngine } from '../test/scripted-engine.ts';
+import { ModelBindings } from './bind-models.ts';
+import { type Config, loadConfig } from './config.ts';
+import type { Database } from './db/db.ts';
+import { backendOf } from './engines/registry.ts';
+import { Lifecycle } from './lib/lifecycle.ts';
+import { createLogger } from './lib/logger.ts';
+import { OperatorError } from './lib/operator-error.ts';
+import { selectBindings } from './models/bindings/store.ts';
+import { SHUTDOWN_ORDER } from './shutdown-order.ts';
+
+const dataDir = mkdtempSync(join(tmpdir(), 'quire-bind-'));
+const operator = (model: string) => ({ model, by: 'operator' as const });
+const lifecycle = new Lifecycle(SHUTDOWN_ORDER);
+let db: Database;
+before(async () => {
+  db = await openTestDatabase();
+});
+after(async () => {
+  await lifecycle.stop((part, error) => assert.fail(`${part}: ${error}`));
+  await db.close();
+  rmSync(dataDir, { recursive: true });
+});
+
+/** A process on the database: its engines are named after their model file, and `files` lists those it has. */
+async function startProcess(files: Set<string>, models: Config['models'] = {}) {
+  const messages: string[] = [];
+  const logger = createLogger('warn', { write: (line) => messages.push(JSON.parse(line).msg) });
+  const started: string[] = [];
+  const engines = {
+    ofKind: async (_kind: string, id: string, binding: Config['models'][string] | undefined) => {
+      const name = basename(binding?.file ?? 'bundled', '.gguf');
+      if (name !== 'bundled' && !files.has(name)) throw new OperatorError(`There is no model '${name}'.`);
+      started.push(`${id}=${name}`);
+      const backend = { engine: 'local' as const, model: name, parameters: 1, ready: true };
+      return { engine: { ...scriptedEngine(), backend: () => backend } };
+    },
+    forget: async () => {},
+  };
+  const config = { ...loadConfig({ QUIRE_DATA_DIR: dataDir }), models };
+  const bindings = await ModelBindings.start({ config, logger, lifecycle, db, engines }, ['generation']);
+  const served = (id: string) => {
+    const model = bindings.registry.get(id);
+    return model === undefined ? null : backendOf(model).model;
+  };
+  return { bindings, served, started, messages };
+}
+
+describe('ModelBindings', () => {
+  it('applies what another process has bound, and starts only the engines that changed', async () => {
+    const [a, b] = [await startProcess(new Set(['x'])), await startProcess(new Set(['x']))];
+    await a.bindings.rebind({ 'general-8b': operator('x'), mine: operator('x') });
+    assert.deepEqual([a.served('general-8b'), b.served('general-8b'), b.served('mine')], ['x', 'bundled', null]);
+    b.started.length = 0;
+    await b.bindings.refresh();
+    assert.deepEqual([b.served('general-8b'), b.served('mine'), b.bindings.chosenBy('mine')], ['x', 'x', 'command']);
+    assert.deepEqual(b.started, ['general-8b=x', 'mine=x']);
+    await b.bindings.rebind({ 'general-8b': null, mine: null });
+    await a.bindings.refresh();
+    assert.deepEqual([a.served('general-8b'), a.served('mine')], ['bundled', null]);
+  });
+
+  it('keeps the changes of two processes that change different ids', async () => {
+    const [a, b] = [await startProcess(new Set(['x', 'y'])), await startProcess(new Set(['x', 'y']))];
+    await Promise.all([a.bindings.rebind({ one: operator('x') }), b.bindings.rebind({ two: operator('y') })]);
+    for (const { bindings } of [a, b]) await bindings.refresh();
+    for (const { served } of [a, b]) assert.deepEqual([served('one'), served('two')], ['x', 'y']);
+    await a.bindings.rebind({ one: null, two: null });
+  });
+
+  it('changes nothing when the engine of a changed id cannot start', async () => {
+    const { bindings, served } = await startProcess(new Set());
+    const { version } = await selectBindings(db.sql);
+    await assert.rejects(bindings.rebind({ 'general-8b': operator('x') }), /There is no model 'x'/);
+    assert.equal(served('general-8b'), 'bundled');
+    assert.equal((await selectBindings(db.sql)).version, version);
+  });
+
+  it('keeps its engine where it lacks the file, and applies the binding once the file is there', async () => {
+    const files = new Set<string>();
+    const [a, b] = [await startProcess(new Set(['x'])), await startProcess(files)];
+    await a.bindings.rebind({ 'general-8b': operator('x') });
+    await b.bindings.refresh();
+    assert.equal(b.served('general-8b'), 'bundled');
+    assert.deepEqual(b.messages, ['changed model binding could not be applied']);
+    files.add('x');
+    await b.bindings.refresh();
+    assert.equal(b.served('general-8b'), 'x');
+    await assert.rejects(startProcess(new Set()), /'quire models use' has bound 'general-8b' to it/);
+    await a.bindings.rebind({ 'general-8b': null });
+  });
+
+  it('does not remove an id that an alias stands for', async () => {
+    const { bindings } = await startProcess(new Set(['x']));
+    await bindings.rebind({ mine: operator('x') });
+    const aliased = await startProcess(new Set(['x']), { short: { alias: 'mine' } });
+    assert.equal(aliased.served('short'), 'x');
+    await assert.rejects(aliased.bindings.rebind({ mine: null }), /models\.short\.alias/);
+    assert.ok('mine' in (await selectBindings(db.sql)).ids);
+    await bindings.rebind({ mine: null });
+  });
+});

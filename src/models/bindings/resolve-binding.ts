@@ -1,0 +1,28 @@
+import type { Config } from '../../config.ts';
+import { modelKind } from '../catalogue.ts';
+import { modelPath } from '../downloads/model-files.ts';
+import type { StoredBinding } from './store.ts';
+
+/** A setting that overrides the stored binding of a model id. */
+export type BindingOverride = 'configuration' | 'environment';
+
+/**
+ * The setting that decides which engine serves a model id; null when the stored binding decides. `QUIRE_UPSTREAM_URL`
+ * covers generation models only.
+ */
+export function findOverride(config: Pick<Config, 'models' | 'upstreamUrl'>, id: string): BindingOverride | null {
+  const { alias, engine, file, base_urls } = config.models[id] ?? {};
+  if (alias ?? engine ?? file ?? base_urls) return 'configuration';
+  return modelKind(id) === 'generation' && config.upstreamUrl !== null ? 'environment' : null;
+}
+
+/** The effective binding of a model id: its settings, completed by the stored model file where no setting overrides it. */
+export function resolveBinding(
+  config: Pick<Config, 'models' | 'upstreamUrl' | 'dataDir'>,
+  stored: StoredBinding | undefined,
+  id: string,
+): Config['models'][string] | undefined {
+  const settings = config.models[id];
+  if (stored === undefined || findOverride(config, id) !== null) return settings;
+  return { ...settings, file: modelPath(config.dataDir, stored.model) };
+}

@@ -1,0 +1,87 @@
+import { eq, sql as expression } from 'drizzle-orm';
+import type { Sql } from '../../db/db.ts';
+import { modelBindings, modelBindingsState } from './tables.ts';
+
+/** The model file that a model id is bound to, and who chose it. */
+export interface StoredBinding {
+  /** Name of a model file. */
+  model: string;
+  by: 'operator' | 'first-start';
+}
+
+/** All stored bindings by model id. */
+export interface StoredBindings {
+  /** Increases with every change; 0 before the first one. */
+  version: number;
+  ids: Readonly<Record<string, StoredBinding>>;
+  initialPullDone: boolean;
+}
+
+/** Changes of bindings by model id; null removes a binding. */
+export type BindingChanges = Readonly<Record<string, StoredBinding | null>>;
+
+/** The version of the stored bindings: one primary-key lookup, cheap enough to poll. */
+export async function selectBindingsVersion(sql: Sql): Promise<number> {
+  const [row] = await sql.select({ version: modelBindingsState.version }).from(modelBindingsState);
+  return row?.version ?? 0;
+}
+
+/**
+ * All stored bindings, ordered by model id. A change that commits between the two queries may be in `ids` and not yet in `version`: the next
+ * comparison of versions then reads the bindings once more.
+ */
+export async function selectBindings(sql: Sql): Promise<StoredBindings> {
+  const [state] = await sql.select().from(modelBindingsState);
+  const rows = await sql.select().from(modelBindings).orderBy(modelBindings.modelId);
+  return {
+    version: state?.version ?? 0,
+    ids: Object.fromEntries(
+      rows.map(({ modelId, modelName, chosenBy }) => [modelId, { model: modelName, by: chosenBy }]),
+    ),
+    initialPullDone: state?.initialPullDone ?? false,
+  };
+}
+
+/** Writes the changes and returns the new version. Run it in a transaction: the version row serializes writers. */
+export async function updateBindings(sql: Sql, changes: BindingChanges, initialPullDone: boolean): Promise<number> {
+  const version = await incrementVersion(sql, initialPullDone);
+  for (const [modelId, binding] of Object.entries(changes)) {
+    if (binding === null) {
+      await sql.delete(modelBindings).where(eq(modelBindings.modelId, modelId));
+      continue;
+    }
+    const set = { modelName: binding.model, chosenBy: binding.by, updatedAt: expression`now()` };
+    await sql
+      .insert(modelBindings)
+      .values({ modelId, ...set })
+      .onConflictDoUpdate({ target: modelBindings.modelId, set });
+  }
+  return version;
+}
+
+/** Adds bindings of model ids that have none. Run it in a transaction. */
+export async function insertMissingBindings(
+  sql: Sql,
+  ids: Readonly<Record<string, StoredBinding>>,
+  initialPullDone: boolean,
+): Promise<void> {
+  await incrementVersion(sql, initialPullDone);
+  const rows = Object.entries(ids).map(([modelId, { model, by }]) => ({ modelId, modelName: model, chosenBy: by }));
+  if (rows.length > 0) await sql.insert(modelBindings).values(rows).onConflictDoNothing();
+}
+
+/** `initialPullDone` is never reset. */
+async function incrementVersion(sql: Sql, initialPullDone: boolean): Promise<number> {
+  const [row] = await sql
+    .insert(modelBindingsState)
+    .values({ initialPullDone })
+    .onConflictDoUpdate({
+      target: modelBindingsState.id,
+      set: {
+        version: expression`${modelBindingsState.version} + 1`,
+        initialPullDone: expression`${modelBindingsState.initialPullDone} or ${initialPullDone}`,
+      },
+    })
+    .returning({ version: modelBindingsState.version });
+  return row?.version ?? 0;
+}

@@ -1,0 +1,22 @@
+import { sql } from 'drizzle-orm';
+import { boolean, integer, pgTable, text, timestamp } from 'drizzle-orm/pg-core';
+
+/**
+ * Model ids that commands or the initial pull have bound to a model file. Every process on the database applies these
+ * rows; the configuration file and `QUIRE_UPSTREAM_URL` override them.
+ */
+export const modelBindings = pgTable('model_bindings', {
+  modelId: text('model_id').primaryKey(),
+  /** Name of a model file: `models/NAME.gguf` in the data folder of each process. */
+  modelName: text('model_name').notNull(),
+  chosenBy: text('chosen_by', { enum: ['operator', 'first-start'] }).notNull(),
+  updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().default(sql`now()`),
+});
+
+/** One row. `version` increases with every change of the bindings, so that other processes notice it. */
+export const modelBindingsState = pgTable('model_bindings_state', {
+  id: integer().primaryKey().default(1),
+  version: integer().notNull().default(1),
+  /** True once the initial pull has bound a model: later starts do not pull again. */
+  initialPullDone: boolean('initial_pull_done').notNull().default(false),
+});

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import { createDatabase } from './database.ts';
+import { askText, CAT, CAT_SAYS } from './fixtures/cat-model.ts';
+import { newDataDir, startService, until } from './spawned-service.ts';
+
+/** A data folder that has the model `kitty`. */
+function dataDirWithModel(): string {
+  const dataDir = newDataDir();
+  mkdirSync(join(dataDir, 'models'), { mode: 0o700 });
+  writeFileSync(join(dataDir, 'models/kitty.gguf'), CAT);
+  return dataDir;
+}
+
+const serverUrl = process.env['QUIRE_TEST_DATABASE_URL'];
+const skip = serverUrl === undefined && 'needs PostgreSQL: npm run test:postgres';
+
+it('two services on one PostgreSQL serve the same model soon after one of them was told', { skip }, async (t) => {
+  const env = { QUIRE_DATABASE_URL: await createDatabase(serverUrl as string) };
+  const services = [];
+  for (const dataDir of [dataDirWithModel(), dataDirWithModel()]) {
+    const service = await startService({ env, dataDir });
+    t.after(() => service.kill());
+    services.push(service);
+  }
+  const [first, second] = services as [(typeof services)[0], (typeof services)[0]];
+  assert.notEqual(await askText(second), CAT_SAYS);
+  assert.equal((await first.quire('models', 'use', 'general-8b=kitty')).code, 0);
+  await until(async () => (await askText(second)) === CAT_SAYS);
+  assert.equal((await second.quire('models', 'use', 'general-8b=bundled')).code, 0);
+  await until(async () => (await askText(first)) !== CAT_SAYS);
+});
