@@ -5,8 +5,10 @@ import { bundledEmbedder, embeddedBy } from '../../../test/embedder.ts';
 import { assertError, assertForm, useApi } from '../../../test/harness.ts';
 import { MemorySource, makeSource } from '../../../test/ingestion.ts';
 import type { RerankEngine } from '../../engines/rerank-engine.ts';
+import { SCOPES } from '../../lib/caller.ts';
 import { chunks, documents } from '../documents/tables.ts';
 import { knowledgeBases } from '../tables.ts';
+import { RETRIEVAL_DEFAULTS, retrieve as retrieveChunks } from './retrieve.ts';
 import { RetrieveAnswer } from './schema.ts';
 
 /** Prefers the longer text. */
@@ -104,6 +106,29 @@ describe('POST /v1/knowledge-bases/{kb_id}/retrieve', () => {
     assert.deepEqual(await namesOf({ query: 'stone', search_type: 'keyword', rerank: true, min_score: 0.05 }), [
       'long.txt',
     ]);
+    assert.deepEqual(await namesOf({ query: 'stone', search_type: 'keyword', rerank: true, top_k: 1 }), ['long.txt']);
+  });
+
+  it('looks at 100 candidates at least where lists are merged or reranked, otherwise at twice top_k', async (t) => {
+    const search = t.mock.method(api.deps.chunks, 'search');
+    const looksAt = async (body: object) => {
+      await namesOf({ query: 'stone', top_k: 1, ...body });
+      return search.mock.calls.at(-1)?.arguments[1].limit;
+    };
+    assert.equal(await looksAt({ search_type: 'hybrid' }), 100);
+    assert.equal(await looksAt({ search_type: 'keyword', rerank: true }), 100);
+    assert.equal(await looksAt({ search_type: 'keyword' }), 2);
+    assert.equal(await looksAt({ search_type: 'vector', top_k: 60 }), 120);
+  });
+
+  it('fails where its usage cannot be recorded, after the search has ended', async () => {
+    const [row] = await api.db.sql.select().from(knowledgeBases).where(eq(knowledgeBases.id, base));
+    assert.ok(row);
+    const caller = { organizationId: row.organizationId, keyId: 'key_1', scopes: new Set(SCOPES), models: null };
+    const call = { caller, requestId: 'req_1', endpoint: '/' };
+    const deps = { ...api.deps, recordUsage: () => Promise.reject(new Error('the ledger is away')) };
+    const asked = { ...RETRIEVAL_DEFAULTS, query: 'stone', signal: new AbortController().signal };
+    await assert.rejects(retrieveChunks(deps, call, row, asked), /the ledger is away/);
   });
 
   it('tells no chunk that the database has not, whatever the index holds', async () => {
