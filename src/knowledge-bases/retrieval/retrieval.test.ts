@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { eq, inArray } from 'drizzle-orm';
+import { withDeadline } from '../../../test/deadline.ts';
 import { bundledEmbedder, embeddedBy } from '../../../test/embedder.ts';
 import { assertError, assertForm, useApi } from '../../../test/harness.ts';
 import { MemorySource, makeSource } from '../../../test/ingestion.ts';
@@ -119,13 +120,25 @@ describe('POST /v1/knowledge-bases/{kb_id}/retrieve', () => {
     assert.equal(await looksAt({ search_type: 'keyword', rerank: true }), 100);
     assert.equal(await looksAt({ search_type: 'keyword' }), 2);
     assert.equal(await looksAt({ search_type: 'vector', top_k: 60 }), 120);
+    assert.equal(search.mock.callCount(), 4, 'what is enough is not looked for again');
+  });
+
+  it('looks at ten times as many where the database has none of them, and at 2,000 at most', async (t) => {
+    const limits: number[] = [];
+    t.mock.method(api.deps.chunks, 'search', async (_base: string, { limit }: { limit: number }) => {
+      limits.push(limit);
+      return Array.from({ length: limit }, (_, i) => ({ id: `chunk_${i}`, cosine: null, bm25: 1, isBound: false }));
+    });
+    const found = namesOf({ query: 'stone', search_type: 'keyword', top_k: 100 });
+    assert.deepEqual(await withDeadline('the end of the search', found), []);
+    assert.deepEqual(limits, [200, 2_000]);
   });
 
   it('fails where its usage cannot be recorded, after the search has ended', async () => {
     const [row] = await api.db.sql.select().from(knowledgeBases).where(eq(knowledgeBases.id, base));
     assert.ok(row);
     const caller = { organizationId: row.organizationId, keyId: 'key_1', scopes: new Set(SCOPES), models: null };
-    const call = { caller, requestId: 'req_1', endpoint: '/' };
+    const call = { caller, requestId: 'req_1', endpoint: '/', priority: 'interactive' as const };
     const deps = { ...api.deps, recordUsage: () => Promise.reject(new Error('the ledger is away')) };
     const asked = { ...RETRIEVAL_DEFAULTS, query: 'stone', signal: new AbortController().signal };
     await assert.rejects(retrieveChunks(deps, call, row, asked), /the ledger is away/);
