@@ -20,6 +20,8 @@ import {
   CATALOGUE_CREATED_AT,
   type CatalogueEntry,
   GENERATION,
+  MODEL_KINDS,
+  type ModelKind,
   modelKind,
   NO_GENERATION,
   OWNER,
@@ -28,9 +30,6 @@ import type { ProcessLifecycle } from './shutdown-order.ts';
 
 /** A changed binding that this process could not apply, such as one to a file it lacks, is tried again after this time. */
 const RETRY_MS = 60_000;
-
-/** Every kind of model: what a process that serves the API needs. */
-const ALL_KINDS: readonly CatalogueEntry['kind'][] = ['generation', 'embedding', 'rerank', 'moderation'];
 
 type Binding = Config['models'][string];
 
@@ -59,7 +58,7 @@ export class ModelBindings {
   /** The effective binding that each served id was started with, as JSON. */
   readonly #applied = new Map<string, string>();
   /** Null in commands, which serve nothing. */
-  #kinds: ReadonlySet<CatalogueEntry['kind']> | null = null;
+  #kinds: ReadonlySet<ModelKind> | null = null;
   #watch: { stop(): Promise<void> } = { stop: () => Promise.resolve() };
   #retryAtMs = Number.POSITIVE_INFINITY;
   /** Serializes changes: each waits for the one before. */
@@ -89,10 +88,7 @@ export class ModelBindings {
    * Starts an engine for every model id of these kinds, of the catalogue, the configuration and the database, and applies
    * later changes. Throws an `OperatorError` when a binding that somebody chose cannot be served.
    */
-  static async start(
-    deps: ModelBindingsDeps,
-    kinds: readonly CatalogueEntry['kind'][] = ALL_KINDS,
-  ): Promise<ModelBindings> {
+  static async start(deps: ModelBindingsDeps, kinds: readonly ModelKind[] = MODEL_KINDS): Promise<ModelBindings> {
     const bindings = await ModelBindings.open(deps);
     bindings.#kinds = new Set(kinds);
     const served: ServedModel[] = [];

@@ -15,11 +15,11 @@ import { holdsDatabase } from './db/embedded-folder.ts';
 import { openPglite } from './db/pglite.ts';
 import { openPostgres } from './db/postgres.ts';
 import type { Deps } from './deps.ts';
-import { INGEST_SOURCE } from './knowledge-bases/ingestion/ingest-job.ts';
 import type { Logger } from './lib/logger.ts';
 import { OperatorError } from './lib/operator-error.ts';
 import { PASS_ALL } from './lib/screen.ts';
 import { settleAll } from './lib/settle-all.ts';
+import { MODEL_KINDS, type ModelKind } from './models/catalogue.ts';
 import { CacheCounters } from './prompt-cache/cache-counters.ts';
 import { JobQueue } from './queue/job-queue.ts';
 import { ChunkIndex } from './search/chunk-index.ts';
@@ -36,12 +36,21 @@ export interface Booted {
   firstKey: string | null;
 }
 
+/** What a process does, and the kinds of models that it starts engines for. */
+export interface Role {
+  /** Only an `api` process creates the first key: it is shown to the operator. */
+  role: 'api' | 'worker';
+  models: readonly ModelKind[];
+}
+
+const API_ROLE: Role = { role: 'api', models: MODEL_KINDS };
+
 /** Opens the stores and engines that the configuration names, in the order in which they need each other. */
 export async function boot(
   config: Config,
   logger: Logger,
   lifecycle: ProcessLifecycle,
-  role: 'api' | 'worker' = 'api',
+  { role, models: kinds }: Role = API_ROLE,
 ): Promise<Booted> {
   requireModelFiles(config);
   const db = await openDatabase(config, logger, lifecycle);
@@ -49,13 +58,12 @@ export async function boot(
   // Independent; run concurrently to shorten startup.
   const [jobs, bindings] = await settleAll([
     openJobs(db, logger, lifecycle),
-    ModelBindings.start({ config, logger, lifecycle, db }),
+    ModelBindings.start({ config, logger, lifecycle, db }, kinds),
   ] as const);
   const models = bindings.registry;
   const secrets = await openSecrets(config);
   const blobs = await openBlobs(config, lifecycle);
   const chunks = await openIndex(config, lifecycle);
-  // The first key is shown by the process that serves the API.
   const requireNew = () => requireNoStoredData(config.dataDir, 'the database has no API key');
   const firstKey = role === 'worker' ? null : await firstStart({ db, requireNew }, config.bootstrapApiKey);
   const ledger = await lifecycle.start(
@@ -128,11 +136,11 @@ export function openIndex(config: Config, lifecycle: ProcessLifecycle): Promise<
   return lifecycle.start('index', open, (index) => index.close());
 }
 
-/** The queue of every kind of background work. */
+/** The job queue. `worker.ts` declares the jobs. */
 export function openJobs(db: Database, logger: Logger, lifecycle: ProcessLifecycle): Promise<JobQueue> {
   return lifecycle.start(
     'job queue',
-    () => JobQueue.open(db, logger, [INGEST_SOURCE]),
+    () => JobQueue.open(db, logger),
     (jobs) => jobs.stop(),
   );
 }

@@ -3,42 +3,57 @@ import { deleteOrphanedBlobs } from './files/orphaned-blobs.ts';
 import { pruneIdempotencyKeys } from './http/idempotency/idempotency.ts';
 import { sweepDroppedDocuments } from './knowledge-bases/documents/drop-documents.ts';
 import { dropIndexes } from './knowledge-bases/drop-indexes.ts';
+import { INGEST_SOURCE } from './knowledge-bases/ingestion/ingest-job.ts';
 import { queueEmbedding } from './knowledge-bases/ingestion/queue-embedding.ts';
-import { type IngestionDeps, workOnIngestion } from './knowledge-bases/ingestion/work-on-ingestion.ts';
+import { type Ingestion, type IngestionDeps, startIngestion } from './knowledge-bases/ingestion/work-on-ingestion.ts';
 import { runPeriodically } from './lib/run-periodically.ts';
+import type { ModelKind } from './models/catalogue.ts';
+import type { JobKind } from './queue/define-job.ts';
+import type { JobHandler, JobQueue } from './queue/job-queue.ts';
 
-const HOUR_MS = 60 * 60 * 1000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 
-/** How soon a knowledge base is embedded again after its embedding model was bound to something else. */
-const LOOK_AT_MODELS_MS = 15_000;
+/** How soon a knowledge base is re-embedded after its embedding model was bound to something else. */
+const RE_EMBED_MS = 15_000;
 
-/** Often enough for an ingestion that fills tables of which the planner has never heard. */
-const KEEP_IN_ORDER_MS = 5 * 60 * 1000;
+/** Often enough for an ingestion that fills tables which the query planner has no statistics of. */
+const MAINTENANCE_MS = 5 * MINUTE_MS;
 
-/** Background work that runs, until it is stopped. */
+/** The kinds of models that the jobs and tasks below call. `quire worker` starts engines of no other kind. */
+export const WORKER_MODELS: readonly ModelKind[] = ['embedding'];
+
+/** The table of contents of background work: jobs, which come from the queue. */
+function declareJobs(ingestion: Ingestion): Job[] {
+  return [job(INGEST_SOURCE, ingestion.run)];
+}
+
+/** The table of contents of background work: tasks, which run periodically in every process. */
+function declareTasks(deps: IngestionDeps): Task[] {
+  const startedAt = deps.now();
+  return [
+    { name: 'prune idempotency keys', everyMs: HOUR_MS, run: () => pruneIdempotencyKeys(deps) },
+    { name: 'delete orphaned blobs', everyMs: HOUR_MS, run: () => deleteOrphanedBlobs(deps, startedAt) },
+    { name: 'drop index tables', everyMs: HOUR_MS, run: () => dropIndexes(deps) },
+    { name: 'delete tombstoned documents', everyMs: HOUR_MS, run: () => sweepDroppedDocuments(deps) },
+    { name: 're-embed knowledge bases', everyMs: RE_EMBED_MS, run: () => queueEmbedding(deps) },
+    { name: 'database maintenance', everyMs: MAINTENANCE_MS, run: () => runMaintenance(deps.db) },
+  ];
+}
+
+/** Background work of this process. */
 export interface Worker {
-  /** Resolves when what was running has ended. */
+  /** Resolves when running jobs and tasks have ended. */
   stop(): Promise<void>;
 }
 
-/** The table of contents of background work. */
-export function startWorker(deps: IngestionDeps): Worker {
-  const startedAt = deps.now();
-  const hourly = (name: string, task: () => Promise<void>) => runPeriodically(HOUR_MS, name, task, deps.logger);
-  const tasks = [
-    hourly('prune idempotency keys', () => pruneIdempotencyKeys(deps)),
-    hourly('sweep loose blobs', () => deleteOrphanedBlobs(deps, startedAt)),
-    hourly('remove dropped indexes', () => dropIndexes(deps)),
-    hourly('remove dropped documents', () => sweepDroppedDocuments(deps)),
-  ];
-  const ingestion = workOnIngestion(deps);
-  tasks.push(
-    runPeriodically(LOOK_AT_MODELS_MS, 'embed knowledge bases again', () => queueEmbedding(deps), deps.logger),
-  );
-  tasks.push(
-    runPeriodically(KEEP_IN_ORDER_MS, 'keep the database in order', () => runMaintenance(deps.db), deps.logger),
-  );
-
+/** Starts the jobs and tasks. */
+export async function startWorker(deps: IngestionDeps): Promise<Worker> {
+  const ingestion = startIngestion(deps);
+  const jobs = declareJobs(ingestion);
+  await deps.jobs.define(jobs.map(({ kind }) => kind));
+  for (const { work } of jobs) work(deps.jobs);
+  const tasks = declareTasks(deps).map(({ name, everyMs, run }) => runPeriodically(everyMs, name, run, deps.logger));
   return {
     stop: async () => {
       await Promise.all(tasks.map((task) => task.stop()));
@@ -46,4 +61,20 @@ export function startWorker(deps: IngestionDeps): Worker {
       await ingestion.stop();
     },
   };
+}
+
+/** A kind of job, whose options stand beside it, with its handler. */
+interface Job {
+  kind: JobKind<object>;
+  work(queue: JobQueue): void;
+}
+
+interface Task {
+  name: string;
+  everyMs: number;
+  run(): Promise<void>;
+}
+
+function job<Data extends object>(kind: JobKind<Data>, handler: JobHandler<Data>): Job {
+  return { kind, work: (queue) => queue.work(kind, handler) };
 }

@@ -104,7 +104,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
   const chunks = await ChunkIndex.open(indexFolder);
   const logger = createLogger('silent');
   // A queue takes a second to open, and most tests queue nothing.
-  const jobs = options.jobs === undefined ? (undefined as never) : await JobQueue.open(db, logger, options.jobs);
+  const jobs = options.jobs === undefined ? (undefined as never) : await openQueue(db, options.jobs);
   const engine = scriptedEngine();
   const config = { ...loadConfig({}), ...options.config };
   const ledger = new Ledger(db, logger);
@@ -152,6 +152,12 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
     api: { url, app, db, blobs, blobFolder, indexFolder, deps, engine, authenticator, key, makeKey, send },
     close,
   };
+}
+
+async function openQueue(db: Database, kinds: readonly JobKind<object>[]): Promise<JobQueue> {
+  const queue = await JobQueue.open(db, createLogger('silent'));
+  await queue.define(kinds);
+  return queue;
 }
 
 /** Makes keys, and the organizations that they are of. */

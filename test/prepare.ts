@@ -42,7 +42,7 @@ async function makeTemplate({ folder, tar }: { folder: string; tar: string }): P
   const client = await PGlite.create({ dataDir: folder });
   const db = overPglite(client);
   await db.migrate();
-  const jobs = await JobQueue.open(db, createLogger('silent'), []);
+  const jobs = await JobQueue.open(db, createLogger('silent'));
   await jobs.stop();
   writeFileSync(tar, Buffer.from(await (await client.dumpDataDir('none')).arrayBuffer()));
   await db.close();

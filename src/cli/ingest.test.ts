@@ -8,7 +8,7 @@ import { bundledEmbedder, embeddedBy } from '../../test/embedder.ts';
 import { column, makePdf } from '../../test/fixtures/documents-pdf.ts';
 import { useApi } from '../../test/harness.ts';
 import { INGEST_SOURCE } from '../knowledge-bases/ingestion/ingest-job.ts';
-import { workOnIngestion } from '../knowledge-bases/ingestion/work-on-ingestion.ts';
+import { startIngestion } from '../knowledge-bases/ingestion/work-on-ingestion.ts';
 import { main } from '../main.ts';
 import { apiClient } from './api-client.ts';
 import { findDocuments } from './ingest/find-documents.ts';
@@ -49,9 +49,10 @@ const never = () => new AbortController().signal;
 const namesIn = async (path: string, field: string) => (await all(path)).map((one: never) => one[field]).toSorted();
 
 describe('quire ingest', () => {
-  let worker: ReturnType<typeof workOnIngestion>;
+  let worker: ReturnType<typeof startIngestion>;
   before(() => {
-    worker = workOnIngestion(api.deps);
+    worker = startIngestion(api.deps);
+    api.deps.jobs.work(INGEST_SOURCE, worker.run);
     // As a client of the OpenAI kind is told it.
     process.env['QUIRE_URL'] = `${api.url}/v1/`;
     process.env['QUIRE_API_KEY'] = api.key;

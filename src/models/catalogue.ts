@@ -1,9 +1,15 @@
 import type { Capabilities, Pricing } from '../engines/registry.ts';
 
+/** What models do. A process that serves the API needs engines of every kind. */
+export const MODEL_KINDS = ['generation', 'embedding', 'rerank', 'moderation'] as const;
+
+/** What a model does. */
+export type ModelKind = (typeof MODEL_KINDS)[number];
+
 /** What Quire promises of a model id, whatever is bound to it. */
 export interface CatalogueEntry {
   id: string;
-  kind: 'generation' | 'embedding' | 'rerank' | 'moderation';
+  kind: ModelKind;
   maxContextTokens: number;
   pricing: Pricing;
 }
@@ -48,6 +54,6 @@ export const NO_GENERATION: Capabilities = {
 };
 
 /** What a model id does. Ids outside the catalogue are the operator's own, and generate text. */
-export function modelKind(id: string): CatalogueEntry['kind'] {
+export function modelKind(id: string): ModelKind {
   return CATALOGUE.find((entry) => entry.id === id)?.kind ?? 'generation';
 }

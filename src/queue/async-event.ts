@@ -1,18 +1,18 @@
-/** Lets those that have nothing to do sleep until there may be something. */
+/** An auto-reset event: waiting tasks sleep until `wake` or a timeout. */
 export class AsyncEvent {
-  #sleepers: (() => void)[] = [];
-  /** A call that came while nobody slept: the next to lie down gets it. */
+  #waiters: (() => void)[] = [];
+  /** A `wake` without waiters; the next `wait` returns without sleeping. */
   #isPending = false;
 
-  /** Wakes all who sleep; where nobody does, the next one does not fall asleep. */
+  /** Wakes all waiting tasks; without any, the next `wait` returns at once. */
   wake(): void {
-    const sleepers = this.#sleepers;
-    this.#sleepers = [];
-    this.#isPending = sleepers.length === 0;
-    for (const wakeUp of sleepers) wakeUp();
+    const waiters = this.#waiters;
+    this.#waiters = [];
+    this.#isPending = waiters.length === 0;
+    for (const resume of waiters) resume();
   }
 
-  /** Sleeps until a call, but no longer than `milliseconds`. */
+  /** Sleeps until `wake`, at most `milliseconds`. */
   async wait(milliseconds: number): Promise<void> {
     if (this.#isPending) {
       this.#isPending = false;
@@ -20,14 +20,14 @@ export class AsyncEvent {
     }
     await new Promise<void>((resolve) => {
       const timer = setTimeout(() => {
-        this.#sleepers = this.#sleepers.filter((sleeper) => sleeper !== wakeUp);
+        this.#waiters = this.#waiters.filter((waiter) => waiter !== resume);
         resolve();
       }, milliseconds);
-      const wakeUp = () => {
+      const resume = () => {
         clearTimeout(timer);
         resolve();
       };
-      this.#sleepers.push(wakeUp);
+      this.#waiters.push(resume);
     });
   }
 }

@@ -1,26 +1,28 @@
-/** A kind of background work, and how it is run. Two kinds never have the same name. */
+/** A kind of job: the queue that it waits in, and how that queue is run. Names are unique. */
 export interface JobKind<Data extends object> {
-  /** Such as `ingest-source`: the name of the queue. */
+  /** Name of the queue, such as `ingest-source`. */
   readonly name: string;
-  /** How many of them one process runs at once. */
+  /** Jobs that one process runs concurrently. */
   readonly concurrency: number;
-  /** How many of one group it runs at once, so that others find room; all of them where it is absent. */
+  /** Jobs of one group that a process runs concurrently, so that other groups get slots; `concurrency` when absent. */
   readonly perGroup?: number;
-  /** After how many failures it is given up; 0: after the first. One that is given up holds its key for an hour. */
+  /** Retries after the first failure. A job that used them up blocks its key for an hour. */
   readonly retries: number;
-  /** Pause before the first retry, in seconds; it doubles with each. */
+  /** Delay before the first retry, in seconds; it doubles with each. */
   readonly retrySeconds: number;
-  /** Only the type. */
+  /** Carries the type of the data; never set. */
   readonly data?: Data;
 }
 
-/** Jobs of one key run one after the other, in the order in which they came. Jobs of one group, such as an organization, share their part of a process. */
-export interface JobPlace {
+/** What orders and limits a job. */
+export interface JobConstraints {
+  /** Jobs with one key run one after the other, in the order in which they were enqueued. */
   key: string;
+  /** Jobs of one group, such as an organization, share `perGroup` slots. */
   group?: string;
 }
 
-/** Names a kind of background work. */
+/** Declares a kind of job. */
 export function defineJob<Data extends object>(kind: Omit<JobKind<Data>, 'data'>): JobKind<Data> {
   return kind;
 }

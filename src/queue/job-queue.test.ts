@@ -46,7 +46,8 @@ describe('JobQueue', () => {
   });
   beforeEach(async () => {
     await queue?.stop();
-    queue = await JobQueue.open(db, logger, Object.values(KINDS));
+    queue = await JobQueue.open(db, logger);
+    await queue.define(Object.values(KINDS));
   });
 
   it('runs a job once its transaction has committed, and not before', async () => {
@@ -152,7 +153,8 @@ describe('JobQueue', () => {
     queue.wake(kind);
     await started.done;
     await queue.stop();
-    queue = await JobQueue.open(db, logger, Object.values(KINDS));
+    queue = await JobQueue.open(db, logger);
+    await queue.define(Object.values(KINDS));
     const { done, call } = counted(1);
     queue.work(kind, async ({ n }) => {
       assert.equal(n, 3);

@@ -4,33 +4,33 @@ import type { Database, Sql } from '../db/db.ts';
 import type { Logger } from '../lib/logger.ts';
 import { describeError } from '../lib/operator-error.ts';
 import { AsyncEvent } from './async-event.ts';
-import type { JobKind, JobPlace } from './define-job.ts';
+import type { JobConstraints, JobKind } from './define-job.ts';
 import { RunningJobs } from './running-jobs.ts';
 
-/** A job of a process that has not been heard of for so long is another's to run. */
+/** A job without a heartbeat for this long is run by another process. */
 const HEARTBEAT_SECONDS = 30;
-/** How often jobs whose process is gone are looked for. */
+/** How often jobs without a heartbeat are searched for. */
 const SUPERVISE_SECONDS = 10;
-/** How often a process looks for jobs that others have queued; its own it runs at once. */
+/** How often a process polls for jobs that other processes enqueued. `wake` starts its own without delay. */
 const POLL_MS = 2_000;
-/** A job that runs longer is stuck, whatever its process says. */
+/** A job that runs longer than this is considered stuck, even with heartbeats. */
 const MAX_JOB_SECONDS = 24 * 60 * 60;
-/** A pause before a retry doubles until it is so long. */
+/** Upper bound of the exponential backoff between retries. */
 const MAX_RETRY_SECONDS = 300;
-/** Ended jobs are only of interest while something is looked into. */
+/** Finished jobs are kept for this long, for debugging. */
 const KEEP_ENDED_SECONDS = 60 * 60;
 
-/** One run of a job. The signal aborts when the process stops: what is left then is run again. */
+/** One run of a job. The signal aborts when the process stops; an aborted job is run again. */
 export type JobHandler<Data extends object> = (data: Data, signal: AbortSignal) => Promise<void>;
 
 /**
- * The queue of background work, in the database (pg-boss). A job is there once the transaction that queued it has committed, and
- * runs until a handler has ended without an error: it may run twice, so a handler replaces and never appends.
+ * The job queue in the database (pg-boss). Delivery is at least once: a job becomes visible when its transaction commits, and
+ * runs until its handler returns without an error. It may run twice, so handlers replace and never append.
  */
 export class JobQueue {
   readonly #boss: PgBoss;
   readonly #logger: Logger;
-  readonly #wakeCalls = new Map<string, AsyncEvent>();
+  readonly #events = new Map<string, AsyncEvent>();
   readonly #loops: Promise<void>[] = [];
   readonly #stopping = new AbortController();
 
@@ -39,33 +39,34 @@ export class JobQueue {
     this.#logger = logger;
   }
 
-  /** Opens the queue for the kinds, and makes what it needs in the database. */
-  static async open(db: Database, logger: Logger, kinds: readonly JobKind<object>[]): Promise<JobQueue> {
+  /** Opens the queue and creates its tables. `define` the kinds of jobs before the first is enqueued. */
+  static async open(db: Database, logger: Logger): Promise<JobQueue> {
     const boss = new PgBoss({
       db: { executeSql: (text, values) => db.execute(text, values) },
       ...(db.kind === 'embedded' && { backend: 'pglite' as const }),
       schedule: false,
       superviseIntervalSeconds: SUPERVISE_SECONDS,
     });
-    boss.on('error', (error) => logger.warn({ reason: describeError(error) }, 'the job queue had a problem'));
+    boss.on('error', (error) => logger.warn({ error: describeError(error) }, 'job queue error'));
     await boss.start();
-    for (const kind of kinds) await makeQueue(boss, kind);
-    // No other process can be running a job of the embedded database: what says so is of one that was killed.
+    // The embedded database has one process, so an active job at this point belongs to a process that was killed.
     if (db.kind === 'embedded') {
       await db.execute("update pgboss.job set state = 'retry', start_after = now() where state = 'active'");
     }
     return new JobQueue(boss, logger);
   }
 
-  /**
-   * Queues a job in the transaction of the row that it serves. Call `wake` once the transaction has committed. The kind must be one of
-   * those that the queue was opened for.
-   */
+  /** Creates or updates the queue of each kind. A process defines every kind that it enqueues or runs. */
+  async define(kinds: readonly JobKind<object>[]): Promise<void> {
+    for (const kind of kinds) await createQueue(this.#boss, kind);
+  }
+
+  /** Enqueues a job of a defined kind in the transaction of the row that it serves. Call `wake` after the commit. */
   async enqueue<Data extends object>(
     sql: Sql,
     kind: JobKind<Data>,
     data: Data,
-    { key, group }: JobPlace,
+    { key, group }: JobConstraints,
   ): Promise<void> {
     await this.#boss.send(kind.name, data, {
       singletonKey: key,
@@ -74,37 +75,33 @@ export class JobQueue {
     });
   }
 
-  /** Has this process look for jobs of the kind at once, if it runs any. */
+  /** Makes this process fetch jobs of the kind without waiting for the next poll, if it runs that kind. */
   wake(kind: Pick<JobKind<object>, 'name'>): void {
-    this.#wakeCalls.get(kind.name)?.wake();
+    this.#events.get(kind.name)?.wake();
   }
 
-  /** Runs jobs of the kind in this process from now on. A handler that throws is run again, as the kind says. */
+  /** Runs jobs of a defined kind in this process until `stop`. A job whose handler throws is retried as the kind says. */
   work<Data extends object>(kind: JobKind<Data>, handler: JobHandler<Data>): void {
-    const wakeCall = new AsyncEvent();
-    this.#wakeCalls.set(kind.name, wakeCall);
-    this.#loops.push(this.#loop(kind, handler, wakeCall));
+    const event = new AsyncEvent();
+    this.#events.set(kind.name, event);
+    this.#loops.push(this.#loop(kind, handler, event));
   }
 
-  /** Tells running jobs to stop, waits for them, and gives them back to be run again. May be called twice. */
+  /** Aborts running jobs, waits for them, and returns them to the queue. May be called twice. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    for (const wakeCall of this.#wakeCalls.values()) wakeCall.wake();
+    for (const event of this.#events.values()) event.wake();
     await Promise.all(this.#loops);
     await this.#boss.stop({ graceful: false, close: false });
   }
 
-  /** Fetches jobs while there is room for them, and ends when the last has ended. */
-  async #loop<Data extends object>(
-    kind: JobKind<Data>,
-    handler: JobHandler<Data>,
-    wakeCall: AsyncEvent,
-  ): Promise<void> {
+  /** Fetches jobs while slots are free. Resolves when the queue is stopping and the last job has ended. */
+  async #loop<Data extends object>(kind: JobKind<Data>, handler: JobHandler<Data>, event: AsyncEvent): Promise<void> {
     const running = new RunningJobs(kind);
     while (!this.#stopping.signal.aborted) {
-      const job = running.hasRoom() ? await this.#next<Data>(kind, running.fullGroups()) : null;
-      if (job === null) await wakeCall.wait(POLL_MS);
-      else void running.add(job.groupId ?? null, this.#run(kind, job, handler)).then(() => wakeCall.wake());
+      const job = running.hasFreeSlot() ? await this.#next<Data>(kind, running.fullGroups()) : null;
+      if (job === null) await event.wait(POLL_MS);
+      else void running.add(job.groupId ?? null, this.#run(kind, job, handler)).then(() => event.wake());
     }
     await running.ended();
   }
@@ -114,7 +111,7 @@ export class JobQueue {
       const [job] = await this.#boss.fetch<Data>(kind.name, { ignoreGroups });
       return job ?? null;
     } catch (error) {
-      this.#logger.warn({ queue: kind.name, reason: describeError(error) }, 'no job could be fetched');
+      this.#logger.warn({ queue: kind.name, error: describeError(error) }, 'job fetch failed');
       return null;
     }
   }
@@ -127,9 +124,12 @@ export class JobQueue {
     } catch (error) {
       const reason = describeError(error);
       if (!this.#stopping.signal.aborted)
-        this.#logger.error({ queue: kind.name, job: job.data, reason }, 'a job failed');
+        this.#logger.error({ queue: kind.name, job: job.data, error: reason }, 'job failed');
       await this.#boss.fail(kind.name, job.id, { reason }).catch((lost: unknown) => {
-        this.#logger.warn({ queue: kind.name, reason: describeError(lost) }, 'a failed job could not be given back');
+        this.#logger.warn(
+          { queue: kind.name, error: describeError(lost) },
+          'failed job could not be returned to the queue',
+        );
       });
     } finally {
       clearInterval(heartbeat);
@@ -138,15 +138,15 @@ export class JobQueue {
 
   async #touch(kind: JobKind<object>, id: string): Promise<void> {
     await this.#boss.touch(kind.name, id).catch((error: unknown) => {
-      this.#logger.warn({ queue: kind.name, reason: describeError(error) }, 'a job could not be kept');
+      this.#logger.warn({ queue: kind.name, error: describeError(error) }, 'job heartbeat failed');
     });
   }
 }
 
-async function makeQueue(boss: PgBoss, kind: JobKind<object>): Promise<void> {
+async function createQueue(boss: PgBoss, kind: JobKind<object>): Promise<void> {
   await boss.createQueue(kind.name, {
-    // Of one key one job runs at a time, in their order. The policies with a cached list of busy keys would leave a job waiting for a minute
-    // behind one that has ended, and those of other keys behind one whose key is busy.
+    // One running job per key, in order. The other policies cache the list of busy keys: a job would wait up to a minute
+    // after the one before it ended, and jobs of idle keys would wait behind one whose key is busy.
     policy: 'key_strict_fifo',
     retryLimit: kind.retries,
     retryDelay: kind.retrySeconds,
@@ -156,6 +156,6 @@ async function makeQueue(boss: PgBoss, kind: JobKind<object>): Promise<void> {
     heartbeatSeconds: HEARTBEAT_SECONDS,
     deleteAfterSeconds: KEEP_ENDED_SECONDS,
   });
-  // Looks the queue up, which is remembered: in a transaction of ours nothing but that transaction may ask the database.
+  // Fills the queue cache of pg-boss: a lookup inside a transaction would deadlock on the single connection of PGlite.
   await boss.findJobs(kind.name, { key: '' });
 }

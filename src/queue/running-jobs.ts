@@ -1,6 +1,6 @@
 import type { JobKind } from './define-job.ts';
 
-/** The jobs of a kind that a process runs, and whether it may run more. */
+/** The running jobs of one kind in this process, and its free slots. */
 export class RunningJobs {
   readonly #kind: Pick<JobKind<object>, 'concurrency' | 'perGroup'>;
   readonly #runs = new Map<Promise<void>, string | null>();
@@ -9,12 +9,12 @@ export class RunningJobs {
     this.#kind = kind;
   }
 
-  /** Whether one more may run. */
-  hasRoom(): boolean {
+  /** Whether another job may start. */
+  hasFreeSlot(): boolean {
     return this.#runs.size < this.#kind.concurrency;
   }
 
-  /** Groups of which no more may run. */
+  /** Groups that use all of their slots. */
   fullGroups(): string[] {
     const { perGroup = Number.POSITIVE_INFINITY } = this.#kind;
     const counts = new Map<string, number>();
@@ -22,7 +22,7 @@ export class RunningJobs {
     return [...counts].filter(([, count]) => count >= perGroup).map(([group]) => group);
   }
 
-  /** Counts a run until it has ended; resolves then. */
+  /** Occupies a slot until the run settles; resolves then. */
   async add(group: string | null, run: Promise<void>): Promise<void> {
     this.#runs.set(run, group);
     try {
@@ -32,7 +32,7 @@ export class RunningJobs {
     }
   }
 
-  /** Resolves when none runs any more. */
+  /** Resolves when all runs have settled. */
   async ended(): Promise<void> {
     await Promise.allSettled(this.#runs.keys());
   }

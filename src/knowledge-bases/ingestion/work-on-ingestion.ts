@@ -2,9 +2,9 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Deps } from '../../deps.ts';
 import { FairSemaphore } from '../../lib/fair-semaphore.ts';
+import type { JobHandler } from '../../queue/job-queue.ts';
 import { openSource } from '../data-sources/open-source.ts';
 import { Extractor } from './extract/extractor.ts';
-import { INGEST_SOURCE } from './ingest-job.ts';
 import { ingestSource } from './ingest-source.ts';
 
 /** What background ingestion needs. */
@@ -19,8 +19,16 @@ export type IngestionDeps = Pick<
  */
 const ITEMS_AT_ONCE = { total: 4, perGroup: 3 };
 
-/** Runs ingestion jobs in this process from now on. `stop` ends the processes that read documents, once the queue has stopped. */
-export function workOnIngestion(deps: IngestionDeps): { stop(): Promise<void> } {
+/** How this process runs ingestion jobs. */
+export interface Ingestion {
+  /** The handler of `INGEST_SOURCE`. */
+  run: JobHandler<{ jobId: string }>;
+  /** Ends the extraction processes. Call it once the queue has stopped. */
+  stop(): Promise<void>;
+}
+
+/** Prepares what all ingestion jobs of this process share: extraction processes and a limit on concurrent items. */
+export function startIngestion(deps: IngestionDeps): Ingestion {
   const folder = join(deps.config.dataDir, 'tmp');
   // What lies there is of a process that was killed.
   rmSync(folder, { recursive: true, force: true });
@@ -30,8 +38,8 @@ export function workOnIngestion(deps: IngestionDeps): { stop(): Promise<void> } 
   const extractor = new Extractor({ folder, readers: ITEMS_AT_ONCE.total, onLostReader });
   const gate = new FairSemaphore(ITEMS_AT_ONCE);
   const connectorOf = (source: Parameters<typeof openSource>[1]) => openSource(deps, source);
-  deps.jobs.work(INGEST_SOURCE, ({ jobId }, signal) =>
-    ingestSource({ ...deps, extractor, gate, connectorOf }, jobId, signal),
-  );
-  return { stop: () => extractor.close() };
+  return {
+    run: ({ jobId }, signal) => ingestSource({ ...deps, extractor, gate, connectorOf }, jobId, signal),
+    stop: () => extractor.close(),
+  };
 }
