@@ -1,4 +1,8 @@
-import type { EmbeddingEngine, EmbeddingPurpose } from '../../src/engines/embedding-engine.ts';
+import {
+  DEFAULT_HYBRID_WEIGHT,
+  type EmbeddingEngine,
+  type EmbeddingPurpose,
+} from '../../src/engines/embedding-engine.ts';
 import { scoreOf } from '../../src/knowledge-bases/retrieval/score.ts';
 import type { Language } from '../../src/search/languages.ts';
 import { termsOf } from '../../src/search/terms.ts';
@@ -70,7 +74,11 @@ export class Searched {
       const asked = vectors[at] ?? new Float32Array();
       return this.#vectors.map((vector, place) => {
         const cosine = asked.reduce((sum, value, i) => sum + value * (vector[i] ?? 0), 0);
-        return scoreOf({ cosine, bm25: words[place] ?? 0 }, 'hybrid', 'bundled');
+        return scoreOf(
+          { cosine, bm25: words[place] ?? 0 },
+          'hybrid',
+          this.#embedder.hybridWeight ?? DEFAULT_HYBRID_WEIGHT,
+        );
       });
     });
   }

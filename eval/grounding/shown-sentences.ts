@@ -1,7 +1,7 @@
 import type { EmbeddingEngine } from '../../src/engines/embedding-engine.ts';
-import type { RerankEngine } from '../../src/engines/rerank-engine.ts';
+import { DEFAULT_RERANK_WEIGHTS, type RerankEngine } from '../../src/engines/rerank-engine.ts';
 import { chooseSentences, rankedSentences } from '../../src/knowledge-bases/grounding/choose-sentences.ts';
-import { MAX_RANKED_SENTENCES, ranksOf, wholeWithin } from '../../src/knowledge-bases/grounding/fit-context.ts';
+import { ranksOf, wholeWithin } from '../../src/knowledge-bases/grounding/fit-context.ts';
 import type { ContextChunk } from '../../src/knowledge-bases/grounding/gather-context.ts';
 import { markTokens } from '../../src/knowledge-bases/grounding/write-context.ts';
 import { sentencesOf } from '../../src/lib/sentences.ts';
@@ -24,6 +24,7 @@ const LEAST_CHARACTERS = 16;
 
 /** How many of the sentences that answer stand in a prompt with so much room for documents: whole chunks, and ranked sentences. */
 export async function shownSheet(embedder: EmbeddingEngine, reranker: RerankEngine, data: string): Promise<Sheet> {
+  const weights = reranker.weights ?? DEFAULT_RERANK_WEIGHTS;
   const ways = { 'whole chunks': [] as number[][], 'ranked sentences': [] as number[][] };
   const rows = readRows<{ corpus_id: string; question: string; references: { content: string }[] }>(
     data,
@@ -35,10 +36,10 @@ export async function shownSheet(embedder: EmbeddingEngine, reranker: RerankEngi
     for (const { question, references } of rows.filter((row) => row.corpus_id === corpus).slice(0, MAX_QUESTIONS)) {
       const [scores = []] = await search.hybrid([question]);
       const chunks = bestOf(scores, CHUNKS).map((place) => chunkOf(search.texts[place] ?? '', scores[place] ?? 0));
-      const sentences = rankedSentences(chunks, MAX_RANKED_SENTENCES.bundled);
+      const sentences = rankedSentences(chunks, weights.maxSentences);
       const documents = sentences.map(({ text }) => text);
       const judged = await reranker.rerank({ query: question, documents }, new AbortController().signal);
-      const ranks = ranksOf(chunks, sentences, judged.scores, 'bundled');
+      const ranks = ranksOf(chunks, sentences, judged.scores, weights.chunkWeight);
       const gold = references.flatMap((reference) => piecesOf(reference.content));
       ways['whole chunks'].push(BUDGETS.map((budget) => partOf(gold, wholeWithin(chunks, budget))));
       ways['ranked sentences'].push(

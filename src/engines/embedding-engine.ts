@@ -21,6 +21,9 @@ export interface EmbeddingRequest {
   scope?: string;
 }
 
+/** Weight of the cosine similarity for models of usual size: vectors and words count the same. */
+export const DEFAULT_HYBRID_WEIGHT = 0.5;
+
 /** What came of one call. */
 export interface Embeddings {
   /** One of each text, in the order of the texts: 1024 floats, L2-normalised. */
@@ -43,6 +46,8 @@ export interface EmbeddingEngine {
    * texts. Two engines with one fingerprint may share an index.
    */
   fingerprint(): string;
+  /** Weight of the cosine similarity in hybrid scores, 0 to 1; the rest is BM25. Absent: `DEFAULT_HYBRID_WEIGHT`. */
+  readonly hybridWeight?: number;
   /** Embeds texts; a text longer than the model's window is embedded in windows. The same text gives the same vector beside any others. */
   embed(request: EmbeddingRequest, signal: AbortSignal): Promise<Embeddings>;
   /** Tokens of each text as the model counts them, without what it adds itself. `scope`: as in `EmbeddingRequest`. */

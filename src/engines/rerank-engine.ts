@@ -9,6 +9,22 @@ export interface RerankRequest {
   scope?: string;
 }
 
+/** How the scores of a reranker combine with those of a search. */
+export interface RerankWeights {
+  /** Weight of the search score in the score of a reranked chunk, 0 to 1. */
+  searchWeight: number;
+  /** Weight of the search score of a chunk, added to the logit of the rerank score of its sentences. */
+  chunkWeight: number;
+  /** Sentences to rank for one prompt: bounds the time before the first token. */
+  maxSentences: number;
+}
+
+/**
+ * Weights for cross-encoders of usual size. They score well without the search score; `chunkWeight` keeps the topic of a
+ * sentence that names none. Hundreds of millions of parameters limit the number of sentences.
+ */
+export const DEFAULT_RERANK_WEIGHTS: RerankWeights = { searchWeight: 0, chunkWeight: 10, maxSentences: 64 };
+
 /** What came of one call. */
 export interface Reranking {
   /** One of each document, in the order of the documents, 0 to 1. */
@@ -26,6 +42,8 @@ export interface Reranking {
 export interface RerankEngine {
   /** Never waits: what is known now. */
   backend(): Backend;
+  /** Absent: `DEFAULT_RERANK_WEIGHTS`. */
+  readonly weights?: RerankWeights;
   /** Judges documents of any length; one without text scores 0. The same query and document score the same beside any others. */
   rerank(request: RerankRequest, signal: AbortSignal): Promise<Reranking>;
   /** Resolves when the engine could answer now; otherwise throws an Error with a sentence for the operator. */

@@ -1,4 +1,4 @@
-import type { Backend } from '../../engines/engine.ts';
+import { DEFAULT_RERANK_WEIGHTS } from '../../engines/rerank-engine.ts';
 import { ApiError } from '../../errors.ts';
 import { type Admission, admit } from '../../inference/admission.ts';
 import { rerank } from '../../inference/rerank.ts';
@@ -15,16 +15,8 @@ const WHOLE_CHUNKS_TOKENS = 3_000;
 /** Tokens that the marks around a document and a short sentence have: less room is none. */
 const LEAST_TOKENS = 50;
 
-/**
- * Sentences that are ranked for one answer, those of the best chunks. Ten chunks of usual size have about 130, which the bundled reranker
- * judges in a twentieth of a second; a model of hundreds of millions of parameters is slower by far.
- */
-export const MAX_RANKED_SENTENCES: Record<Backend['engine'], number> = { bundled: 192, local: 64, upstream: 64 };
-/**
- * What the score of its chunk weighs in a sentence's rank, beside the logit of the reranker's score: a sentence alone does not say what it is
- * about. For the bundled reranker as measured; a larger one sees more in a sentence, which could not be measured here.
- */
-const CHUNK_WEIGHT: Record<Backend['engine'], number> = { bundled: 30, local: 10, upstream: 10 };
+/** Sentences of the best chunk that are looked at while no reranker is ready. */
+const MAX_FALLBACK_SENTENCES = 192;
 /** Milliseconds that ranking may take before the answer begins; a reranker that is slower is done without. */
 const RANKING_LIMIT_MS = 5_000;
 /** A score of 0 or 1 is taken for nearly so: one score does not outweigh all others. */
@@ -69,20 +61,22 @@ export function wholeWithin(chunks: readonly ContextChunk[], budget: number): Co
 
 /** As many sentences as fit, from the first on. */
 function beginningOf(chunks: readonly ContextChunk[], room: Room): ContextChunk[] {
-  const sentences = rankedSentences(chunks, MAX_RANKED_SENTENCES.bundled);
+  const sentences = rankedSentences(chunks, MAX_FALLBACK_SENTENCES);
   const scores = sentences.map((_, i) => -i);
   return chooseSentences(chunks, sentences, scores, room);
 }
 
-/** What sentences are chosen by: the reranker's scores of them, given in their order, with the scores of their chunks. */
+/**
+ * Ranks of sentences: the logit of the rerank score of each, plus the weighted search score of its chunk, because a
+ * sentence alone often does not name its topic.
+ */
 export function ranksOf(
   chunks: readonly ContextChunk[],
   sentences: readonly ChunkSentence[],
   scores: readonly number[],
-  reranker: Backend['engine'],
+  chunkWeight: number,
 ): number[] {
-  const weight = CHUNK_WEIGHT[reranker];
-  return sentences.map(({ chunk }, i) => logit(scores[i] ?? 0) + weight * (chunks[chunk]?.score ?? 0));
+  return sentences.map(({ chunk }, i) => logit(scores[i] ?? 0) + chunkWeight * (chunks[chunk]?.score ?? 0));
 }
 
 function logit(score: number): number {
@@ -105,14 +99,14 @@ async function rankingOf(
   // What a prompt has room for is the server's own question: no key has to allow the model.
   const admission = admitReranker(deps, { ...call, caller: { ...call.caller, models: null } });
   if (admission === null) return null;
-  const { engine } = admission.engine.backend();
-  const sentences = rankedSentences(found, MAX_RANKED_SENTENCES[engine]);
+  const { maxSentences, chunkWeight } = admission.engine.weights ?? DEFAULT_RERANK_WEIGHTS;
+  const sentences = rankedSentences(found, maxSentences);
   if (sentences.length === 0) return null;
   const documents = sentences.map(({ text }) => text);
   const limited = AbortSignal.any([signal, AbortSignal.timeout(RANKING_LIMIT_MS)]);
   try {
     const { scores } = await rerank(deps, admission, exemptInput({ query, documents }), limited);
-    return { sentences, scores: ranksOf(found, sentences, scores, engine) };
+    return { sentences, scores: ranksOf(found, sentences, scores, chunkWeight) };
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof ApiError || limited.aborted) return null;

@@ -28,10 +28,10 @@ function someHits(seed: number): { known: ChunkHit[]; bounded: ChunkHit[] } {
 }
 
 describe('bestHits', () => {
-  const rank = (hits: readonly ChunkHit[], truth: readonly ChunkHit[], engine: 'bundled' | 'local') => {
+  const rank = (hits: readonly ChunkHit[], truth: readonly ChunkHit[], hybridWeight: number) => {
     const asked: string[][] = [];
     const best = bestHits(hits, {
-      scoreOf: (hit) => scoreOf(hit, 'hybrid', engine),
+      scoreOf: (hit) => scoreOf(hit, 'hybrid', hybridWeight),
       bm25Of: async (ids) => {
         asked.push([...ids]);
         const matching = truth.filter(({ id, bm25 }) => ids.includes(id) && bm25 !== 0);
@@ -41,8 +41,8 @@ describe('bestHits', () => {
     return { best, asked };
   };
 
-  for (const engine of ['bundled', 'local'] as const) {
-    it(`gives what it would give if every score were known, and asks for fewer (${engine})`, async () => {
+  for (const hybridWeight of [0.2, 0.5]) {
+    it(`gives what it would give if every score were known, and asks for fewer (hybridWeight ${hybridWeight})`, async () => {
       let asked = 0;
       let open = 0;
       for (let seed = 0; seed < SEARCHES; seed++) {
@@ -50,12 +50,12 @@ describe('bestHits', () => {
         const all = await rank(
           known.map((hit) => ({ ...hit, isBound: false })),
           known,
-          engine,
+          hybridWeight,
         ).best(60);
-        const found = rank(bounded, known, engine);
+        const found = rank(bounded, known, hybridWeight);
         const counts = [1 + (seed % 7), 10 + (seed % 11), 60];
         for (const count of counts) assert.deepEqual(await found.best(count), all.slice(0, count), `seed ${seed}`);
-        const once = rank(bounded, known, engine);
+        const once = rank(bounded, known, hybridWeight);
         await once.best(5);
         assert.ok(once.asked.length <= 1);
         asked += once.asked.flat().length;
@@ -71,7 +71,7 @@ describe('bestHits', () => {
       { id: 'b', cosine: 0.4, bm25: 2, isBound: true },
       { id: 'c', cosine: 0.5, bm25: 20, isBound: false },
     ];
-    const { best, asked } = rank(hits, [], 'bundled');
+    const { best, asked } = rank(hits, [], 0.2);
     assert.deepEqual(
       (await best(2)).map(({ id }: ScoredHit) => id),
       ['a', 'c'],
@@ -88,7 +88,7 @@ describe('bestHits', () => {
 
   it('puts of equal scores the one with the nearer vector first, and then the one with the smaller id', async () => {
     const hit = (id: string, cosine: number) => ({ id, cosine, bm25: 0, isBound: false });
-    const { best } = rank([hit('b', -0.3), hit('c', -0.1), hit('a', -0.3)], [], 'bundled');
+    const { best } = rank([hit('b', -0.3), hit('c', -0.1), hit('a', -0.3)], [], 0.2);
     assert.deepEqual(
       (await best(3)).map(({ id }) => id),
       ['c', 'a', 'b'],

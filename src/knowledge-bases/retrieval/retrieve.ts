@@ -1,5 +1,6 @@
 import type { Deps } from '../../deps.ts';
-import type { Backend } from '../../engines/engine.ts';
+import { DEFAULT_HYBRID_WEIGHT } from '../../engines/embedding-engine.ts';
+import { DEFAULT_RERANK_WEIGHTS } from '../../engines/rerank-engine.ts';
 import { engineUnavailable, invalidValue } from '../../errors.ts';
 import { admit } from '../../inference/admission.ts';
 import { embed } from '../../inference/embed.ts';
@@ -35,7 +36,7 @@ type LiveChunk = ChunkRow & { score: number };
 
 interface EmbeddedQuery {
   vector: Float32Array;
-  engine: Backend['engine'];
+  hybridWeight: number;
 }
 
 /** What is not said of a retrieval. */
@@ -126,7 +127,7 @@ async function embedQuery(
   const request = { texts: [query], purpose: 'query', maxTokensPerText: null, paramOf: () => 'query' } as const;
   const { vectors } = await embed(deps, admission, exemptInput(request), signal);
   const [vector] = vectors;
-  return vector === undefined ? null : { vector, engine: admission.engine.backend().engine };
+  return vector === undefined ? null : { vector, hybridWeight: admission.engine.hybridWeight ?? DEFAULT_HYBRID_WEIGHT };
 }
 
 function beingEmbedded() {
@@ -155,7 +156,7 @@ async function searched(
       limit,
     });
     const best = bestHits(hits, {
-      scoreOf: (hit) => scoreOf(hit, embedded === null ? 'keyword' : scoring, embedded?.engine ?? 'bundled'),
+      scoreOf: (hit) => (embedded === null ? scoreOf(hit, 'keyword', 0) : scoreOf(hit, scoring, embedded.hybridWeight)),
       bm25Of: (ids) => deps.chunks.bm25Of(base.id, ids, { text: query, languages }),
     });
     const { live, areMissing } = await liveChunks(deps, base.id, best, wanted);
@@ -202,8 +203,8 @@ async function reranked(
   const admission = admit(deps, call, { kind: 'rerank', model: rerank_model, param: 'rerank_model' });
   const documents = found.map(({ text }) => text);
   const { scores } = await rerank(deps, admission, exemptInput({ query, documents }), signal);
-  const { engine } = admission.engine.backend();
+  const { searchWeight } = admission.engine.weights ?? DEFAULT_RERANK_WEIGHTS;
   return found
-    .map((chunk, i) => ({ ...chunk, score: rerankedScore(scores[i] ?? 0, chunk.score, engine) }))
+    .map((chunk, i) => ({ ...chunk, score: rerankedScore(scores[i] ?? 0, chunk.score, searchWeight) }))
     .sort((a, b) => b.score - a.score);
 }

@@ -6,29 +6,29 @@ const hit = (cosine: number | null, bm25: number | null) => ({ id: 'chunk', cosi
 
 describe('scoreOf', () => {
   it('is the cosine for vectors, never below 0', () => {
-    assert.equal(scoreOf(hit(0.7, null), 'vector', 'bundled'), 0.7);
-    assert.equal(scoreOf(hit(-0.2, null), 'vector', 'bundled'), 0);
+    assert.equal(scoreOf(hit(0.7, null), 'vector', 0.2), 0.7);
+    assert.equal(scoreOf(hit(-0.2, null), 'vector', 0.2), 0);
   });
 
   it('is a half where BM25 is 30, and below 1 however high it is', () => {
-    assert.equal(scoreOf(hit(null, 30), 'keyword', 'bundled'), 0.5);
-    assert.equal(scoreOf(hit(null, 0), 'keyword', 'bundled'), 0);
-    assert.ok(scoreOf(hit(null, 1e9), 'keyword', 'bundled') < 1);
+    assert.equal(scoreOf(hit(null, 30), 'keyword', 0.2), 0.5);
+    assert.equal(scoreOf(hit(null, 0), 'keyword', 0.2), 0);
+    assert.ok(scoreOf(hit(null, 1e9), 'keyword', 0.2) < 1);
   });
 
-  it('adds both in hybrid search, the more of the vectors the better the model that made them', () => {
-    assert.ok(Math.abs(scoreOf(hit(1, 30), 'hybrid', 'bundled') - 0.6) < 1e-12);
-    assert.ok(Math.abs(scoreOf(hit(1, 30), 'hybrid', 'local') - 0.75) < 1e-12);
+  it('adds both in hybrid search, by the weight that the embedding engine declares', () => {
+    assert.ok(Math.abs(scoreOf(hit(1, 30), 'hybrid', 0.2) - 0.6) < 1e-12);
+    assert.ok(Math.abs(scoreOf(hit(1, 30), 'hybrid', 0.5) - 0.75) < 1e-12);
   });
 
   it('stays within 0 and 1 for what rounding gives', () => {
-    assert.equal(scoreOf(hit(1.0000001, null), 'vector', 'local'), 1);
+    assert.equal(scoreOf(hit(1.0000001, null), 'vector', 0.5), 1);
   });
 });
 
 describe('rerankedScore', () => {
-  it("is the reranker's own, but half the search's beside the bundled one", () => {
-    assert.equal(rerankedScore(0.9, 0.1, 'upstream'), 0.9);
-    assert.equal(rerankedScore(0.9, 0.1, 'bundled'), 0.5);
+  it('mixes both scores by the weight that the reranker declares', () => {
+    assert.equal(rerankedScore(0.9, 0.1, 0), 0.9);
+    assert.equal(rerankedScore(0.9, 0.1, 0.5), 0.5);
   });
 });

@@ -66,6 +66,8 @@ interface Model {
 }
 
 class BundledEmbedding implements EmbeddingEngine {
+  /** Highest mean nDCG@10 of the development collections (`docs/decisions/0012-search.md`). */
+  readonly hybridWeight = 0.2;
   readonly #options: BundledEmbeddingOptions;
   readonly #queue = new EmbeddingQueue();
   readonly #admission = new FairAdmission((message) => engineUnavailable(message, BUSY_RETRY_SECONDS));

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Backend } from '../../engine.ts';
-import type { RerankEngine, Reranking, RerankRequest } from '../../rerank-engine.ts';
+import type { RerankEngine, Reranking, RerankRequest, RerankWeights } from '../../rerank-engine.ts';
 import { SharedThread } from '../shared-thread.ts';
 import { Judging } from './judging.ts';
 import type { Portion, PortionResult } from './thread.ts';
@@ -30,7 +30,15 @@ export function createBundledRerank(options: BundledRerankOptions): RerankEngine
   return new BundledRerank(options);
 }
 
+/**
+ * Measured on the development collections (`docs/decisions/0012-search.md`, `0013-grounding.md`). The model scores each
+ * document by itself, which is worse than the search where the words of the whole collection decide: half of each is best.
+ * Ten chunks of usual size have about 130 sentences, which take 50 ms.
+ */
+const WEIGHTS: RerankWeights = { searchWeight: 0.5, chunkWeight: 30, maxSentences: 192 };
+
 class BundledRerank implements RerankEngine {
+  readonly weights = WEIGHTS;
   readonly #name: string;
   readonly #thread: SharedThread<Portion, PortionResult, number>;
 
