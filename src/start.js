@@ -16,6 +16,9 @@ if (process.platform === 'linux' && isLasting && !isSet && process.execve && !pr
   const environment = { ...process.env, MALLOC_ARENA_MAX: '2' };
   process.execve(process.execPath, [process.argv0, ...flags, ...process.argv.slice(1)], environment);
 }
+// The kernel drops signals to process 1 of a container until it has handlers, and the imports below take seconds. Nothing is open yet.
+const end = () => process.exit(143);
+if (isLasting) process.on('SIGTERM', end).on('SIGINT', end);
 // LanceDB would write its warnings in plain lines among our JSON ones on stderr.
 process.env['LANCEDB_LOG'] ??= 'error';
 // Not among the imports above: an old Node has not all that it uses.

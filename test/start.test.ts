@@ -158,6 +158,14 @@ describe('quire', () => {
     assertSentence(await quire(['orgs', 'create', 'acme']), /already/);
   });
 
+  it('ends at once at a SIGTERM while it is loading, also as process 1 of a container', async () => {
+    // Sent as the first handler is added, in the process that start.js begins anew.
+    const signal = "if (name === 'SIGTERM') process.kill(process.pid, name)";
+    const loading = `if (process.env['MALLOC_ARENA_MAX']) process.on('newListener', (name) => { ${signal} })`;
+    const ended = await quire(['serve'], {}, ['--import', `data:text/javascript,${loading}`]);
+    assert.deepEqual(ended, { code: 143, stdout: '', stderr: '' });
+  });
+
   it('refuses to run on an old Node with what to do', async () => {
     const older = "Object.defineProperty(process.versions, 'node', { value: '20.1.0' })";
     const child = spawn(process.execPath, ['--import', `data:text/javascript,${older}`, START, 'serve']);

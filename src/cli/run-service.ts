@@ -15,7 +15,7 @@ import { type ProcessLifecycle, SHUTDOWN_ORDER } from '../shutdown-order.ts';
 import { VERSION } from '../version.ts';
 import { startWorker } from '../worker.ts';
 import { type CommandRequest, listenForCommands } from './command-socket.ts';
-import { untilStopped } from './signals.ts';
+import { endIfStopped, untilStopped } from './signals.ts';
 import { STATE_COMMANDS } from './state-commands.ts';
 
 /** Requests that have not ended this long after SIGTERM are aborted; an abort ends a call within a step of its engine. */
@@ -27,6 +27,7 @@ export async function runService(): Promise<void> {
   const logger = createLogger(config.logLevel, await openLogDestination(config.logFormat));
   for (const name of config.unknownVariables) logger.warn({ name }, 'this variable is no setting of this version');
   const lifecycle = new Lifecycle(SHUTDOWN_ORDER);
+  await endIfStopped();
   const stopped = untilStopped(logger);
   try {
     await startService(config, logger, lifecycle);

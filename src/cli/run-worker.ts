@@ -6,7 +6,7 @@ import { createLogger, openLogDestination } from '../lib/logger.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { SHUTDOWN_ORDER } from '../shutdown-order.ts';
 import { startWorker, WORKER_MODELS } from '../worker.ts';
-import { untilStopped } from './signals.ts';
+import { endIfStopped, untilStopped } from './signals.ts';
 
 /** Runs background work until it is told to stop. Throws a `OperatorError` when it cannot start. */
 export async function runWorker(): Promise<void> {
@@ -18,6 +18,7 @@ export async function runWorker(): Promise<void> {
   }
   const logger = createLogger(config.logLevel, await openLogDestination(config.logFormat));
   const lifecycle = new Lifecycle(SHUTDOWN_ORDER);
+  await endIfStopped();
   const stopped = untilStopped(logger);
   try {
     await lifecycle.start(

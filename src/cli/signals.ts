@@ -1,7 +1,13 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Logger } from '../lib/logger.ts';
 
 /** The exit code of a process that was told twice to end: 128 and the number of SIGTERM. */
 const KILLED = 143;
+
+/** Ends the process if it received a signal while it was loading: imports block the event loop, so the handlers of start.js run here. */
+export async function endIfStopped(): Promise<void> {
+  await setImmediate();
+}
 
 /** Resolves at the first SIGTERM or SIGINT. A second one ends the process at once. */
 export function untilStopped(logger: Logger): Promise<void> {
@@ -13,7 +19,7 @@ export function untilStopped(logger: Logger): Promise<void> {
       logger.info({ signal }, 'stopping: no new work, running answers may end; a second signal ends at once');
       resolve();
     };
-    process.on('SIGTERM', tell);
-    process.on('SIGINT', tell);
+    // Replaces the handlers of start.js.
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.removeAllListeners(signal).on(signal, tell);
   });
 }

