@@ -32,7 +32,7 @@ export const modelsPull: CommandSpec = {
     const source = parseModelSource(word, config.hubUrl, name);
     const stop = new AbortController();
     process.once('SIGINT', () =>
-      stop.abort(new OperatorError('Stopped. What came is kept: the same pull goes on from it.')),
+      stop.abort(new OperatorError('Stopped. The received part is kept: the same pull resumes it.')),
     );
     const line = new ProgressLine(process.stderr);
     const { pullModel } = await import('../models/downloads/pull-model.ts');

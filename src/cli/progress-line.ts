@@ -19,7 +19,7 @@ export class ProgressLine extends LiveLine {
 
   show(transferred: TransferProgress): void {
     const now = this.#now();
-    this.#rate.note(transferred.receivedBytes, now);
+    this.#rate.addSample(transferred.receivedBytes, now);
     const isLast = transferred.receivedBytes === transferred.totalBytes;
     if (!isLast && now - this.#shownMs < (this.isTerminal ? TERMINAL_MS : LOG_MS)) return;
     this.#shownMs = now;

@@ -4,12 +4,12 @@ import { Value } from 'typebox/value';
 import { readOptionalFile } from './read-optional-file.ts';
 
 /** Reads a JSON file; null if it is missing or does not match the schema. */
-export async function readJsonFile<T extends TSchema>(path: string, form: T): Promise<Static<T> | null> {
+export async function readJsonFile<T extends TSchema>(path: string, schema: T): Promise<Static<T> | null> {
   const text = await readOptionalFile(path);
   if (text === null) return null;
   try {
     const value: unknown = JSON.parse(text);
-    return Value.Check(form, value) ? value : null;
+    return Value.Check(schema, value) ? value : null;
   } catch {
     return null;
   }

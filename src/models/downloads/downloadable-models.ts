@@ -1,6 +1,6 @@
-/** A public model that `quire models pull` knows by a short name. */
+/** An open-weight model that `quire models pull` knows by a short name. */
 export interface DownloadableModel {
-  /** What `pull` and `use` call it. */
+  /** Its name in `pull` and `use`. */
   name: string;
   /** `owner/repository` on the hub. */
   repo: string;
@@ -8,27 +8,27 @@ export interface DownloadableModel {
   file: string;
   /** llama.cpp's name of its architecture. */
   architecture: string;
-  /** Billions of parameters, as its makers count. */
+  /** Billions of parameters, as published. */
   billions: number;
-  /** Bytes of the file, rounded; what holds is what the hub says when it is fetched. */
+  /** Rounded file size; the hub states the exact one at the time of the download. */
   approximateBytes: number;
-  /** SPDX identifier, or the name that its makers gave their own. */
+  /** SPDX identifier, or the name of a custom licence. */
   licence: string;
-  /** The model ids that it can stand behind, those that it was chosen for first. */
+  /** Model ids that it suits, best first. */
   suits: readonly string[];
-  /** What to expect of it, in one line. */
+  /** One line about quality and hardware. */
   note: string;
 }
 
 const MB = 1_000_000;
 const GB = 1_000 * MB;
 
-/** Ids for text that a small model can answer for. */
+/** Generation ids that suit a small model. */
 const SMALL_CHAT = ['general-8b', 'instruct-7b'] as const;
 
 /**
- * Models in the open, by size within each kind. Four bits for each weight (Q4_K_M) unless the file says otherwise: the
- * usual point below which quality falls off. There are no hashes here: the hub tells the one of the file that it serves.
+ * Models that can be pulled by name, sorted by size within each kind. Q4_K_M (about 4.5 bits per weight) unless the file
+ * name says otherwise: lower precision loses quality quickly. Hashes are not listed: the hub states them.
  */
 export const DOWNLOADABLE_MODELS: readonly DownloadableModel[] = [
   {

@@ -118,6 +118,6 @@ describe('a file', () => {
   });
 
   it('of a server that is not there is an error that says so', async () => {
-    await assert.rejects(fetched('http://127.0.0.1:1/file'), /http:\/\/127\.0\.0\.1:1 does not answer: /);
+    await assert.rejects(fetched('http://127.0.0.1:1/file'), /http:\/\/127\.0\.0\.1:1 does not respond: /);
   });
 });

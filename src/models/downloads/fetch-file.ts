@@ -6,16 +6,15 @@ import { describeError, OperatorError } from '../../lib/operator-error.ts';
 /** Hubs redirect once or twice, renamed repositories once more. */
 const MAX_REDIRECTS = 8;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-/** A server that is there accepts a connection in this time. */
 const CONNECT_TIMEOUT_MS = 10_000;
-/** Storage that was not asked for in a while takes its time to find a file. */
+/** Object storage may need this long to locate a cold file. */
 const HEADERS_TIMEOUT_MS = 60_000;
 const SHA256 = /^[0-9a-f]{64}$/;
 
-/** What the transfer failed of may be over when it is tried again. */
+/** A transfer failure that is worth a retry. */
 export class TransferError extends Error {
   override readonly name = 'TransferError';
-  /** Seconds that the server asks to wait; null: it does not say. */
+  /** `Retry-After` of the server in seconds; null when absent. */
   readonly retryAfterSeconds: number | null;
 
   constructor(message: string, retryAfterSeconds: number | null = null) {
@@ -24,39 +23,36 @@ export class TransferError extends Error {
   }
 }
 
-/** A bearer key, and the one server that it is for. */
+/** A bearer token, and the only origin it is sent to. */
 export interface HubToken {
   value: string;
   origin: string;
 }
 
-/** An answer whose body has not been read. Whoever holds it must read the body or destroy it. */
+/** A response whose body is unread. The caller must read or destroy the body. */
 export interface FileResponse {
   status: number;
   header(name: string): string | null;
   body: Readable;
-  /** What the first server says of the file, wherever it then sends who asks: its SHA-256 and its bytes. */
+  /** SHA-256 and length of the file as the first server states them, before any redirect. */
   linked: { sha256: string | null; bytes: number | null };
 }
 
-/** How files are asked for. */
+/** Options of one request. */
 export interface FetchFileOptions {
   token: HubToken | null;
   dispatchers: Dispatchers;
   headers: Record<string, string>;
 }
 
-/**
- * Connections for `http:` and `https:` URLs, through the proxies of the environment where it names any. To be closed
- * after use.
- */
+/** Connection pools for `http:` and `https:` URLs, through the configured proxies. Close after use. */
 export class Dispatchers {
   readonly #plain: Dispatcher;
   readonly #secure: Dispatcher;
 
   constructor(proxy: Config['proxy']) {
     const connect = { connect: { timeout: CONNECT_TIMEOUT_MS }, allowH2: false };
-    // An absent value would be read from the environment, and a lone HTTP proxy would be used for https too.
+    // undici reads absent values from the environment, and would use a lone HTTP proxy for https too.
     const agent = (httpProxy: string | null, httpsProxy: string | null) =>
       proxy === null
         ? new Agent(connect)
@@ -70,26 +66,27 @@ export class Dispatchers {
     this.#secure = agent(null, proxy?.httpsProxy ?? null);
   }
 
-  of(url: URL): Dispatcher {
+  /** The pool for a URL. */
+  forUrl(url: URL): Dispatcher {
     return url.protocol === 'https:' ? this.#secure : this.#plain;
   }
 
-  /** Breaks what is under way. */
+  /** Aborts all transfers. */
   async close(): Promise<void> {
     await Promise.all([this.#plain.destroy(), this.#secure.destroy()]);
   }
 }
 
 /**
- * Asks for a file and follows redirects, within bounds and never from https to http. The token goes to its own server
- * only, and to none after the first redirect to another one. Throws a `TransferError` when no server answers.
+ * Requests a file and follows at most eight redirects, never from https to http. The token is sent to its own origin
+ * only, and no longer after a redirect to another origin. Throws a `TransferError` when a server does not respond.
  */
 export async function fetchFile(url: URL, options: FetchFileOptions, signal: AbortSignal): Promise<FileResponse> {
   const linked: FileResponse['linked'] = { sha256: null, bytes: null };
   let at = url;
   let isForeignOrigin = false;
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
-    const { statusCode, headers, body } = await ask(
+    const { statusCode, headers, body } = await send(
       at,
       options,
       isForeignOrigin ? null : authorizationFor(at, options),
@@ -109,16 +106,16 @@ export async function fetchFile(url: URL, options: FetchFileOptions, signal: Abo
   );
 }
 
-async function ask(url: URL, options: FetchFileOptions, authorization: string | null, signal: AbortSignal) {
+async function send(url: URL, options: FetchFileOptions, authorization: string | null, signal: AbortSignal) {
   const plain = new URL(url);
   plain.username = '';
   plain.password = '';
   try {
     return await request(plain, {
-      dispatcher: options.dispatchers.of(plain),
+      dispatcher: options.dispatchers.forUrl(plain),
       signal,
       headersTimeout: HEADERS_TIMEOUT_MS,
-      // Whoever reads the body watches its pace.
+      // The reader of the body detects stalls.
       bodyTimeout: 0,
       headers: {
         'accept-encoding': 'identity',
@@ -129,7 +126,7 @@ async function ask(url: URL, options: FetchFileOptions, authorization: string | 
     });
   } catch (error) {
     signal.throwIfAborted();
-    throw new TransferError(`${plain.origin} does not answer: ${describeTransferError(error)}`);
+    throw new TransferError(`${plain.origin} does not respond: ${describeTransferError(error)}`);
   }
 }
 
@@ -141,7 +138,7 @@ function authorizationFor(url: URL, { token }: FetchFileOptions): string | null 
   return token !== null && token.origin === url.origin ? `Bearer ${token.value}` : null;
 }
 
-/** The Hugging Face hub, and mirrors that speak as it does, tell of a large file before they redirect to its storage. */
+/** The Hugging Face hub and its mirrors state hash and length in headers of the redirect to their storage. */
 function readLinkedMetadata(linked: FileResponse['linked'], header: (name: string) => string | null): void {
   const sha256 = header('x-linked-etag')?.replace(/^W\//, '').replaceAll('"', '').toLowerCase();
   const bytes = Number(header('x-linked-size') ?? Number.NaN);
@@ -156,16 +153,16 @@ function resolveRedirect(from: URL, location: string): URL {
   }
   if (from.protocol === 'https:' && next.protocol === 'http:') {
     throw new OperatorError(
-      `${from.origin} redirects to ${next.origin}, which is not encrypted; that is not followed.`,
+      `${from.origin} redirects to ${next.origin}, which is not encrypted; the redirect was not followed.`,
     );
   }
   return next;
 }
 
-/** Why a transfer ended, in words for the operator. */
+/** Describes a transfer failure for the operator. */
 export function describeTransferError(error: unknown): string {
   if (error instanceof errors.ConnectTimeoutError) return `no connection within ${CONNECT_TIMEOUT_MS / 1000} s`;
-  if (error instanceof errors.HeadersTimeoutError) return `no answer within ${HEADERS_TIMEOUT_MS / 1000} s`;
+  if (error instanceof errors.HeadersTimeoutError) return `no response within ${HEADERS_TIMEOUT_MS / 1000} s`;
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  return describeError(cause) || 'the connection broke';
+  return describeError(cause) || 'the connection was closed';
 }

@@ -4,39 +4,39 @@ import { describeError } from '../../lib/operator-error.ts';
 import { parseModelSource } from './model-source.ts';
 import { pullModel } from './pull-model.ts';
 
-/** The chat models that a first start fetches, the better first, and the free memory that each asks for. */
+/** Candidates for the initial pull, better ones first, with the free memory that each needs. */
 const INITIAL_MODELS = [
   { name: 'qwen2.5-1.5b', freeMemoryBytes: 4_000_000_000 },
   { name: 'qwen2.5-0.5b', freeMemoryBytes: 1_500_000_000 },
 ] as const;
-/** Progress is logged after this part of the file, or this time, whichever comes first. */
+/** Progress is logged after this share of the file or this time, whichever comes first. */
 const LOG_PERCENT = 10;
 const LOG_MS = 30_000;
 
-/** How far the pull of the first start is. */
+/** State of the initial pull, as `/readyz` shows it. */
 export interface InitialPullStatus {
   model: string;
   state: 'pulling' | 'loading' | 'done' | 'failed';
   received_bytes: number;
-  /** Null while it is not known. */
+  /** Null while unknown. */
   total_bytes: number | null;
-  /** Why it failed. */
+  /** Reason of the failure. */
   detail: string | null;
 }
 
-/** What the pull of a first start works with. */
+/** Dependencies of the initial pull. */
 export interface InitialPullDeps {
   config: Config;
   logger: Logger;
-  /** Lets the model answer, and remembers that this was done. */
+  /** Binds the model to the generation ids, and stores that the initial pull is done. */
   bind(model: string): Promise<void>;
-  /** Bytes; for tests. */
+  /** Free bytes of memory; for tests. */
   freeMemory?: () => number;
 }
 
 /**
- * Fetches a small chat model in the background, once in the life of a data folder, and lets it answer. Tried once in a
- * run: where nothing can be reached, what comes with Quire goes on answering. The next start goes on with what came.
+ * Downloads a small chat model in the background after the first start and binds it. Tried once per process: when the hub
+ * is unreachable, the bundled model keeps serving, and the next start resumes the download.
  */
 export class InitialPull {
   readonly #deps: InitialPullDeps;
@@ -49,12 +49,12 @@ export class InitialPull {
     this.#deps = deps;
   }
 
-  /** Null when nothing is pulled in this run. */
+  /** Null when this process pulls nothing. */
   get status(): InitialPullStatus | null {
     return this.#status;
   }
 
-  /** Begins, and gives the name of the model; null where the machine has no memory for one. Never throws. */
+  /** Starts the pull and returns the name of the model; null without enough free memory. Never throws. */
   start(): string | null {
     const free = (this.#deps.freeMemory ?? (() => process.availableMemory()))();
     const model = INITIAL_MODELS.find(({ freeMemoryBytes }) => free >= freeMemoryBytes)?.name ?? null;
@@ -67,7 +67,7 @@ export class InitialPull {
     return model;
   }
 
-  /** Breaks the transfer off; what came is kept. Resolves when nothing runs any more. */
+  /** Aborts the transfer and keeps the received part. Resolves when the pull has ended. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
@@ -82,7 +82,7 @@ export class InitialPull {
       const onProgress = (bytes: { receivedBytes: number; totalBytes: number | null }) => this.#progress(model, bytes);
       const { bytes, card } = await pullModel({ config }, source, { sha256: null, onProgress }, signal);
       signal.throwIfAborted();
-      // Nobody asked for this file, so nobody would compare its hash by hand.
+      // No operator requested this file, so nobody would verify its hash by hand.
       if (card === null || card.sha256_from === 'nobody') throw new Error('the hub did not say what its SHA-256 is');
       this.#status = { model, state: 'loading', received_bytes: bytes, total_bytes: bytes, detail: null };
       await bind(model);

@@ -55,8 +55,8 @@ describe('the store of models', () => {
     writeFileSync(partialPath(dataDir, 'a'), 'GG');
     const path = `${partialPath(dataDir, 'a')}.lock`;
     const lock = await lockPull(path, 'a');
-    await assert.rejects(lockPull(path, 'a'), /Another pull of 'a' is under way/);
-    await assert.rejects(removeModelFile(dataDir, 'a'), /Another pull of 'a' is under way/);
+    await assert.rejects(lockPull(path, 'a'), /Another pull of 'a' is running/);
+    await assert.rejects(removeModelFile(dataDir, 'a'), /Another pull of 'a' is running/);
     await lock.release();
     await (await lockPull(path, 'a')).release();
   });

@@ -23,29 +23,29 @@ const ModelCard = Type.Object({
   pulled_at: Type.Integer(),
 });
 
-/** What was found out of a model when it was pulled; `pulled_at` in Unix seconds. */
+/** Facts about a model from the time of its pull; `pulled_at` in Unix seconds. */
 export type ModelCard = Static<typeof ModelCard>;
 
-/** A model in the store. */
+/** A model on the disk. */
 export interface ModelFile {
   name: string;
   path: string;
   bytes: number;
-  /** Null for a file that somebody put there by hand. */
+  /** Null for a file that was copied there by hand. */
   card: ModelCard | null;
 }
 
-/** The folder of models within the data folder. Whatever GGUF lies in it is in the store. */
+/** The folder of model files within the data folder. Every GGUF in it can be bound. */
 export function modelsFolder(dataDir: string): string {
   return join(dataDir, 'models');
 }
 
-/** The path that a model of this name has in the store. */
+/** The path of the model file of this name. */
 export function modelPath(dataDir: string, name: string): string {
   return join(modelsFolder(dataDir), `${name}${GGUF}`);
 }
 
-/** The path of a model while it is fetched. */
+/** The path of a model file during its download. */
 export function partialPath(dataDir: string, name: string): string {
   return `${modelPath(dataDir, name)}${PART}`;
 }
@@ -54,12 +54,12 @@ function cardPath(dataDir: string, name: string): string {
   return join(modelsFolder(dataDir), `${name}.json`);
 }
 
-/** Keeps what was found out of a model. */
+/** Writes the card of a model. */
 export function writeCard(dataDir: string, name: string, card: ModelCard): Promise<void> {
   return writeJsonFile(cardPath(dataDir, name), card);
 }
 
-/** The model of that name; null when the store has none. */
+/** The model of that name; null when it is not on the disk. */
 export async function findModelFile(dataDir: string, name: string): Promise<ModelFile | null> {
   const path = modelPath(dataDir, name);
   const found = isModelName(name) ? await stat(path).catch(() => null) : null;
@@ -67,7 +67,7 @@ export async function findModelFile(dataDir: string, name: string): Promise<Mode
   return { name, path, bytes: found.size, card: await readJsonFile(cardPath(dataDir, name), ModelCard) };
 }
 
-/** The models in the store by name, and what came of others. */
+/** The models on the disk, sorted by name, and partial downloads. */
 export async function listModelFiles(
   dataDir: string,
 ): Promise<{ models: ModelFile[]; unfinished: { name: string; bytes: number }[] }> {
@@ -85,8 +85,8 @@ export async function listModelFiles(
 }
 
 /**
- * Deletes a model, or what came of one. Throws a `OperatorError` when there is neither, or while it is fetched. Returns the
- * bytes that are free now.
+ * Deletes a model and its partial download. Throws an `OperatorError` when neither exists, or during a download. Returns
+ * the freed bytes.
  */
 export async function removeModelFile(dataDir: string, name: string): Promise<number> {
   const model = await findModelFile(dataDir, name);
@@ -106,7 +106,7 @@ export async function removeModelFile(dataDir: string, name: string): Promise<nu
   }
 }
 
-/** Bytes that came of a model that is not whole. */
+/** Size of a partial download; 0 when there is none. */
 async function partialBytes(dataDir: string, name: string): Promise<number> {
   return (await stat(partialPath(dataDir, name)).catch(() => null))?.size ?? 0;
 }

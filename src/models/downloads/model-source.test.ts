@@ -74,8 +74,8 @@ describe('the rate of a transfer', () => {
   it('is that of the last seconds, and says how long the rest takes', () => {
     const rate = new TransferRate();
     assert.equal(rate.bytesPerSecond(), null);
-    for (let second = 0; second <= 20; second += 1) rate.note(second * 100, second * 1000);
-    for (let second = 21; second <= 40; second += 1) rate.note(2000 + (second - 20) * 1000, second * 1000);
+    for (let second = 0; second <= 20; second += 1) rate.addSample(second * 100, second * 1000);
+    for (let second = 21; second <= 40; second += 1) rate.addSample(2000 + (second - 20) * 1000, second * 1000);
     assert.equal(rate.bytesPerSecond(), 1000);
     assert.equal(rate.remainingSeconds({ receivedBytes: 22_000, totalBytes: 32_000 }), 10);
     assert.equal(rate.remainingSeconds({ receivedBytes: 22_000, totalBytes: null }), null);

@@ -1,18 +1,18 @@
 import { OperatorError } from '../../lib/operator-error.ts';
 import { DOWNLOADABLE_MODELS } from './downloadable-models.ts';
 
-/** A model in the store is a file of this name and `.gguf`. */
+/** Names of model files, without `.gguf`. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 const HUB_FORM = /^hf:([\w.-]+)\/([\w.-]+)(?:@([\w.-]+))?\/(.+)$/;
-/** The version of a repository that is fetched unless another is named. */
+/** The branch that is downloaded unless a revision is given. */
 const MAIN_REVISION = 'main';
 
-/** Where a model comes from. */
+/** Where a model is downloaded from. */
 export interface ModelSource {
-  /** Its name in the store. */
+  /** Name of the model file. */
   name: string;
   url: URL;
-  /** As the operator can write it again: a catalogue's `hf:` form, or the URL without secrets. */
+  /** The source as an operator can type it: the `hf:` form, or the URL without secrets. */
   from: string;
 }
 
@@ -21,28 +21,28 @@ export function isSourceForm(word: string): boolean {
   return /^https?:\/\/[^/]/.test(word) || HUB_FORM.test(word) || (!word.startsWith('hf:') && NAME.test(word));
 }
 
-/** Whether a model in the store may have this name. */
+/** Whether a model file may have this name. */
 export function isModelName(name: string): boolean {
   return NAME.test(name) && !name.endsWith('.gguf');
 }
 
 /**
- * The source that a word names: a name of the open catalogue, `hf:owner/repo/file` (`hf:owner/repo@revision/file`) on the
- * hub, or a URL. `name` replaces the name in the store. Throws a `OperatorError` for a name that is not known.
+ * Parses the source of a pull: a name of `DOWNLOADABLE_MODELS`, `hf:owner/repo/file` (`hf:owner/repo@revision/file`), or a
+ * URL. `name` overrides the name of the model file. Throws an `OperatorError` for an unknown name.
  */
 export function parseModelSource(word: string, hubUrl: string, name?: string): ModelSource {
-  if (/^https?:\/\//.test(word)) return named(urlSource(word), name);
-  if (word.startsWith('hf:')) return named(hubSource(word, hubUrl), name);
+  if (/^https?:\/\//.test(word)) return withName(urlSource(word), name);
+  if (word.startsWith('hf:')) return withName(hubSource(word, hubUrl), name);
   const model = DOWNLOADABLE_MODELS.find((candidate) => candidate.name === word.toLowerCase());
   if (model === undefined) {
     throw new OperatorError(
-      `No model is known as '${word}'. 'quire models list' shows those that are; others by hf:owner/repo/file or a URL.`,
+      `Unknown model '${word}'. 'quire models list' shows the known names; pull others by hf:owner/repo/file or a URL.`,
     );
   }
-  return named({ ...hubSource(`hf:${model.repo}/${model.file}`, hubUrl), name: model.name }, name);
+  return withName({ ...hubSource(`hf:${model.repo}/${model.file}`, hubUrl), name: model.name }, name);
 }
 
-function named(source: ModelSource, name: string | undefined): ModelSource {
+function withName(source: ModelSource, name: string | undefined): ModelSource {
   const chosen = name ?? source.name;
   if (isModelName(chosen)) return { ...source, name: chosen };
   throw new OperatorError(
@@ -62,7 +62,7 @@ function hubSource(word: string, hubUrl: string): ModelSource {
 function urlSource(word: string): ModelSource {
   const url = new URL(word);
   const shown = new URL(url);
-  // Signed URLs carry secrets in their query; the card of a model is no place for them.
+  // Signed URLs carry secrets in their query, which must not reach the card of the model.
   shown.username = '';
   shown.password = '';
   shown.search = '';

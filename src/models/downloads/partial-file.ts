@@ -3,7 +3,7 @@ import { type FileHandle, open, readFile, rename, rm, writeFile } from 'node:fs/
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 
-/** Bytes that are read at a time to be hashed again: half a millisecond of computing, so others are not held up. */
+/** Read size while rehashing: half a millisecond of CPU time, so that the event loop is not blocked. */
 const READ_BYTES = 524_288;
 
 const PartialState = Type.Object({
@@ -13,34 +13,34 @@ const PartialState = Type.Object({
   bytes: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
 });
 
-/** What is known of the whole file, so that only the same one is gone on with. */
+/** Metadata of the whole file: a transfer is resumed only for the same file. */
 export interface PartialState {
   /** `from` of its `ModelSource`. */
   from: string;
-  /** A strong validator of the server that sent it. */
+  /** A strong ETag. */
   etag: string | null;
   sha256: string | null;
-  /** Of the whole. */
+  /** Length of the whole file. */
   bytes: number | null;
 }
 
-/** A file that is being fetched, and beside it what it is to become. It survives the process; one process at a time. */
+/** A file that is being downloaded, with its metadata beside it. Survives the process; used by one process at a time. */
 export class PartialFile {
   readonly path: string;
   readonly #file: FileHandle;
-  /** Of all that is in the file. */
+  /** Hash of the whole content so far. */
   #hash: Hash = createHash('sha256');
   #size = 0;
   #state: PartialState | null = null;
-  /** Bytes that were there when it was opened: they came from another process. */
-  #inherited = 0;
+  /** Bytes that an earlier process received. */
+  #resumedBytes = 0;
 
   private constructor(path: string, file: FileHandle) {
     this.path = path;
     this.#file = file;
   }
 
-  /** Opens what an earlier attempt left for the same source, and hashes it again; otherwise begins anew. */
+  /** Resumes and rehashes the partial file of the same source; otherwise starts an empty one. */
   static async open(path: string, from: string, signal: AbortSignal): Promise<PartialFile> {
     const state = await readState(statePath(path));
     const partial = new PartialFile(path, await open(path, 'a+'));
@@ -62,12 +62,12 @@ export class PartialFile {
     return this.#state;
   }
 
-  /** Whether a part of it was there before this process. */
+  /** Whether an earlier process received a part. */
   get isResumed(): boolean {
-    return this.#inherited > 0;
+    return this.#resumedBytes > 0;
   }
 
-  /** Remembers, durably enough for a killed process, which file this is the beginning of. */
+  /** Stores the metadata; survives a killed process. */
   async describe(state: PartialState): Promise<void> {
     this.#state = state;
     const temporary = `${statePath(this.path)}.new`;
@@ -84,39 +84,39 @@ export class PartialFile {
     }
   }
 
-  /** The SHA-256 of what is in it, in hexadecimal. */
+  /** SHA-256 of the content so far, hexadecimal. */
   digest(): string {
     return this.#hash.copy().digest('hex');
   }
 
-  /** The first bytes of it. */
+  /** The first `bytes` bytes. */
   async head(bytes: number): Promise<Buffer> {
     const { buffer, bytesRead } = await this.#file.read(Buffer.alloc(bytes), 0, bytes, 0);
     return buffer.subarray(0, bytesRead);
   }
 
-  /** Forgets everything that came. */
+  /** Deletes content and metadata. */
   async clear(): Promise<void> {
     await this.#file.truncate(0);
     this.#hash = createHash('sha256');
     this.#size = 0;
-    this.#inherited = 0;
+    this.#resumedBytes = 0;
     this.#state = null;
     await rm(statePath(this.path), { force: true });
   }
 
-  /** Waits until what was written is on the disk. */
+  /** fsync. */
   sync(): Promise<void> {
     return this.#file.sync();
   }
 
-  /** Leaves both files, to be gone on with. */
+  /** Closes the file; content and metadata stay on the disk. */
   close(): Promise<void> {
     return this.#file.close();
   }
 
-  /** The file has become what it was to be: what is known of the rest is of no use any more. */
-  async forget(): Promise<void> {
+  /** Deletes the metadata of a completed file. */
+  async deleteMetadata(): Promise<void> {
     await rm(statePath(this.path), { force: true });
   }
 
@@ -130,11 +130,11 @@ export class PartialFile {
       this.#hash.update(buffer.subarray(0, bytesRead));
       this.#size += bytesRead;
     }
-    this.#inherited = this.#size;
+    this.#resumedBytes = this.#size;
   }
 }
 
-/** Deletes what is left of a transfer. */
+/** Deletes a partial file and its metadata. */
 export async function removePartial(path: string): Promise<void> {
   await Promise.all([path, statePath(path)].map((name) => rm(name, { force: true })));
 }
@@ -148,7 +148,7 @@ async function readState(path: string): Promise<PartialState | null> {
     const value: unknown = JSON.parse(await readFile(path, 'utf8'));
     return Value.Check(PartialState, value) ? value : null;
   } catch {
-    // None, or half of one: what came is fetched again.
+    // Absent or truncated: the download starts over.
     return null;
   }
 }

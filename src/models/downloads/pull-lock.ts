@@ -1,28 +1,28 @@
 import { open, readFile, rm, stat, utimes } from 'node:fs/promises';
 import { OperatorError } from '../../lib/operator-error.ts';
 
-/** How often a pull says that it still runs. */
-const BEAT_MS = 10_000;
-/** A lock that nobody has touched for so long was left by a process that is gone, whoever has its number now. */
+/** Interval of the heartbeat: the modification time of the lock file. */
+const HEARTBEAT_MS = 10_000;
+/** A lock without a heartbeat for this long is stale, even if a process with its PID exists: PIDs are reused. */
 const STALE_MS = 60_000;
 
 /**
- * Takes the right to fetch one model, for this process: two at once would write into one file. The lock of a process
- * that has ended is taken over. Throws a `OperatorError` while another process fetches it.
+ * Locks the download of one model for this process, because two downloads would write to one file. Takes over the lock of
+ * an exited process. Throws an `OperatorError` while another process holds it.
  */
 export async function lockPull(path: string, name: string): Promise<{ release(): Promise<void> }> {
   if (!(await create(path))) {
     await removeStale(path, name);
     if (!(await create(path))) throw busy(name);
   }
-  const beat = setInterval(() => {
+  const heartbeat = setInterval(() => {
     const now = new Date();
     utimes(path, now, now).catch(() => {});
-  }, BEAT_MS);
-  beat.unref();
+  }, HEARTBEAT_MS);
+  heartbeat.unref();
   return {
     release: async () => {
-      clearInterval(beat);
+      clearInterval(heartbeat);
       await rm(path, { force: true });
     },
   };
@@ -59,5 +59,5 @@ function isAlive(pid: number): boolean {
 }
 
 function busy(name: string): OperatorError {
-  return new OperatorError(`Another pull of '${name}' is under way on this data folder; wait for it, or stop it.`);
+  return new OperatorError(`Another pull of '${name}' is running on this data folder; wait for it, or stop it.`);
 }

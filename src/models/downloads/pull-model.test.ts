@@ -16,7 +16,7 @@ const OTHER = readFileSync(writeTinyGguf(join(FOLDER, 'other.gguf'), { seed: 2 }
 const NAME = 'tiny';
 const WORD = 'hf:someone/models/tiny.gguf';
 const PATH = '/someone/models/resolve/main/tiny.gguf';
-const NO_PAUSES = [0, 0, 0];
+const NO_BACKOFF = [0, 0, 0];
 
 const hub = useHub();
 let dataDir = '';
@@ -33,7 +33,7 @@ process.once('exit', () => rmSync(FOLDER, { recursive: true, force: true }));
 
 function pull(options: Partial<PullOptions> = {}, word = WORD, signal = new AbortController().signal, token?: string) {
   const config = { dataDir, hubUrl: hub.url, hubToken: token ?? null, proxy: null };
-  const whole = { sha256: null, onProgress: () => {}, pausesMs: NO_PAUSES, freeBytes: async () => 1e12, ...options };
+  const whole = { sha256: null, onProgress: () => {}, backoffMs: NO_BACKOFF, freeBytes: async () => 1e12, ...options };
   return pullModel({ config }, parseModelSource(word, hub.url), whole, signal);
 }
 
@@ -99,7 +99,7 @@ describe('a pull', () => {
     assertPulled(await pull({ onRetry: (why) => retries.push(why) }));
     assert.equal(retries.length, 3);
     assert.ok(
-      retries.every((why) => why.startsWith('the transfer broke off: ')),
+      retries.every((why) => why.startsWith('the transfer failed: ')),
       retries.join(),
     );
     const froms = hub.seen.map(({ range }) => Number(range?.slice('bytes='.length, -1) ?? 0));
@@ -115,7 +115,7 @@ describe('a pull', () => {
       response.destroy();
       return true;
     });
-    await assertRefused(pull(), /in 4 attempts .* What came is kept/);
+    await assertRefused(pull(), /in 4 attempts .* The received part is kept/);
     const kept = readFileSync(partialPath(dataDir, NAME)).length;
     assert.ok(kept > 0);
     hub.acts.length = 0;
@@ -136,7 +136,7 @@ describe('a pull', () => {
       response.destroy();
       return true;
     });
-    await assertRefused(pull(), /What came is kept/);
+    await assertRefused(pull(), /The received part is kept/);
     hub.acts.length = 0;
     hub.files.set(PATH, OTHER);
     assertPulled(await pull(), OTHER);
@@ -187,12 +187,12 @@ describe('a pull from a server that is not as it should be', () => {
       sendFile(request, response, OTHER, linkedHeaders(TINY));
       return true;
     });
-    await assertRefused(pull(), /has not the SHA-256/);
+    await assertRefused(pull(), /does not have the expected SHA-256/);
     assert.ok(!existsSync(partialPath(dataDir, NAME)));
   });
 
   it('keeps nothing of a file with another hash than the operator says', async () => {
-    await assertRefused(pull({ sha256: sha256Of(OTHER) }), /has not the SHA-256/);
+    await assertRefused(pull({ sha256: sha256Of(OTHER) }), /does not have the expected SHA-256/);
   });
 
   it('refuses lengths that contradict each other', async () => {
@@ -217,7 +217,7 @@ describe('a pull from a server that is not as it should be', () => {
       response.writeHead(200, { 'x-linked-size': String(TINY.length) }).end(TINY.subarray(0, 1000));
       return true;
     });
-    await assertRefused(pull(), /the server ended after 1000 of \d+ bytes/);
+    await assertRefused(pull(), /the server closed the connection after 1000 of \d+ bytes/);
   });
 
   it('breaks off a transfer that stalls, and tries again', async () => {
@@ -228,7 +228,7 @@ describe('a pull from a server that is not as it should be', () => {
       response.writeHead(200, { ...linkedHeaders(TINY), etag: '"slow"' }).write(TINY.subarray(0, 1000));
       return true;
     });
-    assertPulled(await pull({ stall: { windowMs: 500, leastBytes: 1 } }));
+    assertPulled(await pull({ stall: { windowMs: 500, minBytes: 1 } }));
     assert.ok(hub.seen.length >= 2);
   });
 
@@ -249,7 +249,7 @@ describe('a pull from a server that is not as it should be', () => {
     });
     // With each piece the time is over in which one must come.
     const onProgress = () => t.mock.timers.tick(2_000);
-    assertPulled(await pull({ stall: { windowMs: 2_000, leastBytes: 1 }, onProgress }));
+    assertPulled(await pull({ stall: { windowMs: 2_000, minBytes: 1 }, onProgress }));
     assert.equal(hub.seen.length, 1);
   });
 
@@ -299,7 +299,7 @@ describe('a pull from a server that is not as it should be', () => {
       response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>Log in</title>');
       return true;
     });
-    await assertRefused(pull(), /no GGUF \(it begins with "<!doctype/);
+    await assertRefused(pull(), /not a GGUF \(it begins with "<!doctype/);
   });
 
   it('keeps no GGUF that cannot be used', async () => {

@@ -19,25 +19,25 @@ import type { ModelSource } from './model-source.ts';
 import { PartialFile, removePartial } from './partial-file.ts';
 import { lockPull } from './pull-lock.ts';
 
-/** What a pull works with. */
+/** Dependencies of a pull. */
 export type PullDeps = { config: Pick<Config, 'dataDir' | 'hubUrl' | 'hubToken' | 'proxy'> };
 
-/** How a model is pulled. */
-export type PullOptions = Pick<DownloadOptions, 'sha256' | 'onProgress' | 'onRetry' | 'pausesMs' | 'stall'> & {
-  /** Bytes that the disk of a folder has left; for tests. */
+/** Options of a pull. */
+export type PullOptions = Pick<DownloadOptions, 'sha256' | 'onProgress' | 'onRetry' | 'backoffMs' | 'stall'> & {
+  /** Free bytes of the disk of a folder; for tests. */
   freeBytes?: (folder: string) => Promise<number>;
 };
 
-/** A model that is in the store now. */
+/** The outcome of a pull. */
 export interface PulledModel extends ModelFile {
-  /** False: it was there before. */
+  /** False when the model was on the disk already. */
   isNew: boolean;
 }
 
 /**
- * Fetches a model into the store. It is there under its name only once it is whole, has its SHA-256, and is a GGUF that
- * can be used here; until then, and when it is not, whatever was there before stays. May be called again: a model that
- * is there is not fetched anew, one that came in part is gone on with. Throws a `OperatorError` that says what to do.
+ * Downloads a model into the data folder. The file gets its name once it is complete, has the expected SHA-256, and is a
+ * GGUF that this version can load. Idempotent: an existing model is not downloaded again, a partial one is resumed.
+ * Throws an `OperatorError` with the next step.
  */
 export async function pullModel(
   { config }: PullDeps,
@@ -48,8 +48,8 @@ export async function pullModel(
   const { dataDir } = config;
   prepareDataFolder(dataDir);
   await mkdir(modelsFolder(dataDir), { recursive: true });
-  const there = await findModelFile(dataDir, source.name);
-  if (there !== null) return { ...requireSameSource(there, source, options.sha256), isNew: false };
+  const existing = await findModelFile(dataDir, source.name);
+  if (existing !== null) return { ...requireSameSource(existing, source, options.sha256), isNew: false };
   const path = partialPath(dataDir, source.name);
   const lock = await lockPull(`${path}.lock`, source.name);
   const dispatchers = new Dispatchers(config.proxy);
@@ -58,9 +58,9 @@ export async function pullModel(
     const token = createHubToken(config);
     const { freeBytes = readFreeBytes, ...rest } = options;
     try {
-      const how = { ...rest, token, dispatchers, freeBytes: () => freeBytes(modelsFolder(dataDir)) };
-      const done = await download(source, partial, how, signal);
-      return await keep(dataDir, source, partial, done);
+      const downloadOptions = { ...rest, token, dispatchers, freeBytes: () => freeBytes(modelsFolder(dataDir)) };
+      const done = await download(source, partial, downloadOptions, signal);
+      return await store(dataDir, source, partial, done);
     } finally {
       await partial.close();
       if (partial.size === 0) await removePartial(path);
@@ -71,12 +71,12 @@ export async function pullModel(
   }
 }
 
-function requireSameSource(there: ModelFile, source: ModelSource, sha256: string | null): ModelFile {
-  const isSame = there.card?.from === source.from && (sha256 === null || there.card.sha256 === sha256);
-  if (isSame) return there;
-  const from = there.card === null ? 'put there by hand' : `from ${there.card.from}`;
+function requireSameSource(existing: ModelFile, source: ModelSource, sha256: string | null): ModelFile {
+  const isSame = existing.card?.from === source.from && (sha256 === null || existing.card.sha256 === sha256);
+  if (isSame) return existing;
+  const from = existing.card === null ? 'put there by hand' : `from ${existing.card.from}`;
   throw new OperatorError(
-    `There is another model '${there.name}' already, ${from}. Choose a name with --name, or 'quire models remove' that one.`,
+    `There is another model '${existing.name}' already, ${from}. Choose a name with --name, or 'quire models remove' that one.`,
   );
 }
 
@@ -89,24 +89,24 @@ async function readFreeBytes(folder: string): Promise<number> {
   return bavail * bsize;
 }
 
-/** Checks what came, and gives it its name. */
-async function keep(
+/** Checks the GGUF, writes its card and renames it to its final name. */
+async function store(
   dataDir: string,
   source: ModelSource,
   partial: PartialFile,
   done: DownloadResult,
 ): Promise<PulledModel> {
-  const card = await describe(source, partial, done);
+  const card = await createCard(source, partial, done);
   const path = modelPath(dataDir, source.name);
   await partial.sync();
   await writeCard(dataDir, source.name, card);
   await rename(partial.path, path);
   await syncFolder(modelsFolder(dataDir));
-  await partial.forget();
+  await partial.deleteMetadata();
   return { name: source.name, path, bytes: done.bytes, card, isNew: true };
 }
 
-async function describe(source: ModelSource, partial: PartialFile, done: DownloadResult): Promise<ModelCard> {
+async function createCard(source: ModelSource, partial: PartialFile, done: DownloadResult): Promise<ModelCard> {
   try {
     const { architecture, use, parameters, contextTokens } = await readGgufFacts(partial.path);
     return {
@@ -123,9 +123,9 @@ async function describe(source: ModelSource, partial: PartialFile, done: Downloa
   } catch (error) {
     await partial.clear();
     throw new OperatorError(
-      `What came from ${source.from} cannot be used: ${describeError(error)}. It was deleted; choose another file.`,
+      `The file from ${source.from} cannot be used: ${describeError(error)}. It was deleted; choose another file.`,
     );
   }
 }
 
-/** A name is on the disk only when its folder is. */
+/** fsync of the folder makes the rename durable. */
