@@ -13,7 +13,7 @@ import { logRequests } from './http/request-log.ts';
 import { createServer } from './http/server.ts';
 import { dataSourceRoutes } from './knowledge-bases/data-sources/routes.ts';
 import { documentRoutes } from './knowledge-bases/documents/routes.ts';
-import { ingestionRoutes } from './knowledge-bases/ingestion/routes.ts';
+import { ingestionRoutes } from './knowledge-bases/jobs/routes.ts';
 import { retrievalRoutes } from './knowledge-bases/retrieval/routes.ts';
 import { knowledgeBaseRoutes } from './knowledge-bases/routes.ts';
 import { modelRoutes } from './models/routes.ts';

@@ -1,11 +1,15 @@
 import { runMaintenance } from './db/maintenance.ts';
 import { deleteOrphanedBlobs } from './files/orphaned-blobs.ts';
 import { pruneIdempotencyKeys } from './http/idempotency/idempotency.ts';
-import { sweepDroppedDocuments } from './knowledge-bases/documents/drop-documents.ts';
-import { dropIndexes } from './knowledge-bases/drop-indexes.ts';
-import { INGEST_SOURCE } from './knowledge-bases/ingestion/ingest-job.ts';
-import { queueEmbedding } from './knowledge-bases/ingestion/queue-embedding.ts';
-import { type Ingestion, type IngestionDeps, startIngestion } from './knowledge-bases/ingestion/work-on-ingestion.ts';
+import { purgeTombstones } from './knowledge-bases/documents/tombstones.ts';
+import { dropIndexTables } from './knowledge-bases/drop-index-tables.ts';
+import {
+  type Ingestion,
+  type IngestionWorkerDeps,
+  startIngestion,
+} from './knowledge-bases/ingestion/ingestion-worker.ts';
+import { queueReEmbedding } from './knowledge-bases/ingestion/queue-re-embedding.ts';
+import { INGEST_SOURCE } from './knowledge-bases/jobs/ingest-job.ts';
 import { runPeriodically } from './lib/run-periodically.ts';
 import type { ModelKind } from './models/catalogue.ts';
 import type { JobKind } from './queue/define-job.ts';
@@ -29,14 +33,14 @@ function declareJobs(ingestion: Ingestion): Job[] {
 }
 
 /** The table of contents of background work: tasks, which run periodically in every process. */
-function declareTasks(deps: IngestionDeps): Task[] {
+function declareTasks(deps: IngestionWorkerDeps): Task[] {
   const startedAt = deps.now();
   return [
     { name: 'prune idempotency keys', everyMs: HOUR_MS, run: () => pruneIdempotencyKeys(deps) },
     { name: 'delete orphaned blobs', everyMs: HOUR_MS, run: () => deleteOrphanedBlobs(deps, startedAt) },
-    { name: 'drop index tables', everyMs: HOUR_MS, run: () => dropIndexes(deps) },
-    { name: 'delete tombstoned documents', everyMs: HOUR_MS, run: () => sweepDroppedDocuments(deps) },
-    { name: 're-embed knowledge bases', everyMs: RE_EMBED_MS, run: () => queueEmbedding(deps) },
+    { name: 'drop index tables', everyMs: HOUR_MS, run: () => dropIndexTables(deps) },
+    { name: 'delete tombstoned documents', everyMs: HOUR_MS, run: () => purgeTombstones(deps) },
+    { name: 're-embed knowledge bases', everyMs: RE_EMBED_MS, run: () => queueReEmbedding(deps) },
     { name: 'database maintenance', everyMs: MAINTENANCE_MS, run: () => runMaintenance(deps.db) },
   ];
 }
@@ -48,7 +52,7 @@ export interface Worker {
 }
 
 /** Starts the jobs and tasks. */
-export async function startWorker(deps: IngestionDeps): Promise<Worker> {
+export async function startWorker(deps: IngestionWorkerDeps): Promise<Worker> {
   const ingestion = startIngestion(deps);
   const jobs = declareJobs(ingestion);
   await deps.jobs.define(jobs.map(({ kind }) => kind));

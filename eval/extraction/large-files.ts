@@ -1,4 +1,4 @@
-import type { Extractor } from '../../src/knowledge-bases/ingestion/extract/extractor.ts';
+import type { Extractor } from '../../src/knowledge-bases/extract/extractor.ts';
 import { column, makePdf } from '../../test/fixtures/documents-pdf.ts';
 import { piecesOf, readFile } from './reading.ts';
 

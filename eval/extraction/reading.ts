@@ -1,4 +1,4 @@
-import { Extractor } from '../../src/knowledge-bases/ingestion/extract/extractor.ts';
+import { Extractor } from '../../src/knowledge-bases/extract/extractor.ts';
 
 /** Tokens of a chunk, as a knowledge base has them unless it says otherwise. */
 const CHUNK_SIZE_TOKENS = 512;

@@ -1,7 +1,7 @@
 /** Evaluates the extraction of documents; eval/README.md says what is measured. */
 import { parseArgs } from 'node:util';
-import { documentFormat } from '../../src/knowledge-bases/ingestion/extract/formats.ts';
-import { parseDom } from '../../src/knowledge-bases/ingestion/extract/html/page-dom.ts';
+import { documentFormat } from '../../src/knowledge-bases/extract/formats.ts';
+import { parseDom } from '../../src/knowledge-bases/extract/html/page-dom.ts';
 import { requireFiles, WrongCallError } from '../data-set.ts';
 import { mean } from '../measures/statistics.ts';
 import { type Column, markdown, type Row, share } from '../table.ts';

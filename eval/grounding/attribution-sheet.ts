@@ -1,4 +1,4 @@
-import { attribute } from '../../src/knowledge-bases/grounding/attribute.ts';
+import { attribute } from '../../src/knowledge-bases/grounding/attribution.ts';
 import type { ContextChunk } from '../../src/knowledge-bases/grounding/gather-context.ts';
 import { sentencesOf } from '../../src/lib/sentences.ts';
 import { readRows } from '../data-set.ts';

@@ -73,13 +73,13 @@ async function reranked(service: Service, search: Search): Promise<{ row: Row; s
       places.map((place) => documents[place] ?? ''),
     );
     // Places come in the order of the hybrid search, which so decides between equal scores.
-    const inOrder = (values: readonly number[]): number[] => best(values, CANDIDATES).map((at) => places[at] ?? -1);
+    const mapOrdered = (values: readonly number[]): number[] => best(values, CANDIDATES).map((at) => places[at] ?? -1);
     keyword.push(ndcg(best(first.keyword, CANDIDATES), own));
     hybrid.push(ndcg(places, own));
-    alone.push(ndcg(inOrder(scores), own));
+    alone.push(ndcg(mapOrdered(scores), own));
     for (const [at, part] of MIXES.entries()) {
       const both = scores.map((score, i) => part * score + (1 - part) * (first.hybrid[places[i] ?? -1] ?? 0));
-      mixed[at]?.push(ndcg(inOrder(both), own));
+      mixed[at]?.push(ndcg(mapOrdered(both), own));
     }
     scored.push(...scores.map((score, i) => ({ score, isRelevant: own.has(places[i] ?? -1) })));
     progress(query + 1, queries.length, `${name}, reranking`);

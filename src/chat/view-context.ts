@@ -1,4 +1,4 @@
-import { attribute } from '../knowledge-bases/grounding/attribute.ts';
+import { attribute } from '../knowledge-bases/grounding/attribution.ts';
 import type { ContextChunk } from '../knowledge-bases/grounding/gather-context.ts';
 import type { Annotation, KnowledgeBaseContext } from './schema.ts';
 

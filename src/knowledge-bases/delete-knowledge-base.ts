@@ -2,8 +2,8 @@ import type { Deps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { deleteFileUses } from '../files/store.ts';
 import { isId } from '../lib/ids.ts';
-import { dropIndex } from './drop-indexes.ts';
-import { selectUnfinishedJobsOfBase } from './ingestion/store.ts';
+import { dropIndexTable } from './drop-index-tables.ts';
+import { selectUnfinishedJobsOfBase } from './jobs/store.ts';
 import type { DeletedKnowledgeBase } from './schema.ts';
 import { deleteKnowledgeBaseRow, insertDroppedIndex, lockKnowledgeBase } from './store.ts';
 
@@ -23,6 +23,6 @@ export async function deleteKnowledgeBase(
     await deleteKnowledgeBaseRow(sql, id);
     await insertDroppedIndex(sql, id, new Date(deps.now()));
   });
-  await dropIndex(deps, id);
+  await dropIndexTable(deps, id);
   return { id, object: 'knowledge_base', deleted: true };
 }

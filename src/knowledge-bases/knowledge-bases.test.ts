@@ -3,8 +3,8 @@ import { after, describe, it } from 'node:test';
 import { bundledEmbedder, embeddedBy } from '../../test/embedder.ts';
 import { assertError, assertForm, useApi } from '../../test/harness.ts';
 import { listOf } from '../db/page.ts';
-import { dropIndexes } from './drop-indexes.ts';
-import { LONGEST_WRITE_MS } from './longest-write.ts';
+import { dropIndexTables } from './drop-index-tables.ts';
+import { MAX_WRITE_DURATION_MS } from './max-write-duration.ts';
 import { KnowledgeBase, ListedKnowledgeBase } from './schema.ts';
 import { droppedIndexes } from './tables.ts';
 
@@ -208,14 +208,14 @@ describe('one knowledge base', () => {
     assert.equal(status, 200);
     assert.deepEqual(json, { id: made.id, object: 'knowledge_base', deleted: true });
     assertError(await api.send('GET', `${PATH}/${made.id}`), 404, 'knowledge_base_not_found', 'kb_id');
-    await dropIndexes(api.deps);
+    await dropIndexTables(api.deps);
     const left = await api.db.sql.select().from(droppedIndexes);
     assert.deepEqual(
       left.map(({ knowledgeBaseId }) => knowledgeBaseId),
       [made.id],
       'what was being written may make its index anew',
     );
-    await dropIndexes({ ...api.deps, now: () => Date.now() + LONGEST_WRITE_MS });
+    await dropIndexTables({ ...api.deps, now: () => Date.now() + MAX_WRITE_DURATION_MS });
     assert.deepEqual(await api.db.sql.select().from(droppedIndexes), []);
   });
 

@@ -33,6 +33,20 @@ export const ORDER: readonly (readonly string[])[] = [
   ],
 ];
 
+/** Orders of subfolders: each may import from those before it. Files of the folder itself are below all of them, or above. */
+export const SUBFOLDER_ORDER: Readonly<Record<string, readonly string[]>> = {
+  'src/knowledge-bases': [
+    'jobs',
+    'documents',
+    'data-sources',
+    'extract',
+    'chunk',
+    'ingestion',
+    'retrieval',
+    'grounding',
+  ],
+};
+
 const LEVELS = new Map(ORDER.flatMap((names, level) => names.map((name) => [name, level] as const)));
 const OPEN_LEVELS: ReadonlySet<number> = new Set([0, ORDER.length - 1]);
 
@@ -99,6 +113,30 @@ function orderRule(unit: string, level: number, target: string): string | null {
 
 function leavingRule(target: string): string {
   return `src imports ${target}, which is not part of the service`;
+}
+
+/** A subfolder imports its siblings in the declared order only. */
+export const checkSubfolderOrder: Checker = (source) => {
+  if (isTest(source.path)) return [];
+  return Object.entries(SUBFOLDER_ORDER).flatMap(([folder, order]) => {
+    const from = subfolderOf(folder, source.path);
+    if (from === null) return [];
+    if (!order.includes(from)) return [{ path: source.path, line: 1, rule: `'${from}' has no place in the order` }];
+    return importsOf(source).flatMap(({ specifier, at }) => {
+      const to = specifier.startsWith('.')
+        ? subfolderOf(folder, posix.join(posix.dirname(source.path), specifier))
+        : null;
+      const isUpward = to !== null && order.indexOf(to) > order.indexOf(from);
+      return isUpward ? [violationAt(source, at, `'${from}' imports '${to}', which comes after it in ${folder}`)] : [];
+    });
+  });
+};
+
+/** The subfolder of `folder` that a path lies in; null for files of the folder itself and for other paths. */
+function subfolderOf(folder: string, path: string): string | null {
+  if (!path.startsWith(`${folder}/`)) return null;
+  const [name = '', ...rest] = path.slice(folder.length + 1).split('/');
+  return rest.length > 0 ? name : null;
 }
 
 /** Only `http/`, `app.ts` and `routes.ts` know Fastify. */

@@ -5,7 +5,7 @@ import { checkBudgets } from './budgets.ts';
 import { findCycles } from './cycles.ts';
 import { checkDocstrings } from './docstrings.ts';
 import { checkEnvironment } from './environment.ts';
-import { checkFastify, checkOrder, ORDER } from './imports.ts';
+import { checkFastify, checkOrder, checkSubfolderOrder, ORDER } from './imports.ts';
 import { checkNames, checkUnfinished } from './names.ts';
 import { checkRoutes, undescribed } from './routes.ts';
 import { type Checker, describeViolation, parseSource } from './source.ts';
@@ -25,6 +25,21 @@ function assertFound(check: Checker, path: string, text: string, expected: RegEx
 }
 
 const lines = (count: number): string => '\n'.repeat(count);
+
+describe('checkSubfolderOrder', () => {
+  it('refuses upward imports between ordered subfolders, and a subfolder without a place', () => {
+    const path = 'src/knowledge-bases/extract/a.ts';
+    assertFound(checkSubfolderOrder, path, "import '../ingestion/b.ts';", /'extract' imports 'ingestion'/);
+    assertFound(checkSubfolderOrder, 'src/knowledge-bases/drawer/a.ts', '', /'drawer' has no place/);
+  });
+
+  it('accepts downward imports, and files of the folder itself', () => {
+    for (const text of ["import '../jobs/b.ts';", "import '../tables.ts';", "import '../../lib/ids.ts';"]) {
+      assert.deepEqual(found(checkSubfolderOrder, 'src/knowledge-bases/extract/a.ts', text), []);
+    }
+    assert.deepEqual(found(checkSubfolderOrder, 'src/knowledge-bases/routes.ts', "import './grounding/b.ts';"), []);
+  });
+});
 
 describe('findCycles', () => {
   const cyclesOf = (files: Record<string, string>) =>

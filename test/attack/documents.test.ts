@@ -1,7 +1,7 @@
 /** Hostile documents, read by a real reader process: each ends in time, keeps its text, and leaves the reader usable. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { Extractor } from '../../src/knowledge-bases/ingestion/extract/extractor.ts';
+import { Extractor } from '../../src/knowledge-bases/extract/extractor.ts';
 import { scaled } from './scale.ts';
 
 /** Seconds for one document. Each takes less than 5 on two idle cores; the margin is for machines that many share. */

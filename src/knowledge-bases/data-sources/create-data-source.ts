@@ -4,7 +4,7 @@ import { requireFiles } from '../../files/use-file.ts';
 import type { Caller } from '../../lib/caller.ts';
 import { isId, newId } from '../../lib/ids.ts';
 import { requireText } from '../create-knowledge-base.ts';
-import { INGEST_SOURCE } from '../ingestion/ingest-job.ts';
+import { INGEST_SOURCE } from '../jobs/ingest-job.ts';
 import { lockKnowledgeBase } from '../store.ts';
 import type { Metadata } from '../tables.ts';
 import { parseConfig } from './parse-config.ts';

@@ -6,10 +6,10 @@ import { assertError, assertForm, useApi } from '../../../test/harness.ts';
 import { listOf } from '../../db/page.ts';
 import { fileUses } from '../../files/tables.ts';
 import { newId } from '../../lib/ids.ts';
-import { INGEST_SOURCE } from '../ingestion/ingest-job.ts';
-import { IngestionJob } from '../ingestion/schema.ts';
+import { INGEST_SOURCE } from '../jobs/ingest-job.ts';
+import { IngestionJob } from '../jobs/schema.ts';
 
-import { ingestionJobs } from '../ingestion/tables.ts';
+import { ingestionJobs } from '../jobs/tables.ts';
 import { DataSource, ListedDataSource } from './schema.ts';
 
 const engine = bundledEmbedder();

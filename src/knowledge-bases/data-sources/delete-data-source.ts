@@ -1,8 +1,8 @@
 import type { Deps } from '../../deps.ts';
 import { deleteFileUses } from '../../files/store.ts';
-import { dropDocuments } from '../documents/drop-documents.ts';
 import { insertDroppedDocumentsOf } from '../documents/store.ts';
-import { selectUnfinishedJobs } from '../ingestion/store.ts';
+import { tombstoneDocuments } from '../documents/tombstones.ts';
+import { selectUnfinishedJobs } from '../jobs/store.ts';
 import { type DataSourcePath, holdDataSource } from './find-data-source.ts';
 import type { DeletedDataSource } from './schema.ts';
 import { deleteDataSourceRow, updateStatusFromJobs } from './store.ts';
@@ -24,6 +24,6 @@ export async function deleteDataSource(
     await updateStatusFromJobs(sql, row.knowledgeBaseId);
     return row;
   });
-  await dropDocuments(deps, source.knowledgeBaseId);
+  await tombstoneDocuments(deps, source.knowledgeBaseId);
   return { id: source.id, object: 'data_source', deleted: true };
 }

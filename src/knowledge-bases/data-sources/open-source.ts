@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts';
 import { CannotOpen } from '../../lib/secrets.ts';
-import { IngestionError } from '../ingestion/job-error.ts';
+import { IngestionError } from '../jobs/job-error.ts';
 import type { Metadata } from '../tables.ts';
 import type { Connector } from './connectors/connector.ts';
 import { CONNECTORS } from './connectors/index.ts';

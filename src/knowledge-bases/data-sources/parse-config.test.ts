@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ApiError } from '../../errors.ts';
 import { createLogger } from '../../lib/logger.ts';
-import { IngestionError } from '../ingestion/job-error.ts';
+import { IngestionError } from '../jobs/job-error.ts';
+import { DATA_SOURCE_TYPES, type DataSourceType } from '../source-types.ts';
 import type { Connector } from './connectors/connector.ts';
 import { CONNECTORS } from './connectors/index.ts';
 import { parseConfig } from './parse-config.ts';
-import { DATA_SOURCE_TYPES, type DataSourceType } from './types.ts';
 
 const PEM = '-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----\n';
 const ACCOUNT = { type: 'service_account', client_email: 'quire@acme.iam.example', private_key: PEM };

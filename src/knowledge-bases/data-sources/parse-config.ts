@@ -2,10 +2,10 @@ import { Value } from 'typebox/value';
 import { invalidValue } from '../../errors.ts';
 import { parse } from '../../http/validation.ts';
 import { checkMetadata } from '../metadata.ts';
+import type { DataSourceType } from '../source-types.ts';
 import type { Metadata } from '../tables.ts';
 import { CONNECTORS } from './connectors/index.ts';
 import { isObject, REDACTED } from './secret-fields.ts';
-import type { DataSourceType } from './types.ts';
 
 /**
  * The config of a data source of that type as it is stored: whole, with its defaults, and without fields that its type does not

@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts';
 import type { App } from '../../http/app.ts';
 import { toCall } from '../../http/auth.ts';
 import { compileValidator } from '../../http/validation.ts';
-import { IngestionJob } from '../ingestion/schema.ts';
+import { IngestionJob } from '../jobs/schema.ts';
 import { KnowledgeBaseParams } from '../schema.ts';
 import { createDataSource } from './create-data-source.ts';
 import { deleteDataSource } from './delete-data-source.ts';

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { KnowledgeBaseParams } from '../schema.ts';
+import { DATA_SOURCE_TYPES } from '../source-types.ts';
 import { CONNECTORS } from './connectors/index.ts';
-import { DATA_SOURCE_TYPES } from './types.ts';
 
 /** Characters of a name. */
 const MAX_NAME_CHARACTERS = 256;

@@ -3,10 +3,10 @@ import type { Deps } from '../../deps.ts';
 import { invalidValue } from '../../errors.ts';
 import { CannotOpen } from '../../lib/secrets.ts';
 import { mergeMetadata } from '../metadata.ts';
+import type { DataSourceType } from '../source-types.ts';
 import type { Metadata } from '../tables.ts';
 import type { Connector } from './connectors/connector.ts';
 import { CONNECTORS } from './connectors/index.ts';
-import type { DataSourceType } from './types.ts';
 
 /** How a secret is shown. */
 export const REDACTED = '***';

@@ -3,8 +3,8 @@ import { after, before, describe, it } from 'node:test';
 import { bundledEmbedder, embeddedBy } from '../../../test/embedder.ts';
 import { assertError, startApi, type TestApi } from '../../../test/harness.ts';
 import { secretsOf } from '../../lib/secrets.ts';
-import { INGEST_SOURCE } from '../ingestion/ingest-job.ts';
-import { IngestionError } from '../ingestion/job-error.ts';
+import { INGEST_SOURCE } from '../jobs/ingest-job.ts';
+import { IngestionError } from '../jobs/job-error.ts';
 import { openSource } from './open-source.ts';
 import { type DataSourceRow, selectDataSource } from './store.ts';
 

@@ -3,8 +3,8 @@ import type { Deps } from '../../deps.ts';
 import { useFilesLeft } from '../../files/use-file.ts';
 import type { Caller } from '../../lib/caller.ts';
 import { newId } from '../../lib/ids.ts';
-import { INGEST_SOURCE } from '../ingestion/ingest-job.ts';
-import { insertJob, type JobRow, newJobRow, selectUnfinishedJobs, updateToSync } from '../ingestion/store.ts';
+import { INGEST_SOURCE } from '../jobs/ingest-job.ts';
+import { insertJob, type JobRow, newJobRow, selectUnfinishedJobs, updateToSync } from '../jobs/store.ts';
 import { type DataSourceRow, updateProcessing } from './store.ts';
 
 /** What the start of a sync needs of the dependencies. */

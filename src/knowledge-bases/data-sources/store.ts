@@ -2,9 +2,8 @@ import { and, asc, desc, eq, sql as expression, gt, inArray, sum } from 'drizzle
 import type { Sql } from '../../db/db.ts';
 import type { PageBounds } from '../../db/page.ts';
 import { documents } from '../documents/tables.ts';
-import { ingestionJobs } from '../ingestion/tables.ts';
-import { knowledgeBases } from '../tables.ts';
-import { dataSources } from './tables.ts';
+import { ingestionJobs } from '../jobs/tables.ts';
+import { dataSources, knowledgeBases } from '../tables.ts';
 
 export type DataSourceRow = typeof dataSources.$inferSelect;
 

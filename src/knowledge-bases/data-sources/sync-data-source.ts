@@ -1,9 +1,9 @@
 import type { Deps } from '../../deps.ts';
 import type { Caller } from '../../lib/caller.ts';
-import { INGEST_SOURCE } from '../ingestion/ingest-job.ts';
-import type { IngestionJob } from '../ingestion/schema.ts';
-import { selectUnfinishedJobs } from '../ingestion/store.ts';
-import { viewJob } from '../ingestion/view-job.ts';
+import { INGEST_SOURCE } from '../jobs/ingest-job.ts';
+import type { IngestionJob } from '../jobs/schema.ts';
+import { selectUnfinishedJobs } from '../jobs/store.ts';
+import { viewJob } from '../jobs/view-job.ts';
 import { type DataSourcePath, holdDataSource } from './find-data-source.ts';
 import { startSync } from './start-sync.ts';
 

@@ -6,7 +6,7 @@ import { requireFiles } from '../../files/use-file.ts';
 import type { Caller } from '../../lib/caller.ts';
 import { CannotOpen } from '../../lib/secrets.ts';
 import { requireText } from '../create-knowledge-base.ts';
-import { INGEST_SOURCE } from '../ingestion/ingest-job.ts';
+import { INGEST_SOURCE } from '../jobs/ingest-job.ts';
 import type { Metadata } from '../tables.ts';
 import { filesOf } from './create-data-source.ts';
 import { type DataSourcePath, holdDataSource } from './find-data-source.ts';

@@ -2,10 +2,10 @@ import type { Deps } from '../../deps.ts';
 import { notFound } from '../../errors.ts';
 import { isId } from '../../lib/ids.ts';
 import { lockKnowledgeBase } from '../store.ts';
-import { dropDocuments } from './drop-documents.ts';
 import type { DocumentPath } from './find-document.ts';
 import type { DeletedDocument } from './schema.ts';
 import { deleteDocumentRow, insertDroppedDocument, lockDocument } from './store.ts';
+import { tombstoneDocuments } from './tombstones.ts';
 
 /**
  * Deletes a document with its chunks. Once answered, nothing of it is ever found again; its source may bring its content back, under
@@ -26,6 +26,6 @@ export async function deleteDocument(
     await insertDroppedDocument(sql, row, new Date(deps.now()));
     await deleteDocumentRow(sql, row);
   });
-  await dropDocuments(deps, kb_id);
+  await tombstoneDocuments(deps, kb_id);
   return { id: document_id, object: 'document', deleted: true };
 }

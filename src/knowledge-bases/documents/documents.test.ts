@@ -4,10 +4,10 @@ import { bundledEmbedder, embeddedBy } from '../../../test/embedder.ts';
 import { assertError, assertForm, useApi } from '../../../test/harness.ts';
 import { listOf } from '../../db/page.ts';
 import { newId } from '../../lib/ids.ts';
-import { INGEST_SOURCE } from '../ingestion/ingest-job.ts';
-import { dropDocuments, sweepDroppedDocuments } from './drop-documents.ts';
+import { INGEST_SOURCE } from '../jobs/ingest-job.ts';
 import { Chunk, DeletedDocument, Document } from './schema.ts';
 import { chunks, documents, droppedDocuments } from './tables.ts';
+import { purgeTombstones, tombstoneDocuments } from './tombstones.ts';
 
 const engine = bundledEmbedder();
 after(() => engine.close());
@@ -263,9 +263,9 @@ describe('the documents of a data source', () => {
       index.remove = remove;
     }
     assert.deepEqual([(await dropped()).length, await index.count(here.base)], [2, 4]);
-    await sweepDroppedDocuments(api.deps);
+    await purgeTombstones(api.deps);
     assert.deepEqual([await dropped(), await index.count(here.base)], [[], 0]);
-    await dropDocuments(api.deps, here.base);
+    await tombstoneDocuments(api.deps, here.base);
   });
 
   it('are forgotten with their knowledge base', async () => {

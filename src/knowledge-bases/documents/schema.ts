@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { ListQuery } from '../../db/page.ts';
-import { DATA_SOURCE_TYPES } from '../data-sources/types.ts';
-import { DocumentWarnings, JobErrorOrNull } from '../ingestion/schema.ts';
+import { DocumentWarnings, JobErrorOrNull } from '../jobs/schema.ts';
 import { KnowledgeBaseParams } from '../schema.ts';
+import { DATA_SOURCE_TYPES } from '../source-types.ts';
 
 /** The states of a document. */
 export const DOCUMENT_STATUSES = ['processing', 'completed', 'failed'] as const;

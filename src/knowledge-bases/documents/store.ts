@@ -1,8 +1,7 @@
 import { and, asc, eq, sql as expression, getTableColumns, gt, inArray, lte } from 'drizzle-orm';
 import type { Sql } from '../../db/db.ts';
 import type { PageBounds } from '../../db/page.ts';
-import { dataSources } from '../data-sources/tables.ts';
-import { knowledgeBases } from '../tables.ts';
+import { dataSources, knowledgeBases } from '../tables.ts';
 import type { DocumentListQuery } from './schema.ts';
 import { chunks, documents, droppedDocuments } from './tables.ts';
 

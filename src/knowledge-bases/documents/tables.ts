@@ -1,9 +1,8 @@
 import { index, integer, jsonb, pgTable, primaryKey, text, timestamp, uniqueIndex } from 'drizzle-orm/pg-core';
-import { dataSources } from '../data-sources/tables.ts';
-import type { StoredMetadata } from '../ingestion/document-metadata.ts';
-import type { DocumentWarning } from '../ingestion/document-warning.ts';
-import type { JobError } from '../ingestion/job-error.ts';
-import { byteCount, type Metadata, ofKnowledgeBase } from '../tables.ts';
+import type { DocumentWarning } from '../jobs/document-warning.ts';
+import type { JobError } from '../jobs/job-error.ts';
+import { byteCount, dataSources, type Metadata, ofKnowledgeBase } from '../tables.ts';
+import type { StoredMetadata } from './metadata.ts';
 
 /** Documents, each from one item of its source: a file is one, and each line of a JSONL file is. */
 export const documents = pgTable(

@@ -1,4 +1,4 @@
-import type { DataSourceType } from '../data-sources/types.ts';
+import type { DataSourceType } from '../source-types.ts';
 import type { Chunk, Document } from './schema.ts';
 import type { ChunkRow, DocumentRow } from './store.ts';
 

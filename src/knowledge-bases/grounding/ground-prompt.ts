@@ -7,12 +7,12 @@ import { findKnowledgeBase } from '../find-knowledge-base.ts';
 import type { RetrievalDeps } from '../retrieval/retrieve.ts';
 import type { KnowledgeBaseRow } from '../store.ts';
 import { documentBudget } from './document-budget.ts';
-import { fittingOf } from './fit-context.ts';
+import { fittingOf } from './fit-token-budget.ts';
 import { type ContextChunk, gatherContext } from './gather-context.ts';
+import { INSTRUCTION_TOKENS, titleOf, writeContext } from './render-context.ts';
 import { retrievalQuery } from './retrieval-query.ts';
 import { withoutSpecialTokens } from './special-tokens.ts';
 import { estimatedPromptTokens } from './token-estimate.ts';
-import { INSTRUCTION_TOKENS, titleOf, writeContext } from './write-context.ts';
 
 /** Shares of the document budget to try when an engine counts more tokens than estimated; the last attempt has no documents. */
 const BUDGET_SHARES = [1, 0.5];

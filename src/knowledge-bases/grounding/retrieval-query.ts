@@ -1,5 +1,5 @@
 import type { ChatMessage } from '../../engines/engine.ts';
-import { leansOnEarlier } from './leaning.ts';
+import { isFollowUp } from './follow-up.ts';
 
 /** Characters of a question that are searched for: the rest of a pasted text would only blur them. */
 const MAX_QUERY_CHARACTERS = 4000;
@@ -23,7 +23,7 @@ export function retrievalQuery(messages: readonly ChatMessage[]): string | null 
   const before = turns.slice(0, at);
   const previous = textOf(before.findLast(({ role }) => role === 'user')).slice(-MAX_EARLIER_CHARACTERS);
   const said = turns.map(textOf).join('\n');
-  if (previous === '' || !leansOnEarlier(last, said)) return last;
+  if (previous === '' || !isFollowUp(last, said)) return last;
   const answer = textOf(before.findLast(({ role }) => role === 'assistant'));
   // A long answer would find the document that it is from.
   const short = answer.length <= MAX_ANSWER_CHARACTERS ? answer : '';

@@ -1,5 +1,5 @@
 import { truncateGraphemes } from '../../lib/truncate-graphemes.ts';
-import type { DocumentMetadata, MetadataValue } from './extract/extracted-document.ts';
+import type { DocumentMetadata, MetadataValue, StoredMetadata } from '../documents/metadata.ts';
 
 /** Bytes of a document's metadata as JSON: as many as callers may send anywhere. Every result of a search shows them. */
 const MAX_STORED_BYTES = 65_536;
@@ -11,13 +11,6 @@ const MAX_KEY_CHARACTERS = 256;
 const MAX_TEXT_CHARACTERS = 4096;
 /** Values of a list that is filtered by. */
 const MAX_ITEMS = 256;
-
-/** The metadata of a document, as far as it is stored. */
-export interface StoredMetadata {
-  metadata: DocumentMetadata;
-  /** Keys that were not stored, for there is no room for them. */
-  leftOutKeys: string[];
-}
 
 /** What is known of a document, in layers: an earlier one wins. What comes when 64 KiB are full is left out. */
 export function storedMetadata(...layers: readonly DocumentMetadata[]): StoredMetadata {

@@ -3,7 +3,7 @@ import type { EmbeddingPurpose } from '../../engines/embedding-engine.ts';
 import type { Admission } from '../../inference/admission.ts';
 import { embed } from '../../inference/embed.ts';
 import { exemptInput } from '../../inference/screening.ts';
-import { patiently } from './patiently.ts';
+import { retryWhileUnavailable } from './retry-while-unavailable.ts';
 
 /** Who embeds, and for whom. */
 export interface EmbedContext {
@@ -26,7 +26,7 @@ export async function embedInBatches(
   for (let from = 0; from < texts.length; from += EMBED_BATCH) {
     const batch = texts.slice(from, from + EMBED_BATCH);
     const input = exemptInput({ texts: batch, purpose, maxTokensPerText: null, paramOf: () => 'input' });
-    const embedded = await patiently(() => embed(deps, embedder, input, signal), { engine, signal });
+    const embedded = await retryWhileUnavailable(() => embed(deps, embedder, input, signal), { engine, signal });
     vectors.push(...embedded.vectors);
   }
   return vectors;

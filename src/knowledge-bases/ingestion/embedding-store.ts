@@ -1,8 +1,8 @@
 import { and, asc, count, eq, sql as expression, gt, inArray, isNull, ne, notExists, or } from 'drizzle-orm';
 import type { Sql } from '../../db/db.ts';
 import { chunks, documents } from '../documents/tables.ts';
+import { ingestionJobs } from '../jobs/tables.ts';
 import { knowledgeBases } from '../tables.ts';
-import { ingestionJobs } from './tables.ts';
 import type { BaseRow, DocumentRow } from './worker-store.ts';
 
 /** The embedding models that knowledge bases with chunks were made with. */

@@ -6,12 +6,12 @@ import { bundledEmbedder, embeddedBy } from '../../../test/embedder.ts';
 import { useApi } from '../../../test/harness.ts';
 import { ingestedBase } from '../../../test/ingestion.ts';
 import { newId } from '../../lib/ids.ts';
-import { sweepDroppedDocuments } from '../documents/drop-documents.ts';
 import { droppedDocuments } from '../documents/tables.ts';
+import { purgeTombstones } from '../documents/tombstones.ts';
+import { IngestionError } from '../jobs/job-error.ts';
+import { ingestionJobs, jobDocuments } from '../jobs/tables.ts';
 import { FilterKeys } from './filter-keys.ts';
-import { IngestionError } from './job-error.ts';
-import { EmbedderGone } from './patiently.ts';
-import { ingestionJobs, jobDocuments } from './tables.ts';
+import { EmbedderUnavailable } from './retry-while-unavailable.ts';
 import { beginRun, selectJobContext } from './worker-store.ts';
 import { writeDocuments } from './write-documents.ts';
 
@@ -217,10 +217,10 @@ describe('ingestSource', () => {
   it('fails no document where the embedding model is gone: the job is tried again', async () => {
     const kb = await setUp({ a: 'stone', b: 'pebble' });
     kb.source.onFetch = () => {
-      throw new EmbedderGone(900, null);
+      throw new EmbedderUnavailable(900, null);
     };
     const id = await kb.queueJob();
-    for (let run = 1; run < 5; run++) await assert.rejects(kb.run(id), EmbedderGone);
+    for (let run = 1; run < 5; run++) await assert.rejects(kb.run(id), EmbedderUnavailable);
     assert.deepEqual(await kb.documents(), []);
     await kb.run(id);
     const job = await kb.jobRow(id);
@@ -406,10 +406,10 @@ describe('ingestSource', () => {
     await kb.syncWith((replace, ...args) => replace(...args).then(killed));
     removal.mock.restore();
     assert.equal(await chunks.count(kb.baseId), 1);
-    await sweepDroppedDocuments(api.deps);
+    await purgeTombstones(api.deps);
     assert.equal(await chunks.count(kb.baseId), 1, 'it may still be written');
     await api.db.sql.update(droppedDocuments).set({ createdAt: new Date() });
-    await sweepDroppedDocuments(api.deps);
+    await purgeTombstones(api.deps);
     assert.equal(await chunks.count(kb.baseId), 0);
     await kb.sync();
     assert.deepEqual(await api.db.sql.select().from(droppedDocuments), []);

@@ -1,20 +1,18 @@
-import type { Deps } from '../../deps.ts';
 import { deleteFileUses } from '../../files/store.ts';
 import { admit } from '../../inference/admission.ts';
 import { type Call, SCOPES } from '../../lib/caller.ts';
-import type { FairSemaphore } from '../../lib/fair-semaphore.ts';
 import { newId } from '../../lib/ids.ts';
 import { describeError } from '../../lib/operator-error.ts';
-import type { Connector, SourceItem } from '../data-sources/connectors/connector.ts';
-import { countToEmbed, embedAgain } from './embed-again.ts';
-import type { DocumentMetadata } from './extract/extracted-document.ts';
-import type { Extractor } from './extract/extractor.ts';
-import { flatMetadata } from './extract/metadata.ts';
+import type { SourceItem } from '../data-sources/connectors/connector.ts';
+import type { DocumentMetadata } from '../documents/metadata.ts';
+import { flatMetadata } from '../extract/metadata.ts';
+import { IngestionError, jobErrorOf } from '../jobs/job-error.ts';
 import { FilterKeys } from './filter-keys.ts';
-import { checkIsThere } from './ingest-item.ts';
-import { type ItemsContext, ingestItems } from './ingest-items.ts';
-import { IngestionError, jobErrorOf } from './job-error.ts';
-import { isKept, keepItems } from './keep-items.ts';
+import type { IngestDeps } from './ingest-deps.ts';
+import { checkIsThere } from './process-item.ts';
+import { type ProcessItemsContext, processItems } from './process-items.ts';
+import { countStaleChunks, reEmbedChunks } from './re-embed.ts';
+import { isContentUnchanged, updateItemMetadata } from './update-metadata.ts';
 import {
   addToCounts,
   addToJob,
@@ -33,20 +31,8 @@ import {
 } from './worker-store.ts';
 import { SourceGone } from './write-documents.ts';
 
-/** What the reading of a source needs. */
-export type IngestDeps = Pick<
-  Deps,
-  'db' | 'blobs' | 'chunks' | 'models' | 'config' | 'logger' | 'recordUsage' | 'metrics' | 'now'
-> & {
-  extractor: Pick<Extractor, 'extract'>;
-  /** What of all jobs is worked on at once, shared out among organizations. */
-  gate: FairSemaphore;
-  /** The connector of a source, with its config opened. */
-  connectorOf(source: JobContext['source']): { connector: Connector; config: unknown };
-};
-
 /** What a job works with, item after item. */
-type Run = Omit<ItemsContext, 'stored'>;
+type Run = Omit<ProcessItemsContext, 'stored'>;
 
 /** Runs without a finished document that a job gets before it has failed: one that took the process with it counts as one too. */
 const MAX_ATTEMPTS = 5;
@@ -117,8 +103,8 @@ async function run(deps: IngestDeps, context: JobContext, signal: AbortSignal): 
   const caller = { organizationId: job.organizationId, keyId: job.keyId, scopes: new Set(SCOPES), models: null };
   const call: Call = { caller, requestId: newId('request'), endpoint: 'ingestion', priority: 'batch' };
   if (job.kind === 'sync') await readSource(deps, { ...context, call }, signal);
-  else await addToJob(deps.db.sql, job.id, { documentsScanned: await countToEmbed(deps, { ...context, call }) });
-  const embedded = await embedAgain(deps, { ...context, call }, signal);
+  else await addToJob(deps.db.sql, job.id, { documentsScanned: await countStaleChunks(deps, { ...context, call }) });
+  const embedded = await reEmbedChunks(deps, { ...context, call }, signal);
   // An approximate index of another model's vectors would look for these in the wrong places.
   if (embedded > 0 || job.kind === 'embed') await deps.chunks.rebuild(base.id);
   else await deps.chunks.upkeep(base.id);
@@ -157,7 +143,7 @@ async function readItems(context: Run, items: readonly SourceItem[]): Promise<vo
   const states = await selectItemStates(deps.db.sql, source.id, keys);
   const stored = new Map(states.map((state) => [state.itemKey, state]));
   const isChanged = (item: SourceItem) => !isCurrent(stored.get(item.key), item, job.id);
-  const kept = new Set(items.filter((item) => isChanged(item) && isKept(stored.get(item.key), item)));
+  const kept = new Set(items.filter((item) => isChanged(item) && isContentUnchanged(stored.get(item.key), item)));
   const read = items.filter((item) => isChanged(item) && !kept.has(item));
   const skipped = items.filter((item) => !isChanged(item) && stored.get(item.key)?.seenBy !== job.id);
   // How many documents a new item is, only reading it tells.
@@ -176,8 +162,8 @@ async function readItems(context: Run, items: readonly SourceItem[]): Promise<vo
     });
   });
   const counts = new Map(states.map(({ itemKey, documents }) => [itemKey, documents]));
-  await keepItems(context, [...kept]);
-  await ingestItems({ ...context, stored: counts }, read);
+  await updateItemMetadata(context, [...kept]);
+  await processItems({ ...context, stored: counts }, read);
   await checkIsThere(context);
   await deps.chunks.upkeep(context.base.id, true);
 }

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { newId } from '../../lib/ids.ts';
 import { type Language, languageOf } from '../../search/languages.ts';
-import type { Chunk } from './chunk/chunk.ts';
-import { chunkText } from './chunk/chunk-text.ts';
-import { inTurns, type Steps } from './chunk/in-turns.ts';
+import type { Chunk } from '../chunk/chunk.ts';
+import { chunkText } from '../chunk/chunk-text.ts';
+import { type CooperativeSteps, runCooperatively } from '../chunk/cooperative.ts';
+import type { ExtractedDocument } from '../extract/extracted-document.ts';
+import type { ExtractedText } from '../extract/extracted-text.ts';
 import { type EmbedContext, embedInBatches } from './embed-in-batches.ts';
-import type { ExtractedDocument } from './extract/extracted-document.ts';
-import type { ExtractedText } from './extracted-text.ts';
-import { patiently } from './patiently.ts';
+import { retryWhileUnavailable } from './retry-while-unavailable.ts';
 import type { BaseRow } from './worker-store.ts';
 
 /** Characters, or blocks, that are hashed in one step. */
@@ -50,7 +50,7 @@ export async function prepareDocument(
   };
   const model = {
     countTokens: (texts: readonly string[]) =>
-      patiently(() => engine.countTokens(texts, signal, scope), { engine, signal }),
+      retryWhileUnavailable(() => engine.countTokens(texts, signal, scope), { engine, signal }),
     embed: (texts: readonly string[]) => embedInBatches(context, texts, 'text', signal),
   };
   const cut = await chunkText(document, strategy, model, signal);
@@ -63,16 +63,19 @@ export async function prepareDocument(
   return {
     chunks,
     language: languageOf(document.text),
-    ...(await inTurns(hashesOf(document), signal)),
+    ...(await runCooperatively(hashesOf(document), signal)),
   };
 }
 
 /** SHA-256, hexadecimal, of all that a document's chunks are cut from: where it is the same, so are they. */
 export async function extractionHash(document: ExtractedText, signal: AbortSignal): Promise<string> {
-  return (await inTurns(hashesOf(document), signal)).extractionHash;
+  return (await runCooperatively(hashesOf(document), signal)).extractionHash;
 }
 
-function* hashesOf({ text, blocks }: ExtractedText): Steps<Pick<PreparedDocument, 'contentHash' | 'extractionHash'>> {
+function* hashesOf({
+  text,
+  blocks,
+}: ExtractedText): CooperativeSteps<Pick<PreparedDocument, 'contentHash' | 'extractionHash'>> {
   const hash = createHash('sha256');
   for (let from = 0, to = 0; from < text.length; from = to) {
     to = from + STEP_CHARACTERS;

@@ -1,10 +1,9 @@
 import { and, asc, count, eq, sql as expression, getTableColumns, inArray, max, ne } from 'drizzle-orm';
 import type { Sql } from '../../db/db.ts';
-import { dataSources } from '../data-sources/tables.ts';
 import { chunks, documents } from '../documents/tables.ts';
-import { knowledgeBases } from '../tables.ts';
-import type { JobError } from './job-error.ts';
-import { ingestionJobs, jobDocuments } from './tables.ts';
+import type { JobError } from '../jobs/job-error.ts';
+import { ingestionJobs, jobDocuments } from '../jobs/tables.ts';
+import { dataSources, knowledgeBases } from '../tables.ts';
 
 export type JobRow = typeof ingestionJobs.$inferSelect;
 export type SourceRow = typeof dataSources.$inferSelect;

@@ -3,13 +3,13 @@ import type { Deps } from '../../deps.ts';
 import { updateFailed, updateProcessed } from '../../files/store.ts';
 import type { SourceItem } from '../data-sources/connectors/connector.ts';
 import { deleteDroppedDocuments, insertUnwrittenDocuments } from '../documents/store.ts';
-import { LONGEST_WRITE_MS } from '../longest-write.ts';
+import type { JobError } from '../jobs/job-error.ts';
+import { MAX_WRITE_DURATION_MS } from '../max-write-duration.ts';
 import { isDroppedIndex } from '../store.ts';
 import { isFilterable } from './document-metadata.ts';
 import { type StoredChunk, selectChunksOf, updateFingerprint } from './embedding-store.ts';
 import type { FilterKeys } from './filter-keys.ts';
 import { indexedChunk } from './indexed-chunk.ts';
-import type { JobError } from './job-error.ts';
 import type { PreparedDocument } from './prepare-document.ts';
 import {
   addToCounts,
@@ -89,7 +89,7 @@ export async function writeDocuments(
   // Before the index: from now on nobody compares what it holds of another model with a query of this one.
   if (hasEmbedded) await updateFingerprint(deps.db.sql, base.id, fingerprint);
   const added = changes.filter(({ before }) => before === null).map(({ row }) => row.id);
-  await insertUnwrittenDocuments(deps.db.sql, base.id, added, new Date(deps.now() + LONGEST_WRITE_MS));
+  await insertUnwrittenDocuments(deps.db.sql, base.id, added, new Date(deps.now() + MAX_WRITE_DURATION_MS));
   await deps.chunks.replace(base.id, ids, { chunks, isNew: added.length === ids.length });
   const gone = await deps.db.sql.transaction(async (sql) => {
     if (!(await lockSource(sql, base.id, source.id))) return null;

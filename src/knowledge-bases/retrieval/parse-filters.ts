@@ -1,7 +1,7 @@
 import { invalidValue } from '../../errors.ts';
 import { dateOf, type FieldValue } from '../../search/field-values.ts';
 import type { Comparison, Condition } from '../../search/filter.ts';
-import { DATA_SOURCE_TYPES } from '../data-sources/types.ts';
+import { DATA_SOURCE_TYPES } from '../source-types.ts';
 
 /** Values of one list. More belong into a field of their own. */
 const MAX_VALUES = 1000;

@@ -1,3 +1,4 @@
+import { chunkFields } from '../documents/chunk-fields.ts';
 import type { ScoredChunk } from './retrieve.ts';
 import type { RetrievedChunk } from './schema.ts';
 
@@ -10,20 +11,5 @@ export function viewChunk(chunk: ScoredChunk, includeMetadata: boolean): Retriev
     ...(includeMetadata && { metadata: { ...chunk.metadata, ...chunkFields(chunk) } }),
     document_id: chunk.documentId,
     document_name: chunk.documentName,
-  };
-}
-
-/** What is known of a chunk beside its text. */
-export function chunkFields(chunk: {
-  page: number | null;
-  headingPath: readonly string[];
-  startIndex: number;
-  endIndex: number;
-}): Record<string, unknown> {
-  return {
-    ...(chunk.page !== null && { page: chunk.page }),
-    heading_path: chunk.headingPath,
-    start_index: chunk.startIndex,
-    end_index: chunk.endIndex,
   };
 }

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { formOf, sendForm } from '../../../../test/forms.ts';
 import { useApi } from '../../../../test/harness.ts';
 import { newId } from '../../../lib/ids.ts';
-import { IngestionError } from '../../ingestion/job-error.ts';
+import { IngestionError } from '../../jobs/job-error.ts';
 import { fileUpload } from './file-upload.ts';
 
 const { signal } = new AbortController();

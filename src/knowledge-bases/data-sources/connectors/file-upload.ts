@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { formatOf } from '../../../files/formats.ts';
 import { selectFile, selectFilesOfIds } from '../../../files/store.ts';
-import { IngestionError } from '../../ingestion/job-error.ts';
+import { IngestionError } from '../../jobs/job-error.ts';
 import { COMMON_FIELDS } from './config-fields.ts';
 import type { Connector } from './connector.ts';
 

@@ -1,4 +1,4 @@
-import type { DataSourceType } from '../types.ts';
+import type { DataSourceType } from '../../source-types.ts';
 import { confluence } from './confluence.ts';
 import type { Connector } from './connector.ts';
 import { fileUpload } from './file-upload.ts';

@@ -1,4 +1,4 @@
-import { IngestionError } from '../../ingestion/job-error.ts';
+import { IngestionError } from '../../jobs/job-error.ts';
 import type { Connector } from './connector.ts';
 
 /** The reading of a type that this version stores and cannot read: its jobs end with `connector_unavailable`. */

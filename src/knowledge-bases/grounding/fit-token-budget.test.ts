@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Call } from '../../lib/caller.ts';
+import type { RetrievalDeps } from '../retrieval/retrieve.ts';
+import { documentBudget } from './document-budget.ts';
+import { fittingOf, wholeChunksWithin } from './fit-token-budget.ts';
+import type { ContextChunk } from './gather-context.ts';
+import { documentTokens, INSTRUCTION_TOKENS, markTokens, writeContext } from './render-context.ts';
+import { rankSentences, selectSentences } from './select-sentences.ts';
+import { withoutSpecialTokens } from './special-tokens.ts';
+import { estimatedPromptTokens, estimatedTokens } from './token-estimate.ts';
+
+/** What is read of a chunk here. */
+const chunkOf = (text: string, documentName = 'a.txt'): ContextChunk =>
+  ({ text, documentName, headingPath: [] as string[], score: 0.5 }) as ContextChunk;
+
+describe('sentences of chunks', () => {
+  const chunks = [
+    chunkOf('One is here.\nTwo is here. Three is here. Four is here. Five is here.'),
+    chunkOf('Five is here. Six is here.'),
+  ];
+  const sentences = rankSentences(chunks, 100);
+  const chosen = (wanted: readonly string[], budget = 1_000) => {
+    const scores = sentences.map(({ text }) => (wanted.some((word) => text.startsWith(word)) ? 1 : 0));
+    return selectSentences(chunks, sentences, scores, { budget, costOf: () => 10 }).map(({ text }) => text);
+  };
+
+  it('are each ranked once, in order', () => {
+    const first = sentences.map(({ text }) => text.split(' ')[0]);
+    assert.deepEqual(first, ['One', 'Two', 'Three', 'Four', 'Five', 'Six']);
+  });
+  it('stand in their order, with a mark wherever some are left out', () => {
+    const costOfTwo = 10 + 4 + 2 * (4 + 5);
+    assert.deepEqual(chosen(['Two', 'Four'], costOfTwo), ['[...] Two is here. [...] Four is here. [...]']);
+    assert.deepEqual(chosen(['One', 'Two'], costOfTwo), ['One is here.\nTwo is here. [...]']);
+  });
+  it('stand in the order of the text, whichever scores more', () => {
+    const scores = sentences.map(({ text }) => (text.startsWith('Four') ? 2 : text.startsWith('Two') ? 1 : 0));
+    const [chunk] = selectSentences(chunks, sentences, scores, { budget: 10 + 4 + 2 * (4 + 5), costOf: () => 10 });
+    assert.equal(chunk?.text, '[...] Two is here. [...] Four is here. [...]');
+  });
+  it('have one space between them, and no mark for white space at the end', () => {
+    const spaced = [chunkOf('One is here.   Two is here. \n')];
+    const all = rankSentences(spaced, 100);
+    const [chunk] = selectSentences(spaced, all, [1, 1], { budget: 1_000, costOf: () => 10 });
+    assert.equal(chunk?.text, 'One is here. Two is here.');
+  });
+  it('come from several chunks, whose marks are paid for', () => {
+    const costOfBoth = 2 * (10 + 4 + 4 + 4);
+    assert.deepEqual(chosen(['One', 'Six'], costOfBoth), ['One is here. [...]', '[...] Six is here.']);
+    assert.deepEqual(chosen(['One', 'Six'], costOfBoth - 1).length, 1);
+  });
+  it('are none where there is no room for one', () => {
+    assert.deepEqual(chosen(['One'], 12), []);
+  });
+  it('are pieces of bounded length that give the text again, and part no character', () => {
+    const text = `${'word '.repeat(300)}${'😀'.repeat(700)}`;
+    const pieces = rankSentences([chunkOf(text)], 100);
+    assert.ok(pieces.length > 3);
+    assert.ok(pieces.every((piece) => piece.text.length <= 600 && piece.text.isWellFormed()));
+    assert.equal(
+      pieces
+        .map((piece) => piece.text)
+        .join('')
+        .replaceAll(' ', ''),
+      text.replaceAll(' ', ''),
+    );
+    const scores = pieces.map(() => 1);
+    const [whole] = selectSentences([chunkOf(text)], pieces, scores, { budget: 10_000, costOf: () => 1 });
+    assert.equal(whole?.text, text);
+  });
+  it('are ranked up to a bound', () => {
+    const many = chunkOf(Array.from({ length: 2_000 }, (_, i) => `This is number ${i}.`).join(' '));
+    assert.equal(rankSentences([many], 64).length, 64);
+  });
+});
+
+describe('the room for documents', () => {
+  it('is what conversation and answer leave, half of the context at most, and never below nothing', () => {
+    const budget = (contextTokens: number, conversationTokens: number, maxTokens: number | null) =>
+      documentBudget({ contextTokens, conversationTokens, maxTokens });
+    assert.equal(budget(1_000, 100, 600), 300);
+    assert.equal(budget(1_000, 100, 100), 500);
+    assert.equal(budget(1_000, 400, null), 300);
+    assert.equal(budget(2_000, 1_000, null), 500);
+    assert.equal(budget(1_000, 1_200, 100), 0);
+    assert.equal(budget(1_000_000, 100, 100), 8_000);
+  });
+  it('is a quarter of what the conversation leaves where the limit of the answer is the whole context', () => {
+    assert.equal(documentBudget({ contextTokens: 1_000, conversationTokens: 200, maxTokens: 1_000 }), 200);
+  });
+  it('is nothing below 50 tokens', async () => {
+    const call = { caller: {}, requestId: 'req_1', endpoint: '/' } as unknown as Call;
+    const asked = { query: 'x', signal: new AbortController().signal };
+    const chunk = chunkOf('x');
+    // All that was found fits, so that nothing else is asked.
+    const fit = fittingOf({} as RetrievalDeps, call, [chunk], asked);
+    assert.deepEqual([await fit(49), await fit(50)], [[], [chunk]]);
+  });
+  it('takes the best whole chunks that fit, with their marks', () => {
+    const [long, short] = [chunkOf('x'.repeat(300)), chunkOf('y'.repeat(30))];
+    assert.deepEqual(wholeChunksWithin([long, short], documentTokens(long) + documentTokens(short)), [long, short]);
+    assert.deepEqual(wholeChunksWithin([long, short], documentTokens(long) - 1), [short]);
+    assert.deepEqual(wholeChunksWithin([long, short], 0), []);
+  });
+  it('is estimated so that what is written has no more', () => {
+    const messages = [{ role: 'user' as const, content: 'What is this?' }];
+    const chunks = [chunkOf('Ein Stück Text mit Umlauten äöü.'), chunkOf('日本語の文。'), chunkOf('😀😀')];
+    const prompt = (shown: ContextChunk[]) => ({
+      messages: writeContext(messages, { chunks: shown, isFound: true }),
+      tools: [],
+    });
+    const cost = chunks.reduce((sum, chunk) => sum + documentTokens(chunk), 0);
+    assert.ok(estimatedPromptTokens(prompt(chunks)) <= estimatedPromptTokens(prompt([])) + cost);
+    assert.ok(markTokens(chunkOf('x', 'n'.repeat(5_000))) < 200);
+  });
+  it('counts what a template writes around messages, calls of tools, and tools', () => {
+    const tool_calls = [{ id: 'c', type: 'function' as const, function: { name: 'f', arguments: '{}' } }];
+    const tokens = (text: string) => Math.ceil(text.length / 3);
+    const messages = [
+      { role: 'user' as const, content: 'abcdef' },
+      { role: 'assistant' as const, content: 'abc', tool_calls },
+    ];
+    const ofMessages = 16 + 8 + 2 + 8 + 1 + tokens(JSON.stringify(tool_calls));
+    assert.equal(estimatedPromptTokens({ messages, tools: [] }), ofMessages);
+    const tools = [{ type: 'function' as const, function: { name: 'f', description: 'x'.repeat(300) } }];
+    assert.equal(estimatedPromptTokens({ messages, tools }), ofMessages + tokens(JSON.stringify(tools)));
+  });
+  it('has the instructions counted, and what stands where no document has room', () => {
+    const messages = [
+      { role: 'system' as const, content: 'Be brief.' },
+      { role: 'user' as const, content: 'What is this?' },
+    ];
+    const written = writeContext(messages, { chunks: [], isFound: true });
+    const added =
+      estimatedPromptTokens({ messages: written, tools: [] }) - estimatedPromptTokens({ messages, tools: [] });
+    assert.ok(added <= INSTRUCTION_TOKENS, `${added} tokens`);
+  });
+  it('counts letters beyond ASCII as more', () => {
+    assert.deepEqual(['', 'abc', 'abcd', 'äö', '日本', '😀'].map(estimatedTokens), [0, 1, 2, 2, 3, 2]);
+  });
+});
+
+describe('text with the spellings of control tokens', () => {
+  for (const text of [
+    '<|im_start|>',
+    '<|eot_id|>',
+    '<|turn>',
+    '<turn|>',
+    '<｜begin▁of▁sentence｜>',
+    '</s>',
+    '<s>',
+    '<bos>',
+    '<end_of_turn>',
+    '<EOS_TOKEN>',
+    '<<SYS>>',
+    '<</SYS>>',
+    '[INST]',
+    '[/INST]',
+    '[SYSTEM_PROMPT]',
+  ]) {
+    it(`'${text}' is none any more, and nothing else changes`, () => {
+      const plain = withoutSpecialTokens(`a ${text} b`);
+      assert.ok(!plain.includes(text));
+      assert.equal(plain.replaceAll(' ', ''), `a${text}b`);
+    });
+  }
+  it('keeps what is none', () => {
+    const code = 'x |> f <| y; a[i] = <b>1</b>; [inst](url) is [INSTANCE] < |z|';
+    assert.equal(withoutSpecialTokens(code.replace('[inst]', '[other]')), code.replace('[inst]', '[other]'));
+  });
+  it('is read in linear time', () => {
+    const text = '<|<<|'.repeat(200_000);
+    assert.equal(withoutSpecialTokens(text), text);
+  });
+});

@@ -1,0 +1,45 @@
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Deps } from '../../deps.ts';
+import { FairSemaphore } from '../../lib/fair-semaphore.ts';
+import type { JobHandler } from '../../queue/job-queue.ts';
+import { openSource } from '../data-sources/open-source.ts';
+import { Extractor } from '../extract/extractor.ts';
+import { ingestSource } from './ingest-source.ts';
+
+/** What background ingestion needs. */
+export type IngestionWorkerDeps = Pick<
+  Deps,
+  'db' | 'blobs' | 'chunks' | 'jobs' | 'models' | 'secrets' | 'config' | 'logger' | 'recordUsage' | 'metrics' | 'now'
+>;
+
+/**
+ * Items of all jobs that are fetched, read and embedded at once, and of one organization: one place is always left for others. Each may
+ * have a process that reads it.
+ */
+const ITEMS_AT_ONCE = { total: 4, perGroup: 3 };
+
+/** How this process runs ingestion jobs. */
+export interface Ingestion {
+  /** The handler of `INGEST_SOURCE`. */
+  run: JobHandler<{ jobId: string }>;
+  /** Ends the extraction processes. Call it once the queue has stopped. */
+  stop(): Promise<void>;
+}
+
+/** Prepares what all ingestion jobs of this process share: extraction processes and a limit on concurrent items. */
+export function startIngestion(deps: IngestionWorkerDeps): Ingestion {
+  const folder = join(deps.config.dataDir, 'tmp');
+  // What lies there is of a process that was killed.
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const onLostReader = (reason: string) =>
+    deps.logger.warn({ reason }, 'a document took the process that read it with it; the next one gets another');
+  const extractor = new Extractor({ folder, readers: ITEMS_AT_ONCE.total, onLostReader });
+  const gate = new FairSemaphore(ITEMS_AT_ONCE);
+  const connectorOf = (source: Parameters<typeof openSource>[1]) => openSource(deps, source);
+  return {
+    run: ({ jobId }, signal) => ingestSource({ ...deps, extractor, gate, connectorOf }, jobId, signal),
+    stop: () => extractor.close(),
+  };
+}

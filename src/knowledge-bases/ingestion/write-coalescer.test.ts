@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { describe, it, mock } from 'node:test';
+import { WriteCoalescer } from './write-coalescer.ts';
+
+/** A writer of words, each of which weighs its letters, up to ten of them; and what it has written. */
+function setUp(onWrite: (group: string[]) => Promise<void> = async () => {}) {
+  const written: string[][] = [];
+  const write = async (group: string[]) => {
+    written.push(group);
+    await onWrite(group);
+  };
+  return { written, writer: new WriteCoalescer<string>(write, { weightOf: ({ length }) => length, maxWeight: 10 }) };
+}
+
+describe('WriteCoalescer', () => {
+  it('writes nothing by itself before there is enough, and then all of it', async () => {
+    const { writer, written } = setUp();
+    await writer.add('four');
+    await writer.add('letter');
+    assert.deepEqual(written, [['four', 'letter']]);
+    await writer.flush();
+    assert.deepEqual(written, [['four', 'letter']]);
+  });
+
+  it('writes the rest when it is asked to', async () => {
+    const { writer, written } = setUp();
+    await writer.add('one');
+    await writer.flush();
+    assert.deepEqual(written, [['one']]);
+  });
+
+  it('writes one group at a time, and what comes meanwhile with the next', async () => {
+    const gate = Promise.withResolvers<void>();
+    const { writer, written } = setUp(() => gate.promise);
+    const full = writer.add('ten letters');
+    await Promise.resolve();
+    await writer.add('a');
+    await writer.add('b');
+    assert.deepEqual(written, [['ten letters']]);
+    gate.resolve();
+    await full;
+    await writer.flush();
+    assert.deepEqual(written, [['ten letters'], ['a', 'b']]);
+  });
+
+  it('lets nothing wait for more than a second', async () => {
+    mock.timers.enable({ apis: ['setTimeout'] });
+    try {
+      const { writer, written } = setUp();
+      await writer.add('one');
+      mock.timers.tick(1000);
+      await Promise.resolve();
+      assert.deepEqual(written, [['one']]);
+    } finally {
+      mock.timers.reset();
+    }
+  });
+
+  it('writes nothing more after a write has failed, and says so to everybody', async () => {
+    const { writer, written } = setUp(() => Promise.reject(new Error('full')));
+    await assert.rejects(writer.add('ten letters'), /full/);
+    await assert.rejects(writer.add('ten letters again'), /full/);
+    await assert.rejects(writer.flush(), /full/);
+    assert.equal(written.length, 1);
+  });
+});

@@ -1,0 +1,62 @@
+import { index, integer, jsonb, pgTable, primaryKey, text, timestamp } from 'drizzle-orm/pg-core';
+import { dataSources, ofKnowledgeBase } from '../tables.ts';
+import type { DocumentWarning } from './document-warning.ts';
+import type { JobError } from './job-error.ts';
+
+const count = (name: string) => integer(name).notNull().default(0);
+const at = (name: string) => timestamp(name, { withTimezone: true });
+
+/** Ingestion jobs: one for each time that a source is read. */
+export const ingestionJobs = pgTable(
+  'ingestion_jobs',
+  {
+    id: text().primaryKey(),
+    knowledgeBaseId: ofKnowledgeBase(),
+    dataSourceId: text('data_source_id')
+      .notNull()
+      .references(() => dataSources.id, { onDelete: 'cascade' }),
+    organizationId: text('organization_id').notNull(),
+    /** Whose key embeds: it is billed, and its models are the allowed ones. */
+    keyId: text('key_id').notNull(),
+    /** `sync` reads the source; `embed` only embeds again what is stored of it, after a change of the model. */
+    kind: text({ enum: ['sync', 'embed'] })
+      .notNull()
+      .default('sync'),
+    status: text({ enum: ['queued', 'processing', 'completed', 'failed'] }).notNull(),
+    /** Runs that have begun since a document was last finished: a crash or a passing error begins another. */
+    attempts: count('attempts'),
+    documentsProcessed: count('documents_processed'),
+    documentsFailed: count('documents_failed'),
+    chunksCreated: count('chunks_created'),
+    documentsScanned: count('documents_scanned'),
+    documentsNew: count('documents_new'),
+    documentsModified: count('documents_modified'),
+    documentsDeleted: count('documents_deleted'),
+    documentsSkipped: count('documents_skipped'),
+    error: jsonb().$type<JobError>(),
+    createdAt: at('created_at').notNull(),
+    startedAt: at('started_at'),
+    completedAt: at('completed_at'),
+  },
+  (table) => [
+    index('ingestion_jobs_by_knowledge_base').on(table.knowledgeBaseId, table.id),
+    index('ingestion_jobs_by_data_source').on(table.dataSourceId, table.id),
+  ],
+);
+
+/** What came of each document that a job has worked on. */
+export const jobDocuments = pgTable(
+  'job_documents',
+  {
+    jobId: text('job_id')
+      .notNull()
+      .references(() => ingestionJobs.id, { onDelete: 'cascade' }),
+    documentId: text('document_id').notNull(),
+    documentName: text('document_name').notNull(),
+    status: text({ enum: ['completed', 'failed'] }).notNull(),
+    chunksCreated: integer('chunks_created').notNull(),
+    error: jsonb().$type<JobError>(),
+    warnings: jsonb().$type<DocumentWarning[]>().notNull().default([]),
+  },
+  (table) => [primaryKey({ columns: [table.jobId, table.documentId] })],
+);
