@@ -118,11 +118,11 @@ describe('GET /v1/admin/cache/stats and POST /v1/admin/cache/reset', () => {
     api.engine.cache = null;
   });
 
-  it('a reset takes an empty body of a named type, as OpenAI clients send it, and refuses what is no JSON', async () => {
+  it('a reset accepts a named content type without a body, as OpenAI clients send it, and reads no body', async () => {
     const headers = { 'content-type': 'application/json' };
     assert.equal((await api.send('POST', RESET, { headers })).status, 200);
     assert.equal((await api.send('GET', STATS, { headers })).status, 200);
-    assertError(await api.send('POST', RESET, { body: '{' }), 400, 'invalid_json');
+    assert.equal((await api.send('POST', RESET, { body: '{' })).status, 200);
     const chatted = await api.send('POST', '/v1/chat/completions', { headers });
     assertError(chatted, 400, 'invalid_json');
   });
