@@ -207,7 +207,7 @@ export class ModelBindings {
       const reason = describeError(error);
       if (stored.by === 'operator') {
         throw new OperatorError(
-          `${reason} 'quire models use' has bound '${id}' to it; 'quire models use ${id}=bundled' takes that back.`,
+          `${reason} 'quire models use' has bound '${id}' to it; 'quire models use ${id}=bundled' removes the binding.`,
         );
       }
       this.#retryAtMs = performance.now() + RETRY_MS;

@@ -11,10 +11,10 @@ import { viewModel } from '../models/find-model.ts';
 import type { Model } from '../models/schema.ts';
 import type { StateCommand, StateDeps } from './state-command.ts';
 
-/** What gives an id back to what comes with Quire. */
+/** The name that removes a binding: the bundled model serves the id again. */
 export const BUNDLED = 'bundled';
 
-/** A model id, with the model of the store that stands behind it and who chose that. */
+/** A model id with its stored binding and who chose its engine. */
 export type ListedModel = Model & {
   stored_model: string | null;
   chosen_by: ReturnType<StateDeps['bindings']['chosenBy']>;
@@ -23,15 +23,15 @@ export type ListedModel = Model & {
 /** The outcome of `models use`. */
 export interface UsedModel {
   id: string;
-  /** Of the store; `bundled` when the id was given back. */
+  /** Name of the model file; `bundled` when the binding was removed. */
   model: string;
-  /** Who else has decided for the id: then this binding waits until they do no more. */
+  /** The setting that overrides the stored binding; null when the binding is in effect. */
   decided_by: BindingOverride | null;
-  /** What answers for the id now; null where no service runs. */
+  /** Engine and model that serve the id now; null when no service runs. */
   answered_by: string | null;
 }
 
-/** The commands on models that need the state. */
+/** The model commands that read or change the database. */
 export const MODEL_COMMANDS: Readonly<Record<'models list' | 'models use' | 'models remove', StateCommand>> = {
   'models list': async ({ models, bindings }): Promise<ListedModel[]> =>
     models.list().map((model) => ({
@@ -45,7 +45,7 @@ export const MODEL_COMMANDS: Readonly<Record<'models list' | 'models use' | 'mod
 
 async function useModel(deps: StateDeps, id: string, model: string): Promise<UsedModel> {
   const { config, bindings, models } = deps;
-  if (model !== BUNDLED) await requireFit(config, id, model);
+  if (model !== BUNDLED) await requireModelOfKind(config, id, model);
   await bindings.rebind({ [id]: model === BUNDLED ? null : { model, by: 'operator' } });
   const served = deps.authenticator === null ? undefined : models.get(id);
   const backend = served === undefined ? null : backendOf(served);
@@ -57,8 +57,8 @@ async function useModel(deps: StateDeps, id: string, model: string): Promise<Use
   };
 }
 
-/** Throws a `OperatorError` where the model is not there, cannot be used, or is not for what the id does. */
-async function requireFit({ dataDir }: Config, id: string, name: string): Promise<void> {
+/** Throws an `OperatorError` when the model is missing, cannot be loaded, or is of another kind than the id. */
+async function requireModelOfKind({ dataDir }: Config, id: string, name: string): Promise<void> {
   const stored = await findModelFile(dataDir, name);
   if (stored === null) {
     throw new OperatorError(`There is no model '${name}' on the disk; 'quire models pull ${name}' fetches it.`);
@@ -80,7 +80,7 @@ async function removeModel({ config, db }: StateDeps, name: string): Promise<{ n
   const users = [...stored, ...configured].map(([id]) => id);
   if (users.length > 0) {
     throw new OperatorError(
-      `'${name}' is bound to ${users.join(', ')}. Bind them to another model first, or give them back: quire models use ${users[0]}=${BUNDLED}`,
+      `'${name}' is bound to ${users.join(', ')}. Bind them to another model first, or remove the binding: quire models use ${users[0]}=${BUNDLED}`,
     );
   }
   return { name, freed_bytes: await removeModelFile(dataDir, name) };

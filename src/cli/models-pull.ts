@@ -7,20 +7,20 @@ import { JSON_OPTION, megabytes, print } from './output.ts';
 import { ProgressLine } from './progress-line.ts';
 import { WrongCall } from './wrong-call.ts';
 
-const HASH_IS = {
-  operator: 'as you said',
-  hub: 'as the hub says',
-  nobody: 'nobody says what it should be: compare it with what its makers publish',
+const HASH_SOURCE = {
+  operator: 'as given',
+  hub: 'as stated by the hub',
+  nobody: 'not verified: compare it with the published one',
 } as const;
 
 /** `quire models pull`. */
 export const modelsPull: CommandSpec = {
   summary:
-    "Fetch a model into the data folder: a name of 'quire models list', hf:owner/repository/file.gguf, or the URL of a GGUF. A pull that was broken off goes on where it was.",
+    "Download a model into the data folder: a name of 'quire models list', hf:owner/repository/file.gguf, or the URL of a GGUF. Resumes an interrupted pull.",
   words: ['source'],
   options: {
-    name: { type: 'text', help: 'What it is to be called (as the file).' },
-    sha256: { type: 'text', help: 'What its SHA-256 must be (what the hub says).' },
+    name: { type: 'text', help: 'Name of the model (default: the file name).' },
+    sha256: { type: 'text', help: 'Expected SHA-256 (default: the one that the hub states).' },
     ...JSON_OPTION,
   },
   action: async (input) => {
@@ -40,26 +40,26 @@ export const modelsPull: CommandSpec = {
       const options = {
         sha256: sha256?.toLowerCase() ?? null,
         onProgress: (transferred: Parameters<ProgressLine['show']>[0]) => line.show(transferred),
-        onRetry: (why: string, pauseMs: number) => line.say(`${why}; trying again in ${Math.ceil(pauseMs / 1000)} s`),
+        onRetry: (why: string, pauseMs: number) => line.say(`${why}; retrying in ${Math.ceil(pauseMs / 1000)} s`),
       };
       const pulled = await pullModel({ config }, source, options, stop.signal);
       line.end();
       const { name: called, path, bytes, card, isNew } = pulled;
-      print(input, { name: called, path, bytes, is_new: isNew, ...card }, () => described(pulled));
+      print(input, { name: called, path, bytes, is_new: isNew, ...card }, () => describePull(pulled));
     } finally {
       line.end();
     }
   },
 };
 
-function described({ name, bytes, card, isNew }: PulledModel): string {
+function describePull({ name, bytes, card, isNew }: PulledModel): string {
   const parameters =
     card === null ? '' : `, ${card.architecture}, ${(card.parameters / 1e9).toFixed(2)} billion parameters`;
   const id =
     card?.use === 'embedding' ? 'embed-large-en-v1.5' : card?.use === 'rerank' ? 'reranker-v2-m3' : 'general-8b';
   return [
     `${name} is on the disk${isNew ? '' : ' already'}: ${megabytes(bytes)}${parameters}.`,
-    ...(card === null ? [] : [`SHA-256 ${card.sha256} (${HASH_IS[card.sha256_from]})`]),
-    `Let it answer: quire models use ${id}=${name}`,
+    ...(card === null ? [] : [`SHA-256 ${card.sha256} (${HASH_SOURCE[card.sha256_from]})`]),
+    `Bind it: quire models use ${id}=${name}`,
   ].join('\n');
 }

@@ -6,13 +6,13 @@ import { JSON_OPTION, megabytes, print } from './output.ts';
 import { withState } from './with-state.ts';
 import { WrongCall } from './wrong-call.ts';
 
-/** A model id as the configuration file allows it. */
+/** Model ids that the configuration file accepts. */
 const ID = /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$/;
 
 /** `quire models use`. */
 export const modelsUse: CommandSpec = {
   summary:
-    'Let a model of the disk answer for a model id, at once where a service runs; ID=bundled takes that back. The model is loaded and checked first: when that fails, everything stays as it was.',
+    'Bind a model id to a model on the disk; ID=bundled removes the binding. A running service loads and checks the model first; when that fails, nothing changes.',
   words: ['id=name'],
   options: { ...JSON_OPTION },
   action: async (input) => {
@@ -26,21 +26,21 @@ export const modelsUse: CommandSpec = {
 function outcome({ id, model, decided_by, answered_by }: UsedModel): string {
   if (decided_by !== null) {
     const setting = decided_by === 'environment' ? 'QUIRE_UPSTREAM_URL' : `'models.${id}' of the configuration file`;
-    return `Kept, but ${setting} decides for '${id}' and wins: '${model}' answers once that is taken out.`;
+    return `Stored, but ${setting} overrides it: '${model}' serves '${id}' once that setting is removed.`;
   }
-  if (answered_by === null) return `'${id}' is answered by '${model}' when the service starts.`;
-  return `'${id}' is answered by ${answered_by || 'nothing'} from now on.`;
+  if (answered_by === null) return `'${model}' serves '${id}' when the service starts.`;
+  return `${answered_by || 'Nothing'} serves '${id}' now.`;
 }
 
 /** `quire models remove`. */
 export const modelsRemove: CommandSpec = {
-  summary: 'Delete a model from the disk, or what came of one. Refused while a model id is bound to it.',
+  summary: 'Delete a model or a partial download from the disk. Fails while a model id is bound to it.',
   words: ['name'],
   options: { ...JSON_OPTION },
   action: async (input) => {
     const [name = ''] = input.words;
     if (!isModelName(name)) throw new WrongCall(`'${name}' cannot be the name of a model.`);
     const removed = (await withState(loadConfig(), 'models remove', { name })) as { freed_bytes: number };
-    print(input, removed, () => `${name} is deleted: ${megabytes(removed.freed_bytes)} are free again.`);
+    print(input, removed, () => `${name} deleted, ${megabytes(removed.freed_bytes)} freed.`);
   },
 };

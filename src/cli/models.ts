@@ -16,8 +16,7 @@ const CHOSEN_BY: Readonly<Record<ListedModel['chosen_by'], string>> = {
 
 /** `quire models list`. */
 export const modelsList: CommandSpec = {
-  summary:
-    'List the model ids and what answers for each, the models on the disk, and those that can be pulled by name.',
+  summary: 'List the model ids with their engines, the models on the disk, and the models that can be pulled by name.',
   words: [],
   options: { ...JSON_OPTION },
   action: async (input) => {
@@ -35,7 +34,7 @@ export const modelsList: CommandSpec = {
         boundTable(models),
         diskTable(onDisk, unfinished),
         availableTable(available),
-        'Fetch one: quire models pull NAME. Let it answer: quire models use ID=NAME.',
+        'Download one: quire models pull NAME. Bind it: quire models use ID=NAME.',
       ].join('\n\n'),
     );
   },
@@ -57,16 +56,20 @@ function boundTable(models: readonly ListedModel[]): string {
     backend.ready ? 'ready' : 'not ready',
     CHOSEN_BY[chosen_by],
   ]);
-  return table([['MODEL', 'ANSWERED BY', 'CONTEXT', 'STATE', 'CHOSEN BY'], ...rows]);
+  return table([['MODEL', 'SERVED BY', 'CONTEXT', 'STATE', 'CHOSEN BY'], ...rows]);
 }
 
 function diskTable(models: readonly DiskModel[], unfinished: readonly { name: string; bytes: number }[]): string {
   if (models.length + unfinished.length === 0) return 'No models are on the disk.';
-  const whole = models.map(({ name, bytes, use, architecture, bound_to }) => {
+  const complete = models.map(({ name, bytes, use, architecture, bound_to }) => {
     return [name, megabytes(bytes), use ?? '-', architecture ?? '-', bound_to.join(', ') || '-'];
   });
-  const parts = unfinished.map(({ name, bytes }) => [name, megabytes(bytes), 'came in part; pull it again to go on']);
-  return table([['ON THE DISK', 'SIZE', 'FOR', 'ARCHITECTURE', 'BOUND TO'], ...whole, ...parts]);
+  const partial = unfinished.map(({ name, bytes }) => [
+    name,
+    megabytes(bytes),
+    'partial download; pull it again to resume',
+  ]);
+  return table([['ON THE DISK', 'SIZE', 'FOR', 'ARCHITECTURE', 'BOUND TO'], ...complete, ...partial]);
 }
 
 function availableTable(

@@ -10,16 +10,16 @@ import { type ProcessLifecycle, SHUTDOWN_ORDER } from '../shutdown-order.ts';
 import { listenForCommands } from './command-socket.ts';
 import { NEEDS_MODELS, STATE_COMMANDS } from './state-commands.ts';
 
-/** Carries out a command without a service: opens what it needs, with the folder held so that no service starts on it. */
+/** Runs a command without a service. Locks the data folder meanwhile, so that no service starts on it. */
 export async function runHere(config: Config, command: string, input: Record<string, unknown>): Promise<unknown> {
   const lifecycle = new Lifecycle(SHUTDOWN_ORDER);
-  // What a service would tell of its start is noise beside a command's answer.
+  // Startup messages of level info would clutter the output of a command.
   const logger = createLogger(
     config.logLevel === 'info' ? 'warn' : config.logLevel,
     await openLogDestination(config.logFormat),
   );
   try {
-    // A shared PostgreSQL may be used beside anything; the embedded database by one process only.
+    // Several processes can share a PostgreSQL; the embedded database has one process.
     if (config.databaseUrl === null) await holdForCommand(config, logger, lifecycle);
     else prepareDataFolder(config.dataDir);
     const db = await openDatabase(config, logger, lifecycle);

@@ -8,12 +8,12 @@ import { SHUTDOWN_ORDER } from '../shutdown-order.ts';
 import { startWorker, WORKER_MODELS } from '../worker.ts';
 import { endIfStopped, untilStopped } from './signals.ts';
 
-/** Runs background work until it is told to stop. Throws a `OperatorError` when it cannot start. */
+/** Runs background work until SIGTERM or SIGINT. Throws an `OperatorError` when it cannot start. */
 export async function runWorker(): Promise<void> {
   const config = loadConfig();
   if (config.databaseUrl === null) {
     throw new OperatorError(
-      "The embedded database serves one process, and 'quire serve' does its background work. Set QUIRE_DATABASE_URL to run workers apart.",
+      "The embedded database serves one process, and 'quire serve' runs its background work. Set QUIRE_DATABASE_URL to run separate workers.",
     );
   }
   const logger = createLogger(config.logLevel, await openLogDestination(config.logFormat));

@@ -15,20 +15,20 @@ import { OperatorError } from '../lib/operator-error.ts';
 import { MODEL_COMMANDS } from './model-commands.ts';
 import type { StateCommand } from './state-command.ts';
 
-/** More than any list that a person reads. */
+/** Page size larger than any list that a person reads. */
 const ALL = { limit: 10_000, after: null };
 
-/** The commands that read or change the state, by name. Input and result are JSON: they may cross the socket. */
+/** The commands that need the database, by name. Input and result are JSON: they may cross the command socket. */
 export const STATE_COMMANDS: Readonly<Record<string, StateCommand>> = {
   'keys create': async (deps, input) => {
-    const wanted: NewKey = {
+    const newKey: NewKey = {
       organization: input['organization'] as string,
       name: input['name'] as string,
       scopes: input['scopes'] as Scope[],
       models: input['models'] as string[] | null,
       expiresInSeconds: input['expiresInSeconds'] as number | null,
     };
-    return createKey(deps, wanted);
+    return createKey(deps, newKey);
   },
   'keys list': async (deps, input) => {
     const name = input['organization'] as string | null;
@@ -38,8 +38,7 @@ export const STATE_COMMANDS: Readonly<Record<string, StateCommand>> = {
   },
   'keys revoke': async (deps, input) => {
     const row = await updateRevoked(deps.db.sql, input['id'] as string, new Date());
-    if (row === null)
-      throw new OperatorError(`There is no key '${input['id']}'. 'quire keys list' shows those there are.`);
+    if (row === null) throw new OperatorError(`There is no key '${input['id']}'. 'quire keys list' lists the keys.`);
     deps.authenticator?.forget();
     return viewKey(row);
   },
@@ -65,5 +64,5 @@ export const STATE_COMMANDS: Readonly<Record<string, StateCommand>> = {
   }),
 };
 
-/** The commands that need every engine beside the database. */
+/** The commands that need all engines in addition to the database. */
 export const NEEDS_MODELS: ReadonlySet<string> = new Set(['models list', 'doctor']);

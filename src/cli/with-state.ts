@@ -2,8 +2,8 @@ import type { Config } from '../config.ts';
 import { askService } from './command-socket.ts';
 
 /**
- * Carries out a command on the state: in the service when one runs on the data folder, otherwise here. What opens the
- * state is loaded only then, so a command beside a service takes no longer than its answer.
+ * Runs a command that needs the database: in the service when one runs on the data folder, otherwise in this process. The
+ * modules that open the database are imported only in the second case, which keeps the first one fast.
  */
 export async function withState(config: Config, command: string, input: Record<string, unknown>): Promise<unknown> {
   const reply = await askService(config.dataDir, { command, input });

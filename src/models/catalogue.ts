@@ -6,7 +6,7 @@ export const MODEL_KINDS = ['generation', 'embedding', 'rerank', 'moderation'] a
 /** What a model does. */
 export type ModelKind = (typeof MODEL_KINDS)[number];
 
-/** What Quire promises of a model id, whatever is bound to it. */
+/** The contract of a model id, independent of its engine. */
 export interface CatalogueEntry {
   id: string;
   kind: ModelKind;
@@ -14,15 +14,15 @@ export interface CatalogueEntry {
   pricing: Pricing;
 }
 
-/** When this catalogue was drawn up, in Unix seconds: the `created` of its models. */
+/** `created` of the catalogue's models, in Unix seconds. */
 export const CATALOGUE_CREATED_AT = 1_763_683_200;
-/** The `owned_by` of its models. */
+/** `owned_by` of the catalogue's models. */
 export const OWNER = 'quire';
 
 /** Credits per 1,000 tokens. */
 const per1kTokens = (prompt: number, completion: number): Pricing => ({ prompt, completion, unit: 'per_1k_tokens' });
 
-/** The model ids of the interface. Prices follow the size that an id stands for, and are the operator's to change. */
+/** The model ids of the interface. Default prices follow the size of the model that an id is named after. */
 export const CATALOGUE: readonly CatalogueEntry[] = [
   { id: 'general-70b', kind: 'generation', maxContextTokens: 131_072, pricing: per1kTokens(0.0006, 0.0008) },
   { id: 'general-8b', kind: 'generation', maxContextTokens: 131_072, pricing: per1kTokens(0.0001, 0.0002) },
@@ -35,7 +35,7 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
   { id: 'moderation-v1', kind: 'moderation', maxContextTokens: 32_768, pricing: per1kTokens(0.00001, 0) },
 ];
 
-/** What the model object says of a generation model. */
+/** Capabilities of generation models. */
 export const GENERATION: Capabilities = {
   chat_completion: true,
   completion: true,
@@ -44,7 +44,7 @@ export const GENERATION: Capabilities = {
   streaming: true,
 };
 
-/** What it says of every other model. */
+/** Capabilities of all other models. */
 export const NO_GENERATION: Capabilities = {
   chat_completion: false,
   completion: false,

@@ -4,8 +4,8 @@ import { invalidValue } from '../errors.ts';
 import { viewModel } from './find-model.ts';
 
 /**
- * The models, in the catalogue's order. All of them unless `limit` is given: clients of OpenAI expect this list whole.
- * The cursor is a model id, and one that is not served is refused with 400.
+ * The models, in the order of the catalogue. All of them unless `limit` is given: OpenAI clients do not page this list.
+ * The cursor is a model id; an unknown one is a 400.
  */
 export function listModels(deps: Pick<Deps, 'models'>, query: ListQuery) {
   const models = deps.models.list();
