@@ -3,6 +3,7 @@ import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Config } from './config.ts';
 import { createBundledChat } from './engines/bundled/chat/bundled-chat.ts';
+import { CHAT_TEMPLATE } from './engines/bundled/chat/template.ts';
 import { createBundledEmbedding, tokenCounter } from './engines/bundled/embedding/bundled-embedding.ts';
 import { createBundledModeration } from './engines/bundled/moderation/bundled-moderation.ts';
 import { createBundledRerank } from './engines/bundled/rerank/bundled-rerank.ts';
@@ -254,6 +255,7 @@ export class EngineSet {
         calibrationFile:
           this.#config.localCalibration === 'off' ? undefined : join(this.#config.dataDir, CALIBRATION_FILE),
         ...this.#states(key),
+        ...(kind === 'bundled' && { template: CHAT_TEMPLATE }),
         logger: this.#logger,
       });
       try {

@@ -4,7 +4,7 @@ import { bundledEmbedder, embeddedBy } from '../../test/embedder.ts';
 import { assertError, assertForm, chunks, useApi } from '../../test/harness.ts';
 import { MemorySource, makeSource } from '../../test/ingestion.ts';
 import { stream, words } from '../../test/scripted-engine.ts';
-import type { ChatMessage, GenerationRequest } from '../engines/engine.ts';
+import type { ChatMessage, ChatPrompt, GenerationRequest, OutputFormat } from '../engines/engine.ts';
 import type { RerankRequest } from '../engines/rerank-engine.ts';
 import { contextLengthExceeded, engineUnavailable } from '../errors.ts';
 import { ChatCompletion, ChatCompletionChunk } from './schema.ts';
@@ -178,9 +178,12 @@ describe('POST /v1/chat/completions with knowledge_bases', () => {
     assert.ok(promptOf().at(-1)?.content?.includes('Bread costs two pounds'));
   });
 
-  it('gives an engine that reads passages itself the passages, and the messages as they are', async () => {
+  const documentMode = ({ tools }: ChatPrompt, { type }: OutputFormat) =>
+    type !== 'text' ? 'rendered' : tools.length === 0 ? 'selective' : 'ignored';
+
+  it('gives an engine that selects from documents all of them, and the messages unchanged', async () => {
     const { features } = api.engine;
-    api.engine.features = () => ({ ...features.call(api.engine), readsPassages: ({ tools }) => tools.length === 0 });
+    api.engine.features = () => ({ ...features.call(api.engine), documentMode });
     const { json } = await ask('When does the library open?');
     const prompt = api.engine.calls.at(-1)?.request.prompt;
     const tool = { type: 'function', function: { name: 'open', parameters: { type: 'object', properties: {} } } };
@@ -190,17 +193,32 @@ describe('POST /v1/chat/completions with knowledge_bases', () => {
     assert.deepEqual(beside.knowledge_base_context.results, [], 'where it reads none, none is told');
     assert.ok(prompt?.kind === 'chat');
     assert.deepEqual(prompt.messages, [{ role: 'user', content: 'When does the library open?' }]);
-    assert.ok(prompt.passages?.some(({ title, text }) => title === 'library.txt' && text === LIBRARY));
+    assert.ok(prompt.documents?.some(({ title, text }) => title === 'library.txt' && text === LIBRARY));
   });
 
-  it('gives it the messages where the answer has a form, which it does not read passages for', async () => {
+  it('gives an engine with native documents those that fit, and the messages unchanged', async () => {
     const { features } = api.engine;
-    api.engine.features = () => ({ ...features.call(api.engine), readsPassages: ({ tools }) => tools.length === 0 });
+    api.engine.features = () => ({ ...features.call(api.engine), documentMode: () => 'native' });
+    const { json } = await ask('When does the library open?');
+    const prompt = api.engine.calls.at(-1)?.request.prompt;
+    await ask('Quidquid xyzzy plugh?');
+    const unfound = promptOf();
+    api.engine.features = features;
+    assert.ok(prompt?.kind === 'chat');
+    assert.deepEqual(prompt.messages, [{ role: 'user', content: 'When does the library open?' }]);
+    assert.equal(prompt.documents?.length, json.knowledge_base_context.results.length);
+    assert.deepEqual(prompt.documents?.[0], { title: 'library.txt', text: LIBRARY });
+    assert.match(unfound.at(-1)?.content ?? '', /^No document that was found matches the question/);
+  });
+
+  it('renders the documents into the messages for a format that the engine does not read documents for', async () => {
+    const { features } = api.engine;
+    api.engine.features = () => ({ ...features.call(api.engine), documentMode });
     await ask('When does the library open?', { response_format: { type: 'json_object' } });
     const prompt = api.engine.calls.at(-1)?.request.prompt;
     api.engine.features = features;
     assert.ok(prompt?.kind === 'chat');
-    assert.equal(prompt.passages, undefined);
+    assert.equal(prompt.documents, undefined);
     assert.ok(promptOf().at(-1)?.content?.includes(LIBRARY));
   });
 

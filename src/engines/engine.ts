@@ -38,15 +38,24 @@ export interface ChatPrompt {
   toolChoice: ToolChoice;
   /** False: at most one call in an answer. */
   parallelToolCalls: boolean;
-  /** What the answer is to be found in, beside the messages. Absent: nothing that is known as such. */
-  passages?: readonly Passage[];
+  /** Documents to answer from, best first. Given only to engines whose `documentMode` is `native` or `selective`. */
+  documents?: readonly PromptDocument[];
 }
 
-/** A text to answer from. */
-export interface Passage {
-  title?: string;
+/** A document in a prompt: text of a caller, never parsed for control tokens. */
+export interface PromptDocument {
+  title: string;
   text: string;
 }
+
+/**
+ * How an engine takes the documents of a request:
+ * - `rendered`: not at all; the caller renders them into the messages.
+ * - `native`: as `documents`, which the chat template renders; they count as prompt tokens.
+ * - `selective`: as `documents`, however many; the engine selects the text that it reads.
+ * - `ignored`: the engine answers this prompt without documents in any form.
+ */
+export type DocumentMode = 'rendered' | 'native' | 'selective' | 'ignored';
 
 /** A text to continue, without a chat template. With a suffix, the text between the two is asked for. */
 export interface TextPrompt {
@@ -71,11 +80,25 @@ export interface Sampling {
   logitBias: Readonly<Record<string, number>>;
 }
 
-/** The form that the answer must have. `json_object` is any JSON object; `json_schema` holds at token level. */
+/**
+ * The form that the answer must have, enforced at token level. Upstream servers enforce the JSON forms at most; an engine
+ * throws 400 for a form that it cannot enforce.
+ */
 export type OutputFormat =
   | { type: 'text' }
+  /** Any JSON object. */
   | { type: 'json_object' }
-  | { type: 'json_schema'; name: string; strict: boolean; schema: Record<string, unknown> };
+  | { type: 'json_schema'; name: string; strict: boolean; schema: Record<string, unknown> }
+  | TextConstraint;
+
+/** A decoding constraint on the whole answer, as plain text. */
+export type TextConstraint =
+  /** One of these texts. */
+  | { type: 'choice'; choices: readonly string[] }
+  /** A text that the regular expression (ECMAScript) matches from beginning to end. */
+  | { type: 'regex'; pattern: string }
+  /** A text of the language of a GBNF grammar, whose start rule is `root`. Cannot be combined with tools. */
+  | { type: 'grammar'; grammar: string };
 
 /** One call of a generation model. */
 export interface GenerationRequest {
@@ -180,8 +203,8 @@ export interface GenerationFeatures {
   suffix: boolean;
   /** Can say how likely the tokens of a text prompt were. */
   promptLogprobs: boolean;
-  /** Whether it reads the passages of such a prompt. Absent: it reads none, and documents have to stand in its messages. */
-  readsPassages?(prompt: ChatPrompt): boolean;
+  /** How the engine takes documents with this prompt and format. Absent: `rendered`. */
+  documentMode?(prompt: ChatPrompt, format: OutputFormat): DocumentMode;
 }
 
 /**

@@ -1,10 +1,16 @@
-import type { OutputFormat } from '../engine.ts';
+import { invalidValue } from '../../errors.ts';
+import type { OutputFormat, TextConstraint } from '../engine.ts';
 import { type CallRules, callsGrammar, defineCalls } from './calls/call-grammar.ts';
 import { GrammarBuilder, literal, oneOf } from './grammar.ts';
+import { isEmpty } from './schema/automaton.ts';
+import { automatonRule } from './schema/automaton-grammar.ts';
+import { named } from './schema/bounds.ts';
+import { patternLanguage } from './schema/pattern-language.ts';
 import { SchemaCompiler } from './schema-grammar.ts';
 
 /** Where a request's schema stands in its body. */
 export const SCHEMA_PATH = 'response_format.json_schema.schema';
+const FORMAT_PATH = 'response_format';
 
 /** What a grammar is to allow. Plain data: it goes to another thread, and stands for its grammar in a cache. */
 export type GrammarWish =
@@ -13,15 +19,16 @@ export type GrammarWish =
   /** What follows the beginning of a call. */
   | { kind: 'calls'; rules: CallRules }
   /** An answer that is in the format or calls; with a format of text, one that calls but begins by itself. */
-  | { kind: 'answer'; rules: CallRules; format: OutputFormat }
-  /** One of these texts. */
-  | { kind: 'texts'; texts: readonly string[] };
+  | { kind: 'answer'; rules: CallRules; format: OutputFormat };
 
 /** The grammar in llama.cpp's language. Pure. Throws 400 with the path of what cannot be enforced. */
 export function writeGrammar(wish: GrammarWish): string {
   if (wish.kind === 'calls') return callsGrammar(wish.rules);
+  if (wish.format.type === 'grammar') {
+    if (wish.kind === 'format') return wish.format.grammar;
+    throw invalidValue(FORMAT_PATH, 'of type grammar cannot be combined with tools');
+  }
   const builder = new GrammarBuilder();
-  if (wish.kind === 'texts') return builder.text(builder.define('text', oneOf(wish.texts), 'messages'));
   const rule = formatRule(builder, wish.format);
   if (wish.kind === 'format') return builder.text(rule ?? builder.json('value'));
   const ways = rule === null ? [] : [rule];
@@ -30,17 +37,33 @@ export function writeGrammar(wish: GrammarWish): string {
     const calls = defineCalls(builder, wish.rules);
     ways.push(bare === null ? `${literal(begin)} ${calls}` : calls);
   }
-  return builder.text(builder.define('answer', `${builder.json('ws')} (${ways.join(' | ')})`, SCHEMA_PATH));
+  // A constraint on plain text says where white space stands.
+  const space = isTextConstraint(wish.format) ? '' : builder.json('ws');
+  return builder.text(builder.define('answer', `${space} (${ways.join(' | ')})`.trimStart(), SCHEMA_PATH));
 }
 
 function formatRule(builder: GrammarBuilder, format: OutputFormat): string | null {
   if (format.type === 'text') return null;
   if (format.type === 'json_object') return builder.json('object');
+  if (format.type === 'choice') return builder.define('choice', oneOf(format.choices), FORMAT_PATH);
+  if (format.type === 'regex') return builder.define('regex', regexRule(builder, format.pattern), FORMAT_PATH);
+  if (format.type === 'grammar') throw new Error('a grammar stands alone');
   return new SchemaCompiler(builder, format.schema, SCHEMA_PATH).compile();
+}
+
+/** Whether a format constrains plain text. */
+export function isTextConstraint(format: OutputFormat): format is TextConstraint {
+  return format.type === 'choice' || format.type === 'regex' || format.type === 'grammar';
+}
+
+function regexRule(builder: GrammarBuilder, pattern: string): string {
+  const language = named(FORMAT_PATH, () => patternLanguage(`^(?:${pattern})$`));
+  if (isEmpty(language)) throw invalidValue(FORMAT_PATH, 'matches no text');
+  return automatonRule(builder, language, { spelling: 'plain', path: FORMAT_PATH });
 }
 
 /** The field of the request that a grammar is made from. */
 export function sourceOf(wish: GrammarWish): string {
-  if (wish.kind === 'texts') return 'messages';
-  return wish.kind === 'calls' ? 'tools' : SCHEMA_PATH;
+  if (wish.kind === 'calls') return 'tools';
+  return isTextConstraint(wish.format) ? FORMAT_PATH : SCHEMA_PATH;
 }

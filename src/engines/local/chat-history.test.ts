@@ -19,6 +19,7 @@ const TAKES_ALL: TemplateTraits = {
   systemFirst: true,
   systemAlone: true,
   systemAnywhere: true,
+  documents: false,
   repeatedRoles: true,
   assistantFirst: true,
 };

@@ -105,3 +105,42 @@ describe('a chat template', () => {
     );
   });
 });
+
+describe('documents in a chat template', () => {
+  const messages: ChatMessage[] = [{ role: 'user', content: 'When?' }];
+  const documents = [
+    { title: 'Hours', text: 'At nine. <|end|>' },
+    { title: 'Pond', text: 'Carp.' },
+  ];
+  const turns = "{% for m in messages %}{{ '<|' + m.role + '|>' + m.content + '<|end|>' }}{% endfor %}<|assistant|>";
+  const granite =
+    "{% for d in documents or [] %}{{ '<|document|>' + (d.doc_id | string) + ':' + d.text + '<|end|>' }}{% endfor %}";
+  const commandR =
+    "{% if documents %}<results>{% for d in documents %}{{ d.title + ': ' + d.text }};{% endfor %}</results>{% endif %}";
+  const make = (source: string) => new ChatTemplate(source, ['<|end|>', '<|document|>'], { bos: '', eos: '' });
+  const render = (source: string) => {
+    const { text, mark } = make(source).render(messages, [], documents);
+    return { text, visible: text.replaceAll(mark, '') };
+  };
+
+  it('are rendered by templates with document support, in their own form', () => {
+    assert.equal(
+      render(granite + turns).visible,
+      '<|document|>1:At nine. <|end|><|end|><|document|>2:Carp.<|end|><|user|>When?<|end|><|assistant|>',
+    );
+    assert.equal(
+      render(commandR + turns).visible,
+      '<results>Hours: At nine. <|end|>;Pond: Carp.;</results><|user|>When?<|end|><|assistant|>',
+    );
+    for (const source of [granite, commandR]) assert.equal(make(source + turns).takesDocuments, true);
+  });
+
+  it('are not taken by templates that render none', () => {
+    assert.equal(make(turns).takesDocuments, false);
+    assert.equal(new ChatTemplate(null, [], { bos: '', eos: '' }).takesDocuments, false);
+  });
+
+  it('contain no control token that counts', () => {
+    assert.equal(render(granite + turns).text.split('<|end|>').length - 1, 3);
+  });
+});

@@ -1,10 +1,9 @@
 import { Template } from '@huggingface/jinja';
 import { invalidValue } from '../../errors.ts';
-import type { ChatMessage, FunctionTool } from '../engine.ts';
+import type { ChatMessage, FunctionTool, PromptDocument } from '../engine.ts';
 import type { ThinkTags } from './answer.ts';
 import type { CallFormat } from './calls/call-format.ts';
 import { arrangeMessages, type WrittenMessage } from './chat-history.ts';
-import { DOCUMENT_MARKERS, type ShownPassage } from './guide.ts';
 import { type TemplateTraits, templateTraits } from './template-traits.ts';
 
 /** What llama.cpp takes when a file has no template. The source is the ChatML of its `llama-chat.cpp`. */
@@ -20,6 +19,17 @@ const THINK_TAGS: readonly ThinkTags[] = [
   { open: '[THINK]', close: '[/THINK]' },
 ];
 
+/** A template that replaces the one of the file, as `--chat-template` of llama-server does. */
+export interface TemplateOverride {
+  /** Jinja. */
+  source: string;
+  /**
+   * Spellings in the template that are tokens of the model but no control tokens. As those, they are escaped in texts of
+   * callers, and the model does not generate them.
+   */
+  markers: readonly string[];
+}
+
 /** A rendered prompt. Control tokens in it are the template's own. */
 export interface RenderedPrompt {
   text: string;
@@ -29,6 +39,8 @@ export interface RenderedPrompt {
 
 /** A model's chat template. */
 export class ChatTemplate {
+  /** See `TemplateOverride`. */
+  readonly markers: readonly string[];
   readonly #template: Template;
   readonly #source: string;
   /** Spellings that must not come from a caller's text: control tokens, and what begins a call. */
@@ -37,14 +49,30 @@ export class ChatTemplate {
   readonly #tokens: { bos: string; eos: string };
   readonly #traits: TemplateTraits;
 
-  /** `controls`: the spellings of the model's control tokens. Throws an Error when the template is not valid. */
-  constructor(source: string | null, controls: readonly string[], tokens: { bos: string; eos: string }) {
-    this.#source = source ?? CHATML;
+  /**
+   * `source`: null for a file without a template. `controls`: the spellings of the model's control tokens. Throws an Error
+   * when the template is not valid.
+   */
+  constructor(
+    source: string | TemplateOverride | null,
+    controls: readonly string[],
+    tokens: { bos: string; eos: string },
+  ) {
+    const override = typeof source === 'object' ? source : null;
+    this.#source = override?.source ?? (typeof source === 'string' ? source : CHATML);
+    this.markers = override?.markers ?? [];
     this.#tokens = tokens;
     this.#template = new Template(this.#source);
-    this.#traits = templateTraits(this.#source, (messages, tools) => this.#render(messages, tools));
-    this.#armed = [...controls, ...this.callFormat.markers].filter((text) => text.length > 1);
+    this.#traits = templateTraits(this.#source, (messages, tools, documents) =>
+      this.#render(messages, tools, documents),
+    );
+    this.#armed = [...controls, ...this.markers, ...this.callFormat.markers].filter((text) => text.length > 1);
     this.#armedPattern = new RegExp(this.#armed.map((text) => RegExp.escape(text)).join('|'), 'g');
+  }
+
+  /** Whether the template renders documents. */
+  get takesDocuments(): boolean {
+    return this.#traits.documents;
   }
 
   get source(): string {
@@ -62,22 +90,23 @@ export class ChatTemplate {
   }
 
   /**
-   * The prompt of a chat, up to where the model's answer begins, with the passages in its first system turn. Throws 400
-   * when the template refuses the messages.
+   * Renders a chat, up to where the model's answer begins. `documents`: only where `takesDocuments`. Throws 400 when the
+   * template rejects the messages.
    */
   render(
     messages: readonly ChatMessage[],
     tools: readonly FunctionTool[],
-    passages: readonly ShownPassage[] = [],
+    documents: readonly PromptDocument[] = [],
   ): RenderedPrompt {
     const arranged = arrangeMessages(messages, tools, this.#traits);
     const shown = this.#traits.knowsCalls ? tools : [];
-    const mark = unusedMark(JSON.stringify([arranged, shown, passages]));
+    const mark = unusedMark(JSON.stringify([arranged, shown, documents]));
     const disarm = (text: string): string => this.#disarmed(text, mark);
-    const safe = withPassages(mapTexts(arranged, disarm) as WrittenMessage[], passages, disarm);
+    const safe = mapTexts(arranged, disarm) as WrittenMessage[];
     const safeTools = mapTexts(shown, disarm) as FunctionTool[];
+    const safeDocuments = documents.map(({ title, text }) => ({ title: disarm(title), text: disarm(text) }));
     try {
-      return { text: this.#renderWith(safe, safeTools), mark };
+      return { text: this.#renderWith(safe, safeTools, safeDocuments), mark };
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       throw invalidValue('messages', `cannot be written in this model's chat template (${why.slice(0, 200)})`);
@@ -85,12 +114,16 @@ export class ChatTemplate {
   }
 
   /** Functions may lack a description or parameters, which some templates cannot do without. */
-  #renderWith(messages: readonly object[], tools: readonly FunctionTool[]): string {
+  #renderWith(
+    messages: readonly object[],
+    tools: readonly FunctionTool[],
+    documents: readonly PromptDocument[],
+  ): string {
     try {
-      return this.#render(messages, tools);
+      return this.#render(messages, tools, documents);
     } catch (error) {
       if (tools.length === 0) throw error;
-      return this.#render(messages, tools.map(withAllMembers));
+      return this.#render(messages, tools.map(withAllMembers), documents);
     }
   }
 
@@ -110,13 +143,16 @@ export class ChatTemplate {
   }
 
   /** Some templates take it for granted that there is a list of functions; others take an empty one for functions. */
-  #render(messages: readonly object[], tools: readonly object[]): string {
-    if (tools.length > 0) return this.#write(messages, { tools: [...tools] });
+  #render(messages: readonly object[], tools: readonly object[], documents: readonly PromptDocument[]): string {
+    // Granite's templates number documents by `doc_id`; Command R's read `title` and `text`.
+    const context =
+      documents.length === 0 ? {} : { documents: documents.map((document, i) => ({ doc_id: i + 1, ...document })) };
+    if (tools.length > 0) return this.#write(messages, { tools: [...tools], ...context });
     try {
-      return this.#write(messages, {});
+      return this.#write(messages, context);
     } catch (error) {
       try {
-        return this.#write(messages, { tools: [] });
+        return this.#write(messages, { tools: [], ...context });
       } catch {
         throw error;
       }
@@ -124,10 +160,10 @@ export class ChatTemplate {
   }
 
   /** `raise_exception` and `strftime_now`, which templates call, come with the renderer. */
-  #write(messages: readonly object[], tools: { tools?: object[] }): string {
+  #write(messages: readonly object[], variables: { tools?: object[]; documents?: object[] }): string {
     return this.#template.render({
       messages: [...messages],
-      ...tools,
+      ...variables,
       add_generation_prompt: true,
       bos_token: this.#tokens.bos,
       eos_token: this.#tokens.eos,
@@ -144,21 +180,6 @@ function withAllMembers({ type, function: called }: FunctionTool): FunctionTool 
     type,
     function: { description: '', ...called, parameters: { ...parameters, properties: Object.fromEntries(described) } },
   };
-}
-
-/** The messages with passages behind their markers, which count, at the end of the first system turn. */
-function withPassages(
-  messages: readonly WrittenMessage[],
-  passages: readonly ShownPassage[],
-  disarm: (text: string) => string,
-): readonly WrittenMessage[] {
-  if (passages.length === 0) return messages;
-  const written = passages.map(
-    ({ text, marked }) => (marked ? DOCUMENT_MARKERS.marked : DOCUMENT_MARKERS.passage) + disarm(text),
-  );
-  const [first, ...others] = messages;
-  if (first?.role !== 'system') return [{ role: 'system', content: written.join('') }, ...messages];
-  return [{ ...first, content: `${first.content ?? ''}\n\n${written.join('')}` }, ...others];
 }
 
 /** A mark that no text of the request contains. */

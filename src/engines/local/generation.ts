@@ -2,16 +2,16 @@ import type { LlamaGrammar } from 'node-llama-cpp';
 import type { PromptToken, TokenLogprob } from '../engine.ts';
 import { Answer, type AnswerEvent } from './answer.ts';
 import type { Job } from './batch-loop.ts';
-import type { GuidedRequest } from './guide.ts';
 import type { LocalModel } from './model.ts';
 import { GrammarState, type Likelihood, type Sampled, type SamplerConfig, TokenSampler } from './native.ts';
 import type { Prepared } from './prompt.ts';
+import type { ConstrainedRequest } from './tool-constraint.ts';
 import { Utf8Pieces } from './utf8-pieces.ts';
 
 /** What one answer is made from, and whom it tells. */
 export interface GenerationParts {
   model: LocalModel;
-  request: GuidedRequest;
+  request: ConstrainedRequest;
   prepared: Prepared;
   choice: number;
   /** 32 bits. */

@@ -77,6 +77,17 @@ describe('forms at temperature 2', () => {
   ];
   const hot = (seed: number) => ({ maxTokens: 250, sampling: sampling({ temperature: 2, seed }) });
 
+  it('decoding constraints of plain text hold', async () => {
+    const choices = ['red', 'green', 'red and green'];
+    for (let seed = 0; seed < 4; seed++) {
+      const say = async (format: GenerationRequest['format']) =>
+        (await collectAnswer(engine(), chatRequest('Hi', { ...hot(seed), format }))).choices[0]?.text ?? '';
+      assert.ok(choices.includes(await say({ type: 'choice', choices })));
+      assert.match(await say({ type: 'regex', pattern: '[a-f]{3}-[0-9]{2}' }), /^[a-f]{3}-[0-9]{2}$/);
+      assert.match(await say({ type: 'grammar', grammar: 'root ::= "x" [yz] "!"' }), /^x[yz]!$/);
+    }
+  });
+
   schemas.forEach((schema, index) => {
     it(`every answer that ends is valid, schema ${index}`, async () => {
       const valid = ajv.compile(schema);

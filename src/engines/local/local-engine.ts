@@ -3,9 +3,10 @@ import type { Logger } from '../../lib/logger.ts';
 import type { Backend, CacheUsage, GenerationEngine, GenerationEvent, GenerationFeatures } from '../engine.ts';
 import { type AdmissionTicket, FairAdmission } from '../fair-admission.ts';
 import { CallStream } from './call-stream.ts';
-import type { GuidedRequest } from './guide.ts';
+import type { TemplateOverride } from './chat-template.ts';
 import { HostProcess, type HostProgram, type HostState } from './host-process.ts';
 import type { HostMessage, ModelFacts, ParentMessage } from './protocol.ts';
+import type { ConstrainedRequest } from './tool-constraint.ts';
 
 /** Requests in an engine at most, running and waiting: beyond it a caller does better to come back than to wait. */
 const MAX_REQUESTS = 1_024;
@@ -30,6 +31,8 @@ export interface LocalEngineOptions {
   calibrationFile?: string | undefined;
   /** Folder for computed prompts of this model, and how many bytes of them it may hold. Unset: they are not saved. */
   states?: { folder: string; bytes: number };
+  /** Replaces the chat template of the file. */
+  template?: TemplateOverride;
   logger: Logger;
   /** Milliseconds of silence after which the model's process counts as hung, and is started again. For tests. */
   silenceMs?: number;
@@ -52,7 +55,7 @@ interface Call {
 
 /** A generation engine on llama.cpp, in a process of its own. */
 export interface LocalEngine extends GenerationEngine {
-  generate(request: GuidedRequest, signal: AbortSignal): AsyncGenerator<GenerationEvent, void, undefined>;
+  generate(request: ConstrainedRequest, signal: AbortSignal): AsyncGenerator<GenerationEvent, void, undefined>;
   /** Asks the host what it computes now. Throws as `check` does. */
   load(signal: AbortSignal): Promise<LocalEngineLoad>;
   /** The process that holds the model; null while there is none. */
@@ -81,8 +84,8 @@ class LlamaEngine implements LocalEngine {
 
   constructor(options: LocalEngineOptions) {
     this.#options = options;
-    const { file, contextTokens, sequences, threads, calibrationFile, states } = options;
-    const load = { file, contextTokens, sequences, threads, states };
+    const { file, contextTokens, sequences, threads, calibrationFile, states, template } = options;
+    const load = { file, contextTokens, sequences, threads, states, template };
     const program: HostProgram<ParentMessage> = {
       module: new URL('./host.ts', import.meta.url),
       file,
@@ -112,14 +115,15 @@ class LlamaEngine implements LocalEngine {
   }
 
   features(): GenerationFeatures {
-    return { suffix: this.#facts?.suffix ?? false, promptLogprobs: true };
+    const mode = this.#facts?.documents ? 'native' : 'rendered';
+    return { suffix: this.#facts?.suffix ?? false, promptLogprobs: true, documentMode: () => mode };
   }
 
   cacheUsage(): CacheUsage | null {
     return this.#cache;
   }
 
-  generate(request: GuidedRequest, signal: AbortSignal): AsyncGenerator<GenerationEvent, void, undefined> {
+  generate(request: ConstrainedRequest, signal: AbortSignal): AsyncGenerator<GenerationEvent, void, undefined> {
     const id = this.#nextId++;
     const stream = new CallStream(
       {

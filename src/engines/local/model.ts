@@ -3,7 +3,6 @@ import { type Calibration, calibrate, MOST_STEP_TOKENS, type StepTime } from './
 import { ChatTemplate } from './chat-template.ts';
 import { fitContext, type MemoryOf } from './context-size.ts';
 import { GrammarWriter } from './grammar-writer.ts';
-import { documentMarkers } from './guide.ts';
 import { readTimes, timesKey, writeTimes } from './kept-times.ts';
 import { measureSpeed, threadCandidates } from './measure-speed.ts';
 import { parameterCount } from './native.ts';
@@ -43,19 +42,18 @@ async function prepare(llama: Llama, model: LlamaModel, options: LoadOptions): P
   const vocabulary = new Vocabulary(model);
   const { tokens } = model;
   const infill = tokens.infill;
-  const source = model.fileInfo.metadata.tokenizer.chat_template ?? null;
+  const source = options.template ?? model.fileInfo.metadata.tokenizer.chat_template ?? null;
+  const controls = vocabulary.controls.map((control) => control.text);
+  const template = new ChatTemplate(source, controls, { bos: tokens.bosString ?? '', eos: tokens.eosString ?? '' });
   return {
     context,
     model,
     vocabulary,
-    template: new ChatTemplate(
-      source,
-      [...vocabulary.controls.map((control) => control.text), ...documentMarkers(vocabulary)],
-      { bos: tokens.bosString ?? '', eos: tokens.eosString ?? '' },
-    ),
+    template,
     facts: {
       contextTokens: Math.min(options.contextTokens ?? context.contextSize, context.contextSize),
       parameters: parameterCount(context),
+      documents: template.takesDocuments,
       suffix: infill.prefix !== null && infill.suffix !== null && infill.middle !== null,
       calibration,
       calibrationFrom: from,

@@ -2,9 +2,10 @@ import { type LlamaGrammar, LlamaVocabularyType } from 'node-llama-cpp';
 import { contextLengthExceeded, invalidValue } from '../../errors.ts';
 import type { ChatPrompt, FunctionTool, OutputFormat, TextPrompt, ToolChoice } from '../engine.ts';
 import type { AnswerForm } from './answer.ts';
-import { type GrammarWish, SCHEMA_PATH } from './answer-grammar.ts';
-import { documentMarkers, type Guide, type GuidedRequest, guidedTools } from './guide.ts';
+import { type GrammarWish, isTextConstraint, sourceOf } from './answer-grammar.ts';
+import type { CallRules } from './calls/call-grammar.ts';
 import type { LocalModel } from './model.ts';
+import { type ConstrainedRequest, constrainTools } from './tool-constraint.ts';
 
 /** Characters that no prompt of so many tokens can have: a longer one is refused before it is worth any work. */
 const MAX_CHARACTERS_PER_TOKEN = 256;
@@ -47,7 +48,7 @@ interface Draft {
 }
 
 /** Writes, tokenises and checks a request. Throws 400 for what the model or a grammar cannot do. */
-export async function preparePrompt(model: LocalModel, request: GuidedRequest): Promise<Prepared> {
+export async function preparePrompt(model: LocalModel, request: ConstrainedRequest): Promise<Prepared> {
   const { prompt } = request;
   const param = prompt.kind === 'chat' ? 'messages' : 'prompt';
   const { contextTokens } = model.facts;
@@ -63,21 +64,15 @@ export async function preparePrompt(model: LocalModel, request: GuidedRequest): 
     }
   }
   const draft =
-    prompt.kind === 'chat'
-      ? await draftChat(model, prompt, request.format, request.guide)
-      : await draftText(model, prompt, request.format);
+    prompt.kind === 'chat' ? await draftChat(model, prompt, request) : await draftText(model, prompt, request.format);
   const count = draft.tokens.length;
   if (count >= contextTokens) {
     throw contextLengthExceeded(param, count > countedTokens(model) ? null : count, contextTokens);
   }
   return {
     ...draft,
-    answerGrammar: await compiled(
-      model,
-      draft.answerGrammar,
-      prompt.kind === 'chat' && draft.form.beginsWithCall ? 'tools' : SCHEMA_PATH,
-    ),
-    callGrammar: await compiled(model, draft.callGrammar, 'tools'),
+    answerGrammar: await compiled(model, draft.answerGrammar),
+    callGrammar: await compiled(model, draft.callGrammar),
   };
 }
 
@@ -91,13 +86,16 @@ function characters(prompt: ChatPrompt | TextPrompt): number {
   return prompt.messages.reduce((sum, message) => sum + (message.content?.length ?? 0), 0);
 }
 
-async function compiled(model: LocalModel, wish: GrammarWish | null, path: string): Promise<LlamaGrammar | null> {
+async function compiled(model: LocalModel, wish: GrammarWish | null): Promise<LlamaGrammar | null> {
   if (wish === null) return null;
   const grammar = await model.grammars.write(wish);
   try {
     return await model.grammar(grammar);
   } catch (error) {
-    const refusal = invalidValue(path, 'cannot be enforced: llama.cpp does not take the grammar made from it');
+    const refusal = invalidValue(
+      sourceOf(wish),
+      'cannot be enforced: llama.cpp does not take the grammar made from it',
+    );
     refusal.cause = error;
     throw refusal;
   }
@@ -133,16 +131,17 @@ async function draftText(model: LocalModel, prompt: TextPrompt, format: OutputFo
 async function draftChat(
   model: LocalModel,
   prompt: ChatPrompt,
-  format: OutputFormat,
-  guide: Guide | undefined,
+  { format, toolConstraint }: ConstrainedRequest,
 ): Promise<Draft> {
   const { template } = model;
   const { callFormat, thinkTags } = template;
-  const { shown, held, offered } = guidedTools(prompt.tools, guide);
-  const callable = toolsFor(held, prompt.toolChoice);
+  const tools = constrainTools(prompt.tools, toolConstraint);
+  const { offered } = tools;
+  const callable = toolsFor(tools.callable, prompt.toolChoice);
   const must = prompt.toolChoice === 'required' || typeof prompt.toolChoice === 'object';
   if (must && callable.length === 0) throw invalidValue('tool_choice', "asks for a function that is not in 'tools'");
-  const rendered = template.render(prompt.messages, prompt.toolChoice === 'none' ? [] : shown, guide?.passages);
+  const shown = prompt.toolChoice === 'none' ? [] : tools.shown;
+  const rendered = template.render(prompt.messages, shown, prompt.documents);
   const opensThinking = thinkTags !== null && rendered.text.trimEnd().endsWith(thinkTags.open);
   const beginsWithCall = must && !opensThinking;
   // Calls that have no marker of their own begin with the answer.
@@ -165,15 +164,16 @@ async function draftChat(
     ...steeringTokens(model, form),
     answerGrammar: beginsWithCall
       ? { kind: 'calls', rules }
-      : constrained
-        ? { kind: 'answer', rules, format: must ? { type: 'text' } : format }
-        : textsGrammar(guide),
+      : answerGrammar(must ? { type: 'text' } : format, must, rules),
     callGrammar: callable.length > 0 && !constrained ? { kind: 'calls', rules } : null,
   };
 }
 
-const textsGrammar = (guide: Guide | undefined): GrammarWish | null =>
-  guide?.answers === undefined ? null : { kind: 'texts', texts: guide.answers };
+/** Null where the answer is free text. */
+function answerGrammar(format: OutputFormat, must: boolean, rules: CallRules): GrammarWish | null {
+  if (isTextConstraint(format) && rules.callable.length === 0) return { kind: 'format', format };
+  return must || format.type !== 'text' ? { kind: 'answer', rules, format } : null;
+}
 
 /** The tools that a choice leaves. */
 function toolsFor(tools: readonly FunctionTool[], choice: ToolChoice): readonly FunctionTool[] {
@@ -195,9 +195,9 @@ function steeringTokens(
     texts.map((text) => vocabulary.definedToken(text)).filter((token) => token !== null);
   const markers = tokensOf(template.callFormat.markers);
   const thinking = form.reasoning === 'none' ? [] : tokensOf(Object.values(form.thinkTags));
-  const documents = tokensOf(documentMarkers(vocabulary));
-  if (form.calls === null) return { allowedTokens: thinking, bannedTokens: [...markers, ...documents] };
-  return { allowedTokens: [...markers, ...thinking], bannedTokens: documents };
+  const own = tokensOf(template.markers);
+  if (form.calls === null) return { allowedTokens: thinking, bannedTokens: [...markers, ...own] };
+  return { allowedTokens: [...markers, ...thinking], bannedTokens: own };
 }
 
 function addBeginning(model: LocalModel, tokens: number[]): void {

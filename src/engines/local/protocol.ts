@@ -2,7 +2,8 @@
 import type { ErrorFacts } from '../../errors.ts';
 import type { CacheUsage, GenerationEvent } from '../engine.ts';
 import type { Calibration } from './calibration.ts';
-import type { GuidedRequest } from './guide.ts';
+import type { TemplateOverride } from './chat-template.ts';
+import type { ConstrainedRequest } from './tool-constraint.ts';
 
 /** Events that the host sends ahead of what the parent's caller has read, for each request: bounds the parent's memory. */
 export const WINDOW_EVENTS = 512;
@@ -21,6 +22,8 @@ export interface LoadOptions {
   threads: number | null;
   /** File that keeps what was measured of models on this machine. Unset: nothing is measured, and defaults hold. */
   calibrationFile?: string | undefined;
+  /** Replaces the chat template of the file. */
+  template?: TemplateOverride | undefined;
   /** Where computed prompts are saved, and how many bytes of them. Unset: they are not. */
   states?: { folder: string; bytes: number } | undefined;
 }
@@ -29,6 +32,8 @@ export interface LoadOptions {
 export interface ModelFacts {
   contextTokens: number;
   parameters: number;
+  /** Whether the chat template renders documents. */
+  documents: boolean;
   suffix: boolean;
   calibration: Calibration;
   /** `kept`: measured at an earlier start. `none`: defaults. */
@@ -39,7 +44,7 @@ export interface ModelFacts {
 export type ParentMessage =
   /** First, and once. */
   | { type: 'load'; options: LoadOptions }
-  | { type: 'generate'; id: number; request: GuidedRequest }
+  | { type: 'generate'; id: number; request: ConstrainedRequest }
   /** The caller has left: no more is wanted of it. */
   | { type: 'leave'; id: number }
   /** The caller has read that many more events. */

@@ -3,10 +3,10 @@ import type { GenerationEvent, PromptToken } from '../engine.ts';
 import type { AnswerEvent } from './answer.ts';
 import type { BatchLoop } from './batch-loop.ts';
 import { Generation } from './generation.ts';
-import type { GuidedRequest } from './guide.ts';
 import type { LocalModel } from './model.ts';
 import { type Prepared, preparePrompt } from './prompt.ts';
 import { WINDOW_EVENTS } from './protocol.ts';
+import type { ConstrainedRequest } from './tool-constraint.ts';
 
 /** Events that are kept back where nobody waits for deltas: few messages, and little is lost when the caller leaves. */
 const HELD_EVENTS = 32;
@@ -27,7 +27,7 @@ export interface RequestListener {
 export class ServedRequest {
   readonly #model: LocalModel;
   readonly #loop: BatchLoop;
-  readonly #request: GuidedRequest;
+  readonly #request: ConstrainedRequest;
   readonly #listener: RequestListener;
   readonly #generations = new Set<Generation>();
   #promptTokens = 0;
@@ -37,7 +37,7 @@ export class ServedRequest {
   #unread = 0;
   #held: GenerationEvent[] = [];
 
-  constructor(model: LocalModel, loop: BatchLoop, request: GuidedRequest, listener: RequestListener) {
+  constructor(model: LocalModel, loop: BatchLoop, request: ConstrainedRequest, listener: RequestListener) {
     this.#model = model;
     this.#loop = loop;
     this.#request = request;

@@ -1,8 +1,12 @@
 import { CALL_FORMATS, type CallFormat, TAGGED } from './calls/call-format.ts';
 import { CallParser } from './calls/call-parser.ts';
 
-/** Writes messages, in the shape of the wire, in a template. Throws what the template throws. */
-export type Render = (messages: readonly object[], tools: readonly object[]) => string;
+/** Renders messages, in the shape of the wire, with a template. Throws what the template throws. */
+export type Render = (
+  messages: readonly object[],
+  tools: readonly object[],
+  documents: readonly { title: string; text: string }[],
+) => string;
 
 /** What a template can write. Templates do not say it, so they are tried. */
 export interface TemplateTraits {
@@ -34,6 +38,8 @@ export interface TemplateTraits {
   systemAlone: boolean;
   /** There may be several, and later ones too. */
   systemAnywhere: boolean;
+  /** It renders documents beside the messages. */
+  documents: boolean;
   /** One role may have several messages in a row. */
   repeatedRoles: boolean;
   /** The first message, but for the system's, may be the assistant's. */
@@ -77,9 +83,9 @@ interface CallStyle {
 
 /** Finds out what a template can write. `source` is its text. */
 export function templateTraits(source: string, render: Render): TemplateTraits {
-  const attempt = (messages: readonly object[], tools: readonly object[] = []): string | null => {
+  const attempt: Attempt = (messages, tools = [], documents = []) => {
     try {
-      return render(messages, tools);
+      return render(messages, tools, documents);
     } catch {
       // A refusal is what the trial is about.
       return null;
@@ -87,10 +93,15 @@ export function templateTraits(source: string, render: Render): TemplateTraits {
   };
   const turns = turnTraits(attempt);
   const { systemBeforeCalls, ...calls } = callTraits(source, attempt);
-  return { ...turns, ...calls, systemFirst: turns.systemFirst && systemBeforeCalls };
+  const documents = attempt([user(ASKED)], [], [{ title: NAME, text: RESULT }])?.includes(RESULT) === true;
+  return { ...turns, ...calls, documents, systemFirst: turns.systemFirst && systemBeforeCalls };
 }
 
-type Attempt = (messages: readonly object[], tools?: readonly object[]) => string | null;
+type Attempt = (
+  messages: readonly object[],
+  tools?: readonly object[],
+  documents?: readonly { title: string; text: string }[],
+) => string | null;
 type TurnTraits = Pick<
   TemplateTraits,
   'systemFirst' | 'systemAlone' | 'systemAnywhere' | 'repeatedRoles' | 'assistantFirst' | 'emptyTurn'
@@ -138,7 +149,7 @@ const STYLES: readonly CallStyle[] = [LONG_ID, SHORT_IDS[0]].flatMap((first) =>
   }),
 );
 
-type CallTraits = Omit<TemplateTraits, keyof TurnTraits> & { systemBeforeCalls: boolean };
+type CallTraits = Omit<TemplateTraits, keyof TurnTraits | 'documents'> & { systemBeforeCalls: boolean };
 
 function callTraits(source: string, attempt: Attempt): CallTraits {
   const calledBy = (style: CallStyle, content: string | null): object[] => [

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { invalidValue } from '../../errors.ts';
 import type { ChatPrompt, GenerationRequest, OutputFormat, TextPrompt } from '../engine.ts';
 
 /** What of a request's body does not follow from the request. */
@@ -64,6 +65,9 @@ function textFields(prompt: TextPrompt, { logprobs }: GenerationRequest): Record
 
 function responseFormat(format: Exclude<OutputFormat, { type: 'text' }>): object {
   if (format.type === 'json_object') return { type: 'json_object' };
+  if (format.type !== 'json_schema') {
+    throw invalidValue('response_format', `of type '${format.type}' cannot be enforced by an upstream server`);
+  }
   const { name, strict, schema } = format;
   return { type: 'json_schema', json_schema: { name, strict, schema } };
 }

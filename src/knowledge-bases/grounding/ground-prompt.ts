@@ -1,4 +1,4 @@
-import type { ChatPrompt, GenerationRequest } from '../../engines/engine.ts';
+import type { ChatPrompt, GenerationRequest, PromptDocument } from '../../engines/engine.ts';
 import { contextTokensOf } from '../../engines/registry.ts';
 import { requireScope } from '../../http/auth.ts';
 import type { Admission } from '../../inference/admission.ts';
@@ -60,26 +60,30 @@ export async function* groundPrompt(
   signal: AbortSignal,
 ): AsyncGenerator<GroundedPrompt, void, undefined> {
   if (bases.length === 0) return yield { prompt, context: null };
-  // An engine that reads passages answers in plain text: other formats get documents in the messages.
-  const readsPassages = format.type === 'text' ? engine.features().readsPassages : undefined;
-  if (readsPassages?.(prompt) === false) return yield { prompt, context: [] };
+  const mode = engine.features().documentMode?.(prompt, format) ?? 'rendered';
+  if (mode === 'ignored') return yield { prompt, context: [] };
   const query = retrievalQuery(prompt.messages);
   const found = query === null ? [] : await gatherContext(deps, call, bases, { query, signal });
-  if (readsPassages !== undefined) {
-    const passages = found.map((chunk) => ({ title: titleOf(chunk), text: chunk.text }));
-    return yield { prompt: { ...prompt, passages }, context: found };
-  }
+  if (mode === 'selective') return yield { prompt: { ...prompt, documents: toDocuments(found) }, context: found };
   const shown = engine.backend().engine === 'upstream' ? found.map(escapeSpecialTokens) : found;
   const fitting = fittingOf(deps, call, shown, { query: query ?? '', signal });
   const conversationTokens = estimatedPromptTokens(prompt) + INSTRUCTION_TOKENS;
   const budget = documentBudget({ contextTokens: contextTokensOf(model), conversationTokens, maxTokens });
   for (const share of BUDGET_SHARES) {
     const context = await fitting(Math.floor(budget * share));
+    if (mode === 'native' && context.length > 0) {
+      yield { prompt: { ...prompt, documents: toDocuments(context) }, context };
+      continue;
+    }
     const messages = writeContext(prompt.messages, { chunks: context, isFound: found.length > 0 });
     yield { prompt: { ...prompt, messages }, context };
     if (context.length === 0) break;
   }
   yield { prompt, context: [] };
+}
+
+function toDocuments(chunks: readonly ContextChunk[]): PromptDocument[] {
+  return chunks.map((chunk) => ({ title: titleOf(chunk), text: chunk.text }));
 }
 
 /** An upstream server may parse control tokens in message text; the local engine never does. */

@@ -8,6 +8,7 @@ import type { ChatMessage, ChatPrompt, FunctionTool, GenerationEngine, Generatio
 import { createLocalEngine } from '../../local/local-engine.ts';
 import { createBundledChat, NOT_FOUND } from './bundled-chat.ts';
 import type { Ranker } from './choose-sentences.ts';
+import { CHAT_TEMPLATE } from './template.ts';
 
 const FILE = fileURLToPath(new URL('../../../../models/quire-chat-2.gguf', import.meta.url));
 const never = new AbortController().signal;
@@ -17,6 +18,7 @@ function start(ranker: Ranker = null): GenerationEngine & { running(): Promise<n
     file: FILE,
     name: 'quire-chat-2',
     kind: 'bundled',
+    template: CHAT_TEMPLATE,
     contextTokens: null,
     sequences: 4,
     threads: 1,
@@ -101,22 +103,25 @@ describe('the bundled chat engine', () => {
       assert.ok(answer.text !== '' && answer.text !== NOT_FOUND && !TOWER.includes(answer.text), answer.text);
     }
   });
-  it('tells beforehand whether it would read passages: only for a question at the end, without tools beside it', () => {
+  it('declares whether it reads documents: only for a question at the end, without tools beside it', () => {
     const reads = (messages: ChatMessage[], prompt: Partial<ChatPrompt> = {}) =>
-      engine.features().readsPassages?.(ask(messages, {}, prompt).prompt);
+      engine.features().documentMode?.(ask(messages, {}, prompt).prompt, { type: 'text' });
     const question: ChatMessage = { role: 'user', content: 'How tall is the tower?' };
     const tools: FunctionTool[] = [{ type: 'function', function: { name: 'measure', parameters: { type: 'object' } } }];
-    assert.equal(reads([question]), true);
-    assert.equal(reads([question], { tools, toolChoice: 'none' }), true);
-    assert.equal(reads([question], { tools }), false);
-    assert.equal(reads([question, { role: 'assistant', content: 'It is' }]), false);
-    assert.equal(reads([{ role: 'user', content: 'Hello!' }]), false);
+    assert.equal(reads([question]), 'selective');
+    assert.equal(reads([question], { tools, toolChoice: 'none' }), 'selective');
+    assert.equal(reads([question], { tools }), 'ignored');
+    assert.equal(reads([question, { role: 'assistant', content: 'It is' }]), 'ignored');
+    assert.equal(reads([{ role: 'user', content: 'Hello!' }]), 'ignored');
   });
 
-  it('answers from passages that are given as such', async () => {
-    const passages = [{ text: TOWER }, { title: 'Lakes', text: 'Lake Geneva lies on the north side of the Alps.' }];
+  it('answers from the documents of the prompt', async () => {
+    const documents = [
+      { title: 'Towers', text: TOWER },
+      { title: 'Lakes', text: 'Lake Geneva lies on the north side of the Alps.' },
+    ];
     const messages: ChatMessage[] = [{ role: 'user', content: 'Where does Lake Geneva lie?' }];
-    assert.equal((await say(ask(messages, {}, { passages }))).text, 'Lake Geneva lies on the north side of the Alps.');
+    assert.equal((await say(ask(messages, {}, { documents }))).text, 'Lake Geneva lies on the north side of the Alps.');
   });
   it('counts the tokens that it read, not those that it was sent', async () => {
     const filler = Array.from({ length: 20_000 }, (_, i) => `Row ${i} of the list holds nothing of interest.`).join(

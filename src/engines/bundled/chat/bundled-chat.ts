@@ -3,15 +3,16 @@ import type {
   CacheUsage,
   ChatMessage,
   ChatPrompt,
+  DocumentMode,
   GenerationEngine,
   GenerationEvent,
   GenerationFeatures,
   GenerationRequest,
+  OutputFormat,
 } from '../../engine.ts';
-import type { GuidedRequest } from '../../local/guide.ts';
 import type { LocalEngine } from '../../local/local-engine.ts';
 import { chooseSentence, type Ranker } from './choose-sentences.ts';
-import { guideTools } from './choose-tool.ts';
+import { constrainToTool } from './choose-tool.ts';
 import { DeferredStream } from './deferred-stream.ts';
 import { type Reading, readPassages } from './read-passages.ts';
 
@@ -27,9 +28,9 @@ export interface BundledChatOptions {
 }
 
 /**
- * The engine of the bundled chat model, which has a few million parameters. It finds the sentence of the passages that
- * answers a question and marks it, and holds the answer to that sentence's own letters; whatever else is asked is the
- * model's own to say.
+ * The engine of the bundled chat model, which has a few million parameters. It finds the sentence of the documents that
+ * answers a question, marks it, and constrains the answer to its text. The model answers everything else by itself.
+ * `engine` must have been created with `CHAT_TEMPLATE`.
  */
 export function createBundledChat(options: BundledChatOptions): GenerationEngine {
   return new BundledChat(options);
@@ -53,7 +54,7 @@ class BundledChat implements GenerationEngine {
   }
 
   features(): GenerationFeatures {
-    return { ...this.#engine.features(), readsPassages: answersFromPassages };
+    return { ...this.#engine.features(), documentMode };
   }
 
   cacheUsage(): CacheUsage | null {
@@ -80,23 +81,23 @@ class BundledChat implements GenerationEngine {
     return this.#engine.close();
   }
 
-  /** One call to a turn was trained; what it calls, and whether it does, is guided. */
+  /** The model was trained on one call in a turn. */
   #calling(
     request: GenerationRequest,
     prompt: ChatPrompt,
     signal: AbortSignal,
   ): AsyncGenerator<GenerationEvent, void, undefined> {
-    const guided = { ...request, prompt: { ...prompt, parallelToolCalls: false }, guide: guideTools(prompt) };
-    return this.#engine.generate(guided, signal);
+    const single = { ...prompt, parallelToolCalls: false };
+    return this.#engine.generate({ ...request, prompt: single, toolConstraint: constrainToTool(prompt) }, signal);
   }
 
-  /** The request with the sentence that answers marked, to which the answer is held. */
+  /** Marks the sentence that answers, and constrains the answer to it. */
   async #quoting(
     request: GenerationRequest,
     prompt: ChatPrompt,
     reading: Reading,
     signal: AbortSignal,
-  ): Promise<GuidedRequest> {
+  ): Promise<GenerationRequest> {
     const { passages, question, before, decline, sure } = reading;
     const ranker = rankerFor(this.#ranker, request.scope);
     const { shown, answer } = await chooseSentence(passages, `${before} ${question}`.trim(), ranker, signal);
@@ -104,8 +105,8 @@ class BundledChat implements GenerationEngine {
     const messages: ChatMessage[] = [{ role: 'user', content: question }];
     return {
       ...request,
-      prompt: { ...prompt, messages, tools: [], toolChoice: 'none' },
-      guide: { passages: shown, answers: [answer ?? decline ?? NOT_FOUND] },
+      prompt: { ...prompt, messages, tools: [], toolChoice: 'none', documents: shown },
+      format: { type: 'choice', choices: [answer ?? decline ?? NOT_FOUND] },
     };
   }
 }
@@ -122,9 +123,11 @@ function mayCall({ tools, toolChoice }: ChatPrompt): boolean {
 }
 
 /**
- * Whether passages would be looked at: the last message is a question, and no tools are beside it, as a model so small takes their words for
- * what is to be called.
+ * Documents are read when the last message is a question. Beside tools they are ignored, because a model so small takes
+ * their words for arguments. JSON is answered from messages, because only plain text can be copied from a sentence.
  */
-function answersFromPassages(prompt: ChatPrompt): boolean {
-  return !mayCall(prompt) && readPassages({ ...prompt, passages: [] }) !== null;
+function documentMode(prompt: ChatPrompt, format: OutputFormat): DocumentMode {
+  if (format.type !== 'text') return 'rendered';
+  if (mayCall(prompt)) return 'ignored';
+  return readPassages({ ...prompt, documents: [] }) === null ? 'ignored' : 'selective';
 }

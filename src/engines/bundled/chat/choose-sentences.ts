@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Passage } from '../../engine.ts';
-import type { ShownPassage } from '../../local/guide.ts';
+import type { PromptDocument } from '../../engine.ts';
 import type { RerankEngine } from '../../rerank-engine.ts';
+import type { Passage } from './passage.ts';
 import {
   type Asked,
   type Candidate,
@@ -12,6 +12,7 @@ import {
   relevanceOf,
 } from './relevance.ts';
 import { type Unit, unitsOf } from './sentences.ts';
+import { ANSWER_TITLE } from './template.ts';
 import { tellingStems, type Word, wordsOf } from './words.ts';
 
 /** Sentences that are looked at closely; the rest share fewer words with the question than these. */
@@ -31,7 +32,7 @@ const TURN_MS = 5;
 /** What the model is to be shown for a question. */
 export interface Choice {
   /** The best last. */
-  shown: ShownPassage[];
+  shown: PromptDocument[];
   /** The sentence that answers; null: none does. */
   answer: string | null;
 }
@@ -196,12 +197,12 @@ function surroundings(
 }
 
 /** The others in order of relevance, as far as there is room, then the one that answers. */
-function shown(answer: string | null, others: readonly string[]): ShownPassage[] {
+function shown(answer: string | null, others: readonly string[]): PromptDocument[] {
   let room = MAX_SHOWN_CHARACTERS - (answer?.length ?? 0);
   const fitting = others.filter((text) => {
     room -= text.length;
     return room >= 0;
   });
-  const passages = fitting.reverse().map((text) => ({ text, marked: false }));
-  return answer === null ? passages : [...passages, { text: answer, marked: true }];
+  const passages = fitting.reverse().map((text) => ({ title: '', text }));
+  return answer === null ? passages : [...passages, { title: ANSWER_TITLE, text: answer }];
 }

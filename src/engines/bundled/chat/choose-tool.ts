@@ -1,5 +1,5 @@
 import type { ChatPrompt, FunctionTool } from '../../engine.ts';
-import type { Guide } from '../../local/guide.ts';
+import type { ToolConstraint } from '../../local/tool-constraint.ts';
 import { narrowed } from './argument-values.ts';
 import { readConversation, toolFeatures } from './tool-match.ts';
 
@@ -11,10 +11,10 @@ const TOOL_WEIGHTS: readonly number[] = [
   5.43, 3.17, 2.78, 1.71, 1.7, 1.54, 0.35, 0.58, -2.06, 0.72, 1.49, 0.07, 0.71, -0.11, 2.49, -0.45, -0.07,
 ];
 /**
- * What helps the model to call rightly: it is shown the one tool that fits what was said, and the arguments are held to what
- * a small model gets right. Whether it calls is its own choice.
+ * Constrains calls to the one tool that fits the conversation, and its arguments to what a small model gets right. The
+ * model still decides whether it calls.
  */
-export function guideTools({ tools, toolChoice, messages }: ChatPrompt): Guide {
+export function constrainToTool({ tools, toolChoice, messages }: ChatPrompt): ToolConstraint {
   const named = typeof toolChoice === 'object' ? tools.findIndex((tool) => tool.function.name === toolChoice.name) : -1;
   const chosen = named >= 0 ? named : bestOf(toolFeatures(tools, readConversation(messages)));
   const schema = narrowed(tools[chosen] as FunctionTool, messages);

@@ -1,4 +1,4 @@
-import type { Passage } from '../../engine.ts';
+import type { Passage } from './passage.ts';
 
 /** Tags and quotation marks of three that people put around texts. */
 const FENCE =

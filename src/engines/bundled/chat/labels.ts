@@ -1,4 +1,4 @@
-import type { Passage } from '../../engine.ts';
+import type { Passage } from './passage.ts';
 
 /** A line that says that passages follow: `Context:`, `Here are the search results:`, `### Documents`. */
 const LABEL_OF_PASSAGES =

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { ChatMessage, Passage } from '../../engine.ts';
+import type { ChatMessage, PromptDocument } from '../../engine.ts';
 import { readPassages } from './read-passages.ts';
 
-const read = (messages: readonly ChatMessage[], passages?: readonly Passage[]) =>
+const read = (messages: readonly ChatMessage[], documents?: readonly PromptDocument[]) =>
   readPassages({
     kind: 'chat',
     messages,
     tools: [],
     toolChoice: 'none',
     parallelToolCalls: true,
-    ...(passages && { passages }),
+    ...(documents && { documents }),
   });
 const user = (content: string): ChatMessage => ({ role: 'user', content });
 const system = (content: string): ChatMessage => ({ role: 'system', content });

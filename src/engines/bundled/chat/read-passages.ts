@@ -1,9 +1,10 @@
-import type { ChatMessage, ChatPrompt, Passage } from '../../engine.ts';
+import type { ChatMessage, ChatPrompt } from '../../engine.ts';
 import { fencedPassages } from './fences.ts';
 import { isInstruction, isLabel, LABEL_OF_QUESTION, splitLabelled } from './labels.ts';
+import type { Passage } from './passage.ts';
 import { isOwnQuestion, isQuestion } from './question.ts';
 
-/** What a chat asks of which passages. */
+/** The question of a chat and the passages to answer it from. */
 export interface Reading {
   passages: Passage[];
   /** Whether they are passages for sure, and no talk that a question happens to follow. */
@@ -50,14 +51,14 @@ export function readPassages(prompt: ChatPrompt): Reading | null {
     .filter((message) => message.role === 'user')
     .map((message) => splitUser(message.content ?? ''));
   const reads = [...system, ...earlier, given];
-  const all = [...(prompt.passages ?? []), ...reads.flatMap((read) => read.passages)];
+  const all = [...(prompt.documents ?? []), ...reads.flatMap((read) => read.passages)];
   const passages = all.filter((passage) => passage.text.trim() !== '');
   // None that match are passages too: there is nothing to answer from, and the user is to hear so.
-  if (passages.length === 0 && prompt.passages === undefined) return null;
+  if (passages.length === 0 && prompt.documents === undefined) return null;
   const instructions = [...system.map((read) => read.instructions), given.instructions].join('\n');
   return {
     passages,
-    sure: prompt.passages !== undefined || reads.some((read) => read.sure),
+    sure: prompt.documents !== undefined || reads.some((read) => read.sure),
     question,
     before: leans(question, messages) ? (earlier.at(-1)?.question ?? '') : '',
     decline: DECLINE.exec(instructions)?.[1]?.trim() ?? null,
