@@ -5,7 +5,7 @@ import { Extractor } from '../../src/knowledge-bases/extract/extractor.ts';
 import { scaled } from './scale.ts';
 
 /** Seconds for one document. Each takes less than 5 on two idle cores; the margin is for machines that many share. */
-const DOCUMENT_SECONDS = 20;
+const DOCUMENT_SECONDS = 30;
 
 const extractor = new Extractor();
 after(() => extractor.close());
@@ -45,7 +45,7 @@ describe('deeply nested HTML', () => {
   ];
   for (const [start, count] of elements) {
     it(`of ${count.toLocaleString('en')} ${start.trim()} keeps its text`, async () => {
-      const many = scaled(count, Math.min(count, 50_000));
+      const many = scaled(count, Math.min(count, 20_000));
       const ends = (start.match(/\w+(?=>)/g) ?? []).toReversed().map((name) => `</${name}>`);
       assert.match(await readInTime('page.html', `${start.repeat(many)}walrus`), /walrus/);
       assert.match(await readInTime('page.html', `${start.repeat(many)}walrus${ends.join('').repeat(many)}`), /walrus/);
@@ -53,7 +53,49 @@ describe('deeply nested HTML', () => {
   }
 
   it('of many elements below 100 others is read whole', async () => {
-    const tables = '<table><tr><td>a<td>b</table>'.repeat(scaled(20_000, 12_000));
+    const tables = '<table><tr><td>a<td>b</table>'.repeat(scaled(20_000, 6_000));
     assert.match(await readInTime('page.html', `${'<div>'.repeat(100)}${tables}walrus`), /walrus/);
+  });
+});
+
+describe('hostile Markdown', () => {
+  const units: [string, string][] = [
+    ['paragraphs of one letter', 'a\n\n'],
+    ['lines of one letter', 'a\n'],
+    ['items of one letter', '- a\n'],
+    ['items of nothing', '-\n'],
+    ['definitions', '[a]: b\n'],
+    ['blank lines', ' \n'],
+    ['inline HTML', '<b><i>'],
+    ['lines of HTML', '<b>x\n'],
+    ['brackets', '['],
+    ['emphasis', '*a_ '],
+    ['fences', '```\n'],
+    ['cells', '|a'],
+    ...[2, 8, 31, 99].flatMap((depth): [string, string][] => [
+      [`${depth} quotes a paragraph`, `${'>'.repeat(depth)} word\n\n`],
+      [`${depth} quotes a line`, `${'>'.repeat(depth)} word\n`],
+      [`${depth} lists a line`, `${'- '.repeat(depth)}word\n`],
+      [`${depth} quotes and lists a line`, `${'>- '.repeat(depth)}word\n`],
+      [`${depth} numbers a line`, `${'1. '.repeat(depth)}word\n`],
+    ]),
+  ];
+  const characters = scaled(200_000, 25_000);
+  for (const [what, unit] of units) {
+    it(`of ${what} keeps its text`, async () => {
+      const text = `${unit.repeat(characters / unit.length)}walrus`;
+      assert.equal(await readInTime('page.md', text), text);
+    });
+  }
+
+  it('of ever deeper lists keeps its text', async () => {
+    const text = Array.from({ length: scaled(1_000, 300) }, (_, depth) => `${'  '.repeat(depth)}- word`).join('\n');
+    assert.equal(await readInTime('page.md', text), text);
+  });
+});
+
+describe('after all of these, the reader', () => {
+  it('reads an ordinary page', async () => {
+    assert.equal(await readInTime('page.html', '<p>An ordinary page.</p>'), 'An ordinary page.');
   });
 });
