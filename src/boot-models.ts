@@ -9,6 +9,7 @@ import { createBundledModeration } from './engines/bundled/moderation/bundled-mo
 import { createBundledRerank } from './engines/bundled/rerank/bundled-rerank.ts';
 import type { EmbeddingEngine } from './engines/embedding-engine.ts';
 import type { GenerationEngine } from './engines/engine.ts';
+import type { HostMemory } from './engines/local/host-process.ts';
 import { createLocalEngine } from './engines/local/local-engine.ts';
 import { type LocalEmbeddingOptions, startLocalEmbedding } from './engines/local-encoder/local-embedding.ts';
 import { startLocalRerank } from './engines/local-encoder/local-rerank.ts';
@@ -226,6 +227,7 @@ export class EngineSet {
       contextTokens: binding.context_length ?? null,
       threads: this.#config.localThreads,
       hashesFile: join(this.#config.dataDir, HASHES_FILE),
+      memory: this.#hostMemory(),
       logger: this.#logger,
     };
     const make = () =>
@@ -256,6 +258,7 @@ export class EngineSet {
           this.#config.localCalibration === 'off' ? undefined : join(this.#config.dataDir, CALIBRATION_FILE),
         ...this.#states(key),
         ...(kind === 'bundled' && { template: CHAT_TEMPLATE }),
+        memory: this.#hostMemory(),
         logger: this.#logger,
       });
       try {
@@ -266,6 +269,11 @@ export class EngineSet {
       }
       return kind === 'bundled' ? createBundledChat({ engine, ranker: await this.#bundledRerank() }) : engine;
     });
+  }
+
+  #hostMemory(): HostMemory {
+    const { hostHeapMb, modelContextMb } = this.#config.memory.budget;
+    return { heapMb: hostHeapMb, contextMb: modelContextMb };
   }
 
   /** Where the computed prompts of the engine with this key are saved. */

@@ -19,6 +19,7 @@ import type { Logger } from './lib/logger.ts';
 import { OperatorError } from './lib/operator-error.ts';
 import { PASS_ALL } from './lib/screen.ts';
 import { settleAll } from './lib/settle-all.ts';
+import { isMemoryShort, RECOMMENDED_MB } from './memory-budget.ts';
 import { MODEL_KINDS, type ModelKind } from './models/catalogue.ts';
 import { CacheCounters } from './prompt-cache/cache-counters.ts';
 import { JobQueue } from './queue/job-queue.ts';
@@ -53,6 +54,7 @@ export async function boot(
   { role, models: kinds }: Role = API_ROLE,
 ): Promise<Booted> {
   requireModelFiles(config);
+  requireMemory(config, logger);
   const db = await openDatabase(config, logger, lifecycle);
   await db.migrate();
   // Independent; run concurrently to shorten startup.
@@ -92,6 +94,13 @@ export async function boot(
   return { deps, authenticator: new Authenticator(db), promptCache, bindings, firstKey };
 }
 
+function requireMemory({ memory }: Config, logger: Logger): void {
+  if (!isMemoryShort(memory.limit)) return;
+  const { bytes, source } = memory.limit;
+  const limitMb = Math.floor(bytes / 2 ** 20);
+  logger.warn({ limitMb, source, recommendedMb: RECOMMENDED_MB }, 'less memory than recommended');
+}
+
 /** Before anything is opened: a path that is mistyped should not cost the time of a start. */
 function requireModelFiles(config: Config): void {
   for (const [id, { file }] of Object.entries(config.models)) {
@@ -129,9 +138,11 @@ export function openBlobs(config: Config, lifecycle: ProcessLifecycle): Promise<
 /** The search index of the configuration: in an S3 store where a URL is given, otherwise in the data folder. */
 export function openIndex(config: Config, lifecycle: ProcessLifecycle): Promise<ChunkIndex> {
   const open = async () => {
-    if (config.indexUrl === null) return ChunkIndex.open(join(config.dataDir, 'index'));
+    const { indexCacheMb, indexMetadataCacheMb } = config.memory.budget;
+    const caches = { indexMb: indexCacheMb, metadataMb: indexMetadataCacheMb };
+    if (config.indexUrl === null) return ChunkIndex.open(join(config.dataDir, 'index'), {}, caches);
     const { url, options } = storageOf(config.indexUrl);
-    return ChunkIndex.open(url, options);
+    return ChunkIndex.open(url, options, caches);
   };
   return lifecycle.start('index', open, (index) => index.close());
 }

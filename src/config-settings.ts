@@ -96,6 +96,14 @@ export const SETTINGS = {
     default: null,
     description: "The upstream's own name of the model. Unset: Quire's model id is sent.",
   },
+  memoryLimitMb: {
+    env: 'QUIRE_MEMORY_LIMIT_MB',
+    file: null,
+    schema: Type.Integer({ minimum: 64, maximum: 1_048_576 }),
+    default: null,
+    description:
+      "Memory in MB that Quire plans with: its heaps, caches, document readers and model contexts. It is no bound of the system. Unset: the smallest of the machine's memory and the limits of its cgroups.",
+  },
   localThreads: {
     env: 'QUIRE_LOCAL_THREADS',
     file: 'local_threads',
@@ -157,7 +165,8 @@ export const SETTINGS = {
     file: 'body_limit',
     schema: Type.Integer({ minimum: 1024, maximum: 536_870_912 }),
     default: 67_108_864,
-    description: 'Bytes that a JSON request body may have.',
+    description:
+      'Bytes that a JSON request body may have; at most 16 MiB to 64 MiB with a memory limit below 8 GB, see Memory in operations.md.',
   },
   modelsPull: {
     env: 'QUIRE_MODELS_PULL',

@@ -39,6 +39,13 @@ describe('loadConfig', () => {
     assert.deepEqual([config.port, config.host, config.logLevel], [9001, '0.0.0.0', 'warn']);
   });
 
+  it('bounds request bodies by the memory limit', () => {
+    const environment = { QUIRE_MEMORY_LIMIT_MB: '1024', QUIRE_BODY_LIMIT: '67108864' };
+    assert.equal(loadConfig(environment).bodyLimitBytes, 24 * 2 ** 20);
+    assert.equal(loadConfig({ ...environment, QUIRE_BODY_LIMIT: '2048' }).bodyLimitBytes, 2_048);
+    assert.equal(loadConfig({ ...environment, QUIRE_MEMORY_LIMIT_MB: '8192' }).bodyLimitBytes, 67_108_864);
+  });
+
   it('reads lists with commas or as sequences', () => {
     assert.deepEqual(loadConfig({ QUIRE_UPSTREAM_URL: 'http://a:1/v1, http://b:2' }).upstreamUrl, [
       'http://a:1/v1',

@@ -5,7 +5,9 @@ import type { Static } from 'typebox';
 import { parse as parseYaml } from 'yaml';
 import { FileSections, type ModelBinding, PROXY_VARIABLES, SETTINGS, type Setting } from './config-settings.ts';
 import type { LogFormat, LogLevel } from './lib/logger.ts';
+import { type MemoryLimit, readMemoryLimit } from './lib/memory-limit.ts';
 import { describeError, OperatorError } from './lib/operator-error.ts';
+import { type MemoryBudget, planMemory } from './memory-budget.ts';
 
 /** What the operator has set, checked and complete. The only way to it is `loadConfig`. */
 export interface Config {
@@ -19,6 +21,8 @@ export interface Config {
   upstreamUrl: string[] | null;
   upstreamApiKey: string | null;
   upstreamModel: string | null;
+  /** What the process may use, and how it is shared out. */
+  memory: { limit: MemoryLimit; budget: MemoryBudget };
   localThreads: number | null;
   localSequences: number | null;
   localCalibration: 'first' | 'off';
@@ -60,14 +64,26 @@ export function loadConfig(environment: Record<string, string | undefined> = pro
       throw new OperatorError(`${file.path}: '${key}' is not a setting. docs/configuration.md lists them.`);
     }
   }
-  const values = Object.fromEntries(settings) as unknown as Omit<Config, 'proxy' | 'models' | 'unknownVariables'>;
+  const { memoryLimitMb, ...values } = Object.fromEntries(settings) as unknown as SettingValues;
+  const memory = memoryOf(memoryLimitMb);
   return {
     ...values,
+    memory,
+    bodyLimitBytes: Math.min(values.bodyLimitBytes, memory.budget.maxBodyMb * 2 ** 20),
     dataDir: resolve(values.dataDir),
     proxy: proxyOf(environment),
     models: readModels(file.values['models'], file.path),
     unknownVariables: Object.keys(environment).filter((name) => name.startsWith('QUIRE_') && !isKnownVariable(name)),
   };
+}
+
+type SettingValues = Omit<Config, 'memory' | 'proxy' | 'models' | 'unknownVariables'> & {
+  memoryLimitMb: number | null;
+};
+
+function memoryOf(limitMb: number | null): Config['memory'] {
+  const limit = limitMb === null ? readMemoryLimit() : { bytes: limitMb * 2 ** 20, source: 'QUIRE_MEMORY_LIMIT_MB' };
+  return { limit, budget: planMemory(limit.bytes) };
 }
 
 function proxyOf(environment: Record<string, string | undefined>): Config['proxy'] {

@@ -91,7 +91,7 @@ describe('quire', () => {
     assertSentence(await quire(['serve'], { QUIRE_PORT: 'x' }), /^QUIRE_PORT has a wrong value/);
   });
 
-  it('has glibc keep two heaps and V8 a small one for what begins, unless it is told otherwise, and keeps the flags of the call', {
+  it('has glibc keep two heaps and V8 heaps for the memory limit, unless it is told otherwise, and keeps the flags of the call', {
     skip: process.platform !== 'linux',
   }, async () => {
     const tell = 'process.on("exit",()=>console.log(process.env.MALLOC_ARENA_MAX,...process.execArgv))';
@@ -102,14 +102,31 @@ describe('quire', () => {
       { command: 'worker', told: `2 ${young}` },
       { command: 'serve', environment: { NODE_OPTIONS: '--max-semi-space-size=32' }, told: '2' },
       { command: 'serve', environment: { MALLOC_ARENA_MAX: '4' }, told: '4' },
+      {
+        command: 'serve',
+        environment: { QUIRE_MEMORY_LIMIT_MB: '1024' },
+        told: '2 --max-semi-space-size=8 --max-old-space-size=384',
+      },
+      {
+        command: 'serve',
+        environment: { QUIRE_MEMORY_LIMIT_MB: '1024', NODE_OPTIONS: '--max-old-space-size=512' },
+        told: '2 --max-semi-space-size=8',
+      },
       { command: 'doctor', told: 'undefined' },
     ];
     const ended = calls.map(async ({ command, environment, told }) => {
-      const call = await quire([command], { QUIRE_PORT: 'x', ...environment }, flags);
+      const call = await quire([command], { QUIRE_PORT: 'x', QUIRE_MEMORY_LIMIT_MB: '8192', ...environment }, flags);
       assertSentence(call, /^QUIRE_PORT has a wrong value/);
       assert.equal(call.stdout, `${told} ${flags.join(' ')}\n`, command);
     });
     await Promise.all(ended);
+  });
+
+  it('says in one sentence that there is too little memory, and how much is needed', async () => {
+    assertSentence(
+      await quire(['serve'], { QUIRE_MEMORY_LIMIT_MB: '512' }),
+      /^Quire needs at least \d+ MB of memory, and it may use 512 MB \(QUIRE_MEMORY_LIMIT_MB\): raise that limit\.$/,
+    );
   });
 
   it('says in one sentence that the database does not answer, without its password', async () => {

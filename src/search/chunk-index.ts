@@ -38,10 +38,16 @@ export interface ChunkSearch extends Omit<ChunkText, 'text'> {
 
 /** Versions of a table that are older are removed: nothing reads them. */
 const KEPT_VERSIONS_MS = 60_000;
-/** Memory for the parts of indexes that were read: those of 200,000 chunks take a quarter of it. LanceDB takes 6 GiB unless told. */
-const MAX_INDEX_CACHE_BYTES = 512n * 1024n * 1024n;
-/** The same for where rows lie; LanceDB takes 1 GiB unless told. */
-const MAX_METADATA_CACHE_BYTES = 128n * 1024n * 1024n;
+/** Bounds of LanceDB's caches, which are 6 GiB and 1 GiB unless set. */
+export interface IndexCaches {
+  /** Parts of indexes that were read. Those of 200,000 chunks take 128 MB. */
+  indexMb: number;
+  /** Where rows lie. */
+  metadataMb: number;
+}
+
+const DEFAULT_CACHES: IndexCaches = { indexMb: 512, metadataMb: 128 };
+const BYTES_PER_MB = 1_048_576n;
 /** How long another process's writes may stay unseen, where the index lies in a shared store. */
 const SHARED_CONSISTENCY_SECONDS = 1;
 
@@ -68,13 +74,17 @@ export class ChunkIndex {
   }
 
   /** Opens the index at a folder or `s3://` URL; `storage` holds the store's options (`aws_endpoint` and such). */
-  static async open(url: string, storage: Record<string, string> = {}): Promise<ChunkIndex> {
+  static async open(
+    url: string,
+    storage: Record<string, string> = {},
+    caches: IndexCaches = DEFAULT_CACHES,
+  ): Promise<ChunkIndex> {
     const isShared = url.includes('://');
     const options = {
       storageOptions: storage,
       ...(isShared && { readConsistencyInterval: SHARED_CONSISTENCY_SECONDS }),
     };
-    const session = new Session(MAX_INDEX_CACHE_BYTES, MAX_METADATA_CACHE_BYTES);
+    const session = new Session(BigInt(caches.indexMb) * BYTES_PER_MB, BigInt(caches.metadataMb) * BYTES_PER_MB);
     return new ChunkIndex(await connect(url, options, session));
   }
 

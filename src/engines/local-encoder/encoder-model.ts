@@ -71,7 +71,11 @@ async function prepare(model: LlamaModel, options: EncoderLoadOptions): Promise<
   else checkPooling(model);
   const threads = options.threads ?? availableParallelism();
   const windowTokens = Math.min(options.contextTokens ?? USUAL_WINDOW_TOKENS, model.trainContextSize);
-  const contexts = await createContexts(model, windowTokens, { threads, scores });
+  const contexts = await createContexts(model, windowTokens, {
+    threads,
+    scores,
+    freeBytes: freeMemory(model.size, options.contextMb),
+  });
   const [first] = contexts;
   if (first === undefined) throw new Error('there is no memory for it');
   const reader: Reader = {
@@ -95,11 +99,10 @@ async function prepare(model: LlamaModel, options: EncoderLoadOptions): Promise<
 async function createContexts(
   model: LlamaModel,
   tokens: number,
-  { threads, scores }: { threads: number; scores: boolean },
+  { threads, scores, freeBytes: free }: { threads: number; scores: boolean; freeBytes: number },
 ): Promise<LlamaContext[]> {
   const size = { contextSize: tokens, sequences: 1, batchSize: tokens, modelGpuLayers: 0, isEmbeddingContext: true };
   const bytes = (await model.fileInsights.estimateContextResourceRequirementsV2(size)).cpuRam;
-  const free = freeMemory(model.size);
   if (bytes > free * FIRST_PART || tokens < LEAST_WINDOW_TOKENS) {
     throw new Error(
       `a window of ${tokens} tokens needs ${megabytes(bytes)} of memory, of which ${megabytes(free)} are free, and has ` +

@@ -2,7 +2,7 @@ import { ApiError, engineUnavailable } from '../../errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Backend } from '../engine.ts';
 import { type AdmissionTicket, FairAdmission } from '../fair-admission.ts';
-import { HostProcess, type HostState } from '../local/host-process.ts';
+import { type HostMemory, HostProcess, type HostState } from '../local/host-process.ts';
 import type {
   EncoderAnswer,
   EncoderFacts,
@@ -30,6 +30,8 @@ export interface EncoderOptions {
   contextTokens: number | null;
   /** Threads that compute; null: one for each core. */
   threads: number | null;
+  /** What the model's process may take; unset: as much as is free. */
+  memory?: HostMemory;
   logger: Logger;
   /** Milliseconds of silence after which the model's process counts as hung, and is started again. For tests. */
   silenceMs?: number;
@@ -61,12 +63,14 @@ export class EncoderProcess {
   /** `identity`: the only state of the file that may be loaded; null for any. */
   constructor(options: EncoderOptions, use: EncoderUse, identity: FileIdentity | null) {
     this.#options = options;
-    const { file, contextTokens, threads } = options;
+    const { file, contextTokens, threads, memory } = options;
+    const loaded = { file, identity, use, contextTokens, threads, contextMb: memory?.contextMb };
     const program = {
       module: new URL('./encoder-host.ts', import.meta.url),
       file,
-      load: (): EncoderParentMessage => ({ type: 'load', options: { file, identity, use, contextTokens, threads } }),
+      load: (): EncoderParentMessage => ({ type: 'load', options: loaded }),
       farewell: null,
+      heapMb: memory?.heapMb,
     };
     const listener = {
       message: (message: EncoderHostMessage) => this.#receive(message),

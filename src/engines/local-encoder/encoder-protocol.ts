@@ -22,6 +22,8 @@ export interface EncoderLoadOptions {
   contextTokens: number | null;
   /** Threads that compute; null: one for each core. */
   threads: number | null;
+  /** Memory that contexts are fitted into, where more is free. Unset or null: all that is free. */
+  contextMb?: number | null | undefined;
 }
 
 /** What is known of an encoder once it is loaded. */

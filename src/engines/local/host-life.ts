@@ -1,4 +1,8 @@
+import { raiseOomScore } from '../../lib/oom-score.ts';
 import { ALIVE_MS } from './protocol.ts';
+
+/** Killed before the service, whose own size counts against it, and after a document reader. */
+const OOM_SCORE = 900;
 
 /**
  * Makes this process a host: hears its parent, says that it is there, and ends with its parent. Gives what sends to it.
@@ -7,6 +11,7 @@ import { ALIVE_MS } from './protocol.ts';
 export function liveAsHost<Told extends object, Said extends object>(
   hear: (message: Told) => void,
 ): (message: Said) => void {
+  raiseOomScore(OOM_SCORE);
   const say = (message: object): void => {
     if (process.connected) process.send?.(message);
   };

@@ -29,6 +29,14 @@ export type HostState<Facts> =
   /** For good: the model cannot be loaded, or the engine was closed. */
   | { kind: 'unusable'; why: string };
 
+/** What a host may take. */
+export interface HostMemory {
+  /** V8's old space; weights and contexts lie outside of it. Null: V8's default. */
+  heapMb: number | null;
+  /** Memory that contexts are fitted into, where more is free. Null: all that is free. */
+  contextMb: number | null;
+}
+
 /** What a host runs. `Told` is what it may be told. */
 export interface HostProgram<Told> {
   /** The module of the process. Beside its own messages it gives the signs of `LifeSign`. */
@@ -39,6 +47,8 @@ export interface HostProgram<Told> {
   load(careful: boolean): Told;
   /** What makes it save what it computed, and end; null when there is nothing to save. */
   farewell: Told | null;
+  /** As `HostMemory`. */
+  heapMb?: number | null | undefined;
 }
 
 /** Who hears of the host. */
@@ -112,9 +122,13 @@ export class HostProcess<Facts extends object, Message, Told extends object> {
     this.#restart = null;
     this.#errorOutput = '';
     this.#killedFor = null;
-    const child = fork(fileURLToPath(this.#program.module), [], {
+    const { module, heapMb } = this.#program;
+    const child = fork(fileURLToPath(module), [], {
       // None of the service's own flags: they may be for a test runner or a debugger.
-      execArgv: ['--disable-warning=ExperimentalWarning'],
+      execArgv: [
+        '--disable-warning=ExperimentalWarning',
+        ...(heapMb == null ? [] : [`--max-old-space-size=${heapMb}`]),
+      ],
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });

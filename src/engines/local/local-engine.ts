@@ -4,7 +4,7 @@ import type { Backend, CacheUsage, GenerationEngine, GenerationEvent, Generation
 import { type AdmissionTicket, FairAdmission } from '../fair-admission.ts';
 import { CallStream } from './call-stream.ts';
 import type { TemplateOverride } from './chat-template.ts';
-import { HostProcess, type HostProgram, type HostState } from './host-process.ts';
+import { type HostMemory, HostProcess, type HostProgram, type HostState } from './host-process.ts';
 import type { HostMessage, ModelFacts, ParentMessage } from './protocol.ts';
 import type { ConstrainedRequest } from './tool-constraint.ts';
 
@@ -33,6 +33,8 @@ export interface LocalEngineOptions {
   states?: { folder: string; bytes: number };
   /** Replaces the chat template of the file. */
   template?: TemplateOverride;
+  /** What the model's process may take; unset: as much as is free. */
+  memory?: HostMemory;
   logger: Logger;
   /** Milliseconds of silence after which the model's process counts as hung, and is started again. For tests. */
   silenceMs?: number;
@@ -84,14 +86,15 @@ class LlamaEngine implements LocalEngine {
 
   constructor(options: LocalEngineOptions) {
     this.#options = options;
-    const { file, contextTokens, sequences, threads, calibrationFile, states, template } = options;
-    const load = { file, contextTokens, sequences, threads, states, template };
+    const { file, contextTokens, sequences, threads, calibrationFile, states, template, memory } = options;
+    const load = { file, contextTokens, sequences, threads, states, template, contextMb: memory?.contextMb };
     const program: HostProgram<ParentMessage> = {
       module: new URL('./host.ts', import.meta.url),
       file,
       // Nothing is measured where the last attempt ended before the model was ready: that may be why.
       load: (careful) => ({ type: 'load', options: careful ? load : { ...load, calibrationFile } }),
       farewell: states === undefined ? null : { type: 'close' },
+      heapMb: memory?.heapMb,
     };
     const listener = {
       message: (message: HostMessage) => this.#receive(message),

@@ -70,7 +70,7 @@ async function createContext(
   options: LoadOptions,
 ): Promise<{ context: LlamaContext; calibration: Calibration; from: ModelFacts['calibrationFrom'] }> {
   const memoryOf = memoryOfContexts(model);
-  const freeBytes = freeMemory(model.size);
+  const freeBytes = freeMemory(model.size, options.contextMb);
   const { times, from } = await timesOf(llama, model, options);
   const worthwhile = calibrate(times, { threads: options.threads, sequences: null });
   const wish = { ...options, trainedTokens: model.trainContextSize, worthwhileSequences: worthwhile.sequences };

@@ -73,10 +73,14 @@ export function cannotBeUsed(
   return new Error(`The model file '${path}' cannot be used (${reason(error)}); ${remedy}.`);
 }
 
-/** Memory that contexts may take, in bytes: what is free now, less the weights, which are only read in as they are used. */
-export function freeMemory(modelBytes: number): number {
+/**
+ * Memory that contexts may take, in bytes: what is free now, less the weights, which are only read in as they are used,
+ * and at most `mostMb`.
+ */
+export function freeMemory(modelBytes: number, mostMb: number | null = null): number {
   const available = process.availableMemory();
-  return available - Math.min(modelBytes, available / 2);
+  const free = available - Math.min(modelBytes, available / 2);
+  return mostMb === null ? free : Math.min(free, mostMb * 2 ** 20);
 }
 
 /** `complain` hears why llama.cpp refuses a model, which it does not tell otherwise. */

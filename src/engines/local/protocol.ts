@@ -26,6 +26,8 @@ export interface LoadOptions {
   template?: TemplateOverride | undefined;
   /** Where computed prompts are saved, and how many bytes of them. Unset: they are not. */
   states?: { folder: string; bytes: number } | undefined;
+  /** Memory that contexts are fitted into, where more is free. Unset or null: all that is free. */
+  contextMb?: number | null | undefined;
 }
 
 /** What is known of a model once it is loaded. */

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { raiseOomScore } from '../../lib/oom-score.ts';
 import type { Watched } from './memory-watch.ts';
 import type { ReaderReply, ReaderRequest } from './reader-protocol.ts';
 
@@ -8,6 +9,8 @@ import type { ReaderReply, ReaderRequest } from './reader-protocol.ts';
  */
 export function runReaderLifecycle(answer: (request: ReaderRequest) => Promise<ReaderReply>): void {
   process.title = 'quire-reader';
+  // A document may fail; the service may not.
+  raiseOomScore(1_000);
   process.on('message', async (request: ReaderRequest) => {
     const reply = await answer(request);
     if (process.connected) process.send?.(reply);

@@ -13,12 +13,6 @@ export type IngestionWorkerDeps = Pick<
   'db' | 'blobs' | 'chunks' | 'jobs' | 'models' | 'secrets' | 'config' | 'logger' | 'recordUsage' | 'metrics' | 'now'
 >;
 
-/**
- * Items of all jobs that are fetched, read and embedded at once, and of one organization: one place is always left for others. Each may
- * have a process that reads it.
- */
-const ITEMS_AT_ONCE = { total: 4, perGroup: 3 };
-
 /** How this process runs ingestion jobs. */
 export interface Ingestion {
   /** The handler of `INGEST_SOURCE`. */
@@ -35,8 +29,11 @@ export function startIngestion(deps: IngestionWorkerDeps): Ingestion {
   mkdirSync(folder, { recursive: true });
   const onLostReader = (reason: string) =>
     deps.logger.warn({ reason }, 'a document took the process that read it with it; the next one gets another');
-  const extractor = new Extractor({ folder, readers: ITEMS_AT_ONCE.total, onLostReader });
-  const gate = new FairSemaphore(ITEMS_AT_ONCE);
+  const { readers, readerHeapMb: heapMb, readerBufferMb: bufferMb } = deps.config.memory.budget;
+  const extractor = new Extractor({ folder, readers, bounds: { heapMb, bufferMb }, onLostReader });
+  // Items of all jobs that are fetched, read and embedded at once: one slot is always left for other organizations.
+  const total = Math.max(2, readers);
+  const gate = new FairSemaphore({ total, perGroup: total - 1 });
   const connectorOf = (source: Parameters<typeof openSource>[1]) => openSource(deps, source);
   return {
     run: ({ jobId }, signal) => ingestSource({ ...deps, extractor, gate, connectorOf }, jobId, signal),
