@@ -1,9 +1,9 @@
 import type { EmbeddingEngine } from '../../src/engines/embedding-engine.ts';
 import { DEFAULT_RERANK_WEIGHTS, type RerankEngine } from '../../src/engines/rerank-engine.ts';
-import { ranksOf, wholeChunksWithin } from '../../src/knowledge-bases/grounding/fit-token-budget.ts';
+import { combineScores, wholeChunksWithin } from '../../src/knowledge-bases/grounding/fit-token-budget.ts';
 import type { ContextChunk } from '../../src/knowledge-bases/grounding/gather-context.ts';
-import { markTokens } from '../../src/knowledge-bases/grounding/render-context.ts';
-import { rankSentences, selectSentences } from '../../src/knowledge-bases/grounding/select-sentences.ts';
+import { fenceTokens } from '../../src/knowledge-bases/grounding/render-context.ts';
+import { listSentences, selectSentences } from '../../src/knowledge-bases/grounding/select-sentences.ts';
 import { sentencesOf } from '../../src/lib/sentences.ts';
 import { readRows, readText } from '../data-set.ts';
 import { mean } from '../measures/statistics.ts';
@@ -36,15 +36,15 @@ export async function shownSheet(embedder: EmbeddingEngine, reranker: RerankEngi
     for (const { question, references } of rows.filter((row) => row.corpus_id === corpus).slice(0, MAX_QUESTIONS)) {
       const [scores = []] = await search.hybrid([question]);
       const chunks = bestOf(scores, CHUNKS).map((place) => chunkOf(search.texts[place] ?? '', scores[place] ?? 0));
-      const sentences = rankSentences(chunks, weights.maxSentences);
+      const sentences = listSentences(chunks, weights.maxSentences);
       const documents = sentences.map(({ text }) => text);
       const judged = await reranker.rerank({ query: question, documents }, new AbortController().signal);
-      const ranks = ranksOf(chunks, sentences, judged.scores, weights.chunkWeight);
+      const ranks = combineScores(chunks, sentences, judged.scores, weights.chunkWeight);
       const gold = references.flatMap((reference) => piecesOf(reference.content));
       ways['whole chunks'].push(BUDGETS.map((budget) => partOf(gold, wholeChunksWithin(chunks, budget))));
       ways['ranked sentences'].push(
         BUDGETS.map((budget) =>
-          partOf(gold, selectSentences(chunks, sentences, ranks, { budget, costOf: markTokens })),
+          partOf(gold, selectSentences(chunks, sentences, ranks, { budget, costOf: fenceTokens })),
         ),
       );
     }

@@ -1,11 +1,11 @@
 import type { FinishReason, GenerationEvent, GenerationUsage, TokenLogprob, ToolCall } from '../engines/engine.ts';
 
-/** One whole answer. */
+/** One complete answer. */
 export interface CollectedChoice {
   text: string;
   reasoning: string;
   toolCalls: ToolCall[];
-  /** Null unless log probabilities were asked for. */
+  /** Null unless the request asked for log probabilities. */
   logprobs: TokenLogprob[] | null;
   reason: FinishReason;
 }
@@ -16,7 +16,7 @@ export interface Collected {
   usage: GenerationUsage;
 }
 
-/** Gathers a generation into whole answers: what a stream of the same events adds up to. */
+/** Collects the events of a generation into complete answers, equal to the concatenated stream. */
 export async function collect(events: AsyncIterable<GenerationEvent>, choiceCount: number): Promise<Collected> {
   const choices = Array.from({ length: choiceCount }, newChoice);
   let usage: GenerationUsage = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
@@ -35,7 +35,8 @@ function addEvent(
   choice: CollectedChoice | undefined,
   event: Exclude<GenerationEvent, { type: 'usage' | 'prompt-end' }>,
 ): void {
-  if (choice === undefined) throw new Error(`the engine answered choice ${event.choice}, which was not asked for`);
+  if (choice === undefined)
+    throw new Error(`the engine sent an event of choice ${event.choice}, which was not requested`);
   switch (event.type) {
     case 'text-delta':
       choice.text += event.text;

@@ -1,12 +1,12 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import type { Sampling } from '../engines/engine.ts';
 
-/** A field that OpenAI's clients may send as null, which means the same as leaving it out. */
+/** A field that clients may send as null, with the meaning of an absent field. */
 export function nullable<T extends TSchema & { type?: unknown }>(schema: T) {
   return Type.Unsafe<Static<T> | null>({ ...schema, type: [schema.type, 'null'] });
 }
 
-/** Each token is compared with the stop texts; markers of turns and sections are short. */
+/** Every token is compared with the stop sequences, so their length is bounded. */
 const MAX_STOP_CHARACTERS = 4096;
 const StopText = Type.String({ minLength: 1, maxLength: MAX_STOP_CHARACTERS });
 
@@ -52,7 +52,7 @@ export const SamplingFields = {
 
 const Fields = Type.Object(SamplingFields);
 
-/** The request's sampling with every default in its place. */
+/** Sampling parameters of a request, with defaults. */
 export function samplingOf(request: Static<typeof Fields>): Sampling {
   return {
     temperature: request.temperature ?? 1,
@@ -64,12 +64,12 @@ export function samplingOf(request: Static<typeof Fields>): Sampling {
   };
 }
 
-/** The stop texts as a list, none twice. */
+/** Stop sequences of a request, without duplicates. */
 export function stopTextsOf(request: Static<typeof Fields>): string[] {
   return [...new Set([request.stop ?? []].flat())];
 }
 
-/** The answer's tokens, as every completion shows them. */
+/** Token usage in every completion. */
 export const Usage = Type.Object({
   prompt_tokens: Type.Integer(),
   completion_tokens: Type.Integer(),

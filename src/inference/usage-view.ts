@@ -1,7 +1,7 @@
 import type { GenerationUsage } from '../engines/engine.ts';
 import type { Usage } from './parameters.ts';
 
-/** Usage as the wire shows it. `cached_tokens` is always there, and never more than the prompt had. */
+/** Usage in the format of the API. `cached_tokens` is always present and at most `prompt_tokens`. */
 export function viewUsage(usage: GenerationUsage): Usage {
   return {
     prompt_tokens: usage.promptTokens,
@@ -11,7 +11,7 @@ export function viewUsage(usage: GenerationUsage): Usage {
   };
 }
 
-/** The header `X-Cache-Status`: whether any prompt token came from the cache. */
+/** Value of `X-Cache-Status`: HIT when any prompt token came from the prefix cache. */
 export function cacheStatus(cachedTokens: number | null): 'HIT' | 'MISS' {
   return cachedTokens !== null && cachedTokens > 0 ? 'HIT' : 'MISS';
 }

@@ -1,16 +1,16 @@
-/** The part of a model's context that documents may take: the conversation and the answer need the rest. */
+/** Share of the context that documents may take. */
 const CONTEXT_SHARE = 0.5;
-/** More tokens of documents than this help no answer, and every one of them is paid for. */
+/** Maximum tokens of documents: more do not improve answers, and are billed. */
 const MAX_DOCUMENT_TOKENS = 8_000;
-/** What is kept for an answer whose length nobody has limited: tokens, and the part of what the conversation leaves where that is less. */
+/** Reserved for an answer without a token limit: tokens, or a share of the remaining context when that is less. */
 const USUAL_ANSWER = { tokens: 512, share: 0.5 } as const;
 /**
- * The most of what the conversation leaves that is kept for an answer of limited length. Many clients send the whole context as the limit,
- * without meaning it; keeping all of it would leave a knowledge base that was asked for without a word.
+ * Maximum share of the remaining context reserved for an answer with a token limit. Many clients send the whole context
+ * as the limit; reserving all of it would leave no room for documents.
  */
 const MAX_ANSWER_SHARE = 0.75;
 
-/** What a prompt has to hold beside documents. */
+/** Contents of a prompt beside documents. */
 export interface Need {
   /** Tokens of prompt and answer together. */
   contextTokens: number;

@@ -3,12 +3,12 @@ import { describe, it } from 'node:test';
 import type { Call } from '../../lib/caller.ts';
 import type { RetrievalDeps } from '../retrieval/retrieve.ts';
 import { documentBudget } from './document-budget.ts';
-import { fittingOf, wholeChunksWithin } from './fit-token-budget.ts';
+import { fitTokenBudget, wholeChunksWithin } from './fit-token-budget.ts';
 import type { ContextChunk } from './gather-context.ts';
-import { documentTokens, INSTRUCTION_TOKENS, markTokens, writeContext } from './render-context.ts';
-import { rankSentences, selectSentences } from './select-sentences.ts';
+import { documentTokens, fenceTokens, INSTRUCTION_TOKENS, renderContext } from './render-context.ts';
+import { listSentences, selectSentences } from './select-sentences.ts';
 import { withoutSpecialTokens } from './special-tokens.ts';
-import { estimatedPromptTokens, estimatedTokens } from './token-estimate.ts';
+import { estimatePromptTokens, estimateTokens } from './token-estimate.ts';
 
 /** What is read of a chunk here. */
 const chunkOf = (text: string, documentName = 'a.txt'): ContextChunk =>
@@ -19,7 +19,7 @@ describe('sentences of chunks', () => {
     chunkOf('One is here.\nTwo is here. Three is here. Four is here. Five is here.'),
     chunkOf('Five is here. Six is here.'),
   ];
-  const sentences = rankSentences(chunks, 100);
+  const sentences = listSentences(chunks, 100);
   const chosen = (wanted: readonly string[], budget = 1_000) => {
     const scores = sentences.map(({ text }) => (wanted.some((word) => text.startsWith(word)) ? 1 : 0));
     return selectSentences(chunks, sentences, scores, { budget, costOf: () => 10 }).map(({ text }) => text);
@@ -41,7 +41,7 @@ describe('sentences of chunks', () => {
   });
   it('have one space between them, and no mark for white space at the end', () => {
     const spaced = [chunkOf('One is here.   Two is here. \n')];
-    const all = rankSentences(spaced, 100);
+    const all = listSentences(spaced, 100);
     const [chunk] = selectSentences(spaced, all, [1, 1], { budget: 1_000, costOf: () => 10 });
     assert.equal(chunk?.text, 'One is here. Two is here.');
   });
@@ -55,7 +55,7 @@ describe('sentences of chunks', () => {
   });
   it('are pieces of bounded length that give the text again, and part no character', () => {
     const text = `${'word '.repeat(300)}${'😀'.repeat(700)}`;
-    const pieces = rankSentences([chunkOf(text)], 100);
+    const pieces = listSentences([chunkOf(text)], 100);
     assert.ok(pieces.length > 3);
     assert.ok(pieces.every((piece) => piece.text.length <= 600 && piece.text.isWellFormed()));
     assert.equal(
@@ -71,7 +71,7 @@ describe('sentences of chunks', () => {
   });
   it('are ranked up to a bound', () => {
     const many = chunkOf(Array.from({ length: 2_000 }, (_, i) => `This is number ${i}.`).join(' '));
-    assert.equal(rankSentences([many], 64).length, 64);
+    assert.equal(listSentences([many], 64).length, 64);
   });
 });
 
@@ -94,7 +94,7 @@ describe('the room for documents', () => {
     const asked = { query: 'x', signal: new AbortController().signal };
     const chunk = chunkOf('x');
     // All that was found fits, so that nothing else is asked.
-    const fit = fittingOf({} as RetrievalDeps, call, [chunk], asked);
+    const fit = fitTokenBudget({} as RetrievalDeps, call, [chunk], asked);
     assert.deepEqual([await fit(49), await fit(50)], [[], [chunk]]);
   });
   it('takes the best whole chunks that fit, with their marks', () => {
@@ -107,12 +107,12 @@ describe('the room for documents', () => {
     const messages = [{ role: 'user' as const, content: 'What is this?' }];
     const chunks = [chunkOf('Ein Stück Text mit Umlauten äöü.'), chunkOf('日本語の文。'), chunkOf('😀😀')];
     const prompt = (shown: ContextChunk[]) => ({
-      messages: writeContext(messages, { chunks: shown, isFound: true }),
+      messages: renderContext(messages, { chunks: shown, isFound: true }),
       tools: [],
     });
     const cost = chunks.reduce((sum, chunk) => sum + documentTokens(chunk), 0);
-    assert.ok(estimatedPromptTokens(prompt(chunks)) <= estimatedPromptTokens(prompt([])) + cost);
-    assert.ok(markTokens(chunkOf('x', 'n'.repeat(5_000))) < 200);
+    assert.ok(estimatePromptTokens(prompt(chunks)) <= estimatePromptTokens(prompt([])) + cost);
+    assert.ok(fenceTokens(chunkOf('x', 'n'.repeat(5_000))) < 200);
   });
   it('counts what a template writes around messages, calls of tools, and tools', () => {
     const tool_calls = [{ id: 'c', type: 'function' as const, function: { name: 'f', arguments: '{}' } }];
@@ -122,22 +122,22 @@ describe('the room for documents', () => {
       { role: 'assistant' as const, content: 'abc', tool_calls },
     ];
     const ofMessages = 16 + 8 + 2 + 8 + 1 + tokens(JSON.stringify(tool_calls));
-    assert.equal(estimatedPromptTokens({ messages, tools: [] }), ofMessages);
+    assert.equal(estimatePromptTokens({ messages, tools: [] }), ofMessages);
     const tools = [{ type: 'function' as const, function: { name: 'f', description: 'x'.repeat(300) } }];
-    assert.equal(estimatedPromptTokens({ messages, tools }), ofMessages + tokens(JSON.stringify(tools)));
+    assert.equal(estimatePromptTokens({ messages, tools }), ofMessages + tokens(JSON.stringify(tools)));
   });
   it('has the instructions counted, and what stands where no document has room', () => {
     const messages = [
       { role: 'system' as const, content: 'Be brief.' },
       { role: 'user' as const, content: 'What is this?' },
     ];
-    const written = writeContext(messages, { chunks: [], isFound: true });
+    const written = renderContext(messages, { chunks: [], isFound: true });
     const added =
-      estimatedPromptTokens({ messages: written, tools: [] }) - estimatedPromptTokens({ messages, tools: [] });
+      estimatePromptTokens({ messages: written, tools: [] }) - estimatePromptTokens({ messages, tools: [] });
     assert.ok(added <= INSTRUCTION_TOKENS, `${added} tokens`);
   });
   it('counts letters beyond ASCII as more', () => {
-    assert.deepEqual(['', 'abc', 'abcd', 'äö', '日本', '😀'].map(estimatedTokens), [0, 1, 2, 2, 3, 2]);
+    assert.deepEqual(['', 'abc', 'abcd', 'äö', '日本', '😀'].map(estimateTokens), [0, 1, 2, 2, 3, 2]);
   });
 });
 

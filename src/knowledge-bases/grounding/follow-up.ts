@@ -1,14 +1,14 @@
 import { isStopWord, type Language, languageOf } from '../../search/languages.ts';
 import { termsOf } from '../../search/terms.ts';
 
-/** A question with fewer words of its own names nothing, or only what is new: "And in Germany?" */
+/** A question with fewer content words needs the previous one: "And in Germany?" */
 const FEW_TELLING_WORDS = 2;
-/** Characters in pairs that make a word where words are not parted by spaces. */
+/** Character bigrams per word in scripts without spaces. */
 const PAIRS_PER_WORD = 2;
 
 const words = (list: string): ReadonlySet<string> => new Set(list.split(' '));
 
-/** Words that stand for something named before, in the languages whose stop words tell them apart. */
+/** Pronouns and similar words, for the languages that `languageOf` detects. */
 const POINTING: Partial<Record<Language, ReadonlySet<string>>> = {
   en: words('it its he she him his her hers they them their theirs this these those there same former latter else'),
   de: words(
@@ -36,7 +36,7 @@ const POINTING: Partial<Record<Language, ReadonlySet<string>>> = {
   ar: words('هذا هذه ذلك تلك هؤلاء هناك فيه فيها منه منها له لها لهم عنه عنها به بها'),
 };
 
-/** The same in scripts that the stop words do not tell, where no other language writes these. */
+/** Pronouns in scripts that identify their language. */
 const POINTING_ELSEWHERE = new RegExp(
   [
     '[它他她這这那该該其此]', // Chinese
@@ -51,8 +51,8 @@ const POINTING_ELSEWHERE = new RegExp(
 );
 
 /**
- * Whether a question leans on what was said before: it has a word that stands for something named earlier, or hardly a word of its own.
- * `conversation` is what tells its language: one question alone is too short for that.
+ * Whether a question is a follow-up: it has a pronoun or hardly any content words. The language is detected from the
+ * whole `conversation`, because one question is too short.
  */
 export function isFollowUp(question: string, conversation: string): boolean {
   const language = languageOf(conversation);

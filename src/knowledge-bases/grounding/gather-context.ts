@@ -3,17 +3,17 @@ import { settleAll } from '../../lib/settle-all.ts';
 import { type RetrievalDeps, retrieve, type ScoredChunk } from '../retrieval/retrieve.ts';
 import type { KnowledgeBaseRow } from '../store.ts';
 
-/** A chunk with the knowledge base that it is of. */
+/** A hit with its knowledge base. */
 export type ContextChunk = ScoredChunk & { knowledgeBaseId: string };
 
-/** Chunks of each knowledge base that are looked at for one answer. */
+/** Hits per knowledge base for one answer. */
 const CHUNKS_PER_BASE = 10;
-/** A chunk that scores less has hardly a word of the question. */
+/** Hits below share hardly a word with the question. */
 const MIN_SCORE = 0.05;
 
 /**
- * The best chunks of all knowledge bases for the query, the best first, each text once and without invisible characters. The bases are
- * searched side by side.
+ * Searches the knowledge bases concurrently. Returns the best chunks, best first, without duplicate texts and invisible
+ * characters.
  */
 export async function gatherContext(
   deps: RetrievalDeps,
@@ -32,7 +32,7 @@ export async function gatherContext(
   return distinct(best.map((chunk) => ({ ...chunk, text: visible(chunk.text) })));
 }
 
-/** Each text once, as its best chunk has it: the same document may be in several bases. */
+/** Removes duplicate texts: one document may be in several knowledge bases. */
 function distinct(chunks: readonly ContextChunk[]): ContextChunk[] {
   const seen = new Set<string>();
   return chunks.filter(({ text }) => {
@@ -42,10 +42,10 @@ function distinct(chunks: readonly ContextChunk[]): ContextChunk[] {
   });
 }
 
-/** Characters that no reader of a document sees and a model would read: marks of direction, of no width, and tags. */
+/** Characters that readers do not see and models read: direction marks, zero-width characters, tags. */
 const INVISIBLE = /[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/gu;
 
-/** The text without what is hidden in it. Joiners stay: scripts and emoji are written with them. */
+/** Removes invisible characters. Joiners stay, because scripts and emoji need them. */
 function visible(text: string): string {
   return text.replace(INVISIBLE, '');
 }

@@ -7,12 +7,12 @@ import { findKnowledgeBase } from '../find-knowledge-base.ts';
 import type { RetrievalDeps } from '../retrieval/retrieve.ts';
 import type { KnowledgeBaseRow } from '../store.ts';
 import { documentBudget } from './document-budget.ts';
-import { fittingOf } from './fit-token-budget.ts';
+import { fitTokenBudget } from './fit-token-budget.ts';
 import { type ContextChunk, gatherContext } from './gather-context.ts';
-import { INSTRUCTION_TOKENS, titleOf, writeContext } from './render-context.ts';
+import { chunkTitle, INSTRUCTION_TOKENS, renderContext } from './render-context.ts';
 import { retrievalQuery } from './retrieval-query.ts';
 import { withoutSpecialTokens } from './special-tokens.ts';
-import { estimatedPromptTokens } from './token-estimate.ts';
+import { estimatePromptTokens } from './token-estimate.ts';
 
 /** Shares of the document budget to try when an engine counts more tokens than estimated; the last attempt has no documents. */
 const BUDGET_SHARES = [1, 0.5];
@@ -66,8 +66,8 @@ export async function* groundPrompt(
   const found = query === null ? [] : await gatherContext(deps, call, bases, { query, signal });
   if (mode === 'selective') return yield { prompt: { ...prompt, documents: toDocuments(found) }, context: found };
   const shown = engine.backend().engine === 'upstream' ? found.map(escapeSpecialTokens) : found;
-  const fitting = fittingOf(deps, call, shown, { query: query ?? '', signal });
-  const conversationTokens = estimatedPromptTokens(prompt) + INSTRUCTION_TOKENS;
+  const fitting = fitTokenBudget(deps, call, shown, { query: query ?? '', signal });
+  const conversationTokens = estimatePromptTokens(prompt) + INSTRUCTION_TOKENS;
   const budget = documentBudget({ contextTokens: contextTokensOf(model), conversationTokens, maxTokens });
   for (const share of BUDGET_SHARES) {
     const context = await fitting(Math.floor(budget * share));
@@ -75,7 +75,7 @@ export async function* groundPrompt(
       yield { prompt: { ...prompt, documents: toDocuments(context) }, context };
       continue;
     }
-    const messages = writeContext(prompt.messages, { chunks: context, isFound: found.length > 0 });
+    const messages = renderContext(prompt.messages, { chunks: context, isFound: found.length > 0 });
     yield { prompt: { ...prompt, messages }, context };
     if (context.length === 0) break;
   }
@@ -83,7 +83,7 @@ export async function* groundPrompt(
 }
 
 function toDocuments(chunks: readonly ContextChunk[]): PromptDocument[] {
-  return chunks.map((chunk) => ({ title: titleOf(chunk), text: chunk.text }));
+  return chunks.map((chunk) => ({ title: chunkTitle(chunk), text: chunk.text }));
 }
 
 /** An upstream server may parse control tokens in message text; the local engine never does. */

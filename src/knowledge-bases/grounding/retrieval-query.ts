@@ -1,19 +1,19 @@
 import type { ChatMessage } from '../../engines/engine.ts';
 import { isFollowUp } from './follow-up.ts';
 
-/** Characters of a question that are searched for: the rest of a pasted text would only blur them. */
+/** Characters of a question to search for, from its end: more of a pasted text lowers precision. */
 const MAX_QUERY_CHARACTERS = 4000;
-/** Characters of what was said before that are searched for beside a question that leans on it. */
+/** Characters of the previous question to search for with a follow-up question. */
 const MAX_EARLIER_CHARACTERS = 1000;
-/** Characters of an answer that is searched for, too: what a short one names is often what the next question means. */
+/** Longest answer to search for with a follow-up question: a short one often names its topic. */
 const MAX_ANSWER_CHARACTERS = 60;
 
 /**
- * What to search for to answer the last user message: the message itself; where it leans on what was said before, with the user's previous
- * message and the answer to it, if that was short. A first turn is taken as it is. Null where no user has said anything.
+ * The search query for the last user message: the message itself; for a follow-up, with the previous user message and its
+ * answer when that is short. Null when there is no user message.
  *
- * No model is asked: a call before every answer costs its time and the user's money, and on made follow-ups in twelve languages these
- * rules found what was meant nearly always (docs/decisions/0013-grounding.md).
+ * Rules instead of a model: a model call adds latency and cost to every answer, and on follow-ups in twelve languages the
+ * rules find the topic nearly always (docs/decisions/0013-grounding.md).
  */
 export function retrievalQuery(messages: readonly ChatMessage[]): string | null {
   const turns = messages.filter(({ role, content }) => (role === 'user' || role === 'assistant') && content?.trim());
@@ -25,9 +25,9 @@ export function retrievalQuery(messages: readonly ChatMessage[]): string | null 
   const said = turns.map(textOf).join('\n');
   if (previous === '' || !isFollowUp(last, said)) return last;
   const answer = textOf(before.findLast(({ role }) => role === 'assistant'));
-  // A long answer would find the document that it is from.
+  // A long answer would find its own source again.
   const short = answer.length <= MAX_ANSWER_CHARACTERS ? answer : '';
-  // Twice: where the topic has changed after all, the question's own words still count most.
+  // Twice, so that the words of the question count most when the topic has changed.
   return [previous, short, last, last].filter((text) => text !== '').join('\n');
 }
 

@@ -1,8 +1,8 @@
 import { sentencesOf } from '../../lib/sentences.ts';
 import type { ContextChunk } from './gather-context.ts';
-import { estimatedTokens } from './token-estimate.ts';
+import { estimateTokens } from './token-estimate.ts';
 
-/** A sentence of a chunk, by its place among those that are ranked. */
+/** A sentence of a chunk. */
 export interface ChunkSentence {
   /** Index of the chunk. */
   chunk: number;
@@ -14,23 +14,23 @@ export interface ChunkSentence {
   text: string;
 }
 
-/** What may be shown of chunks. */
+/** Budget of the selected sentences. */
 export interface Room {
-  /** Tokens of all that is shown. */
+  /** Tokens of all documents together. */
   budget: number;
-  /** Tokens that a chunk costs beside its text: what it is fenced and named with. */
+  /** Tokens of the fence and the name of a chunk. */
   costOf(chunk: ContextChunk): number;
 }
 
-/** Characters of a sentence; a longer run without an end, such as a table, is cut at a space. */
+/** Maximum characters of a sentence; longer runs, such as tables, are cut at a space. */
 const MAX_SENTENCE_CHARACTERS = 600;
-/** What stands where sentences are left out. */
+/** Replaces sentences that are not selected. */
 const OMISSION = '[...]';
-/** Tokens of an omission, and of the white space around a sentence. */
+/** Tokens of OMISSION and of the white space around a sentence. */
 const OMISSION_TOKENS = 4;
 
-/** The first sentences of the chunks, at most `most`, in order. What an earlier chunk has as well is left out: chunks that overlap share some. */
-export function rankSentences(chunks: readonly ContextChunk[], most: number): ChunkSentence[] {
+/** The first `most` sentences of the chunks, in order, without those that an earlier, overlapping chunk has. */
+export function listSentences(chunks: readonly ContextChunk[], most: number): ChunkSentence[] {
   const firstOf = new Map<string, number>();
   const found: ChunkSentence[] = [];
   for (const [chunk, { text }] of chunks.entries()) {
@@ -45,7 +45,7 @@ export function rankSentences(chunks: readonly ContextChunk[], most: number): Ch
   return found;
 }
 
-/** Sentences, the overlong ones in pieces. */
+/** Splits text into sentences of at most MAX_SENTENCE_CHARACTERS. */
 function piecesOf(text: string): { start: number; end: number }[] {
   return sentencesOf(text).flatMap(({ start, end }) => {
     const pieces = [];
@@ -61,14 +61,14 @@ function piecesOf(text: string): { start: number; end: number }[] {
   });
 }
 
-/** A place to cut that parts no character of two code units. */
+/** Moves a cut so that it splits no surrogate pair. */
 function wholeCharacters(text: string, at: number): number {
   return /[\ud800-\udbff]/.test(text.charAt(at - 1)) ? at - 1 : at;
 }
 
 /**
- * The chunks reduced to the sentences of the highest scores that there is room for, in the order in which they stand in the chunk, with a
- * mark wherever some are left out. Chunks of which nothing is left are left out. `scores` are in the order of the sentences.
+ * Reduces chunks to the sentences with the highest scores that fit the budget, in document order, with OMISSION where
+ * sentences are missing. Chunks without a selected sentence are dropped. `scores` are in the order of `sentences`.
  */
 export function selectSentences(
   chunks: readonly ContextChunk[],
@@ -85,7 +85,7 @@ export function selectSentences(
     if (sentence === undefined || chunk === undefined) continue;
     const own = taken.get(sentence.chunk);
     const opening = own === undefined ? costOf(chunk) + OMISSION_TOKENS : 0;
-    const cost = opening + estimatedTokens(sentence.text) + OMISSION_TOKENS;
+    const cost = opening + estimateTokens(sentence.text) + OMISSION_TOKENS;
     // A longer sentence may have no room where a shorter one has.
     if (cost > left) continue;
     left -= cost;
@@ -98,7 +98,7 @@ export function selectSentences(
   });
 }
 
-/** The sentences in their order in the text, and the mark for what is not among them. */
+/** Joins sentences in document order, with OMISSION for gaps. */
 function withOmissions(text: string, sentences: readonly ChunkSentence[]): string {
   const parts: string[] = [];
   let shown = 0;

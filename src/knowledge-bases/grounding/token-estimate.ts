@@ -5,13 +5,13 @@ import type { ChatPrompt } from '../../engines/engine.ts';
  * vocabularies had 3.8 to 4.9 in English and 1.4 to 9 in other languages; below 2 are old ones (docs/decisions/0013-grounding.md).
  */
 const BYTES_PER_TOKEN = { ascii: 3, other: 2 } as const;
-/** What a chat template writes around a message. */
+/** Tokens that a chat template adds to a message. */
 const TOKENS_PER_MESSAGE = 8;
-/** The beginning of a prompt, and that of the answer. */
+/** Tokens at the beginning of a prompt and of the answer. */
 const TOKENS_PER_PROMPT = 16;
 
-/** Tokens that a text has at most, nearly always, whichever model of usual size reads it: the engines cannot be asked without a call to them. */
-export function estimatedTokens(text: string): number {
+/** Upper estimate of the tokens of a text for vocabularies of usual size. Counting exactly would take a call to the engine. */
+export function estimateTokens(text: string): number {
   const bytes = Buffer.byteLength(text);
   const other = bytes - asciiBytes(text);
   return Math.ceil((bytes - other) / BYTES_PER_TOKEN.ascii + other / BYTES_PER_TOKEN.other);
@@ -23,11 +23,11 @@ function asciiBytes(text: string): number {
   return count;
 }
 
-/** The same of a chat with its tools. */
-export function estimatedPromptTokens({ messages, tools }: Pick<ChatPrompt, 'messages' | 'tools'>): number {
+/** Upper estimate of the tokens of a chat with its tools. */
+export function estimatePromptTokens({ messages, tools }: Pick<ChatPrompt, 'messages' | 'tools'>): number {
   const written = messages.reduce((sum, { content, tool_calls }) => {
     const calls = tool_calls === undefined ? '' : JSON.stringify(tool_calls);
-    return sum + TOKENS_PER_MESSAGE + estimatedTokens(content ?? '') + estimatedTokens(calls);
+    return sum + TOKENS_PER_MESSAGE + estimateTokens(content ?? '') + estimateTokens(calls);
   }, TOKENS_PER_PROMPT);
-  return written + (tools.length === 0 ? 0 : estimatedTokens(JSON.stringify(tools)));
+  return written + (tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools)));
 }
