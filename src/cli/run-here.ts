@@ -1,11 +1,11 @@
-import { ModelBindings } from '../bind-models.ts';
-import { openBlobs, openDatabase, openIndex } from '../boot.ts';
+import { openBlobs, openDatabase, openIndex } from '../boot/boot.ts';
 import type { Config } from '../config.ts';
 import { holdDataFolder } from '../data-folder/hold.ts';
 import { prepareDataFolder } from '../data-folder/prepare.ts';
 import { Lifecycle } from '../lib/lifecycle.ts';
 import { createLogger, type Logger, openLogDestination } from '../lib/logger.ts';
 import { OperatorError } from '../lib/operator-error.ts';
+import { ModelBindings } from '../models/bindings/model-bindings.ts';
 import { type ProcessLifecycle, SHUTDOWN_ORDER } from '../shutdown-order.ts';
 import { listenForCommands } from './command-socket.ts';
 import { NEEDS_MODELS, STATE_COMMANDS } from './state-commands.ts';

@@ -1,7 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { createApp } from '../app.ts';
-import type { ModelBindings } from '../bind-models.ts';
-import { type Booted, boot } from '../boot.ts';
+import { type Booted, boot } from '../boot/boot.ts';
 import { type Config, loadConfig } from '../config.ts';
 import { holdDataFolder } from '../data-folder/hold.ts';
 import type { App } from '../http/app.ts';
@@ -10,6 +9,7 @@ import { unlimited } from '../http/rate-limit.ts';
 import { Lifecycle } from '../lib/lifecycle.ts';
 import { createLogger, type Logger, openLogDestination } from '../lib/logger.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
+import type { ModelBindings } from '../models/bindings/model-bindings.ts';
 import { InitialPull } from '../models/downloads/initial-pull.ts';
 import { type ProcessLifecycle, SHUTDOWN_ORDER } from '../shutdown-order.ts';
 import { VERSION } from '../version.ts';

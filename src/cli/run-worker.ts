@@ -1,4 +1,4 @@
-import { boot } from '../boot.ts';
+import { boot } from '../boot/boot.ts';
 import { loadConfig } from '../config.ts';
 import { holdDataFolder } from '../data-folder/hold.ts';
 import { Lifecycle } from '../lib/lifecycle.ts';

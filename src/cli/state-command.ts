@@ -1,6 +1,6 @@
 import type { Authenticator } from '../accounts/authenticator.ts';
-import type { ModelBindings } from '../bind-models.ts';
 import type { Deps } from '../deps.ts';
+import type { ModelBindings } from '../models/bindings/model-bindings.ts';
 
 /** Dependencies of commands that need the database: those of the running service, or opened by the command itself. */
 export type StateDeps = Pick<Deps, 'db' | 'blobs' | 'chunks' | 'config' | 'models'> & {

@@ -6,7 +6,7 @@ import {
   selectOrganizations,
   updateRevoked,
 } from '../accounts/store.ts';
-import { secretsWarning } from '../boot-secrets.ts';
+import { secretsWarning } from '../boot/secrets.ts';
 import { backendOf } from '../engines/registry.ts';
 import { checkAll, unboundModels } from '../health/check-all.ts';
 import type { Scope } from '../lib/caller.ts';

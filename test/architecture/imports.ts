@@ -18,23 +18,12 @@ export const ORDER: readonly (readonly string[])[] = [
   ['knowledge-bases'],
   ['chat', 'completions', 'embeddings', 'rerank', 'moderations'],
   ['responses', 'batches'],
-  [
-    'app',
-    'worker',
-    'cli',
-    'boot',
-    'boot-models',
-    'boot-secrets',
-    'bind-models',
-    'shutdown-order',
-    'main',
-    'version',
-    'start',
-  ],
+  ['app', 'worker', 'cli', 'boot', 'shutdown-order', 'main', 'version', 'start'],
 ];
 
 /** Orders of subfolders: each may import from those before it. Files of the folder itself are below all of them, or above. */
 export const SUBFOLDER_ORDER: Readonly<Record<string, readonly string[]>> = {
+  'src/models': ['downloads', 'bindings'],
   'src/knowledge-bases': [
     'jobs',
     'documents',

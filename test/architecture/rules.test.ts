@@ -97,7 +97,7 @@ describe('checkOrder', () => {
     ['src/engines/local/host.ts', "import { a } from '../engine.ts';\nimport { b } from '../../lib/ids.ts';"],
     ['src/health/routes.ts', "import { a } from '../http/auth.ts';\nimport { b } from '../engines/registry.ts';"],
     ['src/config.ts', "import { a } from './lib/logger.ts';\nimport { b } from './config-settings.ts';"],
-    ['src/cli/serve.ts', "import { a } from '../boot.ts';\nimport { b } from '../app.ts';"],
+    ['src/cli/serve.ts', "import { a } from '../boot/boot.ts';\nimport { b } from '../app.ts';"],
     ['src/main.ts', "import { a } from './cli/commands.ts';\nimport fs from 'node:fs';"],
     ['src/db/db.test.ts', "import { a } from '../../test/harness.ts';\nimport { b } from '../app.ts';"],
   ];
@@ -205,13 +205,13 @@ describe('checkEnvironment', () => {
     "import { env as e } from 'process';",
   ];
   for (const text of reads) {
-    it(`refuses ${text}`, () => assertFound(checkEnvironment, 'src/boot.ts', text, /^1 process\.env outside/));
+    it(`refuses ${text}`, () => assertFound(checkEnvironment, 'src/boot/boot.ts', text, /^1 process\.env outside/));
   }
   it('accepts it in src/config.ts, tests and benchmarks, and what only looks like it', () => {
     for (const path of ['src/config.ts', 'test/harness.ts', 'src/config.test.ts', 'bench/run.ts']) {
       assert.deepEqual(found(checkEnvironment, path, 'process.env;'), []);
     }
-    assert.deepEqual(found(checkEnvironment, 'src/boot.ts', 'process.argv; options.env; // process.env'), []);
+    assert.deepEqual(found(checkEnvironment, 'src/boot/boot.ts', 'process.argv; options.env; // process.env'), []);
   });
 });
 

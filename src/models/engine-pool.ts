@@ -1,42 +1,42 @@
 import { createHash } from 'node:crypto';
 import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Config } from './config.ts';
-import { createBundledChat } from './engines/bundled/chat/bundled-chat.ts';
-import { CHAT_TEMPLATE } from './engines/bundled/chat/template.ts';
-import { createBundledEmbedding, tokenCounter } from './engines/bundled/embedding/bundled-embedding.ts';
-import { createBundledModeration } from './engines/bundled/moderation/bundled-moderation.ts';
-import { createBundledRerank } from './engines/bundled/rerank/bundled-rerank.ts';
-import type { EmbeddingEngine } from './engines/embedding-engine.ts';
-import type { GenerationEngine } from './engines/engine.ts';
-import type { HostMemory } from './engines/local/host-process.ts';
-import { createLocalEngine } from './engines/local/local-engine.ts';
-import { type LocalEmbeddingOptions, startLocalEmbedding } from './engines/local-encoder/local-embedding.ts';
-import { startLocalRerank } from './engines/local-encoder/local-rerank.ts';
-import type { ModerationEngine } from './engines/moderation-engine.ts';
-import type { ServedModel } from './engines/registry.ts';
-import type { RerankEngine } from './engines/rerank-engine.ts';
-import { UnfitModel } from './engines/upstream/embedding-manner.ts';
-import { createUpstreamEmbedding } from './engines/upstream/upstream-embedding.ts';
-import { createUpstreamEngine } from './engines/upstream/upstream-engine.ts';
-import { createUpstreamModeration } from './engines/upstream/upstream-moderation.ts';
-import { createUpstreamRerank } from './engines/upstream/upstream-rerank.ts';
-import type { Logger } from './lib/logger.ts';
-import { describeError, OperatorError } from './lib/operator-error.ts';
-import type { CatalogueEntry } from './models/catalogue.ts';
-import type { ProcessLifecycle } from './shutdown-order.ts';
+import type { Config } from '../config.ts';
+import { createBundledChat } from '../engines/bundled/chat/bundled-chat.ts';
+import { CHAT_TEMPLATE } from '../engines/bundled/chat/template.ts';
+import { createBundledEmbedding, tokenCounter } from '../engines/bundled/embedding/bundled-embedding.ts';
+import { createBundledModeration } from '../engines/bundled/moderation/bundled-moderation.ts';
+import { createBundledRerank } from '../engines/bundled/rerank/bundled-rerank.ts';
+import type { EmbeddingEngine } from '../engines/embedding-engine.ts';
+import type { GenerationEngine } from '../engines/engine.ts';
+import type { HostMemory } from '../engines/local/host-process.ts';
+import { createLocalEngine } from '../engines/local/local-engine.ts';
+import { type LocalEmbeddingOptions, startLocalEmbedding } from '../engines/local-encoder/local-embedding.ts';
+import { startLocalRerank } from '../engines/local-encoder/local-rerank.ts';
+import type { ModerationEngine } from '../engines/moderation-engine.ts';
+import type { ServedModel } from '../engines/registry.ts';
+import type { RerankEngine } from '../engines/rerank-engine.ts';
+import { UnfitModel } from '../engines/upstream/embedding-manner.ts';
+import { createUpstreamEmbedding } from '../engines/upstream/upstream-embedding.ts';
+import { createUpstreamEngine } from '../engines/upstream/upstream-engine.ts';
+import { createUpstreamModeration } from '../engines/upstream/upstream-moderation.ts';
+import { createUpstreamRerank } from '../engines/upstream/upstream-rerank.ts';
+import type { Lifecycle } from '../lib/lifecycle.ts';
+import type { Logger } from '../lib/logger.ts';
+import { describeError, OperatorError } from '../lib/operator-error.ts';
+import type { CatalogueEntry } from './catalogue.ts';
 
 /** The chat model that comes with Quire. */
-const BUNDLED_CHAT_FILE = fileURLToPath(new URL('../models/quire-chat-2.gguf', import.meta.url));
+const BUNDLED_CHAT_FILE = fileURLToPath(new URL('../../models/quire-chat-2.gguf', import.meta.url));
 const BUNDLED_CHAT_NAME = 'quire-chat-2';
 /** The embedding model that comes with Quire. */
-const BUNDLED_EMBEDDING_FILE = fileURLToPath(new URL('../models/quire-embed-1.bin', import.meta.url));
+const BUNDLED_EMBEDDING_FILE = fileURLToPath(new URL('../../models/quire-embed-1.bin', import.meta.url));
 const BUNDLED_EMBEDDING_NAME = 'quire-embed-1';
 /** The moderation model that comes with Quire. */
-const BUNDLED_MODERATION_FILE = fileURLToPath(new URL('../models/quire-moderation-1.bin', import.meta.url));
+const BUNDLED_MODERATION_FILE = fileURLToPath(new URL('../../models/quire-moderation-1.bin', import.meta.url));
 const BUNDLED_MODERATION_NAME = 'quire-moderation-1';
 /** The rerank model that comes with Quire. */
-const BUNDLED_RERANK_FILE = fileURLToPath(new URL('../models/quire-rerank-1.bin', import.meta.url));
+const BUNDLED_RERANK_FILE = fileURLToPath(new URL('../../models/quire-rerank-1.bin', import.meta.url));
 const BUNDLED_RERANK_NAME = 'quire-rerank-1';
 /** Keeps what was measured of models on this machine, in the data folder. May be deleted: it is then measured again. */
 const CALIBRATION_FILE = 'calibration.json';
@@ -63,15 +63,18 @@ function isLocal({ engine, file }: Binding): boolean {
   return engine === 'local' || (engine === undefined && file !== undefined);
 }
 
-/** Engines by what they are made of, so that ids which are bound alike share one. */
-export class EngineSet {
+/** The part of the process lifecycle that stops engines. */
+export type EngineLifecycle = Pick<Lifecycle<'replaced models' | 'engine'>, 'start'>;
+
+/** Creates the engines that bindings name. Ids with equal bindings share one engine. */
+export class EnginePool {
   readonly #config: Config;
   readonly #logger: Logger;
-  readonly #lifecycle: ProcessLifecycle;
+  readonly #lifecycle: EngineLifecycle;
   readonly #engines = new Map<string, Promise<GenerationEngine>>();
   #rerank: Promise<RerankEngine> | null = null;
 
-  constructor(config: Config, logger: Logger, lifecycle: ProcessLifecycle) {
+  constructor(config: Config, logger: Logger, lifecycle: EngineLifecycle) {
     this.#config = config;
     this.#logger = logger;
     this.#lifecycle = lifecycle;

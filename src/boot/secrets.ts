@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { link, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Config } from './config.ts';
-import { OperatorError } from './lib/operator-error.ts';
-import { readOptionalFile } from './lib/read-optional-file.ts';
-import { type Secrets, secretsOf } from './lib/secrets.ts';
+import type { Config } from '../config.ts';
+import { OperatorError } from '../lib/operator-error.ts';
+import { readOptionalFile } from '../lib/read-optional-file.ts';
+import { type Secrets, secretsOf } from '../lib/secrets.ts';
 
 /** Holds the key that was made where none is set, in the data folder. Without it nothing that is sealed opens again. */
 export const SECRETS_KEY_FILE = 'secrets.key';

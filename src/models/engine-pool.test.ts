@@ -3,14 +3,14 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { asked } from '../test/embedding-conformance.ts';
-import { type ArchitectureName, writeArchitecture } from '../test/fixtures/architectures/write-architecture.ts';
-import { EngineSet } from './boot-models.ts';
-import { loadConfig } from './config.ts';
-import { Lifecycle } from './lib/lifecycle.ts';
-import { createLogger } from './lib/logger.ts';
-import { OperatorError } from './lib/operator-error.ts';
-import { SHUTDOWN_ORDER } from './shutdown-order.ts';
+import { asked } from '../../test/embedding-conformance.ts';
+import { type ArchitectureName, writeArchitecture } from '../../test/fixtures/architectures/write-architecture.ts';
+import { loadConfig } from '../config.ts';
+import { Lifecycle } from '../lib/lifecycle.ts';
+import { createLogger } from '../lib/logger.ts';
+import { OperatorError } from '../lib/operator-error.ts';
+import { SHUTDOWN_ORDER } from '../shutdown-order.ts';
+import { EnginePool } from './engine-pool.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quire-boot-'));
 const lifecycle = new Lifecycle(SHUTDOWN_ORDER);
@@ -19,7 +19,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 const never = new AbortController().signal;
-const engines = new EngineSet(loadConfig({ QUIRE_DATA_DIR: folder }), createLogger('silent'), lifecycle);
+const engines = new EnginePool(loadConfig({ QUIRE_DATA_DIR: folder }), createLogger('silent'), lifecycle);
 const fileOf = async (name: ArchitectureName) => ({ file: await writeArchitecture(folder, name, 'q8_0') });
 
 describe('ids that are bound to a GGUF of the operator', () => {

@@ -1,20 +1,8 @@
-import { EngineSet } from './boot-models.ts';
-import type { Config } from './config.ts';
-import type { Database } from './db/db.ts';
-import { ModelRegistry, runtimeOf, type ServedModel } from './engines/registry.ts';
-import type { Logger } from './lib/logger.ts';
-import { describeError, OperatorError } from './lib/operator-error.ts';
-import { EngineDrain } from './models/bindings/engine-drain.ts';
-import { importBindingsFile } from './models/bindings/import-bindings-file.ts';
-import { type BindingOverride, findOverride, resolveBinding } from './models/bindings/resolve-binding.ts';
-import {
-  type BindingChanges,
-  type StoredBinding,
-  type StoredBindings,
-  selectBindings,
-  updateBindings,
-} from './models/bindings/store.ts';
-import { watchBindings } from './models/bindings/watch-bindings.ts';
+import type { Config } from '../../config.ts';
+import type { Database } from '../../db/db.ts';
+import { ModelRegistry, runtimeOf, type ServedModel } from '../../engines/registry.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { describeError, OperatorError } from '../../lib/operator-error.ts';
 import {
   CATALOGUE,
   CATALOGUE_CREATED_AT,
@@ -25,8 +13,19 @@ import {
   modelKind,
   NO_GENERATION,
   OWNER,
-} from './models/catalogue.ts';
-import type { ProcessLifecycle } from './shutdown-order.ts';
+} from '../catalogue.ts';
+import { type EngineLifecycle, EnginePool } from '../engine-pool.ts';
+import { EngineDrain } from './engine-drain.ts';
+import { importBindingsFile } from './import-bindings-file.ts';
+import { type BindingOverride, findOverride, resolveBinding } from './resolve-binding.ts';
+import {
+  type BindingChanges,
+  type StoredBinding,
+  type StoredBindings,
+  selectBindings,
+  updateBindings,
+} from './store.ts';
+import { watchBindings } from './watch-bindings.ts';
 
 /** A changed binding that this process could not apply, such as one to a file it lacks, is tried again after this time. */
 const RETRY_MS = 60_000;
@@ -37,10 +36,10 @@ type Binding = Config['models'][string];
 export interface ModelBindingsDeps {
   config: Config;
   logger: Logger;
-  lifecycle: ProcessLifecycle;
+  lifecycle: EngineLifecycle;
   db: Database;
   /** Engines that tests replace. */
-  engines?: Pick<EngineSet, 'ofKind' | 'forget'>;
+  engines?: Pick<EnginePool, 'ofKind' | 'forget'>;
 }
 
 /**
@@ -52,7 +51,7 @@ export class ModelBindings {
   readonly #config: Config;
   readonly #logger: Logger;
   readonly #db: Database;
-  readonly #engines: Pick<EngineSet, 'ofKind' | 'forget'>;
+  readonly #engines: Pick<EnginePool, 'ofKind' | 'forget'>;
   readonly #drain: EngineDrain;
   #stored: StoredBindings;
   /** The effective binding that each served id was started with, as JSON. */
@@ -68,7 +67,7 @@ export class ModelBindings {
     this.#config = deps.config;
     this.#logger = deps.logger;
     this.#db = deps.db;
-    this.#engines = deps.engines ?? new EngineSet(deps.config, deps.logger, deps.lifecycle);
+    this.#engines = deps.engines ?? new EnginePool(deps.config, deps.logger, deps.lifecycle);
     this.#drain = new EngineDrain(deps.logger);
     this.#stored = stored;
   }

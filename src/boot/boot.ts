@@ -1,31 +1,31 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import { Authenticator } from './accounts/authenticator.ts';
-import { firstStart } from './accounts/first-start.ts';
-import { Ledger } from './billing/ledger.ts';
-import { ModelBindings } from './bind-models.ts';
-import type { BlobStore } from './blobs/blob-store.ts';
-import { openDisk } from './blobs/disk.ts';
-import { openSecrets, SECRETS_KEY_FILE } from './boot-secrets.ts';
-import type { Config } from './config.ts';
-import { requireNoStoredData } from './data-folder/stored-data.ts';
-import type { Database } from './db/db.ts';
-import { holdsDatabase } from './db/embedded-folder.ts';
-import { openPglite } from './db/pglite.ts';
-import { openPostgres } from './db/postgres.ts';
-import type { Deps } from './deps.ts';
-import type { Logger } from './lib/logger.ts';
-import { OperatorError } from './lib/operator-error.ts';
-import { PASS_ALL } from './lib/screen.ts';
-import { settleAll } from './lib/settle-all.ts';
-import { isMemoryShort, RECOMMENDED_MB } from './memory-budget.ts';
-import { MODEL_KINDS, type ModelKind } from './models/catalogue.ts';
-import { CacheCounters } from './prompt-cache/cache-counters.ts';
-import { JobQueue } from './queue/job-queue.ts';
-import { ChunkIndex } from './search/chunk-index.ts';
-import { storageOf } from './search/storage.ts';
-import type { ProcessLifecycle } from './shutdown-order.ts';
+import { Authenticator } from '../accounts/authenticator.ts';
+import { firstStart } from '../accounts/first-start.ts';
+import { Ledger } from '../billing/ledger.ts';
+import type { BlobStore } from '../blobs/blob-store.ts';
+import { openDisk } from '../blobs/disk.ts';
+import type { Config } from '../config.ts';
+import { requireNoStoredData } from '../data-folder/stored-data.ts';
+import type { Database } from '../db/db.ts';
+import { holdsDatabase } from '../db/embedded-folder.ts';
+import { openPglite } from '../db/pglite.ts';
+import { openPostgres } from '../db/postgres.ts';
+import type { Deps } from '../deps.ts';
+import type { Logger } from '../lib/logger.ts';
+import { OperatorError } from '../lib/operator-error.ts';
+import { PASS_ALL } from '../lib/screen.ts';
+import { settleAll } from '../lib/settle-all.ts';
+import { isMemoryShort, RECOMMENDED_MB } from '../memory-budget.ts';
+import { ModelBindings } from '../models/bindings/model-bindings.ts';
+import { MODEL_KINDS, type ModelKind } from '../models/catalogue.ts';
+import { CacheCounters } from '../prompt-cache/cache-counters.ts';
+import { JobQueue } from '../queue/job-queue.ts';
+import { ChunkIndex } from '../search/chunk-index.ts';
+import { storageOf } from '../search/storage.ts';
+import type { ProcessLifecycle } from '../shutdown-order.ts';
+import { openSecrets, SECRETS_KEY_FILE } from './secrets.ts';
 
 /** What boot has opened: the dependencies of the use cases, and what the API needs beside them. */
 export interface Booted {
@@ -129,7 +129,7 @@ export function openBlobs(config: Config, lifecycle: ProcessLifecycle): Promise<
   const open = async () => {
     if (config.blobsUrl === null) return openDisk(join(config.dataDir, 'blobs'));
     // The client of S3 is large, and most instances have none.
-    const { openS3 } = await import('./blobs/s3.ts');
+    const { openS3 } = await import('../blobs/s3.ts');
     return openS3(config.blobsUrl);
   };
   return lifecycle.start('blobs', open, (blobs) => blobs.close());

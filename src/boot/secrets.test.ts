@@ -3,9 +3,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { openSecrets, SECRETS_KEY_FILE, secretsWarning } from './boot-secrets.ts';
-import { OperatorError } from './lib/operator-error.ts';
-import { CannotOpen } from './lib/secrets.ts';
+import { OperatorError } from '../lib/operator-error.ts';
+import { CannotOpen } from '../lib/secrets.ts';
+import { openSecrets, SECRETS_KEY_FILE, secretsWarning } from './secrets.ts';
 
 const SET = 'set by the operator, 32 characters';
 
