@@ -1,17 +1,11 @@
 import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { Authenticator } from '../accounts/authenticator.ts';
 import { firstStart } from '../accounts/first-start.ts';
 import { Ledger } from '../billing/ledger.ts';
-import type { BlobStore } from '../blobs/blob-store.ts';
-import { openDisk } from '../blobs/disk.ts';
 import type { Config } from '../config.ts';
 import { requireNoStoredData } from '../data-folder/stored-data.ts';
-import type { Database } from '../db/db.ts';
-import { holdsDatabase } from '../db/embedded-folder.ts';
-import { openPglite } from '../db/pglite.ts';
-import { openPostgres } from '../db/postgres.ts';
 import type { Deps } from '../deps.ts';
 import type { Logger } from '../lib/logger.ts';
 import { OperatorError } from '../lib/operator-error.ts';
@@ -21,13 +15,11 @@ import { isMemoryShort, RECOMMENDED_MB } from '../memory-budget.ts';
 import { ModelBindings } from '../models/bindings/model-bindings.ts';
 import { MODEL_KINDS, type ModelKind } from '../models/catalogue.ts';
 import { CacheCounters } from '../prompt-cache/cache-counters.ts';
-import { JobQueue } from '../queue/job-queue.ts';
-import { ChunkIndex } from '../search/chunk-index.ts';
-import { storageOf } from '../search/storage.ts';
 import type { ProcessLifecycle } from '../shutdown-order.ts';
-import { openSecrets, SECRETS_KEY_FILE } from './secrets.ts';
+import { openSecrets } from './secrets.ts';
+import { openBlobs, openDatabase, openIndex, openJobs } from './stores.ts';
 
-/** What boot has opened: the dependencies of the use cases, and what the API needs beside them. */
+/** The dependencies of the use cases, and what the API needs in addition. */
 export interface Booted {
   deps: Deps;
   authenticator: Authenticator;
@@ -46,7 +38,7 @@ export interface Role {
 
 const API_ROLE: Role = { role: 'api', models: MODEL_KINDS };
 
-/** Opens the stores and engines that the configuration names, in the order in which they need each other. */
+/** Opens the configured stores and engines, dependencies first. */
 export async function boot(
   config: Config,
   logger: Logger,
@@ -101,7 +93,7 @@ function requireMemory({ memory }: Config, logger: Logger): void {
   logger.warn({ limitMb, source, recommendedMb: RECOMMENDED_MB }, 'less memory than recommended');
 }
 
-/** Before anything is opened: a path that is mistyped should not cost the time of a start. */
+/** Runs before anything is opened: a mistyped path fails in milliseconds. */
 function requireModelFiles(config: Config): void {
   for (const [id, { file }] of Object.entries(config.models)) {
     if (file === undefined || existsSync(resolve(file))) continue;
@@ -109,49 +101,4 @@ function requireModelFiles(config: Config): void {
       `There is no model file at ${resolve(file)}. Correct 'models.${id}.file' in the configuration file.`,
     );
   }
-}
-
-/** The database of the configuration: PostgreSQL where a URL is given, otherwise PGlite in the data folder. */
-export function openDatabase(config: Config, logger: Logger, lifecycle: ProcessLifecycle): Promise<Database> {
-  const open = async () => {
-    if (config.databaseUrl !== null) return openPostgres(config.databaseUrl, logger);
-    const folder = join(config.dataDir, 'db');
-    if (!(await holdsDatabase(folder))) {
-      await requireNoStoredData(config.dataDir, `its database ${folder} is missing`, [SECRETS_KEY_FILE]);
-    }
-    return openPglite(folder);
-  };
-  return lifecycle.start('database', open, (db) => db.close());
-}
-
-/** The store of files' bytes of the configuration: S3 where a URL is given, otherwise a folder in the data folder. */
-export function openBlobs(config: Config, lifecycle: ProcessLifecycle): Promise<BlobStore> {
-  const open = async () => {
-    if (config.blobsUrl === null) return openDisk(join(config.dataDir, 'blobs'));
-    // The client of S3 is large, and most instances have none.
-    const { openS3 } = await import('../blobs/s3.ts');
-    return openS3(config.blobsUrl);
-  };
-  return lifecycle.start('blobs', open, (blobs) => blobs.close());
-}
-
-/** The search index of the configuration: in an S3 store where a URL is given, otherwise in the data folder. */
-export function openIndex(config: Config, lifecycle: ProcessLifecycle): Promise<ChunkIndex> {
-  const open = async () => {
-    const { indexCacheMb, indexMetadataCacheMb } = config.memory.budget;
-    const caches = { indexMb: indexCacheMb, metadataMb: indexMetadataCacheMb };
-    if (config.indexUrl === null) return ChunkIndex.open(join(config.dataDir, 'index'), {}, caches);
-    const { url, options } = storageOf(config.indexUrl);
-    return ChunkIndex.open(url, options, caches);
-  };
-  return lifecycle.start('index', open, (index) => index.close());
-}
-
-/** The job queue. `worker.ts` declares the jobs. */
-export function openJobs(db: Database, logger: Logger, lifecycle: ProcessLifecycle): Promise<JobQueue> {
-  return lifecycle.start(
-    'job queue',
-    () => JobQueue.open(db, logger),
-    (jobs) => jobs.stop(),
-  );
 }

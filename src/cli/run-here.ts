@@ -1,4 +1,4 @@
-import { openBlobs, openDatabase, openIndex } from '../boot/boot.ts';
+import { openBlobs, openDatabase, openIndex } from '../boot/stores.ts';
 import type { Config } from '../config.ts';
 import { holdDataFolder } from '../data-folder/hold.ts';
 import { prepareDataFolder } from '../data-folder/prepare.ts';

@@ -26,25 +26,25 @@ import type { Logger } from '../lib/logger.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
 import type { CatalogueEntry } from './catalogue.ts';
 
-/** The chat model that comes with Quire. */
+/** The bundled chat model. */
 const BUNDLED_CHAT_FILE = fileURLToPath(new URL('../../models/quire-chat-2.gguf', import.meta.url));
 const BUNDLED_CHAT_NAME = 'quire-chat-2';
-/** The embedding model that comes with Quire. */
+/** The bundled embedding model. */
 const BUNDLED_EMBEDDING_FILE = fileURLToPath(new URL('../../models/quire-embed-1.bin', import.meta.url));
 const BUNDLED_EMBEDDING_NAME = 'quire-embed-1';
-/** The moderation model that comes with Quire. */
+/** The bundled moderation model. */
 const BUNDLED_MODERATION_FILE = fileURLToPath(new URL('../../models/quire-moderation-1.bin', import.meta.url));
 const BUNDLED_MODERATION_NAME = 'quire-moderation-1';
-/** The rerank model that comes with Quire. */
+/** The bundled reranker. */
 const BUNDLED_RERANK_FILE = fileURLToPath(new URL('../../models/quire-rerank-1.bin', import.meta.url));
 const BUNDLED_RERANK_NAME = 'quire-rerank-1';
-/** Keeps what was measured of models on this machine, in the data folder. May be deleted: it is then measured again. */
+/** Calibration results of local models, in the data folder. Deleting it triggers a new calibration. */
 const CALIBRATION_FILE = 'calibration.json';
-/** Keeps the hashes of model files, in the data folder. May be deleted: they are then computed again. */
+/** Cached hashes of model files, in the data folder. Deleting it triggers a new computation. */
 const HASHES_FILE = 'model-hashes.json';
-/** A model that is not loaded after this time is too large for the machine. */
+/** A model that takes longer to load is too large for the machine. */
 const LOAD_TIMEOUT_MS = 120_000;
-/** A server that has not answered after this time may come later: the start does not wait for it. */
+/** How long a start waits for an upstream embedding server, which may become available later. */
 const FIRST_LOOK_MS = 5_000;
 
 type Binding = Config['models'][string];
@@ -58,7 +58,7 @@ function needsFile(id: string): OperatorError {
   return new OperatorError(`models.${id}: 'engine: local' needs 'file', the path of a GGUF.`);
 }
 
-/** Whether a binding asks for a file of the operator's, in so many words or by naming one. */
+/** Whether a binding names a GGUF, or selects the local engine explicitly. */
 function isLocal({ engine, file }: Binding): boolean {
   return engine === 'local' || (engine === undefined && file !== undefined);
 }
@@ -80,7 +80,7 @@ export class EnginePool {
     this.#lifecycle = lifecycle;
   }
 
-  /** The engine that an id of the kind needs, as the registry holds it; nothing where none can be had. */
+  /** Starts the engine of a model id, in the field of `ServedModel` that its kind uses. */
   async ofKind(kind: Kind, id: string, binding: Binding | undefined): Promise<Partial<ServedModel>> {
     if (kind === 'generation') return { engine: await this.engineOf(id, binding) };
     if (kind === 'moderation') return { moderation: await this.moderationOf(id, binding) };
@@ -89,7 +89,7 @@ export class EnginePool {
     return {};
   }
 
-  /** What answers for the id: as its binding says, else the one upstream of the environment, else the bundled model. */
+  /** The generation engine of a model id: by its binding, else `QUIRE_UPSTREAM_URL`, else the bundled model. */
   engineOf(id: string, binding: Binding | undefined): Promise<GenerationEngine> {
     const kind =
       binding?.engine ??
@@ -240,7 +240,7 @@ export class EnginePool {
     return this.#lifecycle.start('engine', make, (started) => started.close());
   }
 
-  /** The environment's key belongs to the environment's server: it is not sent to another one. */
+  /** `QUIRE_UPSTREAM_API_KEY` is sent to `QUIRE_UPSTREAM_URL` only, not to a server of a binding. */
   #apiKeyOf(binding: Binding | undefined): string | null {
     return binding?.api_key ?? (binding?.base_urls ? null : this.#config.upstreamApiKey);
   }
@@ -292,13 +292,13 @@ export class EnginePool {
     if (engine === undefined) {
       engine = this.#lifecycle.start('engine', make, (started) => started.close());
       this.#engines.set(key, engine);
-      // One that could not be started may be another time.
+      // A failed start is not cached: the next binding tries again.
       engine.catch(() => this.#engines.delete(key));
     }
     return engine;
   }
 
-  /** Engines that are closed now, or soon: ids that are bound alike later get others. */
+  /** Removes engines that are being closed, so that later bindings get new ones. */
   async forget(closed: ReadonlySet<unknown>): Promise<void> {
     for (const [key, engine] of this.#engines) {
       if (closed.has(await engine.catch(() => null))) this.#engines.delete(key);

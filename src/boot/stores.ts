@@ -1,0 +1,60 @@
+import { join } from 'node:path';
+import type { BlobStore } from '../blobs/blob-store.ts';
+import { openDisk } from '../blobs/disk.ts';
+import type { Config } from '../config.ts';
+import { requireNoStoredData } from '../data-folder/stored-data.ts';
+import type { Database } from '../db/db.ts';
+import { holdsDatabase } from '../db/embedded-folder.ts';
+import { openPglite } from '../db/pglite.ts';
+import { openPostgres } from '../db/postgres.ts';
+import type { Logger } from '../lib/logger.ts';
+import { JobQueue } from '../queue/job-queue.ts';
+import { ChunkIndex } from '../search/chunk-index.ts';
+import { storageOf } from '../search/storage.ts';
+import type { ProcessLifecycle } from '../shutdown-order.ts';
+import { SECRETS_KEY_FILE } from './secrets.ts';
+
+/** Opens PostgreSQL when `QUIRE_DATABASE_URL` is set, otherwise PGlite in the data folder. */
+export function openDatabase(config: Config, logger: Logger, lifecycle: ProcessLifecycle): Promise<Database> {
+  const open = async () => {
+    if (config.databaseUrl !== null) return openPostgres(config.databaseUrl, logger);
+    const folder = join(config.dataDir, 'db');
+    if (!(await holdsDatabase(folder))) {
+      await requireNoStoredData(config.dataDir, `its database ${folder} is missing`, [SECRETS_KEY_FILE]);
+    }
+    return openPglite(folder);
+  };
+  return lifecycle.start('database', open, (db) => db.close());
+}
+
+/** Opens the blob store: S3 when `QUIRE_BLOBS_URL` is set, otherwise a folder of the data folder. */
+export function openBlobs(config: Config, lifecycle: ProcessLifecycle): Promise<BlobStore> {
+  const open = async () => {
+    if (config.blobsUrl === null) return openDisk(join(config.dataDir, 'blobs'));
+    // The S3 client is large, and most installations do not use it.
+    const { openS3 } = await import('../blobs/s3.ts');
+    return openS3(config.blobsUrl);
+  };
+  return lifecycle.start('blobs', open, (blobs) => blobs.close());
+}
+
+/** Opens the search index: on S3 when `QUIRE_INDEX_URL` is set, otherwise in the data folder. */
+export function openIndex(config: Config, lifecycle: ProcessLifecycle): Promise<ChunkIndex> {
+  const open = async () => {
+    const { indexCacheMb, indexMetadataCacheMb } = config.memory.budget;
+    const caches = { indexMb: indexCacheMb, metadataMb: indexMetadataCacheMb };
+    if (config.indexUrl === null) return ChunkIndex.open(join(config.dataDir, 'index'), {}, caches);
+    const { url, options } = storageOf(config.indexUrl);
+    return ChunkIndex.open(url, options, caches);
+  };
+  return lifecycle.start('index', open, (index) => index.close());
+}
+
+/** Opens the job queue. `worker.ts` declares the jobs. */
+export function openJobs(db: Database, logger: Logger, lifecycle: ProcessLifecycle): Promise<JobQueue> {
+  return lifecycle.start(
+    'job queue',
+    () => JobQueue.open(db, logger),
+    (jobs) => jobs.stop(),
+  );
+}
