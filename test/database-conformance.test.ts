@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, it, mock } from 'node:test';
 import { inspect } from 'node:util';
 import { getHeapStatistics } from 'node:v8';
 import { sql } from 'drizzle-orm';
@@ -171,6 +171,25 @@ if (serverUrl !== undefined) {
   databaseConformance('PostgreSQL', async () => {
     const url = await createDatabase(serverUrl);
     return { open: () => openPostgres(url, createLogger('silent')), remove: () => {}, isShared: true };
+  });
+
+  describe('a PostgreSQL that cannot write', () => {
+    it('fails its check for 30 s after a statement failed for that reason, and for no other', async () => {
+      const db = await openPostgres(await createDatabase(serverUrl), createLogger('silent'));
+      const fail = (code: string) => db.execute(`do $$ begin raise 'no space left' using errcode = '${code}'; end $$`);
+      try {
+        await assert.rejects(fail('23505'));
+        await db.check();
+        await assert.rejects(fail('53100'));
+        await assert.rejects(db.check(), /cannot write: no space left \(code 53100\)/);
+        const now = performance.now();
+        mock.method(performance, 'now', () => now + 30_000);
+        await db.check();
+      } finally {
+        mock.restoreAll();
+        await db.close();
+      }
+    });
   });
 } else {
   console.log('The PostgreSQL half of this suite runs with: npm run test:postgres');

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { addAbortSignal } from 'node:stream';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { syncFolder } from '../lib/sync-folder.ts';
+import { requireWritable } from '../lib/writable-folder.ts';
 import { BlobMissing, type BlobStore, requireBlobKey, type StoredBlob } from './blob-store.ts';
 import { Meter } from './meter.ts';
 
@@ -58,7 +59,7 @@ export async function openDisk(folder: string): Promise<BlobStore> {
       await rm(pathOf(key), { force: true });
       await rm(unfinishedPath(key), { force: true });
     },
-    check: () => checkWritable(folder),
+    check: () => requireWritable(join(folder, UNFINISHED)),
     close: async () => {},
   };
 }

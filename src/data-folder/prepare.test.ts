@@ -17,6 +17,7 @@ const why = (path: string, entries: ReturnType<typeof folder>[] = [], mode = 0o4
 describe('whyShared', () => {
   it('accepts a folder that is empty, holds files only, or holds what Quire creates', () => {
     assert.equal(why('/srv/quire'), null);
+    assert.equal(why('/srv/quire', [], 0o41777), null);
     assert.equal(why('/srv/quire', [folder('lost+found'), folder('.snapshots')]), null);
     assert.equal(why('/srv/quire', [file('quire.yaml'), file('chat.gguf'), folder('models')]), null);
     assert.equal(why('/srv/quire', [folder('db'), folder('db.new'), folder('tmp'), folder('blobs')]), null);
@@ -32,7 +33,8 @@ describe('whyShared', () => {
     const traces = [file('secrets.key')];
     assert.match(why('/', traces) ?? '', /root of a file system/);
     assert.match(why('/tmp', traces) ?? '', /temporary files/);
-    assert.match(why('/var/tmp', traces, 0o41777) ?? '', /temporary files/);
+    for (const path of ['/tmp', '/var/tmp', '/dev/shm']) assert.match(why(path) ?? '', /temporary files/);
+    assert.match(why('/srv/scratch', [file('x')], 0o41777) ?? '', /temporary files/);
     assert.match(why('/opt/quire', traces) ?? '', /folder of the program/);
     assert.match(why('/home/ada', [...traces, folder('Documents')]) ?? '', /home folder/);
     assert.match(why('/home/ada', [file('.bashrc')]) ?? '', /home folder/);

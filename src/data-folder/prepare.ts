@@ -8,6 +8,8 @@ import { isQuireEntry, TRACES } from './entries.ts';
 const PRIVATE = 0o700;
 const GROUP_AND_OTHERS = 0o077;
 const STICKY = 0o1000;
+/** Empty or not, other programs need them. */
+const TEMPORARY: ReadonlySet<string> = new Set(['/tmp', '/var/tmp', '/dev/shm']);
 const PROGRAM_FOLDER = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Folders of the machine that are never a data folder of Quire. */
@@ -49,10 +51,12 @@ export function whyShared(
   { home, temporary, program }: Surroundings,
 ): string | null {
   if (dirname(path) === path) return 'it is the root of a file system';
-  if (path === temporary || (mode & STICKY) !== 0) return 'it is a folder of temporary files';
+  const isOurs = entries.some(({ name }) => TRACES.has(name));
+  // The root of a tmpfs has the sticky bit, too.
+  const isSticky = (mode & STICKY) !== 0 && !isOurs && entries.some(({ name }) => !isQuireEntry(name));
+  if (path === temporary || TEMPORARY.has(path) || isSticky) return 'it is a folder of temporary files';
   if (path === program) return 'it is the folder of the program';
   const foreign = entries.filter(({ name }) => !name.startsWith('.') && name !== 'lost+found' && !isQuireEntry(name));
-  const isOurs = entries.some(({ name }) => TRACES.has(name));
   // The empty home of a service's account is one.
   if (path === home && (isOurs ? foreign : entries).length > 0) return 'it is a home folder';
   if (isOurs) return null;

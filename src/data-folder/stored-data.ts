@@ -4,6 +4,8 @@ import { OperatorError } from '../lib/operator-error.ts';
 
 /** Of `blobs/`: what is not uploaded yet (`blobs/disk.ts`). */
 const UNFINISHED = 'unfinished';
+/** Of `index/`: a table of LanceDB. */
+const TABLE = '.lance';
 
 /**
  * Throws a `OperatorError` when the data folder holds uploaded files or search indexes, or one of `traces`: a new database would know none
@@ -17,7 +19,7 @@ export async function requireNoStoredData(
   const entries = await namesIn(dataDir);
   const found = traces.filter((name) => entries.includes(name));
   if (await holdsBlobs(join(dataDir, 'blobs'))) found.push('blobs');
-  if ((await namesIn(join(dataDir, 'index'))).length > 0) found.push('index');
+  if ((await namesIn(join(dataDir, 'index'))).some((name) => name.endsWith(TABLE))) found.push('index');
   if (found.length === 0) return;
   throw new OperatorError(
     `The data folder ${dataDir} holds data (${found.join(', ')}), but ${problem}. Restore the whole folder from a backup, or set QUIRE_DATABASE_URL if the database is elsewhere. To begin without the data instead, move the folder away or set QUIRE_DATA_DIR to another one.`,

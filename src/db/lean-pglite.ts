@@ -1,9 +1,10 @@
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { PGlite, type PGliteOptions } from '@electric-sql/pglite';
 import { createFolder } from '../lib/create-folder.ts';
 import { tightenPermissions } from '../lib/tighten-permissions.ts';
-import { holdsDatabase } from './embedded-folder.ts';
+import { holdsDatabase, requireSpaceForDatabase } from './embedded-folder.ts';
 
 /** Node has it, and its types do not say so. */
 declare const WebAssembly: { compile(bytes: Uint8Array): Promise<PGliteOptions['pgliteWasmModule']> };
@@ -29,6 +30,8 @@ export async function openLeanPglite(options: PGliteOptions): Promise<PGlite> {
   };
   const { dataDir } = settings;
   if (dataDir !== undefined && !(await holdsDatabase(dataDir))) {
+    await mkdir(dirname(dataDir), { recursive: true });
+    await requireSpaceForDatabase(dirname(dataDir));
     await createFolder(dataDir, (temporary) => makeDatabase({ ...settings, dataDir: temporary }));
   }
   const client = new LeanPglite(settings);

@@ -1,8 +1,10 @@
+import { dirname } from 'node:path';
 import type { PGlite } from '@electric-sql/pglite';
 import { sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/pglite';
 import { migrate } from 'drizzle-orm/pglite/migrator';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
+import { describeFree, freeBytes, MIN_FREE_BYTES, requireWritable } from '../lib/writable-folder.ts';
 import { type Database, MIGRATIONS_FOLDER } from './db.ts';
 import { waysOut } from './embedded-folder.ts';
 import { keepValuesOutOfErrors, running } from './failed-statement.ts';
@@ -20,14 +22,25 @@ export async function openPglite(folder: string | null): Promise<Database> {
     client = await openLeanPglite(folder === null ? {} : { dataDir: folder });
   } catch (error) {
     if (folder === null || error instanceof OperatorError) throw error;
+    await requireSpaceToOpen(folder);
     const reason = describeError(error).replace(/\.$/, '');
     throw new OperatorError(`The embedded database in ${folder} cannot be opened: ${reason}. ${waysOut(folder)}`);
   }
-  return overPglite(client);
+  return overPglite(client, folder);
 }
 
-/** The port over an open PGlite, which it closes. */
-export function overPglite(client: PGlite): Database {
+/** A full disk is no damage: nothing has to be restored. */
+async function requireSpaceToOpen(folder: string): Promise<void> {
+  const parent = dirname(folder);
+  const free = await freeBytes(parent).catch(() => null);
+  if (free === null || free >= MIN_FREE_BYTES) return;
+  throw new OperatorError(
+    `The embedded database in ${folder} cannot be opened: ${describeFree(parent, free)}. Free some and start again.`,
+  );
+}
+
+/** The port over an open PGlite, which it closes. `folder` is where it writes; null: nowhere. */
+export function overPglite(client: PGlite, folder: string | null = null): Database {
   keepValuesOutOfErrors();
   const database = drizzle(client);
   return {
@@ -41,6 +54,7 @@ export function overPglite(client: PGlite): Database {
     migrate: () => migrate(database, { migrationsFolder: MIGRATIONS_FOLDER }),
     check: async () => {
       await database.execute(sql`select 1`);
+      if (folder !== null) await requireWritable(folder);
     },
     close: async () => {
       if (!client.closed) await client.close();

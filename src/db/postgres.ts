@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { migrate } from 'drizzle-orm/node-postgres/migrator';
 import { Pool } from 'pg';
@@ -12,6 +13,13 @@ const MAX_CONNECTIONS = 10;
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Every query of ours is an index look-up or a bounded write; one that runs longer is stuck. */
 const STATEMENT_TIMEOUT_MS = 30_000;
+/** SQLSTATEs of a server that cannot write: its disk is full or fails, or it is a read-only standby. */
+const CANNOT_WRITE = new Set(['53100', '58030', '25006']);
+/**
+ * A server that could not write counts as unable to for so long, and is tried again by the next write. A question cannot tell: WAL may have
+ * room where tables have none.
+ */
+const WRITE_FAILURE_MS = 30_000;
 /** Any number that nothing else in the database uses: the lock under which one process at a time migrates. */
 const MIGRATION_LOCK = 7_155_021_842;
 
@@ -27,12 +35,15 @@ export async function openPostgres(url: string, logger: Logger): Promise<Databas
   // An idle connection that the server ends would otherwise end the process; the pool opens another when it needs one.
   pool.on('error', (error) => logger.warn({ reason: describeError(error) }, 'a database connection was lost'));
   keepValuesOutOfErrors();
+  const failure = rememberWriteFailure(pool);
   const check = async () => {
     try {
       await pool.query('select 1');
     } catch (error) {
       throw new OperatorError(`The database at ${withoutPassword(url)} does not answer: ${describeError(error)}`);
     }
+    const reason = failure.recent();
+    if (reason !== null) throw new OperatorError(`The database at ${withoutPassword(url)} cannot write: ${reason}`);
   };
   try {
     await check();
@@ -54,6 +65,26 @@ export async function openPostgres(url: string, logger: Logger): Promise<Databas
     check,
     migrate: () => migrateLocked(pool),
     close: closeOnce(pool),
+  };
+}
+
+/** What a server says when it fails a statement, on the protocol's level: the driver has one place for the errors of all statements. */
+interface ErrorMessage {
+  code?: string;
+  message?: string;
+}
+
+/** Notes when the server last said that it cannot write. */
+function rememberWriteFailure(pool: Pool): { recent(): string | null } {
+  let last: { atMs: number; reason: string } | null = null;
+  pool.on('connect', (client) => {
+    const { connection } = client as unknown as { connection: EventEmitter };
+    connection.on('errorMessage', ({ code = '', message = '' }: ErrorMessage) => {
+      if (CANNOT_WRITE.has(code)) last = { atMs: performance.now(), reason: `${message} (code ${code})` };
+    });
+  });
+  return {
+    recent: () => (last !== null && performance.now() - last.atMs < WRITE_FAILURE_MS ? last.reason : null),
   };
 }
 

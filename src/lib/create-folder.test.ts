@@ -9,6 +9,7 @@ describe('createFolder', () => {
   let parent = '';
   beforeEach(() => {
     parent = mkdtempSync(join(tmpdir(), 'quire-create-'));
+    mkdirSync(join(parent, 'a'));
   });
   afterEach(() => rmSync(parent, { recursive: true, force: true }));
   const folder = () => join(parent, 'a/folder');

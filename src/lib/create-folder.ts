@@ -1,4 +1,4 @@
-import { mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises';
+import { readdir, rename, rm, rmdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { syncFolder } from './sync-folder.ts';
 
@@ -14,13 +14,12 @@ export async function namesIn(folder: string): Promise<string[]> {
 
 /**
  * Creates a folder with content, all or nothing: `fill` creates it under the path that it is given (the same with `.new`), where nothing
- * is, and it gets its name at the end. What an interrupted attempt left is removed first. The folder may exist if it is empty. One process
- * at a time may create it.
+ * is, and it gets its name at the end. What an interrupted attempt left is removed first. The folder may exist if it is empty; the one
+ * that it lies in exists. One process at a time may create it.
  */
 export async function createFolder(folder: string, fill: (temporary: string) => Promise<void>): Promise<void> {
   const temporary = `${folder}.new`;
   await rm(temporary, { recursive: true, force: true });
-  await mkdir(dirname(folder), { recursive: true });
   try {
     await fill(temporary);
     // Not every system renames to a folder that exists, even if it is empty.

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { PassThrough } from 'node:stream';
+import { PassThrough, Writable } from 'node:stream';
 import { describe, it } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import { isId, newId } from './ids.ts';
@@ -204,6 +204,24 @@ describe('describeError', () => {
     }
     assert.equal(describeError(new AggregateError([new Error('the first')])), 'the first');
   });
+
+  it('says something of what has no message, and quotes nothing else of it', () => {
+    const emscripten = Object.assign(Object.create({ constructor: class ErrnoError {} }), {
+      name: 'ErrnoError',
+      errno: 51,
+    });
+    const cases: [unknown, string][] = [
+      [emscripten, 'ErrnoError without a message (errno 51)'],
+      [{ message: 'of another realm' }, 'of another realm'],
+      [Object.assign(new Error(''), { code: 'ECONNRESET' }), 'Error without a message (code ECONNRESET)'],
+      [{ text: 'walrus', code: { text: 'walrus' } }, 'Object without a message'],
+      [Object.create(null), 'object without a message'],
+      [new AggregateError([]), 'AggregateError without a message'],
+      [undefined, 'undefined'],
+      [Symbol('s'), 'Symbol(s)'],
+    ];
+    for (const [thrown, described] of cases) assert.equal(describeError(thrown), described);
+  });
 });
 
 describe('createLogger', () => {
@@ -228,6 +246,15 @@ describe('createLogger', () => {
     assert.equal(await openLogDestination(null, file), file);
     assert.equal(await openLogDestination('json', forced), forced);
     assert.notEqual(await openLogDestination('pretty', file), file);
+  });
+
+  it('survives a log file that cannot be written, such as one on a full disk', async () => {
+    const full = new Writable({ write: (_chunk, _encoding, done) => done(new Error('ENOSPC')), autoDestroy: false });
+    const logger = createLogger('info', await openLogDestination('json', full as unknown as NodeJS.WriteStream));
+    logger.info('lost');
+    logger.info('lost, too');
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(full.destroyed, false);
   });
 
   it('bounds what a field holds, and leaves out what hangs on an error', () => {

@@ -49,6 +49,8 @@ export async function openLogDestination(
   format: LogFormat | null,
   output: NodeJS.WriteStream = process.stderr,
 ): Promise<DestinationStream> {
+  // A log file on a full disk, or a reader that has exited, must not end the process: lines are lost until writing succeeds again.
+  output.on('error', () => {});
   if ((format ?? (output.isTTY ? 'pretty' : 'json')) === 'json') return output;
   // Loaded on demand: most processes log JSON.
   const { default: pretty } = await import('pino-pretty');

@@ -23,8 +23,23 @@ const QUOTATIONS: readonly [RegExp, string][] = [
  */
 export function describeError(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return describeError(error.errors[0]);
-  const message = truncateText(error instanceof Error ? error.message : String(error), MAX_REASON_CHARACTERS);
+  const message = truncateText(findMessage(error), MAX_REASON_CHARACTERS);
   return QUOTATIONS.reduce((text, [pattern, instead]) => text.replace(pattern, instead), message);
+}
+
+/** Fields that identify an error without quoting input: Emscripten's `ErrnoError` has no message, and is no `Error`. */
+const IDENTIFYING_FIELDS = ['code', 'errno', 'syscall', 'status'];
+
+function findMessage(error: unknown): string {
+  if (typeof error !== 'object' || error === null) return String(error);
+  const fields = error as Record<string, unknown>;
+  if (typeof fields['message'] === 'string' && fields['message'] !== '') return fields['message'];
+  const name = typeof fields['name'] === 'string' ? fields['name'] : (error.constructor?.name ?? 'object');
+  const known = IDENTIFYING_FIELDS.flatMap((key) => {
+    const value = fields[key];
+    return typeof value === 'string' || typeof value === 'number' ? [`${key} ${value}`] : [];
+  });
+  return `${name} without a message${known.length === 0 ? '' : ` (${known.join(', ')})`}`;
 }
 
 /** Returns name, message and stack of any thrown value, for logs of internal errors. */

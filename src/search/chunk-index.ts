@@ -1,4 +1,5 @@
 import { type Connection, connect, Session, type Table } from '@lancedb/lancedb';
+import { requireWritable } from '../lib/writable-folder.ts';
 import { BASE_SCHEMA, type IndexedChunk, rangeColumnsOf, rowsOf } from './chunk-rows.ts';
 import {
   addColumns,
@@ -60,6 +61,8 @@ const MAX_OPEN_TABLES = 256;
  */
 export class ChunkIndex {
   readonly #connection: Connection;
+  /** Null where the index lies in a shared store. */
+  readonly #folder: string | null;
   /** The one that was used last is the last. */
   readonly #tables = new Map<string, Promise<Table>>();
   /** The last write of each table, which the next one waits for. */
@@ -69,8 +72,9 @@ export class ChunkIndex {
   /** Rows that were deleted since the keyword index was last built, as far as this process knows. */
   readonly #deleted = new Map<string, number>();
 
-  private constructor(connection: Connection) {
+  private constructor(connection: Connection, folder: string | null) {
     this.#connection = connection;
+    this.#folder = folder;
   }
 
   /** Opens the index at a folder or `s3://` URL; `storage` holds the store's options (`aws_endpoint` and such). */
@@ -85,12 +89,13 @@ export class ChunkIndex {
       ...(isShared && { readConsistencyInterval: SHARED_CONSISTENCY_SECONDS }),
     };
     const session = new Session(BigInt(caches.indexMb) * BYTES_PER_MB, BigInt(caches.metadataMb) * BYTES_PER_MB);
-    return new ChunkIndex(await connect(url, options, session));
+    return new ChunkIndex(await connect(url, options, session), isShared ? null : url);
   }
 
-  /** Throws where the store cannot be read. */
+  /** Throws where the store cannot be read, or a folder cannot be written to. */
   async check(): Promise<void> {
     await this.#connection.tableNames({ limit: 1 });
+    if (this.#folder !== null) await requireWritable(this.#folder);
   }
 
   /** Ends the use of the index once all writes have ended. */

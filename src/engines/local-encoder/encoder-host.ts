@@ -1,4 +1,5 @@
 /** The process that holds an encoder. Started by `encoder-process.ts`; a crash in here is no crash of the service. */
+import { describeError } from '../../lib/operator-error.ts';
 import { factsOf } from '../local/error-facts.ts';
 import { liveAsHost } from '../local/host-life.ts';
 import { type EncoderModel, loadEncoder } from './encoder-model.ts';
@@ -36,7 +37,7 @@ async function load(options: EncoderLoadOptions): Promise<Runtime | null> {
     const { contexts, threads, facts } = model;
     return { model, loop: new ReadingLoop({ contexts, threads, parameters: facts.parameters }) };
   } catch (error) {
-    send({ type: 'unusable', why: error instanceof Error ? error.message : String(error) });
+    send({ type: 'unusable', why: describeError(error) });
     return null;
   }
 }

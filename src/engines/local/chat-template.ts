@@ -1,5 +1,6 @@
 import { Template } from '@huggingface/jinja';
 import { invalidValue } from '../../errors.ts';
+import { describeError } from '../../lib/operator-error.ts';
 import type { ChatMessage, FunctionTool, PromptDocument } from '../engine.ts';
 import type { ThinkTags } from './answer.ts';
 import type { CallFormat } from './calls/call-format.ts';
@@ -108,7 +109,7 @@ export class ChatTemplate {
     try {
       return { text: this.#renderWith(safe, safeTools, safeDocuments), mark };
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = describeError(error);
       throw invalidValue('messages', `cannot be written in this model's chat template (${why.slice(0, 200)})`);
     }
   }

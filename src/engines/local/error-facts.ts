@@ -1,4 +1,5 @@
 import { ApiError, type ErrorFacts, serverError } from '../../errors.ts';
+import { describeError } from '../../lib/operator-error.ts';
 
 /** An error as plain data: a cause that cannot be sent would keep the message from being sent at all. */
 export function factsOf(error: unknown): ErrorFacts {
@@ -11,6 +12,8 @@ export function factsOf(error: unknown): ErrorFacts {
     message,
     param,
     ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
-    ...(cause === undefined ? {} : { cause: cause instanceof Error ? (cause.stack ?? cause.message) : String(cause) }),
+    ...(cause === undefined
+      ? {}
+      : { cause: cause instanceof Error ? (cause.stack ?? cause.message) : describeError(cause) }),
   };
 }

@@ -1,5 +1,7 @@
 /** The process that holds the model. Started by `host-process.ts`; a crash in here is no crash of the service. */
+
 import { stat } from 'node:fs/promises';
+import { describeError } from '../../lib/operator-error.ts';
 import type { GenerationEvent } from '../engine.ts';
 import { BatchLoop, type Job } from './batch-loop.ts';
 import { factsOf } from './error-facts.ts';
@@ -62,7 +64,7 @@ async function load(options: LoadOptions): Promise<Runtime | null> {
     tellCache(sequences);
     return { model, loop, sequences };
   } catch (error) {
-    send({ type: 'unusable', why: error instanceof Error ? error.message : String(error) });
+    send({ type: 'unusable', why: describeError(error) });
     return null;
   }
 }
@@ -75,8 +77,7 @@ async function openSequences(model: LocalModel, { file, states }: LoadOptions): 
     savedBytes: states?.bytes ?? 0,
     prefillTokensPerSecond: model.facts.calibration.prefillTokensPerSecond,
   };
-  const trouble = (what: string, error: unknown): void =>
-    send({ type: 'trouble', what, error: error instanceof Error ? error.message : String(error) });
+  const trouble = (what: string, error: unknown): void => send({ type: 'trouble', what, error: describeError(error) });
   let saved: Awaited<ReturnType<typeof StateFiles.open>> | null = null;
   try {
     if (states !== undefined) saved = await StateFiles.open(states.folder, await identityOf(model, file));

@@ -1,6 +1,7 @@
 import { access, constants, stat } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { getLlama, type Llama, LlamaLogLevel, type LlamaModel } from 'node-llama-cpp';
+import { describeError } from '../../lib/operator-error.ts';
 import { checkGgufHeader } from './gguf-header.ts';
 import { type GgufUse, useOfGguf } from './gguf-use.ts';
 
@@ -110,6 +111,6 @@ async function loadRuntime(complain: (complaint: string) => void): Promise<Llama
 
 /** The first line of an error, without its end mark, to stand within a sentence. */
 function reason(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = describeError(error);
   return (message.split('\n')[0] ?? '').replace(/[.\s]+$/, '').slice(0, 300);
 }

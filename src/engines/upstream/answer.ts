@@ -1,4 +1,5 @@
 import { ApiError } from '../../errors.ts';
+import { describeError } from '../../lib/operator-error.ts';
 import { SseParser } from '../../lib/sse-parser.ts';
 import type { GenerationEvent, GenerationRequest } from '../engine.ts';
 import { AnswerReader } from './answer-reader.ts';
@@ -125,7 +126,7 @@ export class Answer {
     this.#failure =
       error instanceof ApiError || error instanceof ExchangeFault
         ? errorOfFault(error, this.#address(), this.#reader.begun)
-        : unusableAnswer(new Error(`${this.#address()}: ${error instanceof Error ? error.message : String(error)}`));
+        : unusableAnswer(new Error(`${this.#address()}: ${describeError(error)}`));
     if (events.length === 0) throw this.#failure;
   }
 

@@ -1,3 +1,4 @@
+import { describeError } from '../../lib/operator-error.ts';
 import type { GenerationRequest } from '../engine.ts';
 import { roomForAnswer } from './context-overflow.ts';
 import { errorOfFault, errorOfRefusal, overflowOf, type Refusal, readRefusal } from './error-mapping.ts';
@@ -68,7 +69,7 @@ async function attemptOnce(
   } catch (error) {
     signal.throwIfAborted();
     const isPassing = error instanceof ExchangeFault && error.kind === 'connection';
-    replicas.failed(replica, error instanceof Error ? error.message : String(error));
+    replicas.failed(replica, describeError(error));
     return { error: errorOfFault(error, addressOf(replica, path), false), again: isPassing, waitSeconds: null };
   }
 }

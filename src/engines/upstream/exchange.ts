@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import { describeError } from '../../lib/operator-error.ts';
 
 /** Bytes of an answer that wait to be read before the upstream is held back: some thousand chunks of a stream. */
 const MAX_UNREAD_BYTES = 1024 * 1024;
@@ -163,7 +164,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#fail(new ExchangeFault('connection', error.message || String(error), error));
+    this.#fail(new ExchangeFault('connection', describeError(error), error));
   }
 
   #late(): void {
@@ -204,5 +205,5 @@ export class Exchange implements Dispatcher.DispatchHandler {
 }
 
 function asError(reason: unknown): Error {
-  return reason instanceof Error ? reason : new Error(String(reason));
+  return reason instanceof Error ? reason : new Error(describeError(reason));
 }

@@ -1,5 +1,6 @@
 import { type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
 import type { Logger } from '../../lib/logger.ts';
+import { describeError } from '../../lib/operator-error.ts';
 import { type Endpoints, endpointsOf } from './base-url.ts';
 import type { UpstreamTimeouts } from './timeouts.ts';
 
@@ -132,7 +133,7 @@ export class Replicas {
       await this.#options.probe(replica, signal);
       this.succeeded(replica);
     } catch (error) {
-      if (!signal.aborted) this.failed(replica, error instanceof Error ? error.message : String(error));
+      if (!signal.aborted) this.failed(replica, describeError(error));
     }
   }
 

@@ -1,4 +1,5 @@
 /** The process that reads documents. Started by `reader-process.ts`; asked for one document after the other. */
+import { describeError } from '../../lib/operator-error.ts';
 import { IngestionError } from '../jobs/job-error.ts';
 import type { ReadPart } from './extracted-document.ts';
 import { readDocument } from './read-document.ts';
@@ -35,10 +36,10 @@ async function answer(request: ReaderRequest): Promise<ReaderReply> {
 
 /** Whatever a reader throws that is no error of ours comes from a document that is not what it should be. */
 function readerError(error: unknown): ReaderError {
-  const detail = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  const detail = error instanceof Error ? `${error.name}: ${error.message}` : describeError(error);
   if (error instanceof IngestionError) {
     const { code, message, cause } = error;
-    return { code, message, detail: cause === undefined ? null : String(cause) };
+    return { code, message, detail: cause === undefined ? null : describeError(cause) };
   }
   const isTooMuch = error instanceof RangeError && /allocation failed|string length|array length/i.test(error.message);
   if (isTooMuch) return { code: 'too_large', message: 'The document needs more memory than it may have.', detail };

@@ -1,9 +1,10 @@
-import { mkdir, rename, statfs } from 'node:fs/promises';
+import { mkdir, rename } from 'node:fs/promises';
 import type { Config } from '../../config.ts';
 import { prepareDataFolder } from '../../data-folder/prepare.ts';
 import { readGgufFacts } from '../../engines/local/gguf-facts.ts';
 import { describeError, OperatorError } from '../../lib/operator-error.ts';
 import { syncFolder } from '../../lib/sync-folder.ts';
+import { freeBytes } from '../../lib/writable-folder.ts';
 import { type DownloadOptions, type DownloadResult, download } from './download.ts';
 import { Dispatchers, type HubToken } from './fetch-file.ts';
 import {
@@ -56,9 +57,9 @@ export async function pullModel(
   try {
     const partial = await PartialFile.open(path, source.from, signal);
     const token = createHubToken(config);
-    const { freeBytes = readFreeBytes, ...rest } = options;
+    const { freeBytes: bytesFree = freeBytes, ...rest } = options;
     try {
-      const downloadOptions = { ...rest, token, dispatchers, freeBytes: () => freeBytes(modelsFolder(dataDir)) };
+      const downloadOptions = { ...rest, token, dispatchers, freeBytes: () => bytesFree(modelsFolder(dataDir)) };
       const done = await download(source, partial, downloadOptions, signal);
       return await store(dataDir, source, partial, done);
     } finally {
@@ -82,11 +83,6 @@ function requireSameSource(existing: ModelFile, source: ModelSource, sha256: str
 
 function createHubToken({ hubToken, hubUrl }: PullDeps['config']): HubToken | null {
   return hubToken === null ? null : { value: hubToken, origin: new URL(hubUrl).origin };
-}
-
-async function readFreeBytes(folder: string): Promise<number> {
-  const { bavail, bsize } = await statfs(folder);
-  return bavail * bsize;
 }
 
 /** Checks the GGUF, writes its card and renames it to its final name. */
