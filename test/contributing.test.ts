@@ -1,0 +1,84 @@
+/** CONTRIBUTING.md and the workflows name files, exports and scripts that exist. */
+import assert from 'node:assert/strict';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { posix } from 'node:path';
+import { describe, it } from 'node:test';
+import { parseSync } from 'oxc-parser';
+import { parse } from 'yaml';
+
+const ROOT = new URL('../', import.meta.url);
+const read = (path: string) => readFileSync(new URL(path, ROOT), 'utf8');
+const exists = (path: string) => existsSync(new URL(path, ROOT));
+const GUIDE = read('CONTRIBUTING.md');
+const WORKFLOWS = globSync('.github/workflows/*.yml', { cwd: ROOT.pathname });
+
+/** The files that the examples add, by path. */
+const EXAMPLES = new Map(
+  [...GUIDE.matchAll(/```ts\n *\/\/ (\S+)\n([\s\S]*?)```/g)].map(([, path = '', code = '']) => [path, code]),
+);
+
+/** What the examples declare. */
+const DECLARED = new Set(
+  [...GUIDE.matchAll(/^ *export (?:const|(?:async )?function) (\w+)/gm)].map(([, name]) => name),
+);
+
+/** What a module of the tree exports. */
+function exportsOf(path: string): Set<string | null> {
+  const { module } = parseSync(path, read(path));
+  return new Set(module.staticExports.flatMap(({ entries }) => entries.map(({ exportName }) => exportName.name)));
+}
+
+describe('CONTRIBUTING.md', () => {
+  it('names files and folders that exist', () => {
+    const paths = [...GUIDE.matchAll(/`((?:src|test|tools|docs|deploy)\/[\w./-]+)`/g)].map(([, path = '']) => path);
+    assert.ok(paths.length > 20);
+    assert.deepEqual(
+      paths.filter((path) => !exists(path)),
+      [],
+    );
+  });
+
+  it('imports in its examples what the tree exports', () => {
+    assert.ok(EXAMPLES.size >= 9);
+    const missing: string[] = [];
+    for (const [path, code] of EXAMPLES) {
+      const { module, errors } = parseSync(path, code);
+      assert.deepEqual(errors, [], path);
+      for (const { moduleRequest, entries } of module.staticImports) {
+        if (!moduleRequest.value.startsWith('.')) continue;
+        const target = posix.join(posix.dirname(path), moduleRequest.value);
+        const exported = exists(target) ? exportsOf(target) : new Set();
+        for (const { importName } of entries) {
+          const isThere = exported.has(importName.name) || DECLARED.has(importName.name ?? '');
+          if (!isThere) missing.push(`${path}: ${importName.name} of ${target}`);
+        }
+      }
+    }
+    assert.deepEqual(missing, []);
+  });
+});
+
+describe('npm scripts', () => {
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+  for (const path of ['CONTRIBUTING.md', 'docs/install.md', ...WORKFLOWS]) {
+    it(`${path} runs scripts that exist`, () => {
+      const called = [...read(path).matchAll(/npm run (?:-s )?([a-z][\w:-]*\w)/g)].map(([, name = '']) => name);
+      const named = called.filter((name) => name !== 'eval');
+      assert.deepEqual(
+        named.filter((name) => !(name in scripts)),
+        [],
+      );
+    });
+  }
+});
+
+describe('workflows', () => {
+  for (const path of WORKFLOWS) {
+    it(`${path} pins its actions by commit and may only read`, () => {
+      assert.deepEqual((parse(read(path)) as { permissions: unknown }).permissions, { contents: 'read' });
+      const actions = [...read(path).matchAll(/uses: (.+)$/gm)].map(([, action = '']) => action);
+      assert.ok(actions.length > 0);
+      for (const action of actions) assert.match(action, /^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
+    });
+  }
+});
