@@ -55,7 +55,10 @@ export async function measureBaseline(workspace: Workspace, paths: readonly stri
   return baseline;
 }
 
-/** Those of the test files that reach `path`: the one with the fewest imports between first, then by common folders. */
+/**
+ * Those of the test files that reach `path`: the one with the fewest imports between first, then by common folders; of equally
+ * near ones the one that imports least.
+ */
 export function nearestFiles<T extends Pick<BaselineFile, 'path' | 'distances'>>(
   candidates: readonly T[],
   path: string,
@@ -63,7 +66,12 @@ export function nearestFiles<T extends Pick<BaselineFile, 'path' | 'distances'>>
   const distance = ({ distances }: T) => distances.get(path) ?? Number.POSITIVE_INFINITY;
   return candidates
     .filter(({ distances }) => distances.has(path))
-    .toSorted((a, b) => distance(a) - distance(b) || commonFolders(b.path, path) - commonFolders(a.path, path));
+    .toSorted(
+      (a, b) =>
+        distance(a) - distance(b) ||
+        commonFolders(b.path, path) - commonFolders(a.path, path) ||
+        a.distances.size - b.distances.size,
+    );
 }
 
 /** Folders that both paths begin with. */

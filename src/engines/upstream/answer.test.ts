@@ -335,6 +335,13 @@ describe('streams of servers as they are', () => {
     assert.equal(length, 4_000_000);
   });
 
+  it('a call has the id of the piece that it came with, also where that is not the first', async (t) => {
+    const pieces = [call({ index: 0, function: {} }), call({ index: 0, id: 'late', ...fn('f', '{}') })];
+    const { engine } = await scripted(t, streamOf(...pieces, finish('tool_calls'), '[DONE]'));
+    const [choice] = (await collectAnswer(engine, asked())).choices;
+    assert.deepEqual(choice?.calls, [{ id: 'late', name: 'f', arguments: '{}' }]);
+  });
+
   it('at most one call where parallel calls are not wanted', async (t) => {
     const calls = [call({ index: 0, id: 'a', ...fn('f', '{}') }), call({ index: 1, id: 'b', ...fn('g', '{}') })];
     const { engine } = await scripted(t, streamOf(...calls, finish('tool_calls'), '[DONE]'));

@@ -324,6 +324,16 @@ describe('errors of the upstream', () => {
     });
   }
 
+  it('an error frame of a stream has the status that stands in it', async (t) => {
+    for (const [code, ours] of [
+      [422, 400],
+      [503, 503],
+    ]) {
+      const { engine } = await scripted(t, streamOf({ error: { code, message: 'Not this one.' } }));
+      assert.equal((await failure(engine)).error.status, ours);
+    }
+  });
+
   it('an error of megabytes is cut', async (t) => {
     const { engine } = await scripted(t, answerOf(400, { error: { message: `${'long '.repeat(1_000_000)}` } }));
     assert.ok((await failure(engine)).error.message.length < 1000);

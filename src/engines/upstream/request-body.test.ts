@@ -96,6 +96,13 @@ describe('where it is sent', () => {
     assert.equal(chat('http://gpu:8000/v1/'), 'http://gpu:8000/v1/chat/completions');
     assert.equal(chat('https://a.example/openai/v2'), 'https://a.example/openai/v2/chat/completions');
     assert.equal(chat('https://a.example/v1?api-version=2'), 'https://a.example/v1/chat/completions?api-version=2');
+    const beside = ({ rerankTexts, tokenize, info }: ReturnType<typeof endpointsOf>) => [rerankTexts, tokenize, info];
+    assert.deepEqual(beside(endpointsOf('http://gpu:8000')), ['/rerank', '/tokenize', '/info']);
+    assert.deepEqual(beside(endpointsOf('http://a.example/tei/v1?key=2')), [
+      '/tei/rerank?key=2',
+      '/tei/tokenize?key=2',
+      '/tei/info?key=2',
+    ]);
     for (const wrong of ['ftp://a', 'gpu:8000', 'nothing', '']) assert.throws(() => endpointsOf(wrong), TypeError);
   });
 

@@ -6,22 +6,75 @@ import type { Replica, Replicas } from './replicas.ts';
 import { inAttempts } from './retries.ts';
 import { DEFAULT_TIMEOUTS } from './timeouts.ts';
 
+/** Attempts at one replica that all fail: how many there were, and how it ends. */
+function failing(signal: AbortSignal, options: { waitSeconds?: number; retrySeconds?: number; onAttempt?(): void }) {
+  const { waitSeconds = null, retrySeconds = 20, onAttempt = () => {} } = options;
+  const replica = { inFlight: 0 } as Replica;
+  const replicas = { all: [replica], choose: () => replica } as unknown as Replicas;
+  let attempts = 0;
+  const once = async () => {
+    attempts += 1;
+    onAttempt();
+    return { error: engineUnavailable('It is gone.', 1), again: true, waitSeconds };
+  };
+  const end = inAttempts({ replicas, timeouts: { ...DEFAULT_TIMEOUTS, retrySeconds } }, once, signal);
+  return { end, attempts: () => attempts };
+}
+
+const never = new AbortController().signal;
+const settled = () => new Promise(setImmediate);
+
 describe('inAttempts', () => {
   it('ends the wait before a retry as soon as the signal aborts, and makes no other attempt', async () => {
-    const replica = { inFlight: 0 } as Replica;
-    const replicas = { all: [replica], choose: () => replica } as unknown as Replicas;
-    const context = { replicas, timeouts: { ...DEFAULT_TIMEOUTS, retrySeconds: 20 } };
     const controller = new AbortController();
-    const failure = { error: engineUnavailable('It is gone.', 1), again: true, waitSeconds: null };
-    let attempts = 0;
-    const once = async () => {
-      attempts += 1;
-      return failure;
-    };
-    const running = inAttempts(context, once, controller.signal);
-    await new Promise(setImmediate);
+    const { end, attempts } = failing(controller.signal, {});
+    await settled();
     controller.abort(new Error('the caller left'));
-    await withDeadline('the end of the wait', assert.rejects(running, /the caller left/), 5);
-    assert.equal(attempts, 1);
+    await withDeadline('the end of the wait', assert.rejects(end, /the caller left/), 5);
+    assert.equal(attempts(), 1);
+  });
+
+  it('does not begin to wait once the signal has aborted', async () => {
+    const controller = new AbortController();
+    const { end } = failing(controller.signal, { onAttempt: () => controller.abort(new Error('the caller left')) });
+    await withDeadline('the end', assert.rejects(end, /the caller left/), 5);
+  });
+
+  for (const [random, factor] of [
+    [0, 0.5],
+    [1, 1],
+  ] as const) {
+    it(`waits ${factor} of the backoff with chance at ${random}, the second time twice as long, and then gives up`, async (t) => {
+      t.mock.timers.enable({ apis: ['setTimeout'] });
+      t.mock.method(Math, 'random', () => random);
+      const { end, attempts } = failing(never, { retrySeconds: 1 });
+      const ended = assert.rejects(end, /It is gone/);
+      for (const [retries, seconds] of [1, 2].entries()) {
+        await settled();
+        t.mock.timers.tick(seconds * factor * 1000 - 1);
+        await settled();
+        assert.equal(attempts(), retries + 1);
+        t.mock.timers.tick(1);
+      }
+      await ended;
+      assert.equal(attempts(), 3);
+    });
+  }
+
+  it('waits as long as the upstream wishes, up to 5 seconds; a longer wish is the end', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const short = failing(never, { waitSeconds: 5 });
+    const ended = assert.rejects(short.end, /It is gone/);
+    for (const attempts of [1, 2]) {
+      await settled();
+      t.mock.timers.tick(4_999);
+      await settled();
+      assert.equal(short.attempts(), attempts);
+      t.mock.timers.tick(1);
+    }
+    await ended;
+    const long = failing(never, { waitSeconds: 5.1 });
+    await assert.rejects(long.end, /It is gone/);
+    assert.equal(long.attempts(), 1);
   });
 });

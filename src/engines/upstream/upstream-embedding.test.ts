@@ -160,6 +160,8 @@ describe('an upstream embedding engine', () => {
       };
       const { engine, posts } = await start(t, handle);
       assert.deepEqual(await engine.countTokens(['one two', 'one'], never), [6, 3]);
+      const { add_special_tokens, add_special } = posts('/tokenize').at(-1)?.body ?? {};
+      assert.equal(kind === 'prompt' ? add_special_tokens : add_special, false);
       await engine.embed(asked(['word '.repeat(20)]), never);
       const sent = posts('/v1/embeddings').at(-1)?.body?.['input'] as string[];
       assert.equal(sent.length, kind === 'prompt' ? 2 : 1);

@@ -106,6 +106,13 @@ describe('an upstream rerank engine', () => {
     assert.deepEqual(post?.body, { model: 'rank-1', query: 'a b', documents: ['a', 'b'], return_documents: false });
   });
 
+  it("reads the results also under the name 'data'", async (t) => {
+    const { judge } = await start(t, ({ body }, response) =>
+      sendJson(response, 200, { data: given(body).map((_, index) => ({ index, relevance_score: index / 10 })) }),
+    );
+    assert.deepEqual((await judge('a', 'b')).scores, [0, 0.1]);
+  });
+
   it("reads Cohere's own count of tokens, and counts where a server tells none", async (t) => {
     const told = [{}, { meta: { tokens: { input_tokens: 7 } } }, {}];
     const { judge } = await start(t, ({ body }, response, count) =>

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import type { Dispatcher } from 'undici';
+import { Exchange, ExchangeFault } from './exchange.ts';
+
+const MIB = 1024 * 1024;
+const REQUEST = { origin: 'http://127.0.0.1:9', path: '/', method: 'POST', headers: {}, body: '' } as const;
+
+/** An exchange whose upstream the test plays, on mocked timers. */
+function setUp(t: TestContext, signal = new AbortController().signal) {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const log: string[] = [];
+  const controller = {
+    paused: false,
+    pause: () => {
+      controller.paused = true;
+      log.push('pause');
+    },
+    resume: () => {
+      controller.paused = false;
+      log.push('resume');
+    },
+    abort: (error: Error) => void log.push(`abort: ${error.message}`),
+  };
+  const dispatcher = { dispatch: () => void log.push('dispatch') } as unknown as Dispatcher;
+  const request = { ...REQUEST, firstByteSeconds: 10, idleSeconds: 4 };
+  const exchange = new Exchange(dispatcher, request, signal, () => void log.push('closed'));
+  const { onResponseData, onRequestStart } = exchange;
+  const asController = controller as unknown as Dispatcher.DispatchController;
+  return {
+    exchange,
+    log,
+    start: () => onRequestStart.call(exchange, asController),
+    send: (bytes: number) => onResponseData.call(exchange, asController, Buffer.alloc(bytes, 'x')),
+  };
+}
+
+const isFault = (kind: ExchangeFault['kind']) => (error: unknown) =>
+  error instanceof ExchangeFault && error.kind === kind;
+
+describe('an exchange', () => {
+  it('holds the upstream back beyond a MiB that nobody has read, and lets it go on below half of that', (t) => {
+    const { exchange, log, start, send } = setUp(t);
+    start();
+    send(MIB / 2);
+    send(MIB / 2);
+    assert.deepEqual(log, ['dispatch']);
+    send(1);
+    assert.deepEqual(log, ['dispatch', 'pause']);
+    exchange.take();
+    assert.deepEqual(log, ['dispatch', 'pause'], 'half and a byte are unread');
+    exchange.take();
+    assert.deepEqual(log, ['dispatch', 'pause', 'resume']);
+  });
+
+  it('reads no more of a text than is wanted, and then lets the rest pass', async (t) => {
+    const { exchange, log, start, send } = setUp(t);
+    start();
+    for (let piece = 0; piece < 5; piece += 1) send(10);
+    assert.equal((await exchange.text(await exchange.first(), 25)).length, 25);
+    assert.equal(exchange.take(), null, 'it has left');
+    send(MIB * 2);
+    assert.deepEqual(log, ['dispatch']);
+  });
+
+  it('has left an answer that goes on for a second after that', async (t) => {
+    const { exchange, log, start, send } = setUp(t);
+    start();
+    send(10);
+    exchange.leave();
+    t.mock.timers.tick(999);
+    assert.deepEqual(log, ['dispatch']);
+    t.mock.timers.tick(1);
+    assert.deepEqual(log, ['dispatch', 'closed', 'abort: the answer did not end']);
+  });
+
+  it('waits for the first byte from its start, and from then on for the next piece', async (t) => {
+    const late = setUp(t);
+    t.mock.timers.tick(9_999);
+    const first = assert.rejects(late.exchange.first(), isFault('late'));
+    t.mock.timers.tick(1);
+    await first;
+    t.mock.timers.reset();
+    const idle = setUp(t);
+    idle.start();
+    idle.send(1);
+    t.mock.timers.tick(3_999);
+    assert.equal(idle.exchange.take()?.length, 1);
+    const next = assert.rejects(idle.exchange.read(), isFault('idle'));
+    t.mock.timers.tick(1);
+    await next;
+  });
+
+  it('does not blame the upstream for a reader who is slow', (t) => {
+    const { exchange, log, start, send } = setUp(t);
+    start();
+    send(MIB + 1);
+    t.mock.timers.tick(60_000);
+    assert.equal(exchange.take()?.length, MIB + 1);
+    assert.deepEqual(log, ['dispatch', 'pause', 'resume']);
+  });
+
+  it('sends nothing for a call that has ended already', async (t) => {
+    const { exchange, log } = setUp(t, AbortSignal.abort(new Error('the caller left')));
+    await assert.rejects(exchange.first(), /the caller left/);
+    assert.deepEqual(log, ['closed']);
+  });
+});
