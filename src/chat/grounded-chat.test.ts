@@ -298,16 +298,23 @@ describe('POST /v1/chat/completions with knowledge_bases', () => {
       assert.ok(reranker.asked.at(-1)?.documents.includes('The ferry to Skelby leaves at noon.'));
     });
 
-    it('needs no right to the reranker, and whole chunks do without it', async () => {
-      const { key } = await api.makeKey({ models: ['general-8b'] });
-      reranker.fails = true;
-      const { status } = await withContext(500, () =>
-        ask('When does the library in Ashford open on Saturdays?', { max_tokens: 50 }, key),
-      );
-      reranker.fails = false;
-      assert.equal(status, 200);
-      assert.ok(promptOf().at(-1)?.content?.includes(LIBRARY));
-    });
+    for (const [reason, models] of [
+      ['that fails', null],
+      ['that the key may not use, and does not call it', ['general-8b', 'embed-large-en-v1.5']],
+    ] as const) {
+      it(`does without a reranker ${reason}: whole chunks`, async () => {
+        const { key } = await api.makeKey({ models });
+        const calls = reranker.asked.length;
+        reranker.fails = true;
+        const { status } = await withContext(340, () =>
+          ask('When does the library in Ashford open on Saturdays?', { max_tokens: 50 }, key),
+        );
+        reranker.fails = false;
+        assert.equal(status, 200);
+        assert.ok(promptOf().at(-1)?.content?.includes(LIBRARY));
+        assert.equal(reranker.asked.length > calls, models === null);
+      });
+    }
 
     /** Refuses, as engines do, what has more tokens than its context; it counts more of them than are estimated. */
     const counting = (contextTokens: number, charactersPerToken: number) => {

@@ -94,7 +94,7 @@ function findModel(deps: Pick<Deps, 'models'>, id: string, row: KindOfCall): Mod
 }
 
 /** Throws 403 `insufficient_scope` when the key is limited to other models. `param`: field that names the model. */
-function requireModel(caller: Caller, modelId: string, param: string): void {
+export function requireModel(caller: Caller, modelId: string, param: string): void {
   if (caller.models === null || caller.models.has(modelId)) return;
   throw insufficientScope(`This API key may not use the model '${modelId}'.`, param);
 }

@@ -1,6 +1,7 @@
 import type { Deps } from '../../deps.ts';
 import { notFound } from '../../errors.ts';
 import { requireFiles } from '../../files/use-file.ts';
+import { requireScope } from '../../http/auth.ts';
 import type { Caller } from '../../lib/caller.ts';
 import { isId, newId } from '../../lib/ids.ts';
 import { requireText } from '../create-knowledge-base.ts';
@@ -15,8 +16,8 @@ import { type DataSourceRow, insertDataSource } from './store.ts';
 import { viewDataSource } from './view-data-source.ts';
 
 /**
- * Adds a data source, and has it read. Throws 404 `knowledge_base_not_found`, 404 `file_not_found` naming `config.file_ids.N`, and
- * 400 for a config that its type does not take.
+ * Adds a data source, and has it read. Throws 404 `knowledge_base_not_found`, 404 `file_not_found` naming `config.file_ids.N`,
+ * 400 for a config that its type does not take, and 403 as `startSync` does and for files without the scope `files`.
  */
 export async function createDataSource(
   deps: Pick<Deps, 'db' | 'jobs' | 'secrets' | 'now'>,
@@ -26,6 +27,8 @@ export async function createDataSource(
 ): Promise<DataSource> {
   const { organizationId } = caller;
   const row = newRow(deps, { organizationId, baseId, body });
+  // Chunks show the content of a file, so naming one needs the right to read it.
+  if (row.type === 'file_upload') requireScope(caller, 'files', 'config.file_ids');
   await deps.db.sql.transaction(async (sql) => {
     const base = isId('knowledgeBase', baseId) ? await lockKnowledgeBase(sql, organizationId, baseId) : null;
     if (base === null) throw notFound('knowledge_base', baseId, 'kb_id');

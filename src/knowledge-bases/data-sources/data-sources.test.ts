@@ -353,3 +353,63 @@ describe('every route of data sources', () => {
     });
   }
 });
+
+describe('a key without the right to what an ingestion uses', () => {
+  const sync = (base: string, source: string, key: string) =>
+    api.send('POST', `${BASES}/${base}/data-sources/${source}/sync`, { key });
+  const patch = (base: string, source: string, body: object, key: string) =>
+    api.send('PATCH', `${BASES}/${base}/data-sources/${source}`, { body, key });
+
+  it('403 naming config.file_ids without the scope files, wherever files are named', async () => {
+    const base = await newBase();
+    const file_ids = [await upload()];
+    const { key } = await api.makeKey({ scopes: ['knowledge'] });
+    const files = { type: 'file_upload', config: { file_ids } };
+    assertError(await create(base, files, key), 403, 'insufficient_scope', 'config.file_ids');
+    const { id } = (await create(base, files)).json;
+    assertError(await patch(base, id, { config: { file_ids } }, key), 403, 'insufficient_scope', 'config.file_ids');
+    assert.equal((await jobsOf(id)).length, 1);
+    // What the source reads was decided by a key that may read it.
+    assert.equal((await patch(base, id, { name: 'Renamed' }, key)).status, 200);
+    assert.equal((await sync(base, id, key)).status, 202);
+    assert.equal((await create(base, crawl(), key)).status, 200);
+    const both = await api.makeKey({ scopes: ['knowledge', 'files'] });
+    assert.equal((await create(base, files, both.key)).status, 200);
+  });
+
+  it('403 for a key limited to models without the one that embeds, on every route that embeds or has something embedded', async () => {
+    const base = await newBase();
+    const { id } = (await create(base, crawl())).json;
+    await setJobs(id, 'completed');
+    const { key } = await api.makeKey({ models: ['general-8b'] });
+    const embed = { model: 'embed-large-en-v1.5', input: 'x' };
+    assertError(await api.send('POST', '/v1/embeddings', { body: embed, key }), 403, 'insufficient_scope', 'model');
+    const create403 = await api.send('POST', BASES, { body: { name: 'Base' }, key });
+    assertError(create403, 403, 'insufficient_scope', 'embedding_model');
+    assertError(await create(base, crawl(), key), 403, 'insufficient_scope', 'kb_id');
+    const config = { urls: ['https://example.org'] };
+    assertError(await patch(base, id, { config }, key), 403, 'insufficient_scope', 'kb_id');
+    assert.equal((await patch(base, id, { name: 'Renamed' }, key)).status, 200);
+    assertError(await sync(base, id, key), 403, 'insufficient_scope', 'kb_id');
+    assert.equal((await jobsOf(id)).length, 1);
+  });
+
+  it('403 for such a key where a query would be embedded; keyword search embeds nothing', async () => {
+    const base = await newBase();
+    const { key } = await api.makeKey({ models: ['general-8b'] });
+    const retrieve = (search_type: string, as = key) =>
+      api.send('POST', `${BASES}/${base}/retrieve`, { body: { query: 'x', search_type }, key: as });
+    for (const type of ['hybrid', 'vector', 'semantic']) {
+      assertError(await retrieve(type), 403, 'insufficient_scope', 'kb_id');
+    }
+    assert.equal((await retrieve('keyword')).status, 200);
+    const allowed = await api.makeKey({ models: ['embed-large-en-v1.5'] });
+    assert.equal((await retrieve('vector', allowed.key)).status, 200);
+    const calls = api.engine.calls.length;
+    const messages = [{ role: 'user', content: 'x' }];
+    const chat = { model: 'general-8b', messages, knowledge_bases: [base] };
+    const answer = await api.send('POST', '/v1/chat/completions', { body: chat, key });
+    assertError(answer, 403, 'insufficient_scope', 'knowledge_bases.0');
+    assert.equal(api.engine.calls.length, calls);
+  });
+});

@@ -3,6 +3,7 @@ import type { Sql } from '../../db/db.ts';
 import type { Deps } from '../../deps.ts';
 import { invalidValue } from '../../errors.ts';
 import { requireFiles } from '../../files/use-file.ts';
+import { requireScope } from '../../http/auth.ts';
 import type { Caller } from '../../lib/caller.ts';
 import { CannotOpen } from '../../lib/secrets.ts';
 import { requireText } from '../create-knowledge-base.ts';
@@ -21,7 +22,7 @@ type UpdateDeps = Pick<Deps, 'db' | 'jobs' | 'secrets' | 'now'>;
 
 /**
  * Changes name or config. A config that is another one now has the source read anew; a name alone does not. Throws 404 as
- * `findDataSource` does and for files that are not there, and 400 for what creation would refuse.
+ * `findDataSource` does and for files that are not there, 400 for what creation would refuse, and 403 as `createDataSource` does.
  */
 export async function updateDataSource(
   deps: UpdateDeps,
@@ -32,6 +33,8 @@ export async function updateDataSource(
   if (body.type !== undefined) throw invalidValue('type', 'cannot be changed after creation');
   const row = await deps.db.sql.transaction(async (sql) => {
     const before = await holdDataSource(sql, caller.organizationId, path);
+    const namesFiles = before.type === 'file_upload' && body.config?.['file_ids'] !== undefined;
+    if (namesFiles) requireScope(caller, 'files', 'config.file_ids');
     const renamed: DataSourceRow = {
       ...before,
       name: body.name === undefined ? before.name : requireText(body.name, 'name'),

@@ -96,8 +96,7 @@ async function rankingOf(
   found: readonly ContextChunk[],
   { query, signal }: { query: string; signal: AbortSignal },
 ): Promise<Ranking | null> {
-  // Ranking is internal to the service, so model limits of the key do not apply.
-  const admission = admitReranker(deps, { ...call, caller: { ...call.caller, models: null } });
+  const admission = admitReranker(deps, call);
   if (admission === null) return null;
   const { maxSentences, chunkWeight } = admission.engine.weights ?? DEFAULT_RERANK_WEIGHTS;
   const sentences = listSentences(found, maxSentences);
@@ -114,7 +113,7 @@ async function rankingOf(
   }
 }
 
-/** Returns null while no reranker is bound. */
+/** Returns null while no reranker is bound, and when the key is limited to other models. */
 function admitReranker(deps: RetrievalDeps, call: Call): Admission<'rerank'> | null {
   try {
     return admit(deps, call, { kind: 'rerank' });

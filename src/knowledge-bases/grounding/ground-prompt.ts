@@ -1,7 +1,7 @@
 import type { ChatPrompt, GenerationRequest, PromptDocument } from '../../engines/engine.ts';
 import { contextTokensOf } from '../../engines/registry.ts';
 import { requireScope } from '../../http/auth.ts';
-import type { Admission } from '../../inference/admission.ts';
+import { type Admission, requireModel } from '../../inference/admission.ts';
 import type { Call } from '../../lib/caller.ts';
 import { findKnowledgeBase } from '../find-knowledge-base.ts';
 import type { RetrievalDeps } from '../retrieval/retrieve.ts';
@@ -33,7 +33,10 @@ export interface GroundedPrompt {
   context: ContextChunk[] | null;
 }
 
-/** Finds the knowledge bases that a request names. Throws 404 `knowledge_base_not_found` for the first unknown id, 403 without the scope. */
+/**
+ * Finds the knowledge bases that a request names. Throws 404 `knowledge_base_not_found` for the first unknown id, and 403
+ * without the scope or when the key is limited to models without the embedding model of one of them.
+ */
 export async function findKnowledgeBases(
   deps: Pick<RetrievalDeps, 'db'>,
   call: Call,
@@ -43,7 +46,11 @@ export async function findKnowledgeBases(
   requireScope(call.caller, 'knowledge', 'knowledge_bases');
   const { organizationId } = call.caller;
   const bases = await Promise.all(
-    ids.map((id, i) => findKnowledgeBase(deps, organizationId, id, `knowledge_bases.${i}`)),
+    ids.map(async (id, i) => {
+      const base = await findKnowledgeBase(deps, organizationId, id, `knowledge_bases.${i}`);
+      requireModel(call.caller, base.embeddingModel, `knowledge_bases.${i}`);
+      return base;
+    }),
   );
   return [...new Map(bases.map((base) => [base.id, base])).values()];
 }

@@ -56,7 +56,8 @@ const REEMBEDDING_RETRY_SECONDS = 30;
 
 /**
  * The best chunks of the knowledge base for the query, the best first. The only way to search one: for its route, for chats and for
- * responses. Throws 400 for a blank query and for filters that are none, 404 where it is deleted meanwhile, 503 for `vector` while another model's vectors are made.
+ * responses. Throws 400 for a blank query and for filters that are none, 404 where it is deleted meanwhile, 503 for `vector` while another model's vectors are made,
+ * and 403 for a key limited to models without the one that embeds, unless only words are compared.
  */
 export async function retrieve(
   deps: RetrievalDeps,
@@ -120,9 +121,7 @@ async function embedQuery(
   base: KnowledgeBaseRow,
   { query, signal }: { query: string; signal: AbortSignal },
 ): Promise<EmbeddedQuery | null> {
-  // The knowledge base was made with this model: whoever may use the one may use the other.
-  const caller = { ...call.caller, models: null };
-  const admission = admit(deps, { ...call, caller }, { kind: 'embedding', model: base.embeddingModel });
+  const admission = admit(deps, call, { kind: 'embedding', model: base.embeddingModel, param: 'kb_id' });
   if (base.embeddingFingerprint !== admission.engine.fingerprint()) return null;
   const request = { texts: [query], purpose: 'query', maxTokensPerText: null, paramOf: () => 'query' } as const;
   const { vectors } = await embed(deps, admission, exemptInput(request), signal);
