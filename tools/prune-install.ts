@@ -5,7 +5,7 @@
  */
 import { existsSync, globSync, lstatSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 /** Only a development install has it. */
 const DEVELOPMENT_PACKAGE = '@biomejs/biome';
@@ -51,7 +51,7 @@ function sizeBytes(path: string): number {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  const freed = pruneInstall(new URL('../node_modules', import.meta.url).pathname);
+  const freed = pruneInstall(fileURLToPath(new URL('../node_modules', import.meta.url)));
   const megabytes = (bytes: number) => `${(bytes / 1_000_000).toFixed(1).padStart(7)} MB`;
   for (const [reason, bytes] of Object.entries(freed)) console.log(`${megabytes(bytes)}  ${reason}`);
   console.log(`${megabytes(Object.values(freed).reduce((sum, bytes) => sum + bytes, 0))}  removed`);
