@@ -5,8 +5,9 @@ import type { FunctionTool, OutputFormat } from '../engine.ts';
 import { writeGrammar } from './answer-grammar.ts';
 import { TAGGED } from './calls/call-format.ts';
 
-const write = (format: Exclude<OutputFormat, { type: 'text' }>): string => writeGrammar({ kind: 'format', format });
-const rejection = (run: () => string) => {
+const write = (format: Exclude<OutputFormat, { type: 'text' }>): string =>
+  writeGrammar({ kind: 'format', format }).text;
+const rejection = (run: () => unknown) => {
   try {
     run();
   } catch (error) {
@@ -18,10 +19,8 @@ const rejection = (run: () => string) => {
 
 describe('decoding constraints of plain text', () => {
   it('a choice allows its texts and shares their beginnings', () => {
-    assert.equal(
-      write({ type: 'choice', choices: ['yes', 'yet', 'no'] }),
-      'root ::= choice\nchoice ::= ("no" | "ye" ("s" | "t"))\n',
-    );
+    const grammar = write({ type: 'choice', choices: ['yes', 'yet', 'no'] });
+    assert.match(grammar, /"no" \| "ye" g-1\ng-1 ::= "s" \| "t"\n$/);
   });
 
   it('a regular expression matches the whole answer', () => {
@@ -41,7 +40,7 @@ describe('decoding constraints of plain text', () => {
 
   it('a grammar is passed as it is, and 400 beside tools', () => {
     const format = { type: 'grammar', grammar: 'root ::= "a"+' } as const;
-    assert.equal(write(format), format.grammar);
+    assert.equal(write(format), `${format.grammar}\n`);
     const tool: FunctionTool = { type: 'function', function: { name: 'clock' } };
     const rules = { format: TAGGED, callable: [tool], parallel: false, offered: [tool] };
     assert.deepEqual(
@@ -49,6 +48,7 @@ describe('decoding constraints of plain text', () => {
       [400, 'response_format'],
     );
     const choice = writeGrammar({ kind: 'answer', rules, format: { type: 'choice', choices: ['no'] } });
-    assert.match(choice, /answer ::= \(choice \| "<tool_call>/);
+    assert.match(choice.text, /choice \| "<"/);
+    assert.match(choice.text, /tool_call>/);
   });
 });

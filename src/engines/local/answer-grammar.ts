@@ -1,6 +1,7 @@
 import { invalidValue } from '../../errors.ts';
 import type { OutputFormat, TextConstraint } from '../engine.ts';
 import { type CallRules, callsGrammar, defineCalls } from './calls/call-grammar.ts';
+import { finishGrammar, type WrittenGrammar } from './gbnf/written-grammar.ts';
 import { GrammarBuilder, literal, oneOf } from './grammar.ts';
 import { isEmpty } from './schema/automaton.ts';
 import { automatonRule } from './schema/automaton-grammar.ts';
@@ -21,8 +22,12 @@ export type GrammarWish =
   /** An answer that is in the format or calls; with a format of text, one that calls but begins by itself. */
   | { kind: 'answer'; rules: CallRules; format: OutputFormat };
 
-/** The grammar in llama.cpp's language. Pure. Throws 400 with the path of what cannot be enforced. */
-export function writeGrammar(wish: GrammarWish): string {
+/** The grammar. Pure. Throws 400 with the path of what cannot be enforced. */
+export function writeGrammar(wish: GrammarWish): WrittenGrammar {
+  return finishGrammar(grammarText(wish), sourceOf(wish));
+}
+
+function grammarText(wish: GrammarWish): string {
   if (wish.kind === 'calls') return callsGrammar(wish.rules);
   if (wish.format.type === 'grammar') {
     if (wish.kind === 'format') return wish.format.grammar;

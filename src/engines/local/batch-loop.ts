@@ -1,6 +1,7 @@
 import type { LlamaContext } from 'node-llama-cpp';
+import { MAX_SAMPLING_COST } from './decoding-constraint.ts';
 import { decode, type Sampled, type StepItem } from './native.ts';
-import { admissionOrder, planStep, type StepLimits } from './schedule.ts';
+import { admissionOrder, overSamplingBudget, planStep, type StepLimits } from './schedule.ts';
 import { shouldWait } from './seating.ts';
 import type { Sequence, Sequences } from './sequences.ts';
 
@@ -8,6 +9,8 @@ import type { Sequence, Sequences } from './sequences.ts';
 const LOOKED_AT = 32;
 /** Tokens of a step for a prompt whose every token is judged: the runtime keeps a whole vocabulary for each. */
 const JUDGED_TOKENS = 32;
+/** Time after which no further job begins before the next step: a large grammar takes 20 ms to load, for each answer. */
+const BEGINNING_MS = 10;
 /** Quiet time after which what is computed is saved: not between the requests of a burst. */
 const QUIET_MS = 50;
 
@@ -24,6 +27,8 @@ export interface Job {
   judge(index: number, token: number): Promise<void>;
   /** Draws a token at an index of the step just computed. */
   sample(index: number): Promise<Sampled>;
+  /** What the next sampling costs, in the unit of `MAX_SAMPLING_COST`; 0 where no grammar is followed. */
+  samplingCost(): number;
   /** True while its reader is too far behind: it is left out of the next steps. */
   paused(): boolean;
   /** The prompt is computed, but for `cachedTokens` of it. Called before the first `accept`. */
@@ -125,12 +130,12 @@ export class BatchLoop {
   async #run(): Promise<void> {
     let results: readonly StepResult[] = [];
     for (;;) {
-      await this.#admit();
+      const isAdmitting = await this.#admit();
       const planned = this.#closed ? [] : this.#plan();
       const computed = planned.length === 0 ? null : this.#compute(planned);
       for (const result of results) this.#settle(result);
       if (results.length > 0) this.#listener.stepEnded();
-      if (computed === null && results.length === 0) break;
+      if (computed === null && results.length === 0 && !isAdmitting) break;
       results = computed === null ? [] : await this.#sampleAll(planned, await computed);
     }
     this.#running = false;
@@ -149,7 +154,9 @@ export class BatchLoop {
     if (more || this.#waiting.length > 0) this.wake();
   }
 
-  async #admit(): Promise<void> {
+  /** Lets waiting jobs begin. True: it stopped for this step, and more of them may begin. */
+  async #admit(): Promise<boolean> {
+    const started = performance.now();
     for (let job = this.#nextJob(); job !== null; job = this.#nextJob()) {
       const taken = job;
       this.#waiting = this.#waiting.filter((waiting) => waiting.job !== taken.job);
@@ -162,7 +169,9 @@ export class BatchLoop {
         this.#end(taken.job);
         taken.job.failed(error);
       }
+      if (performance.now() - started > BEGINNING_MS) return true;
     }
+    return false;
   }
 
   /** The next job that may begin now, with what is computed of its prompt; null where none can. */
@@ -180,9 +189,15 @@ export class BatchLoop {
   }
 
   #plan(): Planned[] {
-    const active = this.#sequences.all.flatMap((sequence) =>
+    const ready = this.#sequences.all.flatMap((sequence) =>
       sequence.job === null || sequence.job.paused() ? [] : [{ sequence, job: sequence.job }],
     );
+    const constrained = ready.flatMap(({ sequence, job }) =>
+      job.samplingCost() > 0 ? [{ sequence: sequence.index, cost: job.samplingCost(), waited: sequence.waited }] : [],
+    );
+    const costly = overSamplingBudget(constrained, MAX_SAMPLING_COST);
+    for (const { sequence } of ready) if (costly.has(sequence.index)) sequence.waited += 1;
+    const active = ready.filter(({ sequence }) => !costly.has(sequence.index));
     const loads = active.map(({ sequence, job }) => ({
       sequence: sequence.index,
       tokens: sequence.pending.length - sequence.offset,

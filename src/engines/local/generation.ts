@@ -1,9 +1,9 @@
-import type { LlamaGrammar } from 'node-llama-cpp';
 import type { PromptToken, TokenLogprob } from '../engine.ts';
 import { Answer, type AnswerEvent } from './answer.ts';
 import type { Job } from './batch-loop.ts';
+import { type CompiledGrammar, DecodingConstraint } from './decoding-constraint.ts';
 import type { LocalModel } from './model.ts';
-import { GrammarState, type Likelihood, type Sampled, type SamplerConfig, TokenSampler } from './native.ts';
+import { type Likelihood, type Sampled, type SamplerConfig, TokenSampler } from './native.ts';
 import type { Prepared } from './prompt.ts';
 import type { ConstrainedRequest } from './tool-constraint.ts';
 import { Utf8Pieces } from './utf8-pieces.ts';
@@ -42,8 +42,8 @@ export class Generation implements Job {
   readonly #bias: ReadonlyMap<number, number>;
   readonly #uses = new Map<number, number>();
   #sampler: TokenSampler | null = null;
-  #grammar: GrammarState | null = null;
-  #configuredGrammar: GrammarState | null = null;
+  #constraint: DecodingConstraint | null = null;
+  #configuredConstraint: DecodingConstraint | null = null;
   #tokens = 0;
   #judged: TokenLogprob[] = [];
 
@@ -68,7 +68,7 @@ export class Generation implements Job {
   begin(): void {
     const { model, request, prepared } = this.#parts;
     const { answerGrammar, form } = prepared;
-    if (answerGrammar !== null && form.reasoning !== 'open') this.#grammar = this.#follow(answerGrammar);
+    if (answerGrammar !== null && form.reasoning !== 'open') this.#constraint = this.#constrain(answerGrammar);
     this.#sampler = new TokenSampler(model.context, this.#config(), request.logprobs);
   }
 
@@ -80,7 +80,13 @@ export class Generation implements Job {
 
   async sample(index: number): Promise<Sampled> {
     if (this.#sampler === null) throw new Error('A generation was sampled before it began.');
-    return this.#sampler.sample(index);
+    const sampled = await this.#sampler.sample(index);
+    if (!this.#parts.model.vocabulary.isEndOfAnswer(sampled.token)) this.#constraint?.follow(sampled.token);
+    return sampled;
+  }
+
+  samplingCost(): number {
+    return this.#constraint?.cost ?? 0;
   }
 
   /** Lets go of what it holds of the runtime. May be called twice. */
@@ -110,7 +116,8 @@ export class Generation implements Job {
     const logprob = sampled.logprob === null ? null : this.#described(sampled.token, sampled.logprob, sampled.top);
     if (this.#answer.push(text, logprob)) return this.#end('stop');
     if (this.#tokens >= this.#maxTokens) return this.#end('length');
-    if (this.#hasPenalties() || this.#grammar !== this.#configuredGrammar) this.#sampler?.configure(this.#config());
+    if (this.#hasPenalties() || this.#constraint !== this.#configuredConstraint)
+      this.#sampler?.configure(this.#config());
     return true;
   }
 
@@ -126,28 +133,29 @@ export class Generation implements Job {
     return false;
   }
 
-  #follow(grammar: LlamaGrammar): GrammarState {
-    return new GrammarState(this.#parts.model.context, grammar);
+  #constrain(grammar: CompiledGrammar): DecodingConstraint {
+    const { context, vocabulary } = this.#parts.model;
+    return new DecodingConstraint(context, vocabulary, grammar);
   }
 
   #callBegins(rest: string): boolean {
-    if (this.#grammar !== null) return true;
+    if (this.#constraint !== null) return true;
     const { callGrammar } = this.#parts.prepared;
     if (callGrammar === null) return false;
-    const state = this.#follow(callGrammar);
-    if (!state.accept(this.#parts.model.vocabulary.tokenizePlain(rest))) return false;
-    this.#grammar = state;
+    const constraint = this.#constrain(callGrammar);
+    if (!constraint.accept(rest)) return false;
+    this.#constraint = constraint;
     return true;
   }
 
   #answerBegins(rest: string): void {
     const { answerGrammar } = this.#parts.prepared;
     if (answerGrammar === null) return;
-    const state = this.#follow(answerGrammar);
-    if (!state.accept(this.#parts.model.vocabulary.tokenizePlain(rest))) {
+    const constraint = this.#constrain(answerGrammar);
+    if (!constraint.accept(rest)) {
       throw new Error('The model ended its thinking and began an answer of another form in one token.');
     }
-    this.#grammar = state;
+    this.#constraint = constraint;
   }
 
   /** The first token was not judged. It is a part of the text, unless it is the mark of a text's beginning. */
@@ -173,8 +181,9 @@ export class Generation implements Job {
       }
       bias = penalised;
     }
-    this.#configuredGrammar = this.#grammar;
-    return { temperature, topP, seed: this.#parts.seed, bias, grammar: this.#grammar };
+    this.#configuredConstraint = this.#constraint;
+    const grammar = this.#constraint?.state ?? null;
+    return { temperature, topP, seed: this.#parts.seed, bias, grammar };
   }
 
   #described(token: number, logprob: number, top: readonly Likelihood[]): TokenLogprob {

@@ -2,6 +2,7 @@ import type { Llama, LlamaContext, LlamaGrammar, LlamaModel } from 'node-llama-c
 import { type Calibration, calibrate, MOST_STEP_TOKENS, type StepTime } from './calibration.ts';
 import { ChatTemplate } from './chat-template.ts';
 import { fitContext, type MemoryOf } from './context-size.ts';
+import type { WrittenGrammar } from './gbnf/written-grammar.ts';
 import { GrammarWriter } from './grammar-writer.ts';
 import { readTimes, timesKey, writeTimes } from './kept-times.ts';
 import { measureSpeed, threadCandidates } from './measure-speed.ts';
@@ -12,8 +13,6 @@ import { Vocabulary } from './vocabulary.ts';
 
 /** The longest context that llama.cpp is asked about. */
 const ASKED_TOKENS = 8_192;
-/** Compiled grammars kept: clients send the same few schemas again and again. */
-const KEPT_GRAMMARS = 64;
 
 /** A model that is ready to generate. */
 export interface LocalModel {
@@ -23,8 +22,8 @@ export interface LocalModel {
   template: ChatTemplate;
   facts: ModelFacts;
   grammars: GrammarWriter;
-  /** Throws an Error when llama.cpp does not take the grammar. */
-  grammar(text: string): Promise<LlamaGrammar>;
+  /** Resolves with one object for one grammar. Throws an Error when llama.cpp does not take it. */
+  grammar(written: Pick<WrittenGrammar, 'text'>): Promise<LlamaGrammar>;
 }
 
 /** Loads a GGUF. Throws an Error whose message is one sentence for the operator: which file, and what to do. */
@@ -122,14 +121,11 @@ async function timesOf(
 }
 
 function grammarCache(llama: Llama): LocalModel['grammar'] {
-  const kept = new Map<string, Promise<LlamaGrammar>>();
-  return (text) => {
-    const known = kept.get(text) ?? llama.createGrammar({ grammar: text });
-    // Set anew, so that the map is in order of use and its first key is the one to drop.
-    kept.delete(text);
-    kept.set(text, known);
-    const oldest = kept.keys().next().value;
-    if (kept.size > KEPT_GRAMMARS && oldest !== undefined) kept.delete(oldest);
-    return known;
+  // As long as the writer caches a grammar, its native counterpart is there.
+  const loaded = new WeakMap<object, Promise<LlamaGrammar>>();
+  return (written) => {
+    const grammar = loaded.get(written) ?? llama.createGrammar({ grammar: written.text });
+    loaded.set(written, grammar);
+    return grammar;
   };
 }

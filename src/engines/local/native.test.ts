@@ -79,14 +79,14 @@ describe('the inside of node-llama-cpp', () => {
     truncate(model.context, 0, 0);
   });
   it('follows a grammar, also from tokens that were made before it', async () => {
-    const grammar = await model.grammar('root ::= "ab" "c"');
+    const grammar = await model.grammar({ text: 'root ::= "ab" "c"' });
     const state = new GrammarState(model.context, grammar);
     assert.equal(state.accept(model.vocabulary.tokenizePlain('a')), true);
     const [[index = -1] = []] = await decode(model.context, [{ sequence: 0, position: 0, tokens: [1], outputs: [0] }]);
     const { token } = await sampler(null, { grammar: state }).sample(index);
     assert.equal(Buffer.from(model.vocabulary.piece(token).bytes).toString(), 'b');
     assert.equal(new GrammarState(model.context, grammar).accept(model.vocabulary.tokenizePlain('x')), false);
-    await assert.rejects(model.grammar('root ::= ('));
+    await assert.rejects(model.grammar({ text: 'root ::= (' }));
     truncate(model.context, 0, 0);
   });
 });

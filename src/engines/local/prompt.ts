@@ -1,9 +1,10 @@
-import { type LlamaGrammar, LlamaVocabularyType } from 'node-llama-cpp';
+import { LlamaVocabularyType } from 'node-llama-cpp';
 import { contextLengthExceeded, invalidValue } from '../../errors.ts';
 import type { ChatPrompt, FunctionTool, OutputFormat, TextPrompt, ToolChoice } from '../engine.ts';
 import type { AnswerForm } from './answer.ts';
 import { type GrammarWish, isTextConstraint, sourceOf } from './answer-grammar.ts';
 import type { CallRules } from './calls/call-grammar.ts';
+import { type CompiledGrammar, requireAffordable } from './decoding-constraint.ts';
 import type { LocalModel } from './model.ts';
 import { type ConstrainedRequest, constrainTools } from './tool-constraint.ts';
 
@@ -32,9 +33,9 @@ export interface Prepared {
   /** Tokens that must not come: those that begin a call, where none may be made. */
   bannedTokens: readonly number[];
   /** In force from the first token of the answer, which comes after any thinking. */
-  answerGrammar: LlamaGrammar | null;
+  answerGrammar: CompiledGrammar | null;
   /** In force from where the model begins a call by itself. */
-  callGrammar: LlamaGrammar | null;
+  callGrammar: CompiledGrammar | null;
 }
 
 /** What a prompt and a form come to before grammars are compiled. */
@@ -86,16 +87,16 @@ function characters(prompt: ChatPrompt | TextPrompt): number {
   return prompt.messages.reduce((sum, message) => sum + (message.content?.length ?? 0), 0);
 }
 
-async function compiled(model: LocalModel, wish: GrammarWish | null): Promise<LlamaGrammar | null> {
+async function compiled(model: LocalModel, wish: GrammarWish | null): Promise<CompiledGrammar | null> {
   if (wish === null) return null;
-  const grammar = await model.grammars.write(wish);
+  const path = sourceOf(wish);
+  const written = await model.grammars.write(wish);
+  const { elements } = written;
+  requireAffordable({ elements, path }, model.vocabulary);
   try {
-    return await model.grammar(grammar);
+    return { native: await model.grammar(written), elements, path };
   } catch (error) {
-    const refusal = invalidValue(
-      sourceOf(wish),
-      'cannot be enforced: llama.cpp does not take the grammar made from it',
-    );
+    const refusal = invalidValue(path, 'cannot be enforced: llama.cpp does not take the grammar made from it');
     refusal.cause = error;
     throw refusal;
   }

@@ -30,6 +30,31 @@ export interface SequenceShare {
 /** Steps after which batch work gets a tile although interactive prompts would take all: it never stands still. */
 const BATCH_TURN_STEPS = 8;
 
+/** An answer that a grammar holds. */
+export interface ConstrainedAnswer {
+  sequence: number;
+  /** What its next sampling costs, in the unit of the budget. */
+  cost: number;
+  /** Steps since it last got anything. */
+  waited: number;
+}
+
+/**
+ * The answers that are left out of the next step, so that sampling costs no more than `budget` in it: a grammar is
+ * followed on the processor while all others wait. They take turns, those that waited longest first; one alone may cost
+ * more than the budget.
+ */
+export function overSamplingBudget(answers: readonly ConstrainedAnswer[], budget: number): Set<number> {
+  const order = answers.toSorted((a, b) => b.waited - a.waited || a.cost - b.cost || a.sequence - b.sequence);
+  const left = new Set<number>();
+  let spent = 0;
+  for (const { sequence, cost } of order) {
+    if (spent > 0 && spent + cost > budget) left.add(sequence);
+    else spent += cost;
+  }
+  return left;
+}
+
 /**
  * Who gets how many tokens in the next step. Running answers get their one token each; prompts get what is left, the
  * shorter first but each after a while, interactive before batch. In order of sequence.

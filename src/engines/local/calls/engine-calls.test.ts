@@ -139,7 +139,7 @@ describe('a call that a model has begun by itself', () => {
     if (format.begin.includes('▁')) return;
     it(`is what the grammar allows, behind ${format.begin}, form ${index}`, async () => {
       const rules = { format, callable: TOOLS, offered: TOOLS, parallel: true };
-      const grammar = await model.grammar(callsGrammar(rules));
+      const grammar = await model.grammar({ text: callsGrammar(rules) });
       const accepts = (text: string): boolean =>
         new GrammarState(model.context, grammar).accept(model.vocabulary.tokenizePlain(text));
       const written = WRITTEN[index] ?? '';

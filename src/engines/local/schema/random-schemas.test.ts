@@ -4,8 +4,7 @@ import { describe, it } from 'node:test';
 import { Ajv } from 'ajv';
 import { Recogniser } from '../../../../test/fixtures/gbnf.ts';
 import { ApiError } from '../../../errors.ts';
-import { GrammarBuilder } from '../grammar.ts';
-import { SchemaCompiler } from '../schema-grammar.ts';
+import { writeGrammar } from '../answer-grammar.ts';
 
 type Json = Record<string, unknown>;
 const SCHEMAS = 400;
@@ -134,8 +133,8 @@ describe('random schemas', () => {
       const schema = maker.schema();
       let grammar: Recogniser;
       try {
-        const builder = new GrammarBuilder();
-        grammar = new Recogniser(builder.text(new SchemaCompiler(builder, schema, 'schema').compile()));
+        const format = { type: 'json_schema', name: 'x', strict: true, schema } as const;
+        grammar = new Recogniser(writeGrammar({ kind: 'format', format }).text);
       } catch (error) {
         assert.ok(error instanceof ApiError && error.status === 400, String(error));
         continue;

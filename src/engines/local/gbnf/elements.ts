@@ -1,0 +1,119 @@
+import type { Characters } from '../schema/characters.ts';
+import { type GrammarRules, ROOT, type Sequence } from './rules.ts';
+
+/**
+ * A grammar as llama.cpp holds it: flat, with every repetition written out as rules. Plain data that goes from one
+ * thread to another.
+ */
+export interface GrammarElements {
+  /** Sequences of elements: 0 ends one, `n > 0` is a character of `sets[n - 1]`, `n < 0` the rule `-n - 1`. */
+  code: Int32Array;
+  /** Where the alternatives begin in `code`: those of one rule stand together. */
+  alternatives: Int32Array;
+  /** For each rule the index of its first alternative, and behind the last rule their number. Rule 0 is the root. */
+  rules: Int32Array;
+  sets: readonly Characters[];
+}
+
+/** Thrown for a grammar that has more elements than allowed when its repetitions are written out. */
+export class TooManyElements extends Error {}
+
+/** Flattens a grammar. Throws `TooManyElements` beyond `most`. */
+export function flattenRules(rules: GrammarRules, most: number): GrammarElements {
+  return new Flattener(rules, most).flatten();
+}
+
+class Flattener {
+  readonly #rules: GrammarRules;
+  readonly #most: number;
+  readonly #ids = new Map<string, number>();
+  readonly #setIds = new Map<Characters, number>();
+  /** Alternatives by rule; undefined while the rule is only named. */
+  readonly #flat: (number[][] | undefined)[] = [];
+  #elements = 0;
+
+  constructor(rules: GrammarRules, most: number) {
+    this.#rules = rules;
+    this.#most = most;
+  }
+
+  flatten(): GrammarElements {
+    this.#id(ROOT);
+    for (const name of this.#ids.keys()) {
+      const alternatives = this.#rules.get(name);
+      if (alternatives === undefined) throw new Error(`a grammar has no rule '${name}'`);
+      this.#flat[this.#id(name)] = alternatives.map((sequence) => this.#sequence(sequence));
+    }
+    return this.#pack();
+  }
+
+  /** A name that is met for the first time is a rule to flatten: a map goes on with what is added to it. */
+  #id(name: string): number {
+    const known = this.#ids.get(name) ?? this.#fresh();
+    this.#ids.set(name, known);
+    return known;
+  }
+
+  #fresh(): number {
+    this.#flat.push(undefined);
+    return this.#flat.length - 1;
+  }
+
+  #spend(elements: number): void {
+    this.#elements += elements;
+    if (this.#elements > this.#most) throw new TooManyElements(`a grammar has more than ${this.#most} elements`);
+  }
+
+  #sequence(symbols: Sequence): number[] {
+    const code: number[] = [];
+    for (const symbol of symbols) {
+      if (symbol.kind === 'terminal') code.push(this.#setId(symbol.set));
+      else if (symbol.kind === 'rule') code.push(-this.#id(symbol.name) - 1);
+      else for (const element of this.#repetition(symbol.sequence, symbol.least, symbol.most)) code.push(element);
+    }
+    this.#spend(code.length + 1);
+    return code;
+  }
+
+  /** `least` copies, and a rule for each further one, as `handle_repetitions` of llama-grammar.cpp does. */
+  #repetition(symbols: Sequence, least: number, most: number | null): number[] {
+    const unit = this.#sequence(symbols);
+    this.#spend(unit.length * Math.max(least, (most ?? 0) - least));
+    const code = Array.from({ length: least }, () => unit).flat();
+    if (most === null) {
+      const loop = this.#fresh();
+      this.#flat[loop] = [[...unit, -loop - 1], []];
+      code.push(-loop - 1);
+      return code;
+    }
+    let rest: number[] = [];
+    for (let i = least; i < most; i++) {
+      const rule = this.#fresh();
+      this.#flat[rule] = [[...unit, ...rest], []];
+      rest = [-rule - 1];
+    }
+    for (const element of rest) code.push(element);
+    return code;
+  }
+
+  #setId(set: Characters): number {
+    const known = this.#setIds.get(set) ?? this.#setIds.size + 1;
+    this.#setIds.set(set, known);
+    return known;
+  }
+
+  #pack(): GrammarElements {
+    const alternatives = this.#flat.flatMap((ways) => ways ?? []);
+    const rules = new Int32Array(this.#flat.length + 1);
+    for (const [rule, ways] of this.#flat.entries()) rules[rule + 1] = (rules[rule] ?? 0) + (ways?.length ?? 0);
+    const code = new Int32Array(alternatives.reduce((sum, way) => sum + way.length + 1, 0));
+    const starts = new Int32Array(alternatives.length);
+    let at = 0;
+    for (const [index, way] of alternatives.entries()) {
+      starts[index] = at;
+      code.set(way, at);
+      at += way.length + 1;
+    }
+    return { code, alternatives: starts, rules, sets: [...this.#setIds.keys()] };
+  }
+}

@@ -1,0 +1,335 @@
+import { type Characters, classesOf, has } from '../schema/characters.ts';
+import { type GrammarRules, type GrammarSymbol, ROOT, type Sequence } from './rules.ts';
+
+/** Symbols of alternatives that are factored together: the members of the widest objects have fewer. */
+const MAX_GROUP_SYMBOLS = 4_000;
+/** Symbols of the rules that factoring writes. */
+const MAX_WRITTEN_SYMBOLS = 100_000;
+/** Symbols of a sequence that is written where it is used; a longer one is a rule, for others may share it. */
+const MAX_INLINE_SYMBOLS = 4;
+/** Sequences that factoring may look at, so that no grammar takes longer than a second. */
+const MAX_WORK = 200_000;
+/** Prefix of the rules that factoring makes. No other rule has it. */
+const FACTORED = 'f-';
+
+/**
+ * Rewrites a grammar so that alternatives which begin alike share their beginning, through the rules that they refer
+ * to: a parser then follows one of them until they differ, instead of all. The language stays the same. Grammars of
+ * which no finite part can be shared, or too large a part, keep the rest of their alternatives as they are.
+ */
+export function leftFactor(rules: GrammarRules, maxWrittenSymbols: number = MAX_WRITTEN_SYMBOLS): GrammarRules {
+  return new Factoring(rules, maxWrittenSymbols).run();
+}
+
+/** An interned sequence: equal ones are one object. */
+interface Chain {
+  readonly id: number;
+  /** Null in the empty one. */
+  readonly head: GrammarSymbol | null;
+  readonly tail: Chain | null;
+  /** Number of symbols. */
+  readonly length: number;
+  /** Sequences of one more symbol before this one, by that symbol. */
+  before: Map<GrammarSymbol, Chain> | null;
+  /** Bits of the ASCII characters that it may begin with, and bit 128 for all others; null until it is known. */
+  first: bigint | null;
+  isNullable: boolean;
+}
+
+/** What a rule derives, before and after its alternatives are factored. */
+interface Rule {
+  alternatives: readonly Chain[];
+  first: bigint;
+  isNullable: boolean;
+}
+
+const OTHERS = 1n << 128n;
+
+class Factoring {
+  readonly #rules = new Map<string, Rule>();
+  readonly #interned = new Map<GrammarSymbol, GrammarSymbol>();
+  readonly #symbols = new Map<string, GrammarSymbol>();
+  readonly #firstOfSet = new Map<Characters, bigint>();
+  readonly #byAlternatives = new Map<string, string>();
+  readonly #expansions = new Map<Chain, readonly Chain[]>();
+  readonly #maxWrittenSymbols: number;
+  readonly #empty: Chain = { id: 0, head: null, tail: null, length: 0, before: null, first: 0n, isNullable: true };
+  #added = 0;
+  #chains = 0;
+  #writtenSymbols = 0;
+  #work = 0;
+
+  constructor(rules: GrammarRules, maxWrittenSymbols: number) {
+    this.#maxWrittenSymbols = maxWrittenSymbols;
+    for (const [name, alternatives] of rules) {
+      const chains = alternatives.map((sequence) => this.#chain(sequence, this.#empty));
+      this.#rules.set(name, { alternatives: chains, first: 0n, isNullable: false });
+    }
+    this.#findFirsts();
+  }
+
+  run(): GrammarRules {
+    const reached = new Set([ROOT]);
+    const factored = new Map<string, readonly Sequence[]>();
+    // Breadth first: where the budget does not suffice, what an answer meets first has been factored. A set goes on with
+    // what is added to it.
+    for (const name of reached) {
+      const rule = this.#rules.get(name);
+      if (rule === undefined) throw new Error(`a grammar has no rule '${name}'`);
+      const chains = this.#factor(rule.alternatives);
+      this.#writtenSymbols += symbolsOf(chains);
+      const alternatives = chains.map(sequenceOf);
+      factored.set(name, alternatives);
+      for (const sequence of alternatives) for (const used of namesIn(sequence)) reached.add(used);
+    }
+    return factored;
+  }
+
+  get #isSpent(): boolean {
+    return this.#work > MAX_WORK || this.#writtenSymbols > this.#maxWrittenSymbols;
+  }
+
+  /** The same alternatives, of which no two begin with the same character, unless the budget is spent. */
+  #factor(alternatives: readonly Chain[]): Chain[] {
+    return this.#overlapping(alternatives).flatMap((group) => {
+      const [only] = group;
+      if (group.length === 1 && only !== undefined) return alternatives.length === 1 ? only : this.#shortened(only);
+      if (this.#isSpent) return group;
+      const shared = this.#shareHead(group);
+      if (shared !== null) return [shared];
+      const expanded = [...new Set(group.flatMap((chain) => this.#expanded(chain)))];
+      return symbolsOf(expanded) > MAX_GROUP_SYMBOLS ? group : this.#splitTerminals(expanded);
+    });
+  }
+
+  /** The same sequence, with a rule for what follows its first character where that is long. */
+  #shortened(chain: Chain): Chain {
+    if (chain.head?.kind !== 'terminal' || chain.tail === null) return chain;
+    return this.#chain([chain.head], this.#alternative([chain.tail]));
+  }
+
+  /** Groups of alternatives that may begin alike. */
+  #overlapping(chains: readonly Chain[]): Chain[][] {
+    let groups: { first: bigint; chains: Chain[] }[] = [];
+    for (const chain of new Set(chains)) {
+      const first = this.#firstOf(chain);
+      const [alike, apart] = [[] as typeof groups, [] as typeof groups];
+      for (const group of groups) ((group.first & first) === 0n ? apart : alike).push(group);
+      const [merged = { first: 0n, chains: [] }, ...others] = alike;
+      merged.first |= others.reduce((bits, group) => bits | group.first, first);
+      for (const group of others) for (const other of group.chains) merged.chains.push(other);
+      merged.chains.push(chain);
+      groups = [...apart, merged];
+    }
+    return groups.map((group) => group.chains);
+  }
+
+  /** Alternatives of one head as one: their longest common beginning, and a rule for the rest. Null: heads differ. */
+  #shareHead(chains: readonly Chain[]): Chain | null {
+    const shared: GrammarSymbol[] = [];
+    let rest = chains;
+    for (let head = rest[0]?.head ?? null; head !== null && rest.every((chain) => chain.head === head); ) {
+      shared.push(head);
+      rest = rest.map((chain) => chain.tail ?? this.#empty);
+      head = rest[0]?.head ?? null;
+    }
+    return shared.length === 0 ? null : this.#chain(shared, this.#alternative(rest));
+  }
+
+  /** Terminals that overlap are divided into classes that do not. */
+  #splitTerminals(chains: readonly Chain[]): Chain[] {
+    const sets = chains.flatMap(({ head }) => (head?.kind === 'terminal' ? [head.set] : []));
+    const byTails = new Map<Chain, Characters[]>();
+    for (const one of classesOf(sets)) {
+      const code = one[0] ?? 0;
+      this.#work += chains.length;
+      const tails = chains.flatMap(({ head, tail }) =>
+        head?.kind === 'terminal' && tail !== null && has(head.set, code) ? [tail] : [],
+      );
+      if (tails.length === 0) continue;
+      const rest = this.#alternative(tails);
+      byTails.set(rest, [...(byTails.get(rest) ?? []), one]);
+    }
+    const divided = [...byTails].map(([rest, classes]) => this.#chain([this.#terminal(classes)], rest));
+    return chains.some(({ head }) => head === null) ? [...divided, this.#empty] : divided;
+  }
+
+  /** A sequence that derives what any of the given ones does. */
+  #alternative(chains: readonly Chain[]): Chain {
+    const distinct = [...new Set(chains)].sort((a, b) => a.id - b.id);
+    const [only] = distinct;
+    if (distinct.length === 1 && only !== undefined && only.length <= MAX_INLINE_SYMBOLS) return only;
+    const key = distinct.map(({ id }) => id).join();
+    let name = this.#byAlternatives.get(key);
+    if (name === undefined) {
+      this.#added += 1;
+      this.#work += distinct.length;
+      name = `${FACTORED}${this.#added}`;
+      this.#byAlternatives.set(key, name);
+      const first = distinct.reduce((bits, chain) => bits | this.#firstOf(chain), 0n);
+      this.#rules.set(name, { alternatives: distinct, first, isNullable: distinct.some((chain) => chain.isNullable) });
+    }
+    return this.#chain([this.#intern({ kind: 'rule', name })], this.#empty);
+  }
+
+  /** Sequences that begin with a terminal, or are empty, and derive together what the given one does. */
+  #expanded(chain: Chain): readonly Chain[] {
+    if (chain.head === null || chain.head.kind === 'terminal') return [chain];
+    const known = this.#expansions.get(chain);
+    if (known !== undefined) return known;
+    const found = new Set<Chain>();
+    const open = new Set<Chain>([chain]);
+    // A set goes on with what is added to it.
+    for (const one of open) {
+      this.#work += 1;
+      if (one.head === null || one.head.kind === 'terminal') found.add(one);
+      else for (const next of this.#expansions.get(one) ?? this.#step(one)) open.add(next);
+    }
+    this.#expansions.set(chain, [...found]);
+    return [...found];
+  }
+
+  /** A sequence with its first symbol replaced by what that stands for. */
+  #step({ head, tail }: Chain): Chain[] {
+    const rest = tail ?? this.#empty;
+    if (head === null || head.kind === 'terminal') return [];
+    if (head.kind === 'rule') {
+      return (this.#rules.get(head.name)?.alternatives ?? []).map((chain) => this.#append(chain, rest));
+    }
+    const { sequence, least, most } = head;
+    const more: GrammarSymbol = { ...head, least: Math.max(0, least - 1), most: most === null ? null : most - 1 };
+    const once = this.#chain(sequence, more.most === 0 ? rest : this.#chain([this.#intern(more)], rest));
+    return least > 0 ? [once] : [once, rest];
+  }
+
+  #append(chain: Chain, rest: Chain): Chain {
+    return rest.head === null ? chain : this.#chain(sequenceOf(chain), rest);
+  }
+
+  #chain(symbols: Sequence, rest: Chain): Chain {
+    let chain = rest;
+    for (let i = symbols.length - 1; i >= 0; i--) {
+      const symbol = symbols[i];
+      if (symbol !== undefined) chain = this.#prepend(this.#intern(symbol), chain);
+    }
+    return chain;
+  }
+
+  #prepend(head: GrammarSymbol, tail: Chain): Chain {
+    tail.before ??= new Map();
+    const known = tail.before.get(head);
+    if (known !== undefined) return known;
+    this.#chains += 1;
+    const id = this.#chains;
+    const chain: Chain = { id, head, tail, length: tail.length + 1, before: null, first: null, isNullable: false };
+    tail.before.set(head, chain);
+    return chain;
+  }
+
+  #terminal(classes: readonly Characters[]): GrammarSymbol {
+    const ranges = classes.flatMap((set) => pairs(set)).sort((a, b) => a[0] - b[0]);
+    return this.#intern({ kind: 'terminal', set: ranges.flat() });
+  }
+
+  /** One object for equal symbols. */
+  #intern(symbol: GrammarSymbol): GrammarSymbol {
+    const interned = this.#interned.get(symbol);
+    if (interned !== undefined) return interned;
+    const key = this.#keyOf(symbol);
+    const known = this.#symbols.get(key) ?? symbol;
+    this.#symbols.set(key, known);
+    this.#interned.set(symbol, known);
+    return known;
+  }
+
+  #keyOf(symbol: GrammarSymbol): string {
+    if (symbol.kind === 'terminal') return symbol.set.join();
+    if (symbol.kind === 'rule') return `rule ${symbol.name}`;
+    return `${this.#chain(symbol.sequence, this.#empty).id}{${symbol.least},${symbol.most}}`;
+  }
+
+  /** The same, kept: the rules change no more. */
+  #firstOf(chain: Chain): bigint {
+    if (chain.first !== null) return chain.first;
+    const { first, isNullable } = this.#derived(chain);
+    chain.first = first;
+    chain.isNullable = isNullable;
+    return first;
+  }
+
+  /** What a sequence may begin with, by what is known of the rules in it. */
+  #derived(chain: Chain): { first: bigint; isNullable: boolean } {
+    let first = 0n;
+    for (let at: Chain | null = chain; at !== null && at.head !== null; at = at.tail) {
+      const symbol = this.#firstOfSymbol(at.head);
+      first |= symbol.first;
+      if (!symbol.isNullable) return { first, isNullable: false };
+    }
+    return { first, isNullable: true };
+  }
+
+  #firstOfSymbol(symbol: GrammarSymbol): { first: bigint; isNullable: boolean } {
+    if (symbol.kind === 'terminal') return { first: this.#firstOfCharacters(symbol.set), isNullable: false };
+    if (symbol.kind === 'rule') return this.#rules.get(symbol.name) ?? { first: 0n, isNullable: false };
+    const { first, isNullable } = this.#derived(this.#chain(symbol.sequence, this.#empty));
+    return { first, isNullable: isNullable || symbol.least === 0 };
+  }
+
+  #firstOfCharacters(set: Characters): bigint {
+    const known = this.#firstOfSet.get(set);
+    if (known !== undefined) return known;
+    let bits = 0n;
+    for (const [from, to] of pairs(set)) {
+      for (let code = from; code <= Math.min(to, 127); code++) bits |= 1n << BigInt(code);
+      if (to > 127) bits |= OTHERS;
+    }
+    this.#firstOfSet.set(set, bits);
+    return bits;
+  }
+
+  /** What each rule may begin with: a rule is looked at again when one that it begins with has changed. */
+  #findFirsts(): void {
+    const usedBy = new Map<string, Set<string>>();
+    for (const [name, { alternatives }] of this.#rules) {
+      for (const chain of alternatives) {
+        for (const used of namesIn(sequenceOf(chain))) usedBy.set(used, (usedBy.get(used) ?? new Set()).add(name));
+      }
+    }
+    const open = new Set(this.#rules.keys());
+    // A set goes on with what is added to it; a rule that is taken out may come in again.
+    for (const name of open) {
+      open.delete(name);
+      const rule = this.#rules.get(name);
+      if (rule === undefined) continue;
+      let [first, isNullable] = [rule.first, rule.isNullable];
+      for (const chain of rule.alternatives) {
+        const derived = this.#derived(chain);
+        first |= derived.first;
+        isNullable ||= derived.isNullable;
+      }
+      if (first === rule.first && isNullable === rule.isNullable) continue;
+      rule.first = first;
+      rule.isNullable = isNullable;
+      for (const user of usedBy.get(name) ?? []) open.add(user);
+    }
+  }
+}
+
+const symbolsOf = (chains: readonly Chain[]): number => chains.reduce((sum, { length }) => sum + length, 0);
+
+function sequenceOf(chain: Chain): GrammarSymbol[] {
+  const symbols: GrammarSymbol[] = [];
+  for (let at: Chain | null = chain; at !== null && at.head !== null; at = at.tail) symbols.push(at.head);
+  return symbols;
+}
+
+function* namesIn(sequence: Sequence): Generator<string, void, undefined> {
+  for (const symbol of sequence) {
+    if (symbol.kind === 'rule') yield symbol.name;
+    else if (symbol.kind === 'repetition') yield* namesIn(symbol.sequence);
+  }
+}
+
+function pairs(set: Characters): [from: number, to: number][] {
+  return Array.from({ length: set.length / 2 }, (_, i) => [set[2 * i] ?? 0, set[2 * i + 1] ?? 0]);
+}

@@ -1,0 +1,165 @@
+import { characters, has } from '../schema/characters.ts';
+import type { GrammarElements } from './elements.ts';
+
+/**
+ * Characters that a token may have of those at which the alternatives of JSON begin and end. No vocabulary that is known
+ * has a token with more than four of them that JSON can hold.
+ */
+const LOOKAHEAD = 4;
+const STRUCTURAL = characters(Array.from('[]{},:" \n\t', (char) => [char.charCodeAt(0), char.charCodeAt(0)] as const));
+/** Nodes after which those that no stack holds any more are let go. */
+const MAX_NODES = 50_000;
+
+/** An element that is still to be read, and what comes after it. Equal stacks of one grammar are one object. */
+interface Stack {
+  /** Place in the code; -1 below the last element: nothing is left to be read. */
+  readonly at: number;
+  readonly below: Stack | null;
+  above: Map<number, Stack> | null;
+  /** The stacks after the element at its top was read. */
+  next: readonly Stack[] | null;
+  /** See `cost`; 0 until it is known. */
+  cost: number;
+}
+
+/**
+ * Follows a text through a grammar as llama.cpp does, which holds one stack for each way to derive the text, and tells
+ * what the next token will cost there. llama.cpp itself cannot say, and cannot be interrupted: where alternatives begin
+ * alike, stacks double again and again until one token takes minutes.
+ */
+export class ParseStacks {
+  readonly #elements: GrammarElements;
+  readonly #isStructural: readonly boolean[];
+  readonly #mostCost: number;
+  #bottom = newStack(-1, null);
+  #nodes = 0;
+  #stacks: readonly Stack[];
+  #isOver = false;
+
+  /** `mostCost`: beyond it nothing is followed any further. */
+  constructor(elements: GrammarElements, mostCost: number) {
+    this.#elements = elements;
+    this.#mostCost = mostCost;
+    this.#isStructural = elements.sets.map((set) => STRUCTURAL.some((code) => has(set, code)));
+    const first = elements.rules[1] ?? 0;
+    const starts = elements.alternatives.subarray(0, first);
+    const open = new Set<Stack>();
+    for (const start of starts) this.#open(this.#push(this.#bottom, start), open);
+    this.#stacks = [...open];
+  }
+
+  /** Number of stacks. */
+  get count(): number {
+    return this.#stacks.length;
+  }
+
+  /** Whether the grammar takes the text that was followed. */
+  get isComplete(): boolean {
+    return this.#stacks.includes(this.#bottom);
+  }
+
+  /**
+   * Stacks that llama.cpp visits to look at all tokens that may come next, as far as tokens of structural characters
+   * multiply them; infinite beyond `mostCost`. It is no less than the number of stacks after the next token.
+   */
+  get cost(): number {
+    let cost = 0;
+    for (const stack of this.#stacks) {
+      cost += this.#costOf(stack);
+      if (cost > this.#mostCost || this.#isOver) return Number.POSITIVE_INFINITY;
+    }
+    return cost;
+  }
+
+  /** Goes on with text. False when the grammar does not take it, or when it was given up as too costly. */
+  follow(text: string): boolean {
+    for (const char of text) {
+      const code = char.codePointAt(0) ?? 0;
+      const open = new Set<Stack>();
+      for (const stack of this.#stacks) {
+        const element = this.#elements.code[stack.at] ?? 0;
+        const set = this.#elements.sets[element - 1];
+        if (set === undefined || !has(set, code)) continue;
+        for (const next of this.#nextOf(stack)) open.add(next);
+        if (open.size > this.#mostCost) this.#isOver = true;
+        if (this.#isOver) return false;
+      }
+      this.#stacks = [...open];
+    }
+    if (this.#nodes > MAX_NODES) this.#letGo();
+    return this.#stacks.length > 0;
+  }
+
+  #costOf(stack: Stack): number {
+    if (stack.cost === 0) stack.cost = this.#visits(stack, LOOKAHEAD, this.#mostCost);
+    return stack.cost;
+  }
+
+  /** Visits of a stack and of those that follow it; more than `most` when they are more. */
+  #visits(stack: Stack, characters: number, most: number): number {
+    const element = this.#elements.code[stack.at] ?? 0;
+    let visits = 1;
+    if (characters === 0 || this.#isStructural[element - 1] !== true) return visits;
+    for (const next of this.#nextOf(stack)) {
+      visits += this.#visits(next, characters - 1, most - visits);
+      if (visits > most) break;
+    }
+    return visits;
+  }
+
+  #nextOf(stack: Stack): readonly Stack[] {
+    if (stack.next !== null) return stack.next;
+    const open = new Set<Stack>();
+    if (stack.below !== null) this.#open(this.#push(stack.below, stack.at + 1), open);
+    stack.next = [...open];
+    return stack.next;
+  }
+
+  /** Adds the stacks to `open` that a stack derives without reading: each with a terminal at its top, or the bottom. */
+  #open(stack: Stack, open: Set<Stack>): void {
+    const { code, alternatives, rules } = this.#elements;
+    const seen = new Set([stack]);
+    for (const top of seen) {
+      const element = code[top.at] ?? 0;
+      if (element >= 0 || top.below === null) {
+        open.add(top);
+        continue;
+      }
+      const rule = -element - 1;
+      const rest = this.#push(top.below, top.at + 1);
+      for (let way = rules[rule] ?? 0; way < (rules[rule + 1] ?? 0); way++) {
+        seen.add(this.#push(rest, alternatives[way] ?? 0));
+      }
+      if (seen.size > this.#mostCost) {
+        this.#isOver = true;
+        return;
+      }
+    }
+  }
+
+  /** A stack with the sequence at `at` on top; without an element where the sequence is at its end. */
+  #push(below: Stack, at: number): Stack {
+    if (this.#elements.code[at] === 0) return below;
+    below.above ??= new Map();
+    const known = below.above.get(at);
+    if (known !== undefined) return known;
+    this.#nodes += 1;
+    const stack = newStack(at, below);
+    below.above.set(at, stack);
+    return stack;
+  }
+
+  /** Builds the stacks anew without all that was ever pushed and popped. */
+  #letGo(): void {
+    const bottom = newStack(-1, null);
+    this.#nodes = 0;
+    this.#bottom = bottom;
+    this.#stacks = this.#stacks.map((stack) => {
+      const places: number[] = [];
+      for (let part: Stack = stack; part.below !== null; part = part.below) places.push(part.at);
+      return places.reduceRight((below, at) => this.#push(below, at), bottom);
+    });
+  }
+}
+
+const newStack = (at: number, below: Stack | null): Stack => ({ at, below, above: null, next: null, cost: 0 });
