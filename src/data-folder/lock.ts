@@ -42,11 +42,11 @@ export function folderInUse(folder: string): OperatorError {
 export class FolderLock {
   readonly #database: DatabaseSync;
   readonly #path: string;
-  readonly #inode: string;
+  readonly #inode: string | null;
   readonly #onLost: () => void;
   readonly #timer: NodeJS.Timeout;
 
-  private constructor(database: DatabaseSync, path: string, inode: string, onLost: () => void) {
+  private constructor(database: DatabaseSync, path: string, inode: string | null, onLost: () => void) {
     this.#database = database;
     this.#path = path;
     this.#inode = inode;
@@ -70,7 +70,7 @@ export class FolderLock {
         );
         await delay(graceMs);
       }
-      if (inodeOf(path) !== inode) throw folderInUse(folder);
+      if (inode === null || inodeOf(path) !== inode) throw folderInUse(folder);
       return lock;
     } catch (error) {
       lock.release();
@@ -122,10 +122,10 @@ function openLocked(folder: string, path: string): DatabaseSync {
   }
 }
 
-/** Device and inode number. */
-function inodeOf(path: string): string {
-  const { dev, ino } = statSync(path, { bigint: true });
-  return `${dev}:${ino}`;
+/** Device and inode number; null where there is no file. */
+function inodeOf(path: string): string | null {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return found === undefined ? null : `${found.dev}:${found.ino}`;
 }
 
 const isAbsent = ({ code }: NodeJS.ErrnoException): boolean => code === 'ENOENT' || code === 'ENOTDIR';

@@ -37,7 +37,7 @@ async function probeFolder(folder: string): Promise<void> {
   if (free < MIN_FREE_BYTES) {
     throw new Error(`${describeFree(folder, free)}, and ${inMegabytes(MIN_FREE_BYTES)} MB are needed to write`);
   }
-  const probe = join(folder, `write-probe.${process.pid}`);
+  const probe = join(folder, 'write-probe');
   const file = await open(probe, 'w', 0o600);
   try {
     await file.write(Buffer.alloc(PROBE_BYTES));
