@@ -73,8 +73,8 @@ describe('permissions of the data folder', {
     copyTemplate(join(dataDir, 'db'));
     mkdirSync(join(dataDir, 'models'));
     symlinkSync(outside, join(dataDir, 'models/shared.gguf'));
-    makeBlobs(dataDir, scaled(100_000, 5_000));
-    for (const name of ['', 'db', 'blobs']) openToAll(join(dataDir, name));
+    makeFiles(join(dataDir, 'models'), scaled(100_000, 5_000));
+    openToAll(dataDir);
     const first = await start({ dataDir });
     const repairs = (service: Service) => service.stderr().match(/^.*accessible to other users: repaired.*$/gm) ?? [];
     await until(() => repairs(first).length > 0);
@@ -89,13 +89,12 @@ describe('permissions of the data folder', {
   });
 });
 
-/** As many files as `count` in the folders of a store of blobs. */
-function makeBlobs(dataDir: string, count: number): void {
+/** As many files as `count` in 256 folders. */
+function makeFiles(parent: string, count: number): void {
   for (let at = 0; at < count; at += 1) {
-    const key = at.toString(16).padStart(32, '0');
-    const folder = join(dataDir, 'blobs', key.slice(-2));
+    const folder = join(parent, String(at % 256));
     if (at < 256) mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, key), '');
+    writeFileSync(join(folder, String(at)), '');
   }
 }
 
