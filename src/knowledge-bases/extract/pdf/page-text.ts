@@ -17,7 +17,10 @@ export interface Fragment {
   text: string;
   x0: number;
   x1: number;
+  /** Of the row that it stands in. */
   y: number;
+  /** Its own, which differs from its row's where text beside it stands a little higher or lower. */
+  baseline: number;
   size: number;
 }
 
@@ -40,6 +43,8 @@ export interface TextLine extends Fragment {
 const GAP = 1.1;
 /** Letters of one line may stand so much higher or lower, in sizes: exponents and footnote signs. */
 const BASELINE = 0.45;
+/** Lines of small letters that may stand above each other in one row. */
+const OPEN_GROUPS = 4;
 /** What is nearer than this to the same text, in sizes, is the same text printed twice for boldness or a shadow. */
 const TWICE = 0.2;
 /** A gap from which on a space is between two pieces, in sizes. */
@@ -79,21 +84,30 @@ export function fragmentsOf(pieces: readonly TextPiece[]): Fragment[] {
 
 function fragmentsOfRow(row: readonly TextPiece[], y: number): Fragment[] {
   const isRightToLeft = row.filter((piece) => piece.isRightToLeft).length * 2 > row.length;
-  const ordered = row.toSorted((a, b) => a.x - b.x);
-  const groups: TextPiece[][] = [];
-  let end = Number.NEGATIVE_INFINITY;
-  for (const piece of ordered) {
-    if (piece.text.trim() === '') {
-      groups.at(-1)?.push(piece);
-      continue;
-    }
-    const group = groups.at(-1);
-    if (group !== undefined && piece.x - end <= GAP * piece.size) group.push(piece);
-    else groups.push([piece]);
-    end = Math.max(end, piece.x + piece.width);
+  const groups: { pieces: TextPiece[]; end: number; last: TextPiece }[] = [];
+  for (const piece of row.toSorted((a, b) => a.x - b.x)) {
+    const isBlank = piece.text.trim() === '';
+    const near = groups.slice(-OPEN_GROUPS).findLast(({ end, last }) => {
+      // Lines of small letters beside larger ones may be two lines in the row.
+      const isLevel = Math.abs(last.y - piece.y) <= BASELINE * Math.max(last.size, piece.size);
+      return isLevel && (isBlank || piece.x - end <= GAP * piece.size);
+    });
+    if (near !== undefined) near.pieces.push(piece);
+    else if (!isBlank) groups.push({ pieces: [piece], end: Number.NEGATIVE_INFINITY, last: piece });
+    const group = near ?? groups.at(-1);
+    if (isBlank || group === undefined) continue;
+    group.end = Math.max(group.end, piece.x + piece.width);
+    group.last = piece;
   }
-  const fragments = groups.map((group) => fragmentOf(group, y, isRightToLeft));
-  return (isRightToLeft ? fragments.reverse() : fragments).filter(({ text }) => text !== '');
+  const fragments = groups.map(({ pieces }) => fragmentOf(pieces, y, isRightToLeft)).filter(({ text }) => text !== '');
+  // What stands above each other is not in one row.
+  let end = Number.NEGATIVE_INFINITY;
+  const apart = fragments.map((one, i) => {
+    const isAlone = end <= one.x0 && one.x1 <= (fragments[i + 1]?.x0 ?? Number.POSITIVE_INFINITY);
+    end = Math.max(end, one.x1);
+    return isAlone ? one : { ...one, y: one.baseline };
+  });
+  return isRightToLeft ? apart.reverse() : apart;
 }
 
 function fragmentOf(group: readonly TextPiece[], y: number, isRightToLeft: boolean): Fragment {
@@ -101,7 +115,9 @@ function fragmentOf(group: readonly TextPiece[], y: number, isRightToLeft: boole
   const x0 = Math.min(...printed.map(({ x }) => x));
   const x1 = Math.max(...printed.map(({ x, width }) => x + width));
   const text = joined(isRightToLeft ? group.toReversed() : group, isRightToLeft);
-  return { text, x0, x1, y, size: usualSize(printed) };
+  const size = usualSize(printed);
+  const baseline = printed.find((piece) => piece.size === size)?.y ?? y;
+  return { text, x0, x1, y, baseline, size };
 }
 
 /** Texts with a space where there is a gap, without what is printed twice. */
