@@ -19,5 +19,7 @@ export function liveAsHost<Told extends object, Said extends object>(
   setInterval(() => say({ type: 'alive' }), ALIVE_MS);
   // The parent is gone. No orderly exit: that would wait for the computation under way.
   process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+  // A parent that was killed while this process loaded its modules: the event is over, and the timer would keep this process alive.
+  if (!process.connected) process.exit();
   return say;
 }
