@@ -105,6 +105,7 @@ describe('POST /v1/chat/completions with knowledge_bases', () => {
     const museum = (await api.send('POST', '/v1/knowledge-bases', { body: { name: 'Museum' } })).json.id;
     const source = new MemorySource();
     source.items.set('museum', 'The museum of Skelby opens at ten on Mondays.');
+    source.items.set('copy', LIBRARY);
     const { queueJob, run } = await makeSource(api, museum, source);
     await run(await queueJob());
     for (const knowledge_bases of [
@@ -115,6 +116,7 @@ describe('POST /v1/chat/completions with knowledge_bases', () => {
       const results: { kb_id: string; score: number }[] = json.knowledge_base_context.results;
       assert.equal(results[0]?.kb_id, museum);
       assert.ok(new Set(results.map(({ kb_id }) => kb_id)).size === 2, 'both have something');
+      assert.equal(promptOf().at(-1)?.content?.split(LIBRARY).length, 2, 'a text that both have is shown once');
       const scores = results.map(({ score }) => score);
       assert.deepEqual(
         scores,
@@ -354,6 +356,21 @@ describe('POST /v1/chat/completions with knowledge_bases', () => {
         shown = documents;
       }
       assert.equal(shown, 0);
+    });
+
+    it('shows half as much where the engine counts more tokens than were estimated', async () => {
+      let attempts = 0;
+      api.engine.play(() => {
+        attempts += 1;
+        if (attempts === 1) throw contextLengthExceeded('messages', 900, 800);
+        return stream(words('Hello there.'));
+      });
+      assert.equal((await withContext(800, () => ask(QUESTION, { max_tokens: 50 }))).status, 200);
+      const [first = 0, second = 0] = api.engine.calls.slice(-2).map(({ request: { prompt } }) => {
+        assert.ok(prompt.kind === 'chat');
+        return prompt.messages.at(-1)?.content?.length ?? 0;
+      });
+      assert.ok(QUESTION.length < second && second < first, `${second} of ${first} characters`);
     });
 
     it('leaves the answer the tokens that it may have', async () => {

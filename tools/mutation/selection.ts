@@ -14,8 +14,7 @@ export const MODULES: readonly string[] = [
   'knowledge-bases/retrieval',
   'knowledge-bases/grounding',
   'knowledge-bases/ingestion',
-  'knowledge-bases/ingestion/chunk',
-  'knowledge-bases/ingestion/extract',
+  'knowledge-bases/chunk',
 ];
 
 /** Declarations: the tables are held to the migrations, the schemas to the API description. */

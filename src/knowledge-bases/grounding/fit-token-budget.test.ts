@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { Registry } from 'prom-client';
+import { scriptedEngine, servedModel } from '../../../test/scripted-engine.ts';
+import { ModelRegistry, type ServedModel } from '../../engines/registry.ts';
 import type { Call } from '../../lib/caller.ts';
 import type { RetrievalDeps } from '../retrieval/retrieve.ts';
 import { documentBudget } from './document-budget.ts';
@@ -138,6 +141,50 @@ describe('the room for documents', () => {
   });
   it('counts letters beyond ASCII as more', () => {
     assert.deepEqual(['', 'abc', 'abcd', 'äö', '日本', '😀'].map(estimateTokens), [0, 1, 2, 2, 3, 2]);
+  });
+});
+
+describe('what fits while no reranker ranks it', () => {
+  const long = chunkOf('One is here. Two is here. Three is here. Four is here.'.repeat(5));
+  const short = chunkOf('Five is here.');
+  const call: Call = {
+    caller: { organizationId: 'org_1', keyId: 'key_1', scopes: new Set(), models: null },
+    requestId: 'req_1',
+    endpoint: '/',
+    priority: 'interactive',
+  };
+  const deps = (models: ServedModel[]) =>
+    ({
+      models: new ModelRegistry(models),
+      metrics: new Registry(),
+      now: Date.now,
+      recordUsage: async () => {},
+    }) as unknown as RetrievalDeps;
+
+  it('is whole chunks, or else the beginning of the best one', async () => {
+    const query = { query: 'x', signal: new AbortController().signal };
+    const fit = (found: ContextChunk[]) => fitTokenBudget(deps([]), call, found, query)(60);
+    assert.deepEqual(await fit([long, short]), [short]);
+    const [beginning, ...others] = await fit([long, { ...long, text: `Other. ${long.text}` }]);
+    assert.match(beginning?.text ?? '', /^One is here\..* \[\.\.\.\]$/);
+    assert.deepEqual(others, []);
+  });
+
+  it('is not asked for any more by a caller who has left', async () => {
+    const controller = new AbortController();
+    const rerank = {
+      backend: () => ({ engine: 'local', model: 'm', parameters: 1, ready: true }),
+      rerank: async () => {
+        controller.abort(new Error('the caller left'));
+        throw controller.signal.reason;
+      },
+    };
+    const model = { ...servedModel(scriptedEngine()), id: 'reranker-v2-m3', engine: null, rerank };
+    const fit = fitTokenBudget(deps([model as unknown as ServedModel]), call, [long], {
+      query: 'x',
+      signal: controller.signal,
+    });
+    await assert.rejects(fit(60), /the caller left/);
   });
 });
 
