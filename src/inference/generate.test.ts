@@ -11,16 +11,14 @@ import { PASS_ALL, type Screen } from '../lib/screen.ts';
 import type { UsageRecord } from '../lib/usage-record.ts';
 import { admit } from './admission.ts';
 import { collect } from './collect.ts';
-import { startGeneration } from './generate.ts';
+import { type Generation, startGeneration } from './generate.ts';
 import { screenInput } from './screening.ts';
 
 const never = new AbortController().signal;
 const caller = { organizationId: 'org_1', keyId: 'key_1', scopes: new Set<never>(), models: null };
 
-/** Starts a generation of these events; usage counts as durable once `persist` has been called. */
-async function start(events: GenerationEvent[], screen: Screen = PASS_ALL, incremental = true) {
-  const engine = scriptedEngine();
-  engine.play(() => stream(events));
+/** Dependencies that remember what they are told; usage counts as durable once `persist` has been called. */
+function setUp(screen: Screen = PASS_ALL) {
   const records: UsageRecord[] = [];
   const counted: number[] = [];
   const durable = Promise.withResolvers<void>();
@@ -34,12 +32,27 @@ async function start(events: GenerationEvent[], screen: Screen = PASS_ALL, incre
     metrics: new Registry(),
     now: () => 1_800_000_000_000,
   };
+  return { deps, records, counted, persist: durable.resolve };
+}
+
+/** Starts a generation of these events. */
+async function start(events: Iterable<GenerationEvent>, screen: Screen = PASS_ALL, incremental = true) {
+  const { deps, ...told } = setUp(screen);
+  return { generation: await startWith(deps, events, incremental), ...told };
+}
+
+async function startWith(
+  deps: ReturnType<typeof setUp>['deps'],
+  events: Iterable<GenerationEvent>,
+  incremental = true,
+): Promise<Generation> {
+  const engine = scriptedEngine();
+  engine.play(() => stream(events));
   const call: Call = { caller, requestId: 'req_1', endpoint: '/v1/chat/completions', priority: 'interactive' };
   const model = servedModel(engine);
   const admission = admit({ models: new ModelRegistry([model]) }, call, { kind: 'chat', model: model.id });
   const input = await screenInput(deps, call, chatRequest('Hi', { incremental }), ['Hi']);
-  const generation = await startGeneration(deps, admission, input, never);
-  return { generation, records, counted, persist: durable.resolve };
+  return startGeneration(deps, admission, input, never);
 }
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
@@ -79,6 +92,49 @@ describe('startGeneration', () => {
     assert.ok(!hasReturned);
     persist();
     await withDeadline('the return', returned);
+  });
+
+  it('records what the engine says in the end, where that differs from what was told before', async () => {
+    const events = words('one two', 'stop', 5).map((event) =>
+      event.type === 'usage' ? { ...event, usage: { promptTokens: 6, cachedTokens: 4, completionTokens: 9 } } : event,
+    );
+    const { generation, records, counted, persist } = await start(events);
+    persist();
+    const { usage } = await collect(generation.events, 1);
+    assert.deepEqual(usage, { promptTokens: 6, cachedTokens: 4, completionTokens: 9 });
+    assert.deepEqual(
+      records.map(({ outcome, promptTokens, cachedTokens, completionTokens }) => [
+        outcome,
+        promptTokens,
+        cachedTokens,
+        completionTokens,
+      ]),
+      [['completed', 6, 4, 9]],
+    );
+    assert.deepEqual(counted, [4]);
+  });
+
+  it('counts no prompt for the cache that was not processed, and records the failure', async () => {
+    const { deps, records, counted, persist } = setUp();
+    persist();
+    const failing = (function* (): Generator<GenerationEvent> {
+      yield* [];
+      throw new Error('engine fault');
+    })();
+    await assert.rejects(startWith(deps, failing), /engine fault/);
+    assert.deepEqual(counted, []);
+    assert.deepEqual(
+      records.map(({ outcome, promptTokens }) => [outcome, promptTokens]),
+      [['failed', 0]],
+    );
+  });
+
+  it('fails where the engine begins with anything but prompt-end', async () => {
+    const { deps, records, persist } = setUp();
+    persist();
+    const [, ...withoutPrompt] = words('one two');
+    await assert.rejects(startWith(deps, withoutPrompt), { status: 500 });
+    assert.equal(records.length, 1);
   });
 
   it('replaces what a policy blocks in an answer that is not streamed, before the call is settled', async () => {
