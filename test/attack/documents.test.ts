@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { Extractor } from '../../src/knowledge-bases/extract/extractor.ts';
+import { makePdf } from '../fixtures/documents-pdf.ts';
 import { scaled } from './scale.ts';
 
 /** Seconds for one document. Each takes less than 5 on two idle cores; the margin is for machines that many share. */
@@ -92,6 +93,26 @@ describe('hostile Markdown', () => {
     const text = Array.from({ length: scaled(1_000, 300) }, (_, depth) => `${'  '.repeat(depth)}- word`).join('\n');
     assert.equal(await readInTime('page.md', text), text);
   });
+});
+
+describe('a PDF', () => {
+  const count = scaled(100_000, 20_000);
+  const pages: [string, (i: number) => { x: number; y: number; size: number }][] = [
+    ['in one row', (i) => ({ x: i * 20, y: 700, size: 5 })],
+    ['in one row of many sizes', (i) => ({ x: i * 20, y: 700, size: 1 + (i % 97) })],
+    ['in one place', () => ({ x: 60, y: 700, size: 10 })],
+    ['in 40 columns', (i) => ({ x: (i % 40) * 200, y: 700 - Math.floor(i / 40) * 11 - (i % 40) * 3, size: 10 })],
+    ['in ever larger letters', (i) => ({ x: 60, y: 700 - i, size: 1 + i / 1_000 })],
+  ];
+  for (const [what, place] of pages) {
+    it(`of ${count.toLocaleString('en')} texts ${what} is read`, async () => {
+      const texts = Array.from({ length: count }, (_, i) => ({
+        text: i === 0 ? 'walrus' : 'words of text',
+        ...place(i),
+      }));
+      assert.match(await readInTime('page.pdf', makePdf([texts])), /walrus/);
+    });
+  }
 });
 
 describe('after all of these, the reader', () => {
