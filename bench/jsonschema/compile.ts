@@ -1,5 +1,4 @@
-import { GrammarBuilder } from '../../src/engines/local/grammar.ts';
-import { SchemaCompiler } from '../../src/engines/local/schema-grammar.ts';
+import { writeGrammar } from '../../src/engines/local/answer-grammar.ts';
 import { ApiError } from '../../src/errors.ts';
 
 /** What became of one schema. `ms` is the time to compile or to refuse. */
@@ -11,9 +10,14 @@ export type Compiled =
 export function compile(schema: unknown): Compiled {
   const begun = performance.now();
   try {
-    const builder = new GrammarBuilder();
-    const grammar = builder.text(new SchemaCompiler(builder, schema, 'schema').compile());
-    return { kind: 'enforced', grammar, ms: performance.now() - begun };
+    const format = {
+      type: 'json_schema',
+      name: 'value',
+      strict: true,
+      schema: schema as Record<string, unknown>,
+    } as const;
+    const { text } = writeGrammar({ kind: 'format', format });
+    return { kind: 'enforced', grammar: text, ms: performance.now() - begun };
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 400) throw error;
     const ms = performance.now() - begun;

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Ajv } from 'ajv';
 import { chatRequest, collectAnswer, textRequest } from '../../../test/engine-conformance.ts';
+import { ambiguousFamilies } from '../../../test/fixtures/ambiguous-schemas.ts';
 import { type TinyModel, writeTinyGguf } from '../../../test/fixtures/tiny-gguf.ts';
 import { ApiError } from '../../errors.ts';
 import { createLogger } from '../../lib/logger.ts';
@@ -187,5 +188,39 @@ describe('a model that calls by itself', () => {
       assert.deepEqual(choice.calls, []);
       assert.doesNotMatch(choice.text, /tool_call/);
     }
+  });
+});
+
+describe('a schema that multiplies the ways to read an answer', () => {
+  const engine = withEngine({ script: { '[': '[' } });
+  const brief = withEngine({ script: { '[': ']' } });
+  const [doubling] = ambiguousFamilies(22);
+  const ambiguous = { type: 'json_schema', name: 'x', strict: true, schema: doubling?.schema ?? {} } as const;
+  const rejected = (error: unknown): boolean =>
+    error instanceof ApiError &&
+    error.status === 400 &&
+    error.code === 'invalid_value' &&
+    error.param === 'response_format.json_schema.schema' &&
+    /too ambiguous/.test(error.message);
+
+  it('ends with 400 as soon as there are too many, with what was made before, and alone', async () => {
+    const events = engine().generate(textRequest('[', { format: ambiguous, maxTokens: 400, choices: 4 }), never);
+    let text = '';
+    const read = async (): Promise<void> => {
+      for await (const event of events) if (event.type === 'text-delta' && event.choice === 0) text += event.text;
+    };
+    const others = Array.from({ length: 4 }, (_, i) =>
+      collectAnswer(engine(), textRequest('the cat', { maxTokens: 100, scope: `other ${i}` })),
+    );
+    await assert.rejects(read(), rejected);
+    assert.match(text, /^\[{4,12}$/);
+    for (const { usage } of await Promise.all(others)) assert.ok(usage.completionTokens > 0);
+  });
+  it('is answered where the ambiguity is never met', async () => {
+    const { choices } = await collectAnswer(
+      brief(),
+      textRequest('[', { format: ambiguous, maxTokens: 400, sampling: sampling({ temperature: 0 }) }),
+    );
+    assert.equal(choices[0]?.text, '[]');
   });
 });

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
   admissionOrder,
+  type ConstrainedAnswer,
+  overSamplingBudget,
   planStep as plan,
   type SequenceLoad,
   type SequenceShare,
@@ -26,6 +28,37 @@ function randomFrom(start: number): (below: number) => number {
     return seed % below;
   };
 }
+
+describe('overSamplingBudget', () => {
+  it('leaves nobody out within the budget, and never everybody', () => {
+    const below = randomFrom(7);
+    for (let i = 0; i < 300; i++) {
+      const answers: ConstrainedAnswer[] = Array.from({ length: 1 + below(8) }, (_, sequence) => ({
+        sequence,
+        cost: 1 + below(60),
+        waited: below(4),
+      }));
+      const left = overSamplingBudget(answers, 50);
+      const taken = answers.filter(({ sequence }) => !left.has(sequence));
+      const cost = taken.reduce((sum, answer) => sum + answer.cost, 0);
+      assert.ok(taken.length > 0 && (cost <= 50 || taken.length === 1), JSON.stringify({ answers, taken }));
+      if (answers.reduce((sum, answer) => sum + answer.cost, 0) <= 50) assert.equal(left.size, 0);
+    }
+  });
+  it('lets everyone have a turn: who waits longest comes first', () => {
+    const answers = [40, 40, 45, 5, 60].map((cost, sequence) => ({ sequence, cost, waited: 0 }));
+    const turns = new Map<number, number>();
+    for (let step = 0; step < 50; step++) {
+      const left = overSamplingBudget(answers, 50);
+      for (const answer of answers) {
+        if (!left.has(answer.sequence)) turns.set(answer.sequence, (turns.get(answer.sequence) ?? 0) + 1);
+        answer.waited = left.has(answer.sequence) ? answer.waited + 1 : 0;
+      }
+    }
+    for (const { sequence } of answers)
+      assert.ok((turns.get(sequence) ?? 0) >= 8, `${sequence}: ${turns.get(sequence)}`);
+  });
+});
 
 describe('planStep', () => {
   it('gives every running answer its token, in order of sequence', () => {

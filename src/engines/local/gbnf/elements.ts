@@ -1,5 +1,5 @@
 import type { Characters } from '../schema/characters.ts';
-import { type GrammarRules, ROOT, type Sequence } from './rules.ts';
+import { GrammarError, type GrammarRules, ROOT, type Sequence } from './rules.ts';
 
 /**
  * A grammar as llama.cpp holds it: flat, with every repetition written out as rules. Plain data that goes from one
@@ -15,10 +15,7 @@ export interface GrammarElements {
   sets: readonly Characters[];
 }
 
-/** Thrown for a grammar that has more elements than allowed when its repetitions are written out. */
-export class TooManyElements extends Error {}
-
-/** Flattens a grammar. Throws `TooManyElements` beyond `most`. */
+/** Flattens a grammar. Throws `GrammarError` where it has more than `most` elements, or a rule is not defined. */
 export function flattenRules(rules: GrammarRules, most: number): GrammarElements {
   return new Flattener(rules, most).flatten();
 }
@@ -41,7 +38,7 @@ class Flattener {
     this.#id(ROOT);
     for (const name of this.#ids.keys()) {
       const alternatives = this.#rules.get(name);
-      if (alternatives === undefined) throw new Error(`a grammar has no rule '${name}'`);
+      if (alternatives === undefined) throw new GrammarError(`lacks the rule '${name}'`);
       this.#flat[this.#id(name)] = alternatives.map((sequence) => this.#sequence(sequence));
     }
     return this.#pack();
@@ -61,7 +58,7 @@ class Flattener {
 
   #spend(elements: number): void {
     this.#elements += elements;
-    if (this.#elements > this.#most) throw new TooManyElements(`a grammar has more than ${this.#most} elements`);
+    if (this.#elements > this.#most) throw new GrammarError('is too large');
   }
 
   #sequence(symbols: Sequence): number[] {

@@ -1,5 +1,5 @@
 import { type Characters, classesOf, has } from '../schema/characters.ts';
-import { type GrammarRules, type GrammarSymbol, ROOT, type Sequence } from './rules.ts';
+import { GrammarError, type GrammarRules, type GrammarSymbol, ROOT, type Sequence } from './rules.ts';
 
 /** Symbols of alternatives that are factored together: the members of the widest objects have fewer. */
 const MAX_GROUP_SYMBOLS = 4_000;
@@ -75,7 +75,7 @@ class Factoring {
     // what is added to it.
     for (const name of reached) {
       const rule = this.#rules.get(name);
-      if (rule === undefined) throw new Error(`a grammar has no rule '${name}'`);
+      if (rule === undefined) throw new GrammarError(`lacks the rule '${name}'`);
       const chains = this.#factor(rule.alternatives);
       this.#writtenSymbols += symbolsOf(chains);
       const alternatives = chains.map(sequenceOf);

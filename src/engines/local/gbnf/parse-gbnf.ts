@@ -1,15 +1,25 @@
 import { type Characters, characters, EVERY, without } from '../schema/characters.ts';
-import type { GrammarRules, GrammarSymbol, RuleReference, Sequence } from './rules.ts';
+import { GrammarError, type GrammarRules, type GrammarSymbol, type RuleReference, type Sequence } from './rules.ts';
 
 /** Prefix of the rules that parentheses make. No other rule has it. */
 const GROUP = 'g-';
 const NAME = /[A-Za-z0-9-]/;
-const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' };
+const ESCAPES: Readonly<Record<string, string>> = {
+  n: '\n',
+  r: '\r',
+  t: '\t',
+  '\\': '\\',
+  '"': '"',
+  '[': '[',
+  ']': ']',
+  '-': '-',
+};
 const HEX_DIGITS: Readonly<Record<string, number>> = { x: 2, u: 4, U: 8 };
 
-/**
- * Parses a grammar in the part of llama.cpp's language (GBNF) that this engine writes. Throws an Error for anything else.
- */
+/** Parentheses within parentheses at most. */
+const MAX_NESTING = 100;
+
+/** Parses a grammar in llama.cpp's language (GBNF), except references to tokens. Throws `GrammarError` for anything else. */
 export function parseGbnf(text: string): GrammarRules {
   return new GbnfParser(text).parse();
 }
@@ -21,6 +31,7 @@ class GbnfParser {
   readonly #terminals = new Map<string, GrammarSymbol>();
   readonly #references = new Map<string, RuleReference>();
   #at = 0;
+  #nesting = 0;
 
   constructor(text: string) {
     this.#text = text;
@@ -44,19 +55,30 @@ class GbnfParser {
   }
 
   #expect(text: string): void {
-    if (!this.#text.startsWith(text, this.#at)) throw new Error(`expected '${text}' at ${this.#at} of a grammar`);
+    if (!this.#text.startsWith(text, this.#at)) throw this.#expected(`'${text}'`);
     this.#at += text.length;
   }
 
+  #expected(what: string): GrammarError {
+    const line = this.#text.slice(0, this.#at).split('\n').length;
+    return new GrammarError(`has no ${what} where one must stand, in line ${line}`);
+  }
+
+  /** Skips white space and comments; a line ends only where `lines` says so, and within parentheses. */
   #skipSpace(lines: boolean): void {
-    const space = lines ? ' \t\r\n' : ' \t';
-    while (this.#at < this.#text.length && space.includes(this.#peek())) this.#at += 1;
+    const space = lines || this.#nesting > 0 ? ' \t\r\n' : ' \t';
+    while (this.#at < this.#text.length) {
+      if (this.#peek() === '#') {
+        while (this.#at < this.#text.length && !'\r\n'.includes(this.#peek())) this.#at += 1;
+      } else if (space.includes(this.#peek())) this.#at += 1;
+      else return;
+    }
   }
 
   #name(): string {
     const from = this.#at;
     while (NAME.test(this.#peek())) this.#at += 1;
-    if (this.#at === from) throw new Error(`expected a name at ${from} of a grammar`);
+    if (this.#at === from) throw this.#expected('name');
     return this.#text.slice(from, this.#at);
   }
 
@@ -85,15 +107,22 @@ class GbnfParser {
     if (char === '"') return this.#literal();
     if (char === '[') return [this.#set()];
     if (char === '(') return this.#group();
+    if (char === '.') {
+      this.#at += 1;
+      return [this.#terminal(EVERY)];
+    }
     return NAME.test(char) ? [this.#reference(this.#name())] : null;
   }
 
   #group(): GrammarSymbol[] {
     this.#at += 1;
+    this.#nesting += 1;
+    if (this.#nesting > MAX_NESTING) throw new GrammarError(`is nested deeper than ${MAX_NESTING} levels`);
     this.#skipSpace(true);
     const alternatives = this.#alternatives();
     this.#skipSpace(true);
     this.#expect(')');
+    this.#nesting -= 1;
     const [only] = alternatives;
     if (alternatives.length === 1 && only !== undefined) return [...only];
     const name = `${GROUP}${this.#rules.size}`;
@@ -138,19 +167,25 @@ class GbnfParser {
     }
     this.#at += 1;
     const set = characters(ranges);
+    if (set.length === 0) throw new GrammarError('has a set without characters');
     return this.#terminal(isNegated ? without(EVERY, set) : set);
   }
 
   #char(): number {
     const code = this.#text.codePointAt(this.#at);
-    if (code === undefined) throw new Error('a grammar ends within a terminal');
+    if (code === undefined) throw new GrammarError('ends within a terminal');
     this.#at += code > 0xffff ? 2 : 1;
     if (code !== 0x5c) return code;
     const letter = this.#peek();
     this.#at += 1;
     const digits = HEX_DIGITS[letter];
-    if (digits === undefined) return (ESCAPES[letter] ?? letter).codePointAt(0) ?? 0;
+    if (digits === undefined) {
+      const escaped = ESCAPES[letter];
+      if (escaped === undefined) throw this.#expected('known escape');
+      return escaped.charCodeAt(0);
+    }
     const hex = this.#text.slice(this.#at, this.#at + digits);
+    if (!new RegExp(`^[0-9A-Fa-f]{${digits}}$`).test(hex)) throw this.#expected(`${digits} hexadecimal digits`);
     this.#at += digits;
     return Number.parseInt(hex, 16);
   }
@@ -167,6 +202,7 @@ class GbnfParser {
     }
     const least = Number(from);
     const most = comma === undefined ? least : to === undefined || to === '' ? null : Number(to);
+    if (most !== null && most < least) throw this.#expected('repetition that can be');
     return [{ kind: 'repetition', sequence: unit, least, most }];
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Recogniser } from '../../../../test/fixtures/gbnf.ts';
-import { flattenRules, TooManyElements } from './elements.ts';
+import { flattenRules } from './elements.ts';
 import { parseGbnf } from './parse-gbnf.ts';
 import { ParseStacks } from './parse-stacks.ts';
 
@@ -77,6 +77,6 @@ describe('flattenRules', () => {
     const { rules, code } = elementsOf(grammar);
     assert.equal(rules.length, 903);
     assert.ok(code.length > 2_700 && code.length < 6_000, String(code.length));
-    assert.throws(() => flattenRules(parseGbnf(grammar), 1_000), TooManyElements);
+    assert.throws(() => flattenRules(parseGbnf(grammar), 1_000), /too large/);
   });
 });

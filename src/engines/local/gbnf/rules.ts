@@ -29,5 +29,8 @@ export type Sequence = readonly GrammarSymbol[];
 /** A grammar: the alternatives of each rule by its name. It derives what the rule `root` does. */
 export type GrammarRules = ReadonlyMap<string, readonly Sequence[]>;
 
+/** A grammar that is not well-formed, or cannot be enforced. The message completes a sentence that begins with "it". */
+export class GrammarError extends Error {}
+
 /** The rule that a grammar begins with. */
 export const ROOT = 'root';

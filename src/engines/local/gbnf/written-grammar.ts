@@ -1,9 +1,10 @@
 import { invalidValue } from '../../../errors.ts';
-import { flattenRules, type GrammarElements, TooManyElements } from './elements.ts';
+import { flattenRules, type GrammarElements } from './elements.ts';
 import { leftFactor } from './left-factor.ts';
+import { rejectLeftRecursion } from './left-recursion.ts';
 import { parseGbnf } from './parse-gbnf.ts';
 import { printGbnf } from './print-gbnf.ts';
-import type { GrammarRules } from './rules.ts';
+import { GrammarError, type GrammarRules } from './rules.ts';
 
 /**
  * Elements of one grammar at most, repetitions written out: 8 MB of each answer's memory, which llama.cpp reads in
@@ -19,24 +20,30 @@ export interface WrittenGrammar {
 
 /**
  * Left-factors a grammar, unless it becomes too large by that. Throws 400 for `path`, the field that the grammar is made
- * from, when it is too large as it is.
+ * from, when it is too large as it is, or no grammar that llama.cpp could follow.
  */
 export function finishGrammar(text: string, path: string): WrittenGrammar {
-  const rules = parseGbnf(text);
-  const factored = leftFactor(rules);
-  const elements = elementsWithin(factored);
-  if (elements !== null) return { text: printGbnf(factored), elements };
-  const unfactored = elementsWithin(rules);
-  if (unfactored === null) throw invalidValue(path, 'is too large to be enforced');
-  return { text, elements: unfactored };
+  try {
+    const rules = parseGbnf(text);
+    // Before anything else: what is not well-founded is expanded without end.
+    const elements = flattenRules(rules, MAX_ELEMENTS);
+    rejectLeftRecursion(elements);
+    return factoredWithin(rules) ?? { text, elements };
+  } catch (error) {
+    if (error instanceof GrammarError) throw invalidValue(path, `cannot be enforced: it ${error.message}`);
+    throw error;
+  }
 }
 
-/** Null: there are too many. */
-function elementsWithin(rules: GrammarRules): GrammarElements | null {
+/** Null: the factored grammar is too large. */
+function factoredWithin(rules: GrammarRules): WrittenGrammar | null {
   try {
-    return flattenRules(rules, MAX_ELEMENTS);
+    const factored = leftFactor(rules);
+    const elements = flattenRules(factored, MAX_ELEMENTS);
+    rejectLeftRecursion(elements);
+    return { text: printGbnf(factored), elements };
   } catch (error) {
-    if (error instanceof TooManyElements) return null;
+    if (error instanceof GrammarError) return null;
     throw error;
   }
 }
