@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { ApiError } from '../errors.ts';
+import { guardBody } from './body-guard.ts';
+
+/** A value within so many objects or arrays. */
+const nested = (levels: number, wrap: (inner: unknown) => unknown, innermost: unknown = 1) => {
+  let value = innermost;
+  for (let level = 0; level < levels; level += 1) value = wrap(value);
+  return value;
+};
+const inArray = (inner: unknown) => [inner];
+const inObject = (inner: unknown) => ({ a: inner });
+
+/** The `param` of the 400 that a body gets; null for one that is accepted. */
+function refused(body: unknown): string | null {
+  try {
+    guardBody(body);
+    return null;
+  } catch (error) {
+    assert.ok(error instanceof ApiError && error.status === 400);
+    return error.param;
+  }
+}
+
+describe('guardBody', () => {
+  it('accepts 128 levels of objects and arrays, and names the field of what is deeper', () => {
+    for (const wrap of [inArray, inObject]) {
+      assert.equal(refused({ metadata: nested(127, wrap) }), null);
+      assert.equal(refused({ model: 'm', metadata: nested(128, wrap) }), 'metadata');
+      assert.equal(refused({ metadata: nested(100_000, wrap) }), 'metadata');
+    }
+  });
+
+  it('refuses text that is not well-formed, in values and names, wherever it stands', () => {
+    const lone = '\ud83d';
+    assert.equal(refused({ a: ['fine', { b: lone }] }), 'a.1.b');
+    assert.equal(refused({ a: [lone, 'fine'] }), 'a.0');
+    assert.equal(refused({ a: { [`b${lone}`]: 1 } }), 'a.b\ufffd');
+    assert.equal(refused({ a: '\ud83d\ude00' }), null);
+  });
+
+  it('refuses names that set a prototype, and no others', () => {
+    assert.equal(refused(JSON.parse('{"a":{"__proto__":{}}}')), 'a.__proto__');
+    assert.equal(refused(JSON.parse('{"__proto__":1}')), '__proto__');
+    assert.equal(refused({ constructor: { prototype: {} } }), 'constructor');
+    for (const harmless of [{ constructor: 'x' }, { constructor: { a: 1 } }, { prototype: {} }]) {
+      assert.equal(refused(harmless), null);
+    }
+  });
+
+  it('accepts what is no object', () => {
+    for (const body of ['text', 5, null, true, []]) assert.equal(refused(body), null);
+  });
+});
