@@ -126,7 +126,7 @@ describe('a client that leaves frees what it held within one step', () => {
 
     it(`in the middle of several texts, ${way}: every one of them ends, and no other begins`, async () => {
       const before = api.engine.calls.length;
-      playAndWait(begun);
+      void playAndWait(begun);
       const prompt = Array.from({ length: 12 }, (_, index) => `text ${index}`);
       const client = ask(api, { model: 'general-8b', prompt, stream }, '/v1/completions');
       const started = () => api.engine.calls.slice(before);

@@ -119,7 +119,7 @@ function run(command: LoadCommand): Promise<LoadResult> {
 }
 
 process.on('message', (command: LoadCommand) => {
-  run(command)
+  void run(command)
     .catch((error: Error): LoadResult => ({ kind: 'failed', message: error.stack ?? error.message }))
     .then((result) => process.send?.(result));
 });

@@ -139,7 +139,7 @@ async function obey(command: IndexCommand): Promise<OpenResult | ExactResult | W
 }
 
 process.on('message', (command: IndexCommand) => {
-  obey(command)
+  void obey(command)
     .then((result): IndexAnswer => ({ result }))
     .catch((error: Error): IndexAnswer => ({ error: error.stack ?? error.message }))
     .then((answer) => process.send?.(answer));

@@ -98,7 +98,8 @@ function serveCommands(socket: Socket, handle: (request: CommandRequest) => Prom
     if (end === -1) return;
     const line = text.slice(0, end);
     text = '';
-    answer(line, handle).then((reply) => socket.end(`${JSON.stringify(reply)}\n`));
+    // It never rejects: what fails is a reply, too.
+    void answer(line, handle).then((reply) => socket.end(`${JSON.stringify(reply)}\n`));
   });
 }
 

@@ -79,7 +79,7 @@ describe('openai: errors', () => {
 
   it('an upstream that breaks off makes the stream throw, not end', async () => {
     backends.play((request, response, count) => {
-      beginsOnly(request, response, count);
+      void beginsOnly(request, response, count);
       setImmediate(() => response.destroy());
     });
     const stream = await backends.openai().chat.completions.create({ model: MODELS.scripted, messages, stream: true });

@@ -6,7 +6,7 @@ export const TARGET_SHARE = 0.85;
 
 /**
  * What became of a mutant. `timeout` is a kill: the tests hung. `uncovered`: no test runs the code. `rejected`: no test
- * fails, but the compiler rejects the code.
+ * fails, but the compiler or the linter rejects the code.
  */
 export interface Result {
   mutant: Mutant;

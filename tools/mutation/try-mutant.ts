@@ -24,7 +24,7 @@ export interface Trial {
 
 /**
  * Plants the mutant and runs the test files that execute it, the nearest first, until one fails. What all of them let pass
- * is given to the compiler: what it rejects is no bug that anyone could commit.
+ * is given to the compiler and the linter: what they reject is no bug that anyone could commit.
  */
 export async function tryMutant(trial: Trial, mutant: Mutant): Promise<Result> {
   const { workspace, baseline, maxFiles } = trial;
@@ -43,7 +43,7 @@ export async function tryMutant(trial: Trial, mutant: Mutant): Promise<Result> {
       if (outcome === 'failed') return result('killed', file.path);
       if (outcome === 'timeout') return result('timeout', file.path);
     }
-    if (await workspace.rejectsTypes()) return result('rejected');
+    if (await workspace.isRejected(mutant.path)) return result('rejected');
     return result(covering.length === 0 ? 'uncovered' : 'survived');
   } finally {
     workspace.restore(mutant.path);

@@ -90,11 +90,21 @@ export class Workspace {
     return this.#runNode(['--test-reporter=tap', ...this.#imports(), path], { timeoutSeconds, environment });
   }
 
-  /** Whether the compiler rejects the copy as it is now. */
-  async rejectsTypes(): Promise<boolean> {
+  /** Whether `npm run check` rejects the copy as it is now: its types, or a promise in `path` that nobody waits for. */
+  async isRejected(path: string): Promise<boolean> {
     const compiler = ['node_modules/typescript/bin/tsc', '--noEmit', '--project', 'types.tsconfig.json'];
-    const { outcome } = await this.#runNode(compiler, { timeoutSeconds: 300 });
-    return outcome === 'failed';
+    const linter = [
+      'node_modules/@biomejs/biome/bin/biome',
+      'lint',
+      '--vcs-enabled=false',
+      '--only=noFloatingPromises',
+      path,
+    ];
+    for (const check of [compiler, linter]) {
+      const { outcome } = await this.#runNode(check, { timeoutSeconds: 300 });
+      if (outcome === 'failed') return true;
+    }
+    return false;
   }
 
   /** Ends what runs and removes the copy. May be called twice. */

@@ -207,7 +207,7 @@ describe('a prompt that is too long', () => {
       "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens (1000 in the messages, 4000 in the completion).";
     const { engine, posts } = await scripted(t, (request, response, count) => {
       const isOver = (request.body?.['max_tokens'] as number) > 3096;
-      (isOver ? answerOf(400, { message }) : streamOf(chunk({ content: 'a' }), finish('length'), '[DONE]'))(
+      return (isOver ? answerOf(400, { message }) : streamOf(chunk({ content: 'a' }), finish('length'), '[DONE]'))(
         request,
         response,
         count,
