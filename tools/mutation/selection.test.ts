@@ -19,7 +19,7 @@ describe('the sample of mutants', () => {
 
   it('counts a file for the innermost published module, and an unpublished one for its folder', () => {
     assert.equal(moduleOf('src/knowledge-bases/ingestion/process-item.ts'), 'knowledge-bases/ingestion');
-    assert.equal(moduleOf('src/knowledge-bases/chunk/atoms.ts'), 'knowledge-bases/ingestion/chunk');
+    assert.equal(moduleOf('src/knowledge-bases/chunk/atoms.ts'), 'knowledge-bases/chunk');
     assert.equal(moduleOf('src/engines/registry.ts'), 'engines/registry');
     assert.equal(moduleOf('src/files/store.ts'), 'files');
   });
