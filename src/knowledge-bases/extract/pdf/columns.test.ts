@@ -53,6 +53,13 @@ describe('the order of reading', () => {
     assert.deepEqual(regionsOf(page), ['One', '0']);
   });
 
+  it('keeps a table over both columns together, above or below their text', () => {
+    const text = [...column(lines('One', 20, 45), 50, 600), ...column(lines('Two', 20, 45), 320, 600)];
+    const places = [50, 180, 330, 400, 470];
+    assert.deepEqual(regionsOf([...rows('Table', 4, places, 700), ...text]), ['Table', 'One', 'Two']);
+    assert.deepEqual(regionsOf([...text, ...rows('Table', 4, places, 300)]), ['One', 'Two', 'Table']);
+  });
+
   it('has notes of either margin behind the text beside them', () => {
     for (const x of [40, 500]) {
       const notes = [...column(lines('Note', 4, 16), x, 640, 7), ...column(lines('Second', 2, 16), x, 560, 7)];

@@ -29,13 +29,15 @@ const MAX_PITCH = 1.6;
 const SAME_BASELINE = 0.1;
 /** Notes beside a text: lines of the text, and the notes' width, size of letters and characters a line, each beside the text's. */
 const NOTES = { textLines: 8, lines: 2, width: 0.5, size: 0.92, characters: 5 };
+/** A table over both columns, above or below their text: its rows, and the cells of each. */
+const WIDE_TABLE = { rows: 3, cells: 5 };
 /** Two pages side by side on one: lines of each, the gap between them in sizes, and where it is. */
 const SPREAD = { lines: 12, gutter: 2, from: 0.4, to: 0.6 };
 
-/** Where two columns part. `asides`: which of them holds notes beside the other. */
+/** Where two columns part, and what they are: running text, notes on the left or right of it, or two pages side by side. */
 interface Gutter {
   x: number;
-  asides: 'left' | 'right' | null;
+  kind: 'columns' | 'notes left' | 'notes right' | 'pages';
 }
 
 /**
@@ -47,7 +49,9 @@ export function readingOrder(fragments: readonly Fragment[], level = 0): Fragmen
   const mayHaveColumns = level < MAX_LEVELS && fragments.length <= MAX_FRAGMENTS;
   const gutter = mayHaveColumns ? gutterOf(fragments, level === 0) : null;
   if (gutter === null) return [fragments.toSorted((a, b) => a.y - b.y || a.x0 - b.x0)];
-  const { x, asides } = gutter;
+  const { x, kind } = gutter;
+  const tables = kind === 'columns' ? wideTables(fragments, x) : null;
+  if (tables !== null) return Object.values(tables).flatMap((part) => readingOrder(part, level + 1));
   const crossing = fragments.filter((fragment) => crosses(fragment, x)).toSorted((a, b) => a.y - b.y);
   const others = fragments.filter((fragment) => !crosses(fragment, x));
   const regions: Fragment[][] = [];
@@ -55,7 +59,7 @@ export function readingOrder(fragments: readonly Fragment[], level = 0): Fragmen
   for (const y of [...crossing.map((fragment) => fragment.y), Number.POSITIVE_INFINITY]) {
     const band = others.filter((fragment) => fragment.y >= above && fragment.y < y);
     const sides = [band.filter(({ x1 }) => x1 <= x), band.filter(({ x0 }) => x0 >= x)];
-    if (asides === 'left') sides.reverse();
+    if (kind === 'notes left') sides.reverse();
     for (const side of sides) regions.push(...readingOrder(side, level + 1));
     const wide = crossing.filter((fragment) => fragment.y === y);
     const last = regions.at(-1);
@@ -84,12 +88,18 @@ function gutterOf(fragments: readonly Fragment[], isPage: boolean): Gutter | nul
     const one = fragments.filter(({ x1 }) => x1 <= x);
     const other = fragments.filter(({ x0 }) => x0 >= x);
     if (one.length < NOTES.lines || other.length < NOTES.lines || !standBesideEachOther(one, other)) continue;
-    const asides = areAsides(one, other) ? 'left' : areAsides(other, one) ? 'right' : null;
     const isMiddle = i >= PLACES * SPREAD.from && i <= PLACES * SPREAD.to;
-    const arePages = isSpread && crossing === 0 && isMiddle && areTwoPages(one, other);
-    if (asides !== null || areColumns(one, other) || arePages) best = { gutter: { x, asides }, crossing, distance };
+    const kind = gutterKind(one, other, isSpread && crossing === 0 && isMiddle);
+    if (kind !== null) best = { gutter: { x, kind }, crossing, distance };
   }
   return best?.gutter ?? null;
+}
+
+function gutterKind(one: readonly Fragment[], other: readonly Fragment[], mayBePages: boolean): Gutter['kind'] | null {
+  if (areAsides(one, other)) return 'notes left';
+  if (areAsides(other, one)) return 'notes right';
+  if (areColumns(one, other)) return 'columns';
+  return mayBePages && areTwoPages(one, other) ? 'pages' : null;
 }
 
 function standBesideEachOther(one: readonly Fragment[], other: readonly Fragment[]): boolean {
@@ -114,6 +124,27 @@ const leftmost = (fragments: readonly Fragment[]): number => Math.min(...fragmen
 const rightmost = (fragments: readonly Fragment[]): number => Math.max(...fragments.map(({ x1 }) => x1));
 const width = (fragments: readonly Fragment[]): number => rightmost(fragments) - leftmost(fragments);
 const average = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/**
+ * Fragments above the first and below the last line of running text beside a gutter, where either are the rows of a table over both columns;
+ * null where neither are.
+ */
+function wideTables(fragments: readonly Fragment[], x: number): Record<'above' | 'text' | 'below', Fragment[]> | null {
+  const sides = [fragments.filter(({ x1 }) => x1 <= x), fragments.filter(({ x0 }) => x0 >= x)];
+  const lines = sides.flatMap(fullLines);
+  if (lines.length === 0) return null;
+  const [top, bottom] = [highest(lines), lowest(lines)];
+  const above = fragments.filter(({ y }) => y < top);
+  const below = fragments.filter(({ y }) => y > bottom);
+  const isTable = (part: readonly Fragment[]) => {
+    const rows = [...Map.groupBy(part, ({ y }) => y).values()].filter((row) => row.length >= WIDE_TABLE.cells);
+    return rows.length >= WIDE_TABLE.rows;
+  };
+  const parts = { above: isTable(above) ? above : [], below: isTable(below) ? below : [] };
+  if (parts.above.length + parts.below.length === 0) return null;
+  const inTables = new Set([...parts.above, ...parts.below]);
+  return { above: parts.above, text: fragments.filter((fragment) => !inTables.has(fragment)), below: parts.below };
+}
 
 /** Whether both sides are running text, or columns of it side by side. */
 function areColumns(one: readonly Fragment[], other: readonly Fragment[]): boolean {
@@ -140,9 +171,14 @@ function isRunningText(fragments: readonly Fragment[]): boolean {
 /** The same of a column that has figures with labels too. */
 function isColumn(fragments: readonly Fragment[]): boolean {
   if (isRunningText(fragments)) return true;
-  const filled = MIN_FILL * width(fragments);
-  const lines = fragments.filter(({ text, x0, x1 }) => text.length >= MIN_CHARACTERS && x1 - x0 >= filled);
+  const lines = fullLines(fragments);
   return lines.length >= MIN_LINES_OF_MANY && characters(lines) >= MIN_TEXT * characters(fragments);
+}
+
+/** The lines of a column that are long enough for running text. */
+function fullLines(fragments: readonly Fragment[]): Fragment[] {
+  const filled = MIN_FILL * width(fragments);
+  return fragments.filter(({ text, x0, x1 }) => text.length >= MIN_CHARACTERS && x1 - x0 >= filled);
 }
 
 const characters = (fragments: readonly Fragment[]): number =>
