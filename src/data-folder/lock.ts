@@ -16,6 +16,11 @@ const CHECK_INTERVAL_MS = 1_000;
 const GRACE_MS = 3_000;
 /** SQLite's `SQLITE_BUSY`. */
 const BUSY = 5;
+/**
+ * How long SQLite waits for the lock. It locks in steps (shared, reserved, exclusive), so without a wait two processes that start at the same
+ * moment can each see the other's first step, and both would be rejected. The one without the reserved lock gives way within microseconds.
+ */
+const LOCK_TIMEOUT_MS = 250;
 
 /** What a lock tells of. */
 export interface LockOptions {
@@ -109,7 +114,7 @@ function createFile(folder: string, path: string): boolean {
 function openLocked(folder: string, path: string): DatabaseSync {
   let database: DatabaseSync | null = null;
   try {
-    database = new DatabaseSync(path);
+    database = new DatabaseSync(path, { timeout: LOCK_TIMEOUT_MS });
     // In memory, or else a journal's file would appear beside it.
     database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
     return database;
