@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { usageRecords } from '../src/billing/tables.ts';
 import type { GenerationEngine } from '../src/engines/engine.ts';
-import { createLocalEngine, type LocalEngine } from '../src/engines/local/local-engine.ts';
+import { createLocalEngine, type LocalEngine } from '../src/engines/llama/engine/local-engine.ts';
 import { createUpstreamEngine } from '../src/engines/upstream/upstream-engine.ts';
 import { createLogger } from '../src/lib/logger.ts';
 import { writeTinyGguf } from './fixtures/tiny-gguf.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { createLocalEngine, type LocalEngine } from '../src/engines/local/local-engine.ts';
+import { createLocalEngine, type LocalEngine } from '../src/engines/llama/engine/local-engine.ts';
 import { createLogger } from '../src/lib/logger.ts';
 import { catalogueOn, chunks, startApi, type TestApi } from './harness.ts';
 

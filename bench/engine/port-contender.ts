@@ -1,5 +1,9 @@
 import type { GenerationRequest } from '../../src/engines/engine.ts';
-import { createLocalEngine, type LocalEngine, type LocalEngineOptions } from '../../src/engines/local/local-engine.ts';
+import {
+  createLocalEngine,
+  type LocalEngine,
+  type LocalEngineOptions,
+} from '../../src/engines/llama/engine/local-engine.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import type { Answer, Ask, Contender } from './contender.ts';
 

@@ -1,4 +1,4 @@
-import { writeGrammar } from '../../src/engines/local/answer-grammar.ts';
+import { writeGrammar } from '../../src/engines/llama/constraints/request-grammar.ts';
 import { ApiError } from '../../src/errors.ts';
 
 /** What became of one schema. `ms` is the time to compile or to refuse. */

@@ -1,5 +1,5 @@
 import type { GenerationRequest } from '../../src/engines/engine.ts';
-import { createLocalEngine, type LocalEngine } from '../../src/engines/local/local-engine.ts';
+import { createLocalEngine, type LocalEngine } from '../../src/engines/llama/engine/local-engine.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 
 /** Tokens of a generated value at most. What needs more is cut, and counted apart. */

@@ -1,4 +1,4 @@
-import { PrefixCache, type SavedHolder } from '../../src/engines/local/prefix-cache.ts';
+import { PrefixCache, type SavedHolder } from '../../src/engines/llama/kv-cache/prefix-cache.ts';
 import type { Trace } from './traces.ts';
 
 const SCOPE = 'trace';

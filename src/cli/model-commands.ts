@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Config } from '../config.ts';
-import { readGgufFacts } from '../engines/local/gguf-facts.ts';
+import { readGgufFacts } from '../engines/llama/gguf/gguf-facts.ts';
 import { backendOf } from '../engines/registry.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { type BindingOverride, findOverride } from '../models/bindings/resolve-binding.ts';

@@ -9,10 +9,10 @@ import { createBundledModeration } from '../engines/bundled/moderation/bundled-m
 import { createBundledRerank } from '../engines/bundled/rerank/bundled-rerank.ts';
 import type { EmbeddingEngine } from '../engines/embedding-engine.ts';
 import type { GenerationEngine } from '../engines/engine.ts';
-import type { HostMemory } from '../engines/local/host-process.ts';
-import { createLocalEngine } from '../engines/local/local-engine.ts';
-import { type LocalEmbeddingOptions, startLocalEmbedding } from '../engines/local-encoder/local-embedding.ts';
-import { startLocalRerank } from '../engines/local-encoder/local-rerank.ts';
+import { type LocalEmbeddingOptions, startLocalEmbedding } from '../engines/llama/encoder/local-embedding.ts';
+import { startLocalRerank } from '../engines/llama/encoder/local-rerank.ts';
+import { createLocalEngine } from '../engines/llama/engine/local-engine.ts';
+import type { HostMemory } from '../engines/llama/runtime/host-process.ts';
 import type { ModerationEngine } from '../engines/moderation-engine.ts';
 import type { ServedModel } from '../engines/registry.ts';
 import type { RerankEngine } from '../engines/rerank-engine.ts';

@@ -23,6 +23,21 @@ export const ORDER: readonly (readonly string[])[] = [
 
 /** Orders of subfolders: each may import from those before it. Files of the folder itself are below all of them, or above. */
 export const SUBFOLDER_ORDER: Readonly<Record<string, readonly string[]>> = {
+  'src/engines/llama': [
+    'gguf',
+    'runtime',
+    'tokenizer',
+    'grammar',
+    'tool-calls',
+    'output',
+    'prompt',
+    'constraints',
+    'calibration',
+    'kv-cache',
+    'scheduler',
+    'encoder',
+    'engine',
+  ],
   'src/models': ['downloads', 'bindings'],
   'src/knowledge-bases': [
     'jobs',

@@ -81,7 +81,7 @@ describe('checkOrder', () => {
     ['src/http/auth.ts', "const a = await import('../chat/chunks.ts');", /'http' .* imports 'chat'/],
     ['src/http/auth.ts', "type A = import('../app.ts').AppDeps;", /'http' .* imports 'app'/],
     ['src/chat/a.ts', "import { a } from '../completions/chunks.ts';", /'chat' imports 'completions', its sibling/],
-    ['src/engines/local/a.ts', "import { a } from '../../db/db.ts';", /'engines' imports 'db', its sibling/],
+    ['src/engines/llama/a.ts', "import { a } from '../../db/db.ts';", /'engines' imports 'db', its sibling/],
     ['src/deps.ts', "import { a } from './http/auth.ts';", /'deps' \(level 3\) imports 'http'/],
     ['src/chat/a.ts', "import { a } from '../drawer/a.ts';", /'drawer', which has no place/],
     ['src/drawer/a.ts', '', /^1 'drawer' has no place/],
@@ -94,7 +94,7 @@ describe('checkOrder', () => {
 
   const accepted: [path: string, text: string][] = [
     ['src/chat/start-chat.ts', "import { a } from '../inference/admission.ts';\nimport { b } from './chunks.ts';"],
-    ['src/engines/local/host.ts', "import { a } from '../engine.ts';\nimport { b } from '../../lib/ids.ts';"],
+    ['src/engines/llama/engine/host.ts', "import { a } from '../engine.ts';\nimport { b } from '../../lib/ids.ts';"],
     ['src/health/routes.ts', "import { a } from '../http/auth.ts';\nimport { b } from '../engines/registry.ts';"],
     ['src/config.ts', "import { a } from './lib/logger.ts';\nimport { b } from './config-settings.ts';"],
     ['src/cli/serve.ts', "import { a } from '../boot/boot.ts';\nimport { b } from '../app.ts';"],
@@ -300,7 +300,7 @@ describe('the layout block', () => {
     assert.deepEqual(layoutFolders(page), ['src/chat', 'src/http', 'src/http/idempotency']);
   });
   it('is compared with the folders that hold code', () => {
-    const paths = ['src/main.ts', 'src/engines/local/host.ts', 'test/harness.ts'];
-    assert.deepEqual(sourceFolders(paths), ['src/engines', 'src/engines/local']);
+    const paths = ['src/main.ts', 'src/engines/llama/engine/host.ts', 'test/harness.ts'];
+    assert.deepEqual(sourceFolders(paths), ['src/engines', 'src/engines/llama', 'src/engines/llama/engine']);
   });
 });

@@ -21,7 +21,7 @@ export function readTree(): Source[] {
   return codePaths().map((path) => parseSource(path, readFileSync(`${ROOT}/${path}`, 'utf8')));
 }
 
-/** Every folder of `src` that holds code, itself or further down, such as `src/engines/local`. */
+/** Every folder of `src` that holds code, itself or further down, such as `src/engines/llama`. */
 export function sourceFolders(paths: readonly string[]): string[] {
   const folders = new Set<string>();
   for (const path of paths.filter((each) => each.startsWith('src/'))) {

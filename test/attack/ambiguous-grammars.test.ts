@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { createLocalEngine, type LocalEngine } from '../../src/engines/local/local-engine.ts';
+import { createLocalEngine, type LocalEngine } from '../../src/engines/llama/engine/local-engine.ts';
 import { ApiError } from '../../src/errors.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { textRequest } from '../engine-conformance.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { ChatTemplate } from '../../engines/local/chat-template.ts';
+import { ChatTemplate } from '../../engines/llama/prompt/chat-template.ts';
 import type { ContextChunk } from './gather-context.ts';
 import { renderContext } from './render-context.ts';
 

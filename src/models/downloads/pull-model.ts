@@ -1,7 +1,7 @@
 import { mkdir, rename } from 'node:fs/promises';
 import type { Config } from '../../config.ts';
 import { prepareDataFolder } from '../../data-folder/prepare.ts';
-import { readGgufFacts } from '../../engines/local/gguf-facts.ts';
+import { readGgufFacts } from '../../engines/llama/gguf/gguf-facts.ts';
 import { describeError, OperatorError } from '../../lib/operator-error.ts';
 import { syncFolder } from '../../lib/sync-folder.ts';
 import { freeBytes } from '../../lib/writable-folder.ts';

@@ -5,7 +5,7 @@ import { chatRequest, collectAnswer, engineConformance } from '../../../../test/
 import { ApiError } from '../../../errors.ts';
 import { createLogger } from '../../../lib/logger.ts';
 import type { ChatMessage, ChatPrompt, FunctionTool, GenerationEngine, GenerationRequest } from '../../engine.ts';
-import { createLocalEngine } from '../../local/local-engine.ts';
+import { createLocalEngine } from '../../llama/engine/local-engine.ts';
 import { createBundledChat, NOT_FOUND } from './bundled-chat.ts';
 import type { Ranker } from './choose-sentences.ts';
 import { CHAT_TEMPLATE } from './template.ts';

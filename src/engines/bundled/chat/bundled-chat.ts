@@ -10,7 +10,7 @@ import type {
   GenerationRequest,
   OutputFormat,
 } from '../../engine.ts';
-import type { LocalEngine } from '../../local/local-engine.ts';
+import type { LocalEngine } from '../../llama/engine/local-engine.ts';
 import { chooseSentence, type Ranker } from './choose-sentences.ts';
 import { constrainToTool } from './choose-tool.ts';
 import { DeferredStream } from './deferred-stream.ts';

@@ -1,5 +1,5 @@
 import type { ChatPrompt, FunctionTool } from '../../engine.ts';
-import type { ToolConstraint } from '../../local/tool-constraint.ts';
+import type { ToolConstraint } from '../../llama/engine/tool-constraint.ts';
 import { narrowed } from './argument-values.ts';
 import { readConversation, toolFeatures } from './tool-match.ts';
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { TemplateOverride } from '../../local/chat-template.ts';
+import type { TemplateOverride } from '../../llama/prompt/chat-template.ts';
 
 /** Title of the document that the model is to answer with: the template writes its marker. */
 export const ANSWER_TITLE = 'answer';

@@ -1,0 +1,98 @@
+import { tokenLimitExceeded } from '../../../errors.ts';
+import {
+  EMBEDDING_DIMENSIONS,
+  type EmbeddingEngine,
+  type EmbeddingRequest,
+  type Embeddings,
+} from '../../embedding-engine.ts';
+import { type Prefixes, prefixesOf, prefixFor } from '../../embedding-prefixes.ts';
+import type { Backend } from '../../engine.ts';
+import { type EncoderOptions, EncoderProcess } from './encoder-process.ts';
+import { hashFile } from './file-hash.ts';
+
+/** A GGUF to embed with. */
+export interface LocalEmbeddingOptions extends EncoderOptions {
+  /** File that keeps the hashes of model files. Unset: they are computed at every start. */
+  hashesFile?: string | undefined;
+}
+
+/** An embedding engine on llama.cpp, in a process of its own. */
+export interface LocalEmbedding extends EmbeddingEngine {
+  /** The process that holds the model; null while there is none. */
+  readonly hostPid: number | null;
+}
+
+/**
+ * Loads a GGUF that embeds, and gives the engine once it answers. Throws an Error whose message is a sentence for the
+ * operator, also when the vectors do not have 1024 numbers. A crash of the model's process fails the calls in it with 503;
+ * it is then restarted, with the same file only.
+ */
+export async function startLocalEmbedding(
+  options: LocalEmbeddingOptions,
+  signal: AbortSignal,
+): Promise<LocalEmbedding> {
+  // What keeps the file from being read is told by the process that loads it.
+  const hashed = await hashFile(options.file, options.hashesFile, signal).catch(() => null);
+  signal.throwIfAborted();
+  const identity = hashed ?? { bytes: -1, changedMs: -1 };
+  const encoder = new EncoderProcess(options, 'embedding', identity);
+  try {
+    await encoder.check(signal);
+  } catch (error) {
+    await encoder.close();
+    throw error;
+  }
+  return new LlamaEmbedding(encoder, prefixesOf(encoder.facts?.name ?? null, options.name), hashed?.sha256 ?? '');
+}
+
+class LlamaEmbedding implements LocalEmbedding {
+  readonly #encoder: EncoderProcess;
+  readonly #prefixes: Prefixes;
+  readonly #fingerprint: string;
+
+  constructor(encoder: EncoderProcess, prefixes: Prefixes, sha256: string) {
+    this.#encoder = encoder;
+    this.#prefixes = prefixes;
+    const { query, document } = prefixes;
+    const before = query === '' && document === '' ? 'no-prefix' : `prefix:${JSON.stringify([query, document])}`;
+    const window = `window:${encoder.facts?.windowTokens ?? 0}`;
+    this.#fingerprint = [`sha256:${sha256}`, EMBEDDING_DIMENSIONS, 'l2', before, window].join(';');
+  }
+
+  get hostPid(): number | null {
+    return this.#encoder.hostPid;
+  }
+
+  backend(): Backend {
+    return this.#encoder.backend();
+  }
+
+  fingerprint(): string {
+    return this.#fingerprint;
+  }
+
+  async embed(request: EmbeddingRequest, signal: AbortSignal): Promise<Embeddings> {
+    const { texts, maxTokensPerText: mostTokens } = request;
+    const prefix = prefixFor(this.#prefixes, request.purpose);
+    const reply = await this.#encoder.ask({ kind: 'embed', texts, prefix, mostTokens }, request.scope ?? '', signal);
+    if ('tooLong' in reply) throw tokenLimitExceeded(request.paramOf(reply.tooLong), mostTokens ?? 0);
+    const { numbers, tokens } = reply.answer;
+    const vectors = texts.map((_, i) =>
+      Float32Array.from(numbers.subarray(i * EMBEDDING_DIMENSIONS, (i + 1) * EMBEDDING_DIMENSIONS)),
+    );
+    return { vectors, tokens };
+  }
+
+  async countTokens(texts: readonly string[], signal: AbortSignal, scope = ''): Promise<number[]> {
+    const reply = await this.#encoder.ask({ kind: 'count', texts }, scope, signal);
+    return 'answer' in reply ? [...reply.answer.numbers] : [];
+  }
+
+  check(signal: AbortSignal): Promise<void> {
+    return this.#encoder.check(signal);
+  }
+
+  close(): Promise<void> {
+    return this.#encoder.close();
+  }
+}

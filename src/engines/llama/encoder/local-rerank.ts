@@ -1,0 +1,56 @@
+import type { Backend } from '../../engine.ts';
+import type { RerankEngine, Reranking, RerankRequest } from '../../rerank-engine.ts';
+import { type EncoderOptions, EncoderProcess } from './encoder-process.ts';
+
+/** A rerank engine on llama.cpp, in a process of its own. */
+export interface LocalRerank extends RerankEngine {
+  /** The process that holds the model; null while there is none. */
+  readonly hostPid: number | null;
+}
+
+/**
+ * Loads a GGUF that judges documents, and gives the engine once it answers. Throws an Error whose message is a sentence for
+ * the operator. A crash of the model's process fails the calls in it with 503; it is then restarted.
+ */
+export async function startLocalRerank(options: EncoderOptions, signal: AbortSignal): Promise<LocalRerank> {
+  const encoder = new EncoderProcess(options, 'rerank', null);
+  try {
+    await encoder.check(signal);
+  } catch (error) {
+    await encoder.close();
+    throw error;
+  }
+  return new LlamaRerank(encoder);
+}
+
+class LlamaRerank implements LocalRerank {
+  readonly #encoder: EncoderProcess;
+
+  constructor(encoder: EncoderProcess) {
+    this.#encoder = encoder;
+  }
+
+  get hostPid(): number | null {
+    return this.#encoder.hostPid;
+  }
+
+  backend(): Backend {
+    return this.#encoder.backend();
+  }
+
+  /** A query that takes more than half of the model's window is cut there. */
+  async rerank({ query, documents, scope = '' }: RerankRequest, signal: AbortSignal): Promise<Reranking> {
+    const reply = await this.#encoder.ask({ kind: 'rerank', query, documents }, scope, signal);
+    return 'answer' in reply
+      ? { scores: [...reply.answer.numbers], tokens: reply.answer.tokens }
+      : { scores: [], tokens: 0 };
+  }
+
+  check(signal: AbortSignal): Promise<void> {
+    return this.#encoder.check(signal);
+  }
+
+  close(): Promise<void> {
+    return this.#encoder.close();
+  }
+}

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { chatRequest, collectAnswer } from '../../../../test/engine-conformance.ts';
+import { writeTinyGguf } from '../../../../test/fixtures/tiny-gguf.ts';
+import { until } from '../../../../test/spawned-service.ts';
+import { createLogger } from '../../../lib/logger.ts';
+import type { CacheUsage } from '../../engine.ts';
+import { createLocalEngine, type LocalEngine } from './local-engine.ts';
+
+const never = new AbortController().signal;
+
+describe('what a local engine knows of its cache', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'quire-usage-'));
+  let engine: LocalEngine;
+  before(async () => {
+    const file = writeTinyGguf(join(folder, 'tiny.gguf'), { contextTokens: 1024 });
+    const logger = createLogger('silent');
+    const more = { name: 'tiny', kind: 'local', contextTokens: null, threads: 1, logger } as const;
+    // One sequence: every other prompt takes the place of the one before.
+    engine = createLocalEngine({ file, sequences: 1, ...more });
+    await engine.check(never);
+  });
+  after(async () => {
+    await engine.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  /** Waits until the host has told what `holds`; the runner's own limit ends a wait for what never comes. */
+  const told = async (holds: (usage: CacheUsage) => boolean): Promise<CacheUsage> => {
+    for (;;) {
+      const usage = engine.cacheUsage();
+      if (usage !== null && holds(usage)) return usage;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  };
+
+  it('a prompt is an entry that takes memory', async () => {
+    await collectAnswer(engine, chatRequest('Hello'));
+    const usage = await told(({ entries }) => entries > 0);
+    assert.equal(usage.entries, 1);
+    assert.ok(usage.bytes > 0);
+  });
+
+  it('prompts that make room for others are evictions, and stay counted when the host has crashed', async () => {
+    // A prompt of a few tokens is not worth a count.
+    for (const words of ['the cat sat ', 'a dog ran ', 'one bird flew ']) {
+      await collectAnswer(engine, chatRequest(words.repeat(40), { scope: words }));
+    }
+    const { evictions } = await told((usage) => usage.evictions > 0);
+    assert.ok(engine.hostPid !== null);
+    process.kill(engine.hostPid, 'SIGKILL');
+    assert.deepEqual(await told(({ entries }) => entries === 0), { bytes: 0, entries: 0, evictions });
+    await until(() => engine.backend().ready);
+    await collectAnswer(engine, chatRequest('Hello'));
+    const again = await told(({ entries }) => entries > 0);
+    assert.equal(again.evictions, evictions);
+  });
+});

@@ -1,0 +1,165 @@
+import { randomInt } from 'node:crypto';
+import type { GenerationEvent, PromptToken } from '../../engine.ts';
+import type { AnswerEvent } from '../output/output-parser.ts';
+import type { BatchLoop } from '../scheduler/decode-loop.ts';
+import { Generation } from './generation.ts';
+import type { LocalModel } from './model.ts';
+import { type Prepared, preparePrompt } from './prepare-prompt.ts';
+import { WINDOW_EVENTS } from './protocol.ts';
+import type { ConstrainedRequest } from './tool-constraint.ts';
+
+/** Events that are kept back where nobody waits for deltas: few messages, and little is lost when the caller leaves. */
+const HELD_EVENTS = 32;
+/** llama.cpp reads this seed as "draw one". */
+const RESERVED_SEED = 0xffffffff;
+
+/** Where a request's events go. `done` or `failed` comes once, and last. */
+export interface RequestListener {
+  events(events: GenerationEvent[]): void;
+  done(): void;
+  failed(error: unknown): void;
+}
+
+/**
+ * One request in the host: prepares it, then makes its choices. They wait for the same sequences as everyone's; the
+ * prompt is computed for the first, and the others go on from there (see `shouldWait` in `kv-cache/slot-selection.ts`).
+ */
+export class ServedRequest {
+  readonly #model: LocalModel;
+  readonly #loop: BatchLoop;
+  readonly #request: ConstrainedRequest;
+  readonly #listener: RequestListener;
+  readonly #generations = new Set<Generation>();
+  #promptTokens = 0;
+  #left = false;
+  #cachedTokens: number | null = null;
+  #completionTokens = 0;
+  #unread = 0;
+  #held: GenerationEvent[] = [];
+
+  constructor(model: LocalModel, loop: BatchLoop, request: ConstrainedRequest, listener: RequestListener) {
+    this.#model = model;
+    this.#loop = loop;
+    this.#request = request;
+    this.#listener = listener;
+  }
+
+  /** Prepares the request and lets it wait for its turn. */
+  async start(): Promise<void> {
+    try {
+      const prepared = await preparePrompt(this.#model, this.#request);
+      if (this.#left) return;
+      this.#promptTokens = prepared.tokens.length;
+      const seed = seedOf(this.#request.sampling.seed);
+      for (let choice = 0; choice < this.#request.choices; choice++) this.#submit(prepared, choice, seed);
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  /** The caller has left: nothing more is computed or said. */
+  leave(): void {
+    this.#left = true;
+    for (const generation of this.#generations) {
+      this.#loop.cancel(generation);
+      generation.release();
+    }
+    this.#generations.clear();
+  }
+
+  /** The caller has read that many more events. */
+  consumed(events: number): void {
+    this.#unread -= events;
+    this.#loop.wake();
+  }
+
+  #submit(prepared: Prepared, choice: number, seed: number): void {
+    const generation: Generation = new Generation({
+      model: this.#model,
+      request: this.#request,
+      prepared,
+      choice,
+      // Each choice draws for itself; the first one is what a request for one choice gives.
+      seed: (seed + choice) % RESERVED_SEED,
+      events: {
+        paused: () => this.#unread >= WINDOW_EVENTS,
+        promptEnded: (cachedTokens, judged) => {
+          if (choice === 0) this.#promptEnded(cachedTokens, judged);
+        },
+        event: (event) => this.#tell(event),
+        ended: (tokens) => this.#ended(generation, tokens),
+        failed: (error) => this.#failed(error),
+      },
+    });
+    this.#generations.add(generation);
+    this.#loop.submit(generation);
+  }
+
+  #promptEnded(cachedTokens: number, judged: PromptToken[] | null): void {
+    this.#cachedTokens = cachedTokens;
+    const promptLogprobs = judged === null ? {} : { promptLogprobs: judged };
+    this.#send([{ type: 'prompt-end', promptTokens: this.#promptTokens, cachedTokens, ...promptLogprobs }]);
+  }
+
+  #tell(event: AnswerEvent): void {
+    this.#held.push(event);
+    // A later choice of a short prompt may be ahead of the first, which says when the prompt ended.
+    if (this.#cachedTokens === null) return;
+    if (this.#request.incremental || this.#held.length >= HELD_EVENTS) this.#release();
+  }
+
+  #release(): void {
+    const merged = mergeTexts(this.#held);
+    this.#held = [];
+    if (merged.length > 0) this.#send(merged);
+  }
+
+  #send(events: GenerationEvent[]): void {
+    this.#unread += events.length;
+    this.#listener.events(events);
+  }
+
+  #ended(generation: Generation, tokens: number): void {
+    this.#completionTokens += tokens;
+    this.#generations.delete(generation);
+    if (this.#generations.size === 0 && this.#cachedTokens !== null) this.#finish();
+  }
+
+  #finish(): void {
+    this.#release();
+    const promptTokens = this.#promptTokens;
+    const usage = { promptTokens, cachedTokens: this.#cachedTokens ?? 0, completionTokens: this.#completionTokens };
+    this.#send([{ type: 'usage', usage }]);
+    this.#listener.done();
+  }
+
+  #failed(error: unknown): void {
+    if (this.#left) return;
+    this.leave();
+    this.#listener.failed(error);
+  }
+}
+
+/** Any integer as 32 bits that llama.cpp takes literally; null draws one. */
+function seedOf(seed: number | null): number {
+  if (seed === null) return randomInt(RESERVED_SEED);
+  return Number(BigInt.asUintN(32, BigInt(Math.trunc(seed)))) % RESERVED_SEED;
+}
+
+/** Joins neighbouring texts of one choice. */
+function mergeTexts(events: readonly GenerationEvent[]): GenerationEvent[] {
+  const merged: GenerationEvent[] = [];
+  for (const event of events) {
+    const last = merged.at(-1);
+    if (event.type === 'text-delta' && last?.type === 'text-delta' && last.choice === event.choice) {
+      const logprobs = [...(last.logprobs ?? []), ...(event.logprobs ?? [])];
+      merged[merged.length - 1] = {
+        ...last,
+        text: last.text + event.text,
+        tokens: last.tokens + event.tokens,
+        ...(logprobs.length > 0 ? { logprobs } : {}),
+      };
+    } else merged.push(event);
+  }
+  return merged;
+}

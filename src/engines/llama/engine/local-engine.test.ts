@@ -1,0 +1,362 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { chatRequest, collectAnswer, engineConformance, textRequest } from '../../../../test/engine-conformance.ts';
+import { TINY_END, writeTinyGguf } from '../../../../test/fixtures/tiny-gguf.ts';
+import { isRunning, until } from '../../../../test/spawned-service.ts';
+import { ApiError } from '../../../errors.ts';
+import { createLogger } from '../../../lib/logger.ts';
+import type { GenerationRequest } from '../../engine.ts';
+import { createLocalEngine, type LocalEngine, type LocalEngineOptions } from './local-engine.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'quire-local-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+const never = new AbortController().signal;
+let scopes = 0;
+const tiny = writeTinyGguf(join(folder, 'tiny.gguf'), { contextTokens: 1024 });
+
+function engineOn(file: string, changes: Partial<LocalEngineOptions> = {}): LocalEngine {
+  const logger = createLogger('silent');
+  return createLocalEngine({
+    file,
+    name: 'tiny',
+    kind: 'local',
+    contextTokens: null,
+    sequences: 4,
+    threads: 1,
+    logger,
+    ...changes,
+  });
+}
+
+/** An engine for the tests of one `describe`. */
+function withEngine(make: () => LocalEngine): () => LocalEngine {
+  let engine: LocalEngine | undefined;
+  before(async () => {
+    engine = make();
+    await engine.check(never);
+  });
+  after(() => engine?.close());
+  return () => engine as LocalEngine;
+}
+
+const sampling = (changes: Partial<GenerationRequest['sampling']>): GenerationRequest['sampling'] => ({
+  ...textRequest('').sampling,
+  ...changes,
+});
+
+const isUnavailable = (error: unknown): boolean =>
+  error instanceof ApiError &&
+  error.status === 503 &&
+  error.code === 'engine_unavailable' &&
+  (error.retryAfterSeconds ?? 0) >= 1;
+
+engineConformance('the local engine', async () => {
+  const engine = engineOn(tiny);
+  return {
+    engine,
+    close: () => engine.close(),
+    running: async () => {
+      const { running, waiting } = await engine.load(never);
+      return running + waiting;
+    },
+  };
+});
+
+describe('a model that cannot be loaded', () => {
+  const broken = join(folder, 'broken.gguf');
+  const cut = join(folder, 'cut.gguf');
+  before(() => {
+    writeFileSync(broken, 'this is no model');
+    copyFileSync(tiny, cut);
+    truncateSync(cut, 1_000_000);
+  });
+  const cases: [string, string, RegExp][] = [
+    ['a missing file', join(folder, 'none.gguf'), /none\.gguf' does not exist; put it there/],
+    ['a folder', folder, /is not a file/],
+    ['a file that is no GGUF', broken, /broken\.gguf' cannot be loaded \(.+\); it is damaged/],
+    ['a truncated file', cut, /cut\.gguf' cannot be loaded \(.+\); it is damaged/],
+  ];
+  for (const [name, file, sentence] of cases) {
+    it(`${name}: check says so in one sentence, requests get 503, and nothing is tried again`, async () => {
+      const engine = engineOn(file);
+      await assert.rejects(engine.check(never), (error: Error) => {
+        assert.match(error.message, sentence);
+        assert.doesNotMatch(error.message, /\n/);
+        return true;
+      });
+      await assert.rejects(engine.generate(chatRequest('Hello'), never).next(), isUnavailable);
+      assert.equal(engine.backend().ready, false);
+      await engine.close();
+    });
+  }
+  it('check leaves when its signal aborts', async () => {
+    const engine = engineOn(tiny);
+    const reason = new Error('no time');
+    const controller = new AbortController();
+    const checked = engine.check(controller.signal);
+    controller.abort(reason);
+    await assert.rejects(checked, reason);
+    await engine.close();
+  });
+});
+
+describe('a crash of the host', () => {
+  const engine = withEngine(() => engineOn(tiny));
+  const kill = (): void => {
+    const pid = engine().hostPid;
+    assert.ok(pid !== null);
+    process.kill(pid, 'SIGKILL');
+  };
+  const back = async (): Promise<void> => {
+    await until(() => engine().backend().ready);
+    assert.ok((await collectAnswer(engine(), chatRequest('Hello'))).usage.completionTokens > 0);
+  };
+  it('fails what runs with 503, keeps what was told, and the next request works', async () => {
+    const events = engine().generate(
+      textRequest('Once', { maxTokens: 1000, sampling: sampling({ logitBias: { [TINY_END]: -100 } }) }),
+      never,
+    );
+    assert.equal((await events.next()).value?.type, 'prompt-end');
+    kill();
+    await assert.rejects(async () => {
+      for await (const _ of events);
+    }, isUnavailable);
+    await assert.rejects(engine().generate(chatRequest('Hello'), never).next(), isUnavailable);
+    await back();
+  });
+  it('fails what waits and what is in prefill with 503', async () => {
+    const requests = Array.from({ length: 8 }, () =>
+      engine()
+        .generate(textRequest('the cat sat '.repeat(80)), never)
+        .next(),
+    );
+    kill();
+    for (const request of requests) await assert.rejects(request, isUnavailable);
+    await back();
+  });
+});
+
+describe('the host and its parent', () => {
+  it('a parent that is killed takes its host with it', async () => {
+    const script = `
+      import { createLocalEngine } from ${JSON.stringify(new URL('./local-engine.ts', import.meta.url).href)};
+      import { createLogger } from ${JSON.stringify(new URL('../../../lib/logger.ts', import.meta.url).href)};
+      const engine = createLocalEngine({ file: process.argv[1], name: 'tiny', kind: 'local', contextTokens: null,
+        sequences: 1, threads: 1, logger: createLogger('silent') });
+      await engine.check(new AbortController().signal);
+      console.log(engine.hostPid);
+      process.kill(process.pid, 'SIGKILL');`;
+    const parent = spawn(process.execPath, ['--input-type=module', '-e', script, tiny], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const [pid] = await Promise.all([parent.stdout.setEncoding('utf8').toArray(), once(parent, 'exit')]);
+    const host = Number(pid.join(''));
+    assert.ok(host > 0);
+    await until(() => !isRunning(host));
+  });
+  it('503 with Retry-After when too many wait, and those who leave make room', async () => {
+    const engine = engineOn(tiny);
+    const controller = new AbortController();
+    const asked = Array.from({ length: 1_100 }, () => engine.generate(chatRequest('Hello'), controller.signal).next());
+    const refused = Promise.allSettled(asked.slice(1_024));
+    for (const { status, reason } of (await refused) as PromiseRejectedResult[])
+      assert.ok(status === 'rejected' && isUnavailable(reason));
+    controller.abort();
+    await Promise.allSettled(asked);
+    assert.ok((await collectAnswer(engine, chatRequest('Hello'))).usage.completionTokens > 0);
+    await engine.close();
+  });
+});
+
+describe('sampling', () => {
+  const engine = withEngine(() => engineOn(tiny));
+  const text = async (changes: Partial<GenerationRequest['sampling']>, more: Partial<GenerationRequest> = {}) =>
+    (
+      await collectAnswer(engine(), textRequest('the', { maxTokens: 40, sampling: sampling(changes), ...more }))
+    ).choices.map((choice) => choice.text);
+
+  it('a seed gives its text alone and beside others, another seed another text', async () => {
+    const [alone] = await text({ temperature: 1, seed: 5 });
+    const together = await Promise.all([1, 2, 3, 5, 6, 7].map((seed) => text({ temperature: 1, seed })));
+    assert.deepEqual(together[3], [alone]);
+    assert.equal(new Set(together.flat()).size, 6);
+    assert.notDeepEqual(await text({ temperature: 1, seed: null }), await text({ temperature: 1, seed: null }));
+  });
+  it('seeds of any size are taken', async () => {
+    for (const seed of [0, -1, 2 ** 32 - 1, 2 ** 53 - 1]) {
+      assert.deepEqual(await text({ temperature: 1, seed }), await text({ temperature: 1, seed }));
+    }
+  });
+  it('the first of several choices is the one that a single choice gives, and the prompt is computed once', async () => {
+    const [alone] = await text({ temperature: 1, seed: 9 });
+    const answer = await collectAnswer(
+      engine(),
+      textRequest('the', { maxTokens: 40, choices: 3, sampling: sampling({ temperature: 1, seed: 9 }) }),
+    );
+    assert.equal(answer.choices[0]!.text, alone);
+    assert.equal(new Set(answer.choices.map((choice) => choice.text)).size, 3);
+  });
+  it('a small top_p leaves the likeliest token', async () => {
+    assert.deepEqual(await text({ temperature: 2, topP: 0.01, seed: 1 }), await text({}));
+  });
+  it('logit_bias makes a token certain or impossible, the end of the answer too', async () => {
+    const [plain] = await text({});
+    const first = Object.keys({ ...(await biasOf(plain ?? '')) })[0] ?? '';
+    assert.notEqual((await text({ logitBias: { [first]: -100 } }))[0], plain);
+    const endless = await collectAnswer(
+      engine(),
+      textRequest('the', {
+        maxTokens: 200,
+        sampling: sampling({ temperature: 1, seed: 2, logitBias: { [TINY_END]: -100 } }),
+      }),
+    );
+    assert.equal(endless.choices[0]!.reason, 'length');
+  });
+  it('400 for a logit_bias outside the vocabulary', async () => {
+    await assert.rejects(
+      text({ logitBias: { 999999: 1 } }),
+      (error) => error instanceof ApiError && error.param === 'logit_bias.999999',
+    );
+  });
+  it('penalties count the tokens of the answer: presence once, frequency each time', async () => {
+    const repeats = (answer: string[]): number => {
+      const words = (answer[0] ?? '').split(' ');
+      return words.length - new Set(words).size;
+    };
+    const more = { maxTokens: 60 };
+    const bias = { logitBias: { [TINY_END]: -100 } };
+    const plain = repeats(await text(bias, more));
+    assert.ok(repeats(await text({ ...bias, frequencyPenalty: 2 }, more)) < plain);
+    assert.ok(repeats(await text({ ...bias, presencePenalty: 2 }, more)) <= plain);
+    assert.notDeepEqual(
+      await text({ ...bias, frequencyPenalty: -2 }, more),
+      await text({ ...bias, frequencyPenalty: 2 }, more),
+    );
+  });
+  it('log probabilities are those of the model: bias and temperature do not change them, and they add up', async () => {
+    const ask = (changes: Partial<GenerationRequest['sampling']>) =>
+      collectAnswer(engine(), textRequest('the', { maxTokens: 1, logprobs: 20, sampling: sampling(changes) }));
+    const [plain, hot] = [await ask({}), await ask({ temperature: 2, seed: 4 })];
+    assert.deepEqual(hot.choices[0]!.logprobs[0]?.top, plain.choices[0]!.logprobs[0]?.top);
+    const total = plain.choices[0]!.logprobs[0]!.top.reduce((sum, { logprob }) => sum + Math.exp(logprob), 0);
+    assert.ok(total > 0.9 && total <= 1.0001, String(total));
+    assert.equal(plain.choices[0]!.logprobs[0]!.logprob, plain.choices[0]!.logprobs[0]!.top[0]!.logprob);
+  });
+
+  /** The token that an answer begins with, by trying which bias takes it away. */
+  async function biasOf(plain: string): Promise<Record<string, number>> {
+    for (let token = 200; token < 400; token++) {
+      const logitBias = { [token]: -100 };
+      const answer = await text({ logitBias }, { maxTokens: 1 }).catch(() => [plain]);
+      if (!plain.startsWith(answer[0] ?? '')) return logitBias;
+    }
+    return assert.fail('no token begins the answer');
+  }
+});
+
+describe('prompts', () => {
+  const engine = withEngine(() => engineOn(tiny));
+  const promptTokens = async (request: GenerationRequest): Promise<number> =>
+    (await collectAnswer(engine(), { ...request, maxTokens: 1, scope: `org_${scopes++}` })).usage.promptTokens;
+
+  it('control tokens typed by a user are text, not turns', async () => {
+    const turns = await promptTokens(chatRequest('a'));
+    // One character is one token here: 'a' and what is typed, character by character, for no control token comes of it.
+    for (const typed of ['<|end|><|assistant|>', '<|user|>', '</s>']) {
+      assert.ok((await promptTokens(chatRequest(`a${typed}`))) >= turns + typed.length - 2, typed);
+    }
+  });
+  it('a prefix is cached for its own scope only', async () => {
+    const ask = async (scope: string) =>
+      (await collectAnswer(engine(), textRequest('the cat sat on the mat', { scope, maxTokens: 2 }))).usage;
+    const first = await ask('org_a');
+    assert.equal(first.cachedTokens, 0);
+    assert.equal((await ask('org_b')).cachedTokens, 0);
+    assert.equal((await ask('org_a')).cachedTokens, first.promptTokens - 1);
+  });
+  it('a cached prefix changes no answer', async () => {
+    const ask = (scope: string) => collectAnswer(engine(), textRequest('a red cat and a blue mat', { scope }));
+    const [cold, warm] = [await ask('org_c'), await ask('org_c')];
+    assert.ok(warm.usage.cachedTokens > 0);
+    assert.deepEqual(warm.choices, cold.choices);
+  });
+  it('the context holds contextLength tokens, prompt and answer together, in each sequence at once', async () => {
+    const length = engine().contextLength();
+    assert.equal(length, 1024);
+    const full = textRequest('the cat '.repeat(112), {
+      maxTokens: null,
+      sampling: sampling({ logitBias: { [TINY_END]: -100 } }),
+      incremental: false,
+    });
+    const answers = await Promise.all(
+      [1, 2, 3, 4].map((scope) => collectAnswer(engine(), { ...full, scope: `org_full_${scope}` })),
+    );
+    for (const { usage, choices } of answers) {
+      assert.equal(usage.promptTokens + usage.completionTokens, length);
+      assert.equal(choices[0]!.reason, 'length');
+    }
+  });
+  it('400 on suffix, for this model has no tokens for it', async () => {
+    const request = { ...textRequest(''), prompt: { kind: 'text', text: 'a', suffix: 'b' } } as const;
+    assert.equal(engine().features().suffix, false);
+    await assert.rejects(
+      collectAnswer(engine(), request),
+      (error) => error instanceof ApiError && error.param === 'suffix',
+    );
+  });
+  it('a reader that does not read holds its answer up, and gets all of it later', async () => {
+    const events = engine().generate(
+      textRequest('the', { maxTokens: 900, sampling: sampling({ logitBias: { [TINY_END]: -100 } }) }),
+      never,
+    );
+    await events.next();
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const others = await collectAnswer(engine(), chatRequest('Hello', { scope: 'org_other' }));
+    assert.ok(others.usage.completionTokens > 0);
+    let tokens = 0;
+    for await (const event of events) if (event.type === 'text-delta') tokens += event.tokens;
+    assert.equal(tokens, 900);
+  });
+  it('prompts of any length are refused as too long, not as our fault', async () => {
+    const isTooLong = (error: unknown) => error instanceof ApiError && error.code === 'context_length_exceeded';
+    for (const content of ['x'.repeat(250_000), 'x'.repeat(10_000_000), '<|user|>'.repeat(30_000)]) {
+      await assert.rejects(collectAnswer(engine(), textRequest(content)), isTooLong);
+      await assert.rejects(collectAnswer(engine(), chatRequest(content)), isTooLong);
+    }
+  });
+  it('a smaller context can be asked for', async () => {
+    const small = engineOn(tiny, { contextTokens: 300 });
+    await small.check(never);
+    assert.equal(small.contextLength(), 300);
+    await assert.rejects(
+      collectAnswer(small, textRequest('a b '.repeat(100))),
+      (error) => error instanceof ApiError && error.code === 'context_length_exceeded',
+    );
+    await small.close();
+  });
+  it('more requests than sequences wait for their turn, batch after interactive', async () => {
+    const done: string[] = [];
+    const ask = async (priority: 'interactive' | 'batch', i: number): Promise<void> => {
+      await collectAnswer(
+        engine(),
+        textRequest('the', {
+          priority,
+          maxTokens: 30,
+          scope: `org_q${i}`,
+          sampling: sampling({ logitBias: { [TINY_END]: -100 } }),
+        }),
+      );
+      done.push(priority);
+    };
+    await Promise.all([
+      ...Array.from({ length: 12 }, (_, i) => ask('batch', i)),
+      ...Array.from({ length: 12 }, (_, i) => ask('interactive', i)),
+    ]);
+    assert.ok(done.lastIndexOf('interactive') < done.length - 4, done.join());
+  });
+});

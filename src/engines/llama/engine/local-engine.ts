@@ -1,0 +1,240 @@
+import { ApiError, engineUnavailable } from '../../../errors.ts';
+import type { Logger } from '../../../lib/logger.ts';
+import type { Backend, CacheUsage, GenerationEngine, GenerationEvent, GenerationFeatures } from '../../engine.ts';
+import { type AdmissionTicket, FairAdmission } from '../../fair-admission.ts';
+import type { TemplateOverride } from '../prompt/chat-template.ts';
+import { type HostMemory, HostProcess, type HostProgram, type HostState } from '../runtime/host-process.ts';
+import type { HostMessage, ModelFacts, ParentMessage } from './protocol.ts';
+import { CallStream } from './request-stream.ts';
+import type { ConstrainedRequest } from './tool-constraint.ts';
+
+/** Requests in an engine at most, running and waiting: beyond it a caller does better to come back than to wait. */
+const MAX_REQUESTS = 1_024;
+/** What a caller is told to wait when there are too many: about the time that a small model takes for a few answers. */
+const BUSY_RETRY_SECONDS = 5;
+
+/** A GGUF to serve. */
+export interface LocalEngineOptions {
+  /** Path of the GGUF file. */
+  file: string;
+  /** The model's name, as the model object shows it. */
+  name: string;
+  /** `bundled`: weights that ship with Quire. `local`: a file of the operator's. */
+  kind: 'bundled' | 'local';
+  /** Tokens of prompt and answer together; null: what the model was trained on, as far as memory allows. */
+  contextTokens: number | null;
+  /** Answers that are computed at once; each takes memory for a whole context. Null: what this machine is good for. */
+  sequences: number | null;
+  /** Threads that compute; null: the fastest number. */
+  threads: number | null;
+  /** File that keeps what was measured of this machine at the first start. Unset: nothing is measured. */
+  calibrationFile?: string | undefined;
+  /** Folder for computed prompts of this model, and how many bytes of them it may hold. Unset: they are not saved. */
+  states?: { folder: string; bytes: number };
+  /** Replaces the chat template of the file. */
+  template?: TemplateOverride;
+  /** What the model's process may take; unset: as much as is free. */
+  memory?: HostMemory;
+  logger: Logger;
+  /** Milliseconds of silence after which the model's process counts as hung, and is started again. For tests. */
+  silenceMs?: number;
+  /** Requests at most, running and waiting; 1024 unless given. */
+  maxRequests?: number;
+}
+
+/** What is going on in an engine. */
+export interface LocalEngineLoad {
+  /** Answers that are being computed. */
+  running: number;
+  /** Requests that wait for a sequence. */
+  waiting: number;
+}
+
+interface Call {
+  stream: CallStream;
+  ticket: AdmissionTicket;
+}
+
+/** A generation engine on llama.cpp, in a process of its own. */
+export interface LocalEngine extends GenerationEngine {
+  generate(request: ConstrainedRequest, signal: AbortSignal): AsyncGenerator<GenerationEvent, void, undefined>;
+  /** Asks the host what it computes now. Throws as `check` does. */
+  load(signal: AbortSignal): Promise<LocalEngineLoad>;
+  /** The process that holds the model; null while there is none. */
+  readonly hostPid: number | null;
+}
+
+/**
+ * Starts to load a GGUF and gives the engine at once. `check` waits until it is loaded, and throws the sentence for the
+ * operator when it cannot be. A crash of the model's process fails the requests in it with 503; it is then restarted.
+ */
+export function createLocalEngine(options: LocalEngineOptions): LocalEngine {
+  return new LlamaEngine(options);
+}
+
+class LlamaEngine implements LocalEngine {
+  readonly #options: LocalEngineOptions;
+  readonly #host: HostProcess<ModelFacts, HostMessage, ParentMessage>;
+  readonly #calls = new Map<number, Call>();
+  readonly #admission = new FairAdmission((message) => engineUnavailable(message, BUSY_RETRY_SECONDS));
+  readonly #pings = new Map<number, PromiseWithResolvers<LocalEngineLoad>>();
+  #nextId = 1;
+  #facts: ModelFacts | null = null;
+  #cache: CacheUsage | null = null;
+  /** Evictions of the hosts before this one. */
+  #earlierEvictions = 0;
+
+  constructor(options: LocalEngineOptions) {
+    this.#options = options;
+    const { file, contextTokens, sequences, threads, calibrationFile, states, template, memory } = options;
+    const load = { file, contextTokens, sequences, threads, states, template, contextMb: memory?.contextMb };
+    const program: HostProgram<ParentMessage> = {
+      module: new URL('./host.ts', import.meta.url),
+      file,
+      // Nothing is measured where the last attempt ended before the model was ready: that may be reason.
+      load: (careful) => ({ type: 'load', options: careful ? load : { ...load, calibrationFile } }),
+      farewell: states === undefined ? null : { type: 'close' },
+      heapMb: memory?.heapMb,
+    };
+    const listener = {
+      message: (message: HostMessage) => this.#receive(message),
+      changed: (state: HostState<ModelFacts>) => this.#hostChanged(state),
+    };
+    this.#host = new HostProcess(program, options.logger, listener, options.silenceMs);
+  }
+
+  get hostPid(): number | null {
+    return this.#host.pid;
+  }
+
+  backend(): Backend {
+    const { kind, name } = this.#options;
+    const ready = this.#host.state.kind === 'ready';
+    return { engine: kind, model: name, parameters: this.#facts?.parameters ?? null, ready };
+  }
+
+  contextLength(): number | null {
+    return this.#facts?.contextTokens ?? null;
+  }
+
+  features(): GenerationFeatures {
+    const mode = this.#facts?.documents ? 'native' : 'rendered';
+    return { suffix: this.#facts?.suffix ?? false, promptLogprobs: true, documentMode: () => mode };
+  }
+
+  cacheUsage(): CacheUsage | null {
+    return this.#cache;
+  }
+
+  generate(request: ConstrainedRequest, signal: AbortSignal): AsyncGenerator<GenerationEvent, void, undefined> {
+    const id = this.#nextId++;
+    const stream = new CallStream(
+      {
+        start: () => {
+          this.#requireHost();
+          const ticket = this.#enterQueue(id, request.scope);
+          this.#calls.set(id, { stream, ticket });
+          this.#host.send({ type: 'generate', id, request });
+        },
+        consumed: (events) => this.#host.send({ type: 'consumed', id, events }),
+        leave: () => {
+          if (this.#take(id) !== null) this.#host.send({ type: 'leave', id });
+        },
+      },
+      signal,
+    );
+    return stream;
+  }
+
+  async check(signal: AbortSignal): Promise<void> {
+    await this.load(signal);
+  }
+
+  async load(signal: AbortSignal): Promise<LocalEngineLoad> {
+    signal.throwIfAborted();
+    const { state } = this.#host;
+    if (state.kind === 'unusable' || state.kind === 'crashed') throw new Error(state.reason);
+    const id = this.#nextId++;
+    const ping = Promise.withResolvers<LocalEngineLoad>();
+    const abort = (): void => ping.reject(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    this.#pings.set(id, ping);
+    this.#host.send({ type: 'ping', id });
+    try {
+      return await ping.promise;
+    } finally {
+      this.#pings.delete(id);
+      signal.removeEventListener('abort', abort);
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#host.close();
+  }
+
+  /** Throws 503 while there is no process that could answer. */
+  #requireHost(): void {
+    const { state } = this.#host;
+    if (state.kind === 'unusable') throw unavailable(BUSY_RETRY_SECONDS, state.reason);
+    if (state.kind === 'crashed') throw unavailable((state.retryAt - Date.now()) / 1_000, state.reason);
+  }
+
+  /** Throws 503 where the queue is full and no other organization has more in it. */
+  #enterQueue(id: number, scope: string): AdmissionTicket {
+    return this.#admission.enter({
+      scope,
+      share: 1 / (this.#options.maxRequests ?? MAX_REQUESTS),
+      evict: (error) => {
+        this.#host.send({ type: 'leave', id });
+        this.#take(id)?.fail(error);
+      },
+    });
+  }
+
+  #receive(message: HostMessage): void {
+    if (message.type === 'events') {
+      for (const { id, events } of message.batch) {
+        const call = this.#calls.get(id);
+        call?.ticket.begun();
+        call?.stream.push(events);
+      }
+    } else if (message.type === 'done') {
+      this.#host.worked();
+      this.#take(message.id)?.finish();
+    } else if (message.type === 'failed') this.#take(message.id)?.fail(new ApiError(message.error));
+    else if (message.type === 'trouble') {
+      const { what, error } = message;
+      this.#options.logger.warn({ model: this.#options.name, error }, what);
+    } else if (message.type === 'cache') {
+      const { bytes, entries, evictions } = message.usage;
+      this.#cache = { bytes, entries, evictions: this.#earlierEvictions + evictions };
+    } else if (message.type === 'pong') {
+      this.#pings.get(message.id)?.resolve({ running: message.running, waiting: message.waiting });
+    }
+  }
+
+  #take(id: number): CallStream | null {
+    const call = this.#calls.get(id);
+    this.#calls.delete(id);
+    call?.ticket.leave();
+    return call?.stream ?? null;
+  }
+
+  #hostChanged(state: HostState<ModelFacts>): void {
+    if (state.kind === 'ready') this.#facts = state.facts;
+    if (state.kind !== 'crashed' && state.kind !== 'unusable') return;
+    if (state.kind === 'unusable') this.#options.logger.debug({ reason: state.reason }, 'a local engine ended');
+    for (const ping of this.#pings.values()) ping.reject(new Error(state.reason));
+    if (this.#cache !== null) {
+      // The host's memory went with it.
+      this.#earlierEvictions = this.#cache.evictions;
+      this.#cache = { bytes: 0, entries: 0, evictions: this.#earlierEvictions };
+    }
+    for (const id of [...this.#calls.keys()]) this.#take(id)?.fail(unavailable(1, state.reason));
+  }
+}
+
+function unavailable(retryAfterSeconds: number, reason: string): ApiError {
+  const message = 'The process of this model is not there now; try again in a moment.';
+  return engineUnavailable(message, retryAfterSeconds, new Error(reason));
+}

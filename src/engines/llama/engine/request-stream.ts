@@ -1,0 +1,132 @@
+import type { GenerationEvent } from '../../engine.ts';
+
+/** Events between two reports of what was read: few messages, and far fewer than the host may send ahead. */
+const REPORT_EVENTS = 64;
+
+/** What a stream needs of its engine. */
+export interface CallSource {
+  /** Starts the generation; called with the first read. Throws when it cannot be started. */
+  start(): void;
+  /** The caller has read that many more events. */
+  consumed(events: number): void;
+  /** The caller wants no more. Called at most once, and only after `start`. */
+  leave(): void;
+}
+
+type Result = IteratorResult<GenerationEvent, void>;
+
+/**
+ * The events of one generation as its caller reads them. Written out instead of an async generator function, whose
+ * `return()` would wait for the event that is being awaited. What waits in it is bounded by the host's window.
+ */
+export class CallStream implements AsyncGenerator<GenerationEvent, void, undefined> {
+  readonly #source: CallSource;
+  readonly #signal: AbortSignal;
+  readonly #onAbort = (): void => this.#leave(() => this.fail(this.#signal.reason, true));
+  #state: 'new' | 'running' | 'over' = 'new';
+  #events: GenerationEvent[] = [];
+  #unreported = 0;
+  #failure: { error: unknown } | null = null;
+  #readers: { resolve(result: Result): void; reject(error: unknown): void }[] = [];
+
+  constructor(source: CallSource, signal: AbortSignal) {
+    this.#source = source;
+    this.#signal = signal;
+  }
+
+  /** Adds events to be read. */
+  push(events: readonly GenerationEvent[]): void {
+    if (this.#state !== 'running') return;
+    this.#events.push(...events);
+    this.#serve();
+  }
+
+  /** No more events will come. */
+  finish(): void {
+    this.#close();
+    this.#serve();
+  }
+
+  /** The generation failed. What came before is read first, unless it is of no use any more. */
+  fail(error: unknown, forEachConcurrent = false): void {
+    if (forEachConcurrent) this.#events = [];
+    this.#failure ??= { error };
+    this.#close();
+    this.#serve();
+  }
+
+  next(): Promise<Result> {
+    if (this.#state === 'new') this.#start();
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    this.#readers.push({ resolve, reject });
+    this.#serve();
+    return promise;
+  }
+
+  async return(): Promise<Result> {
+    this.#leave(() => {
+      this.#events = [];
+      this.#failure = null;
+      this.#close();
+      this.#serve();
+    });
+    return { done: true, value: undefined };
+  }
+
+  async throw(error: unknown): Promise<Result> {
+    await this.return();
+    throw error;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.return();
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  #start(): void {
+    this.#state = 'running';
+    try {
+      this.#signal.throwIfAborted();
+      this.#source.start();
+      this.#signal.addEventListener('abort', this.#onAbort, { once: true });
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  #leave(end: () => void): void {
+    const wasRunning = this.#state === 'running';
+    end();
+    if (wasRunning) this.#source.leave();
+  }
+
+  #close(): void {
+    this.#state = 'over';
+    this.#signal.removeEventListener('abort', this.#onAbort);
+  }
+
+  #serve(): void {
+    while (this.#readers.length > 0) {
+      const event = this.#events.shift();
+      if (event !== undefined) {
+        this.#readers.shift()?.resolve({ done: false, value: event });
+        this.#report();
+      } else if (this.#state !== 'over') return;
+      else if (this.#failure !== null) {
+        const { error } = this.#failure;
+        this.#failure = null;
+        this.#readers.shift()?.reject(error);
+      } else this.#readers.shift()?.resolve({ done: true, value: undefined });
+    }
+  }
+
+  #report(): void {
+    this.#unreported += 1;
+    if (this.#unreported < REPORT_EVENTS || this.#state !== 'running') return;
+    this.#source.consumed(this.#unreported);
+    this.#unreported = 0;
+  }
+}

@@ -1,0 +1,38 @@
+import type { FunctionTool, GenerationRequest } from '../../engine.ts';
+
+/** A constraint on the tool calls of one request, beyond the tools themselves. Only with a chat prompt. */
+export interface ToolConstraint {
+  /** Indices of the tools that the model is shown and may call. Paths in errors count in the whole list. */
+  tools: readonly number[];
+  /** By index of a tool: a narrower schema that constrains its arguments. The model is shown the tool's own. */
+  parameters?: Readonly<Record<number, Record<string, unknown>>>;
+}
+
+/** A request with a constraint that the port does not have. */
+export interface ConstrainedRequest extends GenerationRequest {
+  toolConstraint?: ToolConstraint | undefined;
+}
+
+/** The tools of a request under its constraint. */
+export interface ConstrainedTools {
+  /** Tools that the model is shown, as the caller gave them. */
+  shown: readonly FunctionTool[];
+  /** The same tools with the schemas that constrain their arguments. */
+  callable: readonly FunctionTool[];
+  /** All tools with these schemas, in the order of the request. */
+  offered: readonly FunctionTool[];
+}
+
+/** Applies a constraint to the tools of a request. */
+export function constrainTools(
+  tools: readonly FunctionTool[],
+  constraint: ToolConstraint | undefined,
+): ConstrainedTools {
+  if (constraint === undefined) return { shown: tools, callable: tools, offered: tools };
+  const offered = tools.map((tool, index) => {
+    const parameters = constraint.parameters?.[index];
+    return parameters === undefined ? tool : { ...tool, function: { ...tool.function, parameters } };
+  });
+  const select = (list: readonly FunctionTool[]) => constraint.tools.flatMap((index) => list[index] ?? []);
+  return { shown: select(tools), callable: select(offered), offered };
+}

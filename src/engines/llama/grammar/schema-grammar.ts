@@ -1,0 +1,177 @@
+import { invalidValue } from '../../../errors.ts';
+import { type GrammarBuilder, oneOf } from './grammar.ts';
+import { arrayRule } from './schema/array-rule.ts';
+import { type Case, CaseFinder } from './schema/cases.ts';
+import { SchemaDocument } from './schema/document.ts';
+import type { Emitter, Leaf } from './schema/emitter.ts';
+import { Evaluator } from './schema/evaluate.ts';
+import { ACTING, type JsonType, type Located, type Schema, TYPES } from './schema/keywords.ts';
+import { numberRule } from './schema/number-rule.ts';
+import { objectRule } from './schema/object-rule.ts';
+import { isPossible, typesLeft, valuesOf } from './schema/possible.ts';
+import { textRule } from './schema/text-rule.ts';
+
+/** Schemas within schemas at most, references counted: deeper ones are no output formats but attacks. */
+const MAX_DEPTH = 150;
+/** Members within members that are looked at to find out whether schemas exclude each other. */
+const MAX_LOOKAHEAD = 4;
+
+/** A rule that is being made, or was: `name` is null while nothing refers to it, `leaves` while it is not done. */
+interface Entry {
+  name: string | null;
+  result: string | null;
+  isDone: boolean;
+}
+
+/** Compiles the schemas that belong to one document, whose `$ref`s are looked up in it. */
+export class SchemaCompiler {
+  readonly #builder: GrammarBuilder;
+  readonly #document: SchemaDocument;
+  readonly #evaluator: Evaluator;
+  readonly #cases: CaseFinder;
+  readonly #emitter: Emitter;
+  readonly #entries = new Map<string, Entry>();
+  readonly #ids = new Map<unknown, number>();
+  /** For each rule the ways to satisfy it, each as the rules that it cannot do without. */
+  readonly #needs = new Map<string, (readonly string[])[]>();
+  readonly #paths = new Map<string, string>();
+  #depth = 0;
+  #lookahead = 0;
+
+  /** `path`: where the document stands in the caller's body, such as `response_format.json_schema.schema`. */
+  constructor(builder: GrammarBuilder, root: unknown, path: string) {
+    this.#builder = builder;
+    this.#document = new SchemaDocument({ schema: root, path });
+    this.#evaluator = new Evaluator(this.#document);
+    this.#cases = new CaseFinder(this.#document, (parts) =>
+      isPossible(parts, this.#evaluator, (schemas) => this.#mayAll(schemas)),
+    );
+    this.#emitter = {
+      builder,
+      evaluator: this.#evaluator,
+      ruleOf: (schemas, at) => this.#ruleOf(schemas, at),
+      casesOf: (schemas) => this.#cases.casesOf(schemas),
+    };
+  }
+
+  /**
+   * The name of a rule whose sentences are values that the document accepts, though not always all of them. Throws 400
+   * `invalid_value` with the dotted path of a keyword that cannot be enforced.
+   */
+  compile(): string {
+    const { root } = this.#document;
+    const rule = this.#ruleOf([root], root.path);
+    if (rule === null) throw invalidValue(root.path, 'accepts nothing');
+    this.#checkEnds();
+    return rule;
+  }
+
+  #mayAll(schemas: readonly Located[]): boolean {
+    if (this.#lookahead >= MAX_LOOKAHEAD) return true;
+    this.#lookahead += 1;
+    try {
+      return this.#cases.casesOf(schemas).length > 0;
+    } finally {
+      this.#lookahead -= 1;
+    }
+  }
+
+  #keyOf(schemas: readonly Located[]): string {
+    const ids = schemas.map(({ schema }) => {
+      const known = this.#ids.get(schema);
+      if (known !== undefined) return known;
+      this.#ids.set(schema, this.#ids.size);
+      return this.#ids.size - 1;
+    });
+    return [...new Set(ids)].join();
+  }
+
+  #ruleOf(schemas: readonly Located[], path: string): string | null {
+    const asking = schemas.filter(({ schema }) => schema !== true);
+    if (asking.length === 0) return this.#builder.json('value');
+    const key = this.#keyOf(asking);
+    const known = this.#entries.get(key);
+    if (known?.isDone === true) return known.result;
+    if (known !== undefined) {
+      known.name ??= this.#builder.freshName('ref');
+      return known.name;
+    }
+    const entry: Entry = { name: null, result: null, isDone: false };
+    this.#entries.set(key, entry);
+    if (this.#depth >= MAX_DEPTH) throw invalidValue(path, `is nested deeper than ${MAX_DEPTH} levels`);
+    this.#depth += 1;
+    const leaves = new Map<string, Leaf>();
+    for (const one of this.#cases.casesOf(asking)) for (const leaf of this.#leavesOf(one)) leaves.set(leaf.rule, leaf);
+    this.#depth -= 1;
+    entry.isDone = true;
+    entry.result = this.#join([...leaves.values()], entry.name, path);
+    return entry.result;
+  }
+
+  /** One rule for several: never a choice of choices, which a sampler would have to follow one by one. */
+  #join(leaves: readonly Leaf[], name: string | null, path: string): string | null {
+    for (const leaf of leaves) this.#needs.set(leaf.rule, [...(this.#needs.get(leaf.rule) ?? []), leaf.needs]);
+    if (leaves.length === 0 && name !== null) throw invalidValue(path, 'accepts nothing');
+    if (leaves.length === 0) return null;
+    const only = leaves[0]?.rule;
+    const body = leaves.map((leaf) => leaf.rule).join(' | ');
+    const rule =
+      name !== null
+        ? this.#builder.define(name, body, path)
+        : leaves.length === 1 && only !== undefined
+          ? only
+          : this.#builder.intern('choice', body, path);
+    if (rule !== only)
+      this.#needs.set(
+        rule,
+        leaves.map((leaf) => [leaf.rule]),
+      );
+    this.#paths.set(rule, path);
+    return rule;
+  }
+
+  #leavesOf(parts: Case): Leaf[] {
+    if (parts.length === 0) return [{ rule: this.#builder.json('value'), needs: [] }];
+    const path = parts[0]?.path ?? '';
+    const values = valuesOf(parts, this.#evaluator);
+    if (values !== null) {
+      const texts = values.map((value) => JSON.stringify(value));
+      return texts.length === 0 ? [] : [{ rule: this.#builder.intern('one', oneOf(texts), path), needs: [] }];
+    }
+    const left = typesLeft(parts);
+    const acted = TYPES.filter((type) => parts.some(({ schema }) => actsOn(schema, type)));
+    // A schema that speaks of one type and names none means that type: values of others are valid and are not made.
+    const meant = left.length === TYPES.length && acted.length > 0 ? acted : left;
+    return meant.flatMap((type) => this.#leafOf(type, parts) ?? []);
+  }
+
+  #leafOf(type: JsonType, parts: Case): Leaf | null {
+    if (type === 'object') return objectRule(this.#emitter, parts);
+    if (type === 'array') return arrayRule(this.#emitter, parts);
+    if (type === 'string') return textRule(this.#emitter, parts);
+    if (type === 'number') return numberRule(this.#emitter, parts);
+    const values = (type === 'null' ? [null] : [true, false]).filter((value) =>
+      parts.every(({ schema }) => this.#evaluator.ownAccepts(schema, value)),
+    );
+    if (values.length === 0) return null;
+    if (type === 'null' || values.length === 2) return { rule: this.#builder.json(type), needs: [] };
+    return { rule: this.#builder.intern('one', oneOf(values.map(String)), parts[0]?.path ?? ''), needs: [] };
+  }
+
+  /** Refuses a schema of which some value can only be begun: each contains another one, without end. */
+  #checkEnds(): void {
+    const ends = new Set<string>();
+    for (let before = -1; before < ends.size; ) {
+      before = ends.size;
+      for (const [rule, ways] of this.#needs) {
+        if (ways.some((way) => way.every((need) => ends.has(need) || !this.#needs.has(need)))) ends.add(rule);
+      }
+    }
+    for (const [rule, path] of this.#paths) {
+      if (!ends.has(rule) && this.#needs.has(rule)) throw invalidValue(path, 'accepts only values without end');
+    }
+  }
+}
+
+const actsOn = (schema: Schema, type: JsonType): boolean =>
+  ACTING[type].some((keyword) => schema[keyword] !== undefined);

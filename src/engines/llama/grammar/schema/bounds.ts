@@ -1,0 +1,141 @@
+import { invalidValue } from '../../../../errors.ts';
+import {
+  ANYTHING,
+  type Automaton,
+  automatonOf,
+  difference,
+  intersection,
+  lengthsFrom,
+  lengthsOf,
+} from './automaton.ts';
+import type { Case } from './cases.ts';
+import { formatBits, formatPattern } from './formats.ts';
+import { EXCLUDED, type Internal, type Part, typesOf, UNMATCHED } from './keywords.ts';
+import type { NumberLimits } from './number-language.ts';
+import { exactly, PatternError } from './pattern.ts';
+import { patternLanguage } from './pattern-language.ts';
+
+/** Largest count that is kept as it is: no answer of a model is as long. */
+const LARGEST_COUNT = 200_000;
+/** Products of an automaton's states and a length at most; beyond it texts are kept shorter than they may be. */
+const MAX_COUNTED_STATES = 4_000;
+
+/** Patterns and formats of one text at most: states multiply. */
+const MAX_PATTERNS = 8;
+
+/** The tightest of the counts that a case asks for. `most` is null when there is none. */
+export interface Counts {
+  least: number;
+  most: number | null;
+}
+
+/**
+ * Reads `low` and `high`, such as `minItems` and `maxItems`. A large `most` is lowered to what no answer reaches; a
+ * large `least` is refused with 400.
+ */
+export function countsOf(parts: Case, low: string, high: string): Counts {
+  let least = 0;
+  let most: number | null = null;
+  for (const { schema, path } of parts) {
+    const [from, to] = [schema[low], schema[high]];
+    if (typeof from === 'number' && from > LARGEST_COUNT) {
+      throw invalidValue(`${path}.${low}`, `is not supported beyond ${LARGEST_COUNT}`);
+    }
+    if (typeof from === 'number') least = Math.max(least, from);
+    if (typeof to === 'number') most = Math.min(most ?? LARGEST_COUNT, to);
+  }
+  return { least, most };
+}
+
+/** What all parts of a case ask of a number. */
+export function numberLimits(parts: Case): NumberLimits {
+  const limits: NumberLimits = {
+    whole: parts.some(({ schema }) => typesOf(schema).whole || formatBits(schema['format']) !== null),
+    minimum: null,
+    maximum: null,
+    aboveMinimum: false,
+    belowMaximum: false,
+    steps: parts.flatMap(({ schema }) => (typeof schema['multipleOf'] === 'number' ? [schema['multipleOf']] : [])),
+  };
+  const raise = (bound: unknown, excluded: boolean): void => {
+    if (typeof bound !== 'number' || (limits.minimum !== null && bound < limits.minimum)) return;
+    limits.aboveMinimum = excluded || (bound === limits.minimum && limits.aboveMinimum);
+    limits.minimum = bound;
+  };
+  const lower = (bound: unknown, excluded: boolean): void => {
+    if (typeof bound !== 'number' || (limits.maximum !== null && bound > limits.maximum)) return;
+    limits.belowMaximum = excluded || (bound === limits.maximum && limits.belowMaximum);
+    limits.maximum = bound;
+  };
+  for (const { schema } of parts) {
+    // Draft 4 says with a flag that the bound beside it is excluded.
+    raise(schema['minimum'], schema['exclusiveMinimum'] === true);
+    lower(schema['maximum'], schema['exclusiveMaximum'] === true);
+    raise(schema['exclusiveMinimum'], true);
+    lower(schema['exclusiveMaximum'], true);
+    const bits = formatBits(schema['format']);
+    if (bits === null) continue;
+    raise(-(2 ** (bits - 1)), false);
+    lower(2 ** (bits - 1), true);
+  }
+  return limits;
+}
+
+/** What a case asks of a text: lengths alone, or an automaton that has the lengths in it. */
+export type TextLimits = { kind: 'lengths'; counts: Counts } | { kind: 'automaton'; automaton: Automaton };
+
+/** What all parts of a case ask of a text. Throws 400 for a pattern or format that cannot be enforced. */
+export function textLimits(parts: Case): TextLimits {
+  const counts = countsOf(parts, 'minLength', 'maxLength');
+  const languages = parts.flatMap(languagesOf);
+  if (languages.length === 0) return { kind: 'lengths', counts };
+  const path = parts[0]?.path ?? '';
+  if (languages.length > MAX_PATTERNS) throw invalidValue(path, `asks for more than ${MAX_PATTERNS} patterns at once`);
+  const all = named(path, () =>
+    languages.reduce(
+      ({ language }, one) => ({
+        language: (one.excluded ? difference : intersection)(language, one.language),
+        excluded: false,
+      }),
+      { language: ANYTHING, excluded: false },
+    ),
+  ).language;
+  return { kind: 'automaton', automaton: named(path, () => withLengths(all, counts)) };
+}
+
+function withLengths(automaton: Automaton, { least, most }: Counts): Automaton {
+  const has = lengthsOf(automaton);
+  const tooShort = has.least < least;
+  const tooLong = most !== null && (has.most === null || has.most > most);
+  if (!tooShort && !tooLong) return automaton;
+  const affordable = Math.floor(MAX_COUNTED_STATES / automaton.next.length);
+  const kept = tooLong ? Math.max(least, Math.min(most, affordable)) : null;
+  return intersection(automaton, lengthsFrom(tooShort ? least : 0, kept));
+}
+
+function languagesOf({ schema, path }: Part): { language: Automaton; excluded: boolean }[] {
+  const found: { language: Automaton; excluded: boolean }[] = [];
+  const { pattern, format } = schema as { pattern?: unknown; format?: unknown };
+  if (typeof pattern === 'string') {
+    found.push({ language: named(`${path}.pattern`, () => patternLanguage(pattern)), excluded: false });
+  }
+  if (typeof format === 'string') {
+    const source = formatPattern(format);
+    if (source === null) throw invalidValue(`${path}.format`, `is not supported: '${format}' cannot be enforced`);
+    if (source !== 'nothing') found.push({ language: patternLanguage(source), excluded: false });
+  }
+  const { [EXCLUDED]: value, [UNMATCHED]: unmatched } = schema as Internal;
+  if (typeof value === 'string') found.push({ language: automatonOf(exactly(value)), excluded: true });
+  if (unmatched !== undefined) found.push({ language: named(path, () => patternLanguage(unmatched)), excluded: true });
+  return found;
+}
+
+/** Runs what may fail for a pattern's sake, and names the field then. */
+export function named<Result>(path: string, make: () => Result): Result {
+  try {
+    return make();
+  } catch (error) {
+    if (error instanceof PatternError) throw invalidValue(path, error.message);
+    throw error;
+  }
+}

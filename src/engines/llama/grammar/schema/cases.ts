@@ -1,0 +1,217 @@
+import { invalidValue } from '../../../../errors.ts';
+import type { SchemaDocument } from './document.ts';
+import {
+  ACTING,
+  checkKeywords,
+  isSchema,
+  type JsonType,
+  type Located,
+  listedValues,
+  notEnforced,
+  type Part,
+  type Schema,
+  TYPES,
+} from './keywords.ts';
+import { negate } from './negate.ts';
+
+/** Cases of one schema at most: `anyOf` within `allOf` multiplies them, and a sampler follows all that are open. */
+const MAX_CASES = 64;
+/** Schemas looked at for one document at most, so that no combination of combinations takes long. */
+const MAX_WORK = 50_000;
+/** Branches of one `oneOf` at most: each is compared with each. */
+const MAX_ONE_OF = 100;
+
+/** Several ways to go on, of which one must be taken; each is some schemas that must all hold. */
+interface Choice {
+  branches: readonly (readonly Located[])[];
+  /** The schemas that led here: a branch that leads back to one of them goes round in a circle. */
+  from: ReadonlySet<Schema>;
+}
+
+/** What must hold together, as far as it has been taken apart. */
+interface State {
+  parts: Map<Schema, Part>;
+  choices: Choice[];
+}
+
+/** A case: parts that must all hold. None at all: everything is accepted. */
+export type Case = readonly Part[];
+
+/** Takes schemas apart into cases without `$ref`, `allOf`, `anyOf` and the like. */
+export class CaseFinder {
+  readonly #document: SchemaDocument;
+  readonly #possible: (one: Case) => boolean;
+  readonly #choices = new Map<Schema, Omit<Choice, 'from'>[]>();
+  #work = 0;
+
+  /** `possible` is false for a case that certainly accepts nothing. */
+  constructor(document: SchemaDocument, possible: (one: Case) => boolean) {
+    this.#document = document;
+    this.#possible = possible;
+  }
+
+  /**
+   * The cases of schemas that must all hold: a value is accepted when one of the cases accepts it. Throws 400 for a
+   * keyword that cannot be enforced.
+   */
+  casesOf(schemas: readonly Located[]): Case[] {
+    const start: State = { parts: new Map(), choices: [] };
+    const found: Case[] = [];
+    if (schemas.every((one) => this.#add(start, one, new Set()))) this.#distribute(start, found);
+    return found;
+  }
+
+  #spend(path: string): void {
+    this.#work += 1;
+    if (this.#work > MAX_WORK) throw invalidValue(path, 'is too large to be enforced');
+  }
+
+  /** Adds a schema to what must hold; false when nothing can. */
+  #add(state: State, { schema, path }: Located, from: ReadonlySet<Schema>): boolean {
+    this.#spend(path);
+    if (schema === true) return true;
+    if (schema === false) return false;
+    if (!isSchema(schema)) throw invalidValue(path, 'must be a JSON schema');
+    if (from.has(schema)) throw invalidValue(path, 'refers to itself without end');
+    if (state.parts.has(schema)) return true;
+    checkKeywords({ schema, path });
+    state.parts.set(schema, { schema, path });
+    const inside = new Set([...from, schema]);
+    for (const choice of this.#choicesOf({ schema, path })) state.choices.push({ ...choice, from: inside });
+    return this.#allOf({ schema, path }).every((one) => this.#add(state, one, inside));
+  }
+
+  /** What a schema says must hold as well. */
+  #allOf({ schema, path }: Part): Located[] {
+    const all = Array.isArray(schema['allOf']) ? schema['allOf'] : [];
+    const found = all.map((one, i) => ({ schema: one as unknown, path: `${path}.allOf.${i}` }));
+    const reference = schema['$ref'];
+    if (typeof reference === 'string') found.unshift(this.#document.resolve(reference, schema, `${path}.$ref`));
+    return found;
+  }
+
+  #distribute({ parts, choices }: State, found: Case[]): void {
+    const all = [...parts.values()];
+    if (!this.#possible(all)) return;
+    const [choice, ...rest] = choices;
+    if (choice === undefined) {
+      found.push(all.filter(({ schema }) => Reflect.ownKeys(schema).length > 0));
+      if (found.length > MAX_CASES)
+        throw invalidValue(all[0]?.path ?? this.#document.root.path, 'is too large to be enforced');
+      return;
+    }
+    for (const branch of choice.branches) {
+      const next: State = { parts: new Map(parts), choices: [...rest] };
+      if (branch.every((one) => this.#add(next, one, choice.from))) this.#distribute(next, found);
+    }
+  }
+
+  #choicesOf(part: Part): Omit<Choice, 'from'>[] {
+    const known = this.#choices.get(part.schema);
+    if (known !== undefined) return known;
+    const { schema, path } = part;
+    const found: Located[][][] = [];
+    if (Array.isArray(schema['anyOf'])) found.push(branchesOf(schema['anyOf'], `${path}.anyOf`).map((one) => [one]));
+    if (Array.isArray(schema['oneOf'])) {
+      const loose = branchesOf(schema['oneOf'], `${path}.oneOf`).map((one) => [one]);
+      // While its branches are compared, a schema that contains itself is read as `anyOf`: that is no less possible.
+      this.#choices.set(schema, [{ branches: loose }]);
+      found.push(this.#oneOf(schema['oneOf'], `${path}.oneOf`));
+    }
+    if (schema['if'] !== undefined) found.push(this.#conditional(part));
+    found.push(...dependents(part));
+    const choices = found.map((branches) => ({ branches }));
+    this.#choices.set(schema, choices);
+    return choices;
+  }
+
+  #negate({ schema, path }: Located): { ways: Located[]; isExact: boolean } {
+    const resolve = (from: Schema): unknown =>
+      this.#document.resolve(String(from['$ref']), from, `${path}.$ref`).schema;
+    const { ways, isExact } = negate(schema, resolve);
+    return { ways: ways.map((one) => ({ schema: one, path })), isExact };
+  }
+
+  /** Each branch without what the others accept too. */
+  #oneOf(schemas: readonly unknown[], path: string): Located[][] {
+    const branches = branchesOf(schemas, path);
+    if (branches.length > MAX_ONE_OF) throw notEnforced(path);
+    const found = branches.map((branch) => [branch]);
+    // Where an opposite leaves values out, a branch of which nothing is left is one that cannot be told apart.
+    const inexact = new Set<number>();
+    for (const [i, a] of branches.entries()) {
+      for (const [j, b] of branches.entries()) {
+        if (j <= i || this.casesOf([a, b]).length === 0) continue;
+        const { notA, notB, isExact } = this.#apart(a, b);
+        found[i]?.push(anyOf(notB, path));
+        found[j]?.push(anyOf(notA, path));
+        if (!isExact) inexact.add(i).add(j);
+      }
+    }
+    for (const i of inexact) if (this.casesOf(found[i] ?? []).length === 0) throw invalidValue(path, BRANCHES_OVERLAP);
+    return found;
+  }
+
+  /** What tells two branches apart that may hold together: schemas of which one must hold beside the other branch. */
+  #apart(a: Located, b: Located): { notA: Located[]; notB: Located[]; isExact: boolean } {
+    const { path } = a;
+    const shared = TYPES.filter((type) => this.casesOf([a, b, { schema: { type }, path }]).length > 0);
+    // Values of a type of which both branches say nothing keep to both: no such value keeps to one alone.
+    if (shared.every((type) => [a, b].every((branch) => this.#isSilent(branch, type)))) {
+      const others = [{ schema: { type: TYPES.filter((type) => !shared.includes(type)) }, path }];
+      return { notA: others, notB: others, isExact: true };
+    }
+    const [notA, notB] = [this.#negate(a), this.#negate(b)];
+    return { notA: notA.ways, notB: notB.ways, isExact: notA.isExact && notB.isExact };
+  }
+
+  #isSilent(branch: Located, type: JsonType): boolean {
+    return this.casesOf([branch]).every((parts) =>
+      parts.every(
+        ({ schema }) =>
+          listedValues(schema) === null &&
+          schema['type'] === undefined &&
+          ACTING[type].every((keyword) => schema[keyword] === undefined),
+      ),
+    );
+  }
+
+  /** `if` holds and `then` with it, or `if` does not and `else` holds. */
+  #conditional({ schema, path }: Part): Located[][] {
+    if (schema['then'] === undefined && schema['else'] === undefined) return [[{ schema: true, path }]];
+    const not = this.#negate({ schema: schema['if'], path: `${path}.if` });
+    if (!not.isExact) throw notEnforced(`${path}.if`);
+    return [
+      [
+        { schema: schema['if'], path: `${path}.if` },
+        { schema: schema['then'] ?? true, path: `${path}.then` },
+      ],
+      [anyOf(not.ways, `${path}.if`), { schema: schema['else'] ?? true, path: `${path}.else` }],
+    ];
+  }
+}
+
+const BRANCHES_OVERLAP = 'has branches that may hold together, which cannot be enforced';
+
+const branchesOf = (schemas: readonly unknown[], path: string): Located[] =>
+  schemas.map((schema, i) => ({ schema, path: `${path}.${i}` }));
+
+function anyOf(ways: readonly Located[], path: string): Located {
+  if (ways.length === 0) return { schema: false, path };
+  return ways.length === 1 && ways[0] !== undefined
+    ? ways[0]
+    : { schema: { anyOf: ways.map((way) => way.schema) }, path };
+}
+
+/** What the presence of one member asks of the object: the member is not there, or it is and the rest holds. */
+function dependents({ schema, path }: Part): Located[][][] {
+  return ['dependencies', 'dependentRequired', 'dependentSchemas'].flatMap((keyword) => {
+    const map = schema[keyword];
+    return Object.entries(isSchema(map) ? map : {}).map(([name, asked]) => {
+      const at = `${path}.${keyword}.${name}`;
+      const there = { required: [name, ...(Array.isArray(asked) ? asked : [])] };
+      const absent = { schema: { properties: { [name]: false } }, path: at };
+      return [[absent], [{ schema: there, path: at }, ...(Array.isArray(asked) ? [] : [{ schema: asked, path: at }])]];
+    });
+  });
+}

@@ -1,0 +1,153 @@
+import { invalidValue } from '../../../../errors.ts';
+
+/** A schema that is an object. */
+export type Schema = Readonly<Record<string, unknown>>;
+
+/** A schema, or what stands where one must, and its dotted path in the caller's body. */
+export interface Located {
+  schema: unknown;
+  path: string;
+}
+
+/** A schema of which the keywords of its own are meant: what it refers to and combines has been taken out already. */
+export interface Part {
+  schema: Schema;
+  path: string;
+}
+
+/** Types of values; an integer is a number that is whole. */
+export type JsonType = 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null';
+export const TYPES: readonly JsonType[] = ['object', 'array', 'string', 'number', 'boolean', 'null'];
+
+/** The keywords that act on values of one type only. */
+export const ACTING: Readonly<Record<JsonType, readonly string[]>> = {
+  object: ['properties', 'required', 'additionalProperties', 'patternProperties', 'propertyNames'].concat(
+    'minProperties',
+    'maxProperties',
+    'dependentRequired',
+    'dependentSchemas',
+    'dependencies',
+  ),
+  array: ['items', 'prefixItems', 'additionalItems', 'minItems', 'maxItems', 'uniqueItems'],
+  string: ['minLength', 'maxLength', 'pattern', 'format'],
+  number: ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
+  boolean: [],
+  null: [],
+};
+
+/** A value that must not be: stands in schemas that the compiler itself makes, where no caller can write it. */
+export const EXCLUDED: unique symbol = Symbol('excluded');
+
+/** A pattern that must not match, likewise. */
+export const UNMATCHED: unique symbol = Symbol('unmatched');
+
+/** What the compiler's own schemas may hold beside the keywords. */
+export interface Internal {
+  [EXCLUDED]?: unknown;
+  [UNMATCHED]?: string;
+}
+
+/** Assertions of some draft that are not enforced. All that no draft knows is an annotation and asks for nothing. */
+const REFUSED = new Set(
+  ['not', 'contains', 'minContains', 'maxContains', 'unevaluatedItems', 'unevaluatedProperties'].concat(
+    '$dynamicRef',
+    '$recursiveRef',
+    'extends',
+    'disallow',
+    'divisibleBy',
+  ),
+);
+
+/** Whether a value is a schema with keywords. */
+export const isSchema = (value: unknown): value is Schema =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const isCount = (value: unknown): boolean => typeof value === 'number' && Number.isInteger(value) && value >= 0;
+const isNumber = (value: unknown): boolean => typeof value === 'number' && Number.isFinite(value);
+const isBound = (value: unknown): boolean => isNumber(value) || typeof value === 'boolean';
+const isNames = (value: unknown): boolean => Array.isArray(value) && value.every((name) => typeof name === 'string');
+const isText = (value: unknown): boolean => typeof value === 'string';
+const isList = (value: unknown): boolean => Array.isArray(value) && value.length > 0;
+const isPositive = (value: unknown): boolean => isNumber(value) && Number(value) > 0;
+
+const COUNT = { fits: isCount, must: 'must be a whole number that is not negative' };
+const NUMBER = { fits: isNumber, must: 'must be a number' };
+const BOUND = { fits: isBound, must: 'must be a number' };
+const TEXT = { fits: isText, must: 'must be a text' };
+const OBJECT = { fits: isSchema, must: 'must be an object' };
+const SCHEMAS = { fits: isList, must: 'must be a list of schemas that has some' };
+
+const VALUES: Readonly<Record<string, { fits(value: unknown): boolean; must: string }>> = {
+  minLength: COUNT,
+  maxLength: COUNT,
+  minItems: COUNT,
+  maxItems: COUNT,
+  minProperties: COUNT,
+  maxProperties: COUNT,
+  minimum: NUMBER,
+  maximum: NUMBER,
+  exclusiveMinimum: BOUND,
+  exclusiveMaximum: BOUND,
+  multipleOf: { fits: isPositive, must: 'must be a number larger than 0' },
+  pattern: TEXT,
+  format: TEXT,
+  $ref: TEXT,
+  properties: OBJECT,
+  patternProperties: OBJECT,
+  dependentRequired: OBJECT,
+  dependentSchemas: OBJECT,
+  dependencies: OBJECT,
+  required: { fits: isNames, must: 'must be a list of names' },
+  uniqueItems: { fits: (value) => typeof value === 'boolean', must: 'must be true or false' },
+  enum: { fits: Array.isArray, must: 'must be a list of values' },
+  anyOf: SCHEMAS,
+  oneOf: SCHEMAS,
+  allOf: SCHEMAS,
+  prefixItems: SCHEMAS,
+  type: {
+    fits: (value) =>
+      (Array.isArray(value) ? value : [value]).every((type) => type === 'integer' || TYPES.includes(type)),
+    must: 'must name JSON types',
+  },
+};
+
+/** Throws 400 `invalid_value` for a keyword that cannot be enforced, or whose value is none of its own. */
+export function checkKeywords({ schema, path }: Part): void {
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (value === undefined) continue;
+    if (REFUSED.has(keyword)) throw notEnforced(`${path}.${keyword}`);
+    const rule = Object.hasOwn(VALUES, keyword) ? VALUES[keyword] : undefined;
+    if (rule?.fits(value) === false) throw invalidValue(`${path}.${keyword}`, rule.must);
+  }
+}
+
+/** 400 for the keyword at `path`. */
+export const notEnforced = (path: string): Error =>
+  invalidValue(path, 'is not supported: what it asks for cannot be enforced');
+
+/** The types that a part leaves, and whether numbers must be whole. */
+export function typesOf(schema: Schema): { types: readonly JsonType[]; whole: boolean } {
+  const given = schema['type'];
+  if (given === undefined) return { types: TYPES, whole: false };
+  const names = new Set((Array.isArray(given) ? given : [given]).map(String));
+  const whole = names.has('integer') && !names.has('number');
+  return { types: TYPES.filter((type) => names.has(type) || (type === 'number' && whole)), whole };
+}
+
+/** The type of a JSON value. */
+export function typeOf(value: unknown): JsonType {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  const type = typeof value;
+  return type === 'string' || type === 'number' || type === 'boolean' ? type : 'object';
+}
+
+/** The values that a schema lists, by `enum` or `const`; null when it lists none. */
+export function listedValues(schema: Schema): readonly unknown[] | null {
+  if (schema['const'] !== undefined) return [schema['const']];
+  return Array.isArray(schema['enum']) ? schema['enum'] : null;
+}
+
+/** A member of an object that the object has itself. */
+export const own = (object: unknown, name: string): unknown =>
+  isSchema(object) && Object.hasOwn(object, name) ? object[name] : undefined;

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { ChatMessage } from '../../engine.ts';
+import { TAGGED } from '../tool-calls/call-format.ts';
+import { arrangeMessages } from './chat-history.ts';
+import { type TemplateTraits, templateTraits } from './template-traits.ts';
+
+const TAKES_ALL: TemplateTraits = {
+  knowsCalls: true,
+  callFormat: TAGGED,
+  argumentObjects: true,
+  shortIds: false,
+  nullContent: false,
+  oneCallEach: false,
+  splitsText: false,
+  functionsNeedUser: false,
+  userAfterResult: true,
+  emptyTurn: '',
+  systemFirst: true,
+  systemAlone: true,
+  systemAnywhere: true,
+  documents: false,
+  repeatedRoles: true,
+  assistantFirst: true,
+};
+const arrange = (messages: ChatMessage[], traits: Partial<TemplateTraits>) =>
+  arrangeMessages(messages, [], { ...TAKES_ALL, ...traits });
+const call = (id: string, given = '{"a": 1}') => ({
+  id,
+  type: 'function' as const,
+  function: { name: 'f', arguments: given },
+});
+const result = (id: string): ChatMessage => ({ role: 'tool', content: `of ${id}`, tool_call_id: id });
+const said = (role: 'system' | 'user' | 'assistant', content: string): ChatMessage => ({ role, content });
+
+describe('the messages that a template gets', () => {
+  it('have short identifiers where it wants them, the same for a call and its result, and each its own', () => {
+    const ids = ['call_01kavy3w1xf5tb2d4e6g8h0jkm', 'call_01kavy3w1xf5tb2d4e6g8h0jkn', 'aB3dE6gH9'];
+    const messages: ChatMessage[] = [
+      { role: 'assistant', content: null, tool_calls: ids.map((id) => call(id)) },
+      ...ids.map(result),
+    ];
+    const [calls, ...results] = arrange(messages, { shortIds: true });
+    const short = calls?.tool_calls?.map(({ id }) => id) ?? [];
+    assert.equal(new Set(short).size, 3);
+    for (const id of short) assert.match(id, /^[a-zA-Z0-9]{9}$/);
+    assert.equal(short[2], 'aB3dE6gH9');
+    assert.deepEqual(
+      results.map((message) => message.tool_call_id),
+      short,
+    );
+    assert.deepEqual(arrange(messages, { shortIds: true }), [calls, ...results]);
+    assert.deepEqual(
+      arrange(messages, {})[0]?.tool_calls?.map(({ id }) => id),
+      ids,
+    );
+  });
+  it('have arguments that are no JSON as they were', () => {
+    const message: ChatMessage = { role: 'assistant', content: '', tool_calls: [call('a', '{"a": '), call('b')] };
+    const given = arrange([message], {})[0]?.tool_calls?.map((made) => made.function.arguments);
+    assert.deepEqual(given, ['{"a": ', { a: 1 }]);
+  });
+  it('have each call followed by its result where it takes one call at a time', () => {
+    const messages: ChatMessage[] = [
+      { role: 'assistant', content: 'Both.', tool_calls: [call('a'), call('b')] },
+      result('b'),
+      result('a'),
+      said('user', 'So?'),
+    ];
+    const arranged = arrange(messages, { oneCallEach: true, splitsText: true, nullContent: true });
+    assert.deepEqual(
+      arranged.map(({ content, tool_calls: calls }) => calls?.map(({ id }) => id) ?? content),
+      ['Both.', ['a'], 'of a', ['b'], 'of b', 'So?'],
+    );
+    assert.deepEqual([arranged[1]?.content, arranged[3]?.content], [null, null]);
+  });
+  it('keep a result that answers no call', () => {
+    const messages: ChatMessage[] = [
+      { role: 'assistant', content: '', tool_calls: [call('a'), call('b')] },
+      result('x'),
+    ];
+    assert.equal(arrange(messages, { oneCallEach: true }).at(-1)?.content, 'of x');
+  });
+  it('have no list of calls that is empty', () => {
+    const [message] = arrange([{ role: 'assistant', content: 'hi', tool_calls: [] }], {});
+    assert.deepEqual(message, { role: 'assistant', content: 'hi' });
+  });
+  it('are joined, moved and filled in where roles must alternate and there is no system', () => {
+    const strict = { systemFirst: false, systemAlone: false, systemAnywhere: false, repeatedRoles: false };
+    const messages = [said('system', 'A'), said('assistant', 'B'), said('user', 'C'), said('user', 'D')];
+    assert.deepEqual(arrange(messages, { ...strict, assistantFirst: false }), [
+      said('user', ''),
+      said('assistant', 'B'),
+      said('user', 'A\n\nC\n\nD'),
+    ]);
+    assert.deepEqual(arrange([said('system', 'A'), said('system', 'B')], strict), [said('user', 'A\n\nB')]);
+  });
+});
+
+describe('what a template can write', () => {
+  it('is found out by trying it, and a template that refuses everything is asked for nothing', () => {
+    const refusing = templateTraits('', () => {
+      throw new Error('no');
+    });
+    assert.equal(refusing.knowsCalls, false);
+    assert.equal(refusing.callFormat, TAGGED);
+  });
+  it('is nothing of calls where the results of calls are lost', () => {
+    const traits = templateTraits('', (messages, tools) =>
+      JSON.stringify([tools, messages.filter((m) => !('tool_call_id' in m))]),
+    );
+    assert.equal(traits.knowsCalls, false);
+  });
+});

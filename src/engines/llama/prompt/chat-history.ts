@@ -1,0 +1,189 @@
+import { createHash } from 'node:crypto';
+import type { ChatMessage, FunctionTool, ToolCall } from '../../engine.ts';
+import type { TemplateTraits } from './template-traits.ts';
+
+/** A message as a template gets it. */
+export interface WrittenMessage {
+  role: ChatMessage['role'];
+  content: string | null;
+  tool_calls?: { id: string; type: 'function'; function: { name: string; arguments: unknown } }[];
+  tool_call_id?: string;
+  name?: string;
+}
+
+/** Letters and digits of an identifier that a template takes which wants short ones. */
+const SHORT_ID = /^[a-zA-Z0-9]{9}$/;
+
+/**
+ * The messages in an order and shape that a template takes, with nothing left out: what it has no place for goes into
+ * the nearest message that it has one for. `tools` are described in a message where the template does not show them.
+ */
+export function arrangeMessages(
+  messages: readonly ChatMessage[],
+  tools: readonly FunctionTool[],
+  traits: TemplateTraits,
+): WrittenMessage[] {
+  const written = traits.knowsCalls ? withCalls(messages, traits) : described(messages.map(asPlainMessage), tools);
+  const placed = placeSystemTexts(written, traits);
+  const merged = traits.repeatedRoles ? placed : mergeNeighbours(placed);
+  const needsUser = traits.functionsNeedUser && tools.length > 0;
+  return fillGaps(merged, {
+    ...traits,
+    assistantFirst: traits.assistantFirst && !needsUser,
+    systemAlone: traits.systemAlone && !needsUser,
+  });
+}
+
+/** Past calls as a template wants them. */
+function withCalls(messages: readonly ChatMessage[], traits: TemplateTraits): WrittenMessage[] {
+  const written: WrittenMessage[] = [];
+  const answered = new Set<ChatMessage>();
+  messages.forEach((message, index) => {
+    if (answered.has(message)) return;
+    const { tool_calls: calls = [], ...rest } = message;
+    if (calls.length === 0) {
+      written.push({ ...rest, content: rest.content ?? '', ...answeredCall(message, traits) });
+      return;
+    }
+    const text = rest.content ?? '';
+    const apart = traits.splitsText && text !== '';
+    if (apart) written.push({ ...rest, content: text });
+    const content = apart || text === '' ? emptyContent(traits) : text;
+    const groups = traits.oneCallEach ? calls.map((call) => [call]) : [calls];
+    groups.forEach((group, place) => {
+      const tool_calls = group.map((call) => asWritten(call, traits));
+      written.push({ ...rest, content: place === 0 ? content : emptyContent(traits), tool_calls });
+      if (groups.length === 1) return;
+      // Each call is followed by what it gave.
+      for (const reply of repliesTo(group, messages, index)) {
+        answered.add(reply);
+        written.push({ ...reply, content: reply.content ?? '', ...answeredCall(reply, traits) } as WrittenMessage);
+      }
+    });
+  });
+  return written;
+}
+
+const emptyContent = (traits: TemplateTraits): string | null => (traits.nullContent ? null : '');
+
+function repliesTo(calls: readonly ToolCall[], messages: readonly ChatMessage[], index: number): ChatMessage[] {
+  const replies: ChatMessage[] = [];
+  for (const message of messages.slice(index + 1)) {
+    if (message.role !== 'tool') break;
+    if (calls.some((call) => call.id === message.tool_call_id)) replies.push(message);
+  }
+  return replies;
+}
+
+function answeredCall(message: ChatMessage, traits: TemplateTraits): { tool_call_id?: string } {
+  return message.tool_call_id === undefined ? {} : { tool_call_id: idFor(message.tool_call_id, traits) };
+}
+
+function asWritten(call: ToolCall, traits: TemplateTraits): NonNullable<WrittenMessage['tool_calls']>[number] {
+  const given = call.function.arguments;
+  return {
+    ...call,
+    id: idFor(call.id, traits),
+    function: { ...call.function, arguments: traits.argumentObjects ? objectOr(given) : given },
+  };
+}
+
+/** The same identifier always becomes the same short one, so that calls and results, and cached prompts, still match. */
+function idFor(id: string, traits: TemplateTraits): string {
+  if (!traits.shortIds || SHORT_ID.test(id)) return id;
+  // Hexadecimal digits: 36 bits tell the calls of one conversation apart.
+  return createHash('sha256').update(id).digest('hex').slice(0, 9);
+}
+
+function objectOr(json: string): unknown {
+  try {
+    const value: unknown = JSON.parse(json);
+    return typeof value === 'object' && value !== null ? value : json;
+  } catch {
+    // A model's own past call may be broken; it is shown as it was.
+    return json;
+  }
+}
+
+/** For templates that know no functions: their descriptions as a system message. */
+function described(messages: readonly WrittenMessage[], tools: readonly FunctionTool[]): WrittenMessage[] {
+  if (tools.length === 0) return [...messages];
+  const listed = tools.map((tool) => JSON.stringify(tool.function)).join('\n');
+  const example = callText('function name', '{}');
+  const text = `You can call these functions:\n${listed}\nTo call one, answer with:\n${example}`;
+  const [first, ...others] = messages;
+  if (first?.role === 'system') return [{ ...first, content: `${first.content}\n\n${text}` }, ...others];
+  return [{ role: 'system', content: text }, ...messages];
+}
+
+function asPlainMessage(message: ChatMessage): WrittenMessage {
+  if (message.role === 'tool') {
+    return { role: 'user', content: `Result of the function call:\n${message.content ?? ''}` };
+  }
+  const { tool_calls: calls = [], ...rest } = message;
+  if (calls.length === 0) return { ...rest, content: rest.content ?? '' };
+  const written = calls.map((call) => callText(call.function.name, call.function.arguments));
+  return { role: 'assistant', content: [message.content ?? '', ...written].join('\n').trim() };
+}
+
+/** A call in the form that models without one of their own are told. */
+function callText(name: string, given: string): string {
+  return `<tool_call>\n{"name": ${JSON.stringify(name)}, "arguments": ${given}}\n</tool_call>`;
+}
+
+/** System texts that the template would refuse or lose go to the front of what the user says next. */
+function placeSystemTexts(messages: readonly WrittenMessage[], traits: TemplateTraits): WrittenMessage[] {
+  if (traits.systemAnywhere) return [...messages];
+  const placed: WrittenMessage[] = [];
+  let waiting: string[] = [];
+  for (const message of messages) {
+    if (message.role === 'system') {
+      waiting.push(message.content ?? '');
+      continue;
+    }
+    if (placed.length === 0 && traits.systemFirst && waiting.length > 0) {
+      placed.push({ role: 'system', content: waiting.join('\n\n') });
+      waiting = [];
+    }
+    if (message.role === 'user' && waiting.length > 0) {
+      placed.push({ ...message, content: [...waiting, message.content ?? ''].join('\n\n') });
+      waiting = [];
+    } else placed.push(message);
+  }
+  if (waiting.length > 0) {
+    const role = placed.length === 0 && traits.systemFirst ? 'system' : 'user';
+    placed.push({ role, content: waiting.join('\n\n') });
+  }
+  return placed;
+}
+
+function mergeNeighbours(messages: readonly WrittenMessage[]): WrittenMessage[] {
+  const merged: WrittenMessage[] = [];
+  for (const message of messages) {
+    const last = merged.at(-1);
+    const joins = last?.role === message.role && message.role !== 'tool' && message.role !== 'system';
+    if (last === undefined || !joins || last.tool_calls !== undefined || message.tool_calls !== undefined) {
+      merged.push(message);
+    } else merged[merged.length - 1] = { ...last, content: [last.content ?? '', message.content ?? ''].join('\n\n') };
+  }
+  return merged;
+}
+
+/** Empty messages where a template wants one: it cannot begin with an answer, or do without one or a user. */
+function fillGaps(messages: readonly WrittenMessage[], traits: TemplateTraits): WrittenMessage[] {
+  const filled: WrittenMessage[] = [];
+  for (const message of messages) {
+    const last = filled.at(-1);
+    const opens = last === undefined || last.role === 'system';
+    if (opens && message.role === 'assistant' && !traits.assistantFirst)
+      filled.push({ role: 'user', content: traits.emptyTurn });
+    if (last?.role === 'tool' && message.role === 'user' && !traits.userAfterResult) {
+      filled.push({ role: 'assistant', content: traits.emptyTurn });
+    }
+    filled.push(message);
+  }
+  if (!traits.systemAlone && filled.every((message) => message.role === 'system')) {
+    filled.push({ role: 'user', content: traits.emptyTurn });
+  }
+  return filled;
+}

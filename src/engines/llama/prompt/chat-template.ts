@@ -1,0 +1,214 @@
+import { Template } from '@huggingface/jinja';
+import { invalidValue } from '../../../errors.ts';
+import { describeError } from '../../../lib/operator-error.ts';
+import type { ChatMessage, FunctionTool, PromptDocument } from '../../engine.ts';
+import type { ThinkTags } from '../output/output-parser.ts';
+import type { CallFormat } from '../tool-calls/call-format.ts';
+import { arrangeMessages, type WrittenMessage } from './chat-history.ts';
+import { type TemplateTraits, templateTraits } from './template-traits.ts';
+
+/** What llama.cpp takes when a file has no template. The source is the ChatML of its `llama-chat.cpp`. */
+const CHATML =
+  "{% for message in messages %}{{ '<|im_start|>' + message.role + '\n' + message.content + '<|im_end|>\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}";
+
+/** Unassigned for good (Unicode noncharacters): what is put into callers' texts to break the control tokens there. */
+const NONCHARACTERS = Array.from({ length: 32 }, (_, i) => String.fromCharCode(0xfdd0 + i));
+
+/** What models that think put around it. */
+const THINK_TAGS: readonly ThinkTags[] = [
+  { open: '<think>', close: '</think>' },
+  { open: '[THINK]', close: '[/THINK]' },
+];
+
+/** A template that replaces the one of the file, as `--chat-template` of llama-server does. */
+export interface TemplateOverride {
+  /** Jinja. */
+  source: string;
+  /**
+   * Spellings in the template that are tokens of the model but no control tokens. As those, they are escaped in texts of
+   * callers, and the model does not generate them.
+   */
+  markers: readonly string[];
+}
+
+/** A rendered prompt. Control tokens in it are the template's own. */
+export interface RenderedPrompt {
+  text: string;
+  /** What was put into callers' texts to break such tokens there; to be left out. */
+  mark: string;
+}
+
+/** A model's chat template. */
+export class ChatTemplate {
+  /** See `TemplateOverride`. */
+  readonly markers: readonly string[];
+  readonly #template: Template;
+  readonly #source: string;
+  /** Spellings that must not come from a caller's text: control tokens, and what begins a call. */
+  readonly #armed: readonly string[];
+  readonly #armedPattern: RegExp;
+  readonly #tokens: { bos: string; eos: string };
+  readonly #traits: TemplateTraits;
+
+  /**
+   * `source`: null for a file without a template. `controls`: the spellings of the model's control tokens. Throws an Error
+   * when the template is not valid.
+   */
+  constructor(
+    source: string | TemplateOverride | null,
+    controls: readonly string[],
+    tokens: { bos: string; eos: string },
+  ) {
+    const override = typeof source === 'object' ? source : null;
+    this.#source = override?.source ?? (typeof source === 'string' ? source : CHATML);
+    this.markers = override?.markers ?? [];
+    this.#tokens = tokens;
+    this.#template = new Template(this.#source);
+    this.#traits = templateTraits(this.#source, (messages, tools, documents) =>
+      this.#render(messages, tools, documents),
+    );
+    this.#armed = [...controls, ...this.markers, ...this.callFormat.markers].filter((text) => text.length > 1);
+    this.#armedPattern = new RegExp(this.#armed.map((text) => RegExp.escape(text)).join('|'), 'g');
+  }
+
+  /** Whether the template renders documents. */
+  get takesDocuments(): boolean {
+    return this.#traits.documents;
+  }
+
+  get source(): string {
+    return this.#source;
+  }
+
+  /** How this template's model writes calls. */
+  get callFormat(): CallFormat {
+    return this.#traits.callFormat;
+  }
+
+  /** What thinking stands between in answers of this model; null when it is not known to think. */
+  get thinkTags(): ThinkTags | null {
+    return THINK_TAGS.find(({ open }) => this.#source.includes(open)) ?? null;
+  }
+
+  /**
+   * Renders a chat, up to where the model's answer begins. `documents`: only where `takesDocuments`. Throws 400 when the
+   * template rejects the messages.
+   */
+  render(
+    messages: readonly ChatMessage[],
+    tools: readonly FunctionTool[],
+    documents: readonly PromptDocument[] = [],
+  ): RenderedPrompt {
+    const arranged = arrangeMessages(messages, tools, this.#traits);
+    const shown = this.#traits.knowsCalls ? tools : [];
+    const mark = unusedMark(JSON.stringify([arranged, shown, documents]));
+    const disarm = (text: string): string => this.#disarmed(text, mark);
+    const safe = mapTexts(arranged, disarm) as WrittenMessage[];
+    const safeTools = mapTexts(shown, disarm) as FunctionTool[];
+    const safeDocuments = documents.map(({ title, text }) => ({ title: disarm(title), text: disarm(text) }));
+    try {
+      return { text: this.#renderWith(safe, safeTools, safeDocuments), mark };
+    } catch (error) {
+      const why = describeError(error);
+      throw invalidValue('messages', `cannot be written in this model's chat template (${why.slice(0, 200)})`);
+    }
+  }
+
+  /** Functions may lack a description or parameters, which some templates cannot do without. */
+  #renderWith(
+    messages: readonly object[],
+    tools: readonly FunctionTool[],
+    documents: readonly PromptDocument[],
+  ): string {
+    try {
+      return this.#render(messages, tools, documents);
+    } catch (error) {
+      if (tools.length === 0) throw error;
+      return this.#render(messages, tools.map(withAllMembers), documents);
+    }
+  }
+
+  /**
+   * `text` with the mark inside of every such spelling, and at its ends where one might be completed by what the
+   * template puts beside it. Nothing else changes, so a template sees the text as it is.
+   */
+  #disarmed(text: string, mark: string): string {
+    let safe = text;
+    // Again, for breaking one may leave another that overlapped it; each round breaks at least one.
+    while (safe.search(this.#armedPattern) >= 0) {
+      safe = safe.replace(this.#armedPattern, (spelling) => spelling.slice(0, 1) + mark + spelling.slice(1));
+    }
+    if (this.#armed.some((spelling) => endsWithBeginningOf(safe, spelling))) safe += mark;
+    if (this.#armed.some((spelling) => beginsWithEndOf(safe, spelling))) safe = mark + safe;
+    return safe;
+  }
+
+  /** Some templates take it for granted that there is a list of functions; others take an empty one for functions. */
+  #render(messages: readonly object[], tools: readonly object[], documents: readonly PromptDocument[]): string {
+    // Granite's templates number documents by `doc_id`; Command R's read `title` and `text`.
+    const context =
+      documents.length === 0 ? {} : { documents: documents.map((document, i) => ({ doc_id: i + 1, ...document })) };
+    if (tools.length > 0) return this.#write(messages, { tools: [...tools], ...context });
+    try {
+      return this.#write(messages, context);
+    } catch (error) {
+      try {
+        return this.#write(messages, { tools: [], ...context });
+      } catch {
+        throw error;
+      }
+    }
+  }
+
+  /** `raise_exception` and `strftime_now`, which templates call, come with the renderer. */
+  #write(messages: readonly object[], variables: { tools?: object[]; documents?: object[] }): string {
+    return this.#template.render({
+      messages: [...messages],
+      ...variables,
+      add_generation_prompt: true,
+      bos_token: this.#tokens.bos,
+      eos_token: this.#tokens.eos,
+    });
+  }
+}
+
+/** `tool` with whatever a template may ask for, empty where the caller left it out. */
+function withAllMembers({ type, function: called }: FunctionTool): FunctionTool {
+  const parameters = { type: 'object', ...called.parameters };
+  const properties = Object.entries(Object(called.parameters?.['properties']));
+  const described = properties.map(([name, schema]) => [name, { description: '', ...Object(schema) }]);
+  return {
+    type,
+    function: { description: '', ...called, parameters: { ...parameters, properties: Object.fromEntries(described) } },
+  };
+}
+
+/** A mark that no text of the request contains. */
+function unusedMark(texts: string): string {
+  const free = NONCHARACTERS.find((char) => !texts.includes(char));
+  if (free !== undefined) return free;
+  let mark = '\ufdd0\ufdd1';
+  while (texts.includes(mark)) mark += '\ufdd1';
+  return mark;
+}
+
+function endsWithBeginningOf(text: string, control: string): boolean {
+  for (let length = Math.min(control.length - 1, text.length); length > 0; length--) {
+    if (text.endsWith(control.slice(0, length))) return true;
+  }
+  return false;
+}
+
+function beginsWithEndOf(text: string, control: string): boolean {
+  for (let length = Math.min(control.length - 1, text.length); length > 0; length--) {
+    if (text.startsWith(control.slice(-length))) return true;
+  }
+  return false;
+}
+
+function mapTexts(value: unknown, change: (text: string) => string): unknown {
+  if (typeof value === 'string') return change(value);
+  if (Array.isArray(value)) return value.map((item) => mapTexts(item, change));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [change(key), mapTexts(item, change)]));
+}

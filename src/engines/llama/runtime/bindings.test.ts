@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { writeTinyGguf } from '../../../../test/fixtures/tiny-gguf.ts';
+import { type LocalModel, loadModel } from '../engine/model.ts';
+import { decode, GrammarState, TokenSampler, truncate } from './bindings.ts';
+
+/** Fails when a new version of node-llama-cpp moves or changes what is used of its inside. */
+describe('the inside of node-llama-cpp', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'quire-native-'));
+  let model: LocalModel;
+  before(async () => {
+    const file = writeTinyGguf(join(folder, 'tiny.gguf'));
+    model = await loadModel({ file, contextTokens: null, sequences: 3, threads: 1 });
+  });
+  after(async () => {
+    await model.model.llama.dispose();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const sampler = (logprobs: number | null = null, changes: object = {}): TokenSampler => {
+    const config = { temperature: 0, topP: 1, seed: 1, bias: new Map(), grammar: null, ...changes };
+    return new TokenSampler(model.context, config, logprobs);
+  };
+
+  it('computes several sequences in a step, and samples where it was asked to', async () => {
+    const items = [0, 1, 2].map((sequence) => ({
+      sequence,
+      position: 0,
+      tokens: [1, 300, 301 + sequence],
+      outputs: sequence === 1 ? [] : [2],
+    }));
+    const indices = await decode(model.context, items);
+    assert.deepEqual(
+      indices.map((index) => index.length > 0),
+      [true, false, true],
+    );
+    const tokens = await Promise.all([0, 2].map((i) => sampler().sample(indices[i]?.[0] ?? -1)));
+    for (const { token } of tokens) assert.ok(token >= 0 && token < model.vocabulary.size);
+    for (const sequence of [0, 1, 2]) truncate(model.context, sequence, 0);
+  });
+  it('cuts a sequence, and gives the same token after the same tokens', async () => {
+    const step = async (position: number, tokens: number[]): Promise<number> => {
+      const [[index = -1] = []] = await decode(model.context, [
+        { sequence: 0, position, tokens, outputs: [tokens.length - 1] },
+      ]);
+      return (await sampler().sample(index)).token;
+    };
+    const first = await step(0, [1, 310, 320]);
+    assert.equal(truncate(model.context, 0, 2), true);
+    assert.equal(await step(2, [320]), first);
+    assert.equal(truncate(model.context, 0, 0), true);
+  });
+  it('gives probabilities that add up to one, of the model alone', async () => {
+    const [[index = -1] = []] = await decode(model.context, [{ sequence: 0, position: 0, tokens: [1], outputs: [0] }]);
+    const size = model.vocabulary.size;
+    const { token, logprob, top } = await sampler(size).sample(index);
+    assert.equal(top.length, size);
+    assert.ok(Math.abs(top.reduce((sum, other) => sum + Math.exp(other.logprob), 0) - 1) < 1e-3);
+    assert.deepEqual([top[0]?.token, top[0]?.logprob], [token, logprob]);
+    const banned = await sampler(1, { bias: new Map([[token, -100]]) }).sample(index);
+    assert.notEqual(banned.token, token);
+    assert.equal(banned.top[0]?.token, token);
+    truncate(model.context, 0, 0);
+  });
+  it('a sampler that was used before draws as a new one does', async () => {
+    const [[index = -1] = []] = await decode(model.context, [{ sequence: 0, position: 0, tokens: [1], outputs: [0] }]);
+    const draw = async (): Promise<number[]> => {
+      const made = sampler(null, { temperature: 1, seed: 3 });
+      const tokens: number[] = [];
+      for (let i = 0; i < 8; i++) tokens.push((await made.sample(index)).token);
+      made.release();
+      return tokens;
+    };
+    const first = await draw();
+    assert.ok(new Set(first).size > 1);
+    assert.deepEqual(await draw(), first);
+    truncate(model.context, 0, 0);
+  });
+  it('follows a grammar, also from tokens that were made before it', async () => {
+    const grammar = await model.grammar({ text: 'root ::= "ab" "c"' });
+    const state = new GrammarState(model.context, grammar);
+    assert.equal(state.accept(model.vocabulary.tokenizePlain('a')), true);
+    const [[index = -1] = []] = await decode(model.context, [{ sequence: 0, position: 0, tokens: [1], outputs: [0] }]);
+    const { token } = await sampler(null, { grammar: state }).sample(index);
+    assert.equal(Buffer.from(model.vocabulary.piece(token).bytes).toString(), 'b');
+    assert.equal(new GrammarState(model.context, grammar).accept(model.vocabulary.tokenizePlain('x')), false);
+    await assert.rejects(model.grammar({ text: 'root ::= (' }));
+    truncate(model.context, 0, 0);
+  });
+});

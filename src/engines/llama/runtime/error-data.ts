@@ -1,0 +1,19 @@
+import { ApiError, type ErrorFacts, serverError } from '../../../errors.ts';
+import { describeError } from '../../../lib/operator-error.ts';
+
+/** An error as plain data: a cause that cannot be sent would keep the message from being sent at all. */
+export function factsOf(error: unknown): ErrorFacts {
+  const known = error instanceof ApiError ? error : serverError(error);
+  const { status, type, code, message, param, retryAfterSeconds, cause } = known;
+  return {
+    status,
+    type,
+    code,
+    message,
+    param,
+    ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
+    ...(cause === undefined
+      ? {}
+      : { cause: cause instanceof Error ? (cause.stack ?? cause.message) : describeError(cause) }),
+  };
+}

@@ -1,0 +1,116 @@
+import { access, constants, stat } from 'node:fs/promises';
+import { setTimeout } from 'node:timers/promises';
+import { getLlama, type Llama, LlamaLogLevel, type LlamaModel } from 'node-llama-cpp';
+import { describeError } from '../../../lib/operator-error.ts';
+import { checkGgufHeader } from '../gguf/gguf-header.ts';
+import { type GgufUse, useOfGguf } from '../gguf/gguf-use.ts';
+
+/** llama.cpp's own words for what is wrong with a file, among all that it writes when it is. */
+const COMPLAINT = /error loading model: (.+)/;
+/** Time for a complaint to arrive. */
+const COMPLAINT_MS = 20;
+/** What is said of a model that is bound to an id of another kind. */
+const IS: Readonly<Record<GgufUse | 'none', string>> = {
+  generation: 'generates text',
+  embedding: 'turns texts into vectors',
+  rerank: 'judges documents',
+  none: 'is no text model of its own',
+};
+const WANTED: Readonly<Record<GgufUse, string>> = {
+  generation: 'a GGUF that generates text',
+  embedding: 'a GGUF that pools what it reads into one vector',
+  rerank: 'a GGUF with a head for scores',
+};
+const KIND_OF_ID: Readonly<Record<GgufUse, string>> = {
+  generation: 'a chat model',
+  embedding: 'an embedding model',
+  rerank: 'a reranking model',
+};
+
+/** A model file that is open, with the runtime that holds it. */
+export interface OpenGguf {
+  llama: Llama;
+  model: LlamaModel;
+}
+
+/** Opens a GGUF for one use. Throws an Error whose message is one sentence for the operator: which file, and what to do. */
+export async function openGguf(path: string, use: GgufUse): Promise<OpenGguf> {
+  const file = `The model file '${path}'`;
+  const found = await stat(path).catch(() => null);
+  if (found === null)
+    throw new Error(`${file} does not exist; put it there, or configure the path of another GGUF file.`);
+  if (!found.isFile()) throw new Error(`${file} is not a file; configure the path of a GGUF file.`);
+  await access(path, constants.R_OK).catch(() => {
+    throw new Error(`${file} may not be read; give the user that Quire runs as the right to.`);
+  });
+  const complaints: string[] = [];
+  const llama = await loadRuntime((complaint) => complaints.push(complaint));
+  let model: LlamaModel;
+  try {
+    await checkGgufHeader(path);
+    model = await llama.loadModel({ modelPath: path, gpuLayers: 0 });
+  } catch (error) {
+    // What was written comes by way of the event loop, after the error that it explains.
+    await setTimeout(COMPLAINT_MS);
+    const why = complaints[0] ?? reason(error);
+    throw new Error(
+      `${file} cannot be loaded (${why}); it is damaged or no GGUF that llama.cpp knows, so fetch it again.`,
+    );
+  }
+  const actual = useOfGguf(model.fileInfo);
+  if (actual !== use) {
+    const elsewhere = actual === null ? '' : `, and this one to the id of ${KIND_OF_ID[actual]}`;
+    throw new Error(`${file} ${IS[actual ?? 'none']}; bind ${WANTED[use]} to this id${elsewhere}.`);
+  }
+  return { llama, model };
+}
+
+/** The sentence for the operator of a model that was opened and cannot be used, with what to do about it. */
+export function cannotBeUsed(
+  path: string,
+  error: unknown,
+  remedy = 'configure a smaller context_length or another GGUF file',
+): Error {
+  return new Error(`The model file '${path}' cannot be used (${reason(error)}); ${remedy}.`);
+}
+
+/**
+ * Memory that contexts may take, in bytes: what is free now, less the weights, which are only read in as they are used,
+ * and at most `mostMb`.
+ */
+export function freeMemory(modelBytes: number, mostMb: number | null = null): number {
+  const available = process.availableMemory();
+  const free = available - Math.min(modelBytes, available / 2);
+  return mostMb === null ? free : Math.min(free, mostMb * 2 ** 20);
+}
+
+/** `complain` hears why llama.cpp refuses a model, which it does not tell otherwise. */
+async function loadRuntime(complain: (complaint: string) => void): Promise<Llama> {
+  try {
+    return await getLlama({
+      logger: (_, message) => {
+        // Where the parent reads what is to be said of a crash.
+        process.stderr.write(message.endsWith('\n') ? message : `${message}\n`);
+        const complaint = COMPLAINT.exec(message)?.[1];
+        if (complaint !== undefined) complain(reason(new Error(complaint)));
+      },
+      gpu: false,
+      build: 'never',
+      usePrebuiltBinaries: true,
+      skipDownload: true,
+      progressLogs: false,
+      maxThreads: 0,
+      logLevel: LlamaLogLevel.error,
+    });
+  } catch (error) {
+    throw new Error(
+      `llama.cpp has no program for this machine (${reason(error)}); configure an upstream engine instead.`,
+    );
+  }
+}
+
+/** The first line of an error, without its end mark, to stand within a sentence. */
+function reason(error: unknown): string {
+  const message = describeError(error);
+  return (message.split('\n')[0] ?? '').replace(/[.\s]+$/, '').slice(0, 300);
+}

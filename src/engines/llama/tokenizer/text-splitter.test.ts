@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { getLlama, type Llama, LlamaLogLevel, type LlamaModel } from 'node-llama-cpp';
+import { writeTinyGguf } from '../../../../test/fixtures/tiny-gguf.ts';
+import { TextCutter } from './text-splitter.ts';
+import { Vocabulary } from './vocabulary.ts';
+
+/** Byte-level BPE, whose merges and patterns are those of large models. */
+const BUNDLED = fileURLToPath(new URL('../../../../models/quire-chat-2.gguf', import.meta.url));
+
+/** Numbers below a bound, the same ones each time. */
+function drawer(seed: number): (bound: number) => number {
+  let state = seed;
+  return (bound) => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
+    return Math.floor((state / 2 ** 32) * bound);
+  };
+}
+
+/** A text made of parts that were drawn, so long that it is cut. */
+function drawn(seed: number, parts: readonly string[], between: string): string {
+  const draw = drawer(seed);
+  return Array.from({ length: 6_000 }, () => parts[draw(parts.length)] ?? '').join(between);
+}
+
+const PARTS: Record<string, string[]> = {
+  words: ['the', 'cat', 'sat', 'on', 'A', 'mat', 'and', 'Then', "don't", "I'LL", 'é', 'naïve', 'x', '42'],
+  code: ['if (a == b) {', '\n    ', '\t', 'return x;', '}', ' ', '  ', 'const y = "a b";', '// note to self', '\n\n\n'],
+  clauses: [
+    '猫が',
+    '座った',
+    '。',
+    '、',
+    '他说',
+    '，',
+    '好的',
+    '”。',
+    '漢字',
+    'カタカナ',
+    'ー',
+    '\n',
+    ' ',
+    '我们 去',
+    'abc',
+  ],
+  spaces: ['a', ' ', '  ', '    ', '\n', '\n\n', 'b c', 'D', '\r\n', '\t\t'],
+};
+
+describe('a text in pieces', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'quire-cutter-'));
+  let llama: Llama;
+  const models: Record<string, LlamaModel> = {};
+  before(async () => {
+    llama = await getLlama({ gpu: false, build: 'never', progressLogs: false, logLevel: LlamaLogLevel.error });
+    models['byte-level'] = await llama.loadModel({ modelPath: BUNDLED, gpuLayers: 0 });
+    models['SentencePiece'] = await llama.loadModel({ modelPath: writeTinyGguf(join(folder, 'a')), gpuLayers: 0 });
+  });
+  after(async () => {
+    await llama.dispose();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  for (const name of ['byte-level', 'SentencePiece']) {
+    const tokenize = (text: string): readonly number[] =>
+      text === '' ? [] : (models[name] as LlamaModel).tokenize(text);
+    const check = (text: string): number => {
+      const pieces = [...new TextCutter(models[name] as LlamaModel, tokenize).cut(text)];
+      assert.deepEqual(
+        pieces.flatMap((piece) => [...tokenize(piece)]),
+        [...tokenize(text)],
+      );
+      return pieces.length;
+    };
+    for (const [kind, parts] of Object.entries(PARTS)) {
+      it(`${name}: gives the tokens of the whole, of ${kind}`, () => {
+        for (const between of ['', ' ']) check(drawn(7, parts, between));
+      });
+    }
+    it(`${name}: gives the tokens of the whole, of any characters`, () => {
+      const draw = drawer(3);
+      const ranges = [95, 95, 0x300, 0x3000, 0x9fff, 0x1fa00];
+      const text = Array.from({ length: 20_000 }, () => String.fromCodePoint(32 + draw(ranges[draw(6)] ?? 1)));
+      // Halves of pairs are no characters, and are replaced before they come to a tokenizer.
+      check(text.join('').toWellFormed());
+    });
+    it(`${name}: is really cut where there are words, and whole where there is no place`, () => {
+      assert.ok(check(drawn(1, PARTS['words'] ?? [], ' ')) >= 5);
+      assert.equal(check('x'.repeat(20_000)), 1);
+      assert.equal(check(''), 1);
+    });
+  }
+  it('is cut at the marks of languages without spaces, by a byte-level vocabulary', () => {
+    const model = models['byte-level'] as LlamaModel;
+    const cutter = new TextCutter(model, (text) => model.tokenize(text));
+    assert.ok([...cutter.cut(drawn(1, ['猫が座った。', '他说，', '日本語の文章は、長い'], ''))].length >= 5);
+  });
+  it('gives way to others while it is tokenised, and ends soon after as many tokens as are wanted', async () => {
+    const vocabulary = new Vocabulary(models['byte-level'] as LlamaModel);
+    // So long that a machine of several times the speed of ours has some turns in it.
+    const text = drawn(2, PARTS['words'] ?? [], ' ').repeat(30);
+    let turns = 0;
+    const counting = setInterval(() => {
+      turns += 1;
+    }, 1);
+    const tokens = await vocabulary.tokenizePrompt(text, null, Number.POSITIVE_INFINITY);
+    clearInterval(counting);
+    assert.ok(turns >= 3, `${turns} turns`);
+    assert.deepEqual(tokens, vocabulary.tokenizePlain(text));
+    const some = await vocabulary.tokenizeText(text, 1_000);
+    assert.ok(some.length > 1_000 && some.length < 6_000);
+    assert.deepEqual(some, tokens.slice(0, some.length));
+  });
+});

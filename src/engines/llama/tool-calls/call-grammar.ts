@@ -1,0 +1,74 @@
+import type { FunctionTool } from '../../engine.ts';
+import { GrammarBuilder, literal } from '../grammar/grammar.ts';
+import { SchemaCompiler } from '../grammar/schema-grammar.ts';
+import type { CallFormat, Part } from './call-format.ts';
+
+/** Which calls a grammar is to allow. `offered` is the list that paths in errors count in. */
+export interface CallRules {
+  format: CallFormat;
+  callable: readonly FunctionTool[];
+  /** Whether more than one call may be made. */
+  parallel: boolean;
+  offered: readonly FunctionTool[];
+}
+
+/** Characters of an identifier that a model makes up: Mistral's are that long, and nobody reads them. */
+const ID_CHARACTERS = 9;
+
+/**
+ * Adds rules for what follows a format's `begin`: one call, or several where they may be parallel, each with arguments
+ * that its function's schema accepts. Returns the rule's name. Throws 400 for a schema that cannot be enforced.
+ */
+export function defineCalls(builder: GrammarBuilder, rules: CallRules): string {
+  const { format, callable, parallel, offered } = rules;
+  const write = (parts: readonly Part[], name = ''): string =>
+    parts.map((part) => expression(builder, part, name)).join(' ');
+  const bodies = callable.map((tool) => {
+    const path = `tools.${offered.indexOf(tool)}.function.parameters`;
+    const given = builder.define(builder.freshName('arguments'), argumentsRule(builder, tool, path), path);
+    const body = [write(format.head, tool.function.name), builder.json('sp'), given, write(format.tail)];
+    return builder.define(builder.freshName('call'), body.join(' '), path);
+  });
+  const call = builder.define('call', `(${bodies.join(' | ')}) ${write(format.close)}`, 'tools');
+  const more = parallel ? ` (${write(format.between)} ${call})*` : '';
+  return builder.define('calls', `${write(format.open)} ${call}${more} ${write(format.end)}`, 'tools');
+}
+
+/** The grammar of what follows a format's `begin`. */
+export function callsGrammar(rules: CallRules): string {
+  const builder = new GrammarBuilder();
+  return builder.text(defineCalls(builder, rules));
+}
+
+function expression(builder: GrammarBuilder, part: Part, name: string): string {
+  if (part.kind === 'space') return part.rule === null ? '""' : builder.json(part.rule);
+  if (part.kind === 'text') return literal(part.texts[0] ?? '');
+  if (part.kind === 'name') return literal(part.quoted ? JSON.stringify(name) : name);
+  if (part.kind === 'id') return `[a-zA-Z0-9]{${ID_CHARACTERS}}`;
+  return `(${part.parts.map((inner) => expression(builder, inner, name)).join(' ')})?`;
+}
+
+/** Keywords that add members to an object, or say more about those that it has. */
+const OPENING = [
+  '$ref',
+  'allOf',
+  'anyOf',
+  'oneOf',
+  'if',
+  'not',
+  'patternProperties',
+  'dependentSchemas',
+  'propertyNames',
+];
+
+function argumentsRule(builder: GrammarBuilder, tool: FunctionTool, path: string): string {
+  const given = tool.function.parameters ?? { type: 'object', properties: {} };
+  const schema = { ...given };
+  // A function's arguments are an object, whether its schema says so or not.
+  if (schema['type'] === undefined && schema['$ref'] === undefined) schema['type'] = 'object';
+  // Where arguments are listed the model makes no others: it could only invent them, and weak ones would not end.
+  if (schema['properties'] !== undefined && !OPENING.some((keyword) => keyword in schema)) {
+    schema['additionalProperties'] ??= false;
+  }
+  return new SchemaCompiler(builder, schema, path).compile();
+}
