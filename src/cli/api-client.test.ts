@@ -2,17 +2,17 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { apiClient, Refused } from './api-client.ts';
+import { ApiResponseError, createApiClient } from './api-client.ts';
 
-describe('the client of the commands', () => {
-  const asked: string[] = [];
-  /** Requests that are answered with 429 before one is let through. */
-  let refusals = 0;
+describe('API client of the commands', () => {
+  const requests: string[] = [];
+  /** Number of requests that are rejected with 429. */
+  let rejections = 0;
   let retryAfter = '0';
   const server = createServer((request, response) => {
-    asked.push(`${request.method} ${request.url} ${request.headers.authorization}`);
-    if (refusals > 0) {
-      refusals -= 1;
+    requests.push(`${request.method} ${request.url} ${request.headers.authorization}`);
+    if (rejections > 0) {
+      rejections -= 1;
       response.writeHead(429, { 'retry-after': retryAfter });
       response.end('{"error": {"message": "Too many requests."}}');
       return;
@@ -27,25 +27,25 @@ describe('the client of the commands', () => {
   });
   after(() => server.close());
 
-  it('reads a list page by page, from where it is told', async () => {
+  it('lists page by page from the start cursor', async () => {
     const ids: string[] = [];
-    for await (const { id } of apiClient().list('/v1/files', { after: 'a', purpose: 'batch' })) ids.push(id);
+    for await (const { id } of createApiClient().list('/v1/files', { after: 'a', purpose: 'batch' })) ids.push(id);
     assert.deepEqual(ids, ['b', 'c']);
-    assert.deepEqual(asked.splice(0), [
+    assert.deepEqual(requests.splice(0), [
       'GET /v1/files?limit=100&after=a&purpose=batch Bearer quire-sk-x',
       'GET /v1/files?limit=100&after=b&purpose=batch Bearer quire-sk-x',
     ]);
   });
 
-  it('sends again what came too fast, when it is told how long to wait, and not for ever', async () => {
-    refusals = 3;
-    await apiClient().send('POST', '/v1/x', { a: 1 });
-    assert.equal(asked.splice(0).length, 4);
-    refusals = 100;
-    await assert.rejects(apiClient().send('GET', '/v1/x'), new Refused(429, 'Too many requests.'));
-    assert.equal(asked.splice(0).length, 6);
+  it('retries a 429 after Retry-After, a bounded number of times', async () => {
+    rejections = 3;
+    await createApiClient().send('POST', '/v1/x', { a: 1 });
+    assert.equal(requests.splice(0).length, 4);
+    rejections = 100;
+    await assert.rejects(createApiClient().send('GET', '/v1/x'), new ApiResponseError(429, 'Too many requests.'));
+    assert.equal(requests.splice(0).length, 6);
     retryAfter = '3600';
-    await assert.rejects(apiClient().send('GET', '/v1/x'), { message: '429: Too many requests.' });
-    assert.equal(asked.splice(0).length, 1);
+    await assert.rejects(createApiClient().send('GET', '/v1/x'), { message: '429: Too many requests.' });
+    assert.equal(requests.splice(0).length, 1);
   });
 });

@@ -1,46 +1,47 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { clientEnvironment } from '../config.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
-import { WrongCall } from './wrong-call.ts';
+import { UsageError } from './usage-error.ts';
 
 /** Items of one page of a list. */
 const PAGE_ITEMS = 100;
-/** Times that a request is sent again after the service has said how long to wait: a limit is over after a minute. */
-const MAX_WAITS = 5;
-const MAX_WAIT_SECONDS = 60;
+/** Maximum number of retries of a request rejected with 429. */
+const MAX_RETRIES = 5;
+/** Longest `Retry-After` that is waited for. Rate limits cover one minute. */
+const MAX_RETRY_AFTER_SECONDS = 60;
 
-/** The HTTP API of a service, as commands use it: `QUIRE_URL` and `QUIRE_API_KEY` say where and who. */
+/** HTTP API client of the commands. `QUIRE_URL` and `QUIRE_API_KEY` set the address and the API key. */
 export interface ApiClient {
-  /** The address of the service, without a path. */
+  /** Base URL of the service, without a path. */
   url: string;
-  /** Sends JSON, or a form, and gives the answer. Throws `Refused` in the service's words when it is not a good one. */
+  /** Sends a JSON or form body and returns the response. Throws `ApiResponseError` unless the status is 2xx. */
   send(method: string, path: string, body?: object, signal?: AbortSignal): Promise<Response>;
-  /** The same, with the answer read. */
+  /** Like `send`, and parses the JSON response. */
   json<T>(method: string, path: string, body?: object, signal?: AbortSignal): Promise<T>;
-  /** Every item of a list, page by page. `query` may have more than the page, and an `after` to begin at. */
+  /** Yields every item of a list, page by page. `query` may contain filters and a start cursor (`after`). */
   list<T extends { id: string }>(path: string, query?: Record<string, string>): AsyncGenerator<T>;
 }
 
-/** The service has refused a request. */
-export class Refused extends OperatorError {
+/** An error response of the service. */
+export class ApiResponseError extends OperatorError {
   readonly status: number;
-  /** What the service says, without the status. */
-  readonly says: string;
+  /** `error.message` of the response, without the status. */
+  readonly apiMessage: string;
 
-  constructor(status: number, says: string) {
-    super(`${status}: ${says}`);
+  constructor(status: number, apiMessage: string) {
+    super(`${status}: ${apiMessage}`);
     this.status = status;
-    this.says = says;
+    this.apiMessage = apiMessage;
   }
 }
 
-/** Throws `WrongCall` where no key is set, or `QUIRE_URL` is no address. */
-export function apiClient(): ApiClient {
+/** Creates a client from the environment. Throws `UsageError` when no API key is set or `QUIRE_URL` is not an HTTP URL. */
+export function createApiClient(): ApiClient {
   const { url, apiKey } = clientEnvironment();
-  if (apiKey === null) throw new WrongCall('Set QUIRE_API_KEY to an API key; the first start prints one.');
-  const base = baseOf(url);
+  if (apiKey === null) throw new UsageError('Set QUIRE_API_KEY to an API key; the first start prints one.');
+  const base = parseBaseUrl(url);
   const send: ApiClient['send'] = (method, path, body, signal) =>
-    request(base + path, { method, headers: headersOf(apiKey, body), ...(signal && { signal }) }, body);
+    request(base + path, { method, headers: requestHeaders(apiKey, body), ...(signal && { signal }) }, body);
   const json = async <T>(method: string, path: string, body?: object, signal?: AbortSignal) =>
     (await (await send(method, path, body, signal)).json()) as T;
   return {
@@ -49,8 +50,8 @@ export function apiClient(): ApiClient {
     json,
     async *list<T extends { id: string }>(path: string, query: Record<string, string> = {}) {
       for (let after = query['after']; ; ) {
-        const asked = new URLSearchParams({ limit: String(PAGE_ITEMS), ...query, ...(after && { after }) });
-        const page = await json<{ data: T[]; has_more: boolean; last_id: string }>('GET', `${path}?${asked}`);
+        const search = new URLSearchParams({ limit: String(PAGE_ITEMS), ...query, ...(after && { after }) });
+        const page = await json<{ data: T[]; has_more: boolean; last_id: string }>('GET', `${path}?${search}`);
         yield* page.data;
         if (!page.has_more) return;
         after = page.last_id;
@@ -59,35 +60,35 @@ export function apiClient(): ApiClient {
   };
 }
 
-/** Clients of the OpenAI kind want an address that ends in `/v1`, and people paste it. */
-function baseOf(url: string): string {
-  const isAddress = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
-  if (!isAddress) throw new WrongCall(`QUIRE_URL must be an address such as http://127.0.0.1:8080, not '${url}'.`);
+/** Removes a trailing `/v1`, which OpenAI clients require in their base URL. */
+function parseBaseUrl(url: string): string {
+  const isHttpUrl = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
+  if (!isHttpUrl) throw new UsageError(`QUIRE_URL must be an address such as http://127.0.0.1:8080, not '${url}'.`);
   return url.trim().replace(/\/+$/, '').replace(/\/v1$/, '');
 }
 
-function headersOf(apiKey: string, body: object | undefined): Record<string, string> {
+function requestHeaders(apiKey: string, body: object | undefined): Record<string, string> {
   const isJson = body !== undefined && !(body instanceof FormData);
   return { authorization: `Bearer ${apiKey}`, ...(isJson && { 'content-type': 'application/json' }) };
 }
 
 async function request(url: string, init: RequestInit, body: object | undefined): Promise<Response> {
-  const sent = body === undefined ? {} : { body: body instanceof FormData ? body : JSON.stringify(body) };
-  for (let waits = 0; ; waits += 1) {
-    const answer = await fetch(url, { ...init, ...sent }).catch((error: Error) => {
+  const payload = body === undefined ? {} : { body: body instanceof FormData ? body : JSON.stringify(body) };
+  for (let retries = 0; ; retries += 1) {
+    const response = await fetch(url, { ...init, ...payload }).catch((error: Error) => {
       if (init.signal?.aborted) throw init.signal.reason;
       throw new OperatorError(`${url} does not answer: ${describeError(error.cause ?? error)}`, { cause: error });
     });
-    if (answer.ok) return answer;
-    const says = messageOf(await answer.text());
-    const seconds = Number(answer.headers.get('retry-after') ?? Number.NaN);
-    const isWorthIt = answer.status === 429 && seconds <= MAX_WAIT_SECONDS && waits < MAX_WAITS;
-    if (!isWorthIt) throw new Refused(answer.status, says);
+    if (response.ok) return response;
+    const message = errorMessage(await response.text());
+    const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+    const isRetryable = response.status === 429 && seconds <= MAX_RETRY_AFTER_SECONDS && retries < MAX_RETRIES;
+    if (!isRetryable) throw new ApiResponseError(response.status, message);
     await pause(seconds * 1000, undefined, init.signal ? { signal: init.signal } : {});
   }
 }
 
-function messageOf(text: string): string {
+function errorMessage(text: string): string {
   try {
     return (JSON.parse(text) as { error: { message: string } }).error.message;
   } catch {

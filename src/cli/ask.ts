@@ -1,77 +1,84 @@
 import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { SseParser } from '../lib/sse-parser.ts';
-import { apiClient } from './api-client.ts';
+import { createApiClient } from './api-client.ts';
 import type { CommandSpec } from './command-spec.ts';
-import { findBase } from './knowledge-base.ts';
+import { requireKnowledgeBase } from './knowledge-base.ts';
 
-/** What of an answer's frames is printed. */
-interface Frame {
+/** Fields of a `chat.completion.chunk` that are printed. */
+interface ChatChunk {
   error?: { message: string };
   choices?: { delta?: { content?: string | null; annotations?: { type: string; document_name?: string }[] } }[];
   knowledge_base_context?: { results: { document_name: string; score: number }[] };
 }
 
 /** `quire ask`. */
-export const ask: CommandSpec = {
+export const askCommand: CommandSpec = {
   summary:
-    'Ask a model through the HTTP API and print its answer as it comes. QUIRE_URL and QUIRE_API_KEY say where and who.',
+    'Ask a model through the HTTP API and stream its answer. QUIRE_URL and QUIRE_API_KEY set the service and the API key.',
   words: ['question'],
   options: {
-    kb: { type: 'text', help: 'Answer from this knowledge base, by name or id, and name the sources.' },
-    model: { type: 'text', help: 'Model id (general-8b).' },
+    kb: {
+      type: 'text',
+      help: 'Name or id of a knowledge base to answer from. The sources are listed after the answer.',
+    },
+    model: { type: 'text', help: 'Model id (default: general-8b).' },
     system: { type: 'text', help: 'System message.' },
-    json: { type: 'flag', help: 'Print the whole answer as one JSON document.' },
+    json: { type: 'flag', help: 'Print the complete response as one JSON document.' },
   },
   action: async (input) => {
-    const api = apiClient();
+    const api = createApiClient();
     const { model, system, kb } = input.options;
-    const isWhole = input.flags.has('json');
-    const answer = await api.send('POST', '/v1/chat/completions', {
+    const isJson = input.flags.has('json');
+    const response = await api.send('POST', '/v1/chat/completions', {
       model: model ?? 'general-8b',
       messages: [
         ...(system === undefined ? [] : [{ role: 'system', content: system }]),
         { role: 'user', content: input.words[0] },
       ],
-      ...(kb !== undefined && { knowledge_bases: [(await findBase(api, kb)).id] }),
-      stream: !isWhole,
+      ...(kb !== undefined && { knowledge_bases: [(await requireKnowledgeBase(api, kb)).id] }),
+      stream: !isJson,
     });
-    if (isWhole) console.log(JSON.stringify(await answer.json(), null, 2));
-    else await printStream(answer);
+    if (isJson) console.log(JSON.stringify(await response.json(), null, 2));
+    else await printStream(response);
   },
 };
 
-async function printStream(answer: Response): Promise<void> {
+async function printStream(response: Response): Promise<void> {
   const parser = new SseParser();
   const cited = new Set<string>();
-  let context: NonNullable<Frame['knowledge_base_context']> | null = null;
-  for await (const bytes of bodyOf(answer)) {
+  let context: NonNullable<ChatChunk['knowledge_base_context']> | null = null;
+  for await (const bytes of readBody(response)) {
     for (const data of parser.push(bytes)) {
       if (data === '[DONE]') continue;
-      const frame = JSON.parse(data) as Frame;
-      if (frame.error !== undefined) throw new OperatorError(frame.error.message);
-      const delta = frame.choices?.[0]?.delta;
+      const chunk = JSON.parse(data) as ChatChunk;
+      if (chunk.error !== undefined) throw new OperatorError(chunk.error.message);
+      const delta = chunk.choices?.[0]?.delta;
       process.stdout.write(delta?.content ?? '');
       for (const { document_name } of delta?.annotations ?? [])
         if (document_name !== undefined) cited.add(document_name);
-      context = frame.knowledge_base_context ?? context;
+      context = chunk.knowledge_base_context ?? context;
     }
   }
   process.stdout.write('\n');
-  if (context !== null) console.log(sourcesOf(cited, context.results));
+  if (context !== null) console.log(formatSources(cited, context.results));
 }
 
-async function* bodyOf(answer: Response): AsyncGenerator<Uint8Array> {
+async function* readBody(response: Response): AsyncGenerator<Uint8Array> {
   try {
-    yield* answer.body ?? [];
+    yield* response.body ?? [];
   } catch (error) {
     process.stdout.write('\n');
-    throw new OperatorError(`The answer broke off: ${describeError((error as Error).cause ?? error)}`);
+    throw new OperatorError(
+      `The connection was lost during the answer: ${describeError((error as Error).cause ?? error)}`,
+    );
   }
 }
 
-/** The documents that the answer is from; where none is told, those that the model was given. */
-function sourcesOf(cited: ReadonlySet<string>, given: readonly { document_name: string }[]): string {
+/** Lists the cited documents, or the documents in the context of the model when the answer cites none. */
+function formatSources(cited: ReadonlySet<string>, retrieved: readonly { document_name: string }[]): string {
   if (cited.size > 0) return `\nSources: ${[...cited].join(', ')}`;
-  const names = new Set(given.map(({ document_name }) => document_name));
-  return names.size === 0 ? '\nNothing in the knowledge base matches.' : `\nLooked at: ${[...names].join(', ')}`;
+  const names = new Set(retrieved.map(({ document_name }) => document_name));
+  return names.size === 0
+    ? '\nNo document of the knowledge base matches.'
+    : `\nSearched documents: ${[...names].join(', ')}`;
 }

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { OperatorError } from '../lib/operator-error.ts';
-import { askService, listenForCommands, socketPath } from './command-socket.ts';
+import { listenForCommands, sendCommand, socketPath } from './command-socket.ts';
 
-describe('the socket of a data folder', () => {
+describe('command socket of a data folder', () => {
   let folder = '';
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'quire-sock-'));
@@ -15,44 +15,44 @@ describe('the socket of a data folder', () => {
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
   const echo = async ({ command, input }: { command: string; input: unknown }) => ({ command, input });
 
-  it('carries commands to the holder and results back, errors as their sentence', async () => {
+  it('returns results, and errors as their message', async () => {
     const held = await listenForCommands(folder, async (request) => {
       if (request.command === 'fail') throw new OperatorError('It cannot be done.');
       return echo(request);
     });
-    const asked = { command: 'x', input: { text: 'ä\n"' } };
-    assert.deepEqual(await askService(folder, asked), { result: asked });
-    await assert.rejects(askService(folder, { command: 'fail', input: {} }), /^OperatorError: It cannot be done\.$/);
+    const request = { command: 'x', input: { text: 'ä\n"' } };
+    assert.deepEqual(await sendCommand(folder, request), { result: request });
+    await assert.rejects(sendCommand(folder, { command: 'fail', input: {} }), /^OperatorError: It cannot be done\.$/);
     await held.close();
   });
 
-  it('is open to its owner only', async () => {
+  it('has mode 0600', async () => {
     const held = await listenForCommands(folder, echo);
     assert.equal(statSync(socketPath(folder)).mode & 0o777, 0o600);
     await held.close();
   });
 
-  it('is not taken from a service that answers, such as one of a version without a lock file', async () => {
+  it('is not taken over from a live service', async () => {
     const held = await listenForCommands(folder, echo);
     await assert.rejects(listenForCommands(folder, echo), /Another Quire is running/);
-    assert.notEqual(await askService(folder, { command: 'x', input: 1 }), null);
+    assert.notEqual(await sendCommand(folder, { command: 'x', input: 1 }), null);
     await held.close();
     await (await listenForCommands(folder, echo)).close();
   });
 
-  it('replaces one that nobody answers at, such as a killed service leaves behind', async () => {
+  it('replaces the stale socket of a killed service', async () => {
     writeFileSync(join(folder, 'quire.sock'), '');
     const held = await listenForCommands(folder, echo);
-    assert.notEqual(await askService(folder, { command: 'x', input: 1 }), null);
+    assert.notEqual(await sendCommand(folder, { command: 'x', input: 1 }), null);
     await held.close();
   });
 
-  it('says that no service runs by null, not by an error', async () => {
-    assert.equal(await askService(folder, { command: 'x', input: {} }), null);
+  it('sendCommand resolves with null when no service runs', async () => {
+    assert.equal(await sendCommand(folder, { command: 'x', input: {} }), null);
     assert.equal(existsSync(join(folder, 'quire.sock')), false);
   });
 
-  it('drops a connection that sends no end of line instead of keeping what it sends', async () => {
+  it('closes a connection that sends too many bytes without a newline', async () => {
     const held = await listenForCommands(folder, echo);
     const closed = new Promise((resolve) => {
       const socket = connect(socketPath(folder), () => socket.write('x'.repeat(200_000)));
@@ -63,7 +63,7 @@ describe('the socket of a data folder', () => {
     await held.close();
   });
 
-  it('refuses a path that no kernel can bind, with what to do', () => {
+  it('rejects a path that is too long for a socket', () => {
     assert.throws(() => socketPath(`/${'x'.repeat(120)}`), /QUIRE_DATA_DIR to a shorter one/);
   });
 });

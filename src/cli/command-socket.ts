@@ -4,21 +4,21 @@ import { join, relative } from 'node:path';
 import { folderInUse } from '../data-folder/lock.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
 
-/** Kernels keep a socket's path in 108 bytes (Linux) or 104 (macOS), the last a zero. */
+/** Maximum length of a UNIX socket path: 104 bytes on macOS and 108 on Linux, including the terminating zero. */
 const MAX_PATH_BYTES = 103;
-/** A command with its input is a few hundred bytes. */
+/** Bound of one request. A command with its input has a few hundred bytes. */
 const MAX_REQUEST_BYTES = 65_536;
-/** A service on this machine answers a connection at once, or is not there. */
+/** A live service accepts a local connection within milliseconds. */
 const PROBE_TIMEOUT_MS = 2_000;
 
-/** A command as it crosses the socket, and its answer. */
+/** A command sent through the socket. */
 export interface CommandRequest {
   command: string;
   input: unknown;
 }
 type CommandReply = { ok: true; result: unknown } | { ok: false; message: string };
 
-/** Where the service of a data folder listens for commands. */
+/** Returns the path of the command socket of a data folder, relative to the working directory if that is shorter. */
 export function socketPath(dataDir: string): string {
   const absolute = join(dataDir, 'quire.sock');
   const shortest = [absolute, relative(process.cwd(), absolute)].toSorted((a, b) => a.length - b.length)[0] ?? absolute;
@@ -29,8 +29,8 @@ export function socketPath(dataDir: string): string {
 }
 
 /**
- * Listens for commands in the data folder, which this process has locked. A socket that a killed service left is replaced. Throws a
- * `OperatorError` when one answers there: that of an earlier version, which knew no lock file.
+ * Listens for commands in the data folder, which this process has locked. Replaces the stale socket of a killed service. Throws an
+ * `OperatorError` when another process listens on the socket: versions before the lock file had only the socket.
  */
 export async function listenForCommands(
   dataDir: string,
@@ -58,16 +58,16 @@ export async function listenForCommands(
   };
 }
 
-/** False: the path is there already. */
+/** Resolves with false when the path exists already. */
 function listen(server: Server, path: string, dataDir: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    const failed = (error: NodeJS.ErrnoException) => {
+    const onError = (error: NodeJS.ErrnoException) => {
       if (error.code === 'EADDRINUSE') resolve(false);
       else reject(new OperatorError(`The data folder ${dataDir} cannot be used: ${describeError(error)}`));
     };
-    server.once('error', failed);
+    server.once('error', onError);
     server.listen(path, () => {
-      server.removeListener('error', failed);
+      server.removeListener('error', onError);
       resolve(true);
     });
   });
@@ -76,17 +76,17 @@ function listen(server: Server, path: string, dataDir: string): Promise<boolean>
 function probe(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path);
-    const answer = (isLive: boolean) => {
+    const finish = (isLive: boolean) => {
       socket.destroy();
       resolve(isLive);
     };
-    socket.once('connect', () => answer(true));
-    socket.once('error', () => answer(false));
-    socket.setTimeout(PROBE_TIMEOUT_MS, () => answer(false));
+    socket.once('connect', () => finish(true));
+    socket.once('error', () => finish(false));
+    socket.setTimeout(PROBE_TIMEOUT_MS, () => finish(false));
   });
 }
 
-/** One request a line; one reply a line. */
+/** Serves one request per connection. Request and reply are one JSON line each. */
 function serveCommands(socket: Socket, handle: (request: CommandRequest) => Promise<unknown>): void {
   let text = '';
   socket.setEncoding('utf8');
@@ -98,12 +98,15 @@ function serveCommands(socket: Socket, handle: (request: CommandRequest) => Prom
     if (end === -1) return;
     const line = text.slice(0, end);
     text = '';
-    // It never rejects: what fails is a reply, too.
-    void answer(line, handle).then((reply) => socket.end(`${JSON.stringify(reply)}\n`));
+    // Never rejects: failures are replies too.
+    void executeCommand(line, handle).then((reply) => socket.end(`${JSON.stringify(reply)}\n`));
   });
 }
 
-async function answer(line: string, handle: (request: CommandRequest) => Promise<unknown>): Promise<CommandReply> {
+async function executeCommand(
+  line: string,
+  handle: (request: CommandRequest) => Promise<unknown>,
+): Promise<CommandReply> {
   try {
     return { ok: true, result: (await handle(JSON.parse(line) as CommandRequest)) ?? null };
   } catch (error) {
@@ -111,8 +114,8 @@ async function answer(line: string, handle: (request: CommandRequest) => Promise
   }
 }
 
-/** Carries out a command in the service that holds the folder. `null`: no service is running there. */
-export async function askService(dataDir: string, request: CommandRequest): Promise<{ result: unknown } | null> {
+/** Executes a command in the service that runs on the data folder. Resolves with null when no service runs there. */
+export async function sendCommand(dataDir: string, request: CommandRequest): Promise<{ result: unknown } | null> {
   const path = socketPath(dataDir);
   const reply = await new Promise<string | null>((resolve, reject) => {
     let text = '';
@@ -126,11 +129,11 @@ export async function askService(dataDir: string, request: CommandRequest): Prom
       const isAbsent = error.code === 'ENOENT' || error.code === 'ECONNREFUSED';
       return isAbsent
         ? resolve(null)
-        : reject(new OperatorError(`The service on ${dataDir} does not answer: ${error.message}`));
+        : reject(new OperatorError(`The service on ${dataDir} does not respond: ${error.message}`));
     });
   });
   if (reply === null) return null;
-  if (reply === '') throw new OperatorError(`The service on ${dataDir} ended before it answered.`);
+  if (reply === '') throw new OperatorError(`The service on ${dataDir} stopped before it replied.`);
   const parsed = JSON.parse(reply) as CommandReply;
   if (!parsed.ok) throw new OperatorError(parsed.message);
   return { result: parsed.result };

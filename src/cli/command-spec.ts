@@ -1,21 +1,21 @@
-/** One option of a command, as `--help` shows it. */
-export interface OptionHelp {
-  /** `text` options take a value. */
+/** One option of a command. */
+export interface OptionSpec {
+  /** `text` options take a value; `flag` options do not. */
   type: 'text' | 'flag';
   help: string;
   required?: boolean;
 }
 
-/** What a command takes and does. */
+/** Declaration of a command. */
 export interface CommandSpec {
   summary: string;
-  /** Words after the command's name, in order; all are required. */
+  /** Positional arguments, in order; all are required. */
   words: readonly string[];
-  options: Readonly<Record<string, OptionHelp>>;
+  options: Readonly<Record<string, OptionSpec>>;
   action(input: CommandInput): Promise<void>;
 }
 
-/** The call of a command, taken apart. */
+/** Parsed arguments of a command. */
 export interface CommandInput {
   words: readonly string[];
   options: Readonly<Record<string, string | undefined>>;

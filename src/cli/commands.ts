@@ -1,48 +1,47 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
-import { ask } from './ask.ts';
-import type { CommandInput, CommandSpec, OptionHelp } from './command-spec.ts';
-import { doctor } from './doctor.ts';
-import { ingest } from './ingest.ts';
-import { keysCreate, keysList, keysRevoke } from './keys.ts';
-import { migrate } from './migrate.ts';
-import { modelsList } from './models.ts';
-import { modelsPull } from './models-pull.ts';
-import { modelsRemove, modelsUse } from './models-use.ts';
-import { orgsCreate, orgsList } from './orgs.ts';
-import { serve } from './serve.ts';
-import { work } from './work.ts';
-import { WrongCall } from './wrong-call.ts';
+import { askCommand } from './ask.ts';
+import type { CommandInput, CommandSpec, OptionSpec } from './command-spec.ts';
+import { migrateCommand } from './db-migrate.ts';
+import { doctorCommand } from './doctor.ts';
+import { ingestCommand } from './ingest.ts';
+import { keysCreateCommand, keysListCommand, keysRevokeCommand } from './keys.ts';
+import { modelsListCommand } from './models.ts';
+import { modelsPullCommand } from './models-pull.ts';
+import { modelsRemoveCommand, modelsUseCommand } from './models-use.ts';
+import { orgsCreateCommand, orgsListCommand } from './orgs.ts';
+import { serveCommand, workerCommand } from './serve.ts';
+import { UsageError } from './usage-error.ts';
 
-// Their modules are light: what a command runs is loaded when it runs.
+// These modules import little: the code that a command runs is imported when it runs.
 const SPECS: Readonly<Record<string, CommandSpec>> = {
-  serve,
-  worker: work,
-  doctor,
-  'keys create': keysCreate,
-  'keys list': keysList,
-  'keys revoke': keysRevoke,
-  'orgs create': orgsCreate,
-  'orgs list': orgsList,
-  'models list': modelsList,
-  'models pull': modelsPull,
-  'models use': modelsUse,
-  'models remove': modelsRemove,
-  'db migrate': migrate,
-  ingest,
-  ask,
+  serve: serveCommand,
+  worker: workerCommand,
+  doctor: doctorCommand,
+  'keys create': keysCreateCommand,
+  'keys list': keysListCommand,
+  'keys revoke': keysRevokeCommand,
+  'orgs create': orgsCreateCommand,
+  'orgs list': orgsListCommand,
+  'models list': modelsListCommand,
+  'models pull': modelsPullCommand,
+  'models use': modelsUseCommand,
+  'models remove': modelsRemoveCommand,
+  'db migrate': migrateCommand,
+  ingest: ingestCommand,
+  ask: askCommand,
 };
 
-/** A command that can be run with the words of its call. */
+/** A command that parses its arguments before it runs. */
 export interface Command extends CommandSpec {
   run(args: readonly string[]): Promise<void>;
 }
 
 /** Every command of `quire`, by name. */
 export const COMMANDS: Readonly<Record<string, Command>> = Object.fromEntries(
-  Object.entries(SPECS).map(([name, spec]) => [name, { ...spec, run: (args) => spec.action(takeApart(spec, args)) }]),
+  Object.entries(SPECS).map(([name, spec]) => [name, { ...spec, run: (args) => spec.action(parseInput(spec, args)) }]),
 );
 
-function takeApart(spec: CommandSpec, args: readonly string[]): CommandInput {
+function parseInput(spec: CommandSpec, args: readonly string[]): CommandInput {
   const options: ParseArgsOptionsConfig = Object.fromEntries(
     Object.entries(spec.options).map(([name, { type }]) => [name, { type: type === 'flag' ? 'boolean' : 'string' }]),
   );
@@ -50,18 +49,18 @@ function takeApart(spec: CommandSpec, args: readonly string[]): CommandInput {
   try {
     parsed = parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
   } catch (error) {
-    throw new WrongCall((error as Error).message.split('. ')[0] ?? 'wrong options');
+    throw new UsageError((error as Error).message.split('. ')[0] ?? 'wrong options');
   }
   if (parsed.positionals.length !== spec.words.length) {
-    const wanted = spec.words.length === 0 ? 'no words' : spec.words.map((word) => word.toUpperCase()).join(' ');
-    throw new WrongCall(`This command takes ${wanted}, and got ${parsed.positionals.length} word(s).`);
+    const expected = spec.words.length === 0 ? 'no arguments' : spec.words.map((word) => word.toUpperCase()).join(' ');
+    throw new UsageError(`This command takes ${expected}; it got ${parsed.positionals.length} argument(s).`);
   }
   for (const [at, word] of spec.words.entries()) {
-    if (isBlank(parsed.positionals[at])) throw new WrongCall(`${word.toUpperCase()} must not be empty.`);
+    if (isBlank(parsed.positionals[at])) throw new UsageError(`${word.toUpperCase()} must not be empty.`);
   }
   for (const [name, { required }] of Object.entries(spec.options)) {
-    if (required && parsed.values[name] === undefined) throw new WrongCall(`--${name} is required.`);
-    if (isBlank(parsed.values[name])) throw new WrongCall(`--${name} must not be empty.`);
+    if (required && parsed.values[name] === undefined) throw new UsageError(`--${name} is required.`);
+    if (isBlank(parsed.values[name])) throw new UsageError(`--${name} must not be empty.`);
   }
   const entries = Object.entries(parsed.values);
   return {
@@ -71,13 +70,13 @@ function takeApart(spec: CommandSpec, args: readonly string[]): CommandInput {
   };
 }
 
-/** Such as a variable of the shell that is not set. */
+/** Empty or whitespace, such as an unset shell variable. */
 const isBlank = (value: unknown): boolean => typeof value === 'string' && value.trim() === '';
 
-/** The `--help` of one command. */
+/** Renders the `--help` text of one command. */
 export function commandHelp(name: string, command: CommandSpec): string {
   const words = command.words.map((word) => ` ${word.toUpperCase()}`).join('');
-  const options = Object.entries({ ...command.options, help: { type: 'flag', help: 'Show this.' } as OptionHelp });
+  const options = Object.entries({ ...command.options, help: { type: 'flag', help: 'Show this help.' } as OptionSpec });
   const width = Math.max(...options.map(([option, { type }]) => option.length + (type === 'text' ? 6 : 0)));
   const lines = options.map(([option, { type, help, required }]) => {
     const left = `--${option}${type === 'text' ? ' VALUE' : ''}`.padEnd(width + 2);
@@ -86,14 +85,14 @@ export function commandHelp(name: string, command: CommandSpec): string {
   return [`quire ${name}${words}`, '', command.summary, '', ...lines].join('\n');
 }
 
-/** The list of commands; with a first word only those that begin with it, if any do. */
+/** Renders the list of commands, limited to the group of the first word if there is such a group. */
 export function generalHelp(first?: string): string {
   const all = Object.entries(COMMANDS);
-  const some = all.filter(([name]) => name.split(' ')[0] === first);
-  const shown = some.length > 0 ? some : all;
+  const group = all.filter(([name]) => name.split(' ')[0] === first);
+  const shown = group.length > 0 ? group : all;
   const lines = shown.map(([name, { summary, words }]) => {
-    const call = [name, ...words.map((word) => word.toUpperCase())].join(' ');
-    return `  ${call.padEnd(24)} ${summary.split('. ')[0]?.replace(/\.$/, '')}`;
+    const usage = [name, ...words.map((word) => word.toUpperCase())].join(' ');
+    return `  ${usage.padEnd(24)} ${summary.split('. ')[0]?.replace(/\.$/, '')}`;
   });
   return ['quire COMMAND [--help]', '', ...lines].join('\n');
 }

@@ -10,36 +10,41 @@ import { useApi } from '../../test/harness.ts';
 import { startIngestion } from '../knowledge-bases/ingestion/ingestion-worker.ts';
 import { INGEST_SOURCE } from '../knowledge-bases/jobs/ingest-job.ts';
 import { main } from '../main.ts';
-import { apiClient } from './api-client.ts';
+import { createApiClient } from './api-client.ts';
 import { findDocuments } from './ingest/find-documents.ts';
 import { ingestFolder } from './ingest/ingest-folder.ts';
 import { StatusLine } from './status-line.ts';
 
 const engine = bundledEmbedder();
 const embed = engine.embed.bind(engine);
-/** Jobs wait for this in the middle of their work. */
-let held = Promise.resolve();
-engine.embed = async (request, signal) => held.then(() => embed(request, signal));
+/** Jobs wait for this promise before they embed. */
+let embeddingGate = Promise.resolve();
+engine.embed = async (request, signal) => embeddingGate.then(() => embed(request, signal));
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'quire-ingest-')));
 after(() => engine.close());
 after(() => rmSync(folder, { recursive: true, force: true }));
 const api = useApi({ ...embeddedBy(engine), jobs: [INGEST_SOURCE], config: { dataDir: join(folder, 'data') } });
 
-/** Carries out a command in this process. `onStatus` is told each line of progress when it is written. */
+/** Runs a command in this process. Calls `onStatus` with each progress line as it is written. */
 async function quire(args: readonly string[], onStatus: (text: string) => void = () => {}) {
-  const said: string[] = [];
+  const stderrParts: string[] = [];
   const printed: string[] = [];
   mock.method(console, 'log', (text: string) => printed.push(text));
-  mock.method(console, 'error', (text: string) => said.push(`${text}\n`));
+  mock.method(console, 'error', (text: string) => stderrParts.push(`${text}\n`));
   mock.method(process.stderr, 'write', (text: string) => {
-    said.push(text);
+    stderrParts.push(text);
     onStatus(text);
     return true;
   });
   const code = await main(args);
   mock.restoreAll();
   const stdout = printed.join('\n');
-  return { code, stdout, stderr: said.join(''), json: args.includes('--json') && code < 2 ? JSON.parse(stdout) : null };
+  return {
+    code,
+    stdout,
+    stderr: stderrParts.join(''),
+    json: args.includes('--json') && code < 2 ? JSON.parse(stdout) : null,
+  };
 }
 
 const write = (name: string, text: string) => writeFileSync(join(folder, 'docs', name), text);
@@ -53,7 +58,7 @@ describe('quire ingest', () => {
   before(() => {
     worker = startIngestion(api.deps);
     api.deps.jobs.work(INGEST_SOURCE, worker.run);
-    // As a client of the OpenAI kind is told it.
+    // The form that OpenAI clients require.
     process.env['QUIRE_URL'] = `${api.url}/v1/`;
     process.env['QUIRE_API_KEY'] = api.key;
     mkdirSync(join(folder, 'docs/sub/.hidden'), { recursive: true });
@@ -67,7 +72,7 @@ describe('quire ingest', () => {
   after(() => worker.stop());
   afterEach(() => mock.restoreAll());
 
-  it('skips what is refused and names it, and the rest is there under its path', async () => {
+  it('reports unsupported and invalid files, ingests the others under their paths', async () => {
     const { code, json, stderr } = await ingest('--json');
     assert.equal(code, 1, stderr);
     assert.deepEqual(
@@ -87,19 +92,19 @@ describe('quire ingest', () => {
     ]);
   });
 
-  it('says when it is stopped that the service goes on, and waits for that when it is run again', async () => {
+  it('continues to wait for running jobs when it is run again after an interrupt', async () => {
     for (const name of ['bad.pdf', 'sub/empty.txt', 'lines.jsonl', 'gone.md']) rmSync(join(folder, 'docs', name));
     write('pump.txt', 'Another text.');
     write('new.txt', 'On the lamp.');
     const hold = Promise.withResolvers<void>();
-    held = hold.promise;
+    embeddingGate = hold.promise;
     const stopped = await quire(['ingest', join(folder, 'docs'), '--kb', 'Town'], (text) => {
-      if (/ingesting|waiting/.test(text)) process.emit('SIGINT');
+      if (/ingesting|queued/.test(text)) process.emit('SIGINT');
     });
     hold.resolve();
     assert.equal(stopped.code, 130, stopped.stderr);
     assert.match(stopped.stderr, /: 1 new, 1 changed, 2 gone, 1 unchanged\.\n/);
-    assert.match(stopped.stderr, /the service goes on .* GET http.*\/ingestion-jobs\/job_\w+ shows how far it is\.\n$/);
+    assert.match(stopped.stderr, /The service continues to ingest .* see GET http.*\/ingestion-jobs\/job_\w+\.\n$/);
 
     const { code, json, stderr } = await ingest('--json');
     assert.equal(code, 0, stderr);
@@ -110,7 +115,7 @@ describe('quire ingest', () => {
     assert.equal((await all(`knowledge-bases/${json.knowledge_base.id}/data-sources`)).length, 1);
   });
 
-  it('leaves nothing behind where all fail, and where it is stopped while it uploads', async () => {
+  it('leaves no files and no knowledge base when all documents fail or the upload is interrupted', async () => {
     mkdirSync(join(folder, 'bad'));
     writeFileSync(join(folder, 'bad/a.pdf'), 'no PDF');
     const failed = await quire(['ingest', join(folder, 'bad'), '--kb', 'Other']);
@@ -122,30 +127,30 @@ describe('quire ingest', () => {
       if (text.includes('uploading')) process.emit('SIGINT');
     });
     assert.deepEqual([stopped.code, stopped.stdout], [130, '']);
-    assert.match(stopped.stderr, /Deleted again what had been uploaded: 1 file\.\n$/);
+    assert.match(stopped.stderr, /Deleted the uploaded files: 1 file\.\n$/);
     assert.deepEqual(await all('files'), files);
     assert.deepEqual(await namesIn('knowledge-bases', 'name'), ['Town']);
   });
 
-  it('makes one knowledge base where two commands make it at once, and the next one takes out what is there twice', async () => {
+  it('creates one knowledge base when two commands run concurrently; the next run removes duplicates', async () => {
     mkdirSync(join(folder, 'twice'));
     writeFileSync(join(folder, 'twice/lamp.txt'), 'On the lamp.');
-    const call = { path: join(folder, 'twice'), base: 'Twice', source: null };
-    const client = apiClient();
-    // Neither makes one before both have seen that there is none.
-    const bothLooked = Promise.withResolvers<void>();
-    let looks = 0;
+    const request = { path: join(folder, 'twice'), base: 'Twice', source: null };
+    const client = createApiClient();
+    // Both commands find no knowledge base before either creates it.
+    const bothListed = Promise.withResolvers<void>();
+    let creations = 0;
     const slow: typeof client = {
       ...client,
       json: async (method, path, body, signal) => {
         if (method !== 'POST' || path !== '/v1/knowledge-bases') return client.json(method, path, body, signal);
-        looks += 1;
-        if (looks === 2) bothLooked.resolve();
-        await bothLooked.promise;
+        creations += 1;
+        if (creations === 2) bothListed.resolve();
+        await bothListed.promise;
         return client.json(method, path, body, signal);
       },
     };
-    const run = () => ingestFolder(slow, call, new StatusLine({ isTTY: false, write: () => true }), never());
+    const run = () => ingestFolder(slow, request, new StatusLine({ isTTY: false, write: () => true }), never());
     const ids = (await Promise.all([run(), run()])).map((result) => result.knowledge_base?.id);
     assert.equal(ids[0], ids[1]);
     assert.deepEqual(await namesIn('knowledge-bases', 'name'), ['Town', 'Twice']);
@@ -154,7 +159,7 @@ describe('quire ingest', () => {
     await api.send('DELETE', `/v1/knowledge-bases/${ids[0]}`);
   });
 
-  it('warns of documents of which text is missing, as they and their job do', async () => {
+  it('prints the warnings of documents and jobs about missing text', async () => {
     mkdirSync(join(folder, 'scans'));
     writeFileSync(join(folder, 'scans/half.pdf'), makePdf([column(['On the lamp.'], 60, 700), []]));
     const { code, stdout } = await quire(['ingest', join(folder, 'scans'), '--kb', 'Scans']);
@@ -169,16 +174,16 @@ describe('quire ingest', () => {
     await api.send('DELETE', `/v1/knowledge-bases/${base}`);
   });
 
-  it('names what has a name that is not UTF-8, and leaves it out', async () => {
-    const odd = join(folder, 'odd');
-    mkdirSync(odd);
-    const named = (end: string) => Buffer.concat([Buffer.from(`${odd}/bad`), Buffer.of(0xff, 0xfe), Buffer.from(end)]);
+  it('skips and reports names that are not valid UTF-8', async () => {
+    const root = join(folder, 'odd');
+    mkdirSync(root);
+    const named = (end: string) => Buffer.concat([Buffer.from(`${root}/bad`), Buffer.of(0xff, 0xfe), Buffer.from(end)]);
     for (const end of ['.txt', '.jpg']) writeFileSync(named(end), 'On the lamp.');
     mkdirSync(named(''));
-    writeFileSync(join(odd, 'good ä.txt'), 'On the lamp.');
-    const { documents, failures, skipped } = await findDocuments(odd);
-    assert.deepEqual(documents, [{ name: 'good ä.txt', path: join(odd, 'good ä.txt') }]);
-    const message = 'It was left out: its name is not UTF-8.';
+    writeFileSync(join(root, 'good ä.txt'), 'On the lamp.');
+    const { documents, failures, skipped } = await findDocuments(root);
+    assert.deepEqual(documents, [{ name: 'good ä.txt', path: join(root, 'good ä.txt') }]);
+    const message = 'Skipped: its name is not valid UTF-8.';
     assert.deepEqual(failures, [
       { name: 'bad\ufffd\ufffd/', message },
       { name: 'bad\ufffd\ufffd.txt', message },
@@ -186,14 +191,14 @@ describe('quire ingest', () => {
     assert.deepEqual(skipped.format, ['bad\ufffd\ufffd.jpg']);
   });
 
-  it('refuses a pipe, which it would wait for without an end', async () => {
+  it('rejects a named pipe', async () => {
     const pipe = join(folder, 'pipe.txt');
     execFileSync('mkfifo', [pipe]);
     const { code, stderr } = await quire(['ingest', pipe, '--kb', 'Other']);
     assert.deepEqual([code, stderr], [1, `${pipe} is neither a file nor a folder.\n`]);
   });
 
-  it('exits with 2 when it is called wrongly', async () => {
+  it('exits with code 2 on a usage error', async () => {
     assert.match((await quire(['ask', 'x', '--kb', ''])).stderr, /^--kb must not be empty\./);
     assert.match((await quire(['ask', ' '])).stderr, /^QUESTION must not be empty\./);
     process.env['QUIRE_URL'] = 'localhost:8080';

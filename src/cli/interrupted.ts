@@ -1,30 +1,30 @@
 import { OperatorError } from '../lib/operator-error.ts';
 
-/** Whoever called the command has stopped it; the sentence says what became of the work. The process exits with 130. */
+/** The user has stopped the command. The message states what became of the work. The process exits with code 130. */
 export class Interrupted extends OperatorError {}
 
-/** Under `npm run` a Ctrl-C of the terminal may come once more from npm: within this time it is one. */
-const ONE_PRESS_MS = 500;
-/** The exit code of a process that was told twice to end: 128 and the number of SIGINT. */
-const KILLED = 130;
+/** Signals within this time count as one: under `npm run`, npm forwards the Ctrl-C that the terminal has sent already. */
+const REPEAT_WINDOW_MS = 500;
+/** Exit code after a second signal: 128 + SIGINT. */
+const EXIT_SIGINT = 130;
 
 /**
- * Runs `work` with a signal that the first SIGINT or SIGTERM aborts, so that it can put in order what it has begun. A second one ends
- * the process at once.
+ * Runs `work` with an AbortSignal. The first SIGINT or SIGTERM aborts it, so that `work` can clean up. A second one exits
+ * immediately.
  */
-export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const stop = new AbortController();
+export async function runInterruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const abort = new AbortController();
   let firstMs: number | null = null;
-  const tell = () => {
+  const onSignal = () => {
     const now = performance.now();
-    if (firstMs !== null && now - firstMs > ONE_PRESS_MS) process.exit(KILLED);
+    if (firstMs !== null && now - firstMs > REPEAT_WINDOW_MS) process.exit(EXIT_SIGINT);
     firstMs ??= now;
-    stop.abort(new Interrupted('Stopped.'));
+    abort.abort(new Interrupted('Stopped.'));
   };
-  process.on('SIGINT', tell).on('SIGTERM', tell);
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
   try {
-    return await work(stop.signal);
+    return await work(abort.signal);
   } finally {
-    process.off('SIGINT', tell).off('SIGTERM', tell);
+    process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
   }
 }

@@ -3,51 +3,51 @@ import { FIRST_ORGANIZATION } from '../accounts/first-organization.ts';
 import { loadConfig } from '../config.ts';
 import { SCOPES, type Scope } from '../lib/caller.ts';
 import type { CommandSpec } from './command-spec.ts';
-import { JSON_OPTION, print, table, when } from './output.ts';
-import { withState } from './with-state.ts';
-import { WrongCall } from './wrong-call.ts';
+import { formatTable, formatTime, JSON_OPTION, printResult } from './output.ts';
+import { runStateCommand } from './run-state-command.ts';
+import { UsageError } from './usage-error.ts';
 
-/** Everything but the operator's scope. */
+/** Every scope except the operator's. */
 const DEFAULT_SCOPES = SCOPES.filter((scope) => scope !== 'admin');
 const SECONDS_PER_UNIT: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
 
 /** `quire keys create`. */
-export const keysCreate: CommandSpec = {
+export const keysCreateCommand: CommandSpec = {
   summary: 'Create an API key. It is shown once and cannot be read again.',
   words: [],
   options: {
-    org: { type: 'text', help: `Organization that owns it (${FIRST_ORGANIZATION}).` },
-    name: { type: 'text', help: "What people call it ('key')." },
-    scopes: { type: 'text', help: `Comma-separated, of ${SCOPES.join(', ')} (all but admin).` },
-    models: { type: 'text', help: 'Comma-separated model ids, the only ones that it may use (all).' },
-    expires: { type: 'text', help: 'Time until it stops working, such as 30d, 12h, 15m (never).' },
+    org: { type: 'text', help: `Organization that owns the key (default: ${FIRST_ORGANIZATION}).` },
+    name: { type: 'text', help: "Display name (default: 'key')." },
+    scopes: { type: 'text', help: `Comma-separated scopes: ${SCOPES.join(', ')} (default: all but admin).` },
+    models: { type: 'text', help: 'Comma-separated model ids that the key may use (default: all).' },
+    expires: { type: 'text', help: 'Lifetime, such as 30d, 12h or 15m (default: unlimited).' },
     ...JSON_OPTION,
   },
   action: async (input) => {
     const { org, name, scopes, models, expires } = input.options;
-    const wanted = {
+    const newKey = {
       organization: org ?? FIRST_ORGANIZATION,
       name: name ?? 'key',
-      scopes: scopes === undefined ? DEFAULT_SCOPES : scopesOf(scopes),
+      scopes: scopes === undefined ? DEFAULT_SCOPES : parseScopes(scopes),
       models: models?.split(',').map((model) => model.trim()) ?? null,
-      expiresInSeconds: expires === undefined ? null : secondsOf(expires),
+      expiresInSeconds: expires === undefined ? null : parseDuration(expires),
     };
-    const key = (await withState(loadConfig(), 'keys create', wanted)) as KeyView & { key: string };
-    print(
+    const key = (await runStateCommand(loadConfig(), 'keys create', newKey)) as KeyView & { key: string };
+    printResult(
       input,
       key,
-      () => `${key.key}\n\nKeep it: it is not shown again. Its id is ${key.id}, its scopes ${key.scopes.join(', ')}.`,
+      () => `${key.key}\n\nStore it now: it cannot be shown again. Id: ${key.id}. Scopes: ${key.scopes.join(', ')}.`,
     );
   },
 };
 
 /** `quire keys list`. */
-export const keysList: CommandSpec = {
-  summary: 'List the API keys. Secrets are not among what is shown.',
+export const keysListCommand: CommandSpec = {
+  summary: 'List the API keys, without their secrets.',
   words: [],
-  options: { org: { type: 'text', help: 'Only those of this organization.' }, ...JSON_OPTION },
+  options: { org: { type: 'text', help: 'List only the keys of this organization.' }, ...JSON_OPTION },
   action: async (input) => {
-    const keys = (await withState(loadConfig(), 'keys list', {
+    const keys = (await runStateCommand(loadConfig(), 'keys list', {
       organization: input.options['org'] ?? null,
     })) as KeyView[];
     const rows = keys.map((key) => [
@@ -55,36 +55,36 @@ export const keysList: CommandSpec = {
       key.name,
       `...${key.hint}`,
       key.scopes.join(','),
-      when(key.created_at),
-      key.revoked_at === null ? when(key.expires_at) : 'revoked',
+      formatTime(key.created_at),
+      key.revoked_at === null ? formatTime(key.expires_at) : 'revoked',
     ]);
-    print(input, keys, () => table([['ID', 'NAME', 'KEY', 'SCOPES', 'CREATED', 'EXPIRES'], ...rows]));
+    printResult(input, keys, () => formatTable([['ID', 'NAME', 'KEY', 'SCOPES', 'CREATED', 'EXPIRES'], ...rows]));
   },
 };
 
 /** `quire keys revoke`. */
-export const keysRevoke: CommandSpec = {
-  summary: 'Revoke an API key for good. It stops working within 5 seconds everywhere.',
+export const keysRevokeCommand: CommandSpec = {
+  summary: 'Revoke an API key permanently. All processes reject it within 5 seconds.',
   words: ['id'],
   options: { ...JSON_OPTION },
   action: async (input) => {
-    const key = (await withState(loadConfig(), 'keys revoke', { id: input.words[0] })) as KeyView;
-    print(input, key, () => `${key.id} (${key.name}) is revoked.`);
+    const key = (await runStateCommand(loadConfig(), 'keys revoke', { id: input.words[0] })) as KeyView;
+    printResult(input, key, () => `${key.id} (${key.name}) is revoked.`);
   },
 };
 
-function scopesOf(text: string): Scope[] {
+function parseScopes(text: string): Scope[] {
   const words = text.split(',').map((word) => word.trim());
   for (const word of words) {
     if (!(SCOPES as readonly string[]).includes(word))
-      throw new WrongCall(`'${word}' is not a scope; they are ${SCOPES.join(', ')}.`);
+      throw new UsageError(`'${word}' is not a scope. Scopes: ${SCOPES.join(', ')}.`);
   }
   return words as Scope[];
 }
 
-function secondsOf(text: string): number {
+function parseDuration(text: string): number {
   const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   if (count === undefined || unit === undefined)
-    throw new WrongCall(`'${text}' is not a time such as 30d, 12h, 15m or 90s.`);
+    throw new UsageError(`'${text}' is not a duration such as 30d, 12h, 15m or 90s.`);
   return Number(count) * (SECONDS_PER_UNIT[unit] ?? 1);
 }

@@ -1,26 +1,28 @@
 import { OperatorError } from '../lib/operator-error.ts';
 import type { ApiClient } from './api-client.ts';
 
-/** A knowledge base, as commands name it. */
-export interface NamedBase {
+/** Id and name of a knowledge base. */
+export interface KnowledgeBaseRef {
   id: string;
   name: string;
 }
 
-/** The knowledge base of that id or name. Throws a `OperatorError` where there is none, or several have the name. */
-export async function findBase(api: ApiClient, idOrName: string): Promise<NamedBase> {
-  const base = await findBaseOrNull(api, idOrName);
-  if (base === null) throw new OperatorError(`There is no knowledge base '${idOrName}'. 'quire ingest' makes one.`);
+/** Finds a knowledge base by id or name. Throws an `OperatorError` when none matches, or several have the name. */
+export async function requireKnowledgeBase(api: ApiClient, idOrName: string): Promise<KnowledgeBaseRef> {
+  const base = await findKnowledgeBaseByName(api, idOrName);
+  if (base === null)
+    throw new OperatorError(`There is no knowledge base '${idOrName}'. Create one with 'quire ingest'.`);
   return base;
 }
 
-/** The same; null where there is none. */
-export async function findBaseOrNull(api: ApiClient, idOrName: string): Promise<NamedBase | null> {
-  const found: NamedBase[] = [];
-  for await (const base of api.list<NamedBase>('/v1/knowledge-bases')) {
+/** Like `requireKnowledgeBase`; resolves with null when none matches. */
+export async function findKnowledgeBaseByName(api: ApiClient, idOrName: string): Promise<KnowledgeBaseRef | null> {
+  const matches: KnowledgeBaseRef[] = [];
+  for await (const base of api.list<KnowledgeBaseRef>('/v1/knowledge-bases')) {
     if (base.id === idOrName) return base;
-    if (base.name === idOrName) found.push(base);
+    if (base.name === idOrName) matches.push(base);
   }
-  if (found.length > 1) throw new OperatorError(`Several knowledge bases are named '${idOrName}': give an id instead.`);
-  return found[0] ?? null;
+  if (matches.length > 1)
+    throw new OperatorError(`Several knowledge bases are named '${idOrName}': use the id instead.`);
+  return matches[0] ?? null;
 }

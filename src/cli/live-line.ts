@@ -1,19 +1,19 @@
-/** A terminal that does not say how wide it is. */
-const USUAL_COLUMNS = 80;
+/** Width of a terminal that reports none. */
+const DEFAULT_COLUMNS = 80;
 const BAR_WIDTH = 24;
-/** Milliseconds between two lines where they follow each other: a log is not filled. */
-export const LOG_MS = 5_000;
+/** Minimum time between two progress lines when the output is not a terminal. */
+export const LOG_INTERVAL_MS = 5_000;
 
-/** Where progress is shown: a terminal's line is written over, elsewhere lines follow each other. */
+/** Destination of progress output. A terminal gets one line that is overwritten, any other output gets one line per update. */
 export interface ProgressOutput {
   isTTY?: boolean;
   columns?: number;
   write(text: string): unknown;
 }
 
-/** A line that changes. */
+/** A progress line that is updated in place. */
 export class LiveLine {
-  /** Whether the output is a terminal, where a change costs no line. */
+  /** Whether the output is a terminal, so that an update overwrites the line. */
   readonly isTerminal: boolean;
   readonly #output: ProgressOutput;
   #isOpen = false;
@@ -23,29 +23,29 @@ export class LiveLine {
     this.isTerminal = output.isTTY ?? false;
   }
 
-  /** Shows the text in place of what was shown last. */
+  /** Replaces the shown text. */
   replace(text: string): void {
-    // Erased to its end, because the last one may have been longer.
-    const line = `\r${text.slice(0, (this.#output.columns || USUAL_COLUMNS) - 1)}\x1b[K`;
+    // Erases to the end of the line: the replaced text may be longer.
+    const line = `\r${text.slice(0, (this.#output.columns || DEFAULT_COLUMNS) - 1)}\x1b[K`;
     this.#output.write(this.isTerminal ? line : `${text}\n`);
     this.#isOpen = this.isTerminal;
   }
 
-  /** Says something in a line of its own. */
-  say(text: string): void {
+  /** Prints text on a line of its own. */
+  printLine(text: string): void {
     this.end();
     this.#output.write(`${text}\n`);
   }
 
-  /** Leaves the line as it is. May be called twice. */
+  /** Ends the line; its text stays visible. Idempotent. */
   end(): void {
     if (this.#isOpen) this.#output.write('\n');
     this.#isOpen = false;
   }
 }
 
-/** A bar of which the share, 0 to 1, is filled. */
-export function bar(share: number): string {
+/** Renders a progress bar. `share` is 0 to 1. */
+export function progressBar(share: number): string {
   const filled = Math.floor(share * BAR_WIDTH);
   return `[${'#'.repeat(filled)}${'.'.repeat(BAR_WIDTH - filled)}]`;
 }

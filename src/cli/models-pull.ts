@@ -3,9 +3,9 @@ import { OperatorError } from '../lib/operator-error.ts';
 import { isSourceForm, parseModelSource } from '../models/downloads/model-source.ts';
 import type { PulledModel } from '../models/downloads/pull-model.ts';
 import type { CommandSpec } from './command-spec.ts';
-import { JSON_OPTION, megabytes, print } from './output.ts';
+import { formatMegabytes, JSON_OPTION, printResult } from './output.ts';
 import { ProgressLine } from './progress-line.ts';
-import { WrongCall } from './wrong-call.ts';
+import { UsageError } from './usage-error.ts';
 
 const HASH_SOURCE = {
   operator: 'as given',
@@ -14,7 +14,7 @@ const HASH_SOURCE = {
 } as const;
 
 /** `quire models pull`. */
-export const modelsPull: CommandSpec = {
+export const modelsPullCommand: CommandSpec = {
   summary:
     "Download a model into the data folder: a name of 'quire models list', hf:owner/repository/file.gguf, or the URL of a GGUF. Resumes an interrupted pull.",
   words: ['source'],
@@ -26,8 +26,10 @@ export const modelsPull: CommandSpec = {
   action: async (input) => {
     const [word = ''] = input.words;
     const { name, sha256 = null } = input.options;
-    if (!isSourceForm(word)) throw new WrongCall(`'${word}' is no name, no hf:owner/repository/file.gguf and no URL.`);
-    if (sha256 !== null && !/^[0-9a-f]{64}$/i.test(sha256)) throw new WrongCall('A SHA-256 has 64 hexadecimal digits.');
+    if (!isSourceForm(word))
+      throw new UsageError(`'${word}' is not a model name, hf:owner/repository/file.gguf or a URL.`);
+    if (sha256 !== null && !/^[0-9a-f]{64}$/i.test(sha256))
+      throw new UsageError('A SHA-256 has 64 hexadecimal digits.');
     const config = loadConfig();
     const source = parseModelSource(word, config.hubUrl, name);
     const stop = new AbortController();
@@ -40,12 +42,13 @@ export const modelsPull: CommandSpec = {
       const options = {
         sha256: sha256?.toLowerCase() ?? null,
         onProgress: (transferred: Parameters<ProgressLine['show']>[0]) => line.show(transferred),
-        onRetry: (why: string, pauseMs: number) => line.say(`${why}; retrying in ${Math.ceil(pauseMs / 1000)} s`),
+        onRetry: (reason: string, pauseMs: number) =>
+          line.printLine(`${reason}; retrying in ${Math.ceil(pauseMs / 1000)} s`),
       };
       const pulled = await pullModel({ config }, source, options, stop.signal);
       line.end();
       const { name: called, path, bytes, card, isNew } = pulled;
-      print(input, { name: called, path, bytes, is_new: isNew, ...card }, () => describePull(pulled));
+      printResult(input, { name: called, path, bytes, is_new: isNew, ...card }, () => describePull(pulled));
     } finally {
       line.end();
     }
@@ -58,7 +61,7 @@ function describePull({ name, bytes, card, isNew }: PulledModel): string {
   const id =
     card?.use === 'embedding' ? 'embed-large-en-v1.5' : card?.use === 'rerank' ? 'reranker-v2-m3' : 'general-8b';
   return [
-    `${name} is on the disk${isNew ? '' : ' already'}: ${megabytes(bytes)}${parameters}.`,
+    `${name} is on the disk${isNew ? '' : ' already'}: ${formatMegabytes(bytes)}${parameters}.`,
     ...(card === null ? [] : [`SHA-256 ${card.sha256} (${HASH_SOURCE[card.sha256_from]})`]),
     `Bind it: quire models use ${id}=${name}`,
   ].join('\n');

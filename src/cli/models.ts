@@ -3,8 +3,8 @@ import { DOWNLOADABLE_MODELS } from '../models/downloads/downloadable-models.ts'
 import { listModelFiles, type ModelFile } from '../models/downloads/model-files.ts';
 import type { CommandSpec } from './command-spec.ts';
 import type { ListedModel } from './model-commands.ts';
-import { JSON_OPTION, megabytes, print, table } from './output.ts';
-import { withState } from './with-state.ts';
+import { formatMegabytes, formatTable, JSON_OPTION, printResult } from './output.ts';
+import { runStateCommand } from './run-state-command.ts';
 
 const CHOSEN_BY: Readonly<Record<ListedModel['chosen_by'], string>> = {
   configuration: 'the configuration file',
@@ -15,13 +15,13 @@ const CHOSEN_BY: Readonly<Record<ListedModel['chosen_by'], string>> = {
 };
 
 /** `quire models list`. */
-export const modelsList: CommandSpec = {
+export const modelsListCommand: CommandSpec = {
   summary: 'List the model ids with their engines, the models on the disk, and the models that can be pulled by name.',
   words: [],
   options: { ...JSON_OPTION },
   action: async (input) => {
     const config = loadConfig();
-    const models = (await withState(config, 'models list', {})) as ListedModel[];
+    const models = (await runStateCommand(config, 'models list', {})) as ListedModel[];
     const { models: stored, unfinished } = await listModelFiles(config.dataDir);
     const onDisk = stored.map((model) => viewStored(model, models));
     const available = DOWNLOADABLE_MODELS.map(({ approximateBytes, ...model }) => ({
@@ -29,7 +29,7 @@ export const modelsList: CommandSpec = {
       approximate_bytes: approximateBytes,
       on_disk: stored.some(({ name }) => name === model.name),
     }));
-    print(input, { models, on_disk: onDisk, unfinished, available }, () =>
+    printResult(input, { models, on_disk: onDisk, unfinished, available }, () =>
       [
         boundTable(models),
         diskTable(onDisk, unfinished),
@@ -56,20 +56,20 @@ function boundTable(models: readonly ListedModel[]): string {
     backend.ready ? 'ready' : 'not ready',
     CHOSEN_BY[chosen_by],
   ]);
-  return table([['MODEL', 'SERVED BY', 'CONTEXT', 'STATE', 'CHOSEN BY'], ...rows]);
+  return formatTable([['MODEL', 'SERVED BY', 'CONTEXT', 'STATE', 'CHOSEN BY'], ...rows]);
 }
 
 function diskTable(models: readonly DiskModel[], unfinished: readonly { name: string; bytes: number }[]): string {
   if (models.length + unfinished.length === 0) return 'No models are on the disk.';
   const complete = models.map(({ name, bytes, use, architecture, bound_to }) => {
-    return [name, megabytes(bytes), use ?? '-', architecture ?? '-', bound_to.join(', ') || '-'];
+    return [name, formatMegabytes(bytes), use ?? '-', architecture ?? '-', bound_to.join(', ') || '-'];
   });
   const partial = unfinished.map(({ name, bytes }) => [
     name,
-    megabytes(bytes),
+    formatMegabytes(bytes),
     'partial download; pull it again to resume',
   ]);
-  return table([['ON THE DISK', 'SIZE', 'FOR', 'ARCHITECTURE', 'BOUND TO'], ...complete, ...partial]);
+  return formatTable([['ON THE DISK', 'SIZE', 'FOR', 'ARCHITECTURE', 'BOUND TO'], ...complete, ...partial]);
 }
 
 function availableTable(
@@ -83,10 +83,10 @@ function availableTable(
 ): string {
   const rows = models.map(({ name, approximate_bytes, licence, suits, note }) => [
     name,
-    megabytes(approximate_bytes),
+    formatMegabytes(approximate_bytes),
     licence,
     suits[0] ?? '-',
     note,
   ]);
-  return table([['TO PULL', 'SIZE', 'LICENCE', 'FOR', 'WHAT TO EXPECT'], ...rows]);
+  return formatTable([['TO PULL', 'SIZE', 'LICENCE', 'FOR', 'WHAT TO EXPECT'], ...rows]);
 }

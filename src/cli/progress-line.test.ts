@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ProgressLine } from './progress-line.ts';
 
-describe('the line of progress', () => {
-  function shown(isTTY: boolean, steps: readonly [ms: number, bytes: number][], totalBytes: number | null = 100e6) {
+describe('ProgressLine', () => {
+  function render(isTTY: boolean, steps: readonly [ms: number, bytes: number][], totalBytes: number | null = 100e6) {
     const written: string[] = [];
     let now = 0;
     const line = new ProgressLine({ isTTY, columns: 100, write: (text) => written.push(text) }, () => now);
@@ -16,8 +16,8 @@ describe('the line of progress', () => {
     return written;
   }
 
-  it('is written over on a terminal, with bar, rate and time left', () => {
-    const written = shown(true, [
+  it('overwrites one line on a terminal, with bar, rate and remaining time', () => {
+    const written = render(true, [
       [0, 0],
       [100, 1e6],
       [1000, 10e6],
@@ -29,8 +29,8 @@ describe('the line of progress', () => {
     assert.equal(written[3], '\n');
   });
 
-  it('is a line every few seconds elsewhere, and one at the end', () => {
-    const written = shown(false, [
+  it('prints a line every five seconds elsewhere, and one at the end', () => {
+    const written = render(false, [
       [0, 0],
       [1000, 10e6],
       [6000, 60e6],
@@ -41,7 +41,7 @@ describe('the line of progress', () => {
     assert.match(written[2] ?? '', /100 %.*0:00 left\n$/);
   });
 
-  it('says what came where nobody knows how much is to come', () => {
-    assert.deepEqual(shown(false, [[0, 5e6]], null), ['5.0 MB\n']);
+  it('prints received bytes when the total is unknown', () => {
+    assert.deepEqual(render(false, [[0, 5e6]], null), ['5.0 MB\n']);
   });
 });

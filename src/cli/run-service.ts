@@ -15,29 +15,31 @@ import { type ProcessLifecycle, SHUTDOWN_ORDER } from '../shutdown-order.ts';
 import { VERSION } from '../version.ts';
 import { startWorker } from '../worker.ts';
 import { type CommandRequest, listenForCommands } from './command-socket.ts';
-import { endIfStopped, untilStopped } from './signals.ts';
+import { exitIfSignalled, waitForSignal } from './signals.ts';
 import { STATE_COMMANDS } from './state-commands.ts';
 
-/** Requests that have not ended this long after SIGTERM are aborted; an abort ends a call within a step of its engine. */
+/** Requests still running `drainMs` after SIGTERM are aborted. An aborted call ends after the current step of its engine. */
 const DRAIN_BOUNDS = { drainMs: 30_000, abortMs: 10_000 };
 
-/** Runs the service until it is told to stop. Throws a `OperatorError` when it cannot start. */
+/** Runs the service until SIGTERM or SIGINT. Throws an `OperatorError` when it cannot start. */
 export async function runService(): Promise<void> {
   const config = loadConfig();
   const logger = createLogger(config.logLevel, await openLogDestination(config.logFormat));
-  for (const name of config.unknownVariables) logger.warn({ name }, 'this variable is no setting of this version');
+  for (const name of config.unknownVariables) logger.warn({ name }, 'unknown setting ignored');
   const lifecycle = new Lifecycle(SHUTDOWN_ORDER);
-  await endIfStopped();
-  const stopped = untilStopped(logger);
+  await exitIfSignalled();
+  const stopped = waitForSignal(logger);
   try {
     await startService(config, logger, lifecycle);
     await stopped;
   } finally {
-    await lifecycle.stop((part, error) => logger.error({ part, reason: describeError(error) }, 'could not be stopped'));
+    await lifecycle.stop((part, error) =>
+      logger.error({ part, reason: describeError(error) }, 'component failed to stop'),
+    );
   }
 }
 
-/** The order of start; `SHUTDOWN_ORDER` is that of the stop. */
+/** Starts the components in order. `SHUTDOWN_ORDER` is the order of the stop. */
 async function startService(config: Config, logger: Logger, lifecycle: ProcessLifecycle): Promise<void> {
   let booted: Booted | null = null;
   const runCommand = ({ command, input }: CommandRequest) => {
@@ -81,7 +83,7 @@ async function startService(config: Config, logger: Logger, lifecycle: ProcessLi
   );
 }
 
-/** Binds every generation id that nobody has chosen a model for. */
+/** Binds the pulled model to every generation model id that has no explicit binding. */
 function bindGeneration(bindings: ModelBindings, model: string): Promise<void> {
   const binding = { model, by: 'first-start' } as const;
   return bindings.rebind(Object.fromEntries(bindings.defaultGenerationIds().map((id) => [id, binding])), {
@@ -104,7 +106,9 @@ async function listen(
     const { code } = error as NodeJS.ErrnoException;
     const where = `${config.host}:${config.port}`;
     if (code === 'EADDRINUSE')
-      throw new OperatorError(`The address ${where} is taken. Set QUIRE_PORT to another port, or to 0 for a free one.`);
+      throw new OperatorError(
+        `The address ${where} is in use. Set QUIRE_PORT to another port, or to 0 for a free one.`,
+      );
     throw new OperatorError(`Quire cannot listen on ${where}: ${describeError(error)}`);
   }
   return app;
@@ -136,13 +140,13 @@ function announce(url: string, firstKey: string | null): void {
       ].join('\n'),
     );
   }
-  console.log(`Quire is ready at ${url} (its API is described at ${url}/docs)`);
+  console.log(`Quire is ready at ${url} (API documentation: ${url}/docs)`);
 }
 
 function announcePull(initialPull: InitialPull): void {
   const model = initialPull.start();
   if (model === null) return;
   console.log(
-    `A better model, ${model}, is fetched in the background and then answers; /readyz shows how far it is. QUIRE_MODELS_PULL=never prevents that.`,
+    `Downloading a larger model, ${model}, in the background. It replaces the bundled model when complete. Progress: GET /readyz. QUIRE_MODELS_PULL=never disables the download.`,
   );
 }

@@ -6,7 +6,7 @@ import { createLogger, openLogDestination } from '../lib/logger.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { SHUTDOWN_ORDER } from '../shutdown-order.ts';
 import { startWorker, WORKER_MODELS } from '../worker.ts';
-import { endIfStopped, untilStopped } from './signals.ts';
+import { exitIfSignalled, waitForSignal } from './signals.ts';
 
 /** Runs background work until SIGTERM or SIGINT. Throws an `OperatorError` when it cannot start. */
 export async function runWorker(): Promise<void> {
@@ -18,8 +18,8 @@ export async function runWorker(): Promise<void> {
   }
   const logger = createLogger(config.logLevel, await openLogDestination(config.logFormat));
   const lifecycle = new Lifecycle(SHUTDOWN_ORDER);
-  await endIfStopped();
-  const stopped = untilStopped(logger);
+  await exitIfSignalled();
+  const stopped = waitForSignal(logger);
   try {
     await lifecycle.start(
       'data folder',
@@ -32,9 +32,11 @@ export async function runWorker(): Promise<void> {
       () => startWorker(deps),
       (worker) => worker.stop(),
     );
-    console.log('Quire works in the background.');
+    console.log('The Quire worker is ready.');
     await stopped;
   } finally {
-    await lifecycle.stop((part, error) => logger.error({ part, reason: describeError(error) }, 'could not be stopped'));
+    await lifecycle.stop((part, error) =>
+      logger.error({ part, reason: describeError(error) }, 'component failed to stop'),
+    );
   }
 }

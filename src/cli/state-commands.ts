@@ -15,10 +15,10 @@ import { OperatorError } from '../lib/operator-error.ts';
 import { MODEL_COMMANDS } from './model-commands.ts';
 import type { StateCommand } from './state-command.ts';
 
-/** Page size larger than any list that a person reads. */
+/** Commands list everything on one page. */
 const ALL = { limit: 10_000, after: null };
 
-/** The commands that need the database, by name. Input and result are JSON: they may cross the command socket. */
+/** Commands that need the database, by name. Input and result are JSON, because they may cross the command socket. */
 export const STATE_COMMANDS: Readonly<Record<string, StateCommand>> = {
   'keys create': async (deps, input) => {
     const newKey: NewKey = {
@@ -46,7 +46,7 @@ export const STATE_COMMANDS: Readonly<Record<string, StateCommand>> = {
     const id = newId('organization');
     const name = input['name'] as string;
     if (!(await insertOrganization(deps.db.sql, id, name)))
-      throw new OperatorError(`There is an organization '${name}' already.`);
+      throw new OperatorError(`The organization '${name}' exists already.`);
     return { id, name };
   },
   'orgs list': async (deps) =>
@@ -64,5 +64,5 @@ export const STATE_COMMANDS: Readonly<Record<string, StateCommand>> = {
   }),
 };
 
-/** The commands that need all engines in addition to the database. */
+/** Commands that need all engines in addition to the database. */
 export const NEEDS_MODELS: ReadonlySet<string> = new Set(['models list', 'doctor']);

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { StatusLine } from './status-line.ts';
 
-describe('the line of what is done', () => {
-  it('tells the time left of each phase by how fast that phase goes', () => {
+describe('StatusLine', () => {
+  it('estimates the remaining time of a phase from the rate of that phase', () => {
     const written: string[] = [];
     let now = 0;
     const line = new StatusLine({ isTTY: true, columns: 100, write: (text) => written.push(text) }, () => now);

@@ -1,13 +1,13 @@
-import { bar, LiveLine, LOG_MS, type ProgressOutput } from './live-line.ts';
-import { clock } from './output.ts';
+import { LiveLine, LOG_INTERVAL_MS, type ProgressOutput, progressBar } from './live-line.ts';
+import { formatDuration } from './output.ts';
 
-/** How many of a number of things are done. */
-export interface Done {
+/** Number of completed items of a total. */
+export interface Progress {
   done: number;
   total: number;
 }
 
-/** Shows how many of a number of things are done, and how long the others will take. */
+/** Shows completed and total items of a phase, and its remaining time. */
 export class StatusLine extends LiveLine {
   readonly #now: () => number;
   #phase: { name: string; startMs: number; startDone: number } | null = null;
@@ -19,25 +19,25 @@ export class StatusLine extends LiveLine {
     this.#now = now;
   }
 
-  /** `what` begins with the name of the phase, which the time left is reckoned over. */
-  show(what: string, { done, total }: Done): void {
+  /** Updates the line. The first word of `label` names the phase; the remaining time is estimated from the rate of that phase. */
+  show(label: string, { done, total }: Progress): void {
     const now = this.#now();
-    const name = what.split(' ')[0] ?? '';
+    const name = label.split(' ')[0] ?? '';
     if (this.#phase?.name !== name) {
       this.end();
       this.#phase = { name, startMs: now, startDone: done };
-    } else if (!this.isTerminal && done < total && now - this.#shownMs < LOG_MS) return;
+    } else if (!this.isTerminal && done < total && now - this.#shownMs < LOG_INTERVAL_MS) return;
     this.#shownMs = now;
-    const seconds = secondsLeft(now - this.#phase.startMs, done - this.#phase.startDone, total - done);
-    const left = seconds === null ? '' : `  ${clock(seconds)} left`;
-    const text = `${bar(total === 0 ? 1 : Math.min(1, done / total))} ${done}/${total} ${what}${left}`;
+    const seconds = remainingSeconds(now - this.#phase.startMs, done - this.#phase.startDone, total - done);
+    const remaining = seconds === null ? '' : `  ${formatDuration(seconds)} left`;
+    const text = `${progressBar(total === 0 ? 1 : Math.min(1, done / total))} ${done}/${total} ${label}${remaining}`;
     if (text === this.#shown) return;
     this.#shown = text;
     this.replace(text);
   }
 }
 
-/** Null while nothing says how fast it goes, and when nothing is left. */
-function secondsLeft(passedMs: number, done: number, left: number): number | null {
-  return done <= 0 || left <= 0 ? null : Math.ceil((passedMs * left) / done / 1000);
+/** Null while the rate is unknown, and when all items are done. */
+function remainingSeconds(elapsedMs: number, done: number, remaining: number): number | null {
+  return done <= 0 || remaining <= 0 ? null : Math.ceil((elapsedMs * remaining) / done / 1000);
 }

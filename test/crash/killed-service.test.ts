@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { askService } from '../../src/cli/command-socket.ts';
+import { sendCommand } from '../../src/cli/command-socket.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
 import type { TestServer } from '../fixtures/upstream-server.ts';
 import { isRunning, newDataDir, runQuire, type Service, startService, until } from '../spawned-service.ts';
@@ -44,7 +44,7 @@ describe('SIGKILL of the service', () => {
     const keyMaker = async () => {
       const input = { organization: 'default', name: 'k', scopes: ['inference'], models: null, expiresInSeconds: null };
       while (!isGone) {
-        const reply = await askService(service.dataDir, { command: 'keys create', input }).catch(() => null);
+        const reply = await sendCommand(service.dataDir, { command: 'keys create', input }).catch(() => null);
         if (reply !== null) keys.push((reply.result as { key: string }).key);
       }
     };

@@ -3,89 +3,94 @@ import type { Dirent } from 'node:fs';
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
 import { cleanName } from '../../files/formats.ts';
-import { OperatorError } from '../../lib/operator-error.ts';
-import { describeReadError } from './describe-read-error.ts';
+import { describeError, OperatorError } from '../../lib/operator-error.ts';
 
-/** What can be uploaded. */
+/** File extensions that can be uploaded. */
 const FORMATS: ReadonlySet<string> = new Set(['.jsonl', '.pdf', '.txt', '.md', '.csv', '.docx', '.html']);
-/** `.git`, `._notes.pdf` of macOS, `~$letter.docx` that Word keeps while a document is open. */
+/** Hidden files: `.git`, `._notes.pdf` (macOS), `~$letter.docx` (lock file of an open Word document). */
 const HIDDEN = /^(\.|~\$)/;
 
-const NOT_UTF8 = 'It was left out: its name is not UTF-8.';
+const NOT_UTF8 = 'Skipped: its name is not valid UTF-8.';
 
 /** A document on this machine. */
 export interface LocalDocument {
-  /** Its path in the folder, with `/`, as the service keeps it. */
+  /** Path relative to the folder, with `/`; the file name in the service. */
   name: string;
   path: string;
 }
 
-/** A document that could not be ingested, and why. */
-export interface Failure {
+/** A document that could not be ingested, and the reason. */
+export interface IngestFailure {
   name: string;
   message: string;
 }
 
-/** Why something in a folder is no document. */
+/** Reason why an entry of a folder was skipped. */
 export type SkipKind = 'format' | 'link' | 'hidden';
 
-/** What a folder holds. */
+/** Documents of a folder, and the entries that were skipped. */
 export interface FoundDocuments {
-  /** The folder, or the one document, without links on the way. */
+  /** Real path of the folder or the single document. */
   root: string;
   documents: LocalDocument[];
-  /** Names by why they were passed over. */
+  /** Names by reason. */
   skipped: Record<SkipKind, string[]>;
   /**
-   * Folders that cannot be read: nobody knows what is in them. And what has a name that is not UTF-8: it would be known under another one,
-   * which it may share. The names of folders end in `/`.
+   * Folders that cannot be read, and entries whose names are not valid UTF-8: decoded, two such names can be equal. The names of
+   * folders end in `/`.
    */
-  failures: Failure[];
+  failures: IngestFailure[];
 }
 
 /**
- * The documents at a path, in the order of their names. Links in a folder are not followed: what they lead to is in it anyway, or is not
- * meant. Throws a `OperatorError` where nothing is there, and where nothing of it can be ingested: a pipe may never end.
+ * Finds the documents at a path, sorted by name. Does not follow symbolic links. Throws an `OperatorError` when the path does not
+ * exist, is neither a file nor a folder (reading a pipe may never end), or contains no supported document.
  */
 export async function findDocuments(path: string): Promise<FoundDocuments> {
-  const given = await stat(path).catch(() => null);
-  if (given === null) throw new OperatorError(`There is no file or folder at ${path}.`);
-  if (!given.isFile() && !given.isDirectory()) throw new OperatorError(`${path} is neither a file nor a folder.`);
+  const stats = await stat(path).catch(() => null);
+  if (stats === null) throw new OperatorError(`There is no file or folder at ${path}.`);
+  if (!stats.isFile() && !stats.isDirectory()) throw new OperatorError(`${path} is neither a file nor a folder.`);
   const root = await realpath(path);
   const found: FoundDocuments = { root, documents: [], skipped: { format: [], link: [], hidden: [] }, failures: [] };
-  if (given.isDirectory()) await walk(root, '', found);
-  else if (isTaken(path)) found.documents.push({ name: cleanName(basename(path)), path: root });
-  const isNone = found.documents.length + found.failures.length === 0;
+  if (stats.isDirectory()) await walk(root, '', found);
+  else if (isSupported(path)) found.documents.push({ name: cleanName(basename(path)), path: root });
+  const isEmpty = found.documents.length + found.failures.length === 0;
   const formats = [...FORMATS].join(', ');
-  if (isNone && given.isDirectory()) throw new OperatorError(`${path} holds no documents: ${formats}.`);
-  if (isNone) throw new OperatorError(`${path} has none of the formats ${formats}.`);
+  if (isEmpty && stats.isDirectory()) throw new OperatorError(`${path} contains no documents (${formats}).`);
+  if (isEmpty) throw new OperatorError(`${path} is not a supported document (${formats}).`);
   return found;
 }
 
-async function walk(folder: string, within: string, found: FoundDocuments): Promise<void> {
-  for (const entry of await entriesOf(folder, within, found)) {
-    const own = entry.name.toString();
-    const name = within + own;
-    const path = join(folder, own);
+async function walk(folder: string, prefix: string, found: FoundDocuments): Promise<void> {
+  for (const entry of await readFolder(folder, prefix, found)) {
+    const baseName = entry.name.toString();
+    const name = prefix + baseName;
+    const path = join(folder, baseName);
     const isFolder = entry.isDirectory();
-    if (HIDDEN.test(own)) found.skipped.hidden.push(name);
+    if (HIDDEN.test(baseName)) found.skipped.hidden.push(name);
     else if (entry.isSymbolicLink()) found.skipped.link.push(name);
-    else if (!isFolder && !(entry.isFile() && isTaken(name))) found.skipped.format.push(name);
+    else if (!isFolder && !(entry.isFile() && isSupported(name))) found.skipped.format.push(name);
     else if (!isUtf8(entry.name)) found.failures.push({ name: isFolder ? `${name}/` : name, message: NOT_UTF8 });
     else if (isFolder) await walk(path, `${name}/`, found);
     else found.documents.push({ name: cleanName(name), path });
   }
 }
 
-/** In the order of their names. These are bytes: as text, one that is not UTF-8 looks like another. */
-async function entriesOf(folder: string, within: string, found: FoundDocuments): Promise<Dirent<Buffer>[]> {
+/** Reads a folder, sorted by name. Names are bytes: decoded, two names that are not valid UTF-8 can be equal. */
+async function readFolder(folder: string, prefix: string, found: FoundDocuments): Promise<Dirent<Buffer>[]> {
   try {
     const entries = await readdir(folder, { withFileTypes: true, encoding: 'buffer' });
     return entries.sort((a, b) => a.name.compare(b.name));
   } catch (error) {
-    found.failures.push({ name: within, message: describeReadError(error) });
+    found.failures.push({ name: prefix, message: describeReadError(error) });
     return [];
   }
 }
 
-const isTaken = (name: string): boolean => FORMATS.has(extname(name).toLowerCase());
+const isSupported = (name: string): boolean => FORMATS.has(extname(name).toLowerCase());
+
+/** Converts the error of a file that cannot be read to a sentence. */
+export function describeReadError(error: unknown): string {
+  const [, reason] = /^[A-Z]+: ([^,]+)/.exec(describeError(error)) ?? [];
+  return `It cannot be read: ${reason ?? describeError(error)}.`;
+}

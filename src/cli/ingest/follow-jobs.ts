@@ -1,16 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ApiClient } from '../api-client.ts';
 import { Interrupted } from '../interrupted.ts';
-import { counted } from '../output.ts';
+import { formatCount } from '../output.ts';
 import type { StatusLine } from '../status-line.ts';
-import type { Failure } from './find-documents.ts';
+import type { IngestFailure } from './find-documents.ts';
 import type { StartedJob } from './source-writer.ts';
 
-/** How often running jobs are asked how far they are. */
+/** Polling interval of running jobs. */
 const POLL_MS = 500;
 
-/** The fields of a job that are read here, and printed. */
-export interface Job {
+/** Fields of an ingestion job that are read and printed. */
+export interface JobProgress {
   id: string;
   data_source_id: string;
   status: 'queued' | 'processing' | 'completed' | 'failed';
@@ -22,63 +22,72 @@ export interface Job {
   document_details: { document_name: string; error: { message: string } | null; warnings: { message: string }[] }[];
 }
 
-/** Shows how far the jobs are until the last has ended. Throws `Interrupted` when the signal is aborted: they go on. */
+/** Shows the progress of jobs until all have ended. Throws `Interrupted` when the signal aborts; the jobs continue. */
 export async function followJobs(
   api: ApiClient,
   { baseId, started, line }: { baseId: string; started: readonly StartedJob[]; line: StatusLine },
   signal: AbortSignal,
-): Promise<Job[]> {
+): Promise<JobProgress[]> {
   const jobs = `/v1/knowledge-bases/${baseId}/ingestion-jobs`;
-  const ended = new Map<string, Job>();
-  const ask = (jobId: string) => api.json<Job>('GET', `${jobs}/${jobId}?details_status=failed`);
+  const ended = new Map<string, JobProgress>();
+  const fetchJob = (jobId: string) => api.json<JobProgress>('GET', `${jobs}/${jobId}?details_status=failed`);
   for (;;) {
-    const now: Job[] = [];
-    for (const { jobId } of started) now.push(ended.get(jobId) ?? (await ask(jobId)));
-    for (const job of now) if (job.status === 'completed' || job.status === 'failed') ended.set(job.id, job);
-    show(line, started, now);
-    if (now.every(({ id }) => ended.has(id))) return now;
+    const current: JobProgress[] = [];
+    for (const { jobId } of started) current.push(ended.get(jobId) ?? (await fetchJob(jobId)));
+    for (const job of current) if (job.status === 'completed' || job.status === 'failed') ended.set(job.id, job);
+    show(line, started, current);
+    if (current.every(({ id }) => ended.has(id))) return current;
     await pause(POLL_MS, undefined, { signal }).catch(() => {
       line.end();
       const running = started.find(({ jobId }) => !ended.has(jobId))?.jobId;
       throw new Interrupted(
-        `Stopped waiting: the service goes on with what was uploaded. The same command again waits for it, and GET ${api.url}${jobs}/${running} shows how far it is.`,
+        `Stopped waiting. The service continues to ingest the uploaded documents. Run the command again to wait for them, or see GET ${api.url}${jobs}/${running}.`,
       );
     });
   }
 }
 
-function show(line: StatusLine, started: readonly StartedJob[], jobs: readonly Job[]): void {
-  const sum = (count: (job: Job, at: number) => number) => jobs.reduce((total, job, at) => total + count(job, at), 0);
-  const doneOf = ({ documents_processed, documents_failed }: Job) => documents_processed + documents_failed;
+function show(line: StatusLine, started: readonly StartedJob[], jobs: readonly JobProgress[]): void {
+  const sum = (count: (job: JobProgress, at: number) => number) =>
+    jobs.reduce((total, job, at) => total + count(job, at), 0);
+  const finishedDocuments = ({ documents_processed, documents_failed }: JobProgress) =>
+    documents_processed + documents_failed;
   const total = sum((job, at) => {
     const { expected, files } = started[at] as StartedJob;
-    // A sync of what has not changed has nothing to show.
-    return Math.max(doneOf(job), expected ?? (doneOf(job) === 0 ? 0 : files - job.documents_skipped));
+    // A sync without changes has no documents to process.
+    return Math.max(
+      finishedDocuments(job),
+      expected ?? (finishedDocuments(job) === 0 ? 0 : files - job.documents_skipped),
+    );
   });
   if (total === 0) return;
   const failed = sum((job) => job.documents_failed);
   const isWaiting = jobs.every(({ status }) => status === 'queued');
-  const what = `${counted(
+  const counts = `${formatCount(
     sum((job) => job.chunks_created),
     'chunk',
   )}${failed > 0 ? `, ${failed} failed` : ''}`;
-  line.show(isWaiting ? 'waiting for its turn' : `ingesting  ${what}`, { done: sum(doneOf), total });
+  line.show(isWaiting ? 'queued' : `ingesting  ${counts}`, { done: sum(finishedDocuments), total });
 }
 
-/** Warnings of the documents that the jobs have ingested, the first thousand of each job. */
-export async function warningsOf(api: ApiClient, baseId: string, jobs: readonly Job[]): Promise<Failure[]> {
-  const warned: Failure[] = [];
+/** Fetches the warnings of ingested documents: the first 1,000 documents of each job. */
+export async function fetchWarnings(
+  api: ApiClient,
+  baseId: string,
+  jobs: readonly JobProgress[],
+): Promise<IngestFailure[]> {
+  const warnings: IngestFailure[] = [];
   for (const { id } of jobs) {
     const path = `/v1/knowledge-bases/${baseId}/ingestion-jobs/${id}?details_status=completed&details_with_warnings=true`;
-    for (const { document_name: name, warnings } of (await api.json<Job>('GET', path)).document_details) {
-      warned.push(...warnings.map(({ message }) => ({ name, message })));
+    for (const detail of (await api.json<JobProgress>('GET', path)).document_details) {
+      warnings.push(...detail.warnings.map(({ message }) => ({ name: detail.document_name, message })));
     }
   }
-  return warned;
+  return warnings;
 }
 
-/** What the jobs could not ingest: themselves, where their source could not be read, and documents. */
-export function failuresOf(jobs: readonly Job[]): Failure[] {
+/** Lists failed documents, and jobs that failed as a whole. */
+export function collectFailures(jobs: readonly JobProgress[]): IngestFailure[] {
   return jobs.flatMap(({ status, error, data_source_id, document_details }) => [
     ...(status === 'failed' ? [{ name: data_source_id, message: error?.message ?? 'It could not be read.' }] : []),
     ...document_details.map((detail) => ({

@@ -10,17 +10,17 @@ import { type ProcessLifecycle, SHUTDOWN_ORDER } from '../shutdown-order.ts';
 import { listenForCommands } from './command-socket.ts';
 import { NEEDS_MODELS, STATE_COMMANDS } from './state-commands.ts';
 
-/** Runs a command without a service. Locks the data folder meanwhile, so that no service starts on it. */
-export async function runHere(config: Config, command: string, input: Record<string, unknown>): Promise<unknown> {
+/** Runs a state command in this process. Locks the data folder, so that no service starts on it meanwhile. */
+export async function runLocally(config: Config, command: string, input: Record<string, unknown>): Promise<unknown> {
   const lifecycle = new Lifecycle(SHUTDOWN_ORDER);
-  // Startup messages of level info would clutter the output of a command.
+  // Startup messages at level info would clutter the output of a command.
   const logger = createLogger(
     config.logLevel === 'info' ? 'warn' : config.logLevel,
     await openLogDestination(config.logFormat),
   );
   try {
-    // Several processes can share a PostgreSQL; the embedded database has one process.
-    if (config.databaseUrl === null) await holdForCommand(config, logger, lifecycle);
+    // Several processes can share an external PostgreSQL; the embedded one belongs to one process.
+    if (config.databaseUrl === null) await lockDataFolder(config, logger, lifecycle);
     else prepareDataFolder(config.dataDir);
     const db = await openDatabase(config, logger, lifecycle);
     await db.migrate();
@@ -36,18 +36,18 @@ export async function runHere(config: Config, command: string, input: Record<str
   }
 }
 
-async function holdForCommand(config: Config, logger: Logger, lifecycle: ProcessLifecycle): Promise<void> {
+async function lockDataFolder(config: Config, logger: Logger, lifecycle: ProcessLifecycle): Promise<void> {
   await lifecycle.start(
     'data folder',
     () => holdDataFolder(config.dataDir, logger),
     (held) => held.close(),
   );
-  const busy = async () => {
+  const rejectCommand = async () => {
     throw new OperatorError('Another command is using the data folder; try again in a moment.');
   };
   await lifecycle.start(
     'command socket',
-    () => listenForCommands(config.dataDir, busy),
+    () => listenForCommands(config.dataDir, rejectCommand),
     (socket) => socket.close(),
   );
 }

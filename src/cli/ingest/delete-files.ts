@@ -1,0 +1,18 @@
+import { forEachConcurrent } from '../../lib/for-each-concurrent.ts';
+import { type ApiClient, ApiResponseError } from '../api-client.ts';
+
+/** Maximum number of concurrent deletions. */
+const MAX_CONCURRENT_DELETES = 4;
+
+/** Deletes files. Returns the number of files that could not be deleted, for example because another knowledge base uses them. */
+export async function deleteFiles(api: ApiClient, ids: readonly string[]): Promise<number> {
+  let undeleted = 0;
+  await forEachConcurrent(ids, MAX_CONCURRENT_DELETES, async (id) => {
+    try {
+      await api.send('DELETE', `/v1/files/${id}`);
+    } catch (error) {
+      if (!(error instanceof ApiResponseError && error.status === 404)) undeleted += 1;
+    }
+  });
+  return undeleted;
+}
