@@ -1,4 +1,4 @@
-import { type DestinationStream, type Logger, pino } from 'pino';
+import { type DestinationStream, type Logger, pino, symbols } from 'pino';
 import { describeErrorWithStack } from './operator-error.ts';
 import { truncateText } from './truncate-text.ts';
 
@@ -44,15 +44,54 @@ function truncateFields(line: Record<string, unknown>): Record<string, unknown> 
   return short;
 }
 
-/** Opens the destination of the log: `output` itself for JSON, a formatter in front of it for people. */
+/** Opens the destination of the log: buffered `output` for JSON, a formatter in front of `output` for people. */
 export async function openLogDestination(
   format: LogFormat | null,
   output: NodeJS.WriteStream = process.stderr,
 ): Promise<DestinationStream> {
   // A log file on a full disk, or a reader that has exited, must not end the process: lines are lost until writing succeeds again.
   output.on('error', () => {});
-  if ((format ?? (output.isTTY ? 'pretty' : 'json')) === 'json') return output;
+  if ((format ?? (output.isTTY ? 'pretty' : 'json')) === 'json') return new LogBuffer(output);
   // Loaded on demand: most processes log JSON.
   const { default: pretty } = await import('pino-pretty');
   return pretty({ destination: output, colorize: output.isTTY ?? false, translateTime: 'SYS:HH:MM:ss' });
+}
+
+/** pino's number of the level `warn`. */
+const WARN = pino.levels.values['warn'] ?? 40;
+/** Maximum delay of a line at level `info` or below. */
+const FLUSH_INTERVAL_MS = 50;
+/** Buffered characters that are written at once. The size of a pipe's buffer on Linux. */
+const MAX_BUFFERED_CHARACTERS = 65_536;
+
+/**
+ * Writes log lines in groups. Writing a request's line alone costs 7 % of a gateway call. Lines of level `warn` and above are
+ * written immediately, with all lines before them; the exit of the process writes the rest. SIGKILL loses at most `FLUSH_INTERVAL_MS`.
+ */
+class LogBuffer implements DestinationStream {
+  /** Makes pino set `lastLevel` before each `write`. */
+  readonly [symbols.needsMetadataGsym] = true;
+  lastLevel = 0;
+  readonly #output: NodeJS.WritableStream;
+  #lines = '';
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(output: NodeJS.WritableStream) {
+    this.#output = output;
+    process.once('exit', () => this.#flush());
+  }
+
+  write(line: string): void {
+    this.#lines += line;
+    if (this.lastLevel >= WARN || this.#lines.length > MAX_BUFFERED_CHARACTERS) this.#flush();
+    else this.#timer ??= setTimeout(() => this.#flush(), FLUSH_INTERVAL_MS).unref();
+  }
+
+  #flush(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    if (this.#lines === '') return;
+    this.#output.write(this.#lines);
+    this.#lines = '';
+  }
 }
