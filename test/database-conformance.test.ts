@@ -14,7 +14,7 @@ import { openPglite } from '../src/db/pglite.ts';
 import { openPostgres } from '../src/db/postgres.ts';
 import { newId } from '../src/lib/ids.ts';
 import { createLogger } from '../src/lib/logger.ts';
-import { createDatabase } from './database.ts';
+import { createDatabase, openTestDatabase } from './database.ts';
 
 /** What V8 takes to optimize the grammar of SQL. */
 const GRAMMAR_BYTES = 600 * 1_048_576;
@@ -22,7 +22,7 @@ const GRAMMAR_BYTES = 600 * 1_048_576;
 /** How one implementation is opened, several times on the same data. */
 interface Home {
   open(): Promise<Database>;
-  remove(): void;
+  remove(): Promise<void>;
   /** Whether several processes may have it open at once. */
   isShared: boolean;
 }
@@ -39,7 +39,7 @@ function databaseConformance(name: string, makeHome: () => Promise<Home>): void 
     after(async () => {
       await db.close();
       await db.close();
-      home.remove();
+      await home.remove();
     });
 
     it('answers check, and migrating again changes nothing', async () => {
@@ -146,7 +146,7 @@ function databaseConformance(name: string, makeHome: () => Promise<Home>): void 
       assert.ok(first);
       assert.deepEqual(await selectOrganizations(first.sql, { limit: 10, after: null }), []);
       await Promise.all(opened.map((each) => each.close()));
-      fresh.remove();
+      await fresh.remove();
     });
   });
 }
@@ -155,7 +155,7 @@ databaseConformance('PGlite', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'quire-db-'));
   return {
     open: () => openPglite(join(folder, 'db')),
-    remove: () => rmSync(folder, { recursive: true, force: true }),
+    remove: async () => rmSync(folder, { recursive: true, force: true }),
     isShared: false,
   };
 });
@@ -166,31 +166,26 @@ describe('the memory of PGlite', () => {
   });
 });
 
-const serverUrl = process.env['QUIRE_TEST_DATABASE_URL'];
-if (serverUrl !== undefined) {
-  databaseConformance('PostgreSQL', async () => {
-    const url = await createDatabase(serverUrl);
-    return { open: () => openPostgres(url, createLogger('silent')), remove: () => {}, isShared: true };
-  });
+databaseConformance('PostgreSQL', async () => {
+  const { url, drop } = await createDatabase({ isMigrated: false });
+  return { open: () => openPostgres(url, createLogger('silent')), remove: drop, isShared: true };
+});
 
-  describe('a PostgreSQL that cannot write', () => {
-    it('fails its check for 30 s after a statement failed for that reason, and for no other', async () => {
-      const db = await openPostgres(await createDatabase(serverUrl), createLogger('silent'));
-      const fail = (code: string) => db.execute(`do $$ begin raise 'no space left' using errcode = '${code}'; end $$`);
-      try {
-        await assert.rejects(fail('23505'));
-        await db.check();
-        await assert.rejects(fail('53100'));
-        await assert.rejects(db.check(), /cannot write: no space left \(code 53100\)/);
-        const now = performance.now();
-        mock.method(performance, 'now', () => now + 30_000);
-        await db.check();
-      } finally {
-        mock.restoreAll();
-        await db.close();
-      }
-    });
+describe('a PostgreSQL that cannot write', () => {
+  it('fails its check for 30 s after a statement failed for that reason, and for no other', async () => {
+    const db = await openTestDatabase();
+    const fail = (code: string) => db.execute(`do $$ begin raise 'no space left' using errcode = '${code}'; end $$`);
+    try {
+      await assert.rejects(fail('23505'));
+      await db.check();
+      await assert.rejects(fail('53100'));
+      await assert.rejects(db.check(), /cannot write: no space left \(code 53100\)/);
+      const now = performance.now();
+      mock.method(performance, 'now', () => now + 30_000);
+      await db.check();
+    } finally {
+      mock.restoreAll();
+      await db.close();
+    }
   });
-} else {
-  console.log('The PostgreSQL half of this suite runs with: npm run test:postgres');
-}
+});

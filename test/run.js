@@ -1,8 +1,7 @@
 /**
- * Runs the tests. Arguments without dashes are files to run instead of a suite's own.
+ * Runs the tests on a PostgreSQL server that this script starts. Arguments without dashes are files to run instead of a suite's own.
  *
  * - no flag: the fast suite, `npm test`
- * - `--postgres`: the fast suite against a PostgreSQL server that this script starts
  * - `--crash`: kill and restart rounds
  * - `--attack`: hostile clients and documents, loopback only; `--short` reduces rounds and sizes to what CI affords
  */
@@ -34,7 +33,7 @@ if (files.length === 0) {
 }
 
 const { prepare } = await import('./prepare.ts');
-const prepared = await prepare(flags.includes('--postgres'));
+const prepared = await prepare();
 // As the service does it: most of a short test file is its imports.
 const quickImports = new URL('../src/quick-imports.js', import.meta.url).href;
 const child = spawn(

@@ -14,11 +14,8 @@ function dataDirWithModel(): string {
   return dataDir;
 }
 
-const serverUrl = process.env['QUIRE_TEST_DATABASE_URL'];
-const skip = serverUrl === undefined && 'needs PostgreSQL: npm run test:postgres';
-
-it('two services on one PostgreSQL serve the same model soon after one of them was told', { skip }, async (t) => {
-  const env = { QUIRE_DATABASE_URL: await createDatabase(serverUrl as string) };
+it('two services on one PostgreSQL serve the same model soon after one of them was told', async (t) => {
+  const env = { QUIRE_DATABASE_URL: (await createDatabase()).url };
   const services = [];
   for (const dataDir of [dataDirWithModel(), dataDirWithModel()]) {
     const service = await startService({ env, dataDir });

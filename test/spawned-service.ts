@@ -6,8 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { LOCK_FILE } from '../src/data-folder/lock.ts';
-import { copyTemplate } from './template.ts';
+import { createDatabase } from './database.ts';
 
 const START_FILE = fileURLToPath(new URL('../src/start.js', import.meta.url));
 const READY = /^Quire is ready at (\S+)/m;
@@ -36,10 +35,7 @@ export interface CommandResult extends Ended {
 export interface ServiceOptions {
   /** More variables, such as `QUIRE_UPSTREAM_URL`. The variables of the shell that begin with `QUIRE_` do not count. */
   env?: Record<string, string>;
-  /**
-   * The folder of an earlier service, or an empty one for a first start of which nothing is spared. Unless given, a new one in
-   * which the database is made already: that takes two seconds of a start.
-   */
+  /** Data folder: that of an earlier service, or an empty one; a new one when absent. */
   dataDir?: string;
   /** The text of its `quire.yaml`. */
   config?: string;
@@ -84,19 +80,30 @@ export function newDataDir(): string {
   return folder;
 }
 
-function preparedDataDir(): string {
-  const folder = newDataDir();
-  // As an earlier service leaves it. A service that finds data and no lock file waits for one that may lose its folder.
-  writeFileSync(join(folder, LOCK_FILE), '');
-  copyTemplate(join(folder, 'db'));
-  return folder;
+/** Database URL of each data folder, so that all processes on the folder share it. The server of the test run removes its databases. */
+const databaseUrls = new Map<string, string>();
+let isEmbedded = false;
+
+/**
+ * Makes services and commands of this test file use the embedded database in their data folder, as users do by default. Otherwise each data
+ * folder has a database on the PostgreSQL server of the test run, which saves the time of a first start.
+ */
+export function useEmbeddedDatabases(): void {
+  isEmbedded = true;
+}
+
+async function environmentOf(dataDir: string, env: Record<string, string> = {}): Promise<Record<string, string>> {
+  if (isEmbedded || 'QUIRE_DATABASE_URL' in env) return env;
+  const url = databaseUrls.get(dataDir) ?? (await createDatabase()).url;
+  databaseUrls.set(dataDir, url);
+  return { QUIRE_DATABASE_URL: url, ...env };
 }
 
 /** Starts `quire serve` on a free port and resolves when it says that it is ready. Rejects when it ends instead. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
-  const dataDir = options.dataDir ?? preparedDataDir();
+  const dataDir = options.dataDir ?? newDataDir();
   if (options.config !== undefined) writeFileSync(join(dataDir, 'quire.yaml'), options.config);
-  const { child, stdout, stderr, ended } = launch(['serve'], dataDir, options.env ?? {});
+  const { child, stdout, stderr, ended } = launch(['serve'], dataDir, await environmentOf(dataDir, options.env));
   const url = await readyUrl(child, stdout, stderr, ended);
   const signal = (name: NodeJS.Signals) => void child.kill(name);
   const endWith = (name: NodeJS.Signals) => {
@@ -134,7 +141,8 @@ export async function runQuire(
   args: readonly string[],
   options: ServiceOptions & { killAfterMs?: number } = {},
 ): Promise<CommandResult> {
-  const { child, stdout, stderr, ended } = launch(args, options.dataDir ?? newDataDir(), options.env ?? {});
+  const dataDir = options.dataDir ?? newDataDir();
+  const { child, stdout, stderr, ended } = launch(args, dataDir, await environmentOf(dataDir, options.env));
   const kill = options.killAfterMs === undefined ? null : setTimeout(() => child.kill('SIGKILL'), options.killAfterMs);
   const how = await ended;
   if (kill !== null) clearTimeout(kill);

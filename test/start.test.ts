@@ -5,6 +5,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { createDatabase } from './database.ts';
 
 const START = new URL('../src/start.js', import.meta.url).pathname;
 
@@ -156,8 +157,9 @@ describe('quire', () => {
   });
 
   it('makes, lists and revokes keys without a service, and prints one JSON document', async () => {
+    const database = { QUIRE_DATABASE_URL: (await createDatabase()).url };
     const json = async (...args: string[]) => {
-      const { code, stdout, stderr } = await quire([...args, '--json']);
+      const { code, stdout, stderr } = await quire([...args, '--json'], database);
       assert.equal(code, 0, stderr);
       return JSON.parse(stdout);
     };
@@ -170,9 +172,9 @@ describe('quire', () => {
     assert.equal(listed.id, made.id);
     assert.equal('key' in listed || 'hash' in listed, false);
     assert.notEqual((await json('keys', 'revoke', made.id)).revoked_at, null);
-    assertSentence(await quire(['keys', 'create', '--org', 'nobody']), /There is no organization 'nobody'/);
-    assertSentence(await quire(['keys', 'revoke', 'key_x']), /There is no key 'key_x'/);
-    assertSentence(await quire(['orgs', 'create', 'acme']), /already/);
+    assertSentence(await quire(['keys', 'create', '--org', 'nobody'], database), /There is no organization 'nobody'/);
+    assertSentence(await quire(['keys', 'revoke', 'key_x'], database), /There is no key 'key_x'/);
+    assertSentence(await quire(['orgs', 'create', 'acme'], database), /already/);
   });
 
   it('ends at once at a SIGTERM while it is loading, also as process 1 of a container', async () => {

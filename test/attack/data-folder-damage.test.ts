@@ -9,8 +9,11 @@ import {
   type Service,
   type ServiceOptions,
   startService,
+  useEmbeddedDatabases,
 } from '../spawned-service.ts';
 import { scaled } from './scale.ts';
+
+useEmbeddedDatabases();
 
 /** Enough for a first start to be ready on a machine that does nothing else. */
 const FIRST_START_MS = 4_000;

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, it } from 'node:test';
-import { startPostgres } from '../prepare.ts';
+import { createDatabase } from '../database.ts';
 import {
   isRunning,
   newDataDir,
@@ -11,8 +10,11 @@ import {
   type Service,
   type ServiceOptions,
   startService,
+  useEmbeddedDatabases,
 } from '../spawned-service.ts';
 import { scaled } from './scale.ts';
+
+useEmbeddedDatabases();
 
 const IN_USE = /Another Quire is running on .*quire\.lock/;
 /** `quire serve` when its lock file is gone: it has written nothing since, and says why. */
@@ -87,20 +89,13 @@ describe('the lock of a data folder', () => {
 
 describe('the lock of a data folder beside a shared PostgreSQL', () => {
   it('holds against a worker, whose temporary files lie in the folder', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'quire-pg-'));
-    // PostgreSQL runs as another user where this test runs as root.
-    chmodSync(folder, 0o755);
-    const server = await startPostgres(join(folder, 'postgres'));
-    try {
-      const env = { QUIRE_DATABASE_URL: server.url };
-      const { dataDir } = await start({ env, dataDir: newDataDir() });
-      const worker = await runQuire(['worker'], { dataDir, env, killAfterMs: 60_000 });
-      assert.equal(worker.code, 1);
-      assert.match(worker.stderr, IN_USE);
-    } finally {
-      await Promise.all(started.splice(0).map((service) => service.stop()));
-      await server.close();
-      rmSync(folder, { recursive: true, force: true });
-    }
+    const { url, drop } = await createDatabase();
+    const env = { QUIRE_DATABASE_URL: url };
+    const { dataDir } = await start({ env, dataDir: newDataDir() });
+    const worker = await runQuire(['worker'], { dataDir, env, killAfterMs: 60_000 });
+    assert.equal(worker.code, 1);
+    assert.match(worker.stderr, IN_USE);
+    await Promise.all(started.splice(0).map((service) => service.stop()));
+    await drop();
   });
 });

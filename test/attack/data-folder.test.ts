@@ -3,9 +3,18 @@ import { chmodSync, lstatSync, mkdirSync, readdirSync, symlinkSync, writeFileSyn
 import { join } from 'node:path';
 import { afterEach, describe, it } from 'node:test';
 import { isQuireEntry } from '../../src/data-folder/entries.ts';
-import { newDataDir, runQuire, type Service, type ServiceOptions, startService, until } from '../spawned-service.ts';
-import { copyTemplate } from '../template.ts';
+import {
+  newDataDir,
+  runQuire,
+  type Service,
+  type ServiceOptions,
+  startService,
+  until,
+  useEmbeddedDatabases,
+} from '../spawned-service.ts';
 import { scaled } from './scale.ts';
+
+useEmbeddedDatabases();
 
 /** Services inherit it: the most permissive one. */
 process.umask(0);
@@ -53,7 +62,6 @@ describe('permissions of the data folder', {
   it('are 0700 and 0600 for everything that a service writes, with umask 000', async () => {
     const dataDir = join(newDataDir(), 'data');
     mkdirSync(dataDir, { mode: 0o777 });
-    // Not the prepared database: a first start makes its own.
     const service = await start({ dataDir });
     await useEverything(service);
     assert.deepEqual(accessibleToOthers(dataDir), []);
@@ -70,8 +78,9 @@ describe('permissions of the data folder', {
     const outside = join(newDataDir(), 'shared.gguf');
     writeFileSync(outside, '', { mode: 0o644 });
     mkdirSync(dataDir);
-    copyTemplate(join(dataDir, 'db'));
-    mkdirSync(join(dataDir, 'models'));
+    // Creates the database.
+    await (await start({ dataDir })).stop();
+    mkdirSync(join(dataDir, 'models'), { recursive: true });
     symlinkSync(outside, join(dataDir, 'models/shared.gguf'));
     makeFiles(join(dataDir, 'models'), scaled(100_000, 5_000));
     openToAll(dataDir);

@@ -1,10 +1,19 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, cpSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, it } from 'node:test';
-import { newDataDir, runQuire, type Service, type ServiceOptions, startService, until } from '../spawned-service.ts';
-import { copyTemplate } from '../template.ts';
+import {
+  newDataDir,
+  runQuire,
+  type Service,
+  type ServiceOptions,
+  startService,
+  until,
+  useEmbeddedDatabases,
+} from '../spawned-service.ts';
+
+useEmbeddedDatabases();
 
 const FILL_BYTES = 1024 * 1024;
 const STORES = ['database', 'files', 'index'];
@@ -102,7 +111,6 @@ describe('a full disk', { skip: cannotMount() }, () => {
   it('makes /readyz 503 with the stores that cannot write, and kills nothing: it serves again when there is space', async () => {
     const dataDir = newDataDir();
     mountDisk(dataDir, 300);
-    copyTemplate(join(dataDir, 'db'));
     const service = await start({ dataDir });
     assert.deepEqual(await readiness(service), { status: 200, failed: [], details: '' });
     const free = fill(dataDir);
@@ -123,9 +131,11 @@ describe('a full disk', { skip: cannotMount() }, () => {
 
   it('is told for each store by itself', async () => {
     const dataDir = newDataDir();
-    writeFileSync(join(dataDir, 'quire.lock'), '');
+    await (await start({ dataDir })).stop();
+    const database = join(newDataDir(), 'db');
+    renameSync(join(dataDir, 'db'), database);
     for (const name of ['db', 'blobs', 'index']) mountDisk(join(dataDir, name), 130);
-    copyTemplate(join(dataDir, 'db'));
+    cpSync(database, join(dataDir, 'db'), { recursive: true });
     const service = await start({ dataDir });
     assert.deepEqual((await readiness(service)).failed, []);
     for (const [at, name] of ['db', 'blobs', 'index'].entries()) {

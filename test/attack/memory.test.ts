@@ -7,8 +7,10 @@ import { after, describe, it } from 'node:test';
 import { MINIMUM_MB } from '../../src/memory-budget.ts';
 import { chat, chatBody } from '../crash/load.ts';
 import { column, makePdf } from '../fixtures/documents-pdf.ts';
-import { newDataDir, runQuire, type Service, startService } from '../spawned-service.ts';
+import { newDataDir, runQuire, type Service, startService, useEmbeddedDatabases } from '../spawned-service.ts';
 import { scaled } from './scale.ts';
+
+useEmbeddedDatabases();
 
 /** What the kernel charges beside the memory of processes: page tables, sockets, open files. */
 const KERNEL_MB = 24;

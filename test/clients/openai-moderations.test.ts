@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import OpenAI from 'openai';
 import { type Handler, sendJson, startServer } from '../fixtures/upstream-server.ts';
-import { newDataDir, startService } from '../spawned-service.ts';
+import { newDataDir, startService, useEmbeddedDatabases } from '../spawned-service.ts';
 import { useBackends } from './backends.ts';
+
+useEmbeddedDatabases();
 
 const backends = useBackends();
 

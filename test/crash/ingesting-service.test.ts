@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { formOf, sendForm } from '../forms.ts';
-import { newDataDir, type Service, startService, until } from '../spawned-service.ts';
+import { newDataDir, type Service, startService, until, useEmbeddedDatabases } from '../spawned-service.ts';
 import { ROUNDS, UNHURRIED } from './rounds.ts';
+
+useEmbeddedDatabases();
 
 /** Lines of the file that is ingested: each a document, with a word that no other has. */
 const LINES = 300;

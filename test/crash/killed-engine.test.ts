@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { writeTinyGguf } from '../fixtures/tiny-gguf.ts';
-import { metric, newDataDir, startService, until } from '../spawned-service.ts';
+import { metric, newDataDir, startService, until, useEmbeddedDatabases } from '../spawned-service.ts';
 import { chat, chatBody, usageOf } from './load.ts';
 import { ROUNDS, UNHURRIED } from './rounds.ts';
+
+useEmbeddedDatabases();
 
 const MODEL = 'general-8b';
 

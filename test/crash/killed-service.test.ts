@@ -5,9 +5,19 @@ import { after, before, describe, it } from 'node:test';
 import { sendCommand } from '../../src/cli/command-socket.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
 import type { TestServer } from '../fixtures/upstream-server.ts';
-import { isRunning, newDataDir, runQuire, type Service, startService, until } from '../spawned-service.ts';
+import {
+  isRunning,
+  newDataDir,
+  runQuire,
+  type Service,
+  startService,
+  until,
+  useEmbeddedDatabases,
+} from '../spawned-service.ts';
 import { chat, chatBody, type Got, usageOf } from './load.ts';
 import { ROUNDS, UNHURRIED } from './rounds.ts';
+
+useEmbeddedDatabases();
 
 const CALLERS = 8;
 /** The longest time under load before the kill; each round draws its own. */

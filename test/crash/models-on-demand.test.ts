@@ -6,7 +6,9 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { askText, CAT, CAT_SAYS } from '../fixtures/cat-model.ts';
 import { type HubServer, linkedHeaders, useHub } from '../fixtures/hub-server.ts';
-import { newDataDir, runQuire, type Service, startService, until } from '../spawned-service.ts';
+import { newDataDir, runQuire, type Service, startService, until, useEmbeddedDatabases } from '../spawned-service.ts';
+
+useEmbeddedDatabases();
 
 const HUB_PATH = '/someone/models/resolve/main/cat.gguf';
 const WORD = 'hf:someone/models/cat.gguf';

@@ -4,9 +4,11 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { sendEvents, sendJson, startServer, type TestServer } from '../fixtures/upstream-server.ts';
-import { type Service, startService, until } from '../spawned-service.ts';
+import { type Service, startService, until, useEmbeddedDatabases } from '../spawned-service.ts';
 import { chat, chatBody, usageOf } from './load.ts';
 import { UNHURRIED } from './rounds.ts';
+
+useEmbeddedDatabases();
 
 const MODEL = 'general-8b';
 const delta = (content: string) => ({ choices: [{ index: 0, delta: { content }, finish_reason: null }] });

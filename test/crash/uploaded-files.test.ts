@@ -5,8 +5,10 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { MAX_FILE_BYTES } from '../../src/files/schema.ts';
 import { formOf, longForm, sendForm } from '../forms.ts';
-import { newDataDir, type Service, startService, until, useService } from '../spawned-service.ts';
+import { newDataDir, type Service, startService, until, useEmbeddedDatabases, useService } from '../spawned-service.ts';
 import { ROUNDS, UNHURRIED } from './rounds.ts';
+
+useEmbeddedDatabases();
 
 /** The longest time of uploads before the kill; each round draws its own. */
 const LOAD_MS = 2_000;

@@ -67,7 +67,7 @@ async function run(): Promise<void> {
   const results: Result[] = [];
   const decided = mutants.map(decideEarlier());
   const pending = mutants.filter((_, at) => decided[at] === null);
-  const prepared = await prepare(false);
+  const prepared = await prepare();
   const workspace = new Workspace(ROOT, prepared.environment);
   const leave = () => {
     workspace.close();
