@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
-import { BlobMissing, type BlobStore, newBlobKey } from '../src/blobs/blob-store.ts';
-import { openDisk } from '../src/blobs/disk.ts';
-import { openS3 } from '../src/blobs/s3.ts';
+import { BlobNotFoundError, type BlobStore, newBlobKey } from '../src/blobs/blob-store.ts';
+import { openFolderStore } from '../src/blobs/folder-store.ts';
+import { openS3Store } from '../src/blobs/s3-store.ts';
 import { parseS3Url } from '../src/blobs/s3-url.ts';
 import { type S3Server, startS3Server } from './fixtures/s3-server.ts';
 import { until } from './spawned-service.ts';
@@ -94,10 +94,10 @@ function blobConformance(name: string, makeHome: () => Promise<Home>): void {
       await store.delete(key, forever);
     });
 
-    it('throws BlobMissing for a key that nothing is stored under, and knows no size of it', async () => {
+    it('throws BlobNotFoundError for a key that nothing is stored under, and knows no size of it', async () => {
       const key = newBlobKey();
-      await assert.rejects(store.read(key, null, forever), BlobMissing);
-      await assert.rejects(store.read(key, { start: 0, end: 1 }, forever), BlobMissing);
+      await assert.rejects(store.read(key, null, forever), BlobNotFoundError);
+      await assert.rejects(store.read(key, { start: 0, end: 1 }, forever), BlobNotFoundError);
       assert.equal(await store.size(key, forever), null);
     });
 
@@ -184,7 +184,7 @@ blobConformance('a folder', async () => {
   const parent = mkdtempSync(join(tmpdir(), 'quire-blobs-'));
   const folder = join(parent, 'blobs');
   return {
-    open: () => openDisk(folder),
+    open: () => openFolderStore(folder),
     left: () => filesUnder(folder),
     remove: async () => rmSync(parent, { recursive: true, force: true }),
   };
@@ -203,7 +203,7 @@ useCredentials();
 blobConformance('S3', async () => {
   const server = await startS3Server();
   return {
-    open: async () => openS3(server.url('some/prefix')),
+    open: async () => openS3Store(server.url('some/prefix')),
     left: async () => [...server.objects.keys(), ...[...server.uploads.values()].map(({ key }) => key)],
     remove: () => server.close(),
   };
@@ -218,7 +218,7 @@ describe('a folder of blobs', () => {
 
   it('is readable by its user only', async () => {
     const root = join(folder, 'private');
-    const store = await openDisk(root);
+    const store = await openFolderStore(root);
     await store.put(newBlobKey(), pieces(10), forever);
     const [file] = await filesUnder(root);
     assert.equal((await stat(file!)).mode & 0o777, 0o600);
@@ -227,7 +227,7 @@ describe('a folder of blobs', () => {
 
   it('delete removes what a killed process left unfinished', async () => {
     const root = join(folder, 'killed');
-    const store = await openDisk(root);
+    const store = await openFolderStore(root);
     const key = newBlobKey();
     let isWaiting = false;
     const source = async function* () {
@@ -240,14 +240,14 @@ describe('a folder of blobs', () => {
     await until(() => isWaiting);
     assert.equal((await filesUnder(root)).length, 1);
     // As another process would, which knows only the key.
-    await (await openDisk(root)).delete(key, forever);
+    await (await openFolderStore(root)).delete(key, forever);
     assert.deepEqual(await filesUnder(root), []);
     controller.abort();
     await assert.rejects(put);
   });
 
   it('a folder that cannot be made stops the start with a sentence', async () => {
-    await assert.rejects(openDisk('/dev/null/blobs'), { name: 'OperatorError' });
+    await assert.rejects(openFolderStore('/dev/null/blobs'), { name: 'OperatorError' });
   });
 });
 
@@ -256,7 +256,7 @@ describe('blobs on S3', () => {
   let store: BlobStore;
   before(async () => {
     server = await startS3Server();
-    store = openS3(server.url());
+    store = openS3Store(server.url());
   });
   after(async () => {
     await store.close();
@@ -334,9 +334,9 @@ describe('blobs on S3', () => {
     server.fault = null;
   });
 
-  it('check says which bucket does not answer', async () => {
-    const other = openS3(server.url().replace('s3://bucket', 's3://nothing'));
-    await assert.rejects(other.check(forever), /The bucket nothing at http.* does not answer: .*404/);
+  it('check names the bucket that does not respond', async () => {
+    const other = openS3Store(server.url().replace('s3://bucket', 's3://nothing'));
+    await assert.rejects(other.check(forever), /The bucket nothing at http.* does not respond: .*404/);
     await other.close();
   });
 

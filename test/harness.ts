@@ -12,7 +12,7 @@ import { insertOrganization } from '../src/accounts/store.ts';
 import { createApp } from '../src/app.ts';
 import { Ledger } from '../src/billing/ledger.ts';
 import type { BlobStore } from '../src/blobs/blob-store.ts';
-import { openDisk } from '../src/blobs/disk.ts';
+import { openFolderStore } from '../src/blobs/folder-store.ts';
 import { type Config, loadConfig } from '../src/config.ts';
 import type { Database } from '../src/db/db.ts';
 import type { Deps } from '../src/deps.ts';
@@ -99,7 +99,7 @@ export function useApi(options: TestApiOptions = {}): TestApi {
 export async function startApi(options: TestApiOptions = {}): Promise<{ api: TestApi; close(): Promise<void> }> {
   const db = await openTestDatabase();
   const blobFolder = mkdtempSync(join(tmpdir(), 'quire-blobs-'));
-  const blobs = await openDisk(blobFolder);
+  const blobs = await openFolderStore(blobFolder);
   const indexFolder = mkdtempSync(join(tmpdir(), 'quire-index-'));
   const chunks = await ChunkIndex.open(indexFolder);
   const logger = createLogger('silent');

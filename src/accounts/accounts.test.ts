@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { assertError, useApi } from '../../test/harness.ts';
 import type { Database } from '../db/db.ts';
+import { hashKey } from './api-key.ts';
 import { Authenticator } from './authenticator.ts';
+import { bootstrapAccounts } from './bootstrap.ts';
 import { viewKey } from './create-key.ts';
-import { firstStart } from './first-start.ts';
-import { hashKey } from './key-format.ts';
 import {
   insertOrganization,
   selectApiKeyByHash,
@@ -44,7 +44,7 @@ describe('API keys', () => {
     await elsewhere.authenticate(header);
     assert.equal((await models({ authorization: header })).status, 200);
     await updateRevoked(api.db.sql, id, new Date());
-    api.authenticator.forget();
+    api.authenticator.clearCache();
     assertError(await models({ authorization: header }), 401, 'invalid_api_key');
     now += 3_000;
     await assert.rejects(async () => elsewhere.authenticate(header), { status: 401 });
@@ -85,7 +85,7 @@ describe('API keys', () => {
   });
 
   it('a start on an instance that has keys makes none', async () => {
-    assert.equal(await firstStart({ db: api.db, requireNew: async () => {} }, null), null);
+    assert.equal(await bootstrapAccounts({ db: api.db, requireNew: async () => {} }, null), null);
   });
 
   /** An authenticator, and how often it has asked the database. */

@@ -2,27 +2,27 @@ import type { Database } from '../db/db.ts';
 import type { Scope } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import { OperatorError } from '../lib/operator-error.ts';
-import { hashKey, newKey } from './key-format.ts';
+import { generateKey, hashKey } from './api-key.ts';
 import { type ApiKeyRow, insertApiKey, selectOrganizationByName } from './store.ts';
 
-/** What a new key may do. */
+/** Properties of a new API key. */
 export interface NewKey {
-  /** Name of the organization that owns it. */
+  /** Name of the organization that owns the key. */
   organization: string;
   name: string;
   scopes: readonly Scope[];
-  /** The only models that it may use; null: all. */
+  /** Model ids that the key may use; null: all. */
   models: readonly string[] | null;
-  /** Seconds from its creation until it stops working; null: never. */
+  /** Lifetime; null: unlimited. */
   expiresInSeconds: number | null;
 }
 
-/** A key as people see it: never the secret, never the hash. */
+/** Public properties of a key: without secret and hash. */
 export interface KeyView {
   id: string;
   organization_id: string;
   name: string;
-  /** Its last four characters. */
+  /** Last four characters of the key. */
   hint: string;
   scopes: string[];
   models: string[] | null;
@@ -32,39 +32,39 @@ export interface KeyView {
 }
 
 /**
- * Creates a key. `key` is the secret: it is in this answer and nowhere else. `given` is used instead of an invented one.
- * Throws a `OperatorError` when there is no such organization.
+ * Creates an API key and returns its secret as `key`, which is not stored. `secret` replaces the generated secret. Throws an
+ * `OperatorError` when the organization does not exist.
  */
 export async function createKey(
   deps: { db: Database },
-  wanted: NewKey,
-  given: string | null = null,
+  properties: NewKey,
+  secret: string | null = null,
 ): Promise<KeyView & { key: string }> {
-  const organization = await selectOrganizationByName(deps.db.sql, wanted.organization);
+  const organization = await selectOrganizationByName(deps.db.sql, properties.organization);
   if (organization === null) {
     throw new OperatorError(
-      `There is no organization '${wanted.organization}'. 'quire orgs list' shows those there are.`,
+      `There is no organization '${properties.organization}'. 'quire orgs list' lists the organizations.`,
     );
   }
-  const key = given ?? newKey();
-  // One clock for both times: the database's may be another, and the key would live for less than was asked for.
+  const key = secret ?? generateKey();
+  // Both times come from this clock: the clock of the database may differ, which would shorten the lifetime.
   const createdAt = new Date();
-  const life = wanted.expiresInSeconds;
+  const lifetimeSeconds = properties.expiresInSeconds;
   const row = await insertApiKey(deps.db.sql, {
     id: newId('apiKey'),
     organizationId: organization.id,
-    name: wanted.name,
+    name: properties.name,
     hash: hashKey(key),
     hint: key.slice(-4),
-    scopes: [...wanted.scopes],
-    models: wanted.models === null ? null : [...wanted.models],
+    scopes: [...properties.scopes],
+    models: properties.models === null ? null : [...properties.models],
     createdAt,
-    expiresAt: life === null ? null : new Date(createdAt.getTime() + life * 1000),
+    expiresAt: lifetimeSeconds === null ? null : new Date(createdAt.getTime() + lifetimeSeconds * 1000),
   });
   return { ...viewKey(row), key };
 }
 
-/** The row as people see it. */
+/** Converts a row to its public properties. */
 export function viewKey(row: ApiKeyRow): KeyView {
   return {
     id: row.id,

@@ -6,7 +6,7 @@ import { apiKeys, organizations } from './tables.ts';
 export type OrganizationRow = typeof organizations.$inferSelect;
 export type ApiKeyRow = typeof apiKeys.$inferSelect;
 
-/** Adds the organization; false when one of that name is there already. */
+/** Inserts an organization; resolves with false when the name exists. */
 export async function insertOrganization(sql: Sql, id: string, name: string): Promise<boolean> {
   const rows = await sql
     .insert(organizations)
@@ -16,7 +16,7 @@ export async function insertOrganization(sql: Sql, id: string, name: string): Pr
   return rows.length === 1;
 }
 
-/** All organizations, oldest first. */
+/** Selects organizations, oldest first. */
 export function selectOrganizations(sql: Sql, bounds: PageBounds): Promise<OrganizationRow[]> {
   return sql
     .select()
@@ -26,31 +26,31 @@ export function selectOrganizations(sql: Sql, bounds: PageBounds): Promise<Organ
     .limit(bounds.limit + 1);
 }
 
-/** The organization of that name, or null. */
+/** Selects an organization by name; null when it does not exist. */
 export async function selectOrganizationByName(sql: Sql, name: string): Promise<OrganizationRow | null> {
   const [row] = await sql.select().from(organizations).where(eq(organizations.name, name));
   return row ?? null;
 }
 
-/** Adds a key. */
+/** Inserts an API key. */
 export async function insertApiKey(sql: Sql, row: typeof apiKeys.$inferInsert): Promise<ApiKeyRow> {
   const [inserted] = await sql.insert(apiKeys).values(row).returning();
   if (inserted === undefined) throw new Error('inserting a key returned no row');
   return inserted;
 }
 
-/** Whether any key exists in the whole instance. */
+/** Whether the instance has any API key. */
 export async function hasAnyApiKey(sql: Sql): Promise<boolean> {
   return (await sql.select({ id: apiKeys.id }).from(apiKeys).limit(1)).length > 0;
 }
 
-/** The key with that SHA-256 (hexadecimal), revoked or not; null when there is none. */
+/** Selects a key by its SHA-256 (hexadecimal), including revoked and expired keys; null when it does not exist. */
 export async function selectApiKeyByHash(sql: Sql, hash: string): Promise<ApiKeyRow | null> {
   const [row] = await sql.select().from(apiKeys).where(eq(apiKeys.hash, hash));
   return row ?? null;
 }
 
-/** Keys of one organization, or of all when it is null (the operator's view), oldest first. */
+/** Selects the keys of one organization, or of all when `organizationId` is null, oldest first. */
 export function selectApiKeys(sql: Sql, organizationId: string | null, bounds: PageBounds): Promise<ApiKeyRow[]> {
   return sql
     .select()
@@ -65,7 +65,7 @@ export function selectApiKeys(sql: Sql, organizationId: string | null, bounds: P
     .limit(bounds.limit + 1);
 }
 
-/** Revokes a key for good. The row, or null when there is no such key; revoking twice keeps the first time. */
+/** Revokes a key. Returns its row; null when it does not exist. Idempotent: keeps the time of the first call. */
 export async function updateRevoked(sql: Sql, id: string, at: Date): Promise<ApiKeyRow | null> {
   await sql
     .update(apiKeys)

@@ -1,14 +1,14 @@
 import { sql } from 'drizzle-orm';
 import { index, pgTable, text, timestamp } from 'drizzle-orm/pg-core';
 
-/** An organization: what owns keys, files, knowledge bases and usage, and sees nothing of another. */
+/** Organizations (tenants). They own keys, files, knowledge bases and usage, isolated from each other. */
 export const organizations = pgTable('organizations', {
   id: text().primaryKey(),
   name: text().notNull().unique(),
   createdAt: timestamp('created_at', { withTimezone: true }).notNull().default(sql`now()`),
 });
 
-/** Keys, of which only the SHA-256 is kept: a copy of this table opens nothing. */
+/** API keys. Only the SHA-256 of a key is stored. */
 export const apiKeys = pgTable(
   'api_keys',
   {
@@ -17,12 +17,12 @@ export const apiKeys = pgTable(
       .notNull()
       .references(() => organizations.id, { onDelete: 'cascade' }),
     name: text().notNull(),
-    /** SHA-256 of the whole key, hexadecimal. */
+    /** SHA-256 of the key, hexadecimal. */
     hash: text().notNull().unique(),
-    /** The key's last four characters, so that people can tell theirs apart. */
+    /** Last four characters of the key, for identification. */
     hint: text().notNull(),
     scopes: text().array().notNull(),
-    /** The only models that it may use; null: all. */
+    /** Model ids that the key may use; null: all. */
     models: text().array(),
     expiresAt: timestamp('expires_at', { withTimezone: true }),
     revokedAt: timestamp('revoked_at', { withTimezone: true }),

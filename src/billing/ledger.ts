@@ -3,12 +3,12 @@ import type { Logger } from '../lib/logger.ts';
 import { describeError } from '../lib/operator-error.ts';
 import type { UsageRecord } from '../lib/usage-record.ts';
 
-/** Rows of one statement: past a few hundred the statement's time grows with the rows, and nothing is won. */
-const MAX_GROUP = 512;
-/** Waits before a failed write is tried again; after the last the answers of the group fail with 500. */
+/** Maximum number of rows per statement. Beyond a few hundred rows, the time of the statement grows linearly. */
+const MAX_BATCH_ROWS = 512;
+/** Backoff between attempts. After the last attempt, the responses of the batch fail with 500. */
 const RETRY_DELAYS_MS = [50, 250, 1_000];
 
-/** One parameter whatever the number of rows, so that the statement is planned once. */
+/** One JSON parameter for any number of rows, so that the statement is planned once. */
 const INSERT = `
   insert into usage_records (id, organization_id, key_id, request_id, endpoint, model, prompt_tokens,
     cached_tokens, completion_tokens, outcome, created_at)
@@ -18,70 +18,69 @@ const INSERT = `
     endpoint text, model text, prompt_tokens int, cached_tokens int, completion_tokens int, outcome text,
     created_at timestamptz)`;
 
-interface Waiting {
+interface PendingRecord {
   record: UsageRecord;
   resolve: () => void;
   reject: (error: unknown) => void;
 }
 
 /**
- * Writes usage durably, many records in one statement: while one statement is in flight the records that come are
- * gathered, and are the next one. An idle system pays one write for an answer and a busy one shares it.
+ * Writes usage records with group commit: records that arrive while a statement is in flight are written together by the next one.
  */
 export class Ledger {
   readonly #insert: (rows: string) => Promise<unknown>;
-  readonly #insertAgain: (rows: string) => Promise<unknown>;
+  readonly #insertIgnoringDuplicates: (rows: string) => Promise<unknown>;
   readonly #logger: Logger;
-  #waiting: Waiting[] = [];
+  #pending: PendingRecord[] = [];
   #writing: Promise<void> | null = null;
 
   constructor(db: Database, logger: Logger) {
     this.#insert = db.prepare('record_usage', INSERT);
-    this.#insertAgain = db.prepare('record_usage_again', `${INSERT} on conflict (id) do nothing`);
+    this.#insertIgnoringDuplicates = db.prepare('record_usage_again', `${INSERT} on conflict (id) do nothing`);
     this.#logger = logger;
   }
 
-  /** Resolves when the record is durable. A record is written once, however often its write is tried. */
+  /** Resolves when the record is durable. Retries cannot write it twice. */
   record(record: UsageRecord): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ record, resolve, reject });
+      this.#pending.push({ record, resolve, reject });
       this.#writing ??= this.#writeAll();
     });
   }
 
-  /** Resolves when everything recorded so far is written, or has failed for good. */
+  /** Resolves when all pending records are written or have failed permanently. */
   async flush(): Promise<void> {
     await this.#writing;
   }
 
   async #writeAll(): Promise<void> {
-    // One turn of the event loop, so that answers which end together are one statement from the start.
+    // One event loop turn, so that responses which end together share the first statement.
     await new Promise(setImmediate);
-    while (this.#waiting.length > 0) {
-      const group = this.#waiting.splice(0, MAX_GROUP);
+    while (this.#pending.length > 0) {
+      const batch = this.#pending.splice(0, MAX_BATCH_ROWS);
       try {
-        await this.#writeGroup(group.map((waiting) => waiting.record));
-        for (const waiting of group) waiting.resolve();
+        await this.#writeBatch(batch.map((pending) => pending.record));
+        for (const pending of batch) pending.resolve();
       } catch (error) {
-        this.#logger.error({ reason: describeError(error), records: group.length }, 'usage could not be recorded');
-        for (const waiting of group) waiting.reject(error);
+        this.#logger.error({ reason: describeError(error), records: batch.length }, 'usage records not written');
+        for (const pending of batch) pending.reject(error);
       }
     }
     this.#writing = null;
   }
 
-  async #writeGroup(records: UsageRecord[]): Promise<void> {
+  async #writeBatch(records: UsageRecord[]): Promise<void> {
     const rows = JSON.stringify(records.map(toRow));
-    // The first try need not look for rows that are there: no id was sent before.
+    // The first attempt needs no conflict check: no id was sent before.
     let write = this.#insert;
     for (const delayMs of RETRY_DELAYS_MS) {
       try {
         await write(rows);
         return;
       } catch (error) {
-        this.#logger.warn({ reason: describeError(error) }, 'recording usage failed; it is tried again');
+        this.#logger.warn({ reason: describeError(error) }, 'usage write failed, retrying');
         await new Promise((resolve) => setTimeout(resolve, delayMs));
-        write = this.#insertAgain;
+        write = this.#insertIgnoringDuplicates;
       }
     }
     await write(rows);

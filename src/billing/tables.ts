@@ -1,8 +1,8 @@
 import { integer, pgTable, text, timestamp } from 'drizzle-orm/pg-core';
 
 /**
- * One row for each call of a model, written before its answer ends; what prices and limits are computed from. Its ids begin
- * with their time, so the primary key finds a span of time; each index more is paid for by every request.
+ * One row per model call, written before its response ends; prices and limits are computed from it. Ids start with their creation time,
+ * so the primary key serves time ranges; every further index would cost time in each request.
  */
 export const usageRecords = pgTable('usage_records', {
   id: text().primaryKey(),
@@ -11,13 +11,13 @@ export const usageRecords = pgTable('usage_records', {
   requestId: text('request_id').notNull(),
   /** The route, such as `/v1/chat/completions`. */
   endpoint: text().notNull(),
-  /** The model id that the caller named. */
+  /** The requested model id. */
   model: text().notNull(),
   promptTokens: integer('prompt_tokens').notNull(),
-  /** The part of `promptTokens` that came from the prefix cache. */
+  /** Prompt tokens that were read from the prefix cache. */
   cachedTokens: integer('cached_tokens').notNull(),
   completionTokens: integer('completion_tokens').notNull(),
-  /** `completed`; `cancelled`: the caller left; `failed`: the engine broke off. What was produced counts in each. */
+  /** `cancelled`: the client disconnected; `failed`: the engine failed. Generated tokens count in every case. */
   outcome: text({ enum: ['completed', 'cancelled', 'failed'] }).notNull(),
   createdAt: timestamp('created_at', { withTimezone: true }).notNull(),
 });

@@ -1,58 +1,58 @@
 import { randomBytes } from 'node:crypto';
 import type { Readable } from 'node:stream';
 
-/** What `put` has stored. */
+/** Size and hash of a stored blob. */
 export interface StoredBlob {
   bytes: number;
-  /** Hexadecimal. */
+  /** SHA-256, hexadecimal. */
   sha256: string;
 }
 
-/** Bytes of a blob, from 0; `end` is the last one, as in the header `Range`. */
+/** Byte range of a blob, zero-based. `end` is inclusive, as in `Range` headers. */
 export interface ByteRange {
   start: number;
   end: number;
 }
 
 /**
- * Bytes under keys: a folder of this machine, or a store that speaks S3. Both pass `test/blob-conformance.test.ts`.
- * A blob is written once and never changed. No more than a few parts of one are held in memory, however large it is.
+ * Storage of immutable blobs by key, in a local folder or an S3-compatible store. Both pass `test/blob-conformance.test.ts`. Memory
+ * use does not depend on the size of a blob.
  */
 export interface BlobStore {
   readonly kind: 'folder' | 's3';
   /**
-   * Stores all bytes of `source` under a key of `newBlobKey`, or nothing: when the source throws or the signal aborts,
-   * nothing is left and that error is thrown. Once resolved they survive a crash of this process and of its machine.
+   * Stores `source` under a key of `newBlobKey`. Durable against process and machine crashes once resolved. When the source throws or
+   * the signal aborts, stores nothing and throws that error.
    */
   put(key: string, source: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<StoredBlob>;
-  /** The bytes, or a range of them, which must lie within. Throws `BlobMissing` when nothing is stored under the key. */
+  /** Reads a blob, or a range within it. Throws `BlobNotFoundError` when the key does not exist. */
   read(key: string, range: ByteRange | null, signal: AbortSignal): Promise<Readable>;
-  /** Null when nothing is stored under the key. */
+  /** Resolves with the size in bytes; null when the key does not exist. */
   size(key: string, signal: AbortSignal): Promise<number | null>;
-  /** Removes what is stored under the key, and what a `put` left of it that ended with its process. May be called twice. */
+  /** Deletes a blob and the remains of an interrupted `put`. Idempotent. */
   delete(key: string, signal: AbortSignal): Promise<void>;
-  /** Resolves when bytes could be stored now; throws an Error with a sentence for the operator when they could not. */
+  /** Health check: resolves when the store accepts writes. Throws an Error with a message for the operator otherwise. */
   check(signal: AbortSignal): Promise<void>;
-  /** May be called twice. */
+  /** Idempotent. */
   close(): Promise<void>;
 }
 
-/** Nothing is stored under the key. */
-export class BlobMissing extends Error {
-  override readonly name = 'BlobMissing';
+/** The key does not exist. */
+export class BlobNotFoundError extends Error {
+  override readonly name = 'BlobNotFoundError';
   constructor(key: string) {
-    super(`nothing is stored under ${key}`);
+    super(`no blob with key ${key}`);
   }
 }
 
 const KEY = /^[0-9a-f]{32}$/;
 
-/** A new key: 32 hexadecimal digits, random, so that those of many blobs spread evenly over folders. */
+/** Returns a new key: 32 random hexadecimal digits, which distribute blobs evenly over subfolders. */
 export function newBlobKey(): string {
   return randomBytes(16).toString('hex');
 }
 
-/** Throws unless it is a key: it becomes a part of paths. */
+/** Throws unless the string is a key. Keys become parts of paths. */
 export function requireBlobKey(key: string): void {
-  if (!KEY.test(key)) throw new Error(`not a key of a blob: ${JSON.stringify(key)}`);
+  if (!KEY.test(key)) throw new Error(`invalid blob key: ${JSON.stringify(key)}`);
 }

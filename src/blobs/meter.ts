@@ -1,50 +1,50 @@
 import { createHash } from 'node:crypto';
 import type { StoredBlob } from './blob-store.ts';
 
-/** Counts and hashes the bytes that pass through it. For one source. */
+/** Counts and hashes the bytes of one stream. */
 export class Meter {
   readonly #hash = createHash('sha256');
   #bytes = 0;
 
   /**
-   * The source's pieces. Throws the signal's reason as soon as it aborts, also where the source would never give
-   * another piece; the source is told to stop, and not waited for.
+   * Passes the stream through. Throws the reason of the signal as soon as it aborts, even while the source is stalled; the source is
+   * asked to stop, but not awaited.
    */
   async *pass(source: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-    const pieces = source[Symbol.asyncIterator]();
-    let isOver = false;
+    const iterator = source[Symbol.asyncIterator]();
+    let isComplete = false;
     try {
       for (;;) {
-        const next = await unlessAborted(pieces.next(), signal);
+        const next = await rejectOnAbort(iterator.next(), signal);
         if (next.done) break;
         this.#bytes += next.value.byteLength;
         this.#hash.update(next.value);
         yield next.value;
       }
-      isOver = true;
+      isComplete = true;
     } finally {
-      if (!isOver) pieces.return?.().catch(() => {});
+      if (!isComplete) iterator.return?.().catch(() => {});
     }
   }
 
-  /** What has passed. May be asked once. */
+  /** Returns size and hash of the stream. Call it once, after the end. */
   result(): StoredBlob {
     return { bytes: this.#bytes, sha256: this.#hash.digest('hex') };
   }
 }
 
-async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  // Whoever is told of the abort does not wait for it, and what it fails with then is nobody's.
+async function rejectOnAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  // After an abort nobody awaits the promise; this handler prevents an unhandledRejection.
   promise.catch(() => {});
   signal.throwIfAborted();
-  let abort = () => {};
-  const aborted = new Promise<never>((_, reject) => {
-    abort = () => reject(signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
+  let onAbort = () => {};
+  const abortion = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
   });
   try {
-    return await Promise.race([promise, aborted]);
+    return await Promise.race([promise, abortion]);
   } finally {
-    signal.removeEventListener('abort', abort);
+    signal.removeEventListener('abort', onAbort);
   }
 }

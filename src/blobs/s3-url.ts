@@ -1,39 +1,39 @@
 import { OperatorError } from '../lib/operator-error.ts';
 
-/** Where an S3-compatible store keeps our blobs. */
+/** Location of blobs in an S3-compatible store. */
 export interface S3Location {
   bucket: string;
-  /** Put before every key; empty, or ends with a slash. */
+  /** Prefix of every key; empty, or ends with a slash. */
   prefix: string;
-  /** Null: Amazon's own, by the region. */
+  /** Null for AWS, whose endpoint follows from the region. */
   endpoint: string | null;
   region: string;
-  /** Whether the bucket stands in the path of a URL, not in its host name. */
+  /** Path-style addressing: the bucket is in the path of a URL, not in its host name. */
   pathStyle: boolean;
 }
 
-/** What servers that know no regions are told, and Amazon's oldest. */
+/** Region of requests to servers without regions. */
 const DEFAULT_REGION = 'us-east-1';
 const PARAMETERS: ReadonlySet<string> = new Set(['endpoint', 'region', 'path_style']);
 
 /**
- * Reads `s3://bucket/prefix?endpoint=...&region=...&path_style=true|false`. Own endpoints get the bucket in the path unless
- * it says otherwise. Throws a `OperatorError` that names what is wrong.
+ * Parses `s3://bucket/prefix?endpoint=...&region=...&path_style=true|false`. `path_style` defaults to true with an own endpoint.
+ * Throws an `OperatorError` that names the defect.
  */
 export function parseS3Url(text: string): S3Location {
   const url = URL.canParse(text) ? new URL(text) : null;
-  if (url === null || url.protocol !== 's3:' || url.hostname === '') throw wrong('it must be s3://bucket/prefix');
+  if (url === null || url.protocol !== 's3:' || url.hostname === '') throw invalidUrl('it must be s3://bucket/prefix');
   if (url.username !== '' || url.password !== '') {
-    throw wrong('it must hold no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY');
+    throw invalidUrl('it must hold no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY');
   }
   for (const name of url.searchParams.keys()) {
-    if (!PARAMETERS.has(name)) throw wrong(`'${name}' is none of ${[...PARAMETERS].join(', ')}`);
+    if (!PARAMETERS.has(name)) throw invalidUrl(`'${name}' is not one of ${[...PARAMETERS].join(', ')}`);
   }
   const endpoint = url.searchParams.get('endpoint');
   if (endpoint !== null && !/^https?:\/\/[^\s/]+/.test(endpoint))
-    throw wrong("'endpoint' must be an http or https URL");
+    throw invalidUrl("'endpoint' must be an http or https URL");
   const pathStyle = url.searchParams.get('path_style') ?? String(endpoint !== null);
-  if (pathStyle !== 'true' && pathStyle !== 'false') throw wrong("'path_style' must be true or false");
+  if (pathStyle !== 'true' && pathStyle !== 'false') throw invalidUrl("'path_style' must be true or false");
   const path = decodeURIComponent(url.pathname).replaceAll(/^\/+|\/+$/g, '');
   return {
     bucket: url.hostname,
@@ -44,4 +44,5 @@ export function parseS3Url(text: string): S3Location {
   };
 }
 
-const wrong = (why: string): OperatorError => new OperatorError(`QUIRE_BLOBS_URL has a wrong value: ${why}.`);
+const invalidUrl = (defect: string): OperatorError =>
+  new OperatorError(`QUIRE_BLOBS_URL has a wrong value: ${defect}.`);

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { Authenticator } from '../accounts/authenticator.ts';
-import { firstStart } from '../accounts/first-start.ts';
+import { bootstrapAccounts } from '../accounts/bootstrap.ts';
 import { Ledger } from '../billing/ledger.ts';
 import type { Config } from '../config.ts';
 import { requireNoStoredData } from '../data-folder/stored-data.ts';
@@ -59,7 +59,7 @@ export async function boot(
   const blobs = await openBlobs(config, lifecycle);
   const chunks = await openIndex(config, lifecycle);
   const requireNew = () => requireNoStoredData(config.dataDir, 'the database has no API key');
-  const firstKey = role === 'worker' ? null : await firstStart({ db, requireNew }, config.bootstrapApiKey);
+  const firstKey = role === 'worker' ? null : await bootstrapAccounts({ db, requireNew }, config.bootstrapApiKey);
   const ledger = await lifecycle.start(
     'ledger',
     () => new Ledger(db, logger),

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { BlobStore } from '../blobs/blob-store.ts';
-import { openDisk } from '../blobs/disk.ts';
+import { openFolderStore } from '../blobs/folder-store.ts';
 import type { Config } from '../config.ts';
 import { requireNoStoredData } from '../data-folder/stored-data.ts';
 import type { Database } from '../db/db.ts';
@@ -30,10 +30,10 @@ export function openDatabase(config: Config, logger: Logger, lifecycle: ProcessL
 /** Opens the blob store: S3 when `QUIRE_BLOBS_URL` is set, otherwise a folder of the data folder. */
 export function openBlobs(config: Config, lifecycle: ProcessLifecycle): Promise<BlobStore> {
   const open = async () => {
-    if (config.blobsUrl === null) return openDisk(join(config.dataDir, 'blobs'));
+    if (config.blobsUrl === null) return openFolderStore(join(config.dataDir, 'blobs'));
     // The S3 client is large, and most installations do not use it.
-    const { openS3 } = await import('../blobs/s3.ts');
-    return openS3(config.blobsUrl);
+    const { openS3Store } = await import('../blobs/s3-store.ts');
+    return openS3Store(config.blobsUrl);
   };
   return lifecycle.start('blobs', open, (blobs) => blobs.close());
 }

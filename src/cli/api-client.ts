@@ -77,7 +77,7 @@ async function request(url: string, init: RequestInit, body: object | undefined)
   for (let retries = 0; ; retries += 1) {
     const response = await fetch(url, { ...init, ...payload }).catch((error: Error) => {
       if (init.signal?.aborted) throw init.signal.reason;
-      throw new OperatorError(`${url} does not answer: ${describeError(error.cause ?? error)}`, { cause: error });
+      throw new OperatorError(`${url} does not respond: ${describeError(error.cause ?? error)}`, { cause: error });
     });
     if (response.ok) return response;
     const message = errorMessage(await response.text());

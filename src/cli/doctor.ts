@@ -1,5 +1,5 @@
 import { loadConfig } from '../config.ts';
-import type { Check } from '../health/check-all.ts';
+import type { HealthCheck } from '../health/check-health.ts';
 import { OperatorError } from '../lib/operator-error.ts';
 import type { CommandSpec } from './command-spec.ts';
 import { formatTable, JSON_OPTION, printResult } from './output.ts';
@@ -7,13 +7,13 @@ import { runStateCommand } from './run-state-command.ts';
 
 /** `quire doctor`. */
 export const doctorCommand: CommandSpec = {
-  summary: 'Check the stores and the engine of every model id. Exit code 1 when a check fails.',
+  summary: 'HealthCheck the stores and the engine of every model id. Exit code 1 when a check fails.',
   words: [],
   options: { ...JSON_OPTION },
   action: async (input) => {
     const config = loadConfig();
     const report = (await runStateCommand(config, 'doctor', {})) as {
-      checks: Check[];
+      checks: HealthCheck[];
       unbound: string[];
       warnings: string[];
     };

@@ -1,7 +1,6 @@
 import type { KeyView } from '../accounts/create-key.ts';
-import { FIRST_ORGANIZATION } from '../accounts/first-organization.ts';
 import { loadConfig } from '../config.ts';
-import { SCOPES, type Scope } from '../lib/caller.ts';
+import { DEFAULT_ORGANIZATION, SCOPES, type Scope } from '../lib/caller.ts';
 import type { CommandSpec } from './command-spec.ts';
 import { formatTable, formatTime, JSON_OPTION, printResult } from './output.ts';
 import { runStateCommand } from './run-state-command.ts';
@@ -16,7 +15,7 @@ export const keysCreateCommand: CommandSpec = {
   summary: 'Create an API key. It is shown once and cannot be read again.',
   words: [],
   options: {
-    org: { type: 'text', help: `Organization that owns the key (default: ${FIRST_ORGANIZATION}).` },
+    org: { type: 'text', help: `Organization that owns the key (default: ${DEFAULT_ORGANIZATION}).` },
     name: { type: 'text', help: "Display name (default: 'key')." },
     scopes: { type: 'text', help: `Comma-separated scopes: ${SCOPES.join(', ')} (default: all but admin).` },
     models: { type: 'text', help: 'Comma-separated model ids that the key may use (default: all).' },
@@ -26,7 +25,7 @@ export const keysCreateCommand: CommandSpec = {
   action: async (input) => {
     const { org, name, scopes, models, expires } = input.options;
     const newKey = {
-      organization: org ?? FIRST_ORGANIZATION,
+      organization: org ?? DEFAULT_ORGANIZATION,
       name: name ?? 'key',
       scopes: scopes === undefined ? DEFAULT_SCOPES : parseScopes(scopes),
       models: models?.split(',').map((model) => model.trim()) ?? null,

@@ -8,7 +8,7 @@ import {
 } from '../accounts/store.ts';
 import { secretsWarning } from '../boot/secrets.ts';
 import { backendOf } from '../engines/registry.ts';
-import { checkAll, unboundModels } from '../health/check-all.ts';
+import { checkHealth, unboundModels } from '../health/check-health.ts';
 import type { Scope } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import { OperatorError } from '../lib/operator-error.ts';
@@ -39,7 +39,7 @@ export const STATE_COMMANDS: Readonly<Record<string, StateCommand>> = {
   'keys revoke': async (deps, input) => {
     const row = await updateRevoked(deps.db.sql, input['id'] as string, new Date());
     if (row === null) throw new OperatorError(`There is no key '${input['id']}'. 'quire keys list' lists the keys.`);
-    deps.authenticator?.forget();
+    deps.authenticator?.clearCache();
     return viewKey(row);
   },
   'orgs create': async (deps, input) => {
@@ -57,7 +57,7 @@ export const STATE_COMMANDS: Readonly<Record<string, StateCommand>> = {
     })),
   ...MODEL_COMMANDS,
   doctor: async (deps) => ({
-    checks: await checkAll(deps),
+    checks: await checkHealth(deps),
     bindings: deps.models.list().map((model) => ({ id: model.id, ...backendOf(model) })),
     unbound: unboundModels(deps),
     warnings: [secretsWarning(deps.config)].filter((warning) => warning !== null),

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { namesIn } from '../lib/create-folder.ts';
 import { OperatorError } from '../lib/operator-error.ts';
 
-/** Of `blobs/`: what is not uploaded yet (`blobs/disk.ts`). */
+/** Of `blobs/`: what is not uploaded yet (`blobs/folder-store.ts`). */
 const UNFINISHED = 'unfinished';
 /** Of `index/`: a table of LanceDB. */
 const TABLE = '.lance';

@@ -1,12 +1,12 @@
 import { fileInUse, notFound } from '../errors.ts';
 import { isId } from '../lib/ids.ts';
-import { dropLooseBlob, type LooseBlobDeps } from './orphaned-blobs.ts';
+import { deleteOrphanedBlob, type OrphanedBlobDeps } from './orphaned-blobs.ts';
 import type { DeletedFile } from './schema.ts';
-import { deleteFileRow, insertLooseBlob, isFileInUse, lockFile } from './store.ts';
+import { deleteFileRow, insertOrphanedBlob, isFileInUse, lockFile } from './store.ts';
 
-/** Deletes the organization's file and its bytes. Throws 404 `file_not_found`, and 409 `file_in_use` while work needs it. */
+/** Deletes a file and its bytes. Throws 404 `file_not_found`, and 409 `file_in_use` while a job or batch uses the file. */
 export async function deleteFile(
-  deps: LooseBlobDeps & { now(): number },
+  deps: OrphanedBlobDeps & { now(): number },
   organizationId: string,
   id: string,
 ): Promise<DeletedFile> {
@@ -16,9 +16,9 @@ export async function deleteFile(
     if (row === null) throw notFound('file', id, 'file_id');
     if (await isFileInUse(sql, id)) throw fileInUse(id);
     await deleteFileRow(sql, organizationId, id);
-    await insertLooseBlob(sql, row.blobKey, new Date(deps.now()));
+    await insertOrphanedBlob(sql, row.blobKey, new Date(deps.now()));
     return row.blobKey;
   });
-  await dropLooseBlob(deps, blobKey);
+  await deleteOrphanedBlob(deps, blobKey);
   return { id, object: 'file', deleted: true };
 }

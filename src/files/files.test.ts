@@ -10,8 +10,8 @@ import { newId } from '../lib/ids.ts';
 import { createLogger } from '../lib/logger.ts';
 import { deleteOrphanedBlobs } from './orphaned-blobs.ts';
 import { DeletedFile, File } from './schema.ts';
-import { deleteFileUses, insertLooseBlob, selectFile, updateFailed, updateProcessed } from './store.ts';
-import { looseBlobs } from './tables.ts';
+import { deleteFileUses, insertOrphanedBlob, selectFile, updateFailed, updateProcessed } from './store.ts';
+import { orphanedBlobs } from './tables.ts';
 import { uploadFile } from './upload-file.ts';
 import { useFile } from './use-file.ts';
 
@@ -304,7 +304,7 @@ describe('files', () => {
     const before = blobsKept();
     const put = async () => {
       const key = newBlobKey();
-      await insertLooseBlob(api.db.sql, key, new Date());
+      await insertOrphanedBlob(api.db.sql, key, new Date());
       await api.blobs.put(
         key,
         (async function* () {
@@ -326,7 +326,7 @@ describe('files', () => {
     await put();
     await deleteOrphanedBlobs({ ...kindOf('postgres'), now: () => Date.now() + 2 * 3_600_000 + 1000 }, 0);
     assert.equal(blobsKept(), before);
-    assert.deepEqual(await api.db.sql.select().from(looseBlobs), []);
+    assert.deepEqual(await api.db.sql.select().from(orphanedBlobs), []);
   });
 
   it('an upload whose bytes were swept meanwhile is not made a file', async () => {
@@ -344,6 +344,6 @@ describe('files', () => {
       uploadFile({ ...deps(), blobs: { ...api.blobs, put } }, organizationId, file, forever),
       /abandoned/,
     );
-    assert.deepEqual(await api.db.sql.select().from(looseBlobs), []);
+    assert.deepEqual(await api.db.sql.select().from(orphanedBlobs), []);
   });
 });

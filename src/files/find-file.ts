@@ -4,20 +4,20 @@ import { isId } from '../lib/ids.ts';
 import type { File } from './schema.ts';
 import { type FileRow, selectFile } from './store.ts';
 
-/** The organization's file. Throws 404 `file_not_found` naming `param` for an unknown one and for another's. */
+/** Finds a file of the organization. Throws 404 `file_not_found` with `param` for unknown ids and files of other organizations. */
 export async function findFile(
   deps: Pick<Deps, 'db'>,
   organizationId: string,
   id: string,
   param = 'file_id',
 ): Promise<FileRow> {
-  // What is no id is not asked for: PostgreSQL takes no NUL in a text.
+  // Malformed ids are not queried: PostgreSQL rejects NUL in text parameters.
   const row = isId('file', id) ? await selectFile(deps.db.sql, organizationId, id) : null;
   if (row === null) throw notFound('file', id, param);
   return row;
 }
 
-/** The file as the wire shows it. */
+/** Converts a row to the file object of the API. */
 export function viewFile(row: FileRow): File {
   return {
     id: row.id,

@@ -1,18 +1,18 @@
 import { invalidValue } from '../errors.ts';
 import type { FilePurpose } from './schema.ts';
 
-/** What the bytes of a format are. */
+/** Kind of content, which selects the inspection. */
 export type FormatKind = 'json-lines' | 'pdf' | 'docx' | 'text';
 
-/** One of the formats that files may have. */
+/** A supported file format. */
 export interface FileFormat {
   kind: FormatKind;
   mediaType: string;
 }
 
-/** By the ending of the name, in lower case. */
+/** Formats by lower-case file extension. */
 const FORMATS: Readonly<Record<string, FileFormat>> = {
-  // Not `application/jsonl`: there are clients that take for JSON whatever begins with `application/json`.
+  // Not `application/jsonl`: some clients parse every media type that starts with `application/json` as JSON.
   '.jsonl': { kind: 'json-lines', mediaType: 'application/x-ndjson' },
   '.pdf': { kind: 'pdf', mediaType: 'application/pdf' },
   '.txt': { kind: 'text', mediaType: 'text/plain' },
@@ -22,63 +22,63 @@ const FORMATS: Readonly<Record<string, FileFormat>> = {
   '.html': { kind: 'text', mediaType: 'text/html' },
 };
 
-/** Batches and training read one JSON object a line and nothing else. */
+/** Purposes that require JSON Lines. */
 const JSON_LINES_ONLY: ReadonlySet<FilePurpose> = new Set(['batch', 'fine-tune']);
 
-/** Of one part of a path: as long as file systems allow. */
+/** Limit of one path segment, as in common file systems. */
 const MAX_NAME_CHARACTERS = 255;
-/** Parts that lead somewhere else than into a folder, and the drives of Windows. */
-const NO_FOLDER = /^(\.{0,2}|[A-Za-z]:)$/;
-/** As long as paths may be: of a longer one, the end with the format may not have arrived. */
+/** Path segments that do not name a folder: empty, `.`, `..` and Windows drives. */
+const NOT_A_FOLDER = /^(\.{0,2}|[A-Za-z]:)$/;
+/** Limit of the whole path (`PATH_MAX` of Linux). */
 const MAX_PATH_CHARACTERS = 4096;
 
-/** Control characters, and those that turn the direction of text, with which `exe.txt` can be shown as `txt.exe`. */
-const UNSHOWABLE = /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+/** Control characters, and bidirectional overrides, which can display `exe.txt` as `txt.exe`. */
+const UNPRINTABLE = /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
-/** The format that the name says. Throws 400 for one that is not taken. */
-export function formatOf(filename: string): FileFormat {
-  const format = FORMATS[endingOf(filename)];
+/** Returns the format of a file name. Throws 400 `invalid_value` for unsupported extensions. */
+export function requireFormat(filename: string): FileFormat {
+  const format = FORMATS[fileExtension(filename)];
   if (format === undefined) {
     throw invalidValue('file', `must have a name that ends in ${Object.keys(FORMATS).join(', ')}`);
   }
   return format;
 }
 
-/** The name as `cleanName` gives it. Throws 400 where that is empty, and for a name that is longer than any path. */
-export function requireName(name: string): string {
+/** Returns the sanitized name. Throws 400 `invalid_value` when it is empty or the name is too long. */
+export function requireFilename(name: string): string {
   if (name.length > MAX_PATH_CHARACTERS) {
     throw invalidValue('file', `must have a name of at most ${MAX_PATH_CHARACTERS} characters`);
   }
-  const clean = cleanName(name);
+  const clean = sanitizeFilename(name);
   if (clean === '') throw invalidValue('file', 'must be sent with a file name');
   return clean;
 }
 
-/** Throws 400 unless files of the format may have the purpose. */
-export function checkPurpose(format: FileFormat, purpose: FilePurpose): void {
+/** Throws 400 `invalid_value` unless files of the format may have the purpose. */
+export function requirePurposeFormat(format: FileFormat, purpose: FilePurpose): void {
   if (JSON_LINES_ONLY.has(purpose) && format.kind !== 'json-lines') {
     throw invalidValue('file', `must be a .jsonl file for the purpose '${purpose}'`);
   }
 }
 
 /**
- * A path without what cannot be shown: `guides/pump.txt` keeps its folders, each part at most 255 characters, the last with its ending.
- * A path that begins at a root or leads upwards is its last part alone. May be empty.
+ * Removes unprintable characters from a path and truncates each segment to 255 characters, keeping the extension. Relative folders
+ * such as `guides/pump.txt` are kept; an absolute path, or one with `..`, is reduced to its last segment. May return an empty string.
  */
-export function cleanName(name: string): string {
+export function sanitizeFilename(name: string): string {
   const parts = name.toWellFormed().split(/[/\\]/).map(cleanPart);
-  return parts.some((part) => NO_FOLDER.test(part)) ? (parts.at(-1) ?? '') : parts.join('/');
+  return parts.some((part) => NOT_A_FOLDER.test(part)) ? (parts.at(-1) ?? '') : parts.join('/');
 }
 
 function cleanPart(part: string): string {
-  const shown = [...part.replaceAll(UNSHOWABLE, '').trim()];
-  if (shown.length <= MAX_NAME_CHARACTERS) return shown.join('');
-  const ending = endingOf(shown.join(''));
-  const kept = [...ending].length < MAX_NAME_CHARACTERS ? ending : '';
-  return shown.slice(0, MAX_NAME_CHARACTERS - [...kept].length).join('') + kept;
+  const printable = [...part.replaceAll(UNPRINTABLE, '').trim()];
+  if (printable.length <= MAX_NAME_CHARACTERS) return printable.join('');
+  const extension = fileExtension(printable.join(''));
+  const suffix = [...extension].length < MAX_NAME_CHARACTERS ? extension : '';
+  return printable.slice(0, MAX_NAME_CHARACTERS - [...suffix].length).join('') + suffix;
 }
 
-function endingOf(filename: string): string {
+function fileExtension(filename: string): string {
   const dot = filename.lastIndexOf('.');
   return dot === -1 ? '' : filename.slice(dot).toLowerCase();
 }

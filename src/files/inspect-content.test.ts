@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { deflateRawSync } from 'node:zlib';
 import { ApiError } from '../errors.ts';
-import { checkPurpose, cleanName, formatOf } from './formats.ts';
+import { requireFormat, requirePurposeFormat, sanitizeFilename } from './formats.ts';
 import { inspectContent } from './inspect-content.ts';
 
 /** What is said of bytes under a name, when they come in pieces of `size`; null: they are taken, and passed on whole. */
@@ -12,7 +12,7 @@ async function inspect(name: string, bytes: Uint8Array, size = bytes.length || 1
   };
   const passed: Uint8Array[] = [];
   try {
-    for await (const piece of inspectContent(pieces(), formatOf(name), () => isTraining)) passed.push(piece);
+    for await (const piece of inspectContent(pieces(), requireFormat(name), () => isTraining)) passed.push(piece);
   } catch (error) {
     assert.ok(error instanceof ApiError);
     assert.deepEqual([error.status, error.code, error.param], [400, 'invalid_value', 'file']);
@@ -132,7 +132,8 @@ describe('the bytes of a file', () => {
     ] as const) {
       given = 0;
       await assert.rejects(async () => {
-        for await (const _ of inspectContent(endless(), formatOf(name), () => true)) assert.ok(given <= most, name);
+        for await (const _ of inspectContent(endless(), requireFormat(name), () => true))
+          assert.ok(given <= most, name);
       }, ApiError);
     }
   });
@@ -151,9 +152,9 @@ describe('the bytes of a file', () => {
 
 describe('the name of a file', () => {
   it('says its format by its ending, in any case', () => {
-    assert.equal(formatOf('A.B.JsonL').kind, 'json-lines');
+    assert.equal(requireFormat('A.B.JsonL').kind, 'json-lines');
     for (const name of ['', 'a', 'jsonl', 'a.jsonl ', 'a.markdown', 'a.pdf.exe', '__proto__', 'a.constructor']) {
-      assert.throws(() => formatOf(name), { code: 'invalid_value', param: 'file' }, name);
+      assert.throws(() => requireFormat(name), { code: 'invalid_value', param: 'file' }, name);
     }
   });
 
@@ -173,15 +174,18 @@ describe('the name of a file', () => {
       [`${'\ud83d\ude00'.repeat(300)}.pdf`, `${'\ud83d\ude00'.repeat(251)}.pdf`],
       [`a.${'x'.repeat(300)}`, `a.${'x'.repeat(253)}`],
     ] as const) {
-      assert.equal(cleanName(given), clean);
+      assert.equal(sanitizeFilename(given), clean);
     }
   });
 
   it('of batches and for training ends in .jsonl', () => {
     for (const purpose of ['batch', 'fine-tune'] as const) {
-      checkPurpose(formatOf('a.jsonl'), purpose);
-      assert.throws(() => checkPurpose(formatOf('a.txt'), purpose), { code: 'invalid_value', param: 'file' });
+      requirePurposeFormat(requireFormat('a.jsonl'), purpose);
+      assert.throws(() => requirePurposeFormat(requireFormat('a.txt'), purpose), {
+        code: 'invalid_value',
+        param: 'file',
+      });
     }
-    checkPurpose(formatOf('a.jsonl'), 'knowledge-base');
+    requirePurposeFormat(requireFormat('a.jsonl'), 'knowledge-base');
   });
 });

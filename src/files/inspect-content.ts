@@ -10,206 +10,206 @@ import {
 } from '../lib/utf-encoding.ts';
 import type { FileFormat, FormatKind } from './formats.ts';
 
-/** One look at bytes that pass. Each answers with what is wrong, as a clause behind "'file' ..."; null: nothing so far. */
+/** Checks a byte stream. Both methods return the defect as the predicate of "'file' ...", or null. */
 interface Inspection {
-  push(piece: Uint8Array): string | null;
+  push(bytes: Uint8Array): string | null;
   end(): string | null;
 }
 
-/** The largest line of a JSONL file: 16 MiB, as batches take. */
+/** Maximum line length of JSONL files (16 MiB, the limit of batch lines). */
 const MAX_LINE_BYTES = 16_777_216;
-/** Readers of PDF look for its mark this far. */
+/** PDF readers search this many bytes for the signature. */
 const PDF_MARK_BYTES = 1024;
 const PDF_MARK = Buffer.from('%PDF-');
-/** A ZIP archive begins so. The names of what is in it are not compressed. */
+/** Signature of ZIP archives. Entry names are not compressed. */
 const ARCHIVE_MARK = Buffer.from('PK\x03\x04');
 const WORD_FOLDER = Buffer.from('word/');
-/** Compound files begin so: in one, Word puts a document that has a password. */
+/** Signature of OLE compound files, the container of password-protected Word documents. */
 const COMPOUND_MARK = Buffer.from('d0cf11e0a1b11ae1', 'hex');
-/** The name of what is encrypted in it. */
+/** Stream name of the encrypted document in a compound file. */
 const ENCRYPTED_PART = Buffer.from('EncryptedPackage', 'utf16le');
-/** Enough to tell a text from what is none. */
+/** Number of bytes inspected to tell text from binary data. */
 const TEXT_START_BYTES = 65_536;
-/** What a text in a single-byte encoding or one that is guessed never has: control characters but tab, the ends of lines and pages, ESC, and ^Z. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for.
+/** Control characters that do not occur in text (all but tab, line and page breaks, ESC and ^Z). */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the expression detects control characters.
 const BINARY = /[\x00-\x07\x0e-\x19\x1c-\x1f]/;
 const NUL = /\0/;
 
 /**
- * The content's pieces, looked at as they pass. Throws 400 `invalid_value` with the param `file` as soon as the bytes
- * cannot be what the format says, or at the end: also when there are none. With `needsObjects`, which is asked at the
- * end too, every line of JSONL must be an object.
+ * Passes content through and inspects it. Throws 400 `invalid_value` with param `file` as soon as the bytes contradict the
+ * format, and for empty content. While `needsObjects()` is true, every line of JSONL must be an object.
  */
 export async function* inspectContent(
   content: AsyncIterable<Uint8Array>,
   format: FileFormat,
   needsObjects: () => boolean,
 ): AsyncGenerator<Uint8Array> {
-  const bytes = BYTES[format.kind]();
+  const inspection = INSPECTIONS[format.kind]();
   const lines = format.kind === 'json-lines' ? new JsonLines(MAX_LINE_BYTES) : null;
   let isEmpty = true;
-  const refuse = (why: string | null) => {
-    if (why !== null) throw invalidValue('file', why);
+  const rejectContent = (defect: string | null) => {
+    if (defect !== null) throw invalidValue('file', defect);
   };
-  const refuseLine = (why: string | null) => {
-    if (why !== null && needsObjects()) throw invalidValue('file', `must hold a JSON object on every line: ${why}`);
+  const rejectLine = (defect: string | null) => {
+    if (defect !== null && needsObjects())
+      throw invalidValue('file', `must hold a JSON object on every line: ${defect}`);
   };
-  for await (const piece of content) {
-    if (piece.byteLength > 0) isEmpty = false;
-    refuse(bytes.push(piece));
-    if (lines !== null) refuseLine(lines.push(piece));
-    yield piece;
+  for await (const bytes of content) {
+    if (bytes.byteLength > 0) isEmpty = false;
+    rejectContent(inspection.push(bytes));
+    if (lines !== null) rejectLine(lines.push(bytes));
+    yield bytes;
   }
-  if (isEmpty) refuse('must not be empty');
-  refuse(bytes.end());
-  if (lines !== null) refuseLine(lines.end());
+  if (isEmpty) rejectContent('must not be empty');
+  rejectContent(inspection.end());
+  if (lines !== null) rejectLine(lines.end());
 }
 
-/** What is looked at for each kind of format. */
-const BYTES: Readonly<Record<FormatKind, () => Inspection>> = {
+/** Inspection of each kind of format. */
+const INSPECTIONS: Readonly<Record<FormatKind, () => Inspection>> = {
   'json-lines': utf8,
   text,
   pdf,
   docx,
 };
 
-/** Looks at the first `limit` bytes, as soon as they are there. */
-function beginning(limit: number, look: (head: Buffer) => string | null): Inspection {
+/** Calls `inspect` once, with the first `limit` bytes or all bytes of shorter content. */
+function inspectHead(limit: number, inspect: (head: Buffer) => string | null): Inspection {
   const head = Buffer.alloc(limit);
   let filled = 0;
   return {
-    push: (piece) => {
+    push: (bytes) => {
       if (filled === limit) return null;
-      const taken = piece.subarray(0, limit - filled);
+      const taken = bytes.subarray(0, limit - filled);
       head.set(taken, filled);
       filled += taken.length;
-      return filled === limit ? look(head) : null;
+      return filled === limit ? inspect(head) : null;
     },
-    end: () => (filled === limit ? null : look(head.subarray(0, filled))),
+    end: () => (filled === limit ? null : inspect(head.subarray(0, filled))),
   };
 }
 
 function pdf(): Inspection {
-  return beginning(PDF_MARK_BYTES, (head) =>
+  return inspectHead(PDF_MARK_BYTES, (head) =>
     head.includes(PDF_MARK) ? null : "is not a PDF: '%PDF-' is not among its first bytes",
   );
 }
 
 /**
- * A ZIP archive in which something lies in the folder `word`, or what Word makes of it when it has a password. What else is wrong with it,
- * and that it cannot be read without the password, only reading it can tell.
+ * Accepts ZIP archives with a `word/` folder, and encrypted Word documents (compound files). Extraction reports other defects and
+ * missing passwords.
  */
 function docx(): Inspection {
-  const why = 'is not a .docx: it is no archive with a Word document in it';
-  const parts = { archive: seeker(WORD_FOLDER), compound: seeker(ENCRYPTED_PART) };
+  const defect = 'is not a .docx: it is no archive with a Word document in it';
+  const parts = { archive: byteSearcher(WORD_FOLDER), compound: byteSearcher(ENCRYPTED_PART) };
   let kind: keyof typeof parts | null = null;
-  const start = beginning(COMPOUND_MARK.length, (head) => {
-    kind = isArchive(head) ? 'archive' : head.equals(COMPOUND_MARK) ? 'compound' : null;
-    return kind === null ? why : null;
+  const start = inspectHead(COMPOUND_MARK.length, (head) => {
+    kind = isZip(head) ? 'archive' : head.equals(COMPOUND_MARK) ? 'compound' : null;
+    return kind === null ? defect : null;
   });
   return {
-    push: (piece) => {
-      parts.archive.push(piece);
-      parts.compound.push(piece);
-      return start.push(piece);
+    push: (bytes) => {
+      parts.archive.push(bytes);
+      parts.compound.push(bytes);
+      return start.push(bytes);
     },
-    end: () => start.end() ?? (kind !== null && parts[kind].isFound() ? null : why),
+    end: () => start.end() ?? (kind !== null && parts[kind].isFound() ? null : defect),
   };
 }
 
-/** Looks for bytes in pieces that pass. */
-function seeker(wanted: Buffer): { push(piece: Uint8Array): void; isFound(): boolean } {
-  const overlap = wanted.length - 1;
+/** Searches a stream for a byte sequence. */
+function byteSearcher(sequence: Buffer): { push(bytes: Uint8Array): void; isFound(): boolean } {
+  const overlap = sequence.length - 1;
   let isFound = false;
   let last = Buffer.alloc(0);
   return {
-    push: (piece) => {
+    push: (bytes) => {
       if (isFound) return;
-      const bytes = viewOf(piece);
-      isFound = bytes.includes(wanted) || Buffer.concat([last, bytes.subarray(0, overlap)]).includes(wanted);
-      last = Buffer.concat([last, bytes.subarray(-overlap)]).subarray(-overlap);
+      const buffer = toBuffer(bytes);
+      isFound = buffer.includes(sequence) || Buffer.concat([last, buffer.subarray(0, overlap)]).includes(sequence);
+      last = Buffer.concat([last, buffer.subarray(-overlap)]).subarray(-overlap);
     },
     isFound: () => isFound,
   };
 }
 
-const isArchive = (head: Buffer): boolean => head.subarray(0, ARCHIVE_MARK.length).equals(ARCHIVE_MARK);
+const isZip = (head: Buffer): boolean => head.subarray(0, ARCHIVE_MARK.length).equals(ARCHIVE_MARK);
 
-const viewOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+const toBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
-/** Text in UTF-8 or in an encoding of single bytes, or of two or four bytes a character: its beginning says which. */
+/** Accepts text in UTF-8, a single-byte encoding, UTF-16 or UTF-32. The first bytes select the encoding. */
 function text(): Inspection {
   let chosen: Inspection | null = null;
-  let held = Buffer.alloc(0);
+  let head = Buffer.alloc(0);
   const choose = () => {
-    const marked = detectByteOrderMark(held);
-    const guessed = marked ?? detectWideEncoding(held);
-    // What says itself what it is may hold what it likes, as UTF-8 may.
-    chosen = guessed === null ? narrowText() : wideText(guessed, marked === null ? BINARY : NUL);
-    return chosen.push(held);
+    const marked = detectByteOrderMark(head);
+    const guessed = marked ?? detectWideEncoding(head);
+    // Text with a byte order mark may contain control characters, as UTF-8 may.
+    chosen = guessed === null ? singleByteText() : wideText(guessed, marked === null ? BINARY : NUL);
+    return chosen.push(head);
   };
   return {
-    push: (piece) => {
-      if (chosen !== null) return chosen.push(piece);
-      held = Buffer.concat([held, piece]);
-      return held.length < WIDE_HEAD_BYTES ? null : choose();
+    push: (bytes) => {
+      if (chosen !== null) return chosen.push(bytes);
+      head = Buffer.concat([head, bytes]);
+      return head.length < WIDE_HEAD_BYTES ? null : choose();
     },
     end: () => (chosen === null ? choose() : null) ?? chosen?.end() ?? null,
   };
 }
 
-function narrowText(): Inspection {
-  const start = beginning(TEXT_START_BYTES, lookLikeText);
+function singleByteText(): Inspection {
+  const start = inspectHead(TEXT_START_BYTES, inspectTextHead);
   return {
-    push: (piece) => start.push(piece) ?? (viewOf(piece).includes(0) ? NOT_TEXT : null),
+    push: (bytes) => start.push(bytes) ?? (toBuffer(bytes).includes(0) ? NOT_TEXT : null),
     end: start.end,
   };
 }
 
 const NOT_TEXT = 'is not text: it holds bytes that no text has';
 
-function lookLikeText(head: Buffer): string | null {
+function inspectTextHead(head: Buffer): string | null {
   if (head.subarray(0, PDF_MARK.length).equals(PDF_MARK)) return 'is not text: it is a PDF';
-  if (isArchive(head)) return 'is not text: it is an archive';
-  if (isUtf8(head.subarray(0, wholeCharacters(head)))) return null;
+  if (isZip(head)) return 'is not text: it is an archive';
+  if (isUtf8(head.subarray(0, completeCharacterBytes(head)))) return null;
   return BINARY.test(head.toString('latin1')) ? NOT_TEXT : null;
 }
 
-function wideText(encoding: WideEncoding, strange: RegExp): Inspection {
+function wideText(encoding: WideEncoding, forbidden: RegExp): Inspection {
   const name = encoding.slice(0, 6).toUpperCase();
-  const why = `is not text: it begins as ${name} and does not go on so`;
-  const isFour = encoding.startsWith('utf-32');
-  const decoder = isFour ? utf32Decoder(encoding === 'utf-32le') : new TextDecoder(encoding, { fatal: true });
-  const decode = (piece?: Uint8Array) => {
+  const defect = `is not text: it begins as ${name} and does not go on so`;
+  const isUtf32 = encoding.startsWith('utf-32');
+  const decoder = isUtf32 ? utf32Decoder(encoding === 'utf-32le') : new TextDecoder(encoding, { fatal: true });
+  const decode = (bytes?: Uint8Array) => {
     try {
-      const decoded = decoder.decode(piece, { stream: piece !== undefined });
-      if (isFour && decoded.includes('\ufffd')) return why;
-      return strange.test(decoded) ? NOT_TEXT : null;
+      const decoded = decoder.decode(bytes, { stream: bytes !== undefined });
+      if (isUtf32 && decoded.includes('\ufffd')) return defect;
+      return forbidden.test(decoded) ? NOT_TEXT : null;
     } catch {
-      return why;
+      return defect;
     }
   };
-  return { push: (piece) => decode(piece), end: () => decode() };
+  return { push: (bytes) => decode(bytes), end: () => decode() };
 }
 
-/** JSON is UTF-8 and nothing else. */
+/** Accepts UTF-8, the only encoding of JSON (RFC 8259). */
 function utf8(): Inspection {
-  const why = 'is not UTF-8 text, which JSONL must be';
-  let begun = Buffer.alloc(0);
+  const defect = 'is not UTF-8 text, which JSONL must be';
+  let incomplete = Buffer.alloc(0);
   return {
-    push: (piece) => {
-      const joined = begun.length === 0 ? piece : Buffer.concat([begun, piece]);
-      const end = wholeCharacters(joined);
-      begun = Buffer.from(joined.subarray(end));
-      const whole = viewOf(joined).subarray(0, end);
-      return isUtf8(whole) && !whole.includes(0) ? null : why;
+    push: (bytes) => {
+      const joined = incomplete.length === 0 ? bytes : Buffer.concat([incomplete, bytes]);
+      const end = completeCharacterBytes(joined);
+      incomplete = Buffer.from(joined.subarray(end));
+      const complete = toBuffer(joined).subarray(0, end);
+      return isUtf8(complete) && !complete.includes(0) ? null : defect;
     },
-    end: () => (begun.length === 0 ? null : why),
+    end: () => (incomplete.length === 0 ? null : defect),
   };
 }
 
-/** How many of the bytes are before a character of UTF-8 that has begun and is not whole. */
-function wholeCharacters(bytes: Uint8Array): number {
+/** Returns the number of bytes before an incomplete UTF-8 character at the end. */
+function completeCharacterBytes(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back] as number;
     if (byte < 0x80) break;

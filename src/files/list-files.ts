@@ -4,7 +4,7 @@ import { viewFile } from './find-file.ts';
 import type { FileListQuery } from './schema.ts';
 import { selectFiles } from './store.ts';
 
-/** A page of the organization's files, oldest first unless asked otherwise. */
+/** Lists a page of files, in the order of the query (default: oldest first). */
 export async function listFiles(deps: Pick<Deps, 'db'>, organizationId: string, query: FileListQuery) {
   const bounds = pageBounds(query, 'file');
   const rows = await selectFiles(deps.db.sql, organizationId, query, bounds);

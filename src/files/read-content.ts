@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream';
-import { BlobMissing, type ByteRange } from '../blobs/blob-store.ts';
+import { BlobNotFoundError, type ByteRange } from '../blobs/blob-store.ts';
 import type { Deps } from '../deps.ts';
 import { serverError } from '../errors.ts';
 import type { FileRow } from './store.ts';
 
-/** The file's bytes, or a range of them. A file without its bytes is our fault, or the operator's who took them: 500. */
+/** Reads a file or a range of it. Throws 500 `server_error` when the blob is missing. */
 export async function readContent(
   deps: Pick<Deps, 'blobs'>,
   row: FileRow,
@@ -14,7 +14,8 @@ export async function readContent(
   try {
     return await deps.blobs.read(row.blobKey, range, signal);
   } catch (error) {
-    if (error instanceof BlobMissing) throw serverError(new Error(`the bytes of ${row.id} are gone`, { cause: error }));
+    if (error instanceof BlobNotFoundError)
+      throw serverError(new Error(`blob of ${row.id} is missing`, { cause: error }));
     throw error;
   }
 }

@@ -1,45 +1,48 @@
 import { createHash } from 'node:crypto';
 import { invalidValue } from '../errors.ts';
 import { type FormSource, type IncomingForm, readForm } from '../http/multipart.ts';
-import { cleanName } from './formats.ts';
-import { FILE_PURPOSES, type FilePurpose, MAX_FILE_BYTES } from './schema.ts';
+import { sanitizeFilename } from './formats.ts';
+import { FILE_PURPOSES, type FilePurpose, MAX_UPLOAD_BYTES } from './schema.ts';
 import type { FileRow } from './store.ts';
 import { type NewFile, type UploadDeps, uploadFile } from './upload-file.ts';
 
-const RULES = { file: 'file', maxFileBytes: MAX_FILE_BYTES, fields: ['purpose'] } as const;
+const FORM_RULES = { file: 'file', maxFileBytes: MAX_UPLOAD_BYTES, fields: ['purpose'] } as const;
 
-/** Stores the file of a form as it arrives. Throws what `readForm` and `uploadFile` throw. */
+/** Stores the file of a multipart form while it arrives. Throws the errors of `readForm` and `uploadFile`. */
 export function receiveUpload(
   deps: UploadDeps,
   organizationId: string,
   source: FormSource,
   signal: AbortSignal,
 ): Promise<FileRow> {
-  return readForm(source, RULES, signal, (form) => uploadFile(deps, organizationId, newFileOf(form), signal));
+  return readForm(source, FORM_RULES, signal, (form) => uploadFile(deps, organizationId, toNewFile(form), signal));
 }
 
-/** What makes two uploads the same: name, purpose and content, whatever boundary was drawn around them. */
-export const identityOf = ({ filename, purpose, sha256 }: Pick<FileRow, 'filename' | 'purpose' | 'sha256'>): string =>
-  JSON.stringify([filename, purpose, sha256]);
+/** Returns the identity of an upload for idempotency: name, purpose and content, independent of the multipart boundary. */
+export const uploadIdentity = ({
+  filename,
+  purpose,
+  sha256,
+}: Pick<FileRow, 'filename' | 'purpose' | 'sha256'>): string => JSON.stringify([filename, purpose, sha256]);
 
-/** The identity of an upload that is read and not kept. */
+/** Computes the identity of an upload without storing it. */
 export function identifyUpload(source: FormSource, signal: AbortSignal): Promise<string> {
-  return readForm(source, RULES, signal, async (form) => {
-    const file = newFileOf(form);
+  return readForm(source, FORM_RULES, signal, async (form) => {
+    const file = toNewFile(form);
     const hash = createHash('sha256');
-    for await (const piece of file.content) hash.update(piece);
+    for await (const bytes of file.content) hash.update(bytes);
     const purpose = file.purpose();
-    return JSON.stringify([cleanName(file.filename), purpose, hash.digest('hex')]);
+    return JSON.stringify([sanitizeFilename(file.filename), purpose, hash.digest('hex')]);
   });
 }
 
-function newFileOf({ filename, content, fields }: IncomingForm): NewFile {
-  return { filename, content, purpose: () => purposeOf(fields.get('purpose')) };
+function toNewFile({ filename, content, fields }: IncomingForm): NewFile {
+  return { filename, content, purpose: () => parsePurpose(fields.get('purpose')) };
 }
 
-function purposeOf(given: string | undefined): FilePurpose | null {
-  if (given === undefined) return null;
-  const purpose = FILE_PURPOSES.find((each) => each === given);
+function parsePurpose(value: string | undefined): FilePurpose | null {
+  if (value === undefined) return null;
+  const purpose = FILE_PURPOSES.find((each) => each === value);
   if (purpose === undefined) throw invalidValue('purpose', `must be one of ${FILE_PURPOSES.join(', ')}`);
   return purpose;
 }

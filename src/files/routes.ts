@@ -6,12 +6,12 @@ import type { App } from '../http/app.ts';
 import { toCall } from '../http/auth.ts';
 import { disconnectSignal } from '../http/event-stream.ts';
 import { answerOnce } from '../http/idempotency/streamed.ts';
-import { answerContent } from './content-headers.ts';
+import { prepareContentResponse } from './content-response.ts';
 import { deleteFile } from './delete-file.ts';
 import { findFile, viewFile } from './find-file.ts';
 import { listFiles } from './list-files.ts';
 import { readContent } from './read-content.ts';
-import { identifyUpload, identityOf, receiveUpload } from './receive-upload.ts';
+import { identifyUpload, receiveUpload, uploadIdentity } from './receive-upload.ts';
 import { DeletedFile, File, FileListQuery, FileParams, UploadForm } from './schema.ts';
 
 type FileDeps = Pick<Deps, 'db' | 'blobs' | 'logger' | 'now'>;
@@ -19,9 +19,9 @@ type FileDeps = Pick<Deps, 'db' | 'blobs' | 'logger' | 'now'>;
 const tags = ['Files'];
 const config = { scope: 'files' } as const;
 
-/** `POST`, `GET` and `DELETE` of `/v1/files`, and the content of a file. */
+/** Routes under `/v1/files`. */
 export function fileRoutes(app: App, deps: FileDeps): void {
-  // Only here: every other route takes JSON and says so.
+  // Own scope: the content type parser below must not affect other routes.
   app.register(async (scope) => uploadRoute(scope as unknown as App, deps));
   app.get(
     '/v1/files',
@@ -33,15 +33,15 @@ export function fileRoutes(app: App, deps: FileDeps): void {
   );
   app.get(
     '/v1/files/:file_id',
-    { schema: { summary: 'One file', tags, params: FileParams, response: { 200: File } }, config },
-    async (request) => viewFile(await fileOf(deps, request)),
+    { schema: { summary: 'Retrieve a file', tags, params: FileParams, response: { 200: File } }, config },
+    async (request) => viewFile(await findRequestedFile(deps, request)),
   );
   app.delete(
     '/v1/files/:file_id',
     {
       schema: {
         summary: 'Delete a file',
-        description: '409 `file_in_use` while a batch or an ingestion job that has not ended needs it.',
+        description: '409 `file_in_use` while an unfinished batch or ingestion job uses the file.',
         tags,
         params: FileParams,
         response: { 200: DeletedFile },
@@ -54,7 +54,7 @@ export function fileRoutes(app: App, deps: FileDeps): void {
 }
 
 function uploadRoute(app: App, deps: FileDeps): void {
-  // Every body reaches the handler as it comes: which type it must have is for the reader of forms to say.
+  // The handler reads the raw body; `readForm` checks its content type.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   app.post(
@@ -63,7 +63,7 @@ function uploadRoute(app: App, deps: FileDeps): void {
       schema: {
         summary: 'Upload a file',
         description:
-          'A form with the fields `file` and `purpose`. It is stored as it arrives, and its bytes are checked against the format that its name says.',
+          'A multipart form with the fields `file` and `purpose`. The content must match the format given by the file name.',
         tags,
         consumes: ['multipart/form-data'],
         body: UploadForm,
@@ -78,7 +78,7 @@ function uploadRoute(app: App, deps: FileDeps): void {
       return answerOnce(deps, request, reply, {
         perform: async () => {
           const row = await receiveUpload(deps, organizationId, request.raw, signal);
-          return { answer: viewFile(row), identity: identityOf(row) };
+          return { answer: viewFile(row), identity: uploadIdentity(row) };
         },
         identify: () => identifyUpload(request.raw, signal),
       });
@@ -91,36 +91,38 @@ function contentRoute(app: App, deps: FileDeps): void {
     '/v1/files/:file_id/content',
     {
       schema: {
-        summary: 'The content of a file',
-        description: 'Heeds `Range` (one range), `If-Range` and `If-None-Match`.',
+        summary: 'Download a file',
+        description: 'Supports `Range` (one range), `If-Range` and `If-None-Match`.',
         tags,
         params: FileParams,
-        response: { 200: bytesOf('The whole content'), 206: bytesOf('A range of it') },
+        response: { 200: binaryResponse('The whole file'), 206: binaryResponse('A range of the file') },
       },
       config,
     },
     async (request, reply) => {
-      const row = await fileOf(deps, request);
-      const answer = answerContent(row, request.headers);
-      const hasBytes = answer.status !== 304 && request.method !== 'HEAD';
-      const content = hasBytes
-        ? await readContent(deps, row, answer.range, disconnectSignal(reply))
-        : Readable.from([]);
-      return sendContent(reply, answer, content);
+      const row = await findRequestedFile(deps, request);
+      const head = prepareContentResponse(row, request.headers);
+      const hasBody = head.status !== 304 && request.method !== 'HEAD';
+      const content = hasBody ? await readContent(deps, row, head.range, disconnectSignal(reply)) : Readable.from([]);
+      return sendContent(reply, head, content);
     },
   );
 }
 
-/** An answer that is no JSON, for the description. */
-function bytesOf(description: string) {
+/** OpenAPI description of a binary response. */
+function binaryResponse(description: string) {
   const schema = { type: 'string', format: 'binary' } as const;
   return { description, content: { 'application/octet-stream': { schema } } };
 }
 
-function fileOf(deps: FileDeps, request: FastifyRequest<{ Params: { file_id: string } }>) {
+function findRequestedFile(deps: FileDeps, request: FastifyRequest<{ Params: { file_id: string } }>) {
   return findFile(deps, toCall(request).caller.organizationId, request.params.file_id);
 }
 
-function sendContent(reply: FastifyReply, { status, headers }: ReturnType<typeof answerContent>, content: Readable) {
+function sendContent(
+  reply: FastifyReply,
+  { status, headers }: ReturnType<typeof prepareContentResponse>,
+  content: Readable,
+) {
   return reply.code(status).headers(headers).send(content);
 }

@@ -1,25 +1,25 @@
 import { type Static, Type } from 'typebox';
 import { ListQuery } from '../db/page.ts';
 
-/** What a file may be uploaded for. */
+/** Purposes of files. */
 export const FILE_PURPOSES = ['batch', 'knowledge-base', 'fine-tune'] as const;
 
 /** One of `FILE_PURPOSES`. */
 export type FilePurpose = (typeof FILE_PURPOSES)[number];
 
-/** The largest file that may be uploaded: 512 MiB. */
-export const MAX_FILE_BYTES = 536_870_912;
+/** Size limit of uploads: 512 MiB. */
+export const MAX_UPLOAD_BYTES = 536_870_912;
 
 const Purpose = Type.Enum([...FILE_PURPOSES]);
 
-/** The form of `POST /v1/files`, for the description: it is read as a stream, not checked by this. */
+/** Form of `POST /v1/files`. Only describes it in OpenAPI: the form is validated while it is streamed. */
 export const UploadForm = Type.Object({
   file: Type.String({
     format: 'binary',
-    description: `A .jsonl, .pdf, .txt, .md, .csv, .docx or .html file of 1 to ${MAX_FILE_BYTES} bytes. Its bytes must be what its name says.`,
+    description: `A .jsonl, .pdf, .txt, .md, .csv, .docx or .html file of 1 to ${MAX_UPLOAD_BYTES} bytes. The content must match the extension.`,
   }),
   purpose: Type.Enum([...FILE_PURPOSES], {
-    description: '`batch` and `fine-tune` take .jsonl files. May come before or after the file.',
+    description: '`batch` and `fine-tune` require .jsonl files. The field may precede or follow the file.',
   }),
 });
 
@@ -30,13 +30,13 @@ export const File = Type.Object(
     object: Type.Literal('file'),
     bytes: Type.Integer(),
     created_at: Type.Integer({ description: 'Unix seconds.' }),
-    filename: Type.String({ description: 'As it was sent, also with folders, such as `guides/pump.txt`.' }),
-    sha256: Type.String({ description: 'Of its bytes, hexadecimal.' }),
+    filename: Type.String({ description: 'File name as uploaded. May contain folders, such as `guides/pump.txt`.' }),
+    sha256: Type.String({ description: 'SHA-256 of the content, hexadecimal.' }),
     purpose: Purpose,
     status: Type.Enum(['uploaded', 'processed', 'error'], {
-      description: '`processed` once something has used it with success.',
+      description: '`processed` after its first successful use.',
     }),
-    status_details: Type.Union([Type.String(), Type.Null()], { description: 'With `error`: what is wrong with it.' }),
+    status_details: Type.Union([Type.String(), Type.Null()], { description: 'Reason of the status `error`.' }),
   },
   {
     examples: [
@@ -57,21 +57,19 @@ export const File = Type.Object(
 
 export type File = Static<typeof File>;
 
-/** The path of one file. */
+/** Path parameters of one file. */
 export const FileParams = Type.Object({ file_id: Type.String() });
 
-/** The query of the list. */
+/** Query parameters of the list. */
 export const FileListQuery = Type.Object({
   ...ListQuery.properties,
-  purpose: Type.Optional(Type.Enum([...FILE_PURPOSES], { description: 'Only files of this purpose.' })),
-  order: Type.Optional(
-    Type.Enum(['asc', 'desc'], { default: 'asc', description: '`desc` begins with the file that came last.' }),
-  ),
+  purpose: Type.Optional(Type.Enum([...FILE_PURPOSES], { description: 'Lists only files of this purpose.' })),
+  order: Type.Optional(Type.Enum(['asc', 'desc'], { default: 'asc', description: '`desc`: newest first.' })),
 });
 
 export type FileListQuery = Static<typeof FileListQuery>;
 
-/** The answer of `DELETE /v1/files/{file_id}`. */
+/** Response of `DELETE /v1/files/{file_id}`. */
 export const DeletedFile = Type.Object({
   id: Type.String(),
   object: Type.Literal('file'),

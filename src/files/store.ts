@@ -2,22 +2,22 @@ import { and, asc, desc, eq, gt, inArray, lt, ne } from 'drizzle-orm';
 import type { Sql } from '../db/db.ts';
 import type { PageBounds } from '../db/page.ts';
 import type { FileListQuery } from './schema.ts';
-import { files, fileUses, looseBlobs } from './tables.ts';
+import { files, fileUses, orphanedBlobs } from './tables.ts';
 
 export type FileRow = typeof files.$inferSelect;
 
-/** Adds a file. */
+/** Inserts a file. */
 export async function insertFile(sql: Sql, row: FileRow): Promise<void> {
   await sql.insert(files).values(row);
 }
 
-/** The organization's file of that id, or null. */
+/** Selects a file of the organization; null when it does not exist. */
 export async function selectFile(sql: Sql, organizationId: string, id: string): Promise<FileRow | null> {
-  const [row] = await sql.select().from(files).where(isFile(organizationId, id));
+  const [row] = await sql.select().from(files).where(hasFileId(organizationId, id));
   return row ?? null;
 }
 
-/** The organization's files, of one purpose or of all, oldest first or, descending, the last first. */
+/** Selects files of the organization, optionally of one purpose, in id (creation) order. */
 export function selectFiles(
   sql: Sql,
   organizationId: string,
@@ -25,7 +25,7 @@ export function selectFiles(
   bounds: PageBounds,
 ): Promise<FileRow[]> {
   const isDescending = order === 'desc';
-  const isBehind = isDescending ? lt : gt;
+  const isAfter = isDescending ? lt : gt;
   return sql
     .select()
     .from(files)
@@ -33,7 +33,7 @@ export function selectFiles(
       and(
         eq(files.organizationId, organizationId),
         purpose === undefined ? undefined : eq(files.purpose, purpose),
-        bounds.after === null ? undefined : isBehind(files.id, bounds.after),
+        bounds.after === null ? undefined : isAfter(files.id, bounds.after),
       ),
     )
     .orderBy(isDescending ? desc(files.id) : asc(files.id))
@@ -41,47 +41,47 @@ export function selectFiles(
 }
 
 /**
- * The file, held against being deleted, or used for the first time, until the transaction ends; null when there is none.
- * Call it in a transaction.
+ * Selects a file and locks its row until the transaction ends; null when it does not exist. Deletion and first use of a file take this
+ * lock. Requires a transaction.
  */
 export async function lockFile(sql: Sql, organizationId: string, id: string): Promise<FileRow | null> {
-  const [row] = await sql.select().from(files).where(isFile(organizationId, id)).for('update');
+  const [row] = await sql.select().from(files).where(hasFileId(organizationId, id)).for('update');
   return row ?? null;
 }
 
-/** Those of the organization's files that are there, in no particular order. */
+/** Selects the existing files among the ids, in no particular order. */
 export function selectFilesOfIds(sql: Sql, organizationId: string, ids: readonly string[]): Promise<FileRow[]> {
-  return sql.select().from(files).where(areFiles(organizationId, ids));
+  return sql.select().from(files).where(hasFileIds(organizationId, ids));
 }
 
-/** The same, held as `lockFile` holds one: always in the order of their ids, so that of two holders one waits. */
+/** Locks the existing files among the ids, in id order, so that concurrent transactions cannot deadlock. */
 export function lockFiles(sql: Sql, organizationId: string, ids: readonly string[]): Promise<FileRow[]> {
-  return sql.select().from(files).where(areFiles(organizationId, ids)).orderBy(asc(files.id)).for('update');
+  return sql.select().from(files).where(hasFileIds(organizationId, ids)).orderBy(asc(files.id)).for('update');
 }
 
-/** Whether anything that runs needs the file. */
+/** Whether a running job or batch uses the file. */
 export async function isFileInUse(sql: Sql, id: string): Promise<boolean> {
   return (await sql.select({ id: fileUses.fileId }).from(fileUses).where(eq(fileUses.fileId, id)).limit(1)).length > 0;
 }
 
-/** Says that `userId` needs the files. Saying it twice is saying it once. */
+/** Records that `userId` (a job or batch) uses the files. Idempotent. */
 export async function insertFileUses(sql: Sql, fileIds: readonly string[], userId: string, at: Date): Promise<void> {
   if (fileIds.length === 0) return;
   const rows = fileIds.map((fileId) => ({ fileId, userId, createdAt: at }));
   await sql.insert(fileUses).values(rows).onConflictDoNothing();
 }
 
-/** Says that `userId` needs no file any more. */
+/** Removes all uses by `userId`. */
 export async function deleteFileUses(sql: Sql, userId: string): Promise<void> {
   await sql.delete(fileUses).where(eq(fileUses.userId, userId));
 }
 
-/** Removes the file's row. Nothing may use it. */
+/** Deletes the row of a file. The file must not be in use. */
 export async function deleteFileRow(sql: Sql, organizationId: string, id: string): Promise<void> {
-  await sql.delete(files).where(isFile(organizationId, id));
+  await sql.delete(files).where(hasFileId(organizationId, id));
 }
 
-/** A first success makes files `processed`, and they stay so. */
+/** Marks files as `processed`, a final state. */
 export async function updateProcessed(sql: Sql, organizationId: string, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   await sql
@@ -90,58 +90,58 @@ export async function updateProcessed(sql: Sql, organizationId: string, ids: rea
     .where(and(eq(files.organizationId, organizationId), inArray(files.id, [...ids]), ne(files.status, 'processed')));
 }
 
-/** Makes a file that nothing has used with success yet one in error. `details` is a sentence for the caller. */
+/** Marks a file as `error` unless it is `processed`. `details` is the message for the caller. */
 export async function updateFailed(sql: Sql, organizationId: string, id: string, details: string): Promise<void> {
   await sql
     .update(files)
     .set({ status: 'error', statusDetails: details })
-    .where(and(isFile(organizationId, id), ne(files.status, 'processed')));
+    .where(and(hasFileId(organizationId, id), ne(files.status, 'processed')));
 }
 
-/** Lists a key whose bytes belong to no file: yet, or any more. */
-export async function insertLooseBlob(sql: Sql, blobKey: string, at: Date): Promise<void> {
-  await sql.insert(looseBlobs).values({ blobKey, createdAt: at });
+/** Lists a blob key that belongs to no file: an upload in progress or a deleted file. */
+export async function insertOrphanedBlob(sql: Sql, blobKey: string, at: Date): Promise<void> {
+  await sql.insert(orphanedBlobs).values({ blobKey, createdAt: at });
 }
 
-/** Takes a key from the list because a file has its bytes now. False when they are being removed, or were. */
-export async function takeLooseBlob(sql: Sql, blobKey: string): Promise<boolean> {
+/** Unlists a key when a file is committed with its bytes. Returns false when the bytes are deleted or being deleted. */
+export async function claimOrphanedBlob(sql: Sql, blobKey: string): Promise<boolean> {
   const rows = await sql
-    .delete(looseBlobs)
-    .where(and(eq(looseBlobs.blobKey, blobKey), eq(looseBlobs.isDropped, false)))
-    .returning({ key: looseBlobs.blobKey });
+    .delete(orphanedBlobs)
+    .where(and(eq(orphanedBlobs.blobKey, blobKey), eq(orphanedBlobs.isDropped, false)))
+    .returning({ key: orphanedBlobs.blobKey });
   return rows.length === 1;
 }
 
-/** Says that the bytes are about to be removed. False when the key is not listed: a file has them, or they are gone. */
-export async function updateDropped(sql: Sql, blobKey: string): Promise<boolean> {
+/** Marks the bytes as being deleted. Returns false when the key is not listed: a file owns the bytes, or they are deleted. */
+export async function markOrphanedBlobDeleting(sql: Sql, blobKey: string): Promise<boolean> {
   const rows = await sql
-    .update(looseBlobs)
+    .update(orphanedBlobs)
     .set({ isDropped: true })
-    .where(eq(looseBlobs.blobKey, blobKey))
-    .returning({ key: looseBlobs.blobKey });
+    .where(eq(orphanedBlobs.blobKey, blobKey))
+    .returning({ key: orphanedBlobs.blobKey });
   return rows.length === 1;
 }
 
-/** Takes a key from the list because its bytes are gone. */
-export async function deleteLooseBlob(sql: Sql, blobKey: string): Promise<void> {
-  await sql.delete(looseBlobs).where(eq(looseBlobs.blobKey, blobKey));
+/** Unlists a key whose bytes are deleted. */
+export async function deleteOrphanedBlobRow(sql: Sql, blobKey: string): Promise<void> {
+  await sql.delete(orphanedBlobs).where(eq(orphanedBlobs.blobKey, blobKey));
 }
 
-/** Up to `limit` keys that were listed before then. */
-export async function selectLooseBlobs(sql: Sql, before: Date, limit: number): Promise<string[]> {
+/** Selects up to `limit` keys listed before a time. */
+export async function selectOrphanedBlobs(sql: Sql, before: Date, limit: number): Promise<string[]> {
   const rows = await sql
-    .select({ blobKey: looseBlobs.blobKey })
-    .from(looseBlobs)
-    .where(lt(looseBlobs.createdAt, before))
-    .orderBy(asc(looseBlobs.createdAt))
+    .select({ blobKey: orphanedBlobs.blobKey })
+    .from(orphanedBlobs)
+    .where(lt(orphanedBlobs.createdAt, before))
+    .orderBy(asc(orphanedBlobs.createdAt))
     .limit(limit);
   return rows.map(({ blobKey }) => blobKey);
 }
 
-function areFiles(organizationId: string, ids: readonly string[]) {
+function hasFileIds(organizationId: string, ids: readonly string[]) {
   return and(eq(files.organizationId, organizationId), inArray(files.id, [...ids]));
 }
 
-function isFile(organizationId: string, id: string) {
+function hasFileId(organizationId: string, id: string) {
   return and(eq(files.organizationId, organizationId), eq(files.id, id));
 }

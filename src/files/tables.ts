@@ -1,6 +1,6 @@
 import { bigint, boolean, index, pgTable, primaryKey, text, timestamp } from 'drizzle-orm/pg-core';
 
-/** Files of organizations. Their bytes lie in the blob store, whole, before the row is there. */
+/** Files. A row is inserted after its bytes are complete in the blob store. */
 export const files = pgTable(
   'files',
   {
@@ -9,9 +9,9 @@ export const files = pgTable(
     filename: text().notNull(),
     purpose: text({ enum: ['batch', 'knowledge-base', 'fine-tune'] }).notNull(),
     bytes: bigint({ mode: 'number' }).notNull(),
-    /** Of the content, hexadecimal. */
+    /** SHA-256 of the content, hexadecimal. */
     sha256: text().notNull(),
-    /** The content's key in the blob store. */
+    /** Key of the content in the blob store. */
     blobKey: text('blob_key').notNull(),
     status: text({ enum: ['uploaded', 'processed', 'error'] }).notNull(),
     statusDetails: text('status_details'),
@@ -23,14 +23,14 @@ export const files = pgTable(
   ],
 );
 
-/** Who needs a file now: written by what runs on it, such as a batch or an ingestion job, and removed when that ends. */
+/** Uses of files by running batches and ingestion jobs, which insert and delete the rows. */
 export const fileUses = pgTable(
   'file_uses',
   {
     fileId: text('file_id')
       .notNull()
       .references(() => files.id),
-    /** The id of what runs. */
+    /** Id of the batch or job. */
     userId: text('user_id').notNull(),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull(),
   },
@@ -38,14 +38,14 @@ export const fileUses = pgTable(
 );
 
 /**
- * Keys of the blob store that no file has: bytes on their way in, and those of deleted files on their way out. A row is
- * there before its bytes are and goes after they do, so whatever a crash leaves behind is listed here.
+ * Keys of blobs without a file: uploads in progress and deleted files. A row is inserted before its bytes are written and deleted
+ * after they are, so it lists everything that a crash leaves behind.
  */
-export const looseBlobs = pgTable(
+export const orphanedBlobs = pgTable(
   'loose_blobs',
   {
     blobKey: text('blob_key').primaryKey(),
-    /** Set before its bytes are removed: from then on no file can have them. */
+    /** Set before the bytes are deleted; from then on the key cannot be committed as a file. */
     isDropped: boolean('is_dropped').notNull().default(false),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull(),
   },

@@ -2,31 +2,31 @@ import { newBlobKey } from '../blobs/blob-store.ts';
 import type { Deps } from '../deps.ts';
 import { missingField } from '../errors.ts';
 import { newId } from '../lib/ids.ts';
-import { checkPurpose, formatOf, requireName } from './formats.ts';
+import { requireFilename, requireFormat, requirePurposeFormat } from './formats.ts';
 import { inspectContent } from './inspect-content.ts';
-import { dropLooseBlob } from './orphaned-blobs.ts';
+import { deleteOrphanedBlob } from './orphaned-blobs.ts';
 import type { FilePurpose } from './schema.ts';
-import { type FileRow, insertFile, insertLooseBlob, takeLooseBlob } from './store.ts';
+import { claimOrphanedBlob, type FileRow, insertFile, insertOrphanedBlob } from './store.ts';
 
-/** What the storing of a file needs. */
+/** Dependencies of uploads. */
 export type UploadDeps = Pick<Deps, 'db' | 'blobs' | 'logger' | 'now'>;
 
-/** A file on its way in. */
+/** A file to upload. */
 export interface NewFile {
-  /** May hold a path: see `cleanName`. */
+  /** File name or path, sanitized by `sanitizeFilename`. */
   filename: string;
   content: AsyncIterable<Uint8Array>;
-  /** Null while it is not known. Asked again when the content has ended. */
+  /** Returns null until the form field has arrived. Called again at the end of the content. */
   purpose: () => FilePurpose | null;
 }
 
-/** An upload that takes longer is broken off: the sweep of loose blobs relies on it. */
+/** Time limit of one upload. The sweep of orphaned blobs relies on it. */
 const MAX_UPLOAD_MS = 60 * 60 * 1000;
 
 /**
- * Stores a file as it arrives, checks its bytes, and gives its row once both are durable. When it throws, or the process
- * ends before, no file is there. Throws 400 `invalid_value` with the param `file` for a name or bytes that are not taken, 400
- * `missing_required_field` when there is no purpose at the end, and what the content throws.
+ * Stores a file while it arrives and inspects its content. Returns the row once bytes and row are durable; on errors and crashes no
+ * file exists. Throws 400 `invalid_value` (param `file`) for an unsupported name or content, 400 `missing_required_field` without a
+ * purpose, and the errors of `file.content`.
  */
 export async function uploadFile(
   deps: UploadDeps,
@@ -34,21 +34,21 @@ export async function uploadFile(
   file: NewFile,
   signal: AbortSignal,
 ): Promise<FileRow> {
-  const filename = requireName(file.filename);
-  const format = formatOf(filename);
-  const early = file.purpose();
-  if (early !== null) checkPurpose(format, early);
-  const isForTraining = () => file.purpose() === 'fine-tune';
-  const checked = atTheEnd(inspectContent(file.content, format, isForTraining), () =>
-    checkPurpose(format, requirePurpose(file)),
+  const filename = requireFilename(file.filename);
+  const format = requireFormat(filename);
+  const earlyPurpose = file.purpose();
+  if (earlyPurpose !== null) requirePurposeFormat(format, earlyPurpose);
+  const isFineTune = () => file.purpose() === 'fine-tune';
+  const checked = withFinalCheck(inspectContent(file.content, format, isFineTune), () =>
+    requirePurposeFormat(format, requirePurpose(file)),
   );
   const blobKey = newBlobKey();
-  await insertLooseBlob(deps.db.sql, blobKey, new Date(deps.now()));
+  await insertOrphanedBlob(deps.db.sql, blobKey, new Date(deps.now()));
   try {
-    const bound = AbortSignal.any([signal, AbortSignal.timeout(MAX_UPLOAD_MS)]);
-    const { bytes, sha256 } = await deps.blobs.put(blobKey, checked, bound);
+    const uploadSignal = AbortSignal.any([signal, AbortSignal.timeout(MAX_UPLOAD_MS)]);
+    const { bytes, sha256 } = await deps.blobs.put(blobKey, checked, uploadSignal);
     const row: FileRow = {
-      // Made when it is there: ids are the order of lists, and no reader of one may miss it.
+      // Created after the upload: lists are in id order, and a reader that pages through must not miss the file.
       id: newId('file'),
       organizationId,
       filename,
@@ -60,19 +60,19 @@ export async function uploadFile(
       statusDetails: null,
       createdAt: new Date(deps.now()),
     };
-    await keepFile(deps, row);
+    await commitFile(deps, row);
     return row;
   } catch (error) {
-    await dropLooseBlob(deps, blobKey);
+    await deleteOrphanedBlob(deps, blobKey);
     throw error;
   }
 }
 
-/** From here on the bytes belong to a file. */
-async function keepFile({ db }: UploadDeps, row: FileRow): Promise<void> {
+/** Inserts the row and unlists its blob in one transaction. */
+async function commitFile({ db }: UploadDeps, row: FileRow): Promise<void> {
   await db.sql.transaction(async (sql) => {
-    // Whoever swept it has taken the bytes away.
-    if (!(await takeLooseBlob(sql, row.blobKey))) throw new Error('the upload was taken for an abandoned one');
+    // The sweep has deleted the bytes.
+    if (!(await claimOrphanedBlob(sql, row.blobKey))) throw new Error('upload was deleted as orphaned');
     await insertFile(sql, row);
   });
 }
@@ -83,8 +83,8 @@ function requirePurpose(file: NewFile): FilePurpose {
   return purpose;
 }
 
-/** Before the last piece counts as the last: a store keeps nothing of what ends with an error. */
-async function* atTheEnd(content: AsyncIterable<Uint8Array>, check: () => void): AsyncGenerator<Uint8Array> {
+/** Runs a check before the end of the stream. Blob stores discard streams that end with an error. */
+async function* withFinalCheck(content: AsyncIterable<Uint8Array>, check: () => void): AsyncGenerator<Uint8Array> {
   yield* content;
   check();
 }

@@ -6,8 +6,8 @@ import { describe, it } from 'node:test';
 import { BOUNDARY, formOf, type Part, sendForm, splitForm } from '../../test/forms.ts';
 import { type Answer, assertError, assertForm, useApi } from '../../test/harness.ts';
 import { until } from '../../test/spawned-service.ts';
-import { File, MAX_FILE_BYTES } from './schema.ts';
-import { files, looseBlobs } from './tables.ts';
+import { File, MAX_UPLOAD_BYTES } from './schema.ts';
+import { files, orphanedBlobs } from './tables.ts';
 
 const PURPOSE: Part = { name: 'purpose', content: 'knowledge-base' };
 const TEXT: Part = { name: 'file', filename: 'notes.txt', content: 'Some notes.\n' };
@@ -28,7 +28,7 @@ describe('POST /v1/files', () => {
     const names = readdirSync(api.blobFolder, { recursive: true, withFileTypes: true });
     return {
       rows: (await api.db.sql.select().from(files)).length,
-      loose: (await api.db.sql.select().from(looseBlobs)).length,
+      loose: (await api.db.sql.select().from(orphanedBlobs)).length,
       blobs: names.filter((entry) => entry.isFile()).length,
     };
   }
@@ -246,7 +246,7 @@ describe('POST /v1/files', () => {
 
   it('413 as soon as the file is too large, by what it says or by what comes', async () => {
     const { key } = api;
-    const told = { headers: { 'content-length': String(MAX_FILE_BYTES + 2_000_000) }, key };
+    const told = { headers: { 'content-length': String(MAX_UPLOAD_BYTES + 2_000_000) }, key };
     const never = async function* () {
       yield splitForm('a.txt', 'knowledge-base')[0];
       await new Promise(() => {});

@@ -4,27 +4,27 @@ import { isId } from '../lib/ids.ts';
 import type { FilePurpose } from './schema.ts';
 import { type FileRow, insertFileUses, lockFile, lockFiles } from './store.ts';
 
-/** Which file is wanted, for what, and by whom. */
+/** A use of one file. */
 export interface FileUse {
   fileId: string;
   purpose: FilePurpose;
-  /** The id of what runs, such as a batch. */
+  /** Id of the batch or job that uses the file. */
   userId: string;
-  /** The field that named the file, as a dotted path: `input_file_id`, `config.file_ids.0`. */
+  /** Dotted path of the request field with the id: `input_file_id`, `config.file_ids.0`. */
   param: string;
 }
 
-/** Which files are wanted, and for what. */
-export interface WantedFiles {
+/** Files that a request refers to. */
+export interface RequiredFiles {
   fileIds: readonly string[];
   purpose: FilePurpose;
-  /** The field that named the file of that index. */
-  paramOf(index: number): string;
+  /** Dotted path of the request field of the file at `index`. */
+  paramAt(index: number): string;
 }
 
 /**
- * Says that work needs the organization's file until `deleteFileUses(sql, userId)`; meanwhile it cannot be deleted. For
- * the transaction that begins the work. Throws 404 `file_not_found`, and 400 `invalid_value` for a file of another purpose.
+ * Records the use of a file until `deleteFileUses(sql, userId)`; it cannot be deleted meanwhile. Call it in the transaction that
+ * starts the work. Throws 404 `file_not_found`, and 400 `invalid_value` for a file of another purpose.
  */
 export async function useFile(sql: Sql, organizationId: string, use: FileUse, at: Date): Promise<FileRow> {
   const { fileId, purpose, userId, param } = use;
@@ -34,19 +34,19 @@ export async function useFile(sql: Sql, organizationId: string, use: FileUse, at
   return file;
 }
 
-/** Holds the files against being deleted until the transaction ends. Throws as `useFile` does, for the first that is amiss. */
-export async function requireFiles(sql: Sql, organizationId: string, wanted: WantedFiles): Promise<void> {
-  const { fileIds, purpose, paramOf } = wanted;
+/** Locks files against deletion until the transaction ends. Throws like `useFile` for the first invalid file. */
+export async function requireFiles(sql: Sql, organizationId: string, required: RequiredFiles): Promise<void> {
+  const { fileIds, purpose, paramAt } = required;
   const ids = fileIds.filter((id) => isId('file', id));
   const rows = new Map((await lockFiles(sql, organizationId, ids)).map((row) => [row.id, row]));
   for (const [index, fileId] of fileIds.entries()) {
     const row = rows.get(fileId) ?? null;
-    if (row?.purpose !== purpose) requireFile(row, { fileId, purpose, param: paramOf(index) });
+    if (row?.purpose !== purpose) requireFile(row, { fileId, purpose, param: paramAt(index) });
   }
 }
 
-/** The same as `useFile` for those of the files that are still there. */
-export async function useFilesLeft(
+/** Records the use of those files that still exist. */
+export async function useExistingFiles(
   sql: Sql,
   organizationId: string,
   { fileIds, userId }: { fileIds: readonly string[]; userId: string },

@@ -4,7 +4,7 @@ import type { Deps } from '../deps.ts';
 import type { App } from '../http/app.ts';
 import type { Authenticate } from '../http/auth.ts';
 import { requireScope } from '../http/auth.ts';
-import { checkAll } from './check-all.ts';
+import { checkHealth } from './check-health.ts';
 
 const Health = Type.Object({ status: Type.Literal('ok') });
 const Readiness = Type.Object({
@@ -17,46 +17,46 @@ const Readiness = Type.Object({
         state: Type.Enum(['pulling', 'loading', 'done', 'failed']),
         received_bytes: Type.Integer(),
         total_bytes: Type.Union([Type.Integer(), Type.Null()]),
-        detail: Type.Union([Type.String(), Type.Null()], { description: 'Why it failed.' }),
+        detail: Type.Union([Type.String(), Type.Null()], { description: 'Reason of the failure.' }),
       },
-      { description: 'The model that this start fetches in the background. Whether it comes changes no status.' },
+      { description: 'The model that the first start downloads in the background. Does not affect `status`.' },
     ),
   ),
 });
 
-/** How far the model that this start fetches is. */
+/** Progress of the model download of the first start. */
 export type ModelsPull = NonNullable<Static<typeof Readiness>['models_pull']>;
 
-/** Addresses from which `/metrics` needs no key. */
+/** Addresses that may read `/metrics` without a key. */
 const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
 
-/** `GET /healthz`, `/readyz` and `/metrics`: for supervisors and scrapers, no key needed (metrics: from loopback). */
+/** `GET /healthz`, `/readyz` and `/metrics`, without an API key (`/metrics`: from loopback only). */
 export function healthRoutes(
   app: App,
   deps: Pick<Deps, 'db' | 'blobs' | 'chunks' | 'models' | 'metrics'> & {
     authenticate: Authenticate;
-    /** Null while no model is fetched. */
+    /** Returns null when no model is being downloaded. */
     modelsPull?: () => ModelsPull | null;
   },
 ): void {
   const open = { scope: 'public' } as const;
   app.get(
     '/healthz',
-    { schema: { summary: 'Whether the process lives', tags: ['Operation'], response: { 200: Health } }, config: open },
+    { schema: { summary: 'Liveness: the process runs', tags: ['Operation'], response: { 200: Health } }, config: open },
     async () => ({ status: 'ok' }) as const,
   );
   app.get(
     '/readyz',
     {
       schema: {
-        summary: 'Whether stores and engines answer',
+        summary: 'Readiness: stores and engines respond',
         tags: ['Operation'],
         response: { 200: Readiness, 503: Readiness },
       },
       config: open,
     },
     async (_request, reply) => {
-      const checks = await checkAll(deps);
+      const checks = await checkHealth(deps);
       const isReady = checks.every((check) => check.ok);
       const pull = deps.modelsPull?.() ?? null;
       return reply
@@ -68,7 +68,7 @@ export function healthRoutes(
     '/metrics',
     {
       schema: {
-        summary: 'Metrics for Prometheus, from loopback or with the scope `admin`',
+        summary: 'Prometheus metrics, from loopback or with the scope `admin`',
         tags: ['Operation'],
         response: { 200: Type.String() },
       },
@@ -81,7 +81,7 @@ export function healthRoutes(
   );
 }
 
-/** A proxy on this machine connects from loopback for whoever asks it, and says so in a header. */
+/** Requests forwarded by a local proxy also arrive from loopback; the proxy adds a header to them. */
 function isLocal(request: FastifyRequest): boolean {
   const isForwarded = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'].some((name) => name in request.headers);
   return !isForwarded && LOOPBACK.test(request.ip);

@@ -1,22 +1,25 @@
-/** What a key may be allowed to do. `admin` is the operator's, instance-wide; no other leaves its organization. */
+/** Permissions of API keys. `admin` covers the whole instance, every other scope covers the organization of the key. */
 export const SCOPES = ['inference', 'files', 'knowledge', 'guardrails', 'admin'] as const;
 
 /** One of `SCOPES`. */
 export type Scope = (typeof SCOPES)[number];
 
-/** Who makes a request, as the key says. */
+/** The organization created by the first start; commands use it when no organization is given. */
+export const DEFAULT_ORGANIZATION = 'default';
+
+/** The authenticated identity of a request. */
 export interface Caller {
   organizationId: string;
   keyId: string;
   scopes: ReadonlySet<Scope>;
-  /** The only models that the key may use; null: all. */
+  /** Model ids that the key may use; null: all. */
   models: ReadonlySet<string> | null;
 }
 
-/** One request of a caller: what the use cases are given beside their input. */
+/** Context of one request, passed to use cases beside their input. */
 export interface Call {
   caller: Caller;
-  /** `req_...`, the answer's `x-request-id`. */
+  /** `req_...`, the `x-request-id` of the response. */
   requestId: string;
   /** The route, such as `/v1/chat/completions`. */
   endpoint: string;

@@ -3,19 +3,19 @@ import type { ModelRegistry } from '../engines/registry.ts';
 import { type CacheMetrics, cacheMetrics } from './metrics.ts';
 import type { CacheStatistics } from './schema.ts';
 
-/** What the counters work with. */
+/** Dependencies of the counters. */
 export interface CacheCountersOptions {
   models: Pick<ModelRegistry, 'cacheUsage'>;
   metrics: MetricsRegistry;
-  /** Milliseconds since 1970. */
+  /** Returns Unix milliseconds. */
   now(): number;
 }
 
 const BYTES_PER_MB = 1_048_576;
 
 /**
- * The prompt cache's counters, of all models and organizations. They live as long as the process and begin anew with it:
- * what they count is also in the usage records, which last. The metrics beside them are never reset.
+ * Prompt cache statistics over all models and organizations, since the start of the process or the last reset. The usage records hold
+ * the same counts persistently. The Prometheus metrics are never reset.
  */
 export class CacheCounters {
   readonly #models: CacheCountersOptions['models'];
@@ -24,7 +24,7 @@ export class CacheCounters {
   #hits = 0;
   #misses = 0;
   #cachedTokens = 0;
-  /** What the engines had let go before the last reset. */
+  /** Evictions before the last reset. */
   #earlierEvictions = 0;
   #sinceMs: number;
 
@@ -35,32 +35,32 @@ export class CacheCounters {
     this.#sinceMs = now();
   }
 
-  /** Counts one prompt that was processed, `cachedTokens` of it from a cache. */
+  /** Counts a processed prompt with `cachedTokens` tokens from the cache. */
   count(modelId: string, cachedTokens: number): void {
     if (cachedTokens > 0) this.#hits += 1;
     else this.#misses += 1;
     this.#cachedTokens += cachedTokens;
-    this.#metrics.counted(modelId, cachedTokens);
+    this.#metrics.countPrompt(modelId, cachedTokens);
   }
 
-  /** The statistics now. What the caches hold is what their engines last told. */
+  /** Returns the statistics. Entries and memory are the last values reported by the engines. */
   read(): CacheStatistics {
     const usage = this.#models.cacheUsage();
-    const counted = this.#hits + this.#misses;
+    const prompts = this.#hits + this.#misses;
     return {
       hit_count: this.#hits,
       miss_count: this.#misses,
-      hit_rate: counted === 0 ? 0 : this.#hits / counted,
+      hit_rate: prompts === 0 ? 0 : this.#hits / prompts,
       cached_tokens_total: this.#cachedTokens,
       memory_usage_mb: usage === null ? null : Math.round((usage.bytes / BYTES_PER_MB) * 1000) / 1000,
       entries: usage?.entries ?? 0,
       evictions: Math.max(0, (usage?.evictions ?? 0) - this.#earlierEvictions),
-      // The clock may be set back.
+      // The system clock can be set back.
       uptime_seconds: Math.max(0, Math.floor((this.#now() - this.#sinceMs) / 1000)),
     };
   }
 
-  /** Counts from zero again; the caches keep what they hold. May be called twice. */
+  /** Resets the counters and returns the statistics. Does not clear the caches. */
   reset(): CacheStatistics {
     this.#hits = 0;
     this.#misses = 0;

@@ -2,38 +2,37 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import type { CacheUsage } from '../engines/engine.ts';
 import type { ModelRegistry } from '../engines/registry.ts';
 
-/** What the operator sees of the prompt cache at `/metrics`. */
+/** Prometheus metrics of the prompt cache. */
 export interface CacheMetrics {
-  counted(model: string, cachedTokens: number): void;
+  countPrompt(model: string, cachedTokens: number): void;
 }
 
 /**
- * Makes the prompt cache's metrics in a registry, which must not have them yet. Labels are model ids of the registry, so
- * they are bounded, and never an organization: what one caches is not for another to see. What the caches hold is asked
- * for when it is scraped, and left out while no engine says it.
+ * Registers the prompt cache metrics; call once per registry. Labels are registered model ids, which bounds their number, and never
+ * organizations. Gauges are collected at scrape time, and absent while no engine reports them.
  */
 export function cacheMetrics(registry: Registry, models: Pick<ModelRegistry, 'cacheUsage'>): CacheMetrics {
   const registers = [registry];
   const labelNames = ['model'] as const;
   const hits = new Counter({
     name: 'quire_prompt_cache_hits_total',
-    help: 'Prompts of which a prefix came from a cache.',
+    help: 'Prompts with a prefix read from a cache.',
     labelNames,
     registers,
   });
   const misses = new Counter({
     name: 'quire_prompt_cache_misses_total',
-    help: 'Prompts that were processed whole.',
+    help: 'Prompts without cached prefix.',
     labelNames,
     registers,
   });
   const tokens = new Counter({
     name: 'quire_prompt_cache_tokens_total',
-    help: 'Prompt tokens that came from a cache.',
+    help: 'Prompt tokens read from a cache.',
     labelNames,
     registers,
   });
-  const told = (name: string, help: string, value: (usage: CacheUsage) => number) =>
+  const addGauge = (name: string, help: string, value: (usage: CacheUsage) => number) =>
     new Gauge({
       name,
       help,
@@ -44,22 +43,22 @@ export function cacheMetrics(registry: Registry, models: Pick<ModelRegistry, 'ca
         else this.set(value(usage));
       },
     });
-  told('quire_prompt_cache_bytes', 'Memory that the prefix caches take.', ({ bytes }) => bytes);
-  told('quire_prompt_cache_entries', 'Prefixes that the caches keep.', ({ entries }) => entries);
+  addGauge('quire_prompt_cache_bytes', 'Memory used by the prefix caches.', ({ bytes }) => bytes);
+  addGauge('quire_prompt_cache_entries', 'Prefixes in the caches.', ({ entries }) => entries);
   addEvictions(registry, models);
   return {
-    counted: (model, cachedTokens) => {
+    countPrompt: (model, cachedTokens) => {
       (cachedTokens > 0 ? hits : misses).inc({ model });
       tokens.inc({ model }, cachedTokens);
     },
   };
 }
 
-/** A counter that the engines keep, shown as they tell it. */
+/** Exports the eviction counter of the engines. */
 function addEvictions(registry: Registry, models: Pick<ModelRegistry, 'cacheUsage'>): void {
   new Counter({
     name: 'quire_prompt_cache_evictions_total',
-    help: 'Prefixes that made room for others.',
+    help: 'Prefixes evicted from the caches.',
     registers: [registry],
     collect() {
       this.reset();

@@ -2,7 +2,7 @@ import type { App } from '../http/app.ts';
 import type { CacheCounters } from './cache-counters.ts';
 import { CacheStatistics } from './schema.ts';
 
-/** `GET /v1/admin/cache/stats` and `POST /v1/admin/cache/reset`: the operator's, of the whole instance. */
+/** `GET /v1/admin/cache/stats` and `POST /v1/admin/cache/reset`, for the operator of the instance. */
 export function promptCacheRoutes(app: App, { promptCache }: { promptCache: CacheCounters }): void {
   const config = { scope: 'admin' } as const;
   const tags = ['Admin'];
@@ -12,7 +12,7 @@ export function promptCacheRoutes(app: App, { promptCache }: { promptCache: Cach
       schema: {
         summary: 'Statistics of the prompt cache',
         description:
-          'Of all models and organizations, since this process started or they were last reset. Hits that upstream servers report count too. Needs the scope `admin`.',
+          'Covers all models and organizations since the start of the process or the last reset, including hits reported by upstream servers. Requires the scope `admin`.',
         tags,
         response: { 200: CacheStatistics },
       },
@@ -24,9 +24,9 @@ export function promptCacheRoutes(app: App, { promptCache }: { promptCache: Cach
     '/v1/admin/cache/reset',
     {
       schema: {
-        summary: "Reset the prompt cache's statistics",
+        summary: 'Reset the statistics of the prompt cache',
         description:
-          'Counters begin at zero, and the answer is the statistics after it. What is cached stays, so `memory_usage_mb` and `entries` do too. Needs the scope `admin`.',
+          'Sets the counters to zero and returns the statistics. Does not clear the caches: `memory_usage_mb` and `entries` keep their values. Requires the scope `admin`.',
         tags,
         response: { 200: CacheStatistics },
       },

@@ -1,21 +1,25 @@
 import { type Static, Type } from 'typebox';
 
-/** The statistics of the prompt cache: of the whole instance, since they were last reset. */
+/** Prompt cache statistics of the instance since the last reset. */
 export const CacheStatistics = Type.Object(
   {
-    hit_count: Type.Integer({ minimum: 0, description: 'Prompts of which a prefix came from a cache.' }),
-    miss_count: Type.Integer({ minimum: 0, description: 'Prompts that were processed whole.' }),
-    hit_rate: Type.Number({ minimum: 0, maximum: 1, description: 'Hits among all prompts; 0 while there was none.' }),
-    cached_tokens_total: Type.Integer({ minimum: 0, description: 'Prompt tokens that came from a cache.' }),
+    hit_count: Type.Integer({ minimum: 0, description: 'Prompts with a prefix read from a cache.' }),
+    miss_count: Type.Integer({ minimum: 0, description: 'Prompts without cached prefix.' }),
+    hit_rate: Type.Number({
+      minimum: 0,
+      maximum: 1,
+      description: 'Share of hits among all prompts; 0 before the first prompt.',
+    }),
+    cached_tokens_total: Type.Integer({ minimum: 0, description: 'Prompt tokens read from a cache.' }),
     memory_usage_mb: Type.Union([Type.Number({ minimum: 0 }), Type.Null()], {
       description:
-        'Memory that the caches of the engines on this machine take now, in units of 1,048,576 bytes; null while none says.',
+        'Memory used by the caches of local engines, in MiB (1,048,576 bytes); null while no engine reports it.',
     }),
-    entries: Type.Integer({ minimum: 0, description: 'Distinct prefixes that these caches keep now.' }),
-    evictions: Type.Integer({ minimum: 0, description: 'Prefixes that made room for others.' }),
+    entries: Type.Integer({ minimum: 0, description: 'Distinct prefixes in these caches.' }),
+    evictions: Type.Integer({ minimum: 0, description: 'Prefixes evicted from these caches.' }),
     uptime_seconds: Type.Integer({
       minimum: 0,
-      description: 'Seconds since the statistics began: at the start of the process, or at the last reset.',
+      description: 'Seconds since the start of the process or the last reset.',
     }),
   },
   {

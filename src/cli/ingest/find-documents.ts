@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { Dirent } from 'node:fs';
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
-import { cleanName } from '../../files/formats.ts';
+import { sanitizeFilename } from '../../files/formats.ts';
 import { describeError, OperatorError } from '../../lib/operator-error.ts';
 
 /** File extensions that can be uploaded. */
@@ -53,7 +53,7 @@ export async function findDocuments(path: string): Promise<FoundDocuments> {
   const root = await realpath(path);
   const found: FoundDocuments = { root, documents: [], skipped: { format: [], link: [], hidden: [] }, failures: [] };
   if (stats.isDirectory()) await walk(root, '', found);
-  else if (isSupported(path)) found.documents.push({ name: cleanName(basename(path)), path: root });
+  else if (isSupported(path)) found.documents.push({ name: sanitizeFilename(basename(path)), path: root });
   const isEmpty = found.documents.length + found.failures.length === 0;
   const formats = [...FORMATS].join(', ');
   if (isEmpty && stats.isDirectory()) throw new OperatorError(`${path} contains no documents (${formats}).`);
@@ -72,7 +72,7 @@ async function walk(folder: string, prefix: string, found: FoundDocuments): Prom
     else if (!isFolder && !(entry.isFile() && isSupported(name))) found.skipped.format.push(name);
     else if (!isUtf8(entry.name)) found.failures.push({ name: isFolder ? `${name}/` : name, message: NOT_UTF8 });
     else if (isFolder) await walk(path, `${name}/`, found);
-    else found.documents.push({ name: cleanName(name), path });
+    else found.documents.push({ name: sanitizeFilename(name), path });
   }
 }
 

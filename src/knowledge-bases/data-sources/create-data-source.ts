@@ -68,6 +68,6 @@ export function filesOf({ type, config }: Pick<DataSourceRow, 'type' | 'config'>
   return {
     fileIds,
     purpose: 'knowledge-base' as const,
-    paramOf: (index: number) => `config.file_ids.${(given['file_ids'] as unknown[]).indexOf(fileIds[index])}`,
+    paramAt: (index: number) => `config.file_ids.${(given['file_ids'] as unknown[]).indexOf(fileIds[index])}`,
   };
 }

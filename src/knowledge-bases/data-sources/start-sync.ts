@@ -1,6 +1,6 @@
 import type { Sql } from '../../db/db.ts';
 import type { Deps } from '../../deps.ts';
-import { useFilesLeft } from '../../files/use-file.ts';
+import { useExistingFiles } from '../../files/use-file.ts';
 import { requireModel } from '../../inference/admission.ts';
 import type { Caller } from '../../lib/caller.ts';
 import { newId } from '../../lib/ids.ts';
@@ -27,7 +27,7 @@ export async function startSync(sql: Sql, deps: SyncDeps, caller: Caller, source
     await deps.jobs.enqueue(sql, INGEST_SOURCE, { jobId: job.id }, { key: source.id, group: source.organizationId });
   } else if (waiting.kind === 'embed') await updateToSync(sql, waiting.id);
   const fileIds = source.type === 'file_upload' ? (source.config['file_ids'] as string[]) : [];
-  await useFilesLeft(sql, source.organizationId, { fileIds, userId: job.id }, at);
+  await useExistingFiles(sql, source.organizationId, { fileIds, userId: job.id }, at);
   await updateProcessing(sql, source);
   return job;
 }

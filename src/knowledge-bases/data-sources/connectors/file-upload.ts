@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { formatOf } from '../../../files/formats.ts';
+import { requireFormat } from '../../../files/formats.ts';
 import { selectFile, selectFilesOfIds } from '../../../files/store.ts';
 import { IngestionError } from '../../jobs/job-error.ts';
 import { COMMON_FIELDS } from './config-fields.ts';
@@ -40,7 +40,7 @@ export const fileUpload: Connector<typeof Config> = {
     return {
       bytes: await blobs.read(row.blobKey, null, signal),
       filename: row.filename,
-      mediaType: formatOf(row.filename).mediaType,
+      mediaType: requireFormat(row.filename).mediaType,
       metadata: {},
     };
   },

@@ -10,30 +10,29 @@ import {
   S3ServiceException,
 } from '@aws-sdk/client-s3';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
-import { BlobMissing, type BlobStore, requireBlobKey } from './blob-store.ts';
+import { BlobNotFoundError, type BlobStore, requireBlobKey } from './blob-store.ts';
 import { Meter } from './meter.ts';
-import { putInParts } from './s3-parts.ts';
+import { putMultipart } from './s3-multipart.ts';
 import { parseS3Url, type S3Location } from './s3-url.ts';
 
-/** A store that takes longer than this to accept a connection is down for the one who waits. */
+/** Timeout of connection attempts. */
 const CONNECT_TIMEOUT_MS = 5_000;
-/** A connection over which nothing moves for this long is broken. */
+/** Idle timeout of connections during a request. */
 const IDLE_TIMEOUT_MS = 60_000;
-/** Downloads hold a connection as long as their readers take; beyond this many, requests wait. */
+/** Connection pool size. A download occupies a connection until its reader has finished. */
 const MAX_CONNECTIONS = 256;
-/** Requests that failed on their way, or with 5xx, are sent this often in all. */
+/** Maximum number of attempts per request (network errors and 5xx are retried). */
 const MAX_ATTEMPTS = 4;
 
 /**
- * A bucket of an S3-compatible store, by its URL (see `parseS3Url`). Credentials come from where every client of AWS
- * looks for them: the environment, `~/.aws`, the machine's role. Throws a `OperatorError` for a wrong URL; whether the
- * store answers is for `check`.
+ * Opens a bucket of an S3-compatible store by URL (see `parseS3Url`), with the default credential chain of AWS (environment, `~/.aws`,
+ * instance role). Throws an `OperatorError` for an invalid URL. Does not connect; `check` does.
  */
-export function openS3(url: string): BlobStore {
+export function openS3Store(url: string): BlobStore {
   const location = parseS3Url(url);
   const client = createClient(location);
   const { bucket: Bucket, prefix } = location;
-  const at = (key: string) => {
+  const locate = (key: string) => {
     requireBlobKey(key);
     return { Bucket, Key: prefix + key };
   };
@@ -41,24 +40,24 @@ export function openS3(url: string): BlobStore {
     kind: 's3',
     put: async (key, source, signal) => {
       const meter = new Meter();
-      await putInParts(client, at(key), meter.pass(source, signal), signal);
+      await putMultipart(client, locate(key), meter.pass(source, signal), signal);
       return meter.result();
     },
     read: async (key, range, signal) => {
       const Range = range === null ? undefined : `bytes=${range.start}-${range.end}`;
-      const command = new GetObjectCommand({ ...at(key), ...(Range !== undefined && { Range }) });
-      const found = await unlessAbsent(client.send(command, { abortSignal: signal }));
-      if (found === null) throw new BlobMissing(key);
-      if (!(found.Body instanceof Readable)) throw new Error('the store answered without a body');
-      return addAbortSignal(signal, found.Body);
+      const command = new GetObjectCommand({ ...locate(key), ...(Range !== undefined && { Range }) });
+      const response = await nullIfNotFound(client.send(command, { abortSignal: signal }));
+      if (response === null) throw new BlobNotFoundError(key);
+      if (!(response.Body instanceof Readable)) throw new Error('the store sent a response without a body');
+      return addAbortSignal(signal, response.Body);
     },
     size: async (key, signal) => {
-      const found = await unlessAbsent(client.send(new HeadObjectCommand(at(key)), { abortSignal: signal }));
-      return found === null ? null : (found.ContentLength ?? 0);
+      const response = await nullIfNotFound(client.send(new HeadObjectCommand(locate(key)), { abortSignal: signal }));
+      return response === null ? null : (response.ContentLength ?? 0);
     },
     delete: async (key, signal) => {
-      await unlessAbsent(client.send(new DeleteObjectCommand(at(key)), { abortSignal: signal }));
-      await abandonUploads(client, at(key), signal);
+      await nullIfNotFound(client.send(new DeleteObjectCommand(locate(key)), { abortSignal: signal }));
+      await abortUploads(client, locate(key), signal);
     },
     check: (signal) => checkBucket(client, location, signal),
     close: async () => client.destroy(),
@@ -78,14 +77,14 @@ function createClient({ endpoint, region, pathStyle }: S3Location): S3Client {
       httpAgent: agent,
       httpsAgent: agent,
     },
-    // The SDK's newer checksums are unknown to some compatible stores. Ours is the SHA-256 that the database keeps.
+    // Some compatible stores lack the SDK's newer checksums. The database stores the SHA-256 of each file.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
   });
 }
 
-/** Parts that were sent for a key by a process which has ended: they would be paid for, and shown by no listing. */
-async function abandonUploads(
+/** Aborts multipart uploads of ended processes for a key: their parts are billed, and no object listing shows them. */
+async function abortUploads(
   client: S3Client,
   { Bucket, Key }: { Bucket: string; Key: string },
   signal: AbortSignal,
@@ -94,15 +93,15 @@ async function abandonUploads(
     abortSignal: signal,
   });
   for (const { UploadId } of Uploads) {
-    await unlessAbsent(
+    await nullIfNotFound(
       client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }), { abortSignal: signal }),
     );
   }
 }
 
-async function unlessAbsent<T>(answer: Promise<T>): Promise<T | null> {
+async function nullIfNotFound<T>(response: Promise<T>): Promise<T | null> {
   try {
-    return await answer;
+    return await response;
   } catch (error) {
     if (error instanceof S3ServiceException && error.$metadata.httpStatusCode === 404) return null;
     throw error;
@@ -115,6 +114,6 @@ async function checkBucket(client: S3Client, { bucket, endpoint }: S3Location, s
   } catch (error) {
     const status = error instanceof S3ServiceException ? ` (${error.$metadata.httpStatusCode})` : '';
     const where = `The bucket ${bucket}${endpoint === null ? '' : ` at ${endpoint}`}`;
-    throw new OperatorError(`${where} does not answer: ${describeError(error)}${status}`);
+    throw new OperatorError(`${where} does not respond: ${describeError(error)}${status}`);
   }
 }

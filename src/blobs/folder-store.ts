@@ -5,38 +5,38 @@ import { addAbortSignal } from 'node:stream';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { syncFolder } from '../lib/sync-folder.ts';
 import { requireWritable } from '../lib/writable-folder.ts';
-import { BlobMissing, type BlobStore, requireBlobKey, type StoredBlob } from './blob-store.ts';
+import { BlobNotFoundError, type BlobStore, requireBlobKey, type StoredBlob } from './blob-store.ts';
 import { Meter } from './meter.ts';
 
-/** What people store is nobody else's to read on this machine. */
+/** Other users of the machine have no access. */
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
-/** Where bytes lie until they are complete. A subfolder, because a rename must not leave the file system. */
-const UNFINISHED = 'unfinished';
+/** Subfolder of incomplete blobs: a rename is atomic only within a file system. */
+const INCOMPLETE = 'unfinished';
 
 /**
- * Opens the folder as a store, and creates it when it is not there. Throws a `OperatorError` when it cannot be used. One
- * folder may be open in several processes of one machine.
+ * Opens a folder as a blob store; creates the folder if needed. Throws an `OperatorError` when it cannot be used. Several processes
+ * of one machine can share a folder.
  */
-export async function openDisk(folder: string): Promise<BlobStore> {
+export async function openFolderStore(folder: string): Promise<BlobStore> {
   try {
-    await mkdir(join(folder, UNFINISHED), { recursive: true, mode: FOLDER_MODE });
+    await mkdir(join(folder, INCOMPLETE), { recursive: true, mode: FOLDER_MODE });
     await syncFolder(folder);
     await checkWritable(folder);
   } catch (error) {
     throw new OperatorError(`The folder of files ${folder} cannot be used: ${describeError(error)}`);
   }
-  const unfinishedPath = (key: string) => join(folder, UNFINISHED, key);
-  // 256 folders: a million blobs are then some four thousand in each.
-  const pathOf = (key: string) => {
+  const incompletePath = (key: string) => join(folder, INCOMPLETE, key);
+  // 256 subfolders: one million blobs are 4,000 per subfolder.
+  const blobPath = (key: string) => {
     requireBlobKey(key);
     return join(folder, key.slice(0, 2), key);
   };
   return {
     kind: 'folder',
     put: async (key, source, signal) => {
-      const path = pathOf(key);
-      const temporary = unfinishedPath(key);
+      const path = blobPath(key);
+      const temporary = incompletePath(key);
       try {
         const stored = await writeSynced(temporary, source, signal);
         await makeFolder(dirname(path));
@@ -51,26 +51,26 @@ export async function openDisk(folder: string): Promise<BlobStore> {
     },
     read: async (key, range, signal) => {
       signal.throwIfAborted();
-      const file = await openExisting(pathOf(key), key);
+      const file = await openExisting(blobPath(key), key);
       return addAbortSignal(signal, file.createReadStream(range ?? {}));
     },
-    size: (key) => sizeOf(pathOf(key)),
+    size: (key) => fileSize(blobPath(key)),
     delete: async (key) => {
-      await rm(pathOf(key), { force: true });
-      await rm(unfinishedPath(key), { force: true });
+      await rm(blobPath(key), { force: true });
+      await rm(incompletePath(key), { force: true });
     },
-    check: () => requireWritable(join(folder, UNFINISHED)),
+    check: () => requireWritable(join(folder, INCOMPLETE)),
     close: async () => {},
   };
 }
 
-/** The bytes are on the disk, not only with the operating system, when it resolves. */
+/** Writes a file and flushes it to the disk (fsync). */
 async function writeSynced(path: string, source: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<StoredBlob> {
   const meter = new Meter();
   const file = await open(path, 'wx', FILE_MODE);
   try {
-    for await (const piece of meter.pass(source, signal)) {
-      for (let at = 0; at < piece.byteLength; ) at += (await file.write(piece, at)).bytesWritten;
+    for await (const bytes of meter.pass(source, signal)) {
+      for (let at = 0; at < bytes.byteLength; ) at += (await file.write(bytes, at)).bytesWritten;
     }
     await file.sync();
   } finally {
@@ -80,30 +80,30 @@ async function writeSynced(path: string, source: AsyncIterable<Uint8Array>, sign
 }
 
 async function makeFolder(folder: string): Promise<void> {
-  const made = await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
-  // A new folder is an entry of its parent, which a power cut can lose too.
-  if (made !== undefined) await syncFolder(dirname(folder));
+  const created = await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
+  // A new folder is an entry of its parent, which must be synced too.
+  if (created !== undefined) await syncFolder(dirname(folder));
 }
 
 async function openExisting(path: string, key: string) {
   try {
     return await open(path, 'r');
   } catch (error) {
-    throw isAbsent(error) ? new BlobMissing(key) : error;
+    throw isNotFound(error) ? new BlobNotFoundError(key) : error;
   }
 }
 
-async function sizeOf(path: string): Promise<number | null> {
+async function fileSize(path: string): Promise<number | null> {
   try {
     return (await stat(path)).size;
   } catch (error) {
-    if (isAbsent(error)) return null;
+    if (isNotFound(error)) return null;
     throw error;
   }
 }
 
 async function checkWritable(folder: string): Promise<void> {
-  await access(join(folder, UNFINISHED), constants.R_OK | constants.W_OK | constants.X_OK);
+  await access(join(folder, INCOMPLETE), constants.R_OK | constants.W_OK | constants.X_OK);
 }
 
-const isAbsent = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
+const isNotFound = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';

@@ -1,0 +1,54 @@
+import type { Deps } from '../deps.ts';
+import { type Runtime, runtimeOf } from '../engines/registry.ts';
+import { describeError } from '../lib/operator-error.ts';
+
+/** Result of one health check. */
+export interface HealthCheck {
+  /** `database`, `files`, `index`, or comma-separated model ids. */
+  name: string;
+  ok: boolean;
+  /** Kind of the component; for a failed check also the reason. */
+  detail: string;
+}
+
+/** Timeout of one check. */
+const CHECK_TIMEOUT_MS = 3_000;
+
+/** Checks the database, the blob store, the search index and every engine, concurrently. Never throws. */
+export function checkHealth(deps: Pick<Deps, 'db' | 'blobs' | 'chunks' | 'models'>): Promise<HealthCheck[]> {
+  const engines = deps.models.runtimes().map((engine) => {
+    const models = deps.models.list().filter((model) => runtimeOf(model) === engine);
+    const { engine: kind, model } = engine.backend();
+    return runCheck(models.map(({ id }) => id).join(', '), `${kind} ${model}`, (signal) => engine.check(signal));
+  });
+  return Promise.all([
+    runCheck('database', deps.db.kind, () => deps.db.check()),
+    runCheck('files', deps.blobs.kind, (signal) => deps.blobs.check(signal)),
+    runCheck('index', 'LanceDB', () => deps.chunks.check()),
+    ...engines,
+  ]);
+}
+
+async function runCheck(name: string, detail: string, check: Runtime['check']): Promise<HealthCheck> {
+  const signal = AbortSignal.timeout(CHECK_TIMEOUT_MS);
+  const timeout = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(new Error(`no response within ${CHECK_TIMEOUT_MS} ms`)), {
+      once: true,
+    });
+  });
+  timeout.catch(() => {});
+  try {
+    await Promise.race([check(signal), timeout]);
+    return { name, ok: true, detail };
+  } catch (error) {
+    return { name, ok: false, detail: `${detail}: ${describeError(error)}` };
+  }
+}
+
+/** Lists the model ids without an engine. */
+export function unboundModels(deps: Pick<Deps, 'models'>): string[] {
+  return deps.models
+    .list()
+    .filter((model) => runtimeOf(model) === null)
+    .map((model) => model.id);
+}
