@@ -203,7 +203,7 @@ describe('a client that leaves the local engine', () => {
       const file = writeTinyGguf(join(folder, 'tiny.gguf'), { contextTokens: 16_384, script });
       const logger = createLogger('silent');
       const more = { name: 'tiny', kind: 'local', contextTokens: null, threads: 1, logger } as const;
-      engine = createLocalEngine({ file, sequences: 1, ...more });
+      engine = createLocalEngine({ file, slots: 1, ...more });
       return catalogueOn({ ...scriptedEngine(), ...portOf(engine) });
     },
   });

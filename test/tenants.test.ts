@@ -21,7 +21,7 @@ describe('two organizations that ask the same', () => {
   before(async () => {
     const logger = createLogger('silent');
     const options = { file: FILE, name: 'bundled', kind: 'bundled' as const, contextTokens: 1024, logger };
-    engine = createLocalEngine({ ...options, sequences: 4, threads: 1 });
+    engine = createLocalEngine({ ...options, slots: 4, threads: 1 });
     await engine.check(new AbortController().signal);
     const started = await startApi({ models: () => catalogueOn(engine) });
     api = started.api;

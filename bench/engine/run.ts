@@ -61,8 +61,8 @@ async function measureModel(name: string, plan: Plan): Promise<RoundFigures[]> {
   if (model === undefined) throw new Error(`no model '${name}'; there are ${Object.keys(RANDOM_MODELS).join(', ')}`);
   progress(`${name}: weights`);
   const file = await randomModelFile(flags.models, model);
-  const sequences = Math.max(...plan.concurrency);
-  const contenders = await startAll({ file, contextTokens: CONTEXT_TOKENS, sequences, threads: Number(flags.threads) });
+  const slots = Math.max(...plan.concurrency);
+  const contenders = await startAll({ file, contextTokens: CONTEXT_TOKENS, slots, threads: Number(flags.threads) });
   try {
     return await measure(contenders, plan, (line) => progress(`${name}: ${line}`));
   } finally {

@@ -15,7 +15,7 @@ export interface EngineSetup {
   file: string;
   /** Tokens of prompt and answer together, of each sequence. */
   contextTokens: number;
-  sequences: number;
+  slots: number;
   threads: number;
 }
 
@@ -27,8 +27,8 @@ export async function startLlamaServer(program: string, setup: EngineSetup, cach
   const port = await freePort();
   const flags = {
     '-m': setup.file,
-    '-c': setup.contextTokens * setup.sequences,
-    '-np': setup.sequences,
+    '-c': setup.contextTokens * setup.slots,
+    '-np': setup.slots,
     '-t': setup.threads,
     '-tb': setup.threads,
     '-ub': 512,
@@ -67,7 +67,7 @@ export async function startService(setup: EngineSetup): Promise<Contender> {
     const quire = await startQuire(undefined, [], {
       QUIRE_CONFIG: config,
       QUIRE_LOCAL_THREADS: String(setup.threads),
-      QUIRE_LOCAL_SEQUENCES: String(setup.sequences),
+      QUIRE_LOCAL_SEQUENCES: String(setup.slots),
     });
     const server: CompletionServer = {
       origin: quire.origin,

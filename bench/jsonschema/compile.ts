@@ -1,4 +1,4 @@
-import { writeGrammar } from '../../src/engines/llama/constraints/request-grammar.ts';
+import { buildGrammar } from '../../src/engines/llama/constraints/request-grammar.ts';
 import { ApiError } from '../../src/errors.ts';
 
 /** What became of one schema. `ms` is the time to compile or to refuse. */
@@ -16,7 +16,7 @@ export function compile(schema: unknown): Compiled {
       strict: true,
       schema: schema as Record<string, unknown>,
     } as const;
-    const { text } = writeGrammar({ kind: 'format', format });
+    const { text } = buildGrammar({ kind: 'format', format });
     return { kind: 'enforced', grammar: text, ms: performance.now() - begun };
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 400) throw error;

@@ -20,7 +20,7 @@ export function startEngine(file: string): LocalEngine {
     name: 'quire-chat-2',
     kind: 'local',
     contextTokens: 1024,
-    sequences: 1,
+    slots: 1,
     threads: 1,
     logger: createLogger('silent'),
   });

@@ -77,8 +77,8 @@ async function withEngine(
   use: (engine: PortContender) => Promise<void>,
 ): Promise<void> {
   const contextTokens = Math.max(...lengths) + QUESTION_TOKENS + STREAM_TOKENS + 1;
-  const states = { folder, bytes: STATES_BYTES };
-  const engine = await startPort('Quire', { file, contextTokens, sequences: 2, threads, states });
+  const diskCache = { folder, bytes: STATES_BYTES };
+  const engine = await startPort('Quire', { file, contextTokens, slots: 2, threads, diskCache });
   try {
     // The first steps of a process are slower; this prompt shares nothing with the others.
     await engine.ask(question(freshPrompt(QUESTION_TOKENS)));

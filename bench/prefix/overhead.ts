@@ -35,10 +35,10 @@ export async function measureOverhead(
 ): Promise<OverheadRound[]> {
   const folder = await mkdtemp(join(tmpdir(), 'quire-bench-states-'));
   const { file, threads } = setup;
-  const options = { file, threads, sequences: SEQUENCES, contextTokens: CONTEXT_TOKENS };
+  const options = { file, threads, slots: SEQUENCES, contextTokens: CONTEXT_TOKENS };
   const engines: PortContender[] = [];
   try {
-    engines.push(await startPort('on', { ...options, states: { folder, bytes: STATES_BYTES } }));
+    engines.push(await startPort('on', { ...options, diskCache: { folder, bytes: STATES_BYTES } }));
     engines.push(await startPort('off', options), await startPort('control', options));
     for (const engine of engines) await measureWindow(engine);
     const rounds: OverheadRound[] = [];

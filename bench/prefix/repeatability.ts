@@ -30,7 +30,7 @@ export async function measureRepeatability(
   progress: (line: string) => void,
 ): Promise<Repeatability> {
   const { file, threads, prompts } = setup;
-  const engine = await startPort('Quire', { file, threads, sequences: AT_ONCE, contextTokens: CONTEXT_TOKENS });
+  const engine = await startPort('Quire', { file, threads, slots: AT_ONCE, contextTokens: CONTEXT_TOKENS });
   const ask = async (at: number, scope: string): Promise<string> => {
     const prompt = prompts[at] ?? { kind: 'text', text: '', suffix: null };
     const request = greedy({ prompt: '', maxTokens: ANSWER_TOKENS }, { prompt, scope });

@@ -1,4 +1,4 @@
-import { PrefixCache, type SavedHolder } from '../../src/engines/llama/kv-cache/prefix-cache.ts';
+import { PrefixCache, type SnapshotHolder } from '../../src/engines/llama/kv-cache/prefix-cache.ts';
 import type { Trace } from './traces.ts';
 
 const SCOPE = 'trace';
@@ -70,8 +70,8 @@ export function savedStates(capacityBlocks: number): ReplayedCache {
       const [best] = cache.matches(SCOPE, blocks);
       if (best !== undefined) cache.touch(best.holder);
       next += 1;
-      const state: SavedHolder = { kind: 'saved', id: String(next), bytes: blocks.length, length: blocks.length };
-      cache.addSaved(state, SCOPE, blocks);
+      const state: SnapshotHolder = { kind: 'snapshot', id: String(next), bytes: blocks.length, length: blocks.length };
+      cache.addSnapshot(state, SCOPE, blocks);
       return best?.length ?? 0;
     },
   };

@@ -19,7 +19,7 @@ export interface TenantTimes {
 /** Has one organization ask prompts, and another one the same and as many new ones, in turn. */
 export async function measureTenants(setup: { file: string; threads: number; rounds: number }): Promise<TenantTimes> {
   const contextTokens = PREFIX_TOKENS + ANSWER_TOKENS + 60;
-  const contender = await startPort('Quire', { ...setup, contextTokens, sequences: 4 });
+  const contender = await startPort('Quire', { ...setup, contextTokens, slots: 4 });
   const ask = (scope: string, prompt: string): Promise<Answer> =>
     askPort(contender.engine, greedy({ prompt, maxTokens: ANSWER_TOKENS }, { scope }), new AbortController().signal);
   const times: TenantTimes = { askedByAnother: [], askedByNobody: [], cachedTokens: 0, probability: 1 };

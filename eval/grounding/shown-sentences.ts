@@ -1,5 +1,5 @@
 import type { EmbeddingEngine } from '../../src/engines/embedding-engine.ts';
-import { DEFAULT_RERANK_WEIGHTS, type RerankEngine } from '../../src/engines/rerank-engine.ts';
+import { DEFAULT_RERANK_SCORE_WEIGHTS, type RerankEngine } from '../../src/engines/rerank-engine.ts';
 import { combineScores, wholeChunksWithin } from '../../src/knowledge-bases/grounding/fit-token-budget.ts';
 import type { ContextChunk } from '../../src/knowledge-bases/grounding/gather-context.ts';
 import { fenceTokens } from '../../src/knowledge-bases/grounding/render-context.ts';
@@ -24,7 +24,7 @@ const LEAST_CHARACTERS = 16;
 
 /** How many of the sentences that answer stand in a prompt with so much room for documents: whole chunks, and ranked sentences. */
 export async function shownSheet(embedder: EmbeddingEngine, reranker: RerankEngine, data: string): Promise<Sheet> {
-  const weights = reranker.weights ?? DEFAULT_RERANK_WEIGHTS;
+  const weights = reranker.weights ?? DEFAULT_RERANK_SCORE_WEIGHTS;
   const ways = { 'whole chunks': [] as number[][], 'ranked sentences': [] as number[][] };
   const rows = readRows<{ corpus_id: string; question: string; references: { content: string }[] }>(
     data,

@@ -5,7 +5,7 @@ import { assertError, assertForm, chunks, useApi } from '../../test/harness.ts';
 import { MemorySource, makeSource } from '../../test/ingestion.ts';
 import { stream, words } from '../../test/scripted-engine.ts';
 import type { ChatMessage, ChatPrompt, GenerationRequest, OutputFormat } from '../engines/engine.ts';
-import type { RerankRequest } from '../engines/rerank-engine.ts';
+import type { RerankEngineRequest } from '../engines/rerank-engine.ts';
 import { contextLengthExceeded, engineUnavailable } from '../errors.ts';
 import { ChatCompletion, ChatCompletionChunk } from './schema.ts';
 
@@ -14,10 +14,10 @@ after(() => engine.close());
 /** Judges a sentence by whether it has the word, and remembers what it was asked. */
 const reranker = {
   word: '',
-  asked: [] as RerankRequest[],
+  asked: [] as RerankEngineRequest[],
   fails: false,
   backend: () => ({ engine: 'local' as const, model: 'scripted', parameters: 1, ready: true }),
-  rerank: async (request: RerankRequest) => {
+  rerank: async (request: RerankEngineRequest) => {
     reranker.asked.push(request);
     if (reranker.fails) throw engineUnavailable('It is gone.', 1);
     return { scores: request.documents.map((text) => (text.includes(reranker.word) ? 0.99 : 0.01)), tokens: 1 };

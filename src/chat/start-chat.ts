@@ -1,6 +1,6 @@
 import type { Deps } from '../deps.ts';
 import type { ChatPrompt } from '../engines/engine.ts';
-import { backendOf } from '../engines/registry.ts';
+import { modelBackend } from '../engines/registry.ts';
 import { ApiError, invalidValue } from '../errors.ts';
 import { type Admission, admit } from '../inference/admission.ts';
 import { requirePromptFits } from '../inference/fit-prompt.ts';
@@ -53,7 +53,7 @@ export async function startChat(
   const bases = await findKnowledgeBases(deps, call, request.knowledge_bases ?? []);
   const input = await screenInput(deps, call, { ...parameters, prompt }, userTexts(prompt));
   const { generation, context } = await startGrounded(deps, admission, { input, bases }, signal);
-  const backend = backendOf(admission.model);
+  const backend = modelBackend(admission.model);
   return {
     ...generation,
     id: newId('chatCompletion'),

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Config } from '../config.ts';
 import { readGgufFacts } from '../engines/llama/gguf/gguf-facts.ts';
-import { backendOf } from '../engines/registry.ts';
+import { modelBackend } from '../engines/registry.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { type BindingOverride, findOverride } from '../models/bindings/resolve-binding.ts';
 import { selectBindings } from '../models/bindings/store.ts';
@@ -48,7 +48,7 @@ async function useModel(deps: StateDeps, id: string, model: string): Promise<Use
   if (model !== BUNDLED) await requireModelOfKind(config, id, model);
   await bindings.rebind({ [id]: model === BUNDLED ? null : { model, by: 'operator' } });
   const served = deps.authenticator === null ? undefined : models.get(id);
-  const backend = served === undefined ? null : backendOf(served);
+  const backend = served === undefined ? null : modelBackend(served);
   return {
     id,
     model,

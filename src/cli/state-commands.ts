@@ -7,7 +7,7 @@ import {
   updateRevoked,
 } from '../accounts/store.ts';
 import { secretsWarning } from '../boot/secrets.ts';
-import { backendOf } from '../engines/registry.ts';
+import { modelBackend } from '../engines/registry.ts';
 import { checkHealth, unboundModels } from '../health/check-health.ts';
 import type { Scope } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
@@ -58,7 +58,7 @@ export const STATE_COMMANDS: Readonly<Record<string, StateCommand>> = {
   ...MODEL_COMMANDS,
   doctor: async (deps) => ({
     checks: await checkHealth(deps),
-    bindings: deps.models.list().map((model) => ({ id: model.id, ...backendOf(model) })),
+    bindings: deps.models.list().map((model) => ({ id: model.id, ...modelBackend(model) })),
     unbound: unboundModels(deps),
     warnings: [secretsWarning(deps.config)].filter((warning) => warning !== null),
   }),

@@ -1,6 +1,6 @@
 import type { Deps } from '../deps.ts';
 import type { GenerationEvent, PromptToken } from '../engines/engine.ts';
-import { backendOf } from '../engines/registry.ts';
+import { modelBackend } from '../engines/registry.ts';
 import { invalidValue, missingField } from '../errors.ts';
 import { type Admission, admit } from '../inference/admission.ts';
 import { type Generation, type GenerationInput, startGeneration } from '../inference/generate.ts';
@@ -68,7 +68,7 @@ export async function startCompletion(
   const [firstInput] = inputs;
   if (firstInput === undefined) throw missingField('prompt');
   const first = await start(firstInput);
-  const backend = backendOf(admission.model);
+  const backend = modelBackend(admission.model);
   return {
     id: newId('textCompletion'),
     created: Math.floor(deps.now() / 1000),

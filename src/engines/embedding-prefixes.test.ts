@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { prefixesOf, prefixFor } from './embedding-prefixes.ts';
+import { findPrefixes, prefixFor } from './embedding-prefixes.ts';
 
-describe('prefixesOf', () => {
-  const queryOf = (...names: (string | null)[]) => prefixFor(prefixesOf(...names), 'query');
+describe('findPrefixes', () => {
+  const queryOf = (...names: (string | null)[]) => prefixFor(findPrefixes(...names), 'query');
 
   it('knows the models whose cards ask for words before texts, by either name', () => {
     assert.match(queryOf('bge-large-en-v1.5'), /^Represent this sentence/);
     assert.match(queryOf(null, 'bge-large-en-v1.5-q8_0.gguf'), /^Represent this sentence/);
     assert.equal(queryOf('Multilingual E5 Large'), 'query: ');
-    assert.equal(prefixFor(prefixesOf('multilingual-e5-large'), 'document'), 'passage: ');
+    assert.equal(prefixFor(findPrefixes('multilingual-e5-large'), 'document'), 'passage: ');
     assert.match(queryOf('Qwen3 Embedding 0.6B'), /^Instruct: .*\nQuery:$/);
     assert.equal(queryOf('snowflake-arctic-embed-l-v2.0'), 'query: ');
   });
   it('puts nothing before the texts of others, and never before a text without a purpose', () => {
     for (const name of ['bge-m3', 'gte-large', 'quire-embed-1', '', null]) assert.equal(queryOf(name), '');
-    assert.equal(prefixFor(prefixesOf('multilingual-e5-large'), 'text'), '');
+    assert.equal(prefixFor(findPrefixes('multilingual-e5-large'), 'text'), '');
   });
 });

@@ -11,7 +11,7 @@ const SEARCH = 'Instruct: Given a web search query, retrieve relevant passages t
 const PASSAGES = { query: 'Represent this sentence for searching relevant passages: ', document: '' };
 
 /** By a part of the model's name, as its file or the file's name says it; the first that fits. Source: the models' cards. */
-const BY_NAME: readonly (readonly [RegExp, Prefixes])[] = [
+const PREFIXES_BY_MODEL: readonly (readonly [RegExp, Prefixes])[] = [
   [/bge[-_ ](small|base|large)[-_ ]en/, PASSAGES],
   [/mxbai[-_ ]embed[-_ ]large/, PASSAGES],
   [/arctic[-_ ]embed.*v2/, { query: 'query: ', document: '' }],
@@ -23,9 +23,9 @@ const BY_NAME: readonly (readonly [RegExp, Prefixes])[] = [
 ];
 
 /** The prefixes of a model by its names; none where it is not known. */
-export function prefixesOf(...names: readonly (string | null)[]): Prefixes {
+export function findPrefixes(...names: readonly (string | null)[]): Prefixes {
   for (const name of names) {
-    const known = BY_NAME.find(([pattern]) => pattern.test((name ?? '').toLowerCase()));
+    const known = PREFIXES_BY_MODEL.find(([pattern]) => pattern.test((name ?? '').toLowerCase()));
     if (known !== undefined) return known[1];
   }
   return NONE;

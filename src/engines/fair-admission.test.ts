@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ApiError, engineUnavailable } from '../errors.ts';
-import { admit, FairAdmission, MAX_SCOPE_SHARE, type QueuedRequest } from './fair-admission.ts';
+import { decideAdmission, FairAdmission, MAX_SCOPE_SHARE, type QueueEntry } from './fair-admission.ts';
 
 /** Numbers from 0 to below 1, the same in every run. */
 function random(seed: number): () => number {
@@ -12,21 +12,21 @@ function random(seed: number): () => number {
   };
 }
 
-const shareOf = (queued: readonly QueuedRequest[], scope: string): number =>
+const shareOf = (queued: readonly QueueEntry[], scope: string): number =>
   queued.filter((one) => one.scope === scope).reduce((sum, { share }) => sum + share, 0);
 
-const requests = (scope: string, count: number, share: number, evictable = true): QueuedRequest[] =>
+const requests = (scope: string, count: number, share: number, evictable = true): QueueEntry[] =>
   Array.from({ length: count }, () => ({ scope, share, evictable }));
 
 /** A queue as traffic makes it: each request was admitted by the policy itself, and some have begun. */
-function randomQueue(next: () => number): QueuedRequest[] {
-  let queued: QueuedRequest[] = [];
+function randomQueue(next: () => number): QueueEntry[] {
+  let queued: QueueEntry[] = [];
   const scopes = ['a', 'a', 'a', 'a', 'a', 'a', 'b', 'c'];
   const unit = 1 / (1 + Math.floor(next() * 16));
   for (let i = 0; i < 60; i++) {
     const scope = scopes[Math.floor(next() * scopes.length)] ?? 'a';
     const request = { scope, share: unit * (next() < 0.2 ? 3 : 1), evictable: next() < 0.8 };
-    const admission = admit(queued, request);
+    const admission = decideAdmission(queued, request);
     if ('evict' in admission) queued = [...queued.filter((_, index) => !admission.evict.includes(index)), request];
     if (next() < 0.1) queued = queued.slice(1);
   }
@@ -38,7 +38,7 @@ describe('admit, for random queues', () => {
     const next = random(i + 1);
     const queued = randomQueue(next);
     const request = { scope: ['a', 'b', 'c', 'd'][Math.floor(next() * 4)] ?? 'd', share: next() < 0.5 ? 0.01 : 0.2 };
-    return { queued, request, admission: admit(queued, request) };
+    return { queued, request, admission: decideAdmission(queued, request) };
   });
   const evicting = cases.flatMap(({ queued, request, admission }) =>
     'evict' in admission && admission.evict.length > 0 ? [{ queued, request, evict: admission.evict }] : [],
@@ -94,7 +94,7 @@ describe('admit, for random queues', () => {
     const rejected = cases.flatMap(({ queued, request }) => {
       const equal = queued.map((one) => ({ ...one, share: 1 / queued.length }));
       const newcomer = { ...request, share: 1 / queued.length };
-      return queued.length > 0 && 'rejected' in admit(equal, newcomer) ? [{ equal, newcomer }] : [];
+      return queued.length > 0 && 'rejected' in decideAdmission(equal, newcomer) ? [{ equal, newcomer }] : [];
     });
     assert.ok(rejected.length > 10, String(rejected.length));
     for (const { equal, newcomer } of rejected) {
@@ -108,27 +108,33 @@ describe('admit, for random queues', () => {
 describe('admit', () => {
   it('one organization that fills the queue gives way to every other', () => {
     let queued = [...requests('large', 3, 1 / 4, false), ...requests('other', 1, 1 / 4)];
-    assert.deepEqual(admit(queued, { scope: 'large', share: 1 / 4 }), { rejected: 'scope full' });
+    assert.deepEqual(decideAdmission(queued, { scope: 'large', share: 1 / 4 }), { rejected: 'scope full' });
     queued = requests('large', 8, 1 / 8);
-    assert.deepEqual(admit(queued, { scope: 'small', share: 1 / 8 }), { evict: [7] });
+    assert.deepEqual(decideAdmission(queued, { scope: 'small', share: 1 / 8 }), { evict: [7] });
   });
   it('two that have as much do not evict each other', () => {
     const queued = [...requests('a', 4, 1 / 8), ...requests('b', 4, 1 / 8)];
-    assert.deepEqual(admit(queued, { scope: 'a', share: 1 / 8 }), { rejected: 'queue full' });
-    assert.deepEqual(admit([...requests('a', 5, 1 / 8), ...requests('b', 3, 1 / 8)], { scope: 'b', share: 1 / 8 }), {
-      evict: [4],
-    });
-    assert.deepEqual(admit([...requests('b', 2, 1 / 8), ...requests('a', 6, 1 / 8)], { scope: 'b', share: 1 / 8 }), {
-      evict: [7],
-    });
+    assert.deepEqual(decideAdmission(queued, { scope: 'a', share: 1 / 8 }), { rejected: 'queue full' });
+    assert.deepEqual(
+      decideAdmission([...requests('a', 5, 1 / 8), ...requests('b', 3, 1 / 8)], { scope: 'b', share: 1 / 8 }),
+      {
+        evict: [4],
+      },
+    );
+    assert.deepEqual(
+      decideAdmission([...requests('b', 2, 1 / 8), ...requests('a', 6, 1 / 8)], { scope: 'b', share: 1 / 8 }),
+      {
+        evict: [7],
+      },
+    );
   });
   it('what has begun is not evicted', () => {
     const queued = requests('a', 8, 1 / 8, false);
-    assert.deepEqual(admit(queued, { scope: 'b', share: 1 / 8 }), { rejected: 'queue full' });
+    assert.deepEqual(decideAdmission(queued, { scope: 'b', share: 1 / 8 }), { rejected: 'queue full' });
   });
   it('a single request may be larger than the queue', () => {
-    assert.deepEqual(admit([], { scope: 'a', share: 3 }), { evict: [] });
-    assert.deepEqual(admit(requests('b', 1, 0.1), { scope: 'a', share: 3 }), { evict: [] });
+    assert.deepEqual(decideAdmission([], { scope: 'a', share: 3 }), { evict: [] });
+    assert.deepEqual(decideAdmission(requests('b', 1, 0.1), { scope: 'a', share: 3 }), { evict: [] });
   });
 });
 
@@ -146,7 +152,7 @@ describe('FairAdmission', () => {
     const tickets = Array.from({ length: 6 }, (_, i) => gate.enter(request('a', `a${i}`)));
     gate.enter(request('b', 'b0'));
     gate.enter(request('b', 'b1'));
-    tickets[5]?.begun();
+    tickets[5]?.markStarted();
     gate.enter(request('c', 'c0'));
     gate.enter(request('d', 'd0'));
     assert.deepEqual(failed.splice(0), ['a4 503 engine_unavailable 5', 'a3 503 engine_unavailable 5']);

@@ -7,7 +7,7 @@ export const MAX_SCOPE_SHARE = 0.75;
 const FULL = 1 - 1e-9;
 
 /** A request that occupies a part of an engine's queue. */
-export interface QueuedRequest {
+export interface QueueEntry {
   /** The organization. */
   scope: string;
   /** Fraction of the queue's capacity; a single request may have more than 1. */
@@ -17,7 +17,7 @@ export interface QueuedRequest {
 }
 
 /** What becomes of a new request. `evict`: indices of queued requests that make room for it. */
-export type Admission = { evict: readonly number[] } | { rejected: 'scope full' | 'queue full' };
+export type AdmissionDecision = { evict: readonly number[] } | { rejected: 'scope full' | 'queue full' };
 
 /**
  * Decides what becomes of a new request. A queue is full when its shares add up to 1. Then the organization with the
@@ -25,7 +25,10 @@ export type Admission = { evict: readonly number[] } | { rejected: 'scope full' 
  * that is rejected, so that two organizations do not evict each other in turn. Nothing is evicted for a request that is
  * rejected in the end. Pure. `queued` is in order of arrival.
  */
-export function admit(queued: readonly QueuedRequest[], request: Pick<QueuedRequest, 'scope' | 'share'>): Admission {
+export function decideAdmission(
+  queued: readonly QueueEntry[],
+  request: Pick<QueueEntry, 'scope' | 'share'>,
+): AdmissionDecision {
   const shares = new Map<string, number>();
   let total = 0;
   for (const { scope, share } of queued) {
@@ -36,7 +39,7 @@ export function admit(queued: readonly QueuedRequest[], request: Pick<QueuedRequ
   if (own >= MAX_SCOPE_SHARE) return { rejected: 'scope full' };
   const evict = new Set<number>();
   while (total >= FULL) {
-    const newest = newestOfLargest(queued, shares, evict);
+    const newest = newestEvictableOfLargestScope(queued, shares, evict);
     const victim = newest === null ? undefined : queued[newest];
     if (newest === null || victim === undefined) return { rejected: 'queue full' };
     const largest = shares.get(victim.scope) ?? 0;
@@ -49,8 +52,8 @@ export function admit(queued: readonly QueuedRequest[], request: Pick<QueuedRequ
 }
 
 /** Of the organizations that have something to evict, the newest request of the one with the largest share. */
-function newestOfLargest(
-  queued: readonly QueuedRequest[],
+function newestEvictableOfLargestScope(
+  queued: readonly QueueEntry[],
   shares: ReadonlyMap<string, number>,
   evicted: ReadonlySet<number>,
 ): number | null {
@@ -77,14 +80,14 @@ export interface AdmissionRequest {
 /** The place of a request in the queue. */
 export interface AdmissionTicket {
   /** The engine works on the request: it is no longer evicted. May be called twice. */
-  begun(): void;
+  markStarted(): void;
   /** The request has ended. May be called twice, and after an eviction. */
   leave(): void;
 }
 
 interface Entry {
   request: AdmissionRequest;
-  hasBegun: boolean;
+  isStarted: boolean;
 }
 
 /** Admission control of one queue that organizations share: bounds it, and sheds load of the largest one first. */
@@ -101,8 +104,8 @@ export class FairAdmission {
   /** Takes a place in the queue, and evicts others where that is fair. Throws when there is no place. */
   enter(request: AdmissionRequest): AdmissionTicket {
     const entries = [...this.#entries];
-    const queued = entries.map(({ request: { scope, share }, hasBegun }) => ({ scope, share, evictable: !hasBegun }));
-    const admission = admit(queued, request);
+    const queued = entries.map(({ request: { scope, share }, isStarted }) => ({ scope, share, evictable: !isStarted }));
+    const admission = decideAdmission(queued, request);
     if ('rejected' in admission) throw this.#error(admission.rejected === 'queue full' ? QUEUE_FULL : SCOPE_FULL);
     for (const index of admission.evict) {
       const entry = entries[index];
@@ -110,11 +113,11 @@ export class FairAdmission {
       this.#entries.delete(entry);
       entry.request.evict(this.#error(SCOPE_FULL));
     }
-    const entry: Entry = { request, hasBegun: false };
+    const entry: Entry = { request, isStarted: false };
     this.#entries.add(entry);
     return {
-      begun: () => {
-        entry.hasBegun = true;
+      markStarted: () => {
+        entry.isStarted = true;
       },
       leave: () => void this.#entries.delete(entry),
     };

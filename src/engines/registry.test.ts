@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { scriptedEngine, servedModel } from '../../test/scripted-engine.ts';
-import { backendOf, contextTokensOf, ModelRegistry, runtimeOf, type ServedModel } from './registry.ts';
+import { ModelRegistry, modelBackend, modelContextTokens, modelRuntime, type ServedModel } from './registry.ts';
 
 const named = (id: string, model: ServedModel): ServedModel => ({ ...model, id });
 
@@ -44,18 +44,18 @@ describe('ModelRegistry.replace', () => {
 
 describe('a served model', () => {
   it('has the smaller context of the contract and the engine, and the contract where nothing generates', () => {
-    assert.equal(contextTokensOf(servedModel(scriptedEngine(4096), 8192)), 4096);
-    assert.equal(contextTokensOf(servedModel(scriptedEngine(8192), 4096)), 4096);
-    assert.equal(contextTokensOf({ ...servedModel(scriptedEngine(1024), 4096), engine: null }), 4096);
+    assert.equal(modelContextTokens(servedModel(scriptedEngine(4096), 8192)), 4096);
+    assert.equal(modelContextTokens(servedModel(scriptedEngine(8192), 4096)), 4096);
+    assert.equal(modelContextTokens({ ...servedModel(scriptedEngine(1024), 4096), engine: null }), 4096);
   });
 
   it('runs on the engine of its kind, and is not ready without one', () => {
     const { engine: _engine, ...model } = servedModel(scriptedEngine());
     const runtime = scriptedEngine();
-    const of = (kind: object) => runtimeOf({ ...model, engine: null, ...kind });
+    const of = (kind: object) => modelRuntime({ ...model, engine: null, ...kind });
     assert.equal(of({ engine: runtime }), runtime);
     for (const kind of ['moderation', 'embedding', 'rerank']) assert.equal(of({ [kind]: runtime }), runtime);
     assert.equal(of({}), null);
-    assert.equal(backendOf({ ...model, engine: null }).ready, false);
+    assert.equal(modelBackend({ ...model, engine: null }).ready, false);
   });
 });

@@ -103,7 +103,7 @@ export class ModelRegistry implements ModelLookup {
 
   /** Each engine of any kind once, however many ids it serves. */
   runtimes(): Runtime[] {
-    return [...new Set(this.list().flatMap((model) => runtimeOf(model) ?? []))];
+    return [...new Set(this.list().flatMap((model) => modelRuntime(model) ?? []))];
   }
 
   /** Each engine that generates once, however many ids it serves. */
@@ -127,16 +127,16 @@ export class ModelRegistry implements ModelLookup {
 }
 
 /** What serves the model, whatever it does; null where nothing does. */
-export function runtimeOf(model: ModelView): Runtime | null {
+export function modelRuntime(model: ModelView): Runtime | null {
   return model.engine ?? model.moderation ?? model.embedding ?? model.rerank ?? null;
 }
 
 /** What answers behind the model now. */
-export function backendOf(model: ModelView): Backend {
-  return runtimeOf(model)?.backend() ?? NO_BACKEND;
+export function modelBackend(model: ModelView): Backend {
+  return modelRuntime(model)?.backend() ?? NO_BACKEND;
 }
 
 /** Tokens of prompt and answer together: the smaller of the contract's and the engine's. */
-export function contextTokensOf(model: ModelView): number {
+export function modelContextTokens(model: ModelView): number {
   return Math.min(model.maxContextTokens, model.engine?.contextLength() ?? Number.POSITIVE_INFINITY);
 }

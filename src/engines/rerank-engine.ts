@@ -2,7 +2,7 @@
 import type { Backend } from './engine.ts';
 
 /** One query with the documents to judge. */
-export interface RerankRequest {
+export interface RerankEngineRequest {
   query: string;
   documents: readonly string[];
   /** The organization that the queue is shared fairly by. Absent: work of the service itself. */
@@ -10,7 +10,7 @@ export interface RerankRequest {
 }
 
 /** How the scores of a reranker combine with those of a search. */
-export interface RerankWeights {
+export interface RerankScoreWeights {
   /** Weight of the search score in the score of a reranked chunk, 0 to 1. */
   searchWeight: number;
   /** Weight of the search score of a chunk, added to the logit of the rerank score of its sentences. */
@@ -23,7 +23,7 @@ export interface RerankWeights {
  * Weights for cross-encoders of usual size. They score well without the search score; `chunkWeight` keeps the topic of a
  * sentence that names none. Hundreds of millions of parameters limit the number of sentences.
  */
-export const DEFAULT_RERANK_WEIGHTS: RerankWeights = { searchWeight: 0, chunkWeight: 10, maxSentences: 64 };
+export const DEFAULT_RERANK_SCORE_WEIGHTS: RerankScoreWeights = { searchWeight: 0, chunkWeight: 10, maxSentences: 64 };
 
 /** What came of one call. */
 export interface Reranking {
@@ -42,10 +42,10 @@ export interface Reranking {
 export interface RerankEngine {
   /** Never waits: what is known now. */
   backend(): Backend;
-  /** Absent: `DEFAULT_RERANK_WEIGHTS`. */
-  readonly weights?: RerankWeights;
+  /** Absent: `DEFAULT_RERANK_SCORE_WEIGHTS`. */
+  readonly weights?: RerankScoreWeights;
   /** Judges documents of any length; one without text scores 0. The same query and document score the same beside any others. */
-  rerank(request: RerankRequest, signal: AbortSignal): Promise<Reranking>;
+  rerank(request: RerankEngineRequest, signal: AbortSignal): Promise<Reranking>;
   /** Resolves when the engine could answer now; otherwise throws an Error with a sentence for the operator. */
   check(signal: AbortSignal): Promise<void>;
   /** Ends waiting calls with 503 and frees the runtime. May be called twice. */

@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.ts';
-import { type Runtime, runtimeOf } from '../engines/registry.ts';
+import { type Runtime, modelRuntime } from '../engines/registry.ts';
 import { describeError } from '../lib/operator-error.ts';
 
 /** Result of one health check. */
@@ -17,7 +17,7 @@ const CHECK_TIMEOUT_MS = 3_000;
 /** Checks the database, the blob store, the search index and every engine, concurrently. Never throws. */
 export function checkHealth(deps: Pick<Deps, 'db' | 'blobs' | 'chunks' | 'models'>): Promise<HealthCheck[]> {
   const engines = deps.models.runtimes().map((engine) => {
-    const models = deps.models.list().filter((model) => runtimeOf(model) === engine);
+    const models = deps.models.list().filter((model) => modelRuntime(model) === engine);
     const { engine: kind, model } = engine.backend();
     return runCheck(models.map(({ id }) => id).join(', '), `${kind} ${model}`, (signal) => engine.check(signal));
   });
@@ -49,6 +49,6 @@ async function runCheck(name: string, detail: string, check: Runtime['check']): 
 export function unboundModels(deps: Pick<Deps, 'models'>): string[] {
   return deps.models
     .list()
-    .filter((model) => runtimeOf(model) === null)
+    .filter((model) => modelRuntime(model) === null)
     .map((model) => model.id);
 }

@@ -1,6 +1,6 @@
 import type { Deps } from '../deps.ts';
 import type { GenerationEngine, GenerationEvent, GenerationRequest, PromptToken } from '../engines/engine.ts';
-import { contextTokensOf } from '../engines/registry.ts';
+import { modelContextTokens } from '../engines/registry.ts';
 import { contextLengthExceeded, serverError } from '../errors.ts';
 import type { UsageOutcome } from '../lib/usage-record.ts';
 import type { Admission } from './admission.ts';
@@ -51,7 +51,7 @@ export async function startGeneration(
     throw serverError(new Error(`the engine of '${model.id}' did not begin with prompt-end`));
   }
   const { promptTokens, cachedTokens, promptLogprobs = null } = first.value;
-  const contextTokens = contextTokensOf(model);
+  const contextTokens = modelContextTokens(model);
   if (promptTokens !== null && promptTokens >= contextTokens) {
     await events.return();
     throw contextLengthExceeded(prompt.kind === 'chat' ? 'messages' : 'prompt', promptTokens, contextTokens);

@@ -1,10 +1,10 @@
-import type { Reranking, RerankRequest } from '../engines/rerank-engine.ts';
+import type { RerankEngineRequest, Reranking } from '../engines/rerank-engine.ts';
 import type { Admission } from './admission.ts';
 import type { MeteringDeps } from './model-call.ts';
 import type { Screened } from './screening.ts';
 
 /** A query with its documents: the scope comes from the call. */
-export type RerankInput = Omit<RerankRequest, 'scope'>;
+export type RerankInput = Omit<RerankEngineRequest, 'scope'>;
 
 /**
  * Scores documents for a query, in the order of the documents. Usage is recorded once, however the call ends, and is

@@ -16,7 +16,7 @@ import type { HostMemory } from '../engines/llama/runtime/host-process.ts';
 import type { ModerationEngine } from '../engines/moderation-engine.ts';
 import type { ServedModel } from '../engines/registry.ts';
 import type { RerankEngine } from '../engines/rerank-engine.ts';
-import { UnfitModel } from '../engines/upstream/embedding-manner.ts';
+import { UnsuitableModelError } from '../engines/upstream/embedding-dialect.ts';
 import { createUpstreamEmbedding } from '../engines/upstream/upstream-embedding.ts';
 import { createUpstreamEngine } from '../engines/upstream/upstream-engine.ts';
 import { createUpstreamModeration } from '../engines/upstream/upstream-moderation.ts';
@@ -83,7 +83,7 @@ export class EnginePool {
   /** Starts the engine of a model id, in the field of `ServedModel` that its kind uses. */
   async ofKind(kind: Kind, id: string, binding: Binding | undefined): Promise<Partial<ServedModel>> {
     if (kind === 'generation') return { engine: await this.engineOf(id, binding) };
-    if (kind === 'moderation') return { moderation: await this.moderationOf(id, binding) };
+    if (kind === 'moderation') return { moderation: await this.parseModeration(id, binding) };
     if (kind === 'embedding') return { embedding: await this.embeddingOf(id, binding) };
     if (kind === 'rerank') return { rerank: await this.rerankOf(id, binding) };
     return {};
@@ -119,7 +119,7 @@ export class EnginePool {
    * What judges texts for the id: the bundled model, unless the id itself is bound to a server. The one upstream of the
    * environment is for text: most such servers judge nothing.
    */
-  async moderationOf(id: string, binding: Binding | undefined): Promise<ModerationEngine> {
+  async parseModeration(id: string, binding: Binding | undefined): Promise<ModerationEngine> {
     if (binding?.file !== undefined || binding?.engine === 'local') {
       throw new OperatorError(`models.${id}: a moderation model cannot be loaded from a file of your own.`);
     }
@@ -162,7 +162,7 @@ export class EnginePool {
             model: binding?.upstream_model ?? id,
             apiKey: this.#apiKeyOf(binding),
             contextLength: binding?.context_length ?? null,
-            countRoughly: tokenCounter(BUNDLED_EMBEDDING_FILE),
+            estimateTokenCount: tokenCounter(BUNDLED_EMBEDDING_FILE),
             proxy: this.#config.proxy,
             logger: this.#logger,
           });
@@ -172,7 +172,7 @@ export class EnginePool {
     } catch (error) {
       if (isBundled)
         throw new OperatorError(`The model in ${BUNDLED_EMBEDDING_FILE} cannot be loaded: ${describeError(error)}`);
-      if (error instanceof UnfitModel) throw new OperatorError(`models.${id}: ${error.message}`);
+      if (error instanceof UnsuitableModelError) throw new OperatorError(`models.${id}: ${error.message}`);
       this.#logger.warn({ id, reason: describeError(error) }, 'the server of the embedding model does not answer yet');
     }
     return engine;
@@ -255,11 +255,11 @@ export class EnginePool {
         name,
         kind,
         contextTokens,
-        sequences: this.#config.localSequences,
+        slots: this.#config.localSequences,
         threads: this.#config.localThreads,
         calibrationFile:
           this.#config.localCalibration === 'off' ? undefined : join(this.#config.dataDir, CALIBRATION_FILE),
-        ...this.#states(key),
+        ...this.#diskCache(key),
         ...(kind === 'bundled' && { template: CHAT_TEMPLATE }),
         memory: this.#hostMemory(),
         logger: this.#logger,
@@ -280,11 +280,11 @@ export class EnginePool {
   }
 
   /** Where the computed prompts of the engine with this key are saved. */
-  #states(key: string): { states?: { folder: string; bytes: number } } {
+  #diskCache(key: string): { diskCache?: { folder: string; bytes: number } } {
     const { dataDir, prefixCacheMegabytes } = this.#config;
     if (prefixCacheMegabytes === 0) return {};
     const name = createHash('sha256').update(key).digest('hex').slice(0, 16);
-    return { states: { folder: join(dataDir, 'prefix-cache', name), bytes: prefixCacheMegabytes * 1_048_576 } };
+    return { diskCache: { folder: join(dataDir, 'prefix-cache', name), bytes: prefixCacheMegabytes * 1_048_576 } };
   }
 
   #shared(key: string, make: () => Promise<GenerationEngine>): Promise<GenerationEngine> {

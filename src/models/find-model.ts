@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.ts';
-import { backendOf, contextTokensOf, type ModelView } from '../engines/registry.ts';
+import { type ModelView, modelBackend, modelContextTokens } from '../engines/registry.ts';
 import { notFound } from '../errors.ts';
 import type { Model } from './schema.ts';
 
@@ -18,8 +18,8 @@ export function viewModel(model: ModelView): Model {
     created: model.createdAt,
     owned_by: model.ownedBy,
     capabilities: model.capabilities,
-    context_length: contextTokensOf(model),
+    context_length: modelContextTokens(model),
     pricing: model.pricing,
-    backend: backendOf(model),
+    backend: modelBackend(model),
   };
 }

@@ -34,7 +34,7 @@ before(async () => {
   // Brackets follow brackets, so that an answer goes as deep as its schema lets it.
   const script = { '[': '[', '{': '"', ':': '[' };
   const file = writeTinyGguf(join(folder, 'tiny.gguf'), { contextTokens: 4_096, script });
-  const options = { file, name: 'tiny', kind: 'local', contextTokens: 4_096, sequences: 24, threads: 1 } as const;
+  const options = { file, name: 'tiny', kind: 'local', contextTokens: 4_096, slots: 24, threads: 1 } as const;
   engine = createLocalEngine({ ...options, logger: createLogger('silent') });
   await engine.check(running.signal);
 });

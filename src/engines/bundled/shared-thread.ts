@@ -85,7 +85,7 @@ export class SharedThread<Portion, Result, Loaded> {
     });
     const waiting: Waiting<Portion, Result> = {
       portion: () => {
-        ticket.begun();
+        ticket.markStarted();
         return call.portion();
       },
       take: (result) => {

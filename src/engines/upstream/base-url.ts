@@ -21,7 +21,7 @@ export interface Endpoints {
  * `https://gateway.example/openai/v1?api-version=2`. `/v1` is added when the URL has no path, so that `http://gpu:8000`
  * is enough. Throws a TypeError when the text is no http or https URL.
  */
-export function endpointsOf(baseUrl: string): Endpoints {
+export function parseEndpoints(baseUrl: string): Endpoints {
   const url = new URL(baseUrl);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw new TypeError(`The base URL of a model's server begins with http:// or https://, not ${url.protocol}`);

@@ -1,5 +1,5 @@
 /** What an upstream says about a request that does not fit into its model's context. */
-export interface Overflow {
+export interface ContextOverflow {
   /** Tokens of the prompt, where it says so. */
   promptTokens: number | null;
   /** Tokens of the context, where it says so. */
@@ -30,17 +30,17 @@ const PROMPT_TOKENS = [
 ];
 
 /** The overflow that an upstream's refusal speaks of; null when it is about something else. */
-export function contextOverflow(error: Record<string, unknown>, sentence: string): Overflow | null {
-  const told = error['code'] === 'context_length_exceeded' || error['type'] === 'exceed_context_size_error';
-  if (!told && !ABOUT_CONTEXT.test(sentence)) return null;
+export function parseContextOverflow(error: Record<string, unknown>, upstreamMessage: string): ContextOverflow | null {
+  const reported = error['code'] === 'context_length_exceeded' || error['type'] === 'exceed_context_size_error';
+  if (!reported && !ABOUT_CONTEXT.test(upstreamMessage)) return null;
   return {
-    promptTokens: count(error['n_prompt_tokens']) ?? firstMatch(PROMPT_TOKENS, sentence),
-    contextTokens: count(error['n_ctx']) ?? firstMatch(CONTEXT_TOKENS, sentence),
+    promptTokens: count(error['n_prompt_tokens']) ?? firstMatch(PROMPT_TOKENS, upstreamMessage),
+    contextTokens: count(error['n_ctx']) ?? firstMatch(CONTEXT_TOKENS, upstreamMessage),
   };
 }
 
 /** Tokens that the context leaves for the answer when only the prompt fits; null where that is not so or not known. */
-export function roomForAnswer({ promptTokens, contextTokens }: Overflow): number | null {
+export function remainingCompletionTokens({ promptTokens, contextTokens }: ContextOverflow): number | null {
   if (promptTokens === null || contextTokens === null) return null;
   return promptTokens < contextTokens ? contextTokens - promptTokens : null;
 }
@@ -49,9 +49,9 @@ function count(value: unknown): number | null {
   return typeof value === 'number' && Number.isInteger(value) && value > 0 ? value : null;
 }
 
-function firstMatch(patterns: readonly RegExp[], sentence: string): number | null {
+function firstMatch(patterns: readonly RegExp[], upstreamMessage: string): number | null {
   for (const pattern of patterns) {
-    const found = pattern.exec(sentence)?.[1];
+    const found = pattern.exec(upstreamMessage)?.[1];
     if (found !== undefined) return Number(found);
   }
   return null;

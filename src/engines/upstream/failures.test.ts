@@ -439,7 +439,7 @@ describe('answers that break off', () => {
 
 /** Time in these tests is what they say: on a busy machine it would pass before anything was sent. */
 describe('answers that are late', () => {
-  const timeouts = { firstByteSeconds: 60, wholeAnswerSeconds: 60 };
+  const timeouts = { firstByteSeconds: 60, wholeResponseSeconds: 60 };
   const passTime = (t: TestContext) => t.mock.timers.tick(60_000);
 
   it('no first byte in time: 503, and nothing is sent again', async (t) => {

@@ -1,4 +1,4 @@
-import { Exchange, ExchangeFault } from './exchange.ts';
+import { Exchange, HttpExchangeError } from './http-exchange.ts';
 import type { Replica } from './replicas.ts';
 import type { UpstreamTimeouts } from './timeouts.ts';
 import { isRecord } from './upstream-chunk.ts';
@@ -7,7 +7,7 @@ import { isRecord } from './upstream-chunk.ts';
 const MAX_LIST_BYTES = 4 * 1024 * 1024;
 
 /** What an upstream says about its model; null where it does not. */
-export interface ModelFacts {
+export interface UpstreamModelInfo {
   /** Tokens of the context, as vLLM and SGLang tell it. */
   contextLength: number | null;
   /** Such as `vllm` or `llamacpp`. */
@@ -25,7 +25,7 @@ export interface ProbeContext {
  * Asks a replica for its models. Resolves when it answers so that it could generate, also when it has no such list;
  * otherwise throws an Error with a sentence for the operator, or the signal's reason.
  */
-export async function probe(replica: Replica, context: ProbeContext, signal: AbortSignal): Promise<ModelFacts> {
+export async function probe(replica: Replica, context: ProbeContext, signal: AbortSignal): Promise<UpstreamModelInfo> {
   const { origin, models: path } = replica.endpoints;
   const { checkSeconds } = context.timeouts;
   const times = { firstByteSeconds: checkSeconds, idleSeconds: checkSeconds };
@@ -40,13 +40,13 @@ export async function probe(replica: Replica, context: ProbeContext, signal: Abo
     return status === 200 ? factsOf(text, context.model) : { contextLength: null, ownedBy: null };
   } catch (error) {
     signal.throwIfAborted();
-    if (!(error instanceof ExchangeFault)) throw error;
+    if (!(error instanceof HttpExchangeError)) throw error;
     throw new Error(`The upstream at ${origin} does not answer: ${error.message}.`, { cause: error });
   }
 }
 
-function factsOf(text: string, model: string): ModelFacts {
-  const list = listOf(text);
+function factsOf(text: string, model: string): UpstreamModelInfo {
+  const list = parseModelList(text);
   // A server with one model, such as llama-server, serves it under any name.
   const found = list.find((entry) => entry['id'] === model) ?? (list.length === 1 ? list[0] : undefined);
   const length = found?.['max_model_len'];
@@ -57,7 +57,7 @@ function factsOf(text: string, model: string): ModelFacts {
   };
 }
 
-function listOf(text: string): Record<string, unknown>[] {
+function parseModelList(text: string): Record<string, unknown>[] {
   try {
     const parsed: unknown = JSON.parse(text);
     return isRecord(parsed) && Array.isArray(parsed['data']) ? parsed['data'].filter(isRecord) : [];

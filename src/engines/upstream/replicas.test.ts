@@ -44,7 +44,7 @@ describe('a replica that failed', () => {
     const { replicas, replica, probes } = setUp(t, 0.5);
     for (let failures = 0; failures < 3; failures += 1) replicas.failed(replica, 'status 503');
     replicas.succeeded(replica);
-    assert.deepEqual([replica.failures, replica.asideSince], [0, null]);
+    assert.deepEqual([replica.failures, replica.ejectedAt], [0, null]);
     t.mock.timers.tick(60_000);
     assert.equal(probes(), 0);
     replicas.failed(replica, 'status 503');

@@ -1,15 +1,15 @@
 import { type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
 import type { Logger } from '../../lib/logger.ts';
 import { describeError } from '../../lib/operator-error.ts';
-import { type Endpoints, endpointsOf } from './base-url.ts';
+import { type Endpoints, parseEndpoints } from './base-url.ts';
 import type { UpstreamTimeouts } from './timeouts.ts';
 
 /** Connections to one base URL: one request each, so this is what an upstream gets at once. Ports are 64 thousand. */
 const MAX_CONNECTIONS = 1024;
 
 /** Milliseconds that a replica which failed is put aside before it is looked at again, and the most after more failures. */
-const ASIDE_MS = 1000;
-const MAX_ASIDE_MS = 30_000;
+const MIN_EJECTION_MS = 1000;
+const MAX_EJECTION_MS = 30_000;
 
 /** Proxies as the environment names them; null: none. `noProxy` is a list as in `NO_PROXY`. */
 export interface ProxySettings {
@@ -27,11 +27,11 @@ export interface Replica {
   /** Failures since it last answered. */
   failures: number;
   /** When it last failed, in milliseconds of `performance.now()`; null while it is in use. */
-  asideSince: number | null;
+  ejectedAt: number | null;
 }
 
 /** What the choice of a replica looks at. */
-export type ReplicaLoad = Pick<Replica, 'inFlight' | 'asideSince'>;
+export type ReplicaLoad = Pick<Replica, 'inFlight' | 'ejectedAt'>;
 
 /**
  * The index of the replica that a request goes to: of those that are not aside the one with the fewest requests, the
@@ -49,9 +49,9 @@ export function leastLoaded(
     const index = (start + step) % replicas.length;
     const replica = replicas[index];
     if (!replica) continue;
-    const { asideSince, inFlight } = replica;
-    const rank = [asideSince === null ? 0 : 1, avoid(index) ? 1 : 0, asideSince ?? 0, inFlight];
-    if (isLess(rank, bestRank)) {
+    const { ejectedAt, inFlight } = replica;
+    const rank = [ejectedAt === null ? 0 : 1, avoid(index) ? 1 : 0, ejectedAt ?? 0, inFlight];
+    if (isLowerRank(rank, bestRank)) {
       best = index;
       bestRank = rank;
     }
@@ -59,7 +59,7 @@ export function leastLoaded(
   return best;
 }
 
-function isLess(a: readonly number[], b: readonly number[]): boolean {
+function isLowerRank(a: readonly number[], b: readonly number[]): boolean {
   const at = a.findIndex((value, index) => value !== b[index]);
   return at !== -1 && (a[at] ?? 0) < (b[at] ?? 0);
 }
@@ -86,9 +86,9 @@ export class Replicas {
     if (options.baseUrls.length === 0) throw new TypeError("A model's server needs at least one base URL");
     this.#options = options;
     this.all = options.baseUrls.map((baseUrl) => {
-      const endpoints = endpointsOf(baseUrl);
+      const endpoints = parseEndpoints(baseUrl);
       const dispatcher = createDispatcher(endpoints.origin, options);
-      return { endpoints, dispatcher, inFlight: 0, failures: 0, asideSince: null };
+      return { endpoints, dispatcher, inFlight: 0, failures: 0, ejectedAt: null };
     });
   }
 
@@ -103,8 +103,8 @@ export class Replicas {
   /** It answered: it is in use again. */
   succeeded(replica: Replica): void {
     replica.failures = 0;
-    if (replica.asideSince === null) return;
-    replica.asideSince = null;
+    if (replica.ejectedAt === null) return;
+    replica.ejectedAt = null;
     clearTimeout(this.#timers.get(replica));
     this.#timers.delete(replica);
     this.#options.logger.info({ upstream: replica.endpoints.origin }, 'the upstream answers again');
@@ -113,19 +113,19 @@ export class Replicas {
   /** It cannot be reached or does not serve: it is put aside, and looked at from time to time until it answers. */
   failed(replica: Replica, why: string): void {
     replica.failures += 1;
-    if (replica.asideSince === null) {
+    if (replica.ejectedAt === null) {
       this.#options.logger.warn({ upstream: replica.endpoints.origin, why }, 'the upstream is put aside');
     }
-    replica.asideSince = performance.now();
+    replica.ejectedAt = performance.now();
     if (this.#timers.has(replica) || this.#closing.signal.aborted) return;
     const wait =
-      Math.min(ASIDE_MS * 2 ** Math.min(replica.failures - 1, 10), MAX_ASIDE_MS) * (0.75 + Math.random() / 2);
+      Math.min(MIN_EJECTION_MS * 2 ** Math.min(replica.failures - 1, 10), MAX_EJECTION_MS) * (0.75 + Math.random() / 2);
     // A process that has nothing else to do does not stay for this.
-    this.#timers.set(replica, setTimeout(() => void this.lookAt(replica), wait).unref());
+    this.#timers.set(replica, setTimeout(() => void this.probe(replica), wait).unref());
   }
 
   /** Asks the replica whether it is there, and puts it in use or aside. Never throws. */
-  async lookAt(replica: Replica): Promise<void> {
+  async probe(replica: Replica): Promise<void> {
     const { signal } = this.#closing;
     clearTimeout(this.#timers.get(replica));
     this.#timers.delete(replica);

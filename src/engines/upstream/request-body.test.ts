@@ -5,7 +5,7 @@ import { MODEL_CONTEXT, MODEL_NAME, startModelServer } from '../../../test/fixtu
 import { chunk, engineFor, finish, scripted, streamOf } from '../../../test/fixtures/scripted-upstream.ts';
 import { startServer } from '../../../test/fixtures/upstream-server.ts';
 import type { ChatPrompt, GenerationRequest } from '../engine.ts';
-import { endpointsOf } from './base-url.ts';
+import { parseEndpoints } from './base-url.ts';
 import { requestBody } from './request-body.ts';
 
 const never = new AbortController().signal;
@@ -90,20 +90,24 @@ describe('the body that is sent', () => {
 
 describe('where it is sent', () => {
   it('is the base URL and what OpenAI has behind it, with /v1 where the URL has no path', () => {
-    const chat = (baseUrl: string) => endpointsOf(baseUrl).origin + endpointsOf(baseUrl).chat;
+    const chat = (baseUrl: string) => parseEndpoints(baseUrl).origin + parseEndpoints(baseUrl).chat;
     assert.equal(chat('http://gpu:8000'), 'http://gpu:8000/v1/chat/completions');
     assert.equal(chat('http://gpu:8000/'), 'http://gpu:8000/v1/chat/completions');
     assert.equal(chat('http://gpu:8000/v1/'), 'http://gpu:8000/v1/chat/completions');
     assert.equal(chat('https://a.example/openai/v2'), 'https://a.example/openai/v2/chat/completions');
     assert.equal(chat('https://a.example/v1?api-version=2'), 'https://a.example/v1/chat/completions?api-version=2');
-    const beside = ({ rerankTexts, tokenize, info }: ReturnType<typeof endpointsOf>) => [rerankTexts, tokenize, info];
-    assert.deepEqual(beside(endpointsOf('http://gpu:8000')), ['/rerank', '/tokenize', '/info']);
-    assert.deepEqual(beside(endpointsOf('http://a.example/tei/v1?key=2')), [
+    const beside = ({ rerankTexts, tokenize, info }: ReturnType<typeof parseEndpoints>) => [
+      rerankTexts,
+      tokenize,
+      info,
+    ];
+    assert.deepEqual(beside(parseEndpoints('http://gpu:8000')), ['/rerank', '/tokenize', '/info']);
+    assert.deepEqual(beside(parseEndpoints('http://a.example/tei/v1?key=2')), [
       '/tei/rerank?key=2',
       '/tei/tokenize?key=2',
       '/tei/info?key=2',
     ]);
-    for (const wrong of ['ftp://a', 'gpu:8000', 'nothing', '']) assert.throws(() => endpointsOf(wrong), TypeError);
+    for (const wrong of ['ftp://a', 'gpu:8000', 'nothing', '']) assert.throws(() => parseEndpoints(wrong), TypeError);
   });
 
   it('carries the key and goes to the path of its prompt', async (t) => {
@@ -144,9 +148,9 @@ describe('what the engine says about its upstream', () => {
     await engine.check(never);
     assert.equal(engine.backend().ready, true);
     assert.equal(engine.contextLength(), MODEL_CONTEXT);
-    const told = engineFor(t, { baseUrls: [server.baseUrl], contextLength: 100 });
-    assert.equal(told.contextLength(), 100);
-    assert.deepEqual(told.features(), { suffix: true, promptLogprobs: false });
+    const reported = engineFor(t, { baseUrls: [server.baseUrl], contextLength: 100 });
+    assert.equal(reported.contextLength(), 100);
+    assert.deepEqual(reported.features(), { suffix: true, promptLogprobs: false });
   });
 
   it('check passes for a server without a list of models, and names what is wrong with others', async (t) => {

@@ -1,5 +1,5 @@
-import type { RerankRequest } from '../rerank-engine.ts';
-import type { Question } from './question.ts';
+import type { RerankEngineRequest } from '../rerank-engine.ts';
+import type { JsonRequest } from './json-request.ts';
 import { isRecord } from './upstream-chunk.ts';
 
 /** Scores of the documents asked about, as the server gives them, and its count of tokens; null where it tells none. */
@@ -12,29 +12,29 @@ export interface RawReranking {
 export interface RerankDialect {
   /** Documents of one question. */
   maxDocuments: number;
-  question(model: string, request: RerankRequest): Question;
+  jsonRequest(model: string, request: RerankEngineRequest): JsonRequest;
   /** Throws an Error that says what is wrong with the answer. */
   read(answer: unknown, count: number): RawReranking;
 }
 
 /** Bytes of an answer: some servers send the documents back, and those of one request may have 64 MiB. */
-const MAX_ANSWER_BYTES = 96 * 1024 * 1024;
+const MAX_RESPONSE_BYTES = 96 * 1024 * 1024;
 /** What a server answers that has no such path, or that misses a field which only the other kind has. */
 const OTHER_DIALECT: ReadonlySet<number> = new Set([404, 405, 422]);
 
 /** Cohere's and Jina's body at `/v1/rerank`, as vLLM, Infinity, llama-server and SGLang take it too. */
 const COHERE: RerankDialect = {
   maxDocuments: 1000,
-  question: (model, { query, documents }) => ({
+  jsonRequest: (model, { query, documents }) => ({
     endpoint: 'rerank',
     body: JSON.stringify({ model, query, documents, return_documents: false }),
     param: 'documents',
-    maxAnswerBytes: MAX_ANSWER_BYTES,
+    maxResponseBytes: MAX_RESPONSE_BYTES,
     otherDialect: OTHER_DIALECT,
   }),
   read(answer, count) {
     if (!isRecord(answer)) throw new Error('the answer is no object');
-    return { scores: scoresOf(answer['results'] ?? answer['data'], count), tokens: toldTokens(answer) };
+    return { scores: readScores(answer['results'] ?? answer['data'], count), tokens: readTokenCount(answer) };
   },
 };
 
@@ -44,21 +44,21 @@ const COHERE: RerankDialect = {
  */
 const TEXTS: RerankDialect = {
   maxDocuments: 32,
-  question: (_model, { query, documents }) => ({
+  jsonRequest: (_model, { query, documents }) => ({
     endpoint: 'rerankTexts',
     body: JSON.stringify({ query, texts: documents, raw_scores: false, truncate: true }),
     param: 'documents',
-    maxAnswerBytes: MAX_ANSWER_BYTES,
+    maxResponseBytes: MAX_RESPONSE_BYTES,
     otherDialect: OTHER_DIALECT,
   }),
-  read: (answer, count) => ({ scores: scoresOf(answer, count), tokens: null }),
+  read: (answer, count) => ({ scores: readScores(answer, count), tokens: null }),
 };
 
 /** In the order in which a server is tried. */
 export const RERANK_DIALECTS: readonly RerankDialect[] = [COHERE, TEXTS];
 
 /** `[{index, relevance_score | score}]` in any order, every document once, as scores in the order of the documents. */
-function scoresOf(results: unknown, count: number): number[] {
+function readScores(results: unknown, count: number): number[] {
   if (!Array.isArray(results)) throw new Error('the answer has no list of results');
   if (results.length !== count) throw new Error(`${results.length} results for ${count} documents`);
   const scores = new Array<number | undefined>(count);
@@ -75,8 +75,8 @@ function scoresOf(results: unknown, count: number): number[] {
 }
 
 /** OpenAI-style `usage`, or Cohere's `meta.tokens`. */
-function toldTokens({ usage, meta }: Record<string, unknown>): number | null {
+function readTokenCount({ usage, meta }: Record<string, unknown>): number | null {
   const counted = isRecord(meta) && isRecord(meta['tokens']) ? meta['tokens']['input_tokens'] : null;
-  const told = isRecord(usage) ? (usage['total_tokens'] ?? usage['prompt_tokens']) : counted;
-  return typeof told === 'number' && Number.isFinite(told) && told > 0 ? Math.floor(told) : null;
+  const reported = isRecord(usage) ? (usage['total_tokens'] ?? usage['prompt_tokens']) : counted;
+  return typeof reported === 'number' && Number.isFinite(reported) && reported > 0 ? Math.floor(reported) : null;
 }

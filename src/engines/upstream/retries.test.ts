@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { withDeadline } from '../../../test/deadline.ts';
 import { engineUnavailable } from '../../errors.ts';
 import type { Replica, Replicas } from './replicas.ts';
-import { inAttempts } from './retries.ts';
+import { withRetries } from './retries.ts';
 import { DEFAULT_TIMEOUTS } from './timeouts.ts';
 
 /** Attempts at one replica that all fail: how many there were, and how it ends. */
@@ -15,16 +15,16 @@ function failing(signal: AbortSignal, options: { waitSeconds?: number; retrySeco
   const once = async () => {
     attempts += 1;
     onAttempt();
-    return { error: engineUnavailable('It is gone.', 1), again: true, waitSeconds };
+    return { error: engineUnavailable('It is gone.', 1), retry: true, waitSeconds };
   };
-  const end = inAttempts({ replicas, timeouts: { ...DEFAULT_TIMEOUTS, retrySeconds } }, once, signal);
+  const end = withRetries({ replicas, timeouts: { ...DEFAULT_TIMEOUTS, retrySeconds } }, once, signal);
   return { end, attempts: () => attempts };
 }
 
 const never = new AbortController().signal;
 const settled = () => new Promise(setImmediate);
 
-describe('inAttempts', () => {
+describe('withRetries', () => {
   it('ends the wait before a retry as soon as the signal aborts, and makes no other attempt', async () => {
     const controller = new AbortController();
     const { end, attempts } = failing(controller.signal, {});

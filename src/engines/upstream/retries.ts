@@ -1,4 +1,4 @@
-import { Exchange, type ExchangeRequest } from './exchange.ts';
+import { Exchange, type HttpExchangeRequest } from './http-exchange.ts';
 import type { Replica, Replicas } from './replicas.ts';
 import type { UpstreamTimeouts } from './timeouts.ts';
 
@@ -12,7 +12,7 @@ const MAX_WAIT_SECONDS = 5;
 export const MAX_ERROR_BYTES = 64 * 1024;
 
 /** Statuses that another attempt or another replica may not meet. */
-const PASSING = new Set([429, 502, 503, 504]);
+const TRANSIENT_STATUSES = new Set([429, 502, 503, 504]);
 
 /** Who is asked, and how patiently. */
 export interface RetryContext {
@@ -21,9 +21,9 @@ export interface RetryContext {
 }
 
 /** An attempt that came to nothing. `waitSeconds`: the upstream's own wish; null where it has none. */
-export interface Failure {
+export interface FailedAttempt {
   error: Error;
-  again: boolean;
+  retry: boolean;
   waitSeconds: number | null;
 }
 
@@ -31,9 +31,9 @@ export interface Failure {
  * Makes attempts until one has a result: at another replica and again, as far as that makes sense. Throws the error of the
  * last attempt, or the signal's reason.
  */
-export async function inAttempts<T>(
+export async function withRetries<T>(
   { replicas, timeouts }: RetryContext,
-  once: (replica: Replica) => Promise<{ result: T } | Failure>,
+  once: (replica: Replica) => Promise<{ result: T } | FailedAttempt>,
   signal: AbortSignal,
 ): Promise<T> {
   const tried = new Set<Replica>();
@@ -42,15 +42,15 @@ export async function inAttempts<T>(
     const outcome = await once(replica);
     if ('result' in outcome) return outcome.result;
     tried.add(replica);
-    const { again, error, waitSeconds } = outcome;
-    if (!again || attempt >= MAX_ATTEMPTS || (waitSeconds ?? 0) > MAX_WAIT_SECONDS) throw error;
+    const { retry, error, waitSeconds } = outcome;
+    if (!retry || attempt >= MAX_ATTEMPTS || (waitSeconds ?? 0) > MAX_WAIT_SECONDS) throw error;
     const isFresh = tried.size < replicas.all.length;
     if (!isFresh) await pause(waitSeconds ?? backoffSeconds(attempt, timeouts), signal);
   }
 }
 
 /** Sends a request to the replica, and counts it there until its exchange has ended. */
-export function send(replica: Replica, request: Omit<ExchangeRequest, 'origin'>, signal: AbortSignal): Exchange {
+export function send(replica: Replica, request: Omit<HttpExchangeRequest, 'origin'>, signal: AbortSignal): Exchange {
   replica.inFlight += 1;
   return new Exchange(replica.dispatcher, { ...request, origin: replica.endpoints.origin }, signal, () => {
     replica.inFlight -= 1;
@@ -58,15 +58,15 @@ export function send(replica: Replica, request: Omit<ExchangeRequest, 'origin'>,
 }
 
 /** Whether an attempt that was refused with the status is worth another. Tells the replicas where it is the replica's fault. */
-export function mayPass(status: number, replica: Replica, replicas: Replicas): boolean {
-  const isPassing = PASSING.has(status);
+export function isTransient(status: number, replica: Replica, replicas: Replicas): boolean {
+  const isPassing = TRANSIENT_STATUSES.has(status);
   // Too many requests is no fault of the replica; one that is behind a proxy and gone is.
   if (isPassing && status !== 429) replicas.failed(replica, `status ${status}`);
   return isPassing;
 }
 
 /** Where an endpoint is, for the operator's log: the query may hold a key. */
-export function addressOf(replica: Replica, path: string): string {
+export function redactedUrl(replica: Replica, path: string): string {
   return replica.endpoints.origin + path.split('?', 1)[0];
 }
 

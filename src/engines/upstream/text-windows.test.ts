@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { inTurns } from './in-turns.ts';
-import { windowsOf } from './text-windows.ts';
+import { mapConcurrent } from './map-concurrent.ts';
+import { splitIntoWindows } from './text-windows.ts';
 
 /** A word is a token, and of a long word every five characters. */
 const tokensOf = (text: string) =>
@@ -10,13 +10,13 @@ const count = async (texts: readonly string[]) => texts.map(tokensOf);
 
 describe('windows of a text', () => {
   it('are the text itself where it fits', async () => {
-    assert.deepEqual(await windowsOf('one two', 2, 2, count), [{ text: 'one two', tokens: 2 }]);
+    assert.deepEqual(await splitIntoWindows('one two', 2, 2, count), [{ text: 'one two', tokens: 2 }]);
   });
 
   it('have room for their tokens, lose no character and cut neither words nor characters', async () => {
     const uneven = `${'a '.repeat(500)}${'extraordinarily '.repeat(300)}${'x'.repeat(900)}`;
     for (const text of ['word '.repeat(999), uneven, '😀'.repeat(1_000), ` \n${'  wide   gaps '.repeat(200)}   `]) {
-      const windows = await windowsOf(text, tokensOf(text), 100, count);
+      const windows = await splitIntoWindows(text, tokensOf(text), 100, count);
       assert.equal(windows.map((window) => window.text).join(''), text);
       for (const window of windows) {
         assert.ok(window.tokens <= 100 && window.tokens === tokensOf(window.text), `${window.tokens} tokens`);
@@ -25,7 +25,7 @@ describe('windows of a text', () => {
       }
       assert.ok(windows.length <= 3 * Math.ceil(tokensOf(text) / 100), `${windows.length} windows`);
     }
-    const words = await windowsOf('word '.repeat(999), 999, 100, count);
+    const words = await splitIntoWindows('word '.repeat(999), 999, 100, count);
     assert.ok(
       words.every(({ text }) =>
         text
@@ -38,7 +38,7 @@ describe('windows of a text', () => {
 
   it('end with what cannot be cut, however little room there is', async () => {
     const stubborn = async (texts: readonly string[]) => texts.map(() => 50);
-    const windows = await windowsOf('ab', 50, 10, stubborn);
+    const windows = await splitIntoWindows('ab', 50, 10, stubborn);
     assert.equal(windows.map(({ text }) => text).join(''), 'ab');
   });
 });
@@ -49,7 +49,7 @@ describe('tasks in turns', () => {
   it('give their results in order, four at once at most', async () => {
     let running = 0;
     let most = 0;
-    const results = await inTurns([...Array(30).keys()], never, async (item) => {
+    const results = await mapConcurrent([...Array(30).keys()], never, async (item) => {
       most = Math.max(most, ++running);
       await new Promise((resolve) => setImmediate(resolve));
       running--;
@@ -63,15 +63,15 @@ describe('tasks in turns', () => {
   });
 
   it('end with the first that fails, the others by their signal, and begin no more', async () => {
-    const begun: number[] = [];
+    const started: number[] = [];
     const ended: unknown[] = [];
-    const failing = inTurns([0, 1, 2, 3, 4, 5], never, async (item, signal) => {
-      begun.push(item);
+    const failing = mapConcurrent([0, 1, 2, 3, 4, 5], never, async (item, signal) => {
+      started.push(item);
       if (item === 1) throw new Error('the second');
       await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
     }).catch((error: unknown) => ended.push(error));
     await failing;
     assert.match(String(ended[0]), /the second/);
-    assert.deepEqual(begun, [0, 1, 2, 3]);
+    assert.deepEqual(started, [0, 1, 2, 3]);
   });
 });

@@ -5,33 +5,33 @@ export interface TextWindow {
 }
 
 /** Characters around an even cut within which a space is looked for, so that no word is cut. */
-const SPACE_WITHIN = 64;
+const MAX_SPACE_DISTANCE = 64;
 
 /**
  * Cuts a text of `tokens` into windows of at most `room` tokens, as `count` counts them: as few and as even as its words
  * allow, each text character in one of them. A part that cannot be cut further stays as it is.
  */
-export async function windowsOf(
+export async function splitIntoWindows(
   text: string,
   tokens: number,
   room: number,
   count: (texts: readonly string[]) => Promise<number[]>,
 ): Promise<TextWindow[]> {
   if (tokens <= room) return [{ text, tokens }];
-  const parts = evenParts(text, Math.ceil(tokens / room));
+  const parts = splitEvenly(text, Math.ceil(tokens / room));
   if (parts.length === 1) return [{ text, tokens }];
   const counts = await count(parts);
-  const windows = await Promise.all(parts.map((part, i) => windowsOf(part, counts[i] ?? 1, room, count)));
+  const windows = await Promise.all(parts.map((part, i) => splitIntoWindows(part, counts[i] ?? 1, room, count)));
   return windows.flat();
 }
 
 /** The text in so many parts of about the same length, or fewer where it is too short. */
-function evenParts(text: string, parts: number): string[] {
+function splitEvenly(text: string, parts: number): string[] {
   const found: string[] = [];
   let from = 0;
   for (let part = 1; part <= parts && from < text.length; part++) {
     const even = Math.round((text.length * part) / parts);
-    const end = part === parts ? text.length : wordEndNear(text, Math.max(even, from + 1));
+    const end = part === parts ? text.length : findWordBoundary(text, Math.max(even, from + 1));
     // Spaces alone are no window of their own.
     if (/\S/.test(text.slice(from, end))) {
       found.push(text.slice(from, end));
@@ -42,8 +42,8 @@ function evenParts(text: string, parts: number): string[] {
   return found;
 }
 
-function wordEndNear(text: string, at: number): number {
-  for (let step = 0; step < SPACE_WITHIN; step++) {
+function findWordBoundary(text: string, at: number): number {
+  for (let step = 0; step < MAX_SPACE_DISTANCE; step++) {
     if (/\s/.test(text.charAt(at + step))) return at + step;
     if (step < at && /\s/.test(text.charAt(at - step))) return at - step;
   }

@@ -5,7 +5,7 @@ export interface UpstreamTimeouts {
   /** Until the first byte of a streamed answer: waiting in the upstream's queue and reading the prompt. */
   firstByteSeconds: number;
   /** Until the first byte of an answer in one piece, which is the time that the whole generation takes. */
-  wholeAnswerSeconds: number;
+  wholeResponseSeconds: number;
   /** Between two pieces of an answer. */
   idleSeconds: number;
   /** For the question whether it is there at all. */
@@ -18,7 +18,7 @@ export interface UpstreamTimeouts {
 export const DEFAULT_TIMEOUTS: UpstreamTimeouts = {
   connectSeconds: 5,
   firstByteSeconds: 300,
-  wholeAnswerSeconds: 900,
+  wholeResponseSeconds: 900,
   idleSeconds: 120,
   checkSeconds: 5,
   retrySeconds: 0.2,

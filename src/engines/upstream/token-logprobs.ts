@@ -2,7 +2,7 @@ import type { TokenLogprob } from '../engine.ts';
 import { isRecord } from './upstream-chunk.ts';
 
 /** A log probability that stands for "none": JSON has no infinity, and servers write null or -9999 for it. */
-const NEVER = -9999;
+const MIN_LOGPROB = -9999;
 
 /**
  * The tokens of a choice's `logprobs` in either form: the chat's `content` list, or the four parallel lists of text
@@ -19,12 +19,17 @@ function chatEntry(entry: unknown, most: number): TokenLogprob[] {
   const top = Array.isArray(entry['top_logprobs']) ? entry['top_logprobs'] : [];
   const alternatives = top.flatMap((other: unknown) =>
     isRecord(other) && typeof other['token'] === 'string'
-      ? [{ token: other['token'], logprob: value(other['logprob']), bytes: bytesOf(other['bytes']) }]
+      ? [{ token: other['token'], logprob: value(other['logprob']), bytes: readBytes(other['bytes']) }]
       : [],
   );
   const { token } = entry;
   return [
-    { token, logprob: value(entry['logprob']), bytes: bytesOf(entry['bytes']), top: descending(alternatives, most) },
+    {
+      token,
+      logprob: value(entry['logprob']),
+      bytes: readBytes(entry['bytes']),
+      top: topAlternatives(alternatives, most),
+    },
   ];
 }
 
@@ -35,19 +40,19 @@ function legacyEntries(tokens: unknown[], logprobs: Record<string, unknown>, mos
     if (typeof token !== 'string') return [];
     const others = Object.entries(isRecord(tops[at]) ? tops[at] : {});
     const top = others.map(([other, logprob]) => ({ token: other, logprob: value(logprob), bytes: null }));
-    return [{ token, logprob: value(values[at]), bytes: null, top: descending(top, most) }];
+    return [{ token, logprob: value(values[at]), bytes: null, top: topAlternatives(top, most) }];
   });
 }
 
 /** vLLM adds the chosen token to the alternatives when it is none of them: what was asked for is what is passed on. */
-function descending(top: TokenLogprob['top'], most: number): TokenLogprob['top'] {
+function topAlternatives(top: TokenLogprob['top'], most: number): TokenLogprob['top'] {
   return top.sort((a, b) => b.logprob - a.logprob).slice(0, most);
 }
 
 function value(logprob: unknown): number {
-  return typeof logprob === 'number' && Number.isFinite(logprob) ? Math.min(logprob, 0) : NEVER;
+  return typeof logprob === 'number' && Number.isFinite(logprob) ? Math.min(logprob, 0) : MIN_LOGPROB;
 }
 
-function bytesOf(bytes: unknown): number[] | null {
+function readBytes(bytes: unknown): number[] | null {
   return Array.isArray(bytes) && bytes.every((byte) => Number.isInteger(byte)) ? bytes : null;
 }

@@ -1,4 +1,4 @@
-import type { Question } from './question.ts';
+import type { JsonRequest } from './json-request.ts';
 import { isRecord } from './upstream-chunk.ts';
 
 /** Token counts of the texts asked about, and the model's window where the server tells it with them. */
@@ -11,22 +11,22 @@ export interface Tokenized {
 export interface TokenizeDialect {
   /** Texts of one question. */
   maxTexts: number;
-  question(model: string, texts: readonly string[]): Question;
+  jsonRequest(model: string, texts: readonly string[]): JsonRequest;
   /** Without what the model adds itself. Throws an Error where the answer is of another kind. */
   read(answer: unknown, count: number): Tokenized;
 }
 
 /** Bytes of an answer: TEI tells each token with its text and place. */
-const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 /** What a server answers that has no such path, or that misses a field which only another kind has. */
 const OTHER_DIALECT: ReadonlySet<number> = new Set([400, 404, 405, 415, 422, 501]);
 
-function question(body: object): Question {
+function jsonRequest(body: object): JsonRequest {
   return {
     endpoint: 'tokenize',
     body: JSON.stringify(body),
     param: 'input',
-    maxAnswerBytes: MAX_ANSWER_BYTES,
+    maxResponseBytes: MAX_RESPONSE_BYTES,
     otherDialect: OTHER_DIALECT,
   };
 }
@@ -34,7 +34,7 @@ function question(body: object): Question {
 /** Text Embeddings Inference: a list of tokens for each text. */
 const TEXTS: TokenizeDialect = {
   maxTexts: 32,
-  question: (_model, texts) => question({ inputs: texts, add_special_tokens: false }),
+  jsonRequest: (_model, texts) => jsonRequest({ inputs: texts, add_special_tokens: false }),
   read(answer, count) {
     if (!Array.isArray(answer) || answer.length !== count || !answer.every(Array.isArray)) {
       throw new Error('the answer is no list of lists of tokens');
@@ -47,7 +47,7 @@ const TEXTS: TokenizeDialect = {
 /** vLLM and SGLang: a count, and the window. */
 const PROMPT: TokenizeDialect = {
   maxTexts: 1,
-  question: (model, [text]) => question({ model, prompt: text, add_special_tokens: false }),
+  jsonRequest: (model, [text]) => jsonRequest({ model, prompt: text, add_special_tokens: false }),
   read(answer) {
     const count = isRecord(answer) ? answer['count'] : null;
     if (!isRecord(answer) || !isCount(count)) throw new Error('the answer has no count');
@@ -59,7 +59,7 @@ const PROMPT: TokenizeDialect = {
 /** llama-server: the tokens alone. Without `content` it gives none, so that a word with tokens tells it. */
 const CONTENT: TokenizeDialect = {
   maxTexts: 1,
-  question: (_model, [text]) => question({ content: text, add_special: false }),
+  jsonRequest: (_model, [text]) => jsonRequest({ content: text, add_special: false }),
   read(answer) {
     const tokens = isRecord(answer) ? answer['tokens'] : null;
     if (!Array.isArray(tokens)) throw new Error('the answer has no tokens');

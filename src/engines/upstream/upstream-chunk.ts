@@ -13,17 +13,17 @@ export interface UpstreamChunk {
 /** A choice of a chunk (`delta`, `text`) or of a whole answer (`message`, `text`). */
 export interface UpstreamChoice {
   index?: unknown;
-  delta?: UpstreamPart | null;
-  message?: UpstreamPart | null;
+  delta?: UpstreamDelta | null;
+  message?: UpstreamDelta | null;
   text?: unknown;
   logprobs?: unknown;
   finish_reason?: unknown;
 }
 
 /** What a choice says: a delta, or a message, which then is the one delta of it all. */
-export interface UpstreamPart {
+export interface UpstreamDelta {
   content?: unknown;
-  refusal?: unknown;
+  upstreamError?: unknown;
   reasoning_content?: unknown;
   reasoning?: unknown;
   tool_calls?: unknown;

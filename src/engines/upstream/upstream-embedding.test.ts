@@ -18,7 +18,7 @@ const engineAt = (baseUrl: string, options: Partial<UpstreamEmbeddingOptions> = 
     model: 'embedder-1',
     apiKey: 'secret',
     contextLength: null,
-    countRoughly: (text) => embedder.count(text),
+    estimateTokenCount: (text) => embedder.count(text),
     proxy: null,
     timeouts: { retrySeconds: 0.01 },
     logger: createLogger('silent'),
@@ -29,7 +29,7 @@ const refuse = (response: Parameters<Handler>[1], status: number, error: string)
   sendJson(response, status, { error, error_type: 'Validation' });
 
 /** The vectors of texts as a server of the OpenAI kind gives them, last first. */
-function answered(texts: readonly string[], encoding: unknown, wanted: { told?: boolean } = {}) {
+function answered(texts: readonly string[], encoding: unknown, wanted: { reported?: boolean } = {}) {
   const data = texts.map((text, index) => {
     // Servers need not give vectors of length 1.
     const vector = embedder.embed(text).vector!.map((value) => value * 2);
@@ -38,7 +38,7 @@ function answered(texts: readonly string[], encoding: unknown, wanted: { told?: 
   });
   const tokens = texts.reduce((sum, text) => sum + embedder.count(text) + 2, 0);
   const usage = { prompt_tokens: tokens, total_tokens: tokens };
-  return { object: 'list', data: data.reverse(), ...(wanted.told !== false && { usage }) };
+  return { object: 'list', data: data.reverse(), ...(wanted.reported !== false && { usage }) };
 }
 
 /** The texts of a request for vectors. */
@@ -77,7 +77,7 @@ describe('an upstream embedding engine', () => {
   }
   /** Embeds as a server that has no tokenizer. */
   const plain =
-    (wanted: { told?: boolean; maxTexts?: number; floatsOnly?: boolean } = {}): Handler =>
+    (wanted: { reported?: boolean; maxTexts?: number; floatsOnly?: boolean } = {}): Handler =>
     ({ path, body }, response) => {
       if (path !== '/v1/embeddings') return sendJson(response, 404, { error: { message: 'no such path' } });
       const texts = body?.['input'] as string[];
@@ -112,7 +112,7 @@ describe('an upstream embedding engine', () => {
   });
 
   it('counts roughly where the server tells no usage and has no tokenizer', async (t) => {
-    const { engine } = await start(t, plain({ told: false }));
+    const { engine } = await start(t, plain({ reported: false }));
     assert.equal((await engine.embed(asked(['some text', 'other']), never)).tokens, 3);
     assert.deepEqual(await engine.countTokens(['some text', 'other'], never), [2, 1]);
   });

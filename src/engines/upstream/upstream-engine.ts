@@ -9,11 +9,11 @@ import type {
   GenerationRequest,
 } from '../engine.ts';
 import { type AdmissionTicket, FairAdmission } from '../fair-admission.ts';
-import { Answer } from './answer.ts';
-import { type AttemptContext, beginAnswer } from './attempts.ts';
-import { Generation, LEFT } from './generation.ts';
+import { CompletionStream } from './completion-stream.ts';
+import { CALLER_LEFT, GenerationIterator } from './generation-iterator.ts';
 import { probe } from './probe.ts';
 import { type ProxySettings, type Replica, Replicas } from './replicas.ts';
+import { type CompletionContext, openCompletion } from './start-completion.ts';
 import { DEFAULT_TIMEOUTS, type UpstreamTimeouts } from './timeouts.ts';
 
 /** Requests to one base URL at once; each holds its prompt or its texts in memory. */
@@ -23,7 +23,7 @@ const BUSY_RETRY_SECONDS = 1;
 
 /** A model on one or several servers of the OpenAI kind. */
 export interface UpstreamOptions {
-  /** At least one; see `endpointsOf` for what a base URL is. All serve the same model. */
+  /** At least one; see `parseEndpoints` for what a base URL is. All serve the same model. */
   baseUrls: readonly string[];
   /** The upstream's own name of the model. */
   model: string;
@@ -56,7 +56,7 @@ class UpstreamEngine implements GenerationEngine {
   readonly #replicas: Replicas;
   readonly #running = new Set<AbortController>();
   readonly #admission = new FairAdmission((message) => engineUnavailable(message, BUSY_RETRY_SECONDS));
-  readonly #context: AttemptContext;
+  readonly #context: CompletionContext;
   #closed: ApiError | null = null;
   /** Whether an upstream has answered at all: before that nothing is known to be ready. */
   #answered = false;
@@ -84,11 +84,11 @@ class UpstreamEngine implements GenerationEngine {
       facts: () => ({ model: options.model, salted: this.#isVllm }),
       contextLength: () => this.contextLength(),
     };
-    for (const replica of this.#replicas.all) void this.#replicas.lookAt(replica);
+    for (const replica of this.#replicas.all) void this.#replicas.probe(replica);
   }
 
   backend(): Backend {
-    const ready = this.#answered && !this.#closed && this.#replicas.all.some(({ asideSince }) => asideSince === null);
+    const ready = this.#answered && !this.#closed && this.#replicas.all.some(({ ejectedAt }) => ejectedAt === null);
     return { engine: 'upstream', model: this.#options.model, parameters: null, ready };
   }
 
@@ -106,7 +106,7 @@ class UpstreamEngine implements GenerationEngine {
   }
 
   generate(request: GenerationRequest, signal: AbortSignal): AsyncGenerator<GenerationEvent, void, undefined> {
-    return new Generation((controller) => this.#run(request, signal, controller));
+    return new GenerationIterator((controller) => this.#run(request, signal, controller));
   }
 
   async check(signal: AbortSignal): Promise<void> {
@@ -142,21 +142,21 @@ class UpstreamEngine implements GenerationEngine {
   ): AsyncGenerator<GenerationEvent, void, undefined> {
     if (this.#closed) throw this.#closed;
     caller.throwIfAborted();
-    const leave = () => {
+    const onAbort = () => {
       this.#running.delete(controller);
       controller.abort(caller.reason);
     };
-    caller.addEventListener('abort', leave, { once: true });
+    caller.addEventListener('abort', onAbort, { once: true });
     this.#running.add(controller);
-    let isWhole = false;
+    let isComplete = false;
     let ticket: AdmissionTicket | null = null;
     try {
       const { signal } = controller;
       ticket = this.#enterQueue(request.scope, controller);
-      const begun = await beginAnswer(this.#context, request, signal);
-      ticket.begun();
+      const started = await openCompletion(this.#context, request, signal);
+      ticket.markStarted();
       this.#answered = true;
-      const answer = new Answer(this.#context, request, begun, signal);
+      const answer = new CompletionStream(this.#context, request, started, signal);
       // Event by event from one generator: a second one between would cost every token a turn of the queue.
       for (let events = await answer.next(); events !== null; events = await answer.next()) {
         for (const event of events) {
@@ -164,15 +164,15 @@ class UpstreamEngine implements GenerationEngine {
           yield event;
         }
       }
-      isWhole = true;
+      isComplete = true;
     } catch (error) {
-      if (controller.signal.reason !== LEFT) throw controller.signal.aborted ? controller.signal.reason : error;
+      if (controller.signal.reason !== CALLER_LEFT) throw controller.signal.aborted ? controller.signal.reason : error;
     } finally {
-      caller.removeEventListener('abort', leave);
+      caller.removeEventListener('abort', onAbort);
       this.#running.delete(controller);
       ticket?.leave();
       // Whatever is still under way for this call ends with it; an answer that came whole has left nothing.
-      if (!isWhole) controller.abort(LEFT);
+      if (!isComplete) controller.abort(CALLER_LEFT);
     }
   }
 }

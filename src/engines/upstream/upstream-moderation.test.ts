@@ -43,7 +43,7 @@ describe('an upstream moderation engine', () => {
     const posts = () => server.requests.filter(({ method }) => method === 'POST');
     return { engine, server, posts };
   }
-  const refused = (engine: ReturnType<typeof engineAt>, status: number, code: string) =>
+  const rejectedAttempt = (engine: ReturnType<typeof engineAt>, status: number, code: string) =>
     assert.rejects(
       engine.moderate(['a'], never),
       (error) => error instanceof ApiError && error.status === status && error.code === code,
@@ -77,7 +77,7 @@ describe('an upstream moderation engine', () => {
       [],
     ];
     const { engine, posts } = await start(t, (_request, response, count) => sendJson(response, 200, wrong[count]));
-    for (const _ of wrong) await refused(engine, 503, 'engine_unavailable');
+    for (const _ of wrong) await rejectedAttempt(engine, 503, 'engine_unavailable');
     assert.equal(posts().length, wrong.length);
   });
 

@@ -114,9 +114,9 @@ describe('an upstream rerank engine', () => {
   });
 
   it("reads Cohere's own count of tokens, and counts where a server tells none", async (t) => {
-    const told = [{}, { meta: { tokens: { input_tokens: 7 } } }, {}];
+    const reported = [{}, { meta: { tokens: { input_tokens: 7 } } }, {}];
     const { judge } = await start(t, ({ body }, response, count) =>
-      sendJson(response, 200, { ...results(...given(body).map(() => 0.5)), ...told[count] }),
+      sendJson(response, 200, { ...results(...given(body).map(() => 0.5)), ...reported[count] }),
     );
     assert.equal((await judge('a', 'b')).tokens, 7);
     // A quarter of the characters of query and document together, for each.
@@ -258,10 +258,10 @@ describe('an upstream rerank engine', () => {
       await cohere()(request, response, count);
     });
     const controller = new AbortController();
-    const left = assert.rejects(engine.rerank({ query: 'a', documents: ['a'] }, controller.signal), /left/);
+    const aborted = assert.rejects(engine.rerank({ query: 'a', documents: ['a'] }, controller.signal), /left/);
     const other = judge('a b');
     controller.abort(new Error('left'));
-    await left;
+    await aborted;
     assert.deepEqual((await other).scores, [1]);
   });
 });

@@ -11,16 +11,17 @@ const TOKENS_PER_MESSAGE = 4;
  * The usage that a chunk tells; null where it tells none. `usage` goes before llama-server's `timings`
  * (`cache_n + prompt_n` prompt tokens, `predicted_n` of the answer), which fill in what it leaves out.
  */
-export function usageOf({ usage, timings }: UpstreamChunk): GenerationUsage | null {
-  const told = isRecord(usage) ? usage : {};
+export function parseUsage({ usage, timings }: UpstreamChunk): GenerationUsage | null {
+  const reported = isRecord(usage) ? usage : {};
   const timed = isRecord(timings) ? timings : {};
   const processed = count(timed['prompt_n']);
   const timedPrompt = processed === null ? null : processed + (count(timed['cache_n']) ?? 0);
-  const promptTokens = count(told['prompt_tokens']) ?? timedPrompt;
-  const completionTokens = count(told['completion_tokens']) ?? count(timed['predicted_n']);
+  const promptTokens = count(reported['prompt_tokens']) ?? timedPrompt;
+  const completionTokens = count(reported['completion_tokens']) ?? count(timed['predicted_n']);
   if (promptTokens === null || completionTokens === null) return null;
-  const details = told['prompt_tokens_details'];
-  const cached = (isRecord(details) ? count(details['cached_tokens']) : null) ?? count(told['prompt_cache_hit_tokens']);
+  const details = reported['prompt_tokens_details'];
+  const cached =
+    (isRecord(details) ? count(details['cached_tokens']) : null) ?? count(reported['prompt_cache_hit_tokens']);
   return {
     promptTokens,
     completionTokens,
@@ -29,17 +30,17 @@ export function usageOf({ usage, timings }: UpstreamChunk): GenerationUsage | nu
 }
 
 /** Tokens of a prompt for a server that counts none: a quarter of its characters and four for each message, at least 1. */
-export function estimatePromptTokens(prompt: ChatPrompt | TextPrompt): number {
-  if (prompt.kind === 'text') return estimateTokens(prompt.text.length + (prompt.suffix?.length ?? 0));
+export function approximatePromptTokens(prompt: ChatPrompt | TextPrompt): number {
+  if (prompt.kind === 'text') return approximateTokens(prompt.text.length + (prompt.suffix?.length ?? 0));
   let characters = prompt.tools.length === 0 ? 0 : JSON.stringify(prompt.tools).length;
   for (const { content, tool_calls: calls } of prompt.messages) {
     characters += (content?.length ?? 0) + (calls ? JSON.stringify(calls).length : 0);
   }
-  return estimateTokens(characters) + TOKENS_PER_MESSAGE * prompt.messages.length;
+  return approximateTokens(characters) + TOKENS_PER_MESSAGE * prompt.messages.length;
 }
 
 /** Tokens of a text of so many characters, roughly; at least 1. */
-export function estimateTokens(characters: number): number {
+export function approximateTokens(characters: number): number {
   return Math.max(1, Math.ceil(characters / CHARACTERS_PER_TOKEN));
 }
 

@@ -1,4 +1,4 @@
-import { DEFAULT_RERANK_WEIGHTS } from '../../engines/rerank-engine.ts';
+import { DEFAULT_RERANK_SCORE_WEIGHTS } from '../../engines/rerank-engine.ts';
 import { ApiError } from '../../errors.ts';
 import { type Admission, admit } from '../../inference/admission.ts';
 import { rerank } from '../../inference/rerank.ts';
@@ -98,7 +98,7 @@ async function rankingOf(
 ): Promise<Ranking | null> {
   const admission = admitReranker(deps, call);
   if (admission === null) return null;
-  const { maxSentences, chunkWeight } = admission.engine.weights ?? DEFAULT_RERANK_WEIGHTS;
+  const { maxSentences, chunkWeight } = admission.engine.weights ?? DEFAULT_RERANK_SCORE_WEIGHTS;
   const sentences = listSentences(found, maxSentences);
   if (sentences.length === 0) return null;
   const documents = sentences.map(({ text }) => text);

@@ -1,5 +1,5 @@
 import type { ChatPrompt, GenerationRequest, PromptDocument } from '../../engines/engine.ts';
-import { contextTokensOf } from '../../engines/registry.ts';
+import { modelContextTokens } from '../../engines/registry.ts';
 import { requireScope } from '../../http/auth.ts';
 import { type Admission, requireModel } from '../../inference/admission.ts';
 import type { Call } from '../../lib/caller.ts';
@@ -75,7 +75,7 @@ export async function* groundPrompt(
   const shown = engine.backend().engine === 'upstream' ? found.map(escapeSpecialTokens) : found;
   const fitting = fitTokenBudget(deps, call, shown, { query: query ?? '', signal });
   const conversationTokens = estimatePromptTokens(prompt) + INSTRUCTION_TOKENS;
-  const budget = documentBudget({ contextTokens: contextTokensOf(model), conversationTokens, maxTokens });
+  const budget = documentBudget({ contextTokens: modelContextTokens(model), conversationTokens, maxTokens });
   for (const share of BUDGET_SHARES) {
     const context = await fitting(Math.floor(budget * share));
     if (mode === 'native' && context.length > 0) {

@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts';
 import { DEFAULT_HYBRID_WEIGHT } from '../../engines/embedding-engine.ts';
-import { DEFAULT_RERANK_WEIGHTS } from '../../engines/rerank-engine.ts';
+import { DEFAULT_RERANK_SCORE_WEIGHTS } from '../../engines/rerank-engine.ts';
 import { engineUnavailable, invalidValue } from '../../errors.ts';
 import { admit } from '../../inference/admission.ts';
 import { embed } from '../../inference/embed.ts';
@@ -202,7 +202,7 @@ async function reranked(
   const admission = admit(deps, call, { kind: 'rerank', model: rerank_model, param: 'rerank_model' });
   const documents = found.map(({ text }) => text);
   const { scores } = await rerank(deps, admission, exemptInput({ query, documents }), signal);
-  const { searchWeight } = admission.engine.weights ?? DEFAULT_RERANK_WEIGHTS;
+  const { searchWeight } = admission.engine.weights ?? DEFAULT_RERANK_SCORE_WEIGHTS;
   return found
     .map((chunk, i) => ({ ...chunk, score: rerankedScore(scores[i] ?? 0, chunk.score, searchWeight) }))
     .sort((a, b) => b.score - a.score);

@@ -7,7 +7,7 @@ import { openTestDatabase } from '../../../test/database.ts';
 import { scriptedEngine } from '../../../test/scripted-engine.ts';
 import { type Config, loadConfig } from '../../config.ts';
 import type { Database } from '../../db/db.ts';
-import { backendOf } from '../../engines/registry.ts';
+import { modelBackend } from '../../engines/registry.ts';
 import { Lifecycle } from '../../lib/lifecycle.ts';
 import { createLogger } from '../../lib/logger.ts';
 import { OperatorError } from '../../lib/operator-error.ts';
@@ -47,7 +47,7 @@ async function startProcess(files: Set<string>, models: Config['models'] = {}) {
   const bindings = await ModelBindings.start({ config, logger, lifecycle, db, engines }, ['generation']);
   const served = (id: string) => {
     const model = bindings.registry.get(id);
-    return model === undefined ? null : backendOf(model).model;
+    return model === undefined ? null : modelBackend(model).model;
   };
   return { bindings, served, started, messages };
 }

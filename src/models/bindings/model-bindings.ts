@@ -1,6 +1,6 @@
 import type { Config } from '../../config.ts';
 import type { Database } from '../../db/db.ts';
-import { ModelRegistry, runtimeOf, type ServedModel } from '../../engines/registry.ts';
+import { ModelRegistry, modelRuntime, type ServedModel } from '../../engines/registry.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { describeError, OperatorError } from '../../lib/operator-error.ts';
 import {
@@ -186,7 +186,7 @@ export class ModelBindings {
 
   async #startStored(id: string, stored: StoredBinding | undefined): Promise<ServedModel> {
     const model = await this.#serve(id, resolveBinding(this.#config, stored, id));
-    if (stored !== undefined && runtimeOf(model) === null) {
+    if (stored !== undefined && modelRuntime(model) === null) {
       throw new OperatorError(`Nothing in this version can answer for '${id}' with a model of the store.`);
     }
     return model;

@@ -20,7 +20,7 @@ function start(ranker: Ranker = null): GenerationEngine & { running(): Promise<n
     kind: 'bundled',
     template: CHAT_TEMPLATE,
     contextTokens: null,
-    sequences: 4,
+    slots: 4,
     threads: 1,
     logger: createLogger('silent'),
   });

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Backend } from '../../engine.ts';
-import type { RerankEngine, Reranking, RerankRequest, RerankWeights } from '../../rerank-engine.ts';
+import type { RerankEngine, RerankEngineRequest, Reranking, RerankScoreWeights } from '../../rerank-engine.ts';
 import { SharedThread } from '../shared-thread.ts';
 import { Judging } from './judging.ts';
 import type { Portion, PortionResult } from './thread.ts';
@@ -35,7 +35,7 @@ export function createBundledRerank(options: BundledRerankOptions): RerankEngine
  * document by itself, which is worse than the search where the words of the whole collection decide: half of each is best.
  * Ten chunks of usual size have about 130 sentences, which take 50 ms.
  */
-const WEIGHTS: RerankWeights = { searchWeight: 0.5, chunkWeight: 30, maxSentences: 192 };
+const WEIGHTS: RerankScoreWeights = { searchWeight: 0.5, chunkWeight: 30, maxSentences: 192 };
 
 class BundledRerank implements RerankEngine {
   readonly weights = WEIGHTS;
@@ -59,7 +59,7 @@ class BundledRerank implements RerankEngine {
     return { engine: 'bundled', model: this.#name, parameters: loaded, ready: isReady };
   }
 
-  rerank(request: RerankRequest, signal: AbortSignal): Promise<Reranking> {
+  rerank(request: RerankEngineRequest, signal: AbortSignal): Promise<Reranking> {
     return this.#thread.run(new Judging(request), request.scope ?? '', signal);
   }
 

@@ -1,4 +1,4 @@
-import type { Reranking, RerankRequest } from '../../rerank-engine.ts';
+import type { RerankEngineRequest, Reranking } from '../../rerank-engine.ts';
 import type { PortionedCall } from '../shared-thread.ts';
 import type { Portion, PortionResult } from './thread.ts';
 
@@ -16,7 +16,7 @@ export class Judging implements PortionedCall<Portion, PortionResult, Reranking>
   readonly #scores: number[] = [];
   #tokens = 0;
 
-  constructor({ query, documents }: RerankRequest) {
+  constructor({ query, documents }: RerankEngineRequest) {
     this.#query = query;
     this.#documents = documents;
     this.characters = documents.reduce((sum, document) => sum + document.length, query.length);

@@ -7,13 +7,13 @@ import { Value } from 'typebox/value';
 import type { StepTime } from './calibration.ts';
 
 /** Changes with what is measured, or how: what an older version kept is then measured again. */
-const VERSION = 1;
+const VERSION = 2;
 /** Models whose times are kept; of more, those measured last. */
-const MOST_ENTRIES = 32;
+const MAX_ENTRIES = 32;
 /** The head of a model file that stands for the whole: it holds the model's whole description. */
 const FINGERPRINT_BYTES = 1_048_576;
 
-const KeptTimes = Type.Object({
+const StoredStepTimes = Type.Object({
   version: Type.Literal(VERSION),
   entries: Type.Array(
     Type.Object({
@@ -21,7 +21,7 @@ const KeptTimes = Type.Object({
       times: Type.Array(
         Type.Object({
           threads: Type.Integer({ minimum: 1 }),
-          sequences: Type.Integer({ minimum: 1 }),
+          slots: Type.Integer({ minimum: 1 }),
           tokens: Type.Integer({ minimum: 1 }),
           milliseconds: Type.Number({ exclusiveMinimum: 0 }),
         }),
@@ -32,7 +32,7 @@ const KeptTimes = Type.Object({
 });
 
 /** What times depend on: another model, machine, version of llama.cpp or choice of threads has times of its own. */
-export async function timesKey(modelFile: string, runtime: string, threads: readonly number[]): Promise<string> {
+export async function stepTimesKey(modelFile: string, runtime: string, threads: readonly number[]): Promise<string> {
   const file = await open(modelFile);
   try {
     const { size } = await file.stat();
@@ -46,14 +46,14 @@ export async function timesKey(modelFile: string, runtime: string, threads: read
 }
 
 /** The times that were kept under a key; null when there are none, or the file is damaged. Never throws. */
-export async function readTimes(path: string, key: string): Promise<StepTime[] | null> {
+export async function readStepTimes(path: string, key: string): Promise<StepTime[] | null> {
   return (await readEntries(path)).find((entry) => entry.key === key)?.times ?? null;
 }
 
 /** Keeps times under a key, beside what is there for others. Two at once may lose one of both, never the file. */
-export async function writeTimes(path: string, key: string, times: readonly StepTime[]): Promise<void> {
+export async function writeStepTimes(path: string, key: string, times: readonly StepTime[]): Promise<void> {
   const others = (await readEntries(path)).filter((entry) => entry.key !== key);
-  const entries = [...others, { key, times }].slice(-MOST_ENTRIES);
+  const entries = [...others, { key, times }].slice(-MAX_ENTRIES);
   await mkdir(dirname(path), { recursive: true });
   // Renamed into its place whole, so that nobody reads half of it.
   const temporary = `${path}.${process.pid}`;
@@ -63,8 +63,8 @@ export async function writeTimes(path: string, key: string, times: readonly Step
 
 async function readEntries(path: string): Promise<{ key: string; times: StepTime[] }[]> {
   try {
-    const kept: unknown = JSON.parse(await readFile(path, 'utf8'));
-    return Value.Check(KeptTimes, kept) ? kept.entries : [];
+    const stored: unknown = JSON.parse(await readFile(path, 'utf8'));
+    return Value.Check(StoredStepTimes, stored) ? stored.entries : [];
   } catch {
     // There is no such file yet, or it holds no JSON: measured again, and written anew.
     return [];

@@ -2,20 +2,24 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { calibrate, fastestThreads, type StepTime } from './calibration.ts';
 
-const NONE = { threads: null, sequences: null };
+const NONE = { threads: null, slots: null };
 
 /** Times of a machine on which a step takes `base` milliseconds and `each` more for every token of it. */
 function machine(base: number, each: number, threads = 1): StepTime[] {
-  const answers = [1, 2, 4, 8, 16].map((count) => ({ sequences: count, tokens: count }));
-  const prompts = [32, 64, 128, 256, 512].map((tokens) => ({ sequences: 16, tokens }));
-  return [...answers, ...prompts].map((step) => ({ threads, ...step, milliseconds: base + each * step.tokens }));
+  const decodeSteps = [1, 2, 4, 8, 16].map((count) => ({ slots: count, tokens: count }));
+  const prefillSteps = [32, 64, 128, 256, 512].map((tokens) => ({ slots: 16, tokens }));
+  return [...decodeSteps, ...prefillSteps].map((step) => ({
+    threads,
+    ...step,
+    milliseconds: base + each * step.tokens,
+  }));
 }
 
 describe('the number of threads', () => {
   const timed = (...milliseconds: [threads: number, one: number, many: number][]): StepTime[] =>
     milliseconds.flatMap(([threads, one, many]) => [
-      { threads, sequences: 1, tokens: 1, milliseconds: one },
-      { threads, sequences: 16, tokens: 64, milliseconds: many },
+      { threads, slots: 1, tokens: 1, milliseconds: one },
+      { threads, slots: 16, tokens: 64, milliseconds: many },
     ]);
 
   it('is the fastest over all kinds of steps', () => {
@@ -37,62 +41,62 @@ describe('the number of threads', () => {
 });
 
 describe('the number of sequences', () => {
-  const sequences = (times: StepTime[], limits: object = {}) => calibrate(times, { ...NONE, ...limits }).sequences;
+  const slots = (times: StepTime[], limits: object = {}) => calibrate(times, { ...NONE, ...limits }).slots;
 
   it('grows while all together get faster by it', () => {
-    assert.equal(sequences(machine(40, 0.5)), 16);
+    assert.equal(slots(machine(40, 0.5)), 16);
     const stalls = machine(40, 0.5).map((time) =>
-      time.sequences === 16 && time.tokens === 16 ? { ...time, milliseconds: 120 } : time,
+      time.slots === 16 && time.tokens === 16 ? { ...time, milliseconds: 120 } : time,
     );
-    assert.equal(sequences(stalls), 8);
+    assert.equal(slots(stalls), 8);
   });
   it('is at least four where it makes nothing faster, and all where steps stay short', () => {
-    assert.equal(sequences(machine(0, 40)), 4);
-    assert.equal(sequences(machine(0, 0.25)), 16);
+    assert.equal(slots(machine(0, 40)), 4);
+    assert.equal(slots(machine(0, 0.25)), 16);
   });
   it('is what the operator wishes or memory allows, whatever was measured', () => {
-    assert.equal(sequences(machine(0, 40), { sequences: 40 }), 40);
+    assert.equal(slots(machine(0, 40), { slots: 40 }), 40);
   });
 });
 
 describe('the size of steps', () => {
   it('is the smallest that computes prompts at nearly the best speed', () => {
-    const { stepTokens, prefillTokensPerSecond } = calibrate(machine(20, 1), NONE);
-    assert.equal(stepTokens, 256);
+    const { maxBatchTokens, prefillTokensPerSecond } = calibrate(machine(20, 1), NONE);
+    assert.equal(maxBatchTokens, 256);
     assert.equal(prefillTokensPerSecond, Math.round((256 / 276) * 1000));
   });
   it('is no smaller than what takes hardly any time', () => {
-    assert.equal(calibrate(machine(0.01, 0.05), NONE).stepTokens, 512);
+    assert.equal(calibrate(machine(0.01, 0.05), NONE).maxBatchTokens, 512);
   });
   it('is such that nobody waits long for its end', () => {
-    assert.equal(calibrate(machine(1000, 10), NONE).stepTokens, 32);
-    assert.equal(calibrate(machine(100, 2), NONE).stepTokens, 128);
+    assert.equal(calibrate(machine(1000, 10), NONE).maxBatchTokens, 32);
+    assert.equal(calibrate(machine(100, 2), NONE).maxBatchTokens, 128);
   });
   it('leaves running answers fluent beside prompts', () => {
     for (const [base, each] of [
       [0.5, 0.2],
       [5, 0.5],
     ] as const) {
-      const { prefillBesideAnswers, sequences } = calibrate(machine(base, each), NONE);
-      const step = base + each * (sequences + prefillBesideAnswers);
+      const { maxPrefillTokensPerStep, slots } = calibrate(machine(base, each), NONE);
+      const step = base + each * (slots + maxPrefillTokensPerStep);
       assert.ok(step <= 100 + each, `${step} ms`);
-      assert.ok(prefillBesideAnswers >= 8 && prefillBesideAnswers % 8 === 0);
+      assert.ok(maxPrefillTokensPerStep >= 8 && maxPrefillTokensPerStep % 8 === 0);
     }
   });
   it('computes whole tiles of prompts where that is bearable, and smaller parts where it is not', () => {
-    assert.equal(calibrate(machine(2, 1.4), NONE).prefillBesideAnswers, 64);
-    assert.equal(calibrate(machine(2, 12), NONE).prefillBesideAnswers, 8);
+    assert.equal(calibrate(machine(2, 1.4), NONE).maxPrefillTokensPerStep, 64);
+    assert.equal(calibrate(machine(2, 12), NONE).maxPrefillTokensPerStep, 8);
   });
   it('lets prompts go on where the answers alone take longer than that', () => {
-    const { prefillBesideAnswers, sequences } = calibrate(machine(120, 1), NONE);
-    const answers = 120 + sequences;
-    assert.ok(prefillBesideAnswers > 8);
-    assert.ok(120 + sequences + prefillBesideAnswers <= 1.5 * answers + 1);
+    const { maxPrefillTokensPerStep, slots } = calibrate(machine(120, 1), NONE);
+    const decodeSteps = 120 + slots;
+    assert.ok(maxPrefillTokensPerStep > 8);
+    assert.ok(120 + slots + maxPrefillTokensPerStep <= 1.5 * decodeSteps + 1);
   });
   it('never is less than one token for each answer, nor more beside answers than alone', () => {
-    const chosen = calibrate(machine(1000, 10), { ...NONE, sequences: 100 });
-    assert.equal(chosen.stepTokens, 100);
-    assert.ok(chosen.prefillBesideAnswers <= chosen.stepTokens);
+    const chosen = calibrate(machine(1000, 10), { ...NONE, slots: 100 });
+    assert.equal(chosen.maxBatchTokens, 100);
+    assert.ok(chosen.maxPrefillTokensPerStep <= chosen.maxBatchTokens);
   });
 });
 
@@ -100,12 +104,12 @@ describe('where nothing or little was measured', () => {
   it('the defaults hold', () => {
     assert.deepEqual(calibrate([], NONE), {
       threads: 1,
-      sequences: 4,
-      stepTokens: 512,
-      prefillBesideAnswers: 128,
+      slots: 4,
+      maxBatchTokens: 512,
+      maxPrefillTokensPerStep: 128,
       prefillTokensPerSecond: null,
     });
-    const one = calibrate([{ threads: 8, sequences: 1, tokens: 1, milliseconds: 3_000 }], NONE);
-    assert.deepEqual([one.threads, one.sequences, one.prefillBesideAnswers], [8, 4, 128]);
+    const one = calibrate([{ threads: 8, slots: 1, tokens: 1, milliseconds: 3_000 }], NONE);
+    assert.deepEqual([one.threads, one.slots, one.maxPrefillTokensPerStep], [8, 4, 128]);
   });
 });

@@ -14,11 +14,11 @@ function simulated(cost: (threads: number, tokens: number) => number) {
     return took;
   };
   const run = (changes: Partial<MeasureOptions> = {}) =>
-    measure(time, { threads: [1, 2, 4], sequences: 16, budgetMs: 1_500, now: () => clock, ...changes });
+    measure(time, { threads: [1, 2, 4], slots: 16, budgetMs: 1_500, now: () => clock, ...changes });
   return { run, clock: () => clock, steps: () => steps };
 }
 
-const limits = { threads: null, sequences: null };
+const limits = { threads: null, slots: null };
 
 describe('measuring a model', () => {
   it('finds the threads and times every size, within the budget, on a small model', async () => {

@@ -3,8 +3,8 @@ import { type ApiError, invalidValue } from '../../../errors.ts';
 import type { GrammarElements } from '../grammar/gbnf/elements.ts';
 import { ParseStacks } from '../grammar/gbnf/parse-stacks.ts';
 import { GrammarState } from '../runtime/bindings.ts';
-import { Utf8Pieces } from '../tokenizer/utf8-decoder.ts';
-import type { Vocabulary } from '../tokenizer/vocabulary.ts';
+import type { LlamaTokenizer } from '../tokenizer/llama-tokenizer.ts';
+import { Utf8Decoder } from '../tokenizer/utf8-decoder.ts';
 
 /**
  * What one sampling may cost, in candidate tokens that llama.cpp compares with a stack: 5 ns each, so that others wait
@@ -32,27 +32,30 @@ const tooAmbiguous = (path: string): ApiError =>
   );
 
 /** Throws 400 where not even the first token of an answer can be sampled in time. */
-export function requireAffordable({ elements, path }: Omit<CompiledGrammar, 'native'>, vocabulary: Vocabulary): void {
+export function requireAffordable(
+  { elements, path }: Omit<CompiledGrammar, 'native'>,
+  tokenizer: LlamaTokenizer,
+): void {
   const stacks = new ParseStacks(elements, MAX_VISITS);
-  if (samplingCost(stacks, vocabulary) > MAX_SAMPLING_COST) throw tooAmbiguous(path);
+  if (samplingCost(stacks, tokenizer) > MAX_SAMPLING_COST) throw tooAmbiguous(path);
 }
 
-function samplingCost(stacks: ParseStacks, vocabulary: Vocabulary): number {
-  return stacks.count * vocabulary.size + stacks.cost * VISIT_COST;
+function samplingCost(stacks: ParseStacks, tokenizer: LlamaTokenizer): number {
+  return stacks.count * tokenizer.size + stacks.cost * VISIT_COST;
 }
 
 /** How far a grammar has been followed in one answer, and what it costs to go on. */
 export class DecodingConstraint {
-  readonly #vocabulary: Vocabulary;
+  readonly #tokenizer: LlamaTokenizer;
   readonly #path: string;
   readonly #stacks: ParseStacks;
-  readonly #pieces = new Utf8Pieces();
+  readonly #pieces = new Utf8Decoder();
   #cost = 0;
   /** The native state: a sampler follows it with every token that it draws. */
   readonly state: GrammarState;
 
-  constructor(context: LlamaContext, vocabulary: Vocabulary, { native, elements, path }: CompiledGrammar) {
-    this.#vocabulary = vocabulary;
+  constructor(context: LlamaContext, tokenizer: LlamaTokenizer, { native, elements, path }: CompiledGrammar) {
+    this.#tokenizer = tokenizer;
     this.#path = path;
     this.#stacks = new ParseStacks(elements, MAX_VISITS);
     this.#count();
@@ -68,12 +71,12 @@ export class DecodingConstraint {
   accept(text: string): boolean {
     if (!this.#stacks.follow(text)) return false;
     this.#count();
-    return this.state.accept(this.#vocabulary.tokenizePlain(text));
+    return this.state.accept(this.#tokenizer.tokenize(text));
   }
 
   /** Takes a token that the sampler drew. Throws 400 when the next sampling would hold up others for too long. */
   follow(token: number): void {
-    const text = this.#pieces.push(this.#vocabulary.piece(token).bytes);
+    const text = this.#pieces.push(this.#tokenizer.tokenText(token).bytes);
     if (text === '') return;
     if (!this.#stacks.follow(text) && this.#stacks.cost === 0) {
       throw new Error(`A grammar does not take '${text}', which llama.cpp drew under it.`);
@@ -82,7 +85,7 @@ export class DecodingConstraint {
   }
 
   #count(): void {
-    this.#cost = samplingCost(this.#stacks, this.#vocabulary);
+    this.#cost = samplingCost(this.#stacks, this.#tokenizer);
     if (this.#cost > MAX_SAMPLING_COST) throw tooAmbiguous(this.#path);
   }
 }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { ApiError } from '../../../errors.ts';
-import { GrammarWriter } from './grammar-compiler.ts';
-import type { GrammarWish } from './request-grammar.ts';
+import { GrammarCompiler } from './grammar-compiler.ts';
+import type { GrammarSource } from './request-grammar.ts';
 
-const ofSchema = (schema: Record<string, unknown>): GrammarWish => ({
+const ofSchema = (schema: Record<string, unknown>): GrammarSource => ({
   kind: 'format',
   format: { type: 'json_schema', name: 'x', strict: true, schema },
 });
@@ -13,8 +13,8 @@ const refusal =
   (error: unknown): boolean =>
     error instanceof ApiError && error.status === 400 && error.param === param && said.test(error.message);
 
-describe('GrammarWriter', () => {
-  const writer = new GrammarWriter();
+describe('GrammarCompiler', () => {
+  const writer = new GrammarCompiler();
   after(() => writer.close());
 
   it('writes a grammar once, and gives it again to who asks for the same', async () => {
@@ -39,7 +39,7 @@ describe('GrammarWriter', () => {
     assert.ok(turns > 0);
   });
   it('what takes too long is refused', async () => {
-    const hurried = new GrammarWriter(1);
+    const hurried = new GrammarCompiler(1);
     const slow = hurried.write(ofSchema({ enum: Array.from({ length: 10_000 }, (_, i) => `name ${i}`) }));
     await assert.rejects(slow, refusal('response_format.json_schema.schema', /too long/));
     await hurried.close();

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { ApiError, type ErrorFacts, invalidValue } from '../../../errors.ts';
-import type { WrittenGrammar } from '../grammar/gbnf/written-grammar.ts';
-import { type GrammarWish, sourceOf } from './request-grammar.ts';
+import type { FactoredGrammar } from '../grammar/gbnf/factored-grammar.ts';
+import { type GrammarSource, grammarParam } from './request-grammar.ts';
 
 /** Bytes of the grammars that are cached, and of their keys: clients send the same few schemas again and again. */
 const MAX_CACHED_BYTES = 64 * 1024 * 1024;
@@ -9,16 +9,16 @@ const MAX_CACHED_BYTES = 64 * 1024 * 1024;
 const LIMIT_MS = 10_000;
 
 /** What the writing thread says: the grammar, or why there is none. */
-export type GrammarReply = { id: number; grammar: WrittenGrammar } | { id: number; refusal: ErrorFacts };
+export type GrammarReply = { id: number; grammar: FactoredGrammar } | { id: number; refusal: ErrorFacts };
 
 interface Cached {
-  grammar: Promise<WrittenGrammar>;
+  grammar: Promise<FactoredGrammar>;
   bytes: number;
 }
 
 interface Waiting {
-  wish: GrammarWish;
-  resolve(grammar: WrittenGrammar): void;
+  wish: GrammarSource;
+  resolve(grammar: FactoredGrammar): void;
   reject(error: unknown): void;
 }
 
@@ -26,7 +26,7 @@ interface Waiting {
  * Writes grammars on a thread of its own, so that a large schema holds up nobody's answer, and caches them. The thread
  * is started with the first one.
  */
-export class GrammarWriter {
+export class GrammarCompiler {
   readonly #limitMs: number;
   /** In order of use. */
   readonly #cached = new Map<string, Cached>();
@@ -42,7 +42,7 @@ export class GrammarWriter {
   }
 
   /** The grammar. Rejects with 400 for what cannot be enforced, or takes too long to be worked out. */
-  write(wish: GrammarWish): Promise<WrittenGrammar> {
+  write(wish: GrammarSource): Promise<FactoredGrammar> {
     const key = JSON.stringify(wish);
     const cached = this.#cached.get(key);
     if (cached === undefined) return this.#cache(key, this.#ask(wish));
@@ -51,7 +51,7 @@ export class GrammarWriter {
     return cached.grammar;
   }
 
-  #cache(key: string, grammar: Promise<WrittenGrammar>): Promise<WrittenGrammar> {
+  #cache(key: string, grammar: Promise<FactoredGrammar>): Promise<FactoredGrammar> {
     const entry: Cached = { grammar, bytes: 0 };
     this.#cached.set(key, entry);
     const count = (bytes: number): void => {
@@ -78,8 +78,8 @@ export class GrammarWriter {
     await this.#thread?.terminate();
   }
 
-  #ask(wish: GrammarWish): Promise<WrittenGrammar> {
-    const { promise, resolve, reject } = Promise.withResolvers<WrittenGrammar>();
+  #ask(wish: GrammarSource): Promise<FactoredGrammar> {
+    const { promise, resolve, reject } = Promise.withResolvers<FactoredGrammar>();
     const id = this.#nextId++;
     this.#waiting.set(id, { wish, resolve, reject });
     this.#started().postMessage({ id, wish });
@@ -120,7 +120,7 @@ export class GrammarWriter {
     const [oldest, ...others] = this.#waiting.entries();
     if (oldest === undefined) return;
     this.#waiting.delete(oldest[0]);
-    oldest[1].reject(invalidValue(sourceOf(oldest[1].wish), 'takes too long to be worked out; make it simpler'));
+    oldest[1].reject(invalidValue(grammarParam(oldest[1].wish), 'takes too long to be worked out; make it simpler'));
     for (const [id, { wish }] of others) this.#started().postMessage({ id, wish });
     this.#startClock();
   }

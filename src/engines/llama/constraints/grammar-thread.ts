@@ -1,17 +1,17 @@
 /** The thread that writes grammars. Started by `grammar-compiler.ts`. */
 import { parentPort } from 'node:worker_threads';
-import { factsOf } from '../runtime/error-data.ts';
+import { toErrorFacts } from '../runtime/error-facts.ts';
 import type { GrammarReply } from './grammar-compiler.ts';
-import { type GrammarWish, writeGrammar } from './request-grammar.ts';
+import { buildGrammar, type GrammarSource } from './request-grammar.ts';
 
-parentPort?.on('message', ({ id, wish }: { id: number; wish: GrammarWish }) => {
+parentPort?.on('message', ({ id, wish }: { id: number; wish: GrammarSource }) => {
   parentPort?.postMessage(written(id, wish));
 });
 
-function written(id: number, wish: GrammarWish): GrammarReply {
+function written(id: number, wish: GrammarSource): GrammarReply {
   try {
-    return { id, grammar: writeGrammar(wish) };
+    return { id, grammar: buildGrammar(wish) };
   } catch (error) {
-    return { id, refusal: factsOf(error) };
+    return { id, refusal: toErrorFacts(error) };
   }
 }

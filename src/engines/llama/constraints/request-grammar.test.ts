@@ -3,10 +3,10 @@ import { describe, it } from 'node:test';
 import { ApiError } from '../../../errors.ts';
 import type { FunctionTool, OutputFormat } from '../../engine.ts';
 import { TAGGED } from '../tool-calls/call-format.ts';
-import { writeGrammar } from './request-grammar.ts';
+import { buildGrammar } from './request-grammar.ts';
 
 const write = (format: Exclude<OutputFormat, { type: 'text' }>): string =>
-  writeGrammar({ kind: 'format', format }).text;
+  buildGrammar({ kind: 'format', format }).text;
 const rejection = (run: () => unknown) => {
   try {
     run();
@@ -44,10 +44,10 @@ describe('decoding constraints of plain text', () => {
     const tool: FunctionTool = { type: 'function', function: { name: 'clock' } };
     const rules = { format: TAGGED, callable: [tool], parallel: false, offered: [tool] };
     assert.deepEqual(
-      rejection(() => writeGrammar({ kind: 'answer', rules, format })),
+      rejection(() => buildGrammar({ kind: 'answer', rules, format })),
       [400, 'response_format'],
     );
-    const choice = writeGrammar({ kind: 'answer', rules, format: { type: 'choice', choices: ['no'] } });
+    const choice = buildGrammar({ kind: 'answer', rules, format: { type: 'choice', choices: ['no'] } });
     assert.match(choice.text, /choice \| "<"/);
     assert.match(choice.text, /tool_call>/);
   });

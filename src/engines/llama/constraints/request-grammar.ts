@@ -1,33 +1,33 @@
 import { invalidValue } from '../../../errors.ts';
 import type { OutputFormat, TextConstraint } from '../../engine.ts';
-import { finishGrammar, type WrittenGrammar } from '../grammar/gbnf/written-grammar.ts';
-import { GrammarBuilder, literal, oneOf } from '../grammar/grammar.ts';
+import { type FactoredGrammar, factorGrammar } from '../grammar/gbnf/factored-grammar.ts';
+import { GrammarBuilder, literal, literalAlternatives } from '../grammar/grammar.ts';
 import { isEmpty } from '../grammar/schema/automaton.ts';
 import { automatonRule } from '../grammar/schema/automaton-grammar.ts';
-import { named } from '../grammar/schema/bounds.ts';
+import { withErrorPath } from '../grammar/schema/bounds.ts';
 import { patternLanguage } from '../grammar/schema/pattern-language.ts';
 import { SchemaCompiler } from '../grammar/schema-grammar.ts';
-import { type CallRules, callsGrammar, defineCalls } from '../tool-calls/call-grammar.ts';
+import { callsGrammar, defineCalls, type ToolCallRules } from '../tool-calls/call-grammar.ts';
 
 /** Where a request's schema stands in its body. */
 export const SCHEMA_PATH = 'response_format.json_schema.schema';
 const FORMAT_PATH = 'response_format';
 
 /** What a grammar is to allow. Plain data: it goes to another thread, and stands for its grammar in a cache. */
-export type GrammarWish =
+export type GrammarSource =
   /** An answer in a format. */
   | { kind: 'format'; format: Exclude<OutputFormat, { type: 'text' }> }
   /** What follows the beginning of a call. */
-  | { kind: 'calls'; rules: CallRules }
+  | { kind: 'calls'; rules: ToolCallRules }
   /** An answer that is in the format or calls; with a format of text, one that calls but begins by itself. */
-  | { kind: 'answer'; rules: CallRules; format: OutputFormat };
+  | { kind: 'answer'; rules: ToolCallRules; format: OutputFormat };
 
 /** The grammar. Pure. Throws 400 with the path of what cannot be enforced. */
-export function writeGrammar(wish: GrammarWish): WrittenGrammar {
-  return finishGrammar(grammarText(wish), sourceOf(wish));
+export function buildGrammar(wish: GrammarSource): FactoredGrammar {
+  return factorGrammar(grammarText(wish), grammarParam(wish));
 }
 
-function grammarText(wish: GrammarWish): string {
+function grammarText(wish: GrammarSource): string {
   if (wish.kind === 'calls') return callsGrammar(wish.rules);
   if (wish.format.type === 'grammar') {
     if (wish.kind === 'format') return wish.format.grammar;
@@ -50,7 +50,7 @@ function grammarText(wish: GrammarWish): string {
 function formatRule(builder: GrammarBuilder, format: OutputFormat): string | null {
   if (format.type === 'text') return null;
   if (format.type === 'json_object') return builder.json('object');
-  if (format.type === 'choice') return builder.define('choice', oneOf(format.choices), FORMAT_PATH);
+  if (format.type === 'choice') return builder.define('choice', literalAlternatives(format.choices), FORMAT_PATH);
   if (format.type === 'regex') return builder.define('regex', regexRule(builder, format.pattern), FORMAT_PATH);
   if (format.type === 'grammar') throw new Error('a grammar stands alone');
   return new SchemaCompiler(builder, format.schema, SCHEMA_PATH).compile();
@@ -62,13 +62,13 @@ export function isTextConstraint(format: OutputFormat): format is TextConstraint
 }
 
 function regexRule(builder: GrammarBuilder, pattern: string): string {
-  const language = named(FORMAT_PATH, () => patternLanguage(`^(?:${pattern})$`));
+  const language = withErrorPath(FORMAT_PATH, () => patternLanguage(`^(?:${pattern})$`));
   if (isEmpty(language)) throw invalidValue(FORMAT_PATH, 'matches no text');
   return automatonRule(builder, language, { spelling: 'plain', path: FORMAT_PATH });
 }
 
 /** The field of the request that a grammar is made from. */
-export function sourceOf(wish: GrammarWish): string {
+export function grammarParam(wish: GrammarSource): string {
   if (wish.kind === 'calls') return 'tools';
   return isTextConstraint(wish.format) ? FORMAT_PATH : SCHEMA_PATH;
 }

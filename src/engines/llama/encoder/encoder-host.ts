@@ -1,32 +1,32 @@
 /** The process that holds an encoder. Started by `encoder-process.ts`; a crash in here is no crash of the service. */
 import { describeError } from '../../../lib/operator-error.ts';
-import { factsOf } from '../runtime/error-data.ts';
-import { liveAsHost } from '../runtime/host-lifecycle.ts';
+import { toErrorFacts } from '../runtime/error-facts.ts';
+import { runHost } from '../runtime/host-lifecycle.ts';
+import { EncodeLoop } from './encode-loop.ts';
+import { count, type EncoderSetup, embedding, reranking, TextTooLongError } from './encode-tasks.ts';
 import { type EncoderModel, loadEncoder } from './encoder-model.ts';
 import type {
-  EncoderAnswer,
   EncoderHostMessage,
   EncoderLoadOptions,
   EncoderParentMessage,
   EncoderRequest,
+  EncoderResult,
 } from './encoder-protocol.ts';
-import { ReadingLoop } from './reading-loop.ts';
-import { count, embedding, type Reader, reranking, TooLong } from './readings.ts';
 
 interface Runtime {
   model: EncoderModel;
-  loop: ReadingLoop;
+  loop: EncodeLoop;
 }
 
 /** Requests that are under way, by their number: aborted when their caller leaves. */
-const asked = new Map<number, AbortController>();
+const cancellations = new Map<number, AbortController>();
 /** Null: not loaded, or it cannot be. */
 let runtime: Promise<Runtime | null> = Promise.resolve(null);
 
-const send = liveAsHost<EncoderParentMessage, EncoderHostMessage>((message) => {
+const send = runHost<EncoderParentMessage, EncoderHostMessage>((message) => {
   if (message.type === 'load') runtime = load(message.options);
-  else if (message.type === 'ask') void ask(message.id, message.request);
-  else if (message.type === 'leave') asked.get(message.id)?.abort();
+  else if (message.type === 'request') void request(message.id, message.request);
+  else if (message.type === 'cancel') cancellations.get(message.id)?.abort();
   else void answerPing(message.id);
 });
 
@@ -35,44 +35,44 @@ async function load(options: EncoderLoadOptions): Promise<Runtime | null> {
     const model = await loadEncoder(options);
     send({ type: 'loaded', facts: model.facts });
     const { contexts, threads, facts } = model;
-    return { model, loop: new ReadingLoop({ contexts, threads, parameters: facts.parameters }) };
+    return { model, loop: new EncodeLoop({ contexts, threads, parameters: facts.parameters }) };
   } catch (error) {
-    send({ type: 'unusable', reason: describeError(error) });
+    send({ type: 'load-failed', reason: describeError(error) });
     return null;
   }
 }
 
-async function ask(id: number, request: EncoderRequest): Promise<void> {
+async function request(id: number, request: EncoderRequest): Promise<void> {
   const left = new AbortController();
-  asked.set(id, left);
+  cancellations.set(id, left);
   const ready = await runtime;
   try {
     if (ready === null || left.signal.aborted) return;
-    const answer = await answerOf(ready, request, left.signal);
-    if (!left.signal.aborted) send({ type: 'done', id, answer });
+    const result = await execute(ready, request, left.signal);
+    if (!left.signal.aborted) send({ type: 'done', id, result });
   } catch (error) {
     if (left.signal.aborted) return;
-    if (error instanceof TooLong) send({ type: 'tooLong', id, index: error.index });
-    else send({ type: 'failed', id, error: factsOf(error) });
+    if (error instanceof TextTooLongError) send({ type: 'too-long', id, index: error.index });
+    else send({ type: 'failed', id, error: toErrorFacts(error) });
   } finally {
-    asked.delete(id);
+    cancellations.delete(id);
   }
 }
 
-async function answerOf({ model, loop }: Runtime, request: EncoderRequest, left: AbortSignal): Promise<EncoderAnswer> {
-  if (request.kind === 'count') return count(model.reader, request.texts, left);
-  const reading = await readingOf(model.reader, request, left);
+async function execute({ model, loop }: Runtime, request: EncoderRequest, left: AbortSignal): Promise<EncoderResult> {
+  if (request.kind === 'count') return count(model.setup, request.texts, left);
+  const reading = await createTask(model.setup, request, left);
   const leave = (): void => {
     loop.remove(reading);
     reading.fail(left.reason);
   };
   left.addEventListener('abort', leave, { once: true });
   loop.add(reading);
-  return reading.answer;
+  return reading.result;
 }
 
-function readingOf(reader: Reader, request: Exclude<EncoderRequest, { kind: 'count' }>, left: AbortSignal) {
-  return request.kind === 'embed' ? embedding(reader, request, left) : reranking(reader, request, left);
+function createTask(setup: EncoderSetup, request: Exclude<EncoderRequest, { kind: 'count' }>, left: AbortSignal) {
+  return request.kind === 'embed' ? embedding(setup, request, left) : reranking(setup, request, left);
 }
 
 async function answerPing(id: number): Promise<void> {

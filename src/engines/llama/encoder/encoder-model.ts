@@ -2,39 +2,39 @@ import { stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import type { LlamaContext, LlamaModel } from 'node-llama-cpp';
 import { EMBEDDING_DIMENSIONS } from '../../embedding-engine.ts';
-import { POOLING, poolingOf } from '../gguf/gguf-use.ts';
-import { createPoolingContext, parameterCount, readPooled } from '../runtime/bindings.ts';
-import { cannotBeUsed, freeMemory, openGguf } from '../runtime/open-gguf.ts';
-import { Vocabulary } from '../tokenizer/vocabulary.ts';
+import { POOLING, readPoolingType } from '../gguf/gguf-use.ts';
+import { computePooled, createPoolingContext, parameterCount } from '../runtime/bindings.ts';
+import { freeMemory, openGguf, unusableModelError } from '../runtime/open-gguf.ts';
+import { LlamaTokenizer } from '../tokenizer/llama-tokenizer.ts';
+import type { EncoderSetup } from './encode-tasks.ts';
 import type { EncoderFacts, EncoderLoadOptions, FileIdentity } from './encoder-protocol.ts';
-import type { Reader } from './readings.ts';
-import { aroundPair, aroundText } from './special-tokens.ts';
+import { pairSpecialTokens, textSpecialTokens } from './special-tokens.ts';
 
 /**
  * Tokens of a window where the operator says nothing: the longest text that `/v1/embeddings` takes, with what models add.
  * Attention takes memory and time by the square of it, so that longer ones do not pay.
  */
-const USUAL_WINDOW_TOKENS = 2_304;
+const DEFAULT_WINDOW_TOKENS = 2_304;
 /** A window of fewer tokens is no use. */
-const LEAST_WINDOW_TOKENS = 64;
+const MIN_WINDOW_TOKENS = 64;
 /** Contexts at most: each takes memory, and threads of one window lose little against windows of one thread each. */
-const MOST_CONTEXTS = 8;
+const MAX_CONTEXTS = 8;
 /** Part of the free memory that contexts may take; the first one may have more. */
-const CHOSEN_PART = 0.25;
-const FIRST_PART = 0.8;
+const DEFAULT_MEMORY_FRACTION = 0.25;
+const FIRST_CONTEXT_MEMORY_FRACTION = 0.8;
 /** Architectures whose head ends in likelihoods (`build_pooling` in llama-graph.cpp); that of the first label counts. */
-const LIKELIHOODS: ReadonlySet<string> = new Set(['qwen3', 'qwen3vl']);
+const PROBABILITY_HEADS: ReadonlySet<string> = new Set(['qwen3', 'qwen3vl']);
 
 /** An encoder that is ready to read. */
 export interface EncoderModel {
   contexts: readonly LlamaContext[];
   threads: number;
-  reader: Reader;
+  setup: EncoderSetup;
   facts: EncoderFacts;
 }
 
 /** The file is whole, and no model for its purpose. */
-class Misfit extends Error {
+class UnsupportedModelError extends Error {
   readonly remedy: string;
 
   constructor(message: string, remedy: string) {
@@ -51,14 +51,16 @@ export async function loadEncoder(options: EncoderLoadOptions): Promise<EncoderM
   try {
     return await prepare(model, options);
   } catch (error) {
-    throw error instanceof Misfit ? cannotBeUsed(file, error, error.remedy) : cannotBeUsed(file, error);
+    throw error instanceof UnsupportedModelError
+      ? unusableModelError(file, error, error.remedy)
+      : unusableModelError(file, error);
   }
 }
 
 /** A model of other weights would put other vectors beside those that are there. */
-async function checkIdentity(file: string, { bytes, changedMs }: FileIdentity): Promise<void> {
+async function checkIdentity(file: string, { bytes, modifiedMs }: FileIdentity): Promise<void> {
   const { size, mtimeMs } = await stat(file);
-  if (size === bytes && mtimeMs === changedMs) return;
+  if (size === bytes && mtimeMs === modifiedMs) return;
   throw new Error(
     `The model file '${file}' is another one than when Quire was started; put the first one back, or start Quire again.`,
   );
@@ -70,7 +72,7 @@ async function prepare(model: LlamaModel, options: EncoderLoadOptions): Promise<
   if (scores) checkLabels(model, architecture);
   else checkPooling(model);
   const threads = options.threads ?? availableParallelism();
-  const windowTokens = Math.min(options.contextTokens ?? USUAL_WINDOW_TOKENS, model.trainContextSize);
+  const windowTokens = Math.min(options.contextTokens ?? DEFAULT_WINDOW_TOKENS, model.trainContextSize);
   const contexts = await createContexts(model, windowTokens, {
     threads,
     scores,
@@ -78,19 +80,19 @@ async function prepare(model: LlamaModel, options: EncoderLoadOptions): Promise<
   });
   const [first] = contexts;
   if (first === undefined) throw new Error('there is no memory for it');
-  const reader: Reader = {
-    vocabulary: new Vocabulary(model),
-    around: aroundText(model),
-    pair: scores ? aroundPair(model) : null,
+  const setup: EncoderSetup = {
+    tokenizer: new LlamaTokenizer(model),
+    specialTokens: textSpecialTokens(model),
+    pairTokens: scores ? pairSpecialTokens(model) : null,
     windowTokens,
-    logits: !LIKELIHOODS.has(architecture),
+    returnsLogits: !PROBABILITY_HEADS.has(architecture),
     dimensions: EMBEDDING_DIMENSIONS,
   };
-  await tryOut(first, reader);
+  await probeOutput(first, setup);
   return {
     contexts,
     threads,
-    reader,
+    setup,
     facts: { name: name ?? null, parameters: parameterCount(first), windowTokens, contexts: contexts.length },
   };
 }
@@ -103,22 +105,22 @@ async function createContexts(
 ): Promise<LlamaContext[]> {
   const size = { contextSize: tokens, sequences: 1, batchSize: tokens, modelGpuLayers: 0, isEmbeddingContext: true };
   const bytes = (await model.fileInsights.estimateContextResourceRequirementsV2(size)).cpuRam;
-  if (bytes > free * FIRST_PART || tokens < LEAST_WINDOW_TOKENS) {
+  if (bytes > free * FIRST_CONTEXT_MEMORY_FRACTION || tokens < MIN_WINDOW_TOKENS) {
     throw new Error(
       `a window of ${tokens} tokens needs ${megabytes(bytes)} of memory, of which ${megabytes(free)} are free, and has ` +
-        `${LEAST_WINDOW_TOKENS} tokens at least`,
+        `${MIN_WINDOW_TOKENS} tokens at least`,
     );
   }
-  const count = Math.max(1, Math.min(threads, MOST_CONTEXTS, Math.floor((free * CHOSEN_PART) / bytes)));
+  const count = Math.max(1, Math.min(threads, MAX_CONTEXTS, Math.floor((free * DEFAULT_MEMORY_FRACTION) / bytes)));
   const contexts: LlamaContext[] = [];
   for (let i = 0; i < count; i++) contexts.push(await createPoolingContext(model, { tokens, threads: 1, scores }));
   return contexts;
 }
 
 function checkPooling(model: LlamaModel): void {
-  const pooling = poolingOf(model.fileInfo);
+  const pooling = readPoolingType(model.fileInfo);
   if (pooling === POOLING.none) {
-    throw new Misfit(
+    throw new UnsupportedModelError(
       'it does not say how the vectors of its tokens become one',
       'convert it again with its pooling, or configure another GGUF file',
     );
@@ -128,8 +130,8 @@ function checkPooling(model: LlamaModel): void {
 function checkLabels(model: LlamaModel, architecture: string): void {
   const traits = model.fileInfo.architectureMetadata as { classifier?: { output_labels?: unknown } };
   const labels = traits.classifier?.output_labels;
-  if (Array.isArray(labels) && labels.length > 1 && !LIKELIHOODS.has(architecture)) {
-    throw new Misfit(
+  if (Array.isArray(labels) && labels.length > 1 && !PROBABILITY_HEADS.has(architecture)) {
+    throw new UnsupportedModelError(
       `its head sorts texts into ${labels.length} kinds instead of giving one score`,
       'configure a GGUF of a reranker',
     );
@@ -137,21 +139,24 @@ function checkLabels(model: LlamaModel, architecture: string): void {
 }
 
 /** Reads something once: what the model gives shows in nothing else than what it gives. */
-async function tryOut(context: LlamaContext, { around, pair, vocabulary, dimensions }: Reader): Promise<void> {
-  const word = vocabulary.tokenizePlain('a');
+async function probeOutput(
+  context: LlamaContext,
+  { specialTokens, pairTokens, tokenizer, dimensions }: EncoderSetup,
+): Promise<void> {
+  const word = tokenizer.tokenize('a');
   const tokens =
-    pair === null
-      ? [...around.before, ...word, ...around.after]
-      : [...pair.before, ...word, ...pair.between, ...word, ...pair.after];
-  const numbers = await readPooled(context, tokens);
-  if (pair === null && numbers.length !== dimensions) {
-    throw new Misfit(
+    pairTokens === null
+      ? [...specialTokens.before, ...word, ...specialTokens.after]
+      : [...pairTokens.before, ...word, ...pairTokens.between, ...word, ...pairTokens.after];
+  const numbers = await computePooled(context, tokens);
+  if (pairTokens === null && numbers.length !== dimensions) {
+    throw new UnsupportedModelError(
       `its vectors have ${numbers.length} numbers, and every index here has ${dimensions}`,
       `configure a GGUF of a model that gives ${dimensions}`,
     );
   }
   if (!numbers.every(Number.isFinite))
-    throw new Misfit('what it gives are no numbers', 'it is damaged, so fetch it again');
+    throw new UnsupportedModelError('what it gives are no numbers', 'it is damaged, so fetch it again');
 }
 
 function megabytes(bytes: number): string {

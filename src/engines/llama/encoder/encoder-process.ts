@@ -4,11 +4,11 @@ import type { Backend } from '../../engine.ts';
 import { type AdmissionTicket, FairAdmission } from '../../fair-admission.ts';
 import { type HostMemory, HostProcess, type HostState } from '../runtime/host-process.ts';
 import type {
-  EncoderAnswer,
   EncoderFacts,
   EncoderHostMessage,
   EncoderParentMessage,
   EncoderRequest,
+  EncoderResult,
   EncoderUse,
   FileIdentity,
 } from './encoder-protocol.ts';
@@ -34,13 +34,13 @@ export interface EncoderOptions {
   memory?: HostMemory;
   logger: Logger;
   /** Milliseconds of silence after which the model's process counts as hung, and is started again. For tests. */
-  silenceMs?: number;
+  heartbeatTimeoutMs?: number;
   /** Calls at most, running and waiting; 1024 unless given. */
   maxCalls?: number;
 }
 
 /** The host's answer, or the number of the text that it refuses. */
-export type EncoderReply = { answer: EncoderAnswer } | { tooLong: number };
+export type EncoderReply = { result: EncoderResult } | { tooLong: number };
 
 interface Call {
   ticket: AdmissionTicket;
@@ -69,14 +69,14 @@ export class EncoderProcess {
       module: new URL('./encoder-host.ts', import.meta.url),
       file,
       load: (): EncoderParentMessage => ({ type: 'load', options: loaded }),
-      farewell: null,
+      closeMessage: null,
       heapMb: memory?.heapMb,
     };
     const listener = {
       message: (message: EncoderHostMessage) => this.#receive(message),
       changed: (state: HostState<EncoderFacts>) => this.#hostChanged(state),
     };
-    this.#host = new HostProcess(program, options.logger, listener, options.silenceMs);
+    this.#host = new HostProcess(program, options.logger, listener, options.heartbeatTimeoutMs);
   }
 
   /** The process that holds the model; null while there is none. */
@@ -98,13 +98,13 @@ export class EncoderProcess {
   /**
    * Asks the model for an organization. Errors are `ApiError`s; an aborted signal ends the call by throwing its reason.
    */
-  async ask(request: EncoderRequest, scope: string, signal: AbortSignal): Promise<EncoderReply> {
+  async request(request: EncoderRequest, scope: string, signal: AbortSignal): Promise<EncoderReply> {
     signal.throwIfAborted();
     this.#requireHost();
     const id = this.#nextId++;
     const reply = Promise.withResolvers<EncoderReply>();
     const end = (error: unknown): void => {
-      if (this.#take(id) !== undefined) this.#host.send({ type: 'leave', id });
+      if (this.#take(id) !== undefined) this.#host.send({ type: 'cancel', id });
       reply.reject(error);
     };
     const share = Math.max(1 / (this.#options.maxCalls ?? MAX_CALLS), charactersOf(request) / MAX_CHARACTERS);
@@ -112,7 +112,7 @@ export class EncoderProcess {
     this.#calls.set(id, call);
     const leave = (): void => end(signal.reason);
     signal.addEventListener('abort', leave, { once: true });
-    this.#host.send({ type: 'ask', id, request });
+    this.#host.send({ type: 'request', id, request });
     try {
       return await call.reply.promise;
     } finally {
@@ -124,7 +124,7 @@ export class EncoderProcess {
   async check(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const { state } = this.#host;
-    if (state.kind === 'unusable' || state.kind === 'crashed') throw new Error(state.reason);
+    if (state.kind === 'stopped' || state.kind === 'crashed') throw new Error(state.reason);
     const id = this.#nextId++;
     const ping = Promise.withResolvers<void>();
     const abort = (): void => ping.reject(signal.reason);
@@ -147,15 +147,15 @@ export class EncoderProcess {
   /** Throws 503 while there is no process that could answer. */
   #requireHost(): void {
     const { state } = this.#host;
-    if (state.kind === 'unusable') throw unavailable(BUSY_RETRY_SECONDS, state.reason);
+    if (state.kind === 'stopped') throw unavailable(BUSY_RETRY_SECONDS, state.reason);
     if (state.kind === 'crashed') throw unavailable((state.retryAt - Date.now()) / 1_000, state.reason);
   }
 
   #receive(message: EncoderHostMessage): void {
     if (message.type === 'done') {
-      this.#host.worked();
-      this.#take(message.id)?.reply.resolve({ answer: message.answer });
-    } else if (message.type === 'tooLong') this.#take(message.id)?.reply.resolve({ tooLong: message.index });
+      this.#host.resetBackoff();
+      this.#take(message.id)?.reply.resolve({ result: message.result });
+    } else if (message.type === 'too-long') this.#take(message.id)?.reply.resolve({ tooLong: message.index });
     else if (message.type === 'failed') this.#take(message.id)?.reply.reject(new ApiError(message.error));
     else if (message.type === 'pong') this.#pings.get(message.id)?.resolve();
   }
@@ -169,8 +169,8 @@ export class EncoderProcess {
 
   #hostChanged(state: HostState<EncoderFacts>): void {
     if (state.kind === 'ready') this.#facts = state.facts;
-    if (state.kind !== 'crashed' && state.kind !== 'unusable') return;
-    if (state.kind === 'unusable') this.#options.logger.debug({ reason: state.reason }, 'a local engine ended');
+    if (state.kind !== 'crashed' && state.kind !== 'stopped') return;
+    if (state.kind === 'stopped') this.#options.logger.debug({ reason: state.reason }, 'a local engine ended');
     for (const ping of this.#pings.values()) ping.reject(new Error(state.reason));
     for (const id of [...this.#calls.keys()]) this.#take(id)?.reply.reject(unavailable(1, state.reason));
   }

@@ -9,7 +9,7 @@ export type EncoderUse = 'embedding' | 'rerank';
 export interface FileIdentity {
   bytes: number;
   /** Milliseconds since the epoch. */
-  changedMs: number;
+  modifiedMs: number;
 }
 
 /** What the host is to load. */
@@ -39,15 +39,15 @@ export interface EncoderFacts {
 
 /** What is asked of the model. */
 export type EncoderRequest =
-  /** A vector of each text, `prefix` before it. A text of more tokens than `mostTokens` is refused; null takes any. */
-  | { kind: 'embed'; texts: readonly string[]; prefix: string; mostTokens: number | null }
+  /** A vector of each text, `prefix` before it. A text of more tokens than `maxTokens` is refused; null takes any. */
+  | { kind: 'embed'; texts: readonly string[]; prefix: string; maxTokens: number | null }
   /** Tokens of each text, without those that the model adds. */
   | { kind: 'count'; texts: readonly string[] }
   /** A score of each document, 0 to 1. */
   | { kind: 'rerank'; query: string; documents: readonly string[] };
 
 /** What came of a request. */
-export interface EncoderAnswer {
+export interface EncoderResult {
   /** `embed`: the vectors, one after another. `count` and `rerank`: one number of each. */
   numbers: Float32Array | Float64Array;
   /** Tokens that were read. */
@@ -58,17 +58,17 @@ export interface EncoderAnswer {
 export type EncoderParentMessage =
   /** First, and once. */
   | { type: 'load'; options: EncoderLoadOptions }
-  | { type: 'ask'; id: number; request: EncoderRequest }
+  | { type: 'request'; id: number; request: EncoderRequest }
   /** The caller has left: no more is wanted of it. */
-  | { type: 'leave'; id: number }
+  | { type: 'cancel'; id: number }
   | { type: 'ping'; id: number };
 
 /** What the host says. `done`, `tooLong` or `failed` is the last of a request, unless its caller left before. */
 export type EncoderHostMessage =
   | HostStatus<EncoderFacts>
-  | { type: 'done'; id: number; answer: EncoderAnswer }
+  | { type: 'done'; id: number; result: EncoderResult }
   /** The text at `index` has too many tokens. */
-  | { type: 'tooLong'; id: number; index: number }
+  | { type: 'too-long'; id: number; index: number }
   | { type: 'failed'; id: number; error: ErrorFacts }
   /** Comes after the model is loaded. */
   | { type: 'pong'; id: number };

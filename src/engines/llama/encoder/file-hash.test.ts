@@ -23,7 +23,7 @@ describe('hashFile', () => {
     utimesSync(file, mtime, mtime);
     writeFileSync(
       kept,
-      readFileSync(kept, 'utf8').replace(/"changedMs":[\d.]+/, `"changedMs":${statSync(file).mtimeMs}`),
+      readFileSync(kept, 'utf8').replace(/"modifiedMs":[\d.]+/, `"modifiedMs":${statSync(file).mtimeMs}`),
     );
     assert.equal((await hashFile(file, kept, never)).sha256, sha256('one'));
     utimesSync(file, mtime, new Date(mtime.getTime() + 5_000));

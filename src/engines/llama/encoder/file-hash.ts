@@ -7,14 +7,14 @@ import { Value } from 'typebox/value';
 import type { FileIdentity } from './encoder-protocol.ts';
 
 /** Files whose hashes are kept; of more, those hashed last. */
-const MOST_ENTRIES = 32;
+const MAX_ENTRIES = 32;
 /** Bytes read at a time. */
 const CHUNK_BYTES = 1_048_576;
 
-const KeptHashes = Type.Object({
-  version: Type.Literal(1),
+const StoredHashes = Type.Object({
+  version: Type.Literal(2),
   entries: Type.Array(
-    Type.Object({ file: Type.String(), bytes: Type.Number(), changedMs: Type.Number(), sha256: Type.String() }),
+    Type.Object({ file: Type.String(), bytes: Type.Number(), modifiedMs: Type.Number(), sha256: Type.String() }),
   ),
 });
 
@@ -25,35 +25,35 @@ export interface HashedFile extends FileIdentity {
 }
 
 /**
- * The SHA-256 of a file, which for gigabytes takes seconds: it is kept in `keptIn`, and computed again when the file's
+ * The SHA-256 of a file, which for gigabytes takes seconds: it is kept in `cacheFile`, and computed again when the file's
  * size or time of change is another one. Throws what the file system does.
  */
-export async function hashFile(file: string, keptIn: string | undefined, signal: AbortSignal): Promise<HashedFile> {
-  const { size: bytes, mtimeMs: changedMs } = await stat(file);
-  const entries = keptIn === undefined ? [] : await readEntries(keptIn);
-  const kept = entries.find((e) => e.file === file && e.bytes === bytes && e.changedMs === changedMs);
-  if (kept !== undefined) return { bytes, changedMs, sha256: kept.sha256 };
+export async function hashFile(file: string, cacheFile: string | undefined, signal: AbortSignal): Promise<HashedFile> {
+  const { size: bytes, mtimeMs: modifiedMs } = await stat(file);
+  const entries = cacheFile === undefined ? [] : await readEntries(cacheFile);
+  const kept = entries.find((e) => e.file === file && e.bytes === bytes && e.modifiedMs === modifiedMs);
+  if (kept !== undefined) return { bytes, modifiedMs, sha256: kept.sha256 };
   const hash = createHash('sha256');
   for await (const chunk of createReadStream(file, { highWaterMark: CHUNK_BYTES, signal })) hash.update(chunk);
   const sha256 = hash.digest('hex');
-  if (keptIn !== undefined) {
+  if (cacheFile !== undefined) {
     const others = entries.filter((entry) => entry.file !== file);
     const text = JSON.stringify({
-      version: 1,
-      entries: [...others, { file, bytes, changedMs, sha256 }].slice(-MOST_ENTRIES),
+      version: 2,
+      entries: [...others, { file, bytes, modifiedMs, sha256 }].slice(-MAX_ENTRIES),
     });
-    await mkdir(dirname(keptIn), { recursive: true });
+    await mkdir(dirname(cacheFile), { recursive: true });
     // Renamed into its place whole, so that nobody reads half of it.
-    await writeFile(`${keptIn}.${process.pid}`, text);
-    await rename(`${keptIn}.${process.pid}`, keptIn);
+    await writeFile(`${cacheFile}.${process.pid}`, text);
+    await rename(`${cacheFile}.${process.pid}`, cacheFile);
   }
-  return { bytes, changedMs, sha256 };
+  return { bytes, modifiedMs, sha256 };
 }
 
 async function readEntries(path: string): Promise<(HashedFile & { file: string })[]> {
   try {
     const kept: unknown = JSON.parse(await readFile(path, 'utf8'));
-    return Value.Check(KeptHashes, kept) ? kept.entries : [];
+    return Value.Check(StoredHashes, kept) ? kept.entries : [];
   } catch {
     // There is no such file yet, or it holds no JSON: hashed again, and written anew.
     return [];

@@ -5,7 +5,7 @@ import {
   type EmbeddingRequest,
   type Embeddings,
 } from '../../embedding-engine.ts';
-import { type Prefixes, prefixesOf, prefixFor } from '../../embedding-prefixes.ts';
+import { findPrefixes, type Prefixes, prefixFor } from '../../embedding-prefixes.ts';
 import type { Backend } from '../../engine.ts';
 import { type EncoderOptions, EncoderProcess } from './encoder-process.ts';
 import { hashFile } from './file-hash.ts';
@@ -34,7 +34,7 @@ export async function startLocalEmbedding(
   // What keeps the file from being read is told by the process that loads it.
   const hashed = await hashFile(options.file, options.hashesFile, signal).catch(() => null);
   signal.throwIfAborted();
-  const identity = hashed ?? { bytes: -1, changedMs: -1 };
+  const identity = hashed ?? { bytes: -1, modifiedMs: -1 };
   const encoder = new EncoderProcess(options, 'embedding', identity);
   try {
     await encoder.check(signal);
@@ -42,7 +42,7 @@ export async function startLocalEmbedding(
     await encoder.close();
     throw error;
   }
-  return new LlamaEmbedding(encoder, prefixesOf(encoder.facts?.name ?? null, options.name), hashed?.sha256 ?? '');
+  return new LlamaEmbedding(encoder, findPrefixes(encoder.facts?.name ?? null, options.name), hashed?.sha256 ?? '');
 }
 
 class LlamaEmbedding implements LocalEmbedding {
@@ -72,11 +72,11 @@ class LlamaEmbedding implements LocalEmbedding {
   }
 
   async embed(request: EmbeddingRequest, signal: AbortSignal): Promise<Embeddings> {
-    const { texts, maxTokensPerText: mostTokens } = request;
+    const { texts, maxTokensPerText: maxTokens } = request;
     const prefix = prefixFor(this.#prefixes, request.purpose);
-    const reply = await this.#encoder.ask({ kind: 'embed', texts, prefix, mostTokens }, request.scope ?? '', signal);
-    if ('tooLong' in reply) throw tokenLimitExceeded(request.paramOf(reply.tooLong), mostTokens ?? 0);
-    const { numbers, tokens } = reply.answer;
+    const reply = await this.#encoder.request({ kind: 'embed', texts, prefix, maxTokens }, request.scope ?? '', signal);
+    if ('tooLong' in reply) throw tokenLimitExceeded(request.paramOf(reply.tooLong), maxTokens ?? 0);
+    const { numbers, tokens } = reply.result;
     const vectors = texts.map((_, i) =>
       Float32Array.from(numbers.subarray(i * EMBEDDING_DIMENSIONS, (i + 1) * EMBEDDING_DIMENSIONS)),
     );
@@ -84,8 +84,8 @@ class LlamaEmbedding implements LocalEmbedding {
   }
 
   async countTokens(texts: readonly string[], signal: AbortSignal, scope = ''): Promise<number[]> {
-    const reply = await this.#encoder.ask({ kind: 'count', texts }, scope, signal);
-    return 'answer' in reply ? [...reply.answer.numbers] : [];
+    const reply = await this.#encoder.request({ kind: 'count', texts }, scope, signal);
+    return 'result' in reply ? [...reply.result.numbers] : [];
   }
 
   check(signal: AbortSignal): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Backend } from '../../engine.ts';
-import type { RerankEngine, Reranking, RerankRequest } from '../../rerank-engine.ts';
+import type { RerankEngine, RerankEngineRequest, Reranking } from '../../rerank-engine.ts';
 import { type EncoderOptions, EncoderProcess } from './encoder-process.ts';
 
 /** A rerank engine on llama.cpp, in a process of its own. */
@@ -39,10 +39,10 @@ class LlamaRerank implements LocalRerank {
   }
 
   /** A query that takes more than half of the model's window is cut there. */
-  async rerank({ query, documents, scope = '' }: RerankRequest, signal: AbortSignal): Promise<Reranking> {
-    const reply = await this.#encoder.ask({ kind: 'rerank', query, documents }, scope, signal);
-    return 'answer' in reply
-      ? { scores: [...reply.answer.numbers], tokens: reply.answer.tokens }
+  async rerank({ query, documents, scope = '' }: RerankEngineRequest, signal: AbortSignal): Promise<Reranking> {
+    const reply = await this.#encoder.request({ kind: 'rerank', query, documents }, scope, signal);
+    return 'result' in reply
+      ? { scores: [...reply.result.numbers], tokens: reply.result.tokens }
       : { scores: [], tokens: 0 };
   }
 

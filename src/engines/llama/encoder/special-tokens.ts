@@ -1,13 +1,13 @@
 import { type LlamaModel, LlamaVocabularyType } from 'node-llama-cpp';
 
 /** The tokens that a model has around a text. */
-export interface Around {
+export interface SpecialTokens {
   before: readonly number[];
   after: readonly number[];
 }
 
 /** The tokens that a model has around and between a query and a document. */
-export interface AroundPair extends Around {
+export interface PairSpecialTokens extends SpecialTokens {
   between: readonly number[];
   documentFirst: boolean;
 }
@@ -19,7 +19,7 @@ const PLACES = /\{(query|document)\}/;
  * The tokens around one text. BERT's vocabulary has its own at the beginning and the end; of others the file says whether
  * there are some. node-llama-cpp leaves out the first in SentencePiece's unigram, and the last where there is no first.
  */
-export function aroundText(model: LlamaModel): Around {
+export function textSpecialTokens(model: LlamaModel): SpecialTokens {
   const { tokens, vocabularyType } = model;
   const added = model.fileInfo.metadata.tokenizer.ggml as { add_eos_token?: boolean };
   const appends = added.add_eos_token ?? (vocabularyType === LlamaVocabularyType.ugm || tokens.shouldAppendEosToken);
@@ -32,7 +32,7 @@ export function aroundText(model: LlamaModel): Around {
  * one that ends the document. BERT has one between them, RoBERTa two: one that ends the query, one that separates. Throws
  * an Error when the model has none of them.
  */
-export function aroundPair(model: LlamaModel): AroundPair {
+export function pairSpecialTokens(model: LlamaModel): PairSpecialTokens {
   const template = model.fileInfo.metadata.tokenizer['chat_template.rerank'];
   if (template !== undefined) return aroundTemplate(model, template);
   const { sep } = model.tokens;
@@ -43,16 +43,16 @@ export function aroundPair(model: LlamaModel): AroundPair {
   return { before: beginning(model), between, after: [end], documentFirst: false };
 }
 
-function aroundTemplate(model: LlamaModel, template: string): AroundPair {
+function aroundTemplate(model: LlamaModel, template: string): PairSpecialTokens {
   const [before = '', first, between = '', second, after = '', ...more] = template.split(PLACES);
   if (second === undefined || first === second || more.length > 0) {
     throw new Error('its template for pairs does not have one place for the query and one for the document');
   }
-  const tokensOf = (text: string): number[] => model.tokenize(text, true, 'trimLeadingSpace');
+  const tokenizeCooperatively = (text: string): number[] => model.tokenize(text, true, 'trimLeadingSpace');
   return {
-    before: tokensOf(before),
-    between: tokensOf(between),
-    after: tokensOf(after),
+    before: tokenizeCooperatively(before),
+    between: tokenizeCooperatively(between),
+    after: tokenizeCooperatively(after),
     documentFirst: first === 'document',
   };
 }

@@ -46,7 +46,7 @@ function engineOn(file: string): LocalEngine {
     name: 'tiny',
     kind: 'local',
     contextTokens: 1_024,
-    sequences: 2,
+    slots: 2,
     threads: 1,
     logger: createLogger('silent'),
   });

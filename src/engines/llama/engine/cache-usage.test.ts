@@ -20,7 +20,7 @@ describe('what a local engine knows of its cache', () => {
     const logger = createLogger('silent');
     const more = { name: 'tiny', kind: 'local', contextTokens: null, threads: 1, logger } as const;
     // One sequence: every other prompt takes the place of the one before.
-    engine = createLocalEngine({ file, sequences: 1, ...more });
+    engine = createLocalEngine({ file, slots: 1, ...more });
     await engine.check(never);
   });
   after(async () => {

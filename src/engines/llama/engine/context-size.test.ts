@@ -1,39 +1,38 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type ContextSize, type ContextWish, fitContext } from './context-size.ts';
+import { type ContextRequest, type ContextSize, fitContext } from './context-size.ts';
 
 const KIB = 1024;
 /** 100 MiB whatever the size, and 128 KiB a token: a model of eight billion parameters. */
-const memoryOf = async ({ contextTokens, sequences }: ContextSize) =>
-  100 * KIB ** 2 + contextTokens * sequences * 128 * KIB;
-const fit = (gigabytes: number, wish: Partial<ContextWish> = {}) =>
+const memoryOf = async ({ contextTokens, slots }: ContextSize) => 100 * KIB ** 2 + contextTokens * slots * 128 * KIB;
+const fit = (gigabytes: number, wish: Partial<ContextRequest> = {}) =>
   fitContext(
-    { trainedTokens: 131_072, contextTokens: null, sequences: null, worthwhileSequences: 16, ...wish },
+    { trainedTokens: 131_072, contextTokens: null, slots: null, usefulSlots: 16, ...wish },
     gigabytes * KIB ** 3,
     memoryOf,
   );
 
 describe('the size of a context', () => {
   it('is all that is worthwhile and the model can do where memory allows', async () => {
-    assert.deepEqual(await fit(10_000), { contextTokens: 131_072, sequences: 16 });
+    assert.deepEqual(await fit(10_000), { contextTokens: 131_072, slots: 16 });
   });
   it('has fewer sequences where memory is short, then shorter ones, then fewer again', async () => {
-    assert.deepEqual(await fit(600), { contextTokens: 131_072, sequences: 8 });
+    assert.deepEqual(await fit(600), { contextTokens: 131_072, slots: 8 });
     const eleven = await fit(11);
-    assert.equal(eleven.sequences, 4);
+    assert.equal(eleven.slots, 4);
     assert.ok(eleven.contextTokens > 10_500 && eleven.contextTokens < 11_100);
     assert.ok((await memoryOf(eleven)) <= 5.5 * KIB ** 3);
-    assert.deepEqual((await fit(3)).sequences, 2);
-    assert.deepEqual((await fit(1)).sequences, 1);
+    assert.deepEqual((await fit(3)).slots, 2);
+    assert.deepEqual((await fit(1)).slots, 1);
   });
   it('keeps the length that was asked for, with fewer sequences', async () => {
-    assert.deepEqual(await fit(20, { contextTokens: 16_384 }), { contextTokens: 16_384, sequences: 4 });
-    assert.deepEqual(await fit(3, { contextTokens: 16_384 }), { contextTokens: 16_384, sequences: 1 });
-    assert.deepEqual(await fit(2.5, { contextTokens: 16_384 }), { contextTokens: 16_384, sequences: 1 });
+    assert.deepEqual(await fit(20, { contextTokens: 16_384 }), { contextTokens: 16_384, slots: 4 });
+    assert.deepEqual(await fit(3, { contextTokens: 16_384 }), { contextTokens: 16_384, slots: 1 });
+    assert.deepEqual(await fit(2.5, { contextTokens: 16_384 }), { contextTokens: 16_384, slots: 1 });
   });
   it('keeps the sequences that were asked for, with shorter contexts', async () => {
-    const size = await fit(11, { sequences: 8 });
-    assert.equal(size.sequences, 8);
+    const size = await fit(11, { slots: 8 });
+    assert.equal(size.slots, 8);
     assert.ok(size.contextTokens > 5_000 && size.contextTokens < 5_500);
   });
   it('never is more than the model was trained on', async () => {
@@ -43,10 +42,7 @@ describe('the size of a context', () => {
     await assert.rejects(fit(2, { contextTokens: 131_072 }), {
       message: '1 context of 131072 tokens need 16.1 GiB of memory, and 2.0 GiB are free',
     });
-    await assert.rejects(
-      fit(10, { contextTokens: 16_384, sequences: 8 }),
-      /^Error: 8 contexts of 16384 tokens need 16\.1/,
-    );
+    await assert.rejects(fit(10, { contextTokens: 16_384, slots: 8 }), /^Error: 8 contexts of 16384 tokens need 16\.1/);
     await assert.rejects(fit(0.1), /1 context of 256 tokens need 0\.13 GiB of memory, and 0\.10 GiB are free/);
   });
 });

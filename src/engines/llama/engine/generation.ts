@@ -1,15 +1,15 @@
 import type { PromptToken, TokenLogprob } from '../../engine.ts';
 import { type CompiledGrammar, DecodingConstraint } from '../constraints/decoding-constraint.ts';
-import { Answer, type AnswerEvent } from '../output/output-parser.ts';
+import { type OutputEvent, OutputParser } from '../output/output-parser.ts';
 import { type Likelihood, type Sampled, type SamplerConfig, TokenSampler } from '../runtime/bindings.ts';
-import type { Job } from '../scheduler/decode-loop.ts';
-import { Utf8Pieces } from '../tokenizer/utf8-decoder.ts';
+import type { DecodeJob } from '../scheduler/decode-loop.ts';
+import { Utf8Decoder } from '../tokenizer/utf8-decoder.ts';
 import type { LocalModel } from './model.ts';
 import type { Prepared } from './prepare-prompt.ts';
 import type { ConstrainedRequest } from './tool-constraint.ts';
 
 /** What one answer is made from, and whom it tells. */
-export interface GenerationParts {
+export interface ChoiceGenerationOptions {
   model: LocalModel;
   request: ConstrainedRequest;
   prepared: Prepared;
@@ -21,23 +21,23 @@ export interface GenerationParts {
 
 /** Who hears of an answer. `ended` and `failed` come once, and last. */
 export interface GenerationListener {
-  paused(): boolean;
+  isPaused(): boolean;
   /** `judged`: the tokens that spell the prompt with their log probabilities, where they were asked for. */
-  promptEnded(cachedTokens: number, judged: PromptToken[] | null): void;
-  event(event: AnswerEvent): void;
+  promptEnded(cachedTokens: number, promptLogprobs: PromptToken[] | null): void;
+  event(event: OutputEvent): void;
   ended(completionTokens: number): void;
   failed(error: unknown): void;
 }
 
 /** One answer: configures its sampler, and turns tokens into events until there is a reason to end. */
-export class Generation implements Job {
+export class ChoiceGeneration implements DecodeJob {
   readonly scope: string;
   readonly priority: 'interactive' | 'batch';
   readonly prompt: readonly number[];
-  readonly reuses: boolean;
-  readonly #parts: GenerationParts;
-  readonly #answer: Answer;
-  readonly #pieces = new Utf8Pieces();
+  readonly reusesPrefix: boolean;
+  readonly #parts: ChoiceGenerationOptions;
+  readonly #answer: OutputParser;
+  readonly #pieces = new Utf8Decoder();
   readonly #maxTokens: number;
   readonly #bias: ReadonlyMap<number, number>;
   readonly #uses = new Map<number, number>();
@@ -45,43 +45,43 @@ export class Generation implements Job {
   #constraint: DecodingConstraint | null = null;
   #configuredConstraint: DecodingConstraint | null = null;
   #tokens = 0;
-  #judged: TokenLogprob[] = [];
+  #promptLogprobs: TokenLogprob[] = [];
 
-  constructor(parts: GenerationParts) {
+  constructor(parts: ChoiceGenerationOptions) {
     const { model, request, prepared, choice } = parts;
     this.#parts = parts;
     this.scope = request.scope;
     this.priority = request.priority;
     this.prompt = prepared.tokens;
     // What is judged must be computed, and it is the same for every choice: the first one tells it.
-    this.reuses = !(request.promptLogprobs && choice === 0);
+    this.reusesPrefix = !(request.promptLogprobs && choice === 0);
     const room = model.facts.contextTokens - prepared.tokens.length;
     this.#maxTokens = Math.min(request.maxTokens ?? room, room);
     this.#bias = baseBias(parts);
-    this.#answer = new Answer(
-      { choice, stop: request.stop, ...prepared.form },
-      { callBegins: (rest) => this.#callBegins(rest), answerBegins: (rest) => this.#answerBegins(rest) },
+    this.#answer = new OutputParser(
+      { choice, stop: request.stop, ...prepared.syntax },
+      { onToolCallStart: (rest) => this.#onToolCallStart(rest), onContentStart: (rest) => this.#onContentStart(rest) },
       (event) => parts.events.event(event),
     );
   }
 
   begin(): void {
     const { model, request, prepared } = this.#parts;
-    const { answerGrammar, form } = prepared;
-    if (answerGrammar !== null && form.reasoning !== 'open') this.#constraint = this.#constrain(answerGrammar);
+    const { answerGrammar, syntax } = prepared;
+    if (answerGrammar !== null && syntax.reasoning !== 'open') this.#constraint = this.#constrain(answerGrammar);
     this.#sampler = new TokenSampler(model.context, this.#config(), request.logprobs);
   }
 
-  async judge(index: number, token: number): Promise<void> {
+  async scorePromptToken(index: number, token: number): Promise<void> {
     if (this.#sampler === null) throw new Error('A generation was judged before it began.');
-    const { logprob, top } = await this.#sampler.judge(index, token);
-    this.#judged.push(this.#described(token, logprob ?? 0, top));
+    const { logprob, top } = await this.#sampler.scoreToken(index, token);
+    this.#promptLogprobs.push(this.#tokenLogprob(token, logprob ?? 0, top));
   }
 
   async sample(index: number): Promise<Sampled> {
     if (this.#sampler === null) throw new Error('A generation was sampled before it began.');
     const sampled = await this.#sampler.sample(index);
-    if (!this.#parts.model.vocabulary.isEndOfAnswer(sampled.token)) this.#constraint?.follow(sampled.token);
+    if (!this.#parts.model.tokenizer.isEndOfGeneration(sampled.token)) this.#constraint?.follow(sampled.token);
     return sampled;
   }
 
@@ -94,26 +94,26 @@ export class Generation implements Job {
     this.#sampler?.release();
   }
 
-  paused(): boolean {
-    return this.#parts.events.paused();
+  isPaused(): boolean {
+    return this.#parts.events.isPaused();
   }
 
   promptEnded(cachedTokens: number): void {
-    this.#parts.events.promptEnded(cachedTokens, this.reuses ? null : this.#judgedPrompt());
-    this.#judged = [];
+    this.#parts.events.promptEnded(cachedTokens, this.reusesPrefix ? null : this.#takePromptLogprobs());
+    this.#promptLogprobs = [];
   }
 
-  goesOnAfter(token: number): boolean {
-    return this.#tokens + 1 < this.#maxTokens && !this.#parts.model.vocabulary.isEndOfAnswer(token);
+  continuesAfter(token: number): boolean {
+    return this.#tokens + 1 < this.#maxTokens && !this.#parts.model.tokenizer.isEndOfGeneration(token);
   }
 
   accept(sampled: Sampled): boolean {
-    const { vocabulary } = this.#parts.model;
-    if (vocabulary.isEndOfAnswer(sampled.token)) return this.#end('stop');
+    const { tokenizer } = this.#parts.model;
+    if (tokenizer.isEndOfGeneration(sampled.token)) return this.#end('stop');
     this.#tokens += 1;
     this.#uses.set(sampled.token, (this.#uses.get(sampled.token) ?? 0) + 1);
-    const text = this.#pieces.push(vocabulary.piece(sampled.token).bytes);
-    const logprob = sampled.logprob === null ? null : this.#described(sampled.token, sampled.logprob, sampled.top);
+    const text = this.#pieces.push(tokenizer.tokenText(sampled.token).bytes);
+    const logprob = sampled.logprob === null ? null : this.#tokenLogprob(sampled.token, sampled.logprob, sampled.top);
     if (this.#answer.push(text, logprob)) return this.#end('stop');
     if (this.#tokens >= this.#maxTokens) return this.#end('length');
     if (this.#hasPenalties() || this.#constraint !== this.#configuredConstraint)
@@ -134,11 +134,11 @@ export class Generation implements Job {
   }
 
   #constrain(grammar: CompiledGrammar): DecodingConstraint {
-    const { context, vocabulary } = this.#parts.model;
-    return new DecodingConstraint(context, vocabulary, grammar);
+    const { context, tokenizer } = this.#parts.model;
+    return new DecodingConstraint(context, tokenizer, grammar);
   }
 
-  #callBegins(rest: string): boolean {
+  #onToolCallStart(rest: string): boolean {
     if (this.#constraint !== null) return true;
     const { callGrammar } = this.#parts.prepared;
     if (callGrammar === null) return false;
@@ -148,7 +148,7 @@ export class Generation implements Job {
     return true;
   }
 
-  #answerBegins(rest: string): void {
+  #onContentStart(rest: string): void {
     const { answerGrammar } = this.#parts.prepared;
     if (answerGrammar === null) return;
     const constraint = this.#constrain(answerGrammar);
@@ -159,11 +159,14 @@ export class Generation implements Job {
   }
 
   /** The first token was not judged. It is a part of the text, unless it is the mark of a text's beginning. */
-  #judgedPrompt(): PromptToken[] {
+  #takePromptLogprobs(): PromptToken[] {
     const first = this.prompt[0] ?? 0;
-    const { bytes, control } = this.#parts.model.vocabulary.piece(first);
-    if (control) return this.#judged;
-    return [{ token: Buffer.from(bytes).toString('utf8'), bytes: [...bytes], logprob: null, top: [] }, ...this.#judged];
+    const { bytes, control } = this.#parts.model.tokenizer.tokenText(first);
+    if (control) return this.#promptLogprobs;
+    return [
+      { token: Buffer.from(bytes).toString('utf8'), bytes: [...bytes], logprob: null, top: [] },
+      ...this.#promptLogprobs,
+    ];
   }
 
   #hasPenalties(): boolean {
@@ -186,9 +189,9 @@ export class Generation implements Job {
     return { temperature, topP, seed: this.#parts.seed, bias, grammar };
   }
 
-  #described(token: number, logprob: number, top: readonly Likelihood[]): TokenLogprob {
+  #tokenLogprob(token: number, logprob: number, top: readonly Likelihood[]): TokenLogprob {
     const named = (id: number): { token: string; bytes: number[] } => {
-      const { bytes } = this.#parts.model.vocabulary.piece(id);
+      const { bytes } = this.#parts.model.tokenizer.tokenText(id);
       return { token: Buffer.from(bytes).toString('utf8'), bytes: [...bytes] };
     };
     // JSON has no infinities; no probability that is printed is smaller than this one.
@@ -202,12 +205,12 @@ export class Generation implements Job {
 }
 
 /** The caller's bias, and no control tokens but those that end an answer or belong to its form. */
-function baseBias({ model, request, prepared }: GenerationParts): Map<number, number> {
+function baseBias({ model, request, prepared }: ChoiceGenerationOptions): Map<number, number> {
   const bias = new Map(Object.entries(request.sampling.logitBias).map(([token, by]) => [Number(token), by]));
   const allowed = new Set(prepared.allowedTokens);
   for (const token of prepared.bannedTokens) bias.set(token, Number.NEGATIVE_INFINITY);
-  for (const { token } of model.vocabulary.controls) {
-    if (!allowed.has(token) && !model.vocabulary.isEndOfAnswer(token)) bias.set(token, Number.NEGATIVE_INFINITY);
+  for (const { token } of model.tokenizer.controlTokens) {
+    if (!allowed.has(token) && !model.tokenizer.isEndOfGeneration(token)) bias.set(token, Number.NEGATIVE_INFINITY);
   }
   return bias;
 }

@@ -1,15 +1,15 @@
 import { randomInt } from 'node:crypto';
 import type { GenerationEvent, PromptToken } from '../../engine.ts';
-import type { AnswerEvent } from '../output/output-parser.ts';
-import type { BatchLoop } from '../scheduler/decode-loop.ts';
-import { Generation } from './generation.ts';
+import type { OutputEvent } from '../output/output-parser.ts';
+import type { DecodeLoop } from '../scheduler/decode-loop.ts';
+import { ChoiceGeneration } from './generation.ts';
 import type { LocalModel } from './model.ts';
 import { type Prepared, preparePrompt } from './prepare-prompt.ts';
 import { WINDOW_EVENTS } from './protocol.ts';
 import type { ConstrainedRequest } from './tool-constraint.ts';
 
 /** Events that are kept back where nobody waits for deltas: few messages, and little is lost when the caller leaves. */
-const HELD_EVENTS = 32;
+const MAX_BUFFERED_EVENTS = 32;
 /** llama.cpp reads this seed as "draw one". */
 const RESERVED_SEED = 0xffffffff;
 
@@ -24,20 +24,20 @@ export interface RequestListener {
  * One request in the host: prepares it, then makes its choices. They wait for the same sequences as everyone's; the
  * prompt is computed for the first, and the others go on from there (see `shouldWait` in `kv-cache/slot-selection.ts`).
  */
-export class ServedRequest {
+export class RequestHandler {
   readonly #model: LocalModel;
-  readonly #loop: BatchLoop;
+  readonly #loop: DecodeLoop;
   readonly #request: ConstrainedRequest;
   readonly #listener: RequestListener;
-  readonly #generations = new Set<Generation>();
+  readonly #generations = new Set<ChoiceGeneration>();
   #promptTokens = 0;
-  #left = false;
+  #cancelled = false;
   #cachedTokens: number | null = null;
   #completionTokens = 0;
-  #unread = 0;
-  #held: GenerationEvent[] = [];
+  #unreadEvents = 0;
+  #bufferedEvents: GenerationEvent[] = [];
 
-  constructor(model: LocalModel, loop: BatchLoop, request: ConstrainedRequest, listener: RequestListener) {
+  constructor(model: LocalModel, loop: DecodeLoop, request: ConstrainedRequest, listener: RequestListener) {
     this.#model = model;
     this.#loop = loop;
     this.#request = request;
@@ -48,7 +48,7 @@ export class ServedRequest {
   async start(): Promise<void> {
     try {
       const prepared = await preparePrompt(this.#model, this.#request);
-      if (this.#left) return;
+      if (this.#cancelled) return;
       this.#promptTokens = prepared.tokens.length;
       const seed = seedOf(this.#request.sampling.seed);
       for (let choice = 0; choice < this.#request.choices; choice++) this.#submit(prepared, choice, seed);
@@ -58,8 +58,8 @@ export class ServedRequest {
   }
 
   /** The caller has left: nothing more is computed or said. */
-  leave(): void {
-    this.#left = true;
+  cancel(): void {
+    this.#cancelled = true;
     for (const generation of this.#generations) {
       this.#loop.cancel(generation);
       generation.release();
@@ -69,12 +69,12 @@ export class ServedRequest {
 
   /** The caller has read that many more events. */
   consumed(events: number): void {
-    this.#unread -= events;
+    this.#unreadEvents -= events;
     this.#loop.wake();
   }
 
   #submit(prepared: Prepared, choice: number, seed: number): void {
-    const generation: Generation = new Generation({
+    const generation: ChoiceGeneration = new ChoiceGeneration({
       model: this.#model,
       request: this.#request,
       prepared,
@@ -82,11 +82,11 @@ export class ServedRequest {
       // Each choice draws for itself; the first one is what a request for one choice gives.
       seed: (seed + choice) % RESERVED_SEED,
       events: {
-        paused: () => this.#unread >= WINDOW_EVENTS,
-        promptEnded: (cachedTokens, judged) => {
-          if (choice === 0) this.#promptEnded(cachedTokens, judged);
+        isPaused: () => this.#unreadEvents >= WINDOW_EVENTS,
+        promptEnded: (cachedTokens, promptLogprobs) => {
+          if (choice === 0) this.#promptEnded(cachedTokens, promptLogprobs);
         },
-        event: (event) => this.#tell(event),
+        event: (event) => this.#bufferEvent(event),
         ended: (tokens) => this.#ended(generation, tokens),
         failed: (error) => this.#failed(error),
       },
@@ -95,31 +95,31 @@ export class ServedRequest {
     this.#loop.submit(generation);
   }
 
-  #promptEnded(cachedTokens: number, judged: PromptToken[] | null): void {
+  #promptEnded(cachedTokens: number, promptLogprobs: PromptToken[] | null): void {
     this.#cachedTokens = cachedTokens;
-    const promptLogprobs = judged === null ? {} : { promptLogprobs: judged };
-    this.#send([{ type: 'prompt-end', promptTokens: this.#promptTokens, cachedTokens, ...promptLogprobs }]);
+    const logprobs = promptLogprobs === null ? {} : { promptLogprobs };
+    this.#send([{ type: 'prompt-end', promptTokens: this.#promptTokens, cachedTokens, ...logprobs }]);
   }
 
-  #tell(event: AnswerEvent): void {
-    this.#held.push(event);
+  #bufferEvent(event: OutputEvent): void {
+    this.#bufferedEvents.push(event);
     // A later choice of a short prompt may be ahead of the first, which says when the prompt ended.
     if (this.#cachedTokens === null) return;
-    if (this.#request.incremental || this.#held.length >= HELD_EVENTS) this.#release();
+    if (this.#request.incremental || this.#bufferedEvents.length >= MAX_BUFFERED_EVENTS) this.#release();
   }
 
   #release(): void {
-    const merged = mergeTexts(this.#held);
-    this.#held = [];
+    const merged = mergeTexts(this.#bufferedEvents);
+    this.#bufferedEvents = [];
     if (merged.length > 0) this.#send(merged);
   }
 
   #send(events: GenerationEvent[]): void {
-    this.#unread += events.length;
+    this.#unreadEvents += events.length;
     this.#listener.events(events);
   }
 
-  #ended(generation: Generation, tokens: number): void {
+  #ended(generation: ChoiceGeneration, tokens: number): void {
     this.#completionTokens += tokens;
     this.#generations.delete(generation);
     if (this.#generations.size === 0 && this.#cachedTokens !== null) this.#finish();
@@ -134,8 +134,8 @@ export class ServedRequest {
   }
 
   #failed(error: unknown): void {
-    if (this.#left) return;
-    this.leave();
+    if (this.#cancelled) return;
+    this.cancel();
     this.#listener.failed(error);
   }
 }

@@ -28,7 +28,7 @@ function withEngine(model: TinyModel = {}): () => LocalEngine {
       name: 'tiny',
       kind: 'local',
       contextTokens: null,
-      sequences: 4,
+      slots: 4,
       threads: 1,
       logger,
     });

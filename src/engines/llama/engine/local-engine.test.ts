@@ -26,7 +26,7 @@ function engineOn(file: string, changes: Partial<LocalEngineOptions> = {}): Loca
     name: 'tiny',
     kind: 'local',
     contextTokens: null,
-    sequences: 4,
+    slots: 4,
     threads: 1,
     logger,
     ...changes,
@@ -69,17 +69,17 @@ engineConformance('the local engine', async () => {
 
 describe('a model that cannot be loaded', () => {
   const broken = join(folder, 'broken.gguf');
-  const cut = join(folder, 'cut.gguf');
+  const cutFile = join(folder, 'cut.gguf');
   before(() => {
     writeFileSync(broken, 'this is no model');
-    copyFileSync(tiny, cut);
-    truncateSync(cut, 1_000_000);
+    copyFileSync(tiny, cutFile);
+    truncateSync(cutFile, 1_000_000);
   });
   const cases: [string, string, RegExp][] = [
     ['a missing file', join(folder, 'none.gguf'), /none\.gguf' does not exist; put it there/],
     ['a folder', folder, /is not a file/],
     ['a file that is no GGUF', broken, /broken\.gguf' cannot be loaded \(.+\); it is damaged/],
-    ['a truncated file', cut, /cut\.gguf' cannot be loaded \(.+\); it is damaged/],
+    ['a truncated file', cutFile, /cut\.gguf' cannot be loaded \(.+\); it is damaged/],
   ];
   for (const [name, file, sentence] of cases) {
     it(`${name}: check says so in one sentence, requests get 503, and nothing is tried again`, async () => {

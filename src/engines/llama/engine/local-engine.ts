@@ -3,9 +3,9 @@ import type { Logger } from '../../../lib/logger.ts';
 import type { Backend, CacheUsage, GenerationEngine, GenerationEvent, GenerationFeatures } from '../../engine.ts';
 import { type AdmissionTicket, FairAdmission } from '../../fair-admission.ts';
 import type { TemplateOverride } from '../prompt/chat-template.ts';
-import { type HostMemory, HostProcess, type HostProgram, type HostState } from '../runtime/host-process.ts';
+import { type HostMemory, type HostOptions, HostProcess, type HostState } from '../runtime/host-process.ts';
 import type { HostMessage, ModelFacts, ParentMessage } from './protocol.ts';
-import { CallStream } from './request-stream.ts';
+import { RequestStream } from './request-stream.ts';
 import type { ConstrainedRequest } from './tool-constraint.ts';
 
 /** Requests in an engine at most, running and waiting: beyond it a caller does better to come back than to wait. */
@@ -24,20 +24,20 @@ export interface LocalEngineOptions {
   /** Tokens of prompt and answer together; null: what the model was trained on, as far as memory allows. */
   contextTokens: number | null;
   /** Answers that are computed at once; each takes memory for a whole context. Null: what this machine is good for. */
-  sequences: number | null;
+  slots: number | null;
   /** Threads that compute; null: the fastest number. */
   threads: number | null;
   /** File that keeps what was measured of this machine at the first start. Unset: nothing is measured. */
   calibrationFile?: string | undefined;
   /** Folder for computed prompts of this model, and how many bytes of them it may hold. Unset: they are not saved. */
-  states?: { folder: string; bytes: number };
+  diskCache?: { folder: string; bytes: number };
   /** Replaces the chat template of the file. */
   template?: TemplateOverride;
   /** What the model's process may take; unset: as much as is free. */
   memory?: HostMemory;
   logger: Logger;
   /** Milliseconds of silence after which the model's process counts as hung, and is started again. For tests. */
-  silenceMs?: number;
+  heartbeatTimeoutMs?: number;
   /** Requests at most, running and waiting; 1024 unless given. */
   maxRequests?: number;
 }
@@ -50,8 +50,8 @@ export interface LocalEngineLoad {
   waiting: number;
 }
 
-interface Call {
-  stream: CallStream;
+interface PendingRequest {
+  stream: RequestStream;
   ticket: AdmissionTicket;
 }
 
@@ -75,7 +75,7 @@ export function createLocalEngine(options: LocalEngineOptions): LocalEngine {
 class LlamaEngine implements LocalEngine {
   readonly #options: LocalEngineOptions;
   readonly #host: HostProcess<ModelFacts, HostMessage, ParentMessage>;
-  readonly #calls = new Map<number, Call>();
+  readonly #pending = new Map<number, PendingRequest>();
   readonly #admission = new FairAdmission((message) => engineUnavailable(message, BUSY_RETRY_SECONDS));
   readonly #pings = new Map<number, PromiseWithResolvers<LocalEngineLoad>>();
   #nextId = 1;
@@ -86,21 +86,21 @@ class LlamaEngine implements LocalEngine {
 
   constructor(options: LocalEngineOptions) {
     this.#options = options;
-    const { file, contextTokens, sequences, threads, calibrationFile, states, template, memory } = options;
-    const load = { file, contextTokens, sequences, threads, states, template, contextMb: memory?.contextMb };
-    const program: HostProgram<ParentMessage> = {
+    const { file, contextTokens, slots, threads, calibrationFile, diskCache, template, memory } = options;
+    const load = { file, contextTokens, slots, threads, diskCache, template, contextMb: memory?.contextMb };
+    const program: HostOptions<ParentMessage> = {
       module: new URL('./host.ts', import.meta.url),
       file,
       // Nothing is measured where the last attempt ended before the model was ready: that may be reason.
-      load: (careful) => ({ type: 'load', options: careful ? load : { ...load, calibrationFile } }),
-      farewell: states === undefined ? null : { type: 'close' },
+      load: (isRetry) => ({ type: 'load', options: isRetry ? load : { ...load, calibrationFile } }),
+      closeMessage: diskCache === undefined ? null : { type: 'close' },
       heapMb: memory?.heapMb,
     };
     const listener = {
       message: (message: HostMessage) => this.#receive(message),
       changed: (state: HostState<ModelFacts>) => this.#hostChanged(state),
     };
-    this.#host = new HostProcess(program, options.logger, listener, options.silenceMs);
+    this.#host = new HostProcess(program, options.logger, listener, options.heartbeatTimeoutMs);
   }
 
   get hostPid(): number | null {
@@ -128,17 +128,17 @@ class LlamaEngine implements LocalEngine {
 
   generate(request: ConstrainedRequest, signal: AbortSignal): AsyncGenerator<GenerationEvent, void, undefined> {
     const id = this.#nextId++;
-    const stream = new CallStream(
+    const stream = new RequestStream(
       {
         start: () => {
           this.#requireHost();
           const ticket = this.#enterQueue(id, request.scope);
-          this.#calls.set(id, { stream, ticket });
+          this.#pending.set(id, { stream, ticket });
           this.#host.send({ type: 'generate', id, request });
         },
         consumed: (events) => this.#host.send({ type: 'consumed', id, events }),
-        leave: () => {
-          if (this.#take(id) !== null) this.#host.send({ type: 'leave', id });
+        cancel: () => {
+          if (this.#remove(id) !== null) this.#host.send({ type: 'cancel', id });
         },
       },
       signal,
@@ -153,7 +153,7 @@ class LlamaEngine implements LocalEngine {
   async load(signal: AbortSignal): Promise<LocalEngineLoad> {
     signal.throwIfAborted();
     const { state } = this.#host;
-    if (state.kind === 'unusable' || state.kind === 'crashed') throw new Error(state.reason);
+    if (state.kind === 'stopped' || state.kind === 'crashed') throw new Error(state.reason);
     const id = this.#nextId++;
     const ping = Promise.withResolvers<LocalEngineLoad>();
     const abort = (): void => ping.reject(signal.reason);
@@ -175,7 +175,7 @@ class LlamaEngine implements LocalEngine {
   /** Throws 503 while there is no process that could answer. */
   #requireHost(): void {
     const { state } = this.#host;
-    if (state.kind === 'unusable') throw unavailable(BUSY_RETRY_SECONDS, state.reason);
+    if (state.kind === 'stopped') throw unavailable(BUSY_RETRY_SECONDS, state.reason);
     if (state.kind === 'crashed') throw unavailable((state.retryAt - Date.now()) / 1_000, state.reason);
   }
 
@@ -185,8 +185,8 @@ class LlamaEngine implements LocalEngine {
       scope,
       share: 1 / (this.#options.maxRequests ?? MAX_REQUESTS),
       evict: (error) => {
-        this.#host.send({ type: 'leave', id });
-        this.#take(id)?.fail(error);
+        this.#host.send({ type: 'cancel', id });
+        this.#remove(id)?.fail(error);
       },
     });
   }
@@ -194,15 +194,15 @@ class LlamaEngine implements LocalEngine {
   #receive(message: HostMessage): void {
     if (message.type === 'events') {
       for (const { id, events } of message.batch) {
-        const call = this.#calls.get(id);
-        call?.ticket.begun();
+        const call = this.#pending.get(id);
+        call?.ticket.markStarted();
         call?.stream.push(events);
       }
     } else if (message.type === 'done') {
-      this.#host.worked();
-      this.#take(message.id)?.finish();
-    } else if (message.type === 'failed') this.#take(message.id)?.fail(new ApiError(message.error));
-    else if (message.type === 'trouble') {
+      this.#host.resetBackoff();
+      this.#remove(message.id)?.finish();
+    } else if (message.type === 'failed') this.#remove(message.id)?.fail(new ApiError(message.error));
+    else if (message.type === 'warning') {
       const { what, error } = message;
       this.#options.logger.warn({ model: this.#options.name, error }, what);
     } else if (message.type === 'cache') {
@@ -213,24 +213,24 @@ class LlamaEngine implements LocalEngine {
     }
   }
 
-  #take(id: number): CallStream | null {
-    const call = this.#calls.get(id);
-    this.#calls.delete(id);
+  #remove(id: number): RequestStream | null {
+    const call = this.#pending.get(id);
+    this.#pending.delete(id);
     call?.ticket.leave();
     return call?.stream ?? null;
   }
 
   #hostChanged(state: HostState<ModelFacts>): void {
     if (state.kind === 'ready') this.#facts = state.facts;
-    if (state.kind !== 'crashed' && state.kind !== 'unusable') return;
-    if (state.kind === 'unusable') this.#options.logger.debug({ reason: state.reason }, 'a local engine ended');
+    if (state.kind !== 'crashed' && state.kind !== 'stopped') return;
+    if (state.kind === 'stopped') this.#options.logger.debug({ reason: state.reason }, 'a local engine ended');
     for (const ping of this.#pings.values()) ping.reject(new Error(state.reason));
     if (this.#cache !== null) {
       // The host's memory went with it.
       this.#earlierEvictions = this.#cache.evictions;
       this.#cache = { bytes: 0, entries: 0, evictions: this.#earlierEvictions };
     }
-    for (const id of [...this.#calls.keys()]) this.#take(id)?.fail(unavailable(1, state.reason));
+    for (const id of [...this.#pending.keys()]) this.#remove(id)?.fail(unavailable(1, state.reason));
   }
 }
 

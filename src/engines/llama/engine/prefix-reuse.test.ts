@@ -17,9 +17,9 @@ const never = new AbortController().signal;
 const folder = mkdtempSync(join(tmpdir(), 'quire-reuse-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-function start(states?: { folder: string; bytes: number }, logger = createLogger('silent')): LocalEngine {
+function start(diskCache?: { folder: string; bytes: number }, logger = createLogger('silent')): LocalEngine {
   const engine = { file: FILE, name: 'bundled', kind: 'bundled' as const, contextTokens: 1024, logger };
-  return createLocalEngine({ ...engine, sequences: 3, threads: 1, ...(states === undefined ? {} : { states }) });
+  return createLocalEngine({ ...engine, slots: 3, threads: 1, ...(diskCache === undefined ? {} : { diskCache }) });
 }
 
 /** An engine for one test, closed after it however that ends. */

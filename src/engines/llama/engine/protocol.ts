@@ -15,7 +15,7 @@ export interface LoadOptions {
   /** Null: what the model was trained on. */
   contextTokens: number | null;
   /** Null: as many as are worthwhile and there is memory for. */
-  sequences: number | null;
+  slots: number | null;
   /** Null: the fastest number. */
   threads: number | null;
   /** File that keeps what was measured of models on this machine. Unset: nothing is measured, and defaults hold. */
@@ -23,7 +23,7 @@ export interface LoadOptions {
   /** Replaces the chat template of the file. */
   template?: TemplateOverride | undefined;
   /** Where computed prompts are saved, and how many bytes of them. Unset: they are not. */
-  states?: { folder: string; bytes: number } | undefined;
+  diskCache?: { folder: string; bytes: number } | undefined;
   /** Memory that contexts are fitted into, where more is free. Unset or null: all that is free. */
   contextMb?: number | null | undefined;
 }
@@ -46,7 +46,7 @@ export type ParentMessage =
   | { type: 'load'; options: LoadOptions }
   | { type: 'generate'; id: number; request: ConstrainedRequest }
   /** The caller has left: no more is wanted of it. */
-  | { type: 'leave'; id: number }
+  | { type: 'cancel'; id: number }
   /** The caller has read that many more events. */
   | { type: 'consumed'; id: number; events: number }
   | { type: 'ping'; id: number }
@@ -63,6 +63,6 @@ export type HostMessage =
   /** What the prefix cache holds, whenever that has changed; `evictions` counts from the start of the host. */
   | { type: 'cache'; usage: CacheUsage }
   /** Something is lost that nobody waits for. For the operator. */
-  | { type: 'trouble'; what: string; error: string }
+  | { type: 'warning'; what: string; error: string }
   /** Answers computed now, and requests that wait. Comes after the model is loaded. */
   | { type: 'pong'; id: number; running: number; waiting: number };

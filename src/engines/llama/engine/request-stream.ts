@@ -4,13 +4,13 @@ import type { GenerationEvent } from '../../engine.ts';
 const REPORT_EVENTS = 64;
 
 /** What a stream needs of its engine. */
-export interface CallSource {
+export interface RequestSource {
   /** Starts the generation; called with the first read. Throws when it cannot be started. */
   start(): void;
   /** The caller has read that many more events. */
   consumed(events: number): void;
   /** The caller wants no more. Called at most once, and only after `start`. */
-  leave(): void;
+  cancel(): void;
 }
 
 type Result = IteratorResult<GenerationEvent, void>;
@@ -19,17 +19,17 @@ type Result = IteratorResult<GenerationEvent, void>;
  * The events of one generation as its caller reads them. Written out instead of an async generator function, whose
  * `return()` would wait for the event that is being awaited. What waits in it is bounded by the host's window.
  */
-export class CallStream implements AsyncGenerator<GenerationEvent, void, undefined> {
-  readonly #source: CallSource;
+export class RequestStream implements AsyncGenerator<GenerationEvent, void, undefined> {
+  readonly #source: RequestSource;
   readonly #signal: AbortSignal;
-  readonly #onAbort = (): void => this.#leave(() => this.fail(this.#signal.reason, true));
+  readonly #onAbort = (): void => this.#cancel(() => this.fail(this.#signal.reason, true));
   #state: 'new' | 'running' | 'over' = 'new';
   #events: GenerationEvent[] = [];
   #unreported = 0;
   #failure: { error: unknown } | null = null;
   #readers: { resolve(result: Result): void; reject(error: unknown): void }[] = [];
 
-  constructor(source: CallSource, signal: AbortSignal) {
+  constructor(source: RequestSource, signal: AbortSignal) {
     this.#source = source;
     this.#signal = signal;
   }
@@ -64,7 +64,7 @@ export class CallStream implements AsyncGenerator<GenerationEvent, void, undefin
   }
 
   async return(): Promise<Result> {
-    this.#leave(() => {
+    this.#cancel(() => {
       this.#events = [];
       this.#failure = null;
       this.#close();
@@ -97,10 +97,10 @@ export class CallStream implements AsyncGenerator<GenerationEvent, void, undefin
     }
   }
 
-  #leave(end: () => void): void {
+  #cancel(end: () => void): void {
     const wasRunning = this.#state === 'running';
     end();
-    if (wasRunning) this.#source.leave();
+    if (wasRunning) this.#source.cancel();
   }
 
   #close(): void {

@@ -22,7 +22,7 @@ const tiny = writeTinyGguf(join(folder, 'tiny.gguf'), { contextTokens: 4_096 });
 
 function engineOn(file: string, changes: Partial<LocalEngineOptions> = {}): LocalEngine {
   const logger = createLogger('silent');
-  const settled = { file, name: 'tiny', kind: 'local' as const, contextTokens: null, sequences: 4, threads: 1, logger };
+  const settled = { file, name: 'tiny', kind: 'local' as const, contextTokens: null, slots: 4, threads: 1, logger };
   const engine = createLocalEngine({ ...settled, ...changes });
   engines.add(engine);
   return engine;
@@ -35,7 +35,7 @@ const endless = { sampling: { ...textRequest('').sampling, logitBias: { [TINY_EN
 
 describe('the queue of a model', () => {
   it('gives way to another organization where one fills it', async () => {
-    const engine = engineOn(tiny, { sequences: 1, maxRequests: FAIR_QUEUE_REQUESTS });
+    const engine = engineOn(tiny, { slots: 1, maxRequests: FAIR_QUEUE_REQUESTS });
     await checkFairQueue((scope, signal) => collectAnswer(engine, chatRequest('Hello', { ...endless, scope }), signal));
   });
 });
@@ -83,7 +83,7 @@ describe('a model file that llama.cpp cannot use', () => {
   }
   it('with a context larger than the memory: it is refused in numbers, before any of it is taken', async () => {
     const huge = writeTinyGguf(join(folder, 'huge.gguf'), { contextTokens: 2 ** 31 - 1 });
-    const engine = engineOn(huge, { contextTokens: 2_000_000_000, sequences: 1 });
+    const engine = engineOn(huge, { contextTokens: 2_000_000_000, slots: 1 });
     await assert.rejects(
       engine.check(never),
       /1 context of 2000000000 tokens need [\d.]+ GiB of memory, and [\d.]+ GiB are free/,
@@ -136,7 +136,7 @@ describe("the end of a model's process", () => {
   it('by a stop that has no end: it is noticed, killed and started again', async (t) => {
     // Time passes where the test says so: a busy machine takes long for a start, and is not to be taken for silent.
     t.mock.timers.enable({ apis: ['setInterval'] });
-    const engine = engineOn(tiny, { silenceMs: 5_000 });
+    const engine = engineOn(tiny, { heartbeatTimeoutMs: 5_000 });
     await answered(engine);
     const pid = engine.hostPid;
     const waiting = engine.generate(textRequest('the', { ...endless, maxTokens: 3_000 }), never);

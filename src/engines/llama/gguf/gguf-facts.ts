@@ -1,6 +1,6 @@
 import type { GgufFileInfo } from 'node-llama-cpp';
 import { checkGgufHeader } from './gguf-header.ts';
-import { type GgufUse, useOfGguf } from './gguf-use.ts';
+import { detectGgufUse, type GgufUse } from './gguf-use.ts';
 
 /** What a GGUF says of itself. */
 export interface GgufFacts {
@@ -37,7 +37,7 @@ export async function readGgufFacts(path: string): Promise<GgufFacts> {
   if (architecture === '') throw new Error('it does not say of which architecture it is');
   const parts = numberOr((info.metadata as { split?: { count?: unknown } }).split?.count, 1);
   if (parts > 1) throw new Error(`it is one of ${parts} parts; choose a model that is one file`);
-  const use = useOfGguf(info);
+  const use = detectGgufUse(info);
   if (use === null) {
     throw new Error(`it holds no text model but a part of one (${String(general?.['type'] ?? architecture)})`);
   }

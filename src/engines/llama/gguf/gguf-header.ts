@@ -25,11 +25,11 @@ const VALUE_BYTES = new Map([
 const STRING = 8;
 const ARRAY = 9;
 /** Arrays may hold arrays; nobody's do more deeply than this. */
-const DEEPEST_ARRAY = 4;
+const MAX_ARRAY_DEPTH = 4;
 /** What ggml can hold. */
-const MOST_DIMENSIONS = 4;
-const MOST_NAME_BYTES = 64;
-const MOST_KEY_BYTES = 65_535;
+const MAX_DIMENSIONS = 4;
+const MAX_NAME_BYTES = 64;
+const MAX_KEY_BYTES = 65_535;
 
 /**
  * Goes through the header of a GGUF before a reader believes it: lengths and counts that the file has no room for send
@@ -60,7 +60,7 @@ export async function checkGgufHeader(path: string): Promise<void> {
 }
 
 async function checkPair(reader: HeaderReader): Promise<void> {
-  await reader.skipText(MOST_KEY_BYTES, 'a key');
+  await reader.skipText(MAX_KEY_BYTES, 'a key');
   await checkValue(reader, await reader.u32(), 0);
 }
 
@@ -68,7 +68,7 @@ async function checkValue(reader: HeaderReader, type: number, depth: number): Pr
   const bytes = VALUE_BYTES.get(type);
   if (bytes !== undefined) return reader.skip(BigInt(bytes));
   if (type === STRING) return reader.skipText(Number.MAX_SAFE_INTEGER, 'a value');
-  if (type !== ARRAY || depth >= DEEPEST_ARRAY) throw new Error(`it has a value of the unknown type ${type}`);
+  if (type !== ARRAY || depth >= MAX_ARRAY_DEPTH) throw new Error(`it has a value of the unknown type ${type}`);
   const itemType = await reader.u32();
   const items = await reader.u64();
   const itemBytes = VALUE_BYTES.get(itemType);
@@ -83,9 +83,9 @@ async function checkValue(reader: HeaderReader, type: number, depth: number): Pr
 }
 
 async function checkTensor(reader: HeaderReader): Promise<void> {
-  await reader.skipText(MOST_NAME_BYTES, "a tensor's name");
+  await reader.skipText(MAX_NAME_BYTES, "a tensor's name");
   const dimensions = await reader.u32();
-  if (dimensions > MOST_DIMENSIONS) throw new Error(`it has a tensor of ${dimensions} dimensions`);
+  if (dimensions > MAX_DIMENSIONS) throw new Error(`it has a tensor of ${dimensions} dimensions`);
   let elements = 1n;
   for (let dimension = 0; dimension < dimensions; dimension += 1) elements *= await reader.u64();
   // An element of the smallest types takes more than a bit.

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { GgufFileInfo } from 'node-llama-cpp';
-import { useOfGguf } from './gguf-use.ts';
+import { detectGgufUse } from './gguf-use.ts';
 
-describe('useOfGguf', () => {
+describe('detectGgufUse', () => {
   const use = (architecture: string, pooling?: number, more: { type?: string; tensor?: string } = {}) =>
-    useOfGguf({
+    detectGgufUse({
       metadata: { general: { architecture, ...(more.type === undefined ? {} : { type: more.type }) } },
       architectureMetadata: pooling === undefined ? {} : { pooling_type: pooling },
       tensorInfo: [{ name: more.tensor ?? 'token_embd.weight' }],

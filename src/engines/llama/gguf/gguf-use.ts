@@ -23,17 +23,17 @@ const SCORE_TENSORS: ReadonlySet<string> = new Set(['cls.weight', 'cls.output.we
  * a head for scores is a reranker. Null: no text model of its own, such as an adapter. Whether llama.cpp knows the
  * architecture is not looked at.
  */
-export function useOfGguf(info: GgufFileInfo): GgufUse | null {
+export function detectGgufUse(info: GgufFileInfo): GgufUse | null {
   const { architecture, type } = info.metadata.general as { architecture: string; type?: unknown };
   if ((type !== undefined && type !== 'model') || NO_TEXT_MODELS.has(architecture)) return null;
-  const pooling = poolingOf(info);
+  const pooling = readPoolingType(info);
   const tensors = info.fullTensorInfo ?? info.tensorInfo ?? [];
   if (pooling === POOLING.rank || tensors.some(({ name }) => SCORE_TENSORS.has(name))) return 'rerank';
   return pooling !== POOLING.none || ENCODERS.has(architecture) ? 'embedding' : 'generation';
 }
 
 /** How a model pools; `POOLING.none` where its file does not say. */
-export function poolingOf(info: GgufFileInfo): number {
+export function readPoolingType(info: GgufFileInfo): number {
   const { pooling_type: pooling } = info.architectureMetadata as { pooling_type?: unknown };
   return typeof pooling === 'number' || typeof pooling === 'bigint' ? Number(pooling) : POOLING.none;
 }

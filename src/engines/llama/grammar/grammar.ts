@@ -60,7 +60,7 @@ export function literal(text: string): string {
  * One of several texts, as an expression that shares their common beginnings: a sampler follows every alternative that
  * is still open, token by token, and a list of thousands would hold everyone up for seconds.
  */
-export function oneOf(texts: readonly string[]): string {
+export function literalAlternatives(texts: readonly string[]): string {
   const sorted = [...new Set(texts)].sort();
   const alternatives: string[] = [];
   let mayEnd = false;
@@ -84,7 +84,7 @@ function withSharedBeginning(texts: readonly string[]): string {
   while (shared < first.length && first[shared] === last[shared]) shared += 1;
   // Never within a character: half a surrogate pair cannot be written.
   if (/[\ud800-\udbff]/.test(first[shared - 1] ?? '')) shared -= 1;
-  return `${literal(first.slice(0, shared))} ${oneOf(texts.map((text) => text.slice(shared)))}`;
+  return `${literal(first.slice(0, shared))} ${literalAlternatives(texts.map((text) => text.slice(shared)))}`;
 }
 
 /** Collects the rules of one grammar in llama.cpp's language (GBNF). */

@@ -1,14 +1,14 @@
 import { invalidValue } from '../../../errors.ts';
-import { type GrammarBuilder, oneOf } from './grammar.ts';
+import { type GrammarBuilder, literalAlternatives } from './grammar.ts';
 import { arrayRule } from './schema/array-rule.ts';
 import { type Case, CaseFinder } from './schema/cases.ts';
 import { SchemaDocument } from './schema/document.ts';
 import type { Emitter, Leaf } from './schema/emitter.ts';
 import { Evaluator } from './schema/evaluate.ts';
-import { ACTING, type JsonType, type Located, type Schema, TYPES } from './schema/keywords.ts';
+import { JSON_TYPES, type JsonType, type Located, type Schema, TYPE_KEYWORDS } from './schema/keywords.ts';
 import { numberRule } from './schema/number-rule.ts';
 import { objectRule } from './schema/object-rule.ts';
-import { isPossible, typesLeft, valuesOf } from './schema/possible.ts';
+import { finiteValues, isPossible, possibleTypes } from './schema/possible.ts';
 import { textRule } from './schema/text-rule.ts';
 
 /** Schemas within schemas at most, references counted: deeper ones are no output formats but attacks. */
@@ -133,15 +133,17 @@ export class SchemaCompiler {
   #leavesOf(parts: Case): Leaf[] {
     if (parts.length === 0) return [{ rule: this.#builder.json('value'), needs: [] }];
     const path = parts[0]?.path ?? '';
-    const values = valuesOf(parts, this.#evaluator);
+    const values = finiteValues(parts, this.#evaluator);
     if (values !== null) {
       const texts = values.map((value) => JSON.stringify(value));
-      return texts.length === 0 ? [] : [{ rule: this.#builder.intern('one', oneOf(texts), path), needs: [] }];
+      return texts.length === 0
+        ? []
+        : [{ rule: this.#builder.intern('one', literalAlternatives(texts), path), needs: [] }];
     }
-    const left = typesLeft(parts);
-    const acted = TYPES.filter((type) => parts.some(({ schema }) => actsOn(schema, type)));
+    const left = possibleTypes(parts);
+    const acted = JSON_TYPES.filter((type) => parts.some(({ schema }) => actsOn(schema, type)));
     // A schema that speaks of one type and names none means that type: values of others are valid and are not made.
-    const meant = left.length === TYPES.length && acted.length > 0 ? acted : left;
+    const meant = left.length === JSON_TYPES.length && acted.length > 0 ? acted : left;
     return meant.flatMap((type) => this.#leafOf(type, parts) ?? []);
   }
 
@@ -155,7 +157,10 @@ export class SchemaCompiler {
     );
     if (values.length === 0) return null;
     if (type === 'null' || values.length === 2) return { rule: this.#builder.json(type), needs: [] };
-    return { rule: this.#builder.intern('one', oneOf(values.map(String)), parts[0]?.path ?? ''), needs: [] };
+    return {
+      rule: this.#builder.intern('one', literalAlternatives(values.map(String)), parts[0]?.path ?? ''),
+      needs: [],
+    };
   }
 
   /** Refuses a schema of which some value can only be begun: each contains another one, without end. */
@@ -174,4 +179,4 @@ export class SchemaCompiler {
 }
 
 const actsOn = (schema: Schema, type: JsonType): boolean =>
-  ACTING[type].some((keyword) => schema[keyword] !== undefined);
+  TYPE_KEYWORDS[type].some((keyword) => schema[keyword] !== undefined);

@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { StateFiles, scopeKey } from './kv-disk-cache.ts';
+import { KvDiskCache, scopeKey } from './kv-disk-cache.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quire-states-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -19,7 +19,7 @@ function stateOf(tokens: number[]): Buffer {
   return head;
 }
 
-async function save(files: StateFiles, scope: string, tokens: number[]): Promise<string> {
+async function save(files: KvDiskCache, scope: string, tokens: number[]): Promise<string> {
   const state = stateOf(tokens);
   const { id } = await files.write(scopeKey(scope), async (path) => {
     await writeFile(path, state);
@@ -28,17 +28,17 @@ async function save(files: StateFiles, scope: string, tokens: number[]): Promise
   return id;
 }
 
-describe('StateFiles', () => {
+describe('KvDiskCache', () => {
   it('a later start finds what was kept, the least recently used first', async () => {
     const path = join(folder, 'kept');
-    const { files, states } = await StateFiles.open(path, 'model 1');
-    assert.deepEqual(states, []);
+    const { files, snapshots } = await KvDiskCache.open(path, 'model 1');
+    assert.deepEqual(snapshots, []);
     const [first, second] = [await save(files, 'org_a', [1, 2, 3]), await save(files, 'org_b', [4])];
-    await Promise.all([files.keep(first), files.keep(second)]);
+    await Promise.all([files.commit(first), files.commit(second)]);
     utimesSync(files.path(second), new Date(1_000), new Date(1_000));
-    const again = await StateFiles.open(path, 'model 1');
+    const again = await KvDiskCache.open(path, 'model 1');
     assert.deepEqual(
-      again.states.map(({ id, scope, tokens, bytes }) => ({ id, scope, tokens: [...tokens], bytes })),
+      again.snapshots.map(({ id, scope, tokens, bytes }) => ({ id, scope, tokens: [...tokens], bytes })),
       [
         { id: second, scope: scopeKey('org_b'), tokens: [4], bytes: 24 },
         { id: first, scope: scopeKey('org_a'), tokens: [1, 2, 3], bytes: 32 },
@@ -48,31 +48,31 @@ describe('StateFiles', () => {
     utimesSync(files.path(first), new Date(2_000), new Date(2_000));
     await files.touch(second);
     assert.deepEqual(
-      (await StateFiles.open(path, 'model 1')).states.map(({ id }) => id),
+      (await KvDiskCache.open(path, 'model 1')).snapshots.map(({ id }) => id),
       [first, second],
     );
   });
   it('states of another model, unfinished ones and strange files are deleted', async () => {
     const path = join(folder, 'strange');
-    const { files } = await StateFiles.open(path, 'model 1');
+    const { files } = await KvDiskCache.open(path, 'model 1');
     const unfinished = await save(files, 'org', [1]);
     const broken = await save(files, 'org', [1]);
-    await files.keep(broken);
+    await files.commit(broken);
     rmSync(files.path(broken));
     writeFileSync(files.path(broken), 'no state', { mode: 0o400 });
     writeFileSync(join(path, 'notes.txt'), 'hello', { mode: 0o400 });
-    const { states } = await StateFiles.open(path, 'model 1');
-    assert.deepEqual(states, []);
+    const { snapshots } = await KvDiskCache.open(path, 'model 1');
+    assert.deepEqual(snapshots, []);
     assert.deepEqual(readdirSync(path), ['model.txt']);
     assert.equal(existsSync(files.path(unfinished)), false);
     const kept = await save(files, 'org', [1]);
-    await files.keep(kept);
-    assert.equal((await StateFiles.open(path, 'model 2')).states.length, 0);
+    await files.commit(kept);
+    assert.equal((await KvDiskCache.open(path, 'model 2')).snapshots.length, 0);
     assert.deepEqual(readdirSync(path), ['model.txt']);
   });
   it('a state that cannot be written leaves nothing behind', async () => {
     const path = join(folder, 'failed');
-    const { files } = await StateFiles.open(path, 'model');
+    const { files } = await KvDiskCache.open(path, 'model');
     const full = new Error('no space left');
     await assert.rejects(
       files.write(scopeKey('org'), async (file) => {
@@ -85,13 +85,13 @@ describe('StateFiles', () => {
   });
   it('nobody else may read them, and their names say nothing of the organization', async () => {
     const path = join(folder, 'private');
-    const { files } = await StateFiles.open(path, 'model');
+    const { files } = await KvDiskCache.open(path, 'model');
     const id = await save(files, 'org_secret', [1]);
     assert.equal(statSync(files.path(id)).mode & 0o077, 0);
     assert.equal(statSync(path).mode & 0o077, 0);
     assert.doesNotMatch(id, /secret/);
-    await files.keep(id);
+    await files.commit(id);
     await files.remove(id);
-    await files.keep(id);
+    await files.commit(id);
   });
 });

@@ -6,18 +6,18 @@ import { join } from 'node:path';
 const STATE_MAGIC = 0x67677371;
 /** Bytes before the tokens: magic, version, number of tokens. */
 const HEAD_BYTES = 12;
-const STATE_NAME = /^([0-9a-f]{32})-[0-9a-f-]{36}\.state$/;
+const SNAPSHOT_NAME = /^([0-9a-f]{32})-[0-9a-f-]{36}\.state$/;
 /** Says for which model the folder's states are. */
-const MODEL_FILE = 'model.txt';
+const IDENTITY_FILE = 'model.txt';
 /** States hold what was said: nobody else on the machine may read them. */
 const PRIVATE_FOLDER = 0o700;
-const UNFINISHED = 0o600;
+const UNCOMMITTED_MODE = 0o600;
 /** A state that is whole and on the disk can only be read. After a crash or a power cut the others are worth nothing. */
-const FINISHED = 0o400;
-const WRITABLE = 0o200;
+const COMMITTED_MODE = 0o400;
+const OWNER_WRITE_BIT = 0o200;
 
 /** A state in a file. */
-export interface StateFile {
+export interface KvSnapshot {
   /** Its name within the folder. */
   id: string;
   /** `scopeKey` of the scope it belongs to. */
@@ -35,7 +35,7 @@ export function scopeKey(scope: string): string {
  * The folder of one model's saved states. The files are all there is: what they hold stands in their first bytes, and
  * when they were last used is their time of change.
  */
-export class StateFiles {
+export class KvDiskCache {
   readonly #folder: string;
 
   private constructor(folder: string) {
@@ -46,21 +46,21 @@ export class StateFiles {
    * Opens the folder, creates it where needed, and reads what is in it, the least recently used first. States of
    * another `model` (any text that identifies one) and unfinished files are deleted.
    */
-  static async open(folder: string, model: string): Promise<{ files: StateFiles; states: StateFile[] }> {
-    const known = await readFile(join(folder, MODEL_FILE), 'utf8').catch(() => null);
+  static async open(folder: string, model: string): Promise<{ files: KvDiskCache; snapshots: KvSnapshot[] }> {
+    const known = await readFile(join(folder, IDENTITY_FILE), 'utf8').catch(() => null);
     if (known !== model) await rm(folder, { recursive: true, force: true });
     await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER });
-    await writeFile(join(folder, MODEL_FILE), model, { mode: UNFINISHED });
-    const states: (StateFile & { usedAtMs: number })[] = [];
+    await writeFile(join(folder, IDENTITY_FILE), model, { mode: UNCOMMITTED_MODE });
+    const snapshots: (KvSnapshot & { usedAtMs: number })[] = [];
     for (const name of await readdir(folder)) {
-      if (name === MODEL_FILE) continue;
+      if (name === IDENTITY_FILE) continue;
       const path = join(folder, name);
-      const state = await readState(path, name).catch(() => null);
+      const state = await readSnapshot(path, name).catch(() => null);
       if (state === null) await rm(path, { recursive: true, force: true });
-      else states.push(state);
+      else snapshots.push(state);
     }
-    states.sort((a, b) => a.usedAtMs - b.usedAtMs);
-    return { files: new StateFiles(folder), states };
+    snapshots.sort((a, b) => a.usedAtMs - b.usedAtMs);
+    return { files: new KvDiskCache(folder), snapshots };
   }
 
   path(id: string): string {
@@ -75,7 +75,7 @@ export class StateFiles {
     const id = `${scope}-${randomUUID()}.state`;
     try {
       // Created before it is written to, for it must never be readable by others.
-      await (await open(this.path(id), 'wx', UNFINISHED)).close();
+      await (await open(this.path(id), 'wx', UNCOMMITTED_MODE)).close();
       return { id, bytes: await write(this.path(id)) };
     } catch (error) {
       await this.remove(id);
@@ -84,12 +84,12 @@ export class StateFiles {
   }
 
   /** Sees to it that a state is on the disk, and marks it so. One that was removed meanwhile is no failure. */
-  async keep(id: string): Promise<void> {
+  async commit(id: string): Promise<void> {
     const file = await open(this.path(id), 'r+').catch(() => null);
     if (file === null) return;
     try {
       await file.sync();
-      await file.chmod(FINISHED);
+      await file.chmod(COMMITTED_MODE);
     } finally {
       await file.close();
     }
@@ -107,11 +107,11 @@ export class StateFiles {
   }
 }
 
-async function readState(path: string, name: string): Promise<(StateFile & { usedAtMs: number }) | null> {
-  const scope = STATE_NAME.exec(name)?.[1];
+async function readSnapshot(path: string, name: string): Promise<(KvSnapshot & { usedAtMs: number }) | null> {
+  const scope = SNAPSHOT_NAME.exec(name)?.[1];
   if (scope === undefined) return null;
   const { size, mtimeMs, mode } = await stat(path);
-  if ((mode & WRITABLE) !== 0) return null;
+  if ((mode & OWNER_WRITE_BIT) !== 0) return null;
   const file = await open(path, 'r');
   try {
     const head = Buffer.alloc(HEAD_BYTES);

@@ -1,60 +1,60 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { PrefixCache, type SavedHolder, type SlotHolder } from './prefix-cache.ts';
+import { PrefixCache, type SlotHolder, type SnapshotHolder } from './prefix-cache.ts';
 
-const saved = (id: string, bytes = 10): SavedHolder => ({ kind: 'saved', id, bytes, length: 0 });
-const slot = (sequence: number): SlotHolder => ({ kind: 'slot', sequence });
-const ids = (holders: readonly SavedHolder[]): string[] => holders.map(({ id }) => id);
+const saved = (id: string, bytes = 10): SnapshotHolder => ({ kind: 'snapshot', id, bytes, length: 0 });
+const slot = (slot: number): SlotHolder => ({ kind: 'slot', slot });
+const ids = (holders: readonly SnapshotHolder[]): string[] => holders.map(({ id }) => id);
 const MINUTE = 60_000;
 
 describe('PrefixCache', () => {
   it('one scope finds nothing of another', () => {
     const cache = new PrefixCache(100);
     cache.set(slot(0), 'a', [1, 2, 3]);
-    cache.addSaved(saved('s'), 'a', [1, 2, 3, 4]);
+    cache.addSnapshot(saved('s'), 'a', [1, 2, 3, 4]);
     assert.deepEqual([...cache.matches('b', [1, 2, 3, 4])], []);
     assert.equal([...cache.matches('a', [1, 2, 3, 4])].length, 2);
   });
   it('a longer state replaces those that it begins with, and that is no eviction', () => {
     const cache = new PrefixCache(100);
-    cache.addSaved(saved('turn1'), 'a', [1, 2]);
-    assert.deepEqual(ids(cache.addSaved(saved('turn2'), 'a', [1, 2, 3, 4])), ['turn1']);
+    cache.addSnapshot(saved('turn1'), 'a', [1, 2]);
+    assert.deepEqual(ids(cache.addSnapshot(saved('turn2'), 'a', [1, 2, 3, 4])), ['turn1']);
     assert.deepEqual(cache.usage(), { bytes: 10, entries: 1, evictions: 0 });
   });
   it('keeps the budget: the least recently used goes first', () => {
     const cache = new PrefixCache(30);
     const [old, used] = [saved('old'), saved('used')];
-    cache.addSaved(used, 'a', [1]);
-    cache.addSaved(old, 'a', [2]);
-    cache.addSaved(saved('third'), 'a', [3]);
+    cache.addSnapshot(used, 'a', [1]);
+    cache.addSnapshot(old, 'a', [2]);
+    cache.addSnapshot(saved('third'), 'a', [3]);
     cache.touch(used);
-    assert.deepEqual(ids(cache.addSaved(saved('fourth'), 'a', [4])), ['old']);
+    assert.deepEqual(ids(cache.addSnapshot(saved('fourth'), 'a', [4])), ['old']);
     assert.deepEqual(cache.usage(), { bytes: 30, entries: 3, evictions: 1 });
   });
   it('a beginning that several share outlives each of them', () => {
     const cache = new PrefixCache(30);
-    cache.addSaved(saved('shared-a'), 'a', [1, 1, 1, 5]);
-    cache.addSaved(saved('other'), 'a', [2]);
+    cache.addSnapshot(saved('shared-a'), 'a', [1, 1, 1, 5]);
+    cache.addSnapshot(saved('other'), 'a', [2]);
     // Uses the shared beginning, then is itself the one to go: the other holder of the beginning is as recent now.
     const last = saved('shared-b');
-    cache.addSaved(last, 'a', [1, 1, 1, 6]);
+    cache.addSnapshot(last, 'a', [1, 1, 1, 6]);
     cache.remove(last);
-    cache.addSaved(saved('new'), 'a', [3]);
-    assert.deepEqual(ids(cache.addSaved(saved('newer'), 'a', [4])), ['other']);
+    cache.addSnapshot(saved('new'), 'a', [3]);
+    assert.deepEqual(ids(cache.addSnapshot(saved('newer'), 'a', [4])), ['other']);
   });
   it('nobody within his share is pushed out by the traffic of another scope', () => {
     const cache = new PrefixCache(100);
-    cache.addSaved(saved('quiet', 40), 'quiet', [1]);
-    for (let i = 0; i < 50; i++) cache.addSaved(saved(`busy${i}`), 'busy', [i + 1]);
+    cache.addSnapshot(saved('quiet', 40), 'quiet', [1]);
+    for (let i = 0; i < 50; i++) cache.addSnapshot(saved(`busy${i}`), 'busy', [i + 1]);
     assert.equal([...cache.matches('quiet', [1, 2])].length, 1);
     assert.equal(cache.usage().bytes, 100);
   });
   it('a scope that nobody asks for any more gives its share back', () => {
     let now = 0;
     const cache = new PrefixCache(100, () => now);
-    cache.addSaved(saved('quiet', 40), 'quiet', [1]);
+    cache.addSnapshot(saved('quiet', 40), 'quiet', [1]);
     now = 31 * MINUTE;
-    for (let i = 0; i < 10; i++) cache.addSaved(saved(`busy${i}`), 'busy', [i + 1]);
+    for (let i = 0; i < 10; i++) cache.addSnapshot(saved(`busy${i}`), 'busy', [i + 1]);
     assert.deepEqual([...cache.matches('quiet', [1])], []);
     assert.equal([...cache.matches('busy', [1])].length, 1);
   });
@@ -62,23 +62,23 @@ describe('PrefixCache', () => {
     it(`a scope keeps its share for half an hour after its last ${use}`, () => {
       let now = 0;
       const cache = new PrefixCache(100, () => now);
-      const quiet = saved('quiet', 40);
-      cache.addSaved(quiet, 'quiet', [1]);
+      const idle = saved('quiet', 40);
+      cache.addSnapshot(idle, 'quiet', [1]);
       now = 29 * MINUTE;
-      if (use === 'touch') cache.touch(quiet);
+      if (use === 'touch') cache.touch(idle);
       else cache.set(slot(0), 'quiet', [1, 2]);
       now = 58 * MINUTE;
-      for (let i = 0; i < 10; i++) cache.addSaved(saved(`busy${i}`), 'busy', [i + 1]);
+      for (let i = 0; i < 10; i++) cache.addSnapshot(saved(`busy${i}`), 'busy', [i + 1]);
       assert.deepEqual(
         [...cache.matches('quiet', [1])].map(({ holder }) => holder),
-        [quiet, slot(0)].slice(0, use === 'touch' ? 1 : 2),
+        [idle, slot(0)].slice(0, use === 'touch' ? 1 : 2),
       );
     });
   }
   it('every use of a holder is later than all before', () => {
     const cache = new PrefixCache(100);
     const [first, second] = [saved('first'), slot(0)];
-    cache.addSaved(first, 'a', [1]);
+    cache.addSnapshot(first, 'a', [1]);
     cache.set(second, 'b', [2]);
     assert.ok(cache.usedAt(second) > cache.usedAt(first));
     cache.touch(first);
@@ -87,16 +87,16 @@ describe('PrefixCache', () => {
   });
   it('what alone is more than the budget is not kept', () => {
     const cache = new PrefixCache(100);
-    assert.deepEqual(ids(cache.addSaved(saved('huge', 101), 'a', [1, 2])), ['huge']);
+    assert.deepEqual(ids(cache.addSnapshot(saved('huge', 101), 'a', [1, 2])), ['huge']);
     assert.equal(cache.usage().bytes, 0);
   });
   it('knows what of a sequence is nowhere else, and what of it is not saved', () => {
     const cache = new PrefixCache(100);
     cache.set(slot(0), 'a', [1, 2, 3, 4]);
     cache.set(slot(1), 'a', [1, 2, 3]);
-    assert.deepEqual([cache.exclusive(slot0(cache)), cache.unsaved(slot0(cache))], [1, 4]);
-    cache.addSaved(saved('s'), 'a', [1, 2]);
-    assert.equal(cache.unsaved(slot0(cache)), 2);
+    assert.deepEqual([cache.exclusiveTokens(slot0(cache)), cache.unsavedTokens(slot0(cache))], [1, 4]);
+    cache.addSnapshot(saved('s'), 'a', [1, 2]);
+    assert.equal(cache.unsavedTokens(slot0(cache)), 2);
   });
 });
 

@@ -9,12 +9,12 @@ const SCOPE_IDLE_MS = 30 * 60_000;
 /** The part of the context of one sequence. */
 export interface SlotHolder {
   readonly kind: 'slot';
-  readonly sequence: number;
+  readonly slot: number;
 }
 
 /** The state of a sequence, written to a file. */
-export interface SavedHolder {
-  readonly kind: 'saved';
+export interface SnapshotHolder {
+  readonly kind: 'snapshot';
   readonly id: string;
   readonly bytes: number;
   /** Number of tokens. */
@@ -22,7 +22,7 @@ export interface SavedHolder {
 }
 
 /** Who holds computed tokens. */
-export type Holder = SlotHolder | SavedHolder;
+export type PrefixHolder = SlotHolder | SnapshotHolder;
 
 /** What a prefix cache holds and has lost, in numbers. */
 export interface PrefixCacheUsage {
@@ -35,7 +35,7 @@ export interface PrefixCacheUsage {
 }
 
 interface ScopeStates {
-  readonly tree: RadixTree<Holder>;
+  readonly tree: RadixTree<PrefixHolder>;
   bytes: number;
   /** Milliseconds. */
   usedAt: number;
@@ -53,7 +53,7 @@ export class PrefixCache {
   readonly #budgetBytes: number;
   readonly #now: () => number;
   readonly #scopes = new Map<string, ScopeStates>();
-  readonly #scopeOf = new Map<Holder, string>();
+  readonly #scopeOf = new Map<PrefixHolder, string>();
   #bytes = 0;
   #evictions = 0;
   #uses = 0;
@@ -65,56 +65,56 @@ export class PrefixCache {
   }
 
   /** Who holds a beginning of `tokens` for `scope`, the longest first. */
-  matches(scope: string, tokens: ArrayLike<number>): Iterable<{ holder: Holder; length: number }> {
+  matches(scope: string, tokens: ArrayLike<number>): Iterable<{ holder: PrefixHolder; length: number }> {
     return this.#scopes.get(scope)?.tree.matches(tokens) ?? [];
   }
 
   /** Lets `holder` hold `tokens` for `scope`, instead of what it held before; no tokens: nothing. */
-  set(holder: Holder, scope: string, tokens: ArrayLike<number>): void {
+  set(holder: PrefixHolder, scope: string, tokens: ArrayLike<number>): void {
     this.remove(holder);
     if (tokens.length === 0) return;
-    const states = this.#scope(scope);
+    const snapshots = this.#scope(scope);
     this.#uses += 1;
-    states.tree.set(holder, tokens, this.#uses);
+    snapshots.tree.set(holder, tokens, this.#uses);
     this.#scopeOf.set(holder, scope);
-    if (holder.kind === 'saved') this.#count(states, holder.bytes);
+    if (holder.kind === 'snapshot') this.#addBytes(snapshots, holder.bytes);
   }
 
   /** Notes that `holder` was used. */
-  touch(holder: Holder): void {
-    const states = this.#scopes.get(this.#scopeOf.get(holder) ?? '');
-    if (states === undefined) return;
+  touch(holder: PrefixHolder): void {
+    const snapshots = this.#scopes.get(this.#scopeOf.get(holder) ?? '');
+    if (snapshots === undefined) return;
     this.#uses += 1;
-    states.usedAt = this.#now();
-    states.tree.touch(holder, this.#uses);
+    snapshots.usedAt = this.#now();
+    snapshots.tree.touch(holder, this.#uses);
   }
 
   /** Forgets a holder. */
-  remove(holder: Holder): void {
+  remove(holder: PrefixHolder): void {
     const scope = this.#scopeOf.get(holder);
-    const states = scope === undefined ? undefined : this.#scopes.get(scope);
-    if (scope === undefined || states === undefined) return;
-    states.tree.remove(holder);
+    const snapshots = scope === undefined ? undefined : this.#scopes.get(scope);
+    if (scope === undefined || snapshots === undefined) return;
+    snapshots.tree.remove(holder);
     this.#scopeOf.delete(holder);
-    if (holder.kind === 'saved') this.#count(states, -holder.bytes);
-    if (states.tree.size === 0) this.#scopes.delete(scope);
+    if (holder.kind === 'snapshot') this.#addBytes(snapshots, -holder.bytes);
+    if (snapshots.tree.size === 0) this.#scopes.delete(scope);
   }
 
   /** A rising number: when what a holder holds was last used. */
-  usedAt(holder: Holder): number {
+  usedAt(holder: PrefixHolder): number {
     return this.#scopes.get(this.#scopeOf.get(holder) ?? '')?.tree.usedAt(holder) ?? 0;
   }
 
   /** How many of `holder`'s tokens from `depth` on nobody else holds. */
-  exclusive(holder: Holder, depth = 0): number {
+  exclusiveTokens(holder: PrefixHolder, depth = 0): number {
     const tree = this.#scopes.get(this.#scopeOf.get(holder) ?? '')?.tree;
-    return tree?.exclusive(holder, depth, () => true) ?? 0;
+    return tree?.exclusiveTokens(holder, depth, () => true) ?? 0;
   }
 
   /** How many of `holder`'s tokens are in no saved state. */
-  unsaved(holder: Holder): number {
+  unsavedTokens(holder: PrefixHolder): number {
     const tree = this.#scopes.get(this.#scopeOf.get(holder) ?? '')?.tree;
-    return tree?.exclusive(holder, 0, (other) => other.kind === 'saved') ?? 0;
+    return tree?.exclusiveTokens(holder, 0, (other) => other.kind === 'snapshot') ?? 0;
   }
 
   /** Counts a sequence that was given up for another one. */
@@ -126,15 +126,15 @@ export class PrefixCache {
    * Takes in a state that was saved, and gives those up that it replaces or pushes out, which the caller then deletes.
    * The new one itself is among them when it alone is more than the budget.
    */
-  addSaved(holder: SavedHolder, scope: string, tokens: ArrayLike<number>): SavedHolder[] {
+  addSnapshot(holder: SnapshotHolder, scope: string, tokens: ArrayLike<number>): SnapshotHolder[] {
     this.set(holder, scope, tokens);
-    const gone: SavedHolder[] = [];
-    for (const other of this.#scopes.get(scope)?.tree.beginnings(holder) ?? []) {
-      if (other.kind === 'saved') gone.push(other);
+    const gone: SnapshotHolder[] = [];
+    for (const other of this.#scopes.get(scope)?.tree.prefixesOf(holder) ?? []) {
+      if (other.kind === 'snapshot') gone.push(other);
     }
     for (const other of gone) this.remove(other);
     while (this.#bytes > this.#budgetBytes) {
-      const victim = this.#victim();
+      const victim = this.#evictionCandidate();
       if (victim === null) break;
       this.remove(victim);
       this.#evictions += 1;
@@ -150,28 +150,28 @@ export class PrefixCache {
   }
 
   #scope(scope: string): ScopeStates {
-    const states = this.#scopes.get(scope) ?? { tree: new RadixTree<Holder>(), bytes: 0, usedAt: 0 };
-    states.usedAt = this.#now();
-    this.#scopes.set(scope, states);
-    return states;
+    const snapshots = this.#scopes.get(scope) ?? { tree: new RadixTree<PrefixHolder>(), bytes: 0, usedAt: 0 };
+    snapshots.usedAt = this.#now();
+    this.#scopes.set(scope, snapshots);
+    return snapshots;
   }
 
-  #count(states: ScopeStates, bytes: number): void {
-    states.bytes += bytes;
+  #addBytes(snapshots: ScopeStates, bytes: number): void {
+    snapshots.bytes += bytes;
     this.#bytes += bytes;
   }
 
   /** The saved state that goes first. */
-  #victim(): SavedHolder | null {
+  #evictionCandidate(): SnapshotHolder | null {
     const now = this.#now();
     const all = [...this.#scopes.values()].filter(({ bytes }) => bytes > 0);
     const idle = all.filter(({ usedAt }) => now - usedAt > SCOPE_IDLE_MS);
     const share = this.#budgetBytes / Math.max(1, all.length - idle.length);
     const candidates = idle.length > 0 ? idle : all.filter(({ bytes }) => bytes > share);
-    let victim: { holder: SavedHolder; usedAt: number } | null = null;
+    let victim: { holder: SnapshotHolder; usedAt: number } | null = null;
     for (const { tree } of candidates) {
       for (const holder of tree.holders()) {
-        if (holder.kind !== 'saved') continue;
+        if (holder.kind !== 'snapshot') continue;
         const usedAt = tree.usedAt(holder);
         if (victim === null || usedAt < victim.usedAt) victim = { holder, usedAt };
       }

@@ -45,7 +45,7 @@ describe('RadixTree', () => {
       seed = (seed * 16807) % 2147483647;
       return seed % below;
     };
-    const sequence = (): number[] => Array.from({ length: random(7) }, () => 1 + random(2));
+    const slot = (): number[] => Array.from({ length: random(7) }, () => 1 + random(2));
     const tree = new RadixTree<number>();
     const held = new Map<number, number[]>();
     for (let round = 0; round < 4_000; round++) {
@@ -54,11 +54,11 @@ describe('RadixTree', () => {
         tree.remove(holder);
         held.delete(holder);
       } else {
-        const tokens = sequence();
+        const tokens = slot();
         tree.set(holder, tokens, round);
         held.set(holder, tokens);
       }
-      checkAgainst(tree, held, sequence());
+      checkAgainst(tree, held, slot());
     }
   });
 });
@@ -86,8 +86,8 @@ function checkAgainst(tree: RadixTree<number>, held: ReadonlyMap<number, number[
   for (const [holder, tokens] of held) {
     const others = [...held].filter(([other]) => other !== holder);
     const longest = Math.max(0, ...others.map(([, other]) => common(other, tokens)));
-    assert.equal(tree.exclusive(holder, 0, everyone), tokens.length - longest);
-    const beginnings = others.filter(([, other]) => common(other, tokens) === other.length).map(([other]) => other);
-    assert.deepEqual([...tree.beginnings(holder)].sort(), beginnings.sort());
+    assert.equal(tree.exclusiveTokens(holder, 0, everyone), tokens.length - longest);
+    const prefixesOf = others.filter(([, other]) => common(other, tokens) === other.length).map(([other]) => other);
+    assert.deepEqual([...tree.prefixesOf(holder)].sort(), prefixesOf.sort());
   }
 }

@@ -127,7 +127,7 @@ export class RadixTree<H> {
   }
 
   /** How many of `holder`'s tokens from `depth` on no other holder that `counts` has. */
-  exclusive(holder: H, depth: number, counts: (other: H) => boolean): number {
+  exclusiveTokens(holder: H, depth: number, counts: (other: H) => boolean): number {
     const end = this.#ends.get(holder);
     if (end === undefined) return 0;
     let length = 0;
@@ -145,7 +145,7 @@ export class RadixTree<H> {
   }
 
   /** Holders whose tokens are all at the beginning of `holder`'s. */
-  *beginnings(holder: H): Generator<H, void, undefined> {
+  *prefixesOf(holder: H): Generator<H, void, undefined> {
     const end = this.#ends.get(holder) ?? null;
     for (let node = end; node !== null; node = node.parent) {
       for (const other of node.holders) if (other !== holder) yield other;

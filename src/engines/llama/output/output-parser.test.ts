@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { CALL_FORMATS, type CallFormat, TAGGED } from '../tool-calls/call-format.ts';
-import { Answer, type AnswerEvent, type AnswerForm } from './output-parser.ts';
+import { TAGGED, TOOL_CALL_FORMATS, type ToolCallFormat } from '../tool-calls/call-format.ts';
+import { type OutputEvent, OutputParser, type OutputParserOptions } from './output-parser.ts';
 
-const MARKED = CALL_FORMATS.find((format) => format.begin === '<|tool_call|>') ?? TAGGED;
+const BUNDLED = TOOL_CALL_FORMATS.find((format) => format.begin === '<|tool_call|>') ?? TAGGED;
 
 interface Told {
   text: string;
@@ -14,7 +14,7 @@ interface Told {
 }
 
 interface Case {
-  form?: Partial<AnswerForm>;
+  form?: Partial<OutputParserOptions>;
   /** Whether the grammar of calls takes over where one begins. */
   constrained?: boolean;
   why?: 'stop' | 'length';
@@ -23,7 +23,7 @@ interface Case {
 /** What is told of an answer whose tokens have `size` characters each. */
 function tell(text: string, size: number, { form, constrained = false, why = 'stop' }: Case): Told {
   const told: Told = { text: '', reasoning: '', calls: [], reason: null, tokens: 0 };
-  const take = (event: AnswerEvent): void => {
+  const take = (event: OutputEvent): void => {
     if (event.type === 'choice-end') {
       told.reason = event.reason;
       return;
@@ -40,18 +40,18 @@ function tell(text: string, size: number, { form, constrained = false, why = 'st
       told.calls.push({ name: event.name, arguments: '' });
     }
   };
-  const base: AnswerForm = {
+  const base: OutputParserOptions = {
     choice: 0,
     stop: [],
     reasoning: 'none',
-    thinkTags: { open: '<think>', close: '</think>' },
+    reasoningTags: { open: '<think>', close: '</think>' },
     calls: null,
     beginsWithCall: false,
     dropsFirstSpace: false,
   };
-  const answer = new Answer(
+  const answer = new OutputParser(
     { ...base, ...form },
-    { callBegins: () => constrained, answerBegins: () => undefined },
+    { onToolCallStart: () => constrained, onContentStart: () => undefined },
     take,
   );
   for (let at = 0; at < text.length; at += size) {
@@ -70,7 +70,7 @@ function always(text: string, how: Case, expected: Partial<Told>): void {
   }
 }
 
-const calls = (format: CallFormat, parallel = true) => ({ format, names: new Set(['f', 'g']), parallel });
+const calls = (format: ToolCallFormat, parallel = true) => ({ format, names: new Set(['f', 'g']), parallel });
 const CALL = '{"name": "f", "arguments": {"a": "}\\"{", "b": [1, {"c": 2}]}}';
 const ARGUMENTS = '{"a": "}\\"{", "b": [1, {"c": 2}]}';
 
@@ -84,7 +84,7 @@ describe('an answer', () => {
 
   for (const [name, format] of [
     ['tagged', TAGGED],
-    ['marked', MARKED],
+    ['marked', BUNDLED],
   ] as const) {
     const call = (json: string): string =>
       format === TAGGED ? `<tool_call>\n${json}\n</tool_call>` : format.begin + json;
@@ -140,7 +140,7 @@ describe('an answer', () => {
   it('cut short within a call under a grammar keeps what there is of the arguments', () => {
     always(
       '{"name": "f", "arguments": {"a": 1',
-      { form: { calls: calls(MARKED), beginsWithCall: true }, why: 'length' },
+      { form: { calls: calls(BUNDLED), beginsWithCall: true }, why: 'length' },
       {
         calls: [{ name: 'f', arguments: '{"a": 1' }],
         reason: 'length',

@@ -1,24 +1,24 @@
 import type { FinishReason, GenerationEvent, TokenLogprob } from '../../engine.ts';
-import { CallTeller } from '../tool-calls/call-emitter.ts';
-import type { CallFormat } from '../tool-calls/call-format.ts';
-import { CallParser, following } from '../tool-calls/call-parser.ts';
+import { ToolCallEmitter } from '../tool-calls/call-emitter.ts';
+import type { ToolCallFormat } from '../tool-calls/call-format.ts';
+import { parseFollowing, ToolCallParser } from '../tool-calls/call-parser.ts';
 import { TextScanner } from './stop-sequences.ts';
 
 /** What thinking stands between. */
-export interface ThinkTags {
+export interface ReasoningTags {
   open: string;
   close: string;
 }
 
 /** What one answer may consist of. */
-export interface AnswerForm {
+export interface OutputParserOptions {
   choice: number;
   stop: readonly string[];
   /** `tagged`: thinking may come first, between tags. `open`: the prompt ends with the opening tag. */
   reasoning: 'none' | 'tagged' | 'open';
-  thinkTags: ThinkTags;
+  reasoningTags: ReasoningTags;
   /** Null: calls are not looked for. */
-  calls: { format: CallFormat; names: ReadonlySet<string>; parallel: boolean } | null;
+  calls: { format: ToolCallFormat; names: ReadonlySet<string>; parallel: boolean } | null;
   /** The answer is calls and nothing else, and the prompt ends with what begins them. */
   beginsWithCall: boolean;
   /** The vocabulary puts a space before the first word of a text, which is no part of the answer. */
@@ -26,14 +26,14 @@ export interface AnswerForm {
 }
 
 /** A delta or the end of the answer. */
-export type AnswerEvent = Extract<GenerationEvent, { choice: number }>;
+export type OutputEvent = Extract<GenerationEvent, { choice: number }>;
 
 /** How the rest of an answer can be held to its form. */
-export interface Constraint {
+export interface OutputHooks {
   /** A call begins, with `rest` of it already made: true when the grammar of calls is in force from here on. */
-  callBegins(rest: string): boolean;
+  onToolCallStart(rest: string): boolean;
   /** Thinking is over, and `rest` of the answer already made. */
-  answerBegins(rest: string): void;
+  onContentStart(rest: string): void;
 }
 
 interface LogprobEntry {
@@ -46,53 +46,53 @@ interface LogprobEntry {
  * Turns the text of one answer's tokens into deltas: thinking, text up to a stop text, and calls. What is told adds up
  * to the same wherever the tokens cut the text.
  */
-export class Answer {
-  readonly #form: AnswerForm;
-  readonly #constraint: Constraint;
-  readonly #emit: (event: AnswerEvent) => void;
-  readonly #teller: CallTeller;
+export class OutputParser {
+  readonly #form: OutputParserOptions;
+  readonly #constraint: OutputHooks;
+  readonly #emit: (event: OutputEvent) => void;
+  readonly #emitter: ToolCallEmitter;
   #mode: 'opening' | 'think' | 'text' | 'call' | 'between' | 'over';
   #scanner: TextScanner;
-  #parser: CallParser | null = null;
+  #parser: ToolCallParser | null = null;
   /** What led to the call under way, and is text if it is none. */
   #opener = '';
   /** The call under way began without a marker: its name decides whether it is one. */
   #unmarked = false;
   #grammarInForce = false;
-  #mayThink: boolean;
+  #mayReason: boolean;
   /** Read, but what it is depends on what comes. */
   #undecided = '';
   #atStart = true;
   #trimStart = false;
   /** White space at the beginning of a text that may turn out to lead to nothing but calls. */
-  #heldSpace = '';
-  #spoken = false;
-  #unsaidTokens = 0;
-  #textSeen = 0;
-  #textSaid = 0;
+  #pendingWhitespace = '';
+  #hasText = false;
+  #unreportedTokens = 0;
+  #readLength = 0;
+  #emittedLength = 0;
   #logprobs: LogprobEntry[] = [];
 
-  constructor(form: AnswerForm, constraint: Constraint, emit: (event: AnswerEvent) => void) {
+  constructor(form: OutputParserOptions, constraint: OutputHooks, emit: (event: OutputEvent) => void) {
     this.#form = form;
     this.#constraint = constraint;
     this.#emit = emit;
     const { choice } = form;
-    this.#teller = new CallTeller(form.calls?.names ?? new Set(), (delta) =>
+    this.#emitter = new ToolCallEmitter(form.calls?.names ?? new Set(), (delta) =>
       emit({ type: 'tool-call-delta', choice, ...delta, tokens: this.#takeTokens() }),
     );
     this.#scanner = this.#textScanner();
-    this.#mayThink = form.reasoning === 'tagged';
+    this.#mayReason = form.reasoning === 'tagged';
     this.#mode = 'opening';
     if (form.beginsWithCall) {
       this.#grammarInForce = true;
       this.#beginCall('', true, true);
-    } else if (form.reasoning === 'open') this.#think();
+    } else if (form.reasoning === 'open') this.#beginReasoning();
   }
 
   /** Takes the text that a token completed. True when the answer is over: a stop text came, or the last call did. */
   push(text: string, logprob: TokenLogprob | null): boolean {
-    this.#unsaidTokens += 1;
-    if (logprob !== null) this.#logprobs.push({ at: this.#textSeen, entry: logprob });
+    this.#unreportedTokens += 1;
+    if (logprob !== null) this.#logprobs.push({ at: this.#readLength, entry: logprob });
     if (text === '') return false;
     const dropped = this.#atStart && this.#form.dropsFirstSpace && text.startsWith(' ');
     this.#atStart = false;
@@ -103,13 +103,13 @@ export class Answer {
   /** Ends the answer: says what was held back and why it ended. `length` when the tokens ran out. */
   end(why: 'stop' | 'length'): void {
     // Text that only looked like a call may hold another one that only looks so.
-    while (this.#mode === 'call' && this.#teller.uncertain) this.#read(this.#leaveCall());
-    if (this.#mode === 'opening') this.#say(this.#undecided);
-    if (this.#mode === 'text') this.#say(this.#scanner.release());
-    if (this.#mode === 'think') this.#sayThought(this.#scanner.release());
-    if (!this.#teller.any) this.#sayHeldSpace();
+    while (this.#mode === 'call' && this.#emitter.uncertain) this.#read(this.#abandonCall());
+    if (this.#mode === 'opening') this.#emitText(this.#undecided);
+    if (this.#mode === 'text') this.#emitText(this.#scanner.release());
+    if (this.#mode === 'think') this.#emitReasoning(this.#scanner.release());
+    if (!this.#emitter.any) this.#flushWhitespace();
     this.#mode = 'over';
-    const reason: FinishReason = why === 'stop' && this.#teller.any ? 'tool_calls' : why;
+    const reason: FinishReason = why === 'stop' && this.#emitter.any ? 'tool_calls' : why;
     this.#emit({ type: 'choice-end', choice: this.#form.choice, reason });
   }
 
@@ -122,7 +122,7 @@ export class Answer {
     let rest = text;
     while (rest !== '' && this.#mode !== 'over') {
       if (this.#mode === 'opening') rest = this.#readOpening(rest);
-      else if (this.#mode === 'think') rest = this.#readThought(rest);
+      else if (this.#mode === 'think') rest = this.#readReasoning(rest);
       else if (this.#mode === 'call') rest = this.#readCall(rest);
       else if (this.#mode === 'between') rest = this.#readBetween(rest);
       else rest = this.#readText(rest);
@@ -133,14 +133,14 @@ export class Answer {
   #readOpening(text: string): string {
     this.#undecided += text;
     const begun = this.#undecided.trimStart();
-    const { open } = this.#form.thinkTags;
+    const { open } = this.#form.reasoningTags;
     const bare = this.#form.calls?.format.bare ?? null;
-    if ((this.#mayThink || bare !== null) && begun === '') return '';
-    if (this.#mayThink && begun.startsWith(open)) {
-      this.#think();
+    if ((this.#mayReason || bare !== null) && begun === '') return '';
+    if (this.#mayReason && begun.startsWith(open)) {
+      this.#beginReasoning();
       return begun.slice(open.length);
     }
-    if (this.#mayThink && open.startsWith(begun)) return '';
+    if (this.#mayReason && open.startsWith(begun)) return '';
     const all = this.#undecided;
     this.#undecided = '';
     if (bare !== null && begun.startsWith(bare)) {
@@ -150,25 +150,25 @@ export class Answer {
     return all;
   }
 
-  #readThought(text: string): string {
+  #readReasoning(text: string): string {
     const { clear, found, rest } = this.#scanner.push(text);
-    this.#sayThought(clear);
+    this.#emitReasoning(clear);
     if (found === null) return rest;
     this.#mode = 'opening';
-    this.#mayThink = false;
+    this.#mayReason = false;
     this.#undecided = '';
     this.#scanner = this.#textScanner();
     this.#trimStart = true;
-    this.#constraint.answerBegins(rest.trimStart());
+    this.#constraint.onContentStart(rest.trimStart());
     return rest;
   }
 
   #readText(text: string): string {
-    this.#textSeen += text.length;
+    this.#readLength += text.length;
     const { clear, found, rest } = this.#scanner.push(text);
-    this.#say(clear);
+    this.#emitText(clear);
     if (found === null) return rest;
-    if (found === this.#form.calls?.format.begin) this.#beginCall(found, true, this.#isHeld(rest));
+    if (found === this.#form.calls?.format.begin) this.#beginCall(found, true, this.#isConstrained(rest));
     else {
       this.#logprobs = [];
       this.#mode = 'over';
@@ -177,46 +177,46 @@ export class Answer {
   }
 
   /** Whether a grammar holds the call that begins with `rest`. */
-  #isHeld(rest: string): boolean {
-    this.#grammarInForce ||= this.#constraint.callBegins(rest);
+  #isConstrained(rest: string): boolean {
+    this.#grammarInForce ||= this.#constraint.onToolCallStart(rest);
     return this.#grammarInForce;
   }
 
-  #think(): void {
+  #beginReasoning(): void {
     this.#mode = 'think';
     this.#logprobs = [];
-    this.#scanner = new TextScanner([this.#form.thinkTags.close]);
+    this.#scanner = new TextScanner([this.#form.reasoningTags.close]);
   }
 
-  #sayThought(text: string): void {
+  #emitReasoning(text: string): void {
     this.#logprobs = [];
     if (text === '') return;
     this.#emit({ type: 'reasoning-delta', choice: this.#form.choice, text, tokens: this.#takeTokens() });
   }
 
-  #say(clear: string): void {
+  #emitText(clear: string): void {
     const text = this.#trimStart ? clear.trimStart() : clear;
-    this.#textSaid += clear.length;
+    this.#emittedLength += clear.length;
     if (text === '') return;
     this.#trimStart = false;
-    this.#heldSpace += text;
-    if (this.#form.calls === null || this.#spoken || text.trim() !== '') this.#sayHeldSpace();
+    this.#pendingWhitespace += text;
+    if (this.#form.calls === null || this.#hasText || text.trim() !== '') this.#flushWhitespace();
   }
 
-  #sayHeldSpace(): void {
-    const text = this.#heldSpace;
+  #flushWhitespace(): void {
+    const text = this.#pendingWhitespace;
     if (text === '') return;
-    this.#heldSpace = '';
-    this.#spoken = true;
-    const said = this.#logprobs.filter(({ at }) => at < this.#textSaid);
+    this.#pendingWhitespace = '';
+    this.#hasText = true;
+    const said = this.#logprobs.filter(({ at }) => at < this.#emittedLength);
     this.#logprobs = this.#logprobs.slice(said.length);
     const logprobs = said.length === 0 ? {} : { logprobs: said.map(({ entry }) => entry) };
     this.#emit({ type: 'text-delta', choice: this.#form.choice, text, tokens: this.#takeTokens(), ...logprobs });
   }
 
   #takeTokens(): number {
-    const tokens = this.#unsaidTokens;
-    this.#unsaidTokens = 0;
+    const tokens = this.#unreportedTokens;
+    this.#unreportedTokens = 0;
     return tokens;
   }
 
@@ -227,29 +227,29 @@ export class Answer {
     this.#mode = 'call';
     this.#opener = opener;
     this.#unmarked = false;
-    this.#parser = new CallParser(calls.format, first);
-    this.#teller.begin(held);
+    this.#parser = new ToolCallParser(calls.format, first);
+    this.#emitter.begin(held);
   }
 
   #readCall(text: string): string {
     for (const part of this.#parser?.push(text) ?? []) {
-      if (part.kind === 'broken') return this.#leaveCall();
+      if (part.kind === 'broken') return this.#abandonCall();
       if (part.kind === 'end') return this.#endCall(part.rest);
       if (part.kind === 'name' && this.#unmarked) {
-        if (!this.#teller.knows(part.name)) return this.#leaveCall();
-        if (this.#isHeld(this.#parser?.raw ?? '')) this.#teller.trust();
+        if (!this.#emitter.isKnownFunction(part.name)) return this.#abandonCall();
+        if (this.#isConstrained(this.#parser?.raw ?? '')) this.#emitter.trust();
       }
-      this.#teller.add(part);
+      this.#emitter.add(part);
     }
     return '';
   }
 
   #endCall(rest: string): string {
-    const outcome = this.#teller.complete();
-    if (outcome === 'none') return this.#leaveCall();
+    const outcome = this.#emitter.complete();
+    if (outcome === 'none') return this.#abandonCall();
     this.#logprobs = [];
-    this.#heldSpace = '';
-    this.#textSeen = this.#textSaid;
+    this.#pendingWhitespace = '';
+    this.#readLength = this.#emittedLength;
     // A model that repeats a call has nothing else to say.
     const more = outcome === 'told' && this.#form.calls?.parallel === true;
     this.#mode = more ? 'between' : 'over';
@@ -258,13 +258,13 @@ export class Answer {
   }
 
   /** What looked like a call is none. What began it is said as text, and the rest is read again as such. */
-  #leaveCall(): string {
+  #abandonCall(): string {
     const again = this.#parser?.raw ?? '';
     const { stop, calls } = this.#form;
     const opening = new TextScanner(stop);
     const { clear, found } = opening.push(this.#opener);
     if (found !== null) {
-      this.#say(clear);
+      this.#emitText(clear);
       this.#mode = 'over';
       return '';
     }
@@ -272,7 +272,7 @@ export class Answer {
     // A stop text that begins with a call's beginning would be taken for that beginning again.
     const held = opening.held.includes(calls?.format.begin ?? '') ? '' : opening.held;
     this.#scanner = this.#textScanner(held);
-    this.#say(held === '' ? this.#opener : clear);
+    this.#emitText(held === '' ? this.#opener : clear);
     return again;
   }
 
@@ -281,7 +281,7 @@ export class Answer {
     const { calls } = this.#form;
     if (calls === null) return '';
     this.#undecided += text;
-    const next = following(calls.format, this.#undecided);
+    const next = parseFollowing(calls.format, this.#undecided);
     if (next === 'more') return '';
     this.#undecided = '';
     if (next.kind === 'text') {
@@ -292,7 +292,8 @@ export class Answer {
     this.#trimStart = true;
     // A grammar that comes into force here would begin with what leads to the first call.
     const held =
-      this.#grammarInForce || (calls.format.open.length === 0 && calls.format.bare === null && this.#isHeld(next.rest));
+      this.#grammarInForce ||
+      (calls.format.open.length === 0 && calls.format.bare === null && this.#isConstrained(next.rest));
     this.#beginCall(next.skipped, false, held);
     this.#unmarked = calls.format.bare !== null;
     return next.rest;

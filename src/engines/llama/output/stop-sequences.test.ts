@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Utf8Pieces } from '../tokenizer/utf8-decoder.ts';
+import { Utf8Decoder } from '../tokenizer/utf8-decoder.ts';
 import { TextScanner } from './stop-sequences.ts';
 
 /** What is shown and found when `text` comes in pieces of so many characters. */
@@ -48,7 +48,7 @@ describe('pieces of UTF-8', () => {
     const text = 'aé€😀\ufeffz';
     const bytes = Buffer.from(text);
     for (let size = 1; size <= bytes.length; size++) {
-      const pieces = new Utf8Pieces();
+      const pieces = new Utf8Decoder();
       let joined = '';
       for (let at = 0; at < bytes.length; at += size) {
         const piece = pieces.push(bytes.subarray(at, at + size));
@@ -59,7 +59,7 @@ describe('pieces of UTF-8', () => {
     }
   });
   it('bytes that are no UTF-8 become U+FFFD, and an unfinished character is not told', () => {
-    const pieces = new Utf8Pieces();
+    const pieces = new Utf8Decoder();
     assert.equal(pieces.push(Uint8Array.of(0xff, 0x61)), '\ufffda');
     assert.equal(pieces.push(Uint8Array.of(0xe2, 0x82)), '');
   });

@@ -1,5 +1,5 @@
 /** What a piece of text led to: what may be shown, and which text was found, with what came after it. */
-export interface Scanned {
+export interface ScanResult {
   /** May be shown: no part of it can belong to one of the texts that are looked for. */
   clear: string;
   /** The text that was found, or null. */
@@ -13,42 +13,42 @@ export interface Scanned {
  * first, the longer of two that end together; so the answer does not depend on how the model cut its tokens.
  */
 export class TextScanner {
-  readonly #wanted: readonly string[];
-  #held = '';
+  readonly #sequences: readonly string[];
+  #pending = '';
 
   /** `wanted`: texts that are not empty. `held`: what another scanner held back, in which none of them is complete. */
   constructor(wanted: readonly string[], held = '') {
-    this.#wanted = wanted.filter((text) => text !== '');
-    this.#held = held;
+    this.#sequences = wanted.filter((text) => text !== '');
+    this.#pending = held;
   }
 
   /** What was held back so far because it may be the beginning of a wanted text. */
   get held(): string {
-    return this.#held;
+    return this.#pending;
   }
 
-  push(piece: string): Scanned {
-    const text = this.#held + piece;
-    const hit = this.#firstIn(text);
+  push(piece: string): ScanResult {
+    const text = this.#pending + piece;
+    const hit = this.#firstMatch(text);
     if (hit !== null) {
-      this.#held = '';
+      this.#pending = '';
       return { clear: text.slice(0, hit.start), found: hit.text, rest: text.slice(hit.start + hit.text.length) };
     }
-    const held = this.#possibleBeginning(text);
-    this.#held = text.slice(text.length - held);
+    const held = this.#partialMatchLength(text);
+    this.#pending = text.slice(text.length - held);
     return { clear: text.slice(0, text.length - held), found: null, rest: '' };
   }
 
   /** Ends the stream: what was held back turned out to be ordinary text. */
   release(): string {
-    const held = this.#held;
-    this.#held = '';
+    const held = this.#pending;
+    this.#pending = '';
     return held;
   }
 
-  #firstIn(text: string): { start: number; text: string } | null {
+  #firstMatch(text: string): { start: number; text: string } | null {
     let best: { start: number; text: string } | null = null;
-    for (const wanted of this.#wanted) {
+    for (const wanted of this.#sequences) {
       const start = text.indexOf(wanted);
       if (start < 0) continue;
       const end = start + wanted.length;
@@ -60,9 +60,9 @@ export class TextScanner {
   }
 
   /** Characters at the end of `text` that may be the beginning of a wanted text. */
-  #possibleBeginning(text: string): number {
+  #partialMatchLength(text: string): number {
     let longest = 0;
-    for (const wanted of this.#wanted) {
+    for (const wanted of this.#sequences) {
       for (let length = Math.min(wanted.length - 1, text.length); length > longest; length--) {
         if (text.endsWith(wanted.slice(0, length))) {
           longest = length;

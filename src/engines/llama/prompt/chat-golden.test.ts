@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import type { ChatMessage, FunctionTool } from '../../engine.ts';
-import { Answer } from '../output/output-parser.ts';
+import { OutputParser } from '../output/output-parser.ts';
 import { ChatTemplate } from './chat-template.ts';
 
 const FOLDER = new URL('../../../../test/fixtures/templates/', import.meta.url);
@@ -30,7 +30,7 @@ const TOOLS: FunctionTool[] = [
   },
   { type: 'function', function: { name: 'clock' } },
 ];
-const ASKED: ChatMessage[] = [
+const USER_TEXT: ChatMessage[] = [
   { role: 'system', content: 'Be brief.' },
   { role: 'user', content: 'Weather in Oslo and Rome?' },
 ];
@@ -40,7 +40,7 @@ const CALLED: ChatMessage = {
   tool_calls: [call('call_01kav1oslo', 'Oslo'), call('call_01kav1rome', 'Rome')],
 };
 const CONVERSATION: ChatMessage[] = [
-  ...ASKED,
+  ...USER_TEXT,
   CALLED,
   { role: 'tool', content: 'snow', tool_call_id: 'call_01kav1oslo' },
   { role: 'tool', content: 'sun', tool_call_id: 'call_01kav1rome' },
@@ -76,17 +76,17 @@ function written(template: ChatTemplate, messages: readonly ChatMessage[], tools
 function callsIn(template: ChatTemplate, text: string, size: number): { calls: [string, unknown][]; text: string } {
   const calls: [string, string][] = [];
   let said = '';
-  const answer = new Answer(
+  const answer = new OutputParser(
     {
       choice: 0,
       stop: [],
       reasoning: 'none',
-      thinkTags: { open: '<think>', close: '</think>' },
-      calls: { format: template.callFormat, names: new Set(['get_weather', 'clock']), parallel: true },
+      reasoningTags: { open: '<think>', close: '</think>' },
+      calls: { format: template.toolCallFormat, names: new Set(['get_weather', 'clock']), parallel: true },
       beginsWithCall: false,
       dropsFirstSpace: false,
     },
-    { callBegins: () => false, answerBegins: () => undefined },
+    { onToolCallStart: () => false, onContentStart: () => undefined },
     (event) => {
       if (event.type === 'text-delta') said += event.text;
       if (event.type !== 'tool-call-delta') return;
@@ -109,16 +109,17 @@ for (const name of NAMES) {
       assert.equal(`${written(template, CONVERSATION)}\n`, read(`${name}.txt`));
     });
     it('has the form of calls that its model knows', () => {
-      assert.equal(template.callFormat.begin, BEGINNINGS[name]);
+      assert.equal(template.toolCallFormat.begin, BEGINNINGS[name]);
     });
     it('writes calls in a form that is read as the same calls, wherever it is cut', () => {
-      const before = written(template, ASKED).replace(/<think>\n$/, '');
-      const whole = written(template, [...ASKED, CALLED]);
+      const before = written(template, USER_TEXT).replace(/<think>\n$/, '');
+      const whole = written(template, [...USER_TEXT, CALLED]);
       // Some templates describe functions at the end, or write a call as a turn of its own.
       const turns = whole.slice(before.slice(0, before.lastIndexOf('Rome?')).length);
-      const from = template.callFormat.bare === null ? turns.indexOf(template.callFormat.begin) : turns.indexOf('{');
-      const end = template.callFormat.bare === null ? turns.length : turns.indexOf('<|eot_id|>', from);
-      const made = template.callFormat.bare === null ? 2 : 1;
+      const from =
+        template.toolCallFormat.bare === null ? turns.indexOf(template.toolCallFormat.begin) : turns.indexOf('{');
+      const end = template.toolCallFormat.bare === null ? turns.length : turns.indexOf('<|eot_id|>', from);
+      const made = template.toolCallFormat.bare === null ? 2 : 1;
       const text = turns.slice(from, end);
       for (let size = 1; size <= text.length; size++) {
         const { calls } = callsIn(template, text, size);

@@ -6,14 +6,14 @@ import { arrangeMessages } from './chat-history.ts';
 import { type TemplateTraits, templateTraits } from './template-traits.ts';
 
 const TAKES_ALL: TemplateTraits = {
-  knowsCalls: true,
-  callFormat: TAGGED,
+  supportsToolCalls: true,
+  toolCallFormat: TAGGED,
   argumentObjects: true,
   shortIds: false,
   nullContent: false,
-  oneCallEach: false,
+  oneCallPerMessage: false,
   splitsText: false,
-  functionsNeedUser: false,
+  toolsNeedUserMessage: false,
   userAfterResult: true,
   emptyTurn: '',
   systemFirst: true,
@@ -67,7 +67,7 @@ describe('the messages that a template gets', () => {
       result('a'),
       said('user', 'So?'),
     ];
-    const arranged = arrange(messages, { oneCallEach: true, splitsText: true, nullContent: true });
+    const arranged = arrange(messages, { oneCallPerMessage: true, splitsText: true, nullContent: true });
     assert.deepEqual(
       arranged.map(({ content, tool_calls: calls }) => calls?.map(({ id }) => id) ?? content),
       ['Both.', ['a'], 'of a', ['b'], 'of b', 'So?'],
@@ -79,7 +79,7 @@ describe('the messages that a template gets', () => {
       { role: 'assistant', content: '', tool_calls: [call('a'), call('b')] },
       result('x'),
     ];
-    assert.equal(arrange(messages, { oneCallEach: true }).at(-1)?.content, 'of x');
+    assert.equal(arrange(messages, { oneCallPerMessage: true }).at(-1)?.content, 'of x');
   });
   it('have no list of calls that is empty', () => {
     const [message] = arrange([{ role: 'assistant', content: 'hi', tool_calls: [] }], {});
@@ -102,13 +102,13 @@ describe('what a template can write', () => {
     const refusing = templateTraits('', () => {
       throw new Error('no');
     });
-    assert.equal(refusing.knowsCalls, false);
-    assert.equal(refusing.callFormat, TAGGED);
+    assert.equal(refusing.supportsToolCalls, false);
+    assert.equal(refusing.toolCallFormat, TAGGED);
   });
   it('is nothing of calls where the results of calls are lost', () => {
     const traits = templateTraits('', (messages, tools) =>
       JSON.stringify([tools, messages.filter((m) => !('tool_call_id' in m))]),
     );
-    assert.equal(traits.knowsCalls, false);
+    assert.equal(traits.supportsToolCalls, false);
   });
 });

@@ -3,7 +3,7 @@ import type { ChatMessage, FunctionTool, ToolCall } from '../../engine.ts';
 import type { TemplateTraits } from './template-traits.ts';
 
 /** A message as a template gets it. */
-export interface WrittenMessage {
+export interface TemplateMessage {
   role: ChatMessage['role'];
   content: string | null;
   tool_calls?: { id: string; type: 'function'; function: { name: string; arguments: unknown } }[];
@@ -22,11 +22,13 @@ export function arrangeMessages(
   messages: readonly ChatMessage[],
   tools: readonly FunctionTool[],
   traits: TemplateTraits,
-): WrittenMessage[] {
-  const written = traits.knowsCalls ? withCalls(messages, traits) : described(messages.map(asPlainMessage), tools);
-  const placed = placeSystemTexts(written, traits);
-  const merged = traits.repeatedRoles ? placed : mergeNeighbours(placed);
-  const needsUser = traits.functionsNeedUser && tools.length > 0;
+): TemplateMessage[] {
+  const written = traits.supportsToolCalls
+    ? formatToolCalls(messages, traits)
+    : describeTools(messages.map(toPlainMessage), tools);
+  const placed = placeSystemMessages(written, traits);
+  const merged = traits.repeatedRoles ? placed : mergeConsecutiveRoles(placed);
+  const needsUser = traits.toolsNeedUserMessage && tools.length > 0;
   return fillGaps(merged, {
     ...traits,
     assistantFirst: traits.assistantFirst && !needsUser,
@@ -35,29 +37,33 @@ export function arrangeMessages(
 }
 
 /** Past calls as a template wants them. */
-function withCalls(messages: readonly ChatMessage[], traits: TemplateTraits): WrittenMessage[] {
-  const written: WrittenMessage[] = [];
+function formatToolCalls(messages: readonly ChatMessage[], traits: TemplateTraits): TemplateMessage[] {
+  const written: TemplateMessage[] = [];
   const answered = new Set<ChatMessage>();
   messages.forEach((message, index) => {
     if (answered.has(message)) return;
     const { tool_calls: calls = [], ...rest } = message;
     if (calls.length === 0) {
-      written.push({ ...rest, content: rest.content ?? '', ...answeredCall(message, traits) });
+      written.push({ ...rest, content: rest.content ?? '', ...toolCallReference(message, traits) });
       return;
     }
     const text = rest.content ?? '';
     const apart = traits.splitsText && text !== '';
     if (apart) written.push({ ...rest, content: text });
     const content = apart || text === '' ? emptyContent(traits) : text;
-    const groups = traits.oneCallEach ? calls.map((call) => [call]) : [calls];
+    const groups = traits.oneCallPerMessage ? calls.map((call) => [call]) : [calls];
     groups.forEach((group, place) => {
-      const tool_calls = group.map((call) => asWritten(call, traits));
+      const tool_calls = group.map((call) => formatToolCall(call, traits));
       written.push({ ...rest, content: place === 0 ? content : emptyContent(traits), tool_calls });
       if (groups.length === 1) return;
       // Each call is followed by what it gave.
       for (const reply of repliesTo(group, messages, index)) {
         answered.add(reply);
-        written.push({ ...reply, content: reply.content ?? '', ...answeredCall(reply, traits) } as WrittenMessage);
+        written.push({
+          ...reply,
+          content: reply.content ?? '',
+          ...toolCallReference(reply, traits),
+        } as TemplateMessage);
       }
     });
   });
@@ -75,27 +81,27 @@ function repliesTo(calls: readonly ToolCall[], messages: readonly ChatMessage[],
   return replies;
 }
 
-function answeredCall(message: ChatMessage, traits: TemplateTraits): { tool_call_id?: string } {
-  return message.tool_call_id === undefined ? {} : { tool_call_id: idFor(message.tool_call_id, traits) };
+function toolCallReference(message: ChatMessage, traits: TemplateTraits): { tool_call_id?: string } {
+  return message.tool_call_id === undefined ? {} : { tool_call_id: templateCallId(message.tool_call_id, traits) };
 }
 
-function asWritten(call: ToolCall, traits: TemplateTraits): NonNullable<WrittenMessage['tool_calls']>[number] {
+function formatToolCall(call: ToolCall, traits: TemplateTraits): NonNullable<TemplateMessage['tool_calls']>[number] {
   const given = call.function.arguments;
   return {
     ...call,
-    id: idFor(call.id, traits),
-    function: { ...call.function, arguments: traits.argumentObjects ? objectOr(given) : given },
+    id: templateCallId(call.id, traits),
+    function: { ...call.function, arguments: traits.argumentObjects ? parseObjectOr(given) : given },
   };
 }
 
 /** The same identifier always becomes the same short one, so that calls and results, and cached prompts, still match. */
-function idFor(id: string, traits: TemplateTraits): string {
+function templateCallId(id: string, traits: TemplateTraits): string {
   if (!traits.shortIds || SHORT_ID.test(id)) return id;
   // Hexadecimal digits: 36 bits tell the calls of one conversation apart.
   return createHash('sha256').update(id).digest('hex').slice(0, 9);
 }
 
-function objectOr(json: string): unknown {
+function parseObjectOr(json: string): unknown {
   try {
     const value: unknown = JSON.parse(json);
     return typeof value === 'object' && value !== null ? value : json;
@@ -106,7 +112,7 @@ function objectOr(json: string): unknown {
 }
 
 /** For templates that know no functions: their descriptions as a system message. */
-function described(messages: readonly WrittenMessage[], tools: readonly FunctionTool[]): WrittenMessage[] {
+function describeTools(messages: readonly TemplateMessage[], tools: readonly FunctionTool[]): TemplateMessage[] {
   if (tools.length === 0) return [...messages];
   const listed = tools.map((tool) => JSON.stringify(tool.function)).join('\n');
   const example = callText('function name', '{}');
@@ -116,7 +122,7 @@ function described(messages: readonly WrittenMessage[], tools: readonly Function
   return [{ role: 'system', content: text }, ...messages];
 }
 
-function asPlainMessage(message: ChatMessage): WrittenMessage {
+function toPlainMessage(message: ChatMessage): TemplateMessage {
   if (message.role === 'tool') {
     return { role: 'user', content: `Result of the function call:\n${message.content ?? ''}` };
   }
@@ -132,9 +138,9 @@ function callText(name: string, given: string): string {
 }
 
 /** System texts that the template would refuse or lose go to the front of what the user says next. */
-function placeSystemTexts(messages: readonly WrittenMessage[], traits: TemplateTraits): WrittenMessage[] {
+function placeSystemMessages(messages: readonly TemplateMessage[], traits: TemplateTraits): TemplateMessage[] {
   if (traits.systemAnywhere) return [...messages];
-  const placed: WrittenMessage[] = [];
+  const placed: TemplateMessage[] = [];
   let waiting: string[] = [];
   for (const message of messages) {
     if (message.role === 'system') {
@@ -157,8 +163,8 @@ function placeSystemTexts(messages: readonly WrittenMessage[], traits: TemplateT
   return placed;
 }
 
-function mergeNeighbours(messages: readonly WrittenMessage[]): WrittenMessage[] {
-  const merged: WrittenMessage[] = [];
+function mergeConsecutiveRoles(messages: readonly TemplateMessage[]): TemplateMessage[] {
+  const merged: TemplateMessage[] = [];
   for (const message of messages) {
     const last = merged.at(-1);
     const joins = last?.role === message.role && message.role !== 'tool' && message.role !== 'system';
@@ -170,8 +176,8 @@ function mergeNeighbours(messages: readonly WrittenMessage[]): WrittenMessage[] 
 }
 
 /** Empty messages where a template wants one: it cannot begin with an answer, or do without one or a user. */
-function fillGaps(messages: readonly WrittenMessage[], traits: TemplateTraits): WrittenMessage[] {
-  const filled: WrittenMessage[] = [];
+function fillGaps(messages: readonly TemplateMessage[], traits: TemplateTraits): TemplateMessage[] {
+  const filled: TemplateMessage[] = [];
   for (const message of messages) {
     const last = filled.at(-1);
     const opens = last === undefined || last.role === 'system';

@@ -132,12 +132,12 @@ describe('documents in a chat template', () => {
       render(commandR + turns).visible,
       '<results>Hours: At nine. <|end|>;Pond: Carp.;</results><|user|>When?<|end|><|assistant|>',
     );
-    for (const source of [granite, commandR]) assert.equal(make(source + turns).takesDocuments, true);
+    for (const source of [granite, commandR]) assert.equal(make(source + turns).rendersDocuments, true);
   });
 
   it('are not taken by templates that render none', () => {
-    assert.equal(make(turns).takesDocuments, false);
-    assert.equal(new ChatTemplate(null, [], { bos: '', eos: '' }).takesDocuments, false);
+    assert.equal(make(turns).rendersDocuments, false);
+    assert.equal(new ChatTemplate(null, [], { bos: '', eos: '' }).rendersDocuments, false);
   });
 
   it('contain no control token that counts', () => {

@@ -2,9 +2,9 @@ import { Template } from '@huggingface/jinja';
 import { invalidValue } from '../../../errors.ts';
 import { describeError } from '../../../lib/operator-error.ts';
 import type { ChatMessage, FunctionTool, PromptDocument } from '../../engine.ts';
-import type { ThinkTags } from '../output/output-parser.ts';
-import type { CallFormat } from '../tool-calls/call-format.ts';
-import { arrangeMessages, type WrittenMessage } from './chat-history.ts';
+import type { ReasoningTags } from '../output/output-parser.ts';
+import type { ToolCallFormat } from '../tool-calls/call-format.ts';
+import { arrangeMessages, type TemplateMessage } from './chat-history.ts';
 import { type TemplateTraits, templateTraits } from './template-traits.ts';
 
 /** What llama.cpp takes when a file has no template. The source is the ChatML of its `llama-chat.cpp`. */
@@ -15,7 +15,7 @@ const CHATML =
 const NONCHARACTERS = Array.from({ length: 32 }, (_, i) => String.fromCharCode(0xfdd0 + i));
 
 /** What models that think put around it. */
-const THINK_TAGS: readonly ThinkTags[] = [
+const THINK_TAGS: readonly ReasoningTags[] = [
   { open: '<think>', close: '</think>' },
   { open: '[THINK]', close: '[/THINK]' },
 ];
@@ -45,8 +45,8 @@ export class ChatTemplate {
   readonly #template: Template;
   readonly #source: string;
   /** Spellings that must not come from a caller's text: control tokens, and what begins a call. */
-  readonly #armed: readonly string[];
-  readonly #armedPattern: RegExp;
+  readonly #reserved: readonly string[];
+  readonly #reservedPattern: RegExp;
   readonly #tokens: { bos: string; eos: string };
   readonly #traits: TemplateTraits;
 
@@ -67,12 +67,12 @@ export class ChatTemplate {
     this.#traits = templateTraits(this.#source, (messages, tools, documents) =>
       this.#render(messages, tools, documents),
     );
-    this.#armed = [...controls, ...this.markers, ...this.callFormat.markers].filter((text) => text.length > 1);
-    this.#armedPattern = new RegExp(this.#armed.map((text) => RegExp.escape(text)).join('|'), 'g');
+    this.#reserved = [...controls, ...this.markers, ...this.toolCallFormat.markers].filter((text) => text.length > 1);
+    this.#reservedPattern = new RegExp(this.#reserved.map((text) => RegExp.escape(text)).join('|'), 'g');
   }
 
   /** Whether the template renders documents. */
-  get takesDocuments(): boolean {
+  get rendersDocuments(): boolean {
     return this.#traits.documents;
   }
 
@@ -81,17 +81,17 @@ export class ChatTemplate {
   }
 
   /** How this template's model writes calls. */
-  get callFormat(): CallFormat {
-    return this.#traits.callFormat;
+  get toolCallFormat(): ToolCallFormat {
+    return this.#traits.toolCallFormat;
   }
 
   /** What thinking stands between in answers of this model; null when it is not known to think. */
-  get thinkTags(): ThinkTags | null {
+  get reasoningTags(): ReasoningTags | null {
     return THINK_TAGS.find(({ open }) => this.#source.includes(open)) ?? null;
   }
 
   /**
-   * Renders a chat, up to where the model's answer begins. `documents`: only where `takesDocuments`. Throws 400 when the
+   * Renders a chat, up to where the model's answer begins. `documents`: only where `rendersDocuments`. Throws 400 when the
    * template rejects the messages.
    */
   render(
@@ -100,12 +100,12 @@ export class ChatTemplate {
     documents: readonly PromptDocument[] = [],
   ): RenderedPrompt {
     const arranged = arrangeMessages(messages, tools, this.#traits);
-    const shown = this.#traits.knowsCalls ? tools : [];
-    const mark = unusedMark(JSON.stringify([arranged, shown, documents]));
-    const disarm = (text: string): string => this.#disarmed(text, mark);
-    const safe = mapTexts(arranged, disarm) as WrittenMessage[];
-    const safeTools = mapTexts(shown, disarm) as FunctionTool[];
-    const safeDocuments = documents.map(({ title, text }) => ({ title: disarm(title), text: disarm(text) }));
+    const shown = this.#traits.supportsToolCalls ? tools : [];
+    const mark = findUnusedMark(JSON.stringify([arranged, shown, documents]));
+    const escapeText = (text: string): string => this.#escaped(text, mark);
+    const safe = mapTexts(arranged, escapeText) as TemplateMessage[];
+    const safeTools = mapTexts(shown, escapeText) as FunctionTool[];
+    const safeDocuments = documents.map(({ title, text }) => ({ title: escapeText(title), text: escapeText(text) }));
     try {
       return { text: this.#renderWith(safe, safeTools, safeDocuments), mark };
     } catch (error) {
@@ -124,7 +124,7 @@ export class ChatTemplate {
       return this.#render(messages, tools, documents);
     } catch (error) {
       if (tools.length === 0) throw error;
-      return this.#render(messages, tools.map(withAllMembers), documents);
+      return this.#render(messages, tools.map(withOptionalFields), documents);
     }
   }
 
@@ -132,14 +132,14 @@ export class ChatTemplate {
    * `text` with the mark inside of every such spelling, and at its ends where one might be completed by what the
    * template puts beside it. Nothing else changes, so a template sees the text as it is.
    */
-  #disarmed(text: string, mark: string): string {
+  #escaped(text: string, mark: string): string {
     let safe = text;
     // Again, for breaking one may leave another that overlapped it; each round breaks at least one.
-    while (safe.search(this.#armedPattern) >= 0) {
-      safe = safe.replace(this.#armedPattern, (spelling) => spelling.slice(0, 1) + mark + spelling.slice(1));
+    while (safe.search(this.#reservedPattern) >= 0) {
+      safe = safe.replace(this.#reservedPattern, (spelling) => spelling.slice(0, 1) + mark + spelling.slice(1));
     }
-    if (this.#armed.some((spelling) => endsWithBeginningOf(safe, spelling))) safe += mark;
-    if (this.#armed.some((spelling) => beginsWithEndOf(safe, spelling))) safe = mark + safe;
+    if (this.#reserved.some((spelling) => endsWithPrefixOf(safe, spelling))) safe += mark;
+    if (this.#reserved.some((spelling) => startsWithSuffixOf(safe, spelling))) safe = mark + safe;
     return safe;
   }
 
@@ -173,18 +173,22 @@ export class ChatTemplate {
 }
 
 /** `tool` with whatever a template may ask for, empty where the caller left it out. */
-function withAllMembers({ type, function: called }: FunctionTool): FunctionTool {
+function withOptionalFields({ type, function: called }: FunctionTool): FunctionTool {
   const parameters = { type: 'object', ...called.parameters };
   const properties = Object.entries(Object(called.parameters?.['properties']));
-  const described = properties.map(([name, schema]) => [name, { description: '', ...Object(schema) }]);
+  const describeTools = properties.map(([name, schema]) => [name, { description: '', ...Object(schema) }]);
   return {
     type,
-    function: { description: '', ...called, parameters: { ...parameters, properties: Object.fromEntries(described) } },
+    function: {
+      description: '',
+      ...called,
+      parameters: { ...parameters, properties: Object.fromEntries(describeTools) },
+    },
   };
 }
 
 /** A mark that no text of the request contains. */
-function unusedMark(texts: string): string {
+function findUnusedMark(texts: string): string {
   const free = NONCHARACTERS.find((char) => !texts.includes(char));
   if (free !== undefined) return free;
   let mark = '\ufdd0\ufdd1';
@@ -192,14 +196,14 @@ function unusedMark(texts: string): string {
   return mark;
 }
 
-function endsWithBeginningOf(text: string, control: string): boolean {
+function endsWithPrefixOf(text: string, control: string): boolean {
   for (let length = Math.min(control.length - 1, text.length); length > 0; length--) {
     if (text.endsWith(control.slice(0, length))) return true;
   }
   return false;
 }
 
-function beginsWithEndOf(text: string, control: string): boolean {
+function startsWithSuffixOf(text: string, control: string): boolean {
   for (let length = Math.min(control.length - 1, text.length); length > 0; length--) {
     if (text.startsWith(control.slice(-length))) return true;
   }

@@ -1,5 +1,5 @@
-import { CALL_FORMATS, type CallFormat, TAGGED } from '../tool-calls/call-format.ts';
-import { CallParser } from '../tool-calls/call-parser.ts';
+import { TAGGED, TOOL_CALL_FORMATS, type ToolCallFormat } from '../tool-calls/call-format.ts';
+import { ToolCallParser } from '../tool-calls/call-parser.ts';
 
 /** Renders messages, in the shape of the wire, with a template. Throws what the template throws. */
 export type Render = (
@@ -14,8 +14,8 @@ export interface TemplateTraits {
    * It shows functions, past calls and their results to its model, in a form of calls that is known here. Where it does
    * not, all of them are written as plain text.
    */
-  knowsCalls: boolean;
-  callFormat: CallFormat;
+  supportsToolCalls: boolean;
+  toolCallFormat: ToolCallFormat;
   /** Past arguments as an object; otherwise as JSON text. */
   argumentObjects: boolean;
   /** Identifiers of calls must have nine letters and digits. */
@@ -23,11 +23,11 @@ export interface TemplateTraits {
   /** The content beside calls may be null, and that differs from an empty text. */
   nullContent: boolean;
   /** A message may have one call only. */
-  oneCallEach: boolean;
+  oneCallPerMessage: boolean;
   /** Text beside calls is lost, but may stand in a message of its own before them. */
   splitsText: boolean;
   /** Functions are described in the first message of a user, so there must be one. */
-  functionsNeedUser: boolean;
+  toolsNeedUserMessage: boolean;
   /** A user may follow a function's result at once. */
   userAfterResult: boolean;
   /** What a message may have that stands only for its turn: nothing, or dots where a template takes that for no message. */
@@ -47,13 +47,13 @@ export interface TemplateTraits {
 }
 
 /** Texts that a template cannot have of its own. */
-const ASKED = 'probe-question';
-const SAID = 'probe-answer';
-const AGAIN = 'probe-again';
-const TOLD = 'probe-system';
-const RESULT = 'probe-result';
-const NAME = 'probe_function';
-const OTHER = 'probe_other';
+const USER_TEXT = 'probe-question';
+const ASSISTANT_TEXT = 'probe-answer';
+const SECOND_TEXT = 'probe-again';
+const SYSTEM_TEXT = 'probe-system';
+const TOOL_RESULT = 'probe-result';
+const FUNCTION_NAME = 'probe_function';
+const OTHER_FUNCTION = 'probe_other';
 const ARGUMENTS = { probe: 1 };
 const WRITTEN_ARGUMENTS = /\{\s*"probe"\s*:\s*1\s*\}/;
 const LONG_ID = 'call_01hzzzzzzzzzzzzzzzzzzzzzzz';
@@ -65,7 +65,7 @@ const system = (content: string): object => ({ role: 'system', content });
 const TOOL = {
   type: 'function',
   function: {
-    name: NAME,
+    name: FUNCTION_NAME,
     description: 'Probes.',
     parameters: {
       type: 'object',
@@ -93,7 +93,8 @@ export function templateTraits(source: string, render: Render): TemplateTraits {
   };
   const turns = turnTraits(attempt);
   const { systemBeforeCalls, ...calls } = callTraits(source, attempt);
-  const documents = attempt([user(ASKED)], [], [{ title: NAME, text: RESULT }])?.includes(RESULT) === true;
+  const documents =
+    attempt([user(USER_TEXT)], [], [{ title: FUNCTION_NAME, text: TOOL_RESULT }])?.includes(TOOL_RESULT) === true;
   return { ...turns, ...calls, documents, systemFirst: turns.systemFirst && systemBeforeCalls };
 }
 
@@ -113,16 +114,23 @@ function turnTraits(attempt: Attempt): TurnTraits {
     return written !== null && texts.every((text) => written.includes(text));
   };
   return {
-    systemFirst: writes([system(TOLD), user(ASKED)], TOLD),
-    systemAlone: writes([system(TOLD)], TOLD),
+    systemFirst: writes([system(SYSTEM_TEXT), user(USER_TEXT)], SYSTEM_TEXT),
+    systemAlone: writes([system(SYSTEM_TEXT)], SYSTEM_TEXT),
     systemAnywhere:
-      writes([system(TOLD), user(ASKED), assistant(SAID), system(AGAIN), user(ASKED)], TOLD, AGAIN) &&
-      writes([system(TOLD), system(AGAIN), user(ASKED)], TOLD, AGAIN),
+      writes(
+        [system(SYSTEM_TEXT), user(USER_TEXT), assistant(ASSISTANT_TEXT), system(SECOND_TEXT), user(USER_TEXT)],
+        SYSTEM_TEXT,
+        SECOND_TEXT,
+      ) && writes([system(SYSTEM_TEXT), system(SECOND_TEXT), user(USER_TEXT)], SYSTEM_TEXT, SECOND_TEXT),
     repeatedRoles:
-      writes([user(ASKED), user(AGAIN)], ASKED, AGAIN) &&
-      writes([user(ASKED), assistant(SAID), assistant(AGAIN), user(ASKED)], SAID, AGAIN),
-    assistantFirst: writes([assistant(SAID), user(ASKED)], SAID),
-    emptyTurn: writes([user(ASKED), assistant(''), user(AGAIN)], ASKED, AGAIN) ? '' : '...',
+      writes([user(USER_TEXT), user(SECOND_TEXT)], USER_TEXT, SECOND_TEXT) &&
+      writes(
+        [user(USER_TEXT), assistant(ASSISTANT_TEXT), assistant(SECOND_TEXT), user(USER_TEXT)],
+        ASSISTANT_TEXT,
+        SECOND_TEXT,
+      ),
+    assistantFirst: writes([assistant(ASSISTANT_TEXT), user(USER_TEXT)], ASSISTANT_TEXT),
+    emptyTurn: writes([user(USER_TEXT), assistant(''), user(SECOND_TEXT)], USER_TEXT, SECOND_TEXT) ? '' : '...',
   };
 }
 
@@ -138,7 +146,7 @@ function callMessage(style: CallStyle, names: readonly string[], content: string
 
 const result = (style: CallStyle, index: 0 | 1): object => ({
   role: 'tool',
-  content: RESULT,
+  content: TOOL_RESULT,
   tool_call_id: style.ids[index],
 });
 
@@ -153,56 +161,63 @@ type CallTraits = Omit<TemplateTraits, keyof TurnTraits | 'documents'> & { syste
 
 function callTraits(source: string, attempt: Attempt): CallTraits {
   const calledBy = (style: CallStyle, content: string | null): object[] => [
-    user(ASKED),
-    callMessage(style, [NAME], content),
+    user(USER_TEXT),
+    callMessage(style, [FUNCTION_NAME], content),
     result(style, 0),
   ];
   const style = STYLES.find((tried) => WRITTEN_ARGUMENTS.test(attempt(calledBy(tried, ''), [TOOL]) ?? ''));
   const written = style === undefined ? null : attempt(calledBy(style, ''), [TOOL]);
-  const callFormat =
-    written === null ? null : (formatIn(written, attempt([user(ASKED)], [TOOL])) ?? formatNamed(source));
-  const shows = attempt([user(ASKED)], [TOOL])?.includes(NAME) === true;
-  if (style === undefined || callFormat === null || !shows || written?.includes(RESULT) !== true) return NO_CALLS;
-  const two = attempt([user(ASKED), callMessage(style, [NAME, OTHER], ''), result(style, 0), result(style, 1)], [TOOL]);
+  const toolCallFormat =
+    written === null ? null : (detectFormat(written, attempt([user(USER_TEXT)], [TOOL])) ?? formatInSource(source));
+  const shows = attempt([user(USER_TEXT)], [TOOL])?.includes(FUNCTION_NAME) === true;
+  if (style === undefined || toolCallFormat === null || !shows || written?.includes(TOOL_RESULT) !== true)
+    return NO_CALLS;
+  const two = attempt(
+    [user(USER_TEXT), callMessage(style, [FUNCTION_NAME, OTHER_FUNCTION], ''), result(style, 0), result(style, 1)],
+    [TOOL],
+  );
   const withNull = attempt(calledBy(style, null), [TOOL]);
-  const spoken = attempt(calledBy(style, SAID), [TOOL]);
-  const apart = attempt([user(ASKED), assistant(SAID), ...calledBy(style, '').slice(1), assistant(AGAIN)], [TOOL]);
+  const spoken = attempt(calledBy(style, ASSISTANT_TEXT), [TOOL]);
+  const apart = attempt(
+    [user(USER_TEXT), assistant(ASSISTANT_TEXT), ...calledBy(style, '').slice(1), assistant(SECOND_TEXT)],
+    [TOOL],
+  );
   return {
-    knowsCalls: true,
-    callFormat,
+    supportsToolCalls: true,
+    toolCallFormat,
     argumentObjects: style.objects,
     shortIds: style.ids === SHORT_IDS,
     nullContent: withNull !== null && withNull !== written && !/\b(null|None|undefined)\b/.test(withNull),
-    oneCallEach: two?.includes(OTHER) !== true,
-    splitsText: !tellsBoth(spoken) && tellsBoth(apart),
-    systemBeforeCalls: attempt([system(TOLD), ...calledBy(style, '')], [TOOL])?.includes(TOLD) === true,
-    functionsNeedUser: attempt([system(TOLD)], [TOOL]) === null,
-    userAfterResult: attempt([...calledBy(style, ''), user(AGAIN)], [TOOL])?.includes(AGAIN) === true,
+    oneCallPerMessage: two?.includes(OTHER_FUNCTION) !== true,
+    splitsText: !writesBoth(spoken) && writesBoth(apart),
+    systemBeforeCalls: attempt([system(SYSTEM_TEXT), ...calledBy(style, '')], [TOOL])?.includes(SYSTEM_TEXT) === true,
+    toolsNeedUserMessage: attempt([system(SYSTEM_TEXT)], [TOOL]) === null,
+    userAfterResult: attempt([...calledBy(style, ''), user(SECOND_TEXT)], [TOOL])?.includes(SECOND_TEXT) === true,
   };
 }
 
 const NO_CALLS: CallTraits = {
-  knowsCalls: false,
-  callFormat: TAGGED,
+  supportsToolCalls: false,
+  toolCallFormat: TAGGED,
   argumentObjects: false,
   shortIds: false,
   nullContent: false,
-  oneCallEach: false,
+  oneCallPerMessage: false,
   splitsText: false,
-  functionsNeedUser: false,
+  toolsNeedUserMessage: false,
   systemBeforeCalls: true,
   userAfterResult: true,
 };
 
 /** Whether both a text and the call that follows it were written. */
-const tellsBoth = (written: string | null): boolean =>
-  written?.includes(SAID) === true && WRITTEN_ARGUMENTS.test(written);
+const writesBoth = (written: string | null): boolean =>
+  written?.includes(ASSISTANT_TEXT) === true && WRITTEN_ARGUMENTS.test(written);
 
 /** The form in which a template wrote the tried call. `opened`: its prompt up to where the answer begins. */
-function formatIn(written: string, opened: string | null): CallFormat | null {
-  const turn = written.slice(written.lastIndexOf(ASKED) + ASKED.length);
-  const before = opened?.slice(opened.lastIndexOf(ASKED) + ASKED.length);
-  for (const format of CALL_FORMATS) {
+function detectFormat(written: string, opened: string | null): ToolCallFormat | null {
+  const turn = written.slice(written.lastIndexOf(USER_TEXT) + USER_TEXT.length);
+  const before = opened?.slice(opened.lastIndexOf(USER_TEXT) + USER_TEXT.length);
+  for (const format of TOOL_CALL_FORMATS) {
     const at = turn.indexOf(format.begin);
     if (at >= 0 && isCall(format, turn.slice(at + format.begin.length))) return format;
     // Without a marker it must be the first thing that the answer says, or the marker is one that is not known here.
@@ -212,14 +227,14 @@ function formatIn(written: string, opened: string | null): CallFormat | null {
   return null;
 }
 
-function isCall(format: CallFormat, text: string): boolean {
-  const parts = new CallParser(format, true).push(text);
+function isCall(format: ToolCallFormat, text: string): boolean {
+  const parts = new ToolCallParser(format, true).push(text);
   const name = parts.find((part) => part.kind === 'name')?.name;
   const given = parts.map((part) => (part.kind === 'arguments' ? part.text : '')).join('');
-  return name === NAME && WRITTEN_ARGUMENTS.test(given) && parts.some((part) => part.kind === 'end');
+  return name === FUNCTION_NAME && WRITTEN_ARGUMENTS.test(given) && parts.some((part) => part.kind === 'end');
 }
 
 /** The form that a template describes in words, where the one that it writes is not told by a trial. */
-function formatNamed(source: string): CallFormat | null {
+function formatInSource(source: string): ToolCallFormat | null {
   return /<tool_call>(\\n|\s)*\{\\?"name/.test(source) ? TAGGED : null;
 }

@@ -13,7 +13,7 @@ describe('the inside of node-llama-cpp', () => {
   let model: LocalModel;
   before(async () => {
     const file = writeTinyGguf(join(folder, 'tiny.gguf'));
-    model = await loadModel({ file, contextTokens: null, sequences: 3, threads: 1 });
+    model = await loadModel({ file, contextTokens: null, slots: 3, threads: 1 });
   });
   after(async () => {
     await model.model.llama.dispose();
@@ -24,12 +24,12 @@ describe('the inside of node-llama-cpp', () => {
     return new TokenSampler(model.context, config, logprobs);
   };
 
-  it('computes several sequences in a step, and samples where it was asked to', async () => {
-    const items = [0, 1, 2].map((sequence) => ({
-      sequence,
+  it('computes several slots in a step, and samples where it was asked to', async () => {
+    const items = [0, 1, 2].map((slot) => ({
+      slot,
       position: 0,
-      tokens: [1, 300, 301 + sequence],
-      outputs: sequence === 1 ? [] : [2],
+      tokens: [1, 300, 301 + slot],
+      outputs: slot === 1 ? [] : [2],
     }));
     const indices = await decode(model.context, items);
     assert.deepEqual(
@@ -37,13 +37,13 @@ describe('the inside of node-llama-cpp', () => {
       [true, false, true],
     );
     const tokens = await Promise.all([0, 2].map((i) => sampler().sample(indices[i]?.[0] ?? -1)));
-    for (const { token } of tokens) assert.ok(token >= 0 && token < model.vocabulary.size);
-    for (const sequence of [0, 1, 2]) truncate(model.context, sequence, 0);
+    for (const { token } of tokens) assert.ok(token >= 0 && token < model.tokenizer.size);
+    for (const slot of [0, 1, 2]) truncate(model.context, slot, 0);
   });
-  it('cuts a sequence, and gives the same token after the same tokens', async () => {
+  it('cuts a slot, and gives the same token after the same tokens', async () => {
     const step = async (position: number, tokens: number[]): Promise<number> => {
       const [[index = -1] = []] = await decode(model.context, [
-        { sequence: 0, position, tokens, outputs: [tokens.length - 1] },
+        { slot: 0, position, tokens, outputs: [tokens.length - 1] },
       ]);
       return (await sampler().sample(index)).token;
     };
@@ -53,8 +53,8 @@ describe('the inside of node-llama-cpp', () => {
     assert.equal(truncate(model.context, 0, 0), true);
   });
   it('gives probabilities that add up to one, of the model alone', async () => {
-    const [[index = -1] = []] = await decode(model.context, [{ sequence: 0, position: 0, tokens: [1], outputs: [0] }]);
-    const size = model.vocabulary.size;
+    const [[index = -1] = []] = await decode(model.context, [{ slot: 0, position: 0, tokens: [1], outputs: [0] }]);
+    const size = model.tokenizer.size;
     const { token, logprob, top } = await sampler(size).sample(index);
     assert.equal(top.length, size);
     assert.ok(Math.abs(top.reduce((sum, other) => sum + Math.exp(other.logprob), 0) - 1) < 1e-3);
@@ -65,7 +65,7 @@ describe('the inside of node-llama-cpp', () => {
     truncate(model.context, 0, 0);
   });
   it('a sampler that was used before draws as a new one does', async () => {
-    const [[index = -1] = []] = await decode(model.context, [{ sequence: 0, position: 0, tokens: [1], outputs: [0] }]);
+    const [[index = -1] = []] = await decode(model.context, [{ slot: 0, position: 0, tokens: [1], outputs: [0] }]);
     const draw = async (): Promise<number[]> => {
       const made = sampler(null, { temperature: 1, seed: 3 });
       const tokens: number[] = [];
@@ -81,11 +81,11 @@ describe('the inside of node-llama-cpp', () => {
   it('follows a grammar, also from tokens that were made before it', async () => {
     const grammar = await model.grammar({ text: 'root ::= "ab" "c"' });
     const state = new GrammarState(model.context, grammar);
-    assert.equal(state.accept(model.vocabulary.tokenizePlain('a')), true);
-    const [[index = -1] = []] = await decode(model.context, [{ sequence: 0, position: 0, tokens: [1], outputs: [0] }]);
+    assert.equal(state.accept(model.tokenizer.tokenize('a')), true);
+    const [[index = -1] = []] = await decode(model.context, [{ slot: 0, position: 0, tokens: [1], outputs: [0] }]);
     const { token } = await sampler(null, { grammar: state }).sample(index);
-    assert.equal(Buffer.from(model.vocabulary.piece(token).bytes).toString(), 'b');
-    assert.equal(new GrammarState(model.context, grammar).accept(model.vocabulary.tokenizePlain('x')), false);
+    assert.equal(Buffer.from(model.tokenizer.tokenText(token).bytes).toString(), 'b');
+    assert.equal(new GrammarState(model.context, grammar).accept(model.tokenizer.tokenize('x')), false);
     await assert.rejects(model.grammar({ text: 'root ::= (' }));
     truncate(model.context, 0, 0);
   });

@@ -13,7 +13,7 @@ export const ATTENTION_TILE_TOKENS = 64;
 
 /** Tokens of one sequence for the next step, beginning at `position` of its context. */
 export interface StepItem {
-  sequence: number;
+  slot: number;
   position: number;
   tokens: readonly number[];
   /** The places within `tokens` after which a token is to be sampled or judged, ascending. */
@@ -169,7 +169,7 @@ export class TokenSampler {
   }
 
   /** How likely a token was at one of the indices that `decode` gave, whatever was drawn there. */
-  async judge(index: number, token: number): Promise<Sampled> {
+  async scoreToken(index: number, token: number): Promise<Sampled> {
     return this.#exclusively(() => this.#observe(index, token));
   }
 
@@ -238,8 +238,8 @@ function likelihoods(raw: RawSample, token: number, top: number): { logprob: num
 export async function decode(context: LlamaContext, items: readonly StepItem[]): Promise<Uint32Array[]> {
   const { context: addon } = internals(context);
   addon.initBatch(items.reduce((sum, item) => sum + item.tokens.length, 0));
-  const indices = items.map(({ sequence, position, tokens, outputs }) =>
-    addon.addToBatch(sequence, position, Uint32Array.from(tokens), Uint32Array.from(outputs)),
+  const indices = items.map(({ slot, position, tokens, outputs }) =>
+    addon.addToBatch(slot, position, Uint32Array.from(tokens), Uint32Array.from(outputs)),
   );
   await addon.decodeBatch();
   return indices;
@@ -315,7 +315,7 @@ export async function createPoolingContext(
 }
 
 /** What a context of `createPoolingContext` makes of tokens. One call at a time. */
-export async function readPooled(context: LlamaContext, tokens: readonly number[]): Promise<Float64Array> {
+export async function computePooled(context: LlamaContext, tokens: readonly number[]): Promise<Float64Array> {
   const { context: addon } = internals(context);
   addon.disposeSequence(0);
   addon.initBatch(tokens.length);

@@ -7,6 +7,6 @@ export const HEARTBEAT_INTERVAL_MS = 1_000;
 export type HostStatus<Facts> =
   | { type: 'loaded'; facts: Facts }
   /** The model cannot be loaded; the host exits. `reason` is a sentence for the operator. */
-  | { type: 'unusable'; reason: string }
+  | { type: 'load-failed'; reason: string }
   /** The process runs and its event loop is not blocked, whatever it computes. */
   | { type: 'alive' };

@@ -3,25 +3,25 @@ import { setTimeout } from 'node:timers/promises';
 import { getLlama, type Llama, LlamaLogLevel, type LlamaModel } from 'node-llama-cpp';
 import { describeError } from '../../../lib/operator-error.ts';
 import { checkGgufHeader } from '../gguf/gguf-header.ts';
-import { type GgufUse, useOfGguf } from '../gguf/gguf-use.ts';
+import { detectGgufUse, type GgufUse } from '../gguf/gguf-use.ts';
 
 /** llama.cpp's own words for what is wrong with a file, among all that it writes when it is. */
-const COMPLAINT = /error loading model: (.+)/;
+const LOAD_ERROR = /error loading model: (.+)/;
 /** Time for a complaint to arrive. */
-const COMPLAINT_MS = 20;
+const LOAD_ERROR_DELAY_MS = 20;
 /** What is said of a model that is bound to an id of another kind. */
-const IS: Readonly<Record<GgufUse | 'none', string>> = {
+const ACTUAL_USE: Readonly<Record<GgufUse | 'none', string>> = {
   generation: 'generates text',
   embedding: 'turns texts into vectors',
   rerank: 'judges documents',
   none: 'is no text model of its own',
 };
-const WANTED: Readonly<Record<GgufUse, string>> = {
+const EXPECTED_USE: Readonly<Record<GgufUse, string>> = {
   generation: 'a GGUF that generates text',
   embedding: 'a GGUF that pools what it reads into one vector',
   rerank: 'a GGUF with a head for scores',
 };
-const KIND_OF_ID: Readonly<Record<GgufUse, string>> = {
+const MODEL_ID_KIND: Readonly<Record<GgufUse, string>> = {
   generation: 'a chat model',
   embedding: 'an embedding model',
   rerank: 'a reranking model',
@@ -43,35 +43,35 @@ export async function openGguf(path: string, use: GgufUse): Promise<OpenGguf> {
   await access(path, constants.R_OK).catch(() => {
     throw new Error(`${file} may not be read; give the user that Quire runs as the right to.`);
   });
-  const complaints: string[] = [];
-  const llama = await loadRuntime((complaint) => complaints.push(complaint));
+  const loadErrors: string[] = [];
+  const llama = await loadRuntime((loadError) => loadErrors.push(loadError));
   let model: LlamaModel;
   try {
     await checkGgufHeader(path);
     model = await llama.loadModel({ modelPath: path, gpuLayers: 0 });
   } catch (error) {
     // What was written comes by way of the event loop, after the error that it explains.
-    await setTimeout(COMPLAINT_MS);
-    const why = complaints[0] ?? reason(error);
+    await setTimeout(LOAD_ERROR_DELAY_MS);
+    const why = loadErrors[0] ?? firstLine(error);
     throw new Error(
       `${file} cannot be loaded (${why}); it is damaged or no GGUF that llama.cpp knows, so fetch it again.`,
     );
   }
-  const actual = useOfGguf(model.fileInfo);
+  const actual = detectGgufUse(model.fileInfo);
   if (actual !== use) {
-    const elsewhere = actual === null ? '' : `, and this one to the id of ${KIND_OF_ID[actual]}`;
-    throw new Error(`${file} ${IS[actual ?? 'none']}; bind ${WANTED[use]} to this id${elsewhere}.`);
+    const elsewhere = actual === null ? '' : `, and this one to the id of ${MODEL_ID_KIND[actual]}`;
+    throw new Error(`${file} ${ACTUAL_USE[actual ?? 'none']}; bind ${EXPECTED_USE[use]} to this id${elsewhere}.`);
   }
   return { llama, model };
 }
 
 /** The sentence for the operator of a model that was opened and cannot be used, with what to do about it. */
-export function cannotBeUsed(
+export function unusableModelError(
   path: string,
   error: unknown,
   remedy = 'configure a smaller context_length or another GGUF file',
 ): Error {
-  return new Error(`The model file '${path}' cannot be used (${reason(error)}); ${remedy}.`);
+  return new Error(`The model file '${path}' cannot be used (${firstLine(error)}); ${remedy}.`);
 }
 
 /**
@@ -85,14 +85,14 @@ export function freeMemory(modelBytes: number, mostMb: number | null = null): nu
 }
 
 /** `complain` hears why llama.cpp refuses a model, which it does not tell otherwise. */
-async function loadRuntime(complain: (complaint: string) => void): Promise<Llama> {
+async function loadRuntime(onLoadError: (loadError: string) => void): Promise<Llama> {
   try {
     return await getLlama({
       logger: (_, message) => {
         // Where the parent reads what is to be said of a crash.
         process.stderr.write(message.endsWith('\n') ? message : `${message}\n`);
-        const complaint = COMPLAINT.exec(message)?.[1];
-        if (complaint !== undefined) complain(reason(new Error(complaint)));
+        const loadError = LOAD_ERROR.exec(message)?.[1];
+        if (loadError !== undefined) onLoadError(firstLine(new Error(loadError)));
       },
       gpu: false,
       build: 'never',
@@ -104,13 +104,13 @@ async function loadRuntime(complain: (complaint: string) => void): Promise<Llama
     });
   } catch (error) {
     throw new Error(
-      `llama.cpp has no program for this machine (${reason(error)}); configure an upstream engine instead.`,
+      `llama.cpp has no program for this machine (${firstLine(error)}); configure an upstream engine instead.`,
     );
   }
 }
 
 /** The first line of an error, without its end mark, to stand within a sentence. */
-function reason(error: unknown): string {
+function firstLine(error: unknown): string {
   const message = describeError(error);
   return (message.split('\n')[0] ?? '').replace(/[.\s]+$/, '').slice(0, 300);
 }

@@ -2,22 +2,22 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
   admissionOrder,
-  type ConstrainedAnswer,
+  type ConstrainedSlot,
   overSamplingBudget,
   planStep as plan,
-  type SequenceLoad,
-  type SequenceShare,
+  type SlotLoad,
+  type TokenShare,
   type WaitingJob,
 } from './scheduler.ts';
 
-const LIMITS = { stepTokens: 512, besideAnswers: 128 };
-const planStep = (loads: SequenceLoad[]): SequenceShare[] => plan(loads, LIMITS);
+const LIMITS = { maxBatchTokens: 512, maxPrefillTokensPerStep: 128 };
+const planStep = (loads: SlotLoad[]): TokenShare[] => plan(loads, LIMITS);
 
-const load = (sequence: number, tokens: number, priority: SequenceLoad['priority'] = 'interactive'): SequenceLoad => ({
-  sequence,
+const load = (slot: number, tokens: number, priority: SlotLoad['priority'] = 'interactive'): SlotLoad => ({
+  slot,
   tokens,
   priority,
-  waited: 0,
+  waitedSteps: 0,
 });
 
 /** Numbers from 0 to `below` - 1, the same ones every time. */
@@ -33,30 +33,29 @@ describe('overSamplingBudget', () => {
   it('leaves nobody out within the budget, and never everybody', () => {
     const below = randomFrom(7);
     for (let i = 0; i < 300; i++) {
-      const answers: ConstrainedAnswer[] = Array.from({ length: 1 + below(8) }, (_, sequence) => ({
-        sequence,
+      const answers: ConstrainedSlot[] = Array.from({ length: 1 + below(8) }, (_, slot) => ({
+        slot,
         cost: 1 + below(60),
-        waited: below(4),
+        waitedSteps: below(4),
       }));
       const left = overSamplingBudget(answers, 50);
-      const taken = answers.filter(({ sequence }) => !left.has(sequence));
+      const taken = answers.filter(({ slot }) => !left.has(slot));
       const cost = taken.reduce((sum, answer) => sum + answer.cost, 0);
       assert.ok(taken.length > 0 && (cost <= 50 || taken.length === 1), JSON.stringify({ answers, taken }));
       if (answers.reduce((sum, answer) => sum + answer.cost, 0) <= 50) assert.equal(left.size, 0);
     }
   });
   it('lets everyone have a turn: who waits longest comes first', () => {
-    const answers = [40, 40, 45, 5, 60].map((cost, sequence) => ({ sequence, cost, waited: 0 }));
+    const answers = [40, 40, 45, 5, 60].map((cost, slot) => ({ slot, cost, waitedSteps: 0 }));
     const turns = new Map<number, number>();
     for (let step = 0; step < 50; step++) {
       const left = overSamplingBudget(answers, 50);
       for (const answer of answers) {
-        if (!left.has(answer.sequence)) turns.set(answer.sequence, (turns.get(answer.sequence) ?? 0) + 1);
-        answer.waited = left.has(answer.sequence) ? answer.waited + 1 : 0;
+        if (!left.has(answer.slot)) turns.set(answer.slot, (turns.get(answer.slot) ?? 0) + 1);
+        answer.waitedSteps = left.has(answer.slot) ? answer.waitedSteps + 1 : 0;
       }
     }
-    for (const { sequence } of answers)
-      assert.ok((turns.get(sequence) ?? 0) >= 8, `${sequence}: ${turns.get(sequence)}`);
+    for (const { slot } of answers) assert.ok((turns.get(slot) ?? 0) >= 8, `${slot}: ${turns.get(slot)}`);
   });
 });
 
@@ -64,11 +63,11 @@ describe('planStep', () => {
   it('gives every running answer its token, in order of sequence', () => {
     assert.deepEqual(
       planStep([load(2, 1), load(0, 1), load(1, 1)]),
-      [0, 1, 2].map((sequence) => ({ sequence, tokens: 1 })),
+      [0, 1, 2].map((slot) => ({ slot, tokens: 1 })),
     );
   });
   it('a prompt alone gets the whole step; beside an answer it is bounded', () => {
-    assert.deepEqual(planStep([load(0, 5000)]), [{ sequence: 0, tokens: 512 }]);
+    assert.deepEqual(planStep([load(0, 5000)]), [{ slot: 0, tokens: 512 }]);
     const [answer, prompt] = planStep([load(0, 1), load(1, 5000)]);
     assert.equal(answer?.tokens, 1);
     // Of which llama.cpp computes one beside the answer's token, and two whole tiles after it.
@@ -76,41 +75,41 @@ describe('planStep', () => {
   });
   it('a short prompt is not kept by a long one, and interactive goes before batch', () => {
     assert.deepEqual(planStep([load(0, 5000), load(1, 20)]), [
-      { sequence: 0, tokens: 492 },
-      { sequence: 1, tokens: 20 },
+      { slot: 0, tokens: 492 },
+      { slot: 1, tokens: 20 },
     ]);
-    assert.deepEqual(planStep([load(0, 5000, 'batch'), load(1, 600)]), [{ sequence: 1, tokens: 512 }]);
+    assert.deepEqual(planStep([load(0, 5000, 'batch'), load(1, 600)]), [{ slot: 1, tokens: 512 }]);
   });
   it('gives no prompt less than a tile of what is left of it, and who got nothing comes next', () => {
-    const shares = (loads: SequenceLoad[]) => planStep(loads).map(({ sequence, tokens }) => [sequence, tokens]);
+    const shares = (loads: SlotLoad[]) => planStep(loads).map(({ slot, tokens }) => [slot, tokens]);
     assert.deepEqual(shares([load(0, 1), load(1, 90), load(2, 900)]), [
       [0, 1],
       [1, 90],
     ]);
-    assert.deepEqual(shares([load(0, 1), load(1, 890), { ...load(2, 900), waited: 1 }]), [
+    assert.deepEqual(shares([load(0, 1), load(1, 890), { ...load(2, 900), waitedSteps: 1 }]), [
       [0, 1],
       [2, 129],
     ]);
   });
   it('batch work gets a tile after some steps in which interactive prompts took all', () => {
-    const waiting = { ...load(0, 5_000, 'batch'), waited: 8 };
+    const waiting = { ...load(0, 5_000, 'batch'), waitedSteps: 8 };
     assert.deepEqual(planStep([waiting, load(1, 600)]), [
-      { sequence: 0, tokens: 64 },
-      { sequence: 1, tokens: 448 },
+      { slot: 0, tokens: 64 },
+      { slot: 1, tokens: 448 },
     ]);
   });
   it('nobody starves: whatever else arrives, every prompt ends, batch work too', () => {
     const random = randomFrom(7);
     for (let round = 0; round < 200; round++) {
-      const limits = { stepTokens: 16 + random(500), besideAnswers: 8 + random(120) };
-      const own = load(0, 2 + random(400), random(2) === 0 ? 'batch' : 'interactive');
-      for (let step = 0; own.tokens > 1; step++) {
-        assert.ok(step < 5_000, `${own.tokens} tokens are left after ${step} steps`);
+      const limits = { maxBatchTokens: 16 + random(500), maxPrefillTokensPerStep: 8 + random(120) };
+      const continues = load(0, 2 + random(400), random(2) === 0 ? 'batch' : 'interactive');
+      for (let step = 0; continues.tokens > 1; step++) {
+        assert.ok(step < 5_000, `${continues.tokens} tokens are left after ${step} steps`);
         // Everyone else is new in each step, with as much as there can be.
         const others = Array.from({ length: 15 }, (_, i) => load(i + 1, random(3) === 0 ? 1 : 2 + random(9_000)));
-        const share = plan([own, ...others], limits).find(({ sequence }) => sequence === 0);
-        own.tokens -= share?.tokens ?? 0;
-        own.waited = share === undefined ? own.waited + 1 : 0;
+        const share = plan([continues, ...others], limits).find(({ slot }) => slot === 0);
+        continues.tokens -= share?.tokens ?? 0;
+        continues.waitedSteps = share === undefined ? continues.waitedSteps + 1 : 0;
       }
     }
   });
@@ -125,11 +124,11 @@ describe('planStep', () => {
       assert.ok(plan.length > 0);
       assert.deepEqual(
         plan,
-        plan.toSorted((a, b) => a.sequence - b.sequence),
+        plan.toSorted((a, b) => a.slot - b.slot),
       );
-      for (const { sequence, tokens } of plan) assert.ok(tokens >= 1 && tokens <= (loads[sequence]?.tokens ?? 0));
-      for (const { sequence, tokens } of loads) {
-        if (tokens === 1) assert.ok(plan.some((share) => share.sequence === sequence));
+      for (const { slot, tokens } of plan) assert.ok(tokens >= 1 && tokens <= (loads[slot]?.tokens ?? 0));
+      for (const { slot, tokens } of loads) {
+        if (tokens === 1) assert.ok(plan.some((share) => share.slot === slot));
       }
     }
   });

@@ -3,36 +3,36 @@ import { ATTENTION_TILE_TOKENS } from '../runtime/bindings.ts';
 /** How large steps are. All in tokens. */
 export interface StepLimits {
   /** Of one step at most. Larger steps compute no faster, and make everyone wait longer for the next. */
-  stepTokens: number;
+  maxBatchTokens: number;
   /** Of prompts in a step that also carries running answers: bounds how long those stall. */
-  besideAnswers: number;
+  maxPrefillTokensPerStep: number;
 }
 
 /** What a sequence has to compute. More than one token is a prompt, or the rest of one. */
-export interface SequenceLoad {
-  sequence: number;
+export interface SlotLoad {
+  slot: number;
   tokens: number;
   priority: 'interactive' | 'batch';
   /** Steps since it last got anything. */
-  waited: number;
+  waitedSteps: number;
 }
 
 /** How many of its tokens a sequence gets in the next step. */
-export interface SequenceShare {
-  sequence: number;
+export interface TokenShare {
+  slot: number;
   tokens: number;
 }
 
 /** Steps after which batch work gets a tile although interactive prompts would take all: it never stands still. */
-const BATCH_TURN_STEPS = 8;
+const MAX_BATCH_WAIT_STEPS = 8;
 
 /** An answer that a grammar holds. */
-export interface ConstrainedAnswer {
-  sequence: number;
+export interface ConstrainedSlot {
+  slot: number;
   /** What its next sampling costs, in the unit of the budget. */
   cost: number;
   /** Steps since it last got anything. */
-  waited: number;
+  waitedSteps: number;
 }
 
 /**
@@ -40,13 +40,13 @@ export interface ConstrainedAnswer {
  * followed on the processor while all others wait. They take turns, those that waited longest first; one alone may cost
  * more than the budget.
  */
-export function overSamplingBudget(answers: readonly ConstrainedAnswer[], budget: number): Set<number> {
-  const order = answers.toSorted((a, b) => b.waited - a.waited || a.cost - b.cost || a.sequence - b.sequence);
+export function overSamplingBudget(answers: readonly ConstrainedSlot[], budget: number): Set<number> {
+  const order = answers.toSorted((a, b) => b.waitedSteps - a.waitedSteps || a.cost - b.cost || a.slot - b.slot);
   const left = new Set<number>();
-  let spent = 0;
-  for (const { sequence, cost } of order) {
-    if (spent > 0 && spent + cost > budget) left.add(sequence);
-    else spent += cost;
+  let spend = 0;
+  for (const { slot, cost } of order) {
+    if (spend > 0 && spend + cost > budget) left.add(slot);
+    else spend += cost;
   }
   return left;
 }
@@ -55,40 +55,40 @@ export function overSamplingBudget(answers: readonly ConstrainedAnswer[], budget
  * Who gets how many tokens in the next step. Running answers get their one token each; prompts get what is left, the
  * shorter first but each after a while, interactive before batch. In order of sequence.
  */
-export function planStep(loads: readonly SequenceLoad[], limits: StepLimits): SequenceShare[] {
+export function planStep(loads: readonly SlotLoad[], limits: StepLimits): TokenShare[] {
   const shares = new Map<number, number>();
-  let left = limits.stepTokens;
-  for (const { sequence, tokens } of loads) {
+  let left = limits.maxBatchTokens;
+  for (const { slot, tokens } of loads) {
     if (tokens !== 1 || left === 0) continue;
-    shares.set(sequence, 1);
+    shares.set(slot, 1);
     left -= 1;
   }
   // One more: llama.cpp takes the first token of every sequence into one pass, and whole tiles are to remain of a prompt.
-  if (shares.size > 0) left = Math.min(left, limits.besideAnswers + 1);
+  if (shares.size > 0) left = Math.min(left, limits.maxPrefillTokensPerStep + 1);
   let nobodyYet = true;
-  for (const load of inOrder(loads)) {
+  for (const load of prefillOrder(loads)) {
     const part = Math.min(load.tokens, left, isOverdue(load) ? ATTENTION_TILE_TOKENS : left);
     // Less than a tile of a long prompt would take as long as a whole one: rather in the next step.
     if (part === 0 || (part < Math.min(load.tokens, ATTENTION_TILE_TOKENS) && !nobodyYet)) continue;
-    shares.set(load.sequence, part);
+    shares.set(load.slot, part);
     left -= part;
     nobodyYet = false;
   }
-  return [...shares].map(([sequence, tokens]) => ({ sequence, tokens })).sort((a, b) => a.sequence - b.sequence);
+  return [...shares].map(([slot, tokens]) => ({ slot, tokens })).sort((a, b) => a.slot - b.slot);
 }
 
-const isOverdue = (load: SequenceLoad): boolean => load.priority === 'batch' && load.waited >= BATCH_TURN_STEPS;
+const isOverdue = (load: SlotLoad): boolean => load.priority === 'batch' && load.waitedSteps >= MAX_BATCH_WAIT_STEPS;
 
 /**
  * Prompts in the order in which they are served. The shortest is not kept by a long one; who got nothing counts as a
  * tile shorter in the next step, so that everyone's turn comes.
  */
-function inOrder(loads: readonly SequenceLoad[]): SequenceLoad[] {
-  const rank = (load: SequenceLoad): number => (isOverdue(load) ? 0 : load.priority === 'interactive' ? 1 : 2);
-  const length = (load: SequenceLoad): number => load.tokens - load.waited * ATTENTION_TILE_TOKENS;
+function prefillOrder(loads: readonly SlotLoad[]): SlotLoad[] {
+  const rank = (load: SlotLoad): number => (isOverdue(load) ? 0 : load.priority === 'interactive' ? 1 : 2);
+  const length = (load: SlotLoad): number => load.tokens - load.waitedSteps * ATTENTION_TILE_TOKENS;
   return loads
     .filter((load) => load.tokens > 1)
-    .sort((a, b) => rank(a) - rank(b) || length(a) - length(b) || b.waited - a.waited || a.sequence - b.sequence);
+    .sort((a, b) => rank(a) - rank(b) || length(a) - length(b) || b.waitedSteps - a.waitedSteps || a.slot - b.slot);
 }
 
 /** A job that waits for a sequence. */
@@ -100,7 +100,7 @@ export interface WaitingJob {
 }
 
 /** Batch work that has waited so long takes its turn as interactive work does: under steady load it gets on, too. */
-const BATCH_PATIENCE_MS = 30_000;
+const MAX_BATCH_WAIT_MS = 30_000;
 
 /**
  * The order in which waiting jobs are let in, as indices of `waiting`, which is in order of arrival: interactive before
@@ -110,14 +110,14 @@ const BATCH_PATIENCE_MS = 30_000;
 export function admissionOrder(
   waiting: readonly WaitingJob[],
   running: readonly { scope: string; priority: 'interactive' | 'batch' }[],
-  sequences: number,
+  slots: number,
   now: number,
 ): number[] {
   const ofScope = new Map<string, number>();
   for (const { scope } of running) ofScope.set(scope, (ofScope.get(scope) ?? 0) + 1);
   const batchRuns = running.filter(({ priority }) => priority === 'batch').length;
-  const batchMay = batchRuns < Math.max(1, sequences - 1);
-  const urgent = (job: WaitingJob): boolean => job.priority === 'interactive' || now - job.since > BATCH_PATIENCE_MS;
+  const batchMay = batchRuns < Math.max(1, slots - 1);
+  const urgent = (job: WaitingJob): boolean => job.priority === 'interactive' || now - job.since > MAX_BATCH_WAIT_MS;
   return waiting
     .map((job, index) => ({ job, index, runs: ofScope.get(job.scope) ?? 0 }))
     .filter(({ job }) => job.priority === 'interactive' || batchMay)

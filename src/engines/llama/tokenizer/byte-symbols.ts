@@ -1,5 +1,5 @@
 /** GPT-2's printable stand-ins for bytes: the source is `bytes_to_unicode` of its encoder. */
-function byteOfSymbol(): Map<string, number> {
+function symbolBytes(): Map<string, number> {
   const symbols = new Map<string, number>();
   let next = 256;
   for (let byte = 0; byte < 256; byte++) {
@@ -9,10 +9,10 @@ function byteOfSymbol(): Map<string, number> {
   return symbols;
 }
 
-const SYMBOLS = byteOfSymbol();
+const SYMBOLS = symbolBytes();
 
 /** The bytes of a spelling in a byte-level vocabulary; what is no such symbol stands for itself. */
-export function bytesOfSymbols(spelling: string): Uint8Array {
+export function decodeByteSymbols(spelling: string): Uint8Array {
   const bytes: number[] = [];
   for (const symbol of spelling) {
     const byte = SYMBOLS.get(symbol);

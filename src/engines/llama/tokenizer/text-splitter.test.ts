@@ -6,8 +6,8 @@ import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { getLlama, type Llama, LlamaLogLevel, type LlamaModel } from 'node-llama-cpp';
 import { writeTinyGguf } from '../../../../test/fixtures/tiny-gguf.ts';
-import { TextCutter } from './text-splitter.ts';
-import { Vocabulary } from './vocabulary.ts';
+import { LlamaTokenizer } from './llama-tokenizer.ts';
+import { TextSplitter } from './text-splitter.ts';
 
 /** Byte-level BPE, whose merges and patterns are those of large models. */
 const BUNDLED = fileURLToPath(new URL('../../../../models/quire-chat-2.gguf', import.meta.url));
@@ -68,9 +68,9 @@ describe('a text in pieces', () => {
     const tokenize = (text: string): readonly number[] =>
       text === '' ? [] : (models[name] as LlamaModel).tokenize(text);
     const check = (text: string): number => {
-      const pieces = [...new TextCutter(models[name] as LlamaModel, tokenize).cut(text)];
+      const pieces = [...new TextSplitter(models[name] as LlamaModel, tokenize).split(text)];
       assert.deepEqual(
-        pieces.flatMap((piece) => [...tokenize(piece)]),
+        pieces.flatMap((tokenText) => [...tokenize(tokenText)]),
         [...tokenize(text)],
       );
       return pieces.length;
@@ -95,22 +95,22 @@ describe('a text in pieces', () => {
   }
   it('is cut at the marks of languages without spaces, by a byte-level vocabulary', () => {
     const model = models['byte-level'] as LlamaModel;
-    const cutter = new TextCutter(model, (text) => model.tokenize(text));
-    assert.ok([...cutter.cut(drawn(1, ['猫が座った。', '他说，', '日本語の文章は、長い'], ''))].length >= 5);
+    const cutter = new TextSplitter(model, (text) => model.tokenize(text));
+    assert.ok([...cutter.split(drawn(1, ['猫が座った。', '他说，', '日本語の文章は、長い'], ''))].length >= 5);
   });
   it('gives way to others while it is tokenised, and ends soon after as many tokens as are wanted', async () => {
-    const vocabulary = new Vocabulary(models['byte-level'] as LlamaModel);
+    const tokenizer = new LlamaTokenizer(models['byte-level'] as LlamaModel);
     // So long that a machine of several times the speed of ours has some turns in it.
     const text = drawn(2, PARTS['words'] ?? [], ' ').repeat(30);
     let turns = 0;
     const counting = setInterval(() => {
       turns += 1;
     }, 1);
-    const tokens = await vocabulary.tokenizePrompt(text, null, Number.POSITIVE_INFINITY);
+    const tokens = await tokenizer.tokenizePrompt(text, null, Number.POSITIVE_INFINITY);
     clearInterval(counting);
     assert.ok(turns >= 3, `${turns} turns`);
-    assert.deepEqual(tokens, vocabulary.tokenizePlain(text));
-    const some = await vocabulary.tokenizeText(text, 1_000);
+    assert.deepEqual(tokens, tokenizer.tokenize(text));
+    const some = await tokenizer.tokenizeText(text, 1_000);
     assert.ok(some.length > 1_000 && some.length < 6_000);
     assert.deepEqual(some, tokens.slice(0, some.length));
   });

@@ -1,12 +1,12 @@
 import { type LlamaModel, LlamaVocabularyType } from 'node-llama-cpp';
-import { bytesOfSymbols } from './byte-symbols.ts';
+import { decodeByteSymbols } from './byte-symbols.ts';
 
 /** Characters of a piece at least: some ten milliseconds of work for a tokenizer. */
-const PIECE_CHARACTERS = 4_096;
+const MIN_SEGMENT_CHARACTERS = 4_096;
 /** Between two words, before the space that every tokenizer keeps with the second one. */
-const WORDS = /[A-Za-z](?= [A-Za-z])/g;
+const WORD_BOUNDARY = /[A-Za-z](?= [A-Za-z])/g;
 /** Before a mark that ends a clause of Chinese or Japanese, which has no spaces. */
-const CLAUSES = /[\u3041-\u30fe\u4e00-\u9fff](?=[。、，])/g;
+const CLAUSE_BOUNDARY = /[\u3041-\u30fe\u4e00-\u9fff](?=[。、，])/g;
 const CLAUSE_MARKS = ['。', '、', '，'].map((mark) => Buffer.from(mark));
 const MARK_BYTES = 3;
 /** What may stand before such a mark. Half a character may be the end of any. */
@@ -27,9 +27,9 @@ export type Tokenize = (text: string) => readonly number[];
  * spans such a place, and so no merge of tokens does; what comes before a letter's end, or begins with a space or a
  * mark, is split off by any pattern that splits words beforehand.
  */
-export class TextCutter {
+export class TextSplitter {
   /** Each matches one character, after which it is. None: this tokenizer is given texts whole. */
-  readonly #places: RegExp[];
+  readonly #boundaries: RegExp[];
   /** The tokenizer puts a space before each text, which is then not left in it. */
   readonly #addsSpace: boolean;
 
@@ -42,19 +42,19 @@ export class TextCutter {
     const isKnown = type === LlamaVocabularyType.bpe || type === LlamaVocabularyType.spm;
     const [first] = isKnown ? tokenize('a') : [];
     this.#addsSpace = first !== undefined && beginsWithSpace(spellings[first] ?? '');
-    this.#places = (isKnown ? placesFor(spellings.filter(isText)) : []).filter(
+    this.#boundaries = (isKnown ? safeBoundaries(spellings.filter(isText)) : []).filter(
       // A space that is put before a mark would be one that the text does not have.
-      (place) => !(place === CLAUSES && this.#addsSpace) && this.#holds(place, tokenize),
+      (place) => !(place === CLAUSE_BOUNDARY && this.#addsSpace) && this.#isSafe(place, tokenize),
     );
   }
 
   /** The pieces of a text, in order, each to be tokenised by itself. */
-  *cut(text: string): Generator<string, void, undefined> {
+  *split(text: string): Generator<string, void, undefined> {
     // Each place is looked for from the last one on only, so that a long text is gone through once.
-    const ahead = new Map(this.#places.map((place) => [place, -1]));
+    const ahead = new Map(this.#boundaries.map((place) => [place, -1]));
     let from = 0;
-    while (text.length - from > PIECE_CHARACTERS) {
-      const to = nextPlace(ahead, text, from + PIECE_CHARACTERS);
+    while (text.length - from > MIN_SEGMENT_CHARACTERS) {
+      const to = nextBoundary(ahead, text, from + MIN_SEGMENT_CHARACTERS);
       if (to === null) break;
       yield text.slice(from, to);
       from = this.#addsSpace ? to + 1 : to;
@@ -63,7 +63,7 @@ export class TextCutter {
   }
 
   /** Tries it: whatever this tokenizer does that is not foreseen here, it does not get texts in pieces for it. */
-  #holds(place: RegExp, tokenize: Tokenize): boolean {
+  #isSafe(place: RegExp, tokenize: Tokenize): boolean {
     return SAMPLES.every((sample) => {
       place.lastIndex = 0;
       const found = place.exec(sample);
@@ -86,7 +86,7 @@ const SAMPLES = [
 ];
 
 /** The first place at `from` or later. `ahead` holds where each kind was found last; those that come no more leave it. */
-function nextPlace(ahead: Map<RegExp, number>, text: string, from: number): number | null {
+function nextBoundary(ahead: Map<RegExp, number>, text: string, from: number): number | null {
   for (const [place, known] of ahead) {
     if (known >= from) continue;
     place.lastIndex = from - 1;
@@ -97,12 +97,12 @@ function nextPlace(ahead: Map<RegExp, number>, text: string, from: number): numb
   return ahead.size === 0 ? null : Math.min(...ahead.values());
 }
 
-function placesFor(spellings: readonly string[]): RegExp[] {
+function safeBoundaries(spellings: readonly string[]): RegExp[] {
   return [
-    ...(spellings.some((spelling) => SPANS_WORDS.test(spelling)) ? [] : [WORDS]),
-    ...(spellings.some((spelling) => HOLDS_MARK.test(spelling) && spansClauses(bytesOfSymbols(spelling)))
+    ...(spellings.some((spelling) => SPANS_WORDS.test(spelling)) ? [] : [WORD_BOUNDARY]),
+    ...(spellings.some((spelling) => HOLDS_MARK.test(spelling) && spansClauses(decodeByteSymbols(spelling)))
       ? []
-      : [CLAUSES]),
+      : [CLAUSE_BOUNDARY]),
   ];
 }
 

@@ -1,5 +1,5 @@
 /** Joins the bytes of tokens into text that never ends within a character. */
-export class Utf8Pieces {
+export class Utf8Decoder {
   readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
   /**

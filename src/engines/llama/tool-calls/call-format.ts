@@ -1,5 +1,5 @@
 /** A part of the text around a call's name and arguments. */
-export type Part =
+export type FormatPart =
   /**
    * White space, or none; `rule` is how much of it a grammar allows. Never last: how much there is would depend on
    * where the text is cut.
@@ -11,41 +11,41 @@ export type Part =
   | { kind: 'name'; quoted: boolean }
   /** An identifier that the model makes up, which nobody keeps: ours is told instead. */
   | { kind: 'id' }
-  | { kind: 'optional'; parts: readonly Part[] };
+  | { kind: 'optional'; parts: readonly FormatPart[] };
 
 /** How a model writes calls. The arguments are a JSON object in all of them. Parser and grammar are both made from it. */
-export interface CallFormat {
+export interface ToolCallFormat {
   /** What begins calls in the middle of an answer; it is looked for there. */
   begin: string;
   /** Calls also begin where an answer does, without a marker: what must stand there, else null. */
   bare: string | null;
   /** From behind `begin` to the first call. */
-  open: readonly Part[];
+  open: readonly FormatPart[];
   /** From a call's beginning to its arguments; has the name. */
-  head: readonly Part[];
+  head: readonly FormatPart[];
   /** From the arguments to where the call is complete. */
-  tail: readonly Part[];
+  tail: readonly FormatPart[];
   /** Follows a complete call. Models forget it, so nothing depends on it. */
-  close: readonly Part[];
+  close: readonly FormatPart[];
   /** From one call to the next. */
-  between: readonly Part[];
+  between: readonly FormatPart[];
   /** Follows the last call. Models forget it, too. */
-  end: readonly Part[];
+  end: readonly FormatPart[];
   /** All spellings that have a meaning here. Where they are control tokens, the model must be able to make them. */
   markers: readonly string[];
 }
 
-const space: Part = { kind: 'space', rule: 'ws' };
-const gap: Part = { kind: 'space', rule: 'sp' };
+const space: FormatPart = { kind: 'space', rule: 'ws' };
+const gap: FormatPart = { kind: 'space', rule: 'sp' };
 /** Where no model writes any: a grammar that allows it would only lead a weak one astray. */
-const unwritten: Part = { kind: 'space', rule: null };
-const text = (...texts: string[]): Part => ({ kind: 'text', texts });
-const optional = (...parts: Part[]): Part => ({ kind: 'optional', parts });
-const quotedName: Part = { kind: 'name', quoted: true };
-const bareName: Part = { kind: 'name', quoted: false };
+const unwritten: FormatPart = { kind: 'space', rule: null };
+const text = (...texts: string[]): FormatPart => ({ kind: 'text', texts });
+const optional = (...parts: FormatPart[]): FormatPart => ({ kind: 'optional', parts });
+const quotedName: FormatPart = { kind: 'name', quoted: true };
+const bareName: FormatPart = { kind: 'name', quoted: false };
 
 /** A member of a JSON object up to its value. */
-const member = (...keys: string[]): Part[] => [
+const member = (...keys: string[]): FormatPart[] => [
   text(...keys.map((key) => JSON.stringify(key))),
   unwritten,
   text(':'),
@@ -53,7 +53,7 @@ const member = (...keys: string[]): Part[] => [
 ];
 
 /** `{"name": "f", "arguments": `, the beginning of an object, with what may stand before the name. */
-const objectHead = (keys: string[], ...before: Part[]): Part[] => [
+const objectHead = (keys: string[], ...before: FormatPart[]): FormatPart[] => [
   space,
   text('{'),
   space,
@@ -67,10 +67,10 @@ const objectHead = (keys: string[], ...before: Part[]): Part[] => [
   unwritten,
   text(':'),
 ];
-const OBJECT_TAIL: readonly Part[] = [space, text('}')];
+const OBJECT_TAIL: readonly FormatPart[] = [space, text('}')];
 
 /** `<|tool_call|>{"name": "f", "arguments": {}}`: the bundled model. */
-const MARKED: CallFormat = {
+const BUNDLED: ToolCallFormat = {
   begin: '<|tool_call|>',
   bare: null,
   open: [],
@@ -83,7 +83,7 @@ const MARKED: CallFormat = {
 };
 
 /** `<tool_call>`, the object and `</tool_call>`, each on a line: Hermes, Qwen, and what a model without a form is told. */
-export const TAGGED: CallFormat = {
+export const TAGGED: ToolCallFormat = {
   begin: '<tool_call>',
   bare: null,
   open: [],
@@ -96,7 +96,7 @@ export const TAGGED: CallFormat = {
 };
 
 /** `{"name": "f", "parameters": {}}` as the whole answer, perhaps behind `<|python_tag|>`: Llama 3.1 and later. */
-const BARE: CallFormat = {
+const BARE: ToolCallFormat = {
   begin: '<|python_tag|>',
   bare: '{',
   open: [],
@@ -112,7 +112,7 @@ const BARE: CallFormat = {
 };
 
 /** `<function=f>{}</function>`: a form that some Llama 3 fine-tunes are shown. */
-const FUNCTION_TAG: CallFormat = {
+const FUNCTION_TAG: ToolCallFormat = {
   begin: '<function=',
   bare: null,
   open: [],
@@ -125,7 +125,7 @@ const FUNCTION_TAG: CallFormat = {
 };
 
 /** `[TOOL_CALLS][{"name": "f", "arguments": {}, "id": "..."}]`: Mistral up to its third tokenizer, and Nemo. */
-const LISTED: CallFormat = {
+const LISTED: ToolCallFormat = {
   begin: '[TOOL_CALLS]',
   bare: null,
   open: [space, text('[')],
@@ -138,10 +138,10 @@ const LISTED: CallFormat = {
 };
 
 /** The same list behind another marker: Granite 3. */
-const MARKED_LIST: CallFormat = { ...LISTED, begin: '<|tool_call|>', markers: ['<|tool_call|>'] };
+const MARKED_LIST: ToolCallFormat = { ...LISTED, begin: '<|tool_call|>', markers: ['<|tool_call|>'] };
 
 /** `[TOOL_CALLS]f[ARGS]{}`, in some versions with `[CALL_ID]...` between the two: later Mistral models. */
-const NAMED: CallFormat = {
+const NAMED: ToolCallFormat = {
   begin: '[TOOL_CALLS]',
   bare: null,
   open: [],
@@ -162,7 +162,7 @@ const DEEPSEEK = {
 };
 
 /** DeepSeek's tokens around a name and a block of JSON: V3 and R1. */
-const FENCED: CallFormat = {
+const FENCED: ToolCallFormat = {
   begin: DEEPSEEK.begin,
   bare: null,
   open: [space, text(DEEPSEEK.call)],
@@ -175,15 +175,15 @@ const FENCED: CallFormat = {
 };
 
 /** The same tokens around a bare name and bare JSON: V3.1. */
-const SEPARATED: CallFormat = {
+const SEPARATED: ToolCallFormat = {
   ...FENCED,
   head: [bareName, text(DEEPSEEK.separator)],
   close: [space, text(DEEPSEEK.close)],
 };
 
 /** The forms in the order in which a template's own writing is tried on them: what has no marker comes last. */
-export const CALL_FORMATS: readonly CallFormat[] = [
-  MARKED,
+export const TOOL_CALL_FORMATS: readonly ToolCallFormat[] = [
+  BUNDLED,
   TAGGED,
   FUNCTION_TAG,
   LISTED,
@@ -195,7 +195,7 @@ export const CALL_FORMATS: readonly CallFormat[] = [
 ];
 
 /** What a text is to some parts: their whole, with what it ends with and the name in it; a beginning; neither. */
-export type Matched = { length: number; name: string | null } | 'more' | 'no';
+export type PartMatch = { length: number; name: string | null } | 'more' | 'no';
 
 const BARE_NAME = /[A-Za-z0-9_.-]*/y;
 const QUOTED = /"(?:[^"\\]|\\.)*"/y;
@@ -205,11 +205,11 @@ const SPACE = /\s*/y;
 const MAX_NAME_CHARACTERS = 512;
 
 /** Reads `parts` at the beginning of `whole`. Says `more` as long as what may follow decides. */
-export function matchParts(parts: readonly Part[], whole: string): Matched {
+export function matchParts(parts: readonly FormatPart[], whole: string): PartMatch {
   return matchFrom(parts, whole, 0);
 }
 
-function matchFrom(parts: readonly Part[], whole: string, from: number): Matched {
+function matchFrom(parts: readonly FormatPart[], whole: string, from: number): PartMatch {
   let at = from;
   let name: string | null = null;
   for (const part of parts) {
@@ -225,8 +225,8 @@ function matchFrom(parts: readonly Part[], whole: string, from: number): Matched
   return { length: at - from, name };
 }
 
-function matchPart(part: Part, whole: string, at: number): Matched {
-  if (part.kind === 'space') return { length: runAt(SPACE, whole, at).length, name: null };
+function matchPart(part: FormatPart, whole: string, at: number): PartMatch {
+  if (part.kind === 'space') return { length: matchAt(SPACE, whole, at).length, name: null };
   if (part.kind === 'optional') return matchFrom(part.parts, whole, at);
   if (part.kind === 'text') {
     const found = part.texts.find((wanted) => whole.startsWith(wanted, at));
@@ -234,27 +234,27 @@ function matchPart(part: Part, whole: string, at: number): Matched {
     const rest = whole.slice(at);
     return part.texts.some((wanted) => wanted.startsWith(rest)) ? 'more' : 'no';
   }
-  if (part.kind === 'name' && part.quoted) return quotedAt(whole, at);
-  const run = runAt(BARE_NAME, whole, at);
+  if (part.kind === 'name' && part.quoted) return matchQuoted(whole, at);
+  const run = matchAt(BARE_NAME, whole, at);
   if (run.length > MAX_NAME_CHARACTERS) return 'no';
   if (at + run.length === whole.length) return 'more';
   if (run === '') return 'no';
   return { length: run.length, name: part.kind === 'name' ? run : null };
 }
 
-function quotedAt(whole: string, at: number): Matched {
-  const found = runAt(QUOTED, whole, at);
-  if (found !== '') return { length: found.length, name: nameIn(found) };
+function matchQuoted(whole: string, at: number): PartMatch {
+  const found = matchAt(QUOTED, whole, at);
+  if (found !== '') return { length: found.length, name: parseQuoted(found) };
   const begun = at === whole.length || (whole[at] === '"' && whole.length - at <= MAX_NAME_CHARACTERS);
   return begun ? 'more' : 'no';
 }
 
-function runAt(pattern: RegExp, whole: string, at: number): string {
+function matchAt(pattern: RegExp, whole: string, at: number): string {
   pattern.lastIndex = at;
   return pattern.exec(whole)?.[0] ?? '';
 }
 
-function nameIn(json: string): string {
+function parseQuoted(json: string): string {
   try {
     return String(JSON.parse(json));
   } catch {

@@ -1,11 +1,11 @@
 import type { FunctionTool } from '../../engine.ts';
 import { GrammarBuilder, literal } from '../grammar/grammar.ts';
 import { SchemaCompiler } from '../grammar/schema-grammar.ts';
-import type { CallFormat, Part } from './call-format.ts';
+import type { FormatPart, ToolCallFormat } from './call-format.ts';
 
 /** Which calls a grammar is to allow. `offered` is the list that paths in errors count in. */
-export interface CallRules {
-  format: CallFormat;
+export interface ToolCallRules {
+  format: ToolCallFormat;
   callable: readonly FunctionTool[];
   /** Whether more than one call may be made. */
   parallel: boolean;
@@ -19,9 +19,9 @@ const ID_CHARACTERS = 9;
  * Adds rules for what follows a format's `begin`: one call, or several where they may be parallel, each with arguments
  * that its function's schema accepts. Returns the rule's name. Throws 400 for a schema that cannot be enforced.
  */
-export function defineCalls(builder: GrammarBuilder, rules: CallRules): string {
+export function defineCalls(builder: GrammarBuilder, rules: ToolCallRules): string {
   const { format, callable, parallel, offered } = rules;
-  const write = (parts: readonly Part[], name = ''): string =>
+  const write = (parts: readonly FormatPart[], name = ''): string =>
     parts.map((part) => expression(builder, part, name)).join(' ');
   const bodies = callable.map((tool) => {
     const path = `tools.${offered.indexOf(tool)}.function.parameters`;
@@ -35,12 +35,12 @@ export function defineCalls(builder: GrammarBuilder, rules: CallRules): string {
 }
 
 /** The grammar of what follows a format's `begin`. */
-export function callsGrammar(rules: CallRules): string {
+export function callsGrammar(rules: ToolCallRules): string {
   const builder = new GrammarBuilder();
   return builder.text(defineCalls(builder, rules));
 }
 
-function expression(builder: GrammarBuilder, part: Part, name: string): string {
+function expression(builder: GrammarBuilder, part: FormatPart, name: string): string {
   if (part.kind === 'space') return part.rule === null ? '""' : builder.json(part.rule);
   if (part.kind === 'text') return literal(part.texts[0] ?? '');
   if (part.kind === 'name') return literal(part.quoted ? JSON.stringify(name) : name);

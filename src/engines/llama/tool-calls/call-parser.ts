@@ -1,7 +1,7 @@
-import { type CallFormat, matchParts } from './call-format.ts';
+import { matchParts, type ToolCallFormat } from './call-format.ts';
 
 /** A part of a call, as it becomes known. */
-export type CallPart =
+export type ToolCallPart =
   | { kind: 'name'; name: string }
   | { kind: 'arguments'; text: string }
   /** The call is complete; `rest` is what followed. */
@@ -13,8 +13,8 @@ export type CallPart =
 const MAX_HEAD_CHARACTERS = 1_024;
 
 /** Reads one call from a stream of text, wherever its pieces are cut. */
-export class CallParser {
-  readonly #format: CallFormat;
+export class ToolCallParser {
+  readonly #format: ToolCallFormat;
   readonly #first: boolean;
   /** All that was read, for when it turns out to be no call. */
   raw = '';
@@ -25,22 +25,22 @@ export class CallParser {
   #escaped = false;
 
   /** `first`: the call comes right behind what begins calls, and not behind another call. */
-  constructor(format: CallFormat, first: boolean) {
+  constructor(format: ToolCallFormat, first: boolean) {
     this.#format = format;
     this.#first = first;
   }
 
-  push(piece: string): CallPart[] {
+  push(piece: string): ToolCallPart[] {
     this.raw += piece;
     this.#pending += piece;
-    const parts: CallPart[] = [];
+    const parts: ToolCallPart[] = [];
     if (this.#state === 'head') this.#readHead(parts);
     if (this.#state === 'arguments') this.#readArguments(parts);
     if (this.#state === 'tail') this.#readTail(parts);
     return parts;
   }
 
-  #readHead(parts: CallPart[]): void {
+  #readHead(parts: ToolCallPart[]): void {
     const { open, head } = this.#format;
     const found = matchParts(this.#first ? [...open, ...head] : head, this.#pending);
     if (found === 'no' || (found === 'more' && this.#pending.length > MAX_HEAD_CHARACTERS)) this.#break(parts);
@@ -51,7 +51,7 @@ export class CallParser {
     }
   }
 
-  #readArguments(parts: CallPart[]): void {
+  #readArguments(parts: ToolCallPart[]): void {
     if (this.#depth === 0) {
       this.#pending = this.#pending.trimStart();
       if (this.#pending === '') return;
@@ -87,7 +87,7 @@ export class CallParser {
     return false;
   }
 
-  #readTail(parts: CallPart[]): void {
+  #readTail(parts: ToolCallPart[]): void {
     const found = matchParts(this.#format.tail, this.#pending);
     if (found === 'more') return;
     if (found === 'no') this.#break(parts);
@@ -97,17 +97,17 @@ export class CallParser {
     }
   }
 
-  #break(parts: CallPart[]): void {
+  #break(parts: ToolCallPart[]): void {
     this.#state = 'over';
     parts.push({ kind: 'broken' });
   }
 }
 
 /** What follows a complete call: another one, behind `skipped`; only text; or the text that comes decides. */
-export type Following = { kind: 'call'; skipped: string; rest: string } | { kind: 'text'; rest: string } | 'more';
+export type FollowingText = { kind: 'call'; skipped: string; rest: string } | { kind: 'text'; rest: string } | 'more';
 
 /** Reads what follows a complete call. White space there, and what closes calls, is no text of the answer. */
-export function following(format: CallFormat, text: string): Following {
+export function parseFollowing(format: ToolCallFormat, text: string): FollowingText {
   let rest = text;
   const closed = matchParts(format.close, rest);
   if (closed === 'more') return 'more';

@@ -1,5 +1,5 @@
 import type { Characters } from '../schema/characters.ts';
-import { GrammarError, type GrammarRules, ROOT, type Sequence } from './rules.ts';
+import { GrammarError, type GrammarRules, ROOT, type SymbolSequence } from './rules.ts';
 
 /**
  * A grammar as llama.cpp holds it: flat, with every repetition written out as rules. Plain data that goes from one
@@ -61,7 +61,7 @@ class Flattener {
     if (this.#elements > this.#most) throw new GrammarError('is too large');
   }
 
-  #sequence(symbols: Sequence): number[] {
+  #sequence(symbols: SymbolSequence): number[] {
     const code: number[] = [];
     for (const symbol of symbols) {
       if (symbol.kind === 'terminal') code.push(this.#setId(symbol.set));
@@ -73,7 +73,7 @@ class Flattener {
   }
 
   /** `least` copies, and a rule for each further one, as `handle_repetitions` of llama-grammar.cpp does. */
-  #repetition(symbols: Sequence, least: number, most: number | null): number[] {
+  #repetition(symbols: SymbolSequence, least: number, most: number | null): number[] {
     const unit = this.#sequence(symbols);
     this.#spend(unit.length * Math.max(least, (most ?? 0) - least));
     const code = Array.from({ length: least }, () => unit).flat();

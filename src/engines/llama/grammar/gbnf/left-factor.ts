@@ -1,5 +1,5 @@
-import { type Characters, classesOf, has } from '../schema/characters.ts';
-import { GrammarError, type GrammarRules, type GrammarSymbol, ROOT, type Sequence } from './rules.ts';
+import { type Characters, contains, disjointClasses } from '../schema/characters.ts';
+import { GrammarError, type GrammarRules, type GrammarSymbol, ROOT, type SymbolSequence } from './rules.ts';
 
 /** Symbols of alternatives that are factored together: the members of the widest objects have fewer. */
 const MAX_GROUP_SYMBOLS = 4_000;
@@ -70,7 +70,7 @@ class Factoring {
 
   run(): GrammarRules {
     const reached = new Set([ROOT]);
-    const factored = new Map<string, readonly Sequence[]>();
+    const factored = new Map<string, readonly SymbolSequence[]>();
     // Breadth first: where the budget does not suffice, what an answer meets first has been factored. A set goes on with
     // what is added to it.
     for (const name of reached) {
@@ -140,11 +140,11 @@ class Factoring {
   #splitTerminals(chains: readonly Chain[]): Chain[] {
     const sets = chains.flatMap(({ head }) => (head?.kind === 'terminal' ? [head.set] : []));
     const byTails = new Map<Chain, Characters[]>();
-    for (const one of classesOf(sets)) {
+    for (const one of disjointClasses(sets)) {
       const code = one[0] ?? 0;
       this.#work += chains.length;
       const tails = chains.flatMap(({ head, tail }) =>
-        head?.kind === 'terminal' && tail !== null && has(head.set, code) ? [tail] : [],
+        head?.kind === 'terminal' && tail !== null && contains(head.set, code) ? [tail] : [],
       );
       if (tails.length === 0) continue;
       const rest = this.#alternative(tails);
@@ -206,7 +206,7 @@ class Factoring {
     return rest.head === null ? chain : this.#chain(sequenceOf(chain), rest);
   }
 
-  #chain(symbols: Sequence, rest: Chain): Chain {
+  #chain(symbols: SymbolSequence, rest: Chain): Chain {
     let chain = rest;
     for (let i = symbols.length - 1; i >= 0; i--) {
       const symbol = symbols[i];
@@ -323,7 +323,7 @@ function sequenceOf(chain: Chain): GrammarSymbol[] {
   return symbols;
 }
 
-function* namesIn(sequence: Sequence): Generator<string, void, undefined> {
+function* namesIn(sequence: SymbolSequence): Generator<string, void, undefined> {
   for (const symbol of sequence) {
     if (symbol.kind === 'rule') yield symbol.name;
     else if (symbol.kind === 'repetition') yield* namesIn(symbol.sequence);

@@ -1,5 +1,11 @@
-import { type Characters, characters, EVERY, without } from '../schema/characters.ts';
-import { GrammarError, type GrammarRules, type GrammarSymbol, type RuleReference, type Sequence } from './rules.ts';
+import { ALL_CHARACTERS, type Characters, characters, subtract } from '../schema/characters.ts';
+import {
+  GrammarError,
+  type GrammarRules,
+  type GrammarSymbol,
+  type RuleReference,
+  type SymbolSequence,
+} from './rules.ts';
 
 /** Prefix of the rules that parentheses make. No other rule has it. */
 const GROUP = 'g-';
@@ -26,7 +32,7 @@ export function parseGbnf(text: string): GrammarRules {
 
 class GbnfParser {
   readonly #text: string;
-  readonly #rules = new Map<string, readonly Sequence[]>();
+  readonly #rules = new Map<string, readonly SymbolSequence[]>();
   /** Terminals are shared: few different ones stand in a grammar. */
   readonly #terminals = new Map<string, GrammarSymbol>();
   readonly #references = new Map<string, RuleReference>();
@@ -82,7 +88,7 @@ class GbnfParser {
     return this.#text.slice(from, this.#at);
   }
 
-  #alternatives(): Sequence[] {
+  #alternatives(): SymbolSequence[] {
     const alternatives = [this.#sequence()];
     while (this.#peek() === '|') {
       this.#at += 1;
@@ -92,7 +98,7 @@ class GbnfParser {
     return alternatives;
   }
 
-  #sequence(): Sequence {
+  #sequence(): SymbolSequence {
     const symbols: GrammarSymbol[] = [];
     for (let unit = this.#unit(); unit !== null; unit = this.#unit()) {
       this.#skipSpace(false);
@@ -109,7 +115,7 @@ class GbnfParser {
     if (char === '(') return this.#group();
     if (char === '.') {
       this.#at += 1;
-      return [this.#terminal(EVERY)];
+      return [this.#terminal(ALL_CHARACTERS)];
     }
     return NAME.test(char) ? [this.#reference(this.#name())] : null;
   }
@@ -168,7 +174,7 @@ class GbnfParser {
     this.#at += 1;
     const set = characters(ranges);
     if (set.length === 0) throw new GrammarError('has a set without characters');
-    return this.#terminal(isNegated ? without(EVERY, set) : set);
+    return this.#terminal(isNegated ? subtract(ALL_CHARACTERS, set) : set);
   }
 
   #char(): number {

@@ -1,4 +1,4 @@
-import { characters, has } from '../schema/characters.ts';
+import { characters, contains } from '../schema/characters.ts';
 import type { GrammarElements } from './elements.ts';
 
 /**
@@ -40,7 +40,7 @@ export class ParseStacks {
   constructor(elements: GrammarElements, mostCost: number) {
     this.#elements = elements;
     this.#mostCost = mostCost;
-    this.#isStructural = elements.sets.map((set) => STRUCTURAL.some((code) => has(set, code)));
+    this.#isStructural = elements.sets.map((set) => STRUCTURAL.some((code) => contains(set, code)));
     const first = elements.rules[1] ?? 0;
     const starts = elements.alternatives.subarray(0, first);
     const open = new Set<Stack>();
@@ -79,7 +79,7 @@ export class ParseStacks {
       for (const stack of this.#stacks) {
         const element = this.#elements.code[stack.at] ?? 0;
         const set = this.#elements.sets[element - 1];
-        if (set === undefined || !has(set, code)) continue;
+        if (set === undefined || !contains(set, code)) continue;
         for (const next of this.#nextOf(stack)) open.add(next);
         if (open.size > this.#mostCost) this.#isOver = true;
         if (this.#isOver) return false;

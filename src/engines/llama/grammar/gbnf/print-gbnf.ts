@@ -1,6 +1,6 @@
 import { literal } from '../grammar.ts';
 import { terminal } from '../schema/automaton-grammar.ts';
-import type { GrammarRules, GrammarSymbol, Repetition, Sequence } from './rules.ts';
+import type { GrammarRules, GrammarSymbol, Repetition, SymbolSequence } from './rules.ts';
 
 /** A grammar in llama.cpp's language. */
 export function printGbnf(rules: GrammarRules): string {
@@ -9,7 +9,7 @@ export function printGbnf(rules: GrammarRules): string {
     .join('');
 }
 
-function printSequence(symbols: Sequence): string {
+function printSequence(symbols: SymbolSequence): string {
   const parts: string[] = [];
   let text = '';
   for (const symbol of symbols) {

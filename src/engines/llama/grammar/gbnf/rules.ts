@@ -15,7 +15,7 @@ export interface RuleReference {
 /** A sequence from `least` to `most` times; null is any number. */
 export interface Repetition {
   kind: 'repetition';
-  sequence: Sequence;
+  sequence: SymbolSequence;
   least: number;
   most: number | null;
 }
@@ -24,10 +24,10 @@ export interface Repetition {
 export type GrammarSymbol = Terminal | RuleReference | Repetition;
 
 /** Symbols that follow each other; none derives the empty text. */
-export type Sequence = readonly GrammarSymbol[];
+export type SymbolSequence = readonly GrammarSymbol[];
 
 /** A grammar: the alternatives of each rule by its name. It derives what the rule `root` does. */
-export type GrammarRules = ReadonlyMap<string, readonly Sequence[]>;
+export type GrammarRules = ReadonlyMap<string, readonly SymbolSequence[]>;
 
 /** A grammar that is not well-formed, or cannot be enforced. The message completes a sentence that begins with "it". */
 export class GrammarError extends Error {}

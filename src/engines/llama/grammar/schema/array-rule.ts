@@ -1,5 +1,5 @@
 import { literal } from '../grammar.ts';
-import { countsOf } from './bounds.ts';
+import { countLimits } from './bounds.ts';
 import type { Case } from './cases.ts';
 import type { Emitter, Leaf } from './emitter.ts';
 import { canonical, itemSchema } from './evaluate.ts';
@@ -12,7 +12,7 @@ const MAX_DISTINCT = 8;
 export function arrayRule(emitter: Emitter, parts: Case): Leaf | null {
   const { builder } = emitter;
   const path = parts[0]?.path ?? '';
-  const counts = countsOf(parts, 'minItems', 'maxItems');
+  const counts = countLimits(parts, 'minItems', 'maxItems');
   const tuple = Math.max(...parts.map(({ schema }) => tupleLength(schema)), 0);
   const firsts = Array.from({ length: Math.min(tuple, counts.most ?? tuple) }, (_, i) =>
     emitter.ruleOf(itemSchemas(parts, i), path),

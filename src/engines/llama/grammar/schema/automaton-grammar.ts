@@ -1,9 +1,19 @@
 import { type GrammarBuilder, literal } from '../grammar.ts';
 import type { Automaton } from './automaton.ts';
-import { type Characters, characters, EVERY, has, intersect, of, ranges, unite, without } from './characters.ts';
+import {
+  ALL_CHARACTERS,
+  type Characters,
+  characters,
+  charactersOf,
+  contains,
+  intersect,
+  ranges,
+  subtract,
+  unite,
+} from './characters.ts';
 
 const CONTROLS = characters([[0, 0x1f]]);
-const MUST_BE_ESCAPED = unite(CONTROLS, of('"\\'));
+const MUST_BE_ESCAPED = unite(CONTROLS, charactersOf('"\\'));
 const SHORT_ESCAPES: readonly [code: number, letter: string][] = [
   [0x22, '"'],
   [0x5c, '\\'],
@@ -76,7 +86,7 @@ function isUniversal({ classes, next, accepts }: Automaton, state: number): bool
   return (
     accepts[state] === true &&
     (next[state] ?? []).every((to) => to === state) &&
-    unite(...classes).join() === EVERY.join()
+    unite(...classes).join() === ALL_CHARACTERS.join()
   );
 }
 
@@ -104,16 +114,16 @@ function inOrder(automaton: Automaton): { ordered: number[]; cyclic: number[] } 
 /** Ways to write one character of a set. Characters that need no escape have none: each text has one spelling only. */
 function spellings(set: Characters, spelling: Spelling, builder: GrammarBuilder): string[] {
   if (spelling === 'plain') return [terminal(set)];
-  const raw = without(set, MUST_BE_ESCAPED);
+  const raw = subtract(set, MUST_BE_ESCAPED);
   const escaped = intersect(set, MUST_BE_ESCAPED);
   const ways = raw.length > 0 ? [terminal(raw)] : [];
   if (escaped.length === 0) return ways;
-  const letters = SHORT_ESCAPES.filter(([code]) => has(escaped, code)).map(([, letter]) => letter);
-  const others = without(escaped, characters(SHORT_ESCAPES.map(([code]) => [code, code] as const)));
+  const letters = SHORT_ESCAPES.filter(([code]) => contains(escaped, code)).map(([, letter]) => letter);
+  const others = subtract(escaped, characters(SHORT_ESCAPES.map(([code]) => [code, code] as const)));
   const forms: string[] = [];
-  if (letters.length > 0) forms.push(terminal(of(letters.join(''))));
+  if (letters.length > 0) forms.push(terminal(charactersOf(letters.join(''))));
   if (others.length > 0) {
-    const all = without(CONTROLS, characters(SHORT_ESCAPES.map(([code]) => [code, code] as const)));
+    const all = subtract(CONTROLS, characters(SHORT_ESCAPES.map(([code]) => [code, code] as const)));
     if (others.join() === all.join()) forms.push(builder.json('control'));
     else forms.push(...codesOf(others).map((code) => literal(`u${code.toString(16).padStart(4, '0')}`)));
   }

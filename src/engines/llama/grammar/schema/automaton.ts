@@ -1,4 +1,4 @@
-import { type Characters, classesOf, EVERY, has, intersect, unite } from './characters.ts';
+import { ALL_CHARACTERS, type Characters, contains, disjointClasses, intersect, unite } from './characters.ts';
 import { type Pattern, PatternError } from './pattern.ts';
 
 /** States of one automaton at most: beyond it a pattern is an attack, or an accident that costs as much. */
@@ -128,13 +128,15 @@ class NodeList {
 }
 
 /** An automaton that takes exactly what the whole of `pattern` takes. Throws `PatternError` when it would be too large. */
-export function automatonOf(pattern: Pattern): Automaton {
+export function buildAutomaton(pattern: Pattern): Automaton {
   const list = new NodeList();
   const start = list.add();
   const end = list.append(pattern, start);
   const { nodes } = list;
-  const classes = classesOf(nodes.flatMap((node) => (node.set === null ? [] : [node.set])));
-  const reads = nodes.map((node) => (node.set === null ? [] : classes.map((one) => has(node.set ?? [], one[0] ?? 0))));
+  const classes = disjointClasses(nodes.flatMap((node) => (node.set === null ? [] : [node.set])));
+  const reads = nodes.map((node) =>
+    node.set === null ? [] : classes.map((one) => contains(node.set ?? [], one[0] ?? 0)),
+  );
   let visits = 0;
   const closure = (from: Iterable<number>, atStart: boolean, atEnd: boolean): number[] => {
     const seen = new Set(from);
@@ -211,14 +213,14 @@ export const difference = (a: Automaton, b: Automaton): Automaton => combine(a, 
 export const union = (a: Automaton, b: Automaton): Automaton => combine(a, b, (inA, inB) => inA || inB);
 
 /** Takes every text. */
-export const ANYTHING: Automaton = { classes: [EVERY], next: [[0]], accepts: [true] };
+export const ANY_STRING: Automaton = { classes: [ALL_CHARACTERS], next: [[0]], accepts: [true] };
 
 /** Takes no text. */
-export const NOTHING: Automaton = { classes: [EVERY], next: [[-1]], accepts: [false] };
+export const NO_STRING: Automaton = { classes: [ALL_CHARACTERS], next: [[-1]], accepts: [false] };
 
 /** Texts of so many characters. */
-export function lengthsFrom(least: number, most: number | null): Automaton {
-  return explore([EVERY], 0, {
+export function lengthRange(least: number, most: number | null): Automaton {
+  return explore([ALL_CHARACTERS], 0, {
     key: String,
     next: (length) => (length === most ? null : most === null && length === least ? length : length + 1),
     accepts: (length) => length >= least,
@@ -229,11 +231,11 @@ export function lengthsFrom(least: number, most: number | null): Automaton {
 export const isEmpty = (automaton: Automaton): boolean => !automaton.accepts.includes(true);
 
 /** Whether an automaton takes a text. */
-export function takes(automaton: Automaton, text: string): boolean {
+export function matchesText(automaton: Automaton, text: string): boolean {
   let state = 0;
   for (const char of text) {
     const code = char.codePointAt(0) ?? 0;
-    const index = automaton.classes.findIndex((one) => has(one, code));
+    const index = automaton.classes.findIndex((one) => contains(one, code));
     state = automaton.next[state]?.[index] ?? -1;
     if (state < 0) return false;
   }
@@ -241,7 +243,7 @@ export function takes(automaton: Automaton, text: string): boolean {
 }
 
 /** The least and the largest number of characters of the texts that are taken; the latter null when there is none. */
-export function lengthsOf(automaton: Automaton): { least: number; most: number | null } {
+export function acceptedLengths(automaton: Automaton): { least: number; most: number | null } {
   let least = 0;
   let reached = new Set([0]);
   while (reached.size > 0 && ![...reached].some((state) => automaton.accepts[state])) {
@@ -278,7 +280,7 @@ export function lengthsOf(automaton: Automaton): { least: number; most: number |
 /** The same language without states that lead nowhere, and with as few states as there can be. */
 function smallest(given: Automaton): Automaton {
   const useful = statesThatEnd(given);
-  if (!useful.has(0)) return NOTHING;
+  if (!useful.has(0)) return NO_STRING;
   const next = given.next.map((row) => row.map((to) => (useful.has(to) ? to : -1)));
   const block = blocksOf(next, given.accepts);
   const order = new Map<number, number>();
@@ -318,8 +320,8 @@ function statesThatEnd({ next, accepts }: Automaton): Set<number> {
 function blocksOf(next: readonly (readonly number[])[], accepts: readonly boolean[]): number[] {
   const block = next.map(() => -1);
   const names = new Map<string, number>();
-  const nameOf = (state: number, own: number): string =>
-    `${accepts[state] === true}:${(next[state] ?? []).map((to) => (to < 0 ? 'x' : to === state ? own : block[to])).join()}`;
+  const nameOf = (state: number, self: number): string =>
+    `${accepts[state] === true}:${(next[state] ?? []).map((to) => (to < 0 ? 'x' : to === state ? self : block[to])).join()}`;
   const done = beforeCycles(next);
   for (const state of done) {
     const targets = new Set((next[state] ?? []).map((to) => (to < 0 || to === state ? -1 : (block[to] ?? -1))));

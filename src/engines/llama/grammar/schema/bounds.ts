@@ -1,18 +1,18 @@
 import { invalidValue } from '../../../../errors.ts';
 import {
-  ANYTHING,
+  ANY_STRING,
   type Automaton,
-  automatonOf,
+  acceptedLengths,
+  buildAutomaton,
   difference,
   intersection,
-  lengthsFrom,
-  lengthsOf,
+  lengthRange,
 } from './automaton.ts';
 import type { Case } from './cases.ts';
 import { formatBits, formatPattern } from './formats.ts';
-import { EXCLUDED, type Internal, type Part, typesOf, UNMATCHED } from './keywords.ts';
+import { EXCLUDED, type Internal, type SchemaPart, schemaTypes, UNMATCHED } from './keywords.ts';
 import type { NumberLimits } from './number-language.ts';
-import { exactly, PatternError } from './pattern.ts';
+import { literalPattern, PatternError } from './pattern.ts';
 import { patternLanguage } from './pattern-language.ts';
 
 /** Largest count that is kept as it is: no answer of a model is as long. */
@@ -33,7 +33,7 @@ export interface Counts {
  * Reads `low` and `high`, such as `minItems` and `maxItems`. A large `most` is lowered to what no answer reaches; a
  * large `least` is refused with 400.
  */
-export function countsOf(parts: Case, low: string, high: string): Counts {
+export function countLimits(parts: Case, low: string, high: string): Counts {
   let least = 0;
   let most: number | null = null;
   for (const { schema, path } of parts) {
@@ -50,7 +50,7 @@ export function countsOf(parts: Case, low: string, high: string): Counts {
 /** What all parts of a case ask of a number. */
 export function numberLimits(parts: Case): NumberLimits {
   const limits: NumberLimits = {
-    whole: parts.some(({ schema }) => typesOf(schema).whole || formatBits(schema['format']) !== null),
+    whole: parts.some(({ schema }) => schemaTypes(schema).whole || formatBits(schema['format']) !== null),
     minimum: null,
     maximum: null,
     aboveMinimum: false,
@@ -86,38 +86,38 @@ export type TextLimits = { kind: 'lengths'; counts: Counts } | { kind: 'automato
 
 /** What all parts of a case ask of a text. Throws 400 for a pattern or format that cannot be enforced. */
 export function textLimits(parts: Case): TextLimits {
-  const counts = countsOf(parts, 'minLength', 'maxLength');
+  const counts = countLimits(parts, 'minLength', 'maxLength');
   const languages = parts.flatMap(languagesOf);
   if (languages.length === 0) return { kind: 'lengths', counts };
   const path = parts[0]?.path ?? '';
   if (languages.length > MAX_PATTERNS) throw invalidValue(path, `asks for more than ${MAX_PATTERNS} patterns at once`);
-  const all = named(path, () =>
+  const all = withErrorPath(path, () =>
     languages.reduce(
       ({ language }, one) => ({
         language: (one.excluded ? difference : intersection)(language, one.language),
         excluded: false,
       }),
-      { language: ANYTHING, excluded: false },
+      { language: ANY_STRING, excluded: false },
     ),
   ).language;
-  return { kind: 'automaton', automaton: named(path, () => withLengths(all, counts)) };
+  return { kind: 'automaton', automaton: withErrorPath(path, () => withLengths(all, counts)) };
 }
 
 function withLengths(automaton: Automaton, { least, most }: Counts): Automaton {
-  const has = lengthsOf(automaton);
-  const tooShort = has.least < least;
-  const tooLong = most !== null && (has.most === null || has.most > most);
+  const contains = acceptedLengths(automaton);
+  const tooShort = contains.least < least;
+  const tooLong = most !== null && (contains.most === null || contains.most > most);
   if (!tooShort && !tooLong) return automaton;
   const affordable = Math.floor(MAX_COUNTED_STATES / automaton.next.length);
   const kept = tooLong ? Math.max(least, Math.min(most, affordable)) : null;
-  return intersection(automaton, lengthsFrom(tooShort ? least : 0, kept));
+  return intersection(automaton, lengthRange(tooShort ? least : 0, kept));
 }
 
-function languagesOf({ schema, path }: Part): { language: Automaton; excluded: boolean }[] {
+function languagesOf({ schema, path }: SchemaPart): { language: Automaton; excluded: boolean }[] {
   const found: { language: Automaton; excluded: boolean }[] = [];
   const { pattern, format } = schema as { pattern?: unknown; format?: unknown };
   if (typeof pattern === 'string') {
-    found.push({ language: named(`${path}.pattern`, () => patternLanguage(pattern)), excluded: false });
+    found.push({ language: withErrorPath(`${path}.pattern`, () => patternLanguage(pattern)), excluded: false });
   }
   if (typeof format === 'string') {
     const source = formatPattern(format);
@@ -125,13 +125,14 @@ function languagesOf({ schema, path }: Part): { language: Automaton; excluded: b
     if (source !== 'nothing') found.push({ language: patternLanguage(source), excluded: false });
   }
   const { [EXCLUDED]: value, [UNMATCHED]: unmatched } = schema as Internal;
-  if (typeof value === 'string') found.push({ language: automatonOf(exactly(value)), excluded: true });
-  if (unmatched !== undefined) found.push({ language: named(path, () => patternLanguage(unmatched)), excluded: true });
+  if (typeof value === 'string') found.push({ language: buildAutomaton(literalPattern(value)), excluded: true });
+  if (unmatched !== undefined)
+    found.push({ language: withErrorPath(path, () => patternLanguage(unmatched)), excluded: true });
   return found;
 }
 
 /** Runs what may fail for a pattern's sake, and names the field then. */
-export function named<Result>(path: string, make: () => Result): Result {
+export function withErrorPath<Result>(path: string, make: () => Result): Result {
   try {
     return make();
   } catch (error) {

@@ -1,16 +1,16 @@
 import { invalidValue } from '../../../../errors.ts';
 import type { SchemaDocument } from './document.ts';
 import {
-  ACTING,
-  checkKeywords,
   isSchema,
+  JSON_TYPES,
   type JsonType,
   type Located,
   listedValues,
   notEnforced,
-  type Part,
+  requireSupportedKeywords,
   type Schema,
-  TYPES,
+  type SchemaPart,
+  TYPE_KEYWORDS,
 } from './keywords.ts';
 import { negate } from './negate.ts';
 
@@ -30,12 +30,12 @@ interface Choice {
 
 /** What must hold together, as far as it has been taken apart. */
 interface State {
-  parts: Map<Schema, Part>;
+  parts: Map<Schema, SchemaPart>;
   choices: Choice[];
 }
 
 /** A case: parts that must all hold. None at all: everything is accepted. */
-export type Case = readonly Part[];
+export type Case = readonly SchemaPart[];
 
 /** Takes schemas apart into cases without `$ref`, `allOf`, `anyOf` and the like. */
 export class CaseFinder {
@@ -74,7 +74,7 @@ export class CaseFinder {
     if (!isSchema(schema)) throw invalidValue(path, 'must be a JSON schema');
     if (from.has(schema)) throw invalidValue(path, 'refers to itself without end');
     if (state.parts.has(schema)) return true;
-    checkKeywords({ schema, path });
+    requireSupportedKeywords({ schema, path });
     state.parts.set(schema, { schema, path });
     const inside = new Set([...from, schema]);
     for (const choice of this.#choicesOf({ schema, path })) state.choices.push({ ...choice, from: inside });
@@ -82,7 +82,7 @@ export class CaseFinder {
   }
 
   /** What a schema says must hold as well. */
-  #allOf({ schema, path }: Part): Located[] {
+  #allOf({ schema, path }: SchemaPart): Located[] {
     const all = Array.isArray(schema['allOf']) ? schema['allOf'] : [];
     const found = all.map((one, i) => ({ schema: one as unknown, path: `${path}.allOf.${i}` }));
     const reference = schema['$ref'];
@@ -106,7 +106,7 @@ export class CaseFinder {
     }
   }
 
-  #choicesOf(part: Part): Omit<Choice, 'from'>[] {
+  #choicesOf(part: SchemaPart): Omit<Choice, 'from'>[] {
     const known = this.#choices.get(part.schema);
     if (known !== undefined) return known;
     const { schema, path } = part;
@@ -155,10 +155,10 @@ export class CaseFinder {
   /** What tells two branches apart that may hold together: schemas of which one must hold beside the other branch. */
   #apart(a: Located, b: Located): { notA: Located[]; notB: Located[]; isExact: boolean } {
     const { path } = a;
-    const shared = TYPES.filter((type) => this.casesOf([a, b, { schema: { type }, path }]).length > 0);
+    const shared = JSON_TYPES.filter((type) => this.casesOf([a, b, { schema: { type }, path }]).length > 0);
     // Values of a type of which both branches say nothing keep to both: no such value keeps to one alone.
     if (shared.every((type) => [a, b].every((branch) => this.#isSilent(branch, type)))) {
-      const others = [{ schema: { type: TYPES.filter((type) => !shared.includes(type)) }, path }];
+      const others = [{ schema: { type: JSON_TYPES.filter((type) => !shared.includes(type)) }, path }];
       return { notA: others, notB: others, isExact: true };
     }
     const [notA, notB] = [this.#negate(a), this.#negate(b)];
@@ -171,13 +171,13 @@ export class CaseFinder {
         ({ schema }) =>
           listedValues(schema) === null &&
           schema['type'] === undefined &&
-          ACTING[type].every((keyword) => schema[keyword] === undefined),
+          TYPE_KEYWORDS[type].every((keyword) => schema[keyword] === undefined),
       ),
     );
   }
 
   /** `if` holds and `then` with it, or `if` does not and `else` holds. */
-  #conditional({ schema, path }: Part): Located[][] {
+  #conditional({ schema, path }: SchemaPart): Located[][] {
     if (schema['then'] === undefined && schema['else'] === undefined) return [[{ schema: true, path }]];
     const not = this.#negate({ schema: schema['if'], path: `${path}.if` });
     if (!not.isExact) throw notEnforced(`${path}.if`);
@@ -204,7 +204,7 @@ function anyOf(ways: readonly Located[], path: string): Located {
 }
 
 /** What the presence of one member asks of the object: the member is not there, or it is and the rest holds. */
-function dependents({ schema, path }: Part): Located[][][] {
+function dependents({ schema, path }: SchemaPart): Located[][][] {
   return ['dependencies', 'dependentRequired', 'dependentSchemas'].flatMap((keyword) => {
     const map = schema[keyword];
     return Object.entries(isSchema(map) ? map : {}).map(([name, asked]) => {

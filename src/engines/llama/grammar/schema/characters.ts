@@ -6,7 +6,7 @@ const LAST = 0x10ffff;
 const SURROGATES = [0xd800, 0xdfff] as const;
 
 /** Every character that UTF-8 can write. */
-export const EVERY: Characters = [0, SURROGATES[0] - 1, SURROGATES[1] + 1, LAST];
+export const ALL_CHARACTERS: Characters = [0, SURROGATES[0] - 1, SURROGATES[1] + 1, LAST];
 
 /** The set of the given ranges, in any order and overlapping as they may. */
 export function characters(ranges: readonly (readonly [from: number, to: number])[]): Characters {
@@ -44,7 +44,7 @@ export function intersect(a: Characters, b: Characters): Characters {
 }
 
 /** Characters that are in `all` and not in `set`. */
-export function without(all: Characters, set: Characters): Characters {
+export function subtract(all: Characters, set: Characters): Characters {
   const gaps: [number, number][] = [];
   let from = 0;
   for (const [start, end] of ranges(set)) {
@@ -56,14 +56,14 @@ export function without(all: Characters, set: Characters): Characters {
 }
 
 /** The set of the characters of a text. */
-export const of = (text: string): Characters =>
+export const charactersOf = (text: string): Characters =>
   characters(Array.from(text, (char) => [char.codePointAt(0) ?? 0, char.codePointAt(0) ?? 0] as const));
 
 /**
  * The coarsest classes of characters that the given sets never divide, each as one set. Together they are every
  * character, so that an automaton needs one transition a class instead of one a character.
  */
-export function classesOf(sets: readonly Characters[]): Characters[] {
+export function disjointClasses(sets: readonly Characters[]): Characters[] {
   const borders = new Set<number>([0, SURROGATES[0], SURROGATES[1] + 1, LAST + 1]);
   const distinct = [...new Map(sets.map((set) => [set.join(), set])).values()];
   for (const set of distinct) {
@@ -93,7 +93,7 @@ export function classesOf(sets: readonly Characters[]): Characters[] {
 }
 
 /** Whether a set has a character. */
-export function has(set: Characters, code: number): boolean {
+export function contains(set: Characters, code: number): boolean {
   for (let i = 0; i + 1 < set.length; i += 2) if ((set[i] ?? 0) <= code && code <= (set[i + 1] ?? 0)) return true;
   return false;
 }

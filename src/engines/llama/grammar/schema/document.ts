@@ -1,5 +1,5 @@
 import { invalidValue } from '../../../../errors.ts';
-import { isSchema, type Located, own, type Schema } from './keywords.ts';
+import { isSchema, type Located, ownProperty, type Schema } from './keywords.ts';
 
 /** Where a document is that does not say so itself. */
 const NOWHERE = 'schema://document/';
@@ -23,7 +23,7 @@ export class SchemaDocument {
 
   /** What a reference in `from` names. Throws 400 for `path` when the document has no such schema. */
   resolve(reference: string, from: Schema, path: string): Located {
-    const address = addressOf(reference, this.#bases.get(from) ?? NOWHERE);
+    const address = redactedUrl(reference, this.#bases.get(from) ?? NOWHERE);
     const [place = '', fragment = ''] = address?.split('#', 2) ?? [];
     const found = this.#byAddress.get(address ?? '') ?? this.#inside(this.#byAddress.get(place), fragment);
     if (found !== null) return found;
@@ -40,7 +40,7 @@ export class SchemaDocument {
     if (!fragment.startsWith('/')) return null;
     let { schema, path } = resource;
     for (const step of fragment.slice(1).split('/').map(unescapeStep)) {
-      schema = Array.isArray(schema) ? schema[Number(step)] : own(schema, step);
+      schema = Array.isArray(schema) ? schema[Number(step)] : ownProperty(schema, step);
       path += `.${step}`;
     }
     return schema === undefined ? null : { schema, path };
@@ -53,7 +53,7 @@ export class SchemaDocument {
     }
     if (!isSchema(schema)) return;
     const id = schema['$id'] ?? schema['id'];
-    const here = typeof id === 'string' ? (addressOf(id, base) ?? base) : base;
+    const here = typeof id === 'string' ? (redactedUrl(id, base) ?? base) : base;
     const place = here.split('#')[0] ?? here;
     this.#bases.set(schema, place);
     if (here !== base && !this.#byAddress.has(here)) this.#byAddress.set(here.replace(/#$/, ''), { schema, path });
@@ -65,7 +65,7 @@ export class SchemaDocument {
   }
 }
 
-function addressOf(reference: string, base: string): string | null {
+function redactedUrl(reference: string, base: string): string | null {
   if (!URL.canParse(reference, base)) return null;
   const { href } = new URL(reference, base);
   const [place = '', fragment] = href.split('#', 2);

@@ -1,15 +1,15 @@
-import { takes } from './automaton.ts';
+import { matchesText } from './automaton.ts';
 import type { SchemaDocument } from './document.ts';
 import { formatBits, formatPattern } from './formats.ts';
 import {
   EXCLUDED,
   type Internal,
   isSchema,
+  jsonType,
   listedValues,
-  own,
+  ownProperty,
   type Schema,
-  typeOf,
-  typesOf,
+  schemaTypes,
   UNMATCHED,
 } from './keywords.ts';
 import { patternLanguage } from './pattern-language.ts';
@@ -43,19 +43,20 @@ export class Evaluator {
     if (schema['oneOf'] !== undefined && list('oneOf').filter(inner).length !== 1) return false;
     if (schema['if'] !== undefined && !inner((inner(schema['if']) ? schema['then'] : schema['else']) ?? true))
       return false;
-    if (typeOf(value) === 'object' && !this.#dependents(schema, value as Schema, depth)) return false;
+    if (jsonType(value) === 'object' && !this.#dependents(schema, value as Schema, depth)) return false;
     return this.ownAccepts(schema, value, depth);
   }
 
   /** Whether the keywords of `schema` itself accept a value. */
   ownAccepts(schema: Schema, value: unknown, depth = 0): boolean {
-    const type = typeOf(value);
-    const { types, whole } = typesOf(schema);
+    const type = jsonType(value);
+    const { types, whole } = schemaTypes(schema);
     if (!types.includes(type)) return false;
     if (this.#listed(schema)?.has(canonical(value)) === false) return false;
     const { [EXCLUDED]: excluded, [UNMATCHED]: unmatched } = schema as Internal;
     if (EXCLUDED in schema && isSame(excluded, value)) return false;
-    if (unmatched !== undefined && typeof value === 'string' && takes(patternLanguage(unmatched), value)) return false;
+    if (unmatched !== undefined && typeof value === 'string' && matchesText(patternLanguage(unmatched), value))
+      return false;
     if (typeof value === 'number') return (!whole || Number.isInteger(value)) && numberFits(schema, value);
     if (typeof value === 'string') return textFits(schema, value);
     if (Array.isArray(value)) return this.#arrayFits(schema, value, depth);
@@ -97,7 +98,7 @@ export class Evaluator {
     return names.every(
       (name) =>
         this.accepts(schema['propertyNames'] ?? true, name, depth + 1) &&
-        memberSchemas(schema, name).every((one) => this.accepts(one, value[name], depth + 1)),
+        schemasOfMember(schema, name).every((one) => this.accepts(one, value[name], depth + 1)),
     );
   }
 }
@@ -112,10 +113,10 @@ export function itemSchema(schema: Schema, index: number): unknown {
 }
 
 /** What a schema asks of the member with a name. */
-export function memberSchemas(schema: Schema, name: string): unknown[] {
-  const listed = own(schema['properties'], name);
+export function schemasOfMember(schema: Schema, name: string): unknown[] {
+  const listed = ownProperty(schema['properties'], name);
   const patterns = Object.entries(isSchema(schema['patternProperties']) ? schema['patternProperties'] : {});
-  const matching = patterns.filter(([source]) => takes(patternLanguage(source), name)).map(([, one]) => one);
+  const matching = patterns.filter(([source]) => matchesText(patternLanguage(source), name)).map(([, one]) => one);
   if (listed !== undefined) return [listed, ...matching];
   return matching.length > 0 ? matching : [schema['additionalProperties'] ?? true];
 }
@@ -129,7 +130,7 @@ function textFits(schema: Schema, value: string): boolean {
   if (isLimited && !within(Array.from(value).length, minLength, maxLength)) return false;
   const format = typeof schema['format'] === 'string' ? formatPattern(schema['format']) : null;
   const patterns = [schema['pattern'], format === 'nothing' ? null : format].filter((one) => typeof one === 'string');
-  return patterns.every((source) => takes(patternLanguage(source), value));
+  return patterns.every((source) => matchesText(patternLanguage(source), value));
 }
 
 function numberFits(schema: Schema, value: number): boolean {

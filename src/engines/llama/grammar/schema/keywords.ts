@@ -10,17 +10,17 @@ export interface Located {
 }
 
 /** A schema of which the keywords of its own are meant: what it refers to and combines has been taken out already. */
-export interface Part {
+export interface SchemaPart {
   schema: Schema;
   path: string;
 }
 
 /** Types of values; an integer is a number that is whole. */
 export type JsonType = 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null';
-export const TYPES: readonly JsonType[] = ['object', 'array', 'string', 'number', 'boolean', 'null'];
+export const JSON_TYPES: readonly JsonType[] = ['object', 'array', 'string', 'number', 'boolean', 'null'];
 
 /** The keywords that act on values of one type only. */
-export const ACTING: Readonly<Record<JsonType, readonly string[]>> = {
+export const TYPE_KEYWORDS: Readonly<Record<JsonType, readonly string[]>> = {
   object: ['properties', 'required', 'additionalProperties', 'patternProperties', 'propertyNames'].concat(
     'minProperties',
     'maxProperties',
@@ -106,13 +106,13 @@ const VALUES: Readonly<Record<string, { fits(value: unknown): boolean; must: str
   prefixItems: SCHEMAS,
   type: {
     fits: (value) =>
-      (Array.isArray(value) ? value : [value]).every((type) => type === 'integer' || TYPES.includes(type)),
+      (Array.isArray(value) ? value : [value]).every((type) => type === 'integer' || JSON_TYPES.includes(type)),
     must: 'must name JSON types',
   },
 };
 
 /** Throws 400 `invalid_value` for a keyword that cannot be enforced, or whose value is none of its own. */
-export function checkKeywords({ schema, path }: Part): void {
+export function requireSupportedKeywords({ schema, path }: SchemaPart): void {
   for (const [keyword, value] of Object.entries(schema)) {
     if (value === undefined) continue;
     if (REFUSED.has(keyword)) throw notEnforced(`${path}.${keyword}`);
@@ -126,16 +126,16 @@ export const notEnforced = (path: string): Error =>
   invalidValue(path, 'is not supported: what it asks for cannot be enforced');
 
 /** The types that a part leaves, and whether numbers must be whole. */
-export function typesOf(schema: Schema): { types: readonly JsonType[]; whole: boolean } {
+export function schemaTypes(schema: Schema): { types: readonly JsonType[]; whole: boolean } {
   const given = schema['type'];
-  if (given === undefined) return { types: TYPES, whole: false };
+  if (given === undefined) return { types: JSON_TYPES, whole: false };
   const names = new Set((Array.isArray(given) ? given : [given]).map(String));
   const whole = names.has('integer') && !names.has('number');
-  return { types: TYPES.filter((type) => names.has(type) || (type === 'number' && whole)), whole };
+  return { types: JSON_TYPES.filter((type) => names.has(type) || (type === 'number' && whole)), whole };
 }
 
 /** The type of a JSON value. */
-export function typeOf(value: unknown): JsonType {
+export function jsonType(value: unknown): JsonType {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
   const type = typeof value;
@@ -149,5 +149,5 @@ export function listedValues(schema: Schema): readonly unknown[] | null {
 }
 
 /** A member of an object that the object has itself. */
-export const own = (object: unknown, name: string): unknown =>
+export const ownProperty = (object: unknown, name: string): unknown =>
   isSchema(object) && Object.hasOwn(object, name) ? object[name] : undefined;

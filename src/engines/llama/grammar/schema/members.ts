@@ -1,8 +1,8 @@
-import { type Automaton, automatonOf, difference, intersection, isEmpty, takes } from './automaton.ts';
-import { named } from './bounds.ts';
+import { type Automaton, buildAutomaton, difference, intersection, isEmpty, matchesText } from './automaton.ts';
+import { withErrorPath } from './bounds.ts';
 import type { Case } from './cases.ts';
-import { isSchema, type Located, own, type Part } from './keywords.ts';
-import { exactly } from './pattern.ts';
+import { isSchema, type Located, ownProperty, type SchemaPart } from './keywords.ts';
+import { literalPattern } from './pattern.ts';
 import { patternLanguage } from './pattern-language.ts';
 
 /** Kinds of unlisted members at most: each pattern may double them. */
@@ -34,9 +34,9 @@ export function listedNames(parts: Case): { names: string[]; required: ReadonlyS
 export function memberSchemas(parts: Case, name: string): Located[] {
   return parts.flatMap((part) => {
     const { schema, path } = part;
-    const given = own(schema['properties'], name);
+    const given = ownProperty(schema['properties'], name);
     const found: Located[] = given === undefined ? [] : [{ schema: given, path: `${path}.properties.${name}` }];
-    for (const pattern of patternsOf(part)) if (takes(pattern.language, name)) found.push(pattern.value);
+    for (const pattern of patternsOf(part)) if (matchesText(pattern.language, name)) found.push(pattern.value);
     if (found.length === 0 && schema['additionalProperties'] !== undefined) {
       found.push({ schema: schema['additionalProperties'], path: `${path}.additionalProperties` });
     }
@@ -58,7 +58,7 @@ export function memberKinds(parts: Case, names: readonly string[], allowed: Auto
   const patterns = new Map(parts.flatMap(patternsOf).map((pattern) => [pattern.source, pattern.language]));
   if (closed && patterns.size === 0) return [];
   if (names.reduce((sum, name) => sum + name.length, 0) > MAX_NAME_CHARACTERS) return [];
-  return named(path, () => {
+  return withErrorPath(path, () => {
     let kinds = [{ names: allowed, matched: new Set<string>() }];
     for (const [source, language] of patterns) {
       kinds = kinds.flatMap(({ names: all, matched }) => [
@@ -71,7 +71,7 @@ export function memberKinds(parts: Case, names: readonly string[], allowed: Auto
     return kinds.flatMap(({ names: all, matched }) => {
       const values = parts.flatMap((part) => valueSchemas(part, matched));
       if (values.some(({ schema }) => schema === false)) return [];
-      const others = without(all, names);
+      const others = subtract(all, names);
       return isEmpty(others) ? [] : [{ names: others, values: values.filter(({ schema }) => schema !== true) }];
     });
   });
@@ -82,18 +82,18 @@ const kept = new WeakMap<Automaton, Map<string, Automaton>>();
 const KEPT = 64;
 
 /** The names that are not listed. The same names give the same automaton, which then is written once. */
-function without(all: Automaton, names: readonly string[]): Automaton {
+function subtract(all: Automaton, names: readonly string[]): Automaton {
   if (names.length === 0) return all;
   const known = kept.get(all) ?? new Map<string, Automaton>();
   kept.set(all, known);
   const key = JSON.stringify(names.toSorted());
-  const found = known.get(key) ?? difference(all, automatonOf({ kind: 'choice', parts: names.map(exactly) }));
+  const found = known.get(key) ?? difference(all, buildAutomaton({ kind: 'choice', parts: names.map(literalPattern) }));
   if (known.size >= KEPT) known.clear();
   known.set(key, found);
   return found;
 }
 
-function valueSchemas(part: Part, matched: ReadonlySet<string>): Located[] {
+function valueSchemas(part: SchemaPart, matched: ReadonlySet<string>): Located[] {
   const found = patternsOf(part)
     .filter(({ source }) => matched.has(source))
     .map(({ value }) => value);
@@ -102,10 +102,10 @@ function valueSchemas(part: Part, matched: ReadonlySet<string>): Located[] {
   return [{ schema: additional, path: `${part.path}.additionalProperties` }];
 }
 
-function patternsOf({ schema, path }: Part): { source: string; language: Automaton; value: Located }[] {
+function patternsOf({ schema, path }: SchemaPart): { source: string; language: Automaton; value: Located }[] {
   const given = schema['patternProperties'];
   return Object.entries(isSchema(given) ? given : {}).map(([source, value]) => {
     const at = `${path}.patternProperties.${source}`;
-    return { source, language: named(at, () => patternLanguage(source)), value: { schema: value, path: at } };
+    return { source, language: withErrorPath(at, () => patternLanguage(source)), value: { schema: value, path: at } };
   });
 }

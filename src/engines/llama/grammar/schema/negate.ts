@@ -1,4 +1,4 @@
-import { EXCLUDED, isSchema, listedValues, type Schema, TYPES, typesOf, UNMATCHED } from './keywords.ts';
+import { EXCLUDED, isSchema, JSON_TYPES, listedValues, type Schema, schemaTypes, UNMATCHED } from './keywords.ts';
 
 /** Schemas within schemas that are turned around at most. */
 const MAX_DEPTH = 8;
@@ -40,22 +40,22 @@ const oneOf = (found: readonly Negation[]): Negation => ({
   isExact: found.every(({ isExact }) => isExact),
 });
 
-const exactly = (...ways: unknown[]): Negation => ({ ways, isExact: true });
+const literalPattern = (...ways: unknown[]): Negation => ({ ways, isExact: true });
 
 function negateKeyword(keyword: string, schema: Schema, inner: (one: unknown) => Negation): Negation {
   const value = schema[keyword];
   switch (keyword) {
     case 'type': {
-      const { types, whole } = typesOf(schema);
-      return { ways: [{ type: TYPES.filter((type) => !types.includes(type)) }], isExact: !whole };
+      const { types, whole } = schemaTypes(schema);
+      return { ways: [{ type: JSON_TYPES.filter((type) => !types.includes(type)) }], isExact: !whole };
     }
     case 'const':
     case 'enum':
-      return exactly({ allOf: [true, ...(listedValues(schema) ?? []).map((one) => ({ [EXCLUDED]: one }))] });
+      return literalPattern({ allOf: [true, ...(listedValues(schema) ?? []).map((one) => ({ [EXCLUDED]: one }))] });
     case 'pattern':
-      return exactly({ type: 'string', [UNMATCHED]: value });
+      return literalPattern({ type: 'string', [UNMATCHED]: value });
     case 'required':
-      return exactly(...(value as string[]).map((name) => ({ type: 'object', properties: { [name]: false } })));
+      return literalPattern(...(value as string[]).map((name) => ({ type: 'object', properties: { [name]: false } })));
     case 'properties':
       return oneOf(
         Object.entries(isSchema(value) ? value : {}).map(([name, one]) => {
@@ -83,21 +83,21 @@ function negateBound(keyword: string, value: unknown): Negation {
   const less = value - 1;
   switch (keyword) {
     case 'minimum':
-      return exactly({ type: 'number', exclusiveMaximum: value });
+      return literalPattern({ type: 'number', exclusiveMaximum: value });
     case 'maximum':
-      return exactly({ type: 'number', exclusiveMinimum: value });
+      return literalPattern({ type: 'number', exclusiveMinimum: value });
     case 'exclusiveMinimum':
-      return exactly({ type: 'number', maximum: value });
+      return literalPattern({ type: 'number', maximum: value });
     case 'exclusiveMaximum':
-      return exactly({ type: 'number', minimum: value });
+      return literalPattern({ type: 'number', minimum: value });
     case 'minLength':
-      return value === 0 ? NONE : exactly({ type: 'string', maxLength: less });
+      return value === 0 ? NONE : literalPattern({ type: 'string', maxLength: less });
     case 'maxLength':
-      return exactly({ type: 'string', minLength: value + 1 });
+      return literalPattern({ type: 'string', minLength: value + 1 });
     case 'minItems':
-      return value === 0 ? NONE : exactly({ type: 'array', maxItems: less });
+      return value === 0 ? NONE : literalPattern({ type: 'array', maxItems: less });
     case 'maxItems':
-      return exactly({ type: 'array', minItems: value + 1 });
+      return literalPattern({ type: 'array', minItems: value + 1 });
     default:
       return UNKNOWN;
   }

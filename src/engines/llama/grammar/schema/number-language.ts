@@ -1,5 +1,5 @@
-import { type Automaton, automatonOf, explore, intersection, isEmpty } from './automaton.ts';
-import { type Characters, of } from './characters.ts';
+import { type Automaton, buildAutomaton, explore, intersection, isEmpty } from './automaton.ts';
+import { type Characters, charactersOf } from './characters.ts';
 import { parsePattern } from './pattern.ts';
 
 /** Digits before the point at most, where a range leaves them open: what a double holds exactly. */
@@ -64,7 +64,7 @@ const KEPT = 512;
 function languageOf(source: string): Automaton {
   const known = kept.get(source);
   if (known !== undefined) return known;
-  const made = automatonOf(parsePattern(source));
+  const made = buildAutomaton(parsePattern(source));
   if (kept.size >= KEPT) kept.clear();
   kept.set(source, made);
   return made;
@@ -159,7 +159,7 @@ function smallerWholes(whole: string): string[] {
   return [...shorter, ...same];
 }
 
-const DIGIT_CLASSES: Characters[] = [...Array.from('0123456789', of), of('.')];
+const DIGIT_CLASSES: Characters[] = [...Array.from('0123456789', charactersOf), charactersOf('.')];
 
 /** Texts of the multiples of a step: as many digits behind the point as it has, then zeros. Null: too fine. */
 function multiplesOf(step: number): Automaton | null {

@@ -1,6 +1,6 @@
 import { isEmpty } from './automaton.ts';
 import { automatonRule } from './automaton-grammar.ts';
-import { named, numberLimits } from './bounds.ts';
+import { numberLimits, withErrorPath } from './bounds.ts';
 import type { Case } from './cases.ts';
 import type { Emitter, Leaf } from './emitter.ts';
 import { EXCLUDED, type Internal, notEnforced } from './keywords.ts';
@@ -15,7 +15,7 @@ export function numberRule({ builder }: Emitter, parts: Case): Leaf | null {
   if (limits.minimum === null && limits.maximum === null && limits.steps.length === 0) {
     return { rule: builder.json(limits.whole ? 'integer' : 'number'), needs: [] };
   }
-  const language = named(path, () => numberLanguage(limits));
+  const language = withErrorPath(path, () => numberLanguage(limits));
   if (language === null) {
     throw notEnforced(`${parts.find(({ schema }) => schema['multipleOf'] !== undefined)?.path ?? path}.multipleOf`);
   }

@@ -1,8 +1,8 @@
 import { invalidValue } from '../../../../errors.ts';
 import { literal } from '../grammar.ts';
-import { ANYTHING, type Automaton, isEmpty } from './automaton.ts';
+import { ANY_STRING, type Automaton, isEmpty } from './automaton.ts';
 import { automatonRule } from './automaton-grammar.ts';
-import { countsOf } from './bounds.ts';
+import { countLimits } from './bounds.ts';
 import type { Case } from './cases.ts';
 import type { Emitter, Leaf } from './emitter.ts';
 import { listedNames, type MemberKind, memberKinds, memberSchemas, nameSchemas } from './members.ts';
@@ -44,7 +44,7 @@ export function objectRule(emitter: Emitter, parts: Case): Leaf | null {
   }
   const kinds = memberKinds(parts, listed.names, allowed);
   const others = kinds.flatMap((kind) => otherMember(emitter, kind, path) ?? []);
-  const { least, most } = countsOf(parts, 'minProperties', 'maxProperties');
+  const { least, most } = countLimits(parts, 'minProperties', 'maxProperties');
   const other = others.length === 0 ? null : builder.intern('other', others.join(' | '), path);
   const plan: Plan = { members, other, least, most, path };
   if (members.length === 0 && least === 0 && most === null && kinds.length === 1 && others[0] === ANY_MEMBER) {
@@ -65,7 +65,7 @@ const TOO_MANY_UNLISTED =
 
 function namesAllowed(emitter: Emitter, parts: Case): Automaton {
   const schemas = nameSchemas(parts);
-  return schemas.length === 0 ? ANYTHING : textLanguage(emitter, emitter.casesOf(schemas));
+  return schemas.length === 0 ? ANY_STRING : textLanguage(emitter, emitter.casesOf(schemas));
 }
 
 /** The rule of the value of a listed member; null when it must not be there. */
@@ -80,8 +80,8 @@ function otherMember(emitter: Emitter, kind: MemberKind, path: string): string |
   const value = emitter.ruleOf(kind.values, kind.values[0]?.path ?? path);
   if (value === null || isEmpty(kind.names)) return null;
   const name =
-    kind.names === ANYTHING ? builder.json('rest') : automatonRule(builder, kind.names, { spelling: 'json', path });
-  if (kind.names === ANYTHING && value === builder.json('value')) return builder.json(ANY_MEMBER);
+    kind.names === ANY_STRING ? builder.json('rest') : automatonRule(builder, kind.names, { spelling: 'json', path });
+  if (kind.names === ANY_STRING && value === builder.json('value')) return builder.json(ANY_MEMBER);
   return builder.intern('member', `"\\"" ${name} ":" ${builder.json('sp')} ${value}`, path);
 }
 

@@ -1,10 +1,10 @@
-import { ANYTHING, type Automaton, automatonOf, difference, intersection } from './automaton.ts';
-import { EVERY } from './characters.ts';
+import { ANY_STRING, type Automaton, buildAutomaton, difference, intersection } from './automaton.ts';
+import { ALL_CHARACTERS } from './characters.ts';
 import { type Pattern, parsePattern } from './pattern.ts';
 
 /** Automata kept: the same few patterns stand in every schema of a client. */
 const KEPT = 256;
-const ANY_TEXT: Pattern = { kind: 'repeat', part: { kind: 'set', set: EVERY }, least: 0, most: null };
+const ANY_TEXT: Pattern = { kind: 'repeat', part: { kind: 'set', set: ALL_CHARACTERS }, least: 0, most: null };
 
 const kept = new Map<string, Automaton>();
 
@@ -33,8 +33,8 @@ function languageOf(pattern: Pattern): Automaton {
 const fromStart = (pattern: Pattern): Pattern => ({ kind: 'sequence', parts: [{ kind: 'start' }, pattern] });
 
 function contains(pattern: Pattern): Automaton {
-  if (pattern.kind === 'sequence' && pattern.parts.length === 0) return ANYTHING;
-  return automatonOf({ kind: 'sequence', parts: [ANY_TEXT, pattern, ANY_TEXT] });
+  if (pattern.kind === 'sequence' && pattern.parts.length === 0) return ANY_STRING;
+  return buildAutomaton({ kind: 'sequence', parts: [ANY_TEXT, pattern, ANY_TEXT] });
 }
 
 /** `^(?!a)(?=b)c` as its parts: looking ahead at the start of the text is a condition on the whole of it. */

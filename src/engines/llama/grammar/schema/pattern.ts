@@ -1,4 +1,4 @@
-import { type Characters, characters, EVERY, of, unite, without } from './characters.ts';
+import { ALL_CHARACTERS, type Characters, characters, charactersOf, subtract, unite } from './characters.ts';
 
 /** A regular expression of ECMAScript as a tree. `start` and `end` are `^` and `$`. */
 export type Pattern =
@@ -18,27 +18,30 @@ const MAX_DEPTH = 100;
 /** Characters of a pattern at most: longer ones are not written by people. */
 const MAX_LENGTH = 10_000;
 
-const DIGITS = of('0123456789');
+const DIGITS = charactersOf('0123456789');
 const WORD = unite(
   DIGITS,
   characters([
     [65, 90],
     [97, 122],
   ]),
-  of('_'),
+  charactersOf('_'),
 );
-const SPACE = unite(of('\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff'), characters([[0x2000, 0x200a]]));
-const LINE_ENDS = of('\n\r\u2028\u2029');
+const SPACE = unite(
+  charactersOf('\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff'),
+  characters([[0x2000, 0x200a]]),
+);
+const LINE_ENDS = charactersOf('\n\r\u2028\u2029');
 const BASIC = characters([[0, 0xffff]]);
 const CONTROL_ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', v: '\v', f: '\f', 0: '\0' };
 
 /** The empty text. */
-export const EMPTY: Pattern = { kind: 'sequence', parts: [] };
+export const EMPTY_PATTERN: Pattern = { kind: 'sequence', parts: [] };
 
 /** A pattern that takes exactly one text. */
-export const exactly = (text: string): Pattern => ({
+export const literalPattern = (text: string): Pattern => ({
   kind: 'sequence',
-  parts: Array.from(text, (char) => ({ kind: 'set', set: of(char) })),
+  parts: Array.from(text, (char) => ({ kind: 'set', set: charactersOf(char) })),
 });
 
 /** Parses `source` as Ajv does: with the flag `u`, or without it where only that is valid. Throws `PatternError`. */
@@ -91,7 +94,7 @@ class PatternParser {
     const parts = [this.#sequence()];
     while (this.#take('|')) parts.push(this.#sequence());
     this.#depth -= 1;
-    return parts.length === 1 ? (parts[0] ?? EMPTY) : { kind: 'choice', parts };
+    return parts.length === 1 ? (parts[0] ?? EMPTY_PATTERN) : { kind: 'choice', parts };
   }
 
   #sequence(): Pattern {
@@ -126,15 +129,18 @@ class PatternParser {
     if (char === '^') return { kind: 'start' };
     if (char === '$') return { kind: 'end' };
     if (char === '(') return this.#group();
-    if (char === '.') return this.#set(without(EVERY, LINE_ENDS));
+    if (char === '.') return this.#set(subtract(ALL_CHARACTERS, LINE_ENDS));
     if (char === '[') return this.#set(this.#class());
     if (char === '\\') return this.#set(this.#escape(false));
-    return this.#set(of(char));
+    return this.#set(charactersOf(char));
   }
 
   #set(set: Characters): Pattern {
     // Without the flag `u`, a character beyond the basic plane counts as two: none is made, so that nobody is wrong.
-    return { kind: 'set', set: this.#unicode ? set : without(set, without(EVERY, BASIC)) };
+    return {
+      kind: 'set',
+      set: this.#unicode ? set : subtract(set, subtract(ALL_CHARACTERS, BASIC)),
+    };
   }
 
   #group(): Pattern {
@@ -165,17 +171,17 @@ class PatternParser {
       this.#at += 1;
       const last = this.#classAtom();
       if (last.length === 2 && last[0] === last[1]) found.push(characters([[first[0] ?? 0, last[0] ?? 0]]));
-      else found.push(first, of('-'), last);
+      else found.push(first, charactersOf('-'), last);
     }
     this.#at += 1;
     const set = unite(...found);
-    return negated ? without(EVERY, set) : without(set, [0xd800, 0xdfff]);
+    return negated ? subtract(ALL_CHARACTERS, set) : subtract(set, [0xd800, 0xdfff]);
   }
 
   #classAtom(): Characters {
     const char = this.#next();
     this.#at += 1;
-    return char === '\\' ? this.#escape(true) : of(char);
+    return char === '\\' ? this.#escape(true) : charactersOf(char);
   }
 
   #escape(inClass: boolean): Characters {
@@ -183,16 +189,17 @@ class PatternParser {
     this.#at += 1;
     const negative = char === 'D' || char === 'W' || char === 'S' || char === 'P';
     const named = this.#namedClass(char.toLowerCase());
-    if (named !== null && 'dwsp'.includes(char.toLowerCase())) return negative ? without(EVERY, named) : named;
-    if (char === 'b' && inClass) return of('\b');
+    if (named !== null && 'dwsp'.includes(char.toLowerCase()))
+      return negative ? subtract(ALL_CHARACTERS, named) : named;
+    if (char === 'b' && inClass) return charactersOf('\b');
     if (char === 'b' || char === 'B') throw new PatternError('asks for a word boundary, which cannot be enforced');
     if (/[1-9]/.test(char) || (char === 'k' && this.#next() === '<'))
       throw new PatternError('refers back to a group, which cannot be enforced');
     const control = CONTROL_ESCAPES[char];
-    if (control !== undefined) return of(control);
+    if (control !== undefined) return charactersOf(control);
     if (char === 'c') return this.#controlLetter();
     if (char === 'x' || char === 'u') return this.#coded(char);
-    return of(char);
+    return charactersOf(char);
   }
 
   #namedClass(letter: string): Characters | null {
@@ -217,7 +224,7 @@ class PatternParser {
     const found = (
       letter === 'x' ? /^([0-9a-f]{2})/i : /^(?:\{([0-9a-f]+)\}|([0-9a-f]{4})(?:\\u(d[c-f][0-9a-f]{2}))?)/i
     ).exec(rest);
-    if (found === null) return of(letter);
+    if (found === null) return charactersOf(letter);
     const [all = '', first, second, low] = found;
     const code = Number.parseInt(first ?? second ?? '0', 16);
     const pairs = low !== undefined && code >= 0xd800 && code <= 0xdbff;

@@ -1,26 +1,26 @@
 import { isEmpty } from './automaton.ts';
-import { countsOf, numberLimits, textLimits } from './bounds.ts';
+import { countLimits, numberLimits, textLimits } from './bounds.ts';
 import type { Case } from './cases.ts';
 import type { Evaluator } from './evaluate.ts';
-import { type JsonType, type Located, listedValues, TYPES, typeOf, typesOf } from './keywords.ts';
+import { JSON_TYPES, type JsonType, jsonType, type Located, listedValues, schemaTypes } from './keywords.ts';
 import { listedNames, memberSchemas } from './members.ts';
 import { hasNoNumbers, numberLanguage } from './number-language.ts';
 
 /** The values that a case lists and all of its parts accept; null when it lists none. */
-export function valuesOf(parts: Case, evaluator: Evaluator): unknown[] | null {
+export function finiteValues(parts: Case, evaluator: Evaluator): unknown[] | null {
   const lists = parts.map(({ schema }) => listedValues(schema)).filter((list) => list !== null);
   const shortest = lists.toSorted((a, b) => a.length - b.length)[0];
   return shortest?.filter((value) => parts.every(({ schema }) => evaluator.ownAccepts(schema, value))) ?? null;
 }
 
 /** The types of values that a case leaves. */
-export function typesLeft(parts: Case): JsonType[] {
+export function possibleTypes(parts: Case): JsonType[] {
   return parts.reduce<JsonType[]>(
     (left, { schema }) => {
-      const { types } = typesOf(schema);
+      const { types } = schemaTypes(schema);
       return left.filter((type) => types.includes(type));
     },
-    [...TYPES],
+    [...JSON_TYPES],
   );
 }
 
@@ -33,10 +33,10 @@ export function isPossible(
   evaluator: Evaluator,
   mayAll: (schemas: readonly Located[]) => boolean,
 ): boolean {
-  const types = typesLeft(parts);
+  const types = possibleTypes(parts);
   if (types.length === 0) return false;
-  const values = valuesOf(parts, evaluator);
-  if (values !== null) return values.some((value) => types.includes(typeOf(value)));
+  const values = finiteValues(parts, evaluator);
+  if (values !== null) return values.some((value) => types.includes(jsonType(value)));
   return types.some((type) => isTypePossible(type, parts, mayAll));
 }
 
@@ -55,7 +55,7 @@ function isTypePossible(type: JsonType, parts: Case, mayAll: (schemas: readonly 
 }
 
 function inOrder(parts: Case, low: string, high: string): boolean {
-  const { least, most } = countsOf(parts, low, high);
+  const { least, most } = countLimits(parts, low, high);
   return most === null || least <= most;
 }
 

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { Ajv } from 'ajv';
 import { Recogniser } from '../../../../../test/fixtures/gbnf.ts';
 import { ApiError } from '../../../../errors.ts';
-import { writeGrammar } from '../../constraints/request-grammar.ts';
+import { buildGrammar } from '../../constraints/request-grammar.ts';
 
 type Json = Record<string, unknown>;
 const SCHEMAS = 400;
@@ -134,7 +134,7 @@ describe('random schemas', () => {
       let grammar: Recogniser;
       try {
         const format = { type: 'json_schema', name: 'x', strict: true, schema } as const;
-        grammar = new Recogniser(writeGrammar({ kind: 'format', format }).text);
+        grammar = new Recogniser(buildGrammar({ kind: 'format', format }).text);
       } catch (error) {
         assert.ok(error instanceof ApiError && error.status === 400, String(error));
         continue;

@@ -1,10 +1,10 @@
-import { type Automaton, automatonOf, isEmpty, lengthsFrom, NOTHING, union } from './automaton.ts';
+import { type Automaton, buildAutomaton, isEmpty, lengthRange, NO_STRING, union } from './automaton.ts';
 import { automatonRule } from './automaton-grammar.ts';
-import { named, textLimits } from './bounds.ts';
+import { textLimits, withErrorPath } from './bounds.ts';
 import type { Case } from './cases.ts';
 import type { Emitter, Leaf } from './emitter.ts';
-import { listedValues, typesOf } from './keywords.ts';
-import { exactly } from './pattern.ts';
+import { listedValues, schemaTypes } from './keywords.ts';
+import { literalPattern } from './pattern.ts';
 
 /** A rule for texts; null when there are none. */
 export function textRule({ builder }: Emitter, parts: Case): Leaf | null {
@@ -25,17 +25,17 @@ export function textRule({ builder }: Emitter, parts: Case): Leaf | null {
 /** The texts of which one of the cases holds. */
 export function textLanguage({ evaluator }: Emitter, cases: readonly Case[]): Automaton {
   const path = cases[0]?.[0]?.path ?? '';
-  return named(path, () => cases.map((one) => caseLanguage(evaluator, one)).reduce(union, NOTHING));
+  return withErrorPath(path, () => cases.map((one) => caseLanguage(evaluator, one)).reduce(union, NO_STRING));
 }
 
 function caseLanguage(evaluator: Emitter['evaluator'], parts: Case): Automaton {
-  if (parts.some(({ schema }) => !typesOf(schema).types.includes('string'))) return NOTHING;
+  if (parts.some(({ schema }) => !schemaTypes(schema).types.includes('string'))) return NO_STRING;
   const values = parts.map(({ schema }) => listedValues(schema)).find((listed) => listed !== null);
   if (values !== undefined && values !== null) {
     const texts = values.filter((value) => typeof value === 'string');
     const fitting = texts.filter((text) => parts.every(({ schema }) => evaluator.ownAccepts(schema, text)));
-    return fitting.length === 0 ? NOTHING : automatonOf({ kind: 'choice', parts: fitting.map(exactly) });
+    return fitting.length === 0 ? NO_STRING : buildAutomaton({ kind: 'choice', parts: fitting.map(literalPattern) });
   }
   const limits = textLimits(parts);
-  return limits.kind === 'automaton' ? limits.automaton : lengthsFrom(limits.counts.least, limits.counts.most);
+  return limits.kind === 'automaton' ? limits.automaton : lengthRange(limits.counts.least, limits.counts.most);
 }

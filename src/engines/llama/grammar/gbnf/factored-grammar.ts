@@ -13,7 +13,7 @@ import { GrammarError, type GrammarRules } from './rules.ts';
 const MAX_ELEMENTS = 1_000_000;
 
 /** A grammar in two forms: as llama.cpp reads it, and as its stacks are counted. Plain data. */
-export interface WrittenGrammar {
+export interface FactoredGrammar {
   text: string;
   elements: GrammarElements;
 }
@@ -22,7 +22,7 @@ export interface WrittenGrammar {
  * Left-factors a grammar, unless it becomes too large by that. Throws 400 for `path`, the field that the grammar is made
  * from, when it is too large as it is, or no grammar that llama.cpp could follow.
  */
-export function finishGrammar(text: string, path: string): WrittenGrammar {
+export function factorGrammar(text: string, path: string): FactoredGrammar {
   try {
     const rules = parseGbnf(text);
     // Before anything else: what is not well-founded is expanded without end.
@@ -36,7 +36,7 @@ export function finishGrammar(text: string, path: string): WrittenGrammar {
 }
 
 /** Null: the factored grammar is too large. */
-function factoredWithin(rules: GrammarRules): WrittenGrammar | null {
+function factoredWithin(rules: GrammarRules): FactoredGrammar | null {
   try {
     const factored = leftFactor(rules);
     const elements = flattenRules(factored, MAX_ELEMENTS);

@@ -1,8 +1,8 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { type LlamaModel, LlamaVocabularyType } from 'node-llama-cpp';
 import { asToken, tokenSpelling } from '../runtime/bindings.ts';
-import { bytesOfSymbols } from './byte-symbols.ts';
-import { TextCutter } from './text-splitter.ts';
+import { decodeByteSymbols } from './byte-symbols.ts';
+import { TextSplitter } from './text-splitter.ts';
 
 /** A token that steers the model and is no text, such as `<|user|>`. */
 export interface ControlToken {
@@ -14,7 +14,7 @@ export interface ControlToken {
 }
 
 /** The bytes that a token adds to an answer. */
-export interface Piece {
+export interface TokenText {
   bytes: Uint8Array;
   control: boolean;
 }
@@ -22,28 +22,28 @@ export interface Piece {
 const BYTE_TOKEN = /^<0x([0-9A-Fa-f]{2})>$/;
 
 /** What tokenising may take before others have their turn: steps of running answers, and messages. */
-const TURN_MS = 5;
+const YIELD_INTERVAL_MS = 5;
 
 /** What the tokens of a model mean: their bytes, which of them steer, and text to tokens without obeying the text. */
-export class Vocabulary {
+export class LlamaTokenizer {
   readonly #model: LlamaModel;
-  readonly #pieces = new Map<number, Piece>();
-  readonly controls: readonly ControlToken[];
+  readonly #pieces = new Map<number, TokenText>();
+  readonly controlTokens: readonly ControlToken[];
   readonly size: number;
   readonly #controlOfText: ReadonlyMap<string, ControlToken>;
   readonly #defined = new Map<string, number>();
   readonly #controlPattern: RegExp;
-  readonly #cutter: TextCutter;
+  readonly #splitter: TextSplitter;
 
   constructor(model: LlamaModel) {
     this.#model = model;
     this.size = model.fileInfo.metadata.tokenizer.ggml.tokens.length;
-    this.controls = this.#findControls();
-    this.#controlOfText = new Map(this.controls.map((control) => [control.text, control]));
+    this.controlTokens = this.#findControls();
+    this.#controlOfText = new Map(this.controlTokens.map((control) => [control.text, control]));
     // The longest stand first, so that of two at one place the longer one wins. No alternative at all matches nowhere.
-    const texts = this.controls.map((control) => RegExp.escape(control.text));
+    const texts = this.controlTokens.map((control) => RegExp.escape(control.text));
     this.#controlPattern = new RegExp(texts.join('|') || '(?!)', 'g');
-    this.#cutter = new TextCutter(model, (text) => this.tokenizePlain(text));
+    this.#splitter = new TextSplitter(model, (text) => this.tokenize(text));
   }
 
   #findControls(): ControlToken[] {
@@ -60,26 +60,26 @@ export class Vocabulary {
     return found.sort((a, b) => b.text.length - a.text.length);
   }
 
-  isEndOfAnswer(token: number): boolean {
+  isEndOfGeneration(token: number): boolean {
     return this.#model.isEogToken(asToken(token));
   }
 
   /** The bytes that `token` stands for. A control token gives its own spelling. */
-  piece(token: number): Piece {
+  tokenText(token: number): TokenText {
     const known = this.#pieces.get(token);
     if (known !== undefined) return known;
-    const piece = this.#makePiece(token);
-    this.#pieces.set(token, piece);
-    return piece;
+    const tokenText = this.#makePiece(token);
+    this.#pieces.set(token, tokenText);
+    return tokenText;
   }
 
-  #makePiece(token: number): Piece {
+  #makePiece(token: number): TokenText {
     const spelling = tokenSpelling(this.#model, token);
     const attributes = this.#model.getTokenAttributes(asToken(token));
     const control = attributes.control || attributes.unknown;
     if (control || attributes.userDefined) return { bytes: Buffer.from(spelling), control };
     const type = this.#model.vocabularyType;
-    if (type === LlamaVocabularyType.bpe) return { bytes: bytesOfSymbols(spelling), control };
+    if (type === LlamaVocabularyType.bpe) return { bytes: decodeByteSymbols(spelling), control };
     const byte = BYTE_TOKEN.exec(spelling);
     if (byte?.[1] !== undefined) return { bytes: Uint8Array.of(Number.parseInt(byte[1], 16)), control };
     if (type === LlamaVocabularyType.spm || type === LlamaVocabularyType.ugm) {
@@ -89,11 +89,11 @@ export class Vocabulary {
   }
 
   /** Tokens of text that has no power: what looks like a control token in it stays text. */
-  tokenizePlain(text: string): number[] {
+  tokenize(text: string): number[] {
     return text === '' ? [] : this.#model.tokenize(text, false);
   }
 
-  /** As `tokenizePlain`, in pieces between which others have their turn. Ends soon after `most` tokens. */
+  /** As `tokenize`, in pieces between which others have their turn. Ends soon after `most` tokens. */
   async tokenizeText(text: string, most: number): Promise<number[]> {
     return this.#tokenizeRuns([text], most);
   }
@@ -128,17 +128,17 @@ export class Vocabulary {
 
   async #tokenizeRuns(runs: Iterable<string | ControlToken>, most: number): Promise<number[]> {
     const tokens: number[] = [];
-    let turnEnds = performance.now() + TURN_MS;
+    let yieldAt = performance.now() + YIELD_INTERVAL_MS;
     for (const run of runs) {
       if (typeof run !== 'string') tokens.push(run.token);
       else {
-        for (const piece of this.#cutter.cut(run)) {
+        for (const tokenText of this.#splitter.split(run)) {
           // Not spread into a call: these lists may be longer than a call may have arguments.
-          for (const token of this.tokenizePlain(piece)) tokens.push(token);
+          for (const token of this.tokenize(tokenText)) tokens.push(token);
           if (tokens.length > most) return tokens;
-          if (performance.now() < turnEnds) continue;
-          await nextTurn();
-          turnEnds = performance.now() + TURN_MS;
+          if (performance.now() < yieldAt) continue;
+          await yieldToEventLoop();
+          yieldAt = performance.now() + YIELD_INTERVAL_MS;
         }
       }
     }

@@ -5,26 +5,26 @@ import {
   type ModerationScores,
 } from '../moderation-engine.ts';
 import { isRecord } from './upstream-chunk.ts';
-import { estimateTokens } from './upstream-usage.ts';
+import { approximateTokens } from './upstream-usage.ts';
 
 /**
  * The scores in an answer of the OpenAI kind. A category's score is the highest of its own and its parts' (`self-harm`,
  * `self-harm/intent`); one that the server does not know is 0. Tokens are the server's, or a quarter of the characters.
  * Throws an Error that says what is wrong with the answer.
  */
-export function moderationOf(answer: unknown, texts: readonly string[]): Moderation {
+export function parseModeration(answer: unknown, texts: readonly string[]): Moderation {
   const results = isRecord(answer) ? answer['results'] : null;
   if (!isRecord(answer) || !Array.isArray(results)) throw new Error('the answer has no list of results');
   if (results.length !== texts.length) throw new Error(`${results.length} results for ${texts.length} texts`);
-  return { scores: results.map(scoresOf), tokens: toldTokens(answer['usage']) ?? estimated(texts) };
+  return { scores: results.map(readScores), tokens: readTokenCount(answer['usage']) ?? estimateTotalTokens(texts) };
 }
 
-function scoresOf(result: unknown): ModerationScores {
-  const told = isRecord(result) ? result['category_scores'] : null;
-  if (!isRecord(told)) throw new Error('a result has no category_scores');
+function readScores(result: unknown): ModerationScores {
+  const reported = isRecord(result) ? result['category_scores'] : null;
+  if (!isRecord(reported)) throw new Error('a result has no category_scores');
   const scores = Object.fromEntries(MODERATION_CATEGORIES.map((category) => [category, 0]));
   let isKnown = false;
-  for (const [name, score] of Object.entries(told)) {
+  for (const [name, score] of Object.entries(reported)) {
     const category = name.replaceAll('-', '_').split('/', 1)[0] as ModerationCategory;
     if (!MODERATION_CATEGORIES.includes(category)) continue;
     if (typeof score !== 'number') throw new Error(`the score of ${name} is no number`);
@@ -35,11 +35,11 @@ function scoresOf(result: unknown): ModerationScores {
   return scores as ModerationScores;
 }
 
-function toldTokens(usage: unknown): number | null {
-  const told = isRecord(usage) ? (usage['prompt_tokens'] ?? usage['total_tokens']) : null;
-  return typeof told === 'number' && told >= 0 ? Math.floor(told) : null;
+function readTokenCount(usage: unknown): number | null {
+  const reported = isRecord(usage) ? (usage['prompt_tokens'] ?? usage['total_tokens']) : null;
+  return typeof reported === 'number' && reported >= 0 ? Math.floor(reported) : null;
 }
 
-function estimated(texts: readonly string[]): number {
-  return texts.reduce((sum, text) => sum + estimateTokens(text.length), 0);
+function estimateTotalTokens(texts: readonly string[]): number {
+  return texts.reduce((sum, text) => sum + approximateTokens(text.length), 0);
 }

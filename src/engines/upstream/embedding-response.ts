@@ -23,30 +23,30 @@ export function readEmbeddings(answer: unknown, count: number): RawEmbeddings {
     if (!isPlace || vectors[index] !== undefined) throw new Error('the indexes are not those of the texts');
     vectors[index] = readVector((entry as Record<string, unknown>)['embedding']);
   }
-  return { vectors, tokens: toldTokens(answer['usage']) };
+  return { vectors, tokens: readTokenCount(answer['usage']) };
 }
 
 function readVector(embedding: unknown): Float32Array {
-  const vector = typeof embedding === 'string' ? decoded(embedding) : numbersOf(embedding);
+  const vector = typeof embedding === 'string' ? decodeBase64(embedding) : readNumberList(embedding);
   if (vector.length === 0) throw new Error('a vector is empty');
   if (!vector.every(Number.isFinite)) throw new Error('a vector has a number that is none');
   return vector;
 }
 
-function numbersOf(embedding: unknown): Float32Array {
+function readNumberList(embedding: unknown): Float32Array {
   if (!Array.isArray(embedding)) throw new Error('an embedding is neither a list nor base64');
   return Float32Array.from(embedding, (value) => (typeof value === 'number' ? value : Number.NaN));
 }
 
-function decoded(base64: string): Float32Array {
+function decodeBase64(base64: string): Float32Array {
   const bytes = Buffer.from(base64, 'base64');
   if (bytes.length % 4 !== 0) throw new Error('the base64 of a vector is cut short');
   return Float32Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readFloatLE(4 * i));
 }
 
-function toldTokens(usage: unknown): number | null {
-  const told = isRecord(usage) ? (usage['prompt_tokens'] ?? usage['total_tokens']) : null;
-  return typeof told === 'number' && Number.isFinite(told) && told > 0 ? Math.floor(told) : null;
+function readTokenCount(usage: unknown): number | null {
+  const reported = isRecord(usage) ? (usage['prompt_tokens'] ?? usage['total_tokens']) : null;
+  return typeof reported === 'number' && Number.isFinite(reported) && reported > 0 ? Math.floor(reported) : null;
 }
 
 /**
@@ -56,14 +56,14 @@ function toldTokens(usage: unknown): number | null {
 export function weightedMean(vectors: readonly Float32Array[], weights: readonly number[]): Float32Array<ArrayBuffer> {
   const sums = new Float64Array(vectors[0]?.length ?? 0);
   for (const [at, vector] of vectors.entries()) {
-    const factor = (weights[at] ?? 1) / lengthOf(vector);
+    const factor = (weights[at] ?? 1) / eventLength(vector);
     for (let i = 0; i < sums.length; i++) sums[i] = (sums[i] ?? 0) + factor * (vector[i] ?? 0);
   }
-  const length = lengthOf(sums);
+  const length = eventLength(sums);
   return Float32Array.from(sums, (sum) => sum / length);
 }
 
-function lengthOf(vector: Float32Array | Float64Array): number {
+function eventLength(vector: Float32Array | Float64Array): number {
   let squares = 0;
   for (const value of vector) squares += value * value;
   if (!(squares > 0)) throw new Error('a vector is all zeros');

@@ -10,7 +10,7 @@ import { leastLoaded } from './replicas.ts';
 
 const never = new AbortController().signal;
 const good = streamOf(chunk({ content: 'a' }), finish('stop'), '[DONE]');
-const ask = async (engine: Parameters<typeof collectAnswer>[0]) =>
+const sendJsonRequest = async (engine: Parameters<typeof collectAnswer>[0]) =>
   (await collectAnswer(engine, chatRequest('Hello'))).choices[0]!.text;
 
 /** Answers in turn with each handler, and with the last from then on. */
@@ -37,10 +37,10 @@ describe('retries', () => {
     it(`${status} is tried again, twice at most`, async (t) => {
       const failed = answerOf(status, { error: 'not now' });
       const mended = await scripted(t, inTurn(failed, failed, good));
-      assert.equal(await ask(mended.engine), 'a');
+      assert.equal(await sendJsonRequest(mended.engine), 'a');
       assert.equal(mended.posts().length, 3);
       const lasting = await scripted(t, failed);
-      await assert.rejects(ask(lasting.engine), unavailable());
+      await assert.rejects(sendJsonRequest(lasting.engine), unavailable());
       assert.equal(lasting.posts().length, 3);
     });
   }
@@ -48,7 +48,7 @@ describe('retries', () => {
   for (const status of [400, 401, 403, 404, 500]) {
     it(`${status} is not tried again`, async (t) => {
       const { engine, posts } = await scripted(t, answerOf(status, { error: 'no' }));
-      await assert.rejects(ask(engine), ApiError);
+      await assert.rejects(sendJsonRequest(engine), ApiError);
       assert.equal(posts().length, 1);
     });
   }
@@ -60,26 +60,26 @@ describe('retries', () => {
       setImmediate(() => response.destroy());
     };
     const { engine, posts } = await scripted(t, inTurn(beforeHead, afterHead, good));
-    assert.equal(await ask(engine), 'a');
+    assert.equal(await sendJsonRequest(engine), 'a');
     assert.equal(posts().length, 3);
   });
 
   it('a short Retry-After is waited for, a long one is passed on', async (t) => {
     const short = await scripted(t, inTurn(answerOf(429, {}, { 'retry-after': '0' }), good));
-    assert.equal(await ask(short.engine), 'a');
+    assert.equal(await sendJsonRequest(short.engine), 'a');
     const long = await scripted(t, answerOf(429, {}, { 'retry-after': '77' }));
-    await assert.rejects(ask(long.engine), unavailable(77));
+    await assert.rejects(sendJsonRequest(long.engine), unavailable(77));
     assert.equal(long.posts().length, 1);
   });
 
   it('a Retry-After that is a date or nonsense is read as far as it goes', async (t) => {
     const dated = await scripted(t, answerOf(503, {}, { 'retry-after': new Date(Date.now() + 600_000).toUTCString() }));
     await assert.rejects(
-      ask(dated.engine),
+      sendJsonRequest(dated.engine),
       (error) => error instanceof ApiError && (error.retryAfterSeconds ?? 0) > 590,
     );
     const odd = await scripted(t, answerOf(503, {}, { 'retry-after': 'soon' }));
-    await assert.rejects(ask(odd.engine), unavailable(5));
+    await assert.rejects(sendJsonRequest(odd.engine), unavailable(5));
   });
 });
 
@@ -90,7 +90,7 @@ describe('several base URLs', () => {
     const up = await startServer(good, { data: [] });
     t.after(up.close);
     const engine = engineFor(t, { baseUrls: [down.baseUrl, up.baseUrl] });
-    for (let i = 0; i < 6; i += 1) assert.equal(await ask(engine), 'a');
+    for (let i = 0; i < 6; i += 1) assert.equal(await sendJsonRequest(engine), 'a');
     await engine.check(never);
     assert.equal(engine.backend().ready, true);
   });
@@ -104,7 +104,7 @@ describe('several base URLs', () => {
     await engine.check(never);
     // Else it would be looked at, and used, again where these requests take a second.
     t.mock.timers.enable({ apis: ['setTimeout'] });
-    for (let i = 0; i < 6; i += 1) assert.equal(await ask(engine), 'a');
+    for (let i = 0; i < 6; i += 1) assert.equal(await sendJsonRequest(engine), 'a');
     assert.equal(bad.requests.filter(({ method }) => method === 'POST').length, 1);
   });
 
@@ -113,24 +113,24 @@ describe('several base URLs', () => {
     for (const server of servers) t.after(server.close);
     const engine = engineFor(t, { baseUrls: servers.map(({ baseUrl }) => baseUrl) });
     await engine.check(never);
-    await Promise.all(Array.from({ length: 8 }, () => ask(engine)));
+    await Promise.all(Array.from({ length: 8 }, () => sendJsonRequest(engine)));
     for (const { requests } of servers) assert.equal(requests.filter(({ method }) => method === 'POST').length, 4);
   });
 
   it('one that was put aside is used again as soon as it answers', async (t) => {
     let broken = true;
     const { engine } = await scripted(t, (...args) => (broken ? answerOf(503, '') : good)(...args));
-    await assert.rejects(ask(engine), unavailable());
+    await assert.rejects(sendJsonRequest(engine), unavailable());
     assert.equal(engine.backend().ready, false);
     broken = false;
     // Nobody asks: it is looked at in the background.
     await until(() => engine.backend().ready);
-    assert.equal(await ask(engine), 'a');
+    assert.equal(await sendJsonRequest(engine), 'a');
   });
 });
 
 describe('the choice of a replica', () => {
-  const free = { inFlight: 0, asideSince: null };
+  const free = { inFlight: 0, ejectedAt: null };
   const none = () => false;
 
   it('takes the one with the fewest requests, and equals in turn', () => {
@@ -155,7 +155,7 @@ describe('the choice of a replica', () => {
     assert.equal(
       leastLoaded(
         [
-          { inFlight: 0, asideSince: 1 },
+          { inFlight: 0, ejectedAt: 1 },
           { ...free, inFlight: 9 },
         ],
         none,
@@ -166,8 +166,8 @@ describe('the choice of a replica', () => {
     assert.equal(
       leastLoaded(
         [
-          { inFlight: 0, asideSince: 7 },
-          { inFlight: 5, asideSince: 2 },
+          { inFlight: 0, ejectedAt: 7 },
+          { inFlight: 5, ejectedAt: 2 },
         ],
         none,
         0,
@@ -186,7 +186,7 @@ describe('the choice of a replica', () => {
       0,
     );
     assert.equal(
-      leastLoaded([free, { inFlight: 0, asideSince: 1 }], (index) => index === 0, 0),
+      leastLoaded([free, { inFlight: 0, ejectedAt: 1 }], (index) => index === 0, 0),
       0,
     );
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Answer, type AnswerEvent, type AnswerForm } from '../output/output-parser.ts';
-import { CALL_FORMATS, type CallFormat } from './call-format.ts';
+import { type OutputEvent, OutputParser, type OutputParserOptions } from '../output/output-parser.ts';
+import { TOOL_CALL_FORMATS, type ToolCallFormat } from './call-format.ts';
 
 interface Told {
   text: string;
@@ -9,25 +9,25 @@ interface Told {
   reason: string;
 }
 
-type How = Partial<AnswerForm> & { held?: boolean; why?: 'stop' | 'length' };
+type How = Partial<OutputParserOptions> & { held?: boolean; why?: 'stop' | 'length' };
 
 /** What an answer in these pieces adds up to. Deltas are checked to have the shape of the wire's. */
-function tell(pieces: readonly string[], format: CallFormat, { held = false, why = 'stop', ...form }: How): Told {
+function tell(pieces: readonly string[], format: ToolCallFormat, { held = false, why = 'stop', ...form }: How): Told {
   const told: Told = { text: '', calls: [], reason: '' };
   const ids = new Set<string>();
-  const answer = new Answer(
+  const answer = new OutputParser(
     {
       choice: 0,
       stop: [],
       reasoning: 'none',
-      thinkTags: { open: '<think>', close: '</think>' },
+      reasoningTags: { open: '<think>', close: '</think>' },
       calls: { format, names: new Set(['f', 'g.h-1']), parallel: true },
       beginsWithCall: false,
       dropsFirstSpace: false,
       ...form,
     },
-    { callBegins: () => held, answerBegins: () => undefined },
-    (event: AnswerEvent) => {
+    { onToolCallStart: () => held, onContentStart: () => undefined },
+    (event: OutputEvent) => {
       if (event.type === 'choice-end') told.reason = event.reason;
       else if (event.type === 'text-delta') told.text += event.text;
       else if (event.type === 'reasoning-delta') assert.fail('there is no thinking here');
@@ -57,7 +57,7 @@ function* cuts(text: string): Generator<string[]> {
   }
 }
 
-function always(text: string, format: CallFormat, how: How, expected: Partial<Told>): void {
+function always(text: string, format: ToolCallFormat, how: How, expected: Partial<Told>): void {
   const wanted = { text: '', calls: [], reason: 'stop', ...expected };
   for (const pieces of cuts(text)) assert.deepEqual(tell(pieces, format, how), wanted, JSON.stringify(pieces));
 }
@@ -163,7 +163,7 @@ const TWO: Told['calls'] = [
 ];
 
 SAMPLES.forEach(([name, sample], index) => {
-  const format = CALL_FORMATS[index]!;
+  const format = TOOL_CALL_FORMATS[index]!;
   describe(`calls, ${name}, wherever the text is cut`, () => {
     for (const held of [true, false]) {
       const by = held ? 'held by a grammar' : 'free';
@@ -205,7 +205,7 @@ SAMPLES.forEach(([name, sample], index) => {
 });
 
 describe('calls without a marker', () => {
-  const format = CALL_FORMATS.at(-1)!;
+  const format = TOOL_CALL_FORMATS.at(-1)!;
   const call = (name: string, given: string): string => `{"name": "${name}", "parameters": ${given}}`;
   for (const held of [true, false]) {
     it(`begin with the answer, ${held ? 'held by a grammar' : 'free'}`, () => {
@@ -231,7 +231,7 @@ describe('calls without a marker', () => {
 });
 
 describe('a call that is made again', () => {
-  const format = CALL_FORMATS[0]!;
+  const format = TOOL_CALL_FORMATS[0]!;
   const call = (name: string, given: string): string => `<|tool_call|>{"name": "${name}", "arguments": ${given}}`;
   const f = (n: number): [string, string] => ['f', `{"a": ${n}}`];
   for (const held of [true, false]) {

@@ -1,15 +1,15 @@
 import { invalidValue } from '../../errors.ts';
 import { newId } from '../../lib/ids.ts';
 import type { FinishReason, GenerationEvent, GenerationRequest, GenerationUsage } from '../engine.ts';
-import { unusableAnswer } from './error-mapping.ts';
+import { invalidResponse } from './error-mapping.ts';
+import { SurrogateBuffer } from './surrogate-buffer.ts';
 import { tokenLogprobs } from './token-logprobs.ts';
-import { ToolCalls } from './tool-calls.ts';
-import { isRecord, type UpstreamChoice, type UpstreamChunk, type UpstreamPart } from './upstream-chunk.ts';
-import { estimatePromptTokens, estimateTokens, usageOf } from './upstream-usage.ts';
-import { WholeCharacters } from './whole-characters.ts';
+import { ToolCallAssembler } from './tool-calls.ts';
+import { isRecord, type UpstreamChoice, type UpstreamChunk, type UpstreamDelta } from './upstream-chunk.ts';
+import { approximatePromptTokens, approximateTokens, parseUsage } from './upstream-usage.ts';
 
 /** How servers name the ends of an answer; `abort` and `error` are none, and what is not here is `stop`. */
-const REASONS: Readonly<Record<string, FinishReason>> = {
+const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
   length: 'length',
   max_tokens: 'length',
   model_length: 'length',
@@ -21,9 +21,9 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
 
 interface ChoiceState {
   seen: boolean;
-  text: WholeCharacters;
-  reasoning: WholeCharacters;
-  calls: ToolCalls;
+  text: SurrogateBuffer;
+  reasoning: SurrogateBuffer;
+  calls: ToolCallAssembler;
   /** Log probabilities of tokens whose text has not come yet. */
   logprobs: ReturnType<typeof tokenLogprobs>;
   reason: string | null;
@@ -35,10 +35,10 @@ interface ChoiceState {
  * one chunk, so that the two add up to the same. Where the upstream counts nothing, a delta counts as one token, a whole
  * answer and the prompt as a quarter of their characters.
  */
-export class AnswerReader {
+export class CompletionParser {
   readonly #request: GenerationRequest;
   readonly #choices: ChoiceState[];
-  #begun = false;
+  #started = false;
   #usage: GenerationUsage | null = null;
 
   constructor(request: GenerationRequest) {
@@ -46,9 +46,9 @@ export class AnswerReader {
     const parallel = request.prompt.kind === 'chat' && request.prompt.parallelToolCalls;
     this.#choices = Array.from({ length: request.choices }, (_, choice) => ({
       seen: false,
-      text: new WholeCharacters(),
-      reasoning: new WholeCharacters(),
-      calls: new ToolCalls(choice, parallel, () => newId('toolCall')),
+      text: new SurrogateBuffer(),
+      reasoning: new SurrogateBuffer(),
+      calls: new ToolCallAssembler(choice, parallel, () => newId('toolCall')),
       logprobs: [],
       reason: null,
       tokens: 0,
@@ -56,8 +56,8 @@ export class AnswerReader {
   }
 
   /** Whether something has been read that is part of an answer. */
-  get begun(): boolean {
-    return this.#begun;
+  get started(): boolean {
+    return this.#started;
   }
 
   /** Whether every choice has said why it ended: an upstream that closes without `[DONE]` has then said it all. */
@@ -66,32 +66,32 @@ export class AnswerReader {
   }
 
   /** Appends to `events` what a chunk of a stream tells. */
-  readChunk(chunk: UpstreamChunk, events: GenerationEvent[]): void {
-    const usage = chunk.usage || chunk.timings ? usageOf(chunk) : null;
+  parseChunk(chunk: UpstreamChunk, events: GenerationEvent[]): void {
+    const usage = chunk.usage || chunk.timings ? parseUsage(chunk) : null;
     if (usage) this.#usage = usage;
-    if (!this.#begun) {
-      this.#begun = true;
+    if (!this.#started) {
+      this.#started = true;
       const { promptTokens = null, cachedTokens = null } = usage ?? {};
       events.push({ type: 'prompt-end', promptTokens, cachedTokens });
     }
     if (!Array.isArray(chunk.choices)) return;
     for (const [at, choice] of (chunk.choices as unknown[]).entries()) {
-      if (isRecord(choice)) this.#readChoice(choice, at, events);
+      if (isRecord(choice)) this.#parseChoice(choice, at, events);
     }
   }
 
   /** Appends to `events` what an answer in one piece tells; its tokens are shared out to the deltas by their length. */
-  readWhole(answer: UpstreamChunk, events: GenerationEvent[]): void {
-    const told: GenerationEvent[] = [];
-    this.readChunk(answer, told);
+  parseWhole(answer: UpstreamChunk, events: GenerationEvent[]): void {
+    const reported: GenerationEvent[] = [];
+    this.parseChunk(answer, reported);
     let length = 0;
-    for (const event of told) length += lengthOf(event);
-    const total = this.#usage?.completionTokens ?? estimateTokens(length);
+    for (const event of reported) length += eventLength(event);
+    const total = this.#usage?.completionTokens ?? approximateTokens(length);
     let passed = 0;
-    for (const event of told) {
+    for (const event of reported) {
       if ('tokens' in event) {
         const before = Math.floor((total * passed) / length);
-        passed += lengthOf(event);
+        passed += eventLength(event);
         event.tokens = Math.floor((total * passed) / length) - before;
       }
       events.push(event);
@@ -105,7 +105,7 @@ export class AnswerReader {
    */
   end(events: GenerationEvent[]): void {
     const missing = this.#choices.filter(({ seen }) => !seen).length;
-    if (missing === this.#choices.length) throw unusableAnswer(new Error('the answer has no choice'));
+    if (missing === this.#choices.length) throw invalidResponse(new Error('the answer has no choice'));
     if (missing > 0) throw invalidValue('n', "is more than the answers that the model's server gives to one request");
     for (const [choice, state] of this.#choices.entries()) this.#endChoice(choice, state, events);
     const completionTokens = this.#choices.reduce((sum, { tokens }) => sum + tokens, 0);
@@ -114,43 +114,44 @@ export class AnswerReader {
   }
 
   #promptTokens(): number {
-    return estimatePromptTokens(this.#request.prompt);
+    return approximatePromptTokens(this.#request.prompt);
   }
 
-  #readChoice(given: UpstreamChoice, at: number, events: GenerationEvent[]): void {
-    const choice = typeof given.index === 'number' ? given.index : at;
+  #parseChoice(received: UpstreamChoice, at: number, events: GenerationEvent[]): void {
+    const choice = typeof received.index === 'number' ? received.index : at;
     const state = this.#choices[choice];
     if (!state) return;
     state.seen = true;
     const from = events.length;
-    const part = given.delta ?? given.message;
-    if (given.logprobs && this.#request.logprobs !== null) {
-      state.logprobs.push(...tokenLogprobs(given.logprobs, this.#request.logprobs));
+    const part = received.delta ?? received.message;
+    if (received.logprobs && this.#request.logprobs !== null) {
+      state.logprobs.push(...tokenLogprobs(received.logprobs, this.#request.logprobs));
     }
-    if (part) this.#readPart(choice, state, part, events);
-    else if (typeof given.text === 'string') this.#tellText(choice, state, given.text, events);
+    if (part) this.#parseDelta(choice, state, part, events);
+    else if (typeof received.text === 'string') this.#emitText(choice, state, received.text, events);
     for (let i = from; i < events.length; i += 1) {
       const event = events[i];
       if (event && 'tokens' in event) state.tokens += event.tokens;
     }
-    if (typeof given.finish_reason === 'string' && given.finish_reason !== '') state.reason = given.finish_reason;
+    if (typeof received.finish_reason === 'string' && received.finish_reason !== '')
+      state.reason = received.finish_reason;
   }
 
-  #readPart(choice: number, state: ChoiceState, part: UpstreamPart, events: GenerationEvent[]): void {
+  #parseDelta(choice: number, state: ChoiceState, part: UpstreamDelta, events: GenerationEvent[]): void {
     // Newer vLLM sends the same thinking under both names.
     const thinking = part.reasoning_content || part.reasoning;
     if (typeof thinking === 'string' && thinking !== '') {
       const text = state.reasoning.add(thinking);
       if (text !== '') events.push({ type: 'reasoning-delta', choice, text, tokens: 1 });
     }
-    const content = part.content || part.refusal;
-    if (typeof content === 'string') this.#tellText(choice, state, content, events);
-    else if (Array.isArray(content)) this.#tellText(choice, state, textOfParts(content), events);
+    const content = part.content || part.upstreamError;
+    if (typeof content === 'string') this.#emitText(choice, state, content, events);
+    else if (Array.isArray(content)) this.#emitText(choice, state, joinTextParts(content), events);
     if (part.tool_calls) state.calls.add(part.tool_calls, events);
     else if (part.function_call) state.calls.add({ index: 0, function: part.function_call }, events);
   }
 
-  #tellText(choice: number, state: ChoiceState, piece: string, events: GenerationEvent[]): void {
+  #emitText(choice: number, state: ChoiceState, piece: string, events: GenerationEvent[]): void {
     const text = state.text.add(piece);
     if (text === '') return;
     const { logprobs } = state;
@@ -173,22 +174,22 @@ export class AnswerReader {
 
   /** A call that was made is the reason, whatever the upstream calls it; a missing reason is found out. */
   #describeError({ reason, calls, tokens }: ChoiceState): FinishReason {
-    if (reason === 'abort' || reason === 'error') throw unusableAnswer(new Error(`the answer ended with '${reason}'`));
+    if (reason === 'abort' || reason === 'error') throw invalidResponse(new Error(`the answer ended with '${reason}'`));
     const { maxTokens, choices } = this.#request;
     const made = choices === 1 ? (this.#usage?.completionTokens ?? tokens) : tokens;
     const cut = reason === null && maxTokens !== null && made >= maxTokens;
-    const named = cut ? 'length' : (REASONS[reason ?? ''] ?? 'stop');
-    if (named === 'stop' && calls.some) return 'tool_calls';
-    return named === 'tool_calls' && !calls.some ? 'stop' : named;
+    const named = cut ? 'length' : (FINISH_REASONS[reason ?? ''] ?? 'stop');
+    if (named === 'stop' && calls.hasCalls) return 'tool_calls';
+    return named === 'tool_calls' && !calls.hasCalls ? 'stop' : named;
   }
 }
 
-function lengthOf(event: GenerationEvent): number {
+function eventLength(event: GenerationEvent): number {
   if (event.type === 'text-delta' || event.type === 'reasoning-delta') return event.text.length;
   return event.type === 'tool-call-delta' ? event.arguments.length + (event.name?.length ?? 0) : 0;
 }
 
 /** Content in parts, as Mistral sends it: the text of those that are text. */
-function textOfParts(parts: unknown[]): string {
+function joinTextParts(parts: unknown[]): string {
   return parts.map((part) => (isRecord(part) && typeof part['text'] === 'string' ? part['text'] : '')).join('');
 }

@@ -10,7 +10,7 @@ import { type TinyModel, writeTinyGguf } from '../../../../test/fixtures/tiny-gg
 import { createLogger } from '../../../lib/logger.ts';
 import type { ChatPrompt, FunctionTool, GenerationRequest } from '../../engine.ts';
 import { GrammarState } from '../runtime/bindings.ts';
-import { CALL_FORMATS } from '../tool-calls/call-format.ts';
+import { TOOL_CALL_FORMATS } from '../tool-calls/call-format.ts';
 import { callsGrammar } from '../tool-calls/call-grammar.ts';
 import { createLocalEngine, type LocalEngine } from './local-engine.ts';
 import { type LocalModel, loadModel } from './model.ts';
@@ -43,7 +43,7 @@ function withEngine(name: string, model: TinyModel): () => LocalEngine {
       name: 'tiny',
       kind: 'local',
       contextTokens: null,
-      sequences: 4,
+      slots: 4,
       threads: 1,
       logger: createLogger('silent'),
     });
@@ -114,7 +114,7 @@ describe('a call that a model has begun by itself', () => {
     model = await loadModel({
       file: writeTinyGguf(join(folder, 'begun.gguf')),
       contextTokens: null,
-      sequences: 1,
+      slots: 1,
       threads: 1,
     });
   });
@@ -134,14 +134,14 @@ describe('a call that a model has begun by itself', () => {
     '',
     `\n{"type": "function", "name": "set_light", "parameters": ${A}}; {"name": "clock", "parameters": {}}`,
   ];
-  CALL_FORMATS.forEach((format, index) => {
+  TOOL_CALL_FORMATS.forEach((format, index) => {
     // SentencePiece, which the tiny model has, takes the low line of DeepSeek's tokens for a space.
     if (format.begin.includes('▁')) return;
     it(`is what the grammar allows, behind ${format.begin}, form ${index}`, async () => {
       const rules = { format, callable: TOOLS, offered: TOOLS, parallel: true };
       const grammar = await model.grammar({ text: callsGrammar(rules) });
       const accepts = (text: string): boolean =>
-        new GrammarState(model.context, grammar).accept(model.vocabulary.tokenizePlain(text));
+        new GrammarState(model.context, grammar).accept(model.tokenizer.tokenize(text));
       const written = WRITTEN[index] ?? '';
       for (let end = 1; end <= written.length; end++) assert.ok(accepts(written.slice(0, end)), written.slice(0, end));
       assert.ok(!accepts(written.replace('set_light', 'set_dark')));

@@ -71,7 +71,7 @@ const CASES: Case[] = [
         role: 'assistant',
         content: null,
         tool_calls: null,
-        refusal: null,
+        upstreamError: null,
         reasoning_content: null,
         function_call: null,
       }),
@@ -336,10 +336,10 @@ describe('streams of servers as they are', () => {
   });
 
   it('a call has the id of the piece that it came with, also where that is not the first', async (t) => {
-    const pieces = [call({ index: 0, function: {} }), call({ index: 0, id: 'late', ...fn('f', '{}') })];
-    const { engine } = await scripted(t, streamOf(...pieces, finish('tool_calls'), '[DONE]'));
+    const segments = [call({ index: 0, function: {} }), call({ index: 0, id: 'first-byte-timeout', ...fn('f', '{}') })];
+    const { engine } = await scripted(t, streamOf(...segments, finish('tool_calls'), '[DONE]'));
     const [choice] = (await collectAnswer(engine, asked())).choices;
-    assert.deepEqual(choice?.calls, [{ id: 'late', name: 'f', arguments: '{}' }]);
+    assert.deepEqual(choice?.calls, [{ id: 'first-byte-timeout', name: 'f', arguments: '{}' }]);
   });
 
   it('at most one call where parallel calls are not wanted', async (t) => {

@@ -1,14 +1,14 @@
 import type { LlamaContext } from 'node-llama-cpp';
-import { readPooled, setThreads } from '../runtime/bindings.ts';
+import { computePooled, setThreads } from '../runtime/bindings.ts';
 
 /**
  * Multiplications that are worth a thread, some ten milliseconds of one: threads wait for each other many times in a
  * window, on a busy machine for long.
  */
-const THREAD_WORK = 2 ** 28;
+const MULTIPLICATIONS_PER_THREAD = 2 ** 28;
 
 /** What the windows are read with. */
-export interface Lanes {
+export interface EncodeLoopOptions {
   contexts: readonly LlamaContext[];
   /** Threads of all contexts together. */
   threads: number;
@@ -17,7 +17,7 @@ export interface Lanes {
 }
 
 /** Windows of one caller that are to be read. */
-export interface Reading {
+export interface EncodeTask {
   /** The next window's tokens, with what hears the numbers that they gave; null when all have been handed out. */
   next(): Window | null;
   /** A window could not be read: the reading is over. */
@@ -35,24 +35,24 @@ export interface Window {
  * so that a short text waits for one window of a long one and not for all. The threads are shared among the windows that
  * are being read: a long one alone has them all.
  */
-export class ReadingLoop {
+export class EncodeLoop {
   readonly #free: LlamaContext[];
-  readonly #lanes: Lanes;
+  readonly #lanes: EncodeLoopOptions;
   /** In the order of their turns. */
-  readonly #waiting = new Set<Reading>();
+  readonly #waiting = new Set<EncodeTask>();
 
-  constructor(lanes: Lanes) {
+  constructor(lanes: EncodeLoopOptions) {
     this.#free = [...lanes.contexts];
     this.#lanes = lanes;
   }
 
-  add(reading: Reading): void {
+  add(reading: EncodeTask): void {
     this.#waiting.add(reading);
     this.#fill();
   }
 
   /** No more of its windows are begun; those that are being read are heard to their end. */
-  remove(reading: Reading): void {
+  remove(reading: EncodeTask): void {
     this.#waiting.delete(reading);
   }
 
@@ -70,10 +70,10 @@ export class ReadingLoop {
     }
   }
 
-  async #read(context: LlamaContext, reading: Reading, window: Window): Promise<void> {
+  async #read(context: LlamaContext, reading: EncodeTask, window: Window): Promise<void> {
     try {
       setThreads(context, this.#threadsFor(window));
-      window.read(await readPooled(context, window.tokens));
+      window.read(await computePooled(context, window.tokens));
     } catch (error) {
       this.#waiting.delete(reading);
       reading.fail(error);
@@ -85,6 +85,6 @@ export class ReadingLoop {
   #threadsFor({ tokens }: Window): number {
     const { contexts, threads, parameters } = this.#lanes;
     const share = Math.floor(threads / (contexts.length - this.#free.length));
-    return Math.max(1, Math.min(share, Math.floor((tokens.length * parameters) / THREAD_WORK)));
+    return Math.max(1, Math.min(share, Math.floor((tokens.length * parameters) / MULTIPLICATIONS_PER_THREAD)));
   }
 }

@@ -1,13 +1,13 @@
 import type { GenerationEvent } from '../engine.ts';
 
 /** The reason with which a call ends whose caller has left through `return()`. */
-export const LEFT: unique symbol = Symbol('the caller has left');
+export const CALLER_LEFT: unique symbol = Symbol('the caller has left');
 
 /**
  * The iterator of one call. A generator alone would hold a `return()` back until the `next()` that is under way has
  * its event, which an upstream may take minutes over; this one ends the call at once.
  */
-export class Generation implements AsyncGenerator<GenerationEvent, void, undefined> {
+export class GenerationIterator implements AsyncGenerator<GenerationEvent, void, undefined> {
   readonly #controller = new AbortController();
   readonly #events: AsyncGenerator<GenerationEvent, void, undefined>;
 
@@ -21,12 +21,12 @@ export class Generation implements AsyncGenerator<GenerationEvent, void, undefin
   }
 
   return(): Promise<IteratorResult<GenerationEvent, void>> {
-    this.#controller.abort(LEFT);
+    this.#controller.abort(CALLER_LEFT);
     return this.#events.return();
   }
 
   throw(error: unknown): Promise<IteratorResult<GenerationEvent, void>> {
-    this.#controller.abort(LEFT);
+    this.#controller.abort(CALLER_LEFT);
     return this.#events.throw(error);
   }
 

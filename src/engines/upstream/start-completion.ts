@@ -1,14 +1,28 @@
 import { describeError } from '../../lib/operator-error.ts';
 import type { GenerationRequest } from '../engine.ts';
-import { roomForAnswer } from './context-overflow.ts';
-import { errorOfFault, errorOfRefusal, overflowOf, type Refusal, readRefusal } from './error-mapping.ts';
-import { type Exchange, ExchangeFault } from './exchange.ts';
+import { remainingCompletionTokens } from './context-overflow.ts';
+import {
+  exchangeErrorToApiError,
+  findContextOverflow,
+  parseUpstreamError,
+  type UpstreamError,
+  upstreamErrorToApiError,
+} from './error-mapping.ts';
+import { type Exchange, HttpExchangeError } from './http-exchange.ts';
 import type { Replica } from './replicas.ts';
 import { type BodyFacts, requestBody } from './request-body.ts';
-import { addressOf, type Failure, inAttempts, MAX_ERROR_BYTES, mayPass, type RetryContext, send } from './retries.ts';
+import {
+  type FailedAttempt,
+  isTransient,
+  MAX_ERROR_BYTES,
+  type RetryContext,
+  redactedUrl,
+  send,
+  withRetries,
+} from './retries.ts';
 
 /** What an attempt needs beside the request. */
-export interface AttemptContext extends RetryContext {
+export interface CompletionContext extends RetryContext {
   headers: Record<string, string>;
   apiKey: string | null;
   facts(): BodyFacts;
@@ -16,14 +30,14 @@ export interface AttemptContext extends RetryContext {
 }
 
 /** An answer that has begun well: status 2xx, and its first bytes; null where it has none. */
-export interface BegunAnswer {
+export interface StartedResponse {
   exchange: Exchange;
   replica: Replica;
   first: Buffer | null;
 }
 
 /** `maxTokens`: the prompt fits and the wish for the answer does not; this is what the context leaves, to ask for instead. */
-interface AnswerFailure extends Failure {
+interface FailedCompletion extends FailedAttempt {
   maxTokens?: number;
 }
 
@@ -31,30 +45,30 @@ interface AnswerFailure extends Failure {
  * Sends a request, to another replica and again as far as that makes sense, until an answer begins. Nothing is sent
  * again once a byte of an answer has come. Throws an `ApiError`, or the signal's reason.
  */
-export function beginAnswer(
-  context: AttemptContext,
+export function openCompletion(
+  context: CompletionContext,
   given: GenerationRequest,
   signal: AbortSignal,
-): Promise<BegunAnswer> {
+): Promise<StartedResponse> {
   let request = given;
-  const once = async (replica: Replica): Promise<{ result: BegunAnswer } | AnswerFailure> => {
-    const outcome = await attemptOnce(context, replica, request, signal);
+  const once = async (replica: Replica): Promise<{ result: StartedResponse } | FailedCompletion> => {
+    const outcome = await tryReplica(context, replica, request, signal);
     // An answer may end at the context's end, so wishing for more than that is no error.
     if ('error' in outcome && outcome.maxTokens !== undefined) request = { ...request, maxTokens: outcome.maxTokens };
     return outcome;
   };
-  return inAttempts(context, once, signal);
+  return withRetries(context, once, signal);
 }
 
-async function attemptOnce(
-  context: AttemptContext,
+async function tryReplica(
+  context: CompletionContext,
   replica: Replica,
   request: GenerationRequest,
   signal: AbortSignal,
-): Promise<{ result: BegunAnswer } | AnswerFailure> {
+): Promise<{ result: StartedResponse } | FailedCompletion> {
   const { replicas, headers, timeouts } = context;
-  const path = pathOf(replica, request);
-  const firstByteSeconds = request.incremental ? timeouts.firstByteSeconds : timeouts.wholeAnswerSeconds;
+  const path = completionPath(replica, request);
+  const firstByteSeconds = request.incremental ? timeouts.firstByteSeconds : timeouts.wholeResponseSeconds;
   const body = requestBody(request, context.facts());
   const { idleSeconds } = timeouts;
   const exchange = send(replica, { path, method: 'POST', headers, body, firstByteSeconds, idleSeconds }, signal);
@@ -64,38 +78,46 @@ async function attemptOnce(
       replicas.succeeded(replica);
       return { result: { exchange, replica, first } };
     }
-    const refusal = readRefusal(exchange.status, await exchange.text(first, MAX_ERROR_BYTES), exchange.retryAfter);
-    return refused(context, replica, request, refusal);
+    const upstreamError = parseUpstreamError(
+      exchange.status,
+      await exchange.text(first, MAX_ERROR_BYTES),
+      exchange.retryAfter,
+    );
+    return rejectedAttempt(context, replica, request, upstreamError);
   } catch (error) {
     signal.throwIfAborted();
-    const isPassing = error instanceof ExchangeFault && error.kind === 'connection';
+    const isPassing = error instanceof HttpExchangeError && error.kind === 'connection';
     replicas.failed(replica, describeError(error));
-    return { error: errorOfFault(error, addressOf(replica, path), false), again: isPassing, waitSeconds: null };
+    return {
+      error: exchangeErrorToApiError(error, redactedUrl(replica, path), false),
+      retry: isPassing,
+      waitSeconds: null,
+    };
   }
 }
 
-function refused(
-  context: AttemptContext,
+function rejectedAttempt(
+  context: CompletionContext,
   replica: Replica,
   request: GenerationRequest,
-  refusal: Refusal,
-): AnswerFailure {
-  const again = mayPass(refusal.status, replica, context.replicas);
-  const error = errorOfRefusal(refusal, {
+  upstreamError: UpstreamError,
+): FailedCompletion {
+  const retry = isTransient(upstreamError.status, replica, context.replicas);
+  const error = upstreamErrorToApiError(upstreamError, {
     param: paramOf(request),
     contextLength: context.contextLength(),
-    address: addressOf(replica, pathOf(replica, request)),
+    address: redactedUrl(replica, completionPath(replica, request)),
     apiKey: context.apiKey,
   });
-  const overflow = overflowOf(refusal);
-  const room = overflow && roomForAnswer(overflow);
+  const overflow = findContextOverflow(upstreamError);
+  const room = overflow && remainingCompletionTokens(overflow);
   if (room !== null && request.maxTokens !== null && request.maxTokens > room) {
-    return { error, again: true, waitSeconds: 0, maxTokens: room };
+    return { error, retry: true, waitSeconds: 0, maxTokens: room };
   }
-  return { error, again, waitSeconds: refusal.retryAfterSeconds };
+  return { error, retry, waitSeconds: upstreamError.retryAfterSeconds };
 }
 
-function pathOf({ endpoints }: Replica, { prompt }: GenerationRequest): string {
+function completionPath({ endpoints }: Replica, { prompt }: GenerationRequest): string {
   return prompt.kind === 'chat' ? endpoints.chat : endpoints.text;
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { Dispatcher } from 'undici';
-import { Exchange, ExchangeFault } from './exchange.ts';
+import { Exchange, HttpExchangeError } from './http-exchange.ts';
 
 const MIB = 1024 * 1024;
 const REQUEST = { origin: 'http://127.0.0.1:9', path: '/', method: 'POST', headers: {}, body: '' } as const;
@@ -35,8 +35,8 @@ function setUp(t: TestContext, signal = new AbortController().signal) {
   };
 }
 
-const isFault = (kind: ExchangeFault['kind']) => (error: unknown) =>
-  error instanceof ExchangeFault && error.kind === kind;
+const isFault = (kind: HttpExchangeError['kind']) => (error: unknown) =>
+  error instanceof HttpExchangeError && error.kind === kind;
 
 describe('an exchange', () => {
   it('holds the upstream back beyond a MiB that nobody has read, and lets it go on below half of that', (t) => {
@@ -67,7 +67,7 @@ describe('an exchange', () => {
     const { exchange, log, start, send } = setUp(t);
     start();
     send(10);
-    exchange.leave();
+    exchange.release();
     t.mock.timers.tick(999);
     assert.deepEqual(log, ['dispatch']);
     t.mock.timers.tick(1);
@@ -77,7 +77,7 @@ describe('an exchange', () => {
   it('waits for the first byte from its start, and from then on for the next piece', async (t) => {
     const late = setUp(t);
     t.mock.timers.tick(9_999);
-    const first = assert.rejects(late.exchange.first(), isFault('late'));
+    const first = assert.rejects(late.exchange.first(), isFault('first-byte-timeout'));
     t.mock.timers.tick(1);
     await first;
     t.mock.timers.reset();
@@ -86,7 +86,7 @@ describe('an exchange', () => {
     idle.send(1);
     t.mock.timers.tick(3_999);
     assert.equal(idle.exchange.take()?.length, 1);
-    const next = assert.rejects(idle.exchange.read(), isFault('idle'));
+    const next = assert.rejects(idle.exchange.read(), isFault('idle-timeout'));
     t.mock.timers.tick(1);
     await next;
   });

@@ -1,11 +1,11 @@
 /** Questions of one call that are out at once; the server has other callers too. */
-const AT_ONCE = 4;
+const MAX_CONCURRENT_REQUESTS = 4;
 
 /**
  * Runs `task` for each item, four at once, and returns the results in the order of the items. The first failure ends the
  * others by their signal, and is thrown.
  */
-export async function inTurns<T, R>(
+export async function mapConcurrent<T, R>(
   items: readonly T[],
   signal: AbortSignal,
   task: (item: T, signal: AbortSignal) => Promise<R>,
@@ -22,7 +22,7 @@ export async function inTurns<T, R>(
     }
   };
   try {
-    await Promise.all(Array.from({ length: Math.min(AT_ONCE, items.length) }, worker));
+    await Promise.all(Array.from({ length: Math.min(MAX_CONCURRENT_REQUESTS, items.length) }, worker));
   } catch (error) {
     failed.abort(error);
     throw error;

@@ -8,18 +8,18 @@ const MAX_UNREAD_BYTES = 1024 * 1024;
 const END_GRACE_MS = 1000;
 
 /** Why an exchange did not come to its end, without the upstream having said anything about it. */
-export class ExchangeFault extends Error {
-  override readonly name = 'ExchangeFault';
-  readonly kind: 'connection' | 'late' | 'idle';
+export class HttpExchangeError extends Error {
+  override readonly name = 'HttpExchangeError';
+  readonly kind: 'connection' | 'first-byte-timeout' | 'idle-timeout';
 
-  constructor(kind: ExchangeFault['kind'], message: string, cause?: unknown) {
+  constructor(kind: HttpExchangeError['kind'], message: string, cause?: unknown) {
     super(message, { cause });
     this.kind = kind;
   }
 }
 
 /** One HTTP request and how long its answer may take. */
-export interface ExchangeRequest {
+export interface HttpExchangeRequest {
   origin: string;
   path: string;
   method: 'GET' | 'POST';
@@ -40,7 +40,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   status = 0;
   /** The answer's `Retry-After`, as it was sent. */
   retryAfter: string | null = null;
-  readonly #request: ExchangeRequest;
+  readonly #request: HttpExchangeRequest;
   readonly #signal: AbortSignal;
   readonly #onClosed: () => void;
   readonly #onAbort: () => void;
@@ -48,19 +48,19 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #timer: NodeJS.Timeout | null;
   #unread: Buffer[] = [];
   #unreadBytes = 0;
-  #begun = false;
+  #started = false;
   #ended = false;
-  #left = false;
+  #cancelled = false;
   #failure: { reason: unknown } | null = null;
-  #wake: (() => void) | null = null;
+  #resumeReader: (() => void) | null = null;
 
   /** Sends the request. `onClosed` is called once, when the exchange has let go of its connection. */
-  constructor(dispatcher: Dispatcher, request: ExchangeRequest, signal: AbortSignal, onClosed: () => void) {
+  constructor(dispatcher: Dispatcher, request: HttpExchangeRequest, signal: AbortSignal, onClosed: () => void) {
     this.#request = request;
     this.#signal = signal;
     this.#onClosed = onClosed;
     this.#onAbort = () => this.#fail(signal.reason);
-    this.#timer = setTimeout(() => this.#late(), request.firstByteSeconds * 1000);
+    this.#timer = setTimeout(() => this.#onTimeout(), request.firstByteSeconds * 1000);
     if (signal.aborted) {
       this.#fail(signal.reason);
       return;
@@ -73,7 +73,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   /**
    * Resolves with the first bytes of the answer's body, or with null where it has none; `status` is then known.
-   * Throws the signal's reason, or an `ExchangeFault`.
+   * Throws the signal's reason, or an `HttpExchangeError`.
    */
   async first(): Promise<Buffer | null> {
     return this.take() ?? this.read();
@@ -89,47 +89,47 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return piece;
   }
 
-  /** The next piece, or null at the end of the answer. Throws the signal's reason, or an `ExchangeFault`. */
+  /** The next piece, or null at the end of the answer. Throws the signal's reason, or an `HttpExchangeError`. */
   async read(): Promise<Buffer | null> {
     for (;;) {
       const piece = this.take();
       if (piece !== null || this.#ended) return piece;
       await new Promise<void>((resolve) => {
-        this.#wake = resolve;
+        this.#resumeReader = resolve;
       });
     }
   }
 
   /** The rest of the answer as text, cut after `maxBytes`, when the exchange ends. */
   async text(begin: Buffer | null, maxBytes: number): Promise<string> {
-    const pieces: Buffer[] = [];
+    const segments: Buffer[] = [];
     let bytes = 0;
     for (let piece = begin; piece !== null && bytes < maxBytes; piece = await this.read()) {
-      pieces.push(piece);
+      segments.push(piece);
       bytes += piece.length;
     }
-    this.leave();
-    return Buffer.concat(pieces).toString('utf8', 0, maxBytes);
+    this.release();
+    return Buffer.concat(segments).toString('utf8', 0, maxBytes);
   }
 
   /**
    * Nothing more is read. An answer whose end is on its way keeps its connection for the next request; one that goes
    * on loses it. May be called at any time and again.
    */
-  leave(): void {
-    if (this.#left || this.#ended || this.#failure) return;
-    this.#left = true;
+  release(): void {
+    if (this.#cancelled || this.#ended || this.#failure) return;
+    this.#cancelled = true;
     // From here on the call may end as it likes: the connection is let go of by the answer's end, or by the grace's.
     this.#signal.removeEventListener('abort', this.#onAbort);
     this.#unread = [];
     this.#unreadBytes = 0;
     if (this.#controller?.paused) this.#controller.resume();
-    this.#arm(END_GRACE_MS);
+    this.#startTimer(END_GRACE_MS);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (this.#failure) controller.abort(asError(this.#failure.reason));
+    if (this.#failure) controller.abort(toError(this.#failure.reason));
   }
 
   onResponseStart(
@@ -144,36 +144,37 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, piece: Buffer): void {
-    if (this.#left || this.#failure) return;
-    if (this.#begun) this.#timer?.refresh();
+    if (this.#cancelled || this.#failure) return;
+    if (this.#started) this.#timer?.refresh();
     else {
-      this.#begun = true;
-      this.#arm(this.#request.idleSeconds * 1000);
+      this.#started = true;
+      this.#startTimer(this.#request.idleSeconds * 1000);
     }
     this.#unread.push(piece);
     this.#unreadBytes += piece.length;
     if (this.#unreadBytes > MAX_UNREAD_BYTES) controller.pause();
-    this.#awake();
+    this.#wakeReader();
   }
 
   onResponseEnd(): void {
     if (this.#ended || this.#failure) return;
     this.#ended = true;
     this.#close();
-    this.#awake();
+    this.#wakeReader();
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#fail(new ExchangeFault('connection', describeError(error), error));
+    this.#fail(new HttpExchangeError('connection', describeError(error), error));
   }
 
-  #late(): void {
+  #onTimeout(): void {
     const { firstByteSeconds, idleSeconds } = this.#request;
-    if (this.#left) this.#fail(new ExchangeFault('idle', 'the answer did not end'));
+    if (this.#cancelled) this.#fail(new HttpExchangeError('idle-timeout', 'the answer did not end'));
     // A reader who is slow is not the upstream's fault: it is held back, so nothing can come.
     else if (this.#controller?.paused) this.#timer?.refresh();
-    else if (this.#begun) this.#fail(new ExchangeFault('idle', `nothing came for ${idleSeconds} seconds`));
-    else this.#fail(new ExchangeFault('late', `no answer within ${firstByteSeconds} seconds`));
+    else if (this.#started)
+      this.#fail(new HttpExchangeError('idle-timeout', `nothing came for ${idleSeconds} seconds`));
+    else this.#fail(new HttpExchangeError('first-byte-timeout', `no answer within ${firstByteSeconds} seconds`));
   }
 
   #fail(reason: unknown): void {
@@ -181,8 +182,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#failure = { reason };
     this.#unread = [];
     this.#close();
-    this.#controller?.abort(asError(reason));
-    this.#awake();
+    this.#controller?.abort(toError(reason));
+    this.#wakeReader();
   }
 
   #close(): void {
@@ -192,18 +193,18 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#onClosed();
   }
 
-  #arm(milliseconds: number): void {
+  #startTimer(milliseconds: number): void {
     if (this.#timer) clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#late(), milliseconds);
+    this.#timer = setTimeout(() => this.#onTimeout(), milliseconds);
   }
 
-  #awake(): void {
-    const wake = this.#wake;
-    this.#wake = null;
+  #wakeReader(): void {
+    const wake = this.#resumeReader;
+    this.#resumeReader = null;
     wake?.();
   }
 }
 
-function asError(reason: unknown): Error {
+function toError(reason: unknown): Error {
   return reason instanceof Error ? reason : new Error(describeError(reason));
 }

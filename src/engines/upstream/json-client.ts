@@ -1,9 +1,9 @@
 import { type ApiError, engineUnavailable } from '../../errors.ts';
 import type { Backend } from '../engine.ts';
 import { FairAdmission } from '../fair-admission.ts';
-import { unusableAnswer } from './error-mapping.ts';
+import { invalidResponse } from './error-mapping.ts';
+import { type JsonRequest, sendJsonRequest } from './json-request.ts';
 import { probe } from './probe.ts';
-import { ask, type Question } from './question.ts';
 import { type Replica, Replicas } from './replicas.ts';
 import { DEFAULT_TIMEOUTS, type UpstreamTimeouts } from './timeouts.ts';
 import { MAX_REQUESTS_PER_REPLICA, type UpstreamOptions } from './upstream-engine.ts';
@@ -12,13 +12,13 @@ import { MAX_REQUESTS_PER_REPLICA, type UpstreamOptions } from './upstream-engin
 const BUSY_RETRY_SECONDS = 1;
 
 /** What an upstream that answers in single JSON documents is made of. */
-export type QuestionServerOptions = Omit<UpstreamOptions, 'contextLength'>;
+export type JsonClientOptions = Omit<UpstreamOptions, 'contextLength'>;
 
 /**
  * The servers behind one model that are asked questions and answer with one JSON document each: what engines for
  * embedding, reranking and moderation share. Throws a TypeError when a base URL is none.
  */
-export class QuestionServer {
+export class JsonClient {
   readonly model: string;
   readonly #apiKey: string | null;
   readonly #timeouts: UpstreamTimeouts;
@@ -31,7 +31,7 @@ export class QuestionServer {
   /** Whether an upstream has answered at all: before that nothing is known to be ready. */
   #answered = false;
 
-  constructor({ model, apiKey, baseUrls, proxy, logger, ...options }: QuestionServerOptions) {
+  constructor({ model, apiKey, baseUrls, proxy, logger, ...options }: JsonClientOptions) {
     this.model = model;
     this.#apiKey = apiKey;
     this.#timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
@@ -46,12 +46,12 @@ export class QuestionServer {
       ...(options.maxConnections !== undefined && { maxConnections: options.maxConnections }),
       probe: (replica, signal) => this.#probe(replica, signal),
     });
-    for (const replica of this.#replicas.all) void this.#replicas.lookAt(replica);
+    for (const replica of this.#replicas.all) void this.#replicas.probe(replica);
   }
 
   /** Never waits: what is known now. */
   backend(): Backend {
-    const ready = this.#answered && !this.#closed && this.#replicas.all.some(({ asideSince }) => asideSince === null);
+    const ready = this.#answered && !this.#closed && this.#replicas.all.some(({ ejectedAt }) => ejectedAt === null);
     return { engine: 'upstream', model: this.model, parameters: null, ready };
   }
 
@@ -59,7 +59,7 @@ export class QuestionServer {
    * Runs a call of an organization, of which each question is a part. Throws 503 where too many calls wait and no other
    * organization has more of them, or when the call gives way to another organization's.
    */
-  async admitted<T>(scope: string, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async withAdmission<T>(scope: string, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const evicted = new AbortController();
     const share = 1 / (this.#maxRequests * this.#replicas.all.length);
     const ticket = this.#admission.enter({ scope, share, evict: (error) => evicted.abort(error) });
@@ -74,7 +74,7 @@ export class QuestionServer {
    * Asks, and reads the answer with `read`, which throws an Error for one that cannot be used. Throws an `ApiError`, or
    * the signal's reason.
    */
-  async ask<T>(question: Question, read: (answer: unknown) => T, signal: AbortSignal): Promise<T> {
+  async sendJsonRequest<T>(jsonRequest: JsonRequest, read: (answer: unknown) => T, signal: AbortSignal): Promise<T> {
     if (this.#closed) throw this.#closed;
     signal.throwIfAborted();
     const context = {
@@ -83,12 +83,12 @@ export class QuestionServer {
       apiKey: this.#apiKey,
       timeouts: this.#timeouts,
     };
-    const answer = await ask(context, question, AbortSignal.any([signal, this.#closing.signal]));
+    const answer = await sendJsonRequest(context, jsonRequest, AbortSignal.any([signal, this.#closing.signal]));
     this.#answered = true;
     try {
       return read(answer);
     } catch (error) {
-      throw unusableAnswer(new Error(`the server of '${this.model}' gave no usable answer`, { cause: error }));
+      throw invalidResponse(new Error(`the server of '${this.model}' gave no usable answer`, { cause: error }));
     }
   }
 

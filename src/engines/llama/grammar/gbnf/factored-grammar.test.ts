@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Recogniser } from '../../../../../test/fixtures/gbnf.ts';
 import { ApiError } from '../../../../errors.ts';
-import { finishGrammar } from './written-grammar.ts';
+import { factorGrammar } from './factored-grammar.ts';
 
 const PATH = 'response_format';
 
 function rejection(text: string): string | null {
   try {
-    finishGrammar(text, PATH);
+    factorGrammar(text, PATH);
   } catch (error) {
     assert.ok(error instanceof ApiError, String(error));
     assert.deepEqual([error.status, error.code, error.param], [400, 'invalid_value', PATH]);
@@ -17,7 +17,7 @@ function rejection(text: string): string | null {
   return null;
 }
 
-describe('finishGrammar', () => {
+describe('factorGrammar', () => {
   it('reads the whole language: comments, lines, sets, escapes and repetitions', () => {
     const grammar = `# a list of pairs
 root ::= "[" ( # its pairs
@@ -28,7 +28,7 @@ pair ::= key ":" ("\\x41" | [^a-z\\]"-] | .{2} | [0-9-]{2,3} | "\\u00e9" {1})  #
 key  ::= [a-c]+ |
          "\\"" "\\\\"?
 `;
-    const { text } = finishGrammar(grammar, PATH);
+    const { text } = factorGrammar(grammar, PATH);
     const recogniser = new Recogniser(text);
     for (const taken of ['[]', '[a:A]', '[abc:Z,":xy]', '["\\:1-3]', '[a:é]', '[a:😀]']) {
       assert.ok(recogniser.accepts(taken), taken);

@@ -1,0 +1,137 @@
+import { ApiError } from '../../errors.ts';
+import { EMBEDDING_DIMENSIONS } from '../embedding-engine.ts';
+import { readEmbeddings } from './embedding-response.ts';
+import type { JsonClient } from './json-client.ts';
+import { DialectMismatchError, type JsonRequest } from './json-request.ts';
+import { TOKENIZE_DIALECTS, type TokenizeDialect } from './tokenize-dialects.ts';
+import { isRecord } from './upstream-chunk.ts';
+
+/** Embedded once, to learn how the server speaks and what it gives: no model finds it empty. */
+const PROBE_INPUT = 'library';
+/** Bytes of an answer: 32 vectors of 1,024 numbers have less than a megabyte, those of other models more. */
+const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
+const MAX_INFO_BYTES = 64 * 1024;
+const NO_INFO: ReadonlySet<number> = new Set([400, 401, 403, 404, 405, 415, 422, 501]);
+
+/** The model is there, and is of no use here. */
+export class UnsuitableModelError extends Error {
+  override readonly name = 'UnsuitableModelError';
+}
+
+/** How a server is asked to embed, and what its model is. */
+export interface EmbeddingDialect {
+  encoding: 'base64' | 'float';
+  /** Whether vectors of the right length must be asked for: OpenAI's and Qwen's models have longer ones, made to be cut. */
+  truncatesDimensions: boolean;
+  /** How it counts tokens; null where it does not. */
+  tokenize: TokenizeDialect | null;
+  /** Tokens that the model takes at once, with those that it adds itself; null where nobody says. */
+  window: number | null;
+}
+
+/** How vectors are asked for. */
+export type EmbeddingEncoding = Pick<EmbeddingDialect, 'encoding' | 'truncatesDimensions'>;
+
+/** A question for the vectors of texts. */
+export function buildEmbeddingRequest(
+  model: string,
+  input: readonly string[],
+  { encoding, truncatesDimensions }: EmbeddingEncoding,
+): JsonRequest {
+  const dimensions = truncatesDimensions ? { dimensions: EMBEDDING_DIMENSIONS } : {};
+  return {
+    endpoint: 'embeddings',
+    body: JSON.stringify({ model, input, encoding_format: encoding, ...dimensions }),
+    param: 'input',
+    maxResponseBytes: MAX_RESPONSE_BYTES,
+  };
+}
+
+/**
+ * Learns how a server is asked: with the vector of one word, the tokens of one word, and what it says of itself. `window` is
+ * the operator's word, which counts for more than the server's. Throws `UnsuitableModelError` where its vectors are of another length,
+ * and an `ApiError` where it does not answer.
+ */
+export async function detectEmbeddingDialect(
+  server: JsonClient,
+  window: number | null,
+  signal: AbortSignal,
+): Promise<EmbeddingDialect> {
+  const form = await detectEncoding(server, signal);
+  const counted = await detectTokenizeDialect(server, signal);
+  return {
+    ...form,
+    tokenize: counted?.dialect ?? null,
+    window: window ?? counted?.window ?? (await fetchTeiWindow(server, signal)),
+  };
+}
+
+async function detectEncoding(server: JsonClient, signal: AbortSignal): Promise<EmbeddingEncoding> {
+  const floatsOf = async (form: EmbeddingEncoding) => {
+    const jsonRequest = buildEmbeddingRequest(server.model, [PROBE_INPUT], form);
+    const { vectors } = await server.sendJsonRequest(jsonRequest, (answer) => readEmbeddings(answer, 1), signal);
+    return vectors[0]?.length ?? 0;
+  };
+  let encoding: EmbeddingEncoding['encoding'] = 'base64';
+  let floats = await floatsOf({ encoding, truncatesDimensions: false }).catch(nullIfRejected);
+  if (floats === null) {
+    encoding = 'float';
+    floats = await floatsOf({ encoding, truncatesDimensions: false });
+  }
+  if (floats === EMBEDDING_DIMENSIONS) return { encoding, truncatesDimensions: false };
+  const cut =
+    floats > EMBEDDING_DIMENSIONS
+      ? await floatsOf({ encoding, truncatesDimensions: true }).catch(nullIfRejected)
+      : null;
+  if (cut === EMBEDDING_DIMENSIONS) return { encoding, truncatesDimensions: true };
+  throw new UnsuitableModelError(
+    `'${server.model}' gives vectors of ${floats} floats; Quire works with ${EMBEDDING_DIMENSIONS}.`,
+  );
+}
+
+/** Null for a question that the server does not take as it was asked. */
+function nullIfRejected(error: unknown): null {
+  if (error instanceof ApiError && error.status === 400) return null;
+  throw error;
+}
+
+async function detectTokenizeDialect(
+  server: JsonClient,
+  signal: AbortSignal,
+): Promise<{ dialect: TokenizeDialect; window: number | null } | null> {
+  for (const dialect of TOKENIZE_DIALECTS) {
+    const read = (answer: unknown) => {
+      try {
+        const { counts, window } = dialect.read(answer, 1);
+        return (counts[0] ?? 0) > 0 ? { dialect, window } : null;
+      } catch {
+        // Another kind of server answers in another form.
+        return null;
+      }
+    };
+    try {
+      const detected = await server.sendJsonRequest(dialect.jsonRequest(server.model, [PROBE_INPUT]), read, signal);
+      if (detected !== null) return detected;
+    } catch (error) {
+      if (!(error instanceof DialectMismatchError)) throw error;
+    }
+  }
+  return null;
+}
+
+/** What Text Embeddings Inference says of its model. */
+async function fetchTeiWindow(server: JsonClient, signal: AbortSignal): Promise<number | null> {
+  const jsonRequest = { endpoint: 'info', body: null, param: 'input', maxResponseBytes: MAX_INFO_BYTES } as const;
+  const read = (info: unknown) => {
+    const reported = isRecord(info) ? info['max_input_length'] : null;
+    return typeof reported === 'number' && Number.isInteger(reported) && reported > 0 ? reported : null;
+  };
+  try {
+    return await server.sendJsonRequest({ ...jsonRequest, otherDialect: NO_INFO }, read, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    // Servers answer paths that they do not have in many ways; they have embedded already.
+    if (error instanceof DialectMismatchError || error instanceof ApiError) return null;
+    throw error;
+  }
+}
