@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.ts';
-import { type Runtime, modelRuntime } from '../engines/registry.ts';
+import { modelRuntime, type Runtime } from '../engines/registry.ts';
 import { describeError } from '../lib/operator-error.ts';
 
 /** Result of one health check. */
