@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { READER_BUFFER_MB, READER_HEAP_MB } from './knowledge-bases/extract/bounds.ts';
+import { READER_BUFFER_MB, READER_HEAP_MB } from './knowledge-bases/extract/limits.ts';
 import { OperatorError } from './lib/operator-error.ts';
 import { heapFlags, isMemoryShort, MINIMUM_MB, planMemory, RECOMMENDED_MB } from './memory-budget.ts';
 

@@ -1,7 +1,7 @@
 /** Evaluates the extraction of documents; eval/README.md says what is measured. */
 import { parseArgs } from 'node:util';
 import { documentFormat } from '../../src/knowledge-bases/extract/formats.ts';
-import { parseDom } from '../../src/knowledge-bases/extract/html/page-dom.ts';
+import { parsePage } from '../../src/knowledge-bases/extract/html/parse-page.ts';
 import { requireFiles, WrongCallError } from '../data-set.ts';
 import { mean } from '../measures/statistics.ts';
 import { type Column, markdown, type Row, share } from '../table.ts';
@@ -42,7 +42,7 @@ async function readPages(data: string): Promise<void> {
       const { title = '' } = JSON.parse(String(files.get(`${folder}expected-metadata.json`)?.bytes ?? '{}'));
       // Words of neighbouring elements are apart in the page and would not be in the text of its tree.
       const html = String(files.get(`${folder}expected.html`)?.bytes ?? '').replaceAll('<', ' <');
-      const expected = `${title ?? ''} ${parseDom(html).body?.textContent ?? ''}`;
+      const expected = `${title ?? ''} ${parsePage(html).body?.textContent ?? ''}`;
       const { text } = await readFile(extractor, file.name, piecesOf(file.bytes));
       found.push([folder, tokenF1(wordsOf(expected), wordsOf(text))]);
     }

@@ -1,4 +1,4 @@
-import type { Block, ExtractedText } from '../extract/extracted-text.ts';
+import type { Block, ExtractedText } from '../extract/extracted-document.ts';
 import { type Atoms, atomAt } from './atoms.ts';
 import type { CooperativeSteps } from './cooperative.ts';
 import { segmentSentences } from './segment-sentences.ts';

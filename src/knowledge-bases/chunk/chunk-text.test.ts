@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { sentencesOf } from '../../lib/sentences.ts';
-import type { Block, ExtractedText } from '../extract/extracted-text.ts';
+import type { Block, ExtractedText } from '../extract/extracted-document.ts';
 import type { ChunkingModel, ChunkingStrategy } from './chunk.ts';
 import { chunkText } from './chunk-text.ts';
 import { type CooperativeSteps, runCooperatively } from './cooperative.ts';

@@ -1,5 +1,5 @@
 import { truncateGraphemes } from '../../lib/truncate-graphemes.ts';
-import type { ExtractedText } from '../extract/extracted-text.ts';
+import type { ExtractedText } from '../extract/extracted-document.ts';
 import { type Atoms, atomsOf } from './atoms.ts';
 import { boundariesOf } from './boundaries.ts';
 import type { Chunk, ChunkingModel, ChunkingStrategy } from './chunk.ts';

@@ -1,5 +1,5 @@
 import type { SentenceSpan } from '../../lib/sentences.ts';
-import type { ExtractedText } from '../extract/extracted-text.ts';
+import type { ExtractedText } from '../extract/extracted-document.ts';
 import { type Atoms, atomAt } from './atoms.ts';
 import { BOUNDARY } from './boundaries.ts';
 import type { ChunkingModel, ChunkSizes } from './chunk.ts';

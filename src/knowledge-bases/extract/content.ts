@@ -1,26 +1,26 @@
 import { createReadStream } from 'node:fs';
 import { open, readFile } from 'node:fs/promises';
-import { tooLarge } from './bounds.ts';
-import { decoderOf, encodingOf, requireText } from './decode.ts';
-import type { ReadJob } from './extracted-document.ts';
+import { createDecoder, detectEncoding, rejectBinary } from './decode.ts';
+import type { ReaderInput } from './extracted-document.ts';
+import { tooLarge } from './limits.ts';
 
-/** Bytes from which the encoding of a text is told that is read in pieces. */
-const HEAD_BYTES = 65_536;
-/** Bytes of a piece of a file. */
-const PIECE_BYTES = 262_144;
+/** Bytes from which the encoding of a streamed text is detected. */
+const DETECTION_BYTES = 65_536;
+/** Bytes of one read. */
+const READ_BYTES = 262_144;
 
-/** All bytes of a file. Throws `too_large` for more than `maxBytes`. */
-export async function wholeContent(job: ReadJob, maxBytes: number): Promise<Uint8Array> {
-  if (job.bytes > maxBytes) {
-    throw tooLarge(`files of this format may have ${(maxBytes / 1_048_576).toLocaleString('en')} MiB`);
+/** Reads the whole file. Throws `too_large` above `maxBytes`. */
+export async function readAllBytes(input: ReaderInput, maxBytes: number): Promise<Uint8Array> {
+  if (input.bytes > maxBytes) {
+    throw tooLarge(`the limit for this format is ${(maxBytes / 1_048_576).toLocaleString('en')} MiB`);
   }
-  return 'path' in job.content ? readFile(job.content.path) : job.content;
+  return 'path' in input.content ? readFile(input.content.path) : input.content;
 }
 
-/** Bytes of a file from `start` up to, not including, `end`; fewer where it ends. */
-export async function contentRange(job: ReadJob, start: number, end: number): Promise<Uint8Array> {
-  if (!('path' in job.content)) return job.content.subarray(start, end);
-  const file = await open(job.content.path);
+/** Reads the bytes `start` (inclusive) to `end` (exclusive); fewer at the end of the file. */
+export async function readByteRange(input: ReaderInput, start: number, end: number): Promise<Uint8Array> {
+  if (!('path' in input.content)) return input.content.subarray(start, end);
+  const file = await open(input.content.path);
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.max(0, end - start)), { position: start });
     return buffer.subarray(0, bytesRead);
@@ -29,22 +29,22 @@ export async function contentRange(job: ReadJob, start: number, end: number): Pr
   }
 }
 
-/** A file's bytes in pieces. */
-export async function* contentPieces(job: ReadJob): AsyncGenerator<Uint8Array> {
-  if ('path' in job.content) {
-    yield* createReadStream(job.content.path, { highWaterMark: PIECE_BYTES });
+/** Streams the bytes of a file. */
+export async function* streamBytes({ content }: ReaderInput): AsyncGenerator<Uint8Array> {
+  if ('path' in content) {
+    yield* createReadStream(content.path, { highWaterMark: READ_BYTES });
     return;
   }
-  for (let at = 0; at < job.content.length; at += PIECE_BYTES) yield job.content.subarray(at, at + PIECE_BYTES);
+  for (let at = 0; at < content.length; at += READ_BYTES) yield content.subarray(at, at + READ_BYTES);
 }
 
-/** A text in pieces, decoded. Throws `invalid_file` for what is none. */
-export async function* textPieces(job: ReadJob): AsyncGenerator<string> {
-  const decoder = decoderOf(encodingOf(await contentRange(job, 0, HEAD_BYTES), job.charset));
+/** Streams the decoded text of a file. Throws `invalid_file` for binary content. */
+export async function* streamText(input: ReaderInput): AsyncGenerator<string> {
+  const decoder = createDecoder(detectEncoding(await readByteRange(input, 0, DETECTION_BYTES), input.charset));
   let isFirst = true;
-  for await (const piece of contentPieces(job)) {
-    const text = decoder.decode(piece);
-    if (isFirst) requireText(text);
+  for await (const bytes of streamBytes(input)) {
+    const text = decoder.decode(bytes);
+    if (isFirst) rejectBinary(text);
     isFirst = false;
     yield text;
   }

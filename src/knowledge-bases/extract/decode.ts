@@ -1,67 +1,63 @@
 import { isUtf8 } from 'node:buffer';
 import { detect } from 'chardet';
 import { detectByteOrderMark, detectWideEncoding, utf32Decoder } from '../../lib/utf-encoding.ts';
-import { invalidFile } from './bounds.ts';
+import { invalidFile } from './limits.ts';
 
-/** Bytes from which the encoding is guessed. */
-const GUESS_BYTES = 65_536;
+/** Bytes from which the encoding is detected. */
+const DETECTION_BYTES = 65_536;
 
-/** Names that `TextDecoder` does not know, and the encodings that contain those that are hardly ever meant. */
-const INSTEAD: Readonly<Record<string, string>> = {
+/** Maps chardet's names to names that `createDecoder` knows. ASCII is a subset of the Windows encoding usually meant. */
+const CHARDET_NAMES: Readonly<Record<string, string>> = {
   'UTF-32 LE': 'utf-32le',
   'UTF-32 BE': 'utf-32be',
   ASCII: 'windows-1252',
 };
-/** Control characters that no text has, and what stands for bytes that are none of the encoding. */
+/** Control characters and replacement characters, which text does not contain. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for.
-const NO_TEXT = /[\u0000-\u0008\u000e-\u0019\u001c-\u001f\u007f-\u0084\u0086-\u009f\ufffd]/g;
-/** The share of them that a text may have: some programs leave a few. */
-const MAX_STRANGE = 0.03;
+const BINARY_CHARACTERS = /[\u0000-\u0008\u000e-\u0019\u001c-\u001f\u007f-\u0084\u0086-\u009f\ufffd]/g;
+/** Maximum share of binary characters in a text: some programs leave a few. */
+const MAX_BINARY_SHARE = 0.03;
 const FALLBACK = 'windows-1252';
 
 /**
- * The encoding of a text, by its mark, by what it was said to be, by being valid UTF-8, or by its statistics. The answer
- * is a name for `decoderOf`. `head` is its beginning, or all of it.
+ * Detects the encoding of a text: byte order mark, declared charset unless the bytes contradict it, valid UTF-8, byte
+ * statistics. Returns a name for `createDecoder`. `head` is the beginning of the text or all of it.
  */
-export function encodingOf(head: Uint8Array, said: string | null = null): string {
-  const marked = markOf(head);
+export function detectEncoding(head: Uint8Array, declared: string | null = null): string {
+  const [a, b, c] = head;
+  const marked = a === 0xef && b === 0xbb && c === 0xbf ? 'utf-8' : detectByteOrderMark(head);
   if (marked !== null) return marked;
-  if (said !== null && isKnown(said) && !contradicts(head, said)) return said;
-  const zeros = detectWideEncoding(head);
-  if (zeros !== null) return zeros;
-  if (isUtf8(head.subarray(0, wholeCharacters(head)))) return 'utf-8';
+  if (declared !== null && isKnown(declared) && !contradicts(head, declared)) return declared;
+  const wide = detectWideEncoding(head);
+  if (wide !== null) return wide;
+  if (isUtf8(completeCharacters(head))) return 'utf-8';
   if (isCodePage866(head)) return 'ibm866';
-  const guess = detect(head.subarray(0, GUESS_BYTES)) ?? FALLBACK;
-  const name = INSTEAD[guess] ?? guess;
+  const detected = detect(head.subarray(0, DETECTION_BYTES)) ?? FALLBACK;
+  const name = CHARDET_NAMES[detected] ?? detected;
   return isKnown(name) && !/^utf-8$/i.test(name) ? name : FALLBACK;
 }
 
-/** Throws `invalid_file` for what cannot be text in any encoding: pictures, archives, programs. Looks at the beginning. */
-export function requireText(text: string): void {
-  const head = text.slice(0, GUESS_BYTES);
-  const strange = head.match(NO_TEXT)?.length ?? 0;
-  if (strange > Math.max(4, head.length * MAX_STRANGE))
-    throw invalidFile('The file is not text: too many of its bytes stand for no characters.');
+/** Throws `invalid_file` when the beginning of a decoded file is not text: images, archives, programs. */
+export function rejectBinary(text: string): void {
+  const head = text.slice(0, DETECTION_BYTES);
+  const binary = head.match(BINARY_CHARACTERS)?.length ?? 0;
+  if (binary > Math.max(4, head.length * MAX_BINARY_SHARE))
+    throw invalidFile('The file is not text: it contains too many control or undecodable characters.');
 }
 
-/** A decoder that takes a text in pieces; what is not of the encoding becomes U+FFFD. */
-export function decoderOf(encoding: string): { decode(piece?: Uint8Array): string } {
+/** Creates a streaming decoder. Call `decode` without bytes to flush. Invalid bytes become U+FFFD. */
+export function createDecoder(encoding: string): { decode(bytes?: Uint8Array): string } {
   if (encoding === 'utf-32le' || encoding === 'utf-32be') return utf32Decoder(encoding === 'utf-32le');
   const decoder = new TextDecoder(encoding);
-  return { decode: (piece) => (piece === undefined ? decoder.decode() : decoder.decode(piece, { stream: true })) };
+  return { decode: (bytes) => (bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true })) };
 }
 
-/** All of a text. Throws `invalid_file` for what is none. */
-export function decodeText(bytes: Uint8Array, said: string | null = null): string {
-  const decoder = decoderOf(encodingOf(bytes, said));
+/** Decodes a whole text. Throws `invalid_file` for binary content. */
+export function decodeText(bytes: Uint8Array, declared: string | null = null): string {
+  const decoder = createDecoder(detectEncoding(bytes, declared));
   const text = decoder.decode(bytes) + decoder.decode();
-  requireText(text);
+  rejectBinary(text);
   return text;
-}
-
-function markOf(head: Uint8Array): string | null {
-  const [a, b, c] = head;
-  return a === 0xef && b === 0xbb && c === 0xbf ? 'utf-8' : detectByteOrderMark(head);
 }
 
 function isKnown(name: string): boolean {
@@ -74,37 +70,37 @@ function isKnown(name: string): boolean {
   }
 }
 
-/** People say UTF-8 of what is none, and ASCII, which means nothing, of everything. */
-function contradicts(head: Uint8Array, said: string): boolean {
-  const label = said.trim().toLowerCase();
-  if (label === 'ascii' || label === 'us-ascii' || label === 'iso-8859-1' || label === 'latin1') {
-    return isUtf8(head.subarray(0, wholeCharacters(head))) || detectWideEncoding(head) !== null;
+/** Whether the bytes disprove a declared charset. ASCII and Latin-1 are often declared for UTF-8, and UTF-8 for others. */
+function contradicts(head: Uint8Array, declared: string): boolean {
+  const label = declared.trim().toLowerCase();
+  if (['ascii', 'us-ascii', 'iso-8859-1', 'latin1'].includes(label)) {
+    return isUtf8(completeCharacters(head)) || detectWideEncoding(head) !== null;
   }
-  // By its proper name: `unicode` is one more for UTF-16.
+  // `encoding` resolves aliases such as `unicode`.
   if (!label.startsWith('utf-32') && new TextDecoder(label).encoding.startsWith('utf-16'))
     return detectWideEncoding(head) === null;
-  return /^utf-?8$/.test(label) && !isUtf8(head.subarray(0, wholeCharacters(head)));
+  return /^utf-?8$/.test(label) && !isUtf8(completeCharacters(head));
 }
 
-/** How many of the bytes are before a character of UTF-8 that has begun and is not whole. */
-function wholeCharacters(bytes: Uint8Array): number {
+/** The bytes without an incomplete UTF-8 sequence at the end. */
+function completeCharacters(bytes: Uint8Array): Uint8Array {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back] ?? 0;
     if (byte < 0x80) break;
     if (byte < 0xc0) continue;
     const length = byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
-    return length > back ? bytes.length - back : bytes.length;
+    return length > back ? bytes.subarray(0, -back) : bytes;
   }
-  return bytes.length;
+  return bytes;
 }
 
 /**
- * Cyrillic of DOS, which the statistics do not know: its small letters lie where other encodings of Cyrillic have none, in A0 to AF, and where
- * those of the West hardly have any.
+ * Detects DOS Cyrillic (code page 866), which chardet does not know: its lower-case letters lie at A0 to AF, which other
+ * Cyrillic encodings do not use for letters and Western texts hardly use at all.
  */
 function isCodePage866(head: Uint8Array): boolean {
   let [high, first, second, others] = [0, 0, 0, 0];
-  for (const byte of head.subarray(0, GUESS_BYTES)) {
+  for (const byte of head.subarray(0, DETECTION_BYTES)) {
     if (byte < 0x80) continue;
     high += 1;
     if (byte >= 0xa0 && byte <= 0xaf) first += 1;

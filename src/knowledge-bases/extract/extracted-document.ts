@@ -1,38 +1,55 @@
 import type { DocumentMetadata } from '../documents/metadata.ts';
 import type { DocumentWarning } from '../jobs/document-warning.ts';
 import type { IngestionError } from '../jobs/job-error.ts';
-import type { ExtractedText } from './extracted-text.ts';
 
-/** A document as text, with what it says of itself. */
+/** Kinds of blocks. Chunks are preferably cut between blocks. */
+export type BlockKind = 'heading' | 'paragraph' | 'list-item' | 'code' | 'table' | 'other';
+
+/** A structural block of a document: the characters `start` (inclusive) to `end` (exclusive) of its text. */
+export interface Block {
+  kind: BlockKind;
+  start: number;
+  end: number;
+  /** Heading level, 1 (highest) to 6. */
+  level?: number;
+  /** Page on which the block begins, from 1; absent for formats without pages. */
+  page?: number;
+}
+
+/** Text with its structure: the common result of all formats, and the input of chunking. */
+export interface ExtractedText {
+  text: string;
+  /** Ordered by position, not nested. Only white space lies between them. */
+  blocks: readonly Block[];
+}
+
+/** A document's text with the metadata that the file contains. */
 export interface ExtractedDocument extends ExtractedText {
-  /** Null where it has none. */
+  /** Null when the document has no title. */
   title: string | null;
   metadata: DocumentMetadata;
-  /** Absent where its reader has seen nothing wrong. */
+  /** Absent when the text is complete. */
   warnings?: DocumentWarning[];
 }
 
-/** Which part of a file something came of. */
+/** Identifies a document within a file. */
 export interface FilePart {
-  /** Empty where the file is one document; otherwise it names the part within the file, such as the number of its line. */
+  /** Empty when the file is one document; otherwise unique within the file, such as a line number. */
   part: string;
-  /** Of the part; absent where it is all of the file. */
+  /** Bytes of the part; absent when it is the whole file. */
   bytes?: number;
 }
 
-/** What came of a file, or of a part of it. */
+/** One document of a file, or the error of this part. Readers throw errors that concern the whole file. */
 export type Extraction = FilePart & ({ document: ExtractedDocument } | { error: IngestionError });
 
-/** What the readers of the formats give: an error here is one of that part alone. What is wrong with all of a file is thrown. */
-export type ReadPart = Extraction;
-
-/** What a reader is given. */
-export interface ReadJob {
-  /** The whole file, or where it lies. */
+/** Input of a reader. */
+export interface ReaderInput {
+  /** The file's bytes, or the path of a local file. */
   content: Uint8Array | { path: string };
   bytes: number;
-  /** As the sender of the file said; null where nobody did. */
+  /** Charset that the sender declared; null when unknown. */
   charset: string | null;
-  /** About as many characters as one chunk has: the rows of a table are grouped by it. */
+  /** Approximate characters of one chunk: rows of a table are grouped by it. */
   chunkCharacters: number;
 }

@@ -13,7 +13,7 @@ import { Extractor, type ExtractorOptions } from './extractor.ts';
 const never = new AbortController().signal;
 const SIZE = { chunkSizeTokens: 512 };
 
-/** Reads numbers up to the file's first byte, and does what other files say. */
+/** Yields as many documents as the file's number says; words make it fail. */
 const module = new URL('../../../test/fixtures/breaking-reader.ts', import.meta.url);
 
 async function* piecesOf(...pieces: (string | Uint8Array)[]): AsyncGenerator<Uint8Array> {
@@ -22,7 +22,7 @@ async function* piecesOf(...pieces: (string | Uint8Array)[]): AsyncGenerator<Uin
 const outcome = (extraction: Extraction | undefined) =>
   extraction === undefined ? 'nothing' : 'error' in extraction ? extraction.error.code : extraction.document.text;
 
-describe('an extractor', () => {
+describe('Extractor', () => {
   const extractors: Extractor[] = [];
   const start = (options: ExtractorOptions) => {
     const extractor = new Extractor(options);
@@ -35,35 +35,35 @@ describe('an extractor', () => {
   };
   after(() => Promise.all(extractors.map((extractor) => extractor.close())));
 
-  it('gives the documents of a file one after the other', async () => {
-    assert.deepEqual(await read(start({ bounds: { module } }), '3'), ['2', '1', '0']);
+  it('yields the documents of a file in order', async () => {
+    assert.deepEqual(await read(start({ limits: { module } }), '3'), ['2', '1', '0']);
   });
 
-  it('fails a document that its reader dies on, and no other', async () => {
+  it('fails only the document that crashes the reader process', async () => {
     const lost: string[] = [];
-    const extractor = start({ bounds: { module }, onLostReader: (reason) => lost.push(reason) });
+    const extractor = start({ limits: { module }, onReaderCrash: (reason) => lost.push(reason) });
     assert.deepEqual(await read(extractor, 'exit'), ['invalid_file']);
     assert.deepEqual(await read(extractor, '1'), ['0']);
     assert.deepEqual(await read(extractor, 'throw'), ['invalid_file']);
     assert.deepEqual(await read(extractor, '1'), ['0']);
-    assert.deepEqual(lost, ['the process ended with 3', 'the process ended with 1 (RangeError)']);
+    assert.deepEqual(lost, ['process exited with 3', 'process exited with 1 (RangeError)']);
   });
 
-  it('gives up a document that takes too long', async () => {
-    const extractor = start({ bounds: { module, seconds: 1 } });
+  it('fails a document above the time limit with timeout', async () => {
+    const extractor = start({ limits: { module, seconds: 1 } });
     assert.deepEqual(await read(extractor, 'hang'), ['timeout']);
-    assert.deepEqual(await read(start({ bounds: { module } }), '1'), ['0']);
+    assert.deepEqual(await read(start({ limits: { module } }), '1'), ['0']);
   });
 
-  it('gives up a document that needs too much of the heap, or of buffers outside of it', async () => {
-    const extractor = start({ bounds: { module, heapMb: 32, bufferMb: 100 } });
+  it('fails a document above the heap or buffer limit with too_large', async () => {
+    const extractor = start({ limits: { module, heapMb: 32, bufferMb: 100 } });
     assert.deepEqual(await read(extractor, 'heap'), ['too_large']);
     assert.deepEqual(await read(extractor, 'leap'), ['too_large']);
     assert.deepEqual(await read(extractor, 'buffers'), ['too_large']);
     assert.deepEqual(await read(extractor, '1'), ['0']);
   });
 
-  it('leaves no reader behind when its process is killed, whatever that reads', async () => {
+  it('reader processes exit when their parent is killed, even while busy', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'quire-test-'));
     const told = join(folder, 'pid');
     const parent = spawn(process.execPath, [
@@ -71,7 +71,7 @@ describe('an extractor', () => {
       '--eval',
       `import { Extractor } from ${JSON.stringify(new URL('./extractor.ts', import.meta.url).href)};
        const content = (async function* () { yield Buffer.from(${JSON.stringify(`hang ${told}`)}); })();
-       const extractor = new Extractor({ bounds: { module: new URL(${JSON.stringify(module.href)}) } });
+       const extractor = new Extractor({ limits: { module: new URL(${JSON.stringify(module.href)}) } });
        const file = { name: 'a.txt', mediaType: null, content };
        for await (const _ of extractor.extract(file, { chunkSizeTokens: 512 }, new AbortController().signal));`,
     ]);
@@ -82,15 +82,15 @@ describe('an extractor', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('gives up a PDF that unpacks without end', async () => {
-    const extractor = start({ bounds: { bufferMb: 150, heapMb: 100 } });
+  it('fails a decompression bomb in a PDF with too_large', async () => {
+    const extractor = start({ limits: { bufferMb: 150, heapMb: 100 } });
     const file = { name: 'a.pdf', mediaType: null, content: piecesOf(makePdfBomb(400_000_000)) };
     assert.deepEqual((await Array.fromAsync(extractor.extract(file, SIZE, never))).map(outcome), ['too_large']);
     assert.deepEqual(await read(extractor, 'text'), ['text']);
   });
 
-  it('leaves a file that nobody wants more of, and reads the next', async () => {
-    const extractor = start({ bounds: { module } });
+  it('reads the next file after the caller stops early', async () => {
+    const extractor = start({ limits: { module } });
     const file = { name: 'a.txt', mediaType: null, content: piecesOf('5') };
     for await (const extraction of extractor.extract(file, SIZE, never)) {
       assert.equal(outcome(extraction), '4');
@@ -99,8 +99,8 @@ describe('an extractor', () => {
     assert.deepEqual(await read(extractor, '1'), ['0']);
   });
 
-  it('ends with the reason of its caller, whether it reads or waits', async () => {
-    const extractor = start({ bounds: { module } });
+  it('throws the reason of an abort while reading and while waiting for a reader', async () => {
+    const extractor = start({ limits: { module } });
     const controller = new AbortController();
     const texts = ['hang', 'hang'].map((text) => {
       const file = { name: 'a.txt', mediaType: null, content: piecesOf(text) };
@@ -111,7 +111,7 @@ describe('an extractor', () => {
     assert.deepEqual(await read(extractor, '1'), ['0']);
   });
 
-  it('throws what the source throws', async () => {
+  it('throws errors of the source', async () => {
     const content = (async function* () {
       yield Buffer.from('a');
       throw new Error('the source is gone');
@@ -120,11 +120,11 @@ describe('an extractor', () => {
     await assert.rejects(Array.fromAsync(start({}).extract(file, SIZE, never)), /the source is gone/);
   });
 
-  it('says of a format that it does not read it', async () => {
+  it('yields unsupported_file for other formats', async () => {
     assert.deepEqual(await read(start({}), 'x', 'a.png'), ['unsupported_file']);
   });
 
-  it('keeps a large file in a temporary one, which is gone afterwards', async () => {
+  it('spools a large file to disk and removes it afterwards', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'quire-test-'));
     const extractor = start({ folder });
     const line = `{"text":"${'long '.repeat(1000)}"}\n`;
@@ -142,8 +142,8 @@ describe('an extractor', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('is closed once and for all', async () => {
-    const extractor = start({ bounds: { module } });
+  it('close ends extractions in progress and rejects later ones', async () => {
+    const extractor = start({ limits: { module } });
     const reading = assert.rejects(read(extractor, 'hang'), /closed/);
     await extractor.close();
     await reading;

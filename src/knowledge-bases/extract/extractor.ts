@@ -1,67 +1,66 @@
 import { tmpdir } from 'node:os';
 import { IngestionError } from '../jobs/job-error.ts';
-import { DOCUMENT_SECONDS } from './bounds.ts';
-import type { Extraction, ReadJob } from './extracted-document.ts';
-import { charsetOf, type DocumentFormat, documentFormat } from './formats.ts';
-import { READER_BOUNDS, type ReaderBounds, ReaderProcess } from './reader-process.ts';
+import type { Extraction, ReaderInput } from './extracted-document.ts';
+import { type DocumentFormat, documentFormat, parseCharset } from './formats.ts';
+import { DOCUMENT_SECONDS } from './limits.ts';
+import { READER_LIMITS, type ReaderLimits, ReaderProcess } from './reader-process.ts';
 import { spool } from './spool.ts';
 
-/** Processes, each started when it is needed: a file of millions of lines does not hold up all others. */
+/** Default maximum of reader processes, so that one file of millions of lines does not delay all others. */
 const READERS = 2;
-/** Files that wait for a reader. Each waits in a job of its own, and there are fewer of those. */
+/** Maximum files that wait for a reader. Each belongs to a job, and fewer jobs run. */
 const MAX_WAITING = 256;
-/** Characters in a token, on the average of many languages' texts in the Latin script. */
+/** Average characters per token over texts in Latin script. */
 const CHARACTERS_PER_TOKEN = 4;
 /**
- * Milliseconds that a file waits for a reader that others use before one more is started. Usual files take a tenth of that, and so one
- * process reads them all; each has 60 to 110 MB of its own, and is started in half of it.
+ * Time that a file waits for a busy reader before another is started. Most files take a tenth of it, so one process,
+ * which takes 60 to 110 MB, usually reads them all. Starting one takes 250 ms.
  */
 const START_ANOTHER_MS = 500;
-/** Milliseconds that a reader stays without work before it gives its memory back. */
+/** Time after which an idle reader exits to free its memory. */
 const IDLE_MS = 30_000;
 
-/** A file as it comes from a source. */
+/** A file as a data source delivers it. */
 export interface SourceFile {
   name: string;
-  /** As the source names it, with the encoding where it says one; null where it does not know. */
+  /** May carry a charset; null when unknown. */
   mediaType: string | null;
   content: AsyncIterable<Uint8Array>;
 }
 
-/** How an extractor runs. */
+/** Options of an `Extractor`. */
 export interface ExtractorOptions {
-  /** Files that are read at the same time, each in a process. */
+  /** Maximum reader processes. */
   readers?: number;
-  /** Where files of more than a megabyte lie while they are read; the system's folder for temporary files unless it is given. */
+  /** Folder for files above 1 MiB while they are read; default: the system's temporary folder. */
   folder?: string;
-  /** What each document may use. */
-  bounds?: Partial<ReaderBounds>;
-  /** Told why, each time that a document took its reader with it and the next one gets a fresh one. */
-  onLostReader?: (reason: string) => void;
+  limits?: Partial<ReaderLimits>;
+  /** Called with the reason whenever a document ends its reader process. */
+  onReaderCrash?: (reason: string) => void;
 }
 
-/** Reads documents in processes of their own. Lives as long as the process that ingests. */
+/** Extracts documents in a pool of child processes. */
 export class Extractor {
   readonly #folder: string;
   readonly #readers: ReaderProcess[];
   readonly #free: ReaderProcess[];
-  readonly #idle = new Map<ReaderProcess, NodeJS.Timeout>();
+  readonly #idleTimers = new Map<ReaderProcess, NodeJS.Timeout>();
   readonly #waiting: ((reader: ReaderProcess) => void)[] = [];
   readonly #closed = new AbortController();
 
-  constructor({ readers = READERS, folder = tmpdir(), bounds = {}, onLostReader = () => {} }: ExtractorOptions = {}) {
+  constructor({ readers = READERS, folder = tmpdir(), limits, onReaderCrash = () => {} }: ExtractorOptions = {}) {
     this.#folder = folder;
-    const all = { ...READER_BOUNDS, seconds: DOCUMENT_SECONDS, ...bounds };
-    this.#readers = Array.from({ length: readers }, () => new ReaderProcess(all, onLostReader));
+    const allLimits = { ...READER_LIMITS, seconds: DOCUMENT_SECONDS, ...limits };
+    this.#readers = Array.from({ length: readers }, () => new ReaderProcess(allLimits, onReaderCrash));
     this.#free = [...this.#readers];
   }
 
   /**
-   * The documents of a file, one after the other, as the caller asks for them: one for most formats, one a line for JSONL, several for a
-   * large table. What is wrong with the file comes as an error with an empty part, after those that could be read: `unsupported_file`,
-   * `invalid_file`, `encrypted_file`, `no_text`, `timeout`, `too_large`. It would end so again, so there is no use in trying it again.
-   * A file has its reader until all of it is read or the caller leaves: whoever reads one file must not wait for another meanwhile.
-   * Throws the signal's reason, what the source throws, and when the extractor is closed.
+   * Yields the documents of a file as the caller consumes them: usually one, one per line of JSONL, several of a large
+   * table. An error of the whole file comes last, with an empty part: `unsupported_file`, `invalid_file`,
+   * `encrypted_file`, `no_text`, `timeout` or `too_large`; retrying would give the same. A file keeps its reader until it
+   * is read or the caller stops, so a caller must not wait for a second file meanwhile.
+   * Throws the signal's reason, errors of `content`, and after `close`.
    */
   async *extract(
     { name, mediaType, content }: SourceFile,
@@ -70,17 +69,17 @@ export class Extractor {
   ): AsyncGenerator<Extraction> {
     const format = documentFormat(name, mediaType);
     if (format === null) {
-      const message =
-        'Documents of this format cannot be read: it must be PDF, DOCX, HTML, Markdown, CSV, JSONL or plain text.';
+      const message = 'Unsupported document format: it must be PDF, DOCX, HTML, Markdown, CSV, JSONL or plain text.';
       yield { part: '', error: new IngestionError('unsupported_file', message) };
       return;
     }
-    const either = AbortSignal.any([signal, this.#closed.signal]);
+    const abort = AbortSignal.any([signal, this.#closed.signal]);
     try {
-      const { bytes, remove, ...spooled } = await spool(content, this.#folder, either);
+      const { bytes, remove, content: spooled } = await spool(content, this.#folder, abort);
       try {
         const chunkCharacters = chunkSizeTokens * CHARACTERS_PER_TOKEN;
-        yield* this.#read(format, { ...spooled, bytes, charset: charsetOf(mediaType), chunkCharacters }, either);
+        const input = { content: spooled, bytes, charset: parseCharset(mediaType), chunkCharacters };
+        yield* this.#read(format, input, abort);
       } finally {
         await remove();
       }
@@ -90,27 +89,28 @@ export class Extractor {
     }
   }
 
-  async *#read(format: DocumentFormat, job: ReadJob, signal: AbortSignal): AsyncGenerator<Extraction> {
-    const reader = await this.#take(signal);
+  async *#read(format: DocumentFormat, input: ReaderInput, signal: AbortSignal): AsyncGenerator<Extraction> {
+    const reader = await this.#acquire(signal);
     try {
-      yield* reader.read(format, job, signal);
+      yield* reader.read(format, input, signal);
     } finally {
-      this.#give(reader);
+      this.#release(reader);
     }
   }
 
-  /** Ends the readers; what is being read throws. May be called twice. */
+  /** Ends all readers; extractions in progress throw. May be called twice. */
   async close(): Promise<void> {
     this.#closed.abort(new Error('the extractor is closed'));
-    for (const timer of this.#idle.values()) clearTimeout(timer);
+    for (const timer of this.#idleTimers.values()) clearTimeout(timer);
     await Promise.all(this.#readers.map((reader) => reader.stop()));
   }
 
-  async #take(signal: AbortSignal): Promise<ReaderProcess> {
+  async #acquire(signal: AbortSignal): Promise<ReaderProcess> {
     signal.throwIfAborted();
-    const free = this.#free.findLast(({ isStarted }) => isStarted) ?? (this.#isAtRest ? this.#free.at(-1) : undefined);
-    if (free !== undefined) return this.#use(free);
-    if (this.#waiting.length >= MAX_WAITING) throw new Error(`more than ${MAX_WAITING} files wait to be read`);
+    const isIdle = this.#free.length === this.#readers.length;
+    const free = this.#free.findLast(({ isStarted }) => isStarted) ?? (isIdle ? this.#free.at(-1) : undefined);
+    if (free !== undefined) return this.#take(free);
+    if (this.#waiting.length >= MAX_WAITING) throw new Error(`more than ${MAX_WAITING} files wait for extraction`);
     const { promise, resolve, reject } = Promise.withResolvers<ReaderProcess>();
     this.#waiting.push(resolve);
     const stopWaiting = () => {
@@ -118,35 +118,30 @@ export class Extractor {
       if (at !== -1) this.#waiting.splice(at, 1);
       return at !== -1;
     };
-    const another = setTimeout(() => {
+    const startAnother = setTimeout(() => {
       const unstarted = this.#free.at(-1);
-      if (unstarted !== undefined && stopWaiting()) resolve(this.#use(unstarted));
+      if (unstarted !== undefined && stopWaiting()) resolve(this.#take(unstarted));
     }, START_ANOTHER_MS);
-    const leave = () => {
+    const onAbort = () => {
       stopWaiting();
       reject(signal.reason);
     };
-    signal.addEventListener('abort', leave, { once: true });
+    signal.addEventListener('abort', onAbort, { once: true });
     try {
       return await promise;
     } finally {
-      clearTimeout(another);
-      signal.removeEventListener('abort', leave);
+      clearTimeout(startAnother);
+      signal.removeEventListener('abort', onAbort);
     }
   }
 
-  /** Whether nothing is read. */
-  get #isAtRest(): boolean {
-    return this.#free.length === this.#readers.length;
-  }
-
-  #use(reader: ReaderProcess): ReaderProcess {
+  #take(reader: ReaderProcess): ReaderProcess {
     this.#free.splice(this.#free.indexOf(reader), 1);
-    clearTimeout(this.#idle.get(reader));
+    clearTimeout(this.#idleTimers.get(reader));
     return reader;
   }
 
-  #give(reader: ReaderProcess): void {
+  #release(reader: ReaderProcess): void {
     const next = this.#waiting.shift();
     if (next !== undefined) {
       next(reader);
@@ -154,6 +149,6 @@ export class Extractor {
     }
     this.#free.push(reader);
     if (this.#closed.signal.aborted) return;
-    this.#idle.set(reader, setTimeout(() => reader.stop(), IDLE_MS).unref());
+    this.#idleTimers.set(reader, setTimeout(() => reader.stop(), IDLE_MS).unref());
   }
 }

@@ -1,5 +1,5 @@
-/** What documents can be read from. */
-export type DocumentFormat = 'pdf' | 'docx' | 'html' | 'markdown' | 'csv' | 'text' | 'json-lines';
+/** Formats that documents can be read from. */
+export type DocumentFormat = 'pdf' | 'docx' | 'html' | 'markdown' | 'csv' | 'text' | 'jsonl';
 
 const BY_MEDIA_TYPE: Readonly<Record<string, DocumentFormat>> = {
   'application/pdf': 'pdf',
@@ -11,11 +11,11 @@ const BY_MEDIA_TYPE: Readonly<Record<string, DocumentFormat>> = {
   'text/csv': 'csv',
   'text/tab-separated-values': 'csv',
   'application/csv': 'csv',
-  'application/jsonl': 'json-lines',
-  'application/x-ndjson': 'json-lines',
+  'application/jsonl': 'jsonl',
+  'application/x-ndjson': 'jsonl',
 };
 
-const BY_ENDING: Readonly<Record<string, DocumentFormat>> = {
+const BY_EXTENSION: Readonly<Record<string, DocumentFormat>> = {
   pdf: 'pdf',
   docx: 'docx',
   html: 'html',
@@ -25,25 +25,25 @@ const BY_ENDING: Readonly<Record<string, DocumentFormat>> = {
   markdown: 'markdown',
   csv: 'csv',
   tsv: 'csv',
-  jsonl: 'json-lines',
-  ndjson: 'json-lines',
+  jsonl: 'jsonl',
+  ndjson: 'jsonl',
   txt: 'text',
   text: 'text',
 };
 
 /**
- * The format of a document, by its media type where that says one, else by the ending of its name; plain text where the media type is
- * `text/plain` and the name says no more. Null for what cannot be read.
+ * Returns the format of a document by its media type, else by its file extension; plain text for `text/plain` with an
+ * unknown extension. Null for unsupported formats.
  */
 export function documentFormat(name: string, mediaType: string | null): DocumentFormat | null {
   const [essence = ''] = (mediaType ?? '').toLowerCase().split(';');
   const byType = BY_MEDIA_TYPE[essence.trim()];
   if (byType !== undefined) return byType;
-  const byEnding = BY_ENDING[/\.([^./\\]+)$/.exec(name.toLowerCase())?.[1] ?? ''];
-  return byEnding ?? (essence.trim() === 'text/plain' ? 'text' : null);
+  const byExtension = BY_EXTENSION[/\.([^./\\]+)$/.exec(name.toLowerCase())?.[1] ?? ''];
+  return byExtension ?? (essence.trim() === 'text/plain' ? 'text' : null);
 }
 
-/** The encoding that a media type names, such as that of an HTTP answer; null where it names none. */
-export function charsetOf(mediaType: string | null): string | null {
+/** Returns the `charset` parameter of a media type in lower case; null without one. */
+export function parseCharset(mediaType: string | null): string | null {
   return /;\s*charset\s*=\s*"?([\w.:-]+)/i.exec(mediaType ?? '')?.[1]?.toLowerCase() ?? null;
 }

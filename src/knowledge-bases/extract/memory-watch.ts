@@ -1,22 +1,22 @@
 /**
- * The thread of a reader that ends its process, since a document may keep the main one from everything else: when it takes too much memory
- * (V8's limits do not reach buffers outside of its heap), and when its parent is gone.
+ * Watchdog thread of a reader process. Kills the process when its resident memory exceeds the limit (V8's heap limit does
+ * not cover buffers) or when its parent has exited. A thread, because a document may block the main thread.
  */
 import { workerData } from 'node:worker_threads';
 
-/** What is watched. */
-export interface Watched {
-  /** Of resident memory, at the most. */
+/** Parameters of the watchdog. */
+export interface MemoryWatch {
+  /** Maximum resident memory. */
   bytes: number;
-  /** The id of the parent. */
+  /** Process id of the parent. */
   parent: number;
 }
 
-/** Milliseconds between two looks. */
-const WATCH_MS = 250;
+/** Milliseconds between checks. */
+const INTERVAL_MS = 250;
 
-const { bytes, parent } = workerData as Watched;
+const { bytes, parent } = workerData as MemoryWatch;
 
 setInterval(() => {
   if (process.memoryUsage.rss() > bytes || process.ppid !== parent) process.kill(process.pid, 'SIGKILL');
-}, WATCH_MS);
+}, INTERVAL_MS);

@@ -2,41 +2,41 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { describe, it } from 'node:test';
 import { cleanText } from '../../lib/clean-text.ts';
-import { truncateDocument } from './bounded-document.ts';
 import { decodeText } from './decode.ts';
-import type { ExtractedDocument, ReadJob, ReadPart } from './extracted-document.ts';
-import { charsetOf, documentFormat } from './formats.ts';
+import type { ExtractedDocument, Extraction, ReaderInput } from './extracted-document.ts';
+import { flattenMetadata } from './flatten-metadata.ts';
+import { documentFormat, parseCharset } from './formats.ts';
 import { markdownBlocks } from './markdown-blocks.ts';
-import { flatMetadata } from './metadata.ts';
 import { readDocument } from './read-document.ts';
 import { parseMarkdown } from './read-markdown.ts';
 import { parseText } from './read-text.ts';
+import { truncateDocument } from './truncate-document.ts';
 
-function jobOf(content: string | Uint8Array, chunkCharacters = 200): ReadJob {
+function jobOf(content: string | Uint8Array, chunkCharacters = 200): ReaderInput {
   const bytes = typeof content === 'string' ? Buffer.from(content) : content;
   return { content: bytes, bytes: bytes.length, charset: null, chunkCharacters };
 }
-const read = (format: 'csv' | 'json-lines' | 'text' | 'markdown', content: string | Uint8Array, characters?: number) =>
+const read = (format: 'csv' | 'jsonl' | 'text' | 'markdown', content: string | Uint8Array, characters?: number) =>
   Array.fromAsync(readDocument(format, jobOf(content, characters)));
 const blocksOf = ({ text, blocks }: ExtractedDocument) =>
   blocks.map(({ kind, level, start, end }) => [
     level === undefined ? kind : `${kind} ${level}`,
     text.slice(start, end),
   ]);
-const documentIn = (part: ReadPart | undefined): ExtractedDocument => {
+const documentIn = (part: Extraction | undefined): ExtractedDocument => {
   assert.ok(part !== undefined && 'document' in part);
   return part.document;
 };
-const codeOf = (part: ReadPart | undefined) => (part !== undefined && 'error' in part ? part.error.code : null);
+const codeOf = (part: Extraction | undefined) => (part !== undefined && 'error' in part ? part.error.code : null);
 
-describe('the format of a document', () => {
-  it('is that of its media type, or of its name where that says nothing', () => {
+describe('documentFormat', () => {
+  it('uses the media type, else the file extension', () => {
     assert.equal(documentFormat('page', 'text/html; charset=utf-8'), 'html');
     assert.equal(documentFormat('notes.MD', 'text/plain'), 'markdown');
     assert.equal(documentFormat('notes', 'text/plain'), 'text');
     assert.equal(documentFormat('report.pdf', null), 'pdf');
     assert.equal(documentFormat('image.png', 'image/png'), null);
-    assert.equal(charsetOf('text/html; Charset="ISO-8859-2"'), 'iso-8859-2');
+    assert.equal(parseCharset('text/html; Charset="ISO-8859-2"'), 'iso-8859-2');
   });
 });
 
@@ -61,13 +61,13 @@ describe('encodings', () => {
     'windows-1256': 'السلام عليكم ورحمة الله وبركاته كيف حالك',
   };
   for (const [encoding, text] of Object.entries(samples)) {
-    it(`tells ${encoding} from a few words`, () => {
+    it(`detects ${encoding} in a short text`, () => {
       const bytes = execFileSync('iconv', ['-f', 'UTF-8', '-t', encoding], { input: text });
       assert.equal(decodeText(bytes), text);
     });
   }
 
-  it('believes a mark before anything, and what was said only while the bytes do not contradict', () => {
+  it('prefers a byte order mark, then a declared charset that the bytes do not contradict', () => {
     assert.equal(decodeText(Buffer.from('\ufeffä', 'utf16le'), 'utf-8'), 'ä');
     assert.equal(decodeText(Buffer.from('größer'), 'iso-8859-1'), 'größer');
     assert.equal(decodeText(Buffer.from('größer', 'latin1'), 'utf-8'), 'größer');
@@ -77,21 +77,21 @@ describe('encodings', () => {
   });
 });
 
-describe('a clean text', () => {
-  it('is NFC without control characters, lone surrogates and marks of byte order, its lines end in LF', () => {
+describe('cleanText', () => {
+  it('normalizes to NFC and LF without control characters, lone surrogates and byte order marks', () => {
     assert.equal(
       cleanText('\ufeffa\u0000b\r\nc\rd\u2028e\u0301\ud800!'),
       'ab\nc\nd\né\ufffd!'.replace('\nd\né', '\nd\né'),
     );
   });
 
-  it('keeps thirty marks on a character, so that ordering them takes no time', () => {
+  it('keeps at most thirty combining marks per character', () => {
     assert.equal(cleanText(`x${'\u0316\u0301'.repeat(100_000)}`).length, 31);
   });
 });
 
 describe('plain text', () => {
-  it('is kept as it is, in paragraphs, lists and headings that are underlined or numbered', () => {
+  it('keeps the text; finds paragraphs, lists, underlined and numbered headings', () => {
     const source =
       'Title\n=====\n\n1. Introduction\n\nFirst line\nwraps here.\n\n- one\n  goes on\n- two\n\n2.1 Details\n\nEnd.\n';
     const document = parseText(source);
@@ -107,29 +107,29 @@ describe('plain text', () => {
     assert.equal(document.text, source.trim());
   });
 
-  it('of a megabyte in one line is one paragraph', async () => {
+  it('reads a megabyte in one line as one paragraph', async () => {
     const [part] = await read('text', 'word '.repeat(200_000));
     assert.equal(documentIn(part).blocks.length, 1);
     assert.equal(documentIn(part).text.length, 999_999);
   });
 
-  it('that is a picture is invalid', async () => {
+  it('rejects binary content with invalid_file', async () => {
     const bytes = Buffer.from(Array.from({ length: 5000 }, (_, i) => (i * i * 31) % 256));
     await assert.rejects(read('text', bytes), { code: 'invalid_file' });
     await assert.rejects(read('csv', bytes), { code: 'invalid_file' });
   });
 
-  it('that is blank has no text', async () => {
+  it('yields no_text for blank content', async () => {
     assert.equal(codeOf((await read('text', ' \n\t\n'))[0]), 'no_text');
   });
 
-  it('of more characters than a document may have is too large', async () => {
+  it('rejects text above the maximum length with too_large', async () => {
     await assert.rejects(read('text', 'a'.repeat(10_000_001)), { code: 'too_large' });
   });
 });
 
 describe('Markdown', () => {
-  it('has its front matter as metadata, and the source behind it as text', () => {
+  it('returns front matter as metadata and the remaining source as text', () => {
     const document = parseMarkdown(
       '---\ntitle: On tides\ntags: [sea, moon]\nauthor: {name: Ann}\ndraft: false\n---\n# Tides\n\nText.\n',
     );
@@ -138,7 +138,7 @@ describe('Markdown', () => {
     assert.equal(document.text, '# Tides\n\nText.\n');
   });
 
-  it('keeps code fences and tables whole, and takes lists apart into items', () => {
+  it('keeps code fences and tables whole and splits lists into items', () => {
     const source =
       '# One\n\nSetext\n------\n\n- a\n  - b\n\n    ```sh\n    # no heading\n    ```\n- c\n\n| h | i |\n|---|---|\n| 1 | 2 |\n\n> quoted\n\n<div>\nx\n</div>\n';
     const document = parseMarkdown(source);
@@ -156,13 +156,13 @@ describe('Markdown', () => {
     assert.equal(document.title, 'One');
   });
 
-  it('takes dashes that hold no YAML for text, and no aliases without end', () => {
+  it('treats invalid front matter as text and rejects YAML alias bombs', () => {
     assert.equal(parseMarkdown('---\njust: [text\n---\nx').text, '---\njust: [text\n---\nx');
     const bomb = Array.from({ length: 30 }, (_, i) => `k${i + 1}: &k${i + 1} [${`*k${i},`.repeat(9)}]`).join('\n');
     assert.deepEqual(parseMarkdown(`---\nk0: &k0 x\n${bomb}\n---\ny`).metadata, {});
   });
 
-  it('that is nested deeper than the parser goes is text', () => {
+  it('reads too deeply nested quotes as text', () => {
     const document = parseMarkdown(`# Top\n\n${'>'.repeat(20_000)} deep\n\nmore`);
     assert.match(document.text, /deep/);
     assert.ok(document.blocks.length > 0);
@@ -177,7 +177,7 @@ describe('long Markdown', () => {
     '<div>\n# no heading\n</div>\n\n    indented\n\n    code\n\n[ref]: /url\nText behind it.\n\n***\n',
   ].join('\n');
 
-  it('has the blocks that its parts have', () => {
+  it('has the same blocks as its parts', () => {
     const blocks = markdownBlocks(`${part}\n`);
     const length = part.length + 1;
     const expected = Array.from({ length: 100 }, (_, i) =>
@@ -186,7 +186,7 @@ describe('long Markdown', () => {
     assert.deepEqual(markdownBlocks(`${part}\n`.repeat(100)), expected);
   });
 
-  it('keeps code, tables and paragraphs whole that are longer than what is read at once', () => {
+  it('keeps code, tables and paragraphs whole that exceed a window', () => {
     const rows = '| some | cells |\n'.repeat(12_000);
     const longs = [
       `\`\`\`\`\n${'```\n\n# a line of code\n'.repeat(9000)}\`\`\`\``,
@@ -205,12 +205,12 @@ describe('long Markdown', () => {
 });
 
 describe('CSV', () => {
-  it('tells the delimiter, and takes quotes, doubled quotes and line ends in cells', async () => {
+  it('detects the delimiter; parses quotes, escaped quotes and line breaks in cells', async () => {
     const [part] = await read('csv', 'name;note\r\n"Müller; A";"says ""hi""\nand goes"\r\nB;\r\n');
     assert.equal(documentIn(part).text, 'name | note\nMüller; A | says "hi" and goes\nB |');
   });
 
-  it('repeats the header at the head of each table', async () => {
+  it('repeats the header in each table', async () => {
     const rows = Array.from({ length: 30 }, (_, i) => `${i},some text in row ${i}`);
     const [part] = await read('csv', `id,text\n${rows.join('\n')}`, 100);
     const tables = blocksOf(documentIn(part)).map(([, text]) => text ?? '');
@@ -222,19 +222,19 @@ describe('CSV', () => {
     assert.match(documentIn(part).text, /29 \| some text in row 29$/);
   });
 
-  it('has a header once that is longer than a chunk', async () => {
+  it('writes a header longer than a chunk once', async () => {
     const [part] = await read('csv', `${'h'.repeat(101)},b\n${'1,2\n'.repeat(60)}`, 100);
     assert.equal(documentIn(part).text.match(/h \| b$/gm)?.length, 1);
     assert.equal(documentIn(part).text.match(/^1 \| 2$/gm)?.length, 60);
   });
 
-  it('repeats nothing where the first row is one like the others', async () => {
+  it('repeats nothing without a header', async () => {
     const [part] = await read('csv', Array.from({ length: 30 }, (_, i) => `${i},${i * 2}`).join('\n'), 20);
     assert.match(documentIn(part).text, /^0 \| 0\n1 \| 2/);
     assert.equal(documentIn(part).text.match(/^0 \| 0$/gm)?.length, 1);
   });
 
-  it('with more characters than a document has is several, each with the header', async () => {
+  it('splits a large file into several documents, each with the header', async () => {
     const rows = Array.from({ length: 60_000 }, (_, i) => `${i},${'text of the row '.repeat(3)}`);
     const parts = await read('csv', `id,text\n${rows.join('\n')}`, 2000);
     assert.ok(parts.length > 2);
@@ -249,31 +249,41 @@ describe('CSV', () => {
     for (const part of parts) assert.ok(documentIn(part).text.startsWith('id | text\n'));
   });
 
-  it('reads the same however it is cut into pieces', async () => {
-    const { CsvRows } = await import('./csv-rows.ts');
+  it('gives the same rows however the file is split', async () => {
+    const { parseRows } = await import('./read-csv.ts');
+    const rows = async (...pieces: string[]) => {
+      const text = (async function* () {
+        yield* pieces;
+      })();
+      return (await Array.fromAsync(parseRows(text))).flat();
+    };
     const source = 'a,"b ""c""\r\nd", e\r\n\r\n1,2 "x",3\r"",4\n';
-    const whole = new CsvRows(',');
-    const expected = [...whole.push(source), ...whole.end()];
-    assert.deepEqual(expected, [
-      ['a', 'b "c"\r\nd', 'e'],
+    const head = `${'some,usual,cells\n'.repeat(5000)}`;
+    const expected = [
+      ['a', 'b "c"\nd', ' e'],
       ['1', '2 "x"', '3'],
       ['', '4'],
-    ]);
-    for (let at = 1; at < source.length; at++) {
-      const rows = new CsvRows(',');
-      assert.deepEqual(
-        [...rows.push(source.slice(0, at)), ...rows.push(source.slice(at)), ...rows.end()],
-        expected,
-        `${at}`,
-      );
+    ];
+    for (let at = 0; at <= source.length; at++) {
+      const found = await rows(head, source.slice(0, at), source.slice(at));
+      const own = found.slice(5000).map((row) => row.map((cell) => cell.replace(/\n+/g, '\n')));
+      assert.deepEqual(own, expected, `${at}`);
     }
+    assert.deepEqual(await rows('a;b\r1;2\r'), [
+      ['a', 'b'],
+      ['1', '2'],
+    ]);
+  });
+
+  it('rejects an unclosed quote with invalid_file', async () => {
+    await assert.rejects(read('csv', `a,b\n"${'x'.repeat(5_000_000)}\n`), { code: 'invalid_file' });
   });
 });
 
 describe('JSONL', () => {
-  it('is a document a line, its fields are metadata, and a bad line fails alone', async () => {
+  it('yields a document per line with its fields as metadata; an invalid line fails alone', async () => {
     const parts = await read(
-      'json-lines',
+      'jsonl',
       '{"text":"one","title":"T","year":2020,"a":{"b":["x",1]}}\n\n{oops\n{"content":"two"}\n{"n":1}\n[1]\n',
     );
     assert.deepEqual(
@@ -289,43 +299,43 @@ describe('JSONL', () => {
     assert.deepEqual({ text, title, metadata }, { text: 'one', title: 'T', metadata: { year: 2020, 'a.b': ['x', 1] } });
   });
 
-  it('fails a line alone that is nested without end, or whose text is too long', async () => {
+  it('fails only the lines that are nested too deeply or too long', async () => {
     const nested = `{"text":"x","a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
     const allowed = `{"text":"x","a":${'['.repeat(127)}${']'.repeat(127)}}`;
     const long = JSON.stringify({ text: 'x'.repeat(10_000_001) });
-    const parts = await read('json-lines', [nested, allowed, long, '{"text":"last"}'].join('\n'));
+    const parts = await read('jsonl', [nested, allowed, long, '{"text":"last"}'].join('\n'));
     assert.deepEqual(parts.map(codeOf), ['invalid_file', null, 'too_large', null]);
   });
 
-  it('without a record is a document without text', async () => {
-    const parts = await read('json-lines', '\n\n \n');
+  it('yields no_text for a file of blank lines', async () => {
+    const parts = await read('jsonl', '\n\n \n');
     assert.deepEqual([parts.map(({ part }) => part), parts.map(codeOf)], [[''], ['no_text']]);
   });
 
-  it('passes over a line that is too long', async () => {
-    const parts = await read('json-lines', `{"text":"${'x'.repeat(17_000_000)}"}\n{"text":"next"}`);
+  it('yields too_large for a line above the maximum and continues', async () => {
+    const parts = await read('jsonl', `{"text":"${'x'.repeat(17_000_000)}"}\n{"text":"next"}`);
     assert.deepEqual(parts.map(codeOf), ['too_large', null]);
   });
 });
 
-describe('metadata', () => {
-  it('is flat, in one line, and keeps what a value is', () => {
-    assert.deepEqual(flatMetadata({ a: null, b: '', c: new Date(0), d: Number.NaN, 'f\u0000': ' y ', g: [] }), {
+describe('flattenMetadata', () => {
+  it('flattens objects, normalizes strings to one line, keeps types', () => {
+    assert.deepEqual(flattenMetadata({ a: null, b: '', c: new Date(0), d: Number.NaN, 'f\u0000': ' y ', g: [] }), {
       b: '',
       c: '1970-01-01T00:00:00.000Z',
       d: 'NaN',
       f: 'y',
       g: [],
     });
-    assert.deepEqual(flatMetadata({ list: [5, true, ' x ', null, { y: 1 }] }), { list: [5, true, 'x', '{"y":1}'] });
-    assert.deepEqual(flatMetadata({ long: 'x'.repeat(16_385) }), { long: `${'x'.repeat(16_383)}…` });
-    assert.deepEqual(flatMetadata({ a: { b: { c: { d: { e: 1 } } } } }), { 'a.b.c.d': '{"e":1}' });
-    assert.equal(Object.getPrototypeOf(flatMetadata(JSON.parse('{"__proto__": {"x": 1}}'))), Object.prototype);
+    assert.deepEqual(flattenMetadata({ list: [5, true, ' x ', null, { y: 1 }] }), { list: [5, true, 'x', '{"y":1}'] });
+    assert.deepEqual(flattenMetadata({ long: 'x'.repeat(16_385) }), { long: `${'x'.repeat(16_383)}…` });
+    assert.deepEqual(flattenMetadata({ a: { b: { c: { d: { e: 1 } } } } }), { 'a.b.c.d': '{"e":1}' });
+    assert.equal(Object.getPrototypeOf(flattenMetadata(JSON.parse('{"__proto__": {"x": 1}}'))), Object.prototype);
   });
 });
 
-describe('a document as it leaves extraction', () => {
-  it('keeps a line of a million characters as text, but not as a heading or title', async () => {
+describe('truncateDocument', () => {
+  it('keeps a heading of a million characters as text, not as heading or title', async () => {
     const source = `# ${'H'.repeat(1_000_000)}\n\n# Short\n\nwalrus`;
     const [part] = await read('markdown', source);
     const document = documentIn(part);
@@ -337,18 +347,18 @@ describe('a document as it leaves extraction', () => {
     assert.equal(document.title, 'Short');
   });
 
-  it('has a title, keys and values of a bounded length, cut between characters', async () => {
+  it('truncates title, keys and values at grapheme boundaries', async () => {
     const family = '👨‍👩‍👧‍👦';
     const line = { text: 'walrus', title: family.repeat(100), [`k${family.repeat(200)}`]: 'é'.repeat(20_000) };
-    const { title, metadata } = documentIn((await read('json-lines', JSON.stringify(line)))[0]);
+    const { title, metadata } = documentIn((await read('jsonl', JSON.stringify(line)))[0]);
     assert.equal(title, `${family.repeat(45)}…`);
     assert.deepEqual(metadata, { [`k${family.repeat(92)}…`]: `${'é'.repeat(16_383)}…` });
     const keys = Object.fromEntries(Array.from({ length: 11_000 }, (_, i) => [`k${i}`, i]));
-    const many = documentIn((await read('json-lines', JSON.stringify({ text: 'walrus', ...keys })))[0]);
+    const many = documentIn((await read('jsonl', JSON.stringify({ text: 'walrus', ...keys })))[0]);
     assert.equal(Object.keys(many.metadata).length, 10_000);
   });
 
-  it('has headings of the levels 1 to 6, whatever its reader makes of it', () => {
+  it('clamps heading levels to 1 to 6', () => {
     const document = { text: 'a b', title: null, metadata: {} };
     const levels = [-3, 0, 1.2, 5.7, 9, Number.NaN, undefined];
     const blocks = levels.map((level) => ({ kind: 'heading' as const, start: 0, end: 1, ...(level && { level }) }));

@@ -1,68 +1,83 @@
-import { noText } from './bounds.ts';
-import { textPieces } from './content.ts';
-import { CsvRows, delimiterOf } from './csv-rows.ts';
-import type { ReadJob, ReadPart } from './extracted-document.ts';
-import { TextWriter, tableLine } from './text-writer.ts';
+import Papa from 'papaparse';
+import { streamText } from './content.ts';
+import type { Extraction, ReaderInput } from './extracted-document.ts';
+import { invalidFile, noText } from './limits.ts';
+import { formatTableRow, TextWriter } from './text-writer.ts';
 
-/** Characters by which the delimiter is told. */
-const HEAD_CHARACTERS = 65_536;
-/** Characters of a document: a file with more becomes several, so that none has to be held as a whole. */
+/** Characters from which the delimiter is detected, and the rows of them that are compared. */
+const DETECTION_CHARACTERS = 65_536;
+const DETECTION_ROWS = 64;
+/** Delimiters to detect, the most common first. */
+const DELIMITERS = [',', ';', '\t', '|'];
+/** Maximum characters of a row: a longer one has an unclosed quote. */
+const MAX_ROW_CHARACTERS = 4_194_304;
+/** Characters of a document: a longer file becomes several documents, so that none is held in memory as a whole. */
 const PART_CHARACTERS = 1_000_000;
-/** Rows that are looked at to tell whether the first is a header. */
+/** Rows from which a header is detected. */
 const HEADER_ROWS = 20;
 const NUMBER = /^[-+]?[\d.,\s]*\d[\d.,\s]*%?$/;
 
 /**
- * Reads CSV: a row is a line, with ` | ` between its cells. Rows come in tables of about the size of a chunk, each of which begins with the
- * header again, unless that is longer than half a chunk. A file of more than a million characters is several documents; their parts are
- * `row-1`, `row-5001` and so on, by the first row after the header.
+ * Reads CSV: one line per row, cells separated by ` | `. Rows are grouped into tables of about one chunk, each of which
+ * repeats the header unless the header is longer than half a chunk. Above a million characters a file becomes several
+ * documents, named after their first row without the header: `row-1`, `row-5001`.
  */
-export async function* readCsv(job: ReadJob): AsyncGenerator<ReadPart> {
-  const table = new CsvTable(job.chunkCharacters);
+export async function* readCsv(input: ReaderInput): AsyncGenerator<Extraction> {
+  const table = new CsvTable(input.chunkCharacters);
   let isOnly = true;
-  for await (const rows of rowsOf(job)) {
+  for await (const rows of parseRows(streamText(input))) {
     for (const row of rows) {
-      for (const part of table.add(row)) {
+      for (const document of table.add(row)) {
         isOnly = false;
-        yield part;
+        yield document;
       }
     }
   }
   const last = table.finish();
   if (last.length === 0 && isOnly) throw noText();
-  for (const part of last) yield isOnly && last.length === 1 ? { ...part, part: '' } : part;
+  for (const document of last) yield isOnly && last.length === 1 ? { ...document, part: '' } : document;
 }
 
-async function* rowsOf(job: ReadJob): AsyncGenerator<string[][]> {
-  let head = '';
-  let parser: CsvRows | null = null;
-  for await (const piece of textPieces(job)) {
-    if (parser !== null) {
-      yield parser.push(piece);
-      continue;
+/** Parses CSV (RFC 4180) incrementally, skipping blank rows. Throws `invalid_file` for a row above the maximum length. */
+export async function* parseRows(text: AsyncIterable<string>): AsyncGenerator<string[][]> {
+  let parser: Papa.Parser | null = null;
+  let pending = '';
+  for await (const piece of text) {
+    pending += piece.replace(/\r\n?/g, '\n');
+    if (parser === null && pending.length < DETECTION_CHARACTERS) continue;
+    parser ??= createParser(pending);
+    const { data, meta } = parser.parse(pending, 0, true) as Papa.ParseResult<string[]>;
+    pending = pending.slice(meta.cursor);
+    if (pending.length > MAX_ROW_CHARACTERS) {
+      const limit = MAX_ROW_CHARACTERS.toLocaleString('en');
+      throw invalidFile(`A row has more than ${limit} characters: a quote may not be closed.`);
     }
-    head += piece;
-    if (head.length < HEAD_CHARACTERS) continue;
-    parser = new CsvRows(delimiterOf(head));
-    yield parser.push(head.replace(/^\ufeff/, ''));
+    yield withoutBlankRows(data);
   }
-  if (parser === null) {
-    parser = new CsvRows(delimiterOf(head));
-    yield parser.push(head.replace(/^\ufeff/, ''));
-  }
-  yield parser.end();
+  const { data } = (parser ?? createParser(pending)).parse(pending, 0, false) as Papa.ParseResult<string[]>;
+  yield withoutBlankRows(data);
 }
 
-/** Puts rows together to tables, and tables to documents. */
+function createParser(head: string): Papa.Parser {
+  const options = { delimitersToGuess: DELIMITERS, preview: DETECTION_ROWS, skipEmptyLines: 'greedy' } as const;
+  const { delimiter } = Papa.parse(head, options).meta;
+  return new Papa.Parser({ delimiter, newline: '\n' });
+}
+
+function withoutBlankRows(rows: readonly string[][]): string[][] {
+  return rows.filter((row) => row.some((cell) => /\S/.test(cell)));
+}
+
+/** Groups rows into tables, and tables into documents. */
 class CsvTable {
   readonly #groupCharacters: number;
-  /** The first rows, until there are enough to tell whether the first is a header. */
-  #first: string[][] | null = [];
+  /** The first rows, until they suffice to detect a header. */
+  #firstRows: string[][] | null = [];
   #header: string | null = null;
   #writer = new TextWriter();
   #partRow = 1;
   #row = 1;
-  /** The first row of the table that is open. */
+  /** The first row of the current table. */
   #groupRow = 1;
   #lines: string[] = [];
   #characters = 0;
@@ -71,34 +86,34 @@ class CsvTable {
     this.#groupCharacters = groupCharacters;
   }
 
-  /** Takes a row; gives the documents that have become full. */
-  add(row: string[]): ReadPart[] {
-    if (this.#first === null) return this.#addLine(row);
-    this.#first.push(row);
-    return this.#first.length < HEADER_ROWS ? [] : this.#begin(this.#first);
+  /** Adds a row. Returns the documents that are complete. */
+  add(row: string[]): Extraction[] {
+    if (this.#firstRows === null) return this.#addRow(row);
+    this.#firstRows.push(row);
+    return this.#firstRows.length < HEADER_ROWS ? [] : this.#begin(this.#firstRows);
   }
 
-  /** The last documents; none where all rows are in those before. */
-  finish(): ReadPart[] {
-    const parts = this.#first === null ? [] : this.#begin(this.#first);
+  /** Returns the remaining documents. */
+  finish(): Extraction[] {
+    const documents = this.#firstRows === null ? [] : this.#begin(this.#firstRows);
     this.#endGroup();
-    return this.#writer.length === 0 ? parts : [...parts, this.#take()];
+    return this.#writer.length === 0 ? documents : [...documents, this.#takeDocument()];
   }
 
-  #begin(rows: string[][]): ReadPart[] {
-    this.#first = null;
+  #begin(rows: string[][]): Extraction[] {
+    this.#firstRows = null;
     const [first = []] = rows;
     const hasHeader = isHeader(rows);
-    const line = tableLine(first);
-    // A longer one stands there once: repeated, it would make a small file of many short rows a large text.
+    const line = formatTableRow(first);
+    // A longer header is written once: repeating it would multiply the size of a file with short rows.
     if (hasHeader && line.length <= this.#groupCharacters / 2) this.#header = line;
     else if (hasHeader) this.#push(line);
-    return (hasHeader ? rows.slice(1) : rows).flatMap((row) => this.#addLine(row));
+    return (hasHeader ? rows.slice(1) : rows).flatMap((row) => this.#addRow(row));
   }
 
-  #addLine(row: string[]): ReadPart[] {
-    const parts = this.#writer.length > PART_CHARACTERS ? [this.#take()] : [];
-    const line = tableLine(row);
+  #addRow(row: string[]): Extraction[] {
+    const documents = this.#writer.length > PART_CHARACTERS ? [this.#takeDocument()] : [];
+    const line = formatTableRow(row);
     if (this.#lines.length > 0 && this.#characters + line.length > this.#groupCharacters) this.#endGroup();
     if (this.#lines.length === 0) {
       this.#groupRow = this.#row;
@@ -106,7 +121,7 @@ class CsvTable {
     }
     this.#push(line);
     this.#row += 1;
-    return parts;
+    return documents;
   }
 
   #push(line: string): void {
@@ -120,8 +135,8 @@ class CsvTable {
     this.#characters = 0;
   }
 
-  /** The document so far, without the table that is open. */
-  #take(): ReadPart {
+  /** The document so far, without the current table. */
+  #takeDocument(): Extraction {
     const part = `row-${this.#partRow}`;
     const document = { ...this.#writer.finish(), title: null, metadata: {} };
     this.#writer = new TextWriter();
@@ -130,7 +145,7 @@ class CsvTable {
   }
 }
 
-/** Whether the first row names the columns: different texts without numbers, in a table of more than one row. */
+/** Whether the first of several rows names the columns: distinct texts that are not numbers. */
 function isHeader(rows: readonly string[][]): boolean {
   const [first = [], ...others] = rows;
   const names = first.map((cell) => cell.trim().toLowerCase());
@@ -138,9 +153,8 @@ function isHeader(rows: readonly string[][]): boolean {
   const filled = names.filter((name) => name !== '');
   if (new Set(filled).size < filled.length || filled.length < names.length / 2) return false;
   const width = Math.max(...others.map((row) => row.length));
-  if (width > 1 && filled.length === 1) return false;
-  if (width > 1) return true;
-  // A single column: a name is shorter than what it names, or stands over numbers.
+  if (width > 1) return filled.length > 1;
+  // In a single column, a header is shorter than the values, or the values are numbers.
   const values = others.map(([cell = '']) => cell);
   return (
     values.every((cell) => NUMBER.test(cell)) ||

@@ -1,38 +1,38 @@
-import { truncateDocument } from './bounded-document.ts';
-import { noText } from './bounds.ts';
-import type { ReadJob, ReadPart } from './extracted-document.ts';
+import type { Extraction, ReaderInput } from './extracted-document.ts';
 import type { DocumentFormat } from './formats.ts';
+import { noText } from './limits.ts';
+import { truncateDocument } from './truncate-document.ts';
 
-type Reader = (job: ReadJob) => AsyncGenerator<ReadPart>;
+type Reader = (input: ReaderInput) => AsyncGenerator<Extraction>;
 
-/** What reads each format, loaded when the first document of it comes. */
+/** Readers by format, imported when first needed. */
 const READERS: Readonly<Record<DocumentFormat, () => Promise<Reader>>> = {
   pdf: async () => (await import('./pdf/read-pdf.ts')).readPdf,
   docx: async () => (await import('./docx/read-docx.ts')).readDocx,
   html: async () => (await import('./html/read-html.ts')).readHtml,
   markdown: async () => (await import('./read-markdown.ts')).readMarkdown,
   csv: async () => (await import('./read-csv.ts')).readCsv,
-  text: async () => (await import('./read-text.ts')).readText,
-  'json-lines': async () => (await import('./read-json-lines.ts')).readJsonLines,
+  text: async () => (await import('./read-text.ts')).readPlainText,
+  jsonl: async () => (await import('./read-jsonl.ts')).readJsonl,
 };
 
 /**
- * The documents of a file, at least one, one after the other: a part that has no text is an error of that part. Throws an
- * `IngestionError` for what is wrong with the file, and whatever a reader meets in a damaged one.
+ * Yields the documents of a file, at least one; a part without text yields an error for that part. Throws an
+ * `IngestionError` for errors of the whole file, and any error of a parser on a damaged one.
  */
-export async function* readDocument(format: DocumentFormat, job: ReadJob): AsyncGenerator<ReadPart> {
+export async function* readDocument(format: DocumentFormat, input: ReaderInput): AsyncGenerator<Extraction> {
   const read = await READERS[format]();
-  let hasParts = false;
-  for await (const part of read(job)) {
-    hasParts = true;
-    yield bounded(part);
+  let isEmpty = true;
+  for await (const extraction of read(input)) {
+    isEmpty = false;
+    yield limitExtraction(extraction);
   }
-  if (!hasParts) yield { part: '', error: noText() };
+  if (isEmpty) yield { part: '', error: noText() };
 }
 
-function bounded(part: ReadPart): ReadPart {
-  if ('error' in part) return part;
-  const { document, ...place } = part;
-  // Not `trim`: it would copy a long text to see whether it is blank.
+function limitExtraction(extraction: Extraction): Extraction {
+  if ('error' in extraction) return extraction;
+  const { document, ...place } = extraction;
+  // A search, because `trim` would copy a long text to find out whether it is blank.
   return /\S/.test(document.text) ? { ...place, document: truncateDocument(document) } : { ...place, error: noText() };
 }

@@ -1,49 +1,49 @@
 import { parse } from 'yaml';
 import { cleanText, inOneLine } from '../../lib/clean-text.ts';
 import type { DocumentMetadata } from '../documents/metadata.ts';
-import { MAX_HEADING_CHARACTERS, MAX_WHOLE_TEXT_BYTES } from './bounds.ts';
-import { wholeContent } from './content.ts';
+import { readAllBytes } from './content.ts';
 import { decodeText } from './decode.ts';
-import type { ExtractedDocument, ReadJob, ReadPart } from './extracted-document.ts';
+import type { ExtractedDocument, Extraction, ReaderInput } from './extracted-document.ts';
+import { flattenMetadata, normalizeTitle } from './flatten-metadata.ts';
+import { MAX_HEADING_CHARACTERS, MAX_WHOLE_TEXT_BYTES } from './limits.ts';
 import { markdownBlocks } from './markdown-blocks.ts';
-import { flatMetadata, titleOf } from './metadata.ts';
-import { requireLength } from './text-writer.ts';
+import { checkTextLength } from './text-writer.ts';
 
-/** Between lines of three dashes, before everything else. */
 const FRONT_MATTER = /^---[^\S\n]*\n([\s\S]*?)\n(?:---|\.\.\.)[^\S\n]*(?:\n|$)/;
-/** References to anchors: a few are common, many are an attack. */
+/** Maximum YAML aliases; more are an expansion attack. */
 const MAX_ALIASES = 100;
 
-/** Reads Markdown (CommonMark, with tables). */
-export async function* readMarkdown(job: ReadJob): AsyncGenerator<ReadPart> {
-  yield { part: '', document: parseMarkdown(decodeText(await wholeContent(job, MAX_WHOLE_TEXT_BYTES), job.charset)) };
+/** Reads Markdown (CommonMark with tables). */
+export async function* readMarkdown(input: ReaderInput): AsyncGenerator<Extraction> {
+  const source = decodeText(await readAllBytes(input, MAX_WHOLE_TEXT_BYTES), input.charset);
+  yield { part: '', document: parseMarkdown(source) };
 }
 
 /**
- * A Markdown document: its text is the source behind the front matter, whose fields are the metadata. The title is that of the front
- * matter, else the first heading of level 1.
+ * Parses a Markdown document. Its text is the source after the front matter, so that citations match it exactly; the
+ * front matter is the metadata. The title is that of the front matter, else the first heading of level 1.
  */
 export function parseMarkdown(source: string): ExtractedDocument {
-  const { metadata, text } = withoutFrontMatter(cleanText(source));
-  requireLength(text.length);
+  const { metadata, text } = splitFrontMatter(cleanText(source));
+  checkTextLength(text.length);
   const blocks = markdownBlocks(text);
-  const { title, ...rest } = metadata;
+  const { title, ...others } = metadata;
   const heading = blocks.find(
     ({ kind, level, start, end }) => kind === 'heading' && level === 1 && end - start <= MAX_HEADING_CHARACTERS,
   );
   const named = heading && inOneLine(text.slice(heading.start, heading.end)).replace(/^#+\s*|\s*#*(?:\s*=+)?$/g, '');
-  return { text, blocks, title: titleOf(title) ?? titleOf(named), metadata: rest };
+  return { text, blocks, title: normalizeTitle(title) ?? normalizeTitle(named), metadata: others };
 }
 
-function withoutFrontMatter(text: string): { metadata: DocumentMetadata; text: string } {
+function splitFrontMatter(text: string): { metadata: DocumentMetadata; text: string } {
   const [whole = '', yaml = ''] = FRONT_MATTER.exec(text) ?? [];
   if (whole === '') return { metadata: {}, text };
   try {
     const fields: unknown = parse(yaml, { maxAliasCount: MAX_ALIASES, logLevel: 'error' });
     if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) return { metadata: {}, text };
-    return { metadata: flatMetadata(fields), text: text.slice(whole.length) };
+    return { metadata: flattenMetadata(fields), text: text.slice(whole.length) };
   } catch {
-    // Lines between dashes that are no YAML are the author's text.
+    // Invalid YAML between dashes is body text.
     return { metadata: {}, text };
   }
 }

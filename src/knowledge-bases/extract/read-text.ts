@@ -1,23 +1,23 @@
 import { cleanText } from '../../lib/clean-text.ts';
-import { MAX_WHOLE_TEXT_BYTES } from './bounds.ts';
-import { wholeContent } from './content.ts';
+import { readAllBytes } from './content.ts';
 import { decodeText } from './decode.ts';
-import type { ExtractedDocument, ReadJob, ReadPart } from './extracted-document.ts';
+import type { ExtractedDocument, Extraction, ReaderInput } from './extracted-document.ts';
+import { MAX_WHOLE_TEXT_BYTES } from './limits.ts';
 import { TextWriter } from './text-writer.ts';
 
-/** A line of fewer characters may be a heading. */
+/** Maximum characters of a line that may be a heading. */
 const HEADING_CHARACTERS = 80;
 const LIST_ITEM = /^\s*(?:[-*•‣▪–]|\(?(?:\d{1,3}|[a-z])[.)])\s+\S/;
-/** `2.1 Title`, `Chapter 3`: numbers of headings that a text's author wrote. */
+/** Numbered headings: `2.1 Title`, `Chapter 3`. */
 const NUMBERED =
   /^(?:(?:chapter|part|section|appendix|book|kapitel|chapitre)\s+(?:\d{1,3}|[ivxlc]{1,7})\b.{0,60}|(\d{1,2}(?:\.\d{1,2}){0,3})\.?\s{1,4}\p{Lu}.*)$/iu;
 
-/** Reads plain text, in whichever encoding. */
-export async function* readText(job: ReadJob): AsyncGenerator<ReadPart> {
-  yield { part: '', document: parseText(decodeText(await wholeContent(job, MAX_WHOLE_TEXT_BYTES), job.charset)) };
+/** Reads a plain text file in any encoding. */
+export async function* readPlainText(input: ReaderInput): AsyncGenerator<Extraction> {
+  yield { part: '', document: parseText(decodeText(await readAllBytes(input, MAX_WHOLE_TEXT_BYTES), input.charset)) };
 }
 
-/** The parts of a plain text: paragraphs lie between empty lines; headings are underlined or numbered. The text stays as it is. */
+/** Splits a plain text at empty lines into paragraphs, list items, and underlined or numbered headings. */
 export function parseText(source: string): ExtractedDocument {
   const writer = new TextWriter();
   for (const paragraph of cleanText(source).split(/\n[^\S\n]*\n/)) writeParagraph(writer, paragraph);
@@ -37,19 +37,19 @@ function writeParagraph(writer: TextWriter, paragraph: string): void {
   writeLines(writer, lines.slice(from));
 }
 
-/** The level of a heading that is underlined: 1 with `=`, 2 with `-`; null for what is none. */
-function underlineLevel(line: string | undefined, under: string | undefined): number | null {
-  if (line === undefined || under === undefined) return null;
-  const mark = /^(=|-|~)\1{2,}\s*$/.exec(under)?.[1];
+/** Level of an underlined heading: 1 for `=`, 2 for `-` or `~`; null when it is not underlined. */
+function underlineLevel(line: string | undefined, underline: string | undefined): number | null {
+  if (line === undefined || underline === undefined) return null;
+  const mark = /^(=|-|~)\1{2,}\s*$/.exec(underline)?.[1];
   const length = line.trim().length;
   if (mark === undefined || length === 0 || length > HEADING_CHARACTERS) return null;
-  if (Math.abs(under.trim().length - length) > Math.max(3, length / 2)) return null;
+  if (Math.abs(underline.trim().length - length) > Math.max(3, length / 2)) return null;
   return mark === '=' ? 1 : 2;
 }
 
 function writeLines(writer: TextWriter, lines: readonly string[]): void {
   const [only = ''] = lines;
-  if (lines.length === 1 && isNumbered(only)) {
+  if (lines.length === 1 && isNumberedHeading(only)) {
     const number = NUMBERED.exec(only.trim())?.[1];
     writer.write('heading', only, { level: number === undefined ? 1 : number.split('.').length });
     return;
@@ -58,23 +58,23 @@ function writeLines(writer: TextWriter, lines: readonly string[]): void {
   else writer.write('paragraph', lines.join('\n'));
 }
 
-/** A short line by itself that begins with a number and does not end as a sentence does. */
-function isNumbered(line: string): boolean {
+/** Whether a line is short, begins with a number and lacks final punctuation. */
+function isNumberedHeading(line: string): boolean {
   const trimmed = line.trim();
   return trimmed.length <= HEADING_CHARACTERS && NUMBERED.test(trimmed) && !/[.,;:!?]$/.test(trimmed);
 }
 
-/** Lines of a list: each item with the lines that go on with it. */
+/** Writes list items, each with its continuation lines. */
 function writeList(writer: TextWriter, lines: readonly string[]): void {
   let kind: 'paragraph' | 'list-item' = 'paragraph';
-  let open: string[] = [];
+  let item: string[] = [];
   for (const line of lines) {
     if (LIST_ITEM.test(line)) {
-      writer.write(kind, open.join('\n'));
-      open = [];
+      writer.write(kind, item.join('\n'));
+      item = [];
       kind = 'list-item';
     }
-    open.push(line);
+    item.push(line);
   }
-  writer.write(kind, open.join('\n'));
+  writer.write(kind, item.join('\n'));
 }

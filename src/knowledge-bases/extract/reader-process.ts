@@ -1,89 +1,88 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { Socket } from 'node:net';
-import { setTimeout as wait } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { IngestionError } from '../jobs/job-error.ts';
-import { READER_BUFFER_MB, READER_HEAP_MB, READER_YOUNG_HEAP_MB } from './bounds.ts';
-import type { Extraction, ReadJob } from './extracted-document.ts';
+import type { Extraction, ReaderInput } from './extracted-document.ts';
 import type { DocumentFormat } from './formats.ts';
+import { READER_BUFFER_MB, READER_HEAP_MB, READER_YOUNG_HEAP_MB } from './limits.ts';
 import type { ReaderError, ReaderReply, ReaderRequest } from './reader-protocol.ts';
 
-/** Milliseconds that a reader has to put away a file of which nobody wants more. */
-const LEAVE_MS = 1_000;
-/** Megabytes of a process that has read nothing yet: Node, and the libraries for documents. */
-const EMPTY_MB = 150;
-/** Characters of a reader's error output that are kept to tell what it died of: V8 ends with its message and a stack. */
-const KEPT_ERROR_CHARACTERS = 8_000;
+/** Time that a reader has to abandon a file before it is killed. */
+const CLOSE_MS = 1_000;
+/** Memory of an idle reader: Node and the parser libraries. */
+const IDLE_MB = 150;
+/** Characters of stderr that are kept to classify a crash: V8 prints its message before a stack trace. */
+const MAX_STDERR_CHARACTERS = 8_000;
 
-/** What a reader may use for one document. */
-export interface ReaderBounds {
+/** Limits for one document. */
+export interface ReaderLimits {
   seconds: number;
   heapMb: number;
-  /** Beside the heap. */
+  /** Memory outside the JavaScript heap. */
   bufferMb: number;
-  /** The reader's module, where it is not that of the formats. */
+  /** Entry point of the process; `reader.ts` unless a test replaces it. */
   module?: URL;
 }
 
-/** The bounds of documents in use. */
-export const READER_BOUNDS: Omit<ReaderBounds, 'seconds'> = { heapMb: READER_HEAP_MB, bufferMb: READER_BUFFER_MB };
+/** Default limits. */
+export const READER_LIMITS: Omit<ReaderLimits, 'seconds'> = { heapMb: READER_HEAP_MB, bufferMb: READER_BUFFER_MB };
 
-/** The end of a reader, seen from the document that it read. */
-type Ended = { type: 'failed'; error: ReaderError };
+type ReadFailure = { type: 'failed'; error: ReaderError };
 
 /**
- * A process that reads one file at a time. One that takes too long, or too much memory, or dies, fails the document that it reads and no
- * other: the next one gets a fresh process. A thread would not do: V8 ends the whole process when a thread's heap is full in the middle of
- * one large allocation, whatever its limits are.
+ * A child process that reads one file at a time. A document that exceeds a limit or crashes the process fails alone; the
+ * next one gets a new process. Not a thread: a large allocation that exceeds a thread's heap limit makes V8 abort the
+ * whole process.
  */
 export class ReaderProcess {
-  readonly #bounds: ReaderBounds;
-  readonly #onLost: (reason: string) => void;
+  readonly #limits: ReaderLimits;
+  readonly #onCrash: (reason: string) => void;
   #child: ChildProcess | null = null;
-  #asked: PromiseWithResolvers<ReaderReply | Ended> | null = null;
+  #pending: PromiseWithResolvers<ReaderReply | ReadFailure> | null = null;
 
-  /** `onLost` is told why, each time that a document took the process with it. */
-  constructor(bounds: ReaderBounds, onLost: (reason: string) => void) {
-    this.#bounds = bounds;
-    this.#onLost = onLost;
+  /** `onCrash` is called with the reason whenever a document ends the process. */
+  constructor(limits: ReaderLimits, onCrash: (reason: string) => void) {
+    this.#limits = limits;
+    this.#onCrash = onCrash;
   }
 
-  /** Whether there is a process; otherwise the next file starts one. */
+  /** Whether the process runs; if not, the next file starts it. */
   get isStarted(): boolean {
     return this.#child !== null;
   }
 
   /**
-   * The documents of a file. An error of all of it comes as the last one, with an empty part. Throws the signal's reason when it aborts.
-   * Whoever stops early leaves the process free for the next file.
+   * Yields the documents of a file. An error of the whole file comes last, with an empty part. Throws the signal's reason.
+   * A caller may stop early; the process is then free for the next file.
    */
-  async *read(format: DocumentFormat, job: ReadJob, signal: AbortSignal): AsyncGenerator<Extraction> {
-    let request: ReaderRequest = { type: 'begin', format, job };
-    let isOver = false;
+  async *read(format: DocumentFormat, input: ReaderInput, signal: AbortSignal): AsyncGenerator<Extraction> {
+    let request: ReaderRequest = { type: 'open', format, input };
+    let isFinished = false;
     try {
       for (;;) {
-        const reply = await this.#ask(request, signal);
-        isOver = reply.type !== 'part';
+        const reply = await this.#send(request, signal);
+        isFinished = reply.type !== 'part';
         if (reply.type === 'end') return;
         if (reply.type === 'failed') {
-          yield { part: '', error: errorOf(reply.error) };
+          yield { part: '', error: toIngestionError(reply.error) };
           return;
         }
-        const { type, ...part } = reply;
-        yield 'error' in part ? { ...part, error: errorOf(part.error) } : part;
+        const { type, ...extraction } = reply;
+        yield 'error' in extraction ? { ...extraction, error: toIngestionError(extraction.error) } : extraction;
         request = { type: 'next' };
       }
     } finally {
-      if (this.#asked !== null) await this.stop();
-      else if (this.#child !== null && !isOver)
-        await this.#ask({ type: 'leave' }, AbortSignal.timeout(LEAVE_MS)).catch(() => this.stop());
+      if (this.#pending !== null) await this.stop();
+      else if (this.#child !== null && !isFinished)
+        await this.#send({ type: 'close' }, AbortSignal.timeout(CLOSE_MS)).catch(() => this.stop());
     }
   }
 
-  /** Ends the process; the next file starts another. A document that is being read fails. */
+  /** Kills the process; a document in progress fails. The next file starts a new process. */
   async stop(): Promise<void> {
     const child = this.#child;
-    this.#ended(child, { code: 'server_error', message: 'The reading of documents was stopped.', detail: 'stopped' });
+    this.#detach(child, { code: 'server_error', message: 'Document extraction was stopped.', detail: 'stopped' });
     if (child === null || child.exitCode !== null || child.signalCode !== null) return;
     const exited = new Promise((resolve) => child.once('exit', resolve));
     child.ref();
@@ -91,112 +90,105 @@ export class ReaderProcess {
     await exited;
   }
 
-  async #ask(request: ReaderRequest, signal: AbortSignal): Promise<ReaderReply | Ended> {
+  async #send(request: ReaderRequest, signal: AbortSignal): Promise<ReaderReply | ReadFailure> {
     signal.throwIfAborted();
-    const asked = Promise.withResolvers<ReaderReply | Ended>();
-    this.#asked = asked;
-    const child = this.#started();
+    const pending = Promise.withResolvers<ReaderReply | ReadFailure>();
+    this.#pending = pending;
+    const child = this.#start();
     const done = new AbortController();
-    const left = Promise.withResolvers<never>();
-    const leave = () => left.reject(signal.reason);
-    signal.addEventListener('abort', leave, { once: true });
+    const aborted = Promise.withResolvers<never>();
+    const onAbort = () => aborted.reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
     child.ref();
     child.channel?.ref();
-    // One that fails means that the process is ending; its end is what is told.
+    // A failed send means that the process is exiting, which its `close` event reports.
     child.send(request, () => undefined);
-    void this.#endWhenLate(child, done.signal);
+    void this.#killAfterTimeout(child, done.signal);
     try {
-      const reply = await Promise.race([asked.promise, left.promise]);
-      this.#asked = null;
+      const reply = await Promise.race([pending.promise, aborted.promise]);
+      this.#pending = null;
       return reply;
     } finally {
       done.abort();
-      signal.removeEventListener('abort', leave);
+      signal.removeEventListener('abort', onAbort);
       child.unref();
       child.channel?.unref();
     }
   }
 
-  async #endWhenLate(child: ChildProcess, done: AbortSignal): Promise<void> {
-    const { seconds } = this.#bounds;
-    await wait(seconds * 1000, undefined, { signal: done, ref: false }).catch(() => {});
+  async #killAfterTimeout(child: ChildProcess, done: AbortSignal): Promise<void> {
+    const { seconds } = this.#limits;
+    await delay(seconds * 1000, undefined, { signal: done, ref: false }).catch(() => {});
     if (done.aborted) return;
-    this.#lose(child, slow(seconds));
+    const message = `Extraction took more than ${seconds} seconds.`;
+    this.#reportCrash(child, { code: 'timeout', message, detail: 'extraction timed out' });
     child.kill('SIGKILL');
   }
 
-  #lose(child: ChildProcess, error: ReaderError): void {
+  #reportCrash(child: ChildProcess, error: ReaderError): void {
     if (child !== this.#child) return;
-    this.#ended(child, error);
-    this.#onLost(error.detail ?? error.message);
+    this.#detach(child, error);
+    this.#onCrash(error.detail ?? error.message);
   }
 
-  #started(): ChildProcess {
+  #start(): ChildProcess {
     if (this.#child !== null) return this.#child;
-    const { heapMb, bufferMb, module = new URL('./reader.ts', import.meta.url) } = this.#bounds;
-    const child = fork(fileURLToPath(module), [String(heapMb + bufferMb + EMPTY_MB)], {
-      // None of the service's own flags: they may be for a test runner or a debugger.
+    const { heapMb, bufferMb, module = new URL('./reader.ts', import.meta.url) } = this.#limits;
+    const child = fork(fileURLToPath(module), [String(heapMb + bufferMb + IDLE_MB)], {
+      // Replaces the flags of this process, which may be for a test runner or a debugger.
       execArgv: [
         '--disable-warning=ExperimentalWarning',
         `--max-old-space-size=${heapMb}`,
         `--max-semi-space-size=${READER_YOUNG_HEAP_MB}`,
       ],
       serialization: 'advanced',
-      // Libraries warn there about what a document has; nothing of it is meant for the log.
+      // Stdout is ignored: libraries print warnings that quote the document.
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-      // Ctrl-C in a terminal is for the service, which then lets its readers finish.
+      // Own process group, so that Ctrl-C reaches only the service, which lets readers finish.
       detached: process.platform !== 'win32',
     });
-    let errorOutput = '';
+    let stderr = '';
     if (child.stderr instanceof Socket) child.stderr.unref();
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      errorOutput = (errorOutput + text).slice(-KEPT_ERROR_CHARACTERS);
+      stderr = (stderr + text).slice(-MAX_STDERR_CHARACTERS);
     });
     child.on('message', (reply: ReaderReply) => {
-      if (child === this.#child) this.#asked?.resolve(reply);
+      if (child === this.#child) this.#pending?.resolve(reply);
     });
-    child.on('error', (error) => this.#lose(child, broken(error.message)));
-    // While it reads not at `exit`: what it wrote before may still be on its way.
+    child.on('error', (error) => this.#reportCrash(child, crashed(error.message)));
+    // While a request is pending, wait for `close`: a reply may still be in the channel.
     child.on('exit', (code, signal) => {
-      if (this.#asked === null) this.#lose(child, deathOf(code, signal, errorOutput));
+      if (this.#pending === null) this.#reportCrash(child, exitError(code, signal, stderr));
     });
-    child.on('close', (code, signal) => this.#lose(child, deathOf(code, signal, errorOutput)));
+    child.on('close', (code, signal) => this.#reportCrash(child, exitError(code, signal, stderr)));
     this.#child = child;
     return child;
   }
 
-  #ended(child: ChildProcess | null, error: ReaderError): void {
+  #detach(child: ChildProcess | null, error: ReaderError): void {
     if (child !== this.#child) return;
     this.#child = null;
-    this.#asked?.resolve({ type: 'failed', error });
+    this.#pending?.resolve({ type: 'failed', error });
   }
 }
 
-function errorOf({ code, message, detail }: ReaderError): IngestionError {
+function toIngestionError({ code, message, detail }: ReaderError): IngestionError {
   return new IngestionError(code, message, detail ?? undefined);
 }
 
-function slow(seconds: number): ReaderError {
-  return {
-    code: 'timeout',
-    message: `The document took more than ${seconds} seconds to read.`,
-    detail: 'took too long',
-  };
+function outOfMemory(detail: string): ReaderError {
+  return { code: 'too_large', message: 'The document needs more memory than its limit.', detail };
 }
 
-function heavy(detail: string): ReaderError {
-  return { code: 'too_large', message: 'The document needs more memory than it may have.', detail };
+function crashed(detail: string): ReaderError {
+  return { code: 'invalid_file', message: 'The file cannot be read: the extraction process crashed.', detail };
 }
 
-function broken(detail: string): ReaderError {
-  return { code: 'invalid_file', message: 'The file cannot be read: its reader broke on it.', detail };
-}
-
-/** Only what kind of error it was is told of the output: messages may quote the document. */
-function deathOf(code: number | null, signal: NodeJS.Signals | null, errorOutput: string): ReaderError {
-  if (/heap out of memory|Allocation failed/.test(errorOutput)) return heavy('its heap outgrew its bound');
-  // By its own watch, or by a system that had no memory left.
-  if (signal === 'SIGKILL') return heavy('its memory outgrew its bound');
-  const kind = /^(?:Uncaught )?(\w*Error)\b/m.exec(errorOutput)?.[1];
-  return broken(`the process ended with ${signal ?? code}${kind === undefined ? '' : ` (${kind})`}`);
+/** Classifies the end of a process. Of stderr only the error class is used, because messages may quote the document. */
+function exitError(code: number | null, signal: NodeJS.Signals | null, stderr: string): ReaderError {
+  if (/heap out of memory|Allocation failed/.test(stderr)) return outOfMemory('heap limit exceeded');
+  // By its watchdog thread or by the kernel's OOM killer.
+  if (signal === 'SIGKILL') return outOfMemory('memory limit exceeded');
+  const errorClass = /^(?:Uncaught )?(\w*Error)\b/m.exec(stderr)?.[1];
+  return crashed(`process exited with ${signal ?? code}${errorClass === undefined ? '' : ` (${errorClass})`}`);
 }

@@ -1,22 +1,22 @@
-/** Messages between the service and a reader process. */
+/** Messages between the service and a reader process. One request is answered by one reply. */
 import type { JobErrorCode } from '../jobs/job-error.ts';
-import type { ExtractedDocument, FilePart, ReadJob } from './extracted-document.ts';
+import type { ExtractedDocument, FilePart, ReaderInput } from './extracted-document.ts';
 import type { DocumentFormat } from './formats.ts';
 
-/** What a reader is asked: to begin with a file and give its first document, to give the next, or to leave the rest. */
+/** Opens a file and returns its first document; returns the next document; abandons the rest of the file. */
 export type ReaderRequest =
-  | { type: 'begin'; format: DocumentFormat; job: ReadJob }
+  | { type: 'open'; format: DocumentFormat; input: ReaderInput }
   | { type: 'next' }
-  | { type: 'leave' };
+  | { type: 'close' };
 
-/** An error on its way out of the reader. `detail` is for the log; null where the message says it all. */
+/** An error in serializable form. `detail` is for the log; null when the message is complete. */
 export interface ReaderError {
   code: JobErrorCode;
   message: string;
   detail: string | null;
 }
 
-/** What a reader answers: a document, an error of a part of the file or of all of it, or that there are no more. */
+/** A document or the error of one part; the error of the whole file; the end of the file. */
 export type ReaderReply =
   | ({ type: 'part' } & FilePart & ({ document: ExtractedDocument } | { error: ReaderError }))
   | { type: 'failed'; error: ReaderError }

@@ -1,53 +1,37 @@
-/** The process that reads documents. Started by `reader-process.ts`; asked for one document after the other. */
+/** Entry point of a reader process, started by `reader-process.ts`. Extracts one document at a time. */
 import { describeError } from '../../lib/operator-error.ts';
 import { IngestionError } from '../jobs/job-error.ts';
-import type { ReadPart } from './extracted-document.ts';
+import type { Extraction } from './extracted-document.ts';
 import { readDocument } from './read-document.ts';
-import { runReaderLifecycle } from './reader-lifecycle.ts';
+import { runReader } from './reader-loop.ts';
 import type { ReaderError, ReaderReply, ReaderRequest } from './reader-protocol.ts';
 
-let parts: AsyncGenerator<ReadPart> | null = null;
-
-async function next(): Promise<ReaderReply> {
-  if (parts === null) return { type: 'end' };
-  const { done, value } = await parts.next();
-  if (done === true) {
-    parts = null;
-    return { type: 'end' };
-  }
-  if ('error' in value) return { type: 'part', ...value, error: readerError(value.error) };
-  return { type: 'part', ...value };
-}
+let documents: AsyncGenerator<Extraction> | null = null;
 
 async function answer(request: ReaderRequest): Promise<ReaderReply> {
   try {
-    if (request.type === 'leave') {
-      await parts?.return(undefined);
-      parts = null;
-      return { type: 'end' };
-    }
-    if (request.type === 'begin') parts = readDocument(request.format, request.job);
-    return await next();
+    if (request.type === 'open') documents = readDocument(request.format, request.input);
+    if (request.type === 'close') await documents?.return(undefined);
+    const next = await documents?.next();
+    if (next === undefined || next.done === true) return { type: 'end' };
+    if ('error' in next.value) return { type: 'part', ...next.value, error: toReaderError(next.value.error) };
+    return { type: 'part', ...next.value };
   } catch (error) {
-    parts = null;
-    return { type: 'failed', error: readerError(error) };
+    documents = null;
+    return { type: 'failed', error: toReaderError(error) };
   }
 }
 
-/** Whatever a reader throws that is no error of ours comes from a document that is not what it should be. */
-function readerError(error: unknown): ReaderError {
+/** Converts an error. Errors other than `IngestionError` mean that a parser failed on a damaged file. */
+function toReaderError(error: unknown): ReaderError {
   const detail = error instanceof Error ? `${error.name}: ${error.message}` : describeError(error);
   if (error instanceof IngestionError) {
     const { code, message, cause } = error;
     return { code, message, detail: cause === undefined ? null : describeError(cause) };
   }
-  const isTooMuch = error instanceof RangeError && /allocation failed|string length|array length/i.test(error.message);
-  if (isTooMuch) return { code: 'too_large', message: 'The document needs more memory than it may have.', detail };
-  return {
-    code: 'invalid_file',
-    message: 'The file cannot be read: it is damaged, or not what its name says.',
-    detail,
-  };
+  const isTooLarge = error instanceof RangeError && /allocation failed|string length|array length/i.test(error.message);
+  if (isTooLarge) return { code: 'too_large', message: 'The document needs more memory than its limit.', detail };
+  return { code: 'invalid_file', message: 'The file is damaged or does not match its format.', detail };
 }
 
-runReaderLifecycle(answer);
+runReader(answer);

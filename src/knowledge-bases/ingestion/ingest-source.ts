@@ -5,7 +5,7 @@ import { newId } from '../../lib/ids.ts';
 import { describeError } from '../../lib/operator-error.ts';
 import type { SourceItem } from '../data-sources/connectors/connector.ts';
 import type { DocumentMetadata } from '../documents/metadata.ts';
-import { flatMetadata } from '../extract/metadata.ts';
+import { flattenMetadata } from '../extract/flatten-metadata.ts';
 import { IngestionError, jobErrorOf } from '../jobs/job-error.ts';
 import { FilterKeys } from './filter-keys.ts';
 import type { IngestDeps } from './ingest-deps.ts';
@@ -133,7 +133,7 @@ async function readSource(deps: IngestDeps, context: JobContext & { call: Call }
 /** Every type of source may say what holds of all its documents. */
 function metadataOf(config: unknown): DocumentMetadata {
   const { metadata } = Object(config) as { metadata?: Record<string, unknown> };
-  return flatMetadata(metadata);
+  return flattenMetadata(metadata);
 }
 
 /** Ingests those of the items that are new or changed, several at once. Of those whose content is the same, only the metadata. */

@@ -27,10 +27,9 @@ export function startIngestion(deps: IngestionWorkerDeps): Ingestion {
   // What lies there is of a process that was killed.
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  const onLostReader = (reason: string) =>
-    deps.logger.warn({ reason }, 'a document took the process that read it with it; the next one gets another');
+  const onReaderCrash = (reason: string) => deps.logger.warn({ reason }, 'extraction process ended by a document');
   const { readers, readerHeapMb: heapMb, readerBufferMb: bufferMb } = deps.config.memory.budget;
-  const extractor = new Extractor({ folder, readers, bounds: { heapMb, bufferMb }, onLostReader });
+  const extractor = new Extractor({ folder, readers, limits: { heapMb, bufferMb }, onReaderCrash });
   // Items of all jobs that are fetched, read and embedded at once: one slot is always left for other organizations.
   const total = Math.max(2, readers);
   const gate = new FairSemaphore({ total, perGroup: total - 1 });

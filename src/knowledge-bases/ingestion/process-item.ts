@@ -5,7 +5,7 @@ import { describeError } from '../../lib/operator-error.ts';
 import type { SourceContent, SourceItem } from '../data-sources/connectors/connector.ts';
 import type { DocumentMetadata, StoredMetadata } from '../documents/metadata.ts';
 import type { ExtractedDocument, Extraction } from '../extract/extracted-document.ts';
-import { flatMetadata } from '../extract/metadata.ts';
+import { flattenMetadata } from '../extract/flatten-metadata.ts';
 import { type IngestionError, type JobError, jobErrorOf } from '../jobs/job-error.ts';
 import { storedMetadata, withSourceMetadata } from './document-metadata.ts';
 import type { FilterKeys } from './filter-keys.ts';
@@ -180,7 +180,7 @@ async function changeOf(
 /** What a document says of itself, and its source of it. */
 function ownMetadata(document: ExtractedDocument, { metadata }: SourceContent): StoredMetadata {
   const title = document.title === null ? {} : { title: document.title };
-  return storedMetadata(document.metadata, flatMetadata(metadata), title);
+  return storedMetadata(document.metadata, flattenMetadata(metadata), title);
 }
 
 /** The row of a document whose item is not read to its end yet, but for what follows from its text. */

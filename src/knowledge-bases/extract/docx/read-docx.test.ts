@@ -26,8 +26,8 @@ const NUMBERING = wordXml(
 const item = (level: number) => `<w:numPr><w:ilvl w:val="${level}"/><w:numId w:val="3"/></w:numPr>`;
 const row = (...cells: string[]) => `<w:tr>${cells.map((cell) => `<w:tc>${cell}</w:tc>`).join('')}</w:tr>`;
 
-describe('a Word document', () => {
-  it('has headings by their styles, lists with their numbers, and tables as lines', async () => {
+describe('readDocx', () => {
+  it('finds headings by style, numbers list items, writes tables as lines', async () => {
     const body = [
       p('Report', '<w:pStyle w:val="T"/>'),
       p('Part', '<w:pStyle w:val="Own"/>'),
@@ -51,7 +51,7 @@ describe('a Word document', () => {
     ]);
   });
 
-  it('has its notes behind the paragraph that refers to them', async () => {
+  it('places notes after the paragraph that refers to them', async () => {
     const notes = wordXml(
       'footnotes',
       `<w:footnote w:id="0" w:type="separator">${p('-')}</w:footnote><w:footnote w:id="2">${p('The note.')}</w:footnote>`,
@@ -61,7 +61,7 @@ describe('a Word document', () => {
     assert.deepEqual(blocksOf(document), ['paragraph: Claim[1]', 'paragraph: [1] The note.', 'paragraph: Next.']);
   });
 
-  it('has the pages that were put into it where they stand, whole', async () => {
+  it('inserts embedded documents in place and whole', async () => {
     const type = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships/aFChunk';
     const relation = (id: string, target: string) => `<Relationship Id="${id}" Type="${type}" Target="${target}"/>`;
     const mail = [
@@ -87,14 +87,14 @@ describe('a Word document', () => {
     ]);
   });
 
-  it('leaves out what was deleted, and what is there twice for older programs', async () => {
+  it('skips deleted text and fallbacks for older programs', async () => {
     const box = (text: string) => `<w:txbxContent>${p(text)}</w:txbxContent>`;
     const body = `<w:p><w:r><w:t>Kept</w:t></w:r><w:del><w:r><w:t>gone</w:t></w:r></w:del><w:r><w:tab/><w:t>here</w:t></w:r>
       <mc:AlternateContent><mc:Choice>${box('in a box')}</mc:Choice><mc:Fallback>${box('in a box')}</mc:Fallback></mc:AlternateContent></w:p>`;
     assert.deepEqual(blocksOf(await read(makeDocx(body))), ['paragraph: in a box', 'paragraph: Kept\there']);
   });
 
-  it('says who made it when', async () => {
+  it('returns core properties as metadata', async () => {
     const core =
       '<cp:coreProperties><dc:title>A &lt;plan&gt;</dc:title><dc:creator>Ann</dc:creator><dcterms:created>2024-01-31T11:00:00Z</dcterms:created></cp:coreProperties>';
     const { title, metadata } = await read(makeDocx(p('x'), { 'docProps/core.xml': core }));
@@ -111,16 +111,16 @@ describe('a Word document', () => {
       },
     ]);
   const failures: [string, string, () => Buffer][] = [
-    ['that unpacks to more than it may', 'too_large', () => bomb()],
-    ['that unpacks to more than it says', 'too_large', () => bomb(1000)],
-    ['whose elements are nested without end', 'too_large', () => makeDocx('<w:tbl>'.repeat(5000))],
+    ['that decompresses to more than the maximum', 'too_large', () => bomb()],
+    ['that decompresses to more than it declares', 'too_large', () => bomb(1000)],
+    ['whose elements are nested too deeply', 'too_large', () => makeDocx('<w:tbl>'.repeat(5000))],
     ['without text', 'no_text', () => makeDocx(p(' '))],
     [
       'whose XML breaks off before any text',
       'invalid_file',
       () => makeZip([{ name: 'word/document.xml', content: '<w:document><broken' }]),
     ],
-    ['of no XML', 'invalid_file', () => makeZip([{ name: 'word/document.xml', content: 'walrus' }])],
+    ['that is not XML', 'invalid_file', () => makeZip([{ name: 'word/document.xml', content: 'walrus' }])],
     ['that is cut off', 'invalid_file', () => makeDocx(p('text')).subarray(0, 300)],
     [
       'whose text is damaged',
@@ -135,8 +135,8 @@ describe('a Word document', () => {
       'invalid_file',
       () => makeZip([{ name: 'word/document.xml', content: '<workbook><p/></workbook>' }]),
     ],
-    ['that is an archive of something else', 'invalid_file', () => makeZip([{ name: 'a.txt', content: 'x' }])],
-    ['of an older Word', 'invalid_file', () => Buffer.from('d0cf11e0a1b11ae100', 'hex')],
+    ['that is an archive of other files', 'invalid_file', () => makeZip([{ name: 'a.txt', content: 'x' }])],
+    ['of Word 97 to 2003', 'invalid_file', () => Buffer.from('d0cf11e0a1b11ae100', 'hex')],
     [
       'that needs a password',
       'encrypted_file',
@@ -149,7 +149,7 @@ describe('a Word document', () => {
     ],
   ];
   for (const [what, code, make] of failures) {
-    it(`${what} is ${code}`, async () => {
+    it(`rejects a document ${what} with ${code}`, async () => {
       await assert.rejects(read(make()), { code });
     });
   }

@@ -2,33 +2,34 @@ import { posix } from 'node:path';
 import { inOneLine } from '../../../lib/clean-text.ts';
 import type { DocumentMetadata } from '../../documents/metadata.ts';
 import { IngestionError } from '../../jobs/job-error.ts';
-import { invalidFile } from '../bounds.ts';
-import { contentRange } from '../content.ts';
-import type { ReadJob, ReadPart } from '../extracted-document.ts';
-import { flatMetadata, titleOf } from '../metadata.ts';
+import { readByteRange } from '../content.ts';
+import type { ExtractedDocument, Extraction, ReaderInput } from '../extracted-document.ts';
+import { flattenMetadata, normalizeTitle } from '../flatten-metadata.ts';
+import { invalidFile, MAX_WHOLE_TEXT_BYTES } from '../limits.ts';
 import { TextWriter } from '../text-writer.ts';
-import { readAlternativeChunks } from './alternative-chunks.ts';
-import { type Archive, openArchive } from './archive.ts';
+import { Archive } from './archive.ts';
+import { readEmbeddedDocuments } from './embedded-documents.ts';
 import { WordBody, type WordContext } from './word-body.ts';
 import { readLists } from './word-lists.ts';
 import { readStyles } from './word-styles.ts';
 import { readXml, type XmlHandlers } from './xml.ts';
 
-/** Compound files, in which Word puts encrypted documents, and its old ones, begin so. */
-const COMPOUND_MARK = Buffer.from('d0cf11e0a1b11ae1', 'hex');
-/** The name of what is encrypted in them. */
-const ENCRYPTED = Buffer.from('EncryptedPackage', 'utf16le');
-/** Notes of a document. */
+/** Signature of OLE compound files: encrypted documents, and those of Word 97 to 2003. */
+const COMPOUND_SIGNATURE = Buffer.from('d0cf11e0a1b11ae1', 'hex');
+/** Name of the stream that holds an encrypted document. */
+const ENCRYPTED_STREAM = Buffer.from('EncryptedPackage', 'utf16le');
+/** Maximum footnotes and endnotes. */
 const MAX_NOTES = 20_000;
 
+/** Context of notes, whose styles and lists are ignored. */
 const NO_CONTEXT: WordContext = {
-  styles: { headingLevel: () => null, numberingOf: () => null },
-  lists: { signOf: () => '- ' },
+  styles: { headingLevel: () => null, listId: () => null },
+  lists: { nextMarker: () => '- ' },
   notes: new Map(),
-  chunks: new Map(),
+  embedded: new Map(),
 };
 
-/** Fields of the core properties, and what they are called here. */
+/** Core properties by their metadata key. */
 const PROPERTIES: Readonly<Record<string, string>> = {
   title: 'title',
   creator: 'author',
@@ -42,37 +43,45 @@ const PROPERTIES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads a Word document (Office Open XML): headings by their style, lists, tables as lines, footnotes behind the paragraph that refers to
- * them, and pages that were put into it. Headers and footers of pages, comments and deleted text are left out.
+ * Reads a Word document (Office Open XML): headings by style or outline level, numbered lists, tables as lines, notes
+ * after the paragraph that refers to them, embedded documents. Skips page headers and footers, comments and deleted text.
  */
-export async function* readDocx(job: ReadJob): AsyncGenerator<ReadPart> {
-  await refuseCompound(job);
-  const archive = await openArchive(job);
-  const main = await mainPart(archive);
-  const beside = (name: string) => posix.join(posix.dirname(main), name);
-  const context: WordContext = {
-    styles: await readStyles(archive, beside('styles.xml')),
-    lists: await readLists(archive, beside('numbering.xml')),
-    notes: new Map([
-      ...(await readNotes(archive, beside('footnotes.xml'), 'footnote')),
-      ...(await readNotes(archive, beside('endnotes.xml'), 'endnote')),
-    ]),
-    chunks: await readAlternativeChunks(archive, main),
-  };
-  const writer = new TextWriter();
-  const isWhole = await readXml(archive.read(main), onlyWord(new WordBody(writer, context)));
-  // What has text is read as far as it goes.
-  if (!isWhole && writer.length === 0) throw invalidFile('The document is damaged: it ends before any text.');
-  const { title, ...metadata } = await readProperties(archive);
-  yield { part: '', document: { ...writer.finish(), title: titleOf(title), metadata } };
+export async function* readDocx(input: ReaderInput): AsyncGenerator<Extraction> {
+  await rejectCompoundFile(input);
+  const archive = await Archive.open(input);
+  try {
+    yield { part: '', document: await readArchive(archive) };
+  } finally {
+    archive.close();
+  }
 }
 
-/** Workbooks and presentations are such archives too: their main parts have other roots. */
-function onlyWord(body: WordBody): XmlHandlers {
+async function readArchive(archive: Archive): Promise<ExtractedDocument> {
+  const main = await findMainPart(archive);
+  const sibling = (name: string) => posix.join(posix.dirname(main), name);
+  const context: WordContext = {
+    styles: await readStyles(archive, sibling('styles.xml')),
+    lists: await readLists(archive, sibling('numbering.xml')),
+    notes: new Map([
+      ...(await readNotes(archive, sibling('footnotes.xml'), 'footnote')),
+      ...(await readNotes(archive, sibling('endnotes.xml'), 'endnote')),
+    ]),
+    embedded: await readEmbeddedDocuments(archive, main),
+  };
+  const writer = new TextWriter();
+  const isComplete = await readXml(archive.read(main), requireWordRoot(new WordBody(writer, context)));
+  // A truncated document is accepted as far as it has text.
+  if (!isComplete && writer.length === 0) throw invalidFile('The document is damaged: it ends before any text.');
+  const { title, ...metadata } = await readProperties(archive);
+  return { ...writer.finish(), title: normalizeTitle(title), metadata };
+}
+
+/** Rejects workbooks and presentations, whose main parts have other root elements. */
+function requireWordRoot(body: WordBody): XmlHandlers {
   let isRoot = true;
   return {
     open: (name, attributes) => {
-      if (isRoot && name !== 'document') throw invalidFile('The archive has no Word document in it.');
+      if (isRoot && name !== 'document') throw invalidFile('The archive does not contain a Word document.');
       isRoot = false;
       body.open(name, attributes);
     },
@@ -81,49 +90,47 @@ function onlyWord(body: WordBody): XmlHandlers {
   };
 }
 
-async function refuseCompound(job: ReadJob): Promise<void> {
-  const head = Buffer.from(await contentRange(job, 0, COMPOUND_MARK.length));
-  if (!head.equals(COMPOUND_MARK)) return;
-  // The list of what is in it may lie anywhere; it is looked for in as much as an encrypted document without pictures has.
-  const whole = Buffer.from(await contentRange(job, 0, Math.min(job.bytes, 67_108_864)));
-  if (whole.includes(ENCRYPTED)) {
+async function rejectCompoundFile(input: ReaderInput): Promise<void> {
+  const head = Buffer.from(await readByteRange(input, 0, COMPOUND_SIGNATURE.length));
+  if (!head.equals(COMPOUND_SIGNATURE)) return;
+  // The directory may lie anywhere in the file.
+  const content = Buffer.from(await readByteRange(input, 0, Math.min(input.bytes, MAX_WHOLE_TEXT_BYTES)));
+  if (content.includes(ENCRYPTED_STREAM)) {
     throw new IngestionError('encrypted_file', 'The document is protected by a password.');
   }
-  throw invalidFile('The file is a document of an older Word, not a .docx.');
+  throw invalidFile('The file is in the format of Word 97 to 2003 (.doc), not .docx.');
 }
 
-/** The part with the text: the relations of the package name it. */
-async function mainPart(archive: Archive): Promise<string> {
+/** Returns the name of the part that holds the text, from the relationships of the package. */
+async function findMainPart(archive: Archive): Promise<string> {
   let main = 'word/document.xml';
   await readXml(archive.read('_rels/.rels'), {
     open: (name, { Type = '', Target = '' }) => {
       if (name === 'Relationship' && Type.endsWith('/officeDocument')) main = Target.replace(/^\//, '');
     },
-    close: () => {},
-    text: () => {},
   });
-  if (!archive.has(main)) throw invalidFile('The archive has no Word document in it.');
+  if (!archive.has(main)) throw invalidFile('The archive does not contain a Word document.');
   return main;
 }
 
-/** The notes of one kind by `footnote 1`; what only separates notes from the page is left out. */
+/** Reads notes by `footnote 1`, without the separators between notes and text, which have a type. */
 async function readNotes(archive: Archive, part: string, kind: 'footnote' | 'endnote'): Promise<Map<string, string>> {
   const notes = new Map<string, string>();
-  let open: { name: string; writer: TextWriter; body: WordBody } | null = null;
+  let note: { name: string; writer: TextWriter; body: WordBody } | null = null;
   await readXml(archive.read(part), {
     open: (name, attributes) => {
       if (name === kind && attributes['type'] === undefined && notes.size < MAX_NOTES) {
         const writer = new TextWriter();
-        open = { name: `${kind} ${attributes['id']}`, writer, body: new WordBody(writer, NO_CONTEXT) };
-      } else open?.body.open(name, attributes);
+        note = { name: `${kind} ${attributes['id']}`, writer, body: new WordBody(writer, NO_CONTEXT) };
+      } else note?.body.open(name, attributes);
     },
     close: (name) => {
-      if (name === kind && open !== null) {
-        notes.set(open.name, inOneLine(open.writer.finish().text));
-        open = null;
-      } else open?.body.close(name);
+      if (name === kind && note !== null) {
+        notes.set(note.name, inOneLine(note.writer.finish().text));
+        note = null;
+      } else note?.body.close(name);
     },
-    text: (text) => open?.body.text(text),
+    text: (text) => note?.body.text(text),
   });
   return notes;
 }
@@ -142,5 +149,5 @@ async function readProperties(archive: Archive): Promise<DocumentMetadata> {
       if (field !== undefined) fields[field] = (fields[field] ?? '') + text;
     },
   });
-  return flatMetadata(fields);
+  return flattenMetadata(fields);
 }

@@ -1,21 +1,21 @@
 import { cleanText, inOneLine } from '../../../lib/clean-text.ts';
-import type { ExtractedText } from '../extracted-text.ts';
-import { type TextWriter, tableLine } from '../text-writer.ts';
+import type { ExtractedText } from '../extracted-document.ts';
+import { formatTableRow, type TextWriter } from '../text-writer.ts';
 import type { WordLists } from './word-lists.ts';
-import type { WordStyles } from './word-styles.ts';
+import { outlineToHeading, type WordStyles } from './word-styles.ts';
 import type { XmlHandlers } from './xml.ts';
 
-/** Deepest level of a list, as Word has it. */
+/** Deepest list level of Word. */
 const MAX_LIST_LEVEL = 8;
 
-/** What the body of a document refers to. */
+/** Parts of a document that its body refers to. */
 export interface WordContext {
   styles: WordStyles;
   lists: WordLists;
   /** Texts of footnotes and endnotes by `footnote 1`, `endnote 2`. */
   notes: ReadonlyMap<string, string>;
-  /** Texts in other formats that stand in it, by the ids of their relations. */
-  chunks: ReadonlyMap<string, ExtractedText>;
+  /** Embedded documents by relationship id. */
+  embedded: ReadonlyMap<string, ExtractedText>;
 }
 
 interface Paragraph {
@@ -26,27 +26,28 @@ interface Paragraph {
   level: number;
 }
 
-/** A table that is open: its rows so far, and the texts of the cell that is. */
-interface Table {
+/** An open table: its rows so far, and the texts of the current cell. */
+interface OpenTable {
   rows: string[][];
   cell: string[];
 }
 
-/** What stands for a text that is none itself. */
-const SIGNS: Readonly<Record<string, string>> = { tab: '\t', br: '\n', cr: '\n', noBreakHyphen: '-' };
-/** What is read elsewhere, is there twice, or was deleted. */
+/** Elements that stand for characters. */
+const CHARACTERS: Readonly<Record<string, string>> = { tab: '\t', br: '\n', cr: '\n', noBreakHyphen: '-' };
+/** Fallbacks for older programs, ruby annotations, deleted and moved text, former properties, page setup. */
 const SKIPPED = new Set(['Fallback', 'rt', 'del', 'moveFrom', 'rPrChange', 'pPrChange', 'sectPr']);
 
-/** Writes the body of a Word document, or the texts of its notes, as it is read. */
+/** Converts the XML of a document body, or of a note, to blocks. */
 export class WordBody implements XmlHandlers {
   readonly #writer: TextWriter;
   readonly #context: WordContext;
+  /** Open paragraphs: text boxes nest. */
   readonly #paragraphs: Paragraph[] = [];
-  readonly #tables: Table[] = [];
-  /** Notes that were referred to since the last part was written. */
+  readonly #tables: OpenTable[] = [];
+  /** Notes referenced since the last block. */
   #notes: string[] = [];
   #noteCount = 0;
-  #skipped = 0;
+  #skippedDepth = 0;
   #isText = false;
   #isProperties = false;
 
@@ -55,27 +56,27 @@ export class WordBody implements XmlHandlers {
     this.#context = context;
   }
 
-  /** An element begins. */
+  /** Handles the start of an element. */
   open(name: string, attributes: Readonly<Record<string, string>>): void {
-    if (SKIPPED.has(name)) this.#skipped += 1;
-    if (this.#skipped > 0) return;
-    const sign = SIGNS[name];
+    if (SKIPPED.has(name)) this.#skippedDepth += 1;
+    if (this.#skippedDepth > 0) return;
+    const character = CHARACTERS[name];
     if (name === 't' || name === 'm:t') this.#isText = true;
     else if (name === 'p') this.#paragraphs.push({ text: [], style: null, outline: null, list: null, level: 0 });
     else if (name === 'pPr') this.#isProperties = true;
     else if (name === 'tbl') this.#tables.push({ rows: [], cell: [] });
     else if (name === 'tr') this.#tables.at(-1)?.rows.push([]);
-    else if (name === 'altChunk') this.#insert(attributes['id'] ?? '');
-    else if (name === 'footnoteReference') this.#refer(`footnote ${attributes['id']}`);
-    else if (name === 'endnoteReference') this.#refer(`endnote ${attributes['id']}`);
-    else if (this.#isProperties) this.#property(name, attributes['val'] ?? '');
-    else if (sign !== undefined) this.#paragraphs.at(-1)?.text.push(sign);
+    else if (name === 'altChunk') this.#insertEmbedded(attributes['id'] ?? '');
+    else if (name === 'footnoteReference') this.#referNote(`footnote ${attributes['id']}`);
+    else if (name === 'endnoteReference') this.#referNote(`endnote ${attributes['id']}`);
+    else if (this.#isProperties) this.#setProperty(name, attributes['val'] ?? '');
+    else if (character !== undefined) this.#paragraphs.at(-1)?.text.push(character);
   }
 
-  /** An element ends. */
+  /** Handles the end of an element. */
   close(name: string): void {
-    if (SKIPPED.has(name)) this.#skipped -= 1;
-    if (this.#skipped > 0) return;
+    if (SKIPPED.has(name)) this.#skippedDepth -= 1;
+    if (this.#skippedDepth > 0) return;
     if (name === 't' || name === 'm:t') this.#isText = false;
     else if (name === 'pPr') this.#isProperties = false;
     else if (name === 'p') this.#endParagraph();
@@ -83,12 +84,12 @@ export class WordBody implements XmlHandlers {
     else if (name === 'tbl') this.#endTable();
   }
 
-  /** Text, of which only that in `t` is the document's. */
+  /** Handles character data: only that of `t` elements is text of the document. */
   text(text: string): void {
-    if (this.#isText && this.#skipped === 0) this.#paragraphs.at(-1)?.text.push(text);
+    if (this.#isText && this.#skippedDepth === 0) this.#paragraphs.at(-1)?.text.push(text);
   }
 
-  #property(name: string, value: string): void {
+  #setProperty(name: string, value: string): void {
     const paragraph = this.#paragraphs.at(-1);
     if (paragraph === undefined) return;
     if (name === 'pStyle') paragraph.style = value;
@@ -97,7 +98,7 @@ export class WordBody implements XmlHandlers {
     else if (name === 'ilvl') paragraph.level = Math.min(Number(value) || 0, MAX_LIST_LEVEL);
   }
 
-  #refer(note: string): void {
+  #referNote(note: string): void {
     const text = this.#context.notes.get(note);
     if (text === undefined || text === '') return;
     this.#noteCount += 1;
@@ -105,14 +106,14 @@ export class WordBody implements XmlHandlers {
     this.#notes.push(`[${this.#noteCount}] ${text}`);
   }
 
-  #insert(id: string): void {
-    const chunk = this.#context.chunks.get(id);
-    if (chunk === undefined) return;
+  #insertEmbedded(id: string): void {
+    const embedded = this.#context.embedded.get(id);
+    if (embedded === undefined) return;
     const table = this.#tables.at(-1);
-    if (table !== undefined) table.cell.push(inOneLine(chunk.text));
+    if (table !== undefined) table.cell.push(inOneLine(embedded.text));
     else
-      for (const { kind, start, end, ...place } of chunk.blocks)
-        this.#writer.write(kind, chunk.text.slice(start, end), place);
+      for (const { kind, start, end, ...place } of embedded.blocks)
+        this.#writer.write(kind, embedded.text.slice(start, end), place);
   }
 
   #endParagraph(): void {
@@ -125,13 +126,13 @@ export class WordBody implements XmlHandlers {
       table.cell.push(text);
       return;
     }
-    const outline = paragraph.outline !== null && paragraph.outline < 9 ? Math.min(paragraph.outline + 1, 6) : null;
+    const outline = paragraph.outline === null ? null : outlineToHeading(paragraph.outline);
     const level = outline ?? this.#context.styles.headingLevel(paragraph.style);
-    // List 0 takes a paragraph out of the list of its style.
-    const list = paragraph.list ?? this.#context.styles.numberingOf(paragraph.style);
+    // List 0 removes a paragraph from the list of its style.
+    const list = paragraph.list ?? this.#context.styles.listId(paragraph.style);
     if (level !== null) this.#writer.write('heading', text.replace(/\s+/g, ' '), { level });
     else if (list !== null && list !== '0')
-      this.#writer.write('list-item', this.#context.lists.signOf(list, paragraph.level) + text);
+      this.#writer.write('list-item', this.#context.lists.nextMarker(list, paragraph.level) + text);
     else this.#writer.write('paragraph', text);
     this.#writeNotes();
   }
@@ -142,11 +143,11 @@ export class WordBody implements XmlHandlers {
     if (table !== undefined) table.cell = [];
   }
 
-  /** A table in a cell of another is a text of that cell. */
+  /** Writes a table; a nested one becomes text of the outer cell. */
   #endTable(): void {
     const table = this.#tables.pop();
     if (table === undefined) return;
-    const lines = table.rows.filter((cells) => cells.some((cell) => cell !== '')).map(tableLine);
+    const lines = table.rows.filter((cells) => cells.some((cell) => cell !== '')).map(formatTableRow);
     const outer = this.#tables.at(-1);
     if (outer !== undefined) {
       outer.cell.push(lines.join('; '));

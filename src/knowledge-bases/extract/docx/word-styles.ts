@@ -1,64 +1,67 @@
 import type { Archive } from './archive.ts';
 import { readXml } from './xml.ts';
 
-/** Styles on which a style is based, in a row. */
+/** Maximum length of a chain of `basedOn` styles. */
 const MAX_BASES = 20;
 
 interface Style {
   name: string;
   basedOn: string | null;
   outline: number | null;
-  numbering: string | null;
+  list: string | null;
 }
 
-/** What a document says of its styles. */
+/** Resolves paragraph styles, with inheritance. */
 export interface WordStyles {
-  /** 1 to 6 for the style of a heading; null for others. */
+  /** Heading level, 1 to 6; null for other styles. */
   headingLevel(style: string | null): number | null;
-  /** The list that paragraphs of the style are in; null for those in none. */
-  numberingOf(style: string | null): string | null;
+  /** Id of the list that paragraphs of the style belong to; null for none. */
+  listId(style: string | null): string | null;
 }
 
 /** Reads the styles of a Word document. */
 export async function readStyles(archive: Archive, part: string): Promise<WordStyles> {
   const styles = new Map<string, Style>();
-  let open: Style | null = null;
+  let current: Style | null = null;
   await readXml(archive.read(part), {
     open: (name, { styleId = '', val = '' }) => {
       if (name === 'style') {
-        open = { name: '', basedOn: null, outline: null, numbering: null };
-        styles.set(styleId, open);
-      } else if (open !== null && name === 'name') open.name = val;
-      else if (open !== null && name === 'basedOn') open.basedOn = val;
-      else if (open !== null && name === 'outlineLvl') open.outline = Number(val);
-      else if (open !== null && name === 'numId') open.numbering = val;
+        current = { name: '', basedOn: null, outline: null, list: null };
+        styles.set(styleId, current);
+      } else if (current !== null && name === 'name') current.name = val;
+      else if (current !== null && name === 'basedOn') current.basedOn = val;
+      else if (current !== null && name === 'outlineLvl') current.outline = Number(val);
+      else if (current !== null && name === 'numId') current.list = val;
     },
     close: (name) => {
-      if (name === 'style') open = null;
+      if (name === 'style') current = null;
     },
-    text: () => {},
   });
-  const first = <T>(style: string | null, of: (style: Style) => T | null): T | null => {
-    let at = styles.get(style ?? '');
-    for (let i = 0; at !== undefined && i < MAX_BASES; i++) {
-      const value = of(at);
+  const inherited = <T>(id: string | null, property: (style: Style) => T | null): T | null => {
+    let style = styles.get(id ?? '');
+    for (let i = 0; style !== undefined && i < MAX_BASES; i++) {
+      const value = property(style);
       if (value !== null) return value;
-      at = styles.get(at.basedOn ?? '');
+      style = styles.get(style.basedOn ?? '');
     }
     return null;
   };
   return {
-    headingLevel: (style) => (style === null ? null : (first(style, levelOf) ?? levelOfName(style))),
-    numberingOf: (style) => first(style, ({ numbering }) => numbering),
+    headingLevel: (id) => (id === null ? null : (inherited(id, styleLevel) ?? levelByName(id))),
+    listId: (id) => inherited(id, ({ list }) => list),
   };
 }
 
-function levelOf({ name, outline }: Style): number | null {
-  if (outline !== null) return outline >= 0 && outline < 9 ? Math.min(outline + 1, 6) : null;
-  return levelOfName(name);
+/** Converts an outline level (0 to 8; 9 is body text) to a heading level, 1 to 6. */
+export function outlineToHeading(outline: number): number | null {
+  return outline >= 0 && outline < 9 ? Math.min(outline + 1, 6) : null;
 }
 
-function levelOfName(name: string): number | null {
+function styleLevel({ name, outline }: Style): number | null {
+  return outline === null ? levelByName(name) : outlineToHeading(outline);
+}
+
+function levelByName(name: string): number | null {
   if (/^title$/i.test(name)) return 1;
   const level = /^heading ?([1-9])$/i.exec(name)?.[1];
   return level === undefined ? null : Math.min(Number(level), 6);

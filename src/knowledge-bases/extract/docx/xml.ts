@@ -1,55 +1,54 @@
 import { Parser } from 'htmlparser2';
-import { tooLarge } from '../bounds.ts';
+import { tooLarge } from '../limits.ts';
 
-/** Elements in each other. Word stays far below; a text box in a table in a text box has some thirty. */
+/** Maximum nesting of elements. A text box in a table in a text box has some thirty levels. */
 const MAX_DEPTH = 1_000;
 
-/** What is told of an XML document as it is read. Names and attributes are without their namespace's prefix. */
+/** Callbacks of `readXml`. Names of elements and attributes have no namespace prefix. */
 export interface XmlHandlers {
   open(name: string, attributes: Readonly<Record<string, string>>): void;
-  close(name: string): void;
-  text(text: string): void;
+  close?(name: string): void;
+  text?(text: string): void;
 }
 
 /**
- * Reads an XML document piece by piece, without keeping it. No entity but XML's own is known, and none is fetched. What is not well
- * formed is read as far as it goes. Returns whether its outermost element was there and ended. Throws `too_large` for elements too deep in
- * each other.
+ * Parses an XML stream. Resolves only the predefined entities and reads malformed documents as far as possible. Returns
+ * whether the root element is complete. Throws `too_large` above the maximum nesting.
  */
-export async function readXml(pieces: AsyncIterable<Uint8Array>, handlers: XmlHandlers): Promise<boolean> {
+export async function readXml(stream: AsyncIterable<Uint8Array>, handlers: XmlHandlers): Promise<boolean> {
   let depth = 0;
-  let isWhole = false;
+  let isComplete = false;
   const parser = new Parser(
     {
       onopentag: (name, attributes) => {
         depth += 1;
-        if (depth > MAX_DEPTH) throw tooLarge(`its elements are nested more than ${MAX_DEPTH} deep`);
-        const named = Object.entries(attributes).map(([key, value]) => [localName(key), value]);
-        handlers.open(nameOf(name), Object.fromEntries(named));
+        if (depth > MAX_DEPTH) throw tooLarge(`its elements are nested more than ${MAX_DEPTH} levels deep`);
+        const entries = Object.entries(attributes).map(([key, value]) => [localName(key), value]);
+        handlers.open(elementName(name), Object.fromEntries(entries));
       },
       onclosetag: (name, isImplied) => {
         depth -= 1;
-        isWhole = depth === 0 && !isImplied;
-        handlers.close(nameOf(name));
+        isComplete = depth === 0 && !isImplied;
+        handlers.close?.(elementName(name));
       },
-      ontext: (text) => handlers.text(text),
+      ontext: (text) => handlers.text?.(text),
     },
     { xmlMode: true, decodeEntities: true },
   );
   let decoder: InstanceType<typeof TextDecoder> | null = null;
-  for await (const piece of pieces) {
-    decoder ??= new TextDecoder(piece[0] === 0xff ? 'utf-16le' : piece[0] === 0xfe ? 'utf-16be' : 'utf-8');
-    parser.write(decoder.decode(piece, { stream: true }));
+  for await (const bytes of stream) {
+    decoder ??= new TextDecoder(bytes[0] === 0xff ? 'utf-16le' : bytes[0] === 0xfe ? 'utf-16be' : 'utf-8');
+    parser.write(decoder.decode(bytes, { stream: true }));
   }
   parser.end(decoder?.decode() ?? '');
-  return isWhole;
+  return isComplete;
 }
 
 function localName(name: string): string {
   return name.slice(name.indexOf(':') + 1);
 }
 
-/** Drawings have texts and paragraphs of their own under the same names: they keep their prefix. */
-function nameOf(name: string): string {
+/** Local name of an element. Elements of drawings and formulas keep their prefix: they have names that Word uses too. */
+function elementName(name: string): string {
   return name.startsWith('a:') || name.startsWith('m:') ? name : localName(name);
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ExtractedDocument } from '../extracted-document.ts';
 import { readDocument } from '../read-document.ts';
-import { parsePage } from './read-html.ts';
+import { extractMainContent } from './read-html.ts';
 
 const blocksOf = ({ text, blocks }: ExtractedDocument) =>
   blocks.map(({ kind, level, start, end }) => `${kind}${level ?? ''}: ${text.slice(start, end)}`);
@@ -16,20 +16,20 @@ const page = (
   <main><article><h1>On tides</h1>${main}</article></main>
   <footer>Copyright, imprint, cookies</footer><script>var hidden = 'script text';</script></body></html>`;
 
-describe('a page', () => {
-  it('is its main content, without what stands around it', () => {
-    const document = parsePage(page(`<p>${SENTENCE.repeat(8)}</p><p>${SENTENCE.repeat(8)}</p>`));
+describe('readHtml', () => {
+  it('extracts the main content without navigation', () => {
+    const document = extractMainContent(page(`<p>${SENTENCE.repeat(8)}</p><p>${SENTENCE.repeat(8)}</p>`));
     assert.equal(document.text.match(/tides, the sea/g)?.length, 16);
     for (const gone of ['Home', 'Ten things', 'imprint', 'script text']) assert.ok(!document.text.includes(gone), gone);
   });
 
-  it('keeps headings, lists, tables, code and line breaks, and of links their text', () => {
+  it('keeps headings, lists, tables, code, line breaks and the text of links', () => {
     const main = `<p>${SENTENCE.repeat(10)}</p><h2>Data</h2><p>See <a href="/x">the <b>table</b></a>:<br>below.</p>
       <ul><li>one<ul><li>inner</li></ul></li><li><p>two</p></li></ul><ol start="3"><li>three</li></ol>
       <table><tr><th>Port</th><th>Height</th></tr><tr><td>Brest</td><td>7 m</td></tr></table><pre><code>if (x) {
   y();
 }</code></pre><p>${SENTENCE.repeat(10)}</p>`;
-    const blocks = blocksOf(parsePage(page(main)));
+    const blocks = blocksOf(extractMainContent(page(main)));
     assert.deepEqual(blocks.slice(blocks.indexOf('heading2: Data'), -1), [
       'heading2: Data',
       'paragraph: See the table:\nbelow.',
@@ -42,18 +42,18 @@ describe('a page', () => {
     ]);
   });
 
-  it('without a main content is everything but its boilerplate', () => {
-    const document = parsePage(
+  it('reads a page without main content whole, except boilerplate', () => {
+    const document = extractMainContent(
       '<title>List</title><nav>Menu</nav><h1>All</h1><div>One entry</div><div hidden>No</div><div>Two</div>',
     );
     assert.equal(document.text, 'List\n\nAll\n\nOne entry\n\nTwo');
     assert.equal(document.title, 'List');
   });
 
-  it('says what it is about, whose it is, and where', () => {
+  it('returns description, author, dates and canonical URL as metadata', () => {
     const head = `<meta name="description" content="About tides"><meta property="article:published_time" content="2024-01-31">
       <meta name="author" content="Ann"><meta name="keywords" content="sea, moon"><link rel="canonical" href="https://example.org/tides">`;
-    const { metadata, title } = parsePage(page(`<p>${SENTENCE.repeat(10)}</p>`, head));
+    const { metadata, title } = extractMainContent(page(`<p>${SENTENCE.repeat(10)}</p>`, head));
     assert.equal(title, 'On tides - The Site');
     assert.deepEqual(metadata, {
       description: 'About tides',
@@ -65,7 +65,7 @@ describe('a page', () => {
     });
   });
 
-  it('is decoded as it says, as its server says, or by its bytes', async () => {
+  it('decodes by declared charset, server charset or detection', async () => {
     const read = async (bytes: Uint8Array, charset: string | null) => {
       const [part] = await Array.fromAsync(
         readDocument('html', { content: bytes, bytes: bytes.length, charset, chunkCharacters: 1 }),
@@ -81,43 +81,46 @@ describe('a page', () => {
     assert.equal(await read(Buffer.from('\ufeff<p>größer', 'utf16le'), 'utf-8'), 'größer');
   });
 
-  it('nested without end, or of a single line of a megabyte, is read in time', () => {
+  it('reads deep nesting and a line of a megabyte in linear time', () => {
     for (const tag of ['div', 'b', 'ul><li', 'blockquote', 'body', 'table><tr><td']) {
-      assert.match(parsePage(`${`<${tag}>a `.repeat(4_000)}deep walrus`).text, /deep walrus/, tag);
+      assert.match(extractMainContent(`${`<${tag}>a `.repeat(4_000)}deep walrus`).text, /deep walrus/, tag);
     }
-    assert.ok(parsePage(`<p>${'word '.repeat(200_000)}`).text.length > 900_000);
+    assert.ok(extractMainContent(`<p>${'word '.repeat(200_000)}`).text.length > 900_000);
   });
 
-  it('is too large where a tag has more attributes than anybody writes, and read where many tags have some', () => {
+  it('rejects a tag with too many attributes with too_large, not many tags with some', () => {
     const attributes = (count: number) => Array.from({ length: count }, (_, i) => `a${i}="${i}"`).join(' ');
-    assert.throws(() => parsePage(`<p ${attributes(10_001)}>walrus`), { code: 'too_large' });
-    assert.match(parsePage(`<p ${attributes(10_000)}>walrus`).text, /walrus/);
-    assert.match(parsePage(`<p ${attributes(100)}>walrus</p>`.repeat(150)).text, /walrus/);
+    assert.throws(() => extractMainContent(`<p ${attributes(10_001)}>walrus`), { code: 'too_large' });
+    assert.match(extractMainContent(`<p ${attributes(10_000)}>walrus`).text, /walrus/);
+    assert.match(extractMainContent(`<p ${attributes(100)}>walrus</p>`.repeat(150)).text, /walrus/);
   });
 
-  it('whose head and body are not where they should be is read', () => {
+  it('reads a page with misplaced head and body', () => {
     const parts = '<h1>A heading</h1><p>A paragraph.</p>';
     assert.equal(
-      parsePage(`<html><header><p>Top</p></header><body>${parts}</body><footer>Foot</footer></html>`).blocks.length,
+      extractMainContent(`<html><header><p>Top</p></header><body>${parts}</body><footer>Foot</footer></html>`).blocks
+        .length,
       2,
     );
     assert.equal(
-      parsePage(`<html lang="de"><script>x</script><head><title>T</title></head><body>${parts}`).metadata['language'],
+      extractMainContent(`<html lang="de"><script>x</script><head><title>T</title></head><body>${parts}`).metadata[
+        'language'
+      ],
       'de',
     );
-    assert.equal(parsePage(`${parts}<body>${parts}`).blocks.length, 4);
-    assert.equal(parsePage(`<body>${parts}</body>`).blocks.length, 2);
-    assert.equal(parsePage(`<html><body><head>${parts}<body>${parts}</body></html>`).blocks.length, 4);
+    assert.equal(extractMainContent(`${parts}<body>${parts}`).blocks.length, 4);
+    assert.equal(extractMainContent(`<body>${parts}</body>`).blocks.length, 2);
+    assert.equal(extractMainContent(`<html><body><head>${parts}<body>${parts}</body></html>`).blocks.length, 4);
   });
 
-  it('of more elements than the search of its main content has time for is read whole', () => {
+  it('reads a page above the limits for Readability whole', () => {
     const nested = `${'<div>'.repeat(140)}${`<p>${SENTENCE}</p>`.repeat(7_500)}`;
-    const { text } = parsePage(page(`<p>${SENTENCE.repeat(8)}</p>${nested}`));
+    const { text } = extractMainContent(page(`<p>${SENTENCE.repeat(8)}</p>${nested}`));
     assert.match(text, /Ten things/);
   });
 
-  it('that is no HTML is text', () => {
-    assert.equal(parsePage('just words < more').text, 'just words < more');
-    assert.equal(parsePage('').text, '');
+  it('reads plain text', () => {
+    assert.equal(extractMainContent('just words < more').text, 'just words < more');
+    assert.equal(extractMainContent('').text, '');
   });
 });

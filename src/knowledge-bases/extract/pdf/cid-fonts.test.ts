@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { type CidFont, cidFont, doubleByteCodes, utf16Codes } from '../../../../test/fixtures/cid-fonts.ts';
 import { makePdf } from '../../../../test/fixtures/documents-pdf.ts';
 import { readDocument } from '../read-document.ts';
-import { letterSize } from './read-pdf.ts';
+import { fontSize } from './read-pdf.ts';
 
 const read = async (font: CidFont, codes: string): Promise<string> => {
   const content = makePdf([[{ text: '', codes, font: 0, x: 60, y: 700 }]], { fonts: [cidFont(font)] });
@@ -14,7 +14,7 @@ const read = async (font: CidFont, codes: string): Promise<string> => {
   return part.document.text;
 };
 
-describe('a PDF whose fonts are composite and not embedded', () => {
+describe('readPdf with composite fonts that are not embedded', () => {
   const predefined: [string, string, string, (text: string) => string][] = [
     ['UniGB-UCS2-H', 'GB1', '知识库的文档', utf16Codes],
     ['GBK-EUC-H', 'GB1', '知识库的文档', (text) => doubleByteCodes(text, 'gbk')],
@@ -25,12 +25,12 @@ describe('a PDF whose fonts are composite and not embedded', () => {
     ['KSCms-UHC-H', 'Korea1', '한국어문서', (text) => doubleByteCodes(text, 'euc-kr')],
   ];
   for (const [encoding, ordering, text, codes] of predefined) {
-    it(`is read through the predefined CMap ${encoding}`, async () => {
+    it(`maps characters by the predefined CMap ${encoding}`, async () => {
       assert.equal(await read({ encoding, ordering }, codes(text)), text);
     });
   }
 
-  it('is read from the identifiers of its character collection, and where it is set vertically', async () => {
+  it('maps CIDs of a character collection, also in vertical text', async () => {
     const identifiers = [843, 845, 847, 849, 851].map((cid) => cid.toString(16).padStart(4, '0')).join('');
     assert.equal(await read({ encoding: 'Identity-H', ordering: 'Japan1' }, identifiers), 'あいうえお');
     assert.equal(
@@ -40,11 +40,11 @@ describe('a PDF whose fonts are composite and not embedded', () => {
   });
 });
 
-describe('the size of letters', () => {
-  it('is their mean width where their height cannot be right', () => {
+describe('fontSize', () => {
+  it('falls back to the average letter width for an implausible height', () => {
     const transform = [58, 0, 0, 0.24, 70, 420];
-    assert.equal(letterSize({ str: 'Transfer', width: 48, height: 0.24, transform }), 6);
-    assert.equal(letterSize({ str: 'Transfer', width: 48, height: 11, transform }), 11);
-    assert.equal(letterSize({ str: 'Transfer', width: 48, height: 0, transform: [11, 0, 0, 11, 70, 420] }), 11);
+    assert.equal(fontSize({ str: 'Transfer', width: 48, height: 0.24, transform }), 6);
+    assert.equal(fontSize({ str: 'Transfer', width: 48, height: 11, transform }), 11);
+    assert.equal(fontSize({ str: 'Transfer', width: 48, height: 0, transform: [11, 0, 0, 11, 70, 420] }), 11);
   });
 });

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { column, type PdfText } from '../../../../test/fixtures/documents-pdf.ts';
 import { readingOrder } from './columns.ts';
-import { fragmentsOf } from './page-text.ts';
+import { mergeFragments } from './page-text.ts';
 
 const WORDS =
   'the tide comes in at noon and leaves the harbour dry before the evening bell rings over the old quay'.split(' ');
 
-/** Lines of about so many characters, the first of which begins with a name. */
+/** Lines of about the given length, the first of which begins with a name. */
 function lines(name: string, count: number, characters: number): string[] {
   let word = name.length;
   return Array.from({ length: count }, (_, i) => {
@@ -19,22 +19,22 @@ function lines(name: string, count: number, characters: number): string[] {
   });
 }
 
-/** The first words of each region of a page, in the order of reading; letters are half as wide as high. */
+/** The first words of each region of a page in reading order; letters are half as wide as high. */
 function regionsOf(texts: readonly PdfText[]): string[] {
   const pieces = texts.map(({ text, x, y, size = 10 }) => ({
     ...{ text, x, y: 800 - y, size, width: text.length * size * 0.5, angle: 0, isRightToLeft: false },
   }));
-  return readingOrder(fragmentsOf(pieces)).map((region) => region[0]?.text.split(' ')[0] ?? '');
+  return readingOrder(mergeFragments(pieces)).map((region) => region[0]?.text.split(' ')[0] ?? '');
 }
 
-/** Rows of a table, each cell at a place. */
+/** Rows of a table, with a position for each cell. */
 const rows = (name: string, count: number, places: readonly number[], top: number): PdfText[] =>
   Array.from({ length: count }, (_, i) =>
     places.map((x, j) => ({ text: j === 0 && i === 0 ? name : `${i * 7 + j}`, x, y: top - i * 17 })),
   ).flat();
 
-describe('the order of reading', () => {
-  it('goes through three columns with gutters of different widths, whichever was written first', () => {
+describe('readingOrder', () => {
+  it('finds three columns with gutters of different widths, in any drawing order', () => {
     const page = [
       ...column(lines('Three', 12, 34), 410, 700, 9),
       ...column(lines('One', 12, 34), 50, 700, 9),
@@ -43,7 +43,7 @@ describe('the order of reading', () => {
     assert.deepEqual(regionsOf(page), ['One', 'Two', 'Three']);
   });
 
-  it('goes through two columns of which one has a figure with labels', () => {
+  it('finds two columns of which one has a figure with labels', () => {
     const labels = Array.from({ length: 80 }, (_, i) => ({
       text: String(i),
       x: 330 + (i % 8) * 25,
@@ -60,19 +60,19 @@ describe('the order of reading', () => {
     assert.deepEqual(regionsOf([...text, ...rows('Table', 4, places, 300)]), ['One', 'Two', 'Table']);
   });
 
-  it('has notes of either margin behind the text beside them', () => {
+  it('places margin notes after the text beside them', () => {
     for (const x of [40, 500]) {
       const notes = [...column(lines('Note', 4, 16), x, 640, 7), ...column(lines('Second', 2, 16), x, 560, 7)];
       assert.deepEqual(regionsOf([...notes, ...column(lines('Text', 20, 70), 120, 700)]), ['Text', 'Note']);
     }
   });
 
-  it('goes through two pages on one, each with a table of its own', () => {
+  it('separates two pages on one, each with a table', () => {
     const page = [...rows('First', 14, [50, 250, 330], 500), ...rows('Second', 14, [480, 680, 760], 494)];
     assert.deepEqual(regionsOf(page), ['First', 'Second']);
   });
 
-  it('goes through the rows of a table, however wide a gap in it is', () => {
+  it('reads a table row by row, however wide its gaps are', () => {
     for (const places of [
       [50, 250, 330, 480, 680, 760],
       [50, 500],
@@ -86,9 +86,9 @@ describe('the order of reading', () => {
   });
 });
 
-describe('lines of small letters beside a line of larger ones', () => {
+describe('two lines of small text beside a line of larger text', () => {
   it('stay two lines', () => {
-    const fragments = fragmentsOf(
+    const fragments = mergeFragments(
       [
         { text: 'Large letters', x: 200, y: 100, size: 14 },
         { text: 'a small', x: 50, y: 96, size: 7 },

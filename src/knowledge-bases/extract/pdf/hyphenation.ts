@@ -1,11 +1,11 @@
-/** Compounds that are kept to tell a broken word from one with a hyphen of its own. */
+/** Maximum hyphenated compounds remembered per document. */
 const MAX_COMPOUNDS = 50_000;
 const COMPOUND = /\p{L}{2,}-\p{L}{2,}/gu;
 const BROKEN = /(\p{L}+)[-\u2010\u00ad]$/u;
 const CJK = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\u3000-\u303f\uff00-\uffef]/u;
 
-/** The words with a hyphen inside of lines, in lower case: at a line's end they keep it. */
-export function compoundsOf(lines: Iterable<string>): ReadonlySet<string> {
+/** Collects hyphenated compounds inside lines, in lower case. At the end of a line, they keep their hyphen. */
+export function collectCompounds(lines: Iterable<string>): ReadonlySet<string> {
   const compounds = new Set<string>();
   for (const line of lines) {
     for (const [word] of line.matchAll(COMPOUND)) {
@@ -16,7 +16,7 @@ export function compoundsOf(lines: Iterable<string>): ReadonlySet<string> {
   return compounds;
 }
 
-/** Lines as one text: a word that was broken at a line's end is whole again. */
+/** Joins lines, rejoining words that were hyphenated at the end of a line. */
 export function joinLines(lines: readonly string[], compounds: ReadonlySet<string>): string {
   const pieces: string[] = [];
   let previous = '';

@@ -1,32 +1,32 @@
 import type { Fragment, TextLine } from './page-text.ts';
 
-/** A gap in a line from which on what stands apart is a cell, in sizes of letters. */
+/** Minimum gap between table cells, in font sizes. */
 const CELL_GAP = 1.8;
-/** How far from each other lines of one row may stand, in sizes. */
-const ROW = 0.45;
+/** Maximum vertical distance within a row, in font sizes. */
+const ROW_TOLERANCE = 0.45;
 
-/** The fragments of a column as lines: what stands on one height is one line, with cells where the gaps are wide. */
-export function linesOf(
+/** Groups the fragments of a column into lines by their vertical position. Wide gaps separate cells. */
+export function groupLines(
   fragments: readonly Fragment[],
-  place: Pick<TextLine, 'page' | 'column' | 'isTurned'>,
+  place: Pick<TextLine, 'page' | 'column' | 'isRotated'>,
 ): TextLine[] {
   const left = Math.min(...fragments.map(({ x0 }) => x0));
   const right = Math.max(...fragments.map(({ x1 }) => x1));
   const rows: Fragment[][] = [];
   for (const fragment of fragments) {
     const first = rows.at(-1)?.[0];
-    if (first !== undefined && Math.abs(first.y - fragment.y) <= ROW * Math.max(first.size, fragment.size)) {
+    if (first !== undefined && Math.abs(first.y - fragment.y) <= ROW_TOLERANCE * Math.max(first.size, fragment.size)) {
       rows.at(-1)?.push(fragment);
     } else rows.push([fragment]);
   }
-  return rows.map((row) => ({ ...lineOf(row), left, right, ...place }));
+  return rows.map((row) => ({ ...mergeRow(row), left, right, ...place }));
 }
 
-function lineOf(row: readonly Fragment[]): Fragment & { cells: string[] } {
+function mergeRow(row: readonly Fragment[]): Fragment & { cells: string[] } {
   const cells: string[] = [];
   let previous: Fragment | null = null;
   for (const fragment of row) {
-    // Right to left, what comes next stands on the left.
+    // In right-to-left text, the next fragment is on the left.
     const gap =
       previous === null ? Number.POSITIVE_INFINITY : Math.max(fragment.x0 - previous.x1, previous.x0 - fragment.x1);
     if (gap > CELL_GAP * fragment.size) cells.push(fragment.text);

@@ -3,13 +3,13 @@ import { describe, it } from 'node:test';
 import { cidFont } from '../../../../test/fixtures/cid-fonts.ts';
 import { column, makePdf, type PdfOptions, type PdfText } from '../../../../test/fixtures/documents-pdf.ts';
 import { readDocument } from '../read-document.ts';
-import { missingText, type PageOutcome, pageOutcome } from './missing-text.ts';
+import { missingTextWarning, type PageOutcome, pageOutcome } from './missing-text.ts';
 
 const pages = (outcomes: Partial<Record<PageOutcome, number>>): PageOutcome[] =>
   Object.entries(outcomes).flatMap(([outcome, count]) => Array<PageOutcome>(count).fill(outcome as PageOutcome));
 
-describe('what came of the text of a page', () => {
-  it('is told by its characters, and by what pdf.js has left out of it', () => {
+describe('pageOutcome', () => {
+  it('classifies by characters and by warnings of pdf.js', () => {
     assert.equal(pageOutcome(['A text', ' with \t white space'], ['Warning: TT: undefined function: 21']), 'read');
     assert.equal(pageOutcome(['', ' \n'], []), 'empty');
     assert.equal(pageOutcome(['Nine of te', 'n \ue001'], []), 'unmapped');
@@ -20,22 +20,22 @@ describe('what came of the text of a page', () => {
   });
 });
 
-describe('the warning of a document', () => {
-  it('comes with a quarter of pages without text, a tenth without characters, or any damaged one', () => {
+describe('missingTextWarning', () => {
+  it('warns from a quarter of pages without text, a tenth unmapped, or one damaged', () => {
     for (const outcomes of [{}, { read: 1 }, { read: 4, empty: 1 }, { read: 10, unmapped: 1 }]) {
-      assert.equal(missingText(pages(outcomes)), null);
+      assert.equal(missingTextWarning(pages(outcomes)), null);
     }
-    assert.deepEqual(missingText(pages({ read: 3, empty: 1 })), {
+    assert.deepEqual(missingTextWarning(pages({ read: 3, empty: 1 })), {
       code: 'text_missing',
-      message: '1 of 4 pages have no text: they are blank, or pictures such as scans.',
+      message: '1 of 4 pages have no text: they are blank, or images such as scans.',
     });
     assert.equal(
-      missingText(pages({ read: 9, unmapped: 1 }))?.message,
-      'Text of 1 of 10 pages is in fonts that do not say which characters they draw.',
+      missingTextWarning(pages({ read: 9, unmapped: 1 }))?.message,
+      'Text of 1 of 10 pages is in fonts without a mapping to Unicode.',
     );
     assert.equal(
-      missingText(pages({ read: 99, damaged: 1 }))?.message,
-      '1 of 100 pages are damaged, and not all of their text could be read.',
+      missingTextWarning(pages({ read: 99, damaged: 1 }))?.message,
+      '1 of 100 pages are damaged; some of their text is missing.',
     );
   });
 
@@ -58,7 +58,7 @@ describe('the warning of a document', () => {
     ],
   ];
   for (const [what, made, options, message] of documents) {
-    it(`tells ${message === null ? 'nothing ' : ''}of a PDF ${what}`, async () => {
+    it(`${message === null ? 'is absent' : 'is present'} for a PDF ${what}`, async () => {
       const content = makePdf(made, options);
       const job = { content, bytes: content.length, charset: null, chunkCharacters: 2000 };
       const [part] = await Array.fromAsync(readDocument('pdf', job));

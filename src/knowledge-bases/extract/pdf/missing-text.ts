@@ -1,43 +1,43 @@
 import type { DocumentWarning } from '../../jobs/document-warning.ts';
 
 /**
- * What came of a page's text: all of it was read, there is none (a blank page, or one of pictures such as a scan), its fonts do not say which
- * characters they draw, or part of it is damaged.
+ * Result of a page: its text is complete; it has none (blank, or images such as scans); its fonts have no mapping to
+ * Unicode; or it is damaged and text may be missing.
  */
 export type PageOutcome = 'read' | 'empty' | 'unmapped' | 'damaged';
 
-/** The share of a document's pages without text from which on it is warned of: blank pages and pictures are usual on fewer. */
+/** Share of pages without text that causes a warning: fewer are usually blank pages and figures. */
 const MIN_EMPTY_SHARE = 0.25;
-/** The same of pages in fonts without a mapping. */
+/** Share of pages in fonts without a Unicode mapping that causes a warning. */
 const MIN_UNMAPPED_SHARE = 0.1;
-/** The share of a page's characters that stand for nothing from which on it counts as one of those: bullets of symbol fonts are fewer. */
+/** Share of unmapped characters that makes a page unmapped: bullets of symbol fonts are fewer. */
 const MIN_CHARACTER_SHARE = 0.1;
-/** Control characters, private use, unassigned: what pdf.js gives for glyphs of fonts without a mapping to Unicode. */
+/** Characters that pdf.js returns for glyphs without a Unicode mapping: control, private use, unassigned. */
 const UNMAPPED = /[\p{Cc}\p{Co}\p{Cn}\ufffd]/gu;
-/** What pdf.js warns of when it leaves out text. Its other warnings are of damage that it has mended, or of what is no text. */
-const LEFT_OUT = /loadFont - |font loading|getTextContent - ignoring|Invalid stream|Invalid cMap data/;
+/** Warnings of pdf.js that mean lost text. Others concern repaired damage, or no text. */
+const TEXT_LOST = /loadFont - |font loading|getTextContent - ignoring|Invalid stream|Invalid cMap data/;
 
-/** What the texts of a page, as pdf.js gives them, and its warnings meanwhile say of it. */
+/** Classifies a page by the strings that pdf.js returned and the warnings it printed meanwhile. */
 export function pageOutcome(texts: readonly string[], warnings: readonly string[]): PageOutcome {
-  if (warnings.some((warning) => LEFT_OUT.test(warning))) return 'damaged';
+  if (warnings.some((warning) => TEXT_LOST.test(warning))) return 'damaged';
   const text = texts.join('').replace(/\s+/g, '');
   if (text === '') return 'empty';
   const unmapped = text.match(UNMAPPED)?.length ?? 0;
   return unmapped >= MIN_CHARACTER_SHARE * text.length ? 'unmapped' : 'read';
 }
 
-/** The warning of a document by what came of each of its pages; null where what is missing is not worth one. Any damaged page is. */
-export function missingText(outcomes: readonly PageOutcome[]): DocumentWarning | null {
+/** Returns a document's warning about missing text; null below the thresholds. Any damaged page causes one. */
+export function missingTextWarning(outcomes: readonly PageOutcome[]): DocumentWarning | null {
   const count = (outcome: PageOutcome) => outcomes.filter((one) => one === outcome).length;
   const [empty, unmapped, damaged] = [count('empty'), count('unmapped'), count('damaged')];
   const reasons = [
     empty >= MIN_EMPTY_SHARE * outcomes.length && empty > 0
-      ? `${empty} of ${outcomes.length} pages have no text: they are blank, or pictures such as scans.`
+      ? `${empty} of ${outcomes.length} pages have no text: they are blank, or images such as scans.`
       : '',
     unmapped >= MIN_UNMAPPED_SHARE * outcomes.length && unmapped > 0
-      ? `Text of ${unmapped} of ${outcomes.length} pages is in fonts that do not say which characters they draw.`
+      ? `Text of ${unmapped} of ${outcomes.length} pages is in fonts without a mapping to Unicode.`
       : '',
-    damaged > 0 ? `${damaged} of ${outcomes.length} pages are damaged, and not all of their text could be read.` : '',
+    damaged > 0 ? `${damaged} of ${outcomes.length} pages are damaged; some of their text is missing.` : '',
   ].filter((reason) => reason !== '');
   return reasons.length === 0 ? null : { code: 'text_missing', message: reasons.join(' ') };
 }

@@ -1,95 +1,95 @@
-/** A piece of text where it stands on a page, in points from its upper left corner as the page is shown. */
+/** A piece of text with its position on the displayed page, in points from the upper left corner. */
 export interface TextPiece {
   text: string;
-  /** Where it begins, on its baseline. */
+  /** Start of the baseline. */
   x: number;
   y: number;
   width: number;
-  /** Of its letters. */
+  /** Font size in points. */
   size: number;
-  /** Degrees by which it is turned clockwise, 0 for what is written across. */
+  /** Clockwise rotation in degrees; 0 for horizontal text. */
   angle: number;
   isRightToLeft: boolean;
 }
 
-/** Text on one baseline, with no gap in it. */
+/** Text on one baseline without gaps. */
 export interface Fragment {
   text: string;
   x0: number;
   x1: number;
-  /** Of the row that it stands in. */
+  /** Vertical position of its row. */
   y: number;
-  /** Its own, which differs from its row's where text beside it stands a little higher or lower. */
+  /** Its own vertical position, which may differ slightly from that of its row. */
   baseline: number;
   size: number;
 }
 
 /** A line of a column. */
 export interface TextLine extends Fragment {
-  /** What stands apart from each other in the line, as in the row of a table. */
+  /** Parts separated by wide gaps, as in a table row. */
   cells: string[];
-  /** The bounds of its column. */
+  /** Horizontal bounds of its column. */
   left: number;
   right: number;
-  /** From 1. */
+  /** Page number, from 1. */
   page: number;
-  /** Written in another direction than most of the page: along a margin, across as a watermark. */
-  isTurned: boolean;
-  /** Which column of the page it stands in, in the order of reading. */
+  /** Rotated against most of the page, such as text along a margin or a watermark. */
+  isRotated: boolean;
+  /** Index of its column on the page in reading order. */
   column: number;
 }
 
-/** A gap of so many letters' sizes parts fragments: between words it is a quarter, in justified lines up to one. */
+/** Minimum gap between fragments, in font sizes. Word gaps are about a quarter, in justified lines up to one. */
 const GAP = 1.1;
-/** Letters of one line may stand so much higher or lower, in sizes: exponents and footnote signs. */
-const BASELINE = 0.45;
-/** Lines of small letters that may stand above each other in one row. */
+/** Maximum vertical offset within a line, in font sizes: exponents and footnote marks. */
+const BASELINE_TOLERANCE = 0.45;
+/** Maximum lines of small text above each other within one row. */
 const OPEN_GROUPS = 4;
-/** What is nearer than this to the same text, in sizes, is the same text printed twice for boldness or a shadow. */
-const TWICE = 0.2;
-/** A gap from which on a space is between two pieces, in sizes. */
-const SPACE = 0.15;
+/** Maximum distance of a duplicate, in font sizes: text printed twice for boldness or a shadow. */
+const DUPLICATE_DISTANCE = 0.2;
+/** Minimum gap that means a space, in font sizes. */
+const SPACE_GAP = 0.15;
 
-/** The pieces of a page in groups of one direction, the one with the most text first, turned so that all of it is written across. */
-export function byDirection(pieces: readonly TextPiece[]): TextPiece[][] {
+/** Groups the pieces of a page by direction, the most text first, and rotates them to horizontal. */
+export function groupByDirection(pieces: readonly TextPiece[]): TextPiece[][] {
   const groups = new Map<number, TextPiece[]>();
   for (const piece of pieces) {
     const angle = (Math.round(piece.angle / 5) * 5 + 360) % 360;
     const group = groups.get(angle) ?? [];
     groups.set(angle, group);
-    group.push(angle === 0 ? piece : turned(piece, angle));
+    group.push(angle === 0 ? piece : rotate(piece, angle));
   }
   const length = (group: readonly TextPiece[]) => group.reduce((sum, { text }) => sum + text.length, 0);
   return [...groups.values()].sort((a, b) => length(b) - length(a));
 }
 
-function turned(piece: TextPiece, degrees: number): TextPiece {
+function rotate(piece: TextPiece, degrees: number): TextPiece {
   const [cos, sin] = [Math.cos((degrees * Math.PI) / 180), Math.sin((degrees * Math.PI) / 180)];
   return { ...piece, x: piece.x * cos + piece.y * sin, y: piece.y * cos - piece.x * sin, angle: 0 };
 }
 
-/** Pieces that are written across, put together to fragments, from top to bottom and from left to right. */
-export function fragmentsOf(pieces: readonly TextPiece[]): Fragment[] {
+/** Merges horizontal pieces into fragments, ordered from top to bottom and left to right. */
+export function mergeFragments(pieces: readonly TextPiece[]): Fragment[] {
   const sorted = pieces.filter(({ size, text }) => size > 0 && text !== '').toSorted((a, b) => a.y - b.y || a.x - b.x);
   const rows: { y: number; size: number; pieces: TextPiece[] }[] = [];
   for (const piece of sorted) {
     const row = rows.at(-1);
-    if (row !== undefined && Math.abs(piece.y - row.y) <= BASELINE * Math.max(row.size, piece.size)) {
+    if (row !== undefined && Math.abs(piece.y - row.y) <= BASELINE_TOLERANCE * Math.max(row.size, piece.size)) {
       row.pieces.push(piece);
       if (piece.size > row.size && piece.text.trim() !== '') [row.size, row.y] = [piece.size, piece.y];
     } else rows.push({ y: piece.y, size: piece.size, pieces: [piece] });
   }
-  return rows.flatMap(({ pieces: row, y }) => fragmentsOfRow(row, y));
+  return rows.flatMap(({ pieces: row, y }) => mergeRowFragments(row, y));
 }
 
-function fragmentsOfRow(row: readonly TextPiece[], y: number): Fragment[] {
+function mergeRowFragments(row: readonly TextPiece[], y: number): Fragment[] {
   const isRightToLeft = row.filter((piece) => piece.isRightToLeft).length * 2 > row.length;
   const groups: { pieces: TextPiece[]; end: number; last: TextPiece }[] = [];
   for (const piece of row.toSorted((a, b) => a.x - b.x)) {
     const isBlank = piece.text.trim() === '';
     const near = groups.slice(-OPEN_GROUPS).findLast(({ end, last }) => {
-      // Lines of small letters beside larger ones may be two lines in the row.
-      const isLevel = Math.abs(last.y - piece.y) <= BASELINE * Math.max(last.size, piece.size);
+      // Beside larger text, a row may hold two lines of small text.
+      const isLevel = Math.abs(last.y - piece.y) <= BASELINE_TOLERANCE * Math.max(last.size, piece.size);
       return isLevel && (isBlank || piece.x - end <= GAP * piece.size);
     });
     if (near !== undefined) near.pieces.push(piece);
@@ -99,8 +99,8 @@ function fragmentsOfRow(row: readonly TextPiece[], y: number): Fragment[] {
     group.end = Math.max(group.end, piece.x + piece.width);
     group.last = piece;
   }
-  const fragments = groups.map(({ pieces }) => fragmentOf(pieces, y, isRightToLeft)).filter(({ text }) => text !== '');
-  // What stands above each other is not in one row.
+  const fragments = groups.map(({ pieces }) => mergePieces(pieces, y, isRightToLeft)).filter(({ text }) => text !== '');
+  // Overlapping fragments are in different rows.
   let end = Number.NEGATIVE_INFINITY;
   const apart = fragments.map((one, i) => {
     const isAlone = end <= one.x0 && one.x1 <= (fragments[i + 1]?.x0 ?? Number.POSITIVE_INFINITY);
@@ -110,24 +110,24 @@ function fragmentsOfRow(row: readonly TextPiece[], y: number): Fragment[] {
   return isRightToLeft ? apart.reverse() : apart;
 }
 
-function fragmentOf(group: readonly TextPiece[], y: number, isRightToLeft: boolean): Fragment {
+function mergePieces(group: readonly TextPiece[], y: number, isRightToLeft: boolean): Fragment {
   const printed = group.filter(({ text }) => text.trim() !== '');
   const x0 = Math.min(...printed.map(({ x }) => x));
   const x1 = Math.max(...printed.map(({ x, width }) => x + width));
-  const text = joined(isRightToLeft ? group.toReversed() : group, isRightToLeft);
-  const size = usualSize(printed);
+  const text = joinTexts(isRightToLeft ? group.toReversed() : group, isRightToLeft);
+  const size = dominantSize(printed);
   const baseline = printed.find((piece) => piece.size === size)?.y ?? y;
   return { text, x0, x1, y, baseline, size };
 }
 
-/** Texts with a space where there is a gap, without what is printed twice. */
-function joined(group: readonly TextPiece[], isRightToLeft: boolean): string {
+/** Joins texts with spaces at gaps, without duplicates. */
+function joinTexts(group: readonly TextPiece[], isRightToLeft: boolean): string {
   let text = '';
   let previous: TextPiece | null = null;
   for (const piece of group) {
-    if (previous !== null && piece.text.trim() !== '' && isSame(previous, piece)) continue;
+    if (previous !== null && piece.text.trim() !== '' && isDuplicate(previous, piece)) continue;
     const gap = previous === null ? 0 : gapBetween(previous, piece, isRightToLeft);
-    text += gap > SPACE * piece.size ? ` ${piece.text}` : piece.text;
+    text += gap > SPACE_GAP * piece.size ? ` ${piece.text}` : piece.text;
     if (piece.text.trim() !== '') previous = piece;
   }
   return text.replace(/\s+/g, ' ').trim();
@@ -137,12 +137,16 @@ function gapBetween(a: TextPiece, b: TextPiece, isRightToLeft: boolean): number 
   return isRightToLeft ? a.x - (b.x + b.width) : b.x - (a.x + a.width);
 }
 
-function isSame(a: TextPiece, b: TextPiece): boolean {
-  return a.text === b.text && Math.abs(a.x - b.x) < TWICE * b.size && Math.abs(a.y - b.y) < TWICE * b.size;
+function isDuplicate(a: TextPiece, b: TextPiece): boolean {
+  return (
+    a.text === b.text &&
+    Math.abs(a.x - b.x) < DUPLICATE_DISTANCE * b.size &&
+    Math.abs(a.y - b.y) < DUPLICATE_DISTANCE * b.size
+  );
 }
 
-/** The size that most of the letters have. */
-function usualSize(pieces: readonly TextPiece[]): number {
+/** The most common font size by characters. */
+function dominantSize(pieces: readonly TextPiece[]): number {
   const letters = new Map<number, number>();
   for (const { size, text } of pieces) letters.set(size, (letters.get(size) ?? 0) + text.length);
   return [...letters].reduce((most, each) => (each[1] > most[1] ? each : most), [0, 0])[0];

@@ -1,83 +1,83 @@
-import type { BlockKind } from '../extracted-text.ts';
-import { tableLine } from '../text-writer.ts';
-import { compoundsOf, joinLines } from './hyphenation.ts';
+import type { BlockKind } from '../extracted-document.ts';
+import { formatTableRow } from '../text-writer.ts';
+import { collectCompounds, joinLines } from './hyphenation.ts';
 import type { TextLine } from './page-text.ts';
 
-/** A part of a document made of lines. */
-export interface PdfPart {
+/** A block built from lines. */
+export interface PdfBlock {
   kind: BlockKind;
   text: string;
   level?: number;
   page: number;
 }
 
-/** Sizes of letters that differ by less are the same. */
+/** Relative difference below which font sizes are equal. */
 const SAME_SIZE = 0.12;
-/** A gap between lines that is so many times the usual one parts paragraphs. */
-const WIDE_GAP = 1.35;
-/** Letters that are so many times as large as most of the document's are those of headings. */
+/** Gap between paragraphs, as a multiple of the usual line pitch. */
+const PARAGRAPH_GAP = 1.35;
+/** Minimum font size of headings, as a multiple of that of the body. */
 const HEADING_SIZE = 1.15;
-/** The same of a line by itself, of at most so many characters. */
-const LINE_SIZE = 1.07;
-const LINE_CHARACTERS = 80;
-/** Characters and lines that a heading has at most. */
+/** The same for a single line of at most `HEADING_LINE_CHARACTERS`. */
+const HEADING_LINE_SIZE = 1.07;
+const HEADING_LINE_CHARACTERS = 80;
+/** Maximum characters and lines of a heading. */
 const HEADING = { characters: 200, lines: 4 };
-/** Rows from which on lines with cells are a table, by the number of cells. */
+/** Minimum rows of a table: rows with three or more cells, or any rows with cells. */
 const TABLE_ROWS = { ofThree: 2, ofTwo: 4 };
-/** An indentation, in sizes of letters. */
+/** Minimum indentation of a paragraph's first line, in font sizes. */
 const INDENT = 0.8;
-/** A line that ends before this part of its column's width was not broken because it was full. */
-const SHORT = 0.8;
+/** A line that fills less of its column's width was not wrapped. */
+const MIN_WRAPPED_FILL = 0.8;
 const LIST_MARK = /^(?:[•‣▪●○◦∙·–—*]|-(?=\s)|\(?(?:\d{1,3}|[a-zA-Z])[.)](?=\s))\s*/;
-/** `2.1 Title`, `IV. TITLE`: a heading in letters of the text's size. */
+/** Numbered headings in the body's font size: `2.1 Title`, `IV. TITLE`. */
 const NUMBERED = /^(?:(\d{1,2}(?:\.\d{1,2}){1,3})\.?\s+\p{Lu}|(?:[IVX]{1,5}|\d{1,2})\.\s+(?=\P{Ll}*$).*\p{Lu}{3})/u;
-const ENDS = /[.!?:;。！？]["'”’»)\]]*$/;
+const SENTENCE_END = /[.!?:;。！？]["'”’»)\]]*$/;
 
-/** The lines of a document, in the order of reading, as headings, paragraphs, items of lists and tables. */
-export function partsOf(lines: readonly TextLine[]): PdfPart[] {
-  const compounds = compoundsOf(lines.map(({ text }) => text));
-  const pitch = usualPitch(lines);
+/** Builds headings, paragraphs, list items and tables from a document's lines in reading order. */
+export function buildBlocks(lines: readonly TextLine[]): PdfBlock[] {
+  const compounds = collectCompounds(lines.map(({ text }) => text));
+  const pitch = medianPitch(lines);
   const groups: { lines: TextLine[]; isTable: boolean }[] = [];
-  for (const { rows, isTable } of tablesIn(lines)) {
+  for (const { rows, isTable } of splitTables(lines)) {
     if (isTable) {
       groups.push({ lines: rows, isTable });
       continue;
     }
     for (const line of rows) {
       const group = groups.at(-1);
-      if (group === undefined || group.isTable || isBreak(group.lines, line, pitch))
+      if (group === undefined || group.isTable || startsParagraph(group.lines, line, pitch))
         groups.push({ lines: [line], isTable });
       else group.lines.push(line);
     }
   }
   const levels = headingLevels(groups.filter(({ isTable }) => !isTable).map((group) => group.lines));
-  return groups.map((group) => partOf(group, levels, compounds));
+  return groups.map((group) => buildBlock(group, levels, compounds));
 }
 
-function partOf(
+function buildBlock(
   { lines, isTable }: { lines: TextLine[]; isTable: boolean },
   levels: ReadonlyMap<number, number>,
   compounds: ReadonlySet<string>,
-): PdfPart {
+): PdfBlock {
   const page = lines[0]?.page ?? 1;
-  if (isTable) return { kind: 'table', text: lines.map(({ cells }) => tableLine(cells)).join('\n'), page };
+  if (isTable) return { kind: 'table', text: lines.map(({ cells }) => formatTableRow(cells)).join('\n'), page };
   const text = joinLines(
     lines.map((line) => line.text),
     compounds,
   );
-  const level = mayBeHeading(lines) ? levels.get(sizeClass(lines[0]?.size ?? 0)) : undefined;
+  const level = mayBeHeading(lines) ? levels.get(roundSize(lines[0]?.size ?? 0)) : undefined;
   if (level !== undefined) return { kind: 'heading', text, level, page };
   const numbered = lines.length <= 2 && isShort(lines) && !/[.;,:]$/.test(text) ? NUMBERED.exec(text) : null;
   if (numbered !== null) return { kind: 'heading', text, level: numbered[1]?.split('.').length ?? 1, page };
   return { kind: LIST_MARK.test(text) ? 'list-item' : 'paragraph', text, page };
 }
 
-/** Lines in turns of those that are rows of a table and those that are not. */
-function tablesIn(lines: readonly TextLine[]): { rows: TextLine[]; isTable: boolean }[] {
+/** Splits lines into runs of table rows and of other lines. */
+function splitTables(lines: readonly TextLine[]): { rows: TextLine[]; isTable: boolean }[] {
   const runs: { rows: TextLine[]; isTable: boolean }[] = [];
   for (const line of lines) {
     const run = runs.at(-1);
-    // What has a mark in front of it is an item: the mark is no cell.
+    // A list marker before the text is not a cell.
     const hasCells = line.cells.length > 2 || (line.cells.length === 2 && !LIST_MARK.test(`${line.cells[0]} `));
     const isSame = run?.isTable === hasCells && run.rows[0]?.page === line.page && run.rows[0]?.column === line.column;
     if (run !== undefined && (hasCells ? isSame : !run.isTable)) run.rows.push(line);
@@ -89,16 +89,16 @@ function tablesIn(lines: readonly TextLine[]): { rows: TextLine[]; isTable: bool
   });
 }
 
-/** Whether a paragraph ends before the line. */
-function isBreak(group: readonly TextLine[], line: TextLine, pitch: number): boolean {
+/** Whether a line starts a new paragraph. */
+function startsParagraph(group: readonly TextLine[], line: TextLine, pitch: number): boolean {
   const [first] = group;
   const previous = group.at(-1);
   if (previous === undefined || first === undefined) return true;
   if (!isSameSize(previous.size, line.size) || LIST_MARK.test(line.text)) return true;
-  if (previous.page !== line.page || previous.column !== line.column) return !goesOn(previous, line);
+  if (previous.page !== line.page || previous.column !== line.column) return !continues(previous, line);
   const down = line.y - previous.y;
-  if (down <= 0 || down > WIDE_GAP * pitch * line.size) return true;
-  const isEnd = ENDS.test(previous.text);
+  if (down <= 0 || down > PARAGRAPH_GAP * pitch * line.size) return true;
+  const isEnd = SENTENCE_END.test(previous.text);
   const isFull = fillsColumn(previous);
   if (group.length === 1 && !isFull && NUMBERED.test(previous.text)) return true;
   if (isEnd && !fillsColumn(line) && NUMBERED.test(line.text)) return true;
@@ -108,20 +108,20 @@ function isBreak(group: readonly TextLine[], line: TextLine, pitch: number): boo
 }
 
 function fillsColumn({ x1, left, right }: TextLine): boolean {
-  return x1 - left >= SHORT * (right - left);
+  return x1 - left >= MIN_WRAPPED_FILL * (right - left);
 }
 
-/** Whether a paragraph goes on in the next column or on the next page. */
-function goesOn(previous: TextLine, line: TextLine): boolean {
-  return !ENDS.test(previous.text) && (/^\p{Ll}/u.test(line.text) || /\p{L}-$/u.test(previous.text));
+/** Whether a paragraph continues in the next column or on the next page. */
+function continues(previous: TextLine, line: TextLine): boolean {
+  return !SENTENCE_END.test(previous.text) && (/^\p{Ll}/u.test(line.text) || /\p{L}-$/u.test(previous.text));
 }
 
 function isSameSize(a: number, b: number): boolean {
   return Math.abs(a - b) <= SAME_SIZE * Math.max(a, b);
 }
 
-/** How far lines stand below each other, in sizes of letters: the median. */
-function usualPitch(lines: readonly TextLine[]): number {
+/** Median distance between baselines, in font sizes. */
+function medianPitch(lines: readonly TextLine[]): number {
   const pitches: number[] = [];
   for (const [i, line] of lines.entries()) {
     const previous = lines[i - 1];
@@ -133,8 +133,8 @@ function usualPitch(lines: readonly TextLine[]): number {
   return pitches[Math.floor(pitches.length / 2)] ?? 1.2;
 }
 
-/** Sizes to half a point. */
-function sizeClass(size: number): number {
+/** Rounds a font size to half points. */
+function roundSize(size: number): number {
   return Math.round(size * 2) / 2;
 }
 
@@ -148,26 +148,31 @@ function isShort(lines: readonly TextLine[]): boolean {
 }
 
 function mayBeHeading(lines: readonly TextLine[]): boolean {
-  return isShort(lines) && lines.every(({ isTurned }) => !isTurned);
+  return isShort(lines) && lines.every(({ isRotated }) => !isRotated);
 }
 
-/** A line by itself that does not end as a sentence does: a little larger is enough for it to be a heading. */
-function isLine(lines: readonly TextLine[]): boolean {
+/** Whether a group is one short line without final punctuation, which is a heading at a smaller size difference. */
+function isHeadingLine(lines: readonly TextLine[]): boolean {
   const [only] = lines;
-  return lines.length === 1 && only !== undefined && only.text.length <= LINE_CHARACTERS && !/[.,;:]$/.test(only.text);
+  return (
+    lines.length === 1 &&
+    only !== undefined &&
+    only.text.length <= HEADING_LINE_CHARACTERS &&
+    !/[.,;:]$/.test(only.text)
+  );
 }
 
-/** The level of each size that is clearly larger than that of most of the text, the largest first. */
+/** Heading levels by font size: every size clearly larger than that of the body, the largest first. */
 function headingLevels(groups: readonly (readonly TextLine[])[]): ReadonlyMap<number, number> {
   const letters = new Map<number, number>();
   for (const { size, text } of groups.flat()) {
-    letters.set(sizeClass(size), (letters.get(sizeClass(size)) ?? 0) + text.length);
+    letters.set(roundSize(size), (letters.get(roundSize(size)) ?? 0) + text.length);
   }
   const body = [...letters].reduce((most, each) => (each[1] > most[1] ? each : most), [0, 0])[0];
   const larger = new Set<number>();
   for (const lines of groups.filter(mayBeHeading)) {
-    const size = sizeClass(lines[0]?.size ?? 0);
-    if (size >= (isLine(lines) ? LINE_SIZE : HEADING_SIZE) * body) larger.add(size);
+    const size = roundSize(lines[0]?.size ?? 0);
+    if (size >= (isHeadingLine(lines) ? HEADING_LINE_SIZE : HEADING_SIZE) * body) larger.add(size);
   }
   return new Map([...larger].sort((a, b) => b - a).map((size, rank) => [size, Math.min(rank + 1, 6)]));
 }

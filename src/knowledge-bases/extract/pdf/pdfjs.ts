@@ -1,24 +1,24 @@
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 
-/** Warnings that are kept until they are taken: a damaged file may have one for each of its bytes. */
+/** Maximum distinct warnings: a damaged file may cause one per byte. */
 const MAX_WARNINGS = 1_000;
 const MAX_WARNING_CHARACTERS = 200;
 
 const PACKAGE = dirname(createRequire(import.meta.url).resolve('pdfjs-dist/package.json'));
 
 /**
- * Where pdf.js finds Adobe's predefined CMaps, by a list of names of its own, never by one that a document invents. They map the character
- * codes of Chinese, Japanese and Korean fonts to Unicode; without them that text is lost.
+ * Location of Adobe's predefined CMaps, which map the character codes of Chinese, Japanese and Korean fonts to Unicode.
+ * pdf.js loads them by names of its own list, never by a name from a document.
  *
- * The package's `standard_fonts` are left out: they serve rendering. With them pdf.js takes the glyph numbers of some fonts that are not embedded
- * for characters (7 of 678 files had less text, none had more).
+ * Without the package's `standard_fonts`, which serve rendering: with them, pdf.js returns glyph numbers of some fonts as
+ * characters (7 of 678 files had less text, none had more).
  */
 export const CMAPS = { cMapUrl: `${PACKAGE}/cmaps/`, cMapPacked: true };
 
 /**
- * Collects what pdf.js warns of, which goes to the console and nowhere else. It is the console of the whole process, so one document is
- * read at a time; `stop` gives the console back.
+ * Collects the warnings of pdf.js, which it only prints with `console.warn`. Replaces that function for the whole process
+ * until `stop`, so only one document may be read at a time.
  */
 export class PdfjsWarnings {
   readonly #warn = console.warn;
@@ -30,13 +30,14 @@ export class PdfjsWarnings {
     };
   }
 
-  /** The warnings since they were last taken, each once. */
+  /** Returns and clears the distinct warnings. */
   take(): string[] {
     const messages = [...this.#messages];
     this.#messages = new Set();
     return messages;
   }
 
+  /** Restores `console.warn`. */
   stop(): void {
     console.warn = this.#warn;
   }
@@ -46,7 +47,7 @@ const { getDocument, PasswordException, VerbosityLevel } = await loadPdfjs();
 
 export { getDocument, PasswordException, VerbosityLevel };
 
-/** Loads the build for Node, which warns that it cannot render. Only text is taken from it. */
+/** Loads the build for Node without its warning that rendering is unavailable. */
 async function loadPdfjs(): Promise<typeof import('pdfjs-dist')> {
   const warnings = new PdfjsWarnings();
   try {

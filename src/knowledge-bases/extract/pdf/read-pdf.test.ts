@@ -3,9 +3,9 @@ import { describe, it } from 'node:test';
 import { column, makePdf, type PdfText } from '../../../../test/fixtures/documents-pdf.ts';
 import type { ExtractedDocument } from '../extracted-document.ts';
 import { readDocument } from '../read-document.ts';
-import { compoundsOf, joinLines } from './hyphenation.ts';
-import { byDirection, fragmentsOf } from './page-text.ts';
-import { dateOf } from './read-pdf.ts';
+import { collectCompounds, joinLines } from './hyphenation.ts';
+import { groupByDirection, mergeFragments } from './page-text.ts';
+import { parsePdfDate } from './read-pdf.ts';
 
 const read = async (bytes: Buffer): Promise<ExtractedDocument> => {
   const job = { content: bytes, bytes: bytes.length, charset: null, chunkCharacters: 2000 };
@@ -34,15 +34,15 @@ const RIGHT = [
 const WORDS = ['Ash', 'Birch', 'Cedar', 'Date'];
 const text = (pieces: PdfText[]) => pieces;
 
-describe('a PDF', () => {
-  it('in two columns is read column by column, between what goes over both', async () => {
+describe('readPdf', () => {
+  it('reads two columns one by one, between full-width blocks', async () => {
     const title = { text: 'A title that goes over both of the columns', x: 60, y: 720, size: 20 };
     const footer = {
       text: 'And a last line below, which goes from the left column to the right one as well.',
       x: 60,
       y: 500,
     };
-    // Line by line, as some programs write it.
+    // Drawn line by line, as some programs do.
     const rows = column(LEFT, 60, 680).flatMap((line, i) => [line, ...column(RIGHT, 320, 680).slice(i, i + 1)]);
     const document = await read(makePdf([text([title, ...rows, footer])]));
     assert.deepEqual(blocksOf(document), [
@@ -53,7 +53,7 @@ describe('a PDF', () => {
     ]);
   });
 
-  it('has its running headers and footers once, keeps the numbers of its pages, and joins what goes on over a page', async () => {
+  it('keeps running headers and footers once, sets page numbers, joins paragraphs across pages', async () => {
     const pages = Array.from({ length: 4 }, (_, i) => [
       { text: `Journal of Made-up Results ${2020 + i}`, x: 60, y: 760 },
       { text: `Page ${i + 1} of 4`, x: 280, y: 30 },
@@ -73,7 +73,7 @@ describe('a PDF', () => {
     assert.equal(document.text.match(/It stays/g)?.length, 4);
   });
 
-  it('has what the fields of its form hold, beside the words of the form', async () => {
+  it('includes the values of form fields next to their labels', async () => {
     const label = (name: string, y: number) => ({ text: name, x: 60, y });
     const fields = [
       '/FT /Tx /T (a) /V (Ida Lund) /Rect [110 695 300 711]',
@@ -102,7 +102,7 @@ describe('a PDF', () => {
     );
   });
 
-  it('tells headings by their size, items by their marks, and paragraphs by their distance', async () => {
+  it('detects headings by size, list items by marker, paragraphs by distance', async () => {
     const document = await read(
       makePdf([
         [
@@ -127,7 +127,7 @@ describe('a PDF', () => {
     );
   });
 
-  it('tells headings of the size of its text by their numbers, with the paragraph right below', async () => {
+  it('detects numbered headings in the body size above their paragraph', async () => {
     const document = await read(makePdf([column(['II. METHODS', ...LEFT, '2.1 Data', ...RIGHT], 60, 700)]));
     assert.deepEqual(
       blocksOf(document).map((block) => block.slice(0, 24).trim()),
@@ -135,7 +135,7 @@ describe('a PDF', () => {
     );
   });
 
-  it('is read upright, however its pages and its texts are turned', async () => {
+  it('reads rotated pages and texts', async () => {
     const sideways = await read(makePdf([column(LEFT, 60, 700)], { rotate: 90 }));
     assert.equal(sideways.text, LEFT.join(' ').replace('wid- th', 'width'));
     const margin = { text: 'along the margin', x: 30, y: 300, turn: 90 };
@@ -143,16 +143,16 @@ describe('a PDF', () => {
     assert.deepEqual(blocksOf(document).at(-1), 'paragraph p1: along the margin');
   });
 
-  it('says who made it when', async () => {
+  it('returns document information as metadata', async () => {
     const info = { Title: 'A report', Author: 'Ann', CreationDate: "D:20240131120000+01'00'" };
     const { title, metadata } = await read(makePdf([column(LEFT, 60, 700)], { info }));
     assert.equal(title, 'A report');
     assert.deepEqual(metadata, { author: 'Ann', created: '2024-01-31T11:00:00.000Z', pages: 1 });
-    assert.equal(dateOf('D:2024'), '2024-01-01T00:00:00.000Z');
-    assert.equal(dateOf('yesterday'), null);
+    assert.equal(parsePdfDate('D:2024'), '2024-01-01T00:00:00.000Z');
+    assert.equal(parsePdfDate('yesterday'), null);
   });
 
-  it('whose table of objects is wrong is read all the same', async () => {
+  it('reads a document with a wrong cross-reference table', async () => {
     const bytes = makePdf([column(LEFT, 60, 700)])
       .toString('latin1')
       .replace(/startxref\n\d+/, 'startxref\n99999');
@@ -162,17 +162,17 @@ describe('a PDF', () => {
   const failures: [string, string, () => Buffer][] = [
     ['that needs a password', 'encrypted_file', () => makePdf([column(LEFT, 60, 700)], { isEncrypted: true })],
     ['without text', 'no_text', () => makePdf([[], []])],
-    ['that is none', 'invalid_file', () => Buffer.from('%PDF-1.4\nnothing of the kind')],
+    ['that is not a PDF', 'invalid_file', () => Buffer.from('%PDF-1.4\nnothing of the kind')],
     ['of too many pages', 'too_large', () => makePdf(Array.from({ length: 5_001 }, () => []))],
   ];
   for (const [what, code, make] of failures) {
-    it(`${what} is ${code}`, async () => {
+    it(`rejects a document ${what} with ${code}`, async () => {
       await assert.rejects(read(make()), { code });
     });
   }
 });
 
-describe('the pieces of a page', () => {
+describe('mergeFragments', () => {
   const piece = (words: string, x: number, rest: object = {}) => ({
     text: words,
     x,
@@ -184,8 +184,8 @@ describe('the pieces of a page', () => {
     ...rest,
   });
 
-  it('are one text where no gap is between them, with spaces where a small one is', () => {
-    const fragments = fragmentsOf([
+  it('joins pieces without a gap, with spaces at small gaps', () => {
+    const fragments = mergeFragments([
       piece('big', 68),
       piece('is', 50),
       piece('Th', 39),
@@ -198,20 +198,20 @@ describe('the pieces of a page', () => {
     );
   });
 
-  it('that are printed twice for boldness are read once', () => {
+  it('drops duplicates printed for boldness', () => {
     assert.deepEqual(
-      fragmentsOf([piece('bold', 10), piece('bold', 10.4)]).map((fragment) => fragment.text),
+      mergeFragments([piece('bold', 10), piece('bold', 10.4)]).map((fragment) => fragment.text),
       ['bold'],
     );
   });
 
-  it('from right to left are put in order from the right', () => {
+  it('orders right-to-left text from the right', () => {
     const rtl = { isRightToLeft: true };
-    assert.equal(fragmentsOf([piece('שני', 10, rtl), piece('ראשון', 29, rtl)])[0]?.text, 'ראשון שני');
+    assert.equal(mergeFragments([piece('שני', 10, rtl), piece('ראשון', 29, rtl)])[0]?.text, 'ראשון שני');
   });
 
-  it('of each direction stand together', () => {
-    const groups = byDirection([piece('up', 0, { angle: -90 }), piece('across the page', 10)]);
+  it('groups pieces by direction', () => {
+    const groups = groupByDirection([piece('up', 0, { angle: -90 }), piece('across the page', 10)]);
     assert.deepEqual(
       groups.map((group) => group.map((each) => each.text)),
       [['across the page'], ['up']],
@@ -219,18 +219,18 @@ describe('the pieces of a page', () => {
   });
 });
 
-describe('a word at the end of a line', () => {
+describe('joinLines', () => {
   const none: ReadonlySet<string> = new Set();
 
-  it('is whole again, unless it has a hyphen of its own', () => {
+  it('rejoins hyphenated words, except compounds', () => {
     assert.equal(joinLines(['an exam-', 'ple'], none), 'an example');
     assert.equal(joinLines(['an exam\u00ad', 'ple'], none), 'an example');
-    assert.equal(joinLines(['a well-', 'known one'], compoundsOf(['The Well-known'])), 'a well-known one');
+    assert.equal(joinLines(['a well-', 'known one'], collectCompounds(['The Well-known'])), 'a well-known one');
     assert.equal(joinLines(['pages 10-', '20'], none), 'pages 10- 20');
     assert.equal(joinLines(['Anglo-', 'Saxon'], none), 'Anglo- Saxon');
   });
 
-  it('is looked at alone, however long the text before it is', () => {
+  it('takes linear time for long texts', () => {
     assert.equal(
       joinLines(
         Array.from({ length: 30_000 }, () => 'words that go on and on with-'),
@@ -240,7 +240,7 @@ describe('a word at the end of a line', () => {
     );
   });
 
-  it('has no space behind it where the script has none', () => {
+  it('adds no space in scripts without spaces', () => {
     assert.equal(joinLines(['吾輩は', '猫である'], none), '吾輩は猫である');
   });
 });

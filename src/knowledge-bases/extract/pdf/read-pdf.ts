@@ -1,24 +1,24 @@
 import { inOneLine } from '../../../lib/clean-text.ts';
 import type { DocumentMetadata } from '../../documents/metadata.ts';
 import { IngestionError } from '../../jobs/job-error.ts';
-import { invalidFile, MAX_PAGES, MAX_PDF_BYTES, noText, tooLarge } from '../bounds.ts';
-import { wholeContent } from '../content.ts';
-import type { ExtractedDocument, ReadJob, ReadPart } from '../extracted-document.ts';
-import { flatMetadata, titleOf } from '../metadata.ts';
-import { requireLength, TextWriter } from '../text-writer.ts';
+import { readAllBytes } from '../content.ts';
+import type { ExtractedDocument, Extraction, ReaderInput } from '../extracted-document.ts';
+import { flattenMetadata, normalizeTitle } from '../flatten-metadata.ts';
+import { invalidFile, MAX_PAGES, MAX_PDF_BYTES, noText, tooLarge } from '../limits.ts';
+import { checkTextLength, TextWriter } from '../text-writer.ts';
 import { readingOrder } from './columns.ts';
-import { fieldTexts } from './form-fields.ts';
-import { linesOf } from './lines.ts';
-import { missingText, type PageOutcome, pageOutcome } from './missing-text.ts';
-import { byDirection, fragmentsOf, type TextLine, type TextPiece } from './page-text.ts';
-import { partsOf } from './paragraphs.ts';
+import { formFieldTexts } from './form-fields.ts';
+import { groupLines } from './lines.ts';
+import { missingTextWarning, type PageOutcome, pageOutcome } from './missing-text.ts';
+import { groupByDirection, mergeFragments, type TextLine, type TextPiece } from './page-text.ts';
+import { buildBlocks } from './paragraphs.ts';
 import { CMAPS, getDocument, PasswordException, PdfjsWarnings, VerbosityLevel } from './pdfjs.ts';
-import { type PageLines, withoutRunningLines } from './running-lines.ts';
+import { type PageLines, removeRunningLines } from './running-lines.ts';
 
 type Pdf = Awaited<ReturnType<typeof getDocument>['promise']>;
 type Page = Awaited<ReturnType<Pdf['getPage']>>;
 
-/** A text of pdf.js, as far as it is used. */
+/** The used part of a text item of pdf.js. */
 interface PageTextItem {
   str: string;
   dir: string;
@@ -27,19 +27,20 @@ interface PageTextItem {
   transform: number[];
 }
 
-/** Pages after which the fonts that were loaded for them are let go. */
+/** Pages between releases of loaded fonts. */
 const CLEANUP_PAGES = 50;
-/** Pieces of text on a page: a full page of a newspaper has some 10,000. What comes after them is left out. */
+/** Maximum text items read of a page; a full newspaper page has 10,000. */
 const MAX_PIECES = 200_000;
-/** Height of letters below which it is wrong (fonts whose glyphs are drawings may say anything), in widths of the same text's letters. */
+/** Minimum plausible font size, in letter widths: fonts of drawn glyphs may declare any size. */
 const MIN_HEIGHT = 0.2;
 
 /**
- * Reads a PDF: text in the order of reading, columns one after the other, without running headers and footers, its words whole again
- * where a line's end broke them, with what the fields of a form hold. Throws `encrypted_file` for one that needs a password, `no_text` for scans, `too_large` for too many pages.
+ * Reads a PDF: text in reading order by columns, without running headers and footers, hyphenated words rejoined, with the
+ * values of form fields. Throws `encrypted_file` when it needs a password, `no_text` for scans, `too_large` above the
+ * maximum number of pages.
  */
-export async function* readPdf(job: ReadJob): AsyncGenerator<ReadPart> {
-  const data = new Uint8Array(await wholeContent(job, MAX_PDF_BYTES));
+export async function* readPdf(input: ReaderInput): AsyncGenerator<Extraction> {
+  const data = new Uint8Array(await readAllBytes(input, MAX_PDF_BYTES));
   const warnings = new PdfjsWarnings();
   const loading = getDocument({
     ...CMAPS,
@@ -51,7 +52,7 @@ export async function* readPdf(job: ReadJob): AsyncGenerator<ReadPart> {
   });
   let document: ExtractedDocument;
   try {
-    document = await documentOf(await opened(loading.promise), warnings);
+    document = await buildDocument(await openPdf(loading.promise), warnings);
   } finally {
     await loading.destroy();
     warnings.stop();
@@ -59,20 +60,20 @@ export async function* readPdf(job: ReadJob): AsyncGenerator<ReadPart> {
   yield { part: '', document };
 }
 
-async function documentOf(pdf: Pdf, warnings: PdfjsWarnings): Promise<ExtractedDocument> {
-  const { title, metadata } = await factsOf(pdf);
-  const { pages, outcomes } = await pagesOf(pdf, warnings);
+async function buildDocument(pdf: Pdf, warnings: PdfjsWarnings): Promise<ExtractedDocument> {
+  const { title, metadata } = await readMetadata(pdf);
+  const { pages, outcomes } = await readPages(pdf, warnings);
   if (pages.every(({ lines }) => lines.length === 0)) {
-    throw noText('No page has text: they are pictures, such as scans, or empty.');
+    throw noText('No page has text: the pages are blank, or images such as scans.');
   }
-  const warning = missingText(outcomes);
-  const lines = withoutRunningLines(pages).flatMap((page) => page.lines);
+  const warning = missingTextWarning(outcomes);
+  const lines = removeRunningLines(pages).flatMap((page) => page.lines);
   const writer = new TextWriter();
-  for (const { kind, text, ...place } of partsOf(lines)) writer.write(kind, text, place);
+  for (const { kind, text, ...place } of buildBlocks(lines)) writer.write(kind, text, place);
   return { ...writer.finish(), title, metadata, ...(warning && { warnings: [warning] }) };
 }
 
-async function opened(loading: Promise<Pdf>): Promise<Pdf> {
+async function openPdf(loading: Promise<Pdf>): Promise<Pdf> {
   try {
     const pdf = await loading;
     if (pdf.numPages > MAX_PAGES) throw tooLarge(`it has more than ${MAX_PAGES.toLocaleString('en')} pages`);
@@ -82,16 +83,16 @@ async function opened(loading: Promise<Pdf>): Promise<Pdf> {
     if (error instanceof PasswordException) {
       throw new IngestionError('encrypted_file', 'The document is protected by a password.');
     }
-    throw invalidFile('The file is damaged, or no PDF.', error);
+    throw invalidFile('The file is damaged or not a PDF.', error);
   }
 }
 
-/** The lines of each page that can be read, and what came of every page. When none can be read, the file is damaged. */
-async function pagesOf(pdf: Pdf, warnings: PdfjsWarnings) {
+/** Returns the lines of each readable page, and the outcome of every page. Throws `invalid_file` when none is readable. */
+async function readPages(pdf: Pdf, warnings: PdfjsWarnings) {
   const pages: PageLines[] = [];
   const outcomes: PageOutcome[] = [];
   let characters = 0;
-  let problem: unknown = null;
+  let lastError: unknown = null;
   const isForm = await hasFields(pdf);
   for (let number = 1; number <= pdf.numPages; number++) {
     warnings.take();
@@ -105,17 +106,17 @@ async function pagesOf(pdf: Pdf, warnings: PdfjsWarnings) {
       characters += lines.lines.reduce((sum, { text }) => sum + text.length, 0);
       page.cleanup();
     } catch (error) {
-      problem = error;
+      lastError = error;
       outcomes.push('damaged');
     }
-    requireLength(characters);
+    checkTextLength(characters);
     if (number % CLEANUP_PAGES === 0) await pdf.cleanup();
   }
-  if (pages.length === 0) throw invalidFile('None of the pages can be read: the file is damaged.', problem);
+  if (pages.length === 0) throw invalidFile('None of the pages can be read: the file is damaged.', lastError);
   return { pages, outcomes };
 }
 
-// A form that is damaged does not make its pages unreadable.
+/** Whether the document has a form. A damaged form does not make the pages unreadable. */
 async function hasFields(pdf: Pdf): Promise<boolean> {
   const fields = await pdf.getFieldObjects().catch(() => null);
   return fields !== null;
@@ -123,7 +124,7 @@ async function hasFields(pdf: Pdf): Promise<boolean> {
 
 async function pageTexts(page: Page, isForm: boolean): Promise<PageTextItem[]> {
   const { items } = await page.getTextContent();
-  const values = isForm ? fieldTexts(await page.getAnnotations().catch(() => [])) : [];
+  const values = isForm ? formFieldTexts(await page.getAnnotations().catch(() => [])) : [];
   return [...items, ...values]
     .slice(0, MAX_PIECES)
     .filter((item) => 'str' in item && item.str !== '') as PageTextItem[];
@@ -131,69 +132,69 @@ async function pageTexts(page: Page, isForm: boolean): Promise<PageTextItem[]> {
 
 function pageLines(page: Page, texts: readonly PageTextItem[]): PageLines {
   const { transform, height } = page.getViewport({ scale: 1 });
-  const pieces = texts.map((text) => pieceOf(text, transform));
+  const pieces = texts.map((text) => toPiece(text, transform));
   const lines: TextLine[] = [];
-  for (const [rank, group] of byDirection(pieces).entries()) {
-    for (const region of readingOrder(fragmentsOf(group))) {
+  for (const [rank, group] of groupByDirection(pieces).entries()) {
+    for (const region of readingOrder(mergeFragments(group))) {
       const column = (lines.at(-1)?.column ?? 0) + 1;
       lines.push(
-        ...linesOf(region, { page: page.pageNumber, column, isTurned: rank > 0 }).filter(({ text }) => text !== ''),
+        ...groupLines(region, { page: page.pageNumber, column, isRotated: rank > 0 }).filter(({ text }) => text !== ''),
       );
     }
   }
   return { lines, height };
 }
 
-/** A piece as pdf.js gives it, with its place on the page as it is shown. */
-function pieceOf(item: PageTextItem, [a = 1, b = 0, c = 0, d = 1, e = 0, f = 0]: number[]): TextPiece {
+/** Transforms a text item to the coordinates of the displayed page. */
+function toPiece(item: PageTextItem, [a = 1, b = 0, c = 0, d = 1, e = 0, f = 0]: number[]): TextPiece {
   const [ta = 1, tb = 0, , , te = 0, tf = 0] = item.transform;
   const angle = (Math.atan2(b * ta + d * tb, a * ta + c * tb) * 180) / Math.PI;
   return {
-    text: item.str.trim() === '' ? ' ' : inOneLineKeepingEnds(item.str),
+    text: item.str.trim() === '' ? ' ' : collapseSpaces(item.str),
     x: a * te + c * tf + e,
     y: b * te + d * tf + f,
     width: item.width,
-    size: letterSize(item),
+    size: fontSize(item),
     angle: Number.isFinite(angle) ? angle : 0,
     isRightToLeft: item.dir === 'rtl',
   };
 }
 
-/** The size of a text's letters; their mean width where its height cannot be right. */
-export function letterSize({ str, width, height, transform: [, , tc = 0, td = 0] }: Omit<PageTextItem, 'dir'>): number {
+/** Font size of a text item; the average letter width when the declared size is implausible. */
+export function fontSize({ str, width, height, transform: [, , tc = 0, td = 0] }: Omit<PageTextItem, 'dir'>): number {
   const size = height || Math.hypot(tc, td);
   const letter = width / Math.max(1, str.length);
   return size < MIN_HEIGHT * letter ? letter : size;
 }
 
-/** Clean, with the space at its ends that says that a word ends there. */
-function inOneLineKeepingEnds(text: string): string {
-  // A soft hyphen at the end is where a word was broken.
-  const kept = text.endsWith('\u00ad') ? `${text.slice(0, -1)}-` : text;
-  return `${/^\s/.test(kept) ? ' ' : ''}${inOneLine(kept)}${/\s$/.test(kept) ? ' ' : ''}`;
+/** Collapses white space, but keeps a space at either end, which separates words. */
+function collapseSpaces(text: string): string {
+  // A soft hyphen at the end marks a broken word.
+  const visible = text.endsWith('\u00ad') ? `${text.slice(0, -1)}-` : text;
+  return `${/^\s/.test(visible) ? ' ' : ''}${inOneLine(visible)}${/\s$/.test(visible) ? ' ' : ''}`;
 }
 
-async function factsOf(pdf: Pdf): Promise<{ title: string | null; metadata: DocumentMetadata }> {
+async function readMetadata(pdf: Pdf): Promise<{ title: string | null; metadata: DocumentMetadata }> {
   try {
     const info: Record<string, unknown> = { ...(await pdf.getMetadata()).info };
-    const metadata = flatMetadata({
+    const metadata = flattenMetadata({
       author: info['Author'],
       subject: info['Subject'],
       keywords: info['Keywords'],
-      created: dateOf(info['CreationDate']),
-      modified: dateOf(info['ModDate']),
+      created: parsePdfDate(info['CreationDate']),
+      modified: parsePdfDate(info['ModDate']),
       language: info['Language'],
       pages: pdf.numPages,
     });
-    return { title: titleOf(info['Title']), metadata };
+    return { title: normalizeTitle(info['Title']), metadata };
   } catch {
-    // A document is read whatever is wrong with what it says of itself.
+    // Damaged metadata does not make the document unreadable.
     return { title: null, metadata: { pages: pdf.numPages } };
   }
 }
 
-/** A date of PDF (ISO 32000-1, 7.9.4), `D:20200131120000+01'00'`, as ISO 8601; null for what is none. */
-export function dateOf(value: unknown): string | null {
+/** Converts a PDF date (ISO 32000-1, 7.9.4), `D:20200131120000+01'00'`, to ISO 8601; null when it is invalid. */
+export function parsePdfDate(value: unknown): string | null {
   const parts = /^D?:?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:(Z)|([-+])(\d\d)'?(\d\d)?)?/.exec(
     String(value ?? ''),
   );

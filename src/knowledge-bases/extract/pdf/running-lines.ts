@@ -6,28 +6,28 @@ export interface PageLines {
   height: number;
 }
 
-/** Lines at the top and at the bottom of a page that may be running ones. */
+/** Lines at each edge of a page that may be running headers or footers. */
 const EDGE_LINES = 3;
-/** The part of a page's height, above and below, in which they stand. */
+/** Share of the page height that counts as an edge. */
 const EDGE = 0.16;
-/** Pages on which a line comes again until it is a running one; in shorter documents, every page. */
+/** Minimum pages on which a running line repeats; in shorter documents, all pages. */
 const MIN_PAGES = 3;
-/** How much higher or lower it may stand, as a part of the page's height. */
-const DRIFT = 0.02;
-/** A number of a page, alone or with words that say so. */
+/** Maximum difference in vertical position, as a share of the page height. */
+const MAX_SHIFT = 0.02;
+/** A page number, alone or with a label. */
 const PAGE_NUMBER = /^\W*(?:(?:page|seite|p\.)\s*)?(?:\d{1,4}|[ivxlc]{1,7})(?:\s*(?:of|von|de|\/|\|)\s*\d{1,4})?\W*$/i;
-const SAYS_PAGE = /\b(?:page|seite)\s*\d|\d\s*(?:of|von|\/)\s*\d/i;
+const LABELLED_PAGE = /\b(?:page|seite)\s*\d|\d\s*(?:of|von|\/)\s*\d/i;
 
 /**
- * The pages without running headers and footers: lines at their edges that come again, but for their numbers, and page numbers. Once each
- * they stay, at the top of the first page and at the bottom of the last: there they part no sentence, and a letter has its date in them.
+ * Removes running headers and footers: page numbers, and lines at the edges that repeat except for numbers. Keeps the
+ * header of the first page and the footer of the last, which interrupt no sentence and may hold a letter's date.
  */
-export function withoutRunningLines(pages: readonly PageLines[]): PageLines[] {
+export function removeRunningLines(pages: readonly PageLines[]): PageLines[] {
   const places = new Map<string, number[]>();
   for (const page of pages) {
     const seen = new Set<string>();
     for (const [line, edge] of edgeLines(page)) {
-      const key = `${edge} ${keyOf(line.text)}`;
+      const key = `${edge} ${runningKey(line.text)}`;
       if (seen.has(key)) continue;
       seen.add(key);
       places.set(key, [...(places.get(key) ?? []), line.y / page.height]);
@@ -39,27 +39,30 @@ export function withoutRunningLines(pages: readonly PageLines[]): PageLines[] {
     const dropped = new Set<TextLine>();
     for (const [line, edge] of edgeLines(page)) {
       const at = line.y / page.height;
-      const near = (places.get(`${edge} ${keyOf(line.text)}`) ?? []).filter((other) => Math.abs(other - at) <= DRIFT);
+      const near = (places.get(`${edge} ${runningKey(line.text)}`) ?? []).filter(
+        (other) => Math.abs(other - at) <= MAX_SHIFT,
+      );
       const isNumber = PAGE_NUMBER.test(line.text);
       const isRunning = near.length >= enough && (isNumber || !kept.includes(edge));
-      if (isRunning || (isNumber && (near.length >= 2 || SAYS_PAGE.test(line.text)))) dropped.add(line);
+      if (isRunning || (isNumber && (near.length >= 2 || LABELLED_PAGE.test(line.text)))) dropped.add(line);
     }
     return { ...page, lines: page.lines.filter((line) => !dropped.has(line)) };
   });
 }
 
-/** The outermost lines with the edge at which they stand. */
+/** The outermost lines of a page with their edge. */
 function edgeLines({ lines, height }: PageLines): [TextLine, 'top' | 'bottom'][] {
   const byHeight = lines.toSorted((a, b) => a.y - b.y);
   const top = byHeight.slice(0, EDGE_LINES).filter(({ y }) => y <= EDGE * height);
   const bottom = byHeight.slice(-EDGE_LINES).filter(({ y }) => y >= (1 - EDGE) * height);
-  return [...top.map((line) => [line, 'top'] as const), ...bottom.map((line) => [line, 'bottom'] as const)].map(
-    ([line, edge]) => [line, edge],
-  );
+  return [
+    ...top.map((line): [TextLine, 'top'] => [line, 'top']),
+    ...bottom.map((line): [TextLine, 'bottom'] => [line, 'bottom']),
+  ];
 }
 
-/** What a line has on every page: its numbers differ. */
-function keyOf(text: string): string {
+/** The text of a running line without its numbers, which differ by page. */
+function runningKey(text: string): string {
   if (PAGE_NUMBER.test(text) && !/[a-z]{2}/i.test(text.replace(/[ivxlc]+/gi, ''))) return '#';
   return text.toLowerCase().replace(/\d+/g, '#').replace(/\s+/g, ' ').trim();
 }

@@ -1,21 +1,21 @@
 import { inOneLine } from '../../../lib/clean-text.ts';
-import { type TextWriter, tableLine } from '../text-writer.ts';
-import type { PageDocument, PageElement, PageNode } from './page-dom.ts';
+import { formatTableRow, type TextWriter } from '../text-writer.ts';
+import type { PageDocument, PageElement, PageNode } from './parse-page.ts';
 
 const words = (list: string): ReadonlySet<string> => new Set(list.split(' '));
 
-/** Elements that are never text. */
-const UNREAD = words(
+/** Elements whose content is not text of the page. */
+const SKIPPED = words(
   'script style noscript template svg canvas iframe object embed audio video head title meta link select option button input textarea map math-ml',
 );
-/** Elements that stand in lines of text; all others are parts of their own. */
+/** Elements within a line of text; all others start a block. */
 export const INLINE: ReadonlySet<string> = words(
   'a abbr acronym b bdi bdo big br cite code data del dfn em font i img ins kbd label mark math nobr q rp rt ruby s samp small span strike strong sub sup time tt u var wbr',
 );
 const HEADING = /^h([1-6])$/;
-/** Elements in each other that are taken apart; what lies deeper is one text. */
+/** Maximum nesting that is split into blocks; deeper elements become one text. */
 const MAX_DEPTH = 400;
-/** Of an element: it is shown to nobody. */
+/** Inline styles that hide an element. */
 const HIDDEN = /display\s*:\s*none|visibility\s*:\s*hidden/i;
 
 const BOILERPLATE =
@@ -24,34 +24,34 @@ const BOILERPLATE =
 const ELEMENT = 1;
 const TEXT = 3;
 
-/** How many elements a page has, how many of them lie in each other at the most, and the sum of their depths. Computed without recursion. */
-export function pageShape(document: PageDocument): { elements: number; depth: number; totalDepth: number } {
+/** Counts a page's elements, and computes their maximum depth and the sum of their depths. Iterative. */
+export function measurePage(document: PageDocument): { elements: number; depth: number; totalDepth: number } {
   let elements = 0;
   let depth = 0;
   let totalDepth = 0;
-  let deep = 0;
+  let current = 0;
   let node: PageNode | null = document.documentElement;
   while (node !== null) {
     if (node.nodeType === ELEMENT) {
       elements += 1;
-      totalDepth += deep;
-      depth = Math.max(depth, deep);
+      totalDepth += current;
+      depth = Math.max(depth, current);
     }
     if (node.firstChild !== null) {
       node = node.firstChild;
-      deep += 1;
+      current += 1;
       continue;
     }
     while (node !== null && node.nextSibling === null) {
       node = node.parentNode;
-      deep -= 1;
+      current -= 1;
     }
     node = node?.nextSibling ?? null;
   }
   return { elements, depth, totalDepth };
 }
 
-/** Takes what surrounds the content of a page out of it, unless nothing would be left. */
+/** Removes navigation, footers and similar elements from a page, unless nothing would remain. */
 export function removeBoilerplate(document: PageDocument): void {
   const before = document.body?.textContent?.trim().length ?? 0;
   const removed = [...document.querySelectorAll(BOILERPLATE)].filter(
@@ -62,97 +62,97 @@ export function removeBoilerplate(document: PageDocument): void {
   for (const element of removed) element.remove();
 }
 
-/** Writes the parts of an element: headings, paragraphs, lists, tables, code. */
-export class HtmlParts {
+/** Converts elements to blocks: headings, paragraphs, list items, tables, code. */
+export class HtmlBlocks {
   readonly #writer: TextWriter;
-  /** The line of text that is open. */
-  #open: string[] = [];
-  /** What the open text is an item of, with its sign; null outside of lists. */
-  #sign: string | null = null;
+  /** Texts of the current line; `\n` for a line break. */
+  #line: string[] = [];
+  /** Marker of the current list item; null outside of lists. */
+  #marker: string | null = null;
 
   constructor(writer: TextWriter) {
     this.#writer = writer;
   }
 
-  /** Writes everything within the element. */
+  /** Writes the content of the element. */
   write(element: PageElement): void {
-    this.#children(element, 0);
-    this.#close();
+    this.#writeChildren(element, 0);
+    this.#endLine();
   }
 
-  #children(element: PageElement, depth: number): void {
+  #writeChildren(element: PageElement, depth: number): void {
     for (let child = element.firstChild; child !== null; child = child.nextSibling) {
-      if (child.nodeType === TEXT) this.#open.push(child.textContent ?? '');
-      else if (child.nodeType === ELEMENT) this.#element(child as PageElement, depth + 1);
+      if (child.nodeType === TEXT) this.#line.push(child.textContent ?? '');
+      else if (child.nodeType === ELEMENT) this.#writeElement(child as PageElement, depth + 1);
     }
   }
 
-  #element(element: PageElement, depth: number): void {
+  #writeElement(element: PageElement, depth: number): void {
     const name = element.localName.toLowerCase();
-    if (UNREAD.has(name) || isHidden(element)) return;
-    if (name === 'br') this.#open.push('\n');
-    else if (INLINE.has(name) && depth < MAX_DEPTH) this.#children(element, depth);
-    else if (INLINE.has(name)) this.#open.push(textOf(element));
+    if (SKIPPED.has(name) || isHidden(element)) return;
+    if (name === 'br') this.#line.push('\n');
+    else if (INLINE.has(name) && depth < MAX_DEPTH) this.#writeChildren(element, depth);
+    else if (INLINE.has(name)) this.#line.push(textOf(element));
     else {
-      this.#close();
-      this.#part(name, element, depth);
-      this.#close();
+      this.#endLine();
+      this.#writeBlock(name, element, depth);
+      this.#endLine();
     }
   }
 
-  #part(name: string, element: PageElement, depth: number): void {
+  #writeBlock(name: string, element: PageElement, depth: number): void {
     const level = HEADING.exec(name)?.[1];
     if (level !== undefined)
       this.#writer.write('heading', inOneLine(element.textContent ?? ''), { level: Number(level) });
     else if (name === 'pre') this.#writer.write('code', (element.textContent ?? '').replace(/^\n/, ''));
-    else if (name === 'table' && isData(element)) this.#table(element);
-    else if (name === 'ul' || name === 'ol' || name === 'menu') this.#list(name, element, depth);
+    else if (name === 'table' && isDataTable(element)) this.#writeTable(element);
+    else if (name === 'ul' || name === 'ol' || name === 'menu') this.#writeList(name, element, depth);
     else if (depth >= MAX_DEPTH) this.#writer.write('paragraph', inOneLine(textOf(element)));
-    else this.#children(element, depth);
+    else this.#writeChildren(element, depth);
   }
 
-  #list(name: string, element: PageElement, depth: number): void {
-    const outer = this.#sign;
+  #writeList(name: string, element: PageElement, depth: number): void {
+    const outer = this.#marker;
     const indent = outer === null ? '' : ' '.repeat(outer.length);
     let number = Number(element.getAttribute('start') ?? 1) || 1;
     for (const item of element.children) {
       if (isHidden(item)) continue;
-      this.#sign = `${indent}${name === 'ol' ? `${number}.` : '-'} `;
+      this.#marker = `${indent}${name === 'ol' ? `${number}.` : '-'} `;
       number += 1;
-      if (depth < MAX_DEPTH) this.#children(item, depth + 1);
-      else this.#open.push(textOf(item));
-      this.#close();
+      if (depth < MAX_DEPTH) this.#writeChildren(item, depth + 1);
+      else this.#line.push(textOf(item));
+      this.#endLine();
     }
-    this.#sign = outer;
+    this.#marker = outer;
   }
 
-  #table(table: PageElement): void {
+  #writeTable(table: PageElement): void {
     const rows = [...table.querySelectorAll('tr')].map((row) =>
       [...row.children].map((cell) => inOneLine(textOf(cell))),
     );
     const caption = table.querySelector('caption')?.textContent;
     if (caption) this.#writer.write('paragraph', inOneLine(caption));
     const filled = rows.filter((cells) => cells.some((cell) => cell !== ''));
-    this.#writer.write('table', filled.map(tableLine).join('\n'));
+    this.#writer.write('table', filled.map(formatTableRow).join('\n'));
   }
 
-  #close(): void {
-    const text = this.#lines();
-    this.#open = [];
+  #endLine(): void {
+    const text = this.#lineText();
+    this.#line = [];
     if (text === '') return;
-    if (this.#sign === null) {
+    if (this.#marker === null) {
       this.#writer.write('paragraph', text);
       return;
     }
-    this.#writer.write('list-item', this.#sign + text);
-    // What goes on in the same item stands under it.
-    this.#sign = ' '.repeat(this.#sign.length);
+    this.#writer.write('list-item', this.#marker + text);
+    // Continuation lines of the item are indented.
+    this.#marker = ' '.repeat(this.#marker.length);
   }
 
-  /** The open text: white space as HTML shows it, a line break for each `br`. */
-  #lines(): string {
+  /** The current line with collapsed white space and a line break for each `br`. */
+  #lineText(): string {
     const lines: string[] = [''];
-    for (const piece of this.#open) {
+    for (const piece of this.#line) {
       if (piece === '\n') lines.push('');
       else lines[lines.length - 1] += piece;
     }
@@ -167,16 +167,16 @@ function isHidden(element: PageElement): boolean {
   return element.hasAttribute('hidden') || HIDDEN.test(element.getAttribute('style') ?? '');
 }
 
-/** All text in an element, a space between its parts. */
+/** All text of an element, with spaces between its blocks. Iterative. */
 function textOf(element: PageElement): string {
   const pieces: string[] = [];
   let node: PageNode | null = element.firstChild;
   while (node !== null && node !== element) {
-    const isUnread = node.nodeType === ELEMENT && UNREAD.has((node as PageElement).localName.toLowerCase());
+    const isSkipped = node.nodeType === ELEMENT && SKIPPED.has((node as PageElement).localName.toLowerCase());
     if (node.nodeType === TEXT) pieces.push(node.textContent ?? '');
     else if (node.nodeType === ELEMENT && !INLINE.has((node as PageElement).localName.toLowerCase())) pieces.push(' ');
     else if (node.nodeType === ELEMENT && (node as PageElement).localName === 'br') pieces.push(' ');
-    if (node.firstChild !== null && !isUnread) {
+    if (node.firstChild !== null && !isSkipped) {
       node = node.firstChild;
       continue;
     }
@@ -190,8 +190,8 @@ function textOf(element: PageElement): string {
   return pieces.join('');
 }
 
-/** Whether a table holds data and is not there to lay a page out: no table, list, heading or more than one paragraph in a cell. */
-function isData(table: PageElement): boolean {
+/** Whether a table holds data: layout tables contain tables, lists, headings or several paragraphs per cell. */
+function isDataTable(table: PageElement): boolean {
   if (table.querySelector('table, ul, ol, pre, h1, h2, h3, h4') !== null) return false;
   const cells = [...table.querySelectorAll('td, th')];
   return cells.length > 1 && cells.every((cell) => [...cell.querySelectorAll('p')].length < 3);

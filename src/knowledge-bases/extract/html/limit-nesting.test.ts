@@ -1,32 +1,32 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { boundPage, MAX_NESTING } from './bound-page.ts';
+import { limitNesting, MAX_NESTING } from './limit-nesting.ts';
 
 const deep = (tag: string, count: number) => `<${tag}>`.repeat(count);
 const closed = (tag: string, count: number) => `</${tag}>`.repeat(count);
 
-describe('a page with bounded nesting', () => {
-  it('is the same string where nothing nests too deep', () => {
+describe('limitNesting', () => {
+  it('returns the same string below the limit', () => {
     const page = `${deep('div', MAX_NESTING)}<p class="a > b">text<br>${closed('div', MAX_NESTING)}<p>more`;
-    assert.equal(boundPage(page.replace('<p class', '<img class')), page.replace('<p class', '<img class'));
-    assert.equal(boundPage('no < markup & more'), 'no < markup & more');
+    assert.equal(limitNesting(page.replace('<p class', '<img class')), page.replace('<p class', '<img class'));
+    assert.equal(limitNesting('no < markup & more'), 'no < markup & more');
   });
 
-  it('has no deeper tags, all of its text, and its upper levels as they were', () => {
+  it('removes deeper tags, keeps all text and the upper levels', () => {
     const inner = `<section id="x">a</section><b>c</b>d<script>if (a < b) '<p>'</script>`;
     const page = `${deep('div', MAX_NESTING)}${inner}${closed('div', MAX_NESTING)}<p>end</p>`;
     const bounded = page.replace('<section id="x">a</section><b>c</b>', ' a c');
-    assert.equal(boundPage(page), bounded);
+    assert.equal(limitNesting(page), bounded);
   });
 
-  it('leaves out the end of what it has left out, however the tags are written', () => {
+  it('removes the end tags of removed elements, however they are written', () => {
     const page = (inner: string) => `${deep('div', MAX_NESTING)}${inner}${closed('div', MAX_NESTING)}`;
-    assert.equal(boundPage(page('<DIV\n>a</ Div >')), page(' a '));
-    assert.equal(boundPage(page('<ul><li>a<li>b</ul>c')), page('  a b c'));
-    assert.equal(boundPage(`${deep('div', MAX_NESTING)}a<div class="`), `${deep('div', MAX_NESTING)}a `);
+    assert.equal(limitNesting(page('<DIV\n>a</ Div >')), page(' a '));
+    assert.equal(limitNesting(page('<ul><li>a<li>b</ul>c')), page('  a b c'));
+    assert.equal(limitNesting(`${deep('div', MAX_NESTING)}a<div class="`), `${deep('div', MAX_NESTING)}a `);
   });
 
-  it('counts no elements whose end tags are left out by many authors', () => {
+  it('does not count elements with optional end tags as nested', () => {
     for (const page of [
       '<p>text'.repeat(MAX_NESTING * 2),
       `<ul>${'<li>item'.repeat(MAX_NESTING * 2)}</ul>`,
@@ -35,7 +35,7 @@ describe('a page with bounded nesting', () => {
       `<select>${'<optgroup><option>a<option>b'.repeat(4)}</select>`,
       '<br><img src=a>text'.repeat(MAX_NESTING),
     ]) {
-      assert.equal(boundPage(page), page);
+      assert.equal(limitNesting(page), page);
     }
   });
 });

@@ -1,6 +1,6 @@
 import { parseHTML } from 'linkedom';
 
-/** What is used of the nodes of a parsed page. */
+/** The used part of a DOM node. */
 export interface PageNode {
   /** 1 for an element, 3 for text. */
   readonly nodeType: number;
@@ -10,7 +10,7 @@ export interface PageNode {
   readonly parentNode: PageNode | null;
 }
 
-/** An element of a page. */
+/** The used part of a DOM element. */
 export interface PageElement extends PageNode {
   readonly localName: string;
   readonly children: Iterable<PageElement>;
@@ -21,7 +21,7 @@ export interface PageElement extends PageNode {
   remove(): void;
 }
 
-/** A parsed page. */
+/** The used part of a DOM document. */
 export interface PageDocument {
   readonly documentElement: PageElement;
   readonly body: PageElement | null;
@@ -29,25 +29,25 @@ export interface PageDocument {
   querySelectorAll(selector: string): Iterable<PageElement>;
 }
 
-/** Tags that every page has once, and that careless ones have twice or in the wrong place. */
+/** Tags that a page has once, and that malformed pages repeat or misplace. */
 const FRAME_TAGS = /<\/?(?:html|head|body)(?=[\s>/])[^>]*>/gi;
 
 /**
- * Parses a page. Text without any element is a page too, and so is one whose head and body are not where they should be. Nothing of
- * it is run or fetched. The time is linear for a page that `boundPage` has bounded.
+ * Parses HTML; also plain text and pages with misplaced head and body tags. Runs and fetches nothing. Takes linear time
+ * for the output of `limitNesting`.
  */
-export function parseDom(html: string): PageDocument {
+export function parsePage(html: string): PageDocument {
   if (/<(?:html|body|head)[\s>]/i.test(html)) {
     const page = parseHTML(html).document as unknown as PageDocument;
-    if (isFramed(page)) return page;
+    if (isWellFormed(page)) return page;
   }
   const [root = '<html>'] = /<html(?=[\s>])[^>]*>/i.exec(html) ?? [];
   const body = html.replace(/^\s*<!doctype[^>]*>/i, '').replace(FRAME_TAGS, ' ');
   return parseHTML(`${root}<head></head><body>${body}</body></html>`).document as unknown as PageDocument;
 }
 
-/** Whether the page is a head and a body, once each: the parser makes an empty body of any other, and nests what comes again. */
-function isFramed({ documentElement, body }: PageDocument): boolean {
+/** Whether the page has one head and one body. The parser makes an empty body of others, and nests repeated tags. */
+function isWellFormed({ documentElement, body }: PageDocument): boolean {
   const names = [...documentElement.children].map(({ localName }) => localName.toLowerCase());
   if (documentElement.localName.toLowerCase() !== 'html' || !/^(?:head,)?body$/.test(names.join(','))) return false;
   return body?.querySelector('html, head, body') === null;

@@ -1,8 +1,8 @@
 import type { DocumentMetadata } from '../../documents/metadata.ts';
-import { flatMetadata, titleOf } from '../metadata.ts';
-import type { PageDocument } from './page-dom.ts';
+import { flattenMetadata, normalizeTitle } from '../flatten-metadata.ts';
+import type { PageDocument } from './parse-page.ts';
 
-/** Which `meta` elements say what, the most exact first. */
+/** `meta` elements by metadata key, the most specific first. */
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
   description: ['description', 'og:description', 'twitter:description', 'dc.description'],
   author: ['author', 'article:author', 'dc.creator', 'dc.author', 'parsely-author'],
@@ -11,11 +11,11 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
   site_name: ['og:site_name', 'application-name'],
   keywords: ['keywords', 'news_keywords'],
 };
-/** `meta` elements that are looked at. */
+/** Maximum `meta` elements that are read. */
 const MAX_METAS = 500;
 
-/** The title of a page, and what it says of itself: description, author, dates, language, address. */
-export function pageFacts(document: PageDocument): { title: string | null; metadata: DocumentMetadata } {
+/** Returns the title and the metadata of a page: description, author, dates, language, canonical URL. */
+export function pageMetadata(document: PageDocument): { title: string | null; metadata: DocumentMetadata } {
   const metas = new Map<string, string>();
   for (const meta of [...document.querySelectorAll('meta')].slice(0, MAX_METAS)) {
     const content = meta.getAttribute('content')?.trim();
@@ -31,11 +31,12 @@ export function pageFacts(document: PageDocument): { title: string | null; metad
   const fields: Record<string, unknown> = {};
   for (const [field, names] of Object.entries(FIELDS)) fields[field] = first(names);
   if (typeof fields['keywords'] === 'string') fields['keywords'] = fields['keywords'].split(',');
-  // What looks like an address is the page of an author.
+  // A URL is the author's page, not a name.
   if (/^https?:\/\//.test(String(fields['author'] ?? ''))) fields['author'] = undefined;
   fields['language'] = document.documentElement.getAttribute('lang') || metas.get('og:locale');
   fields['canonical_url'] =
     document.querySelector('link[rel="canonical"]')?.getAttribute('href') || metas.get('og:url');
-  const title = titleOf(document.querySelector('title')?.textContent) ?? titleOf(first(['og:title', 'dc.title']));
-  return { title, metadata: flatMetadata(fields) };
+  const title =
+    normalizeTitle(document.querySelector('title')?.textContent) ?? normalizeTitle(first(['og:title', 'dc.title']));
+  return { title, metadata: flattenMetadata(fields) };
 }

@@ -1,0 +1,90 @@
+import { posix } from 'node:path';
+import { decodeText } from '../decode.ts';
+import type { ExtractedText } from '../extracted-document.ts';
+import { MAX_WHOLE_TEXT_BYTES, tooLarge } from '../limits.ts';
+import { parseText } from '../read-text.ts';
+import type { Archive } from './archive.ts';
+import { readXml } from './xml.ts';
+
+/** Maximum embedded documents of one Word document. */
+const MAX_EMBEDDED = 1_000;
+/** Maximum boundaries of nested MIME parts. */
+const MAX_BOUNDARIES = 16;
+
+/**
+ * Reads the documents that a Word document embeds as text (`altChunk`: ISO/IEC 29500-1, 17.17.2.1): HTML, web archives of
+ * one page, and plain text, as programs write them that convert web pages to Word. Returns the texts by relationship id.
+ * `main` is the part that the relationships belong to. Throws `too_large` above the maximum size of all together.
+ */
+export async function readEmbeddedDocuments(
+  archive: Archive,
+  main: string,
+): Promise<ReadonlyMap<string, ExtractedText>> {
+  const parts = await findEmbeddedParts(archive, main);
+  const texts = new Map<string, ExtractedText>();
+  let bytes = 0;
+  for (const [id, part] of parts) {
+    const pieces: Uint8Array[] = [];
+    for await (const piece of archive.read(part)) {
+      bytes += piece.length;
+      if (bytes > MAX_WHOLE_TEXT_BYTES) throw tooLarge('its embedded documents have too many bytes');
+      pieces.push(piece);
+    }
+    const text = await parseEmbedded(posix.extname(part).toLowerCase(), Buffer.concat(pieces));
+    if (text !== null) texts.set(id, text);
+  }
+  return texts;
+}
+
+/** Part names by relationship id. */
+async function findEmbeddedParts(archive: Archive, main: string): Promise<Map<string, string>> {
+  const folder = posix.dirname(main);
+  const parts = new Map<string, string>();
+  await readXml(archive.read(`${folder}/_rels/${posix.basename(main)}.rels`), {
+    open: (name, { Id = '', Type = '', Target = '', TargetMode }) => {
+      if (name !== 'Relationship' || !Type.endsWith('/aFChunk') || TargetMode === 'External') return;
+      if (parts.size < MAX_EMBEDDED) {
+        parts.set(Id, Target.startsWith('/') ? Target.slice(1) : posix.join(folder, Target));
+      }
+    },
+  });
+  return parts;
+}
+
+async function parseEmbedded(extension: string, bytes: Buffer): Promise<ExtractedText | null> {
+  if (extension === '.txt') return parseText(decodeText(bytes));
+  const isArchive = extension === '.mht' || extension === '.mhtml';
+  if (!isArchive && !/^\.x?html?$/.test(extension)) return null;
+  const page = isArchive ? findMimePage(bytes) : { bytes, charset: null };
+  if (page === null) return null;
+  // Imported on demand: few Word documents embed pages, and the HTML parser is large.
+  const { parseWholePage } = await import('../html/read-html.ts');
+  return parseWholePage(page.bytes, page.charset);
+}
+
+/** Returns the first HTML part of a web archive (MHTML, RFC 2557), decoded, with its charset; null without one. */
+function findMimePage(archive: Buffer): { bytes: Buffer; charset: string | null } | null {
+  const text = archive.toString('latin1');
+  const boundaries = [...text.matchAll(/boundary="?([^"\s;]{1,70})"?/gi)].slice(0, MAX_BOUNDARIES);
+  let parts = [text];
+  for (const [, boundary = ''] of boundaries) parts = parts.flatMap((part) => part.split(`--${boundary}`));
+  for (const part of parts) {
+    const blank = /\r?\n\r?\n/.exec(part);
+    if (blank === null) continue;
+    const head = part.slice(0, blank.index).replace(/\r?\n[ \t]+/g, ' ');
+    if (!/^content-type:\s*text\/html\b/im.test(head)) continue;
+    const encoding = /^content-transfer-encoding:\s*([\w-]+)/im.exec(head)?.[1]?.toLowerCase() ?? '';
+    const charset = /charset="?([\w.:-]+)/i.exec(head)?.[1]?.toLowerCase() ?? null;
+    return { bytes: decodeTransfer(part.slice(blank.index + blank[0].length), encoding), charset };
+  }
+  return null;
+}
+
+/** Decodes a content transfer encoding (RFC 2045). */
+function decodeTransfer(body: string, encoding: string): Buffer {
+  if (encoding === 'base64') return Buffer.from(body, 'base64');
+  if (encoding !== 'quoted-printable') return Buffer.from(body, 'latin1');
+  const joined = body.replace(/=[ \t]*\r?\n/g, '');
+  const bytes = joined.replace(/=([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return Buffer.from(bytes, 'latin1');
+}
