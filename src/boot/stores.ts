@@ -4,7 +4,7 @@ import { openFolderStore } from '../blobs/folder-store.ts';
 import type { Config } from '../config.ts';
 import { requireNoStoredData } from '../data-folder/stored-data.ts';
 import type { Database } from '../db/db.ts';
-import { holdsDatabase } from '../db/embedded-folder.ts';
+import { holdsDatabase } from '../db/embedded/cluster-folder.ts';
 import { openPglite } from '../db/pglite.ts';
 import { openPostgres } from '../db/postgres.ts';
 import type { Logger } from '../lib/logger.ts';

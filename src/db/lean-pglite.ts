@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { PGlite, type PGliteOptions } from '@electric-sql/pglite';
 import { createFolder } from '../lib/create-folder.ts';
 import { tightenPermissions } from '../lib/tighten-permissions.ts';
-import { holdsDatabase, requireSpaceForDatabase } from './embedded-folder.ts';
+import { holdsDatabase, requireSpaceForDatabase } from './embedded/cluster-folder.ts';
 
 /** Node has it, and its types do not say so. */
 declare const WebAssembly: { compile(bytes: Uint8Array): Promise<PGliteOptions['pgliteWasmModule']> };

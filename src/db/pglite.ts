@@ -6,7 +6,7 @@ import { migrate } from 'drizzle-orm/pglite/migrator';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { describeFree, freeBytes, MIN_FREE_BYTES, requireWritable } from '../lib/writable-folder.ts';
 import { type Database, MIGRATIONS_FOLDER } from './db.ts';
-import { waysOut } from './embedded-folder.ts';
+import { waysOut } from './embedded/cluster-folder.ts';
 import { keepValuesOutOfErrors, running } from './failed-statement.ts';
 import { openLeanPglite } from './lean-pglite.ts';
 

@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { migrate } from 'drizzle-orm/node-postgres/migrator';
-import { Pool } from 'pg';
+import { Pool, type PoolConfig } from 'pg';
 import type { Logger } from '../lib/logger.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { type Database, MIGRATIONS_FOLDER } from './db.ts';
@@ -23,10 +23,22 @@ const WRITE_FAILURE_MS = 30_000;
 /** Any number that nothing else in the database uses: the lock under which one process at a time migrates. */
 const MIGRATION_LOCK = 7_155_021_842;
 
-/** Opens a PostgreSQL by its URL. Throws a `OperatorError` when it does not answer. */
-export async function openPostgres(url: string, logger: Logger): Promise<Database> {
+/** A PostgreSQL server, and how it is reached. */
+export interface PostgresServer {
+  connection: Pick<PoolConfig, 'connectionString' | 'host' | 'port' | 'user' | 'database'>;
+  /** Begins sentences for the operator; without a password. */
+  name: string;
+}
+
+/** Opens a PostgreSQL by its URL. Throws an `OperatorError` when it does not answer. */
+export function openPostgres(url: string, logger: Logger): Promise<Database> {
+  return openPool({ connection: { connectionString: url }, name: `The database at ${withoutPassword(url)}` }, logger);
+}
+
+/** Opens connections to a running server. Throws an `OperatorError` when it does not answer. */
+export async function openPool({ connection, name }: PostgresServer, logger: Logger): Promise<Database> {
   const pool = new Pool({
-    connectionString: url,
+    ...connection,
     max: MAX_CONNECTIONS,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     statement_timeout: STATEMENT_TIMEOUT_MS,
@@ -40,10 +52,10 @@ export async function openPostgres(url: string, logger: Logger): Promise<Databas
     try {
       await pool.query('select 1');
     } catch (error) {
-      throw new OperatorError(`The database at ${withoutPassword(url)} does not answer: ${describeError(error)}`);
+      throw new OperatorError(`${name} does not answer: ${describeError(error)}`);
     }
     const reason = failure.recent();
-    if (reason !== null) throw new OperatorError(`The database at ${withoutPassword(url)} cannot write: ${reason}`);
+    if (reason !== null) throw new OperatorError(`${name} cannot write: ${reason}`);
   };
   try {
     await check();

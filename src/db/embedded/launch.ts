@@ -1,0 +1,39 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
+import type { ServerUser } from './server-user.ts';
+
+/** No variable of the service reaches PostgreSQL: they hold secrets, and `PG*` would change its settings. */
+const ENVIRONMENT = { LC_ALL: 'C', PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' };
+
+/** How a program ended, and what it wrote on stderr. */
+export interface ProgramResult {
+  /** 0: success. -1: the program could not be started. */
+  code: number;
+  stderr: string;
+}
+
+/**
+ * Starts a program as the user of the server, in `folder`. The folder becomes the working directory before privileges are dropped, so that
+ * its parents need not be accessible to that user. In a session of its own: Ctrl-C in a terminal signals the whole foreground group.
+ */
+export function launch(user: ServerUser, folder: string, command: readonly string[]): ChildProcess {
+  const [program = '', ...args] = [...user.prefix, ...command];
+  return spawn(program, args, {
+    cwd: folder,
+    env: ENVIRONMENT,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    detached: true,
+    ...user.credentials,
+  });
+}
+
+/** Runs a program to its end. Never throws. */
+export async function run(user: ServerUser, folder: string, command: readonly string[]): Promise<ProgramResult> {
+  const child = launch(user, folder, command);
+  const stderr = child.stderr === null ? Promise.resolve('') : text(child.stderr).catch(() => '');
+  const ended = new Promise<ProgramResult>((resolve) => {
+    child.once('error', (error) => resolve({ code: -1, stderr: error.message }));
+    child.once('close', async (code) => resolve({ code: code ?? -1, stderr: (await stderr).trim() }));
+  });
+  return ended;
+}

@@ -1,0 +1,162 @@
+import { execFileSync } from 'node:child_process';
+import { realpathSync, statSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import type { Logger } from '../../lib/logger.ts';
+import { OperatorError } from '../../lib/operator-error.ts';
+import { readOptionalFile } from '../../lib/read-optional-file.ts';
+import { readSystemIdentifier } from './cluster-folder.ts';
+import { DATABASE_NAME, DATABASE_USER, SOCKET_PORT } from './settings.ts';
+import { SOCKET_NAME, type SocketFolder } from './socket-folder.ts';
+
+const PID_FILE = 'postmaster.pid';
+/** Position of the server's state in its pid file. */
+const STATUS_LINE = 7;
+/** A server on this machine accepts a connection at once; one that is stopped (SIGSTOP) never does. */
+const CONNECT_TIMEOUT_MS = 2_000;
+const POLL_MS = 20;
+/** How often an operator reads that the service still waits. */
+const PROGRESS_MS = 10_000;
+/** SQLSTATE `cannot_connect_now`: the server is starting, recovering or shutting down. */
+const CANNOT_CONNECT_NOW = '57P03';
+
+/** What `postmaster.pid` says. */
+export interface PidFile {
+  pid: number;
+  /** `starting`, `ready`, `stopping` or `standby`; empty in the first moments. */
+  status: string;
+}
+
+/** Reads `postmaster.pid`; null where there is none, or none that names a process. */
+export async function readPidFile(folder: string): Promise<PidFile | null> {
+  const lines = (await readOptionalFile(join(folder, PID_FILE)))?.split('\n');
+  const pid = Number(lines?.[0]);
+  return Number.isInteger(pid) && pid > 0 ? { pid, status: lines?.[STATUS_LINE]?.trim() ?? '' } : null;
+}
+
+/**
+ * Whether the process is a server of this folder, which then is its working directory. A process id alone says nothing: it may have been
+ * given to another program since, and in containers usually has.
+ */
+export function servesFolder(pid: number, folder: string): boolean {
+  try {
+    if (process.platform !== 'linux') {
+      const command = execFileSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' });
+      return command.includes('postgres') && command.includes(folder);
+    }
+    const [found, expected] = [statSync(`/proc/${pid}/cwd`), statSync(folder)];
+    return found.dev === expected.dev && found.ino === expected.ino;
+  } catch {
+    // No such process, one that has ended and was not reaped, or one of another user, which cannot have this folder open.
+    return false;
+  }
+}
+
+/** What answers on the socket of a folder. */
+export type SocketState = 'closed' | 'busy' | 'ours' | 'foreign';
+
+/**
+ * Asks the server behind the socket of a folder who it is. `closed`: nobody answers. `busy`: a server that does not accept connections
+ * now. `ours`: a server that has this folder open.
+ */
+export async function identifyServer(folder: string, socket: SocketFolder): Promise<SocketState> {
+  const client = new Client({
+    host: socket.path,
+    port: SOCKET_PORT,
+    user: DATABASE_USER,
+    database: DATABASE_NAME,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ identifier: string; folder: string }>(
+      "select system_identifier::text as identifier, current_setting('data_directory') as folder from pg_control_system()",
+    );
+    const [server] = rows;
+    const isSameCluster = server?.identifier === (await readSystemIdentifier(folder));
+    return isSameCluster && isSameFolder(server?.folder ?? '', folder) ? 'ours' : 'foreign';
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ECONNREFUSED') return 'closed';
+    return code === CANNOT_CONNECT_NOW ? 'busy' : 'foreign';
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+/** A server that was started through its working directory names that. */
+function isSameFolder(reported: string, folder: string): boolean {
+  if (reported.startsWith('/proc/self/')) return true;
+  try {
+    return realpathSync(reported) === realpathSync(folder);
+  } catch {
+    return false;
+  }
+}
+
+/** Where a server may still run, and who is told. */
+export interface OrphanContext {
+  folder: string;
+  socket: SocketFolder;
+  logger: Logger;
+}
+
+/**
+ * Ends a server that a killed service left on the folder, and removes the pid file of one that has ended. The caller holds the lock of the
+ * data folder, so no service uses that server. It is stopped and not adopted: its log and its end would be out of reach. A fast shutdown
+ * takes a tenth of a second; one that recovers from a crash is waited for without a limit, with a line in the log.
+ */
+export async function endOrphan(context: OrphanContext): Promise<void> {
+  const { folder, socket, logger } = context;
+  const startedAt = performance.now();
+  let signalled: number | null = null;
+  let nextReportMs = 0;
+  for (let file = await readPidFile(folder); file !== null; file = await readPidFile(folder)) {
+    const { pid, status } = file;
+    if (!servesFolder(pid, folder)) {
+      const state = await identifyServer(folder, socket);
+      if (state !== 'closed') throw unreachableServer(folder, pid);
+      if (isTaken(pid)) await removePidFiles(context, pid);
+      return;
+    }
+    const waitedMs = performance.now() - startedAt;
+    if (signalled !== pid) process.kill(pid, 'SIGINT');
+    if (signalled !== pid || waitedMs >= nextReportMs) {
+      logger.warn(
+        { pid, status, waitedMs: Math.round(waitedMs) },
+        'stopping the database server of an earlier process',
+      );
+      nextReportMs = waitedMs + PROGRESS_MS;
+    }
+    signalled = pid;
+    await delay(POLL_MS);
+  }
+}
+
+/** Whether a process has this id. It is known by now that it is no server of the folder. */
+function isTaken(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/**
+ * PostgreSQL takes any process with the id in one of these files for a running server, and would never start again. The interlock against
+ * a second server does not depend on them: it is a shared memory segment, which PostgreSQL finds by the inode of the folder.
+ */
+async function removePidFiles({ folder, logger }: OrphanContext, pid: number): Promise<void> {
+  logger.info({ pid }, 'removed the pid file of a database server that has ended');
+  for (const name of [`${SOCKET_NAME}.lock`, SOCKET_NAME, PID_FILE]) await rm(join(folder, name), { force: true });
+}
+
+function unreachableServer(folder: string, pid: number): OperatorError {
+  return new OperatorError(
+    `A database server that this process cannot stop runs on ${folder} (process ${pid} in postmaster.pid), perhaps in another container. Stop it, then start Quire again.`,
+  );
+}

@@ -1,0 +1,63 @@
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import type { Logger } from '../../lib/logger.ts';
+
+/** One message of PostgreSQL's log. */
+export interface ServerMessage {
+  /** Kind of process, such as `postmaster`, `startup` or `client backend`. */
+  backend: string;
+  pid: number;
+  sqlState: string;
+  severity: string;
+  message: string;
+}
+
+/** `LOG_LINE_PREFIX` of `settings.ts`, then `SEVERITY:  message`. */
+const LINE = /^([^|]*)\|(\d+)\|([0-9A-Z]{5})\|([A-Z]+): {2}(.*)$/;
+/** Kept for the error of a server that does not start. */
+const MAX_FAILURES = 5;
+
+/** Parses a line of the log; null for what is no message, such as the second line of one. */
+export function parseLogLine(line: string): ServerMessage | null {
+  const [, backend, pid, sqlState, severity, message] = LINE.exec(line) ?? [];
+  if (backend === undefined || sqlState === undefined || severity === undefined) return null;
+  return { backend, pid: Number(pid), sqlState, severity, message: message ?? '' };
+}
+
+/**
+ * The level of a message in our log. Errors of statements are logged by those who sent them, without the values that PostgreSQL quotes;
+ * every end of a connection at a shutdown is one more.
+ */
+export function logLevel({ backend, severity, message }: ServerMessage): 'debug' | 'info' | 'warn' | 'error' {
+  if (severity === 'PANIC') return 'error';
+  if (backend === 'client backend') return 'debug';
+  if (severity === 'FATAL' || severity === 'ERROR') return 'error';
+  if (severity === 'WARNING') return 'warn';
+  // Crash recovery, which may take minutes, is the one thing that an operator waits for.
+  return backend === 'startup' && !message.startsWith('database system was shut down') ? 'info' : 'debug';
+}
+
+/** Forwards the log of a server until it ends. Returns the last messages of severity FATAL and PANIC, and lines of the loader. */
+export function forwardLog(stderr: Readable, logger: Logger): { failures: readonly string[] } {
+  const failures: string[] = [];
+  const addFailure = (message: string) => {
+    failures.push(message);
+    if (failures.length > MAX_FAILURES) failures.shift();
+  };
+  createInterface({ input: stderr, crlfDelay: Number.POSITIVE_INFINITY }).on('line', (line) => {
+    const parsed = parseLogLine(line);
+    if (parsed === null) {
+      if (line.startsWith('\t') || line === '') return;
+      addFailure(line);
+      logger.warn({ message: line }, 'embedded database');
+      return;
+    }
+    const { backend, sqlState, severity, message } = parsed;
+    const isFatal = severity === 'FATAL' || severity === 'PANIC';
+    if (isFatal && backend !== 'client backend') addFailure(message);
+    const level = logLevel(parsed);
+    if (level === 'debug' && backend === 'client backend' && !isFatal) return;
+    logger[level]({ backend, severity, sqlState, message }, 'embedded database');
+  });
+  return { failures };
+}
