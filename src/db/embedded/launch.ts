@@ -1,16 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
-import type { ServerUser } from './server-user.ts';
+import type { ProgramResult, ServerUser } from './server-user.ts';
 
 /** No variable of the service reaches PostgreSQL: they hold secrets, and `PG*` would change its settings. */
 const ENVIRONMENT = { LC_ALL: 'C', PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' };
-
-/** How a program ended, and what it wrote on stderr. */
-export interface ProgramResult {
-  /** 0: success. -1: the program could not be started. */
-  code: number;
-  stderr: string;
-}
 
 /**
  * Starts a program as the user of the server, in `folder`. The folder becomes the working directory before privileges are dropped, so that

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { ProgramResult } from './launch.ts';
-import { chooseServer, parseAccounts, type ServerUser, serverUsers, type UserContext } from './server-user.ts';
+import {
+  chooseServer,
+  type ProgramResult,
+  parseAccounts,
+  type ServerUser,
+  serverUsers,
+  type UserContext,
+} from './server-user.ts';
 
 const ACCOUNTS = [
   { name: 'root', uid: 0, gid: 0 },

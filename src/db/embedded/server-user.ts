@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { OperatorError } from '../../lib/operator-error.ts';
-import type { ProgramResult } from './launch.ts';
 import { programPath, type Runtime } from './runtime.ts';
 
 /** A user of the machine. */
@@ -81,6 +80,13 @@ export function serverUsers({ platform, uid, accounts }: UserContext): ServerUse
   }
   if (platform !== 'linux') return users;
   return [...users.map((user) => ({ ...user, prefix: [...user.prefix, ...END_WITH_PARENT] })), ...users];
+}
+
+/** How a program ended, and what it wrote on stderr. */
+export interface ProgramResult {
+  /** 0: success. -1: the program could not be started. */
+  code: number;
+  stderr: string;
 }
 
 /** What `chooseServer` runs and copies; tests replace it. */
