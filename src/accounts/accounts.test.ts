@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { SQL } from 'drizzle-orm';
+import type { PgTable } from 'drizzle-orm/pg-core';
 import { assertError, useApi } from '../../test/harness.ts';
+import { until } from '../../test/spawned-service.ts';
 import type { Database } from '../db/db.ts';
 import { hashKey } from './api-key.ts';
 import { Authenticator } from './authenticator.ts';
@@ -44,10 +47,45 @@ describe('API keys', () => {
     await elsewhere.authenticate(header);
     assert.equal((await models({ authorization: header })).status, 200);
     await updateRevoked(api.db.sql, id, new Date());
-    api.authenticator.clearCache();
+    api.authenticator.evict();
     assertError(await models({ authorization: header }), 401, 'invalid_api_key');
     now += 3_000;
     await assert.rejects(async () => elsewhere.authenticate(header), { status: 401 });
+  });
+
+  it('a revoked key stops in every process when its notification arrives, and no running lookup brings it back', async () => {
+    const { id, key } = await api.makeKey();
+    const other = await api.makeKey();
+    // Without a clock, no cached key expires: only the notification evicts one.
+    let now = 0;
+    let lookup = Promise.resolve();
+    const { authenticator, use } = slowAuthenticator(
+      () => now,
+      () => lookup,
+    );
+    const unlisten = authenticator.followRevocations();
+    for (const each of [key, other.key]) await use(each);
+    const held = Promise.withResolvers<void>();
+    lookup = held.promise;
+    now = 3_000;
+    const overtaken = use(key);
+    now = 0;
+    lookup = Promise.resolve();
+    const isRejected = () =>
+      use(key).then(
+        () => false,
+        () => true,
+      );
+    assert.equal(await isRejected(), false);
+    await api.db.sql.transaction((sql) => updateRevoked(sql, id, new Date()));
+    await until(isRejected);
+    held.resolve();
+    await overtaken;
+    assert.equal(await isRejected(), true, 'a row that was read before the revocation was cached after it');
+    await use(other.key);
+    authenticator.evict(id);
+    assert.ok(!(authenticator.authenticate(`Bearer ${other.key}`) instanceof Promise), 'other keys stay cached');
+    unlisten();
   });
 
   it('an expired key stops at its time, looked up or not', async () => {
@@ -98,6 +136,23 @@ describe('API keys', () => {
       },
     });
     return { authenticator: new Authenticator({ ...api.db, sql: counting }), queries: () => queries };
+  };
+
+  /** An authenticator whose lookups end when the current `lookup` does. */
+  const slowAuthenticator = (now: () => number, lookup: () => Promise<void>) => {
+    const select = () => ({
+      from: (table: PgTable) => ({
+        where: async (condition: SQL) => {
+          const wait = lookup();
+          const rows = await api.db.sql.select().from(table).where(condition);
+          await wait;
+          return rows;
+        },
+      }),
+    });
+    const sql = { select } as unknown as Database['sql'];
+    const authenticator = new Authenticator({ ...api.db, sql }, now);
+    return { authenticator, use: async (key: string) => authenticator.authenticate(`Bearer ${key}`) };
   };
 
   it('looks a key up once for many requests that come together', async () => {

@@ -4,9 +4,12 @@ import { type Caller, SCOPES, type Scope } from '../lib/caller.ts';
 import { hashKey, KEY_PREFIX, MAX_KEY_CHARACTERS } from './api-key.ts';
 import { type ApiKeyRow, selectApiKeyByHash } from './store.ts';
 
-/** Cache TTL of API keys: a revoked key must be rejected within 5 s by every process. */
+/**
+ * How long a key row is trusted without a lookup. A revocation reaches every process as a notification within milliseconds; this bounds the
+ * delay where notifications are lost.
+ */
 const CACHE_TTL_MS = 3_000;
-/** Maximum number of cached keys (about 5 MB). The oldest is evicted first. */
+/** Cached keys: 10,000 take about 5 MB. Beyond that the oldest is evicted. */
 const MAX_CACHED_KEYS = 10_000;
 
 interface CachedKey {
@@ -15,26 +18,27 @@ interface CachedKey {
   readAt: number;
 }
 
-/** Authenticates API keys. Keys are cached for `CACHE_TTL_MS`, so that the hot path costs one hash and no query. */
+/** Identifies the holder of a key. Keys are cached for three seconds, so the hot path costs a hash and no query. */
 export class Authenticator {
-  readonly #db: Database;
+  readonly #db: Pick<Database, 'sql' | 'listen'>;
   readonly #now: () => number;
-  readonly #cache = new Map<string, CachedKey>();
+  readonly #cached = new Map<string, CachedKey>();
+  /** Running lookups; a lookup that a revocation may have overtaken is removed, so that nothing of it is cached. */
   readonly #lookups = new Map<string, Promise<CachedKey | null>>();
 
-  /** `now` returns Unix milliseconds. */
-  constructor(db: Database, now: () => number = Date.now) {
+  /** `now` returns milliseconds since 1970. */
+  constructor(db: Pick<Database, 'sql' | 'listen'>, now: () => number = Date.now) {
     this.#db = db;
     this.#now = now;
   }
 
   /**
-   * Returns the caller of an `Authorization: Bearer KEY` header, synchronously when the key is cached. Throws 401 `invalid_api_key`
-   * when the header is missing or malformed, or the key is unknown, revoked or expired.
+   * The caller behind the header `Authorization: Bearer KEY`; not a promise when the key is cached.
+   * Throws 401 `invalid_api_key` when the header is absent or malformed, or the key unknown, revoked or expired.
    */
   authenticate(authorization: string | undefined): Caller | Promise<Caller> {
     const hash = hashKey(bearerKey(authorization));
-    const cached = this.#cache.get(hash);
+    const cached = this.#cached.get(hash);
     if (cached !== undefined && this.#now() - cached.readAt < CACHE_TTL_MS) return this.#accept(cached);
     return this.#lookUp(hash).then((found) => {
       if (found === null) throw invalidApiKey('This API key is unknown.');
@@ -42,36 +46,51 @@ export class Authenticator {
     });
   }
 
-  /** Clears the cache, so that a key revoked by this process is rejected immediately. */
-  clearCache(): void {
-    this.#cache.clear();
+  /** Evicts keys that any process revokes, until the returned function is called. */
+  followRevocations(): () => void {
+    return this.#db.listen('quire_api_keys', {
+      onNotification: (id) => this.evict(id),
+      onGap: () => this.evict(),
+    });
   }
 
-  #accept(cached: CachedKey): Caller {
-    const { revokedAt, expiresAt } = cached.row;
-    if (revokedAt !== null) throw invalidApiKey('This API key has been revoked.');
-    if (expiresAt !== null && expiresAt.getTime() <= this.#now()) throw invalidApiKey('This API key has expired.');
-    return cached.caller;
+  /** Evicts a key, or all keys without an id. Later calls read the database. */
+  evict(id?: string): void {
+    this.#lookups.clear();
+    for (const [hash, { row }] of this.#cached) if (id === undefined || row.id === id) this.#cached.delete(hash);
   }
 
-  /** Concurrent requests with the same key share one query. */
+  #accept({ row, caller }: CachedKey): Caller {
+    if (row.revokedAt !== null) throw invalidApiKey('This API key has been revoked.');
+    if (row.expiresAt !== null && row.expiresAt.getTime() <= this.#now()) {
+      throw invalidApiKey('This API key has expired.');
+    }
+    return caller;
+  }
+
+  /** Concurrent lookups of one key share one query. */
   #lookUp(hash: string): Promise<CachedKey | null> {
     const running = this.#lookups.get(hash);
     if (running !== undefined) return running;
-    const lookup = this.#read(hash).finally(() => this.#lookups.delete(hash));
+    const readAt = this.#now();
+    const lookup = selectApiKeyByHash(this.#db.sql, hash)
+      .then((row) => {
+        const found = row === null ? null : { row, caller: toCaller(row), readAt };
+        if (this.#lookups.get(hash) === lookup) this.#cache(hash, found);
+        return found;
+      })
+      .finally(() => {
+        if (this.#lookups.get(hash) === lookup) this.#lookups.delete(hash);
+      });
     this.#lookups.set(hash, lookup);
     return lookup;
   }
 
-  async #read(hash: string): Promise<CachedKey | null> {
-    const readAt = this.#now();
-    const row = await selectApiKeyByHash(this.#db.sql, hash);
-    this.#cache.delete(hash);
-    if (row === null) return null;
-    const cached = { row, caller: toCaller(row), readAt };
-    this.#cache.set(hash, cached);
-    if (this.#cache.size > MAX_CACHED_KEYS) this.#cache.delete(this.#cache.keys().next().value as string);
-    return cached;
+  #cache(hash: string, found: CachedKey | null): void {
+    this.#cached.delete(hash);
+    if (found === null) return;
+    this.#cached.set(hash, found);
+    if (this.#cached.size > MAX_CACHED_KEYS) this.#cached.delete(this.#cached.keys().next().value as string);
   }
 }
 

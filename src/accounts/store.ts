@@ -1,5 +1,6 @@
 import { and, asc, eq, gt, isNull } from 'drizzle-orm';
 import type { Sql } from '../db/db.ts';
+import { notify } from '../db/notifications.ts';
 import type { PageBounds } from '../db/page.ts';
 import { apiKeys, organizations } from './tables.ts';
 
@@ -65,12 +66,16 @@ export function selectApiKeys(sql: Sql, organizationId: string | null, bounds: P
     .limit(bounds.limit + 1);
 }
 
-/** Revokes a key. Returns its row; null when it does not exist. Idempotent: keeps the time of the first call. */
+/**
+ * Revokes a key for good and notifies every process. Returns the row, or null when there is no such key; revoking twice keeps the first
+ * time. Run it in a transaction.
+ */
 export async function updateRevoked(sql: Sql, id: string, at: Date): Promise<ApiKeyRow | null> {
   await sql
     .update(apiKeys)
     .set({ revokedAt: at })
     .where(and(eq(apiKeys.id, id), isNull(apiKeys.revokedAt)));
+  await notify(sql, 'quire_api_keys', id);
   const [row] = await sql.select().from(apiKeys).where(eq(apiKeys.id, id));
   return row ?? null;
 }

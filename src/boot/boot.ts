@@ -83,7 +83,9 @@ export async function boot(
     screen: PASS_ALL,
     now: Date.now,
   };
-  return { deps, authenticator: new Authenticator(db), promptCache, bindings, firstKey };
+  const authenticator = new Authenticator(db);
+  authenticator.followRevocations();
+  return { deps, authenticator, promptCache, bindings, firstKey };
 }
 
 function requireMemory({ memory }: Config, logger: Logger): void {

@@ -37,9 +37,11 @@ export const STATE_COMMANDS: Readonly<Record<string, StateCommand>> = {
     return (await selectApiKeys(deps.db.sql, organization?.id ?? null, ALL)).map(viewKey);
   },
   'keys revoke': async (deps, input) => {
-    const row = await updateRevoked(deps.db.sql, input['id'] as string, new Date());
-    if (row === null) throw new OperatorError(`There is no key '${input['id']}'. 'quire keys list' lists the keys.`);
-    deps.authenticator?.clearCache();
+    const id = input['id'] as string;
+    const row = await deps.db.sql.transaction((sql) => updateRevoked(sql, id, new Date()));
+    if (row === null) throw new OperatorError(`There is no key '${id}'. 'quire keys list' lists the keys.`);
+    // Other processes are notified; a response must not precede the effect in this one.
+    deps.authenticator?.evict(id);
     return viewKey(row);
   },
   'orgs create': async (deps, input) => {

@@ -4,6 +4,20 @@ import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core';
 /** Drizzle over either home of the database: what stores write their queries with. */
 export type Sql = PgDatabase<PgQueryResultHKT>;
 
+/** Names of the notification channels of one database. */
+export const CHANNELS = ['quire_api_keys', 'quire_model_bindings', 'quire_jobs'] as const;
+
+/** Carries notifications between processes; their payload is an id or a name, never content. */
+export type Channel = (typeof CHANNELS)[number];
+
+/** A subscriber of a channel. Its functions must not throw; they start work and do not wait for it. */
+export interface NotificationListener {
+  /** A transaction that sent `payload` has committed, in this process or another one. */
+  onNotification(payload: string): void;
+  /** Notifications may have been lost: called after every connect, the first one included. Read the state again. */
+  onGap(): void;
+}
+
 /**
  * The relational database: PGlite in this process, or PostgreSQL. Both pass `test/database-conformance.test.ts`.
  * No transaction may wait for anything but SQL: PGlite has one connection.
@@ -18,6 +32,8 @@ export interface Database {
   prepare(name: string, statement: string): (parameter: string) => Promise<unknown[]>;
   /** Plain SQL, for libraries that write their own: one statement with `$1` parameters, or several without. */
   execute(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
+  /** Subscribes to notifications (`notify`) until the returned function is called. */
+  listen(channel: Channel, listener: NotificationListener): () => void;
   /** Brings the tables to this version. Safe when several processes start together. */
   migrate(): Promise<void>;
   /** Resolves when the database answers; throws an Error with a sentence for the operator when it does not. */

@@ -51,6 +51,11 @@ export function overPglite(client: PGlite, folder: string | null = null): Databa
       return (parameter) => running(statement, () => run(parameter));
     },
     execute: (text, values) => running(text, () => executeOn(client, text, values)),
+    // One process and one connection: nothing is lost.
+    listen: (channel, { onNotification }) => {
+      const listening = client.listen(channel, onNotification);
+      return () => void listening.then((unlisten) => unlisten());
+    },
     migrate: () => migrate(database, { migrationsFolder: MIGRATIONS_FOLDER }),
     check: async () => {
       await database.execute(sql`select 1`);

@@ -6,6 +6,7 @@ import type { Logger } from '../lib/logger.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { type Database, MIGRATIONS_FOLDER } from './db.ts';
 import { keepValuesOutOfErrors, running } from './failed-statement.ts';
+import { Notifications } from './notifications.ts';
 
 /** Enough for one process: its hot path writes through one statement at a time, and servers allow about 100 in all. */
 const MAX_CONNECTIONS = 10;
@@ -37,13 +38,14 @@ export function openPostgres(url: string, logger: Logger): Promise<Database> {
 
 /** Opens connections to a running server. Throws an `OperatorError` when it does not answer. */
 export async function openPool({ connection, name }: PostgresServer, logger: Logger): Promise<Database> {
-  const pool = new Pool({
+  const options = {
     ...connection,
-    max: MAX_CONNECTIONS,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     statement_timeout: STATEMENT_TIMEOUT_MS,
     application_name: 'quire',
-  });
+  };
+  const pool = new Pool({ ...options, max: MAX_CONNECTIONS });
+  const notifications = new Notifications({ ...options, application_name: 'quire-notifications' }, logger);
   // An idle connection that the server ends would otherwise end the process; the pool opens another when it needs one.
   pool.on('error', (error) => logger.warn({ reason: describeError(error) }, 'a database connection was lost'));
   keepValuesOutOfErrors();
@@ -76,7 +78,8 @@ export async function openPool({ connection, name }: PostgresServer, logger: Log
       }),
     check,
     migrate: () => migrateLocked(pool),
-    close: closeOnce(pool),
+    listen: (channel, listener) => notifications.listen(channel, listener),
+    close: closeOnce(pool, notifications),
   };
 }
 
@@ -114,10 +117,10 @@ async function migrateLocked(pool: Pool): Promise<void> {
   }
 }
 
-function closeOnce(pool: Pool): () => Promise<void> {
+function closeOnce(pool: Pool, notifications: Notifications): () => Promise<void> {
   let closing: Promise<void> | null = null;
   return () => {
-    closing ??= pool.end();
+    closing ??= Promise.all([pool.end(), notifications.close()]).then(() => {});
     return closing;
   };
 }

@@ -175,6 +175,31 @@ describe('runPeriodically', () => {
     await new Promise((resolve) => setTimeout(resolve, 5));
     assert.equal(runs, after);
   });
+
+  it('runs when triggered: at once while it waits, once more after the current run, and not after stop', async () => {
+    const ends: (() => void)[] = [];
+    const run = () => new Promise<void>((resolve) => ends.push(resolve));
+    const task = runPeriodically(1_000_000, 'test', run, createLogger('silent'));
+    const endRun = async () => {
+      ends.at(-1)?.();
+      await new Promise(setImmediate);
+    };
+    task.trigger();
+    task.trigger();
+    assert.equal(ends.length, 1);
+    await endRun();
+    assert.equal(ends.length, 2);
+    await endRun();
+    assert.equal(ends.length, 2);
+    task.trigger();
+    assert.equal(ends.length, 3);
+    task.trigger();
+    const stopped = task.stop();
+    await endRun();
+    await stopped;
+    task.trigger();
+    assert.equal(ends.length, 3);
+  });
 });
 
 describe('describeError', () => {

@@ -62,7 +62,6 @@ describe('JobQueue', () => {
       await queue.enqueue(sql, kind, { n: 7 }, { key: 'a' });
       assert.deepEqual(ran, []);
     });
-    queue.wake(kind);
     await done;
     assert.deepEqual(ran, [7]);
   });
@@ -91,13 +90,11 @@ describe('JobQueue', () => {
     const ran: number[] = [];
     queue.work(kind, async ({ n }) => {
       ran.push(n);
-      queue.wake(kind);
       call();
       if (n === 1) throw new Error('never works');
     });
     await queue.enqueue(db.sql, kind, { n: 1 }, { key: 'a' });
     await queue.enqueue(db.sql, kind, { n: 2 }, { key: 'b' });
-    queue.wake(kind);
     await done;
     assert.deepEqual(ran.sort(), [1, 1, 2]);
   });
@@ -111,14 +108,11 @@ describe('JobQueue', () => {
       running += 1;
       most = Math.max(most, running);
       if (n === 1) await queue.enqueue(db.sql, kind, { n: 2 }, { key: 'a' });
-      queue.wake(kind);
       await new Promise((resolve) => setTimeout(resolve, 30));
       running -= 1;
       call();
-      queue.wake(kind);
     });
     await queue.enqueue(db.sql, kind, { n: 1 }, { key: 'a' });
-    queue.wake(kind);
     await done;
     assert.equal(most, 1);
   });
@@ -131,14 +125,12 @@ describe('JobQueue', () => {
       if (n === 1) {
         await queue.enqueue(db.sql, kind, { n: 2 }, { key: 'a' });
         await queue.enqueue(db.sql, kind, { n: 3 }, { key: 'b' });
-        queue.wake(kind);
         await other.promise;
       }
       if (n === 3) other.resolve();
       call();
     });
     await queue.enqueue(db.sql, kind, { n: 1 }, { key: 'a' });
-    queue.wake(kind);
     await done;
   });
 
@@ -150,7 +142,6 @@ describe('JobQueue', () => {
       await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
     });
     await queue.enqueue(db.sql, kind, { n: 3 }, { key: 'a' });
-    queue.wake(kind);
     await started.done;
     await queue.stop();
     queue = await JobQueue.open(db, logger);
@@ -174,7 +165,6 @@ describe('JobQueue', () => {
     });
     await queue.enqueue(db.sql, kind, { n: 1 }, { key: 'a' });
     await queue.enqueue(db.sql, kind, { n: 2 }, { key: 'b' });
-    queue.wake(kind);
     await done;
   });
 
@@ -191,7 +181,6 @@ describe('JobQueue', () => {
     });
     for (const n of [1, 2, 3]) await queue.enqueue(db.sql, kind, { n }, { key: String(n), group: 'many' });
     await queue.enqueue(db.sql, kind, { n: 9 }, { key: '9', group: 'few' });
-    queue.wake(kind);
     await gone.done;
     assert.deepEqual(ran.toSorted(), [1, 2, 3, 9]);
     // Which of the many is the first is open: they may all have come in the same millisecond.

@@ -1,6 +1,7 @@
 import { sql as tag } from 'drizzle-orm';
 import { type DrizzleTransactionLike, fromDrizzle, type Job, PgBoss } from 'pg-boss';
 import type { Database, Sql } from '../db/db.ts';
+import { notify } from '../db/notifications.ts';
 import type { Logger } from '../lib/logger.ts';
 import { describeError } from '../lib/operator-error.ts';
 import { AsyncEvent } from './async-event.ts';
@@ -11,7 +12,7 @@ import { RunningJobs } from './running-jobs.ts';
 const HEARTBEAT_SECONDS = 30;
 /** How often jobs without a heartbeat are searched for. */
 const SUPERVISE_SECONDS = 10;
-/** How often a process polls for jobs that other processes enqueued. `wake` starts its own without delay. */
+/** How often an idle process polls. New jobs come with a notification; retries, jobs of killed processes and lost notifications do not. */
 const POLL_MS = 2_000;
 /** A job that runs longer than this is considered stuck, even with heartbeats. */
 const MAX_JOB_SECONDS = 24 * 60 * 60;
@@ -33,10 +34,15 @@ export class JobQueue {
   readonly #events = new Map<string, AsyncEvent>();
   readonly #loops: Promise<void>[] = [];
   readonly #stopping = new AbortController();
+  readonly #unlisten: () => void;
 
-  private constructor(boss: PgBoss, logger: Logger) {
+  private constructor(boss: PgBoss, db: Pick<Database, 'listen'>, logger: Logger) {
     this.#boss = boss;
     this.#logger = logger;
+    this.#unlisten = db.listen('quire_jobs', {
+      onNotification: (kind) => this.#events.get(kind)?.wake(),
+      onGap: () => this.#wakeAll(),
+    });
   }
 
   /** Opens the queue and creates its tables. `define` the kinds of jobs before the first is enqueued. */
@@ -53,7 +59,7 @@ export class JobQueue {
     if (db.kind === 'embedded') {
       await db.execute("update pgboss.job set state = 'retry', start_after = now() where state = 'active'");
     }
-    return new JobQueue(boss, logger);
+    return new JobQueue(boss, db, logger);
   }
 
   /** Creates or updates the queue of each kind. A process defines every kind that it enqueues or runs. */
@@ -61,7 +67,7 @@ export class JobQueue {
     for (const kind of kinds) await createQueue(this.#boss, kind);
   }
 
-  /** Enqueues a job of a defined kind in the transaction of the row that it serves. Call `wake` after the commit. */
+  /** Enqueues a job of a defined kind in the transaction of the row that it serves. Its commit wakes idle processes. */
   async enqueue<Data extends object>(
     sql: Sql,
     kind: JobKind<Data>,
@@ -73,11 +79,7 @@ export class JobQueue {
       ...(group !== undefined && { group: { id: group } }),
       db: fromDrizzle(sql as DrizzleTransactionLike, tag),
     });
-  }
-
-  /** Makes this process fetch jobs of the kind without waiting for the next poll, if it runs that kind. */
-  wake(kind: Pick<JobKind<object>, 'name'>): void {
-    this.#events.get(kind.name)?.wake();
+    await notify(sql, 'quire_jobs', kind.name);
   }
 
   /** Runs jobs of a defined kind in this process until `stop`. A job whose handler throws is retried as the kind says. */
@@ -90,9 +92,14 @@ export class JobQueue {
   /** Aborts running jobs, waits for them, and returns them to the queue. May be called twice. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    for (const event of this.#events.values()) event.wake();
+    this.#unlisten();
+    this.#wakeAll();
     await Promise.all(this.#loops);
     await this.#boss.stop({ graceful: false, close: false });
+  }
+
+  #wakeAll(): void {
+    for (const event of this.#events.values()) event.wake();
   }
 
   /** Fetches jobs while slots are free. Resolves when the queue is stopping and the last job has ended. */

@@ -5,7 +5,6 @@ import { requireScope } from '../../http/auth.ts';
 import type { Caller } from '../../lib/caller.ts';
 import { isId, newId } from '../../lib/ids.ts';
 import { requireText } from '../create-knowledge-base.ts';
-import { INGEST_SOURCE } from '../jobs/ingest-job.ts';
 import { lockKnowledgeBase } from '../store.ts';
 import type { Metadata } from '../tables.ts';
 import { parseConfig } from './parse-config.ts';
@@ -36,7 +35,6 @@ export async function createDataSource(
     await insertDataSource(sql, row);
     await startSync(sql, deps, caller, row);
   });
-  deps.jobs.wake(INGEST_SOURCE);
   return viewDataSource(row);
 }
 

@@ -1,6 +1,5 @@
 import type { Deps } from '../../deps.ts';
 import type { Caller } from '../../lib/caller.ts';
-import { INGEST_SOURCE } from '../jobs/ingest-job.ts';
 import type { IngestionJob } from '../jobs/schema.ts';
 import { selectUnfinishedJobs } from '../jobs/store.ts';
 import { viewJob } from '../jobs/view-job.ts';
@@ -18,6 +17,5 @@ export async function syncDataSource(
     const latest = (await selectUnfinishedJobs(sql, source.id)).find(({ kind }) => kind === 'sync');
     return latest ?? (await startSync(sql, deps, caller, source));
   });
-  deps.jobs.wake(INGEST_SOURCE);
   return viewJob(job);
 }

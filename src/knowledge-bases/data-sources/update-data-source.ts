@@ -7,7 +7,6 @@ import { requireScope } from '../../http/auth.ts';
 import type { Caller } from '../../lib/caller.ts';
 import { CannotOpen } from '../../lib/secrets.ts';
 import { requireText } from '../create-knowledge-base.ts';
-import { INGEST_SOURCE } from '../jobs/ingest-job.ts';
 import type { Metadata } from '../tables.ts';
 import { filesOf } from './create-data-source.ts';
 import { type DataSourcePath, holdDataSource } from './find-data-source.ts';
@@ -46,7 +45,6 @@ export async function updateDataSource(
     if (config !== null) await startSync(sql, deps, caller, after);
     return after;
   });
-  deps.jobs.wake(INGEST_SOURCE);
   return viewDataSource(row);
 }
 

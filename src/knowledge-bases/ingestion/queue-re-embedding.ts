@@ -74,5 +74,4 @@ async function queueOne(deps: QueueEmbeddingDeps, base: BaseRow, fingerprint: st
   });
   if (queued === 0) return;
   deps.logger.info({ knowledgeBase: base.id, sources: queued }, 'its embedding model has changed: embedding it again');
-  deps.jobs.wake(INGEST_SOURCE);
 }

@@ -1,5 +1,6 @@
 import { eq, sql as expression } from 'drizzle-orm';
 import type { Sql } from '../../db/db.ts';
+import { notify } from '../../db/notifications.ts';
 import { modelBindings, modelBindingsState } from './tables.ts';
 
 /** The model file that a model id is bound to, and who chose it. */
@@ -70,7 +71,7 @@ export async function insertMissingBindings(
   if (rows.length > 0) await sql.insert(modelBindings).values(rows).onConflictDoNothing();
 }
 
-/** `initialPullDone` is never reset. */
+/** Notifies the other processes at the commit. `initialPullDone` is never reset. */
 async function incrementVersion(sql: Sql, initialPullDone: boolean): Promise<number> {
   const [row] = await sql
     .insert(modelBindingsState)
@@ -83,5 +84,6 @@ async function incrementVersion(sql: Sql, initialPullDone: boolean): Promise<num
       },
     })
     .returning({ version: modelBindingsState.version });
+  await notify(sql, 'quire_model_bindings');
   return row?.version ?? 0;
 }

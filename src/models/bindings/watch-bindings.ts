@@ -3,27 +3,26 @@ import type { Logger } from '../../lib/logger.ts';
 import { runPeriodically } from '../../lib/run-periodically.ts';
 import { selectBindingsVersion } from './store.ts';
 
-/** Another process applies a change within this time. The query costs one primary-key lookup. */
-const POLL_MS = 2_000;
+/** Fallback for lost notifications, and how often a binding that could not be applied may be tried again. One primary-key lookup. */
+const POLL_MS = 30_000;
 
 /** Where bindings are watched, and what is done with their version. */
 export interface BindingsWatch {
-  db: Database;
+  db: Pick<Database, 'sql' | 'listen'>;
   logger: Logger;
-  /** Receives the stored version at every poll, whether or not it has changed. */
+  /** Receives the stored version after every change and at every poll, whether or not it has changed. */
   onVersion(version: number): Promise<void>;
 }
 
-/**
- * Polls the version of the stored bindings until `stop()` is called. Embedded databases have a single process, which makes
- * every change itself, so they are not polled. The one place to replace by LISTEN/NOTIFY.
- */
+/** Reports the version of the stored bindings until `stop()` is called: when any process has changed them, and periodically. */
 export function watchBindings({ db, logger, onVersion }: BindingsWatch): { stop(): Promise<void> } {
-  if (db.kind === 'embedded') return { stop: () => Promise.resolve() };
-  return runPeriodically(
-    POLL_MS,
-    'watch model bindings',
-    async () => onVersion(await selectBindingsVersion(db.sql)),
-    logger,
-  );
+  const check = async () => onVersion(await selectBindingsVersion(db.sql));
+  const polling = runPeriodically(POLL_MS, 'watch model bindings', check, logger);
+  const unlisten = db.listen('quire_model_bindings', { onNotification: polling.trigger, onGap: polling.trigger });
+  return {
+    stop: () => {
+      unlisten();
+      return polling.stop();
+    },
+  };
 }
