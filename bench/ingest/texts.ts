@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { stopwords } from '@orama/stopwords/english';
 import { readWeights } from '../../src/engines/bundled/embedding/weights.ts';
-import { sentencesOf } from '../../src/lib/sentences.ts';
+import { splitSentences } from '../../src/lib/sentences.ts';
 import { uniformNumbers } from '../engine/random-numbers.ts';
 
 const MODEL = join(import.meta.dirname, '../../models/quire-embed-1.bin');
@@ -70,7 +70,7 @@ function realSentences(data: string): string[] {
   const folder = join(data, CORPORA);
   const texts = readdirSync(folder).map((file) => gunzipSync(readFileSync(join(folder, file))).toString('utf8'));
   return texts
-    .flatMap((text) => sentencesOf(text).map(({ start, end }) => text.slice(start, end).replace(/\s+/g, ' ')))
+    .flatMap((text) => splitSentences(text).map(({ start, end }) => text.slice(start, end).replace(/\s+/g, ' ')))
     .filter((sentence) => sentence.length <= MAX_SENTENCE_CHARACTERS);
 }
 

@@ -1,6 +1,6 @@
 import { attribute } from '../../src/knowledge-bases/grounding/attribution.ts';
 import type { ContextChunk } from '../../src/knowledge-bases/grounding/gather-context.ts';
-import { sentencesOf } from '../../src/lib/sentences.ts';
+import { splitSentences } from '../../src/lib/sentences.ts';
 import { readRows } from '../data-set.ts';
 import { Bm25 } from '../keyword/bm25.ts';
 import { mean } from '../measures/statistics.ts';
@@ -41,7 +41,7 @@ export function attributionSheet(data: string): Sheet {
     const near = nearestOf(documents);
     // The first is the title.
     const quoted = documents.flatMap((text, place) => {
-      const { start, end } = sentencesOf(text)[1] ?? { start: 0, end: 0 };
+      const { start, end } = splitSentences(text)[1] ?? { start: 0, end: 0 };
       return end === start ? [] : [{ answer: text.slice(start, end), place, text }];
     });
     kinds[`quoted, ${code}`] = quoted.map(({ answer, place, text }) => withGold(answer, text, near(text, place)));

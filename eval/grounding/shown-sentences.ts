@@ -4,7 +4,7 @@ import { combineScores, wholeChunksWithin } from '../../src/knowledge-bases/grou
 import type { ContextChunk } from '../../src/knowledge-bases/grounding/gather-context.ts';
 import { fenceTokens } from '../../src/knowledge-bases/grounding/render-context.ts';
 import { listSentences, selectSentences } from '../../src/knowledge-bases/grounding/select-sentences.ts';
-import { sentencesOf } from '../../src/lib/sentences.ts';
+import { splitSentences } from '../../src/lib/sentences.ts';
 import { readRows, readText } from '../data-set.ts';
 import { mean } from '../measures/statistics.ts';
 import { type Sheet, share } from '../table.ts';
@@ -66,7 +66,7 @@ export async function shownSheet(embedder: EmbeddingEngine, reranker: RerankEngi
 /** Whole sentences up to the size of a chunk. */
 function chunksOf(content: string): string[] {
   const spans: { start: number; end: number }[] = [];
-  for (const { start, end } of sentencesOf(content)) {
+  for (const { start, end } of splitSentences(content)) {
     const last = spans.at(-1);
     if (last !== undefined && end - last.start <= CHUNK_CHARACTERS) last.end = end;
     else spans.push({ start, end });
@@ -80,7 +80,7 @@ function chunkOf(text: string, score: number): ContextChunk {
 }
 
 function piecesOf(gold: string): string[] {
-  const pieces = sentencesOf(gold).map(({ start, end }) => plain(gold.slice(start, end)));
+  const pieces = splitSentences(gold).map(({ start, end }) => plain(gold.slice(start, end)));
   return pieces.filter((piece) => piece.length >= LEAST_CHARACTERS);
 }
 

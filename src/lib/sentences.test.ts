@@ -1,45 +1,45 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { sentencesOf } from './sentences.ts';
+import { splitSentences } from './sentences.ts';
 
-const textsOf = (text: string) => sentencesOf(text).map(({ start, end }) => text.slice(start, end));
+const textsOf = (text: string) => splitSentences(text).map(({ start, end }) => text.slice(start, end));
 
-describe('sentencesOf', () => {
-  it('ends a sentence at its full stop, question mark or exclamation mark', () => {
+describe('splitSentences', () => {
+  it('ends a sentence at a full stop, question mark or exclamation mark', () => {
     assert.deepEqual(textsOf('It rains. Does it? Yes! Fine.'), ['It rains.', 'Does it?', 'Yes!', 'Fine.']);
   });
 
-  it('does not end one after a title, a month, an initial or a number with a point', () => {
+  it('does not end a sentence after a title, month, initial or decimal point', () => {
     assert.deepEqual(textsOf('Dr. J. K. Rowan of St. Ives paid $3.50 on Jan. 5. See Fig. 3.'), [
       'Dr. J. K. Rowan of St. Ives paid $3.50 on Jan. 5.',
       'See Fig. 3.',
     ]);
   });
 
-  it('goes on where the next word is written small', () => {
+  it('continues a sentence before a lower-case word', () => {
     assert.deepEqual(textsOf('"Really?" she asked. Some Inc. is a firm.'), [
       '"Really?" she asked.',
       'Some Inc. is a firm.',
     ]);
   });
 
-  it('takes a wrapped line for a part of its sentence, and a short line for a line of its own', () => {
+  it('joins wrapped lines and keeps short lines apart', () => {
     const wrapped = 'This sentence is so long that whoever wrote it had to break the\nLine of it. Next.';
     assert.deepEqual(textsOf(wrapped), [wrapped.slice(0, -6), 'Next.']);
     assert.deepEqual(textsOf('Milk\nBread\nButter'), ['Milk', 'Bread', 'Butter']);
   });
 
-  it('always ends one at an empty line', () => {
+  it('always ends a sentence at an empty line', () => {
     assert.deepEqual(textsOf('no stop here\n\nnor here'), ['no stop here', 'nor here']);
   });
 
-  it('knows the full stops of scripts without spaces', () => {
+  it('ends sentences in scripts without spaces', () => {
     assert.deepEqual(textsOf('これは文です。次の文です。'), ['これは文です。', '次の文です。']);
   });
 
-  it('covers every character that is no white space, once and in order', () => {
+  it('covers every non-blank character once and in order', () => {
     for (const text of ['', ' \n\t ', 'a', 'A. b. C.\r\n\r\nD\u0000E. \u200f شكرا. 😀. Ok', '...!?\n\n..']) {
-      const spans = sentencesOf(text);
+      const spans = splitSentences(text);
       let at = 0;
       for (const { start, end } of spans) {
         assert.equal(text.slice(at, start).trim(), '');

@@ -1,10 +1,10 @@
-/** A sentence in a text: from the character at `start` up to, not including, the one at `end`. No white space at its ends. */
+/** A sentence: the characters `start` (inclusive) to `end` (exclusive) of a text, without surrounding white space. */
 export interface SentenceSpan {
   start: number;
   end: number;
 }
 
-/** The segmenter has no list of abbreviations. After one of these a full stop seldom ends a sentence. */
+/** Abbreviations, after which a full stop seldom ends a sentence. `Intl.Segmenter` has no such list. */
 const ABBREVIATIONS = new Set(
   (
     'dr mr mrs ms prof st mt ft gen sen rep gov capt cmdr lt col sgt maj rev hon pres supt messrs mme ' +
@@ -13,39 +13,38 @@ const ABBREVIATIONS = new Set(
   ).split(' '),
 );
 
-/** A line of so many characters was broken because the page was full, not because a thought ended. */
+/** Minimum length of a line that was wrapped at the page width. */
 const WRAPPED_LINE_CHARACTERS = 60;
 
-/** How much of the text before a break is looked at: an abbreviation or an initial is shorter. */
+/** Characters before a sentence end in which an abbreviation or initial is searched. */
 const LOOK_BACK_CHARACTERS = 12;
 
 const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' });
 
 /**
- * The sentences of a text in order, by Unicode's rules (UAX 29), mended where these cut after an abbreviation, an initial or
- * a line that was only wrapped. Text in scripts without spaces is cut at its own full stops. An empty line always ends one.
- * It gives places, and looks at lines, for chunks and citations show a text as it is. What the bundled chat model may say is
- * cut by `engines/bundled/chat/sentences.ts`, which says how it differs.
+ * Splits a text into sentences by UAX 29, corrected after abbreviations, initials and wrapped lines. Scripts without spaces
+ * end sentences at their own full stops. An empty line always ends a sentence. Returns offsets, because chunks and
+ * citations show the text unchanged. `engines/bundled/chat/sentences.ts` splits differently and says why.
  */
-export function sentencesOf(text: string): SentenceSpan[] {
+export function splitSentences(text: string): SentenceSpan[] {
   const spans: SentenceSpan[] = [];
-  let open: SentenceSpan | null = null;
-  for (const { segment, index } of segmenter.segment(unwrapped(text))) {
+  let current: SentenceSpan | null = null;
+  for (const { segment, index } of segmenter.segment(unwrapLines(text))) {
     const start = index + segment.length - segment.trimStart().length;
     const end = index + segment.trimEnd().length;
     if (end <= start) continue;
-    if (open !== null && goesOn(text, open.end, start)) {
-      open.end = end;
+    if (current !== null && continues(text, current.end, start)) {
+      current.end = end;
       continue;
     }
-    open = { start, end };
-    spans.push(open);
+    current = { start, end };
+    spans.push(current);
   }
   return spans;
 }
 
-/** The text, as long as before, with a space for each line break that only wraps a line. */
-function unwrapped(text: string): string {
+/** Replaces line breaks of wrapped lines by spaces; keeps the length. */
+function unwrapLines(text: string): string {
   let lineStart = 0;
   return text.replace(/\r\n?|\n/g, (lineBreak, at: number) => {
     const length = at - lineStart;
@@ -56,8 +55,8 @@ function unwrapped(text: string): string {
   });
 }
 
-/** Whether what ends at `end` and what begins at `start` are one sentence after all. */
-function goesOn(text: string, end: number, start: number): boolean {
+/** Whether the segments that end at `end` and begin at `start` are one sentence. */
+function continues(text: string, end: number, start: number): boolean {
   const between = text.slice(end, start);
   if (/\n\s*\n/.test(between)) return false;
   const before = text.slice(Math.max(0, end - LOOK_BACK_CHARACTERS), end);

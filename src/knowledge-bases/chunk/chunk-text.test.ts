@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { sentencesOf } from '../../lib/sentences.ts';
+import { splitSentences } from '../../lib/sentences.ts';
 import type { Block, ExtractedText } from '../extract/extracted-document.ts';
 import type { ChunkingModel, ChunkingStrategy } from './chunk.ts';
 import { chunkText } from './chunk-text.ts';
 import { type CooperativeSteps, runCooperatively } from './cooperative.ts';
 import { segmentSentences } from './segment-sentences.ts';
 
-/** Counts as a word piece tokenizer might: a token for every four letters of a word, and one for every other character. */
+/** Counts like a WordPiece tokenizer: a token per four letters of a word, and per other character. */
 const countOf = (text: string) =>
   Array.from(text.matchAll(/[a-zA-Z]+|[^\sa-zA-Z]/gu)).reduce((sum, [run]) => sum + Math.ceil(run.length / 4), 0);
 
 const topics = ['fish', 'stone', 'music'];
-/** A sentence is about the topic that it names. */
+/** Embeds a sentence by the topic that it names. */
 const model: ChunkingModel = {
   countTokens: async (texts) => texts.map(countOf),
   embed: async (texts) => texts.map((text) => Float32Array.from(topics, (topic) => (text.includes(topic) ? 1 : 0.01))),
@@ -22,7 +22,7 @@ const signal = new AbortController().signal;
 const chunksOf = (document: ExtractedText, strategy: Partial<ChunkingStrategy>) =>
   chunkText(document, { type: 'recursive', chunkSizeTokens: 32, chunkOverlapTokens: 0, ...strategy }, model, signal);
 
-/** A document of blocks that an empty line parts. */
+/** A document of blocks separated by empty lines. */
 function documentOf(...parts: (string | (Omit<Block, 'start' | 'end'> & { text: string }))[]): ExtractedText {
   let text = '';
   const blocks: Block[] = [];
@@ -35,7 +35,7 @@ function documentOf(...parts: (string | (Omit<Block, 'start' | 'end'> & { text: 
   return { text, blocks };
 }
 
-/** The same numbers on every run (mulberry32). */
+/** Deterministic pseudo-random numbers (mulberry32). */
 function seeded(seed: number): () => number {
   let state = seed;
   return () => {
@@ -87,7 +87,7 @@ const everyStrategy = (random: () => number): ChunkingStrategy => {
 };
 
 describe('chunkText, for any text and strategy', () => {
-  it('covers every character that is no white space, in order, and never exceeds the size', async () => {
+  it('covers every non-blank character in order and never exceeds the size', async () => {
     const random = seeded(1);
     for (let round = 0; round < 400; round++) {
       const document = randomDocument(random);
@@ -109,7 +109,7 @@ describe('chunkText, for any text and strategy', () => {
     }
   });
 
-  it('never cuts a character in half', async () => {
+  it('never splits a grapheme', async () => {
     const text = '😀e\u0301'.repeat(200);
     for (const { startIndex, endIndex } of await chunksOf(documentOf(text), {
       type: 'fixed_size',
@@ -120,14 +120,14 @@ describe('chunkText, for any text and strategy', () => {
     }
   });
 
-  it('gives no chunks for a text without any characters', async () => {
+  it('returns no chunks for blank text', async () => {
     for (const type of ['recursive', 'fixed_size', 'semantic'] as const) {
       assert.deepEqual(await chunksOf(documentOf(' \n\n '), { type }), []);
       assert.deepEqual(await chunksOf({ text: '', blocks: [] }, { type }), []);
     }
   });
 
-  it('cuts text that no block covers too', async () => {
+  it('chunks text outside blocks', async () => {
     const text = 'some words here '.repeat(40);
     const chunks = await chunksOf({ text, blocks: [] }, {});
     assert.equal(chunks.map(({ startIndex, endIndex }) => text.slice(startIndex, endIndex)).join(' '), text.trim());
@@ -135,7 +135,7 @@ describe('chunkText, for any text and strategy', () => {
 });
 
 describe('fixed_size', () => {
-  it('fills every chunk but the last, and repeats exactly the overlap', async () => {
+  it('fills every chunk but the last and repeats exactly the overlap', async () => {
     const text = Array.from({ length: 300 }, (_, i) => 'abcd'.slice(0, 1 + (i % 4))).join(' ');
     const chunks = await chunksOf(documentOf(text), { type: 'fixed_size', chunkSizeTokens: 20, chunkOverlapTokens: 7 });
     chunks.slice(0, -1).forEach(({ tokens }) => {
@@ -152,7 +152,7 @@ describe('fixed_size', () => {
 describe('recursive', () => {
   const sentence = (name: string, words: number) => `${name} ${'word '.repeat(words - 2)}end.`;
 
-  it('ends a chunk with a sentence rather than inside the next', async () => {
+  it('ends a chunk at the end of a sentence', async () => {
     const document = documentOf([sentence('First', 20), sentence('Second', 20), sentence('Third', 20)].join(' '));
     const texts = (await chunksOf(document, {})).map(({ startIndex, endIndex }) =>
       document.text.slice(startIndex, endIndex),
@@ -163,7 +163,7 @@ describe('recursive', () => {
     );
   });
 
-  it('begins a chunk with a heading rather than ending one with it', async () => {
+  it('starts a chunk with a heading instead of ending one with it', async () => {
     const document = documentOf(
       { kind: 'heading', text: 'Intro', level: 1 },
       sentence('Before', 18),
@@ -180,7 +180,7 @@ describe('recursive', () => {
     );
   });
 
-  it('keeps code in one chunk where it fits in one', async () => {
+  it('keeps code that fits in one chunk together', async () => {
     const code = 'let a = 1;\nlet b = 2;\nlet c = 3;';
     const document = documentOf(sentence('Before', 22), { kind: 'code', text: code });
     const texts = (await chunksOf(document, {})).map(({ startIndex, endIndex }) =>
@@ -189,21 +189,21 @@ describe('recursive', () => {
     assert.ok(texts.includes(code), texts.join('\n---\n'));
   });
 
-  it('gives headings without the marks that Markdown writes them with', async () => {
+  it('removes Markdown markers from heading paths', async () => {
     for (const text of ['## Two  words ##', 'Two words\n===', 'Two words']) {
       const [chunk] = await chunksOf(documentOf({ kind: 'heading', text, level: 2 }, 'Text.'), {});
       assert.deepEqual(chunk?.headingPath, ['Two words']);
     }
   });
 
-  it('cuts the names of very long headings, which every chunk below them has', async () => {
+  it('truncates long headings in heading paths', async () => {
     const text = `${'Überschrift '.repeat(60)}end`;
     const [chunk] = await chunksOf(documentOf({ kind: 'heading', text, level: 1 }, 'Text.'), {});
     assert.equal(chunk?.headingPath[0]?.length, 200);
     assert.match(chunk?.headingPath[0] ?? '', /^Überschrift .*…$/);
   });
 
-  it('forgets the headings of a section that has ended, and knows the page', async () => {
+  it('tracks heading path and page across sections', async () => {
     const document = documentOf(
       { kind: 'heading', text: 'One', level: 1, page: 1 },
       { kind: 'heading', text: 'One  A', level: 3, page: 1 },
@@ -222,7 +222,7 @@ describe('recursive', () => {
 });
 
 describe('semantic', () => {
-  it('cuts where the topic changes, even before the chunk is full', async () => {
+  it('cuts at a change of topic before the chunk is full', async () => {
     const about = (topic: string) => `We talk of ${topic} and nothing else here.`;
     const text = [
       ...Array(2).fill(about('fish')),
@@ -240,8 +240,8 @@ describe('semantic', () => {
   });
 });
 
-describe('chunkText, when it is to stop', () => {
-  it('stops with the reason of the signal', async () => {
+describe('chunkText, when aborted', () => {
+  it('throws the reason of the signal', async () => {
     const controller = new AbortController();
     const stopping: ChunkingModel = {
       ...model,
@@ -256,8 +256,8 @@ describe('chunkText, when it is to stop', () => {
   });
 });
 
-describe('what this thread computes of a long text', () => {
-  /** What the steps come to, and how many there were. */
+describe('runCooperatively', () => {
+  /** Runs steps to the end; returns the result and the number of steps. */
   const counted = <T>(steps: CooperativeSteps<T>): [T, number] => {
     for (let count = 1; ; count++) {
       const step = steps.next();
@@ -265,7 +265,7 @@ describe('what this thread computes of a long text', () => {
     }
   };
 
-  it('leaves the event loop to others between its steps, and one computation goes on in each turn', async () => {
+  it('yields to the event loop between slices, one computation per iteration', async () => {
     const turns: number[] = [];
     let turn = 0;
     const ticking = setInterval(() => {
@@ -284,12 +284,12 @@ describe('what this thread computes of a long text', () => {
       'done',
     ]);
     clearInterval(ticking);
-    // The first step of each is at once.
+    // The first slice of each runs immediately.
     assert.deepEqual(turns.slice(0, 2), [0, 0]);
     assert.equal(new Set(turns.slice(2)).size, 4);
   });
 
-  it('stops between two steps with the reason of the signal', async () => {
+  it('throws the reason of the signal between steps', async () => {
     const controller = new AbortController();
     const endless = function* (): CooperativeSteps<never> {
       for (;;) yield;
@@ -299,7 +299,7 @@ describe('what this thread computes of a long text', () => {
     await assert.rejects(ended, /enough/);
   });
 
-  it('is as many steps as the text is long, also where it has no white space and no sentences', async () => {
+  it('takes steps in proportion to the text, even without white space and sentences', async () => {
     for (const unit of ['.', '👨‍👩‍👧‍👦', '漢', 'Mr. ', 'Some words, and an end. ']) {
       const text = unit.repeat(200_000 / unit.length);
       const [sentences, steps] = counted(segmentSentences(text));
@@ -309,11 +309,11 @@ describe('what this thread computes of a long text', () => {
     }
   });
 
-  it('finds the sentences that it finds in the whole text at once', () => {
+  it('finds the same sentences as splitSentences', () => {
     const random = seeded(2);
     const text = Array.from({ length: 20_000 }, () => PIECES[Math.floor(random() * PIECES.length)]).join('');
-    assert.deepEqual(counted(segmentSentences(text))[0], sentencesOf(text));
+    assert.deepEqual(counted(segmentSentences(text))[0], splitSentences(text));
     const prose = Array.from({ length: 2000 }, (_, i) => `${i} fish (e.g. Dr. A. Carp) swam, no. 7 did not.`).join(' ');
-    assert.deepEqual(counted(segmentSentences(prose))[0], sentencesOf(prose));
+    assert.deepEqual(counted(segmentSentences(prose))[0], splitSentences(prose));
   });
 });

@@ -1,41 +1,38 @@
 import { truncateGraphemes } from '../../lib/truncate-graphemes.ts';
 import type { ExtractedText } from '../extract/extracted-document.ts';
-import { type Atoms, atomsOf } from './atoms.ts';
-import { boundariesOf } from './boundaries.ts';
-import type { Chunk, ChunkingModel, ChunkingStrategy } from './chunk.ts';
+import { type Atoms, splitAtoms } from './atoms.ts';
+import { findBoundaries } from './boundaries.ts';
+import type { ChunkingModel, ChunkingStrategy, TextChunk } from './chunk.ts';
 import { runCooperatively } from './cooperative.ts';
-import { cutFixedSize } from './cut-fixed-size.ts';
-import type { AtomRange } from './cut-greedy.ts';
-import { cutRecursive } from './cut-recursive.ts';
+import { type AtomRange, cutFixedSize, cutRecursive } from './cut-greedy.ts';
 import { cutSemantic } from './cut-semantic.ts';
 
-/** Chunks whose tokens are counted in one call. */
+/** Chunks per call to count tokens. */
 const COUNT_BATCH = 64;
-/** Characters of a heading in the path of a chunk: every chunk below it has it, in its row and in the index. Few have more than 100. */
+/** Maximum characters of a heading in a heading path, which every chunk below it repeats. Few have more than 100. */
 const MAX_HEADING_CHARACTERS = 200;
 
 /**
- * Cuts a document into chunks, in the order of the text. Every character that is no white space is in at least one chunk; no chunk
- * has more tokens than the strategy's size. A document without text has no chunks. What this thread computes it computes in turns of ten
- * milliseconds with others.
+ * Splits a document into chunks in text order. Every non-blank character is in at least one chunk; no chunk exceeds the
+ * strategy's size. A document without text has no chunks. Yields to the event loop every 10 ms.
  */
 export async function chunkText(
   document: ExtractedText,
   strategy: ChunkingStrategy,
   model: ChunkingModel,
   signal: AbortSignal,
-): Promise<Chunk[]> {
-  const atoms = await atomsOf(document.text, model, signal);
+): Promise<TextChunk[]> {
+  const atoms = await splitAtoms(document.text, model, signal);
   const ranges = await cut(document, atoms, { strategy, model, signal });
-  const chunks: Chunk[] = [];
-  const placesOf = placesIn(document);
+  const chunks: TextChunk[] = [];
+  const locate = createLocator(document);
   for (let from = 0; from < ranges.length; from += COUNT_BATCH) {
-    for (const { start, fresh, end, tokens } of await fitted(document.text, atoms, {
+    for (const { start, fresh, end, tokens } of await fitToSize(document.text, atoms, {
       ranges: ranges.slice(from, from + COUNT_BATCH),
       sizeTokens: strategy.chunkSizeTokens,
       count: (texts) => model.countTokens(texts, signal),
     })) {
-      chunks.push({ startIndex: start, endIndex: end, tokens, ...placesOf(fresh) });
+      chunks.push({ startIndex: start, endIndex: end, tokens, ...locate(fresh) });
     }
   }
   return chunks;
@@ -47,41 +44,41 @@ async function cut(
   { strategy, model, signal }: { strategy: ChunkingStrategy; model: ChunkingModel; signal: AbortSignal },
 ): Promise<AtomRange[]> {
   if (strategy.type === 'fixed_size') return runCooperatively(cutFixedSize(atoms, strategy), signal);
-  const boundaries = await runCooperatively(boundariesOf(document, atoms), signal);
+  const boundaries = await runCooperatively(findBoundaries(document, atoms), signal);
   if (strategy.type === 'recursive') return runCooperatively(cutRecursive(atoms, boundaries, strategy), signal);
   return cutSemantic(document, { atoms, boundaries, sizes: strategy }, model, signal);
 }
 
 /**
- * The ranges as text, each counted as a whole. The atoms of a run without white space need not add up to what the model
- * counts for the run: a range that turns out too large is halved until its parts fit.
+ * Counts each range as a whole, and halves those above the size until they fit: the counts of atoms within a run without
+ * white space do not add up exactly.
  */
-async function fitted(
+async function fitToSize(
   text: string,
   { starts, ends }: Atoms,
-  wish: {
+  options: {
     ranges: readonly AtomRange[];
     sizeTokens: number;
     count(texts: readonly string[]): Promise<number[]>;
   },
 ): Promise<{ start: number; fresh: number; end: number; tokens: number }[]> {
-  let ranges = [...wish.ranges];
+  let ranges = [...options.ranges];
   for (;;) {
     const spans = ranges.map(({ from, fresh, to }) => ({
       start: starts[from] ?? 0,
       fresh: starts[fresh] ?? 0,
       end: ends[to - 1] ?? 0,
     }));
-    const counts = await wish.count(spans.map(({ start, end }) => text.slice(start, end)));
-    const fits = (i: number, { from, to }: AtomRange) => (counts[i] ?? 0) <= wish.sizeTokens || to - from === 1;
+    const counts = await options.count(spans.map(({ start, end }) => text.slice(start, end)));
+    const fits = (i: number, { from, to }: AtomRange) => (counts[i] ?? 0) <= options.sizeTokens || to - from === 1;
     if (ranges.every((range, i) => fits(i, range))) {
       return spans.map((span, i) => ({ ...span, tokens: counts[i] ?? 0 }));
     }
-    ranges = ranges.flatMap((range, i) => (fits(i, range) ? [range] : halved(range)));
+    ranges = ranges.flatMap((range, i) => (fits(i, range) ? [range] : halve(range)));
   }
 }
 
-function halved({ from, fresh, to }: AtomRange): AtomRange[] {
+function halve({ from, fresh, to }: AtomRange): AtomRange[] {
   const middle = (from + to) >>> 1;
   return [
     { from, fresh: Math.min(fresh, middle - 1), to: middle },
@@ -89,8 +86,8 @@ function halved({ from, fresh, to }: AtomRange): AtomRange[] {
   ];
 }
 
-/** The headings above a character, or that it begins, and its page. To be asked in the order of the text. */
-function placesIn({ text, blocks }: ExtractedText): (start: number) => Pick<Chunk, 'headingPath' | 'page'> {
+/** Returns a function that gives the heading path and page of an offset. Call it with ascending offsets. */
+function createLocator({ text, blocks }: ExtractedText): (start: number) => Pick<TextChunk, 'headingPath' | 'page'> {
   const path: { level: number; title: string }[] = [];
   let page: number | null = null;
   let next = 0;
@@ -102,14 +99,14 @@ function placesIn({ text, blocks }: ExtractedText): (start: number) => Pick<Chun
       if (block.kind !== 'heading') continue;
       const level = block.level ?? 1;
       while ((path.at(-1)?.level ?? 0) >= level) path.pop();
-      path.push({ level, title: titleOf(text.slice(block.start, block.end)) });
+      path.push({ level, title: headingTitle(text.slice(block.start, block.end)) });
     }
     return { headingPath: path.map(({ title }) => title), page };
   };
 }
 
-/** A heading in one line, without the marks that Markdown writes it with; cut where it is very long. */
-function titleOf(heading: string): string {
+/** A heading in one line without Markdown markers, truncated. */
+function headingTitle(heading: string): string {
   const title = heading
     .replace(/^\s*#{1,6}\s+|\s+#+\s*$|\n\s*[=-]+\s*$/g, '')
     .replace(/\s+/g, ' ')

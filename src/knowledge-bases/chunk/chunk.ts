@@ -1,32 +1,32 @@
-/** How large chunks are, in tokens of the embedding model. */
+/** Chunk sizes in tokens of the embedding model. */
 export interface ChunkSizes {
   /** 16 to 2048. */
   chunkSizeTokens: number;
-  /** 0 to one less than the size: how much of its predecessor a chunk begins with. */
+  /** Tokens that a chunk repeats of its predecessor: 0 to `chunkSizeTokens` - 1. */
   chunkOverlapTokens: number;
 }
 
-/** How a knowledge base cuts its documents. */
+/** Chunking parameters of a knowledge base. */
 export interface ChunkingStrategy extends ChunkSizes {
   type: 'recursive' | 'fixed_size' | 'semantic';
 }
 
-/** A piece of a document: `text.slice(startIndex, endIndex)` of its extracted text. */
-export interface Chunk {
+/** A chunk of a document: `text.slice(startIndex, endIndex)` of its extracted text. */
+export interface TextChunk {
   startIndex: number;
   endIndex: number;
-  /** As the embedding model counts them; never more than the strategy's size. */
+  /** Token count of the embedding model; at most the strategy's size. */
   tokens: number;
-  /** The headings above what it adds to its predecessor, the highest first. */
+  /** Headings above its first character that is not overlap, the highest level first. */
   headingPath: string[];
-  /** The page on which that begins, from 1; null where the format has no pages. */
+  /** Page of that character, from 1; null for formats without pages. */
   page: number | null;
 }
 
-/** What chunking asks of the embedding model. */
+/** The embedding model as chunking uses it. */
 export interface ChunkingModel {
-  /** Tokens of each text, without what the model adds itself. */
+  /** Returns the tokens of each text, without special tokens. */
   countTokens(texts: readonly string[], signal: AbortSignal): Promise<number[]>;
-  /** A vector of each text, L2-normalised. Asked by `semantic` only. */
+  /** Returns an L2-normalised vector of each text. Only used by the `semantic` strategy. */
   embed(texts: readonly string[], signal: AbortSignal): Promise<Float32Array[]>;
 }

@@ -1,27 +1,27 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTick } from 'node:timers/promises';
 
-/** Milliseconds that are computed at a stretch: this thread answers all requests meanwhile. */
-const TURN_MS = 10;
+/** Time slice after which a computation yields to the event loop, which serves all requests. */
+const SLICE_MS = 10;
 
-/** A computation in steps, each of a millisecond at the most; it returns what it comes to. */
+/** A computation that yields at least every millisecond and returns its result. */
 export type CooperativeSteps<T> = Generator<void, T>;
 
-/** Resolves when the last one that waits now has its turn. */
-let turns: Promise<unknown> = Promise.resolve();
+/** Tail of the queue of time slices. */
+let queue: Promise<unknown> = Promise.resolve();
 
 /**
- * Runs a computation, and lets this thread do other things between its steps. One that is short is done at once; of several long ones
- * only one goes on in each turn of the event loop. Throws what the steps throw, and the signal's reason when it aborts.
+ * Runs a computation in time slices, so that the event loop stays responsive. Short computations finish within one slice;
+ * of several long ones, one slice runs per iteration of the event loop. Throws errors of the steps and the signal's reason.
  */
 export async function runCooperatively<T>(steps: CooperativeSteps<T>, signal: AbortSignal): Promise<T> {
-  let turnEnds = performance.now() + TURN_MS;
+  let sliceEnds = performance.now() + SLICE_MS;
   for (;;) {
     const step = steps.next();
     if (step.done === true) return step.value;
-    if (performance.now() < turnEnds) continue;
-    turns = turns.then(() => nextTurn());
-    await turns;
+    if (performance.now() < sliceEnds) continue;
+    queue = queue.then(() => nextTick());
+    await queue;
     signal.throwIfAborted();
-    turnEnds = performance.now() + TURN_MS;
+    sliceEnds = performance.now() + SLICE_MS;
   }
 }

@@ -1,30 +1,29 @@
 import type { SentenceSpan } from '../../lib/sentences.ts';
 import type { ExtractedText } from '../extract/extracted-document.ts';
-import { type Atoms, atomAt } from './atoms.ts';
-import { BOUNDARY } from './boundaries.ts';
+import { type Atoms, findAtom } from './atoms.ts';
+import { BoundaryKind } from './boundaries.ts';
 import type { ChunkingModel, ChunkSizes } from './chunk.ts';
 import { type CooperativeSteps, runCooperatively } from './cooperative.ts';
-import { type AtomRange, cutGreedily } from './cut-greedy.ts';
+import { type AtomRange, cutAtBest } from './cut-greedy.ts';
 import { segmentSentences } from './segment-sentences.ts';
 
-/** Sentences on each side of a border that are looked at together: one alone says too little. */
+/** Sentences compared on each side of a boundary: single sentences are too noisy. */
 const WINDOW_SENTENCES = 3;
-/** Characters of a sentence that are embedded: an unusually long one is known by its beginning. */
+/** Maximum characters of a sentence that are embedded. */
 const MAX_SENTENCE_CHARACTERS = 2000;
-/** Sentences that are embedded in one call. */
+/** Sentences per embedding call. */
 const EMBED_BATCH = 512;
-/** What the widest gap between two sentences is worth, in parts of the chunk size; a border without gap is worth nothing. */
-const GAP_WORTH = 0.8;
-/** What a cut inside a sentence costs: no chunk needs one unless a sentence is longer than a chunk. */
+/** Value of the largest semantic distance, as a share of the chunk size. A distance of 0 has no value. */
+const MAX_VALUE = 0.8;
+/** Cost of a cut within a sentence, which only sentences longer than a chunk need. */
 const INSIDE_SENTENCE_COST = 1;
-/** Lines that are looked for in one step. */
+/** Lines per cooperative step. */
 const STEP_LINES = 512;
 
 /**
- * Cuts where adjacent sentences are about different things: the mean vectors of the sentences before and after a border are
- * compared, and of all places where a chunk could end the one is taken where they differ most, a fuller chunk being worth
- * more than an emptier one. After G. Kamradt, "5 Levels of Text Splitting" (2024), with windows on both sides, as TextTiling
- * (M. Hearst, 1997) has them, and with the chunk size as the limit in place of a percentile.
+ * Cuts where the topic changes: compares the mean vectors of the sentences before and after each sentence boundary, and
+ * ends a chunk at the largest distance, preferring fuller chunks. After G. Kamradt, "5 Levels of Text Splitting" (2024),
+ * with windows on both sides as in TextTiling (M. Hearst, 1997), and limited by the chunk size instead of a percentile.
  */
 export async function cutSemantic(
   document: ExtractedText,
@@ -33,41 +32,38 @@ export async function cutSemantic(
   signal: AbortSignal,
 ): Promise<AtomRange[]> {
   const { atoms, boundaries, sizes } = parts;
-  const sentences = await runCooperatively(sentencesOfBlocks(document), signal);
+  const sentences = await runCooperatively(blockSentences(document), signal);
   const vectors = await embedEach(
     sentences.map(({ start, end }) => document.text.slice(start, Math.min(end, start + MAX_SENTENCE_CHARACTERS))),
     model,
     signal,
   );
-  const worth = new Float32Array(boundaries.length).fill(-INSIDE_SENTENCE_COST);
-  const gaps = await runCooperatively(gapsBetween(vectors), signal);
+  const values = new Float32Array(boundaries.length).fill(-INSIDE_SENTENCE_COST);
+  const distances = await runCooperatively(sentenceDistances(vectors), signal);
   sentences.forEach(({ start }, i) => {
-    const atom = atomAt(atoms, start);
-    if (atom < worth.length && boundaries[atom] !== BOUNDARY.afterHeading) worth[atom] = GAP_WORTH * (gaps[i] ?? 0);
+    const atom = findAtom(atoms, start);
+    if (atom < values.length && boundaries[atom] !== BoundaryKind.afterHeading)
+      values[atom] = MAX_VALUE * (distances[i] ?? 0);
   });
-  const cutWhereWorth = cutGreedily(atoms, sizes, ({ first, last, filled }) => {
-    let best = last;
-    for (let to = first; to <= last; to++) {
-      if ((worth[to] ?? 0) + filled(to) >= (worth[best] ?? 0) + filled(best)) best = to;
-    }
-    return best;
-  });
-  return runCooperatively(cutWhereWorth, signal);
+  return runCooperatively(
+    cutAtBest(atoms, sizes, (atom) => values[atom] ?? 0),
+    signal,
+  );
 }
 
-/** Sentences of prose; a line of code or of a table counts as one. */
-function* sentencesOfBlocks({ text, blocks }: ExtractedText): CooperativeSteps<SentenceSpan[]> {
+/** Sentences of all blocks; a line of code or of a table counts as one. */
+function* blockSentences({ text, blocks }: ExtractedText): CooperativeSteps<SentenceSpan[]> {
   const sentences: SentenceSpan[] = [];
   for (const { kind, start, end } of blocks) {
     yield;
     const inner = text.slice(start, end);
-    const spans = kind === 'code' || kind === 'table' ? yield* linesOf(inner) : yield* segmentSentences(inner);
+    const spans = kind === 'code' || kind === 'table' ? yield* splitLines(inner) : yield* segmentSentences(inner);
     for (const span of spans) sentences.push({ start: start + span.start, end: start + span.end });
   }
   return sentences;
 }
 
-function* linesOf(text: string): CooperativeSteps<SentenceSpan[]> {
+function* splitLines(text: string): CooperativeSteps<SentenceSpan[]> {
   const lines: SentenceSpan[] = [];
   for (const { 0: line, index } of text.matchAll(/\S[^\n]*/g)) {
     if (lines.length % STEP_LINES === 0) yield;
@@ -88,19 +84,19 @@ async function embedEach(
   return vectors;
 }
 
-/** For each sentence how much what begins with it differs from what ends before it: 0 to 1, the widest gap being 1. */
-function* gapsBetween(vectors: readonly Float32Array[]): CooperativeSteps<number[]> {
+/** Distance between the windows before and after the start of each sentence, scaled to a maximum of 1. */
+function* sentenceDistances(vectors: readonly Float32Array[]): CooperativeSteps<number[]> {
   const distances: number[] = [];
   for (let i = 0; i < vectors.length; i++) {
     yield;
-    const before = sumOf(vectors.slice(Math.max(0, i - WINDOW_SENTENCES), i));
-    distances.push(i === 0 ? 0 : 1 - cosine(before, sumOf(vectors.slice(i, i + WINDOW_SENTENCES))));
+    const before = sumVectors(vectors.slice(Math.max(0, i - WINDOW_SENTENCES), i));
+    distances.push(i === 0 ? 0 : 1 - cosine(before, sumVectors(vectors.slice(i, i + WINDOW_SENTENCES))));
   }
-  const widest = distances.reduce((most, distance) => Math.max(most, distance), 0);
-  return distances.map((distance) => (widest > 0 ? distance / widest : 0));
+  const largest = distances.reduce((most, distance) => Math.max(most, distance), 0);
+  return distances.map((distance) => (largest > 0 ? distance / largest : 0));
 }
 
-function sumOf(vectors: readonly Float32Array[]): Float32Array {
+function sumVectors(vectors: readonly Float32Array[]): Float32Array {
   const sum = new Float32Array(vectors[0]?.length ?? 0);
   for (const vector of vectors) {
     for (let k = 0; k < sum.length; k++) sum[k] = (sum[k] ?? 0) + (vector[k] ?? 0);

@@ -1,12 +1,12 @@
-import { type SentenceSpan, sentencesOf } from '../../lib/sentences.ts';
+import { type SentenceSpan, splitSentences } from '../../lib/sentences.ts';
 import type { CooperativeSteps } from './cooperative.ts';
 
-/** Characters that are looked at in one step: some forty sentences. */
+/** Characters per cooperative step, about forty sentences. */
 const PIECE_CHARACTERS = 4096;
 
 /**
- * The sentences of a text, as `sentencesOf` gives them, but piece by piece: the last sentence of a piece, which may be cut, is looked at
- * again with the next one. One that is longer than a piece goes on with the next.
+ * Cooperative version of `splitSentences`: splits a text piece by piece. The last sentence of a piece, which may be
+ * incomplete, is split again with the next piece; one longer than a piece is continued.
  */
 export function* segmentSentences(text: string): CooperativeSteps<SentenceSpan[]> {
   const spans: SentenceSpan[] = [];
@@ -14,7 +14,7 @@ export function* segmentSentences(text: string): CooperativeSteps<SentenceSpan[]
   for (let from = 0; from < text.length; ) {
     yield;
     const to = from + PIECE_CHARACTERS;
-    const found = sentencesOf(text.slice(from, to));
+    const found = splitSentences(text.slice(from, to));
     const isCut = to < text.length && found.length > 1;
     const next = isCut ? from + (found.pop()?.start ?? 0) : to;
     for (const [i, { start, end }] of found.entries()) {

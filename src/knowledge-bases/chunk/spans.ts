@@ -1,39 +1,40 @@
-/** Spans that there is room for at first. */
-const FIRST_ROOM = 1024;
+/** Initial capacity. */
+const INITIAL_CAPACITY = 1024;
 
-/** Places in a text, in its order: eight bytes for each. */
+/** A growable list of text spans in ascending order, in typed arrays: 8 bytes per span. */
 export class Spans {
-  #starts = new Uint32Array(FIRST_ROOM);
-  #ends = new Uint32Array(FIRST_ROOM);
+  #starts = new Uint32Array(INITIAL_CAPACITY);
+  #ends = new Uint32Array(INITIAL_CAPACITY);
   #length = 0;
 
-  /** Adds the place from the character at `start` up to, not including, the one at `end`. */
+  /** Appends the span from `start` (inclusive) to `end` (exclusive). */
   add(start: number, end: number): void {
     if (this.#length === this.#starts.length) {
-      this.#starts = grown(this.#starts);
-      this.#ends = grown(this.#ends);
+      this.#starts = grow(this.#starts);
+      this.#ends = grow(this.#ends);
     }
     this.#starts[this.#length] = start;
     this.#ends[this.#length] = end;
     this.#length += 1;
   }
 
+  /** Number of spans. */
   get length(): number {
     return this.#length;
   }
 
-  /** Where each begins. */
+  /** Start offsets; a view of the internal array. */
   starts(): Uint32Array {
     return this.#starts.subarray(0, this.#length);
   }
 
-  /** Where each ends. */
+  /** End offsets; a view of the internal array. */
   ends(): Uint32Array {
     return this.#ends.subarray(0, this.#length);
   }
 }
 
-function grown(numbers: Uint32Array): Uint32Array<ArrayBuffer> {
+function grow(numbers: Uint32Array): Uint32Array<ArrayBuffer> {
   const larger = new Uint32Array(2 * numbers.length);
   larger.set(numbers);
   return larger;

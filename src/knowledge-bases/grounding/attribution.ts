@@ -1,4 +1,4 @@
-import { sentencesOf } from '../../lib/sentences.ts';
+import { splitSentences } from '../../lib/sentences.ts';
 import { languageOf } from '../../search/languages.ts';
 import { termsOf } from '../../search/terms.ts';
 import type { ContextChunk } from './gather-context.ts';
@@ -34,7 +34,7 @@ export function attribute(answer: string, chunks: readonly ContextChunk[]): Attr
   const termsIn = (text: string): Set<string> => new Set(termsOf(text.replace(THOUSANDS, ''), language));
   const sources = chunks.map((chunk) => ({ chunk, terms: termsIn(chunk.text) }));
   const found: Attribution[] = [];
-  for (const { start, end } of sentencesOf(answer)) {
+  for (const { start, end } of splitSentences(answer)) {
     const chunk = sourceOf(termsIn(answer.slice(start, end).replace(LABELS, '')), sources);
     if (chunk === null) continue;
     const previous = found.at(-1);

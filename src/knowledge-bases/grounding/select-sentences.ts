@@ -1,4 +1,4 @@
-import { sentencesOf } from '../../lib/sentences.ts';
+import { splitSentences } from '../../lib/sentences.ts';
 import type { ContextChunk } from './gather-context.ts';
 import { estimateTokens } from './token-estimate.ts';
 
@@ -47,7 +47,7 @@ export function listSentences(chunks: readonly ContextChunk[], most: number): Ch
 
 /** Splits text into sentences of at most MAX_SENTENCE_CHARACTERS. */
 function piecesOf(text: string): { start: number; end: number }[] {
-  return sentencesOf(text).flatMap(({ start, end }) => {
+  return splitSentences(text).flatMap(({ start, end }) => {
     const pieces = [];
     let from = start;
     while (end - from > MAX_SENTENCE_CHARACTERS) {

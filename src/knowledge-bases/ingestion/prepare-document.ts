@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { newId } from '../../lib/ids.ts';
 import { type Language, languageOf } from '../../search/languages.ts';
-import type { Chunk } from '../chunk/chunk.ts';
+import type { TextChunk } from '../chunk/chunk.ts';
 import { chunkText } from '../chunk/chunk-text.ts';
 import { type CooperativeSteps, runCooperatively } from '../chunk/cooperative.ts';
 import type { ExtractedDocument, ExtractedText } from '../extract/extracted-document.ts';
@@ -17,7 +17,7 @@ const STEP_BLOCKS = 512;
 export type PrepareContext = EmbedContext & { base: BaseRow };
 
 /** A chunk with its id, text and vector. */
-export interface PreparedChunk extends Chunk {
+export interface PreparedChunk extends TextChunk {
   id: string;
   text: string;
   vector: Float32Array;
