@@ -22,7 +22,7 @@ import type { CacheCounters } from './prompt-cache/cache-counters.ts';
 import { promptCacheRoutes } from './prompt-cache/routes.ts';
 import { rerankRoutes } from './rerank/routes.ts';
 
-/** What the API works with: the use cases' dependencies, who says who asks and how often they may, and the operator's. */
+/** Dependencies of the API: those of the use cases, authentication, rate limits and operator endpoints. */
 export type AppDeps = Deps & {
   authenticate: Authenticate;
   limit: Limit;
@@ -30,10 +30,10 @@ export type AppDeps = Deps & {
   modelsPull?: () => ModelsPull | null;
 };
 
-/** Headers and body of a request must have arrived within this time, or it is answered with 408. */
+/** Time limit for headers and body of a request; exceeded: 408. */
 const REQUEST_TIMEOUT_MS = 300_000;
 
-/** The table of contents of the API. */
+/** Creates the HTTP application: the list of all routes. */
 export async function createApp(deps: AppDeps, version: string, requestTimeoutMs = REQUEST_TIMEOUT_MS): Promise<App> {
   const { logger, authenticate, limit } = deps;
   const { bodyLimitBytes, corsOrigins } = deps.config;

@@ -1,13 +1,13 @@
 import { Type } from 'typebox';
 
-/** One setting: where it is read from, what it may be, and the sentence of the documentation. */
+/** Declaration of a setting: its sources, schema, default and documentation. */
 export interface Setting {
   env: string;
-  /** Its key in the configuration file; null where the file cannot hold it. */
+  /** Key in the configuration file; null when the file cannot contain it. */
   file: string | null;
   schema: object;
   default: string | number | null;
-  /** A list is written with commas in the environment and may be a sequence in the file. */
+  /** Lists are comma-separated in the environment, and may be sequences in the file. */
   list?: boolean;
   secret?: boolean;
   description: string;
@@ -16,7 +16,7 @@ export interface Setting {
 const Text = Type.String({ minLength: 1 });
 const HttpUrl = Type.String({ pattern: '^https?://[^\\s/]+' });
 
-/** Every setting there is. The environment wins over the file, the file over the default. */
+/** All settings. Environment variables override the file, which overrides the defaults. */
 export const SETTINGS = {
   host: {
     env: 'QUIRE_HOST',
@@ -30,14 +30,14 @@ export const SETTINGS = {
     file: 'port',
     schema: Type.Integer({ minimum: 0, maximum: 65_535 }),
     default: 8080,
-    description: 'Port to listen on; `0` picks a free one, and the ready line on stdout says which.',
+    description: 'Port to listen on; `0` picks a free port, reported by the ready line on stdout.',
   },
   dataDir: {
     env: 'QUIRE_DATA_DIR',
     file: 'data_dir',
     schema: Text,
     default: './quire-data',
-    description: 'Folder that holds everything embedded: the database and the socket for commands.',
+    description: 'Folder of all embedded state: database, files, search index, models and the command socket.',
   },
   databaseUrl: {
     env: 'QUIRE_DATABASE_URL',
@@ -45,7 +45,7 @@ export const SETTINGS = {
     schema: Type.String({ pattern: '^postgres(ql)?://' }),
     default: null,
     secret: true,
-    description: 'A PostgreSQL (15 or later) to use instead of the embedded one: `postgres://user:password@host/name`.',
+    description: 'PostgreSQL (15 or later) to use instead of the embedded one: `postgres://user:password@host/name`.',
   },
   blobsUrl: {
     env: 'QUIRE_BLOBS_URL',
@@ -53,7 +53,7 @@ export const SETTINGS = {
     schema: Type.String({ pattern: '^s3://[^/?]+' }),
     default: null,
     description:
-      "An S3-compatible store for the bytes of files, instead of the folder `blobs` in the data folder: `s3://bucket/prefix?endpoint=https://host&region=name`. Without `endpoint` it is Amazon's; `path_style=false` puts the bucket into the host name of an own endpoint. Credentials come from `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, or wherever else AWS clients look.",
+      'S3-compatible store for uploaded files, instead of the folder `blobs` in the data folder: `s3://bucket/prefix?endpoint=https://host&region=name`. Without `endpoint`: AWS. `path_style=false` puts the bucket into the host name of the endpoint. Credentials come from the default credential chain of AWS, such as `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`.',
   },
   indexUrl: {
     env: 'QUIRE_INDEX_URL',
@@ -61,7 +61,7 @@ export const SETTINGS = {
     schema: Type.String({ pattern: '^s3://[^/?]+' }),
     default: null,
     description:
-      'A place in an S3-compatible store for the search index, instead of the folder `index` in the data folder: `s3://bucket/prefix?endpoint=https://host&region=name`. Needed when several processes search. Credentials as for the files.',
+      'S3-compatible store for the search index, instead of the folder `index` in the data folder: `s3://bucket/prefix?endpoint=https://host&region=name`. Required when several processes search. Credentials as for `QUIRE_BLOBS_URL`.',
   },
   bootstrapApiKey: {
     env: 'QUIRE_BOOTSTRAP_API_KEY',
@@ -70,7 +70,7 @@ export const SETTINGS = {
     default: null,
     secret: true,
     description:
-      'The first start uses this as its first key instead of inventing one: `quire-sk-` and at least 16 letters, digits, `_` or `-`.',
+      'API key that the first start creates instead of a generated one: `quire-sk-` and at least 16 letters, digits, `_` or `-`.',
   },
   upstreamUrl: {
     env: 'QUIRE_UPSTREAM_URL',
@@ -79,7 +79,7 @@ export const SETTINGS = {
     default: null,
     list: true,
     description:
-      'The short way to put one OpenAI-style server (vLLM, SGLang, llama-server, Ollama, TGI) behind every chat and completion model. Several URLs are balanced.',
+      'Base URL of an OpenAI-compatible server (vLLM, SGLang, llama-server, Ollama, TGI) that serves every chat and completion model. Several URLs are load-balanced (least outstanding requests).',
   },
   upstreamApiKey: {
     env: 'QUIRE_UPSTREAM_API_KEY',
@@ -87,14 +87,14 @@ export const SETTINGS = {
     schema: Text,
     default: null,
     secret: true,
-    description: 'The bearer key that the upstream asks for, if any.',
+    description: 'Bearer key of the upstream.',
   },
   upstreamModel: {
     env: 'QUIRE_UPSTREAM_MODEL',
     file: 'upstream_model',
     schema: Text,
     default: null,
-    description: "The upstream's own name of the model. Unset: Quire's model id is sent.",
+    description: "Model name sent to the upstream. Unset: Quire's model id.",
   },
   memoryLimitMb: {
     env: 'QUIRE_MEMORY_LIMIT_MB',
@@ -102,15 +102,14 @@ export const SETTINGS = {
     schema: Type.Integer({ minimum: 64, maximum: 1_048_576 }),
     default: null,
     description:
-      "Memory in MB that Quire plans with: its heaps, caches, document readers and model contexts. It is no bound of the system. Unset: the smallest of the machine's memory and the limits of its cgroups.",
+      "Memory in MB that heaps, caches, document readers and model contexts are sized for. It is not enforced. Unset: the machine's memory or the smallest cgroup limit.",
   },
   localThreads: {
     env: 'QUIRE_LOCAL_THREADS',
     file: 'local_threads',
     schema: Type.Integer({ minimum: 1, maximum: 512 }),
     default: null,
-    description:
-      'Threads that compute each model on this machine. Unset: measured at the first start, and kept in the data folder.',
+    description: 'Threads per local model. Unset: measured at the first start and stored in the data folder.',
   },
   localSequences: {
     env: 'QUIRE_LOCAL_SEQUENCES',
@@ -118,7 +117,7 @@ export const SETTINGS = {
     schema: Type.Integer({ minimum: 1, maximum: 256 }),
     default: null,
     description:
-      'Answers that each model on this machine computes at once; each takes memory for a whole context. Unset: 1 to 16, by what is measured and by the memory that is free.',
+      'Slots (concurrent generations) per local model. Each slot takes the memory of one context. Unset: 1 to 16, by measured speed and free memory.',
   },
   localCalibration: {
     env: 'QUIRE_LOCAL_CALIBRATION',
@@ -126,7 +125,7 @@ export const SETTINGS = {
     schema: Type.Enum(['first', 'off']),
     default: 'first',
     description:
-      'When models on this machine are measured: `first`, at their first start, which then takes some two seconds longer; `off`, never: one thread, and steps and sequences for a small machine.',
+      'Calibration of local models. `first`: at their first start, which takes two seconds longer. `off`: never; uses one thread, and step and slot counts of a small machine.',
   },
   logLevel: {
     env: 'QUIRE_LOG_LEVEL',
@@ -150,7 +149,7 @@ export const SETTINGS = {
     default: null,
     secret: true,
     description:
-      'What stored credentials of data sources are sealed with: at least 32 random characters, such as of `openssl rand -hex 32`, the same for all processes on one database. Unset: a key that the first start makes, in `secrets.key` in the data folder.',
+      'Encryption key of stored data source credentials: at least 32 random characters, such as from `openssl rand -hex 32`, equal for all processes of one database. Unset: generated by the first start in `secrets.key` in the data folder.',
   },
   corsOrigins: {
     env: 'QUIRE_CORS_ORIGINS',
@@ -158,7 +157,7 @@ export const SETTINGS = {
     schema: Type.Array(Type.String({ pattern: '^(\\*|https?://[^\\s/]+)$' })),
     default: null,
     list: true,
-    description: 'Web origins whose pages may call the API from a browser, or `*`. Unset: none.',
+    description: 'Web origins allowed by CORS, or `*`. Unset: none.',
   },
   bodyLimitBytes: {
     env: 'QUIRE_BODY_LIMIT',
@@ -166,7 +165,7 @@ export const SETTINGS = {
     schema: Type.Integer({ minimum: 1024, maximum: 536_870_912 }),
     default: 67_108_864,
     description:
-      'Bytes that a JSON request body may have; at most 16 MiB to 64 MiB with a memory limit below 8 GB, see Memory in operations.md.',
+      'Maximum size of JSON request bodies in bytes. Limited to 16 to 64 MiB with a memory limit below 8 GB, see Memory in operations.md.',
   },
   modelsPull: {
     env: 'QUIRE_MODELS_PULL',
@@ -174,14 +173,14 @@ export const SETTINGS = {
     schema: Type.Enum(['auto', 'never']),
     default: 'auto',
     description:
-      'Whether the first start fetches a small real chat model in the background, where the hub can be reached, and answers with it once it is there: `auto`. `never`: only `quire models pull` fetches.',
+      '`auto`: the first start downloads a chat model in the background if the hub is reachable, and binds it when complete. `never`: only `quire models pull` downloads.',
   },
   hubUrl: {
     env: 'QUIRE_HUB_URL',
     file: 'hub_url',
     schema: HttpUrl,
     default: 'https://huggingface.co',
-    description: 'The hub that models are pulled from, or a mirror of it.',
+    description: 'Hub (or a mirror) that models are downloaded from.',
   },
   hubToken: {
     env: 'QUIRE_HUB_TOKEN',
@@ -189,8 +188,7 @@ export const SETTINGS = {
     schema: Text,
     default: null,
     secret: true,
-    description:
-      'Token for models that the hub gives to some accounts only. It is sent to `QUIRE_HUB_URL` and to no other server.',
+    description: 'Access token for gated models. Sent only to `QUIRE_HUB_URL`.',
   },
   prefixCacheMegabytes: {
     env: 'QUIRE_PREFIX_CACHE_MB',
@@ -198,11 +196,11 @@ export const SETTINGS = {
     schema: Type.Integer({ minimum: 0, maximum: 1_048_576 }),
     default: 1024,
     description:
-      'Megabytes of computed prompts that each local model keeps in the data folder, so that a prompt that begins as an earlier one is answered sooner, after a restart too. 0: none are kept.',
+      'Size limit in MB of the KV disk cache of each local model, in the data folder. Cached prompt prefixes survive restarts. `0` disables it.',
   },
 } as const satisfies Record<string, Setting>;
 
-/** Read from the environment without the prefix, because every program does: proxies for upstreams. */
+/** Standard proxy variables, which have no `QUIRE_` prefix. */
 export const PROXY_VARIABLES = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY'] as const;
 
 const Pricing = Type.Object(
@@ -214,23 +212,27 @@ const Pricing = Type.Object(
   { additionalProperties: false, description: 'Credits per unit; one credit is 1,000,000 micros.' },
 );
 
-/** One entry of `models:` in the file: how a model id is answered. */
+/** Entry of `models:` in the configuration file: the binding of a model id. */
 export const ModelBinding = Type.Object(
   {
-    alias: Type.Optional(Type.String({ minLength: 1, description: 'Answer as this other model id does.' })),
+    alias: Type.Optional(Type.String({ minLength: 1, description: 'Uses the binding of another model id.' })),
     engine: Type.Optional(
       Type.Enum(['bundled', 'local', 'upstream'], {
-        description: 'What answers; unset, it follows from `file` or `base_urls`.',
+        description: 'Engine. Unset: derived from `file` or `base_urls`.',
       }),
     ),
     file: Type.Optional(Type.String({ minLength: 1, description: '`local`: path of a GGUF file.' })),
-    base_urls: Type.Optional(Type.Array(HttpUrl, { minItems: 1, description: '`upstream`: one server or several.' })),
-    upstream_model: Type.Optional(Type.String({ minLength: 1, description: '`upstream`: its own name of the model.' })),
-    api_key: Type.Optional(Type.String({ minLength: 1, description: '`upstream`: its bearer key.' })),
+    base_urls: Type.Optional(
+      Type.Array(HttpUrl, { minItems: 1, description: '`upstream`: base URLs of one or more servers.' }),
+    ),
+    upstream_model: Type.Optional(
+      Type.String({ minLength: 1, description: '`upstream`: model name sent to the server.' }),
+    ),
+    api_key: Type.Optional(Type.String({ minLength: 1, description: '`upstream`: bearer key of the server.' })),
     context_length: Type.Optional(
       Type.Integer({
         minimum: 16,
-        description: 'Tokens of prompt and answer together; of what embeds or reranks, tokens that are read at once.',
+        description: 'Context length in tokens. For embedding and rerank models: tokens per window.',
       }),
     ),
     pricing: Type.Optional(Pricing),
@@ -238,7 +240,7 @@ export const ModelBinding = Type.Object(
   { additionalProperties: false },
 );
 
-/** The sections of the file that the environment has no counterpart for. */
+/** Sections of the configuration file without environment variables. */
 export const FileSections = Type.Object({
   models: Type.Optional(Type.Record(Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$' }), ModelBinding)),
 });

@@ -14,7 +14,7 @@ describe('loadConfig', () => {
     writeFileSync(path, text);
     return loadConfig({ QUIRE_CONFIG: path, ...environment });
   };
-  const refused = (load: () => unknown, pattern: RegExp) =>
+  const assertRejected = (load: () => unknown, pattern: RegExp) =>
     assert.throws(load, (error: unknown) => {
       assert.ok(error instanceof OperatorError);
       assert.match(error.message, pattern);
@@ -22,7 +22,7 @@ describe('loadConfig', () => {
       return true;
     });
 
-  it('has a default for everything', () => {
+  it('has a default for every setting', () => {
     const config = loadConfig({});
     assert.deepEqual(
       [config.host, config.port, config.logLevel, config.bodyLimitBytes],
@@ -34,7 +34,7 @@ describe('loadConfig', () => {
     );
   });
 
-  it('the environment wins over the file, the file over the default, and an empty variable is an unset one', () => {
+  it('the environment overrides the file, the file overrides the default, and empty variables are unset', () => {
     const config = withFile('port: 9000\nhost: 0.0.0.0\nlog_level: warn\n', { QUIRE_PORT: '9001', QUIRE_HOST: '' });
     assert.deepEqual([config.port, config.host, config.logLevel], [9001, '0.0.0.0', 'warn']);
   });
@@ -55,31 +55,31 @@ describe('loadConfig', () => {
     assert.deepEqual(withFile('cors_origins: https://a.example,https://b.example').corsOrigins?.length, 2);
   });
 
-  it('takes ${NAME} in the file from the environment, and names one that is not set', () => {
+  it('expands ${NAME} in the file, and names unset variables', () => {
     const file = 'models:\n  my-model:\n    base_urls: ["http://x:1"]\n    api_key: ${MY_KEY}\n';
     assert.equal(withFile(file, { MY_KEY: 's3cret' }).models['my-model']?.api_key, 's3cret');
-    refused(() => withFile(file), /\$\{MY_KEY\}.*not set/);
+    assertRejected(() => withFile(file), /\$\{MY_KEY\}.*not set/);
   });
 
-  it('names a wrong value and where it is', () => {
-    refused(() => loadConfig({ QUIRE_PORT: 'eighty' }), /^QUIRE_PORT has a wrong value.*integer.*"eighty"/);
-    refused(() => loadConfig({ QUIRE_PORT: '70000' }), /^QUIRE_PORT.*<= 65535/);
-    refused(() => loadConfig({ QUIRE_LOG_LEVEL: 'loud' }), /^QUIRE_LOG_LEVEL.*one of trace, debug/);
-    refused(() => loadConfig({ QUIRE_UPSTREAM_URL: 'localhost:8000' }), /^QUIRE_UPSTREAM_URL/);
-    refused(() => withFile('port: no\n'), /'port' has a wrong value/);
+  it('names an invalid value and its source', () => {
+    assertRejected(() => loadConfig({ QUIRE_PORT: 'eighty' }), /^QUIRE_PORT has a wrong value.*integer.*"eighty"/);
+    assertRejected(() => loadConfig({ QUIRE_PORT: '70000' }), /^QUIRE_PORT.*<= 65535/);
+    assertRejected(() => loadConfig({ QUIRE_LOG_LEVEL: 'loud' }), /^QUIRE_LOG_LEVEL.*one of trace, debug/);
+    assertRejected(() => loadConfig({ QUIRE_UPSTREAM_URL: 'localhost:8000' }), /^QUIRE_UPSTREAM_URL/);
+    assertRejected(() => withFile('port: no\n'), /'port' has a wrong value/);
   });
 
   it('names an unknown key, at the root and within a model', () => {
-    refused(() => withFile('prot: 8080\n'), /'prot' is not a setting/);
-    refused(() => withFile('models:\n  m:\n    fiel: x.gguf\n'), /'models.m.fiel' is not a setting/);
-    refused(
+    assertRejected(() => withFile('prot: 8080\n'), /'prot' is not a setting/);
+    assertRejected(() => withFile('models:\n  m:\n    fiel: x.gguf\n'), /'models.m.fiel' is not a setting/);
+    assertRejected(
       () => withFile('models:\n  m:\n    engine: magic\n'),
       /'models.m.engine' must be one of bundled, local, upstream/,
     );
-    refused(() => withFile('models: [a]\n'), /'models'/);
+    assertRejected(() => withFile('models: [a]\n'), /'models'/);
   });
 
-  it('never shows a secret that is wrong', () => {
+  it('never prints an invalid secret', () => {
     assert.throws(
       () => loadConfig({ QUIRE_DATABASE_URL: 'mysql://u:hunter2@h/d' }),
       (error: Error) => !error.message.includes('hunter2') && /^QUIRE_DATABASE_URL/.test(error.message),
@@ -90,13 +90,13 @@ describe('loadConfig', () => {
     );
   });
 
-  it('names a file that is not there or is not YAML', () => {
-    refused(() => loadConfig({ QUIRE_CONFIG: join(folder, 'nothing.yaml') }), /no such file/);
-    refused(() => withFile('a: [1\n'), /not valid YAML/);
-    refused(() => withFile('- a\n- b\n'), /settings/);
+  it('names a file that is missing or not YAML', () => {
+    assertRejected(() => loadConfig({ QUIRE_CONFIG: join(folder, 'nothing.yaml') }), /does not exist/);
+    assertRejected(() => withFile('a: [1\n'), /not valid YAML/);
+    assertRejected(() => withFile('- a\n- b\n'), /must contain 'name: value' lines/);
   });
 
-  it('reports variables that are no settings, such as a misspelt one', () => {
+  it('reports unknown QUIRE_ variables', () => {
     assert.deepEqual(loadConfig({ QUIRE_PROT: '1', QUIRE_URL: 'x', OTHER: 'y' }).unknownVariables, ['QUIRE_PROT']);
   });
 });

@@ -9,7 +9,7 @@ import { type MemoryLimit, readMemoryLimit } from './lib/memory-limit.ts';
 import { describeError, OperatorError } from './lib/operator-error.ts';
 import { type MemoryBudget, planMemory } from './memory-budget.ts';
 
-/** What the operator has set, checked and complete. The only way to it is `loadConfig`. */
+/** Validated configuration with defaults, created by `loadConfig`. */
 export interface Config {
   host: string;
   port: number;
@@ -21,13 +21,13 @@ export interface Config {
   upstreamUrl: string[] | null;
   upstreamApiKey: string | null;
   upstreamModel: string | null;
-  /** What the process may use, and how it is shared out. */
+  /** Memory limit of the process and the budget of its components. */
   memory: { limit: MemoryLimit; budget: MemoryBudget };
   localThreads: number | null;
   localSequences: number | null;
   localCalibration: 'first' | 'off';
   logLevel: LogLevel;
-  /** Null: by whether stderr is a terminal. */
+  /** Null: `pretty` if stderr is a terminal, otherwise `json`. */
   logFormat: LogFormat | null;
   secretsKey: string | null;
   corsOrigins: string[] | null;
@@ -35,23 +35,22 @@ export interface Config {
   modelsPull: 'auto' | 'never';
   hubUrl: string;
   hubToken: string | null;
-  /** Of saved states of each local model. */
+  /** Size limit of the KV disk cache of each local model. */
   prefixCacheMegabytes: number;
-  /** Null: none is set. */
+  /** Null: no proxy is configured. */
   proxy: { httpProxy: string | null; httpsProxy: string | null; noProxy: string | null } | null;
   models: Record<string, Static<typeof ModelBinding>>;
-  /** Variables that begin with QUIRE_ and are no setting of this version: worth a warning. */
+  /** Names of unknown `QUIRE_` variables. They are ignored with a warning. */
   unknownVariables: string[];
 }
 
-/** Variables that belong to the clients of the API and to the choice of the file. */
+/** Variables of the client commands, and the path of the configuration file. */
 const OTHER_VARIABLES = new Set(['QUIRE_CONFIG', 'QUIRE_URL', 'QUIRE_API_KEY']);
 const DEFAULT_FILE = 'quire.yaml';
 const ajv = new Ajv({ coerceTypes: false, useDefaults: true, strict: false });
 
 /**
- * Reads the environment and the configuration file. Throws a `OperatorError` that names the first variable or key which
- * is unknown or has a wrong value.
+ * Reads the environment and the configuration file. Throws an `OperatorError` that names the first unknown key or invalid value.
  */
 export function loadConfig(environment: Record<string, string | undefined> = process.env): Config {
   const file = readConfigFile(environment);
@@ -65,13 +64,13 @@ export function loadConfig(environment: Record<string, string | undefined> = pro
     }
   }
   const { memoryLimitMb, ...values } = Object.fromEntries(settings) as unknown as SettingValues;
-  const memory = memoryOf(memoryLimitMb);
+  const memory = planProcessMemory(memoryLimitMb);
   return {
     ...values,
     memory,
     bodyLimitBytes: Math.min(values.bodyLimitBytes, memory.budget.maxBodyMb * 2 ** 20),
     dataDir: resolve(values.dataDir),
-    proxy: proxyOf(environment),
+    proxy: readProxy(environment),
     models: readModels(file.values['models'], file.path),
     unknownVariables: Object.keys(environment).filter((name) => name.startsWith('QUIRE_') && !isKnownVariable(name)),
   };
@@ -81,14 +80,14 @@ type SettingValues = Omit<Config, 'memory' | 'proxy' | 'models' | 'unknownVariab
   memoryLimitMb: number | null;
 };
 
-function memoryOf(limitMb: number | null): Config['memory'] {
+function planProcessMemory(limitMb: number | null): Config['memory'] {
   const limit = limitMb === null ? readMemoryLimit() : { bytes: limitMb * 2 ** 20, source: 'QUIRE_MEMORY_LIMIT_MB' };
   return { limit, budget: planMemory(limit.bytes) };
 }
 
-function proxyOf(environment: Record<string, string | undefined>): Config['proxy'] {
+function readProxy(environment: Record<string, string | undefined>): Config['proxy'] {
   const [httpProxy, httpsProxy, noProxy] = PROXY_VARIABLES.map((name) => {
-    // Programs agree on either case; an empty value is an unset one.
+    // Both cases are in common use. An empty value counts as unset.
     return environment[name] || environment[name.toLowerCase()] || null;
   });
   if (!httpProxy && !httpsProxy) return null;
@@ -100,7 +99,7 @@ function isKnownVariable(name: string): boolean {
   return isSetting || OTHER_VARIABLES.has(name) || name.startsWith('QUIRE_TEST_');
 }
 
-/** What the client commands (`ask`, `ingest`, ...) need of the environment. What is set to nothing is not set. */
+/** Reads the settings of the client commands (`ask`, `ingest`) from the environment. Empty values count as unset. */
 export function clientEnvironment(environment: Record<string, string | undefined> = process.env) {
   const url = environment['QUIRE_URL'] || 'http://127.0.0.1:8080';
   return { url, apiKey: environment['QUIRE_API_KEY'] || null };
@@ -110,10 +109,11 @@ function readConfigFile(environment: Record<string, string | undefined>): {
   path: string;
   values: Record<string, unknown>;
 } {
-  const named = environment['QUIRE_CONFIG'];
-  const path = resolve(named ?? DEFAULT_FILE);
+  const configuredPath = environment['QUIRE_CONFIG'];
+  const path = resolve(configuredPath ?? DEFAULT_FILE);
   if (!existsSync(path)) {
-    if (named !== undefined) throw new OperatorError(`QUIRE_CONFIG names ${path}, and there is no such file.`);
+    if (configuredPath !== undefined)
+      throw new OperatorError(`The configuration file ${path} (QUIRE_CONFIG) does not exist.`);
     return { path, values: {} };
   }
   let document: unknown;
@@ -124,19 +124,19 @@ function readConfigFile(environment: Record<string, string | undefined>): {
   }
   if (document === null || document === undefined) return { path, values: {} };
   if (typeof document !== 'object' || Array.isArray(document)) {
-    throw new OperatorError(`${path} must hold settings as 'name: value' lines.`);
+    throw new OperatorError(`${path} must contain 'name: value' lines.`);
   }
   return { path, values: expandVariables(document, environment, path) as Record<string, unknown> };
 }
 
-/** Puts the environment's values in the place of `${NAME}`, so that a file in version control holds no secret. */
+/** Replaces `${NAME}` by environment variables, so that files under version control need no secrets. */
 function expandVariables(value: unknown, environment: Record<string, string | undefined>, path: string): unknown {
   if (typeof value === 'string') {
     return value.replaceAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (_, name: string) => {
-      const found = environment[name];
-      if (found === undefined)
-        throw new OperatorError(`${path} takes \${${name}} from the environment, where it is not set.`);
-      return found;
+      const replacement = environment[name];
+      if (replacement === undefined)
+        throw new OperatorError(`${path} refers to \${${name}}, which is not set in the environment.`);
+      return replacement;
     });
   }
   if (Array.isArray(value)) return value.map((item) => expandVariables(item, environment, path));
@@ -153,15 +153,15 @@ function readSetting(
   path: string,
 ): unknown {
   const text = environment[setting.env];
-  // An empty variable is an unset one: compose files and shells cannot unset.
-  if (text !== undefined && text !== '') return checked(setting, fromText(setting, text), setting.env);
+  // An empty variable counts as unset: compose files cannot unset variables.
+  if (text !== undefined && text !== '') return requireValid(setting, parseText(setting, text), setting.env);
   const value = setting.file === null ? undefined : file[setting.file];
   if (value === undefined || value === null) return setting.default;
   const list = setting.list && typeof value === 'string' ? value.split(',').map((item) => item.trim()) : value;
-  return checked(setting, list, `${path}: '${setting.file}'`);
+  return requireValid(setting, list, `${path}: '${setting.file}'`);
 }
 
-function fromText(setting: Setting, text: string): unknown {
+function parseText(setting: Setting, text: string): unknown {
   if (setting.list)
     return text
       .split(',')
@@ -171,11 +171,11 @@ function fromText(setting: Setting, text: string): unknown {
   return isNumber && /^-?\d+$/.test(text.trim()) ? Number(text) : text;
 }
 
-function checked(setting: Setting, value: unknown, where: string): unknown {
+function requireValid(setting: Setting, value: unknown, location: string): unknown {
   const validate = ajv.compile(setting.schema);
   if (validate(value)) return value;
-  const got = setting.secret ? '' : ` It is ${JSON.stringify(value)}.`;
-  throw new OperatorError(`${where} has a wrong value: it ${describe(validate.errors?.[0])}.${got}`);
+  const actual = setting.secret ? '' : ` It is ${JSON.stringify(value)}.`;
+  throw new OperatorError(`${location} has a wrong value: it ${describeViolation(validate.errors?.[0])}.${actual}`);
 }
 
 function readModels(value: unknown, path: string): Config['models'] {
@@ -185,12 +185,12 @@ function readModels(value: unknown, path: string): Config['models'] {
     const error = validate.errors?.[0];
     const at = (error?.instancePath ?? '').split('/').slice(1).join('.');
     const extra = error?.keyword === 'additionalProperties' ? `.${error.params['additionalProperty']}` : '';
-    throw new OperatorError(`${path}: '${at}${extra}' ${extra ? 'is not a setting' : describe(error)}.`);
+    throw new OperatorError(`${path}: '${at}${extra}' ${extra ? 'is not a setting' : describeViolation(error)}.`);
   }
   return sections.models as Config['models'];
 }
 
-function describe(error: { message?: string; params?: Record<string, unknown> } | undefined): string {
+function describeViolation(error: { message?: string; params?: Record<string, unknown> } | undefined): string {
   const allowed = error?.params?.['allowedValues'];
   return allowed ? `must be one of ${(allowed as string[]).join(', ')}` : (error?.message ?? 'is not accepted');
 }

@@ -10,27 +10,27 @@ import type { UsageRecord } from './lib/usage-record.ts';
 import type { JobQueue } from './queue/job-queue.ts';
 import type { ChunkIndex } from './search/chunk-index.ts';
 
-/** What the use cases work with. Each takes the part that it needs: `Pick<Deps, 'db' | 'models'>`. */
+/** Dependencies of the use cases. Each takes only what it needs: `Pick<Deps, 'db' | 'models'>`. */
 export interface Deps {
   config: Config;
   logger: Logger;
   db: Database;
-  /** Seals credentials that are stored. */
+  /** Encrypts stored credentials. */
   secrets: Secrets;
-  /** The bytes of files. */
+  /** Contents of files. */
   blobs: BlobStore;
-  /** Where chunks of documents are found. */
+  /** Search index of document chunks. */
   chunks: ChunkIndex;
-  /** Background work that waits or runs. */
+  /** Queue of background jobs. */
   jobs: JobQueue;
   models: ModelLookup;
   /** Resolves when the record is durable. */
   recordUsage(record: UsageRecord): Promise<void>;
-  /** Counts a prompt that was processed, `cachedTokens` of it from a prefix cache. */
+  /** Counts a processed prompt with `cachedTokens` tokens from the prefix cache. */
   countPrompt(modelId: string, cachedTokens: number): void;
   /** Content policy of inference calls. */
   screen: Screen;
   metrics: MetricsRegistry;
-  /** Milliseconds since 1970. */
+  /** Returns Unix milliseconds. */
   now(): number;
 }

@@ -1,9 +1,9 @@
 /**
- * The errors that a caller of the API can see: one class, and one function for each entry of the catalogue.
- * The message is the caller's sentence; what the operator needs to know goes into `cause`, which is logged and never sent.
+ * Error catalogue of the API: one class, and one function per error. `message` is sent to the caller. `cause` has the details for the
+ * operator; it is logged and never sent.
  */
 
-/** The `type` of an error on the wire, each with the statuses it comes with. */
+/** Values of `error.type`. */
 export type ErrorType =
   | 'invalid_request_error'
   | 'content_policy_violation'
@@ -15,12 +15,12 @@ export type ErrorType =
   | 'rate_limit_error'
   | 'server_error';
 
-/** The body of every error answer. `param` is a dotted path from the body's root, or a parameter's name, or null. */
+/** Body of error responses. `param`: dotted path in the body, name of a query or path parameter, or null. */
 export interface ErrorBody {
   error: { message: string; type: ErrorType; param: string | null; code: string };
 }
 
-/** What an `ApiError` is made of. `retryAfterSeconds` becomes the header `Retry-After`. */
+/** Properties of an `ApiError`. `retryAfterSeconds` is sent as `Retry-After`. */
 export interface ErrorFacts {
   status: number;
   type: ErrorType;
@@ -32,7 +32,7 @@ export interface ErrorFacts {
   cause?: unknown;
 }
 
-/** An error with a place in the catalogue. Anything else that is thrown reaches the caller as a bare 500. */
+/** An error of the catalogue. Any other thrown error becomes a 500 without details. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly status: number;
@@ -42,17 +42,17 @@ export class ApiError extends Error {
   readonly retryAfterSeconds: number | null;
   readonly headers: Record<string, string>;
 
-  constructor(facts: ErrorFacts) {
-    super(facts.message, facts.cause === undefined ? undefined : { cause: facts.cause });
-    this.status = facts.status;
-    this.type = facts.type;
-    this.code = facts.code;
-    this.param = facts.param ?? null;
-    this.retryAfterSeconds = facts.retryAfterSeconds ?? null;
-    this.headers = facts.headers ?? {};
+  constructor(options: ErrorFacts) {
+    super(options.message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.status = options.status;
+    this.type = options.type;
+    this.code = options.code;
+    this.param = options.param ?? null;
+    this.retryAfterSeconds = options.retryAfterSeconds ?? null;
+    this.headers = options.headers ?? {};
   }
 
-  /** The error as the wire shows it. */
+  /** Returns the response body. */
   body(): ErrorBody {
     return { error: { message: this.message, type: this.type, param: this.param, code: this.code } };
   }
@@ -61,17 +61,17 @@ export class ApiError extends Error {
 const badRequest = (code: string, message: string, param: string | null): ApiError =>
   new ApiError({ status: 400, type: 'invalid_request_error', code, message, param });
 
-/** 400: a required field is absent. `param` is its dotted path. */
+/** 400: a required field is missing. `param` is its dotted path. */
 export const missingField = (param: string): ApiError =>
   badRequest('missing_required_field', `'${param}' is required.`, param);
 
-/** 400: a field's value is not accepted. `why` completes the sentence "'param' ...". */
-export const invalidValue = (param: string, why: string): ApiError =>
-  badRequest('invalid_value', `'${param}' ${why}.`, param);
+/** 400: the value of a field is not accepted. `predicate` completes the sentence "'param' ...". */
+export const invalidValue = (param: string, predicate: string): ApiError =>
+  badRequest('invalid_value', `'${param}' ${predicate}.`, param);
 
 /** 400: the body is not JSON. */
-export const invalidJson = (why: string): ApiError =>
-  badRequest('invalid_json', `The request body is not valid JSON: ${why}.`, null);
+export const invalidJson = (defect: string): ApiError =>
+  badRequest('invalid_json', `The request body is not valid JSON: ${defect}.`, null);
 
 /** 400: the prompt is longer than the model's context. `param` is `messages`, `prompt` or `input`. */
 export const contextLengthExceeded = (param: string, promptTokens: number | null, contextTokens: number): ApiError =>
@@ -81,25 +81,25 @@ export const contextLengthExceeded = (param: string, promptTokens: number | null
     param,
   );
 
-/** 400: a text has more tokens than one may have. `param` is the text's dotted path. */
+/** 400: a text exceeds its token limit. `param` is its dotted path. */
 export const tokenLimitExceeded = (param: string, limitTokens: number): ApiError =>
   badRequest('token_limit_exceeded', `'${param}' has more than ${limitTokens} tokens.`, param);
 
-/** 401: no key, or one that is unknown, revoked or expired. The three are not told apart to the caller. */
-export const invalidApiKey = (why: string): ApiError =>
-  new ApiError({ status: 401, type: 'authentication_error', code: 'invalid_api_key', message: why });
+/** 401: the API key is missing, malformed, unknown, revoked or expired. */
+export const invalidApiKey = (message: string): ApiError =>
+  new ApiError({ status: 401, type: 'authentication_error', code: 'invalid_api_key', message });
 
-/** 403: the key is good, but lacks a scope or may not use the model. */
-export const insufficientScope = (why: string, param: string | null = null): ApiError =>
-  new ApiError({ status: 403, type: 'permission_error', code: 'insufficient_scope', message: why, param });
+/** 403: the key lacks a scope or may not use the model. */
+export const insufficientScope = (message: string, param: string | null = null): ApiError =>
+  new ApiError({ status: 403, type: 'permission_error', code: 'insufficient_scope', message, param });
 
-/** 404: nothing of that kind under that id which the caller may see. A foreign object is an unknown one. */
+/** 404: the object does not exist, or belongs to another organization. */
 export const notFound = (resource: string, id: string, param: string): ApiError =>
   new ApiError({
     status: 404,
     type: 'not_found_error',
     code: `${resource}_not_found`,
-    message: `There is no ${resource.replaceAll('_', ' ')} '${shown(id)}'.`,
+    message: `There is no ${resource.replaceAll('_', ' ')} '${truncateForMessage(id)}'.`,
     param,
   });
 
@@ -109,7 +109,7 @@ export const unknownUrl = (method: string, path: string): ApiError =>
     status: 404,
     type: 'not_found_error',
     code: 'unknown_url',
-    message: `There is nothing at ${method} ${shown(path)}.`,
+    message: `There is nothing at ${method} ${truncateForMessage(path)}.`,
   });
 
 /** 405: the path exists, the method does not. `allowed` goes into the header `Allow`. */
@@ -118,7 +118,7 @@ export const methodNotAllowed = (method: string, path: string, allowed: readonly
     status: 405,
     type: 'invalid_request_error',
     code: 'method_not_allowed',
-    message: `${method} is not allowed at ${shown(path)}; use ${allowed.join(' or ')}.`,
+    message: `${method} is not allowed at ${truncateForMessage(path)}; use ${allowed.join(' or ')}.`,
     headers: { allow: allowed.join(', ') },
   });
 
@@ -132,20 +132,20 @@ export const requestTimeout = (): ApiError =>
   });
 
 /** 409: the idempotency key was used with another body, or its first use is still running. */
-export const idempotencyConflict = (why: string): ApiError =>
-  new ApiError({ status: 409, type: 'conflict_error', code: 'idempotency_conflict', message: why });
+export const idempotencyConflict = (message: string): ApiError =>
+  new ApiError({ status: 409, type: 'conflict_error', code: 'idempotency_conflict', message });
 
-/** 409: something that runs still needs the file. */
+/** 409: a running job or batch uses the file. */
 export const fileInUse = (id: string): ApiError =>
   new ApiError({
     status: 409,
     type: 'conflict_error',
     code: 'file_in_use',
-    message: `The file '${id}' is needed by work that has not ended; delete it afterwards.`,
+    message: `The file '${id}' is used by a running job or batch; delete it afterwards.`,
     param: 'file_id',
   });
 
-/** 413: the body, or that part of it which is named, is larger than the limit. */
+/** 413: the body, or the part of it named by `what`, exceeds the limit. */
 export const requestTooLarge = (limitBytes: number, what = 'The request body'): ApiError =>
   new ApiError({
     status: 413,
@@ -164,19 +164,19 @@ export const fileTooLarge = (limitBytes: number): ApiError =>
     param: 'file',
   });
 
-/** 415: the body's content type is not the one that the route takes. `given` is empty where the request names none. */
-export const unsupportedMediaType = (given: string, wanted = 'application/json'): ApiError =>
+/** 415: the route requires another content type. `contentType` is empty when the request has none. */
+export const unsupportedMediaType = (contentType: string, required = 'application/json'): ApiError =>
   new ApiError({
     status: 415,
     type: 'invalid_request_error',
     code: 'unsupported_media_type',
     message:
-      given === ''
-        ? `Send the body as ${wanted}, and name that type in the header 'Content-Type'.`
-        : `Send the body as ${wanted}, not as '${shown(given)}'.`,
+      contentType === ''
+        ? `Send the body as ${required}, and name that type in the header 'Content-Type'.`
+        : `Send the body as ${required}, not as '${truncateForMessage(contentType)}'.`,
   });
 
-/** 416: the header `Range` asks for bytes beyond the end of what has `bytes` bytes. */
+/** 416: the range starts after the end of a file of `bytes` bytes. */
 export const rangeNotSatisfiable = (bytes: number): ApiError =>
   new ApiError({
     status: 416,
@@ -195,7 +195,7 @@ export const headersTooLarge = (): ApiError =>
     message: 'The request headers are too large.',
   });
 
-/** 429: over a limit. `waitSeconds` is rounded up to a whole second, at least 1. */
+/** 429: a rate limit is exceeded. `waitSeconds` is rounded up, to at least 1. */
 export const rateLimitExceeded = (message: string, waitSeconds: number): ApiError =>
   new ApiError({
     status: 429,
@@ -205,7 +205,7 @@ export const rateLimitExceeded = (message: string, waitSeconds: number): ApiErro
     retryAfterSeconds: Math.max(1, Math.ceil(waitSeconds)),
   });
 
-/** 500: our fault. The cause is for the log. */
+/** 500: internal error. The cause is logged. */
 export const serverError = (cause?: unknown): ApiError =>
   new ApiError({
     status: 500,
@@ -216,7 +216,7 @@ export const serverError = (cause?: unknown): ApiError =>
     cause,
   });
 
-/** 503: the engine behind the model does not answer now. */
+/** 503: the engine of the model is unavailable. */
 export const engineUnavailable = (message: string, retryAfterSeconds: number, cause?: unknown): ApiError =>
   new ApiError({
     status: 503,
@@ -227,10 +227,10 @@ export const engineUnavailable = (message: string, retryAfterSeconds: number, ca
     cause,
   });
 
-/** Long enough for every id and path of ours; what a caller sends may be megabytes, and is echoed. */
-const SHOWN_CHARACTERS = 120;
+/** Longer than every id and path of Quire. Bounds values of requests in messages. */
+const MAX_ECHOED_CHARACTERS = 120;
 
-function shown(text: string): string {
+function truncateForMessage(text: string): string {
   const clean = text.toWellFormed();
-  return clean.length <= SHOWN_CHARACTERS ? clean : `${clean.slice(0, SHOWN_CHARACTERS).toWellFormed()}...`;
+  return clean.length <= MAX_ECHOED_CHARACTERS ? clean : `${clean.slice(0, MAX_ECHOED_CHARACTERS).toWellFormed()}...`;
 }

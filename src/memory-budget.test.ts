@@ -28,7 +28,7 @@ describe('planMemory', () => {
     });
   }
 
-  it('never gives a part less where there is more memory', () => {
+  it('no budget shrinks with a larger limit', () => {
     const budgets = LIMITS_MB.map((limitMb) => planMemory(limitMb * MB));
     for (const [i, budget] of budgets.entries()) {
       for (const [part, amount] of Object.entries(budgets[i - 1] ?? {})) {
@@ -38,7 +38,7 @@ describe('planMemory', () => {
     }
   });
 
-  it('leaves room for all readers at their bounds and for full caches beside the idle service', () => {
+  it('the budgets of readers and caches and the idle service fit the limit', () => {
     for (const limitMb of LIMITS_MB) {
       const budget = planMemory(limitMb * MB);
       const { readers, readerHeapMb, readerBufferMb, indexCacheMb, indexMetadataCacheMb } = budget;
@@ -48,7 +48,7 @@ describe('planMemory', () => {
     }
   });
 
-  it('keeps the defaults of a large machine', () => {
+  it('uses the defaults on a large machine', () => {
     const { readerHeapMb, readerBufferMb, hostHeapMb, modelContextMb } = planMemory(8_192 * MB);
     assert.deepEqual(
       [readerHeapMb, readerBufferMb, hostHeapMb, modelContextMb],
@@ -62,17 +62,17 @@ describe('planMemory', () => {
 describe('isMemoryShort', () => {
   const limit = (megabytes: number) => ({ bytes: megabytes * MB, source: '/sys/fs/cgroup/memory.max' });
 
-  it('throws one sentence with the limit, its source and what is needed', () => {
+  it('throws one sentence with the limit, its source and the minimum', () => {
     assert.throws(
       () => isMemoryShort(limit(512.5)),
       (error: unknown) =>
         error instanceof OperatorError &&
         error.message ===
-          'Quire needs at least 768 MB of memory, and it may use 512 MB (/sys/fs/cgroup/memory.max): raise that limit.',
+          'Quire needs at least 768 MB of memory, but its limit is 512 MB (/sys/fs/cgroup/memory.max). Raise that limit.',
     );
   });
 
-  it('is true between the minimum and what is recommended', () => {
+  it('is true between the minimum and the recommendation', () => {
     assert.equal(isMemoryShort(limit(MINIMUM_MB)), true);
     assert.equal(isMemoryShort(limit(RECOMMENDED_MB - 1)), true);
     assert.equal(isMemoryShort(limit(RECOMMENDED_MB)), false);

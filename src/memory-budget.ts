@@ -1,39 +1,39 @@
-/** How much memory each part of Quire may take, by the memory limit of the process. Pure; `docs/operations.md` shows the table. */
+/** Memory budget of each component by the memory limit of the process; `docs/operations.md` has the table. */
 import type { MemoryLimit } from './lib/memory-limit.ts';
 import { OperatorError } from './lib/operator-error.ts';
 
-/** What the parts may take. `null`: the part's own default, for machines with room to spare. */
+/** Memory per component. `null`: the default of the component, on large machines. */
 export interface MemoryBudget {
-  /** V8's old space of the service process. */
+  /** V8 old space of the service process. */
   mainHeapMb: number | null;
-  /** Each half of V8's young space of the service process. */
+  /** V8 semi-space of the service process. */
   mainYoungHeapMb: number;
-  /** Largest JSON body: parsed, it takes several times its size of the heap. */
+  /** Largest JSON body. Parsed, it takes several times its size on the heap. */
   maxBodyMb: number;
-  /** V8's old space of each model host; weights and contexts lie outside of it. */
+  /** V8 old space of each model host, without weights and contexts. */
   hostHeapMb: number | null;
-  /** Memory that a model host fits its contexts into: their KV caches take a quarter to a half of it. */
+  /** Memory for the contexts of a model host. KV caches take a quarter to a half of it. */
   modelContextMb: number | null;
-  /** Processes that read documents, and documents that are ingested at the same time (never fewer than two). */
+  /** Number of extraction processes, and of documents ingested concurrently (at least two). */
   readers: number;
-  /** V8's old space of a reader. */
+  /** V8 old space of an extraction process. */
   readerHeapMb: number;
-  /** What a reader may take outside of its heap: the file and what is unpacked of it. */
+  /** Memory of an extraction process outside the heap: the file and its decompressed contents. */
   readerBufferMb: number;
-  /** LanceDB's caches: parts of indexes, and where rows lie. */
+  /** LanceDB caches of index pages and metadata. */
   indexCacheMb: number;
   indexMetadataCacheMb: number;
 }
 
 /**
- * Below this limit the service does not start: the kernel would kill it. The peak is the first start, in which the
- * embedded database is created.
+ * Minimum limit for a start. Peak use is the first start, which creates the embedded database; with less memory the kernel kills the
+ * process.
  */
 export const MINIMUM_MB = 768;
-/** Below this limit the service starts with a warning: large documents are rejected and answers queue. */
+/** Below this limit the service starts with a warning: large documents are rejected, and requests queue. */
 export const RECOMMENDED_MB = 2_048;
 
-/** Budgets by the smallest limit that each is for, in MB. Measured as described in `docs/operations.md`. */
+/** Budgets by their minimum limit in MB, measured as described in `docs/operations.md`. */
 const BUDGETS: readonly (readonly [fromMb: number, budget: MemoryBudget])[] = [
   [
     0,
@@ -112,16 +112,16 @@ const BUDGETS: readonly (readonly [fromMb: number, budget: MemoryBudget])[] = [
   ],
 ];
 
-/** Bytes of a MB in this file. */
+/** Bytes per MB. */
 const MB = 1_048_576;
 
-/** The budget for a memory limit in bytes. */
+/** Returns the budget of a memory limit. */
 export function planMemory(limitBytes: number): MemoryBudget {
-  const found = BUDGETS.findLast(([fromMb]) => limitBytes >= fromMb * MB) ?? BUDGETS[0];
-  return (found as (typeof BUDGETS)[number])[1];
+  const entry = BUDGETS.findLast(([fromMb]) => limitBytes >= fromMb * MB) ?? BUDGETS[0];
+  return (entry as (typeof BUDGETS)[number])[1];
 }
 
-/** V8's flags for the service process, read only when a process begins. */
+/** Returns the V8 flags of the service process. V8 reads them only at process start. */
 export function heapFlags({ mainHeapMb, mainYoungHeapMb }: MemoryBudget): string[] {
   return [
     `--max-semi-space-size=${mainYoungHeapMb}`,
@@ -129,11 +129,11 @@ export function heapFlags({ mainHeapMb, mainYoungHeapMb }: MemoryBudget): string
   ];
 }
 
-/** Whether there is less memory than recommended. Throws a `OperatorError` where there is less than the minimum. */
+/** Whether the limit is below the recommendation. Throws an `OperatorError` below the minimum. */
 export function isMemoryShort({ bytes, source }: MemoryLimit): boolean {
   if (bytes < MINIMUM_MB * MB) {
     throw new OperatorError(
-      `Quire needs at least ${MINIMUM_MB} MB of memory, and it may use ${Math.floor(bytes / MB)} MB (${source}): raise that limit.`,
+      `Quire needs at least ${MINIMUM_MB} MB of memory, but its limit is ${Math.floor(bytes / MB)} MB (${source}). Raise that limit.`,
     );
   }
   return bytes < RECOMMENDED_MB * MB;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { SHUTDOWN_ORDER } from './shutdown-order.ts';
 
-describe('the order of shutdown', () => {
+describe('SHUTDOWN_ORDER', () => {
   const place = (part: (typeof SHUTDOWN_ORDER)[number]) => SHUTDOWN_ORDER.indexOf(part);
 
   it('ends calls and jobs before the engines, and flushes usage after both and before the database closes', () => {

@@ -1,28 +1,28 @@
 import type { Lifecycle } from './lib/lifecycle.ts';
 
 /**
- * The order of shutdown, for the service, the worker and the commands that open the state themselves. No usage record is
- * lost: every call has settled before the ledger is flushed, and the ledger is flushed before the database closes.
+ * Shutdown order of the service, the worker and commands that open the database. No usage record is lost: every call settles before
+ * the ledger is flushed, and the ledger is flushed before the database closes.
  */
 export const SHUTDOWN_ORDER = [
   // The model download of the first start.
   'initial pull',
-  // Accepts nothing new; running requests settle, also those whose client has left, and record their usage.
+  // Accepts no new requests. Running requests settle and record their usage, including those of disconnected clients.
   'api',
-  // Jobs stop where they can be resumed, and go back to the queue.
+  // Jobs stop at a resumable point and return to the queue.
   'worker',
   'job queue',
-  // What still runs after its abort ends now, and records its usage.
+  // Ends calls that still run after their abort; they record their usage.
   'replaced models',
   'engine',
   'ledger',
   'index',
   'blobs',
   'database',
-  // Until now no other process may open the data folder.
+  // The lock is held until the end: no other process may open the data folder before.
   'command socket',
   'data folder',
 ] as const;
 
-/** The lifecycle of a process of Quire. */
+/** Lifecycle of a Quire process. */
 export type ProcessLifecycle = Lifecycle<(typeof SHUTDOWN_ORDER)[number]>;

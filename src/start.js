@@ -1,18 +1,17 @@
 #!/usr/bin/env node
-// The entry point of every command, in plain JavaScript: on an old Node it must still be able to say so.
+// Entry point of every command. Plain JavaScript, so that an old Node can report its version.
 import { requireNode24 } from './require-node.js';
 
 requireNode24();
-// Whatever this process and its children create is accessible to its user alone; a umask lives through `execve`, `fork` and `exec`.
+// Files of this process and its children are accessible only to their user. `execve`, `fork` and `exec` keep the umask.
 process.umask(0o077);
-// Both of these are read only when a process begins, so this one begins again, in place: same id, same streams. An IPC channel
-// would not live through that. glibc keeps a heap for each of many threads: a third of what ingestion takes. V8's heaps are sized
-// to the memory limit: its young space alone would grow to 128 MB, of which an idle service keeps most; with 32 MB the CPU time
-// is the same.
-const isLasting = process.argv[2] === 'serve' || process.argv[2] === 'worker';
+// MALLOC_ARENA_MAX and V8 heap flags are read only at process start, so the process re-executes itself in place (same PID and
+// streams, but without an IPC channel). glibc otherwise keeps an arena per thread, a third of the memory of ingestion. V8 otherwise
+// grows its young space to 128 MB, which an idle service keeps; with 32 MB the CPU time is equal.
+const isService = process.argv[2] === 'serve' || process.argv[2] === 'worker';
 const isSet = process.env['MALLOC_ARENA_MAX'] !== undefined;
-if (process.platform === 'linux' && isLasting && !isSet && process.execve && !process.channel) {
-  // Not among the imports above: an old Node cannot read them.
+if (process.platform === 'linux' && isService && !isSet && process.execve && !process.channel) {
+  // Dynamic import: an old Node cannot load TypeScript.
   const { heapFlags, planMemory } = await import('./memory-budget.ts');
   const { readMemoryLimit } = await import('./lib/memory-limit.ts');
   const plannedMb = Number(process.env['QUIRE_MEMORY_LIMIT_MB']);
@@ -26,12 +25,12 @@ if (process.platform === 'linux' && isLasting && !isSet && process.execve && !pr
     environment,
   );
 }
-// The kernel drops signals to process 1 of a container until it has handlers, and the imports below take seconds. Nothing is open yet.
-const end = () => process.exit(143);
-if (isLasting) process.on('SIGTERM', end).on('SIGINT', end);
-// LanceDB would write its warnings in plain lines among our JSON ones on stderr.
+// The kernel drops signals to process 1 of a container without handlers, and the imports below take seconds. Nothing is open yet.
+const exit = () => process.exit(143);
+if (isService) process.on('SIGTERM', exit).on('SIGINT', exit);
+// LanceDB writes its warnings as plain text between the JSON lines on stderr.
 process.env['LANCEDB_LOG'] ??= 'error';
-// Not among the imports above: an old Node has not all that it uses.
+// Dynamic import: an old Node lacks the APIs of this module.
 await import('./quick-imports.js');
 const { main } = await import('./main.ts');
 process.exitCode = await main(process.argv.slice(2));

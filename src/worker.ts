@@ -18,21 +18,21 @@ import type { JobHandler, JobQueue } from './queue/job-queue.ts';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** How soon a knowledge base is re-embedded after its embedding model was bound to something else. */
-const RE_EMBED_MS = 15_000;
+/** Interval of the check for knowledge bases whose embedding model has been rebound. */
+const RE_EMBED_CHECK_MS = 15_000;
 
-/** Often enough for an ingestion that fills tables which the query planner has no statistics of. */
+/** Short enough that the query planner gets statistics of tables filled by a running ingestion. */
 const MAINTENANCE_MS = 5 * MINUTE_MS;
 
-/** The kinds of models that the jobs and tasks below call. `quire worker` starts engines of no other kind. */
+/** Model kinds that jobs and tasks call. `quire worker` starts only engines of these kinds. */
 export const WORKER_MODELS: readonly ModelKind[] = ['embedding'];
 
-/** The table of contents of background work: jobs, which come from the queue. */
+/** Declares the jobs that this process takes from the queue. */
 function declareJobs(ingestion: Ingestion): Job[] {
   return [job(INGEST_SOURCE, ingestion.run)];
 }
 
-/** The table of contents of background work: tasks, which run periodically in every process. */
+/** Declares the tasks that run periodically in every process. */
 function declareTasks(deps: IngestionWorkerDeps): Task[] {
   const startedAt = deps.now();
   return [
@@ -40,7 +40,7 @@ function declareTasks(deps: IngestionWorkerDeps): Task[] {
     { name: 'delete orphaned blobs', everyMs: HOUR_MS, run: () => deleteOrphanedBlobs(deps, startedAt) },
     { name: 'drop index tables', everyMs: HOUR_MS, run: () => dropIndexTables(deps) },
     { name: 'delete tombstoned documents', everyMs: HOUR_MS, run: () => purgeTombstones(deps) },
-    { name: 're-embed knowledge bases', everyMs: RE_EMBED_MS, run: () => queueReEmbedding(deps) },
+    { name: 're-embed knowledge bases', everyMs: RE_EMBED_CHECK_MS, run: () => queueReEmbedding(deps) },
     { name: 'database maintenance', everyMs: MAINTENANCE_MS, run: () => runMaintenance(deps.db) },
   ];
 }
@@ -67,7 +67,7 @@ export async function startWorker(deps: IngestionWorkerDeps): Promise<Worker> {
   };
 }
 
-/** A kind of job, whose options stand beside it, with its handler. */
+/** A job kind with its handler. */
 interface Job {
   kind: JobKind<object>;
   work(queue: JobQueue): void;

@@ -126,7 +126,7 @@ describe('quire', () => {
   it('says in one sentence that there is too little memory, and how much is needed', async () => {
     assertSentence(
       await quire(['serve'], { QUIRE_MEMORY_LIMIT_MB: '512' }),
-      /^Quire needs at least \d+ MB of memory, and it may use 512 MB \(QUIRE_MEMORY_LIMIT_MB\): raise that limit\.$/,
+      /^Quire needs at least \d+ MB of memory, but its limit is 512 MB \(QUIRE_MEMORY_LIMIT_MB\)\. Raise that limit\.$/,
     );
   });
 

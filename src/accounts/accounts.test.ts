@@ -35,11 +35,11 @@ describe('API keys', () => {
     assertError(await models({ authorization: `Bearer quire-sk-${'x'.repeat(5000)}` }), 401, 'invalid_api_key');
   });
 
-  it('takes the scheme in any case', async () => {
+  it('accepts the scheme case-insensitively', async () => {
     assert.equal((await models({ authorization: `bearer ${api.key}` })).status, 200);
   });
 
-  it('a revoked key stops within 3 seconds in every process, and at once in the one that revoked it', async () => {
+  it('a revoked key is rejected within 3 seconds by every process, immediately by the revoking one', async () => {
     const { id, key } = await api.makeKey();
     let now = Date.now();
     const elsewhere = new Authenticator(api.db, () => now);
@@ -88,7 +88,7 @@ describe('API keys', () => {
     unlisten();
   });
 
-  it('an expired key stops at its time, looked up or not', async () => {
+  it('an expired key is rejected, cached or not', async () => {
     const { key } = await api.makeKey({ expiresInSeconds: 60 });
     const { createdAt, expiresAt } = (await selectApiKeyByHash(api.db.sql, hashKey(key))) ?? {};
     assert.ok(createdAt && expiresAt);
@@ -116,13 +116,13 @@ describe('API keys', () => {
     assert.deepEqual(ofDefault, []);
   });
 
-  it('an organization of a name that is taken is not added', async () => {
+  it('an organization name is unique', async () => {
     assert.equal(await insertOrganization(api.db.sql, 'org_twin', 'twin'), true);
     assert.equal(await insertOrganization(api.db.sql, 'org_other', 'twin'), false);
     assert.equal((await selectOrganizationByName(api.db.sql, 'twin'))?.id, 'org_twin');
   });
 
-  it('a start on an instance that has keys makes none', async () => {
+  it('a start of an instance with keys creates none', async () => {
     assert.equal(await bootstrapAccounts({ db: api.db, requireNew: async () => {} }, null), null);
   });
 
@@ -155,14 +155,14 @@ describe('API keys', () => {
     return { authenticator, use: async (key: string) => authenticator.authenticate(`Bearer ${key}`) };
   };
 
-  it('looks a key up once for many requests that come together', async () => {
+  it('concurrent requests share one lookup of a key', async () => {
     const { key } = await api.makeKey();
     const { authenticator, queries } = counted();
     await Promise.all(Array.from({ length: 50 }, () => authenticator.authenticate(`Bearer ${key}`)));
     assert.equal(queries(), 1);
   });
 
-  it('looks no key up that cannot be one: of another prefix, or of more than 256 characters', async () => {
+  it('does not look up malformed keys: another prefix, or more than 256 characters', async () => {
     const { authenticator, queries } = counted();
     for (const key of ['sk-other', `quire-sk-${'x'.repeat(248)}`, `sk-${'x'.repeat(254)}`]) {
       assert.throws(() => authenticator.authenticate(`Bearer ${key}`), { status: 401 });
@@ -173,7 +173,7 @@ describe('API keys', () => {
     assert.equal(queries(), 1);
   });
 
-  it('tells times in Unix seconds', async () => {
+  it('returns times in Unix seconds', async () => {
     const row = await selectApiKeyByHash(api.db.sql, hashKey(api.key));
     assert.ok(row);
     const at = (ms: number) => new Date(1_800_000_000_000 + ms);
@@ -187,7 +187,7 @@ describe('API keys', () => {
   });
 });
 
-describe('the keys that an authenticator holds in memory', () => {
+describe('key cache of the authenticator', () => {
   /** A database that knows every key, and counts how often it is asked. */
   function anyKey() {
     let queries = 0;
@@ -199,7 +199,7 @@ describe('the keys that an authenticator holds in memory', () => {
     return { db: { sql: { select } } as unknown as Database, queries: () => queries };
   }
 
-  it('are 10,000 at most: the one that was read from the database longest ago goes', async () => {
+  it('holds at most 10,000 keys and evicts the oldest', async () => {
     let now = 0;
     const { db, queries } = anyKey();
     const authenticator = new Authenticator(db, () => now);

@@ -42,7 +42,7 @@ async function settled(): Promise<void> {
   for (let turn = 0; turn < 2; turn += 1) await new Promise(setImmediate);
 }
 
-describe('the ledger', () => {
+describe('Ledger', () => {
   const logger = createLogger('silent');
   let db: Database;
   before(async () => {
@@ -50,14 +50,14 @@ describe('the ledger', () => {
   });
   after(() => db.close());
 
-  it('keeps every field as it was recorded', async () => {
+  it('stores every field of a record', async () => {
     const written = record(7);
     await new Ledger(db, logger).record(written);
     const rows = await db.sql.select().from(usageRecords);
     assert.deepEqual(rows, [written]);
   });
 
-  it('writes records that come together in few statements, all of them durable when their promise resolves', async () => {
+  it('writes concurrent records in few statements, durable when their promises resolve', async () => {
     const { db: counted, statements } = watched(db);
     const ledger = new Ledger(counted, logger);
     await Promise.all(Array.from({ length: 1000 }, (_, at) => ledger.record(record(at))));
@@ -65,7 +65,7 @@ describe('the ledger', () => {
     assert.equal(statements(), 2, '512 records and the others');
   });
 
-  it('tries a failed write again and writes each record once', async () => {
+  it('retries a failed write without duplicates', async () => {
     const before = (await db.sql.select().from(usageRecords)).length;
     const { db: failing } = watched(db, 1);
     const twice = record(1);
@@ -84,7 +84,7 @@ describe('the ledger', () => {
     await ledger.flush();
   });
 
-  it('waits longer before each retry, fails the records after the last one, and goes on with the next', async (t) => {
+  it('backs off between retries, rejects the records after the last one, and continues with later records', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const { db: failing, statements } = watched(db, 4);
     const ledger = new Ledger(failing, logger);

@@ -25,7 +25,7 @@ describe('POST /v1/chat/completions', () => {
     assert.equal(answer.headers.get('x-cache-status'), 'MISS');
   });
 
-  it('streams frames that end with an empty delta, the reason and [DONE]', async () => {
+  it('streams chunks and ends with an empty delta, the finish reason and [DONE]', async () => {
     const answer = await chat({ stream: true });
     const all = chunks(answer.text);
     for (const chunk of all) assertForm(ChatCompletionChunk, chunk);
@@ -47,7 +47,7 @@ describe('POST /v1/chat/completions', () => {
     }
   });
 
-  it('sends three parallel tool calls apart, the first delta of each with id, type and name', async () => {
+  it('streams parallel tool calls, the first delta of each with id, type and name', async () => {
     const deltas: GenerationEvent[] = [0, 1, 2].flatMap((index): GenerationEvent[] => [
       {
         type: 'tool-call-delta',
@@ -92,7 +92,7 @@ describe('POST /v1/chat/completions', () => {
     api.engine.play(() => stream(words('Hello there.')));
   });
 
-  it('adds several choices up by their index', async () => {
+  it('streams several choices by index', async () => {
     api.engine.play(() =>
       stream<GenerationEvent>([
         { type: 'prompt-end', promptTokens: 3, cachedTokens: 0 },
@@ -119,7 +119,7 @@ describe('POST /v1/chat/completions', () => {
     api.engine.play(() => stream(words('Hello there.')));
   });
 
-  it('hands the engine every parameter, with the defaults of the interface', async () => {
+  it('passes every parameter to the engine, with the documented defaults', async () => {
     await chat({});
     const plain = api.engine.calls.at(-1)?.request;
     assert.deepEqual(plain?.sampling, {
@@ -171,7 +171,7 @@ describe('POST /v1/chat/completions', () => {
     assertError(await chat({ model: 'nothing' }), 404, 'model_not_found', 'model');
   });
 
-  it('400 where the model is not one that chats', async () => {
+  it('400 for a model of another kind', async () => {
     assertError(await chat({ model: 'embed-large-en-v1.5' }), 400, 'invalid_value', 'model');
   });
 

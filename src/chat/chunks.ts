@@ -2,14 +2,14 @@ import type { GenerationEvent, TokenLogprob } from '../engines/engine.ts';
 import { viewUsage } from '../inference/usage-view.ts';
 import type { ChatCompletionChunk } from './schema.ts';
 import type { ChatRun } from './start-chat.ts';
-import { annotationsOf, viewContext } from './view-context.ts';
+import { annotate, viewContext } from './view-context.ts';
 
 type Delta = ChatCompletionChunk['choices'][number]['delta'];
 
 /**
- * The events as the frames of a stream. The first frame of each choice names the role; the last has an empty delta and
- * the reason. `includeUsage` adds one frame with the usage and no choices. Of an answer from knowledge bases the last frame with
- * content says what is from where.
+ * Converts generation events to stream chunks. The first chunk of a choice has the role, the last one an empty delta and the finish
+ * reason. `includeUsage` adds a last chunk with the usage and no choices. With knowledge bases, the chunk before the finish reason
+ * has the annotations and the context.
  */
 export async function* toChunks(
   run: ChatRun,
@@ -22,7 +22,7 @@ export async function* toChunks(
     model: run.model,
     system_fingerprint: run.fingerprint,
   };
-  const begun = new Set<number>();
+  const startedChoices = new Set<number>();
   const texts = new Map<number, string>();
   for await (const event of run.events) {
     if (event.type === 'prompt-end') continue;
@@ -30,33 +30,33 @@ export async function* toChunks(
       if (includeUsage) yield { ...head, choices: [], usage: viewUsage(event.usage) };
       continue;
     }
-    if (!begun.has(event.choice)) {
-      begun.add(event.choice);
-      // A choice that begins with a call has no text, and says so as the whole answer would.
+    if (!startedChoices.has(event.choice)) {
+      startedChoices.add(event.choice);
+      // A choice that starts with a tool call has null content, as in the non-streamed response.
       const delta = { role: 'assistant' as const, content: event.type === 'tool-call-delta' ? null : '' };
       yield { ...head, choices: [{ index: event.choice, delta, finish_reason: null }] };
     }
     if (run.context !== null) {
       if (event.type === 'text-delta') texts.set(event.choice, (texts.get(event.choice) ?? '') + event.text);
       if (event.type === 'choice-end') {
-        const annotations = annotationsOf(texts.get(event.choice) ?? '', run.context);
+        const annotations = annotate(texts.get(event.choice) ?? '', run.context);
         const choice = { index: event.choice, delta: { content: '', annotations }, finish_reason: null };
         yield { ...head, choices: [choice], knowledge_base_context: viewContext(run.context) };
       }
     }
-    yield { ...head, choices: [choiceOf(event)] };
+    yield { ...head, choices: [toChoice(event)] };
   }
 }
 
-function choiceOf(
+function toChoice(
   event: Exclude<GenerationEvent, { type: 'prompt-end' | 'usage' }>,
 ): ChatCompletionChunk['choices'][number] {
   if (event.type === 'choice-end') return { index: event.choice, delta: {}, finish_reason: event.reason };
   const logprobs = event.type === 'text-delta' && event.logprobs ? { logprobs: viewLogprobs(event.logprobs) } : {};
-  return { index: event.choice, delta: deltaOf(event), ...logprobs, finish_reason: null };
+  return { index: event.choice, delta: toDelta(event), ...logprobs, finish_reason: null };
 }
 
-function deltaOf(
+function toDelta(
   event: Extract<GenerationEvent, { type: 'text-delta' | 'reasoning-delta' | 'tool-call-delta' }>,
 ): Delta {
   if (event.type === 'text-delta') return { content: event.text };
@@ -74,7 +74,7 @@ function deltaOf(
   };
 }
 
-/** Log probabilities in the shape of chat completions. */
+/** Converts log probabilities to the format of chat completions. */
 export function viewLogprobs(tokens: readonly TokenLogprob[]) {
   return {
     content: tokens.map(({ token, logprob, bytes, top }) => ({ token, logprob, bytes, top_logprobs: top })),

@@ -5,53 +5,53 @@ import type { ChatRequest } from './schema.ts';
 type WireMessage = ChatRequest['messages'][number];
 type WireContent = NonNullable<WireMessage['content']>;
 
-/** Makes the engine's prompt from the request. Throws 400 naming the message, part, tool or choice that is wrong. */
+/** Converts the request to the engine's prompt. Throws 400 `invalid_value` or `missing_required_field` with the dotted path. */
 export function chatPrompt(request: ChatRequest): ChatPrompt {
-  const tools = toolsOf(request);
+  const tools = parseTools(request);
   return {
     kind: 'chat',
     messages: request.messages.map((message, index) => chatMessage(message, `messages.${index}`)),
     tools,
-    toolChoice: toolChoiceOf(request, tools),
+    toolChoice: parseToolChoice(request, tools),
     parallelToolCalls: request.parallel_tool_calls ?? true,
   };
 }
 
-function chatMessage(message: WireMessage, at: string): ChatMessage {
-  // `developer` is OpenAI's newer name of `system`; templates know the older one.
+function chatMessage(message: WireMessage, path: string): ChatMessage {
+  // `developer` is OpenAI's newer name of `system`, which chat templates expect.
   const role = message.role === 'developer' ? 'system' : message.role;
   const content = message.content ?? null;
   const calls = message.tool_calls ?? [];
   if (calls.length > 0 && role !== 'assistant')
-    throw invalidValue(`${at}.tool_calls`, 'belongs to assistant messages only');
+    throw invalidValue(`${path}.tool_calls`, 'belongs to assistant messages only');
   if (content === null && calls.length === 0) {
-    if (message.content === undefined) throw missingField(`${at}.content`);
-    throw invalidValue(`${at}.content`, 'may be null only beside tool_calls');
+    if (message.content === undefined) throw missingField(`${path}.content`);
+    throw invalidValue(`${path}.content`, 'may be null only beside tool_calls');
   }
-  if (role === 'tool' && message.tool_call_id === undefined) throw missingField(`${at}.tool_call_id`);
+  if (role === 'tool' && message.tool_call_id === undefined) throw missingField(`${path}.tool_call_id`);
   return {
     role,
-    content: content === null ? null : textOf(content, `${at}.content`),
+    content: content === null ? null : joinTextParts(content, `${path}.content`),
     ...(message.name !== undefined && { name: message.name }),
     ...(calls.length > 0 && { tool_calls: calls.map((call) => ({ ...call, type: 'function' as const })) }),
     ...(role === 'tool' && { tool_call_id: message.tool_call_id as string }),
   };
 }
 
-/** Text parts are joined as they stand; any other kind of part is refused by its name. */
-function textOf(content: WireContent, at: string): string {
+/** Joins text parts. Throws 400 `invalid_value` for parts of other types. */
+function joinTextParts(content: WireContent, path: string): string {
   if (typeof content === 'string') return content;
   return content
     .map((part, index) => {
       if (part.type !== 'text')
-        throw invalidValue(`${at}.${index}`, `must be a text part; '${part.type.slice(0, 40)}' is not supported`);
-      if (part.text === undefined) throw missingField(`${at}.${index}.text`);
+        throw invalidValue(`${path}.${index}`, `must be a text part; '${part.type.slice(0, 40)}' is not supported`);
+      if (part.text === undefined) throw missingField(`${path}.${index}.text`);
       return part.text;
     })
     .join('');
 }
 
-function toolsOf(request: ChatRequest): FunctionTool[] {
+function parseTools(request: ChatRequest): FunctionTool[] {
   const tools = request.tools ?? [];
   tools.forEach((tool, index) => {
     const first = tools.findIndex((other) => other.function.name === tool.function.name);
@@ -60,7 +60,7 @@ function toolsOf(request: ChatRequest): FunctionTool[] {
   return tools as FunctionTool[];
 }
 
-function toolChoiceOf(request: ChatRequest, tools: readonly FunctionTool[]): ToolChoice {
+function parseToolChoice(request: ChatRequest, tools: readonly FunctionTool[]): ToolChoice {
   const choice = request.tool_choice ?? (tools.length > 0 ? 'auto' : 'none');
   if (choice === 'none' || choice === 'auto') return tools.length > 0 ? choice : 'none';
   if (tools.length === 0) throw invalidValue('tool_choice', "needs 'tools' to choose from");
@@ -72,7 +72,7 @@ function toolChoiceOf(request: ChatRequest, tools: readonly FunctionTool[]): Too
   return { name };
 }
 
-/** The form that the answer must have. Throws 400 where `json_schema` lacks its schema. */
+/** Returns the requested output format. Throws 400 `missing_required_field` when `json_schema` has no schema. */
 export function outputFormat(request: ChatRequest): OutputFormat {
   const format = request.response_format;
   if (format === undefined || format.type === 'text') return { type: 'text' };

@@ -2,8 +2,8 @@ import type { App } from '../http/app.ts';
 import { toCall } from '../http/auth.ts';
 import { disconnectSignal, sendEvents } from '../http/event-stream.ts';
 import { cacheStatus } from '../inference/usage-view.ts';
-import { answerChat } from './answer-chat.ts';
 import { toChunks } from './chunks.ts';
+import { collectChat } from './collect-chat.ts';
 import { ChatCompletion, ChatRequest } from './schema.ts';
 import { type ChatDeps, startChat } from './start-chat.ts';
 
@@ -13,9 +13,9 @@ export function chatRoutes(app: App, deps: ChatDeps): void {
     '/v1/chat/completions',
     {
       schema: {
-        summary: 'Answer a chat',
+        summary: 'Create a chat completion',
         description:
-          'With `stream: true` the answer is a stream of `chat.completion.chunk` frames that ends with `[DONE]`.',
+          'With `stream: true` the response is a stream of `chat.completion.chunk` objects that ends with `[DONE]`.',
         tags: ['Chat'],
         body: ChatRequest,
         response: { 200: ChatCompletion },
@@ -27,8 +27,10 @@ export function chatRoutes(app: App, deps: ChatDeps): void {
       reply.header('x-cache-status', cacheStatus(run.cachedTokens));
       if (request.body.stream)
         return sendEvents(reply, toChunks(run, request.body.stream_options?.include_usage === true));
-      const answer = await answerChat(run);
-      return reply.header('x-cache-status', cacheStatus(answer.usage.prompt_tokens_details.cached_tokens)).send(answer);
+      const completion = await collectChat(run);
+      return reply
+        .header('x-cache-status', cacheStatus(completion.usage.prompt_tokens_details.cached_tokens))
+        .send(completion);
     },
   );
 }

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { MUST } from '../http/validation.ts';
 import { nullable, SamplingFields, Usage } from '../inference/parameters.ts';
 
-/** What OpenAI accepts as a function's or schema's name. */
+/** Name of a function or schema, as OpenAI accepts it. */
 const Name = Type.String({
   pattern: '^[A-Za-z0-9_-]{1,64}$',
   [MUST]: "be 1 to 64 letters, digits, '-' and '_'",
@@ -14,7 +14,7 @@ const Message = Type.Object({
   role: Type.Enum(['system', 'developer', 'user', 'assistant', 'tool']),
   content: Type.Optional(
     Type.Union([Type.String(), Type.Array(ContentPart), Type.Null()], {
-      description: 'A text, text parts, or null beside `tool_calls`.',
+      description: 'A string, text parts, or null beside `tool_calls`.',
     }),
   ),
   name: Type.Optional(Type.String()),
@@ -27,7 +27,7 @@ const Message = Type.Object({
       }),
     ),
   ),
-  tool_call_id: Type.Optional(Type.String({ description: 'On `tool` messages: the call that is answered.' })),
+  tool_call_id: Type.Optional(Type.String({ description: 'Id of the tool call that a `tool` message responds to.' })),
 });
 
 const JsonSchema = Type.Record(Type.String(), Type.Unknown());
@@ -42,7 +42,7 @@ const Tool = Type.Object({
   }),
 });
 
-/** The body of `POST /v1/chat/completions`. */
+/** Request body of `POST /v1/chat/completions`. */
 export const ChatRequest = Type.Object(
   {
     model: Type.String({ minLength: 1 }),
@@ -50,11 +50,11 @@ export const ChatRequest = Type.Object(
     ...SamplingFields,
     max_tokens: Type.Optional(
       nullable(
-        Type.Integer({ minimum: 1, description: 'Tokens of an answer at most; otherwise what the context leaves.' }),
+        Type.Integer({ minimum: 1, description: 'Maximum tokens per choice (default: the rest of the context).' }),
       ),
     ),
     max_completion_tokens: Type.Optional(
-      nullable(Type.Integer({ minimum: 1, description: "OpenAI's newer name of it." })),
+      nullable(Type.Integer({ minimum: 1, description: "OpenAI's newer name of `max_tokens`." })),
     ),
     tools: Type.Optional(Type.Array(Tool, { maxItems: 128 })),
     tool_choice: Type.Optional(
@@ -82,7 +82,7 @@ export const ChatRequest = Type.Object(
     knowledge_bases: Type.Optional(
       Type.Array(Type.String(), {
         maxItems: 16,
-        description: 'Knowledge bases whose passages are put into the prompt.',
+        description: 'Ids of knowledge bases whose documents are retrieved into the prompt.',
       }),
     ),
   },
@@ -115,18 +115,18 @@ const Logprobs = Type.Object({
 
 const FinishReason = Type.Enum(['stop', 'length', 'tool_calls', 'content_filter']);
 
-/** Says where a part of an answer comes from. */
+/** Citation of a document by a part of the answer. */
 export const Annotation = Type.Union([
   Type.Object({
     type: Type.Literal('file_citation'),
-    file_id: Nullable(Type.String({ description: 'Where the document is an uploaded file.' })),
+    file_id: Nullable(Type.String({ description: 'Id of the uploaded file; null for documents of other sources.' })),
     filename: Type.String(),
-    index: Type.Integer({ description: 'Where in the answer the part ends.' }),
+    index: Type.Integer({ description: 'End of the cited part of the answer, in UTF-16 code units.' }),
     kb_id: Type.String(),
     document_id: Type.String(),
     document_name: Type.String(),
     chunk_id: Type.String(),
-    start_index: Type.Integer({ description: 'Where in the answer the part begins, in UTF-16 code units.' }),
+    start_index: Type.Integer({ description: 'Start of the cited part of the answer, in UTF-16 code units.' }),
     end_index: Type.Integer(),
     score: Type.Number(),
   }),
@@ -143,7 +143,7 @@ export const Annotation = Type.Union([
 
 export type Annotation = Static<typeof Annotation>;
 
-/** What was found in the knowledge bases and stood in the prompt. */
+/** Retrieved chunks in the prompt. */
 export const KnowledgeBaseContext = Type.Object({
   results: Type.Array(
     Type.Object({
@@ -158,13 +158,13 @@ export const KnowledgeBaseContext = Type.Object({
 
 export type KnowledgeBaseContext = Static<typeof KnowledgeBaseContext>;
 
-/** The answer of `POST /v1/chat/completions`. */
+/** Response of `POST /v1/chat/completions`. */
 export const ChatCompletion = Type.Object({
   id: Type.String(),
   object: Type.Literal('chat.completion'),
   created: Type.Integer(),
   model: Type.String(),
-  system_fingerprint: Type.String({ description: 'What really answered.' }),
+  system_fingerprint: Type.String({ description: 'Engine and model that generated the response.' }),
   choices: Type.Array(
     Type.Object({
       index: Type.Integer(),
@@ -172,9 +172,11 @@ export const ChatCompletion = Type.Object({
         role: Type.Literal('assistant'),
         content: Nullable(Type.String()),
         refusal: Type.Null(),
-        reasoning_content: Type.Optional(Type.String({ description: 'Thinking that is not part of the answer.' })),
+        reasoning_content: Type.Optional(
+          Type.String({ description: 'Reasoning of the model, not part of the answer.' }),
+        ),
         annotations: Type.Optional(
-          Type.Array(Annotation, { description: 'With `knowledge_bases`: what is from where.' }),
+          Type.Array(Annotation, { description: 'With `knowledge_bases`: citations of the documents.' }),
         ),
         tool_calls: Type.Optional(
           Type.Array(
@@ -196,7 +198,7 @@ export const ChatCompletion = Type.Object({
 
 export type ChatCompletion = Static<typeof ChatCompletion>;
 
-/** One frame of a streamed answer. */
+/** One chunk of a streamed response. */
 export const ChatCompletionChunk = Type.Object({
   id: Type.String(),
   object: Type.Literal('chat.completion.chunk'),

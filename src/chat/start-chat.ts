@@ -5,7 +5,7 @@ import { ApiError, invalidValue } from '../errors.ts';
 import { type Admission, admit } from '../inference/admission.ts';
 import { requirePromptFits } from '../inference/fit-prompt.ts';
 import { type Generation, type GenerationInput, startGeneration } from '../inference/generate.ts';
-import { samplingOf, stopTextsOf } from '../inference/parameters.ts';
+import { samplingParameters, stopSequences } from '../inference/parameters.ts';
 import { type Screened, screenInput } from '../inference/screening.ts';
 import type { ContextChunk } from '../knowledge-bases/grounding/gather-context.ts';
 import { findKnowledgeBases, groundPrompt } from '../knowledge-bases/grounding/ground-prompt.ts';
@@ -97,16 +97,16 @@ function generationParameters(request: ChatRequest): Omit<GenerationInput, 'prom
   return {
     choices: request.n ?? 1,
     maxTokens: request.max_completion_tokens ?? request.max_tokens ?? null,
-    stop: stopTextsOf(request),
-    sampling: samplingOf(request),
+    stop: stopSequences(request),
+    sampling: samplingParameters(request),
     format: outputFormat(request),
-    logprobs: logprobsOf(request),
+    logprobs: alternativesPerToken(request),
     promptLogprobs: false,
     incremental: request.stream ?? false,
   };
 }
 
-function logprobsOf(request: ChatRequest): number | null {
+function alternativesPerToken(request: ChatRequest): number | null {
   const alternatives = request.top_logprobs ?? null;
   if (request.logprobs) return alternatives ?? 0;
   if (alternatives !== null) throw invalidValue('top_logprobs', "needs 'logprobs' to be true");

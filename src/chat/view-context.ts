@@ -2,7 +2,7 @@ import { attribute } from '../knowledge-bases/grounding/attribution.ts';
 import type { ContextChunk } from '../knowledge-bases/grounding/gather-context.ts';
 import type { Annotation, KnowledgeBaseContext } from './schema.ts';
 
-/** What stood in the prompt, as the wire shows it. */
+/** Converts the retrieved context to the API format. */
 export function viewContext(context: readonly ContextChunk[]): KnowledgeBaseContext {
   return {
     results: context.map((chunk) => ({
@@ -15,8 +15,8 @@ export function viewContext(context: readonly ContextChunk[]): KnowledgeBaseCont
   };
 }
 
-/** Which parts of an answer come from which chunks. A part from a web page is told as a link too. */
-export function annotationsOf(answer: string, context: readonly ContextChunk[]): Annotation[] {
+/** Attributes parts of the answer to chunks. Chunks of web pages also get a `url_citation`. */
+export function annotate(answer: string, context: readonly ContextChunk[]): Annotation[] {
   return attribute(answer, context).flatMap(({ chunk, start, end }): Annotation[] => {
     const citation: Annotation = {
       type: 'file_citation',

@@ -71,7 +71,7 @@ describe('POST /v1/completions', () => {
     assert.equal(api.engine.calls.at(-1)?.request.maxTokens, 16);
   });
 
-  it('answers several prompts times n in order, and a stream of it adds up to the same', async () => {
+  it('returns n completions of each prompt in order; a stream has the same content', async () => {
     const body = { prompt: ['a', 'b', 'c'], n: 2 };
     const whole = await complete(body);
     const expected = ['A 0', 'A 1', 'B 0', 'B 1', 'C 0', 'C 1'];
@@ -97,14 +97,14 @@ describe('POST /v1/completions', () => {
     );
   });
 
-  it('echo puts the prompt before each of its answers, streamed or not', async () => {
+  it('echo returns the prompt before each completion, streamed or not', async () => {
     const body = { prompt: ['a', 'b'], n: 2, echo: true };
     assert.deepEqual(textsOf((await complete(body)).json.choices), ['aA 0', 'aA 1', 'bB 0', 'bB 1']);
     const streamed = chunks((await complete({ ...body, stream: true })).text);
     assert.deepEqual(textsOf(streamed.flatMap((chunk) => chunk.choices)), ['aA 0', 'aA 1', 'bB 0', 'bB 1']);
   });
 
-  it('best_of answers the n likeliest by mean log probability, and counts what all candidates cost', async () => {
+  it('best_of returns the n best by mean log probability, and bills all candidates', async () => {
     const { json } = await complete({ prompt: 'a', best_of: 4, n: 2 });
     assert.deepEqual(textsOf(json.choices), ['A 3', 'A 2']);
     assert.equal(json.usage.completion_tokens, 8);
@@ -119,7 +119,7 @@ describe('POST /v1/completions', () => {
     );
   });
 
-  it('logprobs have the legacy form, with offsets into the text', async () => {
+  it('logprobs have the legacy format, with text offsets', async () => {
     const { json } = await complete({ prompt: 'ab', logprobs: 1 });
     assertForm(Completion, json);
     assert.deepEqual(json.choices[0].logprobs, {
@@ -133,7 +133,7 @@ describe('POST /v1/completions', () => {
     assert.deepEqual(offsets, [0, 2]);
   });
 
-  it('echo with logprobs shows those of the prompt, the first of which is null, streamed or not', async () => {
+  it('echo with logprobs includes the prompt tokens, the first with null, streamed or not', async () => {
     api.engine.judgesPrompts = true;
     const body = { prompt: 'ab', n: 2, logprobs: 1, echo: true };
     const { json } = await complete(body);
@@ -164,7 +164,7 @@ describe('POST /v1/completions', () => {
     assertError(await complete({ prompt: 'a', echo: true, logprobs: 0 }), 400, 'invalid_value', 'logprobs');
   });
 
-  it('a prompt that fails ends the others and is the answer', async () => {
+  it('a failing prompt aborts the others and determines the response', async () => {
     api.engine.play((request) => {
       if (request.prompt.kind === 'text' && request.prompt.text === 'bad') throw new Error('engine fault');
       return shout(request);
@@ -174,7 +174,7 @@ describe('POST /v1/completions', () => {
     assert.ok(api.engine.calls.every((call) => call.ended));
   });
 
-  it('runs a long list of prompts a few at a time', async () => {
+  it('runs a bounded number of prompts concurrently', async () => {
     let running = 0;
     let most = 0;
     api.engine.play(async function* (request) {

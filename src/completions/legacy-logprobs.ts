@@ -1,8 +1,8 @@
 import type { PromptToken, TokenLogprob } from '../engines/engine.ts';
 
 /**
- * Log probabilities in the shape of text completions. `offset` is how many characters of `text` come before them; it is
- * negative where the first token has a space before the text that the model's tokenizer put there.
+ * Converts log probabilities to the format of text completions. `offset`: number of characters before the first token; negative when
+ * the tokenizer added a leading space to the text.
  */
 export function legacyLogprobs(tokens: readonly PromptToken[], offset: number) {
   let at = offset;
@@ -20,19 +20,19 @@ export function legacyLogprobs(tokens: readonly PromptToken[], offset: number) {
   };
 }
 
-/** Mean log probability of a token: what `best_of` chooses by. No token at all is the least likely answer. */
+/** Mean log probability per token, the criterion of `best_of`. A choice without tokens ranks last. */
 export function meanLogprob(tokens: readonly TokenLogprob[] | null): number {
   if (tokens === null || tokens.length === 0) return Number.NEGATIVE_INFINITY;
   return tokens.reduce((sum, { logprob }) => sum + logprob, 0) / tokens.length;
 }
 
-/** Log probabilities of a prompt that is echoed as `text`, whose tokens may have a space more at their beginning. */
+/** Converts log probabilities of an echoed prompt, whose tokens may start with an added space. */
 export function promptLogprobs(tokens: readonly PromptToken[], text: string) {
-  const spelled = tokens.reduce((sum, { token }) => sum + token.length, 0);
-  return legacyLogprobs(tokens, Math.min(0, text.length - spelled));
+  const tokenCharacters = tokens.reduce((sum, { token }) => sum + token.length, 0);
+  return legacyLogprobs(tokens, Math.min(0, text.length - tokenCharacters));
 }
 
-/** The log probabilities of a text and of the one that follows it. */
+/** Concatenates the log probabilities of two adjacent texts. */
 export function joinLogprobs(
   first: ReturnType<typeof legacyLogprobs>,
   second: ReturnType<typeof legacyLogprobs>,

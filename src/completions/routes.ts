@@ -2,8 +2,8 @@ import type { App } from '../http/app.ts';
 import { toCall } from '../http/auth.ts';
 import { disconnectSignal, sendEvents } from '../http/event-stream.ts';
 import { cacheStatus } from '../inference/usage-view.ts';
-import { answerCompletion } from './answer-completion.ts';
 import { toCompletionChunks } from './chunks.ts';
+import { collectCompletion } from './collect-completion.ts';
 import { Completion, CompletionRequest } from './schema.ts';
 import { type CompletionDeps, startCompletion } from './start-completion.ts';
 
@@ -13,8 +13,9 @@ export function completionRoutes(app: App, deps: CompletionDeps): void {
     '/v1/completions',
     {
       schema: {
-        summary: 'Continue a text (legacy)',
-        description: 'With `stream: true` the answer is a stream of `text_completion` frames that ends with `[DONE]`.',
+        summary: 'Create a text completion (legacy)',
+        description:
+          'With `stream: true` the response is a stream of `text_completion` objects that ends with `[DONE]`.',
         tags: ['Completions'],
         body: CompletionRequest,
         response: { 200: Completion },
@@ -25,8 +26,10 @@ export function completionRoutes(app: App, deps: CompletionDeps): void {
       const run = await startCompletion(deps, toCall(request), request.body, disconnectSignal(reply));
       reply.header('x-cache-status', cacheStatus(run.cachedTokens));
       if (request.body.stream) return sendEvents(reply, toCompletionChunks(run, request.body));
-      const answer = await answerCompletion(run, request.body);
-      return reply.header('x-cache-status', cacheStatus(answer.usage.prompt_tokens_details.cached_tokens)).send(answer);
+      const completion = await collectCompletion(run, request.body);
+      return reply
+        .header('x-cache-status', cacheStatus(completion.usage.prompt_tokens_details.cached_tokens))
+        .send(completion);
     },
   );
 }

@@ -1,33 +1,33 @@
 import { type Static, Type } from 'typebox';
 import { nullable, SamplingFields, Usage } from '../inference/parameters.ts';
 
-/** Prompts of one request. Each is a generation of its own; more belong into a batch. */
+/** Maximum number of prompts per request; each prompt is a separate generation. */
 const MAX_PROMPTS = 128;
 
-/** The body of `POST /v1/completions`. */
+/** Request body of `POST /v1/completions`. */
 export const CompletionRequest = Type.Object(
   {
     model: Type.String({ minLength: 1 }),
     prompt: Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1, maxItems: MAX_PROMPTS })], {
-      description: 'A text to continue, or several. No chat template is applied.',
+      description: 'One or more texts to continue. No chat template is applied.',
     }),
     ...SamplingFields,
     max_tokens: Type.Optional(nullable(Type.Integer({ minimum: 1, default: 16 }))),
     logprobs: Type.Optional(
-      nullable(Type.Integer({ minimum: 0, maximum: 5, description: 'Alternatives that each token is shown with.' })),
+      nullable(Type.Integer({ minimum: 0, maximum: 5, description: 'Number of alternatives reported per token.' })),
     ),
     suffix: Type.Optional(
-      nullable(Type.String({ description: 'Text after the wanted one, for models that can fill in.' })),
+      nullable(Type.String({ description: 'Text after the completion, for models with fill-in-the-middle tokens.' })),
     ),
     echo: Type.Optional(
-      nullable(Type.Boolean({ default: false, description: 'Put the prompt before its completion.' })),
+      nullable(Type.Boolean({ default: false, description: 'Returns the prompt before its completion.' })),
     ),
     best_of: Type.Optional(
       nullable(
         Type.Integer({
           minimum: 1,
           maximum: 16,
-          description: 'Make this many, answer the `n` likeliest by mean log probability.',
+          description: 'Generates this many completions per prompt and returns the `n` best by mean log probability.',
         }),
       ),
     ),
@@ -40,10 +40,10 @@ export type CompletionRequest = Static<typeof CompletionRequest>;
 const Logprobs = Type.Object({
   tokens: Type.Array(Type.String()),
   token_logprobs: Type.Array(
-    Type.Union([Type.Number(), Type.Null()], { description: 'Null: the first token of an echoed prompt.' }),
+    Type.Union([Type.Number(), Type.Null()], { description: 'Null for the first token of an echoed prompt.' }),
   ),
   top_logprobs: Type.Array(Type.Union([Type.Record(Type.String(), Type.Number()), Type.Null()])),
-  text_offset: Type.Array(Type.Integer({ description: 'Characters before the token in `text`.' })),
+  text_offset: Type.Array(Type.Integer({ description: 'Offset of the token in `text`, in characters.' })),
 });
 
 const Head = {
@@ -51,16 +51,16 @@ const Head = {
   object: Type.Literal('text_completion'),
   created: Type.Integer(),
   model: Type.String(),
-  system_fingerprint: Type.String({ description: 'What really answered.' }),
+  system_fingerprint: Type.String({ description: 'Engine and model that generated the response.' }),
 };
 
-/** The answer of `POST /v1/completions`. */
+/** Response of `POST /v1/completions`. */
 export const Completion = Type.Object({
   ...Head,
   choices: Type.Array(
     Type.Object({
       text: Type.String(),
-      index: Type.Integer({ description: "The prompt's place times `n`, plus the answer's." }),
+      index: Type.Integer({ description: 'Index of the prompt times `n`, plus the index of the completion.' }),
       logprobs: Type.Union([Logprobs, Type.Null()]),
       finish_reason: Type.Enum(['stop', 'length', 'content_filter']),
     }),
@@ -70,7 +70,7 @@ export const Completion = Type.Object({
 
 export type Completion = Static<typeof Completion>;
 
-/** One frame of a streamed answer. */
+/** One chunk of a streamed response. */
 export const CompletionChunk = Type.Object({
   ...Head,
   choices: Type.Array(

@@ -4,7 +4,7 @@ import { modelBackend } from '../engines/registry.ts';
 import { invalidValue, missingField } from '../errors.ts';
 import { type Admission, admit } from '../inference/admission.ts';
 import { type Generation, type GenerationInput, startGeneration } from '../inference/generate.ts';
-import { samplingOf, stopTextsOf } from '../inference/parameters.ts';
+import { samplingParameters, stopSequences } from '../inference/parameters.ts';
 import { type Screened, screenInput } from '../inference/screening.ts';
 import type { Call } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
@@ -12,23 +12,23 @@ import { merge } from '../lib/merge.ts';
 import { settleAll } from '../lib/settle-all.ts';
 import type { CompletionRequest } from './schema.ts';
 
-/** What a text completion needs of the dependencies. */
+/** Dependencies of a text completion. */
 export type CompletionDeps = Pick<Deps, 'models' | 'recordUsage' | 'screen' | 'countPrompt' | 'metrics' | 'now'>;
 
-/** Prompts of one request that run at once: one caller's list must not fill an engine's queue. */
-const PROMPTS_AT_ONCE = 8;
+/** Maximum number of prompts of one request that run concurrently, so that one request cannot fill the queue of an engine. */
+const MAX_CONCURRENT_PROMPTS = 8;
 const DEFAULT_MAX_TOKENS = 16;
 
 /** An event of one of the request's prompts. */
 export interface PromptEvent {
-  /** The prompt's place in the request. */
+  /** Index of the prompt in the request. */
   prompt: number;
-  event: GenerationEvent | PromptJudged;
+  event: GenerationEvent | PromptLogprobsEvent;
 }
 
-/** Comes before the events of its prompt, when the prompt is to be shown with its log probabilities. */
-export interface PromptJudged {
-  type: 'prompt-judged';
+/** Log probabilities of the prompt tokens. Precedes the other events of its prompt, if requested. */
+export interface PromptLogprobsEvent {
+  type: 'prompt-logprobs';
   tokens: readonly PromptToken[];
 }
 
@@ -38,19 +38,19 @@ export interface CompletionRun {
   id: string;
   /** Unix seconds. */
   created: number;
-  /** The id that the caller named. */
+  /** Model id of the request. */
   model: string;
   fingerprint: string;
   prompts: readonly string[];
-  /** Answers to each prompt that the caller gets, and how many are made to choose them from. */
-  answers: number;
+  /** Completions returned per prompt (`n`), and completions generated per prompt (`best_of`). */
+  choicesPerPrompt: number;
   candidates: number;
-  /** Of the first prompt; null where the engine says it only at the end. */
+  /** Cached tokens of the first prompt; null when the engine reports them only at the end. */
   cachedTokens: number | null;
   events: AsyncGenerator<PromptEvent, void, undefined>;
 }
 
-/** Admits and starts a text completion: one generation for each prompt. Resolves when the first prompt is processed. */
+/** Admits, screens and starts one generation per prompt. Resolves when the first prompt has been processed. */
 export async function startCompletion(
   deps: CompletionDeps,
   call: Call,
@@ -60,7 +60,7 @@ export async function startCompletion(
   const admission = admit(deps, call, { kind: 'completion', model: request.model });
   rejectContradictions(request, admission);
   const prompts = [request.prompt].flat();
-  // All prompts before the first generation: a blocked one must not end a stream that has begun.
+  // Screens all prompts before the first generation: a blocked prompt must not end a started stream.
   const inputs = await settleAll(
     prompts.map((text) => screenInput(deps, call, generationInput(request, text), [text, request.suffix ?? ''])),
   );
@@ -75,37 +75,37 @@ export async function startCompletion(
     model: request.model,
     fingerprint: `${backend.engine}:${backend.model}`,
     prompts,
-    answers: request.n ?? 1,
+    choicesPerPrompt: request.n ?? 1,
     candidates: request.best_of ?? request.n ?? 1,
     cachedTokens: first.cachedTokens,
     events: merge(
-      inputs.map((input, prompt) => () => eventsOf(prompt, prompt === 0 ? first : start(input))),
-      PROMPTS_AT_ONCE,
+      inputs.map((input, prompt) => () => promptEvents(prompt, prompt === 0 ? first : start(input))),
+      MAX_CONCURRENT_PROMPTS,
     ),
   };
 }
 
-async function* eventsOf(
+async function* promptEvents(
   prompt: number,
   generation: Generation | Promise<Generation>,
 ): AsyncGenerator<PromptEvent, void, undefined> {
   const { promptLogprobs, events } = await generation;
-  if (promptLogprobs !== null) yield { prompt, event: { type: 'prompt-judged', tokens: promptLogprobs } };
+  if (promptLogprobs !== null) yield { prompt, event: { type: 'prompt-logprobs', tokens: promptLogprobs } };
   for await (const event of events) yield { prompt, event };
 }
 
 function generationInput(request: CompletionRequest, text: string): GenerationInput {
   const candidates = request.best_of ?? request.n ?? 1;
-  const isChosen = candidates > (request.n ?? 1);
+  const needsRanking = candidates > (request.n ?? 1);
   return {
     prompt: { kind: 'text', text, suffix: request.suffix ?? null },
     choices: candidates,
     maxTokens: request.max_tokens ?? DEFAULT_MAX_TOKENS,
-    stop: stopTextsOf(request),
-    sampling: samplingOf(request),
+    stop: stopSequences(request),
+    sampling: samplingParameters(request),
     format: { type: 'text' },
-    // The likeliest can be chosen only by log probabilities.
-    logprobs: request.logprobs ?? (isChosen ? 0 : null),
+    // `best_of` ranks by log probabilities.
+    logprobs: request.logprobs ?? (needsRanking ? 0 : null),
     promptLogprobs: showsPromptLogprobs(request),
     incremental: request.stream ?? false,
   };
@@ -115,12 +115,15 @@ const showsPromptLogprobs = (request: CompletionRequest): boolean =>
   request.echo === true && typeof request.logprobs === 'number';
 
 function rejectContradictions(request: CompletionRequest, { engine }: Admission<'completion'>): void {
-  const answers = request.n ?? 1;
-  const candidates = request.best_of ?? answers;
-  if (candidates < answers) throw invalidValue('best_of', `must not be less than 'n', which is ${answers}`);
-  if (candidates > answers && request.stream) throw invalidValue('best_of', "cannot be more than 'n' in a stream");
+  const choices = request.n ?? 1;
+  const candidates = request.best_of ?? choices;
+  if (candidates < choices) throw invalidValue('best_of', `must not be less than 'n', which is ${choices}`);
+  if (candidates > choices && request.stream) throw invalidValue('best_of', "cannot be more than 'n' in a stream");
   if (showsPromptLogprobs(request) && !engine.features().promptLogprobs) {
-    throw invalidValue('logprobs', `cannot be combined with 'echo': '${request.model}' does not tell those of prompts`);
+    throw invalidValue(
+      'logprobs',
+      `cannot be combined with 'echo': '${request.model}' does not return log probabilities of prompts`,
+    );
   }
   if (request.suffix && !engine.features().suffix) {
     throw invalidValue(

@@ -5,7 +5,7 @@ import { admit } from '../inference/admission.ts';
 import { embed } from '../inference/embed.ts';
 import { screenInput } from '../inference/screening.ts';
 import type { Call } from '../lib/caller.ts';
-import type { EmbeddedTexts } from './answer.ts';
+import type { EmbeddedTexts } from './response.ts';
 import { type EmbeddingsRequest, MAX_TOKENS_PER_INPUT } from './schema.ts';
 
 /** Dependencies of `embedTexts`. */
@@ -29,7 +29,7 @@ export async function embedTexts(
   const blank = texts.findIndex((text) => !/\S/.test(text));
   if (blank !== -1) throw invalidValue(paramOf(blank), 'must not be blank');
   if ((dimensions ?? EMBEDDING_DIMENSIONS) !== EMBEDDING_DIMENSIONS) {
-    throw invalidValue('dimensions', `must be ${EMBEDDING_DIMENSIONS}: these vectors cannot be cut shorter`);
+    throw invalidValue('dimensions', `must be ${EMBEDDING_DIMENSIONS}: these vectors cannot be truncated`);
   }
   const embedding = { texts, purpose: 'text', maxTokensPerText: MAX_TOKENS_PER_INPUT, paramOf } as const;
   const input = await screenInput(deps, call, embedding, texts);
@@ -41,7 +41,7 @@ export async function embedTexts(
  * Throws 400 for lists of token ids. OpenAI's models accept them, but ids of another tokenizer would be other words here.
  * Accepts a body of any shape.
  */
-export function refuseTokenIds(body: unknown): void {
+export function rejectTokenIds(body: unknown): void {
   const input = typeof body === 'object' && body !== null && 'input' in body ? body.input : null;
   const first = Array.isArray(input) ? input[0] : null;
   if (typeof first !== 'number' && !Array.isArray(first)) return;

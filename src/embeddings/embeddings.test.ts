@@ -4,8 +4,8 @@ import { bundledEmbedder, embeddedBy } from '../../test/embedder.ts';
 import { failingBackend, whenTheEngineDoesNotAnswer } from '../../test/failing-engine.ts';
 import { assertError, assertForm, useApi } from '../../test/harness.ts';
 import { usageRecords } from '../billing/tables.ts';
-import { answerOf, answerPieces } from './answer.ts';
-import { EmbeddingsAnswer } from './schema.ts';
+import { embeddingsResponse, streamEmbeddingsResponse } from './response.ts';
+import { EmbeddingsResponse } from './schema.ts';
 
 const MODEL = 'embed-large-en-v1.5';
 const SENTENCE = 'The library opens at nine on Saturdays.';
@@ -29,28 +29,28 @@ describe('POST /v1/embeddings', () => {
   it('200 with the answer in the form of the schema and no other field, 1,024 floats of length 1', async () => {
     const { status, json } = await embed({ input: SENTENCE });
     assert.equal(status, 200);
-    assertForm(EmbeddingsAnswer, json);
+    assertForm(EmbeddingsResponse, json);
     assert.equal(json.model, MODEL);
     assert.deepEqual(json.usage, { prompt_tokens: 7, total_tokens: 7 });
     assert.equal(json.data.length, 1);
     assert.ok(Math.abs(Math.hypot(...json.data[0].embedding) - 1) < 1e-6);
   });
 
-  it('200 with a vector of each text in their order, each as it is alone', async () => {
+  it('200 with one vector per text in order, independent of the other texts', async () => {
     const texts = ['When does it open?', SENTENCE, 'Volcanoes erupt.', SENTENCE];
     const { json } = await embed({ input: texts });
-    assertForm(EmbeddingsAnswer, json);
+    assertForm(EmbeddingsResponse, json);
     for (const [index, text] of texts.entries()) {
       assert.equal(json.data[index].index, index);
       assert.deepEqual(json.data[index].embedding, (await embed({ input: text })).json.data[0].embedding);
     }
   });
 
-  it('base64 holds the very numbers of float, for few texts and for many', async () => {
+  it('base64 and float return equal vectors, for few texts and many', async () => {
     for (const input of [[SENTENCE, 'a'], Array.from({ length: 100 }, (_, i) => `${SENTENCE} ${i}`)]) {
       const floats = await embed({ input, encoding_format: 'float' });
       const base64 = await embed({ input, encoding_format: 'base64' });
-      assertForm(EmbeddingsAnswer, base64.json);
+      assertForm(EmbeddingsResponse, base64.json);
       const read = base64.json.data.map(({ embedding, ...rest }: { embedding: string }) => ({
         ...rest,
         embedding: floatsOf(embedding),
@@ -75,7 +75,7 @@ describe('POST /v1/embeddings', () => {
   it('200 for 2,048 texts, with the tokens of all; 400 for 2,049 and for none', async () => {
     const { status, json } = await embed({ input: Array(2048).fill(SENTENCE), encoding_format: 'base64' });
     assert.equal(status, 200);
-    assertForm(EmbeddingsAnswer, json);
+    assertForm(EmbeddingsResponse, json);
     assert.deepEqual(json.usage, { prompt_tokens: 7 * 2048, total_tokens: 7 * 2048 });
     const more = await embed({ input: Array(2049).fill('a') });
     assertError(more, 400, 'invalid_value', 'input');
@@ -95,7 +95,7 @@ describe('POST /v1/embeddings', () => {
     ];
     const { status, json } = await embed({ input, user: 'x', dimensions: null, encoding_format: null, truncate: true });
     assert.equal(status, 200);
-    assertForm(EmbeddingsAnswer, json);
+    assertForm(EmbeddingsResponse, json);
     assert.equal((await embed({ input: SENTENCE, dimensions: 1024 })).status, 200);
   });
 
@@ -123,7 +123,7 @@ describe('POST /v1/embeddings', () => {
     assertError(await embed('{"input": '), 400, 'invalid_json');
   });
 
-  it('400 for token ids, saying what is accepted', async () => {
+  it('400 for token ids, naming the accepted types', async () => {
     for (const input of [
       [1, 2, 3],
       [[1, 2], [3]],
@@ -152,7 +152,7 @@ describe('POST /v1/embeddings', () => {
     assert.equal((await embed({ input: 'a' }, allowed.key)).status, 200);
   });
 
-  it('records what was read as usage, once', async () => {
+  it('records usage once', async () => {
     const before = await api.db.sql.$count(usageRecords);
     await embed({ input: [SENTENCE, SENTENCE] });
     assert.equal(await api.db.sql.$count(usageRecords), before + 1);
@@ -167,7 +167,7 @@ describe('POST /v1/embeddings', () => {
     assert.match(text, /quire_embeddings_in_flight 0/);
   });
 
-  it('shows the model as ready, with what really answers', async () => {
+  it('lists the model as ready with its backend', async () => {
     const { json } = await api.send('GET', `/v1/models/${MODEL}`);
     const { parameters, ...backend } = json.backend;
     assert.deepEqual(backend, { engine: 'bundled', model: 'quire-embed-1', ready: true });
@@ -176,16 +176,16 @@ describe('POST /v1/embeddings', () => {
   });
 });
 
-describe('the answer of many vectors', () => {
-  it('is in pieces what it is in one, and others have their turns while it is written', async () => {
+describe('serialization of many vectors', () => {
+  it('equals the unsliced response and yields to the event loop', async () => {
     const vectors = Array.from({ length: 600 }, (_, i) => new Float32Array(1024).fill(Math.fround(1 / (i + 3))));
     const embedded = { model: MODEL, vectors, tokens: 600, encoding: 'float' } as const;
     let turns = 0;
     const timer = setInterval(() => turns++, 0);
     const pieces: string[] = [];
-    for await (const piece of answerPieces(embedded)) pieces.push(piece);
+    for await (const piece of streamEmbeddingsResponse(embedded)) pieces.push(piece);
     clearInterval(timer);
-    assert.deepEqual(JSON.parse(pieces.join('')), answerOf(embedded));
+    assert.deepEqual(JSON.parse(pieces.join('')), embeddingsResponse(embedded));
     assert.ok(pieces.length > 1 && turns >= pieces.length - 2, `${turns} turns between ${pieces.length} pieces`);
   });
 });

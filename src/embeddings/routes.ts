@@ -2,12 +2,12 @@ import type { App } from '../http/app.ts';
 import { toCall } from '../http/auth.ts';
 import { disconnectSignal } from '../http/event-stream.ts';
 import { sendJsonStream } from '../http/json-stream.ts';
-import { answerOf, answerPieces } from './answer.ts';
-import { type EmbeddingDeps, embedTexts, refuseTokenIds } from './embed-texts.ts';
-import { EmbeddingsAnswer, EmbeddingsRequest } from './schema.ts';
+import { type EmbeddingDeps, embedTexts, rejectTokenIds } from './embed-texts.ts';
+import { embeddingsResponse, streamEmbeddingsResponse } from './response.ts';
+import { EmbeddingsRequest, EmbeddingsResponse } from './schema.ts';
 
-/** Vectors of an answer that is written in one go: some milliseconds. */
-const MAX_AT_ONCE = 16;
+/** Largest response that is serialized without yielding to the event loop (a few milliseconds). */
+const MAX_UNSLICED_VECTORS = 16;
 
 /** `POST /v1/embeddings`. */
 export function embeddingRoutes(app: App, deps: EmbeddingDeps): void {
@@ -15,20 +15,20 @@ export function embeddingRoutes(app: App, deps: EmbeddingDeps): void {
     '/v1/embeddings',
     {
       schema: {
-        summary: 'Turn texts into vectors',
+        summary: 'Create embeddings',
         description:
-          'Texts that mean the like have vectors whose dot product is near 1. The same text always has the same.',
+          'Returns one L2-normalized vector per text: the dot product of two vectors is their cosine similarity. Equal texts have equal vectors.',
         tags: ['Embeddings'],
         body: EmbeddingsRequest,
-        response: { 200: EmbeddingsAnswer },
+        response: { 200: EmbeddingsResponse },
       },
       config: { scope: 'inference' },
-      preValidation: async (request) => refuseTokenIds(request.body),
+      preValidation: async (request) => rejectTokenIds(request.body),
     },
     async (request, reply) => {
       const embedded = await embedTexts(deps, toCall(request), request.body, disconnectSignal(reply));
-      if (embedded.vectors.length <= MAX_AT_ONCE) return answerOf(embedded);
-      sendJsonStream(reply, answerPieces(embedded));
+      if (embedded.vectors.length <= MAX_UNSLICED_VECTORS) return embeddingsResponse(embedded);
+      sendJsonStream(reply, streamEmbeddingsResponse(embedded));
       return reply;
     },
   );

@@ -2,61 +2,60 @@ import { type Static, Type } from 'typebox';
 import { EMBEDDING_DIMENSIONS } from '../engines/embedding-engine.ts';
 import { nullable } from '../inference/parameters.ts';
 
-/** Texts of one request. More belong into several. */
+/** Maximum number of texts per request. */
 const MAX_INPUTS = 2048;
-/** Tokens of one text, as the model counts them. */
+/** Maximum number of tokens per text, counted with the tokenizer of the model. */
 export const MAX_TOKENS_PER_INPUT = 2048;
 
-/** The body of `POST /v1/embeddings`. */
+/** Request body of `POST /v1/embeddings`. */
 export const EmbeddingsRequest = Type.Object(
   {
     model: Type.String({ description: '`embed-large-en-v1.5`.' }),
     input: Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1, maxItems: MAX_INPUTS })], {
-      description: `A text, or several, of at most ${MAX_TOKENS_PER_INPUT} tokens each. None may be empty or blank.`,
+      description: `One or more texts of at most ${MAX_TOKENS_PER_INPUT} tokens each. Must not be blank.`,
     }),
     encoding_format: Type.Optional(
       Type.Union([Type.Enum(['float', 'base64']), Type.Null()], {
         default: 'float',
-        description:
-          '`base64`: the bytes of the vector as 32-bit floats, little-endian; the same numbers in a quarter of the size.',
+        description: '`base64`: little-endian 32-bit floats in standard base64, a quarter of the size.',
       }),
     ),
     dimensions: Type.Optional(
       nullable(
         Type.Integer({
           minimum: 1,
-          description: `Only ${EMBEDDING_DIMENSIONS}: these vectors cannot be cut shorter without losing what they say.`,
+          description: `Only ${EMBEDDING_DIMENSIONS} is accepted: the model does not support truncated vectors.`,
         }),
       ),
     ),
-    user: Type.Optional(nullable(Type.String({ description: 'The end user; not looked at.' }))),
+    user: Type.Optional(nullable(Type.String({ description: 'Id of the end user; ignored.' }))),
   },
   { examples: [{ model: 'embed-large-en-v1.5', input: ['When does the library open?', 'The garden has a pond.'] }] },
 );
 
 export type EmbeddingsRequest = Static<typeof EmbeddingsRequest>;
 
-/** One text's vector. */
+/** Vector of one text. */
 export const Embedding = Type.Object({
   object: Type.Literal('embedding'),
-  index: Type.Integer({ description: 'The place in `input`, from 0.' }),
+  index: Type.Integer({ description: 'Index in `input`.' }),
   embedding: Type.Union(
     [
       Type.Array(Type.Number(), { minItems: EMBEDDING_DIMENSIONS, maxItems: EMBEDDING_DIMENSIONS }),
       Type.String({ contentEncoding: 'base64' }),
     ],
-    { description: `${EMBEDDING_DIMENSIONS} floats of length 1: a dot product is a cosine.` },
+    { description: `${EMBEDDING_DIMENSIONS} floats, L2-normalized.` },
   ),
 });
 
 export type Embedding = Static<typeof Embedding>;
 
-/** The answer of `POST /v1/embeddings`. */
-export const EmbeddingsAnswer = Type.Object({
+/** Response of `POST /v1/embeddings`. */
+export const EmbeddingsResponse = Type.Object({
   object: Type.Literal('list'),
-  data: Type.Array(Embedding, { description: 'One of each text, in the order of the texts.' }),
+  data: Type.Array(Embedding, { description: 'One entry per text, in the order of `input`.' }),
   model: Type.String(),
   usage: Type.Object({ prompt_tokens: Type.Integer(), total_tokens: Type.Integer() }),
 });
 
-export type EmbeddingsAnswer = Static<typeof EmbeddingsAnswer>;
+export type EmbeddingsResponse = Static<typeof EmbeddingsResponse>;

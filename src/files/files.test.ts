@@ -43,14 +43,14 @@ describe('files', () => {
     ['DELETE', ''],
   ] as const;
 
-  it('GET /v1/files/{file_id} answers with the file', async () => {
+  it('GET /v1/files/{file_id} returns the file object', async () => {
     const file = await upload();
     const answer = await api.send('GET', `/v1/files/${file.id}`);
     assertForm(File, answer.json);
     assert.deepEqual(answer.json, file);
   });
 
-  it('404 file_not_found for what is unknown, what is no id, and what another organization owns', async () => {
+  it('404 file_not_found for unknown and malformed ids, and for files of another organization', async () => {
     const { id } = await upload();
     const foreign = await newKey('foreign');
     for (const [method, rest] of ROUTES) {
@@ -71,14 +71,14 @@ describe('files', () => {
     }
   });
 
-  it('405 with Allow for methods that there are not', async () => {
+  it('405 with Allow for other methods', async () => {
     assertError(await api.send('PUT', '/v1/files'), 405, 'method_not_allowed');
     const answer = await api.send('POST', `/v1/files/${newId('file')}`);
     assertError(answer, 405, 'method_not_allowed');
     assert.match(answer.headers.get('allow') ?? '', /DELETE/);
   });
 
-  it('GET /v1/files pages through the files of one purpose or of all, in order, and shows no others', async () => {
+  it('GET /v1/files pages through the files of one purpose or of all, in order, without files of other organizations', async () => {
     const key = await newKey('lister');
     const made = [];
     for (let at = 0; at < 7; at += 1) made.push(await upload(at % 2 === 0 ? 'batch' : 'fine-tune', 'a.jsonl', key));
@@ -103,7 +103,7 @@ describe('files', () => {
     assert.deepEqual(await read('&order=desc'), ids.toReversed());
   });
 
-  it('GET /v1/files: 400 for a limit, a cursor and a purpose that are none', async () => {
+  it('GET /v1/files: 400 for an invalid limit, cursor or purpose', async () => {
     for (const [query, param] of [
       ['limit=0', 'limit'],
       ['limit=101', 'limit'],
@@ -122,7 +122,7 @@ describe('files', () => {
     const content = async (id: string, headers: Record<string, string> = {}, method = 'GET') =>
       api.send(method, `/v1/files/${id}/content`, { headers });
 
-    it('gives the bytes with their type, their name and a tag, to be saved and not shown', async () => {
+    it('returns the bytes with content type, file name, ETag and attachment disposition', async () => {
       const { id } = await upload('knowledge-base', 'R\u00e9sum\u00e9 \\"1\\".html');
       const { status, text, headers } = await content(id);
       assert.deepEqual([status, text], [200, CONTENT]);
@@ -142,7 +142,7 @@ describe('files', () => {
       assert.equal(head.headers.get('etag'), etag);
     });
 
-    it('heeds one range, and gives the whole where there is none that it heeds', async () => {
+    it('supports one range; multiple and invalid ranges get the whole file', async () => {
       const { id } = await upload();
       for (const [range, status, text, contentRange] of [
         ['bytes=0-0', 206, '{', 'bytes 0-0/10'],
@@ -168,7 +168,7 @@ describe('files', () => {
       }
     });
 
-    it('416 with the size for a range behind the end', async () => {
+    it('416 with the size for a range after the end', async () => {
       const { id } = await upload();
       for (const range of ['bytes=10-', 'bytes=10-20', 'bytes=-0', 'bytes=99999999999999999999-']) {
         const answer = await content(id, { range });
@@ -177,7 +177,7 @@ describe('files', () => {
       }
     });
 
-    it('304 for a tag that is known, and a range only of the file that is meant', async () => {
+    it('304 for a matching If-None-Match; ignores the range when If-Range differs', async () => {
       const { id } = await upload();
       const etag = (await content(id)).headers.get('etag') ?? '';
       for (const known of [etag, `W/${etag}`, `"x", ${etag}`, '*']) {
@@ -191,7 +191,7 @@ describe('files', () => {
       }
     });
 
-    it('500 where the operator has taken the bytes away', async () => {
+    it('500 when the blob is missing', async () => {
       const { id } = await upload();
       const row = await selectFile(api.db.sql, await organizationOf(api.key), id);
       await api.blobs.delete(row!.blobKey, forever);
@@ -212,7 +212,7 @@ describe('files', () => {
       assert.equal(blobsKept(), before);
     });
 
-    it('409 file_in_use while something that runs needs it, however many do', async () => {
+    it('409 file_in_use until the last user of the file has ended', async () => {
       const { id } = await upload('batch');
       const organizationId = await organizationOf(api.key);
       const use = (userId: string) => ({ fileId: id, purpose: 'batch', userId, param: 'input_file_id' }) as const;
@@ -230,7 +230,7 @@ describe('files', () => {
       assert.equal((await api.send('DELETE', `/v1/files/${id}`)).status, 200);
     });
 
-    it('a use that begins and a deletion cannot both succeed', async () => {
+    it('only one of a concurrent use and deletion succeeds', async () => {
       const organizationId = await organizationOf(api.key);
       for (let round = 0; round < 10; round += 1) {
         const { id } = await upload('batch');
@@ -246,7 +246,7 @@ describe('files', () => {
       }
     });
 
-    it('is done although the store cannot remove the bytes now; the sweep does it later', async () => {
+    it('succeeds when the blob store fails; the sweep deletes the bytes later', async () => {
       const { id } = await upload();
       const before = blobsKept();
       const remove = api.blobs.delete;
@@ -262,7 +262,7 @@ describe('files', () => {
     });
   });
 
-  it('are used by their organization and for their purpose only', async () => {
+  it('can be used only by their organization and for their purpose', async () => {
     const { id } = await upload('fine-tune');
     const own = await organizationOf(api.key);
     const foreign = await organizationOf(await newKey('foreign'));
@@ -274,7 +274,7 @@ describe('files', () => {
     await assert.rejects(asked(own), { code: 'invalid_value', param: 'config.file_ids.0' });
   });
 
-  it('are processed by a first success and stay so; before it, a failure says what is wrong', async () => {
+  it('become processed by the first successful use, a final state; earlier failures set status_details', async () => {
     const { id } = await upload();
     const organizationId = await organizationOf(api.key);
     const status = async () => {
@@ -290,7 +290,7 @@ describe('files', () => {
     await updateProcessed(api.db.sql, 'org_other', [id]);
   });
 
-  it('of our own making go the same way as uploads', async () => {
+  it('created by the service are stored like uploads', async () => {
     const content = async function* () {
       yield Buffer.from('{"custom_id":"1"}\n');
     };
@@ -300,7 +300,7 @@ describe('files', () => {
     assert.equal((await api.send('GET', `/v1/files/${row.id}/content`)).text, '{"custom_id":"1"}\n');
   });
 
-  it('bytes that a process left when it ended are swept: at once when nobody else can be at it, else when old', async () => {
+  it('the sweep deletes orphaned blobs: immediately with the embedded database, otherwise after two hours', async () => {
     const before = blobsKept();
     const put = async () => {
       const key = newBlobKey();
@@ -329,7 +329,7 @@ describe('files', () => {
     assert.deepEqual(await api.db.sql.select().from(orphanedBlobs), []);
   });
 
-  it('an upload whose bytes were swept meanwhile is not made a file', async () => {
+  it('an upload whose blob was swept meanwhile fails', async () => {
     const organizationId = await organizationOf(api.key);
     const content = async function* () {
       yield Buffer.from('slow');
@@ -342,7 +342,7 @@ describe('files', () => {
     const file = { filename: 'a.txt', content: content(), purpose: () => 'knowledge-base' as const };
     await assert.rejects(
       uploadFile({ ...deps(), blobs: { ...api.blobs, put } }, organizationId, file, forever),
-      /abandoned/,
+      /deleted as orphaned/,
     );
     assert.deepEqual(await api.db.sql.select().from(orphanedBlobs), []);
   });

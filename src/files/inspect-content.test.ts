@@ -56,7 +56,7 @@ const locked = Buffer.concat([
 ]);
 const ofWide = 'a\u00e9\u65e5\ud83d\ude00'.repeat(8_000);
 
-describe('the bytes of a file', () => {
+describe('inspectContent', () => {
   const TAKEN: readonly [name: string, bytes: Uint8Array][] = [
     ['a.pdf', pdf],
     ['a.PDF', Buffer.concat([Buffer.alloc(1019, 0x20), Buffer.from('%PDF-')])],
@@ -117,7 +117,7 @@ describe('the bytes of a file', () => {
     });
   }
 
-  it('are refused as soon as enough of them has come', async () => {
+  it('rejects invalid content as soon as enough bytes have arrived', async () => {
     let given = 0;
     const endless = async function* () {
       for (;;) {
@@ -138,7 +138,7 @@ describe('the bytes of a file', () => {
     }
   });
 
-  it('of lines for training are one object each', async () => {
+  it('requires one JSON object per line for fine-tuning', async () => {
     const lines = Buffer.from('{"messages":[]}\n{"messages":[]}\n');
     assert.equal(await inspect('a.jsonl', lines, 3, true), null);
     assert.match((await inspect('a.jsonl', Buffer.concat([lines, Buffer.from('[]')]), 3, true)) ?? '', /line 3/);
@@ -150,15 +150,15 @@ describe('the bytes of a file', () => {
   });
 });
 
-describe('the name of a file', () => {
-  it('says its format by its ending, in any case', () => {
+describe('file names', () => {
+  it('select the format by extension, case-insensitively', () => {
     assert.equal(requireFormat('A.B.JsonL').kind, 'json-lines');
     for (const name of ['', 'a', 'jsonl', 'a.jsonl ', 'a.markdown', 'a.pdf.exe', '__proto__', 'a.constructor']) {
       assert.throws(() => requireFormat(name), { code: 'invalid_value', param: 'file' }, name);
     }
   });
 
-  it('is made one that can be shown and saved', () => {
+  it('are sanitized for display and download', () => {
     for (const [given, clean] of [
       ['/etc/passwd', 'passwd'],
       ['..\\..\\a.txt', 'a.txt'],
@@ -178,7 +178,7 @@ describe('the name of a file', () => {
     }
   });
 
-  it('of batches and for training ends in .jsonl', () => {
+  it('must end in .jsonl for batches and fine-tuning', () => {
     for (const purpose of ['batch', 'fine-tune'] as const) {
       requirePurposeFormat(requireFormat('a.jsonl'), purpose);
       assert.throws(() => requirePurposeFormat(requireFormat('a.txt'), purpose), {

@@ -40,7 +40,7 @@ describe('POST /v1/files', () => {
     assert.deepEqual(await kept(), before);
   }
 
-  it('stores the file and answers with it, whichever part comes first', async () => {
+  it('stores the file and returns it, for either order of the form fields', async () => {
     const before = Math.floor(Date.now() / 1000);
     for (const parts of [
       [PURPOSE, TEXT],
@@ -68,7 +68,7 @@ describe('POST /v1/files', () => {
     assert.equal(loose, 0);
   });
 
-  it('401 and 403 before anything of the body is read', async () => {
+  it('401 and 403 before the body is read', async () => {
     const head = splitForm('a.jsonl', 'batch')[0];
     const never = async function* () {
       yield head;
@@ -81,7 +81,7 @@ describe('POST /v1/files', () => {
     assert.deepEqual((await kept()).loose, 0);
   });
 
-  it('415 for a body that is no form, with a sentence that says what to send', async () => {
+  it('415 for a body that is not a form, naming the accepted type', async () => {
     for (const contentType of [
       'application/json',
       'text/plain',
@@ -99,7 +99,7 @@ describe('POST /v1/files', () => {
     assert.match(chat.json.error.message, /application\/json/);
   });
 
-  it('400 missing_required_field for what the form lacks', async () => {
+  it('400 missing_required_field for missing form fields', async () => {
     await assertRefused(() => send([]), 400, 'missing_required_field', 'file');
     await assertRefused(() => send([PURPOSE]), 400, 'missing_required_field', 'file');
     await assertRefused(() => send([TEXT]), 400, 'missing_required_field', 'purpose');
@@ -123,7 +123,7 @@ describe('POST /v1/files', () => {
     await assertRefused(() => send([PURPOSE, { ...TEXT, filename: 'a/b/' }]), 400, 'invalid_value', 'file');
   });
 
-  it('400 for a format that is not taken, or not for the purpose', async () => {
+  it('400 for an unsupported format, or one not allowed for the purpose', async () => {
     for (const name of ['a.exe', 'a', 'a.', 'txt', '.txt.gz', 'a.json', 'a.htm', 'a.doc']) {
       await assertRefused(() => upload(name, 'text'), 400, 'invalid_value', 'file');
     }
@@ -134,7 +134,7 @@ describe('POST /v1/files', () => {
     }
   });
 
-  it('400 for an empty file, and for bytes that are not what the name says', async () => {
+  it('400 for an empty file, and for content that contradicts the extension', async () => {
     await assertRefused(() => upload('a.txt', ''), 400, 'invalid_value', 'file');
     await assertRefused(() => upload('a.pdf', 'I am no PDF.'), 400, 'invalid_value', 'file');
     await assertRefused(() => upload('a.docx', 'PK I am no archive'), 400, 'invalid_value', 'file');
@@ -142,7 +142,7 @@ describe('POST /v1/files', () => {
     await assertRefused(() => upload('a.jsonl', Buffer.from('{"a":"\xe9"}', 'latin1')), 400, 'invalid_value', 'file');
   });
 
-  it('checks every line of a file for fine-tuning, wherever its purpose stands, and names the line', async () => {
+  it('validates every line of a fine-tuning file for either field order, and names the invalid line', async () => {
     const good = '{"messages":[]}\n{"messages":[]}\n';
     assert.equal((await upload('a.jsonl', good, 'fine-tune')).status, 200);
     const bad = `${good}[1]\n`;
@@ -167,7 +167,7 @@ describe('POST /v1/files', () => {
       assert.equal((await upload('a.jsonl', bad, purpose)).status, 200);
   });
 
-  it('keeps the folders of a name that leads inwards, and shows it as it was written', async () => {
+  it('keeps relative folders in file names', async () => {
     for (const [sent, shown] of [
       ['../../etc/passwd.txt', 'passwd.txt'],
       ['guides/2026/pump.txt', 'guides/2026/pump.txt'],
@@ -184,7 +184,7 @@ describe('POST /v1/files', () => {
     }
   });
 
-  it('400 for a name that is longer than any path, also one whose end does not arrive', async () => {
+  it('400 for a file name longer than the path limit', async () => {
     for (const characters of [5000, 20_000]) {
       const answer = await upload(`${'x'.repeat(characters)}.txt`, 'text');
       assertError(answer, 400, 'invalid_value', 'file');
@@ -192,13 +192,13 @@ describe('POST /v1/files', () => {
     }
   });
 
-  it('reads a name in the form of RFC 5987', async () => {
+  it('parses an RFC 5987 file name', async () => {
     const body = formOf([PURPOSE, TEXT]).toString().replace('filename="notes.txt"', "filename*=UTF-8''caf%C3%A9.txt");
     const answer = await sendForm(url(), Buffer.from(body), { key: api.key });
     assert.equal(answer.json.filename, 'caf\u00e9.txt');
   });
 
-  it('reads over fields that it does not know, and bounds them', async () => {
+  it('skips unknown fields, up to a limit', async () => {
     const unknown = Array.from({ length: 30 }, (_, at) => ({ name: `x${at % 3}`, content: 'y'.repeat(10_000) }));
     assert.equal((await send([...unknown, PURPOSE, TEXT])).status, 200);
     const many = Array.from({ length: 33 }, (_, at) => ({ name: `x${at}`, content: '' }));
@@ -207,7 +207,7 @@ describe('POST /v1/files', () => {
     await assertRefused(() => send([long, PURPOSE, TEXT]), 400, 'invalid_value', 'x');
   });
 
-  it('reads over a file of another name as it does over a field, and takes a purpose that is sent as a file', async () => {
+  it('skips files of other field names, and accepts a purpose sent as a file', async () => {
     const other = { name: 'foo', filename: 'other.txt', content: 'other' };
     for (const parts of [
       [other, PURPOSE, TEXT],
@@ -220,13 +220,13 @@ describe('POST /v1/files', () => {
     await assertRefused(() => send([large, PURPOSE, TEXT]), 400, 'invalid_value', 'foo');
   });
 
-  it('says what is too large where it is not the file', async () => {
+  it('names the field that is too large', async () => {
     const answer = await send([{ name: 'x', content: 'y'.repeat(2_000_000) }, PURPOSE, TEXT]);
     assertError(answer, 413, 'request_too_large');
     assert.equal(answer.json.error.message, 'What the form holds beside its file is larger than 1048576 bytes.');
   });
 
-  it('400 for what is no whole form', async () => {
+  it('400 for an incomplete form', async () => {
     const whole = formOf([PURPOSE, TEXT]);
     const at =
       (contentType: string, body: Uint8Array = whole) =>
@@ -244,7 +244,7 @@ describe('POST /v1/files', () => {
     assert.equal((await at(`multipart/form-data; boundary="${BOUNDARY}"`)()).status, 200);
   });
 
-  it('413 as soon as the file is too large, by what it says or by what comes', async () => {
+  it('413 as soon as the declared or received size exceeds the limit', async () => {
     const { key } = api;
     const told = { headers: { 'content-length': String(MAX_UPLOAD_BYTES + 2_000_000) }, key };
     const never = async function* () {
@@ -254,7 +254,7 @@ describe('POST /v1/files', () => {
     await assertRefused(() => sendForm(url(), never(), told), 413, 'file_too_large', 'file');
   });
 
-  it('413 for endless headers and fields around the file', async () => {
+  it('413 for too many headers and fields around the file', async () => {
     const endless = async function* () {
       yield Buffer.from(`--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\nX: `);
       for (;;) yield Buffer.alloc(65_536, 'x');
@@ -262,7 +262,7 @@ describe('POST /v1/files', () => {
     await assertRefused(() => sendForm(url(), endless(), { key: api.key }), 413, 'request_too_large', null);
   });
 
-  it('keeps nothing of an upload whose client leaves', async () => {
+  it('deletes the bytes of an upload whose client disconnects', async () => {
     const before = await kept();
     for (const bytes of [1, 3_000_000]) {
       const asking = request(url(), {
@@ -278,7 +278,7 @@ describe('POST /v1/files', () => {
     }
   });
 
-  it('takes uploads that come together, each with its own bytes', async () => {
+  it('stores concurrent uploads separately', async () => {
     const contents = Array.from({ length: 12 }, (_, at) => `${at} `.repeat(50_000));
     const answers = await Promise.all(contents.map((content, at) => upload(`${at}.txt`, content)));
     for (const [at, { json }] of answers.entries()) {
@@ -288,7 +288,7 @@ describe('POST /v1/files', () => {
     assert.equal(new Set(answers.map(({ json }) => json.id)).size, 12);
   });
 
-  it('a connection is of use again after a refusal in the middle of a body', async () => {
+  it('the connection can be reused after a rejection in the middle of a body', async () => {
     const half = async function* () {
       const [head, end] = splitForm('a.pdf', 'knowledge-base');
       yield head;
@@ -310,7 +310,7 @@ describe('POST /v1/files', () => {
   describe('with an Idempotency-Key', () => {
     const key = (idempotencyKey: string) => ({ 'idempotency-key': idempotencyKey });
 
-    it('replays the answer for the same content, whatever its boundary, and stores nothing again', async () => {
+    it('replays the response for the same content with another boundary, and stores it once', async () => {
       const first = await send([PURPOSE, TEXT], key('f1'));
       const before = await kept();
       const body = formOf([TEXT, PURPOSE], 'another');
@@ -333,7 +333,7 @@ describe('POST /v1/files', () => {
       }
     });
 
-    it('can be used again after a refusal, and after the client left', async () => {
+    it('can be used again after a rejected request and after a disconnect', async () => {
       assertError(await send([PURPOSE, { ...TEXT, filename: 'a.exe' }], key('f3')), 400, 'invalid_value', 'file');
       assert.equal((await send([PURPOSE, TEXT], key('f3'))).status, 200);
       const before = await kept();

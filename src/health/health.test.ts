@@ -14,7 +14,7 @@ describe('operation', () => {
     assert.ok(ready.json.checks.every((check: { ok: boolean }) => check.ok));
   });
 
-  it('GET /readyz is 503 and names what does not answer', async () => {
+  it('GET /readyz is 503 and names the failed component', async () => {
     const { check } = api.engine;
     api.engine.check = () => Promise.reject(new Error('The weights are gone.'));
     const answer = await api.send('GET', '/readyz', { key: null });
@@ -26,7 +26,7 @@ describe('operation', () => {
     assert.match(failed[0].detail, /The weights are gone/);
   });
 
-  it('GET /metrics is open to this machine, and asks those behind a proxy for the scope admin', async () => {
+  it('GET /metrics is open from loopback, and requires the scope admin behind a proxy', async () => {
     const open = await api.send('GET', '/metrics', { key: null });
     assert.equal(open.status, 200);
     assert.match(open.text, /quire_http_request_seconds/);
@@ -37,7 +37,7 @@ describe('operation', () => {
     assert.equal((await api.send('GET', '/metrics', { headers })).status, 200);
   });
 
-  it('counts generations by model and outcome, and what is in flight', async () => {
+  it('counts generations by model and outcome, and requests in flight', async () => {
     const body = { model: 'general-8b', messages: [{ role: 'user', content: 'Hi' }] };
     await api.send('POST', '/v1/chat/completions', { body });
     const { text } = await api.send('GET', '/metrics', { key: null });
@@ -89,7 +89,7 @@ describe('the API description', () => {
     }
   });
 
-  it('says of every pattern in words what it asks for, so that nobody is shown a regular expression', async () => {
+  it('describes every pattern in words instead of a regular expression', async () => {
     const wordless: string[] = [];
     const walk = (schema: unknown) => {
       if (typeof schema !== 'object' || schema === null) return;
@@ -104,7 +104,7 @@ describe('the API description', () => {
     assert.equal(json.error.message, "'tools.0.function.name' must be 1 to 64 letters, digits, '-' and '_'.");
   });
 
-  it('every example in the description is accepted', async () => {
+  it('every example in the description is valid', async () => {
     const { json } = await api.send('GET', '/openapi.json', { key: null });
     for (const path of ['/v1/chat/completions', '/v1/completions']) {
       const body = json.paths[path].post.requestBody.content['application/json'].example;

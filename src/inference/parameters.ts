@@ -53,7 +53,7 @@ export const SamplingFields = {
 const Fields = Type.Object(SamplingFields);
 
 /** Sampling parameters of a request, with defaults. */
-export function samplingOf(request: Static<typeof Fields>): Sampling {
+export function samplingParameters(request: Static<typeof Fields>): Sampling {
   return {
     temperature: request.temperature ?? 1,
     topP: request.top_p ?? 1,
@@ -65,7 +65,7 @@ export function samplingOf(request: Static<typeof Fields>): Sampling {
 }
 
 /** Stop sequences of a request, without duplicates. */
-export function stopTextsOf(request: Static<typeof Fields>): string[] {
+export function stopSequences(request: Static<typeof Fields>): string[] {
   return [...new Set([request.stop ?? []].flat())];
 }
 

@@ -6,7 +6,7 @@ import { moderate } from '../inference/moderate.ts';
 import { exemptInput } from '../inference/screening.ts';
 import type { Call } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
-import type { ModerationAnswer, ModerationRequest } from './schema.ts';
+import type { ModerationRequest, ModerationResponse } from './schema.ts';
 
 /** Dependencies of `classifyTexts`. */
 export type ModerationDeps = Pick<Deps, 'models' | 'recordUsage' | 'metrics' | 'now'>;
@@ -20,7 +20,7 @@ export async function classifyTexts(
   call: Call,
   request: ModerationRequest,
   signal: AbortSignal,
-): Promise<ModerationAnswer> {
+): Promise<ModerationResponse> {
   const admission = admit(deps, call, { kind: 'moderation', model: request.model ?? undefined });
   rejectBlank(request.input);
   // The texts are sent to be classified: a policy that blocked them would make the route useless.
@@ -38,7 +38,7 @@ function rejectBlank(input: ModerationRequest['input']): void {
   if (blank !== -1) throw invalidValue(`input.${blank}`, 'must not be blank');
 }
 
-function viewResult(scores: ModerationScores): ModerationAnswer['results'][number] {
+function viewResult(scores: ModerationScores): ModerationResponse['results'][number] {
   const isFlagged = (category: ModerationCategory) => scores[category] >= THRESHOLD;
   return {
     flagged: MODERATION_CATEGORIES.some(isFlagged),

@@ -6,7 +6,7 @@ import { assertError, assertForm, catalogueOn, type TestApiOptions, useApi } fro
 import { usageRecords } from '../billing/tables.ts';
 import { createBundledModeration } from '../engines/bundled/moderation/bundled-moderation.ts';
 import type { ModerationEngine } from '../engines/moderation-engine.ts';
-import { ModerationAnswer } from './schema.ts';
+import { ModerationResponse } from './schema.ts';
 
 const FILE = fileURLToPath(new URL('../../models/quire-moderation-1.bin', import.meta.url));
 const INSULT = 'You are a pathetic, worthless idiot.';
@@ -32,7 +32,7 @@ describe('POST /v1/moderations', () => {
   it('200 with the answer in the form of the schema and no other field, a result for a text', async () => {
     const { status, json } = await judge({ input: INSULT });
     assert.equal(status, 200);
-    assertForm(ModerationAnswer, json);
+    assertForm(ModerationResponse, json);
     assert.match(json.id, /^modr-[0-9a-z]{26}$/);
     assert.equal(json.model, 'moderation-v1');
     const [result] = json.results;
@@ -47,7 +47,7 @@ describe('POST /v1/moderations', () => {
       input: [HARMLESS, INSULT, 'I want to kill myself tonight.'],
       model: 'moderation-v1',
     });
-    assertForm(ModerationAnswer, json);
+    assertForm(ModerationResponse, json);
     assert.deepEqual(
       json.results.map((result: { flagged: boolean }) => result.flagged),
       [false, true, true],
@@ -75,7 +75,7 @@ describe('POST /v1/moderations', () => {
     }
   });
 
-  it('records what was read as usage, once', async () => {
+  it('records usage once', async () => {
     const before = await api.db.sql.$count(usageRecords);
     await judge({ input: [INSULT, INSULT] });
     assert.equal(await api.db.sql.$count(usageRecords), before + 1);
@@ -103,7 +103,7 @@ describe('POST /v1/moderations', () => {
     assertError(await judge('{"input": '), 400, 'invalid_json');
   });
 
-  it('says of a list that is too long what is too long, and of a value of no form which forms there are', async () => {
+  it('names the violated limit of the list, and the accepted types of a value', async () => {
     const long = await judge({ input: Array(1025).fill('a') });
     assert.match(long.json.error.message, /more than 1024 items/);
     assert.match((await judge({ input: 5 })).json.error.message, /must be string or array/);
@@ -126,7 +126,7 @@ describe('POST /v1/moderations', () => {
     assert.equal((await judge({ input: 'a', model: 'omni-moderation-latest' }, allowed.key)).status, 200);
   });
 
-  it('shows the model as ready, with what really answers', async () => {
+  it('lists the model as ready with its backend', async () => {
     const { json } = await api.send('GET', '/v1/models/moderation-v1');
     assert.equal(json.backend.engine, 'bundled');
     assert.equal(json.backend.model, 'quire-moderation-1');

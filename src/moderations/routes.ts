@@ -2,7 +2,7 @@ import type { App } from '../http/app.ts';
 import { toCall } from '../http/auth.ts';
 import { disconnectSignal } from '../http/event-stream.ts';
 import { classifyTexts, type ModerationDeps } from './classify-texts.ts';
-import { ModerationAnswer, ModerationRequest } from './schema.ts';
+import { ModerationRequest, ModerationResponse } from './schema.ts';
 
 /** `POST /v1/moderations`. */
 export function moderationRoutes(app: App, deps: ModerationDeps): void {
@@ -12,10 +12,10 @@ export function moderationRoutes(app: App, deps: ModerationDeps): void {
       schema: {
         summary: 'Score texts for harm',
         description:
-          'Five categories, each with a score from 0 to 1, flagged from 0.5 on. The texts are judged, not kept or logged.',
+          'Scores five categories from 0 to 1; a category is flagged at 0.5 and above. The texts are not stored or logged.',
         tags: ['Moderations'],
         body: ModerationRequest,
-        response: { 200: ModerationAnswer },
+        response: { 200: ModerationResponse },
       },
       config: { scope: 'inference' },
     },

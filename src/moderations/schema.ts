@@ -1,19 +1,17 @@
 import { type Static, Type } from 'typebox';
 import { nullable } from '../inference/parameters.ts';
 
-/** Texts of one request. More belong into several. */
+/** Maximum number of texts per request. */
 const MAX_INPUTS = 1024;
 
-/** The body of `POST /v1/moderations`. */
+/** Request body of `POST /v1/moderations`. */
 export const ModerationRequest = Type.Object(
   {
     input: Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1, maxItems: MAX_INPUTS })], {
-      description: 'A text, or several, of any length. None may be empty or blank.',
+      description: 'One or more texts of any length. Must not be blank.',
     }),
     model: Type.Optional(
-      nullable(
-        Type.String({ description: '`moderation-v1`, which `omni-moderation-latest` names too. May be left out.' }),
-      ),
+      nullable(Type.String({ description: '`moderation-v1` (default) or its alias `omni-moderation-latest`.' })),
     ),
   },
   { examples: [{ input: ['You are a pathetic, worthless idiot.', 'The library opens at nine.'] }] },
@@ -21,8 +19,8 @@ export const ModerationRequest = Type.Object(
 
 export type ModerationRequest = Static<typeof ModerationRequest>;
 
-/** A value for each category; `self_harm` is there under both of its spellings. */
-function ofEachCategory<T extends ReturnType<typeof Type.Boolean> | ReturnType<typeof Type.Number>>(value: T) {
+/** Schema with one value per category; `self_harm` has both spellings. */
+function perCategory<T extends ReturnType<typeof Type.Boolean> | ReturnType<typeof Type.Number>>(value: T) {
   return Type.Object({
     harassment: value,
     hate: value,
@@ -33,18 +31,18 @@ function ofEachCategory<T extends ReturnType<typeof Type.Boolean> | ReturnType<t
   });
 }
 
-/** The answer of `POST /v1/moderations`. */
-export const ModerationAnswer = Type.Object(
+/** Response of `POST /v1/moderations`. */
+export const ModerationResponse = Type.Object(
   {
     id: Type.String(),
     model: Type.String(),
     results: Type.Array(
       Type.Object({
-        flagged: Type.Boolean({ description: 'Whether any category is.' }),
-        categories: ofEachCategory(Type.Boolean()),
-        category_scores: ofEachCategory(Type.Number({ minimum: 0, maximum: 1 })),
+        flagged: Type.Boolean({ description: 'Whether any category is flagged.' }),
+        categories: perCategory(Type.Boolean()),
+        category_scores: perCategory(Type.Number({ minimum: 0, maximum: 1 })),
       }),
-      { description: 'One of each text, in the order of the texts.' },
+      { description: 'One result per text, in the order of `input`.' },
     ),
   },
   {
@@ -78,4 +76,4 @@ export const ModerationAnswer = Type.Object(
   },
 );
 
-export type ModerationAnswer = Static<typeof ModerationAnswer>;
+export type ModerationResponse = Static<typeof ModerationResponse>;

@@ -17,8 +17,8 @@ function setUp() {
   return { engines, metrics, clock, counters: new CacheCounters({ models, metrics, now: () => clock.ms }) };
 }
 
-describe('the counters of the prompt cache', () => {
-  it('are zero at first, with a rate of 0 and no memory known', () => {
+describe('CacheCounters', () => {
+  it('start at zero, with hit rate 0 and unknown memory', () => {
     const statistics = setUp().counters.read();
     assertForm(CacheStatistics, statistics);
     assert.deepEqual(statistics, {
@@ -33,14 +33,14 @@ describe('the counters of the prompt cache', () => {
     });
   });
 
-  it('count hits, misses and tokens; the rate is hits among all', () => {
+  it('count hits, misses and tokens; the hit rate is the share of hits', () => {
     const { counters } = setUp();
     for (const cached of [0, 12, 0, 3, 1]) counters.count('general-8b', cached);
     const { hit_count, miss_count, hit_rate, cached_tokens_total } = counters.read();
     assert.deepEqual([hit_count, miss_count, hit_rate, cached_tokens_total], [3, 2, 0.6, 16]);
   });
 
-  it('add up the caches of the engines that know theirs, each once', () => {
+  it('sum the caches of the engines that report them, each once', () => {
     const { counters, engines } = setUp();
     engines[0].cache = { bytes: 3 * 1_048_576, entries: 4, evictions: 2 };
     assert.deepEqual(pick(counters), [3, 4, 2]);
@@ -62,7 +62,7 @@ describe('the counters of the prompt cache', () => {
     assert.equal(counters.read().uptime_seconds, 0);
   });
 
-  it('a reset counts evictions from zero and keeps what the caches hold', () => {
+  it('a reset counts evictions from zero and keeps the caches', () => {
     const { counters, engines } = setUp();
     engines[0].cache = { bytes: 1_048_576, entries: 4, evictions: 9 };
     counters.count('general-8b', 5);
@@ -74,7 +74,7 @@ describe('the counters of the prompt cache', () => {
     assert.deepEqual(counters.reset(), counters.reset());
   });
 
-  it('metrics are by model, are not reset, and leave out what no engine says', async () => {
+  it('metrics are per model, never reset, and absent when no engine reports them', async () => {
     const { counters, engines, metrics } = setUp();
     counters.count('general-8b', 5);
     counters.count('general-70b', 0);

@@ -93,7 +93,7 @@ describe('GET /v1/admin/cache/stats and POST /v1/admin/cache/reset', () => {
     }
   });
 
-  it('a refused reset resets nothing', async () => {
+  it('a rejected reset has no effect', async () => {
     api.engine.play(() => stream(answer(4)));
     await chat(api);
     const { key } = await api.makeKey({ scopes: ['inference'] });
@@ -101,7 +101,7 @@ describe('GET /v1/admin/cache/stats and POST /v1/admin/cache/reset', () => {
     assert.deepEqual(await counted(api), [1, 0, 4]);
   });
 
-  it('a reset answers the zeroed statistics, keeps what the caches hold, and takes a body', async () => {
+  it('a reset returns the zeroed statistics, keeps the caches, and accepts a body', async () => {
     api.engine.cache = { bytes: 2_097_152, entries: 3, evictions: 7 };
     const zeroed = {
       ...{ hit_count: 0, miss_count: 0, hit_rate: 0, cached_tokens_total: 0, evictions: 0, uptime_seconds: 0 },
@@ -127,7 +127,7 @@ describe('GET /v1/admin/cache/stats and POST /v1/admin/cache/reset', () => {
     assertError(chatted, 400, 'invalid_json');
   });
 
-  it('both are described, with an example that has their form', async () => {
+  it('both are in the OpenAPI description, with a valid example', async () => {
     const { json } = await api.send('GET', '/openapi.json', { key: null });
     for (const [method, path] of routes) {
       const { responses, summary } = json.paths[path][method.toLowerCase()];
@@ -139,7 +139,7 @@ describe('GET /v1/admin/cache/stats and POST /v1/admin/cache/reset', () => {
   });
 });
 
-describe('what the statistics count', () => {
+describe('counting of prompts', () => {
   const api = useApi();
   beforeEach(() => api.send('POST', RESET));
 
@@ -179,13 +179,13 @@ describe('what the statistics count', () => {
     });
   }
 
-  it('each prompt of a list', async () => {
+  it('counts each prompt of a list', async () => {
     api.engine.play(({ prompt }) => stream(answer(prompt.kind === 'text' && prompt.text === 'new' ? 0 : 6)));
     await complete(api, { prompt: ['old', 'new', 'older'] });
     assert.deepEqual(await counted(api), [2, 1, 12]);
   });
 
-  it('a stream whose client leaves', async () => {
+  it('counts a stream whose client disconnects', async () => {
     api.engine.play(async function* (_request, signal) {
       yield* answer(6).slice(0, 2);
       await untilAborted(signal);
@@ -194,7 +194,7 @@ describe('what the statistics count', () => {
     assert.deepEqual(await counted(api), [1, 0, 6]);
   });
 
-  it('all models and organizations', async () => {
+  it('counts all models and organizations', async () => {
     const { key } = await api.makeKey({ organization: 'another' });
     api.engine.play(() => stream(answer(6)));
     const body = { messages: [{ role: 'user', content: 'Hi' }] };
@@ -208,7 +208,7 @@ describe('what the statistics count', () => {
     assert.doesNotMatch(text, /quire_prompt_cache_\w+\{[^}]*org/);
   });
 
-  it('nothing of a request that is refused', async () => {
+  it('ignores rejected requests', async () => {
     const calls = api.engine.calls.length;
     await chat(api, { model: 'nothing' });
     await chat(api, { messages: [] });
@@ -217,7 +217,7 @@ describe('what the statistics count', () => {
     assert.deepEqual(await counted(api), [0, 0, 0]);
   });
 
-  it('no more cached tokens than a prompt has, whatever the engine says', async () => {
+  it('limits cached tokens to the prompt tokens', async () => {
     for (const cached of [99, -5, Number.NaN, 2.5]) {
       await api.send('POST', RESET);
       api.engine.play(() => stream(answer(cached)));
@@ -230,7 +230,7 @@ describe('what the statistics count', () => {
   });
 });
 
-describe('what an upstream says of its cache', () => {
+describe('cached tokens reported by an upstream', () => {
   let server: TestServer;
   let engine: GenerationEngine;
   let told: object = {};
@@ -260,7 +260,7 @@ describe('what an upstream says of its cache', () => {
   });
   beforeEach(() => api.send('POST', RESET));
 
-  it('counts as a hit, streamed and not, in either way of saying it', async () => {
+  it('count as a hit, streamed or not, in both response formats', async () => {
     for (const stream of [false, true]) {
       for (const said of [{ prompt_tokens_details: { cached_tokens: 8 } }, { prompt_cache_hit_tokens: 8 }]) {
         told = said;
@@ -270,14 +270,14 @@ describe('what an upstream says of its cache', () => {
     assert.deepEqual(await counted(api), [4, 0, 32]);
   });
 
-  it('shows in X-Cache-Status of an answer in one piece', async () => {
+  it('set X-Cache-Status of a non-streamed response', async () => {
     told = { prompt_tokens_details: { cached_tokens: 8 } };
     assert.equal(statusOf(await chat(api)), 'HIT');
     told = {};
     assert.equal(statusOf(await chat(api)), 'MISS');
   });
 
-  it('that it says nothing, or nonsense, counts as a miss or as no more than the prompt', async () => {
+  it('count as a miss when absent or invalid, and are limited to the prompt', async () => {
     for (const cached_tokens of [undefined, null, 'many', -3]) {
       told = { prompt_tokens_details: { cached_tokens } };
       await chat(api);
@@ -289,14 +289,14 @@ describe('what an upstream says of its cache', () => {
     assert.deepEqual(await counted(api), [1, 4, 10]);
   });
 
-  it('a count that no record could hold is cut, and the answer stands', async () => {
+  it('are clamped when they overflow the record', async () => {
     told = { completion_tokens: 1e300 };
     const { status, json } = await chat(api);
     assert.equal(status, 200);
     assert.equal(json.usage.completion_tokens, 2_147_483_647);
   });
 
-  it('a stream that is left before the upstream says it is a miss', async () => {
+  it('count as a miss when the client disconnects before the report', async () => {
     told = NEVER;
     assert.equal(await leave(api), 'MISS');
     assert.deepEqual(await counted(api), [0, 1, 0]);

@@ -50,7 +50,7 @@ describe('JobQueue', () => {
     await queue.define(Object.values(KINDS));
   });
 
-  it('runs a job once its transaction has committed, and not before', async () => {
+  it('runs a job after its transaction commits, not before', async () => {
     const kind = KINDS['committed'];
     const { done, call } = counted(1);
     const ran: number[] = [];
@@ -66,7 +66,7 @@ describe('JobQueue', () => {
     assert.deepEqual(ran, [7]);
   });
 
-  it('forgets a job whose transaction is rolled back', async () => {
+  it('drops a job whose transaction is rolled back', async () => {
     const kind = KINDS['rolled-back'];
     const rolledBack = db.sql.transaction(async (sql) => {
       await queue.enqueue(sql, kind, { n: 1 }, { key: 'a' });
@@ -84,7 +84,7 @@ describe('JobQueue', () => {
     assert.deepEqual(ran, [2]);
   });
 
-  it('runs a job again that failed, as often as its kind says, and then no more', async () => {
+  it('retries a failed job up to the limit of its kind', async () => {
     const kind = KINDS['failing'];
     const { done, call } = counted(3);
     const ran: number[] = [];
@@ -99,7 +99,7 @@ describe('JobQueue', () => {
     assert.deepEqual(ran.sort(), [1, 1, 2]);
   });
 
-  it('never runs two jobs of one key at once, and loses none that comes during a run', async () => {
+  it('runs jobs of one key one at a time, and loses none enqueued during a run', async () => {
     const kind = KINDS['keyed'];
     const { done, call } = counted(2);
     let running = 0;
@@ -117,7 +117,7 @@ describe('JobQueue', () => {
     assert.equal(most, 1);
   });
 
-  it('does not hold up other keys behind a job whose key is busy', async () => {
+  it('a busy key does not block other keys', async () => {
     const kind = KINDS['held'];
     const { done, call } = counted(3);
     const other = Promise.withResolvers<void>();
@@ -134,7 +134,7 @@ describe('JobQueue', () => {
     await done;
   });
 
-  it('tells a running job to stop, and gives it to the next process', async () => {
+  it('aborts a running job at shutdown and returns it to the queue', async () => {
     const kind = KINDS['stopped'];
     const started = counted(1);
     queue.work(kind, async (_job, signal) => {
@@ -154,7 +154,7 @@ describe('JobQueue', () => {
     await done;
   });
 
-  it('runs as many at once as its kind says', async () => {
+  it('limits concurrency per kind', async () => {
     const kind = KINDS['at-once'];
     const both = counted(2);
     const { done, call } = counted(2);
@@ -168,7 +168,7 @@ describe('JobQueue', () => {
     await done;
   });
 
-  it('runs jobs of a group beside those of another that has more of them', async () => {
+  it('limits the slots of one group', async () => {
     const kind = KINDS['grouped'];
     const ran: number[] = [];
     const gone = counted(4);

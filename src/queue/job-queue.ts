@@ -89,7 +89,7 @@ export class JobQueue {
     this.#loops.push(this.#loop(kind, handler, event));
   }
 
-  /** Aborts running jobs, waits for them, and returns them to the queue. May be called twice. */
+  /** Aborts running jobs, waits for them, and returns them to the queue. Idempotent. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#unlisten();

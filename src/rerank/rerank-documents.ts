@@ -4,21 +4,21 @@ import { admit } from '../inference/admission.ts';
 import { rerank } from '../inference/rerank.ts';
 import { screenInput } from '../inference/screening.ts';
 import type { Call } from '../lib/caller.ts';
-import { MAX_DOCUMENT_CHARACTERS, MAX_TOTAL_CHARACTERS, type RerankAnswer, type RerankRequest } from './schema.ts';
+import { MAX_DOCUMENT_CHARACTERS, MAX_TOTAL_CHARACTERS, type RerankBody, type RerankResponse } from './schema.ts';
 
 /** Dependencies of `rerankDocuments`. */
 export type RerankDeps = Pick<Deps, 'models' | 'recordUsage' | 'screen' | 'metrics' | 'now'>;
 
 /**
- * Orders the documents of the request. Throws 400 for a blank query and for texts that are too long, and what `admit`, the
+ * Sorts the documents of the request by relevance. Throws 400 for a blank query and for too long texts, and what `admit`, the
  * content policy and the engine throw.
  */
 export async function rerankDocuments(
   deps: RerankDeps,
   call: Call,
-  request: RerankRequest,
+  request: RerankBody,
   signal: AbortSignal,
-): Promise<RerankAnswer> {
+): Promise<RerankResponse> {
   const admission = admit(deps, call, { kind: 'rerank', model: request.model });
   const { query } = request;
   if (!/\S/.test(query)) throw invalidValue('query', 'must not be blank');

@@ -4,7 +4,7 @@ import { failingBackend, whenTheEngineDoesNotAnswer } from '../../test/failing-e
 import { assertError, assertForm, catalogueOn, type TestApiOptions, useApi } from '../../test/harness.ts';
 import { usageRecords } from '../billing/tables.ts';
 import type { RerankEngine } from '../engines/rerank-engine.ts';
-import { RerankAnswer } from './schema.ts';
+import { RerankResponse } from './schema.ts';
 
 const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1);
 
@@ -45,7 +45,7 @@ describe('POST /v1/rerank', () => {
   it('200 with every document, the best first, in the form of the schema and no other field', async () => {
     const { status, json } = await rank({ documents: ['0.1 a', { text: '0.9 b' }, '0.5 c'] });
     assert.equal(status, 200);
-    assertForm(RerankAnswer, json);
+    assertForm(RerankResponse, json);
     assert.deepEqual(json, {
       object: 'list',
       results: [
@@ -58,7 +58,7 @@ describe('POST /v1/rerank', () => {
     });
   });
 
-  it('200 with documents of equal scores in the order in which they were given', async () => {
+  it('200 with documents of equal scores in request order', async () => {
     const documents = ['0.5', '0.7', '0.5', '0', '0.7', '0', '0.5'];
     assert.deepEqual(placesOf((await rank({ documents })).json), [1, 4, 0, 2, 6, 3, 5]);
   });
@@ -80,9 +80,9 @@ describe('POST /v1/rerank', () => {
     }
   });
 
-  it('200 without texts where return_documents is false; with them where it is null or true', async () => {
+  it('200 without texts when return_documents is false, with texts when null or true', async () => {
     const without = await rank({ return_documents: false });
-    assertForm(RerankAnswer, without.json);
+    assertForm(RerankResponse, without.json);
     assert.deepEqual(without.json.results, [{ index: 0, relevance_score: 0.5 }]);
     for (const value of [true, null]) {
       const { json } = await rank({ return_documents: value });
@@ -102,7 +102,7 @@ describe('POST /v1/rerank', () => {
     assert.equal(odd.json.results[0].document.text.length, 1_000_000);
   });
 
-  it('records what was read as usage, once', async () => {
+  it('records usage once', async () => {
     const before = await api.db.sql.$count(usageRecords);
     await rank({ documents: ['0.5', '0.6'] });
     assert.equal(await api.db.sql.$count(usageRecords), before + 1);
@@ -147,7 +147,7 @@ describe('POST /v1/rerank', () => {
     assertError(await rank('{"query": '), 400, 'invalid_json');
   });
 
-  it('says of documents that are too many what is too many, and of one of no form which forms there are', async () => {
+  it('names the violated limit of the list, and the accepted types of a document', async () => {
     const many = await rank({ documents: Array(1001).fill('a') });
     assert.match(many.json.error.message, /more than 1000 items/);
     assert.match((await rank({ documents: [5] })).json.error.message, /must be string or object/);
@@ -170,7 +170,7 @@ describe('POST /v1/rerank', () => {
     assert.equal((await rank({}, allowed.key)).status, 200);
   });
 
-  it('shows the model with what really answers', async () => {
+  it('lists the model with its backend', async () => {
     const { json } = await api.send('GET', '/v1/models/reranker-v2-m3');
     assert.deepEqual(json.backend, { engine: 'bundled', model: 'scripted', parameters: null, ready: true });
   });

@@ -2,7 +2,7 @@ import type { App } from '../http/app.ts';
 import { toCall } from '../http/auth.ts';
 import { disconnectSignal } from '../http/event-stream.ts';
 import { type RerankDeps, rerankDocuments } from './rerank-documents.ts';
-import { RerankAnswer, RerankRequest } from './schema.ts';
+import { RerankBody, RerankResponse } from './schema.ts';
 
 /** `POST /v1/rerank`. */
 export function rerankRoutes(app: App, deps: RerankDeps): void {
@@ -10,12 +10,12 @@ export function rerankRoutes(app: App, deps: RerankDeps): void {
     '/v1/rerank',
     {
       schema: {
-        summary: 'Order documents by how well they answer a query',
+        summary: 'Rerank documents by relevance to a query',
         description:
-          'Each document gets a score from 0 to 1 of its own: the same beside any others, and comparable between queries.',
+          'Scores each document from 0 to 1, independent of the other documents and comparable between queries.',
         tags: ['Rerank'],
-        body: RerankRequest,
-        response: { 200: RerankAnswer },
+        body: RerankBody,
+        response: { 200: RerankResponse },
       },
       config: { scope: 'inference' },
     },

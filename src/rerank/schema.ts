@@ -1,35 +1,35 @@
 import { type Static, Type } from 'typebox';
 import { nullable } from '../inference/parameters.ts';
 
-/** Documents of one request. A first search brings fewer. */
+/** Maximum number of documents per request. */
 const MAX_DOCUMENTS = 1000;
 
-/** Characters of one document: 30 times what rerank models read. A longer one is split by its author, or costs seconds for nothing. */
+/** Maximum length of one document in characters: 30 times the context of rerank models. */
 export const MAX_DOCUMENT_CHARACTERS = 1_000_000;
-/** Characters of all documents of one request. */
+/** Maximum total length of the documents of one request, in characters. */
 export const MAX_TOTAL_CHARACTERS = 16_000_000;
 
-/** The body of `POST /v1/rerank`. */
-export const RerankRequest = Type.Object(
+/** Request body of `POST /v1/rerank`. */
+export const RerankBody = Type.Object(
   {
     model: Type.String({ description: '`reranker-v2-m3`.' }),
-    query: Type.String({ description: 'What the documents are judged for. Not empty or blank.' }),
+    query: Type.String({ description: 'Query to score the documents against. Must not be blank.' }),
     documents: Type.Array(Type.Union([Type.String(), Type.Object({ text: Type.String() })]), {
       minItems: 1,
       maxItems: MAX_DOCUMENTS,
       description:
-        'Texts, or objects with a `text`, of at most 1,000,000 characters each and 16,000,000 together. One without text scores 0.',
+        'Strings, or objects with a `text`, of at most 1,000,000 characters each and 16,000,000 in total. An empty document scores 0.',
     }),
     top_n: Type.Optional(
       nullable(
         Type.Integer({
           minimum: 1,
-          description: 'How many of the best are returned; all, unless given or when larger.',
+          description: 'Maximum number of results (default: all documents).',
         }),
       ),
     ),
     return_documents: Type.Optional(
-      nullable(Type.Boolean({ default: true, description: 'Whether each result carries its text.' })),
+      nullable(Type.Boolean({ default: true, description: 'Whether results contain the text of the document.' })),
     ),
   },
   {
@@ -44,19 +44,19 @@ export const RerankRequest = Type.Object(
   },
 );
 
-export type RerankRequest = Static<typeof RerankRequest>;
+export type RerankBody = Static<typeof RerankBody>;
 
-/** The answer of `POST /v1/rerank`. */
-export const RerankAnswer = Type.Object(
+/** Response of `POST /v1/rerank`. */
+export const RerankResponse = Type.Object(
   {
     object: Type.Literal('list'),
     results: Type.Array(
       Type.Object({
-        index: Type.Integer({ description: 'The place in `documents`, from 0.' }),
+        index: Type.Integer({ description: 'Index in `documents`.' }),
         relevance_score: Type.Number({ minimum: 0, maximum: 1 }),
         document: Type.Optional(Type.Object({ text: Type.String() })),
       }),
-      { description: 'The best first; of equal scores the one that was given first.' },
+      { description: 'Sorted by descending score; equal scores keep their order.' },
     ),
     model: Type.String(),
     usage: Type.Object({ total_tokens: Type.Integer() }),
@@ -73,4 +73,4 @@ export const RerankAnswer = Type.Object(
   },
 );
 
-export type RerankAnswer = Static<typeof RerankAnswer>;
+export type RerankResponse = Static<typeof RerankResponse>;

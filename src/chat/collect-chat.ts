@@ -3,10 +3,10 @@ import { viewUsage } from '../inference/usage-view.ts';
 import { viewLogprobs } from './chunks.ts';
 import type { ChatCompletion } from './schema.ts';
 import type { ChatRun } from './start-chat.ts';
-import { annotationsOf, viewContext } from './view-context.ts';
+import { annotate, viewContext } from './view-context.ts';
 
-/** Gathers a started chat into the answer in one piece: what its stream adds up to. */
-export async function answerChat(run: ChatRun): Promise<ChatCompletion> {
+/** Collects a started chat completion into the non-streamed response. Equals the concatenation of its stream. */
+export async function collectChat(run: ChatRun): Promise<ChatCompletion> {
   const { choices, usage } = await collect(run.events, run.choiceCount);
   return {
     id: run.id,
@@ -22,7 +22,7 @@ export async function answerChat(run: ChatRun): Promise<ChatCompletion> {
         refusal: null,
         ...(reasoning !== '' && { reasoning_content: reasoning }),
         ...(toolCalls.length > 0 && { tool_calls: toolCalls }),
-        ...(run.context !== null && { annotations: annotationsOf(text, run.context) }),
+        ...(run.context !== null && { annotations: annotate(text, run.context) }),
       },
       logprobs: logprobs && viewLogprobs(logprobs),
       finish_reason: reason,

@@ -1,0 +1,83 @@
+import type { GenerationEvent, GenerationUsage, PromptToken } from '../engines/engine.ts';
+import { type Collected, type CollectedChoice, collect } from '../inference/collect.ts';
+import { viewUsage } from '../inference/usage-view.ts';
+import { joinLogprobs, legacyLogprobs, meanLogprob, promptLogprobs } from './legacy-logprobs.ts';
+import type { Completion, CompletionRequest } from './schema.ts';
+import type { CompletionRun } from './start-completion.ts';
+
+/** Collects a started text completion into the non-streamed response. Equals the concatenation of its stream. */
+export async function collectCompletion(run: CompletionRun, request: CompletionRequest): Promise<Completion> {
+  const prompts = await collectPrompts(run);
+  return {
+    id: run.id,
+    object: 'text_completion',
+    created: run.created,
+    model: run.model,
+    system_fingerprint: run.fingerprint,
+    choices: prompts.flatMap(({ collected, promptTokens }, prompt) => {
+      const echo = request.echo ? (run.prompts[prompt] ?? '') : '';
+      return bestChoices(collected.choices, run.choicesPerPrompt).map((choice, position) => ({
+        text: echo + choice.text,
+        index: prompt * run.choicesPerPrompt + position,
+        logprobs: typeof request.logprobs === 'number' ? choiceLogprobs(choice, echo, promptTokens) : null,
+        finish_reason: finishReason(choice.reason),
+      }));
+    }),
+    usage: viewUsage(prompts.map(({ collected }) => collected.usage).reduce(addUsage)),
+  };
+}
+
+function choiceLogprobs(choice: CollectedChoice, echo: string, promptTokens: readonly PromptToken[]) {
+  const generated = legacyLogprobs(choice.logprobs ?? [], echo.length);
+  return echo === '' ? generated : joinLogprobs(promptLogprobs(promptTokens, echo), generated);
+}
+
+/** Collected choices and log probabilities of one prompt. */
+interface CollectedPrompt {
+  collected: Collected;
+  promptTokens: readonly PromptToken[];
+}
+
+/** Splits the merged events by prompt and collects each prompt. */
+async function collectPrompts(run: CompletionRun): Promise<CollectedPrompt[]> {
+  const prompts = run.prompts.map(() => ({
+    events: [] as GenerationEvent[],
+    promptTokens: [] as readonly PromptToken[],
+  }));
+  for await (const { prompt, event } of run.events) {
+    const target = prompts[prompt];
+    if (target === undefined) continue;
+    if (event.type === 'prompt-logprobs') target.promptTokens = event.tokens;
+    else target.events.push(event);
+  }
+  return Promise.all(
+    prompts.map(async ({ events, promptTokens }) => ({
+      promptTokens,
+      collected: await collect(toGenerator(events), run.candidates),
+    })),
+  );
+}
+
+async function* toGenerator<T>(items: readonly T[]): AsyncGenerator<T, void, undefined> {
+  yield* items;
+}
+
+/** Returns the `count` choices with the highest mean log probability, best first. Keeps the order if there are not more. */
+function bestChoices(choices: CollectedChoice[], count: number): CollectedChoice[] {
+  if (choices.length <= count) return choices;
+  return choices.toSorted((a, b) => meanLogprob(b.logprobs) - meanLogprob(a.logprobs)).slice(0, count);
+}
+
+/** Adds the usage of two generations. */
+export function addUsage(a: GenerationUsage, b: GenerationUsage): GenerationUsage {
+  return {
+    promptTokens: a.promptTokens + b.promptTokens,
+    cachedTokens: a.cachedTokens + b.cachedTokens,
+    completionTokens: a.completionTokens + b.completionTokens,
+  };
+}
+
+/** Text completions have no tools: maps `tool_calls` of upstreams to `stop`. */
+export function finishReason(reason: CollectedChoice['reason']): 'stop' | 'length' | 'content_filter' {
+  return reason === 'tool_calls' ? 'stop' : reason;
+}

@@ -1,0 +1,51 @@
+import { endianness } from 'node:os';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Embedding, EmbeddingsResponse } from './schema.ts';
+
+/** Vectors of the texts of one request, in order, with their encoding in the response. */
+export interface EmbeddedTexts {
+  model: string;
+  /** 1024 floats each, L2-normalized. */
+  vectors: readonly Float32Array[];
+  tokens: number;
+  encoding: 'float' | 'base64';
+}
+
+/** Time slice of serialization before it yields to the event loop. Thousands of vectors take a second. */
+const TIME_SLICE_MS = 10;
+
+/** Returns the response as one object, for few vectors. */
+export function embeddingsResponse(embedded: EmbeddedTexts): EmbeddingsResponse {
+  const data = embedded.vectors.map((vector, index) => toEmbedding(vector, index, embedded.encoding));
+  return { object: 'list', data, ...modelAndUsage(embedded) };
+}
+
+/** Yields the same response as JSON fragments, yielding to the event loop between them, for many vectors. */
+export async function* streamEmbeddingsResponse(embedded: EmbeddedTexts): AsyncGenerator<string, void, undefined> {
+  let fragment = '{"object":"list","data":[';
+  let startMs = performance.now();
+  for (const [index, vector] of embedded.vectors.entries()) {
+    fragment += `${index === 0 ? '' : ','}${JSON.stringify(toEmbedding(vector, index, embedded.encoding))}`;
+    if (performance.now() - startMs < TIME_SLICE_MS) continue;
+    yield fragment;
+    fragment = '';
+    await nextTurn();
+    startMs = performance.now();
+  }
+  yield `${fragment}],${JSON.stringify(modelAndUsage(embedded)).slice(1)}`;
+}
+
+/** Each float is serialized so that parsing it as a double returns the same value. */
+function toEmbedding(vector: Float32Array, index: number, encoding: EmbeddedTexts['encoding']): Embedding {
+  const embedding = encoding === 'float' ? Array.from(vector) : encodeBase64(vector);
+  return { object: 'embedding', index, embedding };
+}
+
+function modelAndUsage({ model, tokens }: EmbeddedTexts): Pick<EmbeddingsResponse, 'model' | 'usage'> {
+  return { model, usage: { prompt_tokens: tokens, total_tokens: tokens } };
+}
+
+function encodeBase64(vector: Float32Array): string {
+  const bytes = Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
+  return (endianness() === 'LE' ? bytes : Buffer.from(bytes).swap32()).toString('base64');
+}
