@@ -57,7 +57,7 @@ export async function boot(
   const models = bindings.registry;
   const secrets = await openSecrets(config);
   const blobs = await openBlobs(config, lifecycle);
-  const chunks = await openIndex(config, lifecycle);
+  const chunks = await openIndex(config, lifecycle, db);
   const requireNew = () => requireNoStoredData(config.dataDir, 'the database has no API key');
   const firstKey = role === 'worker' ? null : await bootstrapAccounts({ db, requireNew }, config.bootstrapApiKey);
   const ledger = await lifecycle.start(

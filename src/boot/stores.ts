@@ -39,13 +39,17 @@ export function openBlobs(config: Config, lifecycle: ProcessLifecycle): Promise<
 }
 
 /** Opens the search index: on S3 when `QUIRE_INDEX_URL` is set, otherwise in the data folder. */
-export function openIndex(config: Config, lifecycle: ProcessLifecycle): Promise<ChunkIndex> {
+export function openIndex(
+  config: Config,
+  lifecycle: ProcessLifecycle,
+  db: Pick<Database, 'withLock'>,
+): Promise<ChunkIndex> {
   const open = async () => {
     const { indexCacheMb, indexMetadataCacheMb } = config.memory.budget;
     const caches = { indexMb: indexCacheMb, metadataMb: indexMetadataCacheMb };
-    if (config.indexUrl === null) return ChunkIndex.open(join(config.dataDir, 'index'), {}, caches);
+    if (config.indexUrl === null) return ChunkIndex.open(join(config.dataDir, 'index'), { caches });
     const { url, options } = storageOf(config.indexUrl);
-    return ChunkIndex.open(url, options, caches);
+    return ChunkIndex.open(url, { storage: options, caches, lock: db.withLock });
   };
   return lifecycle.start('index', open, (index) => index.close());
 }

@@ -25,7 +25,7 @@ export async function runLocally(config: Config, command: string, input: Record<
     const db = await openDatabase(config, logger, lifecycle);
     await db.migrate();
     const blobs = await openBlobs(config, lifecycle);
-    const chunks = await openIndex(config, lifecycle);
+    const chunks = await openIndex(config, lifecycle, db);
     const openModels = NEEDS_MODELS.has(command) ? ModelBindings.start : ModelBindings.open;
     const bindings = await openModels({ config, logger, lifecycle, db });
     const run = STATE_COMMANDS[command];

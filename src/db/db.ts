@@ -34,6 +34,8 @@ export interface Database {
   execute(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
   /** Subscribes to notifications (`notify`) until the returned function is called. */
   listen(channel: Channel, listener: NotificationListener): () => void;
+  /** Runs the task while no other task, in any process, holds the lock of that name. Not for SQL: a task may take minutes. */
+  withLock<T>(name: string, task: () => Promise<T>): Promise<T>;
   /** Brings the tables to this version. Safe when several processes start together. */
   migrate(): Promise<void>;
   /** Resolves when the database answers; throws an Error with a sentence for the operator when it does not. */

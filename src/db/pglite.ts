@@ -56,6 +56,7 @@ export function overPglite(client: PGlite, folder: string | null = null): Databa
       const listening = client.listen(channel, onNotification);
       return () => void listening.then((unlisten) => unlisten());
     },
+    withLock: (_name, task) => task(),
     migrate: () => migrate(database, { migrationsFolder: MIGRATIONS_FOLDER }),
     check: async () => {
       await database.execute(sql`select 1`);

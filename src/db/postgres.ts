@@ -4,6 +4,7 @@ import { migrate } from 'drizzle-orm/node-postgres/migrator';
 import { Pool, type PoolConfig } from 'pg';
 import type { Logger } from '../lib/logger.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
+import { AdvisoryLocks } from './advisory-locks.ts';
 import { type Database, MIGRATIONS_FOLDER } from './db.ts';
 import { keepValuesOutOfErrors, running } from './failed-statement.ts';
 import { Notifications } from './notifications.ts';
@@ -46,6 +47,7 @@ export async function openPool({ connection, name }: PostgresServer, logger: Log
   };
   const pool = new Pool({ ...options, max: MAX_CONNECTIONS });
   const notifications = new Notifications({ ...options, application_name: 'quire-notifications' }, logger);
+  const locks = new AdvisoryLocks({ ...options, application_name: 'quire-locks' }, logger);
   // An idle connection that the server ends would otherwise end the process; the pool opens another when it needs one.
   pool.on('error', (error) => logger.warn({ reason: describeError(error) }, 'a database connection was lost'));
   keepValuesOutOfErrors();
@@ -79,7 +81,10 @@ export async function openPool({ connection, name }: PostgresServer, logger: Log
     check,
     migrate: () => migrateLocked(pool),
     listen: (channel, listener) => notifications.listen(channel, listener),
-    close: closeOnce(pool, notifications),
+    withLock: (lock, task) => locks.withLock(lock, task),
+    close: closeOnce(async () => {
+      await Promise.all([pool.end(), notifications.close(), locks.close()]);
+    }),
   };
 }
 
@@ -117,10 +122,10 @@ async function migrateLocked(pool: Pool): Promise<void> {
   }
 }
 
-function closeOnce(pool: Pool, notifications: Notifications): () => Promise<void> {
+function closeOnce(close: () => Promise<void>): () => Promise<void> {
   let closing: Promise<void> | null = null;
   return () => {
-    closing ??= Promise.all([pool.end(), notifications.close()]).then(() => {});
+    closing ??= close();
     return closing;
   };
 }

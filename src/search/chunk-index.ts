@@ -55,6 +55,21 @@ const SHARED_CONSISTENCY_SECONDS = 1;
 /** Tables that stay open. Each remembers where its rows lie; one more is opened in some milliseconds. */
 const MAX_OPEN_TABLES = 256;
 
+/** Runs a task while no other process runs one of the same name. */
+export type Lock = <T>(name: string, task: () => Promise<T>) => Promise<T>;
+
+/** Where an index lies and how it is opened. */
+export interface IndexOptions {
+  /** Options of the object store: `aws_endpoint` and such. */
+  storage?: Record<string, string>;
+  caches?: IndexCaches;
+  /**
+   * Excludes the writers of other processes on a shared store. LanceDB detects their conflicts, but fails compaction, the creation of
+   * tables and of indexes then.
+   */
+  lock?: Lock;
+}
+
 /**
  * The search index: a LanceDB table for each knowledge base, in a folder or an object store. It holds nothing that the database
  * could not give again. Writes to one table follow each other; searches never wait for them.
@@ -63,6 +78,7 @@ export class ChunkIndex {
   readonly #connection: Connection;
   /** Null where the index lies in a shared store. */
   readonly #folder: string | null;
+  readonly #lock: Lock | null;
   /** The one that was used last is the last. */
   readonly #tables = new Map<string, Promise<Table>>();
   /** The last write of each table, which the next one waits for. */
@@ -72,16 +88,16 @@ export class ChunkIndex {
   /** Rows that were deleted since the keyword index was last built, as far as this process knows. */
   readonly #deleted = new Map<string, number>();
 
-  private constructor(connection: Connection, folder: string | null) {
+  private constructor(connection: Connection, folder: string | null, lock: Lock | null) {
     this.#connection = connection;
     this.#folder = folder;
+    this.#lock = lock;
   }
 
-  /** Opens the index at a folder or `s3://` URL; `storage` holds the store's options (`aws_endpoint` and such). */
+  /** Opens the index at a folder, which no other process may have open, or at an `s3://` URL. */
   static async open(
     url: string,
-    storage: Record<string, string> = {},
-    caches: IndexCaches = DEFAULT_CACHES,
+    { storage = {}, caches = DEFAULT_CACHES, lock }: IndexOptions = {},
   ): Promise<ChunkIndex> {
     const isShared = url.includes('://');
     const options = {
@@ -89,7 +105,7 @@ export class ChunkIndex {
       ...(isShared && { readConsistencyInterval: SHARED_CONSISTENCY_SECONDS }),
     };
     const session = new Session(BigInt(caches.indexMb) * BYTES_PER_MB, BigInt(caches.metadataMb) * BYTES_PER_MB);
-    return new ChunkIndex(await connect(url, options, session), isShared ? null : url);
+    return new ChunkIndex(await connect(url, options, session), isShared ? null : url, lock ?? null);
   }
 
   /** Throws where the store cannot be read, or a folder cannot be written to. */
@@ -283,7 +299,7 @@ export class ChunkIndex {
   }
 
   async #inTurn<T>(baseId: string, write: () => Promise<T>): Promise<T> {
-    const writeAndForget = () => write().finally(() => this.#forgetFacts(baseId));
+    const writeAndForget = () => this.#exclusively(baseId, write).finally(() => this.#forgetFacts(baseId));
     const turn = (this.#writes.get(baseId) ?? Promise.resolve()).then(writeAndForget);
     const settled = turn.then(
       () => {},
@@ -293,6 +309,23 @@ export class ChunkIndex {
     // The last one leaves nothing behind: there may be any number of knowledge bases.
     void settled.then(() => this.#writes.get(baseId) === settled && this.#writes.delete(baseId));
     return turn;
+  }
+
+  async #exclusively<T>(baseId: string, write: () => Promise<T>): Promise<T> {
+    if (this.#lock === null) return write();
+    return this.#lock(`index of ${baseId}`, async () => {
+      await this.#readLatest(baseId);
+      return write();
+    });
+  }
+
+  /** A write to an old version conflicts with the writes after it. */
+  async #readLatest(baseId: string): Promise<void> {
+    const table = await this.#tables.get(baseId)?.catch(() => undefined);
+    if (table === undefined) return;
+    forgetFacts(table);
+    // Another process may have dropped the table.
+    await table.checkoutLatest().catch(() => this.#tables.delete(baseId));
   }
 
   async #forgetFacts(baseId: string): Promise<void> {

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { createDatabase, type TestDatabase } from '../../test/database.ts';
+import { until } from '../../test/spawned-service.ts';
+import { createLogger } from '../lib/logger.ts';
+import type { Database } from './db.ts';
+import { openPostgres } from './postgres.ts';
+
+describe('locks between two processes on one database', () => {
+  let database: TestDatabase;
+  let processes: Database[];
+  const open = () => openPostgres(database.url, createLogger('silent'));
+  before(async () => {
+    database = await createDatabase();
+    processes = [await open(), await open()];
+  });
+  after(async () => {
+    await Promise.all(processes.map((db) => db.close()));
+    await database.drop();
+  });
+
+  it('run one task of a name at a time, of each process, and release the lock of one that throws', async () => {
+    let running = 0;
+    let most = 0;
+    const task = async () => {
+      running += 1;
+      most = Math.max(most, running);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      running -= 1;
+      throw new Error('task');
+    };
+    const tasks = processes.flatMap((db) => [1, 2, 3].map(() => db.withLock('one', task)));
+    for (const { status } of await Promise.allSettled(tasks)) assert.equal(status, 'rejected');
+    assert.equal(most, 1);
+  });
+
+  it('let tasks of other names run beside', async () => {
+    const [first, second] = processes as [Database, Database];
+    const held = Promise.withResolvers<string>();
+    const waiting = first.withLock('held', () => held.promise);
+    for (const db of [first, second]) assert.equal(await db.withLock('other', async () => 'ran'), 'ran');
+    held.resolve('released');
+    assert.equal(await waiting, 'released');
+  });
+
+  it('pass to another process when the holder ends or loses its connection, and can be taken again then', async () => {
+    const [first] = processes as [Database];
+    for (const end of ['close', 'terminate'] as const) {
+      const holder = await open();
+      const held = Promise.withResolvers<void>();
+      let isHeld = false;
+      const holding = holder.withLock('passed', () => {
+        isHeld = true;
+        return held.promise;
+      });
+      await until(() => isHeld);
+      const passed = first.withLock('passed', async () => 'passed');
+      if (end === 'close') await holder.close();
+      else
+        await first.execute(
+          `select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and granted and database =
+           (select oid from pg_database where datname = current_database())`,
+        );
+      assert.equal(await passed, 'passed');
+      held.resolve();
+      await holding;
+      if (end === 'terminate') assert.equal(await holder.withLock('passed', async () => 'again'), 'again');
+      await holder.close();
+    }
+  });
+});

@@ -1,0 +1,108 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client, type ClientConfig } from 'pg';
+import type { Logger } from '../lib/logger.ts';
+import { describeError } from '../lib/operator-error.ts';
+
+/** Any number that no other lock of two integers in the database uses. */
+const LOCK_CLASS = 715_502;
+/** A holder writes for milliseconds to minutes; waiters ask again with exponential backoff. */
+const MIN_WAIT_MS = 20;
+const MAX_WAIT_MS = 250;
+const QUERY_TIMEOUT_MS = 5_000;
+
+/**
+ * Locks between all processes on a PostgreSQL database (session-level advisory locks), on one connection that opens with the first lock.
+ * The server releases the locks of a process that ends. They are also lost when that connection is: a holder must stay correct then, and
+ * only lose efficiency, as a write that detects a conflict does.
+ */
+export class AdvisoryLocks {
+  readonly #config: ClientConfig;
+  readonly #logger: Logger;
+  /** Names that this process holds: PostgreSQL would grant them to the same session again. */
+  readonly #held = new Set<string>();
+  readonly #closing = new AbortController();
+  #connection: Promise<Client> | null = null;
+
+  constructor(config: ClientConfig, logger: Logger) {
+    this.#config = { ...config, keepAlive: true, query_timeout: QUERY_TIMEOUT_MS };
+    this.#logger = logger;
+  }
+
+  /** Runs the task while no other task holds the lock of that name, in any process. Throws when the database does not answer. */
+  async withLock<T>(name: string, task: () => Promise<T>): Promise<T> {
+    await this.#acquire(name);
+    try {
+      return await task();
+    } finally {
+      await this.#release(name);
+    }
+  }
+
+  /** Ends the connection, and with it all locks. May be called twice. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    const client = await this.#connection?.catch(() => null);
+    await client?.end().catch(() => {});
+  }
+
+  async #acquire(name: string): Promise<void> {
+    for (let waitMs = MIN_WAIT_MS; ; waitMs = Math.min(waitMs * 2, MAX_WAIT_MS)) {
+      this.#closing.signal.throwIfAborted();
+      if (!this.#held.has(name)) {
+        this.#held.add(name);
+        if (await this.#tryLock(name)) return;
+      }
+      await sleep(waitMs, undefined, { signal: this.#closing.signal });
+    }
+  }
+
+  async #tryLock(name: string): Promise<boolean> {
+    let isLocked = false;
+    try {
+      isLocked = await this.#call(await this.#connect(), 'pg_try_advisory_lock', name);
+    } finally {
+      if (!isLocked) this.#held.delete(name);
+    }
+    return isLocked;
+  }
+
+  /** A lock that cannot be released goes with its connection. */
+  async #release(name: string): Promise<void> {
+    const client = await this.#connection?.catch(() => null);
+    if (client != null) await this.#call(client, 'pg_advisory_unlock', name).catch(() => {});
+    this.#held.delete(name);
+  }
+
+  async #call(client: Client, lockFunction: string, name: string): Promise<boolean> {
+    try {
+      const { rows } = await client.query(`select ${lockFunction}($1, hashtext($2)) as done`, [LOCK_CLASS, name]);
+      return rows[0].done;
+    } catch (error) {
+      this.#logger.warn({ error: describeError(error) }, 'database lock connection failed, closing it');
+      await client.end().catch(() => {});
+      throw error;
+    }
+  }
+
+  #connect(): Promise<Client> {
+    this.#connection ??= this.#open().catch((error: unknown) => {
+      this.#connection = null;
+      throw error;
+    });
+    return this.#connection;
+  }
+
+  async #open(): Promise<Client> {
+    const client = new Client(this.#config);
+    const forget = () => {
+      this.#connection = null;
+    };
+    client.on('error', (error) => {
+      forget();
+      this.#logger.warn({ error: describeError(error) }, 'database locks lost');
+    });
+    client.once('end', forget);
+    await client.connect();
+    return client;
+  }
+}
