@@ -3,6 +3,7 @@ import { completionRoutes } from './completions/routes.ts';
 import type { Deps } from './deps.ts';
 import { embeddingRoutes } from './embeddings/routes.ts';
 import { fileRoutes } from './files/routes.ts';
+import { guardrailRoutes } from './guardrails/routes.ts';
 import { healthRoutes, type ModelsPull } from './health/routes.ts';
 import type { App } from './http/app.ts';
 import type { Authenticate } from './http/auth.ts';
@@ -56,6 +57,7 @@ export async function createApp(deps: AppDeps, version: string, requestTimeoutMs
   ingestionRoutes(app, deps);
   documentRoutes(app, deps);
   retrievalRoutes(app, deps);
+  guardrailRoutes(app, deps);
   promptCacheRoutes(app, deps);
 
   return app;

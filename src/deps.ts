@@ -2,6 +2,7 @@ import type { Registry as MetricsRegistry } from 'prom-client';
 import type { BlobStore } from './blobs/blob-store.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/db.ts';
+import type { ModerationScores } from './engines/moderation-engine.ts';
 import type { ModelLookup } from './engines/registry.ts';
 import type { Logger } from './lib/logger.ts';
 import type { Screen } from './lib/screen.ts';
@@ -30,6 +31,8 @@ export interface Deps {
   countPrompt(modelId: string, cachedTokens: number): void;
   /** Content policy of inference calls. */
   screen: Screen;
+  /** Scores texts for a content policy of an organization. Not metered: the policy is the operator's. */
+  scoreTexts(texts: readonly string[], organizationId: string): Promise<ModerationScores[]>;
   metrics: MetricsRegistry;
   /** Returns Unix milliseconds. */
   now(): number;

@@ -17,7 +17,13 @@ export type ErrorType =
 
 /** Body of error responses. `param`: dotted path in the body, name of a query or path parameter, or null. */
 export interface ErrorBody {
-  error: { message: string; type: ErrorType; param: string | null; code: string };
+  error: { message: string; type: ErrorType; param: string | null; code: string } & ErrorDetails;
+}
+
+/** Further fields of the body of an error that a guardrail policy causes. */
+export interface ErrorDetails {
+  reasons?: readonly string[];
+  policy_id?: string;
 }
 
 /** Properties of an `ApiError`. `retryAfterSeconds` is sent as `Retry-After`. */
@@ -29,6 +35,7 @@ export interface ErrorFacts {
   param?: string | null;
   retryAfterSeconds?: number;
   headers?: Record<string, string>;
+  details?: ErrorDetails;
   cause?: unknown;
 }
 
@@ -41,6 +48,7 @@ export class ApiError extends Error {
   readonly param: string | null;
   readonly retryAfterSeconds: number | null;
   readonly headers: Record<string, string>;
+  readonly details: ErrorDetails;
 
   constructor(options: ErrorFacts) {
     super(options.message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -50,11 +58,13 @@ export class ApiError extends Error {
     this.param = options.param ?? null;
     this.retryAfterSeconds = options.retryAfterSeconds ?? null;
     this.headers = options.headers ?? {};
+    this.details = options.details ?? {};
   }
 
   /** Returns the response body. */
   body(): ErrorBody {
-    return { error: { message: this.message, type: this.type, param: this.param, code: this.code } };
+    const { message, type, param, code, details } = this;
+    return { error: { message, type, param, code, ...details } };
   }
 }
 
@@ -84,6 +94,18 @@ export const contextLengthExceeded = (param: string, promptTokens: number | null
 /** 400: a text exceeds its token limit. `param` is its dotted path. */
 export const tokenLimitExceeded = (param: string, limitTokens: number): ApiError =>
   badRequest('token_limit_exceeded', `'${param}' has more than ${limitTokens} tokens.`, param);
+
+/** 400: a guardrail policy blocks the input. `param` is `messages` on every route. */
+export const contentFiltered = (reasons: readonly string[], policyId: string): ApiError =>
+  new ApiError({
+    status: 400,
+    type: 'content_policy_violation',
+    code: 'content_filtered',
+    message: `The input was blocked by the content policy of your organization: ${reasons.join('; ')}.`,
+    param: 'messages',
+    headers: { 'x-guardrail-policy': policyId },
+    details: { reasons, policy_id: policyId },
+  });
 
 /** 401: the API key is missing, malformed, unknown, revoked or expired. */
 export const invalidApiKey = (message: string): ApiError =>

@@ -18,12 +18,14 @@ import type { Database } from '../src/db/db.ts';
 import type { Deps } from '../src/deps.ts';
 import type { GenerationEngine } from '../src/engines/engine.ts';
 import { ModelRegistry, type ServedModel } from '../src/engines/registry.ts';
+import { PolicyScreen } from '../src/guardrails/policy-screen.ts';
 import type { App } from '../src/http/app.ts';
 import { unlimited } from '../src/http/rate-limit.ts';
+import { policyScorer } from '../src/inference/score-texts.ts';
 import { SCOPES } from '../src/lib/caller.ts';
 import { newId } from '../src/lib/ids.ts';
 import { createLogger } from '../src/lib/logger.ts';
-import { PASS_ALL, type Screen } from '../src/lib/screen.ts';
+import type { Screen } from '../src/lib/screen.ts';
 import { secretsOf } from '../src/lib/secrets.ts';
 import { CATALOGUE, CATALOGUE_CREATED_AT, GENERATION, NO_GENERATION, OWNER } from '../src/models/catalogue.ts';
 import { CacheCounters } from '../src/prompt-cache/cache-counters.ts';
@@ -76,8 +78,10 @@ export interface TestApiOptions {
   requestTimeoutMs?: number;
   /** Kinds of background work that can be queued; without any there is no queue. */
   jobs?: readonly JobKind<object>[];
-  /** Content policy of inference calls; without one everything passes. */
+  /** Content policy of inference calls; the guardrail policies in the database unless given. */
   screen?: Screen;
+  /** Scores of texts for policies; those of the moderation model unless given. */
+  scoreTexts?: Deps['scoreTexts'];
   /** Routes beside the product's own, added before it listens. */
   extend?: (app: App) => void;
 }
@@ -112,6 +116,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
   const models = new ModelRegistry(options.models?.(engine) ?? catalogueOn(engine));
   const metrics = new Registry();
   const promptCache = new CacheCounters({ models, metrics, now: Date.now });
+  const scoreTexts = options.scoreTexts ?? policyScorer(models);
   const deps: Deps = {
     config,
     logger,
@@ -124,7 +129,8 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
     metrics,
     recordUsage: (record) => ledger.record(record),
     countPrompt: (modelId, cachedTokens) => promptCache.count(modelId, cachedTokens),
-    screen: options.screen ?? PASS_ALL,
+    screen: options.screen ?? new PolicyScreen({ db, logger, scoreTexts, now: Date.now }),
+    scoreTexts,
     now: Date.now,
   };
   await insertOrganization(db.sql, newId('organization'), 'default');

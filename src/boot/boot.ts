@@ -7,9 +7,10 @@ import { Ledger } from '../billing/ledger.ts';
 import type { Config } from '../config.ts';
 import { requireNoStoredData } from '../data-folder/stored-data.ts';
 import type { Deps } from '../deps.ts';
+import { PolicyScreen } from '../guardrails/policy-screen.ts';
+import { policyScorer } from '../inference/score-texts.ts';
 import type { Logger } from '../lib/logger.ts';
 import { OperatorError } from '../lib/operator-error.ts';
-import { PASS_ALL } from '../lib/screen.ts';
 import { settleAll } from '../lib/settle-all.ts';
 import { isMemoryShort, RECOMMENDED_MB } from '../memory-budget.ts';
 import { ModelBindings } from '../models/bindings/model-bindings.ts';
@@ -68,6 +69,7 @@ export async function boot(
   const metrics = new Registry();
   collectDefaultMetrics({ register: metrics });
   const promptCache = new CacheCounters({ models, metrics, now: Date.now });
+  const scoreTexts = policyScorer(models);
   const deps: Deps = {
     config,
     logger,
@@ -80,7 +82,8 @@ export async function boot(
     metrics,
     recordUsage: (record) => ledger.record(record),
     countPrompt: (modelId, cachedTokens) => promptCache.count(modelId, cachedTokens),
-    screen: PASS_ALL,
+    screen: new PolicyScreen({ db, logger, scoreTexts, now: Date.now }),
+    scoreTexts,
     now: Date.now,
   };
   const authenticator = new Authenticator(db);

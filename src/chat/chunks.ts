@@ -1,4 +1,5 @@
 import type { GenerationEvent, TokenLogprob } from '../engines/engine.ts';
+import { viewNotice } from '../inference/moderation-notice.ts';
 import { viewUsage } from '../inference/usage-view.ts';
 import type { ChatCompletionChunk } from './schema.ts';
 import type { ChatRun } from './start-chat.ts';
@@ -23,6 +24,8 @@ export async function* toChunks(
     system_fingerprint: run.fingerprint,
   };
   const startedChoices = new Set<number>();
+  // On the first frame only.
+  let moderation = viewNotice(run.notice());
   const texts = new Map<number, string>();
   for await (const event of run.events) {
     if (event.type === 'prompt-end') continue;
@@ -34,7 +37,8 @@ export async function* toChunks(
       startedChoices.add(event.choice);
       // A choice that starts with a tool call has null content, as in the non-streamed response.
       const delta = { role: 'assistant' as const, content: event.type === 'tool-call-delta' ? null : '' };
-      yield { ...head, choices: [{ index: event.choice, delta, finish_reason: null }] };
+      yield { ...head, choices: [{ index: event.choice, delta, finish_reason: null }], ...moderation };
+      moderation = {};
     }
     if (run.context !== null) {
       if (event.type === 'text-delta') texts.set(event.choice, (texts.get(event.choice) ?? '') + event.text);

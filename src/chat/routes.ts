@@ -1,6 +1,7 @@
 import type { App } from '../http/app.ts';
 import { toCall } from '../http/auth.ts';
 import { disconnectSignal, sendEvents } from '../http/event-stream.ts';
+import { noticeHeaders } from '../inference/moderation-notice.ts';
 import { cacheStatus } from '../inference/usage-view.ts';
 import { toChunks } from './chunks.ts';
 import { collectChat } from './collect-chat.ts';
@@ -24,13 +25,13 @@ export function chatRoutes(app: App, deps: ChatDeps): void {
     },
     async (request, reply) => {
       const run = await startChat(deps, toCall(request), request.body, disconnectSignal(reply));
-      reply.header('x-cache-status', cacheStatus(run.cachedTokens));
+      reply.headers({ 'x-cache-status': cacheStatus(run.cachedTokens), ...noticeHeaders(run.notice()) });
       if (request.body.stream)
         return sendEvents(reply, toChunks(run, request.body.stream_options?.include_usage === true));
       const completion = await collectChat(run);
-      return reply
-        .header('x-cache-status', cacheStatus(completion.usage.prompt_tokens_details.cached_tokens))
-        .send(completion);
+      const { cached_tokens: cachedTokens } = completion.usage.prompt_tokens_details;
+      reply.headers({ 'x-cache-status': cacheStatus(cachedTokens), ...noticeHeaders(run.notice()) });
+      return completion;
     },
   );
 }

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { MUST } from '../http/validation.ts';
+import { ModerationField } from '../inference/moderation-notice.ts';
 import { nullable, SamplingFields, Usage } from '../inference/parameters.ts';
 
 /** Name of a function or schema, as OpenAI accepts it. */
@@ -193,6 +194,7 @@ export const ChatCompletion = Type.Object({
     }),
   ),
   usage: Usage,
+  moderation: Type.Optional(ModerationField),
   knowledge_base_context: Type.Optional(KnowledgeBaseContext),
 });
 
@@ -229,6 +231,7 @@ export const ChatCompletionChunk = Type.Object({
     }),
   ),
   usage: Type.Optional(Usage),
+  moderation: Type.Optional(ModerationField),
   knowledge_base_context: Type.Optional(KnowledgeBaseContext),
 });
 

@@ -1,4 +1,5 @@
 import type { GenerationUsage } from '../engines/engine.ts';
+import { viewNotice } from '../inference/moderation-notice.ts';
 import { viewUsage } from '../inference/usage-view.ts';
 import { addUsage, finishReason } from './collect-completion.ts';
 import { legacyLogprobs, promptLogprobs } from './legacy-logprobs.ts';
@@ -21,9 +22,14 @@ export async function* toCompletionChunks(
   };
   let usage: GenerationUsage = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
   const toChoices = createChoiceConverter(run, request);
+  // On the first frame only.
+  let moderation = viewNotice(run.notice());
   for await (const { prompt, event } of run.events) {
     if (event.type === 'usage') usage = addUsage(usage, event.usage);
-    for (const choice of toChoices({ prompt, event })) yield { ...head, choices: [choice] };
+    for (const choice of toChoices({ prompt, event })) {
+      yield { ...head, choices: [choice], ...moderation };
+      moderation = {};
+    }
   }
   if (request.stream_options?.include_usage) yield { ...head, choices: [], usage: viewUsage(usage) };
 }

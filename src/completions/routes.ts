@@ -1,6 +1,7 @@
 import type { App } from '../http/app.ts';
 import { toCall } from '../http/auth.ts';
 import { disconnectSignal, sendEvents } from '../http/event-stream.ts';
+import { noticeHeaders } from '../inference/moderation-notice.ts';
 import { cacheStatus } from '../inference/usage-view.ts';
 import { toCompletionChunks } from './chunks.ts';
 import { collectCompletion } from './collect-completion.ts';
@@ -24,12 +25,12 @@ export function completionRoutes(app: App, deps: CompletionDeps): void {
     },
     async (request, reply) => {
       const run = await startCompletion(deps, toCall(request), request.body, disconnectSignal(reply));
-      reply.header('x-cache-status', cacheStatus(run.cachedTokens));
+      reply.headers({ 'x-cache-status': cacheStatus(run.cachedTokens), ...noticeHeaders(run.notice()) });
       if (request.body.stream) return sendEvents(reply, toCompletionChunks(run, request.body));
       const completion = await collectCompletion(run, request.body);
-      return reply
-        .header('x-cache-status', cacheStatus(completion.usage.prompt_tokens_details.cached_tokens))
-        .send(completion);
+      const { cached_tokens: cachedTokens } = completion.usage.prompt_tokens_details;
+      reply.headers({ 'x-cache-status': cacheStatus(cachedTokens), ...noticeHeaders(run.notice()) });
+      return completion;
     },
   );
 }

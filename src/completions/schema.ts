@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { ModerationField } from '../inference/moderation-notice.ts';
 import { nullable, SamplingFields, Usage } from '../inference/parameters.ts';
 
 /** Maximum number of prompts per request; each prompt is a separate generation. */
@@ -66,6 +67,7 @@ export const Completion = Type.Object({
     }),
   ),
   usage: Usage,
+  moderation: Type.Optional(ModerationField),
 });
 
 export type Completion = Static<typeof Completion>;
@@ -82,6 +84,7 @@ export const CompletionChunk = Type.Object({
     }),
   ),
   usage: Type.Optional(Usage),
+  moderation: Type.Optional(ModerationField),
 });
 
 export type CompletionChunk = Static<typeof CompletionChunk>;

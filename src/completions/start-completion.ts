@@ -4,11 +4,13 @@ import { modelBackend } from '../engines/registry.ts';
 import { invalidValue, missingField } from '../errors.ts';
 import { type Admission, admit } from '../inference/admission.ts';
 import { type Generation, type GenerationInput, startGeneration } from '../inference/generate.ts';
+import { mergeNotices } from '../inference/moderation-notice.ts';
 import { samplingParameters, stopSequences } from '../inference/parameters.ts';
 import { type Screened, screenInput } from '../inference/screening.ts';
 import type { Call } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import { merge } from '../lib/merge.ts';
+import type { ModerationNotice } from '../lib/screen.ts';
 import { settleAll } from '../lib/settle-all.ts';
 import type { CompletionRequest } from './schema.ts';
 
@@ -48,6 +50,8 @@ export interface CompletionRun {
   /** Cached tokens of the first prompt; null when the engine reports them only at the end. */
   cachedTokens: number | null;
   events: AsyncGenerator<PromptEvent, void, undefined>;
+  /** What the content policy says of the prompts and, once `events` has ended, of answers that are not streamed. */
+  notice(): ModerationNotice | null;
 }
 
 /** Admits, screens and starts one generation per prompt. Resolves when the first prompt has been processed. */
@@ -64,7 +68,12 @@ export async function startCompletion(
   const inputs = await settleAll(
     prompts.map((text) => screenInput(deps, call, generationInput(request, text), [text, request.suffix ?? ''])),
   );
-  const start = (input: Screened<GenerationInput>) => startGeneration(deps, admission, input, signal);
+  const started: Generation[] = [];
+  const start = async (input: Screened<GenerationInput>) => {
+    const generation = await startGeneration(deps, admission, input, signal);
+    started.push(generation);
+    return generation;
+  };
   const [firstInput] = inputs;
   if (firstInput === undefined) throw missingField('prompt');
   const first = await start(firstInput);
@@ -82,6 +91,7 @@ export async function startCompletion(
       inputs.map((input, prompt) => () => promptEvents(prompt, prompt === 0 ? first : start(input))),
       MAX_CONCURRENT_PROMPTS,
     ),
+    notice: () => mergeNotices([...inputs.map(({ notice }) => notice), ...started.map(({ notice }) => notice())]),
   };
 }
 

@@ -1,5 +1,7 @@
 import { endianness } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { viewNotice } from '../inference/moderation-notice.ts';
+import type { ModerationNotice } from '../lib/screen.ts';
 import type { Embedding, EmbeddingsResponse } from './schema.ts';
 
 /** Vectors of the texts of one request, in order, with their encoding in the response. */
@@ -9,6 +11,8 @@ export interface EmbeddedTexts {
   vectors: readonly Float32Array[];
   tokens: number;
   encoding: 'float' | 'base64';
+  /** What the content policy says of the texts; null: nothing. */
+  notice: ModerationNotice | null;
 }
 
 /** Time slice of serialization before it yields to the event loop. Thousands of vectors take a second. */
@@ -41,8 +45,8 @@ function toEmbedding(vector: Float32Array, index: number, encoding: EmbeddedText
   return { object: 'embedding', index, embedding };
 }
 
-function modelAndUsage({ model, tokens }: EmbeddedTexts): Pick<EmbeddingsResponse, 'model' | 'usage'> {
-  return { model, usage: { prompt_tokens: tokens, total_tokens: tokens } };
+function modelAndUsage({ model, tokens, notice }: EmbeddedTexts): Omit<EmbeddingsResponse, 'object' | 'data'> {
+  return { model, usage: { prompt_tokens: tokens, total_tokens: tokens }, ...viewNotice(notice) };
 }
 
 function encodeBase64(vector: Float32Array): string {

@@ -2,6 +2,7 @@ import type { App } from '../http/app.ts';
 import { toCall } from '../http/auth.ts';
 import { disconnectSignal } from '../http/event-stream.ts';
 import { sendJsonStream } from '../http/json-stream.ts';
+import { noticeHeaders } from '../inference/moderation-notice.ts';
 import { type EmbeddingDeps, embedTexts, rejectTokenIds } from './embed-texts.ts';
 import { embeddingsResponse, streamEmbeddingsResponse } from './response.ts';
 import { EmbeddingsRequest, EmbeddingsResponse } from './schema.ts';
@@ -27,6 +28,7 @@ export function embeddingRoutes(app: App, deps: EmbeddingDeps): void {
     },
     async (request, reply) => {
       const embedded = await embedTexts(deps, toCall(request), request.body, disconnectSignal(reply));
+      reply.headers(noticeHeaders(embedded.notice));
       if (embedded.vectors.length <= MAX_UNSLICED_VECTORS) return embeddingsResponse(embedded);
       sendJsonStream(reply, streamEmbeddingsResponse(embedded));
       return reply;

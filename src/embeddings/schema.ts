@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { EMBEDDING_DIMENSIONS } from '../engines/embedding-engine.ts';
+import { ModerationField } from '../inference/moderation-notice.ts';
 import { nullable } from '../inference/parameters.ts';
 
 /** Maximum number of texts per request. */
@@ -56,6 +57,7 @@ export const EmbeddingsResponse = Type.Object({
   data: Type.Array(Embedding, { description: 'One entry per text, in the order of `input`.' }),
   model: Type.String(),
   usage: Type.Object({ prompt_tokens: Type.Integer(), total_tokens: Type.Integer() }),
+  moderation: Type.Optional(ModerationField),
 });
 
 export type EmbeddingsResponse = Static<typeof EmbeddingsResponse>;

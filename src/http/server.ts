@@ -36,6 +36,22 @@ const LATE_CHECK_MS = 5_000;
  */
 const MAX_UNREAD_BYTES = 16_384;
 
+/** Response headers that browsers may read. */
+const EXPOSED_HEADERS = [
+  ...[
+    'x-request-id',
+    'x-cache-status',
+    'retry-after',
+    'x-moderation-warning',
+    'x-guardrail-policy',
+    'idempotent-replayed',
+  ],
+  ...['requests', 'tokens'].flatMap((kind) =>
+    ['limit', 'remaining', 'reset'].map((name) => `x-ratelimit-${name}-${kind}`),
+  ),
+  ...['etag', 'content-disposition'],
+];
+
 /** Cache lifetime of a CORS preflight. */
 const PREFLIGHT_SECONDS = 600;
 
@@ -100,7 +116,7 @@ export async function createServer(options: ServerOptions): Promise<App> {
   if (options.corsOrigins !== null) {
     // Before the rest: a preflight carries no key.
     const origin = options.corsOrigins.includes('*') ? '*' : [...options.corsOrigins];
-    await app.register(cors, { origin, maxAge: PREFLIGHT_SECONDS, exposedHeaders: ['x-request-id', 'x-cache-status'] });
+    await app.register(cors, { origin, maxAge: PREFLIGHT_SECONDS, exposedHeaders: EXPOSED_HEADERS });
   }
   admitRequests(app, options);
   forgiveEmptyBodies(app);

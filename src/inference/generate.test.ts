@@ -145,7 +145,7 @@ describe('startGeneration', () => {
       output: async (_call, texts) => {
         seen.push(texts);
         recordsWhenScreened = generationOf?.records.length ?? 0;
-        return texts.map((text) => (text.includes('two') ? 'blocked' : null));
+        return { replacements: texts.map((text) => (text.includes('two') ? 'blocked' : null)), notice: null };
       },
     };
     let generationOf: Awaited<ReturnType<typeof start>> | null = null;

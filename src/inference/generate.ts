@@ -2,11 +2,13 @@ import type { Deps } from '../deps.ts';
 import type { GenerationEngine, GenerationEvent, GenerationRequest, PromptToken } from '../engines/engine.ts';
 import { modelContextTokens } from '../engines/registry.ts';
 import { contextLengthExceeded, serverError } from '../errors.ts';
+import type { ModerationNotice } from '../lib/screen.ts';
 import type { UsageOutcome } from '../lib/usage-record.ts';
 import type { Admission } from './admission.ts';
 import { clampUsage } from './clamp-usage.ts';
 import { requirePromptFits } from './fit-prompt.ts';
 import { isAbort, type ModelCall, NO_USAGE } from './model-call.ts';
+import { mergeNotices } from './moderation-notice.ts';
 import { type ChoiceEvent, screenOutput } from './screen-output.ts';
 import type { Screened } from './screening.ts';
 
@@ -27,6 +29,8 @@ export interface Generation {
    * The caller must read them to the end or call `return()`.
    */
   events: AsyncGenerator<GenerationEvent, void, undefined>;
+  /** What the content policy says of the input and, once `events` has ended, of an answer that is not streamed. */
+  notice(): ModerationNotice | null;
 }
 
 /**
@@ -44,7 +48,8 @@ export async function startGeneration(
   requirePromptFits(model, prompt);
   const modelCall = admission.begin(deps, input, 1);
   const request = { ...input.value, scope: call.caller.organizationId, priority: call.priority };
-  const events = meteredEvents(deps, admission, modelCall, { request, signal });
+  const notices = [input.notice];
+  const events = meteredEvents(deps, admission, modelCall, { request, signal, notices });
   const first = await events.next();
   if (first.done || first.value.type !== 'prompt-end') {
     await events.return();
@@ -56,7 +61,14 @@ export async function startGeneration(
     await events.return();
     throw contextLengthExceeded(prompt.kind === 'chat' ? 'messages' : 'prompt', promptTokens, contextTokens);
   }
-  return { cachedTokens, promptLogprobs, events };
+  return { cachedTokens, promptLogprobs, events, notice: () => mergeNotices(notices) };
+}
+
+interface MeteredRequest {
+  request: GenerationRequest;
+  signal: AbortSignal;
+  /** The notice of the output is added. */
+  notices: (ModerationNotice | null)[];
 }
 
 /**
@@ -68,7 +80,7 @@ async function* meteredEvents(
   deps: GenerationDeps,
   { model, call }: Admission,
   modelCall: ModelCall<GenerationEngine>,
-  { request, signal }: { request: GenerationRequest; signal: AbortSignal },
+  { request, signal, notices }: MeteredRequest,
 ): AsyncGenerator<GenerationEvent, void, undefined> {
   const used = { ...NO_USAGE };
   const answers: ChoiceEvent[] = [];
@@ -95,7 +107,11 @@ async function* meteredEvents(
         else answers.push(event);
       }
     }
-    if (!request.incremental) yield* await screenOutput(deps, call, answers);
+    if (!request.incremental) {
+      const { events, notice } = await screenOutput(deps, call, answers);
+      notices.push(notice);
+      yield* events;
+    }
   } catch (error) {
     outcome = isAbort(error) ? 'cancelled' : 'failed';
     throw error;

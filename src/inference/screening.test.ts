@@ -13,6 +13,7 @@ describe('the content policy of inference routes', () => {
     input: async (_call: unknown, texts: readonly string[]) => {
       screened.push(texts);
       if (texts.some((text) => text.includes('forbidden'))) throw invalidValue('messages', 'is blocked by the test');
+      return null;
     },
   };
   const api = useApi({ ...embeddedBy(recordingEmbedder()), screen });

@@ -1,12 +1,16 @@
 import type { Deps } from '../deps.ts';
 import type { Call } from '../lib/caller.ts';
+import type { ModerationNotice } from '../lib/screen.ts';
 
 /** Input that policies have allowed. The class is not exported, so only this module makes one. */
 class ScreenedInput<T> {
   readonly #value: T;
+  /** What the policy says of the input, for the response; null: nothing. */
+  readonly notice: ModerationNotice | null;
 
-  constructor(value: T) {
+  constructor(value: T, notice: ModerationNotice | null) {
     this.#value = value;
+    this.notice = notice;
   }
 
   get value(): T {
@@ -18,7 +22,7 @@ class ScreenedInput<T> {
    * the caller.
    */
   withContext(add: (value: T) => T): ScreenedInput<T> {
-    return new ScreenedInput(add(this.#value));
+    return new ScreenedInput(add(this.#value), this.notice);
   }
 }
 
@@ -35,8 +39,8 @@ export async function screenInput<T>(
   input: T,
   texts: readonly string[],
 ): Promise<Screened<T>> {
-  await deps.screen.input(call, texts);
-  return new ScreenedInput(input);
+  const notice = await deps.screen.input(call, texts);
+  return new ScreenedInput(input, notice);
 }
 
 /**
@@ -44,5 +48,5 @@ export async function screenInput<T>(
  * grounding ranks. Input of inference routes goes through `screenInput`.
  */
 export function exemptInput<T>(input: T): Screened<T> {
-  return new ScreenedInput(input);
+  return new ScreenedInput(input, null);
 }

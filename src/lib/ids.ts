@@ -15,6 +15,7 @@ export const ID_PREFIXES = {
   document: 'doc_',
   chunk: 'chunk_',
   ingestionJob: 'job_',
+  guardrailPolicy: 'gp_',
   request: 'req_',
   usage: 'use_',
 } as const;

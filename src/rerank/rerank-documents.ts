@@ -1,9 +1,11 @@
 import type { Deps } from '../deps.ts';
 import { invalidValue } from '../errors.ts';
 import { admit } from '../inference/admission.ts';
+import { viewNotice } from '../inference/moderation-notice.ts';
 import { rerank } from '../inference/rerank.ts';
 import { screenInput } from '../inference/screening.ts';
 import type { Call } from '../lib/caller.ts';
+import type { ModerationNotice } from '../lib/screen.ts';
 import { MAX_DOCUMENT_CHARACTERS, MAX_TOTAL_CHARACTERS, type RerankBody, type RerankResponse } from './schema.ts';
 
 /** Dependencies of `rerankDocuments`. */
@@ -18,7 +20,7 @@ export async function rerankDocuments(
   call: Call,
   request: RerankBody,
   signal: AbortSignal,
-): Promise<RerankResponse> {
+): Promise<{ response: RerankResponse; notice: ModerationNotice | null }> {
   const admission = admit(deps, call, { kind: 'rerank', model: request.model });
   const { query } = request;
   if (!/\S/.test(query)) throw invalidValue('query', 'must not be blank');
@@ -32,7 +34,9 @@ export async function rerankDocuments(
     .toSorted((a, b) => b.relevance_score - a.relevance_score)
     .slice(0, request.top_n ?? documents.length)
     .map((result) => (withText ? { ...result, document: { text: documents[result.index] ?? '' } } : result));
-  return { object: 'list', results, model: admission.model.id, usage: { total_tokens: tokens } };
+  const { notice } = input;
+  const usage = { total_tokens: tokens };
+  return { response: { object: 'list', results, model: admission.model.id, usage, ...viewNotice(notice) }, notice };
 }
 
 function requireBoundedLength(documents: readonly string[]): void {

@@ -1,6 +1,7 @@
 import type { App } from '../http/app.ts';
 import { toCall } from '../http/auth.ts';
 import { disconnectSignal } from '../http/event-stream.ts';
+import { noticeHeaders } from '../inference/moderation-notice.ts';
 import { type RerankDeps, rerankDocuments } from './rerank-documents.ts';
 import { RerankBody, RerankResponse } from './schema.ts';
 
@@ -19,6 +20,10 @@ export function rerankRoutes(app: App, deps: RerankDeps): void {
       },
       config: { scope: 'inference' },
     },
-    async (request, reply) => rerankDocuments(deps, toCall(request), request.body, disconnectSignal(reply)),
+    async (request, reply) => {
+      const { response, notice } = await rerankDocuments(deps, toCall(request), request.body, disconnectSignal(reply));
+      reply.headers(noticeHeaders(notice));
+      return response;
+    },
   );
 }

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { ModerationField } from '../inference/moderation-notice.ts';
 import { nullable } from '../inference/parameters.ts';
 
 /** Maximum number of documents per request. */
@@ -60,6 +61,7 @@ export const RerankResponse = Type.Object(
     ),
     model: Type.String(),
     usage: Type.Object({ total_tokens: Type.Integer() }),
+    moderation: Type.Optional(ModerationField),
   },
   {
     examples: [

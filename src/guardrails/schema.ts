@@ -1,0 +1,154 @@
+import { type Static, Type } from 'typebox';
+
+/** Characters of a policy's name. */
+const MAX_NAME_CHARACTERS = 256;
+/** Entries of a deny list. */
+const MAX_TOPICS = 1_000;
+/** Characters of a topic. */
+const MAX_TOPIC_CHARACTERS = 256;
+/** Characters of a text of a dry run: one that is matched in one piece, so that offsets hold. */
+const MAX_TEST_CHARACTERS = 100_000;
+/** Texts of one dry run, as in a moderation request. */
+const MAX_TEST_TEXTS = 1_024;
+
+const Threshold = Type.Number({ minimum: 0, maximum: 1 });
+const OptionalThreshold = Type.Optional(Type.Union([Threshold, Type.Null()]));
+
+const Thresholds = Type.Object(
+  {
+    harassment: OptionalThreshold,
+    hate: OptionalThreshold,
+    self_harm: OptionalThreshold,
+    sexual: OptionalThreshold,
+    violence: OptionalThreshold,
+  },
+  {
+    description: 'A score at or above the threshold flags the text. Null and absent: 0.5. 1.0 disables the category.',
+  },
+);
+
+const TopicRule = Type.Object({
+  topic: Type.String({ minLength: 1, maxLength: MAX_TOPIC_CHARACTERS }),
+  action: Type.Enum(['block', 'warn'], {
+    description: '`block` blocks when `block_on_flag` is true. `warn` always passes, with a flag on the response.',
+  }),
+});
+
+const TopicDenyList = Type.Array(TopicRule, {
+  maxItems: MAX_TOPICS,
+  description:
+    'Case is ignored. A topic without spaces matches as a whole word, one with spaces as a substring. Scripts without spaces between words, such as Han and Thai, match as a substring.',
+});
+
+const ApplyTo = Type.Array(Type.Enum(['input', 'output', 'both']), { minItems: 1, maxItems: 3, uniqueItems: true });
+
+const Name = Type.String({ minLength: 1, maxLength: MAX_NAME_CHARACTERS });
+
+/** Body of `POST /v1/guardrail-policies`. */
+export const CreatePolicy = Type.Object(
+  {
+    name: Name,
+    enabled: Type.Optional(Type.Boolean({ description: 'Default: true.' })),
+    block_on_flag: Type.Optional(
+      Type.Boolean({ description: 'Default: true. False: flagged content passes with a warning header.' }),
+    ),
+    thresholds: Type.Optional(Thresholds),
+    topic_deny_list: Type.Optional(TopicDenyList),
+    apply_to: Type.Optional(ApplyTo),
+  },
+  {
+    examples: [
+      {
+        name: 'Department',
+        thresholds: { violence: 0.7, sexual: 1.0 },
+        topic_deny_list: [{ topic: 'project falcon', action: 'block' }],
+        apply_to: ['both'],
+      },
+    ],
+  },
+);
+
+export type CreatePolicy = Static<typeof CreatePolicy>;
+
+/** Body of `PUT /v1/guardrail-policies/{policy_id}`: the fields to change. */
+export const UpdatePolicy = Type.Partial(CreatePolicy, {
+  description: 'Fields that are absent stay. `thresholds` is merged by category; lists are replaced.',
+});
+
+export type UpdatePolicy = Static<typeof UpdatePolicy>;
+
+/** A guardrail policy. */
+export const GuardrailPolicy = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('guardrail_policy'),
+  name: Type.String(),
+  enabled: Type.Boolean(),
+  block_on_flag: Type.Boolean(),
+  thresholds: Type.Object({
+    harassment: Threshold,
+    hate: Threshold,
+    self_harm: Threshold,
+    sexual: Threshold,
+    violence: Threshold,
+  }),
+  topic_deny_list: TopicDenyList,
+  apply_to: ApplyTo,
+  created_at: Type.Integer({ description: 'Unix seconds.' }),
+  updated_at: Type.Integer({ description: 'Unix seconds.' }),
+});
+
+export type GuardrailPolicy = Static<typeof GuardrailPolicy>;
+
+/** Answer of `DELETE /v1/guardrail-policies/{policy_id}`. */
+export const DeletedPolicy = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('guardrail_policy'),
+  deleted: Type.Literal(true),
+});
+
+/** Path of one policy. */
+export const PolicyParams = Type.Object({ policy_id: Type.String() });
+
+const TestText = Type.String({ maxLength: MAX_TEST_CHARACTERS });
+
+/** Body of `POST /v1/guardrail-policies/{policy_id}/test`. */
+export const TestPolicy = Type.Object(
+  {
+    input: Type.Union([TestText, Type.Array(TestText, { minItems: 1, maxItems: MAX_TEST_TEXTS })]),
+    stage: Type.Optional(
+      Type.Enum(['input', 'output'], { description: 'Default: `input`. A policy passes what it does not apply to.' }),
+    ),
+  },
+  { examples: [{ input: 'Tell me about Project Falcon.' }] },
+);
+
+export type TestPolicy = Static<typeof TestPolicy>;
+
+/** Result of a dry run for one text. */
+export const PolicyTestResult = Type.Object({
+  flagged: Type.Boolean(),
+  action: Type.Enum(['pass', 'warn', 'block']),
+  reasons: Type.Array(Type.String()),
+  category_scores: Type.Union([Type.Record(Type.String(), Type.Number()), Type.Null()], {
+    description: 'Null when all categories are disabled, or the policy does not apply to the stage.',
+  }),
+  topics: Type.Array(
+    Type.Object({
+      topic: Type.String(),
+      action: Type.Enum(['block', 'warn']),
+      start_index: Type.Integer({ description: 'Offset in `normalized_text`, in UTF-16 code units.' }),
+      end_index: Type.Integer(),
+    }),
+  ),
+  normalized_text: Type.String({ description: 'The text as topics are matched against it.' }),
+});
+
+/** Answer of `POST /v1/guardrail-policies/{policy_id}/test`. */
+export const PolicyTest = Type.Object({
+  object: Type.Literal('guardrail_policy.test'),
+  policy_id: Type.String(),
+  stage: Type.Enum(['input', 'output']),
+  results: Type.Array(PolicyTestResult),
+});
+
+export type PolicyTest = Static<typeof PolicyTest>;
