@@ -22,6 +22,7 @@ const FAST_SUITE = [
   'test/*.test.ts',
   'test/clients/*.test.ts',
   'eval/**/*.test.ts',
+  'bench/**/*.test.ts',
   'tools/**/*.test.ts',
 ];
 const patterns = flags.map((flag) => SUITES[flag]).find((suite) => suite !== undefined) ?? FAST_SUITE;

@@ -5,7 +5,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { startQuire } from '../bench/processes/quire.ts';
+import { startQuire } from '../bench/harness/quire-process.ts';
 import { writeDocuments } from './recording/documents.ts';
 import { draw } from './recording/draw.ts';
 import { Screen } from './recording/screen.ts';

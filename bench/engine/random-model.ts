@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { seededUniform } from '../harness/random-numbers.ts';
 import { type MetadataValue, TENSOR_TYPE, type TensorPlan, writeGguf } from './gguf-writer.ts';
-import { uniformNumbers } from './random-numbers.ts';
 
 /** The size and element type of a model of random weights. */
 export interface RandomModel {
@@ -112,7 +112,7 @@ function tensors(model: RandomModel, pieces: readonly Piece[]): TensorPlan[] {
   const plans = [
     deal('token_embd.weight', [width, pieces.length], 1, silent),
     // The signs keep a token from being its own likeliest successor, for input and output share one matrix.
-    vector('output_norm.weight', width, uniformNumbers(model.seed)),
+    vector('output_norm.weight', width, seededUniform(model.seed)),
   ];
   for (let layer = 0; layer < layers; layer++) {
     const name = (part: string): string => `blk.${layer}.${part}.weight`;
@@ -142,7 +142,7 @@ function vector(name: string, width: number, signs?: () => number): TensorPlan {
 function dealer(
   model: RandomModel,
 ): (name: string, shape: [number, number], deviation: number, silent?: ReadonlySet<number>) => TensorPlan {
-  const uniform = uniformNumbers(model.seed);
+  const uniform = seededUniform(model.seed);
   const normals = Float32Array.from({ length: DEALT_NUMBERS }, () => {
     const radius = Math.sqrt(-2 * Math.log(1 - uniform()));
     return radius * Math.cos(2 * Math.PI * uniform());

@@ -4,18 +4,17 @@
  * [--arrivals N] [--no-http] [--quick] [--json FILE]`;
  * see bench/README.md.
  */
-import { mkdir, writeFile } from 'node:fs/promises';
-import { availableParallelism, cpus, loadavg } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { BENCH_SCRATCH, describeMachine, formatMachine, logProgress, writeResult } from '../harness/command.ts';
+import { renderTable } from '../harness/text-table.ts';
 import type { Contender } from './contender.ts';
 import { measure, type Plan, type RoundFigures } from './measure.ts';
 import { startPort } from './port-contender.ts';
 import { RANDOM_MODELS, randomModelFile } from './random-model.ts';
-import { markdown, tablesOf } from './report.ts';
+import { engineTables } from './report.ts';
 import { type EngineSetup, startLlamaServer, startService } from './servers.ts';
 
-const SCRATCH = join(import.meta.dirname, '../../.scratch/bench');
 const FULL: Plan = { rounds: 5, concurrency: [1, 4, 16], answerTokens: 128, arrivals: 4, streamTokens: 2_200 };
 const QUICK: Plan = { ...FULL, rounds: 1, arrivals: 2 };
 /** For prompts of 2,048 tokens and the longest stream. */
@@ -26,21 +25,17 @@ const { values: flags } = parseArgs({
   options: {
     'llama-server': { type: 'string' },
     model: { type: 'string', default: '40m-f16,300m-q8' },
-    models: { type: 'string', default: join(SCRATCH, 'models') },
+    models: { type: 'string', default: join(BENCH_SCRATCH, 'models') },
     threads: { type: 'string', default: '1' },
     rounds: { type: 'string' },
     'answer-tokens': { type: 'string' },
     arrivals: { type: 'string' },
     quick: { type: 'boolean', default: false },
     http: { type: 'boolean', default: true },
-    json: { type: 'string', default: join(SCRATCH, 'engine.json') },
+    json: { type: 'string', default: join(BENCH_SCRATCH, 'engine.json') },
   },
   allowNegative: true,
 });
-
-function progress(line: string): void {
-  process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${line}\n`);
-}
 
 async function startAll(setup: EngineSetup): Promise<Contender[]> {
   const contenders: Contender[] = [];
@@ -59,12 +54,12 @@ async function startAll(setup: EngineSetup): Promise<Contender[]> {
 async function measureModel(name: string, plan: Plan): Promise<RoundFigures[]> {
   const model = RANDOM_MODELS[name];
   if (model === undefined) throw new Error(`no model '${name}'; there are ${Object.keys(RANDOM_MODELS).join(', ')}`);
-  progress(`${name}: weights`);
+  logProgress(`${name}: weights`);
   const file = await randomModelFile(flags.models, model);
   const slots = Math.max(...plan.concurrency);
   const contenders = await startAll({ file, contextTokens: CONTEXT_TOKENS, slots, threads: Number(flags.threads) });
   try {
-    return await measure(contenders, plan, (line) => progress(`${name}: ${line}`));
+    return await measure(contenders, plan, (line) => logProgress(`${name}: ${line}`));
   } finally {
     for (const contender of contenders) await contender.stop();
   }
@@ -75,14 +70,9 @@ async function main(): Promise<void> {
   const answerTokens = Number(flags['answer-tokens'] ?? base.answerTokens);
   const arrivals = Number(flags.arrivals ?? base.arrivals);
   const plan = { ...base, rounds: Number(flags.rounds ?? base.rounds), answerTokens, arrivals };
-  const machine = {
-    cpu: cpus()[0]?.model ?? 'unknown',
-    cores: availableParallelism(),
-    node: process.version,
-    loadAverageAtStart: loadavg()[0] ?? 0,
-  };
+  const machine = describeMachine();
   console.log(
-    `${machine.cpu}, ${machine.cores} cores, Node ${machine.node}, load average at start ${machine.loadAverageAtStart.toFixed(2)}.\n` +
+    `${formatMachine(machine)}\n` +
       `${flags.threads} thread(s), ${plan.rounds} rounds, interleaved; median (smallest..largest) over the rounds.\n` +
       'The service ("Quire, HTTP") calibrates the size of its steps itself.',
   );
@@ -93,13 +83,10 @@ async function main(): Promise<void> {
     const rounds = await measureModel(name, plan);
     models[name] = rounds;
     const loads = rounds.map((figures) => figures.loadAverage.toFixed(1));
-    const tables = tablesOf(rounds, name, REFERENCE).map(markdown);
+    const tables = engineTables(rounds, name, REFERENCE).map(renderTable);
     console.log(`\n${tables.join('\n\n')}\n\nLoad averages at the rounds: ${[...new Set(loads)].join(', ')}.`);
   }
-  await mkdir(dirname(flags.json), { recursive: true });
-  const document = { at: new Date().toISOString(), machine, threads: Number(flags.threads), plan, models };
-  await writeFile(flags.json, `${JSON.stringify(document)}\n`);
-  progress(`written: ${flags.json}`);
+  await writeResult(flags.json, { machine, threads: Number(flags.threads), plan, models });
 }
 
 await main();

@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startChild } from '../processes/child.ts';
-import { startQuire } from '../processes/quire.ts';
+import { startChild } from '../harness/child-process.ts';
+import { startQuire } from '../harness/quire-process.ts';
 import type { Contender } from './contender.ts';
 import { askHttp, type CompletionServer } from './http-contender.ts';
 

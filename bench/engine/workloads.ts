@@ -1,6 +1,5 @@
-import { quantile } from '../gateway/statistics.ts';
+import { randomLetters } from '../harness/random-numbers.ts';
 import { type Answer, type Ask, type Contender, timeToFirstToken } from './contender.ts';
-import { randomLetters } from './random-numbers.ts';
 
 /** Tokens that begin every text of the random models. */
 const BEGINNING_TOKENS = 1;
@@ -92,14 +91,6 @@ export async function measureMixed(contender: Contender, arrivals: number, strea
   const gapsMs = within.flatMap((stream) => stream.slice(1).map(({ atMs }, i) => atMs - (stream[i]?.atMs ?? atMs)));
   const tokens = within.flat().reduce((sum, arrival) => sum + arrival.tokens, 0);
   return { firstTokenMs, gapsMs, streamsPerSecond: tokens / ((toMs - fromMs) / 1_000) };
-}
-
-/** The `q`-quantile of numbers in any order. */
-export function quantileOf(values: readonly number[], q: number): number {
-  return quantile(
-    values.toSorted((a, b) => a - b),
-    q,
-  );
 }
 
 /** An engine that stops early, or counts otherwise, would win or lose for nothing. */

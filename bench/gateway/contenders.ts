@@ -1,10 +1,10 @@
 import { join } from 'node:path';
+import { type RunningChild, startChild } from '../harness/child-process.ts';
+import { hasQuire, startQuire } from '../harness/quire-process.ts';
 import { chatRequest, complaintAbout, type Target } from '../http/chat-request.ts';
 import { Connection } from '../http/connection.ts';
 import { ANSWER_TEXT, STREAM_CHUNKS } from '../mock-upstream/answers.ts';
 import { startMock } from '../mock-upstream/start-mock.ts';
-import { type RunningChild, startChild } from '../processes/child.ts';
-import { hasQuire, startQuire } from '../processes/quire.ts';
 import { installPortkey, PORTKEY_VERSION, portkeyHeaders, startPortkey } from './portkey.ts';
 
 const READY_LIMIT_MS = 30_000;

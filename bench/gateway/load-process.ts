@@ -1,7 +1,9 @@
 /** The load generator: a process of its own, told over IPC what to do. Started by `load-client.ts`. */
+
+import { processUsage } from '../harness/process-usage.ts';
+import { quantile } from '../harness/statistics.ts';
 import { chatRequest, complaintAbout, type Target } from '../http/chat-request.ts';
 import { Connection, type TimedAnswer } from '../http/connection.ts';
-import { processUsage } from '../processes/process-usage.ts';
 import type {
   LoadCommand,
   LoadResult,
@@ -10,7 +12,6 @@ import type {
   ThroughputCommand,
   ThroughputResult,
 } from './load-messages.ts';
-import { quantile } from './statistics.ts';
 
 const ERRORS_KEPT = 3;
 const MICROS_PER_MS = 1000;

@@ -1,8 +1,8 @@
-import { processTree, processUsage } from '../processes/process-usage.ts';
+import { processTree, processUsage } from '../harness/process-usage.ts';
+import { quantile } from '../harness/statistics.ts';
 import type { Contender, ContenderName } from './contenders.ts';
 import type { LoadClient } from './load-client.ts';
 import type { LoadTarget, ThroughputResult } from './load-messages.ts';
-import { quantile } from './statistics.ts';
 
 /** How much is measured. */
 export interface Plan {

@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { type RunningChild, startChild } from '../processes/child.ts';
+import { type RunningChild, startChild } from '../harness/child-process.ts';
 
 /** The version measured; the peers' published figures are of this one. */
 export const PORTKEY_VERSION = '1.15.2';

@@ -1,6 +1,6 @@
+import { type Summary, summarize } from '../harness/statistics.ts';
 import type { Contender, ContenderName } from './contenders.ts';
 import type { AddedLatency, Measurements, Throughput } from './measure.ts';
-import { type Summary, summarize } from './statistics.ts';
 
 /** What the project aims at; `docs` of the issue: Quire before a mock upstream, authentication and usage recording on. */
 const AIMS = { timesPortkeyAt32: 10, shareOfBare: 0.6, addedP50Ms: 1, addedP99Ms: 5 };

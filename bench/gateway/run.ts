@@ -2,16 +2,14 @@
  * Quire before a mock upstream, beside Portkey's gateway and a bare proxy.
  * `npm run bench:gateway -- [--quick] [--rounds N] [--seconds N] [--json FILE]`; see bench/README.md.
  */
-import { mkdir, writeFile } from 'node:fs/promises';
-import { availableParallelism, cpus, loadavg } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { BENCH_SCRATCH, describeMachine, formatMachine, logProgress, writeResult } from '../harness/command.ts';
 import { startField } from './contenders.ts';
 import { LoadClient } from './load-client.ts';
 import { measure, type Plan } from './measure.ts';
 import { buildReport, printReport } from './report.ts';
 
-const DEFAULT_JSON_FILE = join(import.meta.dirname, '../../.scratch/bench/gateway.json');
 const FULL: Plan = {
   rounds: 5,
   connections: [1, 32, 256],
@@ -27,13 +25,9 @@ const { values: flags } = parseArgs({
     quick: { type: 'boolean', default: false },
     rounds: { type: 'string' },
     seconds: { type: 'string' },
-    json: { type: 'string', default: DEFAULT_JSON_FILE },
+    json: { type: 'string', default: join(BENCH_SCRATCH, 'gateway.json') },
   },
 });
-
-function progress(line: string): void {
-  process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${line}\n`);
-}
 
 function choosePlan(): Plan {
   const plan = flags.quick ? QUICK : FULL;
@@ -46,30 +40,22 @@ function choosePlan(): Plan {
 
 async function main(): Promise<void> {
   const plan = choosePlan();
-  const machine = {
-    cpu: cpus()[0]?.model ?? 'unknown',
-    cores: availableParallelism(),
-    node: process.version,
-    loadAverageAtStart: loadavg()[0] ?? 0,
-  };
-  const field = await startField(progress);
+  const machine = describeMachine();
+  const field = await startField(logProgress);
   const load = new LoadClient();
   try {
-    const found = await measure(field.contenders, load, plan, progress);
+    const found = await measure(field.contenders, load, plan, logProgress);
     const report = buildReport(field.contenders, found);
     console.log(
-      `\n${machine.cpu}, ${machine.cores} cores, Node ${machine.node}, load average at start ${machine.loadAverageAtStart.toFixed(2)}\n` +
+      `\n${formatMachine(machine)}\n` +
         `${plan.rounds} rounds of ${plan.seconds} s a window, interleaved; median (smallest..largest) over the rounds.\n` +
         'Gateway, mock upstream and load generator share the cores, nothing is pinned: requests per second hold for this\n' +
         'sharing only, while CPU ms per 1000 requests is what each process uses itself. "direct" is the mock upstream alone.\n',
     );
     console.log(printReport(report));
     for (const reason of field.absent) console.log(`\nnot measured: ${reason}`);
-    await mkdir(dirname(flags.json), { recursive: true });
     const { aims, errorCount, errors } = report;
-    const document = { at: new Date().toISOString(), machine, plan, absent: field.absent, aims, errorCount, errors };
-    await writeFile(flags.json, `${JSON.stringify({ ...document, ...found }, null, 1)}\n`);
-    progress(`written: ${flags.json}`);
+    await writeResult(flags.json, { machine, plan, absent: field.absent, aims, errorCount, errors, ...found });
     if (report.errorCount > 0) process.exitCode = 1;
   } finally {
     load.stop();

@@ -1,18 +1,18 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { progress } from '../../eval/progress.ts';
-import { processTree, processUsage } from '../processes/process-usage.ts';
-import { type RunningQuire, startQuire } from '../processes/quire.ts';
+import { showProgress } from '../harness/command.ts';
+import { processTree, processUsage } from '../harness/process-usage.ts';
+import { startQuire } from '../harness/quire-process.ts';
+import { connectService, ingestFiles, type ServiceClient } from '../harness/service-client.ts';
 import { connectProfiler, type Profiler } from './profile.ts';
 import type { Writers } from './texts.ts';
 import { type Part, ThreadUsage } from './thread-usage.ts';
 import { filesOf, type NewFile, type Workload } from './workloads.ts';
 
-/** Uploads at once: more only wait for each other. */
-const UPLOADS_AT_ONCE = 4;
-/** How often memory and threads are looked at, and how often the job is. */
+/** Concurrent uploads. More do not raise the throughput. */
+const CONCURRENT_UPLOADS = 4;
+/** Sampling interval of memory and threads. */
 const SAMPLE_MS = 100;
-const POLL_MS = 250;
-/** Idle time after the start, so that what is loaded then is loaded. */
+/** Idle time after the start, until everything that loads in the background is loaded. */
 const SETTLE_MS = 3000;
 
 /** What one ingestion took. */
@@ -37,14 +37,6 @@ export interface Ingestion {
   mainMs?: Record<string, number>;
 }
 
-interface Job {
-  status: string;
-  documents_processed: number;
-  documents_failed: number;
-  chunks_created: number;
-  error: object | null;
-}
-
 /** Fills one knowledge base of a fresh service. Rejects where a document could not be ingested. */
 export async function measureIngestion(
   workload: Workload,
@@ -53,16 +45,17 @@ export async function measureIngestion(
   const quire = await startQuire(undefined, plan.profiled ? ['--inspect=127.0.0.1:0'] : [], {
     QUIRE_LOCAL_CALIBRATION: 'off',
   });
-  const watch = new Watch(quire.pid);
+  const sampler = new UsageSampler(quire.pid);
   try {
     const profiler = plan.profiled ? await connectProfiler(quire.output()) : null;
     await pause(SETTLE_MS);
-    const startBytes = watch.bytes();
+    const service = await connectService({ url: quire.origin, key: quire.apiKey });
+    const startBytes = sampler.sample();
     const uploadStart = performance.now();
-    const { ids, bytes } = await uploadAll(quire, filesOf(workload, plan.files, plan.writers), plan.files);
+    const { ids, bytes } = await uploadAll(service, filesOf(workload, plan.files, plan.writers), plan.files);
     const uploadSeconds = (performance.now() - uploadStart) / 1000;
-    const uploadedBytes = watch.bytes();
-    const found = await ingest(quire, watch, { ids, profiler, name: workload.name });
+    const uploadedBytes = sampler.sample();
+    const found = await ingest(service, sampler, { ids, profiler, name: workload.name });
     return {
       workload: workload.name,
       round: plan.round,
@@ -71,20 +64,20 @@ export async function measureIngestion(
       uploadSeconds,
       startBytes,
       uploadedBytes,
-      peakBytes: watch.peakBytes,
+      peakBytes: sampler.peakBytes,
       ...found,
     };
   } catch (error) {
     if (!quire.ended()) throw error;
     throw new Error(`Quire ended. The end of its output:\n${quire.output()}`, { cause: error });
   } finally {
-    watch.stop();
+    sampler.stop();
     await quire.stop();
   }
 }
 
-/** Looks at memory and threads until it is stopped. */
-class Watch {
+/** Samples memory and CPU time of a process tree until it is stopped. */
+class UsageSampler {
   readonly threads = new ThreadUsage();
   peakBytes = 0;
   readonly #pid: number;
@@ -92,11 +85,11 @@ class Watch {
 
   constructor(pid: number) {
     this.#pid = pid;
-    this.#timer = setInterval(() => this.bytes(), SAMPLE_MS);
+    this.#timer = setInterval(() => this.sample(), SAMPLE_MS);
   }
 
-  /** Resident memory now. */
-  bytes(): number {
+  /** Takes a sample; returns resident memory in bytes. */
+  sample(): number {
     const processes = processTree(this.#pid);
     this.threads.read(processes);
     const bytes = processUsage(processes)?.rssBytes ?? 0;
@@ -110,7 +103,7 @@ class Watch {
 }
 
 async function uploadAll(
-  quire: RunningQuire,
+  service: ServiceClient,
   files: Generator<NewFile>,
   count: number,
 ): Promise<{ ids: string[]; bytes: number }> {
@@ -118,58 +111,36 @@ async function uploadAll(
   let bytes = 0;
   const run = async () => {
     for (const { name, content } of files) {
-      const body = new FormData();
-      body.append('purpose', 'knowledge-base');
-      body.append('file', new Blob([content]), name);
-      ids.push((await ask<{ id: string }>(quire, '/v1/files', { method: 'POST', body })).id);
+      ids.push(await service.upload(name, content, 'knowledge-base'));
       bytes += Buffer.byteLength(content);
-      progress(ids.length, count, 'files uploaded');
+      showProgress(ids.length, count, 'files uploaded');
     }
   };
-  await Promise.all(Array.from({ length: UPLOADS_AT_ONCE }, run));
+  await Promise.all(Array.from({ length: CONCURRENT_UPLOADS }, run));
   return { ids, bytes };
 }
 
 async function ingest(
-  quire: RunningQuire,
-  watch: Watch,
+  service: ServiceClient,
+  sampler: UsageSampler,
   { ids, profiler, name }: { ids: string[]; profiler: Profiler | null; name: string },
 ): Promise<Pick<Ingestion, 'documents' | 'chunks' | 'seconds' | 'cpuMs' | 'mainMs'>> {
-  const base = await post<{ id: string }>(quire, '/v1/knowledge-bases', { name });
-  const path = `/v1/knowledge-bases/${base.id}`;
-  watch.bytes();
-  const before = watch.threads.sums();
+  const base = await service.post<{ id: string }>('/v1/knowledge-bases', { name });
+  sampler.sample();
+  const before = sampler.threads.sums();
   await profiler?.start();
   const start = performance.now();
-  await post(quire, `${path}/data-sources`, { type: 'file_upload', config: { file_ids: ids } });
-  for (;;) {
-    await pause(POLL_MS);
-    const [job] = (await ask<{ data: Job[] }>(quire, `${path}/ingestion-jobs`)).data;
-    if (job === undefined) throw new Error('the data source has no ingestion job');
-    progress(job.documents_processed, Math.max(job.documents_processed + 1, ids.length), 'documents ingested');
-    if (job.status === 'failed' || job.documents_failed > 0) {
-      throw new Error(`the ingestion failed: ${JSON.stringify(job)}\n${quire.output()}`);
-    }
-    if (job.status !== 'completed') continue;
-    const seconds = (performance.now() - start) / 1000;
-    watch.bytes();
-    const after = watch.threads.sums();
-    const cpuMs = Object.fromEntries(
-      Object.entries(after).map(([part, ms]) => [part, ms - before[part as Part]]),
-    ) as Record<Part, number>;
-    const mainMs = profiler === null ? {} : { mainMs: Object.fromEntries(await profiler.stop()) };
-    return { documents: job.documents_processed, chunks: job.chunks_created, seconds, cpuMs, ...mainMs };
+  const { job } = await ingestFiles(service, base.id, ids, ({ documents_processed: done }) =>
+    showProgress(done, Math.max(done + 1, ids.length), 'documents ingested'),
+  );
+  if (job.status === 'failed' || job.documents_failed > 0) {
+    throw new Error(`the ingestion failed: ${JSON.stringify(job)}`);
   }
-}
-
-function post<T>(quire: RunningQuire, path: string, body: object): Promise<T> {
-  const headers = { 'content-type': 'application/json' };
-  return ask(quire, path, { method: 'POST', body: JSON.stringify(body), headers });
-}
-
-async function ask<T>({ origin, apiKey }: RunningQuire, path: string, init: RequestInit = {}): Promise<T> {
-  const headers = { ...init.headers, authorization: `Bearer ${apiKey}` };
-  const answer = await fetch(`${origin}${path}`, { ...init, headers });
-  if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${await answer.text()}`);
-  return (await answer.json()) as T;
+  const seconds = (performance.now() - start) / 1000;
+  sampler.sample();
+  const cpuMs = Object.fromEntries(
+    Object.entries(sampler.threads.sums()).map(([part, ms]) => [part, ms - before[part as Part]]),
+  ) as Record<Part, number>;
+  const mainMs = profiler === null ? {} : { mainMs: Object.fromEntries(await profiler.stop()) };
+  return { documents: job.documents_processed, chunks: job.chunks_created, seconds, cpuMs, ...mainMs };
 }

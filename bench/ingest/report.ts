@@ -1,5 +1,5 @@
-import { cell, type Table } from '../engine/report.ts';
-import { summarize } from '../gateway/statistics.ts';
+import { summarize } from '../harness/statistics.ts';
+import { formatSummary, type TextTable } from '../harness/text-table.ts';
 import type { Ingestion } from './measure.ts';
 import type { Part } from './thread-usage.ts';
 
@@ -10,11 +10,11 @@ const PARTS: readonly Part[] = ['main', 'extraction', 'embedder', 'index', 'rest
 type Figure = (run: Ingestion) => number;
 
 /** Speed, CPU time and memory by workload: medians with the smallest and largest of the rounds. */
-export function tablesOf(runs: readonly Ingestion[], boundOf: (workload: string) => number): Table[] {
+export function ingestionTables(runs: readonly Ingestion[], boundOf: (workload: string) => number): TextTable[] {
   return [speedTable(runs), cpuTable(runs), memoryTable(runs, boundOf)];
 }
 
-function speedTable(runs: readonly Ingestion[]): Table {
+function speedTable(runs: readonly Ingestion[]): TextTable {
   const figures: [string, Figure, number][] = [
     ['documents/s', ({ documents, seconds }) => documents / seconds, 1],
     ['MB/s', ({ bytes, seconds }) => bytes / MEGABYTE / seconds, 2],
@@ -29,26 +29,26 @@ function speedTable(runs: readonly Ingestion[]): Table {
     rows: byWorkload(runs).map(([name, own]) => [
       name,
       ...own.slice(0, 1).flatMap(size),
-      ...figures.map(([, figure, digits]) => cell(summarize(own.map(figure)), digits)),
+      ...figures.map(([, figure, digits]) => formatSummary(summarize(own.map(figure)), digits)),
     ]),
   };
 }
 
-function cpuTable(runs: readonly Ingestion[]): Table {
+function cpuTable(runs: readonly Ingestion[]): TextTable {
   const total: Figure = ({ cpuMs }) => PARTS.reduce((sum, part) => sum + cpuMs[part], 0);
   return {
     title: 'CPU of the service during ingestion, and what share of it each thread had',
     columns: ['', 'CPU seconds', 'CPU ms a document', ...PARTS.map((part) => `${part}, %`)],
     rows: byWorkload(runs).map(([name, own]) => [
       name,
-      cell(summarize(own.map((run) => total(run) / 1000)), 1),
-      cell(summarize(own.map((run) => total(run) / run.documents)), 1),
-      ...PARTS.map((part) => cell(summarize(own.map((run) => (100 * run.cpuMs[part]) / total(run))), 0)),
+      formatSummary(summarize(own.map((run) => total(run) / 1000)), 1),
+      formatSummary(summarize(own.map((run) => total(run) / run.documents)), 1),
+      ...PARTS.map((part) => formatSummary(summarize(own.map((run) => (100 * run.cpuMs[part]) / total(run))), 0)),
     ]),
   };
 }
 
-function memoryTable(runs: readonly Ingestion[], boundOf: (workload: string) => number): Table {
+function memoryTable(runs: readonly Ingestion[], boundOf: (workload: string) => number): TextTable {
   const figures: Figure[] = [
     ({ startBytes }) => startBytes,
     ({ uploadedBytes }) => uploadedBytes,
@@ -60,14 +60,14 @@ function memoryTable(runs: readonly Ingestion[], boundOf: (workload: string) => 
     columns: ['', 'started', 'uploaded', 'peak', 'peak above the start', 'bound'],
     rows: byWorkload(runs).map(([name, own]) => [
       name,
-      ...figures.map((figure) => cell(summarize(own.map((run) => figure(run) / MEGABYTE)), 0)),
+      ...figures.map((figure) => formatSummary(summarize(own.map((run) => figure(run) / MEGABYTE)), 0)),
       String(boundOf(name)),
     ]),
   };
 }
 
 /** What the main thread was at while it was at anything, of runs under a profiler. */
-export function mainTable(runs: readonly Ingestion[]): Table {
+export function mainTable(runs: readonly Ingestion[]): TextTable {
   const profiles = runs.flatMap(({ workload, mainMs }) => (mainMs === undefined ? [] : [{ workload, mainMs }]));
   const kinds = [...new Set(profiles.flatMap(({ mainMs }) => Object.keys(mainMs)))].filter((kind) => kind !== 'idle');
   const busy = (mainMs: Record<string, number>) => kinds.reduce((sum, kind) => sum + (mainMs[kind] ?? 0), 0);

@@ -2,13 +2,12 @@
  * How fast files become searchable, by format, and in how much memory; exit code 1 when a bound of memory is passed.
  * `npm run bench:ingest -- [--formats NAMES] [--rounds N] [--quick] [--profile] [--data DIR] [--json FILE]`; see bench/README.md.
  */
-import { mkdir, writeFile } from 'node:fs/promises';
-import { availableParallelism, cpus, loadavg } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { markdown } from '../engine/report.ts';
+import { BENCH_SCRATCH, describeMachine, formatMachine, logProgress, writeResult } from '../harness/command.ts';
+import { renderTable } from '../harness/text-table.ts';
 import { type Ingestion, measureIngestion } from './measure.ts';
-import { MEGABYTE, mainTable, tablesOf } from './report.ts';
+import { ingestionTables, MEGABYTE, mainTable } from './report.ts';
 import { writersOf } from './texts.ts';
 import { WORKLOADS } from './workloads.ts';
 
@@ -20,7 +19,7 @@ const { values: flags } = parseArgs({
     quick: { type: 'boolean', default: false },
     profile: { type: 'boolean', default: false },
     data: { type: 'string' },
-    json: { type: 'string', default: join(import.meta.dirname, '../../.scratch/bench/ingest.json') },
+    json: { type: 'string', default: join(BENCH_SCRATCH, 'ingest.json') },
   },
 });
 const rounds = Number(flags.rounds ?? (flags.quick ? 1 : 3));
@@ -30,17 +29,13 @@ const workloads = flags.formats.split(',').map((name) => {
   return workload;
 });
 
-function say(line: string): void {
-  process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${line}\n`);
-}
-
 async function measureAll(profiled: boolean): Promise<Ingestion[]> {
   const writers = writersOf(flags.data);
   const runs: Ingestion[] = [];
   for (let round = 0; round < (profiled ? 1 : rounds); round++) {
     for (const workload of workloads) {
       const files = Number(flags.files ?? (flags.quick ? workload.quickFiles : workload.files));
-      say(`${profiled ? 'profiled' : `round ${round + 1} of ${rounds}`}: ${files} x ${workload.name}`);
+      logProgress(`${profiled ? 'profiled' : `round ${round + 1} of ${rounds}`}: ${files} x ${workload.name}`);
       runs.push(await measureIngestion(workload, { files, round, writers, profiled }));
     }
   }
@@ -48,28 +43,21 @@ async function measureAll(profiled: boolean): Promise<Ingestion[]> {
 }
 
 async function main(): Promise<void> {
-  const machine = {
-    cpu: cpus()[0]?.model ?? 'unknown',
-    cores: availableParallelism(),
-    node: process.version,
-    loadAverageAtStart: loadavg()[0] ?? 0,
-  };
+  const machine = describeMachine();
   const runs = await measureAll(false);
   const profiled = flags.profile ? await measureAll(true) : [];
   const boundOf = (name: string) => WORKLOADS.find((workload) => workload.name === name)?.boundMb ?? 0;
   console.log(
-    `${machine.cpu}, ${machine.cores} cores, Node ${machine.node}, load average ${machine.loadAverageAtStart.toFixed(1)} at the start and ` +
-      `${(loadavg()[0] ?? 0).toFixed(1)} at the end. Median (smallest..largest) of ${rounds} round(s), each format in a fresh service.\n`,
+    `${formatMachine(machine)} Median (smallest..largest) of ${rounds} round(s), each format in a fresh service.\n`,
   );
-  const tables = [...tablesOf(runs, boundOf), ...(profiled.length === 0 ? [] : [mainTable(profiled)])];
-  console.log(tables.map(markdown).join('\n\n'));
-  await mkdir(dirname(flags.json), { recursive: true });
-  await writeFile(flags.json, `${JSON.stringify({ at: new Date().toISOString(), machine, runs, profiled })}\n`);
-  say(`written: ${flags.json}`);
+  const tables = [...ingestionTables(runs, boundOf), ...(profiled.length === 0 ? [] : [mainTable(profiled)])];
+  console.log(tables.map(renderTable).join('\n\n'));
+  await writeResult(flags.json, { machine, runs, profiled });
   const heavy = runs.filter(
     ({ workload, peakBytes, startBytes }) => (peakBytes - startBytes) / MEGABYTE > boundOf(workload),
   );
-  for (const { workload, round } of heavy) say(`round ${round + 1}: ${workload} took more memory than its bound`);
+  for (const { workload, round } of heavy)
+    logProgress(`round ${round + 1}: ${workload} took more memory than its bound`);
   if (heavy.length > 0) process.exitCode = 1;
 }
 

@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { stopwords } from '@orama/stopwords/english';
-import { readWeights } from '../../src/engines/bundled/embedding/weights.ts';
+import { readEmbeddingWeights } from '../../src/engines/bundled/embedding/weights.ts';
 import { splitSentences } from '../../src/lib/sentences.ts';
-import { uniformNumbers } from '../engine/random-numbers.ts';
+import { seededUniform } from '../harness/random-numbers.ts';
 
 const MODEL = join(import.meta.dirname, '../../models/quire-embed-1.bin');
 /** Where real texts lie below `--data`: the corpora of the chunking evaluation, Markdown, gzip. */
@@ -39,10 +39,10 @@ export type Writers = (seed: number) => Writer;
  * at its end, some of them again and again within a document. With `data`, sentences are drawn from the real texts below it.
  */
 export function writersOf(data: string | undefined): Writers {
-  const words = readWeights(readFileSync(MODEL)).pieces.filter((piece) => /^[a-z]{3,14}$/.test(piece));
+  const words = readEmbeddingWeights(readFileSync(MODEL)).pieces.filter((piece) => /^[a-z]{3,14}$/.test(piece));
   const sentences = data === undefined ? null : realSentences(data);
   return (seed) => {
-    const uniform = uniformNumbers(seed);
+    const uniform = seededUniform(seed);
     const among = <T>(list: readonly T[]): T => list[Math.floor(uniform() * list.length)] as T;
     // The rank of a word is as likely in 1..10 as in 10..100: Zipf's law.
     const ranked = (list: readonly string[]) => list[Math.floor(list.length ** uniform()) - 1] ?? '';

@@ -1,21 +1,22 @@
 /** Evaluates the schema compiler; bench/README.md says what is counted, and how. */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { getLlama, LlamaLogLevel } from 'node-llama-cpp';
+import { CHECKOUT, runCommand, showProgress, writeResult } from '../harness/command.ts';
+import { requireDataFiles } from '../harness/data-set.ts';
+import { quantile } from '../harness/statistics.ts';
 import { readArchive } from './archive.ts';
 import { type Compiled, compile } from './compile.ts';
 import { generate, startEngine } from './generate.ts';
 import { ordered, parseExactly } from './instances.ts';
 import { validator } from './validate.ts';
 
-const ROOT = join(import.meta.dirname, '../..');
 const { values: flags } = parseArgs({
   options: {
     data: { type: 'string' },
     outputs: { type: 'string', default: '200' },
-    model: { type: 'string', default: join(ROOT, 'models/quire-chat-2.gguf') },
-    json: { type: 'string', default: join(ROOT, '.scratch/bench/jsonschema.json') },
+    model: { type: 'string', default: join(CHECKOUT, 'models/quire-chat-2.gguf') },
+    json: { type: 'string', default: join(CHECKOUT, '.scratch/bench/jsonschema.json') },
   },
 });
 
@@ -32,22 +33,15 @@ interface Test {
   data: unknown;
 }
 
-function progress(done: number, all: number, what: string): void {
-  const filled = Math.round((20 * done) / all);
-  const bar = '#'.repeat(filled) + '.'.repeat(20 - filled);
-  if (process.stderr.isTTY) process.stderr.write(`\r[${bar}] ${done}/${all} ${what}   `);
-  if (process.stderr.isTTY && done === all) process.stderr.write('\n');
-}
-
 function summarise(results: readonly Compiled[]): Sheet {
-  const times = results.map((one) => one.ms).sort((a, b) => a - b);
+  const times = results.map((one) => one.ms);
   const refused = new Map<string, number>();
   for (const one of results) if (one.kind === 'refused') refused.set(one.keyword, (refused.get(one.keyword) ?? 0) + 1);
   return {
     schemas: results.length,
     enforced: results.filter((one) => one.kind === 'enforced').length,
-    p50Ms: times[Math.floor(times.length * 0.5)] ?? 0,
-    p99Ms: times[Math.floor(times.length * 0.99)] ?? 0,
+    p50Ms: quantile(times, 0.5),
+    p99Ms: quantile(times, 0.99),
     refused: Object.fromEntries([...refused].sort((a, b) => b[1] - a[1])),
   };
 }
@@ -55,7 +49,7 @@ function summarise(results: readonly Compiled[]): Sheet {
 async function compileAll(folder: string): Promise<Sheet> {
   const files = readArchive(join(folder, 'jsonschemabench_dev.tar.gz'));
   const results = files.map((file, i) => {
-    progress(i + 1, files.length, 'jsonschemabench');
+    showProgress(i + 1, files.length, 'jsonschemabench');
     return compile(JSON.parse(file.text));
   });
   return summarise(results);
@@ -81,7 +75,7 @@ async function judgeInstances(folder: string) {
   const results: Compiled[] = [];
   const schemas: Record<string, unknown>[] = [];
   for (const [i, file] of files.entries()) {
-    progress(i + 1, files.length, 'maskbench');
+    showProgress(i + 1, files.length, 'maskbench');
     const { schema } = JSON.parse(file.text) as { schema: Record<string, unknown> };
     const { tests } = parseExactly(file.text) as { tests: Test[] };
     const result = compile(schema);
@@ -112,7 +106,7 @@ async function judgeOutputs(schemas: readonly Record<string, unknown>[], wanted:
     const step = Math.max(1, Math.floor(schemas.length / Math.max(1, wanted)));
     const chosen = schemas.filter((_, i) => i % step === 0).slice(0, wanted);
     for (const [i, schema] of chosen.entries()) {
-      progress(i + 1, chosen.length, 'outputs');
+      showProgress(i + 1, chosen.length, 'outputs');
       const check = validator(schema);
       const output = check === null ? null : await generate(engine, schema, i);
       if (check === null) found.unjudged += 1;
@@ -127,35 +121,35 @@ async function judgeOutputs(schemas: readonly Record<string, unknown>[], wanted:
   return found;
 }
 
-const folder = flags.data === undefined ? null : join(flags.data, 'jsonschema');
-if (folder === null || !existsSync(join(folder, 'maskbench_dev.tar.gz'))) {
-  process.stderr.write(
-    'Name the data folder: npm run eval:jsonschema -- --data DIR, with DIR/jsonschema/*_dev.tar.gz in it.\n',
+const ARCHIVE_FILES = ['jsonschemabench_dev.tar.gz', 'maskbench_dev.tar.gz'].map((name) => `jsonschema/${name}`);
+
+async function main(): Promise<void> {
+  const folder = join(requireDataFiles(flags.data, ARCHIVE_FILES), 'jsonschema');
+  const mask = await judgeInstances(folder);
+  const { schemasEnforced, ...maskbench } = mask;
+  const outputs = await judgeOutputs(schemasEnforced, Number(flags.outputs));
+  const jsonschemabench = await compileAll(folder);
+  const share = (sheet: Sheet): string =>
+    `${sheet.enforced} of ${sheet.schemas} enforced (${((100 * sheet.enforced) / sheet.schemas).toFixed(1)} %), compile p50 ${sheet.p50Ms.toFixed(1)} ms, p99 ${sheet.p99Ms.toFixed(0)} ms`;
+  process.stdout.write(`jsonschemabench  ${share(jsonschemabench)}\n`);
+  process.stdout.write(`maskbench        ${share(maskbench)}\n`);
+  process.stdout.write(
+    `  instances: ${maskbench.invalid} invalid, wrongly accepted ${maskbench.wronglyAccepted.length}; ${maskbench.valid} valid, wrongly rejected ${maskbench.wronglyRejected.length}, taken in the schema's order only ${maskbench.otherOrder.length}\n`,
   );
-  process.exit(1);
+  process.stdout.write(
+    `  outputs at temperature 2: ${outputs.whole} valid, ${outputs.invalid.length} invalid, ${outputs.cut} cut by max_tokens, ${outputs.failed} failed, ${outputs.unjudged} whose schema Ajv does not take\n`,
+  );
+  for (const [name, sheet] of [
+    ['jsonschemabench', jsonschemabench],
+    ['maskbench', maskbench],
+  ] as const) {
+    process.stdout.write(`Refused of ${name}, by keyword\n`);
+    for (const [keyword, count] of Object.entries(sheet.refused))
+      process.stdout.write(`  ${String(count).padStart(5)}  ${keyword}\n`);
+  }
+  await writeResult(flags.json, { jsonschemabench, maskbench, outputs });
+  // The embedding of llama.cpp keeps the process alive.
+  process.exit(maskbench.wronglyAccepted.length + outputs.invalid.length > 0 ? 1 : 0);
 }
-const mask = await judgeInstances(folder);
-const { schemasEnforced, ...maskbench } = mask;
-const outputs = await judgeOutputs(schemasEnforced, Number(flags.outputs));
-const jsonschemabench = await compileAll(folder);
-const share = (sheet: Sheet): string =>
-  `${sheet.enforced} of ${sheet.schemas} enforced (${((100 * sheet.enforced) / sheet.schemas).toFixed(1)} %), compile p50 ${sheet.p50Ms.toFixed(1)} ms, p99 ${sheet.p99Ms.toFixed(0)} ms`;
-process.stdout.write(`jsonschemabench  ${share(jsonschemabench)}\n`);
-process.stdout.write(`maskbench        ${share(maskbench)}\n`);
-process.stdout.write(
-  `  instances: ${maskbench.invalid} invalid, wrongly accepted ${maskbench.wronglyAccepted.length}; ${maskbench.valid} valid, wrongly rejected ${maskbench.wronglyRejected.length}, taken in the schema's order only ${maskbench.otherOrder.length}\n`,
-);
-process.stdout.write(
-  `  outputs at temperature 2: ${outputs.whole} valid, ${outputs.invalid.length} invalid, ${outputs.cut} cut by max_tokens, ${outputs.failed} failed, ${outputs.unjudged} whose schema Ajv does not take\n`,
-);
-for (const [name, sheet] of [
-  ['jsonschemabench', jsonschemabench],
-  ['maskbench', maskbench],
-] as const) {
-  process.stdout.write(`Refused of ${name}, by keyword\n`);
-  for (const [keyword, count] of Object.entries(sheet.refused))
-    process.stdout.write(`  ${String(count).padStart(5)}  ${keyword}\n`);
-}
-mkdirSync(dirname(flags.json), { recursive: true });
-writeFileSync(flags.json, `${JSON.stringify({ jsonschemabench, maskbench, outputs }, null, 1)}\n`);
-process.exit(maskbench.wronglyAccepted.length + outputs.invalid.length > 0 ? 1 : 0);
+
+await runCommand(main);

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type RunningChild, startChild } from '../processes/child.ts';
+import { type RunningChild, startChild } from '../harness/child-process.ts';
 
 const READY_LIMIT_MS = 30_000;
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { type RunningChild, startChild } from '../processes/child.ts';
-import { startQuire } from '../processes/quire.ts';
+import { type RunningChild, startChild } from '../harness/child-process.ts';
+import { startQuire } from '../harness/quire-process.ts';
 import { ENCODERS, encoderFile } from './encoder.ts';
 import { installOnnxRuntime } from './onnx-runtime.ts';
 import type { Task } from './workloads.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { uniformNumbers } from '../engine/random-numbers.ts';
+import { seededUniform } from '../harness/random-numbers.ts';
 import { type GraphNode, onnxFile, type Weight } from './onnx-writer.ts';
 
 /** An encoder of BERT's architecture with random weights: the speed of a public model of that size. */
@@ -83,7 +83,7 @@ class Builder {
   readonly nodes: GraphNode[] = [];
   readonly weights: Weight[] = [];
   readonly #width: number;
-  readonly #uniform = uniformNumbers(SEED);
+  readonly #uniform = seededUniform(SEED);
 
   constructor(width: number) {
     this.#width = width;

@@ -1,5 +1,5 @@
+import { processTree, processUsage } from '../harness/process-usage.ts';
 import { Connection } from '../http/connection.ts';
-import { processTree, processUsage } from '../processes/process-usage.ts';
 import type { Contender } from './contenders.ts';
 import type { Workload } from './workloads.ts';
 

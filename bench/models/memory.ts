@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { processTree, processUsage } from '../processes/process-usage.ts';
+import { processTree, processUsage } from '../harness/process-usage.ts';
 import type { Contender } from './contenders.ts';
 import type { EngineMemory } from './engine-memory.ts';
 import { askOnce, measureWindow } from './load.ts';

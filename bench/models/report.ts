@@ -1,12 +1,12 @@
-import { cell, type Table } from '../engine/report.ts';
-import { summarize } from '../gateway/statistics.ts';
+import { summarize } from '../harness/statistics.ts';
+import { formatSummary, type TextTable } from '../harness/text-table.ts';
 import type { Window } from './load.ts';
 import type { Memory } from './memory.ts';
 
 const MEGABYTE = 1024 * 1024;
 
 /** Units per second, and CPU time for a thousand units, of each contender; ratios of the first to the others, within a round. */
-export function speedTables(windows: readonly Window[]): Table[] {
+export function speedTables(windows: readonly Window[]): TextTable[] {
   const names = [...new Set(windows.map(({ contender }) => contender))];
   const workloads = [...new Set(windows.map(({ workload }) => workload))];
   const values = (
@@ -20,7 +20,7 @@ export function speedTables(windows: readonly Window[]): Table[] {
         .map((window) => [window.round, window[key] ?? Number.NaN]),
     );
   const [ours = '', ...others] = names;
-  const table = (title: string, key: 'unitsPerSecond' | 'cpuMsPer1000' | 'p50Ms', digits: number): Table => ({
+  const table = (title: string, key: 'unitsPerSecond' | 'cpuMsPer1000' | 'p50Ms', digits: number): TextTable => ({
     title,
     columns: ['', ...names, ...others.map((name) => `${ours} / ${name}`)],
     rows: workloads.map((workload) => {
@@ -29,8 +29,8 @@ export function speedTables(windows: readonly Window[]): Table[] {
         [...values(name, workload, key)].map(([round, value]) => (own.get(round) ?? Number.NaN) / value);
       return [
         workload,
-        ...names.map((name) => cell(summarize([...values(name, workload, key).values()]), digits)),
-        ...others.map((name) => cell(summarize(ratio(name)), 3)),
+        ...names.map((name) => formatSummary(summarize([...values(name, workload, key).values()]), digits)),
+        ...others.map((name) => formatSummary(summarize(ratio(name)), 3)),
       ];
     }),
   });
@@ -42,7 +42,7 @@ export function speedTables(windows: readonly Window[]): Table[] {
 }
 
 /** Resident memory, and how much more that is than the line before. */
-export function memoryTable(memory: readonly Memory[]): Table {
+export function memoryTable(memory: readonly Memory[]): TextTable {
   const rows = memory.map(({ what, bytes, more }) => [what, megabytes(bytes), megabytes(more)]);
   return { title: 'Resident memory, MB', columns: ['', 'all processes', 'more'], rows };
 }

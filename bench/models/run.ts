@@ -3,40 +3,34 @@
  * `npm run bench:models -- [--tasks NAMES] [--rounds N] [--seconds N] [--threads N] [--quick] [--no-yardstick] [--json FILE]`;
  * see bench/README.md.
  */
-import { mkdir, writeFile } from 'node:fs/promises';
-import { availableParallelism, cpus, loadavg } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { markdown } from '../engine/report.ts';
+import { BENCH_SCRATCH, describeMachine, formatMachine, logProgress, writeResult } from '../harness/command.ts';
+import { renderTable } from '../harness/text-table.ts';
 import { type Contender, startEncoder, startService } from './contenders.ts';
 import { askOnce, measureWindow, nameOf, type Window } from './load.ts';
 import { type Memory, measureContender, measureEngine } from './memory.ts';
 import { memoryTable, speedTables } from './report.ts';
 import { WORKLOADS, type Workload } from './workloads.ts';
 
-const SCRATCH = join(import.meta.dirname, '../../.scratch/bench');
 const CONCURRENCY = [1, 32];
 
 const { values: flags } = parseArgs({
   options: {
     tasks: { type: 'string', default: 'embeddings,rerank,moderations' },
-    models: { type: 'string', default: join(SCRATCH, 'models') },
+    models: { type: 'string', default: join(BENCH_SCRATCH, 'models') },
     threads: { type: 'string', default: '1' },
     rounds: { type: 'string' },
     seconds: { type: 'string' },
     quick: { type: 'boolean', default: false },
     yardstick: { type: 'boolean', default: true },
-    json: { type: 'string', default: join(SCRATCH, 'models.json') },
+    json: { type: 'string', default: join(BENCH_SCRATCH, 'models.json') },
   },
   allowNegative: true,
 });
 
-function progress(line: string): void {
-  process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${line}\n`);
-}
-
 async function startAll(contenders: Contender[]): Promise<void> {
-  progress('starting');
+  logProgress('starting');
   contenders.push(await startService());
   if (!flags.yardstick) return;
   const threads = Number(flags.threads);
@@ -59,7 +53,7 @@ async function measure(contenders: readonly Contender[], workloads: readonly Wor
   for (let round = 0; round < rounds; round++) {
     for (const workload of workloads) {
       for (const requests of CONCURRENCY) {
-        progress(`round ${round + 1} of ${rounds}: ${nameOf(workload, requests)}`);
+        logProgress(`round ${round + 1} of ${rounds}: ${nameOf(workload, requests)}`);
         // Another one begins each round, so that drift of the machine hits all alike.
         for (let turn = 0; turn < contenders.length; turn++) {
           const contender = contenders[(turn + round) % contenders.length];
@@ -76,35 +70,27 @@ async function measure(contenders: readonly Contender[], workloads: readonly Wor
 async function main(): Promise<void> {
   const tasks = flags.tasks.split(',');
   const workloads = WORKLOADS.filter(({ task }) => tasks.includes(task));
-  const machine = {
-    cpu: cpus()[0]?.model ?? 'unknown',
-    cores: availableParallelism(),
-    node: process.version,
-    loadAverageAtStart: loadavg()[0] ?? 0,
-  };
+  const machine = describeMachine();
   const contenders: Contender[] = [];
   const memory: Memory[] = [];
   try {
     for (const task of new Set(workloads.map(({ task }) => task))) {
-      progress(`memory of the model for ${task}`);
+      logProgress(`memory of the model for ${task}`);
       memory.push(...(await measureEngine(task)));
     }
     await startAll(contenders);
     for (const contender of contenders) {
-      progress(`memory of ${contender.name}`);
+      logProgress(`memory of ${contender.name}`);
       memory.push(...(await measureContender(contender, workloads)));
     }
     for (const workload of workloads) if (contenders[0] !== undefined) await checkTokens(contenders[0], workload);
     const windows = await measure(contenders, workloads);
     console.log(
-      `${machine.cpu}, ${machine.cores} cores, Node ${machine.node}, load average ${machine.loadAverageAtStart.toFixed(1)} at the ` +
-        `start and ${(loadavg()[0] ?? 0).toFixed(1)} at the end. ONNX Runtime on ${flags.threads} thread(s). Median (smallest..largest) ` +
-        'over the rounds, interleaved; ratios within a round.\n',
+      `${formatMachine(machine)} ONNX Runtime on ${flags.threads} thread(s). Median (smallest..largest) over the ` +
+        'rounds, interleaved; ratios within a round.\n',
     );
-    console.log([...speedTables(windows), memoryTable(memory)].map(markdown).join('\n\n'));
-    await mkdir(dirname(flags.json), { recursive: true });
-    await writeFile(flags.json, `${JSON.stringify({ at: new Date().toISOString(), machine, windows, memory })}\n`);
-    progress(`written: ${flags.json}`);
+    console.log([...speedTables(windows), memoryTable(memory)].map(renderTable).join('\n\n'));
+    await writeResult(flags.json, { machine, windows, memory });
   } finally {
     for (const contender of contenders) await contender.stop();
   }

@@ -1,4 +1,4 @@
-import { uniformNumbers } from '../engine/random-numbers.ts';
+import { seededUniform } from '../harness/random-numbers.ts';
 
 /** Words that are one token each in the vocabularies of all contenders. */
 const WORDS = (
@@ -69,6 +69,6 @@ export function randomTexts(seed: number, texts: number, count: number): string[
 
 /** So many words in random order: no text is ever sent twice, so no cache can answer it. */
 function words(seed: number, count: number): string {
-  const uniform = uniformNumbers(seed);
+  const uniform = seededUniform(seed);
   return Array.from({ length: count }, () => WORDS[Math.floor(uniform() * WORDS.length)]).join(' ');
 }

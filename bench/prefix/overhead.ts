@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type PortContender, startPort } from '../engine/port-contender.ts';
 import { freshPrompt } from '../engine/workloads.ts';
-import { processUsage } from '../processes/process-usage.ts';
+import { processUsage } from '../harness/process-usage.ts';
 
 const SEQUENCES = 4;
 const PROMPT_TOKENS = 256;

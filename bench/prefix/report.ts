@@ -1,5 +1,5 @@
-import { cell, type Table } from '../engine/report.ts';
-import { summarize } from '../gateway/statistics.ts';
+import { summarize } from '../harness/statistics.ts';
+import { formatSummary, type TextTable } from '../harness/text-table.ts';
 import { type FirstToken, HITS } from './first-token.ts';
 import type { OverheadRound, Window } from './overhead.ts';
 import type { Difference, Repeatability } from './repeatability.ts';
@@ -15,7 +15,7 @@ export interface TraceRates {
 }
 
 /** Times to the first token, and their part of the cold one's of the same round. */
-export function firstTokenTable(found: readonly FirstToken[]): Table {
+export function firstTokenTable(found: readonly FirstToken[]): TextTable {
   const lengths = [...new Set(found.map(({ prefixTokens }) => prefixTokens))];
   const of = (hit: FirstToken['hit'], length: number): FirstToken[] =>
     found.filter((one) => one.hit === hit && one.prefixTokens === length);
@@ -27,8 +27,14 @@ export function firstTokenTable(found: readonly FirstToken[]): Table {
         return (milliseconds / (cold?.milliseconds ?? Number.NaN)) * 100;
       });
       const cached = summarize(own.map(({ cachedTokens }) => cachedTokens));
-      const times = cell(summarize(own.map(({ milliseconds }) => milliseconds)), 0);
-      return [hit, String(length), cell(cached, 0), times, hit === 'cold' ? '' : cell(summarize(parts), 1)];
+      const times = formatSummary(summarize(own.map(({ milliseconds }) => milliseconds)), 0);
+      return [
+        hit,
+        String(length),
+        formatSummary(cached, 0),
+        times,
+        hit === 'cold' ? '' : formatSummary(summarize(parts), 1),
+      ];
     }),
   );
   return {
@@ -39,7 +45,7 @@ export function firstTokenTable(found: readonly FirstToken[]): Table {
 }
 
 /** Throughput and CPU with states saved, as a part of the same without, and the noise beside it. */
-export function overheadTable(rounds: readonly OverheadRound[]): Table {
+export function overheadTable(rounds: readonly OverheadRound[]): TextTable {
   const row = (what: string, of: (round: OverheadRound) => Window): string[] => {
     const speeds = rounds.map((round) => of(round).tokensPerSecond / round.off.tokensPerSecond);
     const cpu = rounds.map((round) => (of(round).cpuMs ?? Number.NaN) / (round.off.cpuMs ?? Number.NaN));
@@ -63,7 +69,7 @@ function withError(ratios: readonly number[]): string {
 }
 
 /** How many greedy answers differed. */
-export function repeatabilityTable(found: readonly { model: string; result: Repeatability }[]): Table {
+export function repeatabilityTable(found: readonly { model: string; result: Repeatability }[]): TextTable {
   const differing = ({ count, medianCharacters }: Difference): string =>
     count === 0 ? '0' : `${count} (half of them after ${medianCharacters} characters)`;
   return {
@@ -80,7 +86,7 @@ export function repeatabilityTable(found: readonly { model: string; result: Repe
 }
 
 /** Parts of prompts that were found, by capacity. */
-export function traceTable({ trace, requests, distinctBlocks, ideal, rates }: TraceRates): Table {
+export function traceTable({ trace, requests, distinctBlocks, ideal, rates }: TraceRates): TextTable {
   const percent = (rate: number): string => (rate * 100).toFixed(1);
   return {
     title: `${trace}: ${requests} requests, ${distinctBlocks} distinct blocks; ideal ${percent(ideal)} % of blocks found`,
@@ -95,8 +101,8 @@ export function traceTable({ trace, requests, distinctBlocks, ideal, rates }: Tr
 }
 
 /** What an organization sees of prompts that another one asked before. */
-export function tenantsTable(times: TenantTimes): Table {
-  const row = (what: string, values: readonly number[]): string[] => [what, cell(summarize([...values]), 1)];
+export function tenantsTable(times: TenantTimes): TextTable {
+  const row = (what: string, values: readonly number[]): string[] => [what, formatSummary(summarize([...values]), 1)];
   return {
     title:
       `First token of a prompt of 1,000 tokens, milliseconds; ${times.cachedTokens} tokens came from a cache; ` +

@@ -3,12 +3,19 @@
  * `npm run bench:prefix -- [--parts first-token,overhead,same-text,tenants,traces] [--data DIR] [--model NAME] [--threads N]
  * [--rounds N] [--quick] [--json FILE]`; see bench/README.md.
  */
-import { mkdir, writeFile } from 'node:fs/promises';
-import { availableParallelism, cpus, loadavg } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { RANDOM_MODELS, randomModelFile } from '../engine/random-model.ts';
-import { markdown, type Table } from '../engine/report.ts';
+import {
+  BENCH_SCRATCH,
+  CHECKOUT,
+  describeMachine,
+  formatMachine,
+  loadAverage,
+  logProgress,
+  writeResult,
+} from '../harness/command.ts';
+import { renderTable, type TextTable } from '../harness/text-table.ts';
 import { measureFirstTokens } from './first-token.ts';
 import { measureOverhead } from './overhead.ts';
 import { chatPrompts, letterPrompts, measureRepeatability } from './repeatability.ts';
@@ -24,8 +31,7 @@ import {
 import { measureTenants } from './tenants.ts';
 import { readTraces } from './traces.ts';
 
-const SCRATCH = join(import.meta.dirname, '../../.scratch/bench');
-const BUNDLED_FILE = join(import.meta.dirname, '../../models/quire-chat-2.gguf');
+const BUNDLED_FILE = join(CHECKOUT, 'models/quire-chat-2.gguf');
 const LENGTHS = [1_000, 4_000, 16_000];
 /** From a hundredth of what the traces have to more than all of it. */
 const CAPACITIES = [1_000, 3_000, 10_000, 30_000, 100_000, 300_000];
@@ -35,28 +41,24 @@ const { values: flags } = parseArgs({
     parts: { type: 'string', default: 'first-token,overhead,same-text,tenants,traces' },
     data: { type: 'string' },
     model: { type: 'string', default: '40m-f16' },
-    models: { type: 'string', default: join(SCRATCH, 'models') },
+    models: { type: 'string', default: join(BENCH_SCRATCH, 'models') },
     threads: { type: 'string', default: '1' },
     rounds: { type: 'string' },
     quick: { type: 'boolean', default: false },
-    json: { type: 'string', default: join(SCRATCH, 'prefix.json') },
+    json: { type: 'string', default: join(BENCH_SCRATCH, 'prefix.json') },
   },
 });
-
-function progress(line: string): void {
-  process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${line}\n`);
-}
 
 /** One part of the benchmark: its figures and the tables that show them. */
 interface Part {
   figures: unknown;
-  tables: Table[];
+  tables: TextTable[];
 }
 
 async function replayTraces(folder: string): Promise<Part> {
   const figures: TraceRates[] = [];
   for (const trace of await readTraces(folder)) {
-    progress(`replaying ${trace.name}`);
+    logProgress(`replaying ${trace.name}`);
     const rates = CAPACITIES.map((capacityBlocks) => ({
       capacityBlocks,
       paged: hitRate(trace, pagedCache(capacityBlocks)),
@@ -78,11 +80,11 @@ async function compareTexts(file: string, threads: number): Promise<Part> {
   const figures = [
     {
       model: `random ${flags.model}`,
-      result: await measureRepeatability({ file, threads, prompts: letterPrompts(count) }, progress),
+      result: await measureRepeatability({ file, threads, prompts: letterPrompts(count) }, logProgress),
     },
     {
       model: 'the bundled model',
-      result: await measureRepeatability({ file: BUNDLED_FILE, threads, prompts: chatPrompts(count) }, progress),
+      result: await measureRepeatability({ file: BUNDLED_FILE, threads, prompts: chatPrompts(count) }, logProgress),
     },
   ];
   return { figures, tables: [repeatabilityTable(figures)] };
@@ -93,11 +95,11 @@ async function runPart(name: string, file: string): Promise<Part | string> {
   const rounds = (full: number): number => Number(flags.rounds ?? (flags.quick ? 2 : full));
   if (name === 'first-token') {
     const lengths = flags.quick ? LENGTHS.slice(0, 2) : LENGTHS;
-    const figures = await measureFirstTokens({ file, threads, lengths, rounds: rounds(3) }, progress);
+    const figures = await measureFirstTokens({ file, threads, lengths, rounds: rounds(3) }, logProgress);
     return { figures, tables: [firstTokenTable(figures)] };
   }
   if (name === 'overhead') {
-    const figures = await measureOverhead({ file, threads, rounds: rounds(20) }, progress);
+    const figures = await measureOverhead({ file, threads, rounds: rounds(20) }, logProgress);
     return { figures, tables: [overheadTable(figures)] };
   }
   if (name === 'tenants') {
@@ -114,27 +116,25 @@ async function main(): Promise<void> {
   if (model === undefined)
     throw new Error(`no model '${flags.model}'; there are ${Object.keys(RANDOM_MODELS).join(', ')}`);
   const file = await randomModelFile(flags.models, model);
-  const machine = { cpu: cpus()[0]?.model ?? 'unknown', cores: availableParallelism(), node: process.version };
+  const machine = describeMachine();
   console.log(
-    `${machine.cpu}, ${machine.cores} cores, Node ${machine.node}; model ${flags.model}, ${flags.threads} thread(s).\n` +
+    `${formatMachine(machine)}\nModel ${flags.model}, ${flags.threads} thread(s).\n` +
       'Median (smallest..largest) over the rounds, ratios within a round.',
   );
   const parts: Record<string, unknown> = {};
   for (const name of flags.parts.split(',')) {
-    const loadBefore = loadavg()[0] ?? 0;
+    const loadBefore = loadAverage();
     const part = await runPart(name, file);
     if (typeof part === 'string') {
       console.log(`\n${part}`);
       continue;
     }
-    const loadAfter = loadavg()[0] ?? 0;
+    const loadAfter = loadAverage();
     parts[name] = { figures: part.figures, loadBefore, loadAfter };
     const load = `Load average before ${loadBefore.toFixed(1)}, after ${loadAfter.toFixed(1)}.`;
-    console.log(`\n${part.tables.map(markdown).join('\n\n')}\n\n${load}`);
+    console.log(`\n${part.tables.map(renderTable).join('\n\n')}\n\n${load}`);
   }
-  await mkdir(dirname(flags.json), { recursive: true });
-  await writeFile(flags.json, `${JSON.stringify({ at: new Date().toISOString(), machine, flags, parts })}\n`);
-  progress(`written: ${flags.json}`);
+  await writeResult(flags.json, { machine, flags, parts });
 }
 
 await main();

@@ -2,9 +2,9 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connect } from '@lancedb/lancedb';
-import { progress } from '../../eval/progress.ts';
-import { type Service, startService } from '../../eval/start-service.ts';
-import type { RunningChild } from '../processes/child.ts';
+import type { RunningChild } from '../harness/child-process.ts';
+import { showProgress } from '../harness/command.ts';
+import { connectService, type ServiceClient } from '../harness/service-client.ts';
 import { type ChromaRelease, startChroma } from './chroma.ts';
 import { type FilledBase, startOn } from './filled-base.ts';
 
@@ -88,7 +88,7 @@ async function fill(origin: string, base: FilledBase, texts: ReadonlyMap<string,
       metadatas: known.map(({ metadata }) => metadata),
     });
     done += chunks.length;
-    progress(done, base.chunks, 'chunks into Chroma');
+    showProgress(done, base.chunks, 'chunks into Chroma');
   }
   return { path, seconds: (performance.now() - began) / 1000 };
 }
@@ -119,7 +119,7 @@ interface ChunkText {
 async function textsOf(base: FilledBase): Promise<Map<string, ChunkText>> {
   const quire = await startOn(base);
   try {
-    const service = await startService({ url: quire.origin, key: base.apiKey });
+    const service = await connectService({ url: quire.origin, key: base.apiKey });
     const texts = new Map<string, ChunkText>();
     const documents = `/v1/knowledge-bases/${base.baseId}/documents`;
     let read = 0;
@@ -130,7 +130,7 @@ async function textsOf(base: FilledBase): Promise<Map<string, ChunkText>> {
           for await (const chunks of pagesOf<{ id: string; text: string }>(service, `${documents}/${id}/chunks`)) {
             for (const chunk of chunks) texts.set(chunk.id, { text: chunk.text, metadata });
           }
-          progress(++read, base.documents, 'documents listed');
+          showProgress(++read, base.documents, 'documents listed');
         }
       };
       await Promise.all(Array.from({ length: AT_ONCE }, reader));
@@ -141,7 +141,7 @@ async function textsOf(base: FilledBase): Promise<Map<string, ChunkText>> {
   }
 }
 
-async function* pagesOf<T extends { id: string }>(service: Service, path: string): AsyncGenerator<T[]> {
+async function* pagesOf<T extends { id: string }>(service: ServiceClient, path: string): AsyncGenerator<T[]> {
   let after = '';
   for (;;) {
     const list = await service.get<{ data: T[]; has_more: boolean }>(`${path}?limit=${PAGE}${after}`);

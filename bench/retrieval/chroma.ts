@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { type RunningChild, startChild } from '../processes/child.ts';
+import { type RunningChild, startChild } from '../harness/child-process.ts';
 
 /**
  * The versions of the npm package and of the library that is its server, the newest first. The first needs glibc 2.39; the second, whose

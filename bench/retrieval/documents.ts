@@ -1,6 +1,6 @@
-import { readRows, readText } from '../../eval/data-set.ts';
 import { languageOf } from '../../src/search/languages.ts';
-import { uniformNumbers } from '../engine/random-numbers.ts';
+import { readGzipText, readJsonLines } from '../harness/data-set.ts';
+import { seededUniform } from '../harness/random-numbers.ts';
 
 /** A document to ingest: a line of a JSONL file, whose fields but the text can be filtered by. */
 export interface BenchDocument {
@@ -87,13 +87,13 @@ export function readDocuments(data: string): BenchDocument[] {
   const known = new Set<string>();
   const isNew = (text: string): boolean => known.size < known.add(text).size;
   const groups = [
-    ...SOURCES.map(([file, textOf]) => readRows<never>(data, file).map(textOf)),
+    ...SOURCES.map(([file, textOf]) => readJsonLines<never>(data, file).map(textOf)),
     ...COLLECTIONS.map((folder) =>
-      readRows<{ title?: string; text: string }>(data, `${folder}/corpus.jsonl.gz`).map(({ title, text }) =>
+      readJsonLines<{ title?: string; text: string }>(data, `${folder}/corpus.jsonl.gz`).map(({ title, text }) =>
         `${title ?? ''}\n${text}`.trim(),
       ),
     ),
-    ...LONG_TEXTS.map((file) => [readText(data, file)]),
+    ...LONG_TEXTS.map((file) => [readGzipText(data, file)]),
   ];
   const texts = groups.flatMap((group) => [...documentTexts(group.filter(isNew))]);
   return shuffled(texts).map((text, at) => ({
@@ -106,7 +106,7 @@ export function readDocuments(data: string): BenchDocument[] {
 
 /** Some of the queries of the test collections, each once, in random order. */
 export function readQueries(data: string): string[] {
-  const rows = COLLECTIONS.flatMap((folder) => readRows<{ text: string }>(data, `${folder}/queries.jsonl.gz`));
+  const rows = COLLECTIONS.flatMap((folder) => readJsonLines<{ text: string }>(data, `${folder}/queries.jsonl.gz`));
   return shuffled([...new Set(rows.map(({ text }) => text))]).slice(0, QUERIES);
 }
 
@@ -151,7 +151,7 @@ function* piecesOf(text: string): Generator<string> {
 }
 
 function shuffled<T>(items: readonly T[]): T[] {
-  const uniform = uniformNumbers(SEED);
+  const uniform = seededUniform(SEED);
   return items
     .map((item) => ({ item, place: uniform() }))
     .sort((a, b) => a.place - b.place)

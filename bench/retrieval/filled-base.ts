@@ -1,11 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
-import { progress } from '../../eval/progress.ts';
-import { type Service, startService } from '../../eval/start-service.ts';
 import type { Language } from '../../src/search/languages.ts';
-import { type RunningQuire, startQuire } from '../processes/quire.ts';
+import { showProgress } from '../harness/command.ts';
+import { type RunningQuire, startQuire } from '../harness/quire-process.ts';
+import { connectService, ingestFiles, type ServiceClient } from '../harness/service-client.ts';
 import { type BenchDocument, languagesOf } from './documents.ts';
 
 /** A data folder of the service with one knowledge base. */
@@ -23,18 +22,12 @@ export interface FilledBase {
 
 const ROOT = join(import.meta.dirname, '../..');
 /** What decides what is stored for a text: where one of these has changed, a folder is filled anew. */
-const STORED_BY = [
-  'models/quire-embed-1.bin',
-  'src/db/migrations',
-  'src/search',
-  'src/knowledge-bases/ingestion/chunk',
-];
+const STORED_BY = ['models/quire-embed-1.bin', 'src/db/migrations', 'src/search', 'src/knowledge-bases/chunk'];
 /** Chunks of some 600 characters: of longer ones the real text that there is makes less than 200,000. */
 const CHUNKING = { type: 'recursive', chunk_size: 128, chunk_overlap: 0 };
 /** Documents of the first upload, which tells how many chunks a document has, and of the largest one. */
 const FIRST_DOCUMENTS = 50;
 const MOST_DOCUMENTS = 2000;
-const POLL_MS = 200;
 
 /** Starts the service on a filled folder, as a user does. */
 export async function startOn({ folder, apiKey }: Pick<FilledBase, 'folder' | 'apiKey'>): Promise<RunningQuire> {
@@ -64,7 +57,7 @@ export async function filledBase(
   const apiKey = `quire-sk-${randomBytes(20).toString('hex')}`;
   const quire = await startOn({ folder, apiKey });
   try {
-    const service = await startService({ url: quire.origin, key: apiKey });
+    const service = await connectService({ url: quire.origin, key: apiKey });
     const filled = { folder, apiKey, ...(await fill(service, size, documents())) };
     await writeFile(marker, JSON.stringify(filled));
     return filled;
@@ -82,11 +75,11 @@ async function removeSize(root: string, size: number): Promise<void> {
 }
 
 async function fill(
-  service: Service,
+  service: ServiceClient,
   size: number,
   documents: readonly BenchDocument[],
 ): Promise<Omit<FilledBase, 'folder' | 'apiKey'>> {
-  const { id: baseId } = await service.ask<{ id: string }>('/v1/knowledge-bases', {
+  const { id: baseId } = await service.post<{ id: string }>('/v1/knowledge-bases', {
     name: 'bench',
     chunking_strategy: CHUNKING,
   });
@@ -101,24 +94,17 @@ async function fill(
     await ingest(service, baseId, some);
     sent += some.length;
     chunks = (await service.get<{ chunk_count: number }>(`/v1/knowledge-bases/${baseId}`)).chunk_count;
-    progress(Math.min(chunks, size), size, 'chunks');
+    showProgress(Math.min(chunks, size), size, 'chunks');
   }
   const seconds = (performance.now() - began) / 1000;
   return { baseId, documents: sent, chunks, languages: languagesOf(documents.slice(0, sent)), seconds };
 }
 
-async function ingest(service: Service, baseId: string, documents: readonly BenchDocument[]): Promise<void> {
+async function ingest(service: ServiceClient, baseId: string, documents: readonly BenchDocument[]): Promise<void> {
   const content = documents.map((document) => JSON.stringify(document)).join('\n');
   const fileId = await service.upload('documents.jsonl', content, 'knowledge-base');
-  const path = `/v1/knowledge-bases/${baseId}`;
-  const source = { type: 'file_upload', config: { file_ids: [fileId] } };
-  const { id } = await service.ask<{ id: string }>(`${path}/data-sources`, source);
-  for (;;) {
-    const { status } = await service.get<{ status: string }>(`${path}/data-sources/${id}`);
-    if (status === 'active') return;
-    if (status === 'error') throw new Error('the ingestion has failed');
-    await pause(POLL_MS);
-  }
+  const { job } = await ingestFiles(service, baseId, [fileId]);
+  if (job.status === 'failed') throw new Error('the ingestion failed');
 }
 
 /** Of the code and the model that made the folder. */

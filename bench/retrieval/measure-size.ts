@@ -3,7 +3,7 @@ import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { processTree, processUsage } from '../processes/process-usage.ts';
+import { processTree, processUsage } from '../harness/process-usage.ts';
 import type { IndexTimes } from './build-indexes.ts';
 import type { ChromaRelease } from './chroma.ts';
 import { type ChromaCollection, chromaCollection } from './chroma-collection.ts';

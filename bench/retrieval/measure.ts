@@ -1,4 +1,4 @@
-import { quantile } from '../gateway/statistics.ts';
+import { quantile } from '../harness/statistics.ts';
 import type { ChromaCollection } from './chroma-collection.ts';
 import type { IndexClient } from './index-client.ts';
 import { askOnce, measureRequests, requestsOf, type SearchServer } from './load.ts';

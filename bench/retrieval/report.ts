@@ -1,5 +1,5 @@
-import { cell, type Table } from '../engine/report.ts';
-import { type Summary, summarize } from '../gateway/statistics.ts';
+import { type Summary, summarize } from '../harness/statistics.ts';
+import { formatSummary, type TextTable } from '../harness/text-table.ts';
 import type { IndexTimes } from './build-indexes.ts';
 import { CONNECTIONS, DIRECT, type Recall, type Window } from './measure.ts';
 
@@ -26,7 +26,7 @@ export interface SizeFigures {
 type Figure = 'p50Ms' | 'p99Ms' | 'perSecond';
 
 /** The tables of one size. */
-export function tablesOf(figures: SizeFigures): Table[] {
+export function retrievalTables(figures: SizeFigures): TextTable[] {
   const size = `${figures.chunks.toLocaleString('en')} chunks`;
   const { windows, chroma } = figures;
   const workloads = [...new Set(windows.map(({ workload }) => workload))].filter((name) => name !== 'query');
@@ -53,7 +53,7 @@ export function aimLines(sizes: readonly SizeFigures[]): string[] {
       ...workloads.map((workload) => {
         const added = addedTo(windows, workload, DIRECT.lancedb, 'Quire');
         const aim = `${size}, ms added to LanceDB at p50, ${workload} (aim <= ${AIMS.addedMs})`;
-        return line(aim, cell(added, 2), added.median <= AIMS.addedMs);
+        return line(aim, formatSummary(added, 2), added.median <= AIMS.addedMs);
       }),
     ];
   });
@@ -63,7 +63,12 @@ function line(aim: string, figure: string, met: boolean): string {
   return `${met ? 'met   ' : 'MISSED'} ${aim}: ${figure}`;
 }
 
-function speedTable(title: string, windows: readonly Window[], workloads: readonly string[], contender: string): Table {
+function speedTable(
+  title: string,
+  windows: readonly Window[],
+  workloads: readonly string[],
+  contender: string,
+): TextTable {
   const measures: [name: string, atOnce: number, figure: Figure, digits: number][] = CONNECTIONS.flatMap((atOnce) => [
     [`${atOnce} at once: p50 ms`, atOnce, 'p50Ms', 1],
     ['p99 ms', atOnce, 'p99Ms', 1],
@@ -76,26 +81,26 @@ function speedTable(title: string, windows: readonly Window[], workloads: readon
       workload,
       ...measures.map(([, atOnce, figure, digits]) => {
         const values = figuresOf(windows, { workload, contender, atOnce }).map((window) => window[figure]);
-        return cell(summarize(values), digits);
+        return formatSummary(summarize(values), digits);
       }),
     ]),
   };
 }
 
-function addedTable(size: string, windows: readonly Window[], workloads: readonly string[]): Table {
+function addedTable(size: string, windows: readonly Window[], workloads: readonly string[]): TextTable {
   const embedding = summarize(figuresOf(windows, { contender: DIRECT.embedding, atOnce: 1 }).map(({ p50Ms }) => p50Ms));
   return {
-    title: `${size}: where the time of one request goes, ms at p50 (embedding a query: ${cell(embedding, 2)})`,
+    title: `${size}: where the time of one request goes, ms at p50 (embedding a query: ${formatSummary(embedding, 2)})`,
     columns: ['', 'LanceDB', 'more in ChunkIndex', 'more in Quire', 'added in all'],
     rows: workloads.map((workload) => [
       workload,
-      cell(
+      formatSummary(
         summarize(figuresOf(windows, { workload, contender: DIRECT.lancedb, atOnce: 1 }).map(({ p50Ms }) => p50Ms)),
         2,
       ),
-      cell(addedTo(windows, workload, DIRECT.lancedb, DIRECT['chunk-index']), 2),
-      cell(addedTo(windows, workload, DIRECT['chunk-index'], 'Quire'), 2),
-      cell(addedTo(windows, workload, DIRECT.lancedb, 'Quire'), 2),
+      formatSummary(addedTo(windows, workload, DIRECT.lancedb, DIRECT['chunk-index']), 2),
+      formatSummary(addedTo(windows, workload, DIRECT['chunk-index'], 'Quire'), 2),
+      formatSummary(addedTo(windows, workload, DIRECT.lancedb, 'Quire'), 2),
     ]),
   };
 }
@@ -114,7 +119,7 @@ function figuresOf(windows: readonly Window[], wanted: Partial<Window>): Window[
   return windows.filter((window) => keys.every((key) => window[key] === wanted[key]));
 }
 
-function recallTable(size: string, recall: readonly Recall[], chroma: string | undefined): Table {
+function recallTable(size: string, recall: readonly Recall[], chroma: string | undefined): TextTable {
   return {
     title: `${size}: recall@10 of the vectors alone, against exact search`,
     columns: ['', 'chunks that are left', 'Quire', ...(chroma === undefined ? [] : [chroma])],
@@ -127,7 +132,7 @@ function recallTable(size: string, recall: readonly Recall[], chroma: string | u
   };
 }
 
-function factsTable(size: string, { documents, fillSeconds, built, bytes, chroma, memory }: SizeFigures): Table {
+function factsTable(size: string, { documents, fillSeconds, built, bytes, chroma, memory }: SizeFigures): TextTable {
   const inSeconds = (value: number | null | undefined) =>
     value === null || value === undefined ? '-' : value.toFixed(1);
   const megabytes = (value: number | null | undefined) =>

@@ -7,11 +7,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Connection, connect, Index, type IndexOptions, type Table, type VectorQuery } from '@lancedb/lancedb';
-import { requireFiles, WrongCallError } from '../../eval/data-set.ts';
 import { createBundledEmbedding } from '../../src/engines/bundled/embedding/bundled-embedding.ts';
 import { labelOf } from '../../src/search/field-values.ts';
-import { markdown } from '../engine/report.ts';
-import { quantile } from '../gateway/statistics.ts';
+import { BENCH_SCRATCH, runCommand } from '../harness/command.ts';
+import { requireDataFiles } from '../harness/data-set.ts';
+import { quantile } from '../harness/statistics.ts';
+import { renderTable } from '../harness/text-table.ts';
 import { FILES, readDocuments, readQueries } from './documents.ts';
 import { type FilledBase, filledBase } from './filled-base.ts';
 import { shareOf } from './measure.ts';
@@ -34,7 +35,6 @@ interface Setting {
 const CANDIDATES = 100;
 const ADDED_AT_ONCE = 20_000;
 const MODEL = join(import.meta.dirname, '../../models/quire-embed-1.bin');
-const SCRATCH = join(import.meta.dirname, '../../.scratch/bench/retrieval');
 /** A tenth of the chunks. */
 const WHERE = `array_has(labels, '${labelOf('shelf', 'shelf-3')}')`;
 
@@ -163,7 +163,7 @@ async function sweep(table: Table, vectors: readonly Float32Array[]): Promise<vo
     }
   }
   const columns = ['', 'build s', 'p50 ms', 'p99 ms', 'recall@10', 'filter of 10 %: p50 ms', 'p99 ms', 'recall@10'];
-  console.log(`\n${markdown({ title: `${rowCount.toLocaleString('en')} vectors`, columns, rows })}`);
+  console.log(`\n${renderTable({ title: `${rowCount.toLocaleString('en')} vectors`, columns, rows })}`);
 }
 
 async function main(): Promise<void> {
@@ -172,10 +172,10 @@ async function main(): Promise<void> {
       data: { type: 'string' },
       sizes: { type: 'string', default: '20000,50000,200000' },
       queries: { type: 'string', default: '200' },
-      folder: { type: 'string', default: SCRATCH },
+      folder: { type: 'string', default: join(BENCH_SCRATCH, 'retrieval') },
     },
   });
-  const data = requireFiles(flags.data, FILES);
+  const data = requireDataFiles(flags.data, FILES);
   const sizes = flags.sizes.split(',').map(Number);
   const base = await filledBase(flags.folder, Math.max(...sizes), () => readDocuments(data));
   const vectors = await queryVectors(data, Number(flags.queries));
@@ -188,10 +188,4 @@ async function main(): Promise<void> {
   }
 }
 
-try {
-  await main();
-} catch (error) {
-  if (!(error instanceof WrongCallError)) throw error;
-  process.stderr.write(`${error.message}\n`);
-  process.exitCode = 2;
-}
+await runCommand(main);

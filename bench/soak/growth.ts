@@ -1,3 +1,5 @@
+import { mean } from '../harness/statistics.ts';
+
 /** A straight line through measurements over time, and how sure its slope is. */
 export interface Growth {
   /** Bytes per second, by least squares. */
@@ -42,8 +44,4 @@ export function growthOf(readings: Reading[]): Growth | undefined {
 
 function sum(values: number[]): number {
   return values.reduce((total, value) => total + value, 0);
-}
-
-function mean(values: number[]): number {
-  return sum(values) / values.length;
 }

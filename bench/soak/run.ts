@@ -2,19 +2,18 @@
  * Minutes of load by clients of which a third leave early; exit code 1 when something is broken.
  * `npm run bench:soak -- [--seconds N] [--connections N] [--engine local] [--json FILE]`; see bench/README.md.
  */
-import { mkdir, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import type { RunningChild } from '../harness/child-process.ts';
+import { BENCH_SCRATCH, logProgress, writeResult } from '../harness/command.ts';
+import { processTree, processUsage } from '../harness/process-usage.ts';
+import { type RunningQuire, startQuire } from '../harness/quire-process.ts';
 import { startMock } from '../mock-upstream/start-mock.ts';
 import { readMockStats } from '../mock-upstream/stats.ts';
-import type { RunningChild } from '../processes/child.ts';
-import { processTree, processUsage } from '../processes/process-usage.ts';
-import { type RunningQuire, startQuire } from '../processes/quire.ts';
 import { type Crowd, emptyTally, runCrowd, type Tally } from './clients.ts';
 import { judge, type MemoryReading, type SoakOutcome } from './judge.ts';
 import { readMetrics } from './metrics.ts';
 
-const DEFAULT_JSON_FILE = join(import.meta.dirname, '../../.scratch/bench/soak.json');
 /** As an engine that is neither fast nor slow; a long answer then takes ten seconds, and nobody stays that long. */
 const PACE = { answerDelayMs: 20, eventIntervalMs: 5 };
 const READING_INTERVAL_MS = 1000;
@@ -27,16 +26,12 @@ const { values: flags } = parseArgs({
     seconds: { type: 'string', default: '300' },
     connections: { type: 'string', default: '64' },
     engine: { type: 'string', default: 'mock' },
-    json: { type: 'string', default: DEFAULT_JSON_FILE },
+    json: { type: 'string', default: join(BENCH_SCRATCH, 'soak.json') },
   },
 });
 const seconds = Number(flags.seconds);
 const connections = Number(flags.connections);
 const local = flags.engine === 'local';
-
-function progress(line: string): void {
-  process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${line}\n`);
-}
 
 /** Reads memory every second until `stop` is called. */
 function watchMemory(quire: RunningQuire, tally: Tally): { readings: MemoryReading[]; stop(): void } {
@@ -54,7 +49,7 @@ function watchMemory(quire: RunningQuire, tally: Tally): { readings: MemoryReadi
       ...(heapUsedBytes !== undefined && { heapUsedBytes }),
       ...(externalBytes !== undefined && { externalBytes }),
     });
-    if (readings.length % PROGRESS_EVERY_READINGS === 0) progress(progressLine(readings, tally));
+    if (readings.length % PROGRESS_EVERY_READINGS === 0) logProgress(progressLine(readings, tally));
   }, READING_INTERVAL_MS);
   return { readings, stop: () => clearInterval(timer) };
 }
@@ -109,14 +104,12 @@ async function soak(quire: RunningQuire, mock: RunningChild | undefined): Promis
 async function main(): Promise<void> {
   const mock = local ? undefined : await startMock(PACE);
   const quire = await startQuire(mock && `${mock.origin}/v1`);
-  progress(`${seconds} s at ${connections} connections against ${quire.origin}, engine ${flags.engine}`);
+  logProgress(`${seconds} s at ${connections} connections against ${quire.origin}, engine ${flags.engine}`);
   try {
     const outcome = await soak(quire, mock);
     const verdict = judge(outcome);
     console.log(verdict.lines.join('\n'));
-    await mkdir(dirname(flags.json), { recursive: true });
-    await writeFile(flags.json, `${JSON.stringify({ ...outcome, ...verdict }, null, 1)}\n`);
-    progress(`written: ${flags.json}`);
+    await writeResult(flags.json, { ...outcome, ...verdict });
     if (verdict.broken) process.exitCode = 1;
   } finally {
     await quire.stop();

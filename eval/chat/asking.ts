@@ -1,5 +1,5 @@
-import { progress } from '../progress.ts';
-import type { Service } from '../start-service.ts';
+import { showProgress } from '../../bench/harness/command.ts';
+import type { ServiceClient } from '../../bench/harness/service-client.ts';
 
 /** A model that is measured. */
 export interface Subject {
@@ -45,7 +45,7 @@ interface Completion {
 
 /** Asks all chats, greedy, a few at once; the answers have the order of the chats. */
 export async function askAll(
-  service: Service,
+  service: ServiceClient,
   subject: Subject,
   chats: readonly Chat[],
   what: string,
@@ -57,17 +57,17 @@ export async function askAll(
     while (next < chats.length) {
       const at = next++;
       answers[at] = await ask(service, subject, chats[at] as Chat);
-      progress(++done, chats.length, `${what}, ${subject.name}`);
+      showProgress(++done, chats.length, `${what}, ${subject.name}`);
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
   return answers;
 }
 
-async function ask(service: Service, subject: Subject, chat: Chat): Promise<Answer> {
+async function ask(service: ServiceClient, subject: Subject, chat: Chat): Promise<Answer> {
   const body = { model: subject.id, temperature: 0, max_tokens: MAX_TOKENS, ...chat };
   try {
-    const { choices } = await service.ask<Completion>('/v1/chat/completions', body);
+    const { choices } = await service.post<Completion>('/v1/chat/completions', body);
     const { message, finish_reason: reason } = choices[0];
     const calls = (message.tool_calls ?? []).map(({ function: called }) => called);
     return { text: message.content ?? '', calls, reason };

@@ -1,4 +1,4 @@
-import { readRows, readText } from '../data-set.ts';
+import { readGzipText, readJsonLines } from '../../bench/harness/data-set.ts';
 import { Bm25 } from '../keyword/bm25.ts';
 
 /** A question with the passages that are given with it. */
@@ -45,17 +45,17 @@ const split = (text: string): string[] => text.split(/(?<=[.!?]["”)]?)\s+(?=[\
 
 /** Real paragraphs with questions whose answers are marked: XQuAD, English. */
 export function xquad(data: string): QuestionSet {
-  const corpus = readRows<{ _id: string; text: string }>(data, QUESTION_FILES.xquadCorpus);
+  const corpus = readJsonLines<{ _id: string; text: string }>(data, QUESTION_FILES.xquadCorpus);
   const passages = corpus.map(({ text }) => plain(text));
   const place = new Map(corpus.map(({ _id }, i) => [_id, i]));
   const rels = new Map(
-    readText(data, QUESTION_FILES.xquadRels)
+    readGzipText(data, QUESTION_FILES.xquadRels)
       .trim()
       .split('\n')
       .slice(1)
       .map((line) => [line.split('\t')[0] ?? '', line.split('\t')[1] ?? '']),
   );
-  const rows = readRows<{ _id: string; text: string; metadata: { answers: string[] } }>(
+  const rows = readJsonLines<{ _id: string; text: string; metadata: { answers: string[] } }>(
     data,
     QUESTION_FILES.xquadQueries,
   );
@@ -76,7 +76,7 @@ export function qed(data: string): QuestionSet {
     passage: string;
     answer: { text: string }[];
   }
-  const rows = readRows<QedRow>(data, QUESTION_FILES.qed);
+  const rows = readJsonLines<QedRow>(data, QUESTION_FILES.qed);
   const passages = [...new Set(rows.map(({ passage }) => joined(passage)))];
   const place = new Map(passages.map((passage, i) => [passage, i]));
   return {
@@ -96,7 +96,7 @@ export function qed(data: string): QuestionSet {
 /** SQuAD's questions with the sentences that answer, of the pairs that no weights were trained on. */
 export function squad(data: string): QuestionSet {
   const pairs = [QUESTION_FILES.squadTest, QUESTION_FILES.squadDev].flatMap((file) =>
-    readRows<{ a: string; b: string }>(data, file).map(({ a, b }) => [joined(a), capital(joined(b))] as const),
+    readJsonLines<{ a: string; b: string }>(data, file).map(({ a, b }) => [joined(a), capital(joined(b))] as const),
   );
   const sentences = [...new Set(pairs.map(([, sentence]) => sentence))];
   const place = new Map(sentences.map((sentence, i) => [sentence, Math.floor(i / NEIGHBOURS)]));

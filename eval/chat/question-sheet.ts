@@ -1,5 +1,5 @@
-import type { Service } from '../start-service.ts';
-import { count, type Row, type Sheet, share } from '../table.ts';
+import { countColumn, type MetricRow, type MetricTable, metricColumn } from '../../bench/harness/metric-table.ts';
+import type { ServiceClient } from '../../bench/harness/service-client.ts';
 import { type Answer, askAll, type Chat, type Subject } from './asking.ts';
 import { type Amount, casesOf, chosenOf, type QuestionCase, type QuestionSet } from './question-cases.ts';
 
@@ -51,13 +51,13 @@ export interface QuestionPart {
 
 /** How many questions are answered with the sentence that answers, and declined where there is none. */
 export async function questionSheet(
-  service: Service,
+  service: ServiceClient,
   subjects: readonly Subject[],
   { name, set, amount, most }: QuestionPart,
   half: number,
-): Promise<Sheet> {
+): Promise<MetricTable> {
   const { asked, unanswerable } = casesOf(set, amount, chosenOf(set, half, most));
-  const rows: Row[] = [];
+  const rows: MetricRow[] = [];
   for (const subject of subjects) {
     const said = await askAll(service, subject, asked.map(chatOf), name);
     const declined = await askAll(service, subject, unanswerable.map(chatOf), `${name}, unanswerable`);
@@ -67,13 +67,13 @@ export async function questionSheet(
     title: `Questions: ${name}`,
     subject: 'weights',
     columns: [
-      count('questions'),
-      share('right sentence'),
-      share('F1'),
-      share('answered'),
-      share('right, of answered'),
-      share('unanswerable declined'),
-      share('repeats itself'),
+      countColumn('questions'),
+      metricColumn('right sentence'),
+      metricColumn('F1'),
+      metricColumn('answered'),
+      metricColumn('right, of answered'),
+      metricColumn('unanswerable declined'),
+      metricColumn('repeats itself'),
     ],
     rows,
   };

@@ -1,12 +1,14 @@
 /** Evaluates `POST /v1/chat/completions` of the bundled chat model; eval/README.md says what is measured. */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { startQuire } from '../../bench/processes/quire.ts';
-import { requireFiles, WrongCallError } from '../data-set.ts';
-import { startService } from '../start-service.ts';
-import { markdown, type Sheet } from '../table.ts';
+import { runCommand } from '../../bench/harness/command.ts';
+import { requireDataFiles } from '../../bench/harness/data-set.ts';
+import { readRun, resultFiles, writeRun } from '../../bench/harness/evaluation.ts';
+import { type MetricTable, renderMetricTable } from '../../bench/harness/metric-table.ts';
+import { startQuire } from '../../bench/harness/quire-process.ts';
+import { connectService } from '../../bench/harness/service-client.ts';
 import type { Subject } from './asking.ts';
 import { QUESTION_FILES, qed, squad, xquad } from './question-cases.ts';
 import { type QuestionPart, questionSheet } from './question-sheet.ts';
@@ -14,7 +16,6 @@ import { talkSheet } from './talk-sheet.ts';
 import { apiBank, bfcl, quiet, sgd, TOOL_FILES } from './tool-cases.ts';
 import { type ToolPart, toolSheet } from './tool-sheet.ts';
 
-const ROOT = join(import.meta.dirname, '../..');
 /** The id that is bound to the bundled model where nothing else is said. */
 const BUNDLED = 'general-8b';
 /** Characters of a token of the model, on English. */
@@ -30,11 +31,12 @@ async function main(): Promise<void> {
       half: { type: 'string', default: 'report' },
       most: { type: 'string', default: '300' },
       only: { type: 'string', multiple: true, default: SHEETS },
-      before: { type: 'string', default: join(ROOT, 'eval/kept/chat.json') },
-      json: { type: 'string', default: join(ROOT, '.scratch/eval/chat.json') },
+      before: { type: 'string' },
+      json: { type: 'string' },
     },
   });
-  const data = requireFiles(flags.data, [...Object.values(QUESTION_FILES), ...Object.values(TOOL_FILES)]);
+  const data = requireDataFiles(flags.data, [...Object.values(QUESTION_FILES), ...Object.values(TOOL_FILES)]);
+  const files = resultFiles('chat', flags);
   const half = flags.half === 'development' ? 0 : 1;
   const folder = mkdtempSync(join(tmpdir(), 'quire-eval-'));
   const raw = flags.weights.map((file, i): Subject => ({ id: `weights-${i}`, name: `${file.split('/').pop()} alone` }));
@@ -47,18 +49,16 @@ async function main(): Promise<void> {
     QUIRE_LOCAL_CALIBRATION: 'off',
     QUIRE_CONFIG: join(folder, 'quire.yaml'),
   });
-  const sheets: Sheet[] = [];
+  const tables: MetricTable[] = [];
   try {
-    const service = await startService({ url: quire.origin, key: quire.apiKey });
-    const { model } = await service.backendOf(BUNDLED);
-    process.stdout.write(`${BUNDLED}: ${model} (bundled)\n\n`);
+    const service = await connectService({ url: quire.origin, key: quire.apiKey });
+    const backend = await service.servedBackend(BUNDLED);
+    process.stdout.write(`${BUNDLED}: ${backend.model} (bundled)\n\n`);
     const subjects = [{ id: BUNDLED, name: 'bundled' }, ...raw];
-    const before = existsSync(flags.before)
-      ? (JSON.parse(readFileSync(flags.before, 'utf8')) as { sheets: Sheet[] })
-      : null;
-    const add = (sheet: Sheet): void => {
-      sheets.push(sheet);
-      process.stdout.write(`${markdown(sheet, before?.sheets)}\n\n`);
+    const before = readRun(files.before);
+    const add = (sheet: MetricTable): void => {
+      tables.push(sheet);
+      process.stdout.write(`${renderMetricTable(sheet, before?.tables)}\n\n`);
     };
     if (flags.only.includes('questions')) {
       for (const part of questionParts(data, Number(flags.most)))
@@ -68,8 +68,7 @@ async function main(): Promise<void> {
       for (const part of toolParts(data, Number(flags.most), half)) add(await toolSheet(service, subjects, part));
     }
     if (flags.only.includes('talk')) add(await talkSheet(service, subjects));
-    mkdirSync(dirname(flags.json), { recursive: true });
-    writeFileSync(flags.json, `${JSON.stringify({ at: new Date().toISOString(), sheets }, null, 1)}\n`);
+    writeRun(files.json, { at: new Date().toISOString(), backends: { [BUNDLED]: backend }, tables });
   } finally {
     await quire.stop();
     rmSync(folder, { recursive: true, force: true });
@@ -102,10 +101,4 @@ function toolParts(data: string, most: number, half: number): ToolPart[] {
   ];
 }
 
-try {
-  await main();
-} catch (error) {
-  if (!(error instanceof WrongCallError)) throw error;
-  process.stderr.write(`${error.message}\n`);
-  process.exitCode = 2;
-}
+await runCommand(main);

@@ -1,5 +1,5 @@
-import type { Service } from '../start-service.ts';
-import { count, type Row, type Sheet, share } from '../table.ts';
+import { countColumn, type MetricRow, type MetricTable, metricColumn } from '../../bench/harness/metric-table.ts';
+import type { ServiceClient } from '../../bench/harness/service-client.ts';
 import { askAll, type Subject } from './asking.ts';
 import { repeats } from './question-sheet.ts';
 
@@ -52,10 +52,10 @@ const OPEN = [
 ];
 
 /** Whether small talk is answered in kind, without documents and beside some, and whether answers to open requests go round. */
-export async function talkSheet(service: Service, subjects: readonly Subject[]): Promise<Sheet> {
+export async function talkSheet(service: ServiceClient, subjects: readonly Subject[]): Promise<MetricTable> {
   const context =
     'Use the following context to answer.\n\nContext:\nThe tower was built in 1889. It is 330 metres tall.';
-  const rows: Row[] = [];
+  const rows: MetricRow[] = [];
   for (const [name, { said, kind }] of Object.entries(TALK)) {
     for (const subject of subjects) {
       const ask = async (system: string | null) => {
@@ -76,7 +76,12 @@ export async function talkSheet(service: Service, subjects: readonly Subject[]):
   return {
     title: 'Talk',
     subject: 'said',
-    columns: [count('turns'), share('answered in kind'), share('the same beside a context'), share('repeats itself')],
+    columns: [
+      countColumn('turns'),
+      metricColumn('answered in kind'),
+      metricColumn('the same beside a context'),
+      metricColumn('repeats itself'),
+    ],
     rows,
   };
 }

@@ -1,4 +1,4 @@
-import { readRows } from '../data-set.ts';
+import { readJsonLines } from '../../bench/harness/data-set.ts';
 import type { Message, Tool } from './asking.ts';
 
 /** A turn of a conversation with tools: the call that belongs there, or null where the assistant should talk. */
@@ -45,16 +45,16 @@ const OTHER_TOOLS = [37, 61, 97];
 /** Turns of dialogues, half of them calls. `known`: whether their tools are those of training. */
 export function sgd(data: string, half: number): { known: ToolCase[]; unseen: ToolCase[] } {
   const trained = new Set(
-    readRows<Dialogue>(data, TOOL_FILES.sgdTrain).flatMap(({ tools }) => tools.map((tool) => tool.function.name)),
+    readJsonLines<Dialogue>(data, TOOL_FILES.sgdTrain).flatMap(({ tools }) => tools.map((tool) => tool.function.name)),
   );
-  const cases = turnsOf(readRows<Dialogue>(data, TOOL_FILES.sgdDev).filter((_, i) => i % 2 === half));
+  const cases = turnsOf(readJsonLines<Dialogue>(data, TOOL_FILES.sgdDev).filter((_, i) => i % 2 === half));
   const isKnown = ({ tools }: ToolCase): boolean => tools.every((tool) => trained.has(tool.function.name));
   return { known: cases.filter(isKnown), unseen: cases.filter((one) => !isKnown(one)) };
 }
 
 /** The same of API-Bank's dialogues. */
 export function apiBank(data: string, half: number): ToolCase[] {
-  return turnsOf(readRows<Dialogue>(data, TOOL_FILES.apiBank).filter((_, i) => i % 2 === half));
+  return turnsOf(readJsonLines<Dialogue>(data, TOOL_FILES.apiBank).filter((_, i) => i % 2 === half));
 }
 
 function turnsOf(dialogues: readonly Dialogue[]): ToolCase[] {
@@ -91,12 +91,12 @@ function shortened(message: Message): Message {
 /** Single requests with their tool alone, or among three others. */
 export function bfcl(data: string, half: number): { alone: ToolCase[]; among: ToolCase[] } {
   const answers = new Map(
-    readRows<{ id: string; ground_truth: [Record<string, Record<string, unknown[]>>] }>(
+    readJsonLines<{ id: string; ground_truth: [Record<string, Record<string, unknown[]>>] }>(
       data,
       TOOL_FILES.bfclAnswers,
     ).map((row) => [row.id, row.ground_truth[0]]),
   );
-  const rows = readRows<BfclRow>(data, TOOL_FILES.bfcl);
+  const rows = readJsonLines<BfclRow>(data, TOOL_FILES.bfcl);
   const chosen = rows.map((row, i) => ({ row, i })).filter(({ i }) => i % 2 === half);
   const toCase = (row: BfclRow, functions: readonly Tool['function'][]): ToolCase => {
     const [name = '', values = {}] = Object.entries(answers.get(row.id) ?? {})[0] ?? [];
@@ -140,8 +140,8 @@ function asSchema(value: unknown): unknown {
 
 /** Small talk, with tools that have nothing to do with it. */
 export function quiet(data: string, half: number): ToolCase[] {
-  const rows = readRows<BfclRow>(data, TOOL_FILES.bfcl);
-  const turns = readRows<Dialogue>(data, TOOL_FILES.talk).filter((_, i) => i % 14 === half * 7);
+  const rows = readJsonLines<BfclRow>(data, TOOL_FILES.bfcl);
+  const turns = readJsonLines<Dialogue>(data, TOOL_FILES.talk).filter((_, i) => i % 14 === half * 7);
   return turns.map(({ messages }, i) => {
     const functions = [0, 91].map((step) => (rows[(i * 17 + step) % rows.length] as BfclRow).function[0]);
     return { messages: messages.slice(0, 1), tools: functions.map(toolOf), wanted: null };

@@ -1,6 +1,6 @@
 import { Ajv } from 'ajv';
-import type { Service } from '../start-service.ts';
-import { count, type Row, type Sheet, share } from '../table.ts';
+import { countColumn, type MetricRow, type MetricTable, metricColumn } from '../../bench/harness/metric-table.ts';
+import type { ServiceClient } from '../../bench/harness/service-client.ts';
 import { type Answer, askAll, type Subject } from './asking.ts';
 import type { ToolCase, WantedCall } from './tool-cases.ts';
 
@@ -16,10 +16,10 @@ const ajv = new Ajv({ strict: false, validateFormats: false });
 
 /** Whether calls are made where they belong, are valid, and are the right ones. Tools are left to the model (`auto`). */
 export async function toolSheet(
-  service: Service,
+  service: ServiceClient,
   subjects: readonly Subject[],
   { name, cases, most }: ToolPart,
-): Promise<Sheet> {
+): Promise<MetricTable> {
   const calling = spread(
     cases.filter(({ wanted }) => wanted !== null),
     most,
@@ -29,7 +29,7 @@ export async function toolSheet(
     most,
   );
   const chatOf = ({ messages, tools }: ToolCase) => ({ messages, tools });
-  const rows: Row[] = [];
+  const rows: MetricRow[] = [];
   for (const subject of subjects) {
     const called = await askAll(service, subject, calling.map(chatOf), name);
     const talked = await askAll(service, subject, talking.map(chatOf), `${name}, talk`);
@@ -39,15 +39,15 @@ export async function toolSheet(
     title: `Tools: ${name}`,
     subject: 'weights',
     columns: [
-      count('turns that call'),
-      share('calls'),
-      share('valid, of calls'),
-      share('right name, of calls'),
-      share('right values'),
-      share('whole call right, of turns'),
-      count('turns that talk'),
-      share('talks'),
-      count('refused'),
+      countColumn('turns that call'),
+      metricColumn('calls'),
+      metricColumn('valid, of calls'),
+      metricColumn('right name, of calls'),
+      metricColumn('right values'),
+      metricColumn('whole call right, of turns'),
+      countColumn('turns that talk'),
+      metricColumn('talks'),
+      countColumn('refused'),
     ],
     rows,
   };

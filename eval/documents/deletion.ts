@@ -1,5 +1,5 @@
-import type { Service } from '../start-service.ts';
-import { count, type Sheet } from '../table.ts';
+import { countColumn, type MetricTable } from '../../bench/harness/metric-table.ts';
+import type { ServiceClient } from '../../bench/harness/service-client.ts';
 import { documentsOf, type Ingestion } from './ingesting.ts';
 
 /** Documents whose own words are searched for. */
@@ -8,17 +8,20 @@ const QUERIES = 40;
 const QUERY_CHARACTERS = 200;
 
 /** What a knowledge base has, before and after its data source is deleted: by its own numbers, its lists, and what searches find. */
-export async function deletionSheet(service: Service, { base, source, documents }: Ingestion): Promise<Sheet> {
+export async function deletionSheet(
+  service: ServiceClient,
+  { base, source, documents }: Ingestion,
+): Promise<MetricTable> {
   const path = `/v1/knowledge-bases/${base}`;
   const queries = await queriesFrom(service, path, documents);
   const before = await holdings(service, path, queries);
-  await service.remove(`${path}/data-sources/${source}`);
+  await service.delete(`${path}/data-sources/${source}`);
   const after = await holdings(service, path, queries);
   const names = ['documents', 'chunks', 'documents listed', 'data sources listed', 'jobs listed'];
   return {
     title: 'The knowledge base, before and after its data source is deleted',
     subject: 'what it has',
-    columns: ['before', 'after'].map((name) => ({ ...count(name), fixed: false })),
+    columns: ['before', 'after'].map((name) => ({ ...countColumn(name), fixed: false })),
     rows: [...names, `searches of ${queries.length} that find something`].map((name, at) => ({
       name,
       cells: [before[at] ?? null, after[at] ?? null],
@@ -26,7 +29,7 @@ export async function deletionSheet(service: Service, { base, source, documents 
   };
 }
 
-async function queriesFrom(service: Service, path: string, documents: Ingestion['documents']): Promise<string[]> {
+async function queriesFrom(service: ServiceClient, path: string, documents: Ingestion['documents']): Promise<string[]> {
   const filled = documents.filter(({ chunk_count }) => chunk_count > 0);
   const step = Math.max(1, Math.floor(filled.length / QUERIES));
   const queries: string[] = [];
@@ -37,13 +40,13 @@ async function queriesFrom(service: Service, path: string, documents: Ingestion[
   return queries.filter((query) => query.trim() !== '');
 }
 
-async function holdings(service: Service, path: string, queries: readonly string[]): Promise<number[]> {
+async function holdings(service: ServiceClient, path: string, queries: readonly string[]): Promise<number[]> {
   const base = await service.get<{ document_count: number; chunk_count: number }>(path);
   const sources = await service.get<{ data: unknown[] }>(`${path}/data-sources`);
   const jobs = await service.get<{ data: unknown[] }>(`${path}/ingestion-jobs`);
   let finding = 0;
   for (const query of queries) {
-    const { results } = await service.ask<{ results: unknown[] }>(`${path}/retrieve`, { query, top_k: 5 });
+    const { results } = await service.post<{ results: unknown[] }>(`${path}/retrieve`, { query, top_k: 5 });
     if (results.length > 0) finding += 1;
   }
   const listed = (await documentsOf(service, path)).length;

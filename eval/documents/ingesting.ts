@@ -1,11 +1,8 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import { processTree, processUsage } from '../../bench/processes/process-usage.ts';
-import { progress } from '../progress.ts';
-import { RefusedError, type Service } from '../start-service.ts';
+import { showProgress } from '../../bench/harness/command.ts';
+import { processTree, processUsage } from '../../bench/harness/process-usage.ts';
+import { ingestFiles, type ServedJob, type ServiceClient, ServiceError } from '../../bench/harness/service-client.ts';
 import type { InputFile } from './inputs.ts';
 
-/** How often an ingestion is asked whether it has ended, and the memory of the service is looked at. */
-const POLL_MS = 300;
 /** Objects of one page of a list. */
 const PAGE = 100;
 
@@ -28,17 +25,6 @@ export interface ListedDocument {
   error: Fault | null;
 }
 
-/** A job, as the API shows it. */
-interface Job {
-  id: string;
-  status: string;
-  documents_processed: number;
-  documents_failed: number;
-  chunks_created: number;
-  documents_scanned: number;
-  error: Fault | null;
-}
-
 /** What the job says of a document. */
 export interface Detail {
   document_id: string;
@@ -51,7 +37,7 @@ export interface Detail {
 export interface Ingestion {
   base: string;
   source: string;
-  job: Job;
+  job: ServedJob;
   details: Detail[];
   documents: ListedDocument[];
   seconds: number;
@@ -60,14 +46,14 @@ export interface Ingestion {
 }
 
 /** Uploads files one after the other, each with its own name. */
-export async function send(service: Service, files: readonly InputFile[]): Promise<Sent[]> {
+export async function send(service: ServiceClient, files: readonly InputFile[]): Promise<Sent[]> {
   const sent: Sent[] = [];
   for (const file of files) {
-    progress(sent.length, files.length, 'uploaded');
+    showProgress(sent.length, files.length, 'uploaded');
     try {
       sent.push({ file, id: await service.upload(file.name, file.bytes, 'knowledge-base') });
     } catch (error) {
-      if (!(error instanceof RefusedError)) throw error;
+      if (!(error instanceof ServiceError)) throw error;
       sent.push({ file, refusal: { code: error.code ?? 'none', message: error.reason ?? error.message } });
     }
   }
@@ -75,31 +61,24 @@ export async function send(service: Service, files: readonly InputFile[]): Promi
 }
 
 /** Puts files into one data source of a new knowledge base, waits for its job, and asks what came of it. */
-export async function ingest(service: Service, fileIds: readonly string[]): Promise<Ingestion> {
-  const { id: base } = await service.ask<{ id: string }>('/v1/knowledge-bases', { name: 'every document' });
+export async function ingest(service: ServiceClient, fileIds: readonly string[]): Promise<Ingestion> {
+  const { id: base } = await service.post<{ id: string }>('/v1/knowledge-bases', { name: 'every document' });
   const path = `/v1/knowledge-bases/${base}`;
   const started = performance.now();
-  const body = { type: 'file_upload', config: { file_ids: fileIds } };
-  const { id: source } = await service.ask<{ id: string }>(`${path}/data-sources`, body);
   let peak = 0;
-  for (;;) {
-    const [job] = (await service.get<{ data: Job[] }>(`${path}/ingestion-jobs`)).data;
-    if (job === undefined) throw new Error('the data source has no ingestion job');
+  const { sourceId: source, job } = await ingestFiles(service, base, fileIds, (state) => {
     peak = Math.max(peak, residentBytes(service) ?? 0);
-    const done = job.documents_processed + job.documents_failed;
-    progress(done, Math.max(done, fileIds.length), 'ingested');
-    if (job.status === 'completed' || job.status === 'failed') {
-      const seconds = (performance.now() - started) / 1000;
-      const details = await detailsOf(service, `${path}/ingestion-jobs/${job.id}`);
-      const documents = await documentsOf(service, path);
-      return { base, source, job, details, documents, seconds, peakMb: service.own === null ? null : peak / 1e6 };
-    }
-    await pause(POLL_MS);
-  }
+    const done = state.documents_processed + state.documents_failed;
+    showProgress(done, Math.max(done, fileIds.length), 'ingested');
+  });
+  const seconds = (performance.now() - started) / 1000;
+  const details = await detailsOf(service, `${path}/ingestion-jobs/${job.id}`);
+  const documents = await documentsOf(service, path);
+  return { base, source, job, details, documents, seconds, peakMb: service.own === null ? null : peak / 1e6 };
 }
 
 /** All documents of the knowledge base at `path`. */
-export async function documentsOf(service: Service, path: string): Promise<ListedDocument[]> {
+export async function documentsOf(service: ServiceClient, path: string): Promise<ListedDocument[]> {
   const documents: ListedDocument[] = [];
   for (let after = ''; ; ) {
     const query = `?limit=${PAGE}${after && `&after=${after}`}`;
@@ -110,7 +89,7 @@ export async function documentsOf(service: Service, path: string): Promise<Liste
   }
 }
 
-async function detailsOf(service: Service, path: string): Promise<Detail[]> {
+async function detailsOf(service: ServiceClient, path: string): Promise<Detail[]> {
   const details: Detail[] = [];
   for (let after = ''; ; ) {
     const query = after && `?details_after=${after}`;
@@ -123,6 +102,6 @@ async function detailsOf(service: Service, path: string): Promise<Detail[]> {
   }
 }
 
-function residentBytes({ own }: Service): number | null {
+function residentBytes({ own }: ServiceClient): number | null {
   return own === null ? null : (processUsage(processTree(own.pid))?.rssBytes ?? null);
 }

@@ -1,6 +1,6 @@
 /** Evaluates what a service makes of every document there is; eval/README.md says what is measured. */
-import { runEvaluation } from '../evaluation.ts';
-import type { Service } from '../start-service.ts';
+import { runEvaluation } from '../../bench/harness/evaluation.ts';
+import type { ServiceClient } from '../../bench/harness/service-client.ts';
 import { deletionSheet } from './deletion.ts';
 import { contradictions, type Fate, fatesOf } from './fates.ts';
 import { type Ingestion, ingest, send } from './ingesting.ts';
@@ -45,7 +45,7 @@ function figures({ job, seconds, peakMb }: Ingestion): string {
 }
 
 /** How long the slowest took, which the log alone says, and what else it says that should not be. */
-function fromLog({ own }: Service, ids: ReadonlyMap<string, string>): string {
+function fromLog({ own }: ServiceClient, ids: ReadonlyMap<string, string>): string {
   if (own === null) return 'The log of a service that ran before is not read.';
   const nameOf = (item: unknown) => ids.get(String(item)) ?? String(item);
   const slow = own.log

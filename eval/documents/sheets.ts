@@ -1,11 +1,11 @@
-import { type Column, count, type Row, type Sheet } from '../table.ts';
+import { countColumn, type MetricColumn, type MetricRow, type MetricTable } from '../../bench/harness/metric-table.ts';
 import type { Fate } from './fates.ts';
 
-const whole = (name: string): Column => ({ name, digits: 0 });
+const whole = (name: string): MetricColumn => ({ name, digits: 0 });
 const nothingForZero = (value: number): number | null => (value === 0 ? null : value);
 
 /** How many files of each collection and format were refused, ingested, or failed, by code. */
-export function outcomeSheet(fates: readonly Fate[]): Sheet {
+export function outcomeSheet(fates: readonly Fate[]): MetricTable {
   const codes = codesOf(fates);
   const groups = Map.groupBy(fates, ({ file }) => `${file.collection} ${file.format}`);
   const rows = [...groups].map(([name, some]) => rowOf(name, some, codes));
@@ -13,12 +13,12 @@ export function outcomeSheet(fates: readonly Fate[]): Sheet {
   return {
     title: 'What became of every file',
     subject: 'collection and ending',
-    columns: [count('files'), ...names.map(whole), whole('documents'), whole('chunks')],
+    columns: [countColumn('files'), ...names.map(whole), whole('documents'), whole('chunks')],
     rows: [...rows, rowOf('all', fates, codes)],
   };
 }
 
-function rowOf(name: string, fates: readonly Fate[], codes: readonly string[]): Row {
+function rowOf(name: string, fates: readonly Fate[], codes: readonly string[]): MetricRow {
   const outcomes = ['refused', 'ingested', 'partly', 'failed', 'lost'].map(
     (outcome) => fates.filter((fate) => fate.outcome === outcome).length,
   );
@@ -29,7 +29,7 @@ function rowOf(name: string, fates: readonly Fate[], codes: readonly string[]): 
 }
 
 /** Every file whose name has an ending that is taken, and of which something was not ingested: its code. */
-export function faultSheet(fates: readonly Fate[]): Sheet {
+export function faultSheet(fates: readonly Fate[]): MetricTable {
   const some = fates.filter(({ file, fault }) => fault !== null && file.format !== 'others');
   const codes = [...new Set(some.map(({ fault }) => fault?.code ?? ''))].toSorted();
   return {

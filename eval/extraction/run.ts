@@ -1,10 +1,16 @@
 /** Evaluates the extraction of documents; eval/README.md says what is measured. */
 import { parseArgs } from 'node:util';
+import { runCommand } from '../../bench/harness/command.ts';
+import { requireDataFiles } from '../../bench/harness/data-set.ts';
+import {
+  type MetricColumn,
+  type MetricRow,
+  metricColumn,
+  renderMetricTable,
+} from '../../bench/harness/metric-table.ts';
+import { mean } from '../../bench/harness/statistics.ts';
 import { documentFormat } from '../../src/knowledge-bases/extract/formats.ts';
 import { parsePage } from '../../src/knowledge-bases/extract/html/parse-page.ts';
-import { requireFiles, WrongCallError } from '../data-set.ts';
-import { mean } from '../measures/statistics.ts';
-import { type Column, markdown, type Row, share } from '../table.ts';
 import { type ArchivedFile, filesOf } from './archives.ts';
 import { LARGE_READS } from './large-files.ts';
 import { piecesOf, type Reading, readFile, withPeak } from './reading.ts';
@@ -26,7 +32,7 @@ const CODES = [
   'timeout',
   'server_error',
 ];
-const number = (name: string, digits = 0): Column => ({ name, digits });
+const number = (name: string, digits = 0): MetricColumn => ({ name, digits });
 
 function say(text: string): void {
   process.stdout.write(`${text}\n`);
@@ -49,17 +55,19 @@ async function readPages(data: string): Promise<void> {
     return found;
   });
   const values = scores.map(([, f1]) => f1);
-  const rows: Row[] = [{ name: `mean of ${scores.length} pages`, cells: [mean(values), Math.min(...values), seconds] }];
+  const rows: MetricRow[] = [
+    { name: `mean of ${scores.length} pages`, cells: [mean(values), Math.min(...values), seconds] },
+  ];
   for (const [name, f1] of scores) if (f1 < 0.95) rows.push({ name, cells: [f1, null, null] });
   say(
-    `${markdown({ title: "Main content of pages, against readability's own", subject: 'page', columns: [share('F1'), share('lowest'), number('seconds', 1)], rows })}\n`,
+    `${renderMetricTable({ title: "Main content of pages, against readability's own", subject: 'page', columns: [metricColumn('F1'), metricColumn('lowest'), number('seconds', 1)], rows })}\n`,
   );
 }
 
 async function readFormats(data: string): Promise<void> {
   const files = filesOf(data, SETS.terrier).filter(({ path }) => path.includes('simplefilecollection/document.'));
   const expected = wordsOf(String(files.find(({ name }) => name === 'document.txt')?.bytes));
-  const rows: Row[] = [];
+  const rows: MetricRow[] = [];
   await withPeak(async (extractor) => {
     for (const { name, bytes } of files) {
       if (documentFormat(name, null) === null) continue;
@@ -67,7 +75,7 @@ async function readFormats(data: string): Promise<void> {
     }
   });
   say(
-    `${markdown({ title: 'One text in several formats, against its plain text', subject: 'file', columns: [share('F1')], rows })}\n`,
+    `${renderMetricTable({ title: 'One text in several formats, against its plain text', subject: 'file', columns: [metricColumn('F1')], rows })}\n`,
   );
 }
 
@@ -89,7 +97,7 @@ async function readAll(data: string, set: 'tika' | 'unstructured'): Promise<void
   });
   const title = `${set}: ${files.length} files in ${seconds.toFixed(0)} s, at most ${peakMb.toFixed(0)} MB of the process`;
   say(
-    `${markdown({ title, subject: 'format', columns: [number('files'), ...CODES.map((code) => number(code))], rows })}\n`,
+    `${renderMetricTable({ title, subject: 'format', columns: [number('files'), ...CODES.map((code) => number(code))], rows })}\n`,
   );
   for (const { file, reading } of result) {
     if (!['read', 'unsupported_file'].includes(reading.outcome))
@@ -104,13 +112,13 @@ async function readAll(data: string, set: 'tika' | 'unstructured'): Promise<void
 }
 
 async function readLarge(): Promise<void> {
-  const rows: Row[] = [{ name: 'nothing', cells: [0, 0, process.memoryUsage.rss() / 1e6] }];
+  const rows: MetricRow[] = [{ name: 'nothing', cells: [0, 0, process.memoryUsage.rss() / 1e6] }];
   for (const { name, read } of LARGE_READS) {
     const { result, peakMb, seconds } = await withPeak(read);
     rows.push({ name, cells: [result, seconds, peakMb] });
   }
   say(
-    markdown({
+    renderMetricTable({
       title: 'Large files',
       subject: 'file',
       columns: [number('documents'), number('seconds', 1), number('peak MB')],
@@ -119,17 +127,13 @@ async function readLarge(): Promise<void> {
   );
 }
 
-try {
+await runCommand(async () => {
   const { values: flags } = parseArgs({ options: { data: { type: 'string' } } });
-  const data = requireFiles(flags.data, Object.values(SETS));
+  const data = requireDataFiles(flags.data, Object.values(SETS));
   // First, while nothing else is in memory.
   await readLarge();
   await readPages(data);
   await readFormats(data);
   await readAll(data, 'tika');
   await readAll(data, 'unstructured');
-} catch (error) {
-  if (!(error instanceof WrongCallError)) throw error;
-  process.stderr.write(`${error.message}\n`);
-  process.exitCode = 2;
-}
+});

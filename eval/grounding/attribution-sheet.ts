@@ -1,10 +1,10 @@
+import { readJsonLines } from '../../bench/harness/data-set.ts';
+import { countColumn, type MetricTable, metricColumn } from '../../bench/harness/metric-table.ts';
+import { mean } from '../../bench/harness/statistics.ts';
 import { attribute } from '../../src/knowledge-bases/grounding/attribution.ts';
 import type { ContextChunk } from '../../src/knowledge-bases/grounding/gather-context.ts';
 import { splitSentences } from '../../src/lib/sentences.ts';
-import { readRows } from '../data-set.ts';
 import { Bm25 } from '../keyword/bm25.ts';
-import { mean } from '../measures/statistics.ts';
-import { count, type Sheet, share } from '../table.ts';
 import { xquadOf } from './paired-questions.ts';
 import { bestOf } from './searched.ts';
 
@@ -34,7 +34,7 @@ interface Case {
 }
 
 /** How often a sentence is told to be from the text that it is from, among the nearest by words, and from none where it is from none. */
-export function attributionSheet(data: string): Sheet {
+export function attributionSheet(data: string): MetricTable {
   const kinds: Record<string, Case[]> = {};
   for (const code of ['en', 'de', 'ru', 'zh'] as const) {
     const { documents } = xquadOf(code).read(data);
@@ -55,7 +55,7 @@ export function attributionSheet(data: string): Sheet {
         TALK.map((answer) => ({ answer, texts: near(text, place), gold: null })),
       );
   }
-  const rows = readRows<{ sentence: string; split: string[] }>(data, SPLIT_FILE).slice(0, MAX_SPLIT);
+  const rows = readJsonLines<{ sentence: string; split: string[] }>(data, SPLIT_FILE).slice(0, MAX_SPLIT);
   const texts = Array.from({ length: Math.floor(rows.length / NEIGHBOURS) }, (_, i) =>
     rows
       .slice(i * NEIGHBOURS, (i + 1) * NEIGHBOURS)
@@ -75,7 +75,7 @@ export function attributionSheet(data: string): Sheet {
   return {
     title: 'Where a sentence is from',
     subject: 'sentence',
-    columns: [count('sentences'), share('right')],
+    columns: [countColumn('sentences'), metricColumn('right')],
     rows: Object.entries(kinds).map(([name, cases]) => ({
       name,
       cells: [cases.length, mean(cases.map((one) => (isRight(one) ? 1 : 0)))],

@@ -1,9 +1,9 @@
+import { showProgress } from '../../bench/harness/command.ts';
+import { countColumn, type MetricRow, type MetricTable, metricColumn } from '../../bench/harness/metric-table.ts';
+import { mean } from '../../bench/harness/statistics.ts';
 import type { EmbeddingEngine } from '../../src/engines/embedding-engine.ts';
 import type { ChatMessage } from '../../src/engines/engine.ts';
 import { retrievalQuery } from '../../src/knowledge-bases/grounding/retrieval-query.ts';
-import { mean } from '../measures/statistics.ts';
-import { progress } from '../progress.ts';
-import { count, type Row, type Sheet, share } from '../table.ts';
 import { CODES, type Conversation, conversationsOf } from './paired-questions.ts';
 import { Searched } from './searched.ts';
 
@@ -20,7 +20,7 @@ const WAYS: Record<string, (turns: Conversation['turns']) => string> = {
 };
 
 /** How often the paragraph that answers the last turn is the first that is found, and among three: the mean of the languages. */
-export async function followUpSheet(embedder: EmbeddingEngine, data: string): Promise<Sheet> {
+export async function followUpSheet(embedder: EmbeddingEngine, data: string): Promise<MetricTable> {
   const found = new Map<string, { first: number[]; near: number[] }>();
   const sizes = new Map<string, number>();
   for (const [done, code] of CODES.entries()) {
@@ -40,16 +40,16 @@ export async function followUpSheet(embedder: EmbeddingEngine, data: string): Pr
         found.set(`${kind}: ${way}`, figures);
       }
     }
-    progress(done + 1, CODES.length, 'follow-ups');
+    showProgress(done + 1, CODES.length, 'follow-ups');
   }
-  const rows: Row[] = [...found].map(([name, { first, near }]) => ({
+  const rows: MetricRow[] = [...found].map(([name, { first, near }]) => ({
     name,
     cells: [sizes.get(name.split(':')[0] ?? '') ?? 0, mean(first), mean(near)],
   }));
   return {
     title: 'What a follow-up question finds, twelve languages',
     subject: 'conversation and query',
-    columns: [count('questions'), share('first'), share(`among ${NEAR}`)],
+    columns: [countColumn('questions'), metricColumn('first'), metricColumn(`among ${NEAR}`)],
     rows,
   };
 }

@@ -1,20 +1,25 @@
 /** Evaluates what a chat is given of its knowledge bases, and what is told of its answer; eval/README.md says what is measured. */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { CHECKOUT, runCommand } from '../../bench/harness/command.ts';
+import { requireDataFiles } from '../../bench/harness/data-set.ts';
+import { type MetricTable, renderMetricTable } from '../../bench/harness/metric-table.ts';
 import { createBundledEmbedding } from '../../src/engines/bundled/embedding/bundled-embedding.ts';
 import { createBundledRerank } from '../../src/engines/bundled/rerank/bundled-rerank.ts';
-import { requireFiles, WrongCallError } from '../data-set.ts';
-import { markdown, type Sheet } from '../table.ts';
 import { attributionSheet, SPLIT_FILE } from './attribution-sheet.ts';
 import { followUpSheet } from './follow-up-sheet.ts';
 import { CODES, xquadOf } from './paired-questions.ts';
 import { QUESTION_FILE, shownSheet } from './shown-sentences.ts';
 
-const MODELS = join(import.meta.dirname, '../../models');
+const MODELS = join(CHECKOUT, 'models');
 
 async function main(): Promise<void> {
   const { values: flags } = parseArgs({ options: { data: { type: 'string' } } });
-  const data = requireFiles(flags.data, [QUESTION_FILE, SPLIT_FILE, ...CODES.flatMap((code) => xquadOf(code).files)]);
+  const data = requireDataFiles(flags.data, [
+    QUESTION_FILE,
+    SPLIT_FILE,
+    ...CODES.flatMap((code) => xquadOf(code).files),
+  ]);
   const embedderFile = join(MODELS, 'quire-embed-1.bin');
   const embedder = createBundledEmbedding({ file: embedderFile, name: 'quire-embed-1' });
   const reranker = createBundledRerank({
@@ -22,7 +27,7 @@ async function main(): Promise<void> {
     embedderFile,
     name: 'quire-rerank-1',
   });
-  const say = (sheet: Sheet): boolean => process.stdout.write(`${markdown(sheet)}\n\n`);
+  const say = (sheet: MetricTable): boolean => process.stdout.write(`${renderMetricTable(sheet)}\n\n`);
   try {
     say(await shownSheet(embedder, reranker, data));
     say(attributionSheet(data));
@@ -32,10 +37,4 @@ async function main(): Promise<void> {
   }
 }
 
-try {
-  await main();
-} catch (error) {
-  if (!(error instanceof WrongCallError)) throw error;
-  process.stderr.write(`${error.message}\n`);
-  process.exitCode = 2;
-}
+await runCommand(main);

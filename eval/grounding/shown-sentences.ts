@@ -1,3 +1,6 @@
+import { readGzipText, readJsonLines } from '../../bench/harness/data-set.ts';
+import { type MetricTable, metricColumn } from '../../bench/harness/metric-table.ts';
+import { mean } from '../../bench/harness/statistics.ts';
 import type { EmbeddingEngine } from '../../src/engines/embedding-engine.ts';
 import { DEFAULT_RERANK_SCORE_WEIGHTS, type RerankEngine } from '../../src/engines/rerank-engine.ts';
 import { combineScores, wholeChunksWithin } from '../../src/knowledge-bases/grounding/fit-token-budget.ts';
@@ -5,9 +8,6 @@ import type { ContextChunk } from '../../src/knowledge-bases/grounding/gather-co
 import { fenceTokens } from '../../src/knowledge-bases/grounding/render-context.ts';
 import { listSentences, selectSentences } from '../../src/knowledge-bases/grounding/select-sentences.ts';
 import { splitSentences } from '../../src/lib/sentences.ts';
-import { readRows, readText } from '../data-set.ts';
-import { mean } from '../measures/statistics.ts';
-import { type Sheet, share } from '../table.ts';
 import { bestOf, Searched } from './searched.ts';
 
 export const QUESTION_FILE = 'chunking/questions.jsonl.gz';
@@ -23,15 +23,19 @@ const BUDGETS = [250, 500, 1_000, 1_500, 2_000, 3_000, 4_000];
 const LEAST_CHARACTERS = 16;
 
 /** How many of the sentences that answer stand in a prompt with so much room for documents: whole chunks, and ranked sentences. */
-export async function shownSheet(embedder: EmbeddingEngine, reranker: RerankEngine, data: string): Promise<Sheet> {
+export async function shownSheet(
+  embedder: EmbeddingEngine,
+  reranker: RerankEngine,
+  data: string,
+): Promise<MetricTable> {
   const weights = reranker.weights ?? DEFAULT_RERANK_SCORE_WEIGHTS;
   const ways = { 'whole chunks': [] as number[][], 'ranked sentences': [] as number[][] };
-  const rows = readRows<{ corpus_id: string; question: string; references: { content: string }[] }>(
+  const rows = readJsonLines<{ corpus_id: string; question: string; references: { content: string }[] }>(
     data,
     QUESTION_FILE,
   );
   for (const corpus of CORPORA) {
-    const content = readText(data, `chunking/raw/corpora/${corpus}.md.gz`).slice(0, MAX_CHARACTERS);
+    const content = readGzipText(data, `chunking/raw/corpora/${corpus}.md.gz`).slice(0, MAX_CHARACTERS);
     const search = await Searched.of(embedder, chunksOf(content), 'en');
     for (const { question, references } of rows.filter((row) => row.corpus_id === corpus).slice(0, MAX_QUESTIONS)) {
       const [scores = []] = await search.hybrid([question]);
@@ -52,7 +56,7 @@ export async function shownSheet(embedder: EmbeddingEngine, reranker: RerankEngi
   return {
     title: `Sentences that answer, in the prompt (${ways['whole chunks'].length} questions)`,
     subject: 'tokens',
-    columns: BUDGETS.map((budget) => share(String(budget))),
+    columns: BUDGETS.map((budget) => metricColumn(String(budget))),
     rows: Object.entries(ways).flatMap(([name, parts]) => [
       { name, cells: BUDGETS.map((_, i) => mean(parts.map((part) => part[i] ?? 0))) },
       {

@@ -1,8 +1,8 @@
-import { readRows, readText } from '../data-set.ts';
-import { mean } from '../measures/statistics.ts';
-import { progress } from '../progress.ts';
-import type { Service } from '../start-service.ts';
-import { count, type Row, type Sheet, share } from '../table.ts';
+import { showProgress } from '../../bench/harness/command.ts';
+import { readGzipText, readJsonLines } from '../../bench/harness/data-set.ts';
+import { countColumn, type MetricRow, type MetricTable, metricColumn } from '../../bench/harness/metric-table.ts';
+import type { ServiceClient } from '../../bench/harness/service-client.ts';
+import { mean } from '../../bench/harness/statistics.ts';
 import { EvaluatedBase, type FoundChunk } from './knowledge-base.ts';
 
 /** Chunks that a question gets, as the authors of the questions have it. */
@@ -26,9 +26,9 @@ interface Span {
  * How much of the text that answers a question is in the five chunks that hybrid search finds (recall), how much of the chunks it is
  * (precision), and both together (IoU), by characters (B. Smith and A. Troynikov, "Evaluating Chunking Strategies for Retrieval", 2024).
  */
-export async function chunkingSheet(service: Service, data: string): Promise<Sheet> {
-  const questions = readRows<Question>(data, 'chunking/questions.jsonl.gz');
-  const rows: Row[] = [];
+export async function chunkingSheet(service: ServiceClient, data: string): Promise<MetricTable> {
+  const questions = readJsonLines<Question>(data, 'chunking/questions.jsonl.gz');
+  const rows: MetricRow[] = [];
   for (const chunk_size of SIZES) {
     for (const type of STRATEGIES) {
       for (const chunk_overlap of [0, chunk_size / 8]) {
@@ -41,13 +41,13 @@ export async function chunkingSheet(service: Service, data: string): Promise<She
   return {
     title: 'Chunking',
     subject: 'strategy',
-    columns: [count('chunks'), ...['recall', 'precision', 'IoU'].map(share)],
+    columns: [countColumn('chunks'), ...['recall', 'precision', 'IoU'].map(metricColumn)],
     rows,
   };
 }
 
 async function measured(
-  service: Service,
+  service: ServiceClient,
   data: string,
   {
     questions,
@@ -57,13 +57,13 @@ async function measured(
   const figures: { recall: number; precision: number; union: number }[] = [];
   let chunks = 0;
   for (const corpus of CORPORA) {
-    const content = readText(data, `chunking/raw/corpora/${corpus}.md.gz`);
+    const content = readGzipText(data, `chunking/raw/corpora/${corpus}.md.gz`);
     const base = await EvaluatedBase.fill(service, [{ name: `${corpus}.md`, content }], chunking);
     chunks += await base.chunkCount();
     for (const { question, references } of questions.filter(({ corpus_id }) => corpus_id === corpus)) {
       const found = await base.retrieve(question, FOUND, { search_type: 'hybrid' });
       figures.push(overlapOf(content, found, references));
-      progress(figures.length, questions.length, `${chunking.type} ${chunking.chunk_size}`);
+      showProgress(figures.length, questions.length, `${chunking.type} ${chunking.chunk_size}`);
     }
   }
   return [

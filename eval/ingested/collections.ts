@@ -1,10 +1,16 @@
+import { showProgress } from '../../bench/harness/command.ts';
+import {
+  countColumn,
+  type MetricRow,
+  type MetricTable,
+  metricColumn,
+  pValueColumn,
+} from '../../bench/harness/metric-table.ts';
+import type { ServiceClient } from '../../bench/harness/service-client.ts';
+import { mean, pairedBootstrap } from '../../bench/harness/statistics.ts';
 import { best, ndcg, recall } from '../measures/ranking.ts';
-import { mean, pairedBootstrap } from '../measures/statistics.ts';
-import { progress } from '../progress.ts';
 import type { CollectionSource } from '../retrieval/collections.ts';
 import { Search } from '../retrieval/search.ts';
-import type { Service } from '../start-service.ts';
-import { chance, count, type Row, type Sheet, share } from '../table.ts';
 import { EvaluatedBase } from './knowledge-base.ts';
 
 /** Documents that are looked at for the recall: the most that one retrieval gives. */
@@ -20,24 +26,24 @@ const HYBRID = 4;
 
 /** nDCG@10 and Recall@100 of each way to search, of collections that were ingested as JSONL files; p is of hybrid against BM25. */
 export async function collectionSheet(
-  service: Service,
+  service: ServiceClient,
   data: string,
   title: string,
   sources: readonly CollectionSource[],
-): Promise<Sheet> {
-  const rows: Row[] = [];
+): Promise<MetricTable> {
+  const rows: MetricRow[] = [];
   for (const source of sources) rows.push(await measured(service, source, data));
   const columns = [
-    count('queries'),
-    share('BM25'),
-    ...WAYS.map(({ search_type, rerank }) => share(rerank ? `${search_type}, reranked` : search_type)),
-    chance('p'),
-    ...['BM25', 'keyword', 'vector', 'hybrid'].map((way) => share(`R@100 ${way}`)),
+    countColumn('queries'),
+    metricColumn('BM25'),
+    ...WAYS.map(({ search_type, rerank }) => metricColumn(rerank ? `${search_type}, reranked` : search_type)),
+    pValueColumn('p'),
+    ...['BM25', 'keyword', 'vector', 'hybrid'].map((way) => metricColumn(`R@100 ${way}`)),
   ];
   return { title, subject: 'nDCG@10', columns, rows };
 }
 
-async function measured(service: Service, source: CollectionSource, data: string): Promise<Row> {
+async function measured(service: ServiceClient, source: CollectionSource, data: string): Promise<MetricRow> {
   const collection = source.read(data);
   const content = collection.documents.map((text, place) => JSON.stringify({ text, place })).join('\n');
   const base = await EvaluatedBase.fill(service, [{ name: 'collection.jsonl', content }], CHUNKING);
@@ -45,7 +51,7 @@ async function measured(service: Service, source: CollectionSource, data: string
   const plain = { ndcg: [] as number[], recall: [] as number[] };
   const found = WAYS.map(() => ({ ndcg: [] as number[], recall: [] as number[] }));
   for (const [at, query] of collection.queries.entries()) {
-    progress(at, collection.queries.length, source.name);
+    showProgress(at, collection.queries.length, source.name);
     const gains = collection.gains[at] ?? new Map();
     const words = best(baseline.scores(at).keyword, DEPTH);
     plain.ndcg.push(ndcg(words, gains));

@@ -1,7 +1,7 @@
-import type { Evaluation } from '../evaluation.ts';
+import type { Evaluation } from '../../bench/harness/evaluation.ts';
+import { appendMeanRow } from '../../bench/harness/metric-table.ts';
 import { chunking } from '../retrieval/collections.ts';
 import { FIVE, QUESTIONS } from '../retrieval/sets.ts';
-import { withMean } from '../table.ts';
 import { chunkingSheet } from './chunking.ts';
 import { collectionSheet } from './collections.ts';
 
@@ -14,7 +14,7 @@ export const INGESTED: Evaluation = {
   files: [...FIVE, ...OTHERS, chunking].flatMap(({ files }) => files),
   async *measure(service, data) {
     yield await chunkingSheet(service, data);
-    yield withMean(await collectionSheet(service, data, 'Five collections, ingested', FIVE), FIVE.length);
+    yield appendMeanRow(await collectionSheet(service, data, 'Five collections, ingested', FIVE), FIVE.length);
     yield await collectionSheet(service, data, 'Other collections, ingested', OTHERS);
   },
 };

@@ -1,4 +1,4 @@
-import { ranks } from './statistics.ts';
+import { ranks } from '../../bench/harness/statistics.ts';
 
 /** A text's score and whether it is what the score looks for. */
 export interface Judged {

@@ -1,5 +1,5 @@
-import { progress } from '../progress.ts';
-import type { Service } from '../start-service.ts';
+import { showProgress } from '../../bench/harness/command.ts';
+import type { ServiceClient } from '../../bench/harness/service-client.ts';
 
 /** The categories in the order of the interface. */
 export const CATEGORIES = ['harassment', 'hate', 'self_harm', 'sexual', 'violence'] as const;
@@ -17,13 +17,13 @@ export const THRESHOLD = 0.5;
 const TEXTS_OF_A_REQUEST = 256;
 
 /** The scores of each text, from `POST /v1/moderations`. `what` is shown with the progress. */
-export async function judge(service: Service, texts: readonly string[], what: string): Promise<Scores[]> {
+export async function judge(service: ServiceClient, texts: readonly string[], what: string): Promise<Scores[]> {
   const found: Scores[] = [];
   for (let at = 0; at < texts.length; at += TEXTS_OF_A_REQUEST) {
     const input = texts.slice(at, at + TEXTS_OF_A_REQUEST);
-    const { results } = await service.ask<{ results: { category_scores: Scores }[] }>('/v1/moderations', { input });
+    const { results } = await service.post<{ results: { category_scores: Scores }[] }>('/v1/moderations', { input });
     found.push(...results.map(({ category_scores: scores }) => scores));
-    progress(found.length, texts.length, what);
+    showProgress(found.length, texts.length, what);
   }
   return found;
 }

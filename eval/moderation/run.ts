@@ -1,5 +1,5 @@
 /** Evaluates `POST /v1/moderations`; eval/README.md says what is measured. */
-import { runEvaluation } from '../evaluation.ts';
+import { runEvaluation } from '../../bench/harness/evaluation.ts';
 import { FILES, judgeHatecheck, judgeOpenai, judgeXstest } from './sheets.ts';
 import { readWordWeights } from './word-weights.ts';
 

@@ -1,8 +1,8 @@
-import { readRows } from '../data-set.ts';
+import { readJsonLines } from '../../bench/harness/data-set.ts';
+import { countColumn, type MetricRow, type MetricTable, metricColumn } from '../../bench/harness/metric-table.ts';
+import type { ServiceClient } from '../../bench/harness/service-client.ts';
+import { mean } from '../../bench/harness/statistics.ts';
 import { areaUnderPrecisionRecall, areaUnderRoc, atThreshold, type Judged } from '../measures/classification.ts';
-import { mean } from '../measures/statistics.ts';
-import type { Service } from '../start-service.ts';
-import { count, type Row, type Sheet, share } from '../table.ts';
 import { CATEGORIES, type Category, isFlagged, judge, type Scores, THRESHOLD } from './judge.ts';
 
 /** Where the sets lie below the data folder. */
@@ -30,12 +30,12 @@ interface Case extends Labelled {
 }
 
 /** The OpenAI evaluation set: how well each category ranks, what 0.5 does, and what share of each range of scores is harmful. */
-export async function judgeOpenai(service: Service, data: string, baseline: Baseline): Promise<Sheet[]> {
-  const rows = readRows<Labelled>(data, FILES.openai);
+export async function judgeOpenai(service: ServiceClient, data: string, baseline: Baseline): Promise<MetricTable[]> {
+  const rows = readJsonLines<Labelled>(data, FILES.openai);
   const scores = await judge(service, texts(rows), 'openai_eval');
   const compared = rows.map(({ text }) => baseline?.(text) ?? Number.NaN);
-  const ranked: Row[] = [];
-  const claimed: Row[] = [];
+  const ranked: MetricRow[] = [];
+  const claimed: MetricRow[] = [];
   for (const category of CATEGORIES) {
     const judged = judgedIn(rows, category, (at) => scores[at]?.[category] ?? Number.NaN);
     const others = judgedIn(rows, category, (at) => compared[at] ?? Number.NaN);
@@ -54,8 +54,8 @@ export async function judgeOpenai(service: Service, data: string, baseline: Base
       title: 'OpenAI evaluation set, dev',
       subject: 'category',
       columns: [
-        count('labelled'),
-        count('harmful'),
+        countColumn('labelled'),
+        countColumn('harmful'),
         ...[
           'AUPRC',
           'AUROC',
@@ -64,7 +64,7 @@ export async function judgeOpenai(service: Service, data: string, baseline: Base
           'at 0.5: precision',
           'recall',
           'false alarms',
-        ].map(share),
+        ].map(metricColumn),
       ],
       rows: ranked,
     },
@@ -79,7 +79,7 @@ function judgedIn(rows: readonly Labelled[], category: Category, scoreOf: (at: n
   );
 }
 
-function rangeColumn(low: number, at: number): ReturnType<typeof share> {
+function rangeColumn(low: number, at: number): ReturnType<typeof metricColumn> {
   return { name: `${low.toFixed(1)} to ${(RANGES[at + 1] ?? 1).toFixed(1)}`, digits: 2 };
 }
 
@@ -90,7 +90,7 @@ function calibration(judged: readonly Judged[]): number[] {
   });
 }
 
-function harmless(rows: readonly Labelled[], scores: readonly Scores[]): Sheet {
+function harmless(rows: readonly Labelled[], scores: readonly Scores[]): MetricTable {
   const flags = rows.flatMap(({ labels }, at) => {
     const values = Object.values(labels);
     const own = scores[at];
@@ -101,14 +101,14 @@ function harmless(rows: readonly Labelled[], scores: readonly Scores[]): Sheet {
   return {
     title: 'OpenAI evaluation set, texts labelled harmless throughout',
     subject: '',
-    columns: [count('texts'), share('flagged')],
+    columns: [countColumn('texts'), metricColumn('flagged')],
     rows: [{ name: 'any category', cells: [flags.length, mean(flags)] }],
   };
 }
 
 /** HateCheck: by functionality, the share of its cases that `hate` at 0.5 judges as the set does. */
-export async function judgeHatecheck(service: Service, data: string, baseline: Baseline): Promise<Sheet[]> {
-  const rows = readRows<Case>(data, FILES.hatecheck);
+export async function judgeHatecheck(service: ServiceClient, data: string, baseline: Baseline): Promise<MetricTable[]> {
+  const rows = readJsonLines<Case>(data, FILES.hatecheck);
   const scores = await judge(service, texts(rows), 'HateCheck');
   const judged = rows.map(
     ({ labels }, at): Judged => ({ score: scores[at]?.hate ?? Number.NaN, isPositive: isHateful(labels) }),
@@ -120,7 +120,7 @@ export async function judgeHatecheck(service: Service, data: string, baseline: B
   }
   const isRight = (at: number, score: number): number =>
     isHateful(rows[at]?.labels ?? {}) === score >= THRESHOLD ? 1 : 0;
-  const row = (name: string, places: readonly number[]): Row => {
+  const row = (name: string, places: readonly number[]): MetricRow => {
     const model = mean(places.map((at) => isRight(at, scores[at]?.hate ?? Number.NaN)));
     const words = baseline && mean(places.map((at) => isRight(at, baseline(rows[at]?.text ?? ''))));
     return { name, cells: [places.length, model, words] };
@@ -129,23 +129,23 @@ export async function judgeHatecheck(service: Service, data: string, baseline: B
     {
       title: 'HateCheck, dev: ranking',
       subject: '',
-      columns: [count('cases'), share('AUROC')],
+      columns: [countColumn('cases'), metricColumn('AUROC')],
       rows: [{ name: 'score of hate', cells: [judged.length, areaUnderRoc(judged)] }],
     },
     {
       title: 'HateCheck, dev: judged right at 0.5',
       subject: 'functionality (_h must be found, _nh must not)',
-      columns: [count('cases'), share('right'), share('word weights')],
+      columns: [countColumn('cases'), metricColumn('right'), metricColumn('word weights')],
       rows: [...groups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, places]) => row(name, places)),
     },
   ];
 }
 
 /** XSTest: harmless prompts that sound harmful, and harmful ones. */
-export async function judgeXstest(service: Service, data: string, baseline: Baseline): Promise<Sheet[]> {
-  const rows = readRows<Labelled>(data, FILES.xstest);
+export async function judgeXstest(service: ServiceClient, data: string, baseline: Baseline): Promise<MetricTable[]> {
+  const rows = readJsonLines<Labelled>(data, FILES.xstest);
   const scores = await judge(service, texts(rows), 'XSTest');
-  const row = (name: string, unsafe: number): Row => {
+  const row = (name: string, unsafe: number): MetricRow => {
     const places = rows.flatMap(({ labels }, at) => (labels['unsafe'] === unsafe ? [at] : []));
     const flagged = places.map((at) => (scores[at] !== undefined && isFlagged(scores[at]) ? 1 : 0));
     const words = baseline && mean(places.map((at) => (baseline(rows[at]?.text ?? '') >= THRESHOLD ? 1 : 0)));
@@ -155,7 +155,7 @@ export async function judgeXstest(service: Service, data: string, baseline: Base
     {
       title: 'XSTest, dev: flagged in any category',
       subject: 'prompts',
-      columns: [count('prompts'), share('flagged'), share('word weights')],
+      columns: [countColumn('prompts'), metricColumn('flagged'), metricColumn('word weights')],
       rows: [row('safe (false alarms)', 0), row('unsafe', 1)],
     },
   ];

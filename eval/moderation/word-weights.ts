@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { readText } from '../data-set.ts';
+import { readGzipText } from '../../bench/harness/data-set.ts';
 
 const FILE = 'teachers/alt-profanity-check/model.json.gz';
 
@@ -23,7 +23,7 @@ interface Model {
  */
 export function readWordWeights(data: string): ((text: string) => number) | null {
   if (!existsSync(join(data, FILE))) return null;
-  const model = JSON.parse(readText(data, FILE)) as Model;
+  const model = JSON.parse(readGzipText(data, FILE)) as Model;
   const places = new Map(model.vocabulary.map((word, at) => [word, at]));
   return (text) => scoreOf(text, places, model);
 }

@@ -1,8 +1,8 @@
 /** Evaluates `POST /v1/rerank`; eval/README.md says what is measured. */
-import { runEvaluation } from '../evaluation.ts';
+import { runEvaluation } from '../../bench/harness/evaluation.ts';
+import { appendMeanRow } from '../../bench/harness/metric-table.ts';
 import { EMBEDDER } from '../retrieval/embed.ts';
 import { FIVE, PUBMED, QUESTIONS } from '../retrieval/sets.ts';
-import { withMean } from '../table.ts';
 import { RERANKER } from './rerank.ts';
 import { sentenceSheet } from './sentence-sheet.ts';
 import { SENTENCE_FILES } from './sentences.ts';
@@ -17,7 +17,7 @@ await runEvaluation({
   async *measure(service, data) {
     yield await sentenceSheet(service, data);
     const [ranking, ...others] = await rerankSheets(service, data, SOURCES);
-    if (ranking !== undefined) yield withMean(ranking, FIVE.length);
+    if (ranking !== undefined) yield appendMeanRow(ranking, FIVE.length);
     yield* others;
   },
 });

@@ -1,18 +1,18 @@
+import { showProgress } from '../../bench/harness/command.ts';
+import { countColumn, type MetricRow, type MetricTable, metricColumn } from '../../bench/harness/metric-table.ts';
+import type { ServiceClient } from '../../bench/harness/service-client.ts';
+import { mean } from '../../bench/harness/statistics.ts';
 import { Bm25 } from '../keyword/bm25.ts';
 import { best, reciprocalRank } from '../measures/ranking.ts';
-import { mean } from '../measures/statistics.ts';
-import { progress } from '../progress.ts';
 import { dot, embed } from '../retrieval/embed.ts';
 import { fused } from '../retrieval/search.ts';
-import type { Service } from '../start-service.ts';
-import { count, type Row, type Sheet, share } from '../table.ts';
 import { rerank } from './rerank.ts';
 import { qedTasks, type SentenceTask, squadTasks } from './sentences.ts';
 
 const WAYS = ['BM25', 'vectors', 'hybrid', 'reranked'] as const;
 
 /** How often the sentence that answers comes first, each way, and its mean reciprocal rank. */
-export async function sentenceSheet(service: Service, data: string): Promise<Sheet> {
+export async function sentenceSheet(service: ServiceClient, data: string): Promise<MetricTable> {
   const rows = [
     await measured(service, 'SQuAD, held back, 1 of 25', squadTasks(data)),
     await measured(service, 'QED, sentences of 5 passages', qedTasks(data)),
@@ -21,12 +21,12 @@ export async function sentenceSheet(service: Service, data: string): Promise<She
   return {
     title: 'The sentence that answers',
     subject: 'set',
-    columns: [count('questions'), ...measures.map(share)],
+    columns: [countColumn('questions'), ...measures.map(metricColumn)],
     rows,
   };
 }
 
-async function measured(service: Service, name: string, tasks: readonly SentenceTask[]): Promise<Row> {
+async function measured(service: ServiceClient, name: string, tasks: readonly SentenceTask[]): Promise<MetricRow> {
   const texts = [...new Set(tasks.flatMap(({ sentences }) => sentences))];
   const places = new Map(texts.map((text, place) => [text, place]));
   const index = new Bm25(texts);
@@ -46,7 +46,7 @@ async function measured(service: Service, name: string, tasks: readonly Sentence
     const both = cosines.map((cosine, i) => fused(cosine, words[i] ?? 0));
     const ways = [words, cosines, both, await rerank(service, question, sentences)];
     ranks.push(ways.map((scores) => reciprocalRank(best(scores, sentences.length), new Map([[right, 1]]))));
-    progress(at + 1, tasks.length, `${name}, reranking`);
+    showProgress(at + 1, tasks.length, `${name}, reranking`);
   }
   const ofWay = (way: number): number[] => ranks.map((own) => own[way] ?? Number.NaN);
   const first = WAYS.map((_, way) => mean(ofWay(way).map((rank) => (rank === 1 ? 1 : 0))));

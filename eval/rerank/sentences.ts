@@ -1,4 +1,4 @@
-import { readRows } from '../data-set.ts';
+import { readJsonLines } from '../../bench/harness/data-set.ts';
 import { Bm25 } from '../keyword/bm25.ts';
 import { best } from '../measures/ranking.ts';
 
@@ -27,7 +27,7 @@ const PASSAGES = 4;
 
 /** Held-back questions of SQuAD, each with the sentence that answers and the 24 nearest of other questions. */
 export function squadTasks(data: string): SentenceTask[] {
-  const pairs = SQUAD.flatMap((file) => readRows<{ a: string; b: string }>(data, file));
+  const pairs = SQUAD.flatMap((file) => readJsonLines<{ a: string; b: string }>(data, file));
   const texts = [...new Set(pairs.map(({ b }) => b))];
   const places = new Map(texts.map((text, place) => [text, place]));
   const index = new Bm25(texts);
@@ -51,7 +51,7 @@ interface Explained {
 
 /** Questions of QED with the sentences of their passage and of the four passages nearest by words. */
 export function qedTasks(data: string): SentenceTask[] {
-  const rows = readRows<Explained>(data, QED);
+  const rows = readJsonLines<Explained>(data, QED);
   const index = new Bm25(rows.map(({ passage }) => passage));
   return rows.slice(0, QUESTIONS).flatMap(({ question, passage, sentence_span: [from, to] }, at) => {
     const scores = index.scores(question);

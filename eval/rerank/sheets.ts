@@ -1,10 +1,16 @@
+import { showProgress } from '../../bench/harness/command.ts';
+import {
+  countColumn,
+  type MetricRow,
+  type MetricTable,
+  metricColumn,
+  pValueColumn,
+} from '../../bench/harness/metric-table.ts';
+import type { ServiceClient } from '../../bench/harness/service-client.ts';
+import { mean, pairedBootstrap } from '../../bench/harness/statistics.ts';
 import { best, ndcg } from '../measures/ranking.ts';
-import { mean, pairedBootstrap } from '../measures/statistics.ts';
-import { progress } from '../progress.ts';
 import type { CollectionSource } from '../retrieval/collections.ts';
 import { Search } from '../retrieval/search.ts';
-import type { Service } from '../start-service.ts';
-import { chance, count, type Row, type Sheet, share } from '../table.ts';
 import { rerank } from './rerank.ts';
 
 /** Documents that the first search brings. */
@@ -14,9 +20,9 @@ const MIXES = [0.3, 0.5] as const;
 /** Ranges of scores and how much of them is relevant. */
 const RANGES = [0, 0.1, 0.3, 0.5, 0.7, 0.9] as const;
 const COLUMNS = [
-  count('queries'),
-  ...['BM25', 'hybrid', 'reranked', ...MIXES.map((part) => `${part} of it`)].map(share),
-  ...['p', `p, ${MIXES[0]} of it`].map(chance),
+  countColumn('queries'),
+  ...['BM25', 'hybrid', 'reranked', ...MIXES.map((part) => `${part} of it`)].map(metricColumn),
+  ...['p', `p, ${MIXES[0]} of it`].map(pValueColumn),
 ];
 
 /** A candidate's score and whether it is relevant. */
@@ -31,12 +37,12 @@ interface Scored {
  * range that is relevant.
  */
 export async function rerankSheets(
-  service: Service,
+  service: ServiceClient,
   data: string,
   sources: readonly CollectionSource[],
-): Promise<Sheet[]> {
-  const rows: Row[] = [];
-  const worth: Row[] = [];
+): Promise<MetricTable[]> {
+  const rows: MetricRow[] = [];
+  const worth: MetricRow[] = [];
   for (const source of sources) {
     const { row, scored } = await reranked(service, await Search.of(service, source.read(data)));
     rows.push(row);
@@ -57,7 +63,7 @@ export async function rerankSheets(
   ];
 }
 
-async function reranked(service: Service, search: Search): Promise<{ row: Row; scored: Scored[] }> {
+async function reranked(service: ServiceClient, search: Search): Promise<{ row: MetricRow; scored: Scored[] }> {
   const { name, queries, documents, gains } = search.collection;
   const scored: Scored[] = [];
   const keyword: number[] = [];
@@ -82,7 +88,7 @@ async function reranked(service: Service, search: Search): Promise<{ row: Row; s
       mixed[at]?.push(ndcg(mapOrdered(both), own));
     }
     scored.push(...scores.map((score, i) => ({ score, isRelevant: own.has(places[i] ?? -1) })));
-    progress(query + 1, queries.length, `${name}, reranking`);
+    showProgress(query + 1, queries.length, `${name}, reranking`);
   }
   const ps = [alone, mixed[0] ?? []].map((values) => pairedBootstrap(values, hybrid));
   return { row: { name, cells: [queries.length, ...[keyword, hybrid, alone, ...mixed].map(mean), ...ps] }, scored };

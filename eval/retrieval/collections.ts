@@ -1,4 +1,4 @@
-import { readRows, readText } from '../data-set.ts';
+import { readGzipText, readJsonLines } from '../../bench/harness/data-set.ts';
 import type { Gains } from '../measures/ranking.ts';
 
 /** A test collection: queries, and which of the documents answer each. */
@@ -36,16 +36,16 @@ export function stored(name: string, folder: string): CollectionSource {
     name,
     files: [corpus, queries, judgements],
     read(data) {
-      const documents = readRows<{ _id: string; title?: string; text: string }>(data, corpus);
+      const documents = readJsonLines<{ _id: string; title?: string; text: string }>(data, corpus);
       const places = new Map(documents.map(({ _id }, place) => [_id, place]));
       const gains = new Map<string, Map<number, number>>();
-      for (const line of readText(data, judgements).split('\n').slice(1)) {
+      for (const line of readGzipText(data, judgements).split('\n').slice(1)) {
         const [query = '', document = '', grade] = line.split('\t');
         const place = places.get(document);
         if (place === undefined || !(Number(grade) > 0)) continue;
         gains.set(query, (gains.get(query) ?? new Map()).set(place, Number(grade)));
       }
-      const asked = readRows<{ _id: string; text: string }>(data, queries).flatMap(({ _id, text }) => {
+      const asked = readJsonLines<{ _id: string; text: string }>(data, queries).flatMap(({ _id, text }) => {
         const own = gains.get(_id);
         return own === undefined ? [] : [{ text, own }];
       });
@@ -72,23 +72,25 @@ export const chunking: CollectionSource = {
   read(data) {
     const pieces = CORPORA.flatMap((corpus) => {
       // Spans and pieces are counted in code points.
-      const characters = [...readText(data, corpusFile(corpus))];
+      const characters = [...readGzipText(data, corpusFile(corpus))];
       return Array.from({ length: Math.ceil(characters.length / PIECE_CHARS) }, (_, at) => {
         const start = at * PIECE_CHARS;
         return { corpus, start, text: characters.slice(start, start + PIECE_CHARS).join('') };
       });
     });
-    const asked = readRows<ChunkingQuestion>(data, QUESTIONS).flatMap(({ corpus_id: corpus, question, references }) => {
-      const own = new Map<number, number>();
-      for (const [place, piece] of pieces.entries()) {
-        const shared = references.some(
-          ({ start_index: from, end_index: to }) =>
-            Math.min(piece.start + PIECE_CHARS, to) - Math.max(piece.start, from) > LEAST_OVERLAP_CHARS,
-        );
-        if (piece.corpus === corpus && shared) own.set(place, 1);
-      }
-      return own.size === 0 ? [] : [{ question, own }];
-    });
+    const asked = readJsonLines<ChunkingQuestion>(data, QUESTIONS).flatMap(
+      ({ corpus_id: corpus, question, references }) => {
+        const own = new Map<number, number>();
+        for (const [place, piece] of pieces.entries()) {
+          const shared = references.some(
+            ({ start_index: from, end_index: to }) =>
+              Math.min(piece.start + PIECE_CHARS, to) - Math.max(piece.start, from) > LEAST_OVERLAP_CHARS,
+          );
+          if (piece.corpus === corpus && shared) own.set(place, 1);
+        }
+        return own.size === 0 ? [] : [{ question, own }];
+      },
+    );
     return {
       name: chunking.name,
       documents: pieces.map(({ text }) => text),
@@ -103,7 +105,7 @@ export const paraphrases: CollectionSource = {
   name: 'banking77, other words',
   files: [INTENTS],
   read(data) {
-    const rows = readRows<{ text: string; intent: string; split: string }>(data, INTENTS);
+    const rows = readJsonLines<{ text: string; intent: string; split: string }>(data, INTENTS);
     const kept = rows.filter(({ split }) => split === 'train');
     const asked = rows.filter(({ split }) => split === 'test').filter((_, at) => at % PARAPHRASES_EVERY === 0);
     const ofIntent = new Map<string, Map<number, number>>();

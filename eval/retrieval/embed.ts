@@ -1,5 +1,5 @@
-import { progress } from '../progress.ts';
-import { RefusedError, type Service } from '../start-service.ts';
+import { showProgress } from '../../bench/harness/command.ts';
+import { type ServiceClient, ServiceError } from '../../bench/harness/service-client.ts';
 
 /** The model id that is asked. */
 export const EMBEDDER = 'embed-large-en-v1.5';
@@ -17,22 +17,22 @@ const KEPT_SHARE = 0.9;
  * The vector of each text, from `POST /v1/embeddings` in base64. Of a text that has more tokens than the service takes, the
  * beginning is embedded. `what` is shown with the progress.
  */
-export async function embed(service: Service, texts: readonly string[], what: string): Promise<Vectors> {
+export async function embed(service: ServiceClient, texts: readonly string[], what: string): Promise<Vectors> {
   const vectors: Float32Array[] = [];
   for (let at = 0; at < texts.length; at += TEXTS_OF_A_REQUEST) {
     const input = texts.slice(at, at + TEXTS_OF_A_REQUEST);
     vectors.push(...(await embedSome(service, input)));
-    progress(vectors.length, texts.length, what);
+    showProgress(vectors.length, texts.length, what);
   }
   return vectors;
 }
 
-async function embedSome(service: Service, texts: readonly string[]): Promise<Vectors> {
+async function embedSome(service: ServiceClient, texts: readonly string[]): Promise<Vectors> {
   const input = [...texts];
   for (;;) {
     try {
       const body = { model: EMBEDDER, input, encoding_format: 'base64' };
-      const { data } = await service.ask<{ data: { embedding: string }[] }>('/v1/embeddings', body);
+      const { data } = await service.post<{ data: { embedding: string }[] }>('/v1/embeddings', body);
       if (data.length !== input.length) throw new Error(`${input.length} texts were sent, ${data.length} vectors came`);
       return data.map(({ embedding }) => fromBase64(embedding));
     } catch (error) {
@@ -46,7 +46,7 @@ async function embedSome(service: Service, texts: readonly string[]): Promise<Ve
 
 /** The place of the text that has too many tokens; -1 where the error says something else. */
 function tooLong(error: unknown): number {
-  const isLimit = error instanceof RefusedError && error.code === 'token_limit_exceeded';
+  const isLimit = error instanceof ServiceError && error.code === 'token_limit_exceeded';
   return isLimit ? Number(/^input\.(\d+)$/.exec(error.param ?? '')?.[1] ?? -1) : -1;
 }
 

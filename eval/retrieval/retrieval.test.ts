@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { RefusedError, type Service } from '../start-service.ts';
+import { type ServiceClient, ServiceError } from '../../bench/harness/service-client.ts';
 import { chunking, paraphrases, stored } from './collections.ts';
 import { dot, embed } from './embed.ts';
 import { Search } from './search.ts';
@@ -14,13 +14,13 @@ function letters(text: string): Float32Array {
   return Float32Array.from('abc', (letter) => text.split(letter).length - 1);
 }
 
-function serviceOf(limit: number, asked: string[][] = []): Service {
+function serviceOf(limit: number, asked: string[][] = []): ServiceClient {
   const refuse = (at: number): never => {
     const error = { code: 'token_limit_exceeded', param: `input.${at}` };
-    throw new RefusedError('/v1/embeddings', 400, JSON.stringify({ error }));
+    throw new ServiceError('/v1/embeddings', 400, JSON.stringify({ error }));
   };
   return {
-    async ask<T>(_path: string, body: object): Promise<T> {
+    async post<T>(_path: string, body: object): Promise<T> {
       const { input } = body as { input: string[] };
       asked.push(input);
       const long = input.findIndex((text) => text.length > limit);
@@ -28,10 +28,10 @@ function serviceOf(limit: number, asked: string[][] = []): Service {
       const data = input.map((text) => ({ embedding: Buffer.from(letters(text).buffer).toString('base64') }));
       return { data } as T;
     },
-    backendOf: async () => ({ engine: 'test', model: 'letters', parameters: null }),
+    servedBackend: async () => ({ engine: 'test', model: 'letters', parameters: null }),
     get: () => Promise.reject(new Error('nothing is read')),
     upload: () => Promise.reject(new Error('nothing is uploaded')),
-    remove: () => Promise.reject(new Error('nothing is deleted')),
+    delete: () => Promise.reject(new Error('nothing is deleted')),
     own: null,
     stop: async () => {},
   };
@@ -116,7 +116,7 @@ describe('the retrieval evaluation', () => {
       asked.map(({ length }) => length),
       [256, 256, 256, 44],
     );
-    await assert.rejects(embed(serviceOf(0), ['a'], 'test'), RefusedError);
+    await assert.rejects(embed(serviceOf(0), ['a'], 'test'), ServiceError);
   });
 
   it('scores by words, by vectors and by both', async () => {

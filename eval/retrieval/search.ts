@@ -1,5 +1,5 @@
+import type { ServiceClient } from '../../bench/harness/service-client.ts';
 import { Bm25 } from '../keyword/bm25.ts';
-import type { Service } from '../start-service.ts';
 import type { Collection } from './collections.ts';
 import { dot, embed, type Vectors } from './embed.ts';
 
@@ -29,7 +29,7 @@ export class Search {
   }
 
   /** Embeds a collection through the service. */
-  static async of(service: Service, collection: Collection): Promise<Search> {
+  static async of(service: ServiceClient, collection: Collection): Promise<Search> {
     const documents = await embed(service, collection.documents, `${collection.name}, documents`);
     return new Search(collection, documents, await embed(service, collection.queries, `${collection.name}, queries`));
   }

@@ -1,8 +1,15 @@
-import { readRows } from '../data-set.ts';
+import { readJsonLines } from '../../bench/harness/data-set.ts';
+import {
+  countColumn,
+  type MetricColumn,
+  type MetricRow,
+  type MetricTable,
+  metricColumn,
+  pValueColumn,
+} from '../../bench/harness/metric-table.ts';
+import type { ServiceClient } from '../../bench/harness/service-client.ts';
+import { mean, pairedBootstrap, spearman } from '../../bench/harness/statistics.ts';
 import { best, ndcg, recall } from '../measures/ranking.ts';
-import { mean, pairedBootstrap, spearman } from '../measures/statistics.ts';
-import type { Service } from '../start-service.ts';
-import { type Column, chance, count, type Row, type Sheet, share } from '../table.ts';
 import type { CollectionSource } from './collections.ts';
 import { dot, embed } from './embed.ts';
 import { Search } from './search.ts';
@@ -10,11 +17,11 @@ import { Search } from './search.ts';
 /** Documents that are looked at for the recall. */
 const DEPTH = 100;
 const WAYS = ['keyword', 'vector', 'hybrid'] as const;
-const COLUMNS: readonly Column[] = [
-  count('queries'),
-  ...['BM25', 'vectors', 'hybrid'].map(share),
-  chance('p'),
-  ...['Recall@100: BM25', 'vectors, R', 'hybrid, R'].map(share),
+const COLUMNS: readonly MetricColumn[] = [
+  countColumn('queries'),
+  ...['BM25', 'vectors', 'hybrid'].map(metricColumn),
+  pValueColumn('p'),
+  ...['Recall@100: BM25', 'vectors, R', 'hybrid, R'].map(metricColumn),
 ];
 
 /** Sets of graded sentence pairs: how alike two sentences are, or whether they say the same. */
@@ -26,17 +33,17 @@ export const PAIR_FILES = {
 
 /** nDCG@10 and Recall@100 of BM25, the vectors and both together on each collection; p is of hybrid against BM25. */
 export async function searchSheet(
-  service: Service,
+  service: ServiceClient,
   data: string,
   title: string,
   sources: readonly CollectionSource[],
-): Promise<Sheet> {
-  const rows: Row[] = [];
+): Promise<MetricTable> {
+  const rows: MetricRow[] = [];
   for (const source of sources) rows.push(measured(await Search.of(service, source.read(data))));
   return { title, subject: 'nDCG@10', columns: COLUMNS, rows };
 }
 
-function measured(search: Search): Row {
+function measured(search: Search): MetricRow {
   const { name, queries, gains } = search.collection;
   const found = { keyword: new Ways(), vector: new Ways(), hybrid: new Ways() };
   for (const [query, own] of gains.entries()) {
@@ -67,13 +74,13 @@ interface Pair {
 }
 
 /** Spearman's correlation of the cosine with what people said of two sentences. */
-export async function pairSheet(service: Service, data: string): Promise<Sheet> {
+export async function pairSheet(service: ServiceClient, data: string): Promise<MetricTable> {
   const sets: [string, Pair[]][] = [
-    ['STS-B test', readRows<Pair>(data, PAIR_FILES.stsb).filter(({ split }) => split === 'test')],
-    ['sts_sick', readRows<Pair>(data, PAIR_FILES.sick)],
-    ['MSRP', readRows<Pair>(data, PAIR_FILES.msrp)],
+    ['STS-B test', readJsonLines<Pair>(data, PAIR_FILES.stsb).filter(({ split }) => split === 'test')],
+    ['sts_sick', readJsonLines<Pair>(data, PAIR_FILES.sick)],
+    ['MSRP', readJsonLines<Pair>(data, PAIR_FILES.msrp)],
   ];
-  const rows: Row[] = [];
+  const rows: MetricRow[] = [];
   for (const [name, pairs] of sets) {
     const texts = pairs.flatMap(({ a, b }) => [a, b]);
     const vectors = await embed(service, texts, name);
@@ -83,5 +90,5 @@ export async function pairSheet(service: Service, data: string): Promise<Sheet> 
     const said = pairs.map(({ score, label }) => score ?? label ?? Number.NaN);
     rows.push({ name, cells: [pairs.length, spearman(cosines, said)] });
   }
-  return { title: 'Sentence pairs', subject: 'set', columns: [count('pairs'), share('Spearman')], rows };
+  return { title: 'Sentence pairs', subject: 'set', columns: [countColumn('pairs'), metricColumn('Spearman')], rows };
 }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { Embedder } from './reader.ts';
 import { Tokenizer } from './tokenizer.ts';
-import { readWeights } from './weights.ts';
+import { readEmbeddingWeights } from './weights.ts';
 import { eachWord } from './words.ts';
 
 const ROOT = new URL('../../../../', import.meta.url);
@@ -28,7 +28,7 @@ function wordsOf(text: string): string[] {
 
 describe('the reader of the embedding model', () => {
   const embedder = new Embedder(file);
-  const { pieces, bucketRows } = readWeights(file);
+  const { pieces, bucketRows } = readEmbeddingWeights(file);
   const tokenizer = new Tokenizer(pieces, bucketRows);
 
   it('gives rows, token counts and vectors bit for bit as they were written down with the weights', () => {

@@ -1,5 +1,5 @@
 import { Tokenizer } from './tokenizer.ts';
-import { readWeights, type Weights } from './weights.ts';
+import { type EmbeddingWeights, readEmbeddingWeights } from './weights.ts';
 
 /** Entries of the direction that tells a row apart. */
 const APART_ENTRIES = 8;
@@ -17,14 +17,14 @@ export interface Embedded {
  * Not safe to share between threads; the file's bytes are.
  */
 export class Embedder {
-  readonly #weights: Weights;
+  readonly #weights: EmbeddingWeights;
   readonly #tokenizer: Tokenizer;
   /** What is added up for a text. */
   readonly #sums: Float64Array;
 
   /** Reads a file of weights; throws when it is none. */
   constructor(file: Uint8Array) {
-    this.#weights = readWeights(file);
+    this.#weights = readEmbeddingWeights(file);
     this.#tokenizer = new Tokenizer(this.#weights.pieces, this.#weights.bucketRows);
     this.#sums = new Float64Array(this.#weights.dimensions);
   }

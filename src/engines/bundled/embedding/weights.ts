@@ -4,7 +4,7 @@ const MAGIC = 'QUIREEMB';
 const VERSION = 1;
 
 /** A file of embedding weights, taken apart; the card of the model gives its layout. */
-export interface Weights {
+export interface EmbeddingWeights {
   /** Rows of word pieces, which come first, and of hashed words. */
   pieceRows: number;
   bucketRows: number;
@@ -21,7 +21,7 @@ export interface Weights {
 }
 
 /** Takes a file apart without copying what is large. Throws an Error for one that is of another kind or cut short. */
-export function readWeights(file: Uint8Array): Weights {
+export function readEmbeddingWeights(file: Uint8Array): EmbeddingWeights {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
   const isOurs = file.length >= HEAD_BYTES && Buffer.from(file.subarray(0, MAGIC.length)).toString('latin1') === MAGIC;
   if (!isOurs || view.getUint32(8, true) !== VERSION) throw new Error('not an embedding model of this version');

@@ -1,5 +1,5 @@
 import { Tokenizer } from '../embedding/tokenizer.ts';
-import { readWeights, type Weights } from '../embedding/weights.ts';
+import { type EmbeddingWeights, readEmbeddingWeights } from '../embedding/weights.ts';
 
 /** Tokens of a word that are read: no word has more, only what looks like one. */
 const MAX_TOKENS = 64;
@@ -16,13 +16,13 @@ export interface WordRow {
 
 /** The learned vectors of single words, out of the embedding model's file. */
 export class WordRows {
-  readonly #weights: Weights;
+  readonly #weights: EmbeddingWeights;
   readonly #tokenizer: Tokenizer;
   readonly #kept = new Map<string, WordRow>();
 
   /** Throws when the file is no embedding model. */
   constructor(file: Uint8Array) {
-    this.#weights = readWeights(file);
+    this.#weights = readEmbeddingWeights(file);
     this.#tokenizer = new Tokenizer(this.#weights.pieces, this.#weights.bucketRows);
   }
 

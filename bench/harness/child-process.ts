@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 
-/** Time for a process to end by itself after SIGTERM: Quire drains for up to 30 s, but nothing runs by then. */
+/** Time between SIGTERM and SIGKILL. Quire drains for up to 30 s, but no request runs by then. */
 const STOP_LIMIT_MS = 10_000;
-/** What is kept of a process's output, to show when it fails. */
+/** Characters of output that are kept for error messages. */
 const OUTPUT_LIMIT_CHARS = 4_000;
 
 const running = new Set<ChildProcess>();
@@ -12,35 +12,35 @@ process.once('exit', () => {
 });
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 
-/** How to start a process of the benchmark. */
+/** How to start a child process. */
 export interface ChildOptions {
   name: string;
-  /** Arguments of Node, unless `program` is set: every process of a benchmark runs on the same one. */
+  /** Arguments of Node.js, or of `program`. */
   nodeArgs: string[];
-  /** Path of another program than Node. */
+  /** Path of a program other than this Node.js. */
   program?: string;
   env?: Record<string, string>;
   cwd?: string;
-  /** Found in the output when it is ready; its first group, where it has one, is the origin. */
+  /** Matches the output when the process is ready. The first group, if any, is the origin. */
   ready: RegExp;
   readyLimitMs: number;
-  /** Given all that it writes, both streams, as it comes. */
+  /** Receives stdout and stderr as they arrive. */
   onOutput?: ((text: string) => void) | undefined;
 }
 
-/** A process that has said that it is ready. */
+/** A child process that is ready. */
 export interface RunningChild {
   pid: number;
   /** The first group of `ready`, or ''. */
   origin: string;
-  /** The end of what it has written, both streams. */
+  /** The last characters of stdout and stderr. */
   output(): string;
-  /** True once it has ended, by itself or not. */
+  /** True once the process has exited. */
   ended(): boolean;
   stop(): Promise<void>;
 }
 
-/** Starts a process and waits for its readiness line. Rejects, with its output, when it ends or stays silent. */
+/** Starts a process and waits until it is ready. Rejects with its output when it exits or times out. */
 export async function startChild(options: ChildOptions): Promise<RunningChild> {
   const child = spawn(options.program ?? process.execPath, options.nodeArgs, {
     cwd: options.cwd,
@@ -75,7 +75,7 @@ export async function startChild(options: ChildOptions): Promise<RunningChild> {
   return { pid: child.pid ?? 0, origin, output: () => output, ended, stop: () => stop(child) };
 }
 
-/** The caller's environment without Quire's settings and npm's: a benchmark starts from the defaults. */
+/** The environment without settings of Quire, npm and proxies: benchmarks start from the defaults. */
 function inheritedEnv(): Record<string, string> {
   const kept = Object.entries(process.env).filter(
     ([name]) => !/^(QUIRE_|npm_|NODE_OPTIONS$|(https?|no|all)_proxy$)/i.test(name),

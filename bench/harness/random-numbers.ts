@@ -1,5 +1,5 @@
-/** A source of uniform numbers in 0..1 that gives the same ones for the same seed (mulberry32). */
-export function uniformNumbers(seed: number): () => number {
+/** A generator of uniform numbers in [0, 1), deterministic for a seed (mulberry32). */
+export function seededUniform(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -9,9 +9,9 @@ export function uniformNumbers(seed: number): () => number {
   };
 }
 
-/** Small letters, each of which is one token of the random models, the same for the same seed. */
+/** `count` lower-case letters, deterministic for a seed. Each letter is one token of the random models. */
 export function randomLetters(seed: number, count: number): string {
-  const next = uniformNumbers(seed);
+  const next = seededUniform(seed);
   let letters = '';
   for (let i = 0; i < count; i++) letters += String.fromCharCode(97 + Math.floor(next() * 26));
   return letters;

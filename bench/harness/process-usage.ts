@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Linux counts CPU time in ticks of 10 ms on every architecture Node runs on. */
+/** Linux counts CPU time in ticks of 10 ms on every architecture that Node.js supports. */
 const TICK_MS = 10;
 const PAGE_BYTES = 4096;
 
@@ -10,13 +10,13 @@ interface ProcessStat {
   rssBytes: number;
 }
 
-/** CPU time used so far (user and system) and resident memory, summed over processes. */
+/** CPU time (user and system) and resident memory, summed over processes. */
 export interface ProcessUsage {
   cpuMs: number;
   rssBytes: number;
 }
 
-/** `pid` and everything below it, from /proc; only `pid` where there is no /proc. */
+/** The process ids of `pid` and its descendants; only `pid` on systems without /proc. */
 export function processTree(pid: number): number[] {
   const children = new Map<number, number[]>();
   for (const [childPid, stat] of allProcesses()) {
@@ -27,7 +27,7 @@ export function processTree(pid: number): number[] {
   return tree;
 }
 
-/** The usage of `pids` together; undefined where there is no /proc (macOS), so that nothing is invented. */
+/** Total usage of the processes; undefined on systems without /proc. */
 export function processUsage(pids: number[]): ProcessUsage | undefined {
   const stats = pids.map(readStat).filter((stat) => stat !== undefined);
   if (stats.length === 0) return undefined;
@@ -50,12 +50,12 @@ function allProcesses(): [number, ProcessStat][] {
 function readStat(pid: number): ProcessStat | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The second field is the name in brackets and may hold spaces, so counting starts after the last bracket.
+    // The second field is the process name in parentheses, which may contain spaces.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
     const at = (index: number) => Number(fields[index]);
     return { parentPid: at(1), cpuMs: (at(11) + at(12)) * TICK_MS, rssBytes: at(21) * PAGE_BYTES };
   } catch {
-    // Not Linux, or the process ended meanwhile: both mean that there is nothing to add.
+    // Not Linux, or the process has exited.
     return undefined;
   }
 }

@@ -3,27 +3,27 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type RunningChild, startChild } from './child.ts';
+import { type RunningChild, startChild } from './child-process.ts';
+import { CHECKOUT } from './command.ts';
 
-const ROOT = join(import.meta.dirname, '../..');
-const ENTRY = join(ROOT, 'src/start.js');
-/** A first start creates a database; a busy machine may take a while. */
+const ENTRY = join(CHECKOUT, 'src/start.js');
+/** The first start creates a database, which is slow on a loaded machine. */
 const READY_LIMIT_MS = 180_000;
 
-/** A Quire service on a temporary folder. `stop` removes the folder too. */
+/** A Quire service on a temporary folder, which `stop` removes. */
 export interface RunningQuire extends RunningChild {
   apiKey: string;
 }
 
-/** Whether this checkout has a server to start. */
+/** Whether this checkout contains the service. */
 export function hasQuire(): boolean {
   return existsSync(ENTRY);
 }
 
 /**
- * Starts Quire as a user would, on a free port and an empty folder, authentication and usage recording on, rate limits
- * off. `upstreamUrl` (ending in `/v1`) is put behind every model; without it the bundled model answers. `settings` are
- * further environment variables, `onOutput` is given what the service writes.
+ * Starts Quire as a user does, on a free port and an empty folder, with authentication and usage recording, without rate
+ * limits. `upstreamUrl` (ending in `/v1`) serves every model; by default the bundled models do. `settings` are further
+ * environment variables. `onOutput` receives stdout and stderr.
  */
 export async function startQuire(
   upstreamUrl?: string,
@@ -41,7 +41,7 @@ export async function startQuire(
     const child = await startChild({
       name: 'Quire',
       nodeArgs: [...nodeArgs, ENTRY, 'serve'],
-      // Not the checkout: a quire.yaml that lies there is somebody's and not the default.
+      // Outside the checkout, which may contain a quire.yaml.
       cwd: dataDir,
       env: {
         QUIRE_DATA_DIR: join(dataDir, 'data'),
