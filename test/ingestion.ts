@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { mock } from 'node:test';
 import { eq } from 'drizzle-orm';
 import type { Connector } from '../src/knowledge-bases/data-sources/connectors/connector.ts';
-import { withMetadata } from '../src/knowledge-bases/data-sources/metadata-mark.ts';
+import { withMetadataPrefix } from '../src/knowledge-bases/data-sources/open-source.ts';
 import { chunks, documents } from '../src/knowledge-bases/documents/tables.ts';
 import type { Extraction } from '../src/knowledge-bases/extract/extracted-document.ts';
 import type { IngestDeps } from '../src/knowledge-bases/ingestion/ingest-deps.ts';
@@ -98,7 +98,7 @@ export async function makeSource(api: TestApi, baseId: string, source: MemorySou
     ...api.deps,
     extractor: plainExtractor,
     gate: new FairSemaphore({ total: 4, perGroup: 3 }),
-    connectorOf: ({ config }) => ({ connector: withMetadata(source.connector, config['metadata']), config }),
+    connectorOf: ({ config }) => ({ connector: withMetadataPrefix(source.connector, config['metadata']), config }),
   };
   const queueJob = async () => {
     const jobId = newId('ingestionJob');

@@ -1,3 +1,4 @@
+import { toUnixSeconds } from '../lib/unix-seconds.ts';
 import type { KnowledgeBase, ListedKnowledgeBase } from './schema.ts';
 import type { KnowledgeBaseRow } from './store.ts';
 
@@ -12,8 +13,8 @@ export function viewListed(row: KnowledgeBaseRow): ListedKnowledgeBase {
     document_count: row.documentCount,
     chunk_count: row.chunkCount,
     status: row.status,
-    created_at: seconds(row.createdAt),
-    updated_at: seconds(row.updatedAt),
+    created_at: toUnixSeconds(row.createdAt),
+    updated_at: toUnixSeconds(row.updatedAt),
   };
 }
 
@@ -28,9 +29,4 @@ export function viewKnowledgeBase(row: KnowledgeBaseRow): KnowledgeBase {
     },
     metadata: row.metadata,
   };
-}
-
-/** Unix seconds. */
-function seconds(date: Date): number {
-  return Math.floor(date.getTime() / 1000);
 }

@@ -15,8 +15,8 @@ import { type DataSourceRow, insertDataSource } from './store.ts';
 import { viewDataSource } from './view-data-source.ts';
 
 /**
- * Adds a data source, and has it read. Throws 404 `knowledge_base_not_found`, 404 `file_not_found` naming `config.file_ids.N`,
- * 400 for a config that its type does not take, and 403 as `startSync` does and for files without the scope `files`.
+ * Adds a data source and queues its ingestion. Throws 404 `knowledge_base_not_found`, 404 `file_not_found` naming
+ * `config.file_ids.N`, 400 for an invalid config, 403 as `startSync` does and for files without the scope `files`.
  */
 export async function createDataSource(
   deps: Pick<Deps, 'db' | 'jobs' | 'secrets' | 'now'>,
@@ -26,12 +26,12 @@ export async function createDataSource(
 ): Promise<DataSource> {
   const { organizationId } = caller;
   const row = newRow(deps, { organizationId, baseId, body });
-  // Chunks show the content of a file, so naming one needs the right to read it.
+  // Chunks expose the content of a file, so the key needs the scope to read it.
   if (row.type === 'file_upload') requireScope(caller, 'files', 'config.file_ids');
   await deps.db.sql.transaction(async (sql) => {
     const base = isId('knowledgeBase', baseId) ? await lockKnowledgeBase(sql, organizationId, baseId) : null;
     if (base === null) throw notFound('knowledge_base', baseId, 'kb_id');
-    await requireFiles(sql, organizationId, filesOf(row, body.config));
+    await requireFiles(sql, organizationId, namedFiles(row, body.config));
     await insertDataSource(sql, row);
     await startSync(sql, deps, caller, row);
   });
@@ -60,12 +60,12 @@ function newRow(
   };
 }
 
-/** The files that the config of a source names. Those that are named twice are looked for once, at their first place. */
-export function filesOf({ type, config }: Pick<DataSourceRow, 'type' | 'config'>, given: Metadata) {
+/** Files of a config, without duplicates. `paramOf` names the first occurrence in `requested`, the config as sent. */
+export function namedFiles({ type, config }: Pick<DataSourceRow, 'type' | 'config'>, requested: Metadata) {
   const fileIds = type === 'file_upload' ? (config['file_ids'] as string[]) : [];
   return {
     fileIds,
     purpose: 'knowledge-base' as const,
-    paramAt: (index: number) => `config.file_ids.${(given['file_ids'] as unknown[]).indexOf(fileIds[index])}`,
+    paramAt: (index: number) => `config.file_ids.${(requested['file_ids'] as unknown[]).indexOf(fileIds[index])}`,
   };
 }

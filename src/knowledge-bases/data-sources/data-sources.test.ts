@@ -39,13 +39,13 @@ const jobsOf = async (source: string) =>
   );
 const usersOf = async (file: string) =>
   (await api.db.sql.select().from(fileUses)).filter(({ fileId }) => fileId === file).map(({ userId }) => userId);
-/** What the worker would say of a job. */
+/** Sets the status of a job as the worker does. */
 const setJobs = async (source: string, status: 'processing' | 'completed') => {
   await api.db.execute('update ingestion_jobs set status = $1 where data_source_id = $2', [status, source]);
 };
 
 describe('POST /v1/knowledge-bases/{kb_id}/data-sources', () => {
-  it('adds a source of files that is being read, by a job that holds its files', async () => {
+  it('creates a data source in processing, with a job that uses its files', async () => {
     const base = await newBase();
     const [a, b] = [await upload(), await upload()];
     const { status, json } = await create(base, { type: 'file_upload', name: 'Two', config: { file_ids: [a, b, a] } });
@@ -75,7 +75,7 @@ describe('POST /v1/knowledge-bases/{kb_id}/data-sources', () => {
     assertError(await api.send('DELETE', `/v1/files/${a}`), 409, 'file_in_use', 'file_id');
   });
 
-  it('gives the type for a name where there is none', async () => {
+  it('defaults the name to the type', async () => {
     assert.equal((await create(await newBase(), crawl())).json.name, 'web_crawl');
   });
 
@@ -96,7 +96,7 @@ describe('POST /v1/knowledge-bases/{kb_id}/data-sources', () => {
     it(`400 ${code} for ${what}`, async () => assertError(await create(await newBase(), body), 400, code, param));
   }
 
-  it('404 for files that are unknown, no id, or of another organization, 400 for those of another purpose', async () => {
+  it('404 for unknown, malformed and foreign file ids, 400 for files of another purpose', async () => {
     const base = await newBase();
     const { key } = await api.makeKey({ organization: 'with files' });
     const [own, foreign, batch] = [await upload(), await upload('knowledge-base', key), await upload('batch')];
@@ -111,7 +111,7 @@ describe('POST /v1/knowledge-bases/{kb_id}/data-sources', () => {
     assert.equal(await statusOf(base), 'active');
   });
 
-  it('404 for a knowledge base that is unknown or of another organization', async () => {
+  it('404 for an unknown or foreign knowledge base', async () => {
     const { key } = await api.makeKey({ organization: 'foreign' });
     const base = await newBase();
     for (const id of [UNKNOWN_KB, 'nonsense', 'kb_%00']) {
@@ -120,7 +120,7 @@ describe('POST /v1/knowledge-bases/{kb_id}/data-sources', () => {
     assertError(await create(base, crawl(), key), 404, 'knowledge_base_not_found', 'kb_id');
   });
 
-  it('adds one for one Idempotency-Key', async () => {
+  it('creates one data source per Idempotency-Key', async () => {
     const path = `${BASES}/${await newBase()}/data-sources`;
     const send = () => api.send('POST', path, { body: crawl(), headers: { 'idempotency-key': 'ds-once' } });
     const [first, second] = [await send(), await send()];
@@ -131,7 +131,7 @@ describe('POST /v1/knowledge-bases/{kb_id}/data-sources', () => {
 });
 
 describe('GET /v1/knowledge-bases/{kb_id}/data-sources', () => {
-  it('lists those of the knowledge base, oldest first, without config, page by page', async () => {
+  it('lists the data sources oldest first, without config, with paging', async () => {
     const base = await newBase();
     const ids: string[] = [];
     for (const name of ['a', 'b', 'c']) ids.push((await create(base, { ...crawl(), name })).json.id);
@@ -144,7 +144,7 @@ describe('GET /v1/knowledge-bases/{kb_id}/data-sources', () => {
     assert.deepEqual([second.data.map(({ id }: { id: string }) => id), second.has_more], [[ids[2]], false]);
   });
 
-  it('400 for a limit out of bounds and a cursor of another kind', async () => {
+  it('400 for a limit out of bounds and a cursor of another resource', async () => {
     const path = `${BASES}/${await newBase()}/data-sources`;
     for (const limit of [0, 101, 'x']) {
       assertError(await api.send('GET', `${path}?limit=${limit}`), 400, 'invalid_value', 'limit');
@@ -153,14 +153,14 @@ describe('GET /v1/knowledge-bases/{kb_id}/data-sources', () => {
   });
 });
 
-describe('one data source', () => {
-  it('GET answers as its creation did', async () => {
+describe('/v1/knowledge-bases/{kb_id}/data-sources/{ds_id}', () => {
+  it('GET returns the same object as POST', async () => {
     const base = await newBase();
     const { json } = await create(base, crawl());
     assert.deepEqual((await api.send('GET', `${BASES}/${base}/data-sources/${json.id}`)).json, json);
   });
 
-  it('POST .../sync answers 202 with a new job, and with the one that waits or runs already', async () => {
+  it('POST .../sync returns 202 with a new job, or the queued or running one', async () => {
     const base = await newBase();
     const file = await upload();
     const { id } = (await create(base, { type: 'file_upload', config: { file_ids: [file] } })).json;
@@ -179,7 +179,7 @@ describe('one data source', () => {
     assert.equal((await api.send('GET', `${BASES}/${base}/data-sources/${id}`)).json.status, 'processing');
   });
 
-  it('DELETE removes it with its jobs, lets its files go, and the knowledge base rest', async () => {
+  it('DELETE removes it with its jobs, releases its files, and sets the knowledge base to active', async () => {
     const base = await newBase();
     const file = await upload();
     const { id } = (await create(base, { type: 'file_upload', config: { file_ids: [file] } })).json;
@@ -192,7 +192,7 @@ describe('one data source', () => {
     assert.equal((await api.send('DELETE', `/v1/files/${file}`)).status, 200);
   });
 
-  it('lets its files go with its knowledge base too', async () => {
+  it('deleting the knowledge base releases its files', async () => {
     const base = await newBase();
     const file = await upload();
     await create(base, { type: 'file_upload', config: { file_ids: [file] } });
@@ -201,7 +201,7 @@ describe('one data source', () => {
     assert.deepEqual(await usersOf(file), []);
   });
 
-  it('POST .../sync starts one for one Idempotency-Key', async () => {
+  it('POST .../sync queues one job per Idempotency-Key', async () => {
     const base = await newBase();
     const { id } = (await create(base, crawl())).json;
     const path = `${BASES}/${base}/data-sources/${id}/sync`;
@@ -214,7 +214,7 @@ describe('one data source', () => {
     assert.equal((await jobsOf(id)).length, 2);
   });
 
-  it('DELETE leaves the knowledge base as the jobs of its other sources have it', async () => {
+  it('DELETE keeps the status that jobs of other data sources give the knowledge base', async () => {
     const base = await newBase();
     const [failed, gone] = [(await create(base, crawl())).json.id, (await create(base, crawl())).json.id];
     await api.db.execute("update ingestion_jobs set status = 'failed' where data_source_id = $1", [failed]);
@@ -228,7 +228,7 @@ describe('one data source', () => {
   });
 });
 
-describe('PATCH of a data source', () => {
+describe('PATCH /v1/knowledge-bases/{kb_id}/data-sources/{ds_id}', () => {
   const made = async (body: object) => {
     const base = await newBase();
     const source = (await create(base, body)).json;
@@ -238,7 +238,7 @@ describe('PATCH of a data source', () => {
   };
   const patch = (path: string, body: object) => api.send('PATCH', path, { body });
 
-  it('changes a name without reading the source again', async () => {
+  it('changes the name without a sync', async () => {
     const { path, id } = await made(crawl());
     for (const body of [{ name: 'New' }, { name: 'New', config: {} }, { config: { max_pages: 100 } }]) {
       const { status, json } = await patch(path, body);
@@ -248,7 +248,7 @@ describe('PATCH of a data source', () => {
     }
   });
 
-  it('merges a config, removes what is null, and reads the source again', async () => {
+  it('merges the config, removes null fields, and starts a sync', async () => {
     const given = { max_pages: 7, include_patterns: ['https://example.com/**'], metadata: { a: 1, b: 2 } };
     const { path, id } = await made(crawl(given));
     const changes = { max_pages: null, include_patterns: null, max_depth: 1, metadata: { a: null, c: 3 } };
@@ -267,7 +267,7 @@ describe('PATCH of a data source', () => {
     );
   });
 
-  it('waits behind a job that runs, and joins one that waits', async () => {
+  it('queues behind a running job and reuses a queued one', async () => {
     const { path, id } = await made(crawl());
     await setJobs(id, 'processing');
     for (const max_depth of [5, 6]) await patch(path, { config: { max_depth } });
@@ -277,7 +277,7 @@ describe('PATCH of a data source', () => {
     );
   });
 
-  it('takes other files, holds them, and refuses those that creation would', async () => {
+  it('replaces files, uses them, and rejects those that POST rejects', async () => {
     const [a, b, batch] = [await upload(), await upload(), await upload('batch')];
     const { path, id } = await made({ type: 'file_upload', config: { file_ids: [a] } });
     assertError(
@@ -294,7 +294,7 @@ describe('PATCH of a data source', () => {
     assert.deepEqual(await usersOf(b), [waiting?.id]);
   });
 
-  it('goes on without files that were deleted since', async () => {
+  it('ignores files that were deleted since', async () => {
     const [a, b] = [await upload(), await upload()];
     const { path, id } = await made({ type: 'file_upload', config: { file_ids: [a, b] } });
     await api.db.execute('delete from file_uses');
@@ -305,7 +305,7 @@ describe('PATCH of a data source', () => {
     assert.deepEqual(await usersOf(b), [waiting?.id]);
   });
 
-  it('400 for what creation would refuse and for another type, and changes nothing then', async () => {
+  it('400 for an invalid config and for another type, without changes', async () => {
     const { path, ...source } = await made(crawl());
     const cases: [object, string, string?][] = [
       [{ type: 's3' }, 'type'],
@@ -320,7 +320,7 @@ describe('PATCH of a data source', () => {
   });
 });
 
-describe('every route of data sources', () => {
+describe('all routes of data sources', () => {
   const routes = [
     ['GET', ''],
     ['POST', '', crawl()],
@@ -330,7 +330,7 @@ describe('every route of data sources', () => {
     ['POST', `/${UNKNOWN}/sync`],
   ] as const;
   for (const [method, rest, body] of routes) {
-    it(`${method} ...${rest}: 401 without a key, 403 without the scope, 404 for what is another's or unknown`, async () => {
+    it(`${method} ...${rest}: 401 without a key, 403 without the scope, 404 for unknown and foreign ids`, async () => {
       const base = await newBase();
       const { id } = (await create(base, crawl())).json;
       const send = (path: string, key: string | null = api.key) => api.send(method, `${BASES}/${path}`, { body, key });
@@ -343,7 +343,7 @@ describe('every route of data sources', () => {
       const own = here.replace(UNKNOWN, id);
       assertError(await send(base + own, foreign), 404, 'knowledge_base_not_found', 'kb_id');
       if (!rest.includes(UNKNOWN)) return;
-      // Not even through a knowledge base of one's own.
+      // Nor through the caller's own knowledge base.
       assertError(await send((await newBase(foreign)) + own, foreign), 404, 'data_source_not_found', 'ds_id');
       for (const unknown of [UNKNOWN, 'nonsense', 'ds_%00', newId('file')]) {
         assertError(await send(base + own.replace(id, unknown)), 404, 'data_source_not_found', 'ds_id');
@@ -354,13 +354,13 @@ describe('every route of data sources', () => {
   }
 });
 
-describe('a key without the right to what an ingestion uses', () => {
+describe('a key with limited scopes or models', () => {
   const sync = (base: string, source: string, key: string) =>
     api.send('POST', `${BASES}/${base}/data-sources/${source}/sync`, { key });
   const patch = (base: string, source: string, body: object, key: string) =>
     api.send('PATCH', `${BASES}/${base}/data-sources/${source}`, { body, key });
 
-  it('403 naming config.file_ids without the scope files, wherever files are named', async () => {
+  it('403 naming config.file_ids without the scope files, in POST and PATCH', async () => {
     const base = await newBase();
     const file_ids = [await upload()];
     const { key } = await api.makeKey({ scopes: ['knowledge'] });
@@ -369,7 +369,7 @@ describe('a key without the right to what an ingestion uses', () => {
     const { id } = (await create(base, files)).json;
     assertError(await patch(base, id, { config: { file_ids } }, key), 403, 'insufficient_scope', 'config.file_ids');
     assert.equal((await jobsOf(id)).length, 1);
-    // What the source reads was decided by a key that may read it.
+    // A sync without new files needs no scope for files.
     assert.equal((await patch(base, id, { name: 'Renamed' }, key)).status, 200);
     assert.equal((await sync(base, id, key)).status, 202);
     assert.equal((await create(base, crawl(), key)).status, 200);
@@ -377,7 +377,7 @@ describe('a key without the right to what an ingestion uses', () => {
     assert.equal((await create(base, files, both.key)).status, 200);
   });
 
-  it('403 for a key limited to models without the one that embeds, on every route that embeds or has something embedded', async () => {
+  it('403 for a key limited to models without the embedding model, on every route that embeds', async () => {
     const base = await newBase();
     const { id } = (await create(base, crawl())).json;
     await setJobs(id, 'completed');
@@ -394,7 +394,7 @@ describe('a key without the right to what an ingestion uses', () => {
     assert.equal((await jobsOf(id)).length, 1);
   });
 
-  it('403 for such a key where a query would be embedded; keyword search embeds nothing', async () => {
+  it('403 for a retrieval that embeds the query; keyword search is allowed', async () => {
     const base = await newBase();
     const { key } = await api.makeKey({ models: ['general-8b'] });
     const retrieve = (search_type: string, as = key) =>

@@ -6,13 +6,13 @@ import { findKnowledgeBase } from '../find-knowledge-base.ts';
 import { lockKnowledgeBase } from '../store.ts';
 import { type DataSourceRow, lockDataSource, selectDataSource } from './store.ts';
 
-/** Which data source of which knowledge base, as a path names them. */
+/** Path parameters of a data source. */
 export interface DataSourcePath {
   kb_id: string;
   ds_id: string;
 }
 
-/** The organization's data source. Throws 404 `knowledge_base_not_found` and `data_source_not_found`. */
+/** Returns a data source of the organization. Throws 404 `knowledge_base_not_found` and `data_source_not_found`. */
 export async function findDataSource(
   deps: Pick<Deps, 'db'>,
   organizationId: string,
@@ -26,8 +26,8 @@ export async function findDataSource(
   return row;
 }
 
-/** The same, held with its knowledge base until the transaction ends. */
-export async function holdDataSource(
+/** Like `findDataSource`, with row locks on the knowledge base and the data source. */
+export async function findAndLockDataSource(
   sql: Sql,
   organizationId: string,
   { kb_id, ds_id }: DataSourcePath,

@@ -2,9 +2,9 @@ import { type ListQuery, page, pageBounds } from '../../db/page.ts';
 import type { Deps } from '../../deps.ts';
 import { findKnowledgeBase } from '../find-knowledge-base.ts';
 import { selectDataSources } from './store.ts';
-import { viewListed } from './view-data-source.ts';
+import { viewListedDataSource } from './view-data-source.ts';
 
-/** A page of the knowledge base's data sources, oldest first. Throws 404 `knowledge_base_not_found`. */
+/** Lists a knowledge base's data sources, oldest first. Throws 404 `knowledge_base_not_found`. */
 export async function listDataSources(
   deps: Pick<Deps, 'db'>,
   organizationId: string,
@@ -14,5 +14,5 @@ export async function listDataSources(
   const bounds = pageBounds(query, 'dataSource');
   const base = await findKnowledgeBase(deps, organizationId, baseId);
   const rows = await selectDataSources(deps.db.sql, base.id, bounds);
-  return page(rows.map(viewListed), bounds.limit);
+  return page(rows.map(viewListedDataSource), bounds.limit);
 }

@@ -9,7 +9,7 @@ const deps = { secrets: secretsOf('the key that tests seal secrets with') };
 const { signal } = new AbortController();
 const FILE = 'file-01kaj3v0b8s4x2m6n9p1q5r7t3';
 
-/** A source of files whose one file the connector says is as `sha256` says. */
+/** A data source with one file, whose fingerprint is `sha256`. */
 const listed = async (metadata?: object): Promise<SourceItem> => {
   const config = { file_ids: [FILE], ...(metadata && { metadata }) };
   const opened = openSource(deps, { id: 'ds_1', type: 'file_upload', config, sealedSecrets: null });
@@ -21,7 +21,7 @@ const listed = async (metadata?: object): Promise<SourceItem> => {
 };
 
 describe('openSource', () => {
-  it('has an item count as changed whenever the metadata of its source is another', async () => {
+  it('changes the fingerprints of items with the metadata of the config', async () => {
     const [bare, one, same, two] = [
       await listed(),
       await listed({ a: 1 }),
@@ -34,7 +34,7 @@ describe('openSource', () => {
     assert.deepEqual({ ...one, fingerprint: 'abc' }, bare);
   });
 
-  it('lets the connector fetch by the fingerprint that it gave', async (test) => {
+  it('passes the original fingerprint to the connector', async (test) => {
     const seen: string[] = [];
     test.mock.method(CONNECTORS.file_upload, 'fetch', async (_deps: unknown, _config: unknown, item: SourceItem) => {
       seen.push(item.fingerprint);

@@ -1,33 +1,50 @@
+import { createHash } from 'node:crypto';
 import type { Deps } from '../../deps.ts';
 import { CannotOpen } from '../../lib/secrets.ts';
 import { IngestionError } from '../jobs/job-error.ts';
 import type { Metadata } from '../tables.ts';
 import type { Connector } from './connectors/connector.ts';
 import { CONNECTORS } from './connectors/index.ts';
-import { withMetadata } from './metadata-mark.ts';
 import { openConfig, type StoredConfig } from './secret-fields.ts';
 
+/** Prefix of fingerprints: SHA-256 of the metadata in the data source's config. */
+const METADATA_PREFIX = /^[0-9a-f]{64} /;
+
 /**
- * What reads a data source, and its config with its secrets: for a job, and nobody else. Throws an `IngestionError`
- * `authentication_failed` where the secrets were sealed with a key that is gone.
+ * Returns the connector of a data source and its config with decrypted secrets, for ingestion jobs only. Throws an
+ * `IngestionError` `authentication_failed` when the secrets were encrypted with another key.
  */
 export function openSource(
   deps: Pick<Deps, 'secrets'>,
   stored: StoredConfig,
 ): { connector: Connector; config: Metadata } {
-  return {
-    connector: withMetadata(CONNECTORS[stored.type], stored.config['metadata']),
-    config: openOrFail(deps, stored),
-  };
-}
-
-function openOrFail(deps: Pick<Deps, 'secrets'>, stored: StoredConfig): Metadata {
   try {
-    return openConfig(deps, stored);
+    const connector = withMetadataPrefix(CONNECTORS[stored.type], stored.config['metadata']);
+    return { connector, config: openConfig(deps, stored) };
   } catch (error) {
     if (!(error instanceof CannotOpen)) throw error;
-    const message =
-      'The stored credentials cannot be opened any more: the key of the service has changed. Send them again.';
+    const message = "The stored credentials cannot be decrypted: the service's key has changed. Send them again.";
     throw new IngestionError('authentication_failed', message, error);
   }
+}
+
+/** Returns the part of an item's fingerprint that depends on its content only. */
+export function contentFingerprint(fingerprint: string): string {
+  return fingerprint.replace(METADATA_PREFIX, '');
+}
+
+/** Prefixes fingerprints with a hash of the config's metadata, so that items count as changed when it changes. */
+export function withMetadataPrefix(connector: Connector, metadata: unknown): Connector {
+  if (metadata === undefined) return connector;
+  const prefix = `${createHash('sha256').update(JSON.stringify(metadata)).digest('hex')} `;
+  return {
+    ...connector,
+    async *list(deps, config, signal) {
+      for await (const item of connector.list(deps, config, signal)) {
+        yield { ...item, fingerprint: prefix + item.fingerprint };
+      }
+    },
+    fetch: (deps, config, item, signal) =>
+      connector.fetch(deps, config, { ...item, fingerprint: item.fingerprint.slice(prefix.length) }, signal),
+  };
 }

@@ -13,7 +13,7 @@ const ACCOUNT = { type: 'service_account', client_email: 'quire@acme.iam.example
 const KEYS = { access_key_id: 'AKIA1', secret_access_key: 'x/y+z' };
 const UUID = '0123456789abcdef0123456789abcdef';
 
-/** The least that each type takes. */
+/** The minimal config of each type. */
 const LEAST: Record<DataSourceType, Record<string, unknown>> = {
   file_upload: { file_ids: ['file-1'] },
   web_crawl: { urls: ['https://example.com'] },
@@ -32,16 +32,16 @@ const DEFAULTS: Partial<Record<DataSourceType, object>> = {
 
 const list = <T>(length: number, item: (i: number) => T): T[] => Array.from({ length }, (_, i) => item(i));
 
-describe('the config of a data source', () => {
+describe('parseConfig', () => {
   for (const type of DATA_SOURCE_TYPES) {
-    it(`${type}: the least is enough, the rest has its defaults, and what is no field of it is not kept`, () => {
+    it(`${type}: fills in defaults and drops unknown fields`, () => {
       const given = structuredClone(LEAST[type]);
       const config = parseConfig(type, { ...given, password: 'kept nowhere' });
       assert.deepEqual(config, { ...LEAST[type], ...DEFAULTS[type] });
       assert.deepEqual(given, LEAST[type], 'what was given is not changed');
     });
 
-    it(`${type}: takes metadata of up to 64 KiB, and no NUL anywhere`, () => {
+    it(`${type}: accepts metadata up to 64 KiB, and no NUL`, () => {
       const metadata = { a: 'x'.repeat(65_536 - 8), nested: undefined };
       assert.deepEqual(parseConfig(type, { ...LEAST[type], metadata: { a: metadata.a } })['metadata'], {
         a: metadata.a,
@@ -52,7 +52,7 @@ describe('the config of a data source', () => {
       refused(type, { metadata: { '\u0000': 1 } }, 'config.metadata');
     });
 
-    it(`${type}: 400 for each field that it needs`, () => {
+    it(`${type}: 400 for each missing required field`, () => {
       for (const field of Object.keys(LEAST[type]))
         refused(type, { [field]: undefined }, `config.${field}`, 'missing_required_field');
     });
@@ -75,7 +75,7 @@ describe('the config of a data source', () => {
     ['google_drive', { folder_ids: ['1a-B_c'], include_shared_drives: true }],
   ];
   for (const [type, more] of taken) {
-    it(`${type}: takes ${JSON.stringify(more).slice(0, 80)}`, () => {
+    it(`${type}: accepts ${JSON.stringify(more).slice(0, 80)}`, () => {
       const config = parseConfig(type, { ...LEAST[type], ...more });
       for (const [name, value] of Object.entries(more)) assert.deepEqual(config[name], value);
     });
@@ -192,7 +192,7 @@ describe('a service account', () => {
     }
   };
 
-  it('is taken as a text or as an object, and kept as an object', () => {
+  it('is accepted as a string or an object and stored as an object', () => {
     for (const type of ['gcs', 'google_drive'] as const) {
       const credentials = { service_account_json: JSON.stringify(ACCOUNT) };
       const config = parseConfig(type, { ...LEAST[type], credentials });
@@ -200,7 +200,7 @@ describe('a service account', () => {
     }
   });
 
-  it('400 for what is no key file', () => {
+  it('400 for an invalid key file', () => {
     for (const account of [null, 1, '', '[]', 'null', '"x"', '{', '***', 'x'.repeat(16_385)]) refuse(account);
     refuse({ ...ACCOUNT, client_email: undefined }, `${at}.client_email`);
     refuse({ ...ACCOUNT, client_email: 'nobody' }, `${at}.client_email`);
@@ -208,7 +208,7 @@ describe('a service account', () => {
     refuse(JSON.stringify({ client_email: 'a@b' }), `${at}.private_key`);
   });
 
-  it('is quoted by no message', () => {
+  it('is not quoted in error messages', () => {
     const secret = 'hunter2';
     for (const account of [`{"private_key": ${secret}}`, secret, { ...ACCOUNT, private_key: secret }]) {
       const error = errorOf('gcs', { credentials: { service_account_json: account } });
@@ -217,9 +217,9 @@ describe('a service account', () => {
   });
 });
 
-describe('a type that this version does not read', () => {
+describe('a type that is not implemented', () => {
   for (const type of DATA_SOURCE_TYPES.filter((known) => known !== 'file_upload')) {
-    it(`${type}: ends its job with connector_unavailable`, async () => {
+    it(`${type}: its job fails with connector_unavailable`, async () => {
       const connector: Connector = CONNECTORS[type];
       const deps = { logger: createLogger('silent'), organizationId: 'org' } as unknown as Parameters<
         Connector['list']
@@ -243,7 +243,7 @@ function refused(type: DataSourceType, more: object, param: string, code = 'inva
 
 function errorOf(type: DataSourceType, more: object): ApiError {
   try {
-    // As JSON has it: what is undefined is not there.
+    // Drops undefined fields, as JSON does.
     parseConfig(type, JSON.parse(JSON.stringify({ ...LEAST[type], ...more })));
   } catch (error) {
     assert.ok(error instanceof ApiError, String(error));

@@ -8,41 +8,38 @@ import { CONNECTORS } from './connectors/index.ts';
 import { isObject, REDACTED } from './secret-fields.ts';
 
 /**
- * The config of a data source of that type as it is stored: whole, with its defaults, and without fields that its type does not
- * have. Throws 400 naming `config.<path>`.
+ * Validates a config by the type of its data source. Returns it with defaults and without unknown fields. Throws 400
+ * naming `config.<path>`.
  */
-export function parseConfig(type: DataSourceType, given: Metadata): Metadata {
+export function parseConfig(type: DataSourceType, requested: Metadata): Metadata {
   const connector = CONNECTORS[type];
-  const copy = structuredClone(given);
-  refuseRedacted(connector.secretFields, copy);
-  // What the type does not name is not kept: it may be a secret, and nobody would know to seal it.
+  const copy = structuredClone(requested);
+  rejectRedacted(connector.secretFields, copy);
+  // Unknown fields are dropped: they may be secrets and would be stored unencrypted.
   const config = Value.Clean(connector.config, parse(connector.config, copy, 'config'));
   const checked = (connector.check?.(config) ?? config) as Metadata;
-  refuseNul(checked, 'config');
+  rejectNul(checked, 'config');
   if (isObject(checked['metadata'])) checkMetadata(checked['metadata'], 'config.metadata');
   return checked;
 }
 
-function refuseRedacted(secretFields: readonly string[], config: Metadata): void {
+function rejectRedacted(secretFields: readonly string[], config: Metadata): void {
   for (const field of secretFields) {
     const secrets = config[field];
     if (!isObject(secrets)) continue;
     const name = Object.keys(secrets).find((key) => secrets[key] === REDACTED);
     if (name === undefined) continue;
-    throw invalidValue(
-      `config.${field}.${name}`,
-      'is only how a secret is shown; nothing is stored that it could stand for',
-    );
+    throw invalidValue(`config.${field}.${name}`, 'is the placeholder of a redacted secret, and no secret is stored');
   }
 }
 
-/** No database takes a NUL in a text. */
-function refuseNul(value: unknown, path: string): void {
+/** PostgreSQL does not accept NUL in strings. */
+function rejectNul(value: unknown, path: string): void {
   if (typeof value === 'string' && value.includes('\u0000'))
     throw invalidValue(path, 'must not contain NUL characters');
   if (typeof value !== 'object' || value === null) return;
   for (const [key, item] of Object.entries(value)) {
     if (key.includes('\u0000')) throw invalidValue(path, 'must not contain NUL characters');
-    refuseNul(item, `${path}.${key}`);
+    rejectNul(item, `${path}.${key}`);
   }
 }

@@ -29,7 +29,7 @@ const config = { scope: 'knowledge' } as const;
 const params = DataSourceParams;
 const response = { 200: DataSource };
 
-/** Everything under `/v1/knowledge-bases/{kb_id}/data-sources`. */
+/** Routes under `/v1/knowledge-bases/{kb_id}/data-sources`. */
 export function dataSourceRoutes(app: App, deps: DataSourceDeps): void {
   listRoutes(app, deps);
   changeRoutes(app, deps);
@@ -41,8 +41,7 @@ function listRoutes(app: App, deps: DataSourceDeps): void {
     {
       schema: {
         summary: 'Add a data source',
-        description:
-          'It is read at once, by an ingestion job. What is secret of its config is sealed, and never shown.',
+        description: 'Queues an ingestion job. Secrets of the config are encrypted and never shown.',
         tags,
         params: KnowledgeBaseParams,
         body: DescribedDataSource,
@@ -83,7 +82,7 @@ function changeRoutes(app: App, deps: DataSourceDeps): void {
     {
       schema: {
         summary: 'Change a data source',
-        description: 'A config that changes starts a sync; a name alone does not.',
+        description: 'A changed config starts a sync; a changed name does not.',
         tags,
         params,
         body: UpdateDataSource,
@@ -97,9 +96,9 @@ function changeRoutes(app: App, deps: DataSourceDeps): void {
     '/v1/knowledge-bases/:kb_id/data-sources/:ds_id/sync',
     {
       schema: {
-        summary: 'Read a data source again',
+        summary: 'Sync a data source',
         description:
-          'What is new, changed or gone since the last time. When a job of it runs or waits already, it is that one.',
+          'Ingests new and changed items and removes deleted ones. Returns the existing job when one is queued or running.',
         tags,
         params,
         response: { 202: IngestionJob },
@@ -116,7 +115,7 @@ function changeRoutes(app: App, deps: DataSourceDeps): void {
     {
       schema: {
         summary: 'Delete a data source',
-        description: 'With its documents and jobs, also while it is being read.',
+        description: 'Deletes its documents and jobs too, even while a job runs.',
         tags,
         params,
         response: { 200: DeletedDataSource },

@@ -3,13 +3,13 @@ import { KnowledgeBaseParams } from '../schema.ts';
 import { DATA_SOURCE_TYPES } from '../source-types.ts';
 import { CONNECTORS } from './connectors/index.ts';
 
-/** Characters of a name. */
+/** Maximum characters of a name. */
 const MAX_NAME_CHARACTERS = 256;
 
 const Name = Type.String({ minLength: 1, maxLength: MAX_NAME_CHARACTERS });
 const Config = Type.Record(Type.String(), Type.Unknown());
 
-/** The body of `POST .../data-sources`. Its config is checked by its type: see `parseConfig`. */
+/** Body of `POST .../data-sources`. `parseConfig` validates the config by type. */
 export const CreateDataSource = Type.Object({
   type: Type.Enum([...DATA_SOURCE_TYPES]),
   name: Type.Optional(Name),
@@ -18,27 +18,27 @@ export const CreateDataSource = Type.Object({
 
 export type CreateDataSource = Static<typeof CreateDataSource>;
 
-/** The same for the description, which shows the config of each type; `CreateDataSource` checks it, with errors that say more. */
+/** The same for OpenAPI, with the config of each type. Requests are validated with `CreateDataSource`, for better errors. */
 export const DescribedDataSource = Type.Unsafe<CreateDataSource>({
   anyOf: DATA_SOURCE_TYPES.map((type) =>
     Type.Object({
       type: Type.Literal(type),
-      name: Type.Optional({ ...Name, description: 'The type, unless given.' }),
+      name: Type.Optional({ ...Name, description: 'Default: the type.' }),
       config: CONNECTORS[type].config,
     }),
   ),
   examples: [{ type: 'file_upload', name: 'Policies', config: { file_ids: ['file-01kaj3v0b8s4x2m6n9p1q5r7t3'] } }],
 });
 
-/** The body of `PATCH .../data-sources/{ds_id}`. */
+/** Body of `PATCH .../data-sources/{ds_id}`. */
 export const UpdateDataSource = Type.Object({
   name: Type.Optional(Name),
   config: Type.Optional({
     ...Config,
     description:
-      'Merged with what is there: a null removes a field, objects merge by key, lists are replaced. A secret that is sent as it is shown stays as it is. What changes starts a sync; where that is `metadata` alone, no document is read or embedded again.',
+      'Merged with the stored config: null removes a field, objects merge by key, lists are replaced. A redacted secret (`***`) keeps its value. A change starts a sync; when only `metadata` changes, no document is fetched or embedded again.',
   }),
-  type: Type.Optional(Type.Unknown({ description: 'Refused: it is fixed.' })),
+  type: Type.Optional(Type.Unknown({ description: 'Rejected: the type cannot be changed.' })),
 });
 
 export type UpdateDataSource = Static<typeof UpdateDataSource>;
@@ -50,12 +50,12 @@ const Listed = {
   type: Type.Enum([...DATA_SOURCE_TYPES]),
   name: Type.String(),
   status: Type.Enum(['processing', 'active', 'error'], {
-    description: '`processing` while it is read or waits for it; `error` when its last job failed.',
+    description: '`processing` while a job is queued or running; `error` when the last job failed.',
   }),
-  document_count: Type.Integer({ description: 'Documents that were ingested from it.' }),
+  document_count: Type.Integer({ description: 'Ingested documents.' }),
   created_at: Type.Integer({ description: 'Unix seconds.' }),
   last_synced_at: Type.Union([Type.Integer(), Type.Null()], {
-    description: 'When its last job that succeeded ended, in Unix seconds.',
+    description: 'End of the last successful job, in Unix seconds.',
   }),
 };
 
@@ -68,7 +68,7 @@ export type ListedDataSource = Static<typeof ListedDataSource>;
 export const DataSource = Type.Object(
   {
     ...Listed,
-    config: Type.Record(Type.String(), Type.Unknown(), { description: 'With its defaults; secrets are `***`.' }),
+    config: Type.Record(Type.String(), Type.Unknown(), { description: 'With defaults; secrets are shown as `***`.' }),
     updated_at: Type.Integer({ description: 'Unix seconds.' }),
   },
   {
@@ -96,10 +96,10 @@ export const DataSource = Type.Object(
 
 export type DataSource = Static<typeof DataSource>;
 
-/** The path of one data source. */
+/** Path parameters of one data source. */
 export const DataSourceParams = Type.Object({ ...KnowledgeBaseParams.properties, ds_id: Type.String() });
 
-/** The answer of `DELETE .../data-sources/{ds_id}`. */
+/** Response of `DELETE .../data-sources/{ds_id}`. */
 export const DeletedDataSource = Type.Object({
   id: Type.String(),
   object: Type.Literal('data_source'),

@@ -8,10 +8,10 @@ import type { Metadata } from '../tables.ts';
 import type { Connector } from './connectors/connector.ts';
 import { CONNECTORS } from './connectors/index.ts';
 
-/** How a secret is shown. */
+/** Placeholder shown instead of a secret. */
 export const REDACTED = '***';
 
-/** What a data source's row keeps of its config. */
+/** The stored config of a data source. */
 export interface StoredConfig {
   id: string;
   type: DataSourceType;
@@ -19,7 +19,7 @@ export interface StoredConfig {
   sealedSecrets: string | null;
 }
 
-/** The parts of a config that a row keeps: what is secret of it only sealed, for the row of that id. */
+/** Splits a config into plain fields and encrypted secrets, which are bound to the row's id. */
 export function sealConfig(
   { secrets }: Pick<Deps, 'secrets'>,
   { id, type, config }: Omit<StoredConfig, 'sealedSecrets'>,
@@ -34,31 +34,31 @@ export function sealConfig(
   };
 }
 
-/** The whole config. Throws `CannotOpen` where its secrets were sealed with a key that is gone. */
+/** Returns the config with decrypted secrets. Throws `CannotOpen` when they were encrypted with another key. */
 export function openConfig({ secrets }: Pick<Deps, 'secrets'>, stored: StoredConfig): Metadata {
   if (stored.sealedSecrets === null) return stored.config;
   return { ...stored.config, ...JSON.parse(secrets.open(stored.sealedSecrets, stored.id)) };
 }
 
-/** The config as callers see it: every secret has its name and no value. What is sealed is not opened for it. */
+/** Returns the config with placeholders instead of secrets, without decrypting them. */
 export function redactConfig({ type, config }: Pick<StoredConfig, 'type' | 'config'>): Metadata {
   const { secretFields, config: schema } = CONNECTORS[type];
   if (!Type.IsObject(schema)) return config;
-  const shown = secretFields.map((field) => {
+  const redacted = secretFields.map((field) => {
     const secrets = schema.properties[field];
     const names = Type.IsObject(secrets) ? Object.keys(secrets.properties) : [];
     return [field, Object.fromEntries(names.map((name) => [name, REDACTED]))] as const;
   });
-  return { ...config, ...Object.fromEntries(shown) };
+  return { ...config, ...Object.fromEntries(redacted) };
 }
 
 /**
- * `changes` over the config that is stored: objects merge by key, all else is replaced, a null removes, and a secret that is sent as
- * it is shown stays what it was. Throws 400 where secrets would be sent to another place than they were given for.
+ * Merges `changes` into the stored config: objects merge by key, other values are replaced, null removes a field, a
+ * redacted secret keeps its value. Throws 400 when stored secrets would be sent to another destination.
  */
 export function mergeConfig(deps: Pick<Deps, 'secrets'>, stored: StoredConfig, changes: Metadata): Metadata {
   const connector = CONNECTORS[stored.type];
-  const before = openOrForget(deps, stored);
+  const before = openOrOmitSecrets(deps, stored);
   const merged: Metadata = { ...before };
   for (const [name, value] of Object.entries(changes)) {
     const old = before[name];
@@ -66,12 +66,12 @@ export function mergeConfig(deps: Pick<Deps, 'secrets'>, stored: StoredConfig, c
     else if (!isObject(value) || !isObject(old)) merged[name] = value;
     else merged[name] = mergeMetadata(old, connector.secretFields.includes(name) ? keepRedacted(value, old) : value);
   }
-  requireSecretsAnew(connector, { before, changes, merged });
+  requireNewSecrets(connector, { before, changes, merged });
   return merged;
 }
 
-/** Secrets that no key opens any more are as if they had never been given. */
-function openOrForget(deps: Pick<Deps, 'secrets'>, stored: StoredConfig): Metadata {
+/** Returns the config without its secrets when they cannot be decrypted. */
+function openOrOmitSecrets(deps: Pick<Deps, 'secrets'>, stored: StoredConfig): Metadata {
   try {
     return openConfig(deps, stored);
   } catch (error) {
@@ -86,23 +86,23 @@ function keepRedacted(value: Metadata, old: Metadata): Metadata {
   );
 }
 
-/** Otherwise who may change a source, but was never told its secrets, could have them sent to a server of their own. */
-function requireSecretsAnew(
-  { secretFields, secretsGoTo = [] }: Connector,
+/** Requires new secrets with a new destination: otherwise a caller could send unknown secrets to their own server. */
+function requireNewSecrets(
+  { secretFields, secretDestinations = [] }: Connector,
   { before, changes, merged }: { before: Metadata; changes: Metadata; merged: Metadata },
 ): void {
-  const moved = secretsGoTo.find((name) => merged[name] !== before[name]);
+  const moved = secretDestinations.find((name) => merged[name] !== before[name]);
   if (moved === undefined) return;
   for (const field of secretFields) {
-    const given = changes[field];
-    const isWhole = isObject(given) && !Object.values(given).includes(REDACTED);
+    const sent = changes[field];
+    const isComplete = isObject(sent) && !Object.values(sent).includes(REDACTED);
     const old = before[field];
-    if (isWhole && (!isObject(old) || Object.keys(old).every((key) => key in given))) continue;
-    throw invalidValue(`config.${field}`, `must be sent whole, and not as it is shown, when 'config.${moved}' changes`);
+    if (isComplete && (!isObject(old) || Object.keys(old).every((key) => key in sent))) continue;
+    throw invalidValue(`config.${field}`, `must be sent completely and not redacted when 'config.${moved}' changes`);
   }
 }
 
-/** Whether the value is an object of fields. */
+/** Whether the value is a plain object. */
 export function isObject(value: unknown): value is Metadata {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -8,7 +8,7 @@ import { IngestionError } from '../jobs/job-error.ts';
 import { openSource } from './open-source.ts';
 import { type DataSourceRow, selectDataSource } from './store.ts';
 
-/** Nothing that is sent anywhere else: to be found wherever it should not be. */
+/** A unique value, to be searched where it must not appear. */
 const SECRET = 'TOPSECRET';
 const PEM = `-----BEGIN PRIVATE KEY-----\n${SECRET}\n-----END PRIVATE KEY-----\n`;
 const ACCOUNT = { client_email: `${SECRET}@acme.example`, private_key: PEM };
@@ -24,7 +24,7 @@ const SOURCES: Record<string, { config: Record<string, unknown>; credentials: Re
   google_drive: { config: {}, credentials: { service_account_json: ACCOUNT } },
 };
 
-describe('what is secret of a data source', () => {
+describe('secrets of a data source', () => {
   const engine = bundledEmbedder();
   const logged: string[] = [];
   let api: TestApi;
@@ -56,7 +56,7 @@ describe('what is secret of a data source', () => {
     return (await selectDataSource(api.db.sql, organizationId, { baseId: base, id })) ?? assert.fail();
   };
   const credentialsOf = async (id: string) => openSource(api.deps, await rowOf(id)).config['credentials'];
-  /** Every text of every table, the queue's too. */
+  /** All text of all tables, including the queue's. */
   const everythingStored = async () => {
     const { rows } = await api.db.execute(
       "select table_schema || '.' || quote_ident(table_name) as name from information_schema.tables where table_schema in ('public', 'pgboss') and table_type = 'BASE TABLE'",
@@ -67,7 +67,7 @@ describe('what is secret of a data source', () => {
   };
 
   for (const [type, { credentials }] of Object.entries(SOURCES)) {
-    it(`${type}: is in no answer, no log and no table, and opens for the job alone`, async () => {
+    it(`${type}: appear in no response, log or table, and are decrypted for jobs only`, async () => {
       const made = await create(type, { secret_field: SECRET });
       assert.equal(made.status, 200, made.text);
       const shown = Object.fromEntries(Object.keys(credentials).map((name) => [name, '***']));
@@ -94,7 +94,7 @@ describe('what is secret of a data source', () => {
     });
   }
 
-  it('is in no refusal either', async () => {
+  it('appear in no error message', async () => {
     const wrong = { secret_access_key: `${SECRET} with a space`, access_key_id: SECRET };
     const refused = await create('s3', { credentials: wrong });
     assertError(refused, 400, 'invalid_value', 'config.credentials.secret_access_key');
@@ -105,7 +105,7 @@ describe('what is secret of a data source', () => {
     );
   });
 
-  it('stays what it was when it is sent as it is shown, alone or beside a new one', async () => {
+  it('keep their value when sent redacted, alone or with a new secret', async () => {
     const { json } = await create('s3');
     const sentBack = await patch(json.id, { ...json.config, prefix: 'docs/' });
     assert.equal(sentBack.status, 200, sentBack.text);
@@ -117,7 +117,7 @@ describe('what is secret of a data source', () => {
     assert.deepEqual(await credentialsOf(json.id), { access_key_id: 'NEWONE', secret_access_key: 'NEW' });
   });
 
-  it('is no secret that was never sent: 400 for one that is created as it is shown, and for one that is removed', async () => {
+  it('400 for a redacted secret without a stored one', async () => {
     const shown = { credentials: { integration_token: '***' } };
     assertError(await create('notion', shown), 400, 'invalid_value', 'config.credentials.integration_token');
     const { id } = (await create('notion')).json;
@@ -127,7 +127,7 @@ describe('what is secret of a data source', () => {
     assert.deepEqual(await credentialsOf(id), SOURCES['notion']?.credentials);
   });
 
-  it('goes to another server only together with the secrets for it', async () => {
+  it('400 for a new destination without new secrets', async () => {
     const { id, config } = (await create('confluence')).json;
     const url = 'https://thief.example';
     for (const credentials of [
@@ -143,7 +143,7 @@ describe('what is secret of a data source', () => {
     assert.deepEqual(await credentialsOf(id), credentials);
   });
 
-  it('that no key opens any more: its job fails with authentication_failed, and a PATCH puts it right', async () => {
+  it('encrypted with another key: the job fails with authentication_failed until a PATCH replaces them', async () => {
     const { id } = (await create('s3')).json;
     const lost = secretsOf('a key that is lost, of 32 characters').seal('{"credentials":{}}', id);
     await api.db.execute('update data_sources set sealed_secrets = $1 where id = $2', [lost, id]);
@@ -163,7 +163,7 @@ describe('what is secret of a data source', () => {
     assert.deepEqual(await credentialsOf(id), credentials);
   });
 
-  it('does not open in the row of another data source', async () => {
+  it('cannot be decrypted in the row of another data source', async () => {
     const [one, other] = [(await create('s3')).json.id, (await create('s3')).json.id];
     const moved = { ...(await rowOf(one)), id: other };
     assert.throws(() => openSource(api.deps, moved), IngestionError);

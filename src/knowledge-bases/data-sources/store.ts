@@ -5,14 +5,15 @@ import { documents } from '../documents/tables.ts';
 import { ingestionJobs } from '../jobs/tables.ts';
 import { dataSources, knowledgeBases } from '../tables.ts';
 
+/** A row of `data_sources`. */
 export type DataSourceRow = typeof dataSources.$inferSelect;
 
-/** Adds a data source. */
+/** Inserts a data source. */
 export async function insertDataSource(sql: Sql, row: DataSourceRow): Promise<void> {
   await sql.insert(dataSources).values(row);
 }
 
-/** The organization's data source of that knowledge base, or null. */
+/** Returns the organization's data source in that knowledge base, or null. */
 export async function selectDataSource(
   sql: Sql,
   organizationId: string,
@@ -25,7 +26,7 @@ export async function selectDataSource(
   return row ?? null;
 }
 
-/** The same, held against other writers until the transaction ends. Its knowledge base must be held already. */
+/** Like `selectDataSource`, with a row lock. Lock the knowledge base first. */
 export async function lockDataSource(
   sql: Sql,
   organizationId: string,
@@ -39,7 +40,7 @@ export async function lockDataSource(
   return row ?? null;
 }
 
-/** The data sources of a knowledge base, oldest first. */
+/** Selects the data sources of a knowledge base, oldest first. */
 export function selectDataSources(sql: Sql, baseId: string, bounds: PageBounds): Promise<DataSourceRow[]> {
   return sql
     .select()
@@ -54,7 +55,7 @@ export function selectDataSources(sql: Sql, baseId: string, bounds: PageBounds):
     .limit(bounds.limit + 1);
 }
 
-/** Changes what a caller may change. */
+/** Updates the fields that callers may change. */
 export async function updateDataSourceRow(
   sql: Sql,
   { id, name, config, sealedSecrets, updatedAt }: DataSourceRow,
@@ -62,15 +63,15 @@ export async function updateDataSourceRow(
   await sql.update(dataSources).set({ name, config, sealedSecrets, updatedAt }).where(eq(dataSources.id, id));
 }
 
-/** Says that the source waits to be read, and that its knowledge base is about to change. */
-export async function updateProcessing(sql: Sql, { id, knowledgeBaseId }: DataSourceRow): Promise<void> {
+/** Sets the status of a data source to `processing` and of its knowledge base to `indexing`. */
+export async function markProcessing(sql: Sql, { id, knowledgeBaseId }: DataSourceRow): Promise<void> {
   await sql.update(dataSources).set({ status: 'processing' }).where(eq(dataSources.id, id));
   await sql.update(knowledgeBases).set({ status: 'indexing' }).where(eq(knowledgeBases.id, knowledgeBaseId));
 }
 
-/** Removes the row, and with it its jobs, its documents and their chunks, whose numbers the knowledge base forgets. */
+/** Deletes a data source with its jobs, documents and chunks, and updates the counts of its knowledge base. */
 export async function deleteDataSourceRow(sql: Sql, row: DataSourceRow): Promise<void> {
-  const [found] = await sql
+  const [counted] = await sql
     .select({ chunks: sum(documents.chunkCount).mapWith(Number) })
     .from(documents)
     .where(eq(documents.dataSourceId, row.id));
@@ -79,12 +80,12 @@ export async function deleteDataSourceRow(sql: Sql, row: DataSourceRow): Promise
     .update(knowledgeBases)
     .set({
       documentCount: expression`${knowledgeBases.documentCount} - ${row.documentCount}`,
-      chunkCount: expression`${knowledgeBases.chunkCount} - ${found?.chunks ?? 0}`,
+      chunkCount: expression`${knowledgeBases.chunkCount} - ${counted?.chunks ?? 0}`,
     })
     .where(eq(knowledgeBases.id, row.knowledgeBaseId));
 }
 
-/** Says of a knowledge base what follows from the jobs that it has left. */
+/** Sets the status of a knowledge base from its remaining jobs. */
 export async function updateStatusFromJobs(sql: Sql, baseId: string): Promise<void> {
   const ofBase = eq(ingestionJobs.knowledgeBaseId, baseId);
   const unfinished = and(ofBase, inArray(ingestionJobs.status, ['queued', 'processing']));

@@ -8,8 +8,8 @@ import type { Caller } from '../../lib/caller.ts';
 import { CannotOpen } from '../../lib/secrets.ts';
 import { requireText } from '../create-knowledge-base.ts';
 import type { Metadata } from '../tables.ts';
-import { filesOf } from './create-data-source.ts';
-import { type DataSourcePath, holdDataSource } from './find-data-source.ts';
+import { namedFiles } from './create-data-source.ts';
+import { type DataSourcePath, findAndLockDataSource } from './find-data-source.ts';
 import { parseConfig } from './parse-config.ts';
 import type { DataSource, UpdateDataSource } from './schema.ts';
 import { mergeConfig, openConfig, sealConfig } from './secret-fields.ts';
@@ -20,8 +20,8 @@ import { viewDataSource } from './view-data-source.ts';
 type UpdateDeps = Pick<Deps, 'db' | 'jobs' | 'secrets' | 'now'>;
 
 /**
- * Changes name or config. A config that is another one now has the source read anew; a name alone does not. Throws 404 as
- * `findDataSource` does and for files that are not there, 400 for what creation would refuse, and 403 as `createDataSource` does.
+ * Changes name or config; a changed config starts a sync. Throws 404 as `findDataSource` does and for unknown files, 400
+ * and 403 as `createDataSource` does.
  */
 export async function updateDataSource(
   deps: UpdateDeps,
@@ -31,7 +31,7 @@ export async function updateDataSource(
 ): Promise<DataSource> {
   if (body.type !== undefined) throw invalidValue('type', 'cannot be changed after creation');
   const row = await deps.db.sql.transaction(async (sql) => {
-    const before = await holdDataSource(sql, caller.organizationId, path);
+    const before = await findAndLockDataSource(sql, caller.organizationId, path);
     const namesFiles = before.type === 'file_upload' && body.config?.['file_ids'] !== undefined;
     if (namesFiles) requireScope(caller, 'files', 'config.file_ids');
     const renamed: DataSourceRow = {
@@ -39,7 +39,7 @@ export async function updateDataSource(
       name: body.name === undefined ? before.name : requireText(body.name, 'name'),
       updatedAt: new Date(deps.now()),
     };
-    const config = body.config === undefined ? null : await changedConfig(sql, deps, before, body.config);
+    const config = body.config === undefined ? null : await mergeChanges(sql, deps, before, body.config);
     const after: DataSourceRow = config === null ? renamed : { ...renamed, ...config, status: 'processing' };
     await updateDataSourceRow(sql, after);
     if (config !== null) await startSync(sql, deps, caller, after);
@@ -48,8 +48,8 @@ export async function updateDataSource(
   return viewDataSource(row);
 }
 
-/** The parts of the new config that the row keeps; null where it is the old one. */
-async function changedConfig(
+/** Returns the stored form of the merged config; null when nothing changed. */
+async function mergeChanges(
   sql: Sql,
   deps: UpdateDeps,
   before: DataSourceRow,
@@ -57,9 +57,9 @@ async function changedConfig(
 ): Promise<Pick<DataSourceRow, 'config' | 'sealedSecrets'> | null> {
   const { id, type } = before;
   const config = parseConfig(type, mergeConfig(deps, before, changes));
-  // Those that were named before may have been deleted since: the source goes on without them.
+  // Files that the source already has may have been deleted since, and are not checked.
   if (changes['file_ids'] !== undefined) {
-    await requireFiles(sql, before.organizationId, filesOf({ type, config }, changes));
+    await requireFiles(sql, before.organizationId, namedFiles({ type, config }, changes));
   }
   return isSame(deps, before, config) ? null : sealConfig(deps, { id, type, config });
 }

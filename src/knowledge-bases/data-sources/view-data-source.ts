@@ -1,9 +1,10 @@
+import { toUnixSeconds } from '../../lib/unix-seconds.ts';
 import type { DataSource, ListedDataSource } from './schema.ts';
 import { redactConfig } from './secret-fields.ts';
 import type { DataSourceRow } from './store.ts';
 
-/** The data source as a list shows it. */
-export function viewListed(row: DataSourceRow): ListedDataSource {
+/** Converts a row to a data source as lists show it. */
+export function viewListedDataSource(row: DataSourceRow): ListedDataSource {
   return {
     id: row.id,
     object: 'data_source',
@@ -12,17 +13,12 @@ export function viewListed(row: DataSourceRow): ListedDataSource {
     name: row.name,
     status: row.status,
     document_count: row.documentCount,
-    created_at: seconds(row.createdAt),
-    last_synced_at: row.lastSyncedAt === null ? null : seconds(row.lastSyncedAt),
+    created_at: toUnixSeconds(row.createdAt),
+    last_synced_at: row.lastSyncedAt === null ? null : toUnixSeconds(row.lastSyncedAt),
   };
 }
 
-/** The whole data source; no secret of it. */
+/** Converts a row to the data source object, with redacted secrets. */
 export function viewDataSource(row: DataSourceRow): DataSource {
-  return { ...viewListed(row), config: redactConfig(row), updated_at: seconds(row.updatedAt) };
-}
-
-/** Unix seconds. */
-function seconds(date: Date): number {
-  return Math.floor(date.getTime() / 1000);
+  return { ...viewListedDataSource(row), config: redactConfig(row), updated_at: toUnixSeconds(row.updatedAt) };
 }

@@ -4,12 +4,12 @@ import { isId } from '../../lib/ids.ts';
 import { lockKnowledgeBase } from '../store.ts';
 import type { DocumentPath } from './find-document.ts';
 import type { DeletedDocument } from './schema.ts';
-import { deleteDocumentRow, insertDroppedDocument, lockDocument } from './store.ts';
-import { tombstoneDocuments } from './tombstones.ts';
+import { deleteDocumentRow, insertTombstone, lockDocument } from './store.ts';
+import { applyTombstones } from './tombstones.ts';
 
 /**
- * Deletes a document with its chunks. Once answered, nothing of it is ever found again; its source may bring its content back, under
- * another id. Throws 404 `knowledge_base_not_found` and `document_not_found`.
+ * Deletes a document with its chunks; searches no longer return it once this resolves. A later sync of its source may
+ * ingest it again with a new id. Throws 404 `knowledge_base_not_found` and `document_not_found`.
  */
 export async function deleteDocument(
   deps: Pick<Deps, 'db' | 'chunks' | 'logger' | 'now'>,
@@ -23,9 +23,9 @@ export async function deleteDocument(
       ? await lockDocument(sql, organizationId, { baseId: base.id, id: document_id })
       : null;
     if (row === null) throw notFound('document', document_id, 'document_id');
-    await insertDroppedDocument(sql, row, new Date(deps.now()));
+    await insertTombstone(sql, row, new Date(deps.now()));
     await deleteDocumentRow(sql, row);
   });
-  await tombstoneDocuments(deps, kb_id);
+  await applyTombstones(deps, kb_id);
   return { id: document_id, object: 'document', deleted: true };
 }

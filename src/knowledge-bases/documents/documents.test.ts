@@ -7,7 +7,7 @@ import { newId } from '../../lib/ids.ts';
 import { INGEST_SOURCE } from '../jobs/ingest-job.ts';
 import { Chunk, DeletedDocument, Document } from './schema.ts';
 import { chunks, documents, droppedDocuments } from './tables.ts';
-import { purgeTombstones, tombstoneDocuments } from './tombstones.ts';
+import { applyTombstones, purgeTombstones } from './tombstones.ts';
 
 const engine = bundledEmbedder();
 after(() => engine.close());
@@ -16,7 +16,7 @@ const BASES = '/v1/knowledge-bases';
 const UNKNOWN_KB = 'kb_01kaj3v0b8s4x2m6n9p1q5r7t3';
 const UNKNOWN = 'doc_01kaj3v0b8s4x2m6n9p1q5r7t3';
 
-/** What a worker would have made. */
+/** Rows as ingestion writes them. */
 interface Made {
   base: string;
   source: string;
@@ -29,7 +29,7 @@ const made = async (): Promise<Made> => {
   const body = { type: 'web_crawl', config: { urls: ['https://example.com'] } };
   return { base, source: (await api.send('POST', `${BASES}/${base}/data-sources`, { body })).json.id };
 };
-/** A document with `texts.length` chunks, in the rows and in the index. */
+/** Adds a document with `texts.length` chunks to rows and index. */
 async function addDocument({ base, source }: Made, texts: string[], more: object = {}): Promise<string> {
   const id = newId('document');
   const at = new Date(1_763_683_200_000);
@@ -99,7 +99,7 @@ describe('GET /v1/knowledge-bases/{kb_id}/documents', () => {
     await addDocument(await made(), ['elsewhere']);
   });
 
-  it('lists those of the knowledge base, oldest first, page by page', async () => {
+  it('lists the documents oldest first, with paging', async () => {
     const first = (await get(here.base, '?limit=2')).json;
     assertForm(listOf(Document), first);
     assert.deepEqual([idsOf(first), first.has_more], [ids.slice(0, 2), true]);
@@ -117,7 +117,7 @@ describe('GET /v1/knowledge-bases/{kb_id}/documents', () => {
     assert.deepEqual(idsOf((await get(here.base, `?data_source_id=${newId('dataSource')}`)).json), []);
   });
 
-  it('400 for a limit, a cursor and filters that are none', async () => {
+  it('400 for an invalid limit, cursor or filter', async () => {
     const cases = [
       ['limit=0', 'limit'],
       ['limit=101', 'limit'],
@@ -130,8 +130,8 @@ describe('GET /v1/knowledge-bases/{kb_id}/documents', () => {
   });
 });
 
-describe('one document', () => {
-  it('GET answers with every field of it', async () => {
+describe('/v1/knowledge-bases/{kb_id}/documents/{document_id}', () => {
+  it('GET returns all fields', async () => {
     const here = await made();
     const warnings = [{ code: 'text_missing' as const, message: 'Half of it is blank.' }];
     const id = await addDocument(here, ['one', 'two'], { warnings });
@@ -160,7 +160,7 @@ describe('one document', () => {
     });
   });
 
-  it('GET .../chunks lists its chunks in the order of its text, page by page', async () => {
+  it('GET .../chunks lists chunks in text order, with paging', async () => {
     const here = await made();
     const id = await addDocument(here, ['one', 'two', 'three']);
     await addDocument(here, ['other']);
@@ -184,7 +184,7 @@ describe('one document', () => {
     assertError(await get(here.base, `/${id}/chunks?after=${id}`), 400, 'invalid_value', 'after');
   });
 
-  it('DELETE removes it from rows, numbers and index, and nothing else', async () => {
+  it('DELETE removes only this document from rows, counts and index', async () => {
     const here = await made();
     const [gone, stays] = [await addDocument(here, ['one', 'two']), await addDocument(here, ['three'])];
     const failed = await addDocument(here, [], { status: 'failed' });
@@ -206,7 +206,7 @@ describe('one document', () => {
     ['DELETE', ''],
   ] as const;
   for (const [method, rest] of routes) {
-    it(`${method} ...${rest}: 401, 403, and 404 for what is unknown, of another knowledge base or another's`, async () => {
+    it(`${method} ...${rest}: 401, 403, and 404 for unknown and foreign ids and other knowledge bases`, async () => {
       const here = await made();
       const id = await addDocument(here, ['one']);
       const send = (base: string, wanted: string, key: string | null = api.key) =>
@@ -226,7 +226,7 @@ describe('one document', () => {
     });
   }
 
-  it('the list: 401, 403 and 404', async () => {
+  it('the list returns 401, 403 and 404', async () => {
     const base = await newBase();
     assertError(await api.send('GET', `${BASES}/${base}/documents`, { key: null }), 401, 'invalid_api_key');
     const { key } = await api.makeKey({ scopes: ['inference'] });
@@ -236,8 +236,8 @@ describe('one document', () => {
   });
 });
 
-describe('the documents of a data source', () => {
-  it('go with it, from rows, numbers and index, and those of others stay', async () => {
+describe('deleting a data source', () => {
+  it('removes its documents from rows, counts and index, and no others', async () => {
     const here = await made();
     const body = { type: 'web_crawl', config: { urls: ['https://example.org'] } };
     const other = { ...here, source: (await api.send('POST', `${BASES}/${here.base}/data-sources`, { body })).json.id };
@@ -249,7 +249,7 @@ describe('the documents of a data source', () => {
     assert.deepEqual(await dropped(), []);
   });
 
-  it('leave the index later where it does not answer, or the process ends', async () => {
+  it('removes index entries later when the index fails or the process ends', async () => {
     const here = await made();
     for (let n = 0; n < 2; n++) await addDocument(here, ['a', 'b']);
     const { chunks: index } = api.deps;
@@ -265,10 +265,10 @@ describe('the documents of a data source', () => {
     assert.deepEqual([(await dropped()).length, await index.count(here.base)], [2, 4]);
     await purgeTombstones(api.deps);
     assert.deepEqual([await dropped(), await index.count(here.base)], [[], 0]);
-    await tombstoneDocuments(api.deps, here.base);
+    await applyTombstones(api.deps, here.base);
   });
 
-  it('are forgotten with their knowledge base', async () => {
+  it('tombstones are deleted with their knowledge base', async () => {
     const here = await made();
     await addDocument(here, ['a']);
     const note = { documentId: newId('document'), knowledgeBaseId: here.base, createdAt: new Date() };

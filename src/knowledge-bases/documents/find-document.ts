@@ -4,13 +4,13 @@ import { isId } from '../../lib/ids.ts';
 import { findKnowledgeBase } from '../find-knowledge-base.ts';
 import { type DocumentRow, selectDocument } from './store.ts';
 
-/** Which document of which knowledge base, as a path names them. */
+/** Path parameters of a document. */
 export interface DocumentPath {
   kb_id: string;
   document_id: string;
 }
 
-/** The organization's document. Throws 404 `knowledge_base_not_found` and `document_not_found`. */
+/** Returns a document of the organization. Throws 404 `knowledge_base_not_found` and `document_not_found`. */
 export async function findDocument(
   deps: Pick<Deps, 'db'>,
   organizationId: string,

@@ -4,10 +4,10 @@ import { invalidValue } from '../../errors.ts';
 import { isId } from '../../lib/ids.ts';
 import { findKnowledgeBase } from '../find-knowledge-base.ts';
 import type { DocumentListQuery } from './schema.ts';
-import { selectDocuments } from './store.ts';
+import { listDocumentRows } from './store.ts';
 import { viewDocument } from './view-document.ts';
 
-/** A page of the knowledge base's documents, oldest first. Throws 404 `knowledge_base_not_found`. */
+/** Lists a knowledge base's documents, oldest first. Throws 404 `knowledge_base_not_found`. */
 export async function listDocuments(
   deps: Pick<Deps, 'db'>,
   organizationId: string,
@@ -19,6 +19,6 @@ export async function listDocuments(
     throw invalidValue('data_source_id', 'must be the id of a data source');
   }
   const base = await findKnowledgeBase(deps, organizationId, baseId);
-  const rows = await selectDocuments(deps.db.sql, base.id, query, bounds);
+  const rows = await listDocumentRows(deps.db.sql, base.id, query, bounds);
   return page(rows.map(viewDocument), bounds.limit);
 }

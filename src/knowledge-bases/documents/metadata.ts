@@ -7,6 +7,24 @@ export type DocumentMetadata = Record<string, MetadataValue | MetadataValue[]>;
 /** Document metadata within the storage limit. */
 export interface StoredMetadata {
   metadata: DocumentMetadata;
-  /** Keys that exceeded the limit and were not stored. */
+  /** Keys that exceeded the limit and were not stored. The name is persisted in `documents.own_metadata`. */
   leftOutKeys: string[];
+}
+
+/** Position of a chunk in its document. */
+export interface ChunkPosition {
+  page: number | null;
+  headingPath: readonly string[];
+  startIndex: number;
+  endIndex: number;
+}
+
+/** Metadata fields of a chunk, as retrieval returns and filters them. */
+export function chunkFields({ page, headingPath, startIndex, endIndex }: ChunkPosition): Record<string, unknown> {
+  return {
+    ...(page !== null && { page }),
+    heading_path: headingPath,
+    start_index: startIndex,
+    end_index: endIndex,
+  };
 }

@@ -14,14 +14,14 @@ const tags = ['Documents'];
 const config = { scope: 'knowledge' } as const;
 const params = DocumentParams;
 
-/** Everything under `/v1/knowledge-bases/{kb_id}/documents`. */
+/** Routes under `/v1/knowledge-bases/{kb_id}/documents`. */
 export function documentRoutes(app: App, deps: Pick<Deps, 'db' | 'chunks' | 'logger' | 'now'>): void {
   app.get(
     '/v1/knowledge-bases/:kb_id/documents',
     {
       schema: {
         summary: 'List the documents of a knowledge base',
-        description: 'Each is a file, a line of a JSONL file, a page or an object of a data source.',
+        description: 'A document is a file, a line of a JSONL file, a page, or an object of a data source.',
         tags,
         params: KnowledgeBaseParams,
         querystring: DocumentListQuery,
@@ -41,7 +41,7 @@ export function documentRoutes(app: App, deps: Pick<Deps, 'db' | 'chunks' | 'log
     {
       schema: {
         summary: 'List the chunks of a document',
-        description: 'In the order of its text.',
+        description: 'In text order.',
         tags,
         params,
         querystring: ListQuery,
@@ -56,7 +56,7 @@ export function documentRoutes(app: App, deps: Pick<Deps, 'db' | 'chunks' | 'log
     {
       schema: {
         summary: 'Delete a document',
-        description: 'While its source has it, a later sync may read it again, as another document.',
+        description: 'A later sync ingests it again, with a new id, as long as its data source contains it.',
         tags,
         params,
         response: { 200: DeletedDocument },

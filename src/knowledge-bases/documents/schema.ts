@@ -4,7 +4,7 @@ import { DocumentWarnings, JobErrorOrNull } from '../jobs/schema.ts';
 import { KnowledgeBaseParams } from '../schema.ts';
 import { DATA_SOURCE_TYPES } from '../source-types.ts';
 
-/** The states of a document. */
+/** Statuses of a document. */
 export const DOCUMENT_STATUSES = ['processing', 'completed', 'failed'] as const;
 
 const TextOrNull = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
@@ -16,25 +16,23 @@ export const Document = Type.Object(
     object: Type.Literal('document'),
     knowledge_base_id: Type.String(),
     data_source_id: Type.String(),
-    name: Type.String({ description: "Such as a file's name." }),
+    name: Type.String({ description: 'Display name, such as a file name.' }),
     source_type: Type.Enum([...DATA_SOURCE_TYPES]),
-    source_uri: TextOrNull(
-      "Where it comes from: a file's id, with `#` and the line for one of a JSONL file, or an address.",
-    ),
-    mime_type: TextOrNull('Of what it was read from.'),
-    bytes: Type.Integer({ description: 'Of what it was read from.' }),
-    content_hash: TextOrNull('SHA-256 of its text, hexadecimal.'),
+    source_uri: TextOrNull('Origin: a file id (with `#` and the line number for a line of a JSONL file), or a URL.'),
+    mime_type: TextOrNull('Media type of the source file.'),
+    bytes: Type.Integer({ description: 'Size of the source file or line.' }),
+    content_hash: TextOrNull('SHA-256 of the extracted text, hexadecimal.'),
     chunk_count: Type.Integer(),
     status: Type.Enum([...DOCUMENT_STATUSES]),
     error: JobErrorOrNull,
     warnings: DocumentWarnings,
     metadata: Type.Record(Type.String(), Type.Unknown(), {
       description:
-        "What the document says of itself under what its source's config says: objects are flat (`author.name`), lists keep their values, texts end in `…` after 16384 characters. At most 64 KiB as JSON.",
+        "The document's own metadata, overridden by that of its data source's config. Nested objects are flattened (`author.name`), strings are truncated to 16384 characters. At most 64 KiB as JSON.",
     }),
     unfilterable_keys: Type.Array(Type.String(), {
       description:
-        'Keys of the metadata that filters do not see: the knowledge base filters by 256 others already, the key has more than 256 characters, its text more than 4096 or its list more than 256 values. Also the first 256 that are not stored, because the metadata has 64 KiB without them.',
+        'Metadata keys that cannot be filtered by: the knowledge base already has 256 others, the key has more than 256 characters, its string more than 4096, or its list more than 256 values. Also the first 256 keys that were not stored because the metadata would exceed 64 KiB.',
     }),
     created_at: Type.Integer({ description: 'Unix seconds.' }),
     updated_at: Type.Integer({ description: 'Unix seconds.' }),
@@ -67,18 +65,18 @@ export const Document = Type.Object(
 
 export type Document = Static<typeof Document>;
 
-/** A chunk of a document. */
+/** The chunk object. */
 export const Chunk = Type.Object(
   {
     id: Type.String(),
     object: Type.Literal('chunk'),
     document_id: Type.String(),
     text: Type.String(),
-    tokens: Type.Integer({ description: 'Of the embedding model.' }),
-    start_index: Type.Integer({ description: "The chunk's first character in the document's text." }),
-    end_index: Type.Integer({ description: 'The character behind its last.' }),
-    page: Type.Union([Type.Integer(), Type.Null()], { description: 'From 1; null where the format has no pages.' }),
-    heading_path: Type.Array(Type.String(), { description: 'The headings that it stands under, the highest first.' }),
+    tokens: Type.Integer({ description: 'Counted with the tokenizer of the embedding model.' }),
+    start_index: Type.Integer({ description: "Offset of the chunk in the document's text." }),
+    end_index: Type.Integer({ description: 'Offset after its last character.' }),
+    page: Type.Union([Type.Integer(), Type.Null()], { description: 'Page, from 1; null for formats without pages.' }),
+    heading_path: Type.Array(Type.String(), { description: 'Headings above the chunk, the highest level first.' }),
   },
   {
     examples: [
@@ -99,19 +97,19 @@ export const Chunk = Type.Object(
 
 export type Chunk = Static<typeof Chunk>;
 
-/** The query of the list. */
+/** Query parameters of the list of documents. */
 export const DocumentListQuery = Type.Object({
   ...ListQuery.properties,
   data_source_id: Type.Optional(Type.String({ description: 'Only documents of this data source.' })),
-  status: Type.Optional(Type.Enum([...DOCUMENT_STATUSES], { description: 'Only documents of this status.' })),
+  status: Type.Optional(Type.Enum([...DOCUMENT_STATUSES], { description: 'Only documents with this status.' })),
 });
 
 export type DocumentListQuery = Static<typeof DocumentListQuery>;
 
-/** The path of one document. */
+/** Path parameters of one document. */
 export const DocumentParams = Type.Object({ ...KnowledgeBaseParams.properties, document_id: Type.String() });
 
-/** The answer of `DELETE .../documents/{document_id}`. */
+/** Response of `DELETE .../documents/{document_id}`. */
 export const DeletedDocument = Type.Object({
   id: Type.String(),
   object: Type.Literal('document'),

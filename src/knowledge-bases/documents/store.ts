@@ -5,10 +5,12 @@ import { dataSources, knowledgeBases } from '../tables.ts';
 import type { DocumentListQuery } from './schema.ts';
 import { chunks, documents, droppedDocuments } from './tables.ts';
 
+/** A row of `documents`. */
 export type DocumentRow = typeof documents.$inferSelect;
+/** A row of `chunks`. */
 export type ChunkRow = typeof chunks.$inferSelect;
 
-/** The organization's document of that knowledge base, or null. */
+/** Returns the organization's document in that knowledge base, or null. */
 export async function selectDocument(
   sql: Sql,
   organizationId: string,
@@ -21,7 +23,7 @@ export async function selectDocument(
   return row ?? null;
 }
 
-/** The same, held with its data source until the transaction ends. Its knowledge base must be held already. */
+/** Like `selectDocument`, with a row lock on the document and its data source. Lock the knowledge base first. */
 export async function lockDocument(
   sql: Sql,
   organizationId: string,
@@ -36,8 +38,8 @@ export async function lockDocument(
   return row ?? null;
 }
 
-/** The documents of a knowledge base, of one source or status or of all, oldest first. */
-export function selectDocuments(
+/** Selects documents of a knowledge base, optionally of one data source or status, oldest first. */
+export function listDocumentRows(
   sql: Sql,
   baseId: string,
   { data_source_id, status }: DocumentListQuery,
@@ -58,7 +60,7 @@ export function selectDocuments(
     .limit(bounds.limit + 1);
 }
 
-/** The chunks of a document in the order of its text: their ids were made in that order. */
+/** Selects the chunks of a document in text order, which is the order of their ids. */
 export function selectDocumentChunks(sql: Sql, documentId: string, bounds: PageBounds): Promise<ChunkRow[]> {
   return sql
     .select()
@@ -68,7 +70,7 @@ export function selectDocumentChunks(sql: Sql, documentId: string, bounds: PageB
     .limit(bounds.limit + 1);
 }
 
-/** Removes the document with its chunks, which its source and its knowledge base no longer count. */
+/** Deletes a document with its chunks and updates the counts of its data source and knowledge base. */
 export async function deleteDocumentRow(sql: Sql, row: DocumentRow): Promise<void> {
   const counted = row.status === 'completed' ? 1 : 0;
   await sql.delete(documents).where(eq(documents.id, row.id));
@@ -85,16 +87,16 @@ export async function deleteDocumentRow(sql: Sql, row: DocumentRow): Promise<voi
     .where(eq(knowledgeBases.id, row.knowledgeBaseId));
 }
 
-/** Says that the index is to forget a document. */
-export async function insertDroppedDocument(sql: Sql, row: DocumentRow, at: Date): Promise<void> {
+/** Inserts a tombstone for a document. */
+export async function insertTombstone(sql: Sql, row: DocumentRow, at: Date): Promise<void> {
   await sql
     .insert(droppedDocuments)
     .values({ documentId: row.id, knowledgeBaseId: row.knowledgeBaseId, createdAt: at })
     .onConflictDoNothing();
 }
 
-/** Says that the index is to forget every document of a data source. */
-export async function insertDroppedDocumentsOf(sql: Sql, dataSourceId: string, at: Date): Promise<void> {
+/** Inserts tombstones for all documents of a data source. */
+export async function insertTombstonesOfSource(sql: Sql, dataSourceId: string, at: Date): Promise<void> {
   await sql
     .insert(droppedDocuments)
     .select(
@@ -111,10 +113,10 @@ export async function insertDroppedDocumentsOf(sql: Sql, dataSourceId: string, a
 }
 
 /**
- * Says, before new documents are written to the index, that it is to forget them at `due` unless they are rows by then. Nothing where the
- * knowledge base is gone.
+ * Inserts tombstones that take effect at `due` for new documents, before they are written to the index. Remove them with
+ * the commit of the documents' rows. Does nothing when the knowledge base no longer exists.
  */
-export async function insertUnwrittenDocuments(
+export async function insertFutureTombstones(
   sql: Sql,
   baseId: string,
   ids: readonly string[],
@@ -122,15 +124,15 @@ export async function insertUnwrittenDocuments(
 ): Promise<void> {
   const [base] = await sql.select({ id: knowledgeBases.id }).from(knowledgeBases).where(eq(knowledgeBases.id, baseId));
   if (ids.length === 0 || base === undefined) return;
-  const rows = ids.map((documentId) => ({ documentId, knowledgeBaseId: baseId, createdAt: due }));
+  const tombstones = ids.map((documentId) => ({ documentId, knowledgeBaseId: baseId, createdAt: due }));
   await sql
     .insert(droppedDocuments)
-    .values(rows)
+    .values(tombstones)
     .onConflictDoUpdate({ target: droppedDocuments.documentId, set: { createdAt: due } });
 }
 
-/** Up to `limit` documents of a knowledge base that its index is to forget now. */
-export async function selectDroppedDocuments(sql: Sql, baseId: string, limit: number): Promise<string[]> {
+/** Selects up to `limit` document ids with tombstones in effect. */
+export async function selectTombstones(sql: Sql, baseId: string, limit: number): Promise<string[]> {
   const rows = await sql
     .select({ id: droppedDocuments.documentId })
     .from(droppedDocuments)
@@ -139,14 +141,14 @@ export async function selectDroppedDocuments(sql: Sql, baseId: string, limit: nu
   return rows.map(({ id }) => id);
 }
 
-/** Up to `limit` knowledge bases whose index is to forget documents now. */
-export async function selectBasesOfDropped(sql: Sql, limit: number): Promise<string[]> {
-  const dropped = sql.selectDistinct({ id: droppedDocuments.knowledgeBaseId }).from(droppedDocuments);
-  return (await dropped.where(isDue()).limit(limit)).map(({ id }) => id);
+/** Selects up to `limit` ids of knowledge bases with tombstones in effect. */
+export async function selectBasesWithTombstones(sql: Sql, limit: number): Promise<string[]> {
+  const bases = sql.selectDistinct({ id: droppedDocuments.knowledgeBaseId }).from(droppedDocuments);
+  return (await bases.where(isDue()).limit(limit)).map(({ id }) => id);
 }
 
-/** Says that the index has nothing to forget of the documents: it has done so, or they are rows. */
-export async function deleteDroppedDocuments(sql: Sql, ids: readonly string[]): Promise<void> {
+/** Deletes tombstones: the index entries were removed, or the documents' rows were committed. */
+export async function deleteTombstones(sql: Sql, ids: readonly string[]): Promise<void> {
   await sql.delete(droppedDocuments).where(inArray(droppedDocuments.documentId, [...ids]));
 }
 

@@ -4,7 +4,7 @@ import type { JobError } from '../jobs/job-error.ts';
 import { byteCount, dataSources, type Metadata, ofKnowledgeBase } from '../tables.ts';
 import type { StoredMetadata } from './metadata.ts';
 
-/** Documents, each from one item of its source: a file is one, and each line of a JSONL file is. */
+/** Documents. An item of a data source is one document (a file) or several (the lines of a JSONL file). */
 export const documents = pgTable(
   'documents',
   {
@@ -14,13 +14,13 @@ export const documents = pgTable(
       .notNull()
       .references(() => dataSources.id, { onDelete: 'cascade' }),
     organizationId: text('organization_id').notNull(),
-    /** The item's key in its source. */
+    /** Key of the item in its data source. */
     itemKey: text('item_key').notNull(),
-    /** Which document of the item: empty where it is the only one, otherwise such as the number of its line. */
+    /** Identifies the document within its item, such as a line number; empty when it is the only one. */
     part: text().notNull(),
-    /** The state of the item that the document was made of. */
+    /** Fingerprint of the item version that the document was made from. */
     fingerprint: text().notNull(),
-    /** The job that has last listed the item: what a whole listing has not seen is gone. */
+    /** Id of the last job that listed the item. Items not seen by a complete listing were deleted at the source. */
     seenBy: text('seen_by').notNull(),
     name: text().notNull(),
     sourceType: text('source_type').notNull(),
@@ -29,22 +29,22 @@ export const documents = pgTable(
     bytes: byteCount('bytes').notNull(),
     /** SHA-256 of the extracted text, hexadecimal. */
     contentHash: text('content_hash'),
-    /** SHA-256 of the extracted text and its parts, hexadecimal: what its chunks were cut from. */
+    /** SHA-256 of the extracted text and its blocks, hexadecimal: the input of chunking. */
     extractionHash: text('extraction_hash'),
     chunkCount: integer('chunk_count').notNull(),
     /** `processing` while it is ingested for the first time. */
     status: text({ enum: ['processing', 'completed', 'failed'] }).notNull(),
     error: jsonb().$type<JobError>(),
-    /** What may be wrong with a document that was ingested. */
+    /** Problems of a document that was ingested. */
     warnings: jsonb().$type<DocumentWarning[]>().notNull().default([]),
     metadata: jsonb().$type<Metadata>().notNull(),
-    /** What it says of itself, without what its source adds; null where it could not be read, or was by a version that did not keep it. */
+    /** The document's own metadata without that of its data source; null for failed documents and those of older versions. */
     ownMetadata: jsonb('own_metadata').$type<StoredMetadata>(),
-    /** Keys of its metadata that came when its knowledge base had as many as it filters by. */
+    /** Metadata keys above the knowledge base's limit of filter keys. */
     unfilterableKeys: jsonb('unfilterable_keys').$type<string[]>().notNull().default([]),
-    /** Of what embedded its chunks; null where it has none. */
+    /** Fingerprint of the embedding model of its chunks; null without chunks. */
     embeddingFingerprint: text('embedding_fingerprint'),
-    /** Of its words, as `search/languages.ts` tells it. */
+    /** Language as detected by `search/languages.ts`. */
     language: text().notNull(),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull(),
     updatedAt: timestamp('updated_at', { withTimezone: true }).notNull(),
@@ -55,7 +55,7 @@ export const documents = pgTable(
   ],
 );
 
-/** Chunks of documents. The index finds them; their text is here. */
+/** Chunks of documents with their text. The search index holds only their terms and vectors. */
 export const chunks = pgTable(
   'chunks',
   {
@@ -64,11 +64,11 @@ export const chunks = pgTable(
       .notNull()
       .references(() => documents.id, { onDelete: 'cascade' }),
     knowledgeBaseId: text('knowledge_base_id').notNull(),
-    /** From 0, in the order of the text. */
+    /** Index in text order, from 0. */
     position: integer().notNull(),
     text: text().notNull(),
     tokens: integer().notNull(),
-    /** Characters of the extracted text. */
+    /** Offsets in the extracted text. */
     startIndex: integer('start_index').notNull(),
     endIndex: integer('end_index').notNull(),
     page: integer(),
@@ -80,7 +80,7 @@ export const chunks = pgTable(
   ],
 );
 
-/** The keys that a knowledge base filters by, in the order in which documents brought them. */
+/** Metadata keys that a knowledge base can filter by, in the order in which documents brought them. */
 export const filterKeys = pgTable(
   'filter_keys',
   { knowledgeBaseId: ofKnowledgeBase(), key: text().notNull() },
@@ -88,14 +88,15 @@ export const filterKeys = pgTable(
 );
 
 /**
- * Documents that are gone and that the index still holds: a row goes when the index has forgotten its document. One of a later time is
- * of a document that is being written: it goes when the document is a row, and stays where the process ends before.
+ * Tombstones: deleted documents that the search index may still hold. A tombstone is removed with the index entries. One
+ * with a future `createdAt` guards a document that is being written: it is removed with the commit of the document's row,
+ * and takes effect when the process ends before.
  */
 export const droppedDocuments = pgTable(
   'dropped_documents',
   {
     documentId: text('document_id').primaryKey(),
-    /** Whose index it is. With a knowledge base its whole index goes. */
+    /** Deleting a knowledge base drops its whole index. */
     knowledgeBaseId: ofKnowledgeBase(),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull(),
   },

@@ -1,8 +1,9 @@
+import { toUnixSeconds } from '../../lib/unix-seconds.ts';
 import type { DataSourceType } from '../source-types.ts';
 import type { Chunk, Document } from './schema.ts';
 import type { ChunkRow, DocumentRow } from './store.ts';
 
-/** The document as the wire shows it. */
+/** Converts a row to the document object. */
 export function viewDocument(row: DocumentRow): Document {
   return {
     id: row.id,
@@ -21,13 +22,13 @@ export function viewDocument(row: DocumentRow): Document {
     warnings: row.warnings,
     metadata: row.metadata,
     unfilterable_keys: row.unfilterableKeys,
-    created_at: seconds(row.createdAt),
-    updated_at: seconds(row.updatedAt),
+    created_at: toUnixSeconds(row.createdAt),
+    updated_at: toUnixSeconds(row.updatedAt),
   };
 }
 
-/** The chunk as the wire shows it. */
-export function viewChunk(row: ChunkRow): Chunk {
+/** Converts a row to the chunk object. */
+export function viewDocumentChunk(row: ChunkRow): Chunk {
   return {
     id: row.id,
     object: 'chunk',
@@ -39,9 +40,4 @@ export function viewChunk(row: ChunkRow): Chunk {
     page: row.page,
     heading_path: row.headingPath,
   };
-}
-
-/** Unix seconds. */
-function seconds(date: Date): number {
-  return Math.floor(date.getTime() / 1000);
 }

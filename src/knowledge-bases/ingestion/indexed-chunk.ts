@@ -1,7 +1,7 @@
 import type { IndexedChunk } from '../../search/chunk-rows.ts';
 import type { FieldValues } from '../../search/field-values.ts';
 import type { Language } from '../../search/languages.ts';
-import { chunkFields } from '../documents/chunk-fields.ts';
+import { chunkFields } from '../documents/metadata.ts';
 import type { Metadata } from '../tables.ts';
 
 /** What of a document its chunks are found by. */

@@ -1,5 +1,5 @@
 import type { SourceItem } from '../data-sources/connectors/connector.ts';
-import { contentOf } from '../data-sources/metadata-mark.ts';
+import { contentFingerprint } from '../data-sources/open-source.ts';
 import { withSourceMetadata } from './document-metadata.ts';
 import { documentRow } from './process-item.ts';
 import type { ProcessItemsContext } from './process-items.ts';
@@ -15,7 +15,7 @@ type KeepContext = Omit<ProcessItemsContext, 'stored'>;
 /** Whether all that is stored of an item is of the content that it has now, and the metadata of its source alone is another. */
 export function isContentUnchanged(stored: ItemState | undefined, { fingerprint }: SourceItem): boolean {
   if (stored === undefined || stored.hasFailed || !stored.hasOwnMetadata) return false;
-  return stored.fingerprints.every((one) => contentOf(one) === contentOf(fingerprint));
+  return stored.fingerprints.every((one) => contentFingerprint(one) === contentFingerprint(fingerprint));
 }
 
 /**

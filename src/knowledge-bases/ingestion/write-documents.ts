@@ -2,7 +2,7 @@ import type { Sql } from '../../db/db.ts';
 import type { Deps } from '../../deps.ts';
 import { updateFailed, updateProcessed } from '../../files/store.ts';
 import type { SourceItem } from '../data-sources/connectors/connector.ts';
-import { deleteDroppedDocuments, insertUnwrittenDocuments } from '../documents/store.ts';
+import { deleteTombstones, insertFutureTombstones } from '../documents/store.ts';
 import type { JobError } from '../jobs/job-error.ts';
 import { MAX_WRITE_DURATION_MS } from '../max-write-duration.ts';
 import { isDroppedIndex } from '../store.ts';
@@ -89,7 +89,7 @@ export async function writeDocuments(
   // Before the index: from now on nobody compares what it holds of another model with a query of this one.
   if (hasEmbedded) await updateFingerprint(deps.db.sql, base.id, fingerprint);
   const added = changes.filter(({ before }) => before === null).map(({ row }) => row.id);
-  await insertUnwrittenDocuments(deps.db.sql, base.id, added, new Date(deps.now() + MAX_WRITE_DURATION_MS));
+  await insertFutureTombstones(deps.db.sql, base.id, added, new Date(deps.now() + MAX_WRITE_DURATION_MS));
   await deps.chunks.replace(base.id, ids, { chunks, isNew: added.length === ids.length });
   const gone = await deps.db.sql.transaction(async (sql) => {
     if (!(await lockSource(sql, base.id, source.id))) return null;
@@ -99,7 +99,7 @@ export async function writeDocuments(
     const deleted = new Set(known).difference(await selectDocumentsLeft(sql, known));
     const left = changes.filter(({ row }) => !deleted.has(row.id));
     await writeRows(sql, context, left, (change) => rowOf(change, { fingerprint, kept, unfilterableOf }));
-    await deleteDroppedDocuments(sql, added);
+    await deleteTombstones(sql, added);
     await endItems(sql, context, ended);
     return [...deleted];
   });

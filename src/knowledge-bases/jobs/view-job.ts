@@ -1,3 +1,4 @@
+import { toUnixSeconds } from '../../lib/unix-seconds.ts';
 import type { DocumentDetail, IngestionJob } from './schema.ts';
 import type { JobDocumentRow, JobRow } from './store.ts';
 
@@ -17,9 +18,9 @@ export function viewJob(row: JobRow): IngestionJob {
     documents_modified: row.documentsModified,
     documents_deleted: row.documentsDeleted,
     documents_skipped: row.documentsSkipped,
-    started_at: row.startedAt === null ? null : seconds(row.startedAt),
-    completed_at: row.completedAt === null ? null : seconds(row.completedAt),
-    created_at: seconds(row.createdAt),
+    started_at: row.startedAt === null ? null : toUnixSeconds(row.startedAt),
+    completed_at: row.completedAt === null ? null : toUnixSeconds(row.completedAt),
+    created_at: toUnixSeconds(row.createdAt),
     error: row.error,
   };
 }
@@ -34,9 +35,4 @@ export function viewDetail(row: JobDocumentRow): DocumentDetail {
     error: row.error,
     warnings: row.warnings,
   };
-}
-
-/** Unix seconds. */
-function seconds(date: Date): number {
-  return Math.floor(date.getTime() / 1000);
 }

@@ -1,4 +1,4 @@
-import { chunkFields } from '../documents/chunk-fields.ts';
+import { chunkFields } from '../documents/metadata.ts';
 import type { ScoredChunk } from './retrieve.ts';
 import type { RetrievedChunk } from './schema.ts';
 

@@ -2,9 +2,9 @@ import { Type } from 'typebox';
 import { MUST } from '../../../http/validation.ts';
 import { COMMON_FIELDS, HttpUrl, MAX_LISTED, requirePlainUrl, Secret } from './config-fields.ts';
 import type { Connector } from './connector.ts';
-import { UNBUILT } from './unbuilt.ts';
+import { NOT_IMPLEMENTED } from './not-implemented.ts';
 
-/** As Confluence makes them; those of people begin with a tilde. */
+/** Space keys; those of personal spaces begin with a tilde. */
 const SpaceKey = Type.String({
   pattern: '^~?[A-Za-z0-9._:-]{1,255}$',
   [MUST]:
@@ -17,7 +17,7 @@ const Config = Type.Object({
     Type.Array(SpaceKey, {
       minItems: 1,
       maxItems: MAX_LISTED,
-      description: 'All spaces that the account may read, unless given.',
+      description: 'Default: all spaces that the account can read.',
     }),
   ),
   credentials: Type.Object({
@@ -32,15 +32,15 @@ const Config = Type.Object({
   ...COMMON_FIELDS,
 });
 
-/** Pages of a Confluence. */
+/** Pages of a Confluence site. */
 export const confluence: Connector<typeof Config> = {
   type: 'confluence',
   config: Config,
   secretFields: ['credentials'],
-  secretsGoTo: ['url'],
+  secretDestinations: ['url'],
   check(config) {
     requirePlainUrl(config.url, 'config.url');
     return config;
   },
-  ...UNBUILT,
+  ...NOT_IMPLEMENTED,
 };

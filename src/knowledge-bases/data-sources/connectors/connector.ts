@@ -1,49 +1,49 @@
 import type { Static, TSchema } from 'typebox';
 import type { Deps } from '../../../deps.ts';
 
-/** Something in a source that can be fetched: a file, a page, an object of a bucket. */
+/** An item of a data source that can be fetched: a file, a page, an object of a bucket. */
 export interface SourceItem {
-  /** Names it within its source, for ever. */
+  /** Permanent identifier within the data source. */
   key: string;
-  /** Changes whenever its content does. */
+  /** Changes whenever the content changes. */
   fingerprint: string;
-  /** Shown to people, such as a file name. */
+  /** Display name, such as a file name. */
   name: string;
-  /** Where it can be looked at: `https://...`, `s3://...`, a file's id; null where nowhere. */
+  /** `https://...`, `s3://...` or a file id; null without one. */
   uri: string | null;
 }
 
 /** The content of an item. */
 export interface SourceContent {
-  /** Ends with an error when the source does. */
+  /** Throws when the source fails. */
   bytes: AsyncIterable<Uint8Array>;
-  /** With the ending that says its format, such as `page.html`. */
+  /** Name with a file extension, such as `page.html`. */
   filename: string;
-  /** As the source says it; null where it does not. */
+  /** Null when the source does not provide it. */
   mediaType: string | null;
-  /** What the source knows of it, such as the metadata of an object. */
+  /** Metadata of the item at its source, such as that of an S3 object. */
   metadata: Record<string, unknown>;
 }
 
-/** What a connector works with beside its config. */
+/** Dependencies of connectors. */
 export type ConnectorDeps = Pick<Deps, 'db' | 'blobs' | 'config' | 'logger' | 'now'> & { organizationId: string };
 
 /**
- * One type of data source. It only lists and fetches: what is new, changed or gone is for the sync to find out. Errors that
- * callers can do something about are `IngestionError`s; one from `list` ends the job, one from `fetch` the item.
+ * A type of data source. Lists and fetches items; the ingestion job compares them with what is stored. Throws
+ * `IngestionError` for errors that the caller can act on: one from `list` fails the job, one from `fetch` the item.
  */
 export interface Connector<Config extends TSchema = TSchema> {
   type: string;
-  /** Validates the `config` of the data source; with its defaults. */
+  /** Schema of `config`, with defaults. */
   config: Config;
-  /** The top-level fields of the config that are sealed and never shown: objects of secrets. */
+  /** Top-level fields of the config that hold secrets: encrypted and never shown. Each is an object. */
   secretFields: readonly string[];
-  /** The fields that say where the secrets are sent: they change only together with the secrets. None unless given. */
-  secretsGoTo?: readonly string[];
-  /** The config as it is stored, for what the schema cannot say. Throws 400 naming `config.<path>`. */
+  /** Fields that determine where secrets are sent. They change only together with the secrets. */
+  secretDestinations?: readonly string[];
+  /** Validates what the schema cannot express and returns the config to store. Throws 400 naming `config.<path>`. */
   check?(config: Static<Config>): Static<Config>;
-  /** Every item that there is now. */
+  /** Lists all current items. */
   list(deps: ConnectorDeps, config: Static<Config>, signal: AbortSignal): AsyncIterable<SourceItem>;
-  /** One of them. */
+  /** Fetches an item. */
   fetch(deps: ConnectorDeps, config: Static<Config>, item: SourceItem, signal: AbortSignal): Promise<SourceContent>;
 }

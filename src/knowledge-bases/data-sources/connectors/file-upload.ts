@@ -5,21 +5,21 @@ import { IngestionError } from '../../jobs/job-error.ts';
 import { COMMON_FIELDS } from './config-fields.ts';
 import type { Connector } from './connector.ts';
 
-/** Files of one source. More belong into several. */
+/** Maximum files of one data source. */
 const MAX_FILES = 10_000;
-/** Files that are looked up in one statement. */
+/** Files per SQL statement. */
 const FILES_PER_STATEMENT = 500;
 
 const Config = Type.Object({
   file_ids: Type.Array(Type.String(), {
     minItems: 1,
     maxItems: MAX_FILES,
-    description: 'Files that were uploaded with the purpose `knowledge-base`. One that is named twice is read once.',
+    description: 'Files uploaded with the purpose `knowledge-base`. Duplicates are ignored.',
   }),
   ...COMMON_FIELDS,
 });
 
-/** Files of `/v1/files`. A file never changes; one that is deleted is gone from the source too. */
+/** Files of `/v1/files`. Files are immutable; a deleted file disappears from the data source. */
 export const fileUpload: Connector<typeof Config> = {
   type: 'file_upload',
   config: Config,
@@ -46,5 +46,5 @@ export const fileUpload: Connector<typeof Config> = {
   },
 };
 
-/** The config of a source of files. */
+/** Config of a `file_upload` data source. */
 export type FileUploadConfig = Static<typeof Config>;

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { MUST } from '../../../http/validation.ts';
 import { BY_SERVICE_ACCOUNT, COMMON_FIELDS, MAX_LISTED, ServiceAccount } from './config-fields.ts';
 import type { Connector } from './connector.ts';
-import { UNBUILT } from './unbuilt.ts';
+import { NOT_IMPLEMENTED } from './not-implemented.ts';
 
 const FolderId = Type.String({
   pattern: '^[A-Za-z0-9_-]{1,128}$',
@@ -14,7 +14,7 @@ const Config = Type.Object({
     Type.Array(FolderId, {
       minItems: 1,
       maxItems: MAX_LISTED,
-      description: 'All files that the account may read, unless given.',
+      description: 'Default: all files that the account can read.',
     }),
   ),
   include_shared_drives: Type.Optional(Type.Boolean({ default: false })),
@@ -27,5 +27,5 @@ export const googleDrive: Connector<typeof Config> = {
   type: 'google_drive',
   config: Config,
   ...BY_SERVICE_ACCOUNT,
-  ...UNBUILT,
+  ...NOT_IMPLEMENTED,
 };

@@ -2,21 +2,21 @@ import { Type } from 'typebox';
 import { MUST } from '../../../http/validation.ts';
 import { COMMON_FIELDS, Secret } from './config-fields.ts';
 import type { Connector } from './connector.ts';
-import { UNBUILT } from './unbuilt.ts';
+import { NOT_IMPLEMENTED } from './not-implemented.ts';
 
-/** The rules of Amazon S3 for the names of buckets. */
+/** Bucket naming rules of Amazon S3. */
 const BUCKET = {
   pattern: '^(?!\\d+\\.\\d+\\.\\d+\\.\\d+$)(?!.*\\.\\.)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$',
   [MUST]:
     'be 3 to 63 lower-case letters, digits, dots and dashes that begin and end with a letter or digit, without two dots in a row, and no IP address',
 };
-/** Characters of an object's key. */
+/** Maximum characters of an object key. */
 const MAX_KEY_CHARACTERS = 1024;
 
 const Config = Type.Object({
   bucket: Type.String(BUCKET),
   prefix: Type.Optional(
-    Type.String({ maxLength: MAX_KEY_CHARACTERS, description: 'Only objects whose key begins so.' }),
+    Type.String({ maxLength: MAX_KEY_CHARACTERS, description: 'Only objects whose key starts with this prefix.' }),
   ),
   region: Type.Optional(
     Type.String({
@@ -29,5 +29,10 @@ const Config = Type.Object({
   ...COMMON_FIELDS,
 });
 
-/** Objects of a bucket of Amazon S3. */
-export const s3: Connector<typeof Config> = { type: 's3', config: Config, secretFields: ['credentials'], ...UNBUILT };
+/** Objects of an Amazon S3 bucket. */
+export const s3: Connector<typeof Config> = {
+  type: 's3',
+  config: Config,
+  secretFields: ['credentials'],
+  ...NOT_IMPLEMENTED,
+};

@@ -1,9 +1,9 @@
 import { IngestionError } from '../../jobs/job-error.ts';
 import type { Connector } from './connector.ts';
 
-/** The reading of a type that this version stores and cannot read: its jobs end with `connector_unavailable`. */
-export const UNBUILT = {
-  // biome-ignore lint/correctness/useYield: it ends before there is anything to yield.
+/** Implementation of types that are stored but not supported yet: jobs fail with `connector_unavailable`. */
+export const NOT_IMPLEMENTED = {
+  // biome-ignore lint/correctness/useYield: it throws before the first item.
   async *list() {
     throw unavailable();
   },
@@ -15,6 +15,6 @@ export const UNBUILT = {
 function unavailable(): IngestionError {
   return new IngestionError(
     'connector_unavailable',
-    'This version of Quire does not read sources of this type yet. The data source is kept; sync it after an update.',
+    'This version of Quire does not support this type of data source yet. The data source is stored; sync it after an upgrade.',
   );
 }
