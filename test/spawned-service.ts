@@ -9,7 +9,8 @@ import { fileURLToPath } from 'node:url';
 import { createDatabase } from './database.ts';
 
 const START_FILE = fileURLToPath(new URL('../src/start.js', import.meta.url));
-const READY = /^Quire is ready at (\S+)/m;
+const SERVICE_READY = /^Quire is ready at (\S+)/m;
+const WORKER_READY = /^The Quire worker is ready/m;
 /** Only so that a hung start fails: beside twenty others that want two cores, one that was well has taken more than 90 seconds. */
 const START_GUARD_MS = 240_000;
 /** Turns a wait without an end into a failure with a reason, well before the runner stops the whole file (`run.js`). */
@@ -100,11 +101,21 @@ async function environmentOf(dataDir: string, env: Record<string, string> = {}):
 }
 
 /** Starts `quire serve` on a free port and resolves when it says that it is ready. Rejects when it ends instead. */
-export async function startService(options: ServiceOptions = {}): Promise<Service> {
+export function startService(options: ServiceOptions = {}): Promise<Service> {
+  return start('serve', SERVICE_READY, options);
+}
+
+/** Starts `quire worker` and resolves when it is ready; its `url` is empty. Rejects when it ends instead. */
+export function startWorker(options: ServiceOptions): Promise<Service> {
+  return start('worker', WORKER_READY, options);
+}
+
+async function start(command: string, ready: RegExp, options: ServiceOptions): Promise<Service> {
   const dataDir = options.dataDir ?? newDataDir();
   if (options.config !== undefined) writeFileSync(join(dataDir, 'quire.yaml'), options.config);
-  const { child, stdout, stderr, ended } = launch(['serve'], dataDir, await environmentOf(dataDir, options.env));
-  const url = await readyUrl(child, stdout, stderr, ended);
+  const launched = launch([command], dataDir, await environmentOf(dataDir, options.env));
+  const { child, stdout, stderr, ended } = launched;
+  const url = await untilReady(launched, ready);
   const signal = (name: NodeJS.Signals) => void child.kill(name);
   const endWith = (name: NodeJS.Signals) => {
     signal(name);
@@ -186,21 +197,17 @@ function environment(): NodeJS.ProcessEnv {
   );
 }
 
-async function readyUrl(
-  child: ChildProcess,
-  stdout: () => string,
-  stderr: () => string,
-  ended: Promise<Ended>,
-): Promise<string> {
+/** Waits for the line that says that a process is ready; gives what its group matched. */
+async function untilReady({ child, stdout, stderr, ended }: ReturnType<typeof launch>, line: RegExp): Promise<string> {
   const guard = setTimeout(() => child.kill('SIGKILL'), START_GUARD_MS);
   const ready = new Promise<string>((resolve) => {
-    child.stdout?.on('data', () => {
-      const url = READY.exec(stdout())?.[1];
-      if (url !== undefined) resolve(url);
+    child.stdout.on('data', () => {
+      const match = line.exec(stdout());
+      if (match !== null) resolve(match[1] ?? '');
     });
   });
   const failed = ended.then(({ code, signal }) => {
-    throw new Error(`the service ended (${code ?? signal}) before it was ready: ${stdout()}${stderr()}`);
+    throw new Error(`the process ended (${code ?? signal}) before it was ready: ${stdout()}${stderr()}`);
   });
   try {
     return await Promise.race([ready, failed]);
