@@ -26,7 +26,7 @@ import { SCOPES } from '../src/lib/caller.ts';
 import { newId } from '../src/lib/ids.ts';
 import { createLogger } from '../src/lib/logger.ts';
 import type { Screen } from '../src/lib/screen.ts';
-import { secretsOf } from '../src/lib/secrets.ts';
+import { createSecrets } from '../src/lib/secrets.ts';
 import { CATALOGUE, CATALOGUE_CREATED_AT, GENERATION, NO_GENERATION, OWNER } from '../src/models/catalogue.ts';
 import { CacheCounters } from '../src/prompt-cache/cache-counters.ts';
 import type { JobKind } from '../src/queue/define-job.ts';
@@ -121,7 +121,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
     config,
     logger,
     db,
-    secrets: secretsOf('the key that tests seal secrets with'),
+    secrets: createSecrets('the key that tests seal secrets with'),
     blobs,
     chunks,
     jobs,

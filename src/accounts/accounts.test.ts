@@ -108,7 +108,7 @@ describe('API keys', () => {
     assert.equal((await selectApiKeyByHash(api.db.sql, hashKey(api.key)))?.hint, api.key.slice(-4));
   });
 
-  it('keys of one organization are listed for no other', async () => {
+  it('keys are listed only for their organization', async () => {
     const { id } = await api.makeKey({ organization: 'other' });
     const [row] = await selectApiKeys(api.db.sql, null, { limit: 100, after: id.slice(0, -1) });
     const ofDefault = await selectApiKeys(api.db.sql, 'org_none', { limit: 100, after: null });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { OperatorError } from '../lib/operator-error.ts';
-import { CannotOpen } from '../lib/secrets.ts';
+import { DecryptionError } from '../lib/secrets.ts';
 import { openSecrets, SECRETS_KEY_FILE, secretsWarning } from './secrets.ts';
 
 const SET = 'set by the operator, 32 characters';
@@ -21,7 +21,7 @@ describe('the key of secrets', () => {
     assert.equal(statSync(join(folder, 'made', SECRETS_KEY_FILE)).mode & 0o777, 0o600);
     assert.match(readFileSync(join(folder, 'made', SECRETS_KEY_FILE), 'utf8'), /^[0-9a-f]{64}\n$/);
     const other = await openSecrets(at('other'));
-    assert.throws(() => other.open(sealed, 'ds_1'), CannotOpen);
+    assert.throws(() => other.open(sealed, 'ds_1'), DecryptionError);
   });
 
   it('of the environment wins over the file, opens what the file has sealed, and makes no file', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { OperatorError } from '../lib/operator-error.ts';
 import { readOptionalFile } from '../lib/read-optional-file.ts';
-import { type Secrets, secretsOf } from '../lib/secrets.ts';
+import { createSecrets, type Secrets } from '../lib/secrets.ts';
 
 /** Holds the key that was made where none is set, in the data folder. Without it nothing that is sealed opens again. */
 export const SECRETS_KEY_FILE = 'secrets.key';
@@ -20,8 +20,8 @@ const KEY = /^[0-9a-f]{64}$/;
 export async function openSecrets(config: Pick<Config, 'dataDir' | 'secretsKey'>): Promise<Secrets> {
   const path = join(config.dataDir, SECRETS_KEY_FILE);
   const kept = await readKey(path);
-  if (config.secretsKey !== null) return secretsOf(config.secretsKey, kept === null ? [] : [kept]);
-  return secretsOf(kept ?? (await makeKey(config.dataDir, path)));
+  if (config.secretsKey !== null) return createSecrets(config.secretsKey, kept === null ? [] : [kept]);
+  return createSecrets(kept ?? (await makeKey(config.dataDir, path)));
 }
 
 /** What an operator should know of how secrets are kept; null where nothing is amiss. */

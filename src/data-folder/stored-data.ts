@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { namesIn } from '../lib/create-folder.ts';
+import { listFolder } from '../lib/create-folder.ts';
 import { OperatorError } from '../lib/operator-error.ts';
 
 /** Of `blobs/`: what is not uploaded yet (`blobs/folder-store.ts`). */
@@ -16,10 +16,10 @@ export async function requireNoStoredData(
   problem: string,
   traces: readonly string[] = [],
 ): Promise<void> {
-  const entries = await namesIn(dataDir);
+  const entries = await listFolder(dataDir);
   const found = traces.filter((name) => entries.includes(name));
   if (await holdsBlobs(join(dataDir, 'blobs'))) found.push('blobs');
-  if ((await namesIn(join(dataDir, 'index'))).some((name) => name.endsWith(TABLE))) found.push('index');
+  if ((await listFolder(join(dataDir, 'index'))).some((name) => name.endsWith(TABLE))) found.push('index');
   if (found.length === 0) return;
   throw new OperatorError(
     `The data folder ${dataDir} holds data (${found.join(', ')}), but ${problem}. Restore the whole folder from a backup, or set QUIRE_DATABASE_URL if the database is elsewhere. To begin without the data instead, move the folder away or set QUIRE_DATA_DIR to another one.`,
@@ -28,8 +28,8 @@ export async function requireNoStoredData(
 
 /** The folders of blobs stay when their last one was deleted. */
 async function holdsBlobs(folder: string): Promise<boolean> {
-  for (const name of await namesIn(folder)) {
-    if (name !== UNFINISHED && (await namesIn(join(folder, name))).length > 0) return true;
+  for (const name of await listFolder(folder)) {
+    if (name !== UNFINISHED && (await listFolder(join(folder, name))).length > 0) return true;
   }
   return false;
 }

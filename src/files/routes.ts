@@ -5,7 +5,7 @@ import type { Deps } from '../deps.ts';
 import type { App } from '../http/app.ts';
 import { toCall } from '../http/auth.ts';
 import { disconnectSignal } from '../http/event-stream.ts';
-import { answerOnce } from '../http/idempotency/streamed.ts';
+import { respondOnce } from '../http/idempotency/streamed.ts';
 import { prepareContentResponse } from './content-response.ts';
 import { deleteFile } from './delete-file.ts';
 import { findFile, viewFile } from './find-file.ts';
@@ -75,10 +75,10 @@ function uploadRoute(app: App, deps: FileDeps): void {
     async (request, reply) => {
       const { organizationId } = toCall(request).caller;
       const signal = disconnectSignal(reply);
-      return answerOnce(deps, request, reply, {
+      return respondOnce(deps, request, reply, {
         perform: async () => {
           const row = await receiveUpload(deps, organizationId, request.raw, signal);
-          return { answer: viewFile(row), identity: uploadIdentity(row) };
+          return { response: viewFile(row), identity: uploadIdentity(row) };
         },
         identify: () => identifyUpload(request.raw, signal),
       });

@@ -223,7 +223,7 @@ describe('POST /v1/files', () => {
   it('names the field that is too large', async () => {
     const answer = await send([{ name: 'x', content: 'y'.repeat(2_000_000) }, PURPOSE, TEXT]);
     assertError(answer, 413, 'request_too_large');
-    assert.equal(answer.json.error.message, 'What the form holds beside its file is larger than 1048576 bytes.');
+    assert.equal(answer.json.error.message, 'The form without its file is larger than 1048576 bytes.');
   });
 
   it('400 for an incomplete form', async () => {

@@ -12,7 +12,7 @@ declare module 'fastify' {
     scope?: Scope | 'public';
     /**
      * Whether an `Idempotency-Key` replays the first response: true on every creating POST except inference. `streamed`:
-     * the handler reads the body itself and responds through `answerOnce`.
+     * the handler reads the body itself and responds through `respondOnce`.
      */
     idempotent?: boolean | 'streamed';
   }

@@ -35,24 +35,24 @@ export class BodyBudget {
 
   /** Opens an empty reservation for one request of the organization. */
   open(organizationId: string): BodyReservation {
-    let own = 0;
+    let reservedBytes = 0;
     return {
       grow: (bytes) => {
-        const ofOrganization = (this.#held.get(organizationId) ?? 0) + bytes;
+        const organizationBytes = (this.#held.get(organizationId) ?? 0) + bytes;
         const isOver = this.#heldBytes + bytes > this.#totalBytes;
-        if (isOver || ofOrganization > this.#totalBytes * ORGANIZATION_SHARE) {
+        if (isOver || organizationBytes > this.#totalBytes * ORGANIZATION_SHARE) {
           throw engineUnavailable('Too many request bodies are in flight; send fewer or smaller ones.', RETRY_SECONDS);
         }
-        own += bytes;
+        reservedBytes += bytes;
         this.#heldBytes += bytes;
-        this.#held.set(organizationId, ofOrganization);
+        this.#held.set(organizationId, organizationBytes);
       },
       release: () => {
-        const left = (this.#held.get(organizationId) ?? 0) - own;
-        this.#heldBytes -= own;
-        this.#released(own);
-        own = 0;
-        if (left > 0) this.#held.set(organizationId, left);
+        const remaining = (this.#held.get(organizationId) ?? 0) - reservedBytes;
+        this.#heldBytes -= reservedBytes;
+        this.#released(reservedBytes);
+        reservedBytes = 0;
+        if (remaining > 0) this.#held.set(organizationId, remaining);
         else this.#held.delete(organizationId);
       },
     };

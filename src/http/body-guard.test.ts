@@ -24,7 +24,7 @@ function refused(body: unknown): string | null {
 }
 
 describe('guardBody', () => {
-  it('accepts 128 levels of objects and arrays, and names the field of what is deeper', () => {
+  it('accepts 128 levels of nesting, and names the field with more', () => {
     for (const wrap of [inArray, inObject]) {
       assert.equal(refused({ metadata: nested(127, wrap) }), null);
       assert.equal(refused({ model: 'm', metadata: nested(128, wrap) }), 'metadata');
@@ -32,7 +32,7 @@ describe('guardBody', () => {
     }
   });
 
-  it('refuses text that is not well-formed, in values and names, wherever it stands', () => {
+  it('rejects lone surrogates in values and member names', () => {
     const lone = '\ud83d';
     assert.equal(refused({ a: ['fine', { b: lone }] }), 'a.1.b');
     assert.equal(refused({ a: [lone, 'fine'] }), 'a.0');
@@ -40,7 +40,7 @@ describe('guardBody', () => {
     assert.equal(refused({ a: '\ud83d\ude00' }), null);
   });
 
-  it('refuses names that set a prototype, and no others', () => {
+  it('rejects only member names that set a prototype', () => {
     assert.equal(refused(JSON.parse('{"a":{"__proto__":{}}}')), 'a.__proto__');
     assert.equal(refused(JSON.parse('{"__proto__":1}')), '__proto__');
     assert.equal(refused({ constructor: { prototype: {} } }), 'constructor');
@@ -49,7 +49,7 @@ describe('guardBody', () => {
     }
   });
 
-  it('accepts what is no object', () => {
+  it('accepts values that are not objects', () => {
     for (const body of ['text', 5, null, true, []]) assert.equal(refused(body), null);
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { describe, it } from 'node:test';
-import { answerClientError } from './client-error.ts';
+import { respondToClientError } from './client-error.ts';
 
 /** What becomes of a connection on which Node's parser meets an error. */
 function after(code: string, socket: { writable?: boolean; bytesWritten?: number } = {}) {
@@ -17,11 +17,11 @@ function after(code: string, socket: { writable?: boolean; bytesWritten?: number
     },
     ...socket,
   };
-  answerClientError(Object.assign(new Error('parse error'), { code }), played as unknown as Socket);
+  respondToClientError(Object.assign(new Error('parse error'), { code }), played as unknown as Socket);
   return seen;
 }
 
-describe('an error of the HTTP parser', () => {
+describe('HTTP parser errors', () => {
   for (const [code, status, ours] of [
     ['HPE_HEADER_OVERFLOW', '431 Request Header Fields Too Large', 'headers_too_large'],
     ['ERR_HTTP_REQUEST_TIMEOUT', '408 Request Timeout', 'request_timeout'],
@@ -38,7 +38,7 @@ describe('an error of the HTTP parser', () => {
     });
   }
 
-  it('ends a connection without a word whose client is gone, or to which an answer has begun', () => {
+  it('closes the connection silently after a disconnect or a started response', () => {
     const silent = { isDestroyed: true, sent: '' };
     assert.deepEqual(after('ECONNRESET'), silent);
     assert.deepEqual(after('HPE_INVALID_METHOD', { writable: false }), silent);

@@ -5,7 +5,7 @@ import { collectAfterBodies } from './collect-after-bodies.ts';
 const MIB = 1024 * 1024;
 
 describe('collectAfterBodies', () => {
-  it('collects ten seconds after bodies of 32 MiB together were released, once for all of that time', (t) => {
+  it('collects once, ten seconds after 32 MiB of bodies were released', (t) => {
     const timers: { run: () => void; delayMs: number }[] = [];
     t.mock.method(globalThis, 'setTimeout', (run: () => void, delayMs: number) => {
       timers.push({ run, delayMs });

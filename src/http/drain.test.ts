@@ -49,7 +49,7 @@ async function leave(socket: Socket): Promise<void> {
 }
 
 describe('drain', () => {
-  it('waits for the handler of a client that has left', async () => {
+  it('waits for the handler of a disconnected client', async () => {
     const engine = Promise.withResolvers<void>();
     const socket = await startCall(() => engine.promise);
     await until(() => app.inFlight.count === 1);
@@ -66,7 +66,7 @@ describe('drain', () => {
     assert.equal(app.inFlight.count, 0);
   });
 
-  it('waits for what the reply of such a handler still stores', async () => {
+  it('waits for the onSend hooks of such a handler', async () => {
     const stored = Promise.withResolvers<void>();
     const engine = Promise.withResolvers<void>();
     const socket = await startCall(async () => {
@@ -88,7 +88,7 @@ describe('drain', () => {
     await drained;
   });
 
-  it('aborts what still runs after its time, and waits until it has settled', async () => {
+  it('aborts requests after the drain time and waits until they have settled', async () => {
     let isSettled = false;
     await startCall(async (signal) => {
       await untilAborted(signal).catch(() => {});
@@ -100,7 +100,7 @@ describe('drain', () => {
     assert.equal(isSettled, true);
   });
 
-  it('ends although a call ignores its abort', async () => {
+  it('ends although a handler ignores its abort', async () => {
     const engine = Promise.withResolvers<void>();
     await startCall(() => engine.promise);
     await until(() => app.inFlight.count === 1);
@@ -109,7 +109,7 @@ describe('drain', () => {
     engine.resolve();
   });
 
-  it('lets no handler begin afterwards, of a request that waited in a hook', async () => {
+  it('starts no handler afterwards, even of a request that waited in a hook', async () => {
     const hook = Promise.withResolvers<void>();
     let isWaiting = false;
     let hasBegun = false;
@@ -132,7 +132,7 @@ describe('drain', () => {
 });
 
 describe('disconnectSignal', () => {
-  it('is aborted at once where the client left before its handler began', async () => {
+  it('is aborted already when the client disconnected before its handler started', async () => {
     const hook = Promise.withResolvers<void>();
     const begun = Promise.withResolvers<AbortSignal>();
     let isWaiting = false;

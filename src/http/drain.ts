@@ -6,20 +6,20 @@ import type { App } from './app.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Handlers that have not settled. A closed connection does not end its handler, so connections cannot be counted. */
+    /** Handlers that have not settled. A handler outlives its closed connection, so connections cannot be counted instead. */
     inFlight: InFlight;
   }
 }
 
-/** Retry hint while the process is stopping: another one takes its place within about this time. */
+/** `Retry-After` during a shutdown: a restarted process is ready within about this time. */
 const STOPPING_RETRY_SECONDS = 5;
 
-/** 503 for requests that reach a process which is shutting down. */
+/** 503 for requests during a shutdown. */
 export function stopping() {
   return engineUnavailable('This server is stopping.', STOPPING_RETRY_SECONDS);
 }
 
-/** Counts the handlers of all routes that are added after this call. */
+/** Counts running handlers of all routes that are added after this call. */
 export function countHandlers(app: Pick<App, 'decorate' | 'addHook'>): void {
   const inFlight = new InFlight();
   app.decorate('inFlight', inFlight);
@@ -36,20 +36,20 @@ export function countHandlers(app: Pick<App, 'decorate' | 'addHook'>): void {
 
 /** Bounds of a drain, in milliseconds. */
 export interface DrainBounds {
-  /** How long running requests may go on. */
+  /** Time that running requests have to complete. */
   drainMs: number;
-  /** How long they may take to end once they are aborted. */
+  /** Time that aborted requests have to settle. */
   abortMs: number;
 }
 
 /**
- * Shuts the API down: accepts nothing new, waits until every handler has settled, also those whose client has left, and
- * aborts what still runs after `drainMs`. Afterwards no handler begins, so what the handlers use can be closed.
+ * Shuts the API down: rejects new requests, waits until every handler has settled (including those of disconnected clients), and
+ * aborts requests that still run after `drainMs`. Afterwards no handler starts, so their dependencies can be closed.
  */
 export async function drain(app: App, logger: Logger, { drainMs, abortMs }: DrainBounds): Promise<void> {
   const settled = app.close().then(() => app.inFlight.settled());
   if (!(await settlesWithin(settled, drainMs))) {
-    // Aborts the signal of every call that runs (`disconnectSignal`).
+    // Aborts the `disconnectSignal` of every running request.
     app.server.closeAllConnections();
     if (!(await settlesWithin(settled, abortMs))) {
       logger.error({ requests: app.inFlight.count }, 'requests did not end after they were aborted');
@@ -60,9 +60,9 @@ export async function drain(app: App, logger: Logger, { drainMs, abortMs }: Drai
 
 async function settlesWithin(work: Promise<void>, milliseconds: number): Promise<boolean> {
   const done = new AbortController();
-  const late = delay(milliseconds, false, { signal: done.signal }).catch(() => false);
+  const timeout = delay(milliseconds, false, { signal: done.signal }).catch(() => false);
   try {
-    return await Promise.race([work.then(() => true), late]);
+    return await Promise.race([work.then(() => true), timeout]);
   } finally {
     done.abort();
   }

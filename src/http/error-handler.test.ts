@@ -21,21 +21,21 @@ describe('asApiError', () => {
     assert.deepEqual(of('FST_ERR_MAX_PARAM_LENGTH'), [404, 'unknown_url', null]);
   });
 
-  it('maps what a plugin refuses by its status, and everything else to 500', () => {
+  it('maps plugin errors by their status, and other errors to 500', () => {
     for (const statusCode of [403, 404]) assert.deepEqual(mapped({ statusCode }), [404, 'unknown_url', null]);
     for (const error of [{ statusCode: 400 }, new Error('fault')]) {
       assert.deepEqual(mapped(error), [500, 'server_error', null]);
     }
   });
 
-  it('leaves an error of the catalogue as it is', () => {
+  it('returns an error of the catalogue unchanged', () => {
     const error = invalidApiKey('no');
     assert.equal(asApiError(error, request, 1024), error);
   });
 });
 
 describe('errorHeaders', () => {
-  it('tell how long to wait, and not to retry where that is pointless', () => {
+  it('set Retry-After, and disable retries of conflicts and long waits', () => {
     const wait = (seconds: number) => errorHeaders(engineUnavailable('Not now.', seconds));
     assert.deepEqual(wait(60), { 'retry-after': '60' });
     assert.deepEqual(wait(61), { 'retry-after': '61', 'x-should-retry': 'false' });

@@ -65,7 +65,7 @@ export function handleErrors(app: FastifyInstance, bodyLimitBytes: number): void
   app.addHook('onRoute', ({ method, url }) => {
     // The CORS plugin registers OPTIONS for every path.
     if (method === 'OPTIONS') return;
-    routes.push({ methods: [method].flat(), pattern: patternOf(url) });
+    routes.push({ methods: [method].flat(), pattern: routePattern(url) });
   });
   app.setErrorHandler((error, request, reply) => {
     // A disconnected client is not an error.
@@ -82,7 +82,7 @@ export function handleErrors(app: FastifyInstance, bodyLimitBytes: number): void
 }
 
 /** Pattern of a route such as `/v1/models/:model_id`, used to distinguish 405 from 404. */
-function patternOf(url: string): RegExp {
+function routePattern(url: string): RegExp {
   const parts = url.split('/').map((part) => {
     if (part.startsWith(':')) return '[^/]+';
     return part === '*' ? '.*' : part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');

@@ -25,7 +25,7 @@ function statusAndCode(raw: string): [number, string] {
   return [Number(raw.split(' ')[1]), JSON.parse(body).error.code];
 }
 
-describe('errors that Fastify and Node make', () => {
+describe('errors of Fastify and Node', () => {
   const api = useApi({
     config: { bodyLimitBytes: 2048 },
     extend: (app) => {
@@ -36,7 +36,7 @@ describe('errors that Fastify and Node make', () => {
   });
   const path = '/v1/chat/completions';
 
-  it('404 unknown_url for a path that nothing is at, with or without a key', async () => {
+  it('404 unknown_url for an unknown path, with or without a key', async () => {
     assertError(await api.send('GET', '/v1/nothing'), 404, 'unknown_url');
     assertError(await api.send('GET', '/', { key: null }), 404, 'unknown_url');
   });
@@ -45,7 +45,7 @@ describe('errors that Fastify and Node make', () => {
     assertError(await api.send('GET', '/v1/models/%ff'), 404, 'unknown_url');
   });
 
-  it('404 unknown_url for a path that leaves the folder of the description page', async () => {
+  it('404 unknown_url for a path traversal below /docs', async () => {
     const raw = await exchange(
       api.url,
       'GET /docs/static/../../../package.json HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n',
@@ -53,7 +53,7 @@ describe('errors that Fastify and Node make', () => {
     assert.deepEqual(statusAndCode(raw), [404, 'unknown_url']);
   });
 
-  it('405 method_not_allowed with Allow where the path takes other methods', async () => {
+  it('405 method_not_allowed with Allow for a known path', async () => {
     const answer = await api.send('DELETE', path);
     assertError(answer, 405, 'method_not_allowed');
     assert.equal(answer.headers.get('allow'), 'POST');
@@ -66,7 +66,7 @@ describe('errors that Fastify and Node make', () => {
     }
   });
 
-  it('400 invalid_value with its path for a name that stands for a prototype', async () => {
+  it('400 invalid_value with the path of a member name that sets a prototype', async () => {
     for (const [body, param] of [
       ['{"__proto__": {"x": 1}}', '__proto__'],
       ['{"metadata": {"a": [{"__pro\\u0074o__": 1}]}}', 'metadata.a.0.__proto__'],
@@ -76,13 +76,13 @@ describe('errors that Fastify and Node make', () => {
     }
   });
 
-  it('400 for a body that is JSON and no object', async () => {
+  it('400 for a JSON body that is not an object', async () => {
     for (const body of ['[]', '"text"', '3', 'null', 'true']) {
       assertError(await api.send('POST', path, { body }), 400, 'invalid_value', 'body');
     }
   });
 
-  it('415 unsupported_media_type for another content type, and for a body of none', async () => {
+  it('415 unsupported_media_type for another content type or none', async () => {
     const body = JSON.stringify({ model: 'general-8b', messages: [{ role: 'user', content: 'Hi' }] });
     for (const type of ['text/plain', 'text/plain;charset=UTF-8', 'text/csv', 'application/x-www-form-urlencoded']) {
       for (const [method, url] of [
@@ -120,13 +120,13 @@ describe('errors that Fastify and Node make', () => {
     assert.deepEqual(statusAndCode(await exchange(api.url, 'HELLO\r\n\r\n')), [400, 'invalid_value']);
   });
 
-  it('500 server_error without a word of the cause', async () => {
+  it('500 server_error without the cause', async () => {
     const answer = await api.send('GET', '/v1/broken');
     assertError(answer, 500, 'server_error');
     assert.doesNotMatch(answer.text, /hunter2/);
   });
 
-  it('every answer carries a request id, the rate-limit headers and the security headers', async () => {
+  it('every response has a request id, rate-limit headers and security headers', async () => {
     for (const [method, url, key] of [
       ['GET', '/v1/models', api.key],
       ['GET', '/v1/models', null],
@@ -146,7 +146,7 @@ describe('errors that Fastify and Node make', () => {
     }
   });
 
-  it('a request id of the caller is not taken over', async () => {
+  it('ignores a request id sent by the caller', async () => {
     const { headers } = await api.send('GET', '/v1/models', { headers: { 'x-request-id': 'mine' } });
     assert.match(headers.get('x-request-id') ?? '', /^req_/);
   });
@@ -157,7 +157,7 @@ describe('errors that Fastify and Node make', () => {
   });
 });
 
-describe('a request that does not arrive', () => {
+describe('an incomplete request', () => {
   // Of its own: on a busy machine the requests of other tests may take as long.
   const api = useApi({ requestTimeoutMs: 300 });
 
@@ -171,7 +171,7 @@ describe('a request that does not arrive', () => {
 describe('CORS', () => {
   const open = useApi({ config: { corsOrigins: ['https://app.example'] } });
 
-  it('answers a configured origin and its preflight, and no other', async () => {
+  it('allows only configured origins and their preflights', async () => {
     const headers = { origin: 'https://app.example', 'access-control-request-method': 'POST' };
     const preflight = await open.send('OPTIONS', '/v1/chat/completions', { headers, key: null });
     assert.equal(preflight.status, 204);

@@ -59,33 +59,33 @@ export async function sendEvents(reply: FastifyReply, events: AsyncIterable<obje
 }
 
 /** Maximum characters buffered per event-loop turn. */
-const MAX_HELD_CHARACTERS = 65_536;
+const MAX_BUFFERED_CHARACTERS = 65_536;
 
 /** Coalesces the frames of one event-loop turn into one socket write; a write costs more than a frame. */
 class FrameWriter {
   readonly #raw: FastifyReply['raw'];
-  #held = '';
+  #buffer = '';
 
   constructor(raw: FastifyReply['raw']) {
     this.#raw = raw;
   }
 
   write(event: object): void {
-    if (this.#held === '') setImmediate(() => this.#flush());
-    this.#held += `data: ${JSON.stringify(event)}\n\n`;
-    if (this.#held.length > MAX_HELD_CHARACTERS) this.#flush();
+    if (this.#buffer === '') setImmediate(() => this.#flush());
+    this.#buffer += `data: ${JSON.stringify(event)}\n\n`;
+    if (this.#buffer.length > MAX_BUFFERED_CHARACTERS) this.#flush();
   }
 
   /** Flushes the buffer, writes `last` and ends the response. */
   end(last: string): void {
-    this.#raw.end(this.#held + last);
-    this.#held = '';
+    this.#raw.end(this.#buffer + last);
+    this.#buffer = '';
   }
 
   #flush(): void {
-    if (this.#held === '') return;
-    this.#raw.write(this.#held);
-    this.#held = '';
+    if (this.#buffer === '') return;
+    this.#raw.write(this.#buffer);
+    this.#buffer = '';
   }
 }
 

@@ -60,8 +60,8 @@ function receiveText(
     const decoder = new BodyDecoder();
     let total = 0;
     const settle = (outcome: () => void) => {
-      payload.removeListener('data', take).removeListener('end', end).removeListener('error', leave);
-      payload.removeListener('close', leave);
+      payload.removeListener('data', onData).removeListener('end', onEnd).removeListener('error', onClose);
+      payload.removeListener('close', onClose);
       outcome();
     };
     const attempt = (step: () => void) => {
@@ -72,15 +72,15 @@ function receiveText(
         settle(() => reject(error));
       }
     };
-    const take = (chunk: Buffer) =>
+    const onData = (chunk: Buffer) =>
       attempt(() => {
         total += chunk.length;
         admit({ added: chunk.length, total });
         decoder.push(chunk);
       });
-    const end = () => attempt(() => settle(() => resolve(decoder.end())));
-    const leave = () => settle(() => reject(new ClientDisconnected()));
-    payload.on('data', take).on('end', end).on('error', leave).on('close', leave);
+    const onEnd = () => attempt(() => settle(() => resolve(decoder.end())));
+    const onClose = () => settle(() => reject(new ClientDisconnected()));
+    payload.on('data', onData).on('end', onEnd).on('error', onClose).on('close', onClose);
   });
 }
 

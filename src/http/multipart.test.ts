@@ -39,7 +39,7 @@ function randomNumbers(seed: number): () => number {
 }
 
 describe('readForm', () => {
-  it('reads the same however the body is cut into pieces, with every byte of the file', async () => {
+  it('reads the same form for any chunk boundaries', async () => {
     // What a boundary begins with, and all of it but its end, may stand in a file.
     const content = Buffer.concat([
       Buffer.from(`\r\n--${BOUNDARY.slice(0, -1)}\r\n\r\n--\r\n-\r`),
@@ -59,7 +59,7 @@ describe('readForm', () => {
     }
   });
 
-  it('knows the fields before the file when it begins, and those behind it when it has ended', async () => {
+  it('provides earlier fields when the file starts, later fields when it ends', async () => {
     const body = formOf([file('text'), purpose]);
     await readForm(requestOf(body), RULES, forever, async ({ content, fields }) => {
       assert.equal(fields.size, 0);
@@ -68,7 +68,7 @@ describe('readForm', () => {
     });
   });
 
-  it('takes a file of exactly the limit, and refuses one of a byte more as soon as it comes', async () => {
+  it('accepts a file of exactly the limit, and rejects one more byte immediately', async () => {
     for (const size of [1, 7, 10_000]) {
       assert.equal((await readAll(formOf([file('x'.repeat(1000))]), size)).bytes.length, 1000);
       await assert.rejects(readAll(formOf([file('x'.repeat(1001))]), size), { code: 'file_too_large', status: 413 });
@@ -85,7 +85,7 @@ describe('readForm', () => {
     );
   });
 
-  it('throws what is behind the file from its content, so that nobody takes it for whole', async () => {
+  it('reports errors after the file through its content', async () => {
     for (const body of [formOf([file('a'), file('b')]), formOf([file('a')]).subarray(0, -6)]) {
       await readForm(requestOf(body), RULES, forever, async ({ content }) => {
         await assert.rejects(buffer(content), ApiError);
@@ -93,7 +93,7 @@ describe('readForm', () => {
     }
   });
 
-  it('leaves the source readable to its end when it is not read to the end', async () => {
+  it('keeps the source readable when the file is not read completely', async () => {
     const body = formOf([file('x'.repeat(900)), purpose]);
     const request = requestOf(body, 100);
     await assert.rejects(
@@ -106,7 +106,7 @@ describe('readForm', () => {
     assert.equal(request.readableEnded, true);
   });
 
-  it('throws the reason of the signal, also while nothing comes', async () => {
+  it('throws the reason of the signal, even while the source is stalled', async () => {
     const head = formOf([file('x')]).subarray(0, 120);
     for (const first of [head, Buffer.alloc(0)]) {
       const silent = async function* () {
@@ -122,7 +122,7 @@ describe('readForm', () => {
     }
   });
 
-  it('ends with a form or a refusal for whatever bytes come', async () => {
+  it('settles for arbitrary bytes', async () => {
     const random = randomNumbers(11);
     const whole = formOf([purpose, file('x'.repeat(300)), { name: 'more', content: 'y' }, { name: 'z', content: '' }]);
     const stuff = [

@@ -95,9 +95,9 @@ class FormReader {
   readonly #end = Promise.withResolvers<void>();
   #stream: BusboyFileStream | null = null;
   #failure: unknown = null;
-  #isOver = false;
+  #isSettled = false;
   /** Resumes a read that waits for the parser's backpressure. */
-  #goOn = () => {};
+  #resumePump = () => {};
 
   constructor(source: Readable, contentType: string, rules: FormRules, signal: AbortSignal) {
     this.#source = source;
@@ -130,12 +130,13 @@ class FormReader {
 
   /** Stops reading. No effect after the form is complete. */
   stop(): void {
-    this.#fail(new Error('the form is not read any more'));
+    this.#fail(new Error('reading of the form was stopped'));
   }
 
   #listen(): void {
     const { file, fields } = this.#rules;
-    const isMalformed = (why: string) => this.#fail(invalidValue('body', `is not a whole multipart form: ${why}`));
+    const failMalformed = (defect: string) =>
+      this.#fail(invalidValue('body', `is not a whole multipart form: ${defect}`));
     this.#parser
       .on('file', (_name, stream, filename) => this.#begin(stream, filename ?? ''))
       .on('field', (name, value, _nameTruncated, valueTruncated) => {
@@ -146,7 +147,7 @@ class FormReader {
       })
       .on('filesLimit', () => this.#fail(invalidValue(file, 'must be one file')))
       .on('fieldsLimit', () => this.#fail(invalidValue('body', `must not have more than ${MAX_FIELDS} fields`)))
-      .on('error', (error) => isMalformed(error instanceof Error ? lowered(error.message) : 'it cannot be parsed'))
+      .on('error', (error) => failMalformed(error instanceof Error ? lowerFirst(error.message) : 'it cannot be parsed'))
       .on('finish', () => this.#finish());
   }
 
@@ -174,13 +175,13 @@ class FormReader {
     let received = 0;
     try {
       // By default the iterator destroys the request and with it the connection of the response.
-      for await (const piece of this.#source.iterator({ destroyOnReturn: false })) {
-        received += piece.length;
-        if (received - (this.#stream?.bytesRead ?? 0) > MAX_OVERHEAD_BYTES + piece.length) {
-          throw requestTooLarge(MAX_OVERHEAD_BYTES, 'What the form holds beside its file');
+      for await (const chunk of this.#source.iterator({ destroyOnReturn: false })) {
+        received += chunk.length;
+        if (received - (this.#stream?.bytesRead ?? 0) > MAX_OVERHEAD_BYTES + chunk.length) {
+          throw requestTooLarge(MAX_OVERHEAD_BYTES, 'The form without its file');
         }
-        await this.#feed(piece);
-        if (this.#isOver) return;
+        await this.#feed(chunk);
+        if (this.#isSettled) return;
       }
       this.#parser.end();
     } catch (error) {
@@ -191,31 +192,31 @@ class FormReader {
     }
   }
 
-  #feed(piece: Buffer): Promise<void> {
+  #feed(chunk: Buffer): Promise<void> {
     return new Promise((resolve) => {
-      this.#goOn = resolve;
-      if (this.#isOver) resolve();
-      else this.#parser.write(piece, () => resolve());
+      this.#resumePump = resolve;
+      if (this.#isSettled) resolve();
+      else this.#parser.write(chunk, () => resolve());
     });
   }
 
   #finish(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+    if (this.#isSettled) return;
+    this.#isSettled = true;
     this.#file.reject(missingField(this.#rules.file));
     this.#end.resolve();
-    this.#goOn();
+    this.#resumePump();
   }
 
   #fail(error: unknown): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+    if (this.#isSettled) return;
+    this.#isSettled = true;
     this.#failure = error;
     this.#file.reject(error);
     this.#end.reject(error);
     this.#stream?.destroy();
-    this.#goOn();
+    this.#resumePump();
   }
 }
 
-const lowered = (sentence: string): string => sentence.charAt(0).toLowerCase() + sentence.slice(1);
+const lowerFirst = (sentence: string): string => sentence.charAt(0).toLowerCase() + sentence.slice(1);

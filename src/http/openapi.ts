@@ -3,18 +3,18 @@ import swaggerUi from '@fastify/swagger-ui';
 import { Type } from 'typebox';
 import type { App } from './app.ts';
 
-/** The body of every error. */
-const ErrorAnswer = Type.Object(
+/** Response body of all errors. */
+const ErrorResponse = Type.Object(
   {
     error: Type.Object({
       message: Type.String(),
       type: Type.String(),
-      param: Type.Union([Type.String(), Type.Null()], { description: 'The field that is wrong, as a dotted path.' }),
+      param: Type.Union([Type.String(), Type.Null()], { description: 'Dotted path of the invalid field.' }),
       code: Type.String(),
     }),
   },
   {
-    description: 'Any error: `code` says which, `param` where.',
+    description: 'Error. `code` identifies the error, `param` the field.',
     examples: [
       {
         error: {
@@ -52,12 +52,12 @@ export async function describeApi(app: App, version: string): Promise<void> {
     },
     transform: ({ schema, url, route }) => {
       const isOpen = route.config?.scope === 'public';
-      const response = { ...(schema?.response as object | undefined), '4xx': ErrorAnswer, '5xx': ErrorAnswer };
+      const response = { ...(schema?.response as object | undefined), '4xx': ErrorResponse, '5xx': ErrorResponse };
       return { schema: { ...schema, response, ...(isOpen && { security: [] }) }, url };
     },
   });
   app.addHook('onRoute', (route) => {
-    // The routes of the page are registered by the plugin, without our `config`.
+    // The plugin registers the routes of the page without our `config`.
     if (route.url.startsWith(DOCS_PATH)) route.config = { ...route.config, scope: 'public' };
   });
   await app.register(swaggerUi, {

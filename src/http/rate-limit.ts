@@ -4,7 +4,7 @@ import type { Caller } from '../lib/caller.ts';
 export interface Bucket {
   limit: number;
   remaining: number;
-  /** Seconds until it is full again. */
+  /** Seconds until the bucket is full. */
   resetSeconds: number;
 }
 
@@ -18,27 +18,27 @@ export interface RateLimitState {
 export type Limit = (caller: Caller | null) => RateLimitState;
 
 /** Header value for "no limit". */
-const VERY_MANY = 1_000_000_000;
+const NO_LIMIT = 1_000_000_000;
 const UNLIMITED: RateLimitState = {
-  requests: { limit: VERY_MANY, remaining: VERY_MANY, resetSeconds: 0 },
-  tokens: { limit: VERY_MANY, remaining: VERY_MANY, resetSeconds: 0 },
+  requests: { limit: NO_LIMIT, remaining: NO_LIMIT, resetSeconds: 0 },
+  tokens: { limit: NO_LIMIT, remaining: NO_LIMIT, resetSeconds: 0 },
 };
 
 /** A limiter that accepts every request. */
 export const unlimited: Limit = () => UNLIMITED;
 
-const headersOfState = new WeakMap<RateLimitState, Record<string, string>>();
+const headerCache = new WeakMap<RateLimitState, Record<string, string>>();
 
 /** The six `x-ratelimit-*` response headers. */
 export function rateLimitHeaders(state: RateLimitState): Record<string, string> {
-  const known = headersOfState.get(state);
-  if (known !== undefined) return known;
+  const cached = headerCache.get(state);
+  if (cached !== undefined) return cached;
   const headers: Record<string, string> = {};
   for (const kind of ['requests', 'tokens'] as const) {
     headers[`x-ratelimit-limit-${kind}`] = String(state[kind].limit);
     headers[`x-ratelimit-remaining-${kind}`] = String(state[kind].remaining);
     headers[`x-ratelimit-reset-${kind}`] = `${state[kind].resetSeconds}s`;
   }
-  headersOfState.set(state, headers);
+  headerCache.set(state, headers);
   return headers;
 }

@@ -21,7 +21,7 @@ const head = (method: string, path: string, headers: Record<string, string>): st
     .map(([name, value]) => `${name}: ${value}\r\n`)
     .join('')}\r\n`;
 
-describe('the body of a request', () => {
+describe('request bodies', () => {
   let app: App;
   let port: number;
   /** The server's ends of the connections, by the port of the client's. */
@@ -96,7 +96,7 @@ describe('the body of a request', () => {
 
   const large = { ...JSON_TYPE, 'content-length': String(8 * 1024 * KIB) };
   // Each waits for the end of the lingering close.
-  describe('is not read, and the connection is closed after the response', { concurrency: true }, () => {
+  describe('are not read, and the connection is closed after the response', { concurrency: true }, () => {
     for (const [name, status, method, path, headers] of [
       ['an unknown path', 404, 'POST', '/nope', large],
       ['an unknown path, chunked', 404, 'POST', '/nope', { ...JSON_TYPE, 'transfer-encoding': 'chunked' }],
@@ -118,7 +118,7 @@ describe('the body of a request', () => {
     }
   });
 
-  it('of a rejected request is dropped when it is short, and the connection is used again', async () => {
+  it('of rejected requests are discarded when short, and the connection is reused', async () => {
     const socket = connect(port, '127.0.0.1').setEncoding('latin1');
     const request = `${head('POST', '/nope', { 'content-length': '5' })}hello`;
     let text = '';
@@ -132,7 +132,7 @@ describe('the body of a request', () => {
     assert.equal(text.split('HTTP/1.1 404').length, 3, text);
   });
 
-  it('is asked for with 100 Continue from admitted callers only', async () => {
+  it('get 100 Continue only after admission', async () => {
     const expect = { ...JSON_TYPE, expect: '100-continue', 'content-length': '2' };
     const talk = async (headers: Record<string, string>, path = '/echo') => {
       const socket = connect(port, '127.0.0.1').setEncoding('latin1');
@@ -151,7 +151,7 @@ describe('the body of a request', () => {
     assert.match(await talk(expect, '/nope'), /^HTTP\/1.1 404/);
   });
 
-  it('must be UTF-8, with or without a byte order mark, however large', async () => {
+  it('must be UTF-8, with or without a byte order mark, at any size', async () => {
     for (const size of [10, 300 * KIB]) {
       const text = `{"a":"${'é'.repeat(size / 2)}"}`;
       assert.equal((await post(text)).json.length, text.length);
@@ -164,14 +164,14 @@ describe('the body of a request', () => {
     }
   });
 
-  it('is refused with 400 when it holds too many values or too long names, and read to its end otherwise', async () => {
+  it('are rejected with 400 for too many values or too long member names', async () => {
     const values = (count: number) => `{"a":[${'1,'.repeat(count - 1)}1]}`;
     assert.equal((await post(values(MAX_JSON_VALUES - 3))).status, 200);
     const { status, code, param } = await post(values(MAX_JSON_VALUES));
     assert.deepEqual([status, code, param], [400, 'invalid_value', 'body']);
   });
 
-  it('is not an error of ours when its client leaves in the middle', async () => {
+  it('cause no server error when the client disconnects in the middle', async () => {
     logged.length = 0;
     const socket = connect(port, '127.0.0.1');
     socket.write(head('POST', '/echo', { ...JSON_TYPE, ...KEY, 'content-length': '100' }));
@@ -187,7 +187,7 @@ describe('the body of a request', () => {
     assert.deepEqual(logged, []);
   });
 
-  it('is refused with 503 while too many bytes are in flight, and accepted after their responses', async () => {
+  it('are rejected with 503 while too many bytes are in flight, and accepted after their responses', async () => {
     const opened = Promise.withResolvers<void>();
     gate = opened.promise;
     const body = `{"a":"${'x'.repeat(300 * KIB)}"}`;
@@ -213,7 +213,7 @@ describe('JsonLimits', () => {
     }
   };
 
-  it('counts values outside strings only, wherever the text is cut', () => {
+  it('counts values outside strings, independent of chunk boundaries', () => {
     const inString = `["${'[{,:'.repeat(MAX_JSON_VALUES)}"]`;
     const escaped = `["\\"${',\\"'.repeat(3 * MAX_JSON_VALUES)}\\\\"]`;
     const many = `[${'1,'.repeat(MAX_JSON_VALUES)}1]`;
@@ -225,7 +225,7 @@ describe('JsonLimits', () => {
     }
   });
 
-  it('counts the bytes of names and not those of values', () => {
+  it('counts the bytes of member names, not of values', () => {
     const text = 'x'.repeat(MAX_NAME_BYTES);
     assert.ok(counted(`{"a":"${text}"}`, 65_536));
     assert.ok(!counted(`{"${text}":"a"}`, 65_536));
@@ -236,7 +236,7 @@ describe('BodyBudget', () => {
   const refused = (step: () => void) =>
     assert.throws(step, (error) => error instanceof ApiError && error.status === 503);
 
-  it('bounds all organizations together, and each to half', () => {
+  it('limits all organizations together, and each to half', () => {
     const budget = new BodyBudget(100);
     const [a, b, c] = [budget.open('a'), budget.open('b'), budget.open('c')];
     a.grow(50);
@@ -249,7 +249,7 @@ describe('BodyBudget', () => {
     assert.equal(budget.heldBytes, 100);
   });
 
-  it('gets back what a request held, once', () => {
+  it('release is idempotent', () => {
     const budget = new BodyBudget(100);
     const held = budget.open('a');
     held.grow(30);

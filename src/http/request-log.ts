@@ -9,12 +9,12 @@ const DURATION_BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 
 export function logRequests(app: App, registry: Registry, logger: Logger): void {
   const duration = new Histogram({
     name: 'quire_http_request_seconds',
-    help: 'Time from the head of a request to the end of its answer.',
+    help: 'Time from the head of a request to the end of its response.',
     labelNames: ['method', 'route', 'status'] as const,
     buckets: DURATION_BUCKETS,
     registers: [registry],
   });
-  // None of the fields below can hold a secret, and looking for some in each line costs 1.5 % of a gateway call.
+  // These fields cannot contain secrets, and redaction costs 1.5 % of a gateway call.
   const requestLogger = logger.child({}, { redact: [] });
   app.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url ?? 'unknown';

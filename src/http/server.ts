@@ -9,7 +9,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { App } from './app.ts';
 import { type Authenticate, requireScope } from './auth.ts';
 import { BodyBudget } from './body-budget.ts';
-import { answerClientError } from './client-error.ts';
+import { respondToClientError } from './client-error.ts';
 import { collectAfterBodies } from './collect-after-bodies.ts';
 import { countHandlers, stopping } from './drain.ts';
 import { asApiError, handleErrors, sendError } from './error-handler.ts';
@@ -98,7 +98,7 @@ export async function createServer(options: ServerOptions): Promise<App> {
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 512, ignoreTrailingSlash: true },
-    clientErrorHandler: answerClientError,
+    clientErrorHandler: respondToClientError,
     frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
       reply.headers({ ...SECURITY_HEADERS, 'x-request-id': request.id });
       sendError(asApiError(error, request, options.bodyLimitBytes), request, reply);
@@ -108,49 +108,49 @@ export async function createServer(options: ServerOptions): Promise<App> {
   // Enabled by default; no route accepts it.
   app.removeContentTypeParser('text/plain');
   app.setValidatorCompiler(compileValidator);
-  // Schemas of answers are for the documentation and the tests; serialising by them would hide what they do not name.
+  // Response schemas are for documentation and tests. Serializing with them would drop fields that they lack.
   app.setSerializerCompiler(() => JSON.stringify);
   handleErrors(app, options.bodyLimitBytes);
   countHandlers(app);
   closeIdleOnStop(app);
   if (options.corsOrigins !== null) {
-    // Before the rest: a preflight carries no key.
+    // Registered first: preflight requests carry no key.
     const origin = options.corsOrigins.includes('*') ? '*' : [...options.corsOrigins];
     await app.register(cors, { origin, maxAge: PREFLIGHT_SECONDS, exposedHeaders: EXPOSED_HEADERS });
   }
   admitRequests(app, options);
-  forgiveEmptyBodies(app);
+  ignoreTypeOfEmptyBodies(app);
   closeAfterUnreadBody(app);
   const budget = new BodyBudget(budgetBytes(options), collectAfterBodies());
   acceptJson(app, { bodyLimitBytes: options.bodyLimitBytes, budget });
   return app;
 }
 
-/** How often a stopping server closes the connections over which nothing is asked. */
+/** Interval at which a stopping server closes idle connections. */
 const IDLE_CHECK_MS = 100;
 
-/** A stop waits for answers: not for clients that keep a connection after theirs, nor for those that never spoke. */
+/** Closes keep-alive connections and connections without a request during a stop, which waits only for running requests. */
 function closeIdleOnStop(app: Pick<App, 'server' | 'addHook'>): void {
-  const open = new Set<Socket>();
+  const sockets = new Set<Socket>();
   app.server.on('connection', (socket: Socket) => {
-    open.add(socket);
-    socket.once('close', () => open.delete(socket));
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
   });
   const closeIdle = () => {
     app.server.closeIdleConnections();
-    // Node counts these as busy until their headers are late.
-    for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
+    // Node counts connections without any bytes as busy until the headers timeout.
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
   };
   let check: NodeJS.Timeout | undefined;
   app.addHook('preClose', async () => {
     check = setInterval(closeIdle, IDLE_CHECK_MS);
   });
-  // Hooks of `onClose` may run before the server has closed.
+  // `onClose` hooks can run before the server has closed.
   app.server.once('close', () => clearInterval(check));
 }
 
-/** OpenAI's Python client names a type for every POST, also where it sends nothing and the route wants nothing. */
-function forgiveEmptyBodies(app: Pick<App, 'addHook'>): void {
+/** OpenAI's Python client sends a content type with every POST, even without a body. */
+function ignoreTypeOfEmptyBodies(app: Pick<App, 'addHook'>): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const { headers } = request;
     const isEmpty = headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0';
@@ -159,7 +159,7 @@ function forgiveEmptyBodies(app: Pick<App, 'addHook'>): void {
   });
 }
 
-/** Before a byte of the body is read: the headers of every answer, who asks, whether they may, and how often. */
+/** Admits requests before their body is read: response headers, authentication, scope and rate limits. */
 function admitRequests(app: App, options: ServerOptions): void {
   const { authenticate, limit } = options;
   let isStopping = false;
@@ -169,28 +169,28 @@ function admitRequests(app: App, options: ServerOptions): void {
   app.decorateRequest('caller', null);
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(SECURITY_HEADERS).header('x-request-id', request.id);
-    const admitted = (caller: FastifyRequest['caller']) => {
+    const onAuthenticated = (caller: FastifyRequest['caller']) => {
       const { scope } = request.routeOptions.config;
       request.caller = caller;
       reply.headers(rateLimitHeaders(limit(caller)));
       if (caller !== null && scope !== undefined && scope !== 'public') requireScope(caller, scope);
     };
-    const refused = (error: unknown) => {
-      // A refused caller learns its limits too; the bucket of nobody is the open one.
+    const onRejected = (error: unknown) => {
+      // Unauthenticated callers share one bucket and get its headers too.
       if (error instanceof ApiError && error.status === 401) reply.headers(rateLimitHeaders(limit(null)));
       done(error as Error);
     };
     try {
       if (isStopping) throw stopping();
-      const isOpen = request.is404 || request.routeOptions.config.scope === 'public';
-      const caller = isOpen ? null : authenticate(request.headers.authorization);
-      if (caller instanceof Promise) caller.then(admitted).then(() => done(), refused);
+      const isPublic = request.is404 || request.routeOptions.config.scope === 'public';
+      const caller = isPublic ? null : authenticate(request.headers.authorization);
+      if (caller instanceof Promise) caller.then(onAuthenticated).then(() => done(), onRejected);
       else {
-        admitted(caller);
+        onAuthenticated(caller);
         done();
       }
     } catch (error) {
-      refused(error);
+      onRejected(error);
     }
   });
 }

@@ -20,7 +20,7 @@ describe('createFolder', () => {
     writeFileSync(join(temporary, 'file'), '');
   };
 
-  it('gives the folder its name when it is filled, over an empty one too, and over what a killed process left', async () => {
+  it('renames the folder after it is filled, replacing an empty folder and the remains of a killed process', async () => {
     for (const before of ['a', 'a/folder', 'a/folder.new/half']) {
       mkdirSync(join(parent, before), { recursive: true });
       await createFolder(folder(), fill);
@@ -29,7 +29,7 @@ describe('createFolder', () => {
     }
   });
 
-  it('leaves nothing of what could not be filled', async () => {
+  it('leaves nothing after a failed fill', async () => {
     const full = async (temporary: string) => {
       await fill(temporary);
       throw new Error('the disk is full');
@@ -38,7 +38,7 @@ describe('createFolder', () => {
     assert.deepEqual(readdirSync(parent, { recursive: true }), ['a']);
   });
 
-  it('replaces nothing', async () => {
+  it('does not replace a folder with content', async () => {
     mkdirSync(folder(), { recursive: true });
     writeFileSync(join(folder(), 'other'), '');
     const fillAlone = async (temporary: string) => mkdirSync(temporary);

@@ -2,8 +2,8 @@ import { readdir, rename, rm, rmdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { syncFolder } from './sync-folder.ts';
 
-/** Names in a folder; none where it does not exist. */
-export async function namesIn(folder: string): Promise<string[]> {
+/** Lists the names in a folder; empty when it does not exist. */
+export async function listFolder(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);
   } catch (error) {
@@ -13,16 +13,16 @@ export async function namesIn(folder: string): Promise<string[]> {
 }
 
 /**
- * Creates a folder with content, all or nothing: `fill` creates it under the path that it is given (the same with `.new`), where nothing
- * is, and it gets its name at the end. What an interrupted attempt left is removed first. The folder may exist if it is empty; the one
- * that it lies in exists. One process at a time may create it.
+ * Creates a folder with content atomically: `fill` creates the folder under a temporary path (`.new`), which is then renamed. Removes
+ * the remains of an interrupted attempt first. The folder may exist if it is empty; its parent must exist. Not safe for concurrent
+ * callers.
  */
 export async function createFolder(folder: string, fill: (temporary: string) => Promise<void>): Promise<void> {
   const temporary = `${folder}.new`;
   await rm(temporary, { recursive: true, force: true });
   try {
     await fill(temporary);
-    // Not every system renames to a folder that exists, even if it is empty.
+    // Not every system can rename over an existing empty folder.
     await rmdir(folder).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error;
     });

@@ -1,2 +1,2 @@
-/** Every model behind `/v1/embeddings` and every index has vectors of this many numbers. */
+/** Number of dimensions of every embedding model and search index. */
 export const EMBEDDING_DIMENSIONS = 1024;

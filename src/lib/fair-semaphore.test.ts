@@ -28,7 +28,7 @@ function atGate(gate: FairSemaphore) {
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('FairSemaphore', () => {
-  it('lets a group that comes later in beside one that has filled its part', GUARD, async () => {
+  it('admits a later group beside one that has used its share', GUARD, async () => {
     const { entered, come } = atGate(new FairSemaphore({ total: 3, perGroup: 2 }));
     for (const name of ['a1', 'a2', 'a3']) void come(name, 'a');
     void come('b1', 'b');
@@ -36,7 +36,7 @@ describe('FairSemaphore', () => {
     assert.deepEqual(entered, ['a1', 'a2', 'b1']);
   });
 
-  it('gives free room to the group with the fewest inside, and within a group to who came first', GUARD, async () => {
+  it('grants permits to the group with the fewest, first come first served within a group', GUARD, async () => {
     const { entered, come, end } = atGate(new FairSemaphore({ total: 3, perGroup: 2 }));
     for (const name of ['a1', 'a2', 'a3', 'a4']) void come(name, 'a');
     for (const name of ['b1', 'b2', 'b3']) void come(name, 'b');
@@ -50,7 +50,7 @@ describe('FairSemaphore', () => {
     assert.equal(entered.at(-1), 'a4');
   });
 
-  it('prefers the group with fewer inside to one that came first and has room, too', GUARD, async () => {
+  it('prefers the group with fewer permits over an earlier waiter', GUARD, async () => {
     const { entered, come, end } = atGate(new FairSemaphore({ total: 4, perGroup: 3 }));
     for (const name of ['a1', 'a2', 'a3']) void come(name, 'a');
     void come('b1', 'b');
@@ -61,7 +61,7 @@ describe('FairSemaphore', () => {
     assert.deepEqual(entered, ['a1', 'a2', 'a3', 'b1', 'b2']);
   });
 
-  it('forgets one that leaves before its turn, and passes an error on without keeping its place', GUARD, async () => {
+  it('removes aborted waiters, and releases the permit after an error', GUARD, async () => {
     const gate = new FairSemaphore({ total: 1, perGroup: 1 });
     const { entered, come, end } = atGate(gate);
     void come('a1', 'a');

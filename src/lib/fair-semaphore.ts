@@ -5,7 +5,7 @@ export interface SemaphoreLimits {
   perGroup: number;
 }
 
-interface Waiting {
+interface Waiter {
   group: string;
   enter: () => void;
 }
@@ -15,60 +15,60 @@ interface Waiting {
  * first served within a group.
  */
 export class FairSemaphore {
-  readonly #bounds: SemaphoreLimits;
-  readonly #inside = new Map<string, number>();
-  #waiting: Waiting[] = [];
+  readonly #limits: SemaphoreLimits;
+  readonly #permits = new Map<string, number>();
+  #waiters: Waiter[] = [];
 
-  constructor(bounds: SemaphoreLimits) {
-    this.#bounds = bounds;
+  constructor(limits: SemaphoreLimits) {
+    this.#limits = limits;
   }
 
   /** Runs `work` with a permit. Throws the signal's reason if aborted while waiting; does not abort running work. */
   async within<T>(group: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    await this.#enter(group, signal);
+    await this.#acquire(group, signal);
     try {
       return await work();
     } finally {
-      const left = this.#insideOf(group) - 1;
-      if (left === 0) this.#inside.delete(group);
-      else this.#inside.set(group, left);
-      this.#letIn();
+      const remaining = this.#permitsOf(group) - 1;
+      if (remaining === 0) this.#permits.delete(group);
+      else this.#permits.set(group, remaining);
+      this.#grant();
     }
   }
 
-  async #enter(group: string, signal: AbortSignal): Promise<void> {
+  async #acquire(group: string, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const waiting: Waiting = { group, enter: resolve };
-    const leave = () => {
-      this.#waiting = this.#waiting.filter((other) => other !== waiting);
+    const waiting: Waiter = { group, enter: resolve };
+    const onAbort = () => {
+      this.#waiters = this.#waiters.filter((other) => other !== waiting);
       reject(signal.reason);
     };
-    signal.addEventListener('abort', leave, { once: true });
-    this.#waiting.push(waiting);
-    this.#letIn();
-    await promise.finally(() => signal.removeEventListener('abort', leave));
+    signal.addEventListener('abort', onAbort, { once: true });
+    this.#waiters.push(waiting);
+    this.#grant();
+    await promise.finally(() => signal.removeEventListener('abort', onAbort));
   }
 
-  #letIn(): void {
+  #grant(): void {
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
-      const entering = next;
-      this.#waiting = this.#waiting.filter((other) => other !== entering);
-      this.#inside.set(entering.group, this.#insideOf(entering.group) + 1);
-      entering.enter();
+      const waiter = next;
+      this.#waiters = this.#waiters.filter((other) => other !== waiter);
+      this.#permits.set(waiter.group, this.#permitsOf(waiter.group) + 1);
+      waiter.enter();
     }
   }
 
   /** The waiter that gets the next permit; undefined if none is free. */
-  #next(): Waiting | undefined {
-    const inside = [...this.#inside.values()].reduce((sum, count) => sum + count, 0);
-    if (inside >= this.#bounds.total) return undefined;
-    const allowed = this.#waiting.filter(({ group }) => this.#insideOf(group) < this.#bounds.perGroup);
-    const fewest = Math.min(...allowed.map(({ group }) => this.#insideOf(group)));
-    return allowed.find(({ group }) => this.#insideOf(group) === fewest);
+  #next(): Waiter | undefined {
+    const held = [...this.#permits.values()].reduce((sum, count) => sum + count, 0);
+    if (held >= this.#limits.total) return undefined;
+    const allowed = this.#waiters.filter(({ group }) => this.#permitsOf(group) < this.#limits.perGroup);
+    const fewest = Math.min(...allowed.map(({ group }) => this.#permitsOf(group)));
+    return allowed.find(({ group }) => this.#permitsOf(group) === fewest);
   }
 
-  #insideOf(group: string): number {
-    return this.#inside.get(group) ?? 0;
+  #permitsOf(group: string): number {
+    return this.#permits.get(group) ?? 0;
   }
 }

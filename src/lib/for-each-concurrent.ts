@@ -8,11 +8,11 @@ export async function forEachConcurrent<T>(
   work: (item: T) => Promise<void>,
   signal?: AbortSignal,
 ): Promise<void> {
-  const waiting = items[Symbol.iterator]();
+  const iterator = items[Symbol.iterator]();
   const errors: unknown[] = [];
   const run = async () => {
     while (errors.length === 0 && !signal?.aborted) {
-      const next = waiting.next();
+      const next = iterator.next();
       if (next.done) return;
       await work(next.value).catch((error: unknown) => errors.push(error));
     }

@@ -36,14 +36,14 @@ const SAMPLES = [
   '{"messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":"Hello\\tthere"}]}',
 ];
 
-describe('JSON lines', () => {
-  it('takes objects on lines of their own, blank lines and a byte order mark, in pieces of any size', () => {
+describe('JsonLines', () => {
+  it('accepts objects, blank lines and a byte order mark, in chunks of any size', () => {
     const text = `\ufeff${SAMPLES.join('\n')}\n\n  \r\n${SAMPLES[0]}`;
     for (const size of [1, 2, 3, 7, 1000]) assert.equal(check(text, size), null);
     assert.equal(check('{"a":1}\n'), null);
   });
 
-  it('says which line is wrong', () => {
+  it('names the invalid line', () => {
     for (const line of ['[1]', '"text"', '1', 'null', 'not json', '{"a":1', '{"a":1}}', '{"a":1} {"b":2}', "{'a':1}"]) {
       assert.equal(check(`{}\n\n${line}\n{}`), 'line 3 is not a JSON object', line);
     }
@@ -51,11 +51,11 @@ describe('JSON lines', () => {
     assert.equal(check('{}\n\ufeff{}'), 'line 2 is not a JSON object');
   });
 
-  it('says that there is none', () => {
-    for (const text of ['', '\n', ' \r\n\t\n']) assert.equal(check(text), 'it has no lines but blank ones');
+  it('rejects input without objects', () => {
+    for (const text of ['', '\n', ' \r\n\t\n']) assert.equal(check(text), 'it has only blank lines');
   });
 
-  it('agrees with JSON.parse on what is nearly right', () => {
+  it('agrees with JSON.parse on nearly valid JSON', () => {
     const random = randomNumbers(7);
     const pick = (text: string) => text[Math.floor(random() * text.length)] as string;
     let right = 0;
@@ -79,7 +79,7 @@ describe('JSON lines', () => {
     assert.ok(right > 3_000 && right < 27_000, `${right} of them were right`);
   });
 
-  it('bounds the depth and the length of a line', () => {
+  it('limits the depth and the length of a line', () => {
     const nested = (levels: number) => `{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
     assert.equal(check(nested(128)), null);
     assert.equal(check(nested(129)), 'line 1 is nested more than 128 levels deep');

@@ -1,4 +1,4 @@
-/** What the next byte belongs to. Numbers have a state for each place within them; the four that may end come last. */
+/** Parser states: what the next byte belongs to. The last four are states in which a number may end. */
 const State = {
   lineStart: 0,
   lineEnd: 1,
@@ -38,24 +38,23 @@ const OPEN_OBJECT = 123;
 const CLOSE_OBJECT = 125;
 const OPEN_ARRAY = 91;
 const CLOSE_ARRAY = 93;
-/** After a backslash: `"`, `\`, `/`, b, f, n, r, t; `u` has digits behind it. */
+/** Characters allowed after a backslash: `"`, `\`, `/`, b, f, n, r, t. `u` is followed by hexadecimal digits. */
 const ESCAPED: ReadonlySet<number> = new Set([34, 92, 47, 98, 102, 110, 114, 116]);
 const LETTER_U = 117;
 const LITERALS = new Map(['true', 'false', 'null'].map((word) => [word.charCodeAt(0), Buffer.from(word)]));
 const BYTE_ORDER_MARK = Buffer.from('\ufeff');
 
-/** As deep as the bodies of requests may be: what is read later must not overflow a stack. */
+/** Maximum nesting, as for request bodies: deeper values overflow the stack of later readers. */
 const MAX_DEPTH = 128;
 
 /**
- * Checks that every line of a JSONL file is one JSON object (RFC 8259), blank lines aside. Bytes pass through it in pieces
- * of any size, and none is kept: memory and the time of a piece do not depend on how long a line is. That the bytes are
- * UTF-8 is for others to check.
+ * Streaming validator of JSON Lines: every non-blank line must be a JSON object (RFC 8259). Buffers no bytes, so memory and the time
+ * per chunk do not depend on line lengths; `JSON.parse` would need a buffer of 16 MiB for each upload. Does not check UTF-8.
  */
 export class JsonLines {
   readonly #maxLineBytes: number;
   #state: number = State.lineStart;
-  /** For each open bracket whether it is an object's. */
+  /** Stack of open brackets: 1 for objects, 0 for arrays. */
   readonly #isObject = new Uint8Array(MAX_DEPTH);
   #depth = 0;
   #isKey = false;
@@ -65,36 +64,36 @@ export class JsonLines {
   #line = 1;
   #lineBytes = 0;
   #objects = 0;
-  #problem: string | null = null;
+  #defect: string | null = null;
 
   constructor(maxLineBytes: number) {
     this.#maxLineBytes = maxLineBytes;
   }
 
-  /** What is wrong, such as `line 3 is not a JSON object`; null so far. What comes after it is not looked at. */
+  /** Validates the next bytes. Returns the first defect, such as `line 3 is not a JSON object`, or null. */
   push(bytes: Uint8Array): string | null {
-    for (let at = 0; at < bytes.length && this.#problem === null; at += 1) {
+    for (let at = 0; at < bytes.length && this.#defect === null; at += 1) {
       if (this.#state === State.string) {
-        // Most bytes are the text of strings: passing over them is what the time of a file depends on.
-        const from = at;
-        at = endOfText(bytes, from);
-        this.#lineBytes += at - from;
+        // Fast path: most bytes of a file are inside strings.
+        const start = at;
+        at = findStringEnd(bytes, start);
+        this.#lineBytes += at - start;
       }
       const byte = bytes[at];
-      if (byte !== undefined) this.#take(byte);
+      if (byte !== undefined) this.#consume(byte);
       if (this.#lineBytes > this.#maxLineBytes) this.#fail(`has more than ${this.#maxLineBytes} bytes`);
     }
-    return this.#problem;
+    return this.#defect;
   }
 
-  /** What is wrong with the whole; null when nothing is. */
+  /** Ends the input. Returns the first defect, or null. */
   end(): string | null {
-    if (this.#problem === null && this.#lineBytes > 0) this.#endLine();
-    if (this.#problem === null && this.#objects === 0) this.#problem = 'it has no lines but blank ones';
-    return this.#problem;
+    if (this.#defect === null && this.#lineBytes > 0) this.#endLine();
+    if (this.#defect === null && this.#objects === 0) this.#defect = 'it has only blank lines';
+    return this.#defect;
   }
 
-  #take(byte: number): void {
+  #consume(byte: number): void {
     if (byte === LF) {
       this.#endLine();
       return;
@@ -105,8 +104,8 @@ export class JsonLines {
     else this.#expect(byte === BACKSLASH, State.escape);
   }
 
-  #fail(why: string): void {
-    this.#problem ??= `line ${this.#line} ${why}`;
+  #fail(defect: string): void {
+    this.#defect ??= `line ${this.#line} ${defect}`;
   }
 
   #endLine(): void {
@@ -123,13 +122,13 @@ export class JsonLines {
     else if (byte !== SPACE && byte !== TAB && byte !== CR) this.#stepBetween(byte);
   }
 
-  /** Between the strings, numbers and words of a line. */
+  /** Consumes a byte between tokens. */
   #stepBetween(byte: number): void {
     const isClosed = this.#state === State.firstValue ? byte === CLOSE_ARRAY : byte === CLOSE_OBJECT;
     switch (this.#state) {
       case State.lineStart:
         if (byte === OPEN_OBJECT) this.#open(true);
-        else this.#stepMark(byte);
+        else this.#stepByteOrderMark(byte);
         break;
       case State.firstValue:
         if (isClosed) this.#close(false);
@@ -156,15 +155,15 @@ export class JsonLines {
     }
   }
 
-  #expect(isRight: boolean, next: number): void {
-    if (isRight) this.#state = next;
+  #expect(isExpected: boolean, next: number): void {
+    if (isExpected) this.#state = next;
     else this.#fail('is not a JSON object');
   }
 
-  /** The mark that some editors put before the first line: three bytes, which stand for nothing. */
-  #stepMark(byte: number): void {
-    const isMark = this.#line === 1 && this.#lineBytes <= 3 && byte === BYTE_ORDER_MARK[this.#lineBytes - 1];
-    if (!isMark) this.#fail('is not a JSON object');
+  /** Consumes the byte order mark before the first line. */
+  #stepByteOrderMark(byte: number): void {
+    const isExpected = this.#line === 1 && this.#lineBytes <= 3 && byte === BYTE_ORDER_MARK[this.#lineBytes - 1];
+    if (!isExpected) this.#fail('is not a JSON object');
   }
 
   #beginValue(byte: number): void {
@@ -212,7 +211,7 @@ export class JsonLines {
     else this.#fail('is not a JSON object');
   }
 
-  /** Within an escape of a string, or a literal. */
+  /** Consumes a byte within an escape sequence or a literal. */
   #stepWithin(byte: number): void {
     if (this.#state === State.escape) {
       this.#hexLeft = 4;
@@ -221,14 +220,14 @@ export class JsonLines {
       this.#hexLeft -= 1;
       this.#expect(isHex(byte), this.#hexLeft === 0 ? State.string : State.hex);
     } else {
-      const isRight = byte === this.#literal[this.#literalAt];
+      const isExpected = byte === this.#literal[this.#literalAt];
       this.#literalAt += 1;
-      this.#expect(isRight, this.#literalAt === this.#literal.length ? State.afterValue : State.literal);
+      this.#expect(isExpected, this.#literalAt === this.#literal.length ? State.afterValue : State.literal);
     }
   }
 
   #stepNumber(byte: number): void {
-    const next = nextInNumber(this.#state, byte);
+    const next = nextNumberState(this.#state, byte);
     if (next !== null) this.#state = next;
     else if (this.#state < NUMBER_MAY_END) this.#fail('is not a JSON object');
     else {
@@ -238,8 +237,8 @@ export class JsonLines {
   }
 }
 
-/** The place in a number after this byte; null when the byte is no part of it. */
-function nextInNumber(state: number, byte: number): number | null {
+/** Returns the next state within a number; null when the byte does not belong to it. */
+function nextNumberState(state: number, byte: number): number | null {
   const isE = byte === 101 || byte === 69;
   switch (state) {
     case State.minus:
@@ -263,9 +262,9 @@ function nextInNumber(state: number, byte: number): number | null {
   }
 }
 
-/** Where the text of a string stops being plain: at a quote, a backslash or a control character; else the end. */
-function endOfText(bytes: Uint8Array, from: number): number {
-  let at = from;
+/** Returns the index of the next quote, backslash or control character, or the end of the bytes. */
+function findStringEnd(bytes: Uint8Array, start: number): number {
+  let at = start;
   for (; at < bytes.length; at += 1) {
     const byte = bytes[at] as number;
     if (byte === QUOTE || byte === BACKSLASH || byte < SPACE) break;

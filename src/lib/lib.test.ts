@@ -5,21 +5,21 @@ import { describe, it } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import { isId, newId } from './ids.ts';
 import { Lifecycle } from './lifecycle.ts';
-import { createLogger, openLogDestination } from './logger.ts';
+import { createLogger, type LogFormat, openLogDestination } from './logger.ts';
 import { merge } from './merge.ts';
 import { describeError, describeErrorWithStack } from './operator-error.ts';
 import { runPeriodically } from './run-periodically.ts';
 import { settleAll } from './settle-all.ts';
 
 describe('newId', () => {
-  it('gives ids that sort in the order of their making, none twice', () => {
+  it('returns unique ids that sort by creation', () => {
     const ids = Array.from({ length: 10_000 }, () => newId('usage'));
     assert.deepEqual(ids, ids.toSorted());
     assert.equal(new Set(ids).size, ids.length);
     assert.ok(ids.every((id) => isId('usage', id) && !isId('apiKey', id)));
   });
 
-  it('writes the separator of the interface', () => {
+  it('uses the documented prefix and separator', () => {
     assert.match(newId('chatCompletion'), /^chatcmpl-[0-9a-z]{26}$/);
     assert.match(newId('organization'), /^org_[0-9a-z]{26}$/);
   });
@@ -34,7 +34,7 @@ describe('merge', () => {
     }
   }
 
-  it('yields everything, each source in its own order, and starves none', async () => {
+  it('yields all values, each source in order, without starvation', async () => {
     const ended: string[] = [];
     const seen: string[] = [];
     for await (const item of merge([() => count('a', 3, ended), () => count('b', 3, ended)], 2)) seen.push(item);
@@ -46,7 +46,7 @@ describe('merge', () => {
     assert.ok(seen.indexOf('b0') < seen.indexOf('a2'));
   });
 
-  it('never runs more than the limit', async () => {
+  it('limits concurrency', async () => {
     let running = 0;
     let most = 0;
     const source = async function* (): AsyncGenerator<number, void, undefined> {
@@ -63,7 +63,7 @@ describe('merge', () => {
     assert.equal(most, 3);
   });
 
-  it('returns the running sources and starts no other when one throws or the reader stops', async () => {
+  it('returns the running sources and starts no other after an error or an early return', async () => {
     const ended: string[] = [];
     const broken = async function* (): AsyncGenerator<string, void, undefined> {
       yield 'x';
@@ -80,7 +80,7 @@ describe('merge', () => {
 });
 
 describe('settleAll', () => {
-  it('gives the values in order, and rejects with the first error only when all have settled', async () => {
+  it('returns the values in order, and rejects only after all promises have settled', async () => {
     assert.deepEqual(await settleAll([Promise.resolve(1), Promise.resolve('two')] as const), [1, 'two']);
     const slow = Promise.withResolvers<void>();
     let isRejected = false;
@@ -96,7 +96,7 @@ describe('settleAll', () => {
 });
 
 describe('Lifecycle', () => {
-  it('stops in the declared order whatever the order of the start, once, and past a failure', async () => {
+  it('stops once in the declared order, independent of the start order, and continues after a failure', async () => {
     const order: string[] = [];
     const failed: string[] = [];
     const lifecycle = new Lifecycle(['c', 'b', 'a']);
@@ -152,7 +152,7 @@ describe('Lifecycle', () => {
 });
 
 describe('runPeriodically', () => {
-  it('runs at once, never overlaps, goes on after a failure, and ends with the run under way', async () => {
+  it('runs immediately, never overlaps, continues after a failure, and waits for the current run on stop', async () => {
     let runs = 0;
     let running = 0;
     const task = runPeriodically(
@@ -211,7 +211,7 @@ describe('describeError', () => {
     }
   };
 
-  it('quotes no text that is not JSON, and no filter', () => {
+  it('quotes no input of JSON.parse and no filter expression', () => {
     for (const text of ['walrus', '{"a": walrus}', `[1, ${'walrus '.repeat(50)}]`, '["the", "walrus" "text"]']) {
       const error = thrownBy(() => JSON.parse(text));
       assert.match(describeError(error), /JSON/);
@@ -222,7 +222,7 @@ describe('describeError', () => {
     assert.equal(describeError(new Error(lance)), 'Invalid input, Error resolving filter expression');
   });
 
-  it('is bounded, whatever was thrown, and so is its trace', () => {
+  it('truncates messages and stacks', () => {
     for (const thrown of [new Error('x'.repeat(1_000_000)), 'x'.repeat(1_000_000)]) {
       assert.match(describeError(thrown), /^x{2000}\.\.\. \(1000000 characters\)$/);
       assert.ok(describeErrorWithStack(thrown).length < 5_000);
@@ -230,7 +230,7 @@ describe('describeError', () => {
     assert.equal(describeError(new AggregateError([new Error('the first')])), 'the first');
   });
 
-  it('says something of what has no message, and quotes nothing else of it', () => {
+  it('describes values without a message by their identifying fields', () => {
     const emscripten = Object.assign(Object.create({ constructor: class ErrnoError {} }), {
       name: 'ErrnoError',
       errno: 51,
@@ -250,7 +250,7 @@ describe('describeError', () => {
 });
 
 describe('createLogger', () => {
-  it('writes JSON lines in which secrets and prompts are struck out', () => {
+  it('writes JSON lines with redacted secrets and prompts', () => {
     const lines: string[] = [];
     const logger = createLogger('info', { write: (line: string) => lines.push(line) });
     logger.info({ request: { authorization: 'Bearer hunter2', messages: ['hunter2'] }, requestId: 'req_1' }, 'hello');
@@ -261,16 +261,20 @@ describe('createLogger', () => {
     assert.doesNotMatch(lines[0] ?? '', /hunter2/);
   });
 
-  it('writes for people on a terminal, and JSON lines elsewhere or when told to', async () => {
+  it('writes pretty lines on a terminal, and JSON lines elsewhere or when configured', async () => {
     const output = (isTTY: boolean) => Object.assign(new PassThrough(), { isTTY }) as unknown as NodeJS.WriteStream;
     const terminal = output(true);
     createLogger('info', await openLogDestination(null, terminal)).info({ requestId: 'req_1' }, 'hello');
     const [chunk] = (await once(terminal, 'data')) as [Buffer];
     assert.match(stripVTControlCharacters(chunk.toString()), /^\[\d\d:\d\d:\d\d\] INFO: hello\n\s+requestId: "req_1"/);
-    const [file, forced] = [output(false), output(true)];
-    assert.equal(await openLogDestination(null, file), file);
-    assert.equal(await openLogDestination('json', forced), forced);
-    assert.notEqual(await openLogDestination('pretty', file), file);
+    const isJson = async (format: LogFormat | null, stream: NodeJS.WriteStream) => {
+      createLogger('warn', await openLogDestination(format, stream)).warn('hello');
+      const [line] = (await once(stream, 'data')) as [Buffer];
+      return line.toString().startsWith('{');
+    };
+    assert.equal(await isJson(null, output(false)), true);
+    assert.equal(await isJson('json', output(true)), true);
+    assert.equal(await isJson('pretty', output(false)), false);
   });
 
   it('survives a log file that cannot be written, such as one on a full disk', async () => {
@@ -282,7 +286,7 @@ describe('createLogger', () => {
     assert.equal(full.destroyed, false);
   });
 
-  it('bounds what a field holds, and leaves out what hangs on an error', () => {
+  it('truncates fields, and omits extra properties of errors', () => {
     const lines: string[] = [];
     const logger = createLogger('info', { write: (line: string) => lines.push(line) });
     logger.info({ item: 'x'.repeat(1_000_000), count: 3 }, 'long');

@@ -24,7 +24,7 @@ export function createLogger(level: LogLevel, destination: DestinationStream = p
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }), log: truncateFields },
-      // Errors logged by libraries (Fastify): without the properties that hang on them.
+      // Errors logged by libraries (Fastify), without their extra properties.
       serializers: { err: describeErrorWithStack },
       // Second line of defence: no call site logs these.
       redact: { paths: ['*.authorization', '*.apiKey', '*.api_key', '*.messages', '*.prompt'], censor: '[redacted]' },

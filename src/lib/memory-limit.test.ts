@@ -28,7 +28,7 @@ describe('readMemoryLimit', () => {
     return [bytes / MB, source];
   }
 
-  it('is the memory of the machine without cgroups, and where no cgroup has a limit', () => {
+  it('is the memory of the machine without a cgroup limit', () => {
     const machine = [16_000, 'the memory of this machine'];
     assert.deepEqual(limitOf({}), machine);
     assert.deepEqual(limitOf({ 'proc/self/cgroup': '0::/', 'sys/fs/cgroup/memory.max': 'max' }), machine);
@@ -36,7 +36,7 @@ describe('readMemoryLimit', () => {
     assert.deepEqual(limitOf(v1), machine);
   });
 
-  it('reads the limit of a container, of either version', () => {
+  it('reads the limit of a container (cgroup version 1 and 2)', () => {
     const v2 = { 'proc/self/cgroup': '0::/', 'sys/fs/cgroup/memory.max': `${512 * MB}` };
     assert.deepEqual(limitOf(v2), [512, '/sys/fs/cgroup/memory.max']);
     // Without a namespace of its own a container of version 1 sees its path on the host, and its limit at the root.
@@ -47,7 +47,7 @@ describe('readMemoryLimit', () => {
     assert.deepEqual(limitOf(v1), [768, '/sys/fs/cgroup/memory/memory.limit_in_bytes']);
   });
 
-  it('takes the smallest limit of all cgroups above the process', () => {
+  it('takes the smallest limit of the cgroup and its ancestors', () => {
     const files = {
       'proc/self/cgroup': '0::/system.slice/quire.service',
       'sys/fs/cgroup/system.slice/quire.service/memory.max': `${4_000 * MB}`,

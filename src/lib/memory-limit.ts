@@ -2,25 +2,25 @@ import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { join, posix } from 'node:path';
 
-/** The memory that this process and its children may use together. */
+/** Memory limit of this process and its children together. */
 export interface MemoryLimit {
   bytes: number;
-  /** What sets the limit, for the operator: the file of the cgroup, or `the memory of this machine`. */
+  /** Origin of the limit for operators: a cgroup file, or `the memory of this machine`. */
   source: string;
 }
 
-/** Where a limit is looked for; other values are for tests. */
+/** Inputs of `readMemoryLimit`, replaced by tests. */
 export interface MemoryLimitSources {
-  /** The folder that holds `proc` and `sys`. */
+  /** Parent folder of `proc` and `sys`. */
   root: string;
   machineBytes: number;
-  /** What libuv knows of a limit; 0: nothing. It looks at the process's own cgroup only, not at those above it. */
+  /** Limit reported by libuv, which reads only the process's own cgroup; 0: none. */
   constrainedBytes: number;
 }
 
 /**
- * The smallest of the machine's memory and the limits of the cgroups that this process is in, the process's own and all
- * above it (version 2: `memory.max`, version 1: `memory.limit_in_bytes`). Reads a few small files; never throws.
+ * Returns the smallest of the machine's memory and the limits of the process's cgroup and its ancestors (version 2: `memory.max`,
+ * version 1: `memory.limit_in_bytes`). Never throws.
  */
 export function readMemoryLimit({
   root = '/',
@@ -33,20 +33,20 @@ export function readMemoryLimit({
   }
   for (const file of limitFiles(readText(join(root, 'proc/self/cgroup')) ?? '')) {
     const text = readText(join(root, file))?.trim() ?? '';
-    // `max` in version 2, and a number near 2^63 in version 1, mean that there is no limit.
+    // No limit: `max` in version 2, a number near 2^63 in version 1.
     const bytes = /^\d+$/.test(text) ? Number(text) : Number.POSITIVE_INFINITY;
     if (bytes <= limit.bytes && bytes < machineBytes) limit = { bytes, source: file };
   }
   return limit;
 }
 
-/** The files that hold the limits of the cgroups of `/proc/self/cgroup`, a container's own first. */
+/** Lists the limit files of the cgroups in `/proc/self/cgroup`, the own cgroup first. */
 function limitFiles(cgroups: string): string[] {
   return cgroups.split('\n').flatMap((line) => {
     const [, controllers, path] = /^\d+:([^:]*):(\/.*)$/.exec(line) ?? [];
     if (path === undefined) return [];
     if (controllers === '') {
-      // Beside controllers of version 1, version 2 is mounted at `unified`.
+      // In hybrid mode, version 2 is mounted at `unified`.
       return [...ancestors(path, '/sys/fs/cgroup'), ...ancestors(path, '/sys/fs/cgroup/unified')].map(
         (folder) => `${folder}/memory.max`,
       );
@@ -56,7 +56,7 @@ function limitFiles(cgroups: string): string[] {
   });
 }
 
-/** The folder of a cgroup below the mount point and of all cgroups above it. */
+/** Lists the folders of a cgroup and its ancestors. */
 function ancestors(path: string, mount: string): string[] {
   const folders: string[] = [];
   for (let at = posix.normalize(path); ; at = posix.dirname(at)) {

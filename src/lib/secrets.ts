@@ -14,15 +14,15 @@ const PURPOSE = 'quire secrets 1';
 export interface Secrets {
   /** Returns base64 ciphertext. Opens only with the same `owner` (the id of the row that stores it). */
   seal(text: string, owner: string): string;
-  /** Decrypts. Throws `CannotOpen` for another key, another owner, or modified ciphertext. */
+  /** Decrypts. Throws `DecryptionError` for another key, another owner, or modified ciphertext. */
   open(sealed: string, owner: string): string;
 }
 
 /** The value was sealed with another key, for another owner, or is damaged. */
-export class CannotOpen extends Error {
-  override readonly name = 'CannotOpen';
+export class DecryptionError extends Error {
+  override readonly name = 'DecryptionError';
   constructor() {
-    super('what is sealed does not open with the key of this service');
+    super('the value cannot be decrypted with the key of this service');
   }
 }
 
@@ -30,9 +30,9 @@ export class CannotOpen extends Error {
  * Creates `Secrets` with a key derived from `secret` by HKDF-SHA-256. `secret` must have at least 128 bits of entropy; passwords are
  * not enough. Values sealed with the `earlier` secrets can still be opened.
  */
-export function secretsOf(secret: string, earlier: readonly string[] = []): Secrets {
-  const key = keyOf(secret);
-  const keys = [key, ...earlier.map(keyOf)];
+export function createSecrets(secret: string, earlier: readonly string[] = []): Secrets {
+  const key = deriveKey(secret);
+  const keys = [key, ...earlier.map(deriveKey)];
   return {
     seal: (text, owner) => seal(key, text, owner),
     open: (sealed, owner) => {
@@ -40,13 +40,13 @@ export function secretsOf(secret: string, earlier: readonly string[] = []): Secr
         const text = open(candidate, sealed, owner);
         if (text !== null) return text;
       }
-      throw new CannotOpen();
+      throw new DecryptionError();
     },
   };
 }
 
 /** RFC 5869 without salt: every process with the secret derives the same key. */
-function keyOf(secret: string): Buffer {
+function deriveKey(secret: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', PURPOSE, KEY_BYTES));
 }
 

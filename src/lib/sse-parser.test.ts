@@ -33,28 +33,28 @@ const CASES: [name: string, stream: string, events: string[]][] = [
   ['a short line that begins like data', 'dat\nda\nd\ndata: x\n\n', ['x']],
 ];
 
-describe('server-sent events', () => {
+describe('SseParser', () => {
   for (const [name, stream, events] of CASES) {
     it(`${name}, wherever the bytes are cut`, () => {
       for (const size of [Number.POSITIVE_INFINITY, 1, 2, 3, 5, 7]) assert.deepEqual(parse(stream, size), events);
     });
   }
 
-  it('bytes that are no UTF-8 become replacement characters and break nothing', () => {
+  it('replaces invalid UTF-8', () => {
     const stream = Buffer.concat([Buffer.from('data: a'), Buffer.from([0xff]), Buffer.from('b\n\ndata: c\n\n')]);
     assert.deepEqual(parse(stream), ['a\ufffdb', 'c']);
   });
 
-  it('a plain Uint8Array is read like a Buffer', () => {
+  it('accepts Uint8Array', () => {
     assert.deepEqual(new SseParser().push(new TextEncoder().encode('data: x\n\n')), ['x']);
   });
 
-  it('a line of megabytes in many pieces is one event', () => {
+  it('parses a line of megabytes in many chunks as one event', () => {
     const text = 'x'.repeat(3_000_000);
     assert.deepEqual(parse(`data: ${text}\n\n`, 1000), [text]);
   });
 
-  it('an event over the bound is refused, in one line, in many, and ended or not', () => {
+  it('rejects events above the limit, in one line or many, complete or not', () => {
     const refused = (stream: string) => assert.throws(() => new SseParser(100).push(Buffer.from(stream)), RangeError);
     refused(`data: ${'x'.repeat(200)}`);
     refused(`data: ${'x'.repeat(200)}\n\n`);

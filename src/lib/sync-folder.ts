@@ -1,13 +1,13 @@
 import { open } from 'node:fs/promises';
 
-/** Makes what was created, renamed and removed in a folder last through a power cut. */
+/** Flushes the entries of a folder to the disk (fsync), so that creations, renames and deletions survive a power failure. */
 export async function syncFolder(folder: string): Promise<void> {
-  // Windows opens no folders.
+  // Windows cannot open folders.
   if (process.platform === 'win32') return;
-  const opened = await open(folder, 'r');
+  const handle = await open(folder, 'r');
   try {
-    await opened.sync();
+    await handle.sync();
   } finally {
-    await opened.close();
+    await handle.close();
   }
 }

@@ -21,7 +21,7 @@ describe('tightenPermissions', {
     chmodSync(at(...names), mode);
   };
 
-  it('takes the rights of others from folders and files at every depth, and counts what it changed', async () => {
+  it('removes group and other permissions at every depth, and counts the changes', async () => {
     mkdirSync(at('a/b'), { recursive: true });
     chmodSync(at('a'), 0o777);
     chmodSync(at('a/b'), 0o700);
@@ -46,13 +46,13 @@ describe('tightenPermissions', {
     });
   });
 
-  it('gives no right that was not there', async () => {
+  it('never adds permissions', async () => {
     write(0o444, 'state');
     await tightenPermissions([at('state')], never);
     assert.equal(modeOf('state'), 0o400);
   });
 
-  it('does not follow links, to files or to folders', async () => {
+  it('does not follow symbolic links', async () => {
     mkdirSync(at('outside'), { mode: 0o755 });
     write(0o644, 'outside/file');
     mkdirSync(at('inside'));
@@ -62,7 +62,7 @@ describe('tightenPermissions', {
     assert.deepEqual([modeOf('outside'), modeOf('outside/file')], [0o755, 0o644]);
   });
 
-  it('skips what does not exist, and ends when it is told to', async () => {
+  it('skips missing paths, and stops on abort', async () => {
     mkdirSync(at('many'));
     for (let i = 0; i < 1_200; i += 1) writeFileSync(at('many', `${i}`), '', { mode: 0o644 });
     assert.equal((await tightenPermissions([at('gone')], never)).failed, 0);

@@ -10,19 +10,18 @@ const PERMISSION_BITS = 0o777;
 /** One slice: 2 to 3 ms of system calls. 100,000 entries take 0.25 s in all where the kernel has their inodes cached. */
 const ENTRIES_PER_SLICE = 1_000;
 
-/** What `tightenPermissions` has changed, and what it could not change. */
+/** Counts of changed and failed paths. */
 export interface TightenedPermissions {
   folders: number;
   files: number;
   failed: number;
-  /** Why the first of those that failed did; null where none did. */
+  /** Error of the first failed path; null when none failed. */
   firstFailure: string | null;
 }
 
 /**
- * Takes the rights of group and others from these paths and from everything below them: folders keep at most 0700, files at most
- * 0600. Never gives a right. Does not follow symbolic links. Works in slices, so that the event loop goes on; an abort ends it early.
- * Paths that vanish meanwhile are skipped. May be called twice.
+ * Removes group and other permissions from paths recursively: folders keep at most 0700, files at most 0600. Never adds permissions.
+ * Does not follow symbolic links. Yields to the event loop between slices; an abort ends it early. Skips paths that vanish. Idempotent.
  *
  * Files are never opened: closing any descriptor of a file drops the process's POSIX locks on it (`data-folder/lock.ts`).
  */
@@ -34,22 +33,22 @@ export async function tightenPermissions(paths: readonly string[], signal: Abort
   let inSlice = 0;
   for (let path = pending.pop(); path !== undefined && !signal.aborted; path = pending.pop()) {
     inSlice += 1;
-    // A folder is closed before its entries are read: nobody else can exchange them for links from then on.
+    // Restricts a folder before reading it, so that other users cannot replace its entries by links.
     if (tightenOne(path, result)) for (const entry of readFolder(path, result)) pending.push(join(path, entry.name));
     if (inSlice % ENTRIES_PER_SLICE === 0) await nextTurn();
   }
   return result;
 }
 
-/** True: it is a folder. */
+/** Restricts one path. Returns whether it is a folder. */
 function tightenOne(path: string, result: TightenedPermissions): boolean {
   try {
-    const found = lstatSync(path);
-    if (found.isSymbolicLink()) return false;
-    const isFolder = found.isDirectory();
+    const stats = lstatSync(path);
+    if (stats.isSymbolicLink()) return false;
+    const isFolder = stats.isDirectory();
     const allowed = isFolder ? FOLDER_BITS : FILE_BITS;
-    if ((found.mode & PERMISSION_BITS & ~allowed) !== 0) {
-      chmodSync(path, found.mode & allowed);
+    if ((stats.mode & PERMISSION_BITS & ~allowed) !== 0) {
+      chmodSync(path, stats.mode & allowed);
       result[isFolder ? 'folders' : 'files'] += 1;
     }
     return isFolder;

@@ -27,25 +27,25 @@ export function detectWideEncoding(head: Uint8Array): WideEncoding | null {
 }
 
 /** A streaming decoder with the interface of `TextDecoder`. */
-interface PieceDecoder {
-  /** Call without `piece` to flush. */
-  decode(piece?: Uint8Array, options?: { stream: boolean }): string;
+interface StreamingDecoder {
+  /** Call without `bytes` to flush. */
+  decode(bytes?: Uint8Array, options?: { stream: boolean }): string;
 }
 
 /** Decoder for UTF-32, which Node lacks. Invalid code points become U+FFFD. */
-export function utf32Decoder(isLittle: boolean): PieceDecoder {
-  let left: Uint8Array = new Uint8Array();
+export function utf32Decoder(isLittleEndian: boolean): StreamingDecoder {
+  let remainder: Uint8Array = new Uint8Array();
   return {
-    decode: (piece) => {
-      if (piece === undefined) return left.length === 0 ? '' : '\ufffd';
-      const bytes = Buffer.concat([left, piece]);
+    decode: (chunk) => {
+      if (chunk === undefined) return remainder.length === 0 ? '' : '\ufffd';
+      const bytes = Buffer.concat([remainder, chunk]);
       const characters: string[] = [];
       let at = 0;
       for (; at + 4 <= bytes.length; at += 4) {
-        const code = isLittle ? bytes.readUInt32LE(at) : bytes.readUInt32BE(at);
+        const code = isLittleEndian ? bytes.readUInt32LE(at) : bytes.readUInt32BE(at);
         characters.push(code <= 0x10ffff ? String.fromCodePoint(code) : '\ufffd');
       }
-      left = bytes.subarray(at);
+      remainder = bytes.subarray(at);
       return characters.join('');
     },
   };

@@ -22,25 +22,25 @@ describe('requireWritable', () => {
     await fs.rm(folder, { recursive: true, force: true });
   });
 
-  it('accepts a folder with space in which a file can be created, and leaves nothing there', async () => {
+  it('accepts a writable folder with free space, and removes its probe', async () => {
     free = MIN_FREE_BYTES;
     await requireWritable(folder);
     assert.deepEqual(await fs.readdir(folder), []);
     assert.equal(await freeBytes(folder), MIN_FREE_BYTES);
   });
 
-  it('rejects a disk that is nearly full, with how much is free', async () => {
+  it('rejects a nearly full disk, naming the free space', async () => {
     free = 10 * 1024 * 1024;
     await assert.rejects(requireWritable(folder), /the disk of .* has 10 MB free, and 67 MB are needed to write/);
   });
 
-  it('rejects a folder in which no file can be created', async () => {
+  it('rejects a folder that is not writable', async () => {
     free = MIN_FREE_BYTES;
     await fs.rm(folder, { recursive: true });
     await assert.rejects(requireWritable(folder), /ENOENT/);
   });
 
-  it('asks the disk once a second, however often it is called', async () => {
+  it('probes the disk at most once per second', async () => {
     free = MIN_FREE_BYTES;
     await Promise.all([requireWritable(folder), requireWritable(folder)]);
     await requireWritable(folder);

@@ -2,31 +2,31 @@ import { open, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * A store with less free space does not count as writable: four WAL segments of PostgreSQL (16 MiB each), which an embedded database may
- * have to create at any moment, and the first thing that fails.
+ * Minimum free space of a writable store: four WAL segments of PostgreSQL (16 MiB each), which the embedded database can allocate at
+ * any moment.
  */
 export const MIN_FREE_BYTES = 64 * 1024 * 1024;
-/** One block: file systems with quotas or read-only mounts reject it. */
+/** Size of the probe: one block, which quotas and read-only mounts reject. */
 const PROBE_BYTES = 4096;
 const PROBE_INTERVAL_MS = 1_000;
 const MEGABYTE = 1_000_000;
 
-/** Bytes that this process may still write to the disk of a folder, which exists. */
+/** Returns the free bytes on the disk of an existing folder, for this process. */
 export async function freeBytes(folder: string): Promise<number> {
   const { bavail, bsize } = await statfs(folder);
   return bavail * bsize;
 }
 
-/** The last probe of each folder: `/readyz` needs no key, and must not be a way to keep a disk busy. */
+/** Cached probe of each folder: `/readyz` needs no key, so its disk writes are limited. */
 const probes = new Map<string, { atMs: number; result: Promise<void> }>();
 
 /**
- * Resolves when files can be written to the folder: there is space, and a small file can be created (0.2 ms, at most once a second).
- * Throws an Error with a sentence otherwise.
+ * Resolves when the folder is writable: enough free space, and a small file can be created (0.2 ms, at most once per second). Throws
+ * an Error with a message for operators otherwise.
  */
 export function requireWritable(folder: string): Promise<void> {
-  const known = probes.get(folder);
-  if (known !== undefined && performance.now() - known.atMs < PROBE_INTERVAL_MS) return known.result;
+  const cached = probes.get(folder);
+  if (cached !== undefined && performance.now() - cached.atMs < PROBE_INTERVAL_MS) return cached.result;
   const result = probeFolder(folder);
   probes.set(folder, { atMs: performance.now(), result });
   return result;
@@ -47,7 +47,7 @@ async function probeFolder(folder: string): Promise<void> {
   }
 }
 
-/** How much space a disk has, for operators. */
+/** Describes the free space of a disk for operators. */
 export function describeFree(folder: string, free: number): string {
   return `the disk of ${folder} has ${inMegabytes(free)} MB free`;
 }

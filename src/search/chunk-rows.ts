@@ -11,7 +11,7 @@ import {
   Vector,
   vectorFromArray,
 } from 'apache-arrow';
-import { inOneLine } from '../lib/clean-text.ts';
+import { collapseWhitespace } from '../lib/clean-text.ts';
 import { EMBEDDING_DIMENSIONS } from '../lib/embedding-dimensions.ts';
 import { type FieldValues, labelsOf, rangesOf } from './field-values.ts';
 import type { Language } from './languages.ts';
@@ -66,7 +66,7 @@ export function rowsOf(chunks: readonly IndexedChunk[], rangeColumns: readonly s
       text,
     ),
     document_name: vectorFromArray(
-      chunks.map(({ documentName }) => inOneLine(documentName)),
+      chunks.map(({ documentName }) => collapseWhitespace(documentName)),
       text,
     ),
     source_type: vectorFromArray(

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { inOneLine } from '../lib/clean-text.ts';
+import { collapseWhitespace } from '../lib/clean-text.ts';
 
 /** A value of a document's metadata that can be filtered by. */
 export type FieldValue = string | number | boolean;
@@ -10,7 +10,7 @@ export type FieldValues = Readonly<Record<string, FieldValue | readonly FieldVal
 /** What ranges can be asked of: numbers, and points in time. */
 export type RangeKind = 'number' | 'date';
 
-/** A label ends where its value begins. Keys and values cannot have the sign: `inOneLine` takes it out of them. */
+/** A label ends where its value begins. Keys and values cannot have the sign: `collapseWhitespace` takes it out of them. */
 const SEPARATOR = '\u0001';
 
 /** An ISO 8601 date, or date and time; without a zone it is in UTC. */
@@ -39,7 +39,7 @@ function isDay(day: string): boolean {
 export function labelOf(key: string, value: FieldValue): string {
   const date = typeof value === 'string' ? dateOf(value) : null;
   const [kind, text] = date === null ? [typeof value, String(value)] : ['date', String(date)];
-  return [key, kind, text].map((part) => inOneLine(part)).join(SEPARATOR);
+  return [key, kind, text].map((part) => collapseWhitespace(part)).join(SEPARATOR);
 }
 
 /** The labels of all values, each once. */
@@ -50,7 +50,7 @@ export function labelsOf(values: FieldValues): string[] {
 
 /** The column that holds a field's numbers or dates. Keys may be any text, so their hash names it. */
 export function rangeColumnOf(key: string, kind: RangeKind): string {
-  return `${kind}_${createHash('sha256').update(inOneLine(key)).digest('hex').slice(0, 16)}`;
+  return `${kind}_${createHash('sha256').update(collapseWhitespace(key)).digest('hex').slice(0, 16)}`;
 }
 
 /** What ranges are asked of, by column. A field with several values has none: no order is true of them all. */

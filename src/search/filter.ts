@@ -1,4 +1,4 @@
-import { inOneLine } from '../lib/clean-text.ts';
+import { collapseWhitespace } from '../lib/clean-text.ts';
 import { dateOf, type FieldValue, labelOf, rangeColumnOf } from './field-values.ts';
 
 /** How a number or a date of a field is compared. */
@@ -29,7 +29,7 @@ export function whereOf(conditions: readonly Condition[], columns: ReadonlySet<s
 }
 
 function clauseOf(condition: Condition, columns: ReadonlySet<string>): string {
-  if (condition.on !== 'field') return `${condition.on} = ${literal(inOneLine(condition.value))}`;
+  if (condition.on !== 'field') return `${condition.on} = ${literal(collapseWhitespace(condition.value))}`;
   if (condition.is === 'in') return anyOf(condition.key, condition.values);
   if (condition.is === 'notIn') return `NOT (${anyOf(condition.key, condition.values)})`;
   const { key, is, value } = condition;

@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, lchownSync, lstatSync, readdirSync } from 'node:fs';
 import { mkdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { createFolder, namesIn } from '../../lib/create-folder.ts';
+import { createFolder, listFolder } from '../../lib/create-folder.ts';
 import { describeError, OperatorError } from '../../lib/operator-error.ts';
 import { describeFree, freeBytes, MIN_FREE_BYTES } from '../../lib/writable-folder.ts';
 import { run } from './launch.ts';
@@ -26,7 +26,7 @@ export const waysOut = (folder: string): string =>
  * anything else, or a cluster of another major version: data is never replaced by a new database.
  */
 export async function holdsDatabase(folder: string): Promise<boolean> {
-  const names = await namesIn(folder);
+  const names = await listFolder(folder);
   if (names.every((name) => name === 'lost+found')) return false;
   const missing: string[] = [];
   for (const name of ESSENTIAL) if (!(await exists(join(folder, name)))) missing.push(name);

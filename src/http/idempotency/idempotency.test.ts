@@ -24,7 +24,7 @@ describe('Idempotency-Key', () => {
   const make = (name: string, idempotencyKey: string, key = api.key) =>
     api.send('POST', '/v1/things', { body: { name }, key, headers: { 'idempotency-key': idempotencyKey } });
 
-  it('replays the first answer and makes nothing again', async () => {
+  it('replays the first response without executing the request again', async () => {
     const first = await make('a', 'k1');
     const second = await make('a', 'k1');
     assert.deepEqual(second.json, first.json);
@@ -33,7 +33,7 @@ describe('Idempotency-Key', () => {
     assert.equal((await make('a', 'k2')).json.id, 'thing_2');
   });
 
-  it('replays a refusal too, but lets a fault of ours be tried again', async () => {
+  it('replays client errors; server errors can be retried', async () => {
     assertError(await make('refused', 'k3'), 400, 'invalid_value', 'name');
     const again = await make('refused', 'k3');
     assertError(again, 400, 'invalid_value', 'name');
@@ -79,7 +79,7 @@ describe('Idempotency-Key', () => {
     assert.equal((await make('a', 'x'.repeat(255))).status, 200);
   });
 
-  it('is forgotten after 24 hours and not before', async () => {
+  it('expires after 24 hours', async () => {
     const first = await make('a', 'k8');
     await pruneIdempotencyKeys({ db: api.db, now: () => Date.now() + KEY_LIFETIME_MS - 60_000 });
     assert.equal((await make('a', 'k8')).json.id, first.json.id);
@@ -87,7 +87,7 @@ describe('Idempotency-Key', () => {
     assert.notEqual((await make('a', 'k8')).json.id, first.json.id);
   });
 
-  it('can be used again when its first use was lost with its process', async () => {
+  it('can be used again after its first use was lost in a crash', async () => {
     const use = { organizationId: 'org_lost', key: 'k', fingerprint: 'f' };
     const at = (minutes: number) => new Date(1_800_000_000_000 + minutes * 60_000);
     assert.equal(await claimKey(api.db.sql, use, at(0)), null);
@@ -96,7 +96,7 @@ describe('Idempotency-Key', () => {
     assert.notEqual(await claimKey(api.db.sql, use, at(12)), null);
   });
 
-  it('is ignored by inference, where every call is a new one', async () => {
+  it('is ignored by inference routes', async () => {
     const body = { model: 'general-8b', messages: [{ role: 'user', content: 'Hi' }] };
     const send = () => api.send('POST', '/v1/chat/completions', { body, headers: { 'idempotency-key': 'k9' } });
     assert.notEqual((await send()).json.id, (await send()).json.id);

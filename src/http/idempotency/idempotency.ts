@@ -3,35 +3,35 @@ import type { FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { idempotencyConflict, invalidValue } from '../../errors.ts';
 import type { App } from '../app.ts';
-import { claimKey, deleteKeysBefore, type KeyUse, keepAnswer, releaseKey } from './store.ts';
+import { claimKey, deleteKeysBefore, type KeyUse, releaseKey, storeResponse } from './store.ts';
 
-/** How long a key replays its answer. */
+/** Time during which a key replays its response. */
 export const KEY_LIFETIME_MS = 24 * 60 * 60 * 1000;
 const MAX_KEY_CHARACTERS = 255;
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Set while this request is the first use of an `Idempotency-Key`. */
-    idempotentUse: KeyUse | null;
-    /** The answer to the first use, where only the handler can tell whether this request is the same. */
-    idempotentFirst: { fingerprint: string; status: number; body: unknown } | null;
+    idempotencyUse: KeyUse | null;
+    /** The response to the first use, on routes whose handler compares the requests. */
+    firstResponse: { fingerprint: string; status: number; body: unknown } | null;
   }
 }
 
 /**
- * Replays the first answer to a repeated `Idempotency-Key` on routes with `config.idempotent`: the same key and body
- * within 24 hours get the same answer with `Idempotent-Replayed: true`; another body, or a first use that still runs,
- * gets 409. An answer of 500 or more is not kept: the caller may try again. `now` in milliseconds since 1970.
+ * Replays the first response to a repeated `Idempotency-Key` on routes with `config.idempotent`. The same key and body within 24
+ * hours get the same response with `Idempotent-Replayed: true`. Another body, or a first request that still runs, gets 409. Responses
+ * of 500 and above are not stored, so the caller can retry.
  */
 export function replayIdempotentRequests(app: App, deps: Pick<Deps, 'db' | 'now'>): void {
-  app.decorateRequest('idempotentUse', null);
-  app.decorateRequest('idempotentFirst', null);
+  app.decorateRequest('idempotencyUse', null);
+  app.decorateRequest('firstResponse', null);
   app.addHook('preHandler', async (request, reply) => {
     const use = keyUse(request);
     if (use === null) return;
     const first = await claimKey(deps.db.sql, use, new Date(deps.now()));
     if (first === null) {
-      request.idempotentUse = use;
+      request.idempotencyUse = use;
       return;
     }
     const isStreamed = request.routeOptions.config.idempotent === 'streamed';
@@ -41,25 +41,25 @@ export function replayIdempotentRequests(app: App, deps: Pick<Deps, 'db' | 'now'
     if (first.status === null)
       throw idempotencyConflict('The first request with this Idempotency-Key is still running.');
     if (isStreamed) {
-      request.idempotentFirst = { fingerprint: first.fingerprint, status: first.status, body: first.body };
+      request.firstResponse = { fingerprint: first.fingerprint, status: first.status, body: first.body };
       return;
     }
     return reply.code(first.status).header('idempotent-replayed', 'true').send(first.body);
   });
   app.addHook('onSend', async (request, reply, payload) => {
-    const use = request.idempotentUse;
+    const use = request.idempotencyUse;
     if (use === null) return;
-    // Stored before it is sent: a caller that never sees the answer finds it again.
-    const isFault = reply.statusCode >= 500;
-    const stored = isFault
+    // Stored before it is sent, so that a caller that loses the response can replay it.
+    const isServerError = reply.statusCode >= 500;
+    const stored = isServerError
       ? releaseKey(deps.db.sql, use)
-      : keepAnswer(deps.db.sql, use, reply.statusCode, JSON.parse(String(payload)));
+      : storeResponse(deps.db.sql, use, reply.statusCode, JSON.parse(String(payload)));
     app.inFlight.add(stored);
     await stored;
   });
 }
 
-/** Forgets the keys that have outlived their day. */
+/** Deletes expired keys. */
 export function pruneIdempotencyKeys(deps: Pick<Deps, 'db' | 'now'>): Promise<void> {
   return deleteKeysBefore(deps.db.sql, new Date(deps.now() - KEY_LIFETIME_MS));
 }

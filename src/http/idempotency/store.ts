@@ -4,17 +4,17 @@ import { idempotencyKeys } from './tables.ts';
 
 export type IdempotencyRow = typeof idempotencyKeys.$inferSelect;
 
-/** What identifies the first use of a key. */
+/** First use of an idempotency key. */
 export interface KeyUse {
   organizationId: string;
   key: string;
   fingerprint: string;
 }
 
-/** A first use without an answer after this time was lost with its process: its key may be claimed again. */
+/** A first use without a response after this time belongs to a crashed process; its key can be claimed again. */
 const ABANDONED_MS = 10 * 60 * 1000;
 
-/** Claims the key: null when this is its first use, otherwise the row of the first use. */
+/** Claims a key. Returns null for the first use, otherwise the row of the first use. */
 export async function claimKey(db: Sql, use: KeyUse, createdAt: Date): Promise<IdempotencyRow | null> {
   const abandonedBefore = new Date(createdAt.getTime() - ABANDONED_MS);
   const inserted = await db
@@ -27,28 +27,28 @@ export async function claimKey(db: Sql, use: KeyUse, createdAt: Date): Promise<I
     })
     .returning({ key: idempotencyKeys.key });
   if (inserted.length === 1) return null;
-  const [row] = await db.select().from(idempotencyKeys).where(isKey(use));
+  const [row] = await db.select().from(idempotencyKeys).where(matchesKey(use));
   return row ?? null;
 }
 
-/** Keeps the answer to the first use, and what it was sent: of a stream that is known only now. */
-export async function keepAnswer(db: Sql, use: KeyUse, status: number, body: unknown): Promise<void> {
+/** Stores the response to the first use, and its fingerprint, which is known only now for streamed bodies. */
+export async function storeResponse(db: Sql, use: KeyUse, status: number, body: unknown): Promise<void> {
   await db
     .update(idempotencyKeys)
     .set({ status, fingerprint: use.fingerprint, body: sql`${JSON.stringify(body)}::jsonb` })
-    .where(isKey(use));
+    .where(matchesKey(use));
 }
 
-/** Gives the key back: its first use failed and may be tried again. */
+/** Releases the key of a failed first use, so that the caller can retry. */
 export async function releaseKey(db: Sql, use: KeyUse): Promise<void> {
-  await db.delete(idempotencyKeys).where(isKey(use));
+  await db.delete(idempotencyKeys).where(matchesKey(use));
 }
 
-/** Forgets keys that were first used before then. */
+/** Deletes keys first used before a time. */
 export async function deleteKeysBefore(db: Sql, before: Date): Promise<void> {
   await db.delete(idempotencyKeys).where(lt(idempotencyKeys.createdAt, before));
 }
 
-function isKey(use: KeyUse) {
+function matchesKey(use: KeyUse) {
   return and(eq(idempotencyKeys.organizationId, use.organizationId), eq(idempotencyKeys.key, use.key));
 }

@@ -4,44 +4,44 @@ import type { Deps } from '../../deps.ts';
 import { idempotencyConflict } from '../../errors.ts';
 import { releaseKey } from './store.ts';
 
-/** What a route does whose body is read as a stream: nobody knows before its end whether it is the same as the first. */
+/** Steps of a route with a streamed body, whose identity is known only at its end. */
 export interface StreamedSteps<T> {
-  /** Does it. `identity` says what was sent. */
-  perform(): Promise<{ answer: T; identity: string }>;
-  /** Reads the body and does nothing: only says what was sent. */
+  /** Executes the request. `identity` identifies its content. */
+  perform(): Promise<{ response: T; identity: string }>;
+  /** Reads the body without executing the request; returns its identity. */
   identify(): Promise<string>;
 }
 
 /**
- * The answer of a route with `idempotent: 'streamed'`: performed on the first use of its `Idempotency-Key` and where there is
- * none, replayed when the same was sent again, 409 when it was something else. Unlike those of JSON, a refusal is not kept:
- * a form whose reading broke off has no identity, and may be sent again under its key.
+ * Returns the response of a route with `idempotent: 'streamed'`: executes the first use of an `Idempotency-Key` and requests without
+ * a key, replays repeated requests, and throws 409 for other content. Unlike with JSON bodies, errors are not replayed, because an
+ * incomplete form has no identity.
  */
-export async function answerOnce<T>(
+export async function respondOnce<T>(
   deps: Pick<Deps, 'db'>,
   request: FastifyRequest,
   reply: FastifyReply,
   steps: StreamedSteps<T>,
 ): Promise<T> {
-  const { idempotentUse: use, idempotentFirst: first } = request;
+  const { idempotencyUse: use, firstResponse: first } = request;
   if (first !== null) {
-    if (fingerprintOf(request, await steps.identify()) !== first.fingerprint) {
+    if (requestFingerprint(request, await steps.identify()) !== first.fingerprint) {
       throw idempotencyConflict('This Idempotency-Key was used with another request.');
     }
     reply.code(first.status).header('idempotent-replayed', 'true');
     return first.body as T;
   }
   try {
-    const { answer, identity } = await steps.perform();
-    if (use !== null) use.fingerprint = fingerprintOf(request, identity);
-    return answer;
+    const { response, identity } = await steps.perform();
+    if (use !== null) use.fingerprint = requestFingerprint(request, identity);
+    return response;
   } catch (error) {
-    request.idempotentUse = null;
+    request.idempotencyUse = null;
     if (use !== null) await releaseKey(deps.db.sql, use);
     throw error;
   }
 }
 
-function fingerprintOf(request: FastifyRequest, identity: string): string {
+function requestFingerprint(request: FastifyRequest, identity: string): string {
   return createHash('sha256').update([request.method, request.url, identity].join('\n')).digest('hex');
 }

@@ -1,12 +1,12 @@
 import { index, integer, jsonb, pgTable, primaryKey, text, timestamp } from 'drizzle-orm/pg-core';
 
-/** The first answer to each `Idempotency-Key`, kept for 24 hours. */
+/** First response to each `Idempotency-Key`, stored for 24 hours. */
 export const idempotencyKeys = pgTable(
   'idempotency_keys',
   {
     organizationId: text('organization_id').notNull(),
     key: text().notNull(),
-    /** SHA-256 of method, path and body: another request under the same key is a conflict. */
+    /** SHA-256 of method, path and body. Another fingerprint under the same key is a conflict. */
     fingerprint: text().notNull(),
     /** Null while the first request is still running. */
     status: integer(),

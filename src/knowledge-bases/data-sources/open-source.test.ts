@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { secretsOf } from '../../lib/secrets.ts';
+import { createSecrets } from '../../lib/secrets.ts';
 import type { ConnectorDeps, SourceItem } from './connectors/connector.ts';
 import { CONNECTORS } from './connectors/index.ts';
 import { openSource } from './open-source.ts';
 
-const deps = { secrets: secretsOf('the key that tests seal secrets with') };
+const deps = { secrets: createSecrets('the key that tests seal secrets with') };
 const { signal } = new AbortController();
 const FILE = 'file-01kaj3v0b8s4x2m6n9p1q5r7t3';
 

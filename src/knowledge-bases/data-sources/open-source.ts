@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Deps } from '../../deps.ts';
-import { CannotOpen } from '../../lib/secrets.ts';
+import { DecryptionError } from '../../lib/secrets.ts';
 import { IngestionError } from '../jobs/job-error.ts';
 import type { Metadata } from '../tables.ts';
 import type { Connector } from './connectors/connector.ts';
@@ -22,7 +22,7 @@ export function openSource(
     const connector = withMetadataPrefix(CONNECTORS[stored.type], stored.config['metadata']);
     return { connector, config: openConfig(deps, stored) };
   } catch (error) {
-    if (!(error instanceof CannotOpen)) throw error;
+    if (!(error instanceof DecryptionError)) throw error;
     const message = "The stored credentials cannot be decrypted: the service's key has changed. Send them again.";
     throw new IngestionError('authentication_failed', message, error);
   }

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Deps } from '../../deps.ts';
 import { invalidValue } from '../../errors.ts';
-import { CannotOpen } from '../../lib/secrets.ts';
+import { DecryptionError } from '../../lib/secrets.ts';
 import { mergeMetadata } from '../metadata.ts';
 import type { DataSourceType } from '../source-types.ts';
 import type { Metadata } from '../tables.ts';
@@ -34,7 +34,7 @@ export function sealConfig(
   };
 }
 
-/** Returns the config with decrypted secrets. Throws `CannotOpen` when they were encrypted with another key. */
+/** Returns the config with decrypted secrets. Throws `DecryptionError` when they were encrypted with another key. */
 export function openConfig({ secrets }: Pick<Deps, 'secrets'>, stored: StoredConfig): Metadata {
   if (stored.sealedSecrets === null) return stored.config;
   return { ...stored.config, ...JSON.parse(secrets.open(stored.sealedSecrets, stored.id)) };
@@ -75,7 +75,7 @@ function openOrOmitSecrets(deps: Pick<Deps, 'secrets'>, stored: StoredConfig): M
   try {
     return openConfig(deps, stored);
   } catch (error) {
-    if (error instanceof CannotOpen) return stored.config;
+    if (error instanceof DecryptionError) return stored.config;
     throw error;
   }
 }

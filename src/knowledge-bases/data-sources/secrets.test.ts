@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { bundledEmbedder, embeddedBy } from '../../../test/embedder.ts';
 import { assertError, startApi, type TestApi } from '../../../test/harness.ts';
-import { secretsOf } from '../../lib/secrets.ts';
+import { createSecrets } from '../../lib/secrets.ts';
 import { INGEST_SOURCE } from '../jobs/ingest-job.ts';
 import { IngestionError } from '../jobs/job-error.ts';
 import { openSource } from './open-source.ts';
@@ -145,7 +145,7 @@ describe('secrets of a data source', () => {
 
   it('encrypted with another key: the job fails with authentication_failed until a PATCH replaces them', async () => {
     const { id } = (await create('s3')).json;
-    const lost = secretsOf('a key that is lost, of 32 characters').seal('{"credentials":{}}', id);
+    const lost = createSecrets('a key that is lost, of 32 characters').seal('{"credentials":{}}', id);
     await api.db.execute('update data_sources set sealed_secrets = $1 where id = $2', [lost, id]);
     const row = await rowOf(id);
     assert.throws(

@@ -5,7 +5,7 @@ import { invalidValue } from '../../errors.ts';
 import { requireFiles } from '../../files/use-file.ts';
 import { requireScope } from '../../http/auth.ts';
 import type { Caller } from '../../lib/caller.ts';
-import { CannotOpen } from '../../lib/secrets.ts';
+import { DecryptionError } from '../../lib/secrets.ts';
 import { requireText } from '../create-knowledge-base.ts';
 import type { Metadata } from '../tables.ts';
 import { namedFiles } from './create-data-source.ts';
@@ -68,7 +68,7 @@ function isSame(deps: UpdateDeps, before: DataSourceRow, config: Metadata): bool
   try {
     return isDeepStrictEqual(openConfig(deps, before), config);
   } catch (error) {
-    if (error instanceof CannotOpen) return false;
+    if (error instanceof DecryptionError) return false;
     throw error;
   }
 }

@@ -1,4 +1,4 @@
-import { inOneLine } from '../../lib/clean-text.ts';
+import { collapseWhitespace } from '../../lib/clean-text.ts';
 import { truncateGraphemes } from '../../lib/truncate-graphemes.ts';
 import type { DocumentMetadata, MetadataValue } from '../documents/metadata.ts';
 import { MAX_METADATA_TEXT_CHARACTERS } from './limits.ts';
@@ -18,7 +18,7 @@ export function flattenMetadata(fields: unknown): DocumentMetadata {
 
 function addFields(flat: Map<string, DocumentMetadata[string]>, prefix: string, fields: object, depth: number): void {
   for (const [name, value] of Object.entries(fields)) {
-    const key = inOneLine(prefix + name);
+    const key = collapseWhitespace(prefix + name);
     if (isObject(value) && depth < MAX_DEPTH) {
       addFields(flat, `${key}.`, value, depth + 1);
       continue;
@@ -39,7 +39,7 @@ function toMetadataValue(value: unknown): MetadataValue | null {
   if (typeof value === 'boolean' || Number.isFinite(value)) return value as boolean | number;
   if (value instanceof Date) return Number.isNaN(value.valueOf()) ? null : value.toISOString();
   const text = typeof value === 'object' ? (JSON.stringify(value) ?? '') : String(value);
-  return inOneLine(truncateGraphemes(text, MAX_METADATA_TEXT_CHARACTERS));
+  return collapseWhitespace(truncateGraphemes(text, MAX_METADATA_TEXT_CHARACTERS));
 }
 
 /** Normalizes a title to one line; null when it is blank or not a string. */

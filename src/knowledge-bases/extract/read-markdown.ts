@@ -1,5 +1,5 @@
 import { parse } from 'yaml';
-import { cleanText, inOneLine } from '../../lib/clean-text.ts';
+import { cleanText, collapseWhitespace } from '../../lib/clean-text.ts';
 import type { DocumentMetadata } from '../documents/metadata.ts';
 import { readAllBytes } from './content.ts';
 import { decodeText } from './decode.ts';
@@ -31,7 +31,8 @@ export function parseMarkdown(source: string): ExtractedDocument {
   const heading = blocks.find(
     ({ kind, level, start, end }) => kind === 'heading' && level === 1 && end - start <= MAX_HEADING_CHARACTERS,
   );
-  const named = heading && inOneLine(text.slice(heading.start, heading.end)).replace(/^#+\s*|\s*#*(?:\s*=+)?$/g, '');
+  const named =
+    heading && collapseWhitespace(text.slice(heading.start, heading.end)).replace(/^#+\s*|\s*#*(?:\s*=+)?$/g, '');
   return { text, blocks, title: normalizeTitle(title) ?? normalizeTitle(named), metadata: others };
 }
 

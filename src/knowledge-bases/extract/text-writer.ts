@@ -1,4 +1,4 @@
-import { inOneLine } from '../../lib/clean-text.ts';
+import { collapseWhitespace } from '../../lib/clean-text.ts';
 import type { Block, BlockKind, ExtractedText } from './extracted-document.ts';
 import { MAX_TEXT_CHARACTERS, tooLarge } from './limits.ts';
 
@@ -50,5 +50,5 @@ function trimBlankLines(text: string): string {
 
 /** Formats a table row as one line: cells separated by ` | `. */
 export function formatTableRow(cells: readonly string[]): string {
-  return cells.map(inOneLine).join(' | ').trim();
+  return cells.map(collapseWhitespace).join(' | ').trim();
 }

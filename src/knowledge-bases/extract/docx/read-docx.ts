@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { inOneLine } from '../../../lib/clean-text.ts';
+import { collapseWhitespace } from '../../../lib/clean-text.ts';
 import type { DocumentMetadata } from '../../documents/metadata.ts';
 import { IngestionError } from '../../jobs/job-error.ts';
 import { readByteRange } from '../content.ts';
@@ -126,7 +126,7 @@ async function readNotes(archive: Archive, part: string, kind: 'footnote' | 'end
     },
     close: (name) => {
       if (name === kind && note !== null) {
-        notes.set(note.name, inOneLine(note.writer.finish().text));
+        notes.set(note.name, collapseWhitespace(note.writer.finish().text));
         note = null;
       } else note?.body.close(name);
     },

@@ -1,4 +1,4 @@
-import { cleanText, inOneLine } from '../../../lib/clean-text.ts';
+import { cleanText, collapseWhitespace } from '../../../lib/clean-text.ts';
 import type { ExtractedText } from '../extracted-document.ts';
 import { formatTableRow, type TextWriter } from '../text-writer.ts';
 import type { WordLists } from './word-lists.ts';
@@ -110,7 +110,7 @@ export class WordBody implements XmlHandlers {
     const embedded = this.#context.embedded.get(id);
     if (embedded === undefined) return;
     const table = this.#tables.at(-1);
-    if (table !== undefined) table.cell.push(inOneLine(embedded.text));
+    if (table !== undefined) table.cell.push(collapseWhitespace(embedded.text));
     else
       for (const { kind, start, end, ...place } of embedded.blocks)
         this.#writer.write(kind, embedded.text.slice(start, end), place);

@@ -1,4 +1,4 @@
-import { inOneLine } from '../../../lib/clean-text.ts';
+import { collapseWhitespace } from '../../../lib/clean-text.ts';
 import { formatTableRow, type TextWriter } from '../text-writer.ts';
 import type { PageDocument, PageElement, PageNode } from './parse-page.ts';
 
@@ -103,11 +103,11 @@ export class HtmlBlocks {
   #writeBlock(name: string, element: PageElement, depth: number): void {
     const level = HEADING.exec(name)?.[1];
     if (level !== undefined)
-      this.#writer.write('heading', inOneLine(element.textContent ?? ''), { level: Number(level) });
+      this.#writer.write('heading', collapseWhitespace(element.textContent ?? ''), { level: Number(level) });
     else if (name === 'pre') this.#writer.write('code', (element.textContent ?? '').replace(/^\n/, ''));
     else if (name === 'table' && isDataTable(element)) this.#writeTable(element);
     else if (name === 'ul' || name === 'ol' || name === 'menu') this.#writeList(name, element, depth);
-    else if (depth >= MAX_DEPTH) this.#writer.write('paragraph', inOneLine(textOf(element)));
+    else if (depth >= MAX_DEPTH) this.#writer.write('paragraph', collapseWhitespace(textOf(element)));
     else this.#writeChildren(element, depth);
   }
 
@@ -128,10 +128,10 @@ export class HtmlBlocks {
 
   #writeTable(table: PageElement): void {
     const rows = [...table.querySelectorAll('tr')].map((row) =>
-      [...row.children].map((cell) => inOneLine(textOf(cell))),
+      [...row.children].map((cell) => collapseWhitespace(textOf(cell))),
     );
     const caption = table.querySelector('caption')?.textContent;
-    if (caption) this.#writer.write('paragraph', inOneLine(caption));
+    if (caption) this.#writer.write('paragraph', collapseWhitespace(caption));
     const filled = rows.filter((cells) => cells.some((cell) => cell !== ''));
     this.#writer.write('table', filled.map(formatTableRow).join('\n'));
   }
@@ -157,7 +157,7 @@ export class HtmlBlocks {
       else lines[lines.length - 1] += piece;
     }
     return lines
-      .map(inOneLine)
+      .map(collapseWhitespace)
       .filter((line) => line !== '')
       .join('\n');
   }

@@ -1,5 +1,5 @@
 import { Readability } from '@mozilla/readability';
-import { cleanText, inOneLine } from '../../../lib/clean-text.ts';
+import { cleanText, collapseWhitespace } from '../../../lib/clean-text.ts';
 import { readAllBytes } from '../content.ts';
 import { decodeText } from '../decode.ts';
 import type { ExtractedDocument, ExtractedText, Extraction, ReaderInput } from '../extracted-document.ts';
@@ -46,7 +46,7 @@ export function extractMainContent(source: string): ExtractedDocument {
   const document = parsePage(html);
   const own = pageMetadata(document);
   const article = isTooLarge(document) ? null : findArticle(document);
-  const title = own.title ?? (inOneLine(article?.title ?? '') || null);
+  const title = own.title ?? (collapseWhitespace(article?.title ?? '') || null);
   const metadata = { ...own.metadata };
   if (metadata['author'] === undefined && article?.byline) metadata['author'] = article.byline;
   const content = article?.content;
@@ -87,8 +87,8 @@ function findArticle(document: PageDocument): Article | null {
       serializer: (node) => node as PageElement,
     }).parse();
     if (article === null) return null;
-    const byline = inOneLine(article.byline ?? '');
-    return { title: inOneLine(article.title ?? ''), byline, content: article.content ?? null };
+    const byline = collapseWhitespace(article.byline ?? '');
+    return { title: collapseWhitespace(article.title ?? ''), byline, content: article.content ?? null };
   } catch {
     // Readability fails on some malformed pages, which are then read whole.
     return null;
@@ -96,7 +96,7 @@ function findArticle(document: PageDocument): Article | null {
 }
 
 function textLength(element: PageElement): number {
-  return inOneLine(element.textContent ?? '').length;
+  return collapseWhitespace(element.textContent ?? '').length;
 }
 
 function writeContent(content: PageElement, title: string | null) {
@@ -110,5 +110,5 @@ function writeContent(content: PageElement, title: string | null) {
 /** Whether the first heading of the content is the title. */
 function hasTitle(content: PageElement, title: string): boolean {
   const heading = content.querySelector('h1, h2');
-  return heading !== null && inOneLine(heading.textContent ?? '').toLowerCase() === title.toLowerCase();
+  return heading !== null && collapseWhitespace(heading.textContent ?? '').toLowerCase() === title.toLowerCase();
 }

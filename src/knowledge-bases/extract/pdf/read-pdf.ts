@@ -1,4 +1,4 @@
-import { inOneLine } from '../../../lib/clean-text.ts';
+import { collapseWhitespace } from '../../../lib/clean-text.ts';
 import type { DocumentMetadata } from '../../documents/metadata.ts';
 import { IngestionError } from '../../jobs/job-error.ts';
 import { readAllBytes } from '../content.ts';
@@ -171,7 +171,7 @@ export function fontSize({ str, width, height, transform: [, , tc = 0, td = 0] }
 function collapseSpaces(text: string): string {
   // A soft hyphen at the end marks a broken word.
   const visible = text.endsWith('\u00ad') ? `${text.slice(0, -1)}-` : text;
-  return `${/^\s/.test(visible) ? ' ' : ''}${inOneLine(visible)}${/\s$/.test(visible) ? ' ' : ''}`;
+  return `${/^\s/.test(visible) ? ' ' : ''}${collapseWhitespace(visible)}${/\s$/.test(visible) ? ' ' : ''}`;
 }
 
 async function readMetadata(pdf: Pdf): Promise<{ title: string | null; metadata: DocumentMetadata }> {
