@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { checkBudgets } from './budgets.ts';
 import { findCycles } from './cycles.ts';
 import { checkDocstrings } from './docstrings.ts';
+import { findDuplicateExports } from './duplicate-exports.ts';
 import { checkEnvironment } from './environment.ts';
 import { checkFastify, checkOrder, checkSubfolderOrder, ORDER } from './imports.ts';
 import { checkNames, checkUnfinished } from './names.ts';
@@ -66,6 +67,33 @@ describe('findCycles', () => {
         'src/a/z.ts': "import '../b/y.ts';",
         'src/b/y.ts': '',
         'src/b/y.test.ts': "import '../a/x.ts';",
+      }),
+      [],
+    );
+  });
+});
+
+describe('findDuplicateExports', () => {
+  const duplicatesOf = (files: Record<string, string>) =>
+    findDuplicateExports(Object.entries(files).map(([path, text]) => parseSource(path, text))).map(
+      ({ name, paths }) => `${name}: ${paths.join(' ')}`,
+    );
+
+  it('finds functions, classes, types, interfaces and constants', () => {
+    for (const declaration of ['function A() {}', 'class A {}', 'type A = 1;', 'interface A {}', 'const A = 1;']) {
+      const files = { 'src/a/x.ts': `export ${declaration}`, 'src/b/y.ts': 'export async function* A() {}' };
+      assert.deepEqual(duplicatesOf(files), ['A: src/a/x.ts src/b/y.ts'], declaration);
+    }
+  });
+
+  it('accepts a value with its type, re-exports, local names, and names of tests', () => {
+    assert.deepEqual(
+      duplicatesOf({
+        'src/a/x.ts': 'export const A = 1; export type A = typeof A;',
+        'src/a/y.ts': "export { A } from './x.ts'; const B = 1; export const C = B;",
+        'src/a/z.ts': 'const A = 1; const B = A; export const D = B;',
+        'src/a/x.test.ts': 'export const A = 1;',
+        'test/x.ts': 'export const A = 1;',
       }),
       [],
     );
