@@ -19,15 +19,14 @@ import { retrievalRoutes } from './knowledge-bases/retrieval/routes.ts';
 import { knowledgeBaseRoutes } from './knowledge-bases/routes.ts';
 import { modelRoutes } from './models/routes.ts';
 import { moderationRoutes } from './moderations/routes.ts';
-import type { CacheCounters } from './prompt-cache/cache-counters.ts';
-import { promptCacheRoutes } from './prompt-cache/routes.ts';
+import { promptCacheRoutes, type StatisticsSource } from './prompt-cache/routes.ts';
 import { rerankRoutes } from './rerank/routes.ts';
 
 /** Dependencies of the API: those of the use cases, authentication, rate limits and operator endpoints. */
 export type AppDeps = Deps & {
   authenticate: Authenticate;
   limit: Limit;
-  promptCache: CacheCounters;
+  promptCache: StatisticsSource;
   modelsPull?: () => ModelsPull | null;
 };
 

@@ -16,6 +16,7 @@ export const SHUTDOWN_ORDER = [
   'replaced models',
   'engine',
   'ledger',
+  'cache statistics',
   'index',
   'blobs',
   'database',

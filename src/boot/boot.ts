@@ -16,6 +16,7 @@ import { isMemoryShort, RECOMMENDED_MB } from '../memory-budget.ts';
 import { ModelBindings } from '../models/bindings/model-bindings.ts';
 import { MODEL_KINDS, type ModelKind } from '../models/catalogue.ts';
 import { CacheCounters } from '../prompt-cache/cache-counters.ts';
+import { SharedStatistics } from '../prompt-cache/shared-statistics.ts';
 import type { ProcessLifecycle } from '../shutdown-order.ts';
 import { openSecrets } from './secrets.ts';
 import { openBlobs, openDatabase, openIndex, openJobs } from './stores.ts';
@@ -24,7 +25,7 @@ import { openBlobs, openDatabase, openIndex, openJobs } from './stores.ts';
 export interface Booted {
   deps: Deps;
   authenticator: Authenticator;
-  promptCache: CacheCounters;
+  promptCache: SharedStatistics;
   bindings: ModelBindings;
   /** The first key of a new instance, to be shown once; null on every later start. */
   firstKey: string | null;
@@ -68,7 +69,12 @@ export async function boot(
   );
   const metrics = new Registry();
   collectDefaultMetrics({ register: metrics });
-  const promptCache = new CacheCounters({ models, metrics, now: Date.now });
+  const counters = new CacheCounters({ models, metrics, now: Date.now });
+  const promptCache = await lifecycle.start(
+    'cache statistics',
+    () => new SharedStatistics({ db, counters, logger, now: Date.now }),
+    (started) => started.stop(),
+  );
   const scoreTexts = policyScorer(models);
   const deps: Deps = {
     config,
@@ -81,7 +87,7 @@ export async function boot(
     models,
     metrics,
     recordUsage: (record) => ledger.record(record),
-    countPrompt: (modelId, cachedTokens) => promptCache.count(modelId, cachedTokens),
+    countPrompt: (modelId, cachedTokens) => counters.count(modelId, cachedTokens),
     screen: new PolicyScreen({ db, logger, scoreTexts, now: Date.now }),
     scoreTexts,
     now: Date.now,

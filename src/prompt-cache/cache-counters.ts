@@ -11,11 +11,24 @@ export interface CacheCountersOptions {
   now(): number;
 }
 
+/** Counts of one process since its start or the last reset. */
+export interface CacheCounts {
+  /** Prompts with a cached prefix, and prompts without. */
+  hits: number;
+  misses: number;
+  cachedTokens: number;
+  evictions: number;
+  /** Memory of the caches; null when no engine reports it. */
+  bytes: number | null;
+  entries: number;
+  since: Date;
+}
+
 const BYTES_PER_MB = 1_048_576;
 
 /**
- * Prompt cache statistics over all models and organizations, since the start of the process or the last reset. The usage records hold
- * the same counts persistently. The Prometheus metrics are never reset.
+ * Prompt cache counts of this process over all models and organizations, since its start or the last reset. The usage records hold the
+ * same counts persistently. The Prometheus metrics are never reset.
  */
 export class CacheCounters {
   readonly #models: CacheCountersOptions['models'];
@@ -43,21 +56,23 @@ export class CacheCounters {
     this.#metrics.countPrompt(modelId, cachedTokens);
   }
 
-  /** Returns the statistics. Entries and memory are the last values reported by the engines. */
-  read(): CacheStatistics {
+  /** The counts of this process. Entries and memory are the last values reported by the engines. */
+  counts(): CacheCounts {
     const usage = this.#models.cacheUsage();
-    const prompts = this.#hits + this.#misses;
     return {
-      hit_count: this.#hits,
-      miss_count: this.#misses,
-      hit_rate: prompts === 0 ? 0 : this.#hits / prompts,
-      cached_tokens_total: this.#cachedTokens,
-      memory_usage_mb: usage === null ? null : Math.round((usage.bytes / BYTES_PER_MB) * 1000) / 1000,
-      entries: usage?.entries ?? 0,
+      hits: this.#hits,
+      misses: this.#misses,
+      cachedTokens: this.#cachedTokens,
       evictions: Math.max(0, (usage?.evictions ?? 0) - this.#earlierEvictions),
-      // The system clock can be set back.
-      uptime_seconds: Math.max(0, Math.floor((this.#now() - this.#sinceMs) / 1000)),
+      bytes: usage?.bytes ?? null,
+      entries: usage?.entries ?? 0,
+      since: new Date(this.#sinceMs),
     };
+  }
+
+  /** Returns the statistics of this process. */
+  read(): CacheStatistics {
+    return toStatistics([this.counts()], this.#now());
   }
 
   /** Resets the counters and returns the statistics. Does not clear the caches. */
@@ -69,4 +84,24 @@ export class CacheCounters {
     this.#sinceMs = this.#now();
     return this.read();
   }
+}
+
+/** The sums over processes. `nowMs` in Unix milliseconds; `uptime_seconds` is that of the process that counts for the longest time. */
+export function toStatistics(processes: readonly CacheCounts[], nowMs: number): CacheStatistics {
+  const sum = (count: (process: CacheCounts) => number) => processes.reduce((total, each) => total + count(each), 0);
+  const hits = sum((each) => each.hits);
+  const prompts = hits + sum((each) => each.misses);
+  const bytes = processes.some((each) => each.bytes !== null) ? sum((each) => each.bytes ?? 0) : null;
+  const sinceMs = Math.min(...processes.map(({ since }) => since.getTime()));
+  return {
+    hit_count: hits,
+    miss_count: prompts - hits,
+    hit_rate: prompts === 0 ? 0 : hits / prompts,
+    cached_tokens_total: sum((each) => each.cachedTokens),
+    memory_usage_mb: bytes === null ? null : Math.round((bytes / BYTES_PER_MB) * 1000) / 1000,
+    entries: sum((each) => each.entries),
+    evictions: sum((each) => each.evictions),
+    // The system clock can be set back.
+    uptime_seconds: Math.max(0, Math.floor((nowMs - sinceMs) / 1000)),
+  };
 }

@@ -19,7 +19,7 @@ export const CacheStatistics = Type.Object(
     evictions: Type.Integer({ minimum: 0, description: 'Prefixes evicted from these caches.' }),
     uptime_seconds: Type.Integer({
       minimum: 0,
-      description: 'Seconds since the start of the process or the last reset.',
+      description: 'Seconds since the last reset, or since the start of the process that runs for the longest time.',
     }),
   },
   {
