@@ -3,6 +3,8 @@ import { deleteOrphanedBlobs } from './files/orphaned-blobs.ts';
 import { pruneIdempotencyKeys } from './http/idempotency/idempotency.ts';
 import { purgeTombstones } from './knowledge-bases/documents/tombstones.ts';
 import { dropIndexTables } from './knowledge-bases/drop-index-tables.ts';
+import { checkIndexes } from './knowledge-bases/index-integrity/check-index.ts';
+import { repairIndexes } from './knowledge-bases/index-integrity/repair-indexes.ts';
 import {
   type Ingestion,
   type IngestionWorkerDeps,
@@ -21,6 +23,11 @@ const HOUR_MS = 60 * MINUTE_MS;
 /** Interval of the check for knowledge bases whose embedding model has been rebound. */
 const RE_EMBED_CHECK_MS = 15_000;
 
+/** Interval of the check of all search indexes, besides the one at start. Damage that a search meets is found at once. */
+const INDEX_CHECK_MS = 24 * HOUR_MS;
+/** Short, because searches are rejected during a repair. */
+const INDEX_REPAIR_MS = 5_000;
+
 /** Short enough that the query planner gets statistics of tables filled by a running ingestion. */
 const MAINTENANCE_MS = 5 * MINUTE_MS;
 
@@ -33,13 +40,15 @@ function declareJobs(ingestion: Ingestion): Job[] {
 }
 
 /** Declares the tasks that run periodically in every process. */
-function declareTasks(deps: IngestionWorkerDeps): Task[] {
+function declareTasks(deps: IngestionWorkerDeps, signal: AbortSignal): Task[] {
   const startedAt = deps.now();
   return [
     { name: 'prune idempotency keys', everyMs: HOUR_MS, run: () => pruneIdempotencyKeys(deps) },
     { name: 'delete orphaned blobs', everyMs: HOUR_MS, run: () => deleteOrphanedBlobs(deps, startedAt) },
     { name: 'drop index tables', everyMs: HOUR_MS, run: () => dropIndexTables(deps) },
     { name: 'delete tombstoned documents', everyMs: HOUR_MS, run: () => purgeTombstones(deps) },
+    { name: 'check search indexes', everyMs: INDEX_CHECK_MS, run: () => checkIndexes(deps, signal) },
+    { name: 'repair search indexes', everyMs: INDEX_REPAIR_MS, run: () => repairIndexes(deps) },
     { name: 're-embed knowledge bases', everyMs: RE_EMBED_CHECK_MS, run: () => queueReEmbedding(deps) },
     { name: 'database maintenance', everyMs: MAINTENANCE_MS, run: () => runMaintenance(deps.db) },
   ];
@@ -57,9 +66,13 @@ export async function startWorker(deps: IngestionWorkerDeps): Promise<Worker> {
   const jobs = declareJobs(ingestion);
   await deps.jobs.define(jobs.map(({ kind }) => kind));
   for (const { work } of jobs) work(deps.jobs);
-  const tasks = declareTasks(deps).map(({ name, everyMs, run }) => runPeriodically(everyMs, name, run, deps.logger));
+  const stopping = new AbortController();
+  const tasks = declareTasks(deps, stopping.signal).map(({ name, everyMs, run }) =>
+    runPeriodically(everyMs, name, run, deps.logger),
+  );
   return {
     stop: async () => {
+      stopping.abort();
       await Promise.all(tasks.map((task) => task.stop()));
       await deps.jobs.stop();
       await ingestion.stop();

@@ -3,6 +3,7 @@ import { askCommand } from './ask.ts';
 import type { CommandInput, CommandSpec, OptionSpec } from './command-spec.ts';
 import { migrateCommand } from './db-migrate.ts';
 import { doctorCommand } from './doctor.ts';
+import { indexCheckCommand, indexRebuildCommand } from './index.ts';
 import { ingestCommand } from './ingest.ts';
 import { keysCreateCommand, keysListCommand, keysRevokeCommand } from './keys.ts';
 import { modelsListCommand } from './models.ts';
@@ -27,6 +28,8 @@ const SPECS: Readonly<Record<string, CommandSpec>> = {
   'models use': modelsUseCommand,
   'models remove': modelsRemoveCommand,
   'db migrate': migrateCommand,
+  'index check': indexCheckCommand,
+  'index rebuild': indexRebuildCommand,
   ingest: ingestCommand,
   ask: askCommand,
 };

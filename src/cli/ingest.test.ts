@@ -163,7 +163,7 @@ describe('quire ingest', () => {
     mkdirSync(join(folder, 'scans'));
     writeFileSync(join(folder, 'scans/half.pdf'), makePdf([column(['On the lamp.'], 60, 700), []]));
     const { code, stdout } = await quire(['ingest', join(folder, 'scans'), '--kb', 'Scans']);
-    const message = '1 of 2 pages have no text: they are blank, or pictures such as scans.';
+    const message = '1 of 2 pages have no text: they are blank, or images such as scans.';
     assert.deepEqual([code, stdout.split('\n')[1]], [0, `Warning: half.pdf: ${message}`]);
     const base = (await all('knowledge-bases')).find(({ name }: { name: string }) => name === 'Scans').id;
     const [document] = await all(`knowledge-bases/${base}/documents`);

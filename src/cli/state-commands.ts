@@ -12,6 +12,7 @@ import { checkHealth, unboundModels } from '../health/check-health.ts';
 import type { Scope } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import { OperatorError } from '../lib/operator-error.ts';
+import { INDEX_COMMANDS } from './index-commands.ts';
 import { MODEL_COMMANDS } from './model-commands.ts';
 import type { StateCommand } from './state-command.ts';
 
@@ -58,6 +59,7 @@ export const STATE_COMMANDS: Readonly<Record<string, StateCommand>> = {
       created_at: Math.floor(createdAt.getTime() / 1000),
     })),
   ...MODEL_COMMANDS,
+  ...INDEX_COMMANDS,
   doctor: async (deps) => ({
     checks: await checkHealth(deps),
     bindings: deps.models.list().map((model) => ({ id: model.id, ...modelBackend(model) })),

@@ -3,6 +3,7 @@ import { invalidValue } from '../errors.ts';
 import { resolveModel } from '../inference/admission.ts';
 import type { Caller } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
+import { INDEX_VERSION } from './index-version.ts';
 import { checkMetadata } from './metadata.ts';
 import type { CreateKnowledgeBase, KnowledgeBase } from './schema.ts';
 import { insertKnowledgeBase, type KnowledgeBaseRow } from './store.ts';
@@ -32,6 +33,8 @@ export async function createKnowledgeBase(
     documentCount: 0,
     chunkCount: 0,
     status: 'active',
+    indexState: 'ready',
+    indexVersion: INDEX_VERSION,
     metadata: checkMetadata(body.metadata ?? {}, 'metadata'),
     createdAt: now,
     updatedAt: now,

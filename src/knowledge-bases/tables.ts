@@ -23,6 +23,15 @@ export const knowledgeBases = pgTable(
     documentCount: integer('document_count').notNull(),
     chunkCount: integer('chunk_count').notNull(),
     status: text({ enum: ['active', 'indexing', 'error'] }).notNull(),
+    /**
+     * State of the search index. `damaged`: its table is to be dropped. `rebuilding`: chunks are embedded again. Searches are rejected in
+     * both.
+     */
+    indexState: text('index_state', { enum: ['ready', 'damaged', 'rebuilding'] })
+      .notNull()
+      .default('ready'),
+    /** `INDEX_VERSION` of the process that created the index. */
+    indexVersion: integer('index_version').notNull().default(1),
     metadata: jsonb().$type<Metadata>().notNull(),
     createdAt: at('created_at').notNull(),
     updatedAt: at('updated_at').notNull(),

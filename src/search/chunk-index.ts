@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { type Connection, connect, Session, type Table } from '@lancedb/lancedb';
 import { requireWritable } from '../lib/writable-folder.ts';
 import { BASE_SCHEMA, type IndexedChunk, rangeColumnsOf, rowsOf } from './chunk-rows.ts';
@@ -16,6 +17,8 @@ import {
 } from './chunk-table.ts';
 import { type Condition, oneOf } from './filter.ts';
 import type { Language } from './languages.ts';
+import { scanTable } from './scan-table.ts';
+import { FileSyncer } from './sync-files.ts';
 import { queryTerms } from './terms.ts';
 import { FLAT_ROWS, type TableState, type UpkeepStep, upkeepOf } from './upkeep.ts';
 
@@ -79,6 +82,7 @@ export class ChunkIndex {
   /** Null where the index lies in a shared store. */
   readonly #folder: string | null;
   readonly #lock: Lock | null;
+  readonly #files = new FileSyncer();
   /** The one that was used last is the last. */
   readonly #tables = new Map<string, Promise<Table>>();
   /** The last write of each table, which the next one waits for. */
@@ -105,7 +109,9 @@ export class ChunkIndex {
       ...(isShared && { readConsistencyInterval: SHARED_CONSISTENCY_SECONDS }),
     };
     const session = new Session(BigInt(caches.indexMb) * BYTES_PER_MB, BigInt(caches.metadataMb) * BYTES_PER_MB);
-    return new ChunkIndex(await connect(url, options, session), isShared ? null : url, lock ?? null);
+    const index = new ChunkIndex(await connect(url, options, session), isShared ? null : url, lock ?? null);
+    if (!isShared) await index.#files.skipExisting(url);
+    return index;
   }
 
   /** Throws where the store cannot be read, or a folder cannot be written to. */
@@ -164,6 +170,17 @@ export class ChunkIndex {
       this.#deleted.delete(baseId);
       if (await this.#exists(baseId)) await this.#connection.dropTable(baseId);
     });
+  }
+
+  /**
+   * Reads the index of a knowledge base from its files, and returns the number of chunks of each document. Throws what LanceDB throws when a
+   * file is missing or damaged.
+   */
+  async scan(baseId: string): Promise<ReadonlyMap<string, number>> {
+    // A table that is open may know the files from memory.
+    this.#tables.delete(baseId);
+    const table = await this.#known(baseId);
+    return table === null ? new Map() : scanTable(table);
   }
 
   /** Chunks that the index holds of a knowledge base. */
@@ -312,6 +329,11 @@ export class ChunkIndex {
   }
 
   async #exclusively<T>(baseId: string, write: () => Promise<T>): Promise<T> {
+    if (this.#folder !== null) {
+      const written = await write();
+      await this.#files.sync(join(this.#folder, `${baseId}.lance`));
+      return written;
+    }
     if (this.#lock === null) return write();
     return this.#lock(`index of ${baseId}`, async () => {
       await this.#readLatest(baseId);

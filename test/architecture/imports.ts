@@ -45,6 +45,7 @@ export const SUBFOLDER_ORDER: Readonly<Record<string, readonly string[]>> = {
     'data-sources',
     'extract',
     'chunk',
+    'index-integrity',
     'ingestion',
     'retrieval',
     'grounding',

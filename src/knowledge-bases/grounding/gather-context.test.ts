@@ -14,7 +14,13 @@ const call = {
   priority: 'interactive' as const,
   endpoint: '/v1/chat/completions',
 };
-const base = { id: 'kb', embeddingModel: 'embedder', embeddingFingerprint: 'f', chunkCount: 1 } as KnowledgeBaseRow;
+const base = {
+  id: 'kb',
+  embeddingModel: 'embedder',
+  embeddingFingerprint: 'f',
+  chunkCount: 1,
+  indexState: 'ready',
+} as KnowledgeBaseRow;
 
 describe('gatherContext', () => {
   it('rejects only when the search of every knowledge base has ended and its usage is on record', async () => {

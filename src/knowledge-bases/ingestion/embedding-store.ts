@@ -33,7 +33,11 @@ export function selectBasesOfOthers(
           eq(ingestionJobs.status, 'queued'),
           and(
             eq(ingestionJobs.kind, 'embed'),
-            or(eq(ingestionJobs.status, 'processing'), gt(ingestionJobs.createdAt, since)),
+            or(
+              eq(ingestionJobs.status, 'processing'),
+              // A damaged index is rebuilt whenever that happens.
+              and(gt(ingestionJobs.createdAt, since), eq(knowledgeBases.indexState, 'ready')),
+            ),
           ),
         ),
       ),

@@ -16,10 +16,11 @@ import { languagesOfBase } from './languages-of-base.ts';
 import { parseFilters } from './parse-filters.ts';
 import type { RetrieveRequest, SearchType } from './schema.ts';
 import { rerankedScore, type Scoring, scoreOf } from './score.ts';
+import { requireIndex, searchIndex } from './search-index.ts';
 import { type ChunkRow, selectChunks } from './store.ts';
 
 /** What retrieval needs of the dependencies. */
-export type RetrievalDeps = Pick<Deps, 'db' | 'chunks' | 'models' | 'recordUsage' | 'metrics' | 'now'>;
+export type RetrievalDeps = Pick<Deps, 'db' | 'chunks' | 'models' | 'logger' | 'recordUsage' | 'metrics' | 'now'>;
 
 /** A chunk with its score, 0 to 1. */
 export type ScoredChunk = Omit<ChunkRow, 'baseFingerprint'> & { score: number };
@@ -100,6 +101,7 @@ async function find(
   base: KnowledgeBaseRow,
   wanted: Retrieval & { conditions: readonly Condition[]; signal: AbortSignal },
 ): Promise<ScoredChunk[]> {
+  requireIndex(base);
   const scoring = scoringOf(wanted.search_type);
   const embedded = scoring === 'keyword' ? null : await embedQuery(deps, call, base, wanted);
   if (embedded === null && scoring === 'vector' && base.chunkCount > 0) throw beingEmbedded();
@@ -147,7 +149,7 @@ async function searched(
   const least = scoring === 'hybrid' || wanted.rerank ? MIN_JUDGED_CANDIDATES : 0;
   let limit = Math.max(least, wanted.top_k * CANDIDATES_PER_RESULT);
   for (;;) {
-    const hits = await deps.chunks.search(base.id, {
+    const hits = await searchIndex(deps, base, {
       vector: embedded?.vector ?? null,
       text: scoring === 'vector' ? null : query,
       languages,

@@ -1,0 +1,29 @@
+import { type CheckDeps, checkIndex } from './check-index.ts';
+import { hasUnembedded, type IndexedBase, markForRebuild, markReady, selectUnreadyBases } from './store.ts';
+
+/** Indexes that one run takes up. The next takes what is left. */
+const LIMIT = 100;
+
+/**
+ * Advances the repair of every index that is not ready: drops a damaged one, and has its documents embedded again by ingestion jobs (see
+ * `queueReEmbedding`). When none waits any more, the index is checked once more before searches use it: a job that ran beside the repair
+ * may have lost what it wrote.
+ */
+export async function repairIndexes(deps: CheckDeps): Promise<void> {
+  for (const base of await selectUnreadyBases(deps.db.sql, LIMIT)) {
+    if (base.indexState === 'damaged') await dropIndex(deps, base);
+    else if (!(await hasUnembedded(deps.db.sql, base.id))) await finish(deps, base);
+  }
+}
+
+async function dropIndex({ db, chunks }: CheckDeps, { id }: IndexedBase): Promise<void> {
+  await chunks.drop(id);
+  await markForRebuild(db.sql, id, null);
+}
+
+async function finish(deps: CheckDeps, base: IndexedBase): Promise<void> {
+  const { state } = await checkIndex(deps, base);
+  if (state !== 'complete') return;
+  await markReady(deps.db.sql, base.id);
+  deps.logger.info({ knowledgeBase: base.id, organizationId: base.organizationId }, 'search index rebuilt');
+}

@@ -1,0 +1,29 @@
+import { MatchQuery, type Table } from '@lancedb/lancedb';
+import { EMBEDDING_DIMENSIONS } from '../lib/embedding-dimensions.ts';
+import { knownOf } from './chunk-table.ts';
+
+/**
+ * Reads a table to find files that are missing or damaged: a column of every row, and one entry of each index. LanceDB reads the footer at
+ * the end of a file first, so a truncated file fails whatever is read of it. Returns the number of rows of each document. Throws what
+ * LanceDB throws.
+ */
+export async function scanTable(table: Table): Promise<Map<string, number>> {
+  const rows = new Map<string, number>();
+  for await (const batch of table.query().select(['document_id'])) {
+    const ids = batch.getChild('document_id');
+    for (let i = 0; i < batch.numRows; i += 1) {
+      const id = String(ids?.get(i));
+      rows.set(id, (rows.get(id) ?? 0) + 1);
+    }
+  }
+  const { indexed } = await knownOf(table);
+  const zero = new Array<number>(EMBEDDING_DIMENSIONS).fill(0);
+  if (rows.size > 0) await table.query().nearestTo(zero).limit(1).select(['id', '_distance']).toArrow();
+  if (indexed.has('terms')) {
+    await table.query().fullTextSearch(new MatchQuery('a', 'terms')).limit(1).select(['id', '_score']).toArrow();
+  }
+  for (const column of ['id', 'document_id']) {
+    if (indexed.has(column)) await table.query().where(`${column} = ''`).limit(1).select(['id']).toArrow();
+  }
+  return rows;
+}

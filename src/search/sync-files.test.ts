@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { type FileHandle, mkdir, mkdtemp, open, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, it, mock } from 'node:test';
+import { FileSyncer } from './sync-files.ts';
+
+describe('FileSyncer', () => {
+  let folder = '';
+  let syncs = 0;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'quire-sync-'));
+    await mkdir(join(folder, 'a.lance/data'), { recursive: true });
+    await writeFile(join(folder, 'a.lance/data/1'), 'one');
+    // Node exports no class of file handles.
+    const handle = await open(folder);
+    const prototype = Object.getPrototypeOf(handle) as FileHandle;
+    await handle.close();
+    syncs = 0;
+    mock.method(prototype, 'sync', async () => {
+      syncs += 1;
+    });
+  });
+  afterEach(async () => {
+    mock.restoreAll();
+    await rm(folder, { recursive: true });
+  });
+  const table = () => join(folder, 'a.lance');
+
+  it('syncs each new file once, and its folder', async () => {
+    const syncer = new FileSyncer();
+    await syncer.sync(table());
+    assert.equal(syncs, 2);
+    await syncer.sync(table());
+    assert.equal(syncs, 2);
+    await writeFile(join(table(), 'data/2'), '');
+    await writeFile(join(table(), 'data/3'), '');
+    await syncer.sync(table());
+    assert.equal(syncs, 5);
+  });
+
+  it('syncs a file that is created again after it was deleted', async () => {
+    const syncer = new FileSyncer();
+    await syncer.sync(table());
+    await rm(table(), { recursive: true });
+    await syncer.sync(table());
+    assert.equal(syncs, 2);
+    await mkdir(join(table(), 'data'), { recursive: true });
+    await writeFile(join(table(), 'data/1'), 'one');
+    await syncer.sync(table());
+    assert.equal(syncs, 4);
+  });
+
+  it('takes files that were there before as durable', async () => {
+    const syncer = new FileSyncer();
+    await syncer.skipExisting(folder);
+    await syncer.sync(table());
+    assert.equal(syncs, 0);
+  });
+});
