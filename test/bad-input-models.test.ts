@@ -8,18 +8,18 @@ import { type Answer, catalogueOn, useApi } from './harness.ts';
 
 const weights = (name: string): string => fileURLToPath(new URL(`../models/${name}.bin`, import.meta.url));
 
-/** What an input must get: the status 200, or the code of a 400 and the field that it names. */
+/** Expected outcome of an input: status 200, or the code and `param` of a 400. */
 type Wanted = 200 | readonly [code: string, param: string];
 
-/** A route that reads texts: where a text goes in its body, and what shows that each was read. */
+/** A route with texts: how a body is built, and what proves that each text was read. */
 interface Route {
   path: string;
   bodyOf(texts: string | readonly unknown[]): object;
-  /** The field that holds them. */
+  /** Field of the texts. */
   field: string;
-  /** Texts of one request. */
+  /** Texts per request. */
   most: number;
-  /** What came of each text, by its place: equal for equal texts. */
+  /** Result of each text by index; equal for equal texts. */
   outcomes(answer: Answer): unknown[];
 }
 
@@ -49,7 +49,7 @@ const MODERATIONS: Route = {
 };
 
 const WORD = 'unbelievable ';
-/** Texts that are odd and right: they must be read, alone and beside others. */
+/** Unusual but valid texts, which must be accepted alone and beside others. */
 const ODD: Readonly<Record<string, string>> = {
   emoji: '😀👩‍👩‍👧‍👦🏳️‍🌈',
   'one emoji': '👍🏽',
@@ -169,12 +169,12 @@ describe('bad input to the models that read texts', () => {
       assertWanted(await send(EMBEDDINGS, ['a', text]), ['token_limit_exceeded', 'input.1'], shown);
       assertWanted(await send(MODERATIONS, ['a', text]), 200, shown);
     }
-    // Marks over letters are no words, however many they are.
+    // Combining marks are not words.
     for (const route of [EMBEDDINGS, MODERATIONS])
       assertWanted(await send(route, '\u0301'.repeat(1_000_000)), 200, 'marks');
   });
 
-  /** The scores of documents in their order, all of them from 0 to 1. */
+  /** Scores of documents in order, all between 0 and 1. */
   const rank = async (query: string, documents: readonly string[]): Promise<number[]> => {
     const body = { model: 'reranker-v2-m3', query, documents, return_documents: false };
     const answer = await api.send('POST', '/v1/rerank', { body });

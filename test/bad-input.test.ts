@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { useApi } from './harness.ts';
 
-/** A value that a field must refuse, and where the refusal points when that is not the field itself. */
+/** A value that a field must reject, and the expected `param` if it is not the field itself. */
 type Bad = readonly [value: unknown, param?: string, code?: string];
 
 const LONE_SURROGATE = 'a\ud800b';
 
-/** JSON text of arrays within arrays, too deep for a serialiser's stack. */
+/** Nested JSON arrays, too deep for the stack of a serializer. */
 const deep = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
 
 const numbers = (low: number, high: number): readonly Bad[] => [
@@ -191,7 +191,7 @@ const COMPLETIONS: Readonly<Record<string, readonly Bad[]>> = {
   best_of: [...integers(1, 16)],
 };
 
-/** Values that every one of these fields must take, so that the table cannot pass by refusing everything. */
+/** Values that every field must accept, so that the table cannot pass by rejecting everything. */
 const GOOD = {
   chat: [
     { temperature: 0, top_p: 1, n: 1, presence_penalty: -2, frequency_penalty: 2, seed: 0, max_tokens: 1 },

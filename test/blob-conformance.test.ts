@@ -13,19 +13,19 @@ import { parseS3Url } from '../src/blobs/s3-url.ts';
 import { type S3Server, startS3Server } from './fixtures/s3-server.ts';
 import { until } from './spawned-service.ts';
 
-/** Larger than two parts of S3, and no multiple of anything. */
+/** Larger than two S3 parts, and not a multiple of a part. */
 const LARGE_BYTES = 20_000_003;
 const forever = new AbortController().signal;
 
-/** One implementation, with what only it knows of itself. */
+/** One implementation with its specific test hooks. */
 interface Home {
   open(): Promise<BlobStore>;
-  /** Everything that is kept for a blob, finished or not. */
+  /** Lists everything stored for a blob, complete or not. */
   left(): Promise<string[]>;
   remove(): Promise<void>;
 }
 
-/** Bytes that differ everywhere, in pieces of odd sizes. */
+/** Random bytes in chunks of odd sizes. */
 async function* pieces(bytes: number, size = 65_537): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes; at += size) yield patterned(at, Math.min(size, bytes - at));
 }
@@ -174,7 +174,7 @@ function blobConformance(name: string, makeHome: () => Promise<Home>): void {
   });
 }
 
-/** Every file below a folder. */
+/** Lists all files below a folder. */
 async function filesUnder(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
@@ -190,7 +190,7 @@ blobConformance('a folder', async () => {
   };
 });
 
-/** The SDK looks for credentials in the environment. */
+/** Environment variables of the SDK's credential chain. */
 function useCredentials(): void {
   const names = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'];
   before(() => {
@@ -239,7 +239,7 @@ describe('a folder of blobs', () => {
     const put = store.put(key, source(), controller.signal);
     await until(() => isWaiting);
     assert.equal((await filesUnder(root)).length, 1);
-    // As another process would, which knows only the key.
+    // Simulates another process, which knows only the key.
     await (await openFolderStore(root)).delete(key, forever);
     assert.deepEqual(await filesUnder(root), []);
     controller.abort();

@@ -1,4 +1,4 @@
-/** CONTRIBUTING.md and the workflows name files, exports and scripts that exist. */
+/** Checks that files, exports and scripts named by CONTRIBUTING.md and the workflows exist. */
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
@@ -12,17 +12,17 @@ const exists = (path: string) => existsSync(new URL(path, ROOT));
 const GUIDE = read('CONTRIBUTING.md');
 const WORKFLOWS = globSync('.github/workflows/*.yml', { cwd: ROOT.pathname });
 
-/** The files that the examples add, by path. */
+/** Files added by the examples, by path. */
 const EXAMPLES = new Map(
   [...GUIDE.matchAll(/```ts\n *\/\/ (\S+)\n([\s\S]*?)```/g)].map(([, path = '', code = '']) => [path, code]),
 );
 
-/** What the examples declare. */
+/** Names declared by the examples. */
 const DECLARED = new Set(
   [...GUIDE.matchAll(/^ *export (?:const|(?:async )?function) (\w+)/gm)].map(([, name]) => name),
 );
 
-/** What a module of the tree exports. */
+/** Lists the exports of a module. */
 function exportsOf(path: string): Set<string | null> {
   const { module } = parseSync(path, read(path));
   return new Set(module.staticExports.flatMap(({ entries }) => entries.map(({ exportName }) => exportName.name)));

@@ -16,14 +16,14 @@ import { newId } from '../src/lib/ids.ts';
 import { createLogger } from '../src/lib/logger.ts';
 import { createDatabase, openTestDatabase } from './database.ts';
 
-/** What V8 takes to optimize the grammar of SQL. */
+/** Calls that V8 needs to optimize SQL generation. */
 const GRAMMAR_BYTES = 600 * 1_048_576;
 
-/** How one implementation is opened, several times on the same data. */
+/** Opens one implementation, several times on the same data. */
 interface Home {
   open(): Promise<Database>;
   remove(): Promise<void>;
-  /** Whether several processes may have it open at once. */
+  /** Whether several processes can open it concurrently. */
   isShared: boolean;
 }
 

@@ -1,9 +1,10 @@
-/** Far more than any wait of the fast suite takes on a busy machine, far less than the runner's own limit. */
+/** Longer than any wait of the fast suite on a busy machine, shorter than the limit of the test runner. */
 const DEADLINE_SECONDS = 10;
 
 /**
- * Waits for the promise; throws after `seconds` with a message that names what did not happen. A test that waits for
- * something that a bug keeps from happening then fails with a reason instead of hanging until the runner stops the file.
+ * Waits for a promise. Throws after `seconds` with a message that names the missing event, instead of hanging until the test
+ * runner
+ * kills the file.
  */
 export async function withDeadline<T>(what: string, promise: Promise<T>, seconds = DEADLINE_SECONDS): Promise<T> {
   const { promise: expired, reject } = Promise.withResolvers<never>();

@@ -1,4 +1,4 @@
-/** Deployment files name settings, files and versions that exist. */
+/** Checks that settings, files and versions named by deployment files exist. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
@@ -9,7 +9,7 @@ const ROOT = new URL('../', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, ROOT), 'utf8');
 const { version } = JSON.parse(read('package.json')) as { version: string };
 const COMPOSE_FILES = ['compose.yaml', 'deploy/compose/postgres-minio.yaml', 'deploy/compose/vllm.yaml'];
-/** A supervisor's kill must come later than this: 30 s of drain, 10 s for aborted requests, then engines and database. */
+/** Minimum grace period of supervisors: 30 s of drain, 10 s for aborted requests, then engines and database. */
 const SHUTDOWN_SECONDS = 45;
 
 interface Service {
@@ -19,7 +19,7 @@ interface Service {
   stop_grace_period?: string;
 }
 
-/** The services of a file that run Quire, with their variables filled in. */
+/** Lists the services of a compose file that run Quire, with expanded variables. */
 function quireServices(path: string): Service[] {
   const filled = read(path).replaceAll(
     /\$\{\w+(?::-([^}]*)|:\?)?\}/g,
@@ -31,7 +31,7 @@ function quireServices(path: string): Service[] {
   );
 }
 
-/** Throws for a setting with a wrong value, and for a QUIRE_ variable that is no setting. */
+/** Throws for invalid settings and unknown QUIRE_ variables. */
 function assertSettings(environment: Record<string, string>): void {
   assert.deepEqual(loadConfig(environment).unknownVariables, []);
 }

@@ -20,16 +20,16 @@ const CHAT = '/v1/chat/completions';
 const chat = { model: 'general-8b', messages: [{ role: 'user', content: 'Hello' }] };
 const never = new AbortController().signal;
 
-/** A client that can leave at any moment. */
+/** A client that can disconnect at any moment. */
 interface Client {
-  /** What it has read until now. */
+  /** Text read so far. */
   text(): string;
   leave(): void;
-  /** Whether it got the whole answer. */
+  /** Whether the response was complete. */
   whole: Promise<boolean>;
 }
 
-/** Sends a request without waiting for its answer. */
+/** Sends a request without waiting for its response. */
 function ask(api: TestApi, body: object, path = CHAT): Client {
   const controller = new AbortController();
   let text = '';
@@ -52,7 +52,7 @@ function ask(api: TestApi, body: object, path = CHAT): Client {
 
 const pieces = (text: string) => text.split('"content":"').length - 1;
 
-/** Waits until nothing runs, and gives the usage rows in the order of their calls. */
+/** Waits until nothing is in flight. Returns the usage rows in call order. */
 async function rowsOf(api: TestApi, count: number) {
   await until(async () => (await metric(api.url, 'quire_generations_in_flight')) === 0);
   const select = () => api.db.sql.select().from(usageRecords).orderBy(usageRecords.id);
@@ -63,7 +63,7 @@ async function rowsOf(api: TestApi, count: number) {
   return rows;
 }
 
-/** Asserts that the next caller is served, as if nothing had been. */
+/** Asserts that the next caller is served normally. */
 async function assertServes(api: TestApi, body: object = { ...chat, max_tokens: 2 }): Promise<void> {
   const { status, text } = await api.send('POST', CHAT, { body });
   assert.equal(status, 200, text);
@@ -76,7 +76,7 @@ describe('a client that leaves frees what it held within one step', () => {
   const lastCall = () => api.engine.calls.at(-1)!;
   const begun = words('one two three ').slice(0, 4);
 
-  /** Plays the beginning of an answer and then nothing, until it is told to stop. Resolves when it has come so far. */
+  /** Plays the start of a completion, then stalls until it is aborted. Resolves when it stalls. */
   function playAndWait(events: typeof begun): Promise<void> {
     const reached = Promise.withResolvers<void>();
     api.engine.play(async function* (_request, signal) {
@@ -87,7 +87,7 @@ describe('a client that leaves frees what it held within one step', () => {
     return reached.promise;
   }
 
-  /** Sends a chat request over a socket of its own; `length` is what it says of its body. */
+  /** Sends a chat request over its own socket with `length` as `Content-Length`. */
   async function send(body: string, length = Buffer.byteLength(body)): Promise<Socket> {
     const { hostname, port } = new URL(api.url);
     const socket = connect(Number(port), hostname);
@@ -141,7 +141,7 @@ describe('a client that leaves frees what it held within one step', () => {
   }
 
   it('while it does not read: the engine is held back, and let go', async () => {
-    // Many times what the sockets of both sides hold; without an end a failure would take the memory of the machine.
+    // Many times the socket buffers of both sides. Bounded, so that a failure cannot exhaust the memory.
     const mostPieces = 5_000;
     const text = 'x'.repeat(10_000);
     let made = 0;
@@ -198,7 +198,7 @@ describe('a client that leaves the local engine', () => {
   let engine: LocalEngine;
   const api = useApi({
     models: () => {
-      // It goes on for ever: the blue cat follows the red one, and the red one the blue one.
+      // An endless completion: a cycle of two sentences.
       const script = { '<|assistant|>': '▁red', '▁red': '▁blue', '▁blue': '▁red' };
       const file = writeTinyGguf(join(folder, 'tiny.gguf'), { contextTokens: 16_384, script });
       const logger = createLogger('silent');
@@ -227,7 +227,7 @@ describe('a client that leaves the local engine', () => {
       await until(async () => (await load()).running === 0);
       const [row] = await rowsOf(api, 1);
       assert.equal(row?.outcome, 'cancelled');
-      // The first piece names the role and has no text.
+      // The first chunk has the role and no text.
       if (stream) assert.ok((row?.completionTokens ?? 0) >= pieces(client.text()) - 1);
       await assertServes(api);
     });
@@ -262,7 +262,7 @@ describe('a client that leaves the local engine', () => {
   }
 });
 
-/** The methods of an engine as properties, bound to it. */
+/** Returns the methods of an engine as bound properties. */
 function portOf(engine: LocalEngine) {
   return {
     backend: () => engine.backend(),
@@ -282,7 +282,7 @@ describe('a client that leaves an upstream', () => {
   before(async () => {
     server = await startServer(({ body }, response) => {
       if (body?.['max_tokens'] === 2) return void response.end(JSON.stringify(wholeAnswer));
-      // What is asked for in one piece is begun as well as it can be: with nothing.
+      // A non-streamed response has sent nothing before its end.
       if (begin.length > 0 && body?.['stream'] === true) sendEvents(response, begin);
     });
   });

@@ -5,12 +5,12 @@ import { catalogueOn, type TestApiOptions } from './harness.ts';
 
 const FILE = fileURLToPath(new URL('../models/quire-embed-1.bin', import.meta.url));
 
-/** The embedding model that comes with Quire. The test closes it. */
+/** The bundled embedding model. The test closes it. */
 export function bundledEmbedder(): EmbeddingEngine {
   return createBundledEmbedding({ file: FILE, name: 'quire-embed-1' });
 }
 
-/** The same, with the texts that it was given to embed, in order. */
+/** Like `bundledEmbedder`, and records the embedded texts in order. */
 export function recordingEmbedder(): EmbeddingEngine & { embedded: string[] } {
   const engine = bundledEmbedder();
   const embedded: string[] = [];
@@ -28,7 +28,7 @@ export function recordingEmbedder(): EmbeddingEngine & { embedded: string[] } {
   };
 }
 
-/** The catalogue with `engine` behind the embedding model. */
+/** The catalogue with `engine` bound to the embedding model. */
 export function embeddedBy(engine: EmbeddingEngine): TestApiOptions {
   return {
     models: (generation) =>

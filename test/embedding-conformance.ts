@@ -1,6 +1,6 @@
 /**
- * What holds for every `EmbeddingEngine`, as tests: `src/engines/embedding-engine.ts` says it, this suite holds each
- * runtime to it. It asks nothing of what a model knows: a tiny one with random weights passes.
+ * Conformance suite of `EmbeddingEngine` (`src/engines/embedding-engine.ts`). Requires no trained weights: a tiny random model
+ * passes.
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -8,26 +8,27 @@ import { EMBEDDING_DIMENSIONS, type EmbeddingEngine, type EmbeddingRequest } fro
 import { ApiError } from '../src/errors.ts';
 import { beginsReady, endsWell, never, type Subject, useSubject } from './task-engine.ts';
 
-/** What an implementation may differ in. */
+/** Differences that an implementation may declare. */
 export interface EmbeddingTraits {
   /**
-   * Largest difference between two numbers of the vectors that one text has beside different others: 0 where they are the same
-   * bits. Runtimes that compute several texts at once add up in another order.
+   * Maximum difference between two vectors of the same text in different batches; 0 for bit-identical vectors. Batched runtimes
+   * add in
+   * another order.
    */
   tolerance?: number;
 }
 
 const SENTENCE = 'The library opens at nine on Saturdays.';
 const OTHER = 'Volcanoes erupt where molten rock reaches the surface.';
-/** Longer than the window of any model of 512 tokens, by whichever tokenizer. */
+/** Longer than the window of any 512-token model, for any tokenizer. */
 const LONG = 'A committee met in the old town hall and agreed on most points of the plan. '.repeat(90);
 
-/** A request as the wire makes it, for the texts as they stand. */
+/** A request as the API creates it, without a prefix. */
 export function asked(texts: readonly string[], wanted: Partial<EmbeddingRequest> = {}): EmbeddingRequest {
   return { texts, purpose: 'text', maxTokensPerText: null, paramOf: (index) => `input.${index}`, ...wanted };
 }
 
-/** Registers the suite for one implementation; `start` is called once. */
+/** Registers the suite for one implementation. `start` is called once. */
 export function embeddingConformance(
   name: string,
   start: () => Promise<Subject<EmbeddingEngine>>,

@@ -1,7 +1,4 @@
-/**
- * What holds for every `GenerationEngine`, as tests: `src/engines/engine.ts` says it, this suite holds each runtime to it.
- * The prompts are ordinary and the checks ask nothing of the model's wits, so that they hold for the smallest one.
- */
+/** Conformance suite of `GenerationEngine` (`src/engines/engine.ts`). Requires no model quality, so that the smallest model passes. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import type {
@@ -16,32 +13,32 @@ import type {
 } from '../src/engines/engine.ts';
 import { ApiError } from '../src/errors.ts';
 
-/** What an engine may lack: its tests are then skipped. */
+/** Optional features; tests of missing features are skipped. */
 export type Ability = 'tools' | 'json' | 'schema' | 'logprobs';
 
 /** An engine under test. */
 export interface ConformanceSubject {
   engine: GenerationEngine;
-  /** Ends the engine and whatever was started for it. May be called after `engine.close()`. */
+  /** Stops the engine and the processes started for it. Safe to call after `engine.close()`. */
   close(): Promise<void>;
-  /** Generations that the runtime holds now. Absent: what a call frees is not looked at. */
+  /** Number of generations held by the runtime. Absent: release is not checked. */
   running?(): number | Promise<number>;
-  /** What it lacks; nothing unless said. */
+  /** Missing features (default: none). */
   lacks?: readonly Ability[];
 }
 
-/** What the deltas of one choice add up to. */
+/** Concatenated deltas of one choice. */
 export interface CollectedChoice {
   text: string;
   reasoning: string;
   calls: { id: string; name: string; arguments: string }[];
   logprobs: TokenLogprob[];
-  /** Sum of the deltas' `tokens`. */
+  /** Sum of `tokens` over the deltas. */
   tokens: number;
   reason: FinishReason;
 }
 
-/** What the events of one generation add up to. */
+/** Concatenated events of one generation. */
 export interface CollectedAnswer {
   promptTokens: number | null;
   choices: CollectedChoice[];
@@ -68,7 +65,7 @@ const CLOCK: FunctionTool = {
 
 const never = new AbortController().signal;
 
-/** A greedy request for a short text after `text`, with what `changes` says otherwise. */
+/** A greedy request for a short continuation of `text`, with overrides. */
 export function textRequest(text: string, changes: Partial<GenerationRequest> = {}): GenerationRequest {
   return {
     prompt: { kind: 'text', text, suffix: null },
@@ -95,7 +92,7 @@ export function chatRequest(content: string, changes: Partial<GenerationRequest>
   });
 }
 
-/** Reads a generation to its end, checks the order and the form of its events, and adds them up. */
+/** Reads a generation to its end, checks order and format of its events, and concatenates them. */
 export async function collectAnswer(
   engine: GenerationEngine,
   request: GenerationRequest,
@@ -176,7 +173,7 @@ function checkUsage(
   assert.ok(told <= usage.completionTokens, `deltas told ${told} tokens, usage ${usage.completionTokens}`);
 }
 
-/** Whether `error` is the catalogue's error of that status and code. */
+/** Whether `error` is an error of the catalogue with that status and code. */
 function isApiError(status: number, code: string, param?: string): (error: unknown) => boolean {
   return (error) => {
     assert.ok(error instanceof ApiError, `an ApiError, not ${error}`);
@@ -186,7 +183,7 @@ function isApiError(status: number, code: string, param?: string): (error: unkno
   };
 }
 
-/** Reads until the first delta; throws where the generation ends without one. */
+/** Reads until the first delta. Throws when the generation ends without one. */
 async function readToFirstDelta(events: AsyncGenerator<GenerationEvent>): Promise<void> {
   for (;;) {
     const next = await events.next();
@@ -197,7 +194,7 @@ async function readToFirstDelta(events: AsyncGenerator<GenerationEvent>): Promis
 
 type Get = () => ConformanceSubject;
 
-/** Waits until the runtime holds nothing; a runtime that never lets go meets the runner's own limit. */
+/** Waits until the runtime holds nothing. A leak runs into the time limit of the test runner. */
 async function nothingRuns(get: Get): Promise<void> {
   const { running } = get();
   while (running && (await running()) > 0) await new Promise((resolve) => setTimeout(resolve, 2));
@@ -209,10 +206,7 @@ function skipWithout(t: TestContext, get: Get, ability: Ability): boolean {
   return lacking;
 }
 
-/**
- * Runs the port's guarantees against the engine that `start` gives. `start` is called a few times, never twice at once;
- * each subject is closed.
- */
+/** Registers the suite for the engine of `start`, which is called several times, never concurrently. Closes each engine. */
 export function engineConformance(name: string, start: () => Promise<ConformanceSubject>): void {
   describe(`${name} keeps the port's promises`, () => {
     describe('answers', () => withSubject(start, describeAnswers));
@@ -307,7 +301,7 @@ function describeEndings(get: Get): void {
       text,
     );
     for (const [i, { logprob, top }] of tokens.entries()) assert.ok(logprob === null ? i === 0 : top.length === 1);
-    // The tokens that were made, as far as the tokenizer cuts their text in the same places.
+    // The generated tokens, as far as the tokenizer splits their text at the same positions.
     const again = tokens.slice(-made.logprobs.length);
     for (const [i, { token, logprob }] of made.logprobs.entries()) {
       if (again[i]?.token !== token) break;
@@ -384,7 +378,7 @@ function describeForms(get: Get): void {
       const request = { format: { type: 'json_object' }, maxTokens: 300, incremental } as const;
       const { text, reason } = (await greedy(get, request)).choices[0]!;
       assert.match(text, /^\s*\{/);
-      // An answer that maxTokens cut short is the beginning of an object, and no parser takes that.
+      // An object truncated by maxTokens is not valid JSON.
       if (reason === 'stop') assert.equal(Object.prototype.toString.call(JSON.parse(text)), '[object Object]');
     });
     it(`json_schema holds, ${how}`, async (t) => {

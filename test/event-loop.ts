@@ -1,9 +1,10 @@
-/** How often a watched event loop is looked at. */
+/** Sampling interval of a watched event loop. */
 const LOOK_MS = 5;
 
 /**
- * Watches the event loop of this thread. `longestMs` ends that, and gives the longest time that the thread itself has computed
- * between two looks: what a busy machine takes from it meanwhile does not count.
+ * Watches the event loop of this thread. `longestMs` stops the watch and returns the longest CPU time of the thread between two
+ * samples,
+ * which excludes time taken by other processes.
  */
 export function watchLoop(): { longestMs(): number } {
   let longest = 0;

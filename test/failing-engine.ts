@@ -1,4 +1,4 @@
-/** What holds for every route whose answer comes whole from an engine, when that engine has none. */
+/** Tests for routes with non-streamed responses: behaviour when the engine fails. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { usageRecords } from '../src/billing/tables.ts';
@@ -7,21 +7,21 @@ import { engineUnavailable } from '../src/errors.ts';
 import { assertError, catalogueOn, useApi } from './harness.ts';
 import { until } from './spawned-service.ts';
 
-/** The model with an engine; the id of the catalogue has none. */
+/** The model with an engine; the catalogue model has none. */
 const FAILING = 'failing';
 
-/** A route, and how it is asked. */
+/** A route and its request. */
 export interface FailingRoute {
   path: string;
-  /** The id of the catalogue that such requests go to. */
+  /** Model id of the requests. */
   model: string;
-  /** A body that is good, without its model. */
+  /** A valid body without its model. */
   body: object;
-  /** The part of the model that is an engine in which every call ends as `run` does. */
+  /** The model binding with an engine in which every call ends like `run`. */
   engine(run: (signal: AbortSignal) => Promise<never>): Partial<ServedModel>;
 }
 
-/** What the scripted engines say of themselves. */
+/** Backend of the scripted engines. */
 export const failingBackend = {
   backend: () => ({ engine: 'bundled', model: 'failing', parameters: null, ready: true }) as const,
   check: async () => {},

@@ -2,15 +2,16 @@ import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { ApiError } from '../src/errors.ts';
 
-/** Only so that a request that nobody evicts fails the test instead of hanging it. */
+/** Guard: a request that is never evicted fails the test instead of hanging it. */
 const EVICTION_GUARD_MS = 60_000;
 
-/** Requests that a queue under test holds: two organizations fill it, for one may have three of them. */
+/** Queue size under test. Two organizations fill it, because one may use three quarters. */
 export const FAIR_QUEUE_REQUESTS = 4;
 
 /**
- * Fills a queue of `FAIR_QUEUE_REQUESTS` with requests that do not end by themselves, and checks who has to give way:
- * the newest request of the organization with the most. When all have left, the queue takes as many again.
+ * Fills a queue of `FAIR_QUEUE_REQUESTS` with requests that do not end, and checks evictions: the newest request of the
+ * organization
+ * with the most requests. After all have been aborted, the queue accepts as many again.
  */
 export async function checkFairQueue(request: (scope: string, signal: AbortSignal) => Promise<unknown>): Promise<void> {
   const left = new Error('left');

@@ -1,4 +1,4 @@
-/** Forms as clients send them, well made and badly. */
+/** Valid and malformed multipart forms. */
 import { request } from 'node:http';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -13,7 +13,7 @@ export interface Part {
 
 export const BOUNDARY = '----quire-test-boundary';
 
-/** The parts as the body of a request. */
+/** Serializes parts to a request body. */
 export function formOf(parts: readonly Part[], boundary = BOUNDARY): Buffer {
   const pieces = parts.flatMap(({ name, filename, content }) => {
     const file = filename === undefined ? '' : `; filename="${filename}"`;
@@ -25,12 +25,12 @@ export function formOf(parts: readonly Part[], boundary = BOUNDARY): Buffer {
 export interface SendingForm {
   key: string | null;
   headers?: Record<string, string>;
-  /** Given in place of what the body is: null sends no such header. */
+  /** Overrides of headers; null omits the header. */
   contentType?: string | null;
   method?: string;
 }
 
-/** Sends a body of any kind, also one that is made while it is sent, and reads the answer, also one that comes before its end. */
+/** Sends a body, possibly streamed, and reads the response, even one that arrives before the end of the body. */
 export async function sendForm(
   url: string,
   body: Uint8Array | AsyncIterable<Uint8Array>,
@@ -68,7 +68,7 @@ export async function sendForm(
   return answered;
 }
 
-/** `bytes` bytes of JSON lines that are made while they are read, between the head and the end of a form. */
+/** Streams `bytes` bytes of JSON lines between the head and the end of a form. */
 export async function* longForm(bytes: number, filename: string, purpose: string): AsyncGenerator<Uint8Array> {
   const [head, end] = splitForm(filename, purpose);
   yield head;
@@ -80,7 +80,7 @@ export async function* longForm(bytes: number, filename: string, purpose: string
   yield end;
 }
 
-/** What comes before and after the content of a form's file. */
+/** The bytes before and after the file content of a form. */
 export function splitForm(filename: string, purpose: string): [Buffer, Buffer] {
   const mark = 'the content of the file';
   const whole = formOf([

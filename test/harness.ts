@@ -35,24 +35,24 @@ import { ChunkIndex } from '../src/search/chunk-index.ts';
 import { openTestDatabase } from './database.ts';
 import { type ScriptedEngine, scriptedEngine } from './scripted-engine.ts';
 
-/** An API on a free port, with a database of its own and an engine that plays what the test says. */
+/** An API on a free port with its own database and a scripted engine. */
 export interface TestApi {
   url: string;
   app: App;
   db: Database;
   blobs: BlobStore;
-  /** Where `blobs` keeps the bytes of files. */
+  /** Folder of `blobs`. */
   blobFolder: string;
-  /** Where the search index lies. */
+  /** Folder of the search index. */
   indexFolder: string;
-  /** What the use cases work with. */
+  /** Dependencies of the use cases. */
   deps: Deps;
   engine: ScriptedEngine;
   authenticator: Authenticator;
   /** A key with every scope, of the organization `default`. */
   key: string;
   makeKey(wanted?: Partial<NewKey>): Promise<{ id: string; key: string }>;
-  /** Sends JSON; a `body` that is a string is sent as it is. */
+  /** Sends JSON; a `body` that is a string is sent verbatim. */
   send(method: string, path: string, options?: SendOptions): Promise<Answer>;
 }
 
@@ -62,7 +62,7 @@ export interface SendOptions {
   headers?: Record<string, string>;
 }
 
-/** A whole answer. */
+/** A complete response. */
 export interface Answer {
   status: number;
   headers: Headers;
@@ -71,22 +71,22 @@ export interface Answer {
   json: any;
 }
 
-/** What a test may set up differently. */
+/** Overrides of the test setup. */
 export interface TestApiOptions {
   config?: Partial<Config>;
   models?: (engine: ScriptedEngine) => ServedModel[];
   requestTimeoutMs?: number;
-  /** Kinds of background work that can be queued; without any there is no queue. */
+  /** Job kinds that can be enqueued; without any there is no queue. */
   jobs?: readonly JobKind<object>[];
   /** Content policy of inference calls; the guardrail policies in the database unless given. */
   screen?: Screen;
   /** Scores of texts for policies; those of the moderation model unless given. */
   scoreTexts?: Deps['scoreTexts'];
-  /** Routes beside the product's own, added before it listens. */
+  /** Additional routes, registered before the API listens. */
   extend?: (app: App) => void;
 }
 
-/** Starts the API before the tests of a file and stops it after them. */
+/** Starts the API before the tests of a file and stops it afterwards. */
 export function useApi(options: TestApiOptions = {}): TestApi {
   const api = {} as TestApi;
   let close = async () => {};
@@ -107,7 +107,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
   const indexFolder = mkdtempSync(join(tmpdir(), 'quire-index-'));
   const chunks = await ChunkIndex.open(indexFolder);
   const logger = createLogger('silent');
-  // A queue takes a second to open, and most tests queue nothing.
+  // Opening a queue takes a second, and most tests enqueue nothing.
   const jobs = options.jobs === undefined ? (undefined as never) : await openQueue(db, options.jobs);
   const engine = scriptedEngine();
   const config = { ...loadConfig({}), ...options.config };
@@ -166,7 +166,7 @@ async function openQueue(db: Database, kinds: readonly JobKind<object>[]): Promi
   return queue;
 }
 
-/** Makes keys, and the organizations that they are of. */
+/** Creates keys and their organizations. */
 function keyMaker(db: Database): TestApi['makeKey'] {
   return async (wanted = {}) => {
     const organization = wanted.organization ?? 'default';
@@ -176,7 +176,7 @@ function keyMaker(db: Database): TestApi['makeKey'] {
   };
 }
 
-/** The catalogue, its generation models bound to one engine. */
+/** The catalogue with its generation models bound to one engine. */
 export function catalogueOn(engine: GenerationEngine): ServedModel[] {
   return CATALOGUE.map(({ id, kind, maxContextTokens, pricing }) => ({
     id,
@@ -216,13 +216,13 @@ export function assertError(answer: Answer, status: number, code: string, param:
 
 const ajv = new Ajv({ strict: false, allErrors: true });
 
-/** Asserts that the value has the schema's form, and no field that the schema does not name. */
+/** Asserts that the value matches the schema and has no additional fields. */
 export function assertForm(schema: object, value: unknown): void {
   const validate = ajv.compile(closed(schema) as object);
   assert.ok(validate(value), `${ajv.errorsText(validate.errors)}: ${JSON.stringify(value)}`);
 }
 
-/** The schema with every object closed to further fields. */
+/** Returns the schema with every object closed to additional fields. */
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed);
   if (schema === null || typeof schema !== 'object') return schema;
@@ -232,7 +232,7 @@ function closed(schema: unknown): unknown {
   return 'properties' in copy ? { ...copy, additionalProperties: false } : copy;
 }
 
-/** The `data:` payloads of a stream's text, the last of which must be `[DONE]` unless it broke off. */
+/** Returns the `data:` payloads of a stream. The last one must be `[DONE]`, unless the stream failed. */
 export function frames(text: string): string[] {
   return text
     .split('\n\n')
@@ -243,7 +243,7 @@ export function frames(text: string): string[] {
     });
 }
 
-/** The parsed frames of a stream that ended well. */
+/** Returns the parsed events of a complete stream. */
 // biome-ignore lint/suspicious/noExplicitAny: what a test asserts on is whatever came over the wire.
 export function chunks(text: string): any[] {
   const all = frames(text);

@@ -15,16 +15,16 @@ import { FairSemaphore } from '../src/lib/fair-semaphore.ts';
 import { newId } from '../src/lib/ids.ts';
 import type { TestApi } from './harness.ts';
 
-/** A source in memory: texts by key. Change it between runs. */
+/** An in-memory source: texts by key. Tests change it between runs. */
 export class MemorySource {
   readonly items = new Map<string, string>();
-  /** Metadata of items beside what every item has. */
+  /** Additional metadata of items. */
   readonly metadata = new Map<string, Record<string, unknown>>();
-  /** Keys that were fetched, in order. */
+  /** Fetched keys, in order. */
   readonly fetched: string[] = [];
-  /** Thrown by the listing while it is set. */
+  /** Error thrown by the listing, if set. */
   listError: Error | null = null;
-  /** Called before an item is given. */
+  /** Called before an item is returned. */
   onFetch: (key: string) => void | Promise<void> = () => {};
 
   readonly connector: Connector = {
@@ -57,7 +57,7 @@ export class MemorySource {
   }
 }
 
-/** Reads every text as one paragraph; one that begins with `!` cannot be read, and `|` parts documents. */
+/** Extracts every text as one paragraph. A text that starts with `!` fails; `|` separates documents. */
 export const plainExtractor: IngestDeps['extractor'] = {
   async *extract({ content }) {
     let text = '';
@@ -76,7 +76,7 @@ function extractionOf(text: string, part: string): Extraction {
   return { part, document: { text, blocks, title: null, metadata: { words: text.split(' ').length } } };
 }
 
-/** A source of a knowledge base, and how it is read. */
+/** A source of a knowledge base with its configuration. */
 export async function makeSource(api: TestApi, baseId: string, source: MemorySource) {
   const [organization] = await organizationOf(api, baseId);
   const now = new Date();
@@ -125,7 +125,7 @@ async function organizationOf(api: TestApi, baseId: string): Promise<[string]> {
 
 type Replace = TestApi['deps']['chunks']['replace'];
 
-/** A knowledge base with one source in memory: how it is read, and what has become of it. */
+/** A knowledge base with one in-memory source, its ingestion and its results. */
 export async function ingestedBase(api: TestApi, items: Record<string, string>) {
   const base = (await api.send('POST', '/v1/knowledge-bases', { body: { name: 'Base' } })).json;
   const source = new MemorySource();
@@ -137,20 +137,20 @@ export async function ingestedBase(api: TestApi, items: Record<string, string>) 
     source,
     ...made,
     base: async () => (await api.send('GET', `/v1/knowledge-bases/${base.id}`)).json,
-    /** Queues and runs a job; gives its row. */
+    /** Enqueues and runs a job; returns its row. */
     sync: async () => {
       const id = await made.queueJob();
       await made.run(id);
       return jobRow(id);
     },
     jobRow,
-    /** Has the source say this of its documents from now on. */
+    /** Sets the metadata of the documents of the source. */
     setMetadata: (metadata: object) =>
       sql
         .update(dataSources)
         .set({ config: { file_ids: [], metadata } })
         .where(eq(dataSources.id, made.sourceId)),
-    /** Runs a job with `write` in place of the index's `replace`, which it is given first. Gives the job's id. */
+    /** Runs a job with `write` instead of the index's `replace`, which is its first argument. Returns the id of the job. */
     syncWith: async (
       write: (replace: Replace, ...args: Parameters<Replace>) => Promise<void>,
       signal = new AbortController().signal,

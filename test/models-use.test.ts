@@ -8,12 +8,12 @@ import { type Service, startService, until } from './spawned-service.ts';
 
 const HUB_PATH = '/someone/models/resolve/main/cat.gguf';
 const WORD = 'hf:someone/models/cat.gguf';
-/** Says its words again and again, to the end that it is given. */
+/** An endless completion, up to its token limit. */
 const LOOP = tinyModel({ '<|assistant|>': '▁the', '▁the': '▁cat', '▁cat': '▁the' });
-/** An engine that is replaced is looked at for the first time after two seconds. */
+/** A replaced engine is first checked after two seconds. */
 const LONGER_THAN_GRACE_MS = 3_000;
 
-/** A stream of more bytes than lie in buffers between the engine and a client that does not read. */
+/** A stream larger than the buffers between the engine and a client that does not read. */
 async function longStream(service: Service, model: string): Promise<{ readToEnd(): Promise<string> }> {
   const body = JSON.stringify({
     ...{ model, messages: [{ role: 'user', content: 'Tell me a story.' }], stream: true },

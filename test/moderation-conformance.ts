@@ -1,6 +1,7 @@
 /**
- * What holds for every `ModerationEngine`, as tests: `src/engines/moderation-engine.ts` says it, this suite holds each
- * runtime to it. The texts are plain, so that the judgements hold for every model that is worth having.
+ * Conformance suite of `ModerationEngine` (`src/engines/moderation-engine.ts`). The texts are unambiguous, so that every usable
+ * model
+ * passes.
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -10,7 +11,7 @@ import { beginsReady, endsWell, never, type Subject, useSubject } from './task-e
 const HARMLESS = 'The library opens at nine on Saturdays, and the garden behind it an hour later.';
 const THREAT = 'I am going to kill you tonight, and nobody will ever find your body.';
 
-/** Registers the suite for one implementation; `start` is called once. */
+/** Registers the suite for one implementation. `start` is called once. */
 export function moderationConformance(name: string, start: () => Promise<Subject<ModerationEngine>>): void {
   describe(`a moderation engine: ${name}`, () => {
     const subject = useSubject(start);

@@ -1,6 +1,7 @@
 /**
- * What holds for every `RerankEngine`, as tests: `src/engines/rerank-engine.ts` says it, this suite holds each runtime to
- * it. Query and documents are plain, so that the judgements hold for every model that is worth having.
+ * Conformance suite of `RerankEngine` (`src/engines/rerank-engine.ts`). Queries and documents are unambiguous, so that every
+ * usable
+ * model passes.
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -16,13 +17,13 @@ const OTHERS = [
 ];
 const LONG = 'The members of the committee agreed on most points of the plan. '.repeat(200);
 
-/** What an implementation may differ in. */
+/** Differences that an implementation may declare. */
 export interface RerankTraits {
-  /** False of a model with random weights: what it judges better is not looked at. */
+  /** False for models with random weights: ranking quality is not checked. */
   judges?: boolean;
 }
 
-/** Registers the suite for one implementation; `start` is called once. */
+/** Registers the suite for one implementation. `start` is called once. */
 export function rerankConformance(
   name: string,
   start: () => Promise<Subject<RerankEngine>>,

@@ -1,7 +1,7 @@
 import type { CacheUsage, GenerationEngine, GenerationEvent, GenerationRequest } from '../src/engines/engine.ts';
 import type { ServedModel } from '../src/engines/registry.ts';
 
-/** What a scripted engine was asked, and whether it was let go. */
+/** A recorded call of a scripted engine, and whether it was released. */
 export interface ScriptedCall {
   request: GenerationRequest;
   signal: AbortSignal;
@@ -9,18 +9,18 @@ export interface ScriptedCall {
   ended: boolean;
 }
 
-/** An engine that plays what a test says: for the rules that hold above the port, whatever stands behind it. */
+/** An engine with scripted events, for tests above the engine port. */
 export interface ScriptedEngine extends GenerationEngine {
   calls: ScriptedCall[];
-  /** What it says of its prefix cache; null until a test sets it. */
+  /** Reported prefix cache usage; null by default. */
   cache: CacheUsage | null;
-  /** Whether it says that it can tell the log probabilities of prompts; false until a test sets it. */
+  /** Whether it supports log probabilities of prompts; false by default. */
   judgesPrompts: boolean;
-  /** Replaces what is played: the events of one call. */
+  /** Sets the events of the following calls. */
   play(script: (request: GenerationRequest, signal: AbortSignal) => AsyncIterable<GenerationEvent>): void;
 }
 
-/** A chat model bound to the engine; `contractTokens` is what its contract promises. */
+/** A chat model bound to the engine; `contractTokens` is its contractual context length. */
 export function servedModel(engine: GenerationEngine, contractTokens = 4096): ServedModel {
   return {
     id: 'general-8b',
@@ -33,7 +33,7 @@ export function servedModel(engine: GenerationEngine, contractTokens = 4096): Se
   };
 }
 
-/** The events of an answer of words, each a delta of one token. */
+/** Events of a completion of words, one token per delta. */
 export function words(text: string, reason: 'stop' | 'length' = 'stop', promptTokens = 7): GenerationEvent[] {
   const pieces = text.match(/\S+\s*/g) ?? [];
   return [
@@ -44,12 +44,12 @@ export function words(text: string, reason: 'stop' | 'length' = 'stop', promptTo
   ];
 }
 
-/** An async iterable of the items. */
+/** Creates an async iterable of the items. */
 export async function* stream<T>(items: Iterable<T>): AsyncGenerator<T, void, undefined> {
   for (const item of items) yield item;
 }
 
-/** Resolves when the signal aborts, by throwing its reason: an engine that waits. */
+/** Rejects with the signal's reason when the signal aborts: a stalled engine. */
 export function untilAborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     if (signal.aborted) reject(signal.reason);
@@ -57,7 +57,7 @@ export function untilAborted(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** Makes a scripted engine; until `play` is called it answers `Hello there.`. */
+/** Creates a scripted engine. Until `play` is called, completions are `Hello there.`. */
 export function scriptedEngine(contextTokens = 4096): ScriptedEngine {
   let script: Parameters<ScriptedEngine['play']>[0] = () => stream(words('Hello there.'));
   const calls: ScriptedCall[] = [];

@@ -6,7 +6,7 @@ import { createDatabase } from './database.ts';
 import { askText, CAT, CAT_SAYS } from './fixtures/cat-model.ts';
 import { newDataDir, startService, until } from './spawned-service.ts';
 
-/** A data folder that has the model `kitty`. */
+/** Creates a data folder with the model `kitty`. */
 function dataDirWithModel(): string {
   const dataDir = newDataDir();
   mkdirSync(join(dataDir, 'models'), { mode: 0o700 });

@@ -10,7 +10,7 @@ import { type S3Server, startS3Server } from './fixtures/s3-server.ts';
 
 const BASE = 'kb_1';
 
-/** A document of one chunk with a word of its own. */
+/** A document of one chunk with a unique word. */
 function chunkOf(documentId: string) {
   const vector = new Float32Array(1024);
   vector[documentId.length] = 1;

@@ -1,4 +1,4 @@
-/** The service as operators run it: a process of its own, spoken to over HTTP, signals and its command line. */
+/** The service as operators run it: a separate process, controlled by HTTP, signals and its command line. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,13 +11,13 @@ import { createDatabase } from './database.ts';
 const START_FILE = fileURLToPath(new URL('../src/start.js', import.meta.url));
 const SERVICE_READY = /^Quire is ready at (\S+)/m;
 const WORKER_READY = /^The Quire worker is ready/m;
-/** Only so that a hung start fails: beside twenty others that want two cores, one that was well has taken more than 90 seconds. */
+/** Guard for a hung start. Beside twenty other processes on two cores, a healthy start took more than 90 seconds. */
 const START_GUARD_MS = 240_000;
-/** Turns a wait without an end into a failure with a reason, well before the runner stops the whole file (`run.js`). */
+/** Guard for waits: fails with a reason before the test runner (`run.js`) kills the file. */
 const WAIT_GUARD_MS = 60_000;
 const PAUSE_MS = 10;
 
-/** The first key of every service that is started here. */
+/** Bootstrap key of every service started here. */
 export const BOOTSTRAP_KEY = 'quire-sk-bootstrap-key-of-the-tests';
 
 /** How a process ended; exactly one of the two is not null. */
@@ -26,68 +26,72 @@ export interface Ended {
   signal: NodeJS.Signals | null;
 }
 
-/** A command that has ended, and what it wrote. */
+/** A completed command and its output. */
 export interface CommandResult extends Ended {
   stdout: string;
   stderr: string;
 }
 
-/** What a start may have differently. */
+/** Options of a start. */
 export interface ServiceOptions {
-  /** More variables, such as `QUIRE_UPSTREAM_URL`. The variables of the shell that begin with `QUIRE_` do not count. */
+  /** Additional variables, such as `QUIRE_UPSTREAM_URL`. `QUIRE_` variables of the shell are ignored. */
   env?: Record<string, string>;
-  /** Data folder: that of an earlier service, or an empty one; a new one when absent. */
+  /** Data folder of an earlier service or an empty one (default: a new one). */
   dataDir?: string;
-  /** The text of its `quire.yaml`. */
+  /** Content of `quire.yaml`. */
   config?: string;
 }
 
 /** A running service. */
 export interface Service {
-  /** Without a path. */
+  /** Base URL without a path. */
   url: string;
   key: string;
   pid: number;
   dataDir: string;
-  /** Everything it wrote on stdout and on stderr until now. */
+  /** Output on stdout and stderr so far. */
   stdout(): string;
   stderr(): string;
-  /** Resolves when the process has ended, however it did. */
+  /** Resolves when the process has ended. */
   ended: Promise<Ended>;
-  /** The processes that it started, such as those of its models. */
+  /** Lists its child processes, such as model hosts. */
   children(): number[];
   signal(name: NodeJS.Signals): void;
-  /** SIGTERM, then waits for the end. */
+  /** Sends SIGTERM and waits for the exit. */
   stop(): Promise<Ended>;
-  /** SIGKILL, then waits for the end. */
+  /** Sends SIGKILL and waits for the exit. */
   kill(): Promise<Ended>;
-  /** Carries out `quire ARGS` beside it, on its folder. */
+  /** Runs `quire ARGS` on its data folder. */
   quire(...args: string[]): Promise<CommandResult>;
 }
 
 const folders = new Set<string>();
 const running = new Set<ChildProcess>();
-// A test run that is broken off must leave neither a service nor its data behind.
+// An interrupted test run must leave neither processes nor data behind.
 process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
   for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 });
 
-/** A new folder for data; it is removed when the test process ends. */
+/** Creates a data folder that is removed when the test process exits. */
 export function newDataDir(): string {
-  // Short, because the path of the socket in it has 103 bytes at most.
+  // Short: socket paths have at most 103 bytes.
   const folder = mkdtempSync(join(tmpdir(), 'quire-'));
   folders.add(folder);
   return folder;
 }
 
-/** Database URL of each data folder, so that all processes on the folder share it. The server of the test run removes its databases. */
+/**
+ * Database URL of each data folder, so that all processes on the folder share it. The server of the test run removes its
+ * databases.
+ */
 const databaseUrls = new Map<string, string>();
 let isEmbedded = false;
 
 /**
- * Makes services and commands of this test file use the embedded database in their data folder, as users do by default. Otherwise each data
- * folder has a database on the PostgreSQL server of the test run, which saves the time of a first start.
+ * Makes the services and commands of this test file use the embedded database, as users do by default. Otherwise each data folder
+ * has a
+ * database on the PostgreSQL server of the test run, which saves the time of a first start.
  */
 export function useEmbeddedDatabases(): void {
   isEmbedded = true;
@@ -100,12 +104,12 @@ async function environmentOf(dataDir: string, env: Record<string, string> = {}):
   return { QUIRE_DATABASE_URL: url, ...env };
 }
 
-/** Starts `quire serve` on a free port and resolves when it says that it is ready. Rejects when it ends instead. */
+/** Starts `quire serve` on a free port. Resolves when it is ready; rejects when it exits instead. */
 export function startService(options: ServiceOptions = {}): Promise<Service> {
   return start('serve', SERVICE_READY, options);
 }
 
-/** Starts `quire worker` and resolves when it is ready; its `url` is empty. Rejects when it ends instead. */
+/** Starts `quire worker`; its `url` is empty. Resolves when it is ready; rejects when it exits instead. */
 export function startWorker(options: ServiceOptions): Promise<Service> {
   return start('worker', WORKER_READY, options);
 }
@@ -137,7 +141,7 @@ async function start(command: string, ready: RegExp, options: ServiceOptions): P
   };
 }
 
-/** Starts a service before the tests of a file and ends it after them. */
+/** Starts a service before the tests of a file and stops it afterwards. */
 export function useService(options: ServiceOptions = {}): Service {
   const service = {} as Service;
   before(async () => {
@@ -147,7 +151,7 @@ export function useService(options: ServiceOptions = {}): Service {
   return service;
 }
 
-/** Carries out one command of `quire` on a folder, in a process of its own; with `killAfterMs` not to its end. */
+/** Runs a `quire` command on a data folder in its own process, which is killed after `killAfterMs` if set. */
 export async function runQuire(
   args: readonly string[],
   options: ServiceOptions & { killAfterMs?: number } = {},
@@ -162,7 +166,7 @@ export async function runQuire(
 
 function launch(args: readonly string[], dataDir: string, more: Record<string, string>) {
   const child = spawn(process.execPath, [START_FILE, ...args], {
-    // The folder of data, so that nobody's `quire.yaml` counts.
+    // Runs in the data folder, so that no other `quire.yaml` is read.
     cwd: dataDir,
     env: {
       ...environment(),
@@ -170,7 +174,7 @@ function launch(args: readonly string[], dataDir: string, more: Record<string, s
       QUIRE_PORT: '0',
       QUIRE_BOOTSTRAP_API_KEY: BOOTSTRAP_KEY,
       QUIRE_MODELS_PULL: 'never',
-      // Two seconds for each service, and not the same from one run to the next.
+      // Two seconds per service, different in each run.
       QUIRE_LOCAL_CALIBRATION: 'off',
       ...more,
     },
@@ -190,14 +194,14 @@ function launch(args: readonly string[], dataDir: string, more: Record<string, s
   return { child, stdout: () => written.stdout, stderr: () => written.stderr, ended };
 }
 
-/** The shell's variables without those that are settings, or that make a process a part of this test run. */
+/** Environment without settings and without variables of the test run. */
 function environment(): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !name.startsWith('QUIRE_') && !name.startsWith('NODE_')),
   );
 }
 
-/** Waits for the line that says that a process is ready; gives what its group matched. */
+/** Waits for the line that reports readiness; returns its first group. */
 async function untilReady({ child, stdout, stderr, ended }: ReturnType<typeof launch>, line: RegExp): Promise<string> {
   const guard = setTimeout(() => child.kill('SIGKILL'), START_GUARD_MS);
   const ready = new Promise<string>((resolve) => {
@@ -223,7 +227,7 @@ function childrenOf(pid: number): number[] {
   return rows.filter(([child, parent]) => parent === pid && child !== undefined).map(([child]) => child as number);
 }
 
-/** Whether a process runs; one that has ended and that nobody has asked about does not. */
+/** Whether a process runs. Zombies count as exited. */
 export function isRunning(pid: number): boolean {
   try {
     const state = execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).trim();
@@ -233,7 +237,7 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** The value of a metric without labels at `/metrics`. */
+/** Reads a metric without labels from `/metrics`. */
 export async function metric(url: string, name: string): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text();
   const line = text.split('\n').find((candidate) => candidate.startsWith(`${name} `));
@@ -241,7 +245,7 @@ export async function metric(url: string, name: string): Promise<number> {
   return Number(line.slice(name.length));
 }
 
-/** Polls the condition until it holds. Throws after `WAIT_GUARD_MS` with the source of the condition that never held. */
+/** Polls a condition until it holds. Throws after `WAIT_GUARD_MS` with the source of the condition. */
 export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   const startedAt = performance.now();
   while (!(await isSo())) {

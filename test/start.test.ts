@@ -22,7 +22,7 @@ describe('quire', () => {
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
 
-  /** Runs a command to its end, with nothing of this process's settings. `flags` are Node's. */
+  /** Runs a command to its end without the settings of this process. `flags` are Node flags. */
   function quire(
     args: readonly string[],
     environment: Record<string, string> = {},
@@ -48,7 +48,7 @@ describe('quire', () => {
     return new Promise((resolve) => child.once('close', (code) => resolve({ ...ended, code })));
   }
 
-  /** One clear sentence on stderr (beside log lines), exit code 1, no stack. */
+  /** Asserts one sentence on stderr (besides log lines), exit code 1 and no stack. */
   function assertSentence({ code, stdout, stderr }: Ended, pattern: RegExp): void {
     const lines = stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
     assert.equal(code, 1, stderr);
@@ -178,7 +178,7 @@ describe('quire', () => {
   });
 
   it('ends at once at a SIGTERM while it is loading, also as process 1 of a container', async () => {
-    // Sent as the first handler is added, in the process that start.js begins anew.
+    // Sent when the first handler is added, in the re-executed process of start.js.
     const signal = "if (name === 'SIGTERM') process.kill(process.pid, name)";
     const loading = `if (process.env['MALLOC_ARENA_MAX']) process.on('newListener', (name) => { ${signal} })`;
     const ended = await quire(['serve'], {}, ['--import', `data:text/javascript,${loading}`]);
@@ -195,7 +195,7 @@ describe('quire', () => {
     assert.equal(await new Promise((resolve) => child.once('close', resolve)), 1);
     assert.match(stderr, /Quire needs Node 24 or later, and this is Node 20\.1\.0/);
     assert.match(stderr, /npm ci && npm start/);
-    // It must not have failed before: an import of what an old Node has not is the first thing that happens.
+    // Must not fail earlier: an old Node must not reach imports that it lacks.
     const imports = (file: string) => readFileSync(file, 'utf8').match(/^import .*$/gm) ?? [];
     assert.deepEqual(imports(START), ["import { requireNode24 } from './require-node.js';"]);
     assert.deepEqual(imports(START.replace('start.js', 'require-node.js')), []);

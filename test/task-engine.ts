@@ -1,10 +1,10 @@
-/** What the suites of the engines that embed, rerank and judge have in common: how they begin, are left and end. */
+/** Common tests of embedding, rerank and moderation engines: start, abort and close. */
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import type { Backend } from '../src/engines/engine.ts';
 import { ApiError } from '../src/errors.ts';
 
-/** What every such engine has beside its task. */
+/** Common methods of these engines. */
 interface TaskEngine {
   backend(): Backend;
   check(signal: AbortSignal): Promise<void>;
@@ -14,20 +14,20 @@ interface TaskEngine {
 /** An engine under test. */
 export interface Subject<Engine> {
   engine: Engine;
-  /** Ends the engine and whatever was started for it. May be called after `engine.close()`. */
+  /** Stops the engine and the processes started for it. Safe to call after `engine.close()`. */
   close(): Promise<void>;
 }
 
-/** Two calls: one that takes a moment and asserts that its answer is one, and one that keeps any engine busy meanwhile. */
+/** Two calls: a short one that checks its result, and one that keeps the engine busy. */
 export interface Calls {
   short(signal: AbortSignal): Promise<unknown>;
   long(signal: AbortSignal): Promise<unknown>;
 }
 
-/** The signal of a caller who never leaves. */
+/** A signal that never aborts. */
 export const never = new AbortController().signal;
 
-/** Starts the engine before the tests of a suite and ends it after them; it is there once they run. */
+/** Starts the engine before the tests of a suite and stops it afterwards; available while they run. */
 export function useSubject<Engine>(start: () => Promise<Subject<Engine>>): Subject<Engine> {
   const subject = {} as Subject<Engine>;
   before(async () => {
@@ -37,7 +37,7 @@ export function useSubject<Engine>(start: () => Promise<Subject<Engine>>): Subje
   return subject;
 }
 
-/** Registers what holds at the beginning: for the head of a suite. */
+/** Registers the tests of a started engine, at the head of a suite. */
 export function beginsReady(subject: Subject<TaskEngine>): void {
   it('is ready once it has been checked, and says what answers', async () => {
     await subject.engine.check(never);
@@ -47,7 +47,7 @@ export function beginsReady(subject: Subject<TaskEngine>): void {
   });
 }
 
-/** Registers what holds of callers who leave and at the end: for the end of a suite, since the engine is closed then. */
+/** Registers the tests of aborts and of closing, at the end of a suite, because they close the engine. */
 export function endsWell(subject: Subject<TaskEngine>, { short, long }: Calls): void {
   const isUnavailable = (error: unknown) => error instanceof ApiError && error.status === 503;
 

@@ -7,7 +7,7 @@ import { catalogueOn, chunks, startApi, type TestApi } from './harness.ts';
 
 const FILE = fileURLToPath(new URL('../models/quire-chat-2.gguf', import.meta.url));
 
-/** What an answer tells of the cache. */
+/** Cache-related fields of a response. */
 interface Told {
   header: string | null;
   cachedTokens: number;

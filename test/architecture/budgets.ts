@@ -1,16 +1,16 @@
 import type { Node } from 'oxc-parser';
 import { type Checker, isTest, lineAt, nameOf, type Source, type Violation, violationAt, walk } from './source.ts';
 
-/** What fits on a screen, in a file that is read at once, and in a call that is read without looking it up. */
+/** Budgets: a function fits on a screen, a file can be read at once, a call needs no lookup of its parameters. */
 const MAX_FUNCTION_LINES = 60;
 const MAX_FILE_LINES = 400;
 const MAX_TEST_FILE_LINES = 500;
 const MAX_PARAMETERS = 4;
 
-/** The callbacks that only group tests: each test in one has the budget of its own. */
+/** Callbacks that only group tests; each test inside has its own budget. */
 const GROUPS: ReadonlySet<string> = new Set(['describe', 'suite']);
 
-/** Lines of files and functions, and parameters. */
+/** Checks the length of files and functions, and the number of parameters. */
 export const checkBudgets: Checker = (source) => {
   const found = fileLength(source);
   const groupLines = linesOfGroups(source);
@@ -33,7 +33,7 @@ function linesOf(source: Source, node: Node): number {
   return lineAt(source, node.end) - lineAt(source, node.start) + 1;
 }
 
-/** Lines of the groups right inside a function: a suite for several implementations is a function around one group. */
+/** Lines of the groups directly inside a function: suites for several implementations are functions around a group. */
 function linesOfGroups(source: Source): Map<Node, number> {
   const counts = new Map<Node, number>();
   walk(source, (node, around) => {

@@ -2,19 +2,19 @@ import { posix } from 'node:path';
 import { importsOf } from './imports.ts';
 import { isTest, type Source } from './source.ts';
 
-/** Entries of one folder that import each other, directly or around a circle. */
+/** An import cycle between entries of one folder. */
 export interface Cycle {
   folder: string;
   /** Names of files and subfolders, sorted. */
   entries: string[];
-  /** The imports that close the circle, as `from -> to`. */
+  /** The imports that form the cycle, as `from -> to`. */
   imports: string[];
 }
 
-/** For each folder the graph of its entries: an entry imports another when any file below it does. */
+/** Graph of the entries of one folder. An entry imports another when any file below it does. */
 type Graph = Map<string, Map<string, string[]>>;
 
-/** The cycles of every folder below `src`, tests apart. Imports of types count: they couple the modules as much. */
+/** Finds the import cycles in every folder below `src`, tests excluded. Type imports count, because they couple modules as well. */
 export function findCycles(sources: readonly Source[]): Cycle[] {
   return [...graphsByFolder(sources)].flatMap(([folder, graph]) =>
     stronglyConnected(graph)

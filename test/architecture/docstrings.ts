@@ -1,10 +1,10 @@
 import type { Node } from 'oxc-parser';
 import { type Checker, isTest, nameOf, type Source, violationAt } from './source.ts';
 
-/** What is exported as one word with the value that it is the type of: its docstring stands there. */
+/** Types derived from a schema or table of the same name, which has the docstring. */
 const DERIVED = /^Static\s*<|\$infer(Select|Insert)\b/;
 
-/** Every exported function, class, interface and type of `src` says what it is for. */
+/** Requires a docstring on every exported function, class, interface and type of `src`. */
 export const checkDocstrings: Checker = (source) => {
   if (!source.path.startsWith('src/') || isTest(source.path)) return [];
   const { program } = source;
@@ -16,7 +16,7 @@ export const checkDocstrings: Checker = (source) => {
   });
 };
 
-/** The name of an export that needs a docstring, otherwise null. */
+/** Returns the name of an export that needs a docstring, otherwise null. */
 function exportedName(source: Source, statement: Node): string | null {
   if (statement.type === 'ExportDefaultDeclaration') return 'default';
   if (statement.type !== 'ExportNamedDeclaration') return null;
@@ -42,7 +42,7 @@ function isFunction(node: Node | null): boolean {
   return node?.type === 'ArrowFunctionExpression' || node?.type === 'FunctionExpression';
 }
 
-/** Directly above: nothing but white space, and biome's exceptions, between the two. */
+/** Whether a docstring directly precedes the offset, with only white space and `biome-ignore` comments between. */
 function hasDocstring(source: Source, start: number): boolean {
   for (const comment of source.comments.toReversed()) {
     if (comment.end > start) continue;

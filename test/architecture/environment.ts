@@ -2,13 +2,13 @@ import type { Node } from 'oxc-parser';
 import { type Checker, isTest, nameOf, violationAt, walk } from './source.ts';
 
 const READER = 'src/config.ts';
-/** They read no setting: they set what Node and libraries look for, before those are loaded. */
+/** Entry points that set variables for Node and libraries before those are loaded. They read no settings. */
 const SETTERS: ReadonlySet<string> = new Set(['src/start.js', 'src/quick-imports.js']);
-/** They hand theirs on to the processes that they start. */
+/** Modules that pass their environment to child processes. */
 const RUNNERS = ['bench/', 'tools/mutation/'];
 const PROCESS_MODULES: ReadonlySet<string> = new Set(['process', 'node:process']);
 
-/** The environment is read in one place, so that every setting is checked, documented and passed on. */
+/** Allows `process.env` only in `src/config.ts`, so that every setting is validated, documented and passed on. */
 export const checkEnvironment: Checker = (source) => {
   const isExempt = source.path === READER || SETTERS.has(source.path) || isTest(source.path);
   if (isExempt || RUNNERS.some((folder) => source.path.startsWith(folder))) return [];
@@ -32,7 +32,7 @@ function readsEnvironment(node: Node): boolean {
   }
 }
 
-/** `process`, or `globalThis.process`. */
+/** Whether the node is `process` or `globalThis.process`. */
 function isProcess(node: Node | null): boolean {
   return nameOf(node?.type === 'MemberExpression' ? node.property : node) === 'process';
 }

@@ -3,9 +3,9 @@ import type { Node } from 'oxc-parser';
 import { type Checker, isTest, type Source, type Violation, violationAt, walk } from './source.ts';
 
 /**
- * The folders and root files of `src` in the order of their dependencies: each may import from the lines above its own.
- * Of one line, only the first and the last may import each other: the first holds no logic of the product, and the
- * last is the assembly of it.
+ * Folders and root files of `src` in dependency order: each may import from the lines above its own.
+ * Only entries of the first and the last line may import each other: the first has no product logic, the last assembles the
+ * product.
  */
 export const ORDER: readonly (readonly string[])[] = [
   ['lib', 'errors', 'config', 'config-settings', 'memory-budget', 'require-node', 'quick-imports'],
@@ -21,7 +21,7 @@ export const ORDER: readonly (readonly string[])[] = [
   ['app', 'worker', 'cli', 'boot', 'shutdown-order', 'main', 'version', 'start'],
 ];
 
-/** Orders of subfolders: each may import from those before it. Files of the folder itself are below all of them, or above. */
+/** Order of subfolders: each may import from those before it. Files of the folder itself have no position. */
 export const SUBFOLDER_ORDER: Readonly<Record<string, readonly string[]>> = {
   'src/engines/llama': [
     'gguf',
@@ -55,18 +55,18 @@ export const SUBFOLDER_ORDER: Readonly<Record<string, readonly string[]>> = {
 const LEVELS = new Map(ORDER.flatMap((names, level) => names.map((name) => [name, level] as const)));
 const OPEN_LEVELS: ReadonlySet<number> = new Set([0, ORDER.length - 1]);
 
-/** The folder right under `src`, or the stem of a file that lies there. */
+/** Returns the folder directly below `src`, or the name of a file there without its extension. */
 function unitOf(path: string): string {
   return (path.split('/')[1] ?? '').replace(/(\.test)?\.[jt]s$/, '');
 }
 
-/** One module specifier of a file and where it stands. */
+/** A module specifier and its offset. */
 interface Import {
   specifier: string;
   at: number;
 }
 
-/** Every import there is: static, re-exported, dynamic, and of types alone. */
+/** Lists all imports of a file: static, re-exports, dynamic, and type imports. */
 export function importsOf(source: Source): Import[] {
   const found: Import[] = [];
   walk(source, (node) => {
@@ -92,7 +92,7 @@ function specifierOf(node: Node): string | null {
   }
 }
 
-/** A file imports its own folder and what lies below it. Tests beside the code may import anything. */
+/** Allows imports of the own folder and of lower ones. Tests may import anything. */
 export const checkOrder: Checker = (source) => {
   if (!source.path.startsWith('src/') || isTest(source.path)) return [];
   const unit = unitOf(source.path);
@@ -120,7 +120,7 @@ function leavingRule(target: string): string {
   return `src imports ${target}, which is not part of the service`;
 }
 
-/** A subfolder imports its siblings in the declared order only. */
+/** Allows imports of sibling subfolders only in the declared order. */
 export const checkSubfolderOrder: Checker = (source) => {
   if (isTest(source.path)) return [];
   return Object.entries(SUBFOLDER_ORDER).flatMap(([folder, order]) => {
@@ -137,14 +137,14 @@ export const checkSubfolderOrder: Checker = (source) => {
   });
 };
 
-/** The subfolder of `folder` that a path lies in; null for files of the folder itself and for other paths. */
+/** Returns the subfolder of `folder` that contains a path; null for files of the folder itself and for other paths. */
 function subfolderOf(folder: string, path: string): string | null {
   if (!path.startsWith(`${folder}/`)) return null;
   const [name = '', ...rest] = path.slice(folder.length + 1).split('/');
   return rest.length > 0 ? name : null;
 }
 
-/** Only `http/`, `app.ts` and `routes.ts` know Fastify. */
+/** Allows imports of Fastify only in `http/`, `app.ts` and `routes.ts`. */
 export const checkFastify: Checker = (source): Violation[] => {
   const { path } = source;
   const knowsFastify = path.startsWith('src/http/') || path === 'src/app.ts' || path.endsWith('/routes.ts');

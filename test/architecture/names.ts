@@ -1,12 +1,12 @@
 import { type Checker, lineAt, type Violation } from './source.ts';
 
-/** Names that say nothing of what is in them, and so gather everything. */
+/** Names that describe no content and attract unrelated code. */
 const DRAWERS: ReadonlySet<string> = new Set(['util', 'helper', 'common', 'shared', 'manager', 'service', 'base']);
 const KEBAB = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 const SUFFIX = /(\.test|\.config|\.d)?\.[jt]s$/;
 const UNFINISHED = /\b(TODO|FIXME|XXX)\b/;
 
-/** Names of files and folders: kebab-case, and none of the drawers. */
+/** Requires kebab-case names without the words of `DRAWERS`. */
 export const checkNames: Checker = ({ path }) => {
   const words = path.replace(SUFFIX, '').split('/');
   return words.flatMap((word): Violation[] => {
@@ -20,7 +20,7 @@ function nameRule(word: string): string | null {
   return DRAWERS.has(word.replace(/s$/, '')) ? `the name '${word}' does not say what is in it` : null;
 }
 
-/** What is unfinished is an issue, not a comment. */
+/** Rejects marks of unfinished work in comments; unfinished work belongs in issues. */
 export const checkUnfinished: Checker = (source) =>
   source.comments.flatMap((comment) => {
     const mark = UNFINISHED.exec(comment.value);

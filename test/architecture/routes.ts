@@ -3,10 +3,10 @@ import { type Checker, isTest, nameOf, type Source, violationAt, walk } from './
 
 const METHODS: ReadonlySet<string> = new Set(['get', 'head', 'post', 'put', 'patch', 'delete', 'options', 'all']);
 const NEEDED = ['summary', 'tags', 'response'] as const;
-/** The one file that may have routes which the description leaves out: those that serve it. */
+/** The file that serves the API description; its routes may be hidden from it. */
 const DESCRIBER = 'src/http/openapi.ts';
 
-/** Every route is described where it is registered: what validates it is what documents it. */
+/** Requires a schema with summary, tags and response on every route. */
 export const checkRoutes: Checker = (source) => {
   if (!source.path.startsWith('src/') || isTest(source.path)) return [];
   const found: ReturnType<Checker> = [];
@@ -27,7 +27,7 @@ function routeOf(node: Node): { name: string; options: Node | undefined } | null
   const method = nameOf(node.callee.property) ?? '';
   if (method === 'route') return { name: 'the route', options: first };
   const path = nameOf(first);
-  // A path begins with a slash: `map.get('key')` is no route.
+  // Whether the first argument is a path, which starts with a slash. Excludes calls such as `map.get('key')`.
   if (!METHODS.has(method) || path === null || !path.startsWith('/')) return null;
   return { name: `${method.toUpperCase()} ${path}`, options: second };
 }
@@ -38,7 +38,7 @@ function missingOf(source: Source, schema: Node): string[] {
   return [...missing, ...(hides ? [`place in the description (hide is for ${DESCRIBER})`] : [])];
 }
 
-/** The value of a property that is written out in an object literal. */
+/** Returns the value of a property of an object literal. */
 function property(object: Node | null | undefined, name: string): Node | null {
   if (object?.type !== 'ObjectExpression') return null;
   for (const entry of object.properties) {
@@ -47,14 +47,14 @@ function property(object: Node | null | undefined, name: string): Node | null {
   return null;
 }
 
-/** What the description says of one operation, as far as the rules look at it. */
+/** Fields of an OpenAPI operation that the rule checks. */
 interface Operation {
   summary?: string;
   tags?: string[];
   responses?: Record<string, unknown>;
 }
 
-/** The same rule on the description that the service gives: `METHOD /path` with what it lacks. */
+/** Applies the same rule to an OpenAPI description. Returns `METHOD /path` with the missing fields. */
 export function undescribed(document: { paths?: Record<string, unknown> }): string[] {
   return Object.entries(document.paths ?? {}).flatMap(([path, operations]) =>
     Object.entries(operations as Record<string, Operation>).flatMap(([method, { summary, tags, responses }]) => {

@@ -1,4 +1,4 @@
-/** The rules can fail: each on a few lines that break it, and not on the like that do not. */
+/** Tests of the rules: each on code that breaks it, and on similar code that does not. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { checkBudgets } from './budgets.ts';
@@ -13,12 +13,12 @@ import { type Checker, describeViolation, parseSource } from './source.ts';
 import { layoutFolders, sourceFolders } from './tree.ts';
 import { checkAny, checkNonNull } from './types.ts';
 
-/** What the checker says of a file, each as `line rule`. */
+/** Returns the violations of a file, each as `line rule`. */
 function found(check: Checker, path: string, text: string): string[] {
   return check(parseSource(path, text)).map((violation) => describeViolation(violation).slice(path.length + 1));
 }
 
-/** Asserts that the checker finds one violation, on that line and with those words. */
+/** Asserts that the checker finds exactly one violation, which matches the pattern. */
 function assertFound(check: Checker, path: string, text: string, expected: RegExp): void {
   const all = found(check, path, text);
   assert.equal(all.length, 1, `${path}: ${JSON.stringify(all)}`);

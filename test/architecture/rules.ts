@@ -7,7 +7,7 @@ import { checkRoutes } from './routes.ts';
 import type { Checker } from './source.ts';
 import { checkAny, checkNonNull } from './types.ts';
 
-/** Every rule that one file can break, under the name of its test. */
+/** Rules for single files, by the name of their test. */
 export const RULES: Readonly<Record<string, Checker>> = {
   'a folder imports only what lies below it': checkOrder,
   'a subfolder imports only siblings that come before it': checkSubfolderOrder,

@@ -1,6 +1,6 @@
 import { type Comment, type Node, parseSync, visitorKeys } from 'oxc-parser';
 
-/** One parsed file of the tree. `path` is relative to the repository's root, with `/`. */
+/** A parsed file. `path` is relative to the repository root, with `/`. */
 export interface Source {
   path: string;
   text: string;
@@ -8,18 +8,18 @@ export interface Source {
   comments: readonly Comment[];
 }
 
-/** A rule that a file breaks, and where. */
+/** A violated rule and its location. */
 export interface Violation {
   path: string;
-  /** From 1. */
+  /** Line number, from 1. */
   line: number;
   rule: string;
 }
 
-/** Looks at one file for one kind of rule. */
+/** Checks one file against one rule. */
 export type Checker = (source: Source) => Violation[];
 
-/** Parses a file. Throws with the parser's sentence when it is not TypeScript (or, named `.js`, JavaScript). */
+/** Parses a TypeScript file (or JavaScript, when named `.js`). Throws a `SyntaxError` with the parser's message. */
 export function parseSource(path: string, text: string): Source {
   const parsed = parseSync(path, text, { sourceType: 'module', preserveParens: false });
   const [error] = parsed.errors;
@@ -27,7 +27,7 @@ export function parseSource(path: string, text: string): Source {
   return { path, text, program: parsed.program, comments: parsed.comments };
 }
 
-/** Calls `visit` with every node of the tree and the nodes around it, the nearest last. */
+/** Calls `visit` with every node and its ancestors, the parent last. */
 export function walk(source: Source, visit: (node: Node, around: readonly Node[]) => void): void {
   const around: Node[] = [];
   const step = (node: Node): void => {
@@ -42,27 +42,27 @@ export function walk(source: Source, visit: (node: Node, around: readonly Node[]
   step(source.program);
 }
 
-/** The line of an offset, from 1. */
+/** Returns the line number of an offset, from 1. */
 export function lineAt(source: Source, offset: number): number {
   return source.text.slice(0, offset).split('\n').length;
 }
 
-/** A violation at an offset of the file. */
+/** Creates a violation at an offset of the file. */
 export function violationAt(source: Source, offset: number, rule: string): Violation {
   return { path: source.path, line: lineAt(source, offset), rule };
 }
 
-/** `file:line rule`, as editors and terminals make a link of it. */
+/** Formats a violation as `file:line rule`, which editors and terminals link. */
 export function describeViolation({ path, line, rule }: Violation): string {
   return `${path}:${line} ${rule}`;
 }
 
-/** Whether the file holds tests, beside the code or under `test/`. */
+/** Whether the file contains tests, beside the code or under `test/`. */
 export function isTest(path: string): boolean {
   return path.startsWith('test/') || path.endsWith('.test.ts');
 }
 
-/** The name that an expression or a key has in the source: `env` of `process.env` and of `process['env']`. */
+/** Returns the name of an identifier or string literal: `env` of `process.env` and of `process['env']`. */
 export function nameOf(node: Node | null | undefined): string | null {
   if (node?.type === 'Identifier') return node.name;
   return node?.type === 'Literal' && typeof node.value === 'string' ? node.value : null;

@@ -3,25 +3,25 @@ import { posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseSource, type Source } from './source.ts';
 
-/** The repository's root. */
+/** Root of the repository. */
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** The folders whose code is held to the rules. */
+/** Files that the rules apply to. */
 const CODE = '{src,test,tools,bench,eval}/**/*.{ts,js}';
 
-/** The paths of all code, relative to the root, with `/`, in order. */
+/** Lists the paths of all code, relative to the root, with `/`, sorted. */
 function codePaths(): string[] {
   return globSync(CODE, { cwd: ROOT, exclude: ['**/node_modules/**'] })
     .map((path) => path.replaceAll('\\', '/'))
     .toSorted();
 }
 
-/** All code, parsed. */
+/** Parses all code. */
 export function readTree(): Source[] {
   return codePaths().map((path) => parseSource(path, readFileSync(`${ROOT}/${path}`, 'utf8')));
 }
 
-/** Every folder of `src` that holds code, itself or further down, such as `src/engines/llama`. */
+/** Lists every folder of `src` with code in it or below it, such as `src/engines/llama`. */
 export function sourceFolders(paths: readonly string[]): string[] {
   const folders = new Set<string>();
   for (const path of paths.filter((each) => each.startsWith('src/'))) {
@@ -31,8 +31,9 @@ export function sourceFolders(paths: readonly string[]): string[] {
 }
 
 /**
- * The folders that a page's layout block names: the fenced block that begins with `src/`, two spaces of indentation a
- * level, the name with a `/` first in its line.
+ * Lists the folders in the layout block of a page: the fenced block that starts with `src/`, with two spaces of indentation per
+ * level
+ * and the folder name with `/` first in its line.
  */
 export function layoutFolders(markdown: string): string[] {
   const block = /^```\w*\n(src\/[\s\S]*?)^```/m.exec(markdown)?.[1] ?? '';

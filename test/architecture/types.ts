@@ -2,7 +2,7 @@ import { type Checker, isTest, lineAt, type Source, violationAt, walk } from './
 
 const EXCEPTION = /biome-ignore lint\/suspicious\/noExplicitAny: \S/;
 
-/** `any` needs the reason that biome asks for, on the line above. */
+/** Requires a reason for `any` on the line above, as biome does. */
 export const checkAny: Checker = (source) => {
   const excused = linesBelow(source, EXCEPTION);
   const found: ReturnType<Checker> = [];
@@ -13,7 +13,7 @@ export const checkAny: Checker = (source) => {
   return found;
 };
 
-/** Outside tests a value that may be absent is looked at, not asserted. */
+/** Rejects non-null assertions outside tests. */
 export const checkNonNull: Checker = (source) => {
   if (isTest(source.path)) return [];
   const found: ReturnType<Checker> = [];

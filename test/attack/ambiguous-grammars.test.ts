@@ -1,4 +1,4 @@
-/** Schemas that multiply the ways to read an answer: only their own requests end, and nobody else waits for them. */
+/** Ambiguous schemas, which multiply the parses of an output: only requests with such schemas may fail or stall. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,18 +12,18 @@ import { ambiguousFamilies } from '../fixtures/ambiguous-schemas.ts';
 import { TINY_END, writeTinyGguf } from '../fixtures/tiny-gguf.ts';
 import { scaled } from './scale.ts';
 
-/** Time between two tokens of another organization, as issue 12 asks. */
+/** Bound of issue 12 for the time between two tokens of another organization. */
 const MAX_GAP_MS = 250;
 /**
- * Slow machines: a gap that a busy machine makes by itself is measured before each attack, and allowed for beside it.
- * An attack is tried again where it was exceeded, for noise does not come back at the same place.
+ * Margin for slow machines: the gap without an attack is measured first and added to the bound. A failed attack is repeated,
+ * because noise does not recur at the same place.
  */
 const TRIES = 3;
-/** Answers of one request, the most that the API takes. */
+/** Choices per request, the maximum of the API. */
 const CHOICES = 16;
 const LEVELS = scaled(25, 22);
 const BASELINE_MS = scaled(1_000, 400);
-/** Attacks go on for so long, beginning again whenever they are ended. */
+/** Duration of one attack. Requests that end are sent again. */
 const ATTACK_MS = scaled(8_000, 1_500);
 
 const folder = mkdtempSync(join(tmpdir(), 'quire-ambiguous-'));
@@ -31,7 +31,7 @@ const running = new AbortController();
 let engine: LocalEngine;
 
 before(async () => {
-  // Brackets follow brackets, so that an answer goes as deep as its schema lets it.
+  // Output of nested brackets, so that it reaches the maximum depth of its schema.
   const script = { '[': '[', '{': '"', ':': '[' };
   const file = writeTinyGguf(join(folder, 'tiny.gguf'), { contextTokens: 4_096, script });
   const options = { file, name: 'tiny', kind: 'local', contextTokens: 4_096, slots: 24, threads: 1 } as const;
@@ -44,7 +44,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Reads answers one after the other for an organization until it is stopped, and notes the longest time without a token. */
+/** Streams completions for an organization until it is stopped, and records the longest time between two tokens. */
 function readTokens(scope: string, signal: AbortSignal) {
   const seen = { longestMs: 0, lastAt: performance.now() };
   const note = (): void => {
@@ -105,7 +105,7 @@ describe('an ambiguous schema', () => {
   }
 });
 
-/** How a request ended: `whole`, `left`, or the status and code of its error. */
+/** Outcome of a request: `whole`, `left`, or status and code of its error. */
 async function endOf(request: Parameters<LocalEngine['generate']>[0], signal: AbortSignal): Promise<string> {
   try {
     for await (const event of engine.generate(request, signal)) assert.ok(event.type !== undefined);

@@ -15,20 +15,20 @@ import { scaled } from './scale.ts';
 
 useEmbeddedDatabases();
 
-/** Enough for a first start to be ready on a machine that does nothing else. */
+/** Enough for a first start on an otherwise idle machine. */
 const FIRST_START_MS = 4_000;
 
 const started: Service[] = [];
 afterEach(() => Promise.all(started.splice(0).map((service) => service.kill())));
 
-/** Starts a service that does not outlive its test. */
+/** Starts a service that is killed at the end of its test. */
 async function start(options: ServiceOptions = {}): Promise<Service> {
   const service = await startService(options);
   started.push(service);
   return service;
 }
 
-/** Names and sizes of everything below a folder. */
+/** Lists names and sizes of all files below a folder. */
 function contentOf(folder: string): string[] {
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();
   return names.map((name) => `${name} ${lstatSync(join(folder, name)).size}`);
@@ -47,7 +47,7 @@ async function upload({ url, key }: Service): Promise<string> {
   return ((await answer.json()) as { id: string }).id;
 }
 
-/** The start ends with a sentence, gives out no key, and changes nothing of what is there. */
+/** Asserts that the start fails with a sentence, creates no key, and changes nothing in the folder. */
 async function assertRejected(dataDir: string, problem: RegExp, command = ['keys', 'list']): Promise<void> {
   const before = ['db', 'blobs'].map((name) =>
     existsSync(join(dataDir, name)) ? contentOf(join(dataDir, name)) : null,

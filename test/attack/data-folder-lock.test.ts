@@ -17,13 +17,13 @@ import { scaled } from './scale.ts';
 useEmbeddedDatabases();
 
 const IN_USE = /Another Quire is running on .*quire\.lock/;
-/** `quire serve` when its lock file is gone: it has written nothing since, and says why. */
+/** Asserts that `quire serve` exits with the reason and without further writes after its lock file is removed. */
 const LOST = /lock file removed or replaced while Quire was running/;
 
 const started: Service[] = [];
 afterEach(() => Promise.all(started.splice(0).map((service) => service.kill())));
 
-/** Starts a service that does not outlive its test. */
+/** Starts a service that is killed at the end of its test. */
 async function start(options: ServiceOptions = {}): Promise<Service> {
   const service = await startService(options);
   started.push(service);

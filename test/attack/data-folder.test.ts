@@ -16,20 +16,20 @@ import { scaled } from './scale.ts';
 
 useEmbeddedDatabases();
 
-/** Services inherit it: the most permissive one. */
+/** The most permissive umask, inherited by services. */
 process.umask(0);
 
 const started: Service[] = [];
 afterEach(() => Promise.all(started.splice(0).map((service) => service.kill())));
 
-/** Starts a service that does not outlive its test. */
+/** Starts a service that is killed at the end of its test. */
 async function start(options: ServiceOptions): Promise<Service> {
   const service = await startService(options);
   started.push(service);
   return service;
 }
 
-/** Paths below a folder, with that folder, that others than the owner have any right to. */
+/** Lists the paths of a folder, including itself, with permissions for group or others. */
 function accessibleToOthers(folder: string): string[] {
   const below = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name));
   return [folder, ...below].filter((path) => {
@@ -40,7 +40,7 @@ function accessibleToOthers(folder: string): string[] {
   });
 }
 
-/** Makes the service write everything that it writes: rows, uploads, an index, saved prompts of models, files being read. */
+/** Makes the service write every kind of data: rows, uploads, an index, KV snapshots, documents in extraction. */
 async function useEverything(service: Service): Promise<void> {
   const document = join(newDataDir(), 'harbour.md');
   writeFileSync(document, '# Harbour\n\nThe harbour opens at nine in the morning.\n');
@@ -98,7 +98,7 @@ describe('permissions of the data folder', {
   });
 });
 
-/** As many files as `count` in 256 folders. */
+/** Creates `count` files in 256 folders. */
 function makeFiles(parent: string, count: number): void {
   for (let at = 0; at < count; at += 1) {
     const folder = join(parent, String(at % 256));

@@ -22,25 +22,25 @@ const started: Service[] = [];
 const mounted: string[] = [];
 afterEach(async () => {
   await Promise.all(started.splice(0).map((service) => service.kill()));
-  // Lazily: children of a killed service may live a moment longer.
+  // Lazy unmount: children of a killed service may exit later.
   for (const folder of mounted.splice(0)) execFileSync('umount', ['--lazy', folder]);
 });
 
-/** Starts a service that does not outlive its test. */
+/** Starts a service that is killed at the end of its test. */
 async function start(options: ServiceOptions): Promise<Service> {
   const service = await startService(options);
   started.push(service);
   return service;
 }
 
-/** Makes the folder a disk of its own, in memory. */
+/** Mounts a memory file system at the folder. */
 function mountDisk(folder: string, megabytes: number): void {
   mkdirSync(folder, { recursive: true });
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', folder], { stdio: 'ignore' });
   mounted.push(folder);
 }
 
-/** Why this machine cannot run these tests; false where it can. */
+/** The reason why this machine cannot run these tests; false if it can. */
 function cannotMount(): string | false {
   if (process.platform !== 'linux') return 'small disks are made with tmpfs, which only Linux has';
   try {
@@ -52,7 +52,7 @@ function cannotMount(): string | false {
   }
 }
 
-/** Writes until the disk takes no more. Returns how to give the space back. */
+/** Fills the disk. Returns a function that frees the space. */
 function fill(folder: string): () => void {
   const path = join(folder, 'fill');
   const file = openSync(path, 'w');
@@ -73,7 +73,7 @@ function writeWhilePossible(file: number, bytes: number): void {
   }
 }
 
-/** The status of `/readyz`, and the names of the checks that fail. */
+/** Returns the status of `/readyz` and the names of the failed checks. */
 async function readiness({ url }: Service): Promise<{ status: number; failed: string[]; details: string }> {
   const answer = await fetch(`${url}/readyz`);
   const { checks } = (await answer.json()) as { checks: { name: string; ok: boolean; detail: string }[] };

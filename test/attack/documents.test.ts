@@ -1,17 +1,17 @@
-/** Hostile documents, read by a real reader process: each ends in time, keeps its text, and leaves the reader usable. */
+/** Hostile documents in a real extraction process: each ends in time, keeps its text, and leaves the process usable. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { Extractor } from '../../src/knowledge-bases/extract/extractor.ts';
 import { makePdf } from '../fixtures/documents-pdf.ts';
 import { scaled } from './scale.ts';
 
-/** Seconds for one document. Each takes less than 5 on two idle cores; the margin is for machines that many share. */
+/** Seconds per document. Each takes less than 5 on two idle cores; the rest is margin for shared machines. */
 const DOCUMENT_SECONDS = 30;
 
 const extractor = new Extractor();
 after(() => extractor.close());
 
-/** Reads a file and returns its text. Fails when it takes too long, or is not read. */
+/** Extracts a file and returns its text. Fails when it takes too long or extraction fails. */
 async function readInTime(name: string, content: string | Uint8Array): Promise<string> {
   const started = performance.now();
   const file = { name, mediaType: null, content: pieces(Buffer.from(content)) };

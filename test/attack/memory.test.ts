@@ -1,4 +1,4 @@
-/** A first start with the least memory, and work on it: all processes together stay below the limit. Linux only. */
+/** A first start with the minimum memory, and work on it: all processes together stay below the limit. Linux only. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ import { scaled } from './scale.ts';
 
 useEmbeddedDatabases();
 
-/** What the kernel charges beside the memory of processes: page tables, sockets, open files. */
+/** Memory that the kernel charges besides process memory: page tables, sockets, open files. */
 const KERNEL_MB = 24;
 const SAMPLE_MS = 50;
 const TEXTS = scaled(200, 20);
@@ -52,7 +52,7 @@ async function ingest(service: Service, folder: string): Promise<void> {
   assert.equal(code, 0, stdout + stderr);
 }
 
-/** Samples the anonymous memory of the service and its processes, and their scores for the OOM killer. */
+/** Samples the anonymous memory and the OOM scores of the service and its children. */
 function watchMemory(): { stop(): { peakMb: number; scores: ReadonlySet<string> } } {
   const inherited = Number(readFileSync('/proc/self/oom_score_adj', 'utf8'));
   const scores = new Set<string>();
@@ -63,7 +63,7 @@ function watchMemory(): { stop(): { peakMb: number; scores: ReadonlySet<string> 
       const status = readProc(pid, 'status');
       const score = Number(readProc(pid, 'oom_score_adj'));
       sumKb += Number(/RssAnon:\s+(\d+)/.exec(status)?.[1] ?? 0);
-      // A process raises its score some milliseconds after it has started.
+      // A process raises its score some milliseconds after its start.
       if (name === 'service') scores.add(`service ${score - inherited}`);
       else if (name !== '' && score > inherited) scores.add(`${name} ${score}`);
     }
@@ -77,7 +77,7 @@ function watchMemory(): { stop(): { peakMb: number; scores: ReadonlySet<string> 
   };
 }
 
-/** The descendants of this test that belong to the service. */
+/** Lists the descendants of this test that belong to the service. */
 function serviceProcesses(): { pid: string; name: string }[] {
   const all = readdirSync('/proc').filter((entry) => /^\d+$/.test(entry));
   const parents = new Map(all.map((pid) => [pid, /\) \S (\d+)/.exec(readProc(pid, 'stat'))?.[1]]));
@@ -97,7 +97,7 @@ function serviceProcesses(): { pid: string; name: string }[] {
   });
 }
 
-/** Empty where the process has ended. */
+/** Returns an empty string when the process has exited. */
 function readProc(pid: string, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8');

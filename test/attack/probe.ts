@@ -1,4 +1,4 @@
-/** Measures from a thread of its own how long other requests wait while an attack runs. */
+/** Measures, from its own thread, how long other requests wait during an attack. */
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
@@ -6,13 +6,13 @@ import { isMainThread, parentPort, Worker, workerData } from 'node:worker_thread
 /** Pause between two probes, in milliseconds. */
 const PAUSE_MS = 5;
 
-/** Latencies of `GET /healthz` in milliseconds, in the order of the probes. */
+/** Latencies of `GET /healthz` in milliseconds, in order. */
 export interface Probe {
-  /** Ends the probes and resolves with the latencies. A probe without a response counts until now. */
+  /** Stops the probes and resolves with the latencies. A probe without a response counts with its time so far. */
   stop(): Promise<number[]>;
 }
 
-/** Starts to send `GET /healthz` over one kept connection, one request at a time. */
+/** Sends `GET /healthz` over one keep-alive connection, one request at a time. */
 export async function startProbe(baseUrl: string): Promise<Probe> {
   const worker = new Worker(new URL(import.meta.url), { workerData: baseUrl });
   await once(worker, 'message');

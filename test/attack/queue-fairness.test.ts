@@ -1,15 +1,15 @@
-/** One organization fills the queue of a model; the others are served all the same. */
+/** One organization floods the queue of a model; other organizations are still served. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { until, useService } from '../spawned-service.ts';
 
-/** More than the engine's queue of 1,024 requests holds. */
+/** More requests than the engine's queue of 1,024 holds. */
 const FLOOD = 1_150;
-/** With what one organization may have of the queue, more than it holds: room is made at the cost of the flood. */
+/** More than one organization may have in the queue: its newest requests are evicted. */
 const LARGE = 300;
-/** Time for a request of an idle organization among the flood: a few answers of the model, on a slow machine. */
+/** Time limit for a request of an idle organization during the flood: a few completions on a slow machine. */
 const SERVED_WITHIN_MS = 20_000;
-/** Answers that keep the model busy for minutes: the flood does not drain during the test. */
+/** Long completions keep the model busy, so that the flood does not drain during the test. */
 const LONG_ANSWER = { n: 16, max_tokens: 1_000, temperature: 2 };
 const SHORT_ANSWER = { max_tokens: 4 };
 
@@ -23,7 +23,7 @@ async function createKey(organization: string): Promise<string> {
   return (JSON.parse(key.stdout) as { key: string }).key;
 }
 
-/** The status of each answer that has come; what waits is not in it. */
+/** Statuses of the responses so far. */
 function send(key: string, count: number, answer: object, signal: AbortSignal) {
   const statuses: number[] = [];
   const retryAfter = new Set<string | null>();
@@ -42,7 +42,7 @@ function send(key: string, count: number, answer: object, signal: AbortSignal) {
   return { statuses, retryAfter, ended: Promise.all(requests) };
 }
 
-/** Resolves when no further answer has come for a while. */
+/** Resolves when no response has arrived for a while. */
 async function settled(statuses: readonly number[]): Promise<void> {
   for (let before = -1; before !== statuses.length; ) {
     before = statuses.length;

@@ -7,12 +7,12 @@ import { startProbe } from './probe.ts';
 import { IS_SHORT, scaled } from './scale.ts';
 
 const MB = 1_000_000;
-/** Twice the bound of 100 ms: CI machines run these beside other work. */
+/** Twice the bound of 100 ms, because CI machines run other work. */
 const MAX_STALL_MS = 200;
-/** RSS above that before an attack, once the service has collected its garbage. */
+/** RSS growth over an attack, after the service has collected its garbage. */
 const MAX_GROWTH_MB = 100;
 
-/** Sends one request over a connection of its own, as fast as the server reads; resolves with the status, or null. */
+/** Sends one request over its own connection at full speed. Resolves with the status; null when the connection breaks. */
 function post(url: string, path: string, headers: Record<string, string>, body: Buffer): Promise<number | null> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve) => {
@@ -33,13 +33,13 @@ function post(url: string, path: string, headers: Record<string, string>, body: 
   });
 }
 
-/** JSON of about `bytes` bytes: `open`, then `unit` again and again, then `close`. Units end with their separator. */
+/** Creates JSON of about `bytes` bytes: `open`, repeated `unit` with its separator, `close`. */
 function filled(bytes: number, open: string, unit: string, close: string): Buffer {
   const units = unit.repeat(Math.floor(bytes / unit.length));
   return Buffer.from(open + (unit.endsWith(',') ? units.slice(0, -1) : units) + close);
 }
 
-/** Bodies that cost the most to parse, to check or to keep, each as a function of its size. */
+/** Bodies with the highest cost to parse, check or buffer, by size. */
 const WORST: Record<string, (bytes: number) => Buffer> = {
   'an array of empty objects': (bytes) => filled(bytes, '{"x":[', '{},', ']}'),
   'an array of numbers': (bytes) => filled(bytes, '{"x":[', '1,', ']}'),

@@ -1,5 +1,5 @@
-/** True in CI (`npm run test:attack -- --short`): fewer rounds and smaller bodies, the same classes of attack. */
+/** True with `--short` (CI): fewer rounds and smaller bodies of the same attacks. */
 export const IS_SHORT = process.env['QUIRE_ATTACK_SHORT'] === '1';
 
-/** `full` in `npm run test:attack`, `short` in CI. */
+/** Returns `full` in `npm run test:attack`, `short` with `--short`. */
 export const scaled = (full: number, short: number): number => (IS_SHORT ? short : full);

@@ -1,4 +1,4 @@
-/** Clients under load disconnect while the service is told to stop: what a model's server was asked is on record. */
+/** Clients disconnect under load during a shutdown: every request that reached the upstream is recorded as usage. */
 import assert from 'node:assert/strict';
 import { Agent, type ClientRequest, request } from 'node:http';
 import { after, before, describe, it } from 'node:test';
@@ -9,13 +9,13 @@ import { type Service, startService } from '../spawned-service.ts';
 import { scaled } from './scale.ts';
 
 const ROUNDS = scaled(30, 3);
-/** Enough that the database is behind with usage records: fewer lost none. */
+/** Enough that usage writes lag behind; with fewer, no record was lost before the fix. */
 const CLIENTS = 200;
-/** How long the model's server takes over an answer. */
+/** Response time of the upstream. */
 const ANSWER_MS = 100;
-/** Load before the disconnections. Keys are looked up again every 3 s, and requests then wait in a hook. */
+/** Load before the disconnections. API keys are looked up every 3 s, and requests then wait in a hook. */
 const LOAD_MS = scaled(3_000, 1_500);
-/** Milliseconds from the disconnections to SIGTERM, in turn; negative: SIGTERM comes first. */
+/** Milliseconds from the disconnections to SIGTERM, in turn. Negative: SIGTERM first. */
 const OFFSETS_MS = [0, 5, -5] as const;
 const TIMEOUT_MS = 60_000 + ROUNDS * 60_000;
 
@@ -64,7 +64,7 @@ describe('SIGTERM beside clients that disconnect', () => {
       assert.ok(served > CLIENTS, `the model's server was asked only ${served} times`);
       rounds.push({ served, recorded });
     }
-    // A call that was aborted before it reached the model's server is on record, too.
+    // A call that is aborted before it reaches the upstream is recorded, too.
     assert.deepEqual(
       rounds.filter(({ served, recorded }) => recorded < served),
       [],
@@ -72,9 +72,9 @@ describe('SIGTERM beside clients that disconnect', () => {
   });
 });
 
-/** Clients that send one chat after the other until they leave. */
+/** Clients that send chat requests one after the other until they disconnect. */
 interface Load {
-  /** Cuts every connection, in the middle of whatever is sent. */
+  /** Destroys all connections, in the middle of requests. */
   leave(): void;
 }
 

@@ -5,7 +5,7 @@ import { APICallError, generateObject, generateText, isStepCount, Output, stream
 import { z } from 'zod';
 import { callsThenTells, GENERATING, MODELS, useBackends } from './backends.ts';
 
-// It warns on the console of every setting that some provider might not know.
+// The SDK warns about settings that some providers lack.
 Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
 
 const backends = useBackends();
@@ -17,7 +17,7 @@ const provider = (apiKey = backends.service.key) =>
     apiKey,
     includeUsage: true,
     supportsStructuredOutputs: true,
-    // A small model that may call again and again does so until its tokens are used up, and then nothing is executed.
+    // A small model may repeat tool calls until its token limit; nothing is executed then.
     transformRequestBody: (body) => ({ ...body, ...(body['tools'] && { parallel_tool_calls: false }) }),
   });
 

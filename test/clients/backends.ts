@@ -1,4 +1,4 @@
-/** One real service for a file of client tests, with everything behind it that a model can be. */
+/** One real service for client tests, with every kind of engine. */
 import assert from 'node:assert/strict';
 import { after, before } from 'node:test';
 import OpenAI, { type ClientOptions } from 'openai';
@@ -6,36 +6,36 @@ import { startModelServer } from '../fixtures/model-server.ts';
 import { type Handler, sendEvents, sendJson, startServer, type TestServer } from '../fixtures/upstream-server.ts';
 import { type Service, startService } from '../spawned-service.ts';
 
-/** Model ids of the service, by what answers behind them. */
+/** Model ids of the service, by engine. */
 export const MODELS = {
-  /** The model that ships with Quire. */
+  /** The bundled model. */
   bundled: 'general-8b',
-  /** A server that generates with a model of its own. */
+  /** An upstream with a generating model. */
   upstream: 'general-70b',
-  /** A server that answers what `play` says. */
+  /** An upstream with scripted responses (`play`). */
   scripted: 'instruct-7b',
 } as const;
 
-/** The backends that really generate, so that whatever holds for a client must hold for both. */
+/** Backends that generate: client guarantees must hold for both. */
 export const GENERATING = [
   ['the bundled model', MODELS.bundled],
   ['an upstream', MODELS.upstream],
 ] as const;
 
-/** A service and what is behind it. */
+/** A service and its upstreams. */
 export interface Backends {
   service: Service;
-  /** With `/v1`. */
+  /** Base URL with `/v1`. */
   baseURL: string;
   upstream: TestServer;
   scripted: TestServer;
-  /** What the scripted server answers from now on; the count begins at 0 again. */
+  /** Sets the responses of the scripted upstream and resets its request count. */
   play(handler: Handler): void;
-  /** A client of OpenAI's; it does not retry unless told to. */
+  /** Creates an OpenAI client, without retries by default. */
   openai(options?: ClientOptions): OpenAI;
 }
 
-/** Starts the servers and the service before the tests of a file and ends them after it. */
+/** Starts the servers and the service before the tests of a file, and stops them afterwards. */
 export function useBackends(): Backends {
   const backends = {} as Backends;
   let handler: Handler = (_request, response) => sendJson(response, 500, {});
@@ -71,7 +71,7 @@ export function useBackends(): Backends {
   });
 }
 
-/** The parts of a chat request that the scripts look at. */
+/** Fields of a chat request that the scripts read. */
 interface ChatBody {
   messages: { role: string; content: string | null }[];
   tools: { function: { name: string } }[];
@@ -81,7 +81,7 @@ interface ChatBody {
 const HEAD = { id: 'x', created: 1, model: 'scripted' };
 const USAGE = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
 
-/** A model that calls the first tool with these arguments, and once it has the result tells it. */
+/** Script of a model that calls the first tool with these arguments, then reports the tool result. */
 export function callsThenTells(args: object): Handler {
   return ({ body }, response) => {
     const { messages, tools, stream } = body as unknown as ChatBody;
@@ -113,7 +113,7 @@ export function callsThenTells(args: object): Handler {
 const argumentPieces = (text: string) =>
   (text.match(/.{1,4}/gsu) ?? []).map((piece) => ({ tool_calls: [{ index: 0, function: { arguments: piece } }] }));
 
-/** A short answer, whichever way it is asked for. */
+/** A short response, streamed or not. */
 export const answers: Handler = ({ body }, response) => {
   const choice = { index: 0, finish_reason: 'stop' };
   if (body?.['stream'] !== true) {
@@ -128,6 +128,6 @@ export const answers: Handler = ({ body }, response) => {
   response.end();
 };
 
-/** Begins a stream with one piece of text and leaves it open. */
+/** Starts a stream with one text delta and leaves it open. */
 export const beginsOnly: Handler = (_request, response) =>
   sendEvents(response, [{ ...HEAD, choices: [{ index: 0, delta: { role: 'assistant', content: 'Once' } }] }]);

@@ -9,7 +9,7 @@ const prompt = 'How warm is it in Oslo?';
 const access = () => ({ apiKey: backends.service.key, configuration: { baseURL: backends.baseURL }, maxRetries: 0 });
 const chat = (model: string, more: ChatOpenAIFields = {}) => new ChatOpenAI({ model, ...access(), ...more });
 
-/** Tokens of an answer or of a chunk; 0 where it has none. The types of LangChain know no usage of what it invokes. */
+/** Completion tokens of a response or chunk; 0 without usage. LangChain's types lack usage. */
 function tokensOf(message: object): number {
   const { usage_metadata: usage } = message as { usage_metadata?: { total_tokens: number } };
   return usage?.total_tokens ?? 0;

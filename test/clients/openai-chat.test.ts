@@ -8,7 +8,7 @@ const messages: OpenAI.ChatCompletionMessageParam[] = [
   { role: 'system', content: 'You tell stories.' },
   { role: 'user', content: 'Tell me of a fox.' },
 ];
-/** Greedy, so that two calls can be compared. */
+/** Greedy sampling, so that two calls are comparable. */
 const greedy = { messages, temperature: 0, max_tokens: 24 };
 
 function assertUsage(usage: OpenAI.CompletionUsage | null | undefined): void {
@@ -138,7 +138,7 @@ for (const [backend, model] of GENERATING) {
   });
 }
 
-/** What it takes is finite, so that even a model without sense comes to an end. */
+/** A bounded schema, so that any model terminates. */
 const paint = {
   type: 'function' as const,
   function: {

@@ -13,7 +13,7 @@ const TEXTS = ['How do I change my password?', 'Resetting your password', 'Volca
 
 const backends = useBackends();
 
-/** Whether the first two texts, which mean the like, are nearer than the first and the third. */
+/** Whether the first two texts, which are similar, are closer than the first and the third. */
 function assertMeaningful([first, second, third]: readonly (readonly number[])[]): void {
   const near = cosineSimilarity([...first!], [...second!]);
   const far = cosineSimilarity([...first!], [...third!]);
@@ -87,7 +87,7 @@ describe('other clients: embeddings', () => {
 });
 
 describe('openai: embeddings on a server, and under an alias', () => {
-  /** A server whose vectors say how long a text is. */
+  /** An upstream whose vectors encode the length of the text. */
   const lengths: Handler = ({ path, body }, response) => {
     if (path !== '/v1/embeddings') return sendJson(response, 404, {});
     const vectorOf = (text: string) => [text.length, 1, ...Array(1022).fill(0)];

@@ -8,7 +8,7 @@ import { answers, beginsOnly, GENERATING, MODELS, useBackends } from './backends
 const backends = useBackends();
 const messages = [{ role: 'user' as const, content: 'Tell me of a fox.' }];
 
-/** The error that the call fails with, which must be of the class. */
+/** Returns the error of a failing call, which must be of the class. */
 async function failure<T extends APIError>(
   call: PromiseLike<unknown>,
   // biome-ignore lint/suspicious/noExplicitAny: the classes of the client take different things to construct.

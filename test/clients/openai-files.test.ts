@@ -68,7 +68,7 @@ describe('openai: files', () => {
     const stranger = new OpenAI({ baseURL: `${service.url}/v1`, apiKey: 'quire-sk-unknown-unknown', maxRetries: 0 });
     const large = await toFile(Buffer.alloc(20_000_000, 'x'), 'a.txt');
     await assert.rejects(stranger.files.create({ file: large, purpose: 'batch' }), (error) => {
-      // The answer, or, where the client is still sending when it comes, the end of the connection.
+      // The response, or the end of the connection if the client is still sending when the response arrives.
       return error instanceof OpenAI.AuthenticationError || error instanceof OpenAI.APIConnectionError;
     });
   });

@@ -9,13 +9,13 @@ useEmbeddedDatabases();
 
 const backends = useBackends();
 
-/** A server that finds a little violence in everything. */
+/** An upstream that scores every text with a little violence. */
 const wary: Handler = ({ body }, response) => {
   const scores = { hate: 0, 'hate/threatening': 0.25, violence: 0.5 };
   sendJson(response, 200, { results: ((body?.['input'] ?? []) as string[]).map(() => ({ category_scores: scores })) });
 };
 
-/** What the model object says of what answers. */
+/** The `backend` field of a model object. */
 async function backendOf(client: OpenAI): Promise<Record<string, unknown>> {
   const model = await client.models.retrieve('moderation-v1');
   return Object.fromEntries(Object.entries(model))['backend'];
@@ -89,7 +89,7 @@ describe('openai: moderations on a server, and under an alias', () => {
   });
 
   it('the bundled model is there at the start, and stops with the service', async () => {
-    // The first start of all, of which nothing is spared.
+    // Includes the costs of the first start.
     const service = await startService({ dataDir: newDataDir() });
     try {
       const client = new OpenAI({ baseURL: `${service.url}/v1`, apiKey: service.key, maxRetries: 0 });

@@ -7,7 +7,7 @@ import { callsThenTells, GENERATING, MODELS, useBackends } from './backends.ts';
 const backends = useBackends();
 const messages = [{ role: 'user' as const, content: 'How warm is it in Oslo?' }];
 
-/** A tool that notes what it was called with. */
+/** A tool that records its arguments. */
 function thermometer(calls: unknown[]) {
   return zodFunction({
     name: 'thermometer',

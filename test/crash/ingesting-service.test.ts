@@ -6,16 +6,16 @@ import { ROUNDS, UNHURRIED } from './rounds.ts';
 
 useEmbeddedDatabases();
 
-/** Lines of the file that is ingested: each a document, with a word that no other has. */
+/** Lines of the ingested file: one document each, with a unique word. */
 const LINES = 300;
-/** The longest time of ingestion before the kill; each round draws its own. */
+/** Maximum ingestion time before the kill; each round draws a random time. */
 const LOAD_MS = 2_500;
 
-/** Nothing here asks a chat model. */
+/** No chat model is needed. */
 const env = { QUIRE_UPSTREAM_URL: 'http://127.0.0.1:9' };
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** A whole answer. */
+/** A complete response. */
 interface Answer {
   status: number;
   // biome-ignore lint/suspicious/noExplicitAny: what is asserted on is whatever came over the wire.
@@ -34,7 +34,7 @@ async function send(service: Service, method: string, path: string, body?: objec
 const lineOf = (number: number) =>
   JSON.stringify({ text: `This document is about word${number}x and nothing else.`, number });
 
-/** A knowledge base whose source is being ingested. */
+/** A knowledge base with a running ingestion. */
 async function startIngestion(service: Service): Promise<{ base: string; file: string }> {
   const content = Buffer.from(Array.from({ length: LINES }, (_, i) => lineOf(i)).join('\n'));
   const parts = [
@@ -57,7 +57,7 @@ async function untilIngested(service: Service, base: string): Promise<void> {
   });
 }
 
-/** Documents and chunks as the lists have them. */
+/** Fetches the lists of documents and chunks. */
 async function counted(service: Service, base: string): Promise<{ documents: number; chunks: number }> {
   const found = { documents: 0, chunks: 0 };
   for (let after = ''; ; ) {

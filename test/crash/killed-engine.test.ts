@@ -13,12 +13,12 @@ const MODEL = 'general-8b';
 describe("SIGKILL of a model's process", () => {
   it('fails the requests in it with 503, and the next ones are answered', UNHURRIED, async () => {
     const dataDir = newDataDir();
-    // It goes on for ever, so that both requests are in it when it dies.
+    // An endless completion, so that both requests run when the process dies.
     const script = { '<|assistant|>': '▁red', '▁red': '▁blue', '▁blue': '▁red' };
     const file = writeTinyGguf(join(dataDir, 'tiny.gguf'), { contextTokens: 16_384, script });
     const service = await startService({
       dataDir,
-      // Nothing but this one model is in a process; nobody asks the others.
+      // Only this model has a host process.
       env: { QUIRE_UPSTREAM_URL: 'http://127.0.0.1:9/v1' },
       config: `models:\n  ${MODEL}: {file: '${file}'}\n`,
     });

@@ -20,9 +20,9 @@ import { ROUNDS, UNHURRIED } from './rounds.ts';
 useEmbeddedDatabases();
 
 const CALLERS = 8;
-/** The longest time under load before the kill; each round draws its own. */
+/** Maximum load time before the kill; each round draws a random time. */
 const LOAD_MS = 2_500;
-/** A first start on an idle machine takes less. */
+/** A first start takes less on an idle machine. */
 const START_MS = 3_000;
 const BUNDLED = 'general-8b';
 const UPSTREAM = 'general-70b';
@@ -42,7 +42,7 @@ describe('SIGKILL of the service', () => {
       config: `models:\n  ${BUNDLED}: {engine: bundled}\n`,
     });
 
-  /** Puts it under load until it is gone, and gives the answers and keys that were promised. */
+  /** Loads the service until it is killed. Returns the acknowledged responses and keys. */
   async function killUnderLoad(service: Service): Promise<{ answers: Got[]; keys: string[] }> {
     const answers: Got[] = [];
     const keys: string[] = [];
@@ -87,7 +87,7 @@ describe('SIGKILL of the service', () => {
       const promised = await killUnderLoad(service);
       answers.push(...promised.answers);
       keys.push(...promised.keys);
-      // A model's process without a service would keep its memory for ever.
+      // An orphaned model host would hold its memory forever.
       await until(() => !children.some(isRunning));
     }
     assert.ok(answers.length > 0 && keys.length > 0);

@@ -12,7 +12,7 @@ useEmbeddedDatabases();
 
 const HUB_PATH = '/someone/models/resolve/main/cat.gguf';
 const WORD = 'hf:someone/models/cat.gguf';
-/** What a first start fetches, whatever memory this machine has. */
+/** The model of the first start, independent of the memory of this machine. */
 const FIRST_PATHS = ['1.5b', '0.5b'].map(
   (size) => `/Qwen/Qwen2.5-${size.toUpperCase()}-Instruct-GGUF/resolve/main/qwen2.5-${size}-instruct-q4_k_m.gguf`,
 );
@@ -24,7 +24,7 @@ async function readyz(service: Service) {
   return { status: answer.status, json: (await answer.json()) as any };
 }
 
-/** Sends a little of the file, and no more until the test is over. */
+/** Sends the start of the file and stalls until the test ends. */
 function stuckAfter(hub: HubServer, bytes: number): void {
   hub.acts.push((request, response) => {
     const file = hub.files.get(request.url as string);
@@ -80,7 +80,7 @@ describe('models on demand', () => {
     assert.equal(hub.seen.at(-1)?.range, 'bytes=1000000-');
     for (const id of ['general-8b', 'general-70b']) assert.equal(await askText(service, id), CAT_SAYS);
 
-    // The next start pulls nothing, even after the model was removed.
+    // The next start downloads nothing, even after the model was removed.
     await service.stop();
     hub.seen.length = 0;
     service = await startService({ env, dataDir: service.dataDir });

@@ -1,8 +1,8 @@
-/** How often a crash test is repeated: what happens depends on the moment, so more rounds find more. */
+/** Number of rounds of crash tests. Outcomes depend on timing, so more rounds find more defects. */
 const DEFAULT_ROUNDS = 3;
 
-/** Rounds of each crash test, from `QUIRE_TEST_ROUNDS`. */
+/** Rounds per crash test, from `QUIRE_TEST_ROUNDS`. */
 export const ROUNDS = Number(process.env['QUIRE_TEST_ROUNDS'] ?? DEFAULT_ROUNDS);
 
-/** Runs a test that kills without the bound of the ordinary ones: a round starts the service, and there may be many. */
+/** Disables the default time limit for tests that kill services: each round restarts the service. */
 export const UNHURRIED = { timeout: 60_000 + ROUNDS * 600_000 };

@@ -18,7 +18,7 @@ describe('SIGTERM', () => {
   let upstream: TestServer;
   let go = Promise.withResolvers<void>();
   before(async () => {
-    // An answer begins at once, and ends when the test says so.
+    // An upstream whose responses start immediately and end on demand.
     upstream = await startServer(async ({ body }, response) => {
       if (body?.['stream'] === true) sendEvents(response, [delta('Once')]);
       await go.promise;
@@ -35,7 +35,7 @@ describe('SIGTERM', () => {
   });
   after(() => upstream.close());
 
-  /** A service with one streamed answer and one in one piece under way. */
+  /** Starts a service with one streamed and one non-streamed response in flight. */
   async function startBusy() {
     go = Promise.withResolvers<void>();
     const service = await startService({ env: { QUIRE_UPSTREAM_URL: upstream.baseUrl } });
@@ -48,7 +48,7 @@ describe('SIGTERM', () => {
     return { service, streamed, whole };
   }
 
-  /** Waits until it takes no new connection. */
+  /** Waits until the service accepts no new connections. */
   const refuses = (service: Service) =>
     until(async () => {
       try {
@@ -99,7 +99,7 @@ describe('SIGTERM', () => {
     const [answer] = await answered;
     assert.equal(answer.statusCode, 200);
     answer.resume();
-    // The bound of a drain would close them too, and break the two others.
+    // A drain timeout would close these connections too, and break the other two tests.
     await Promise.all(closed);
     held.resolve();
     const [one, two] = await Promise.all([streamed, whole]);

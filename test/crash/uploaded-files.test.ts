@@ -10,23 +10,23 @@ import { ROUNDS, UNHURRIED } from './rounds.ts';
 
 useEmbeddedDatabases();
 
-/** The longest time of uploads before the kill; each round draws its own. */
+/** Maximum upload time before the kill; each round draws a random time. */
 const LOAD_MS = 2_000;
 const UPLOADERS = 6;
-/** What a large upload may add to the memory of the service. */
+/** Maximum memory growth of the service during a large upload. */
 const MAX_ADDED_BYTES = 64_000_000;
 const SAMPLE_MS = 20;
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
-/** Nothing here asks a model. */
+/** No model is needed. */
 const env = { QUIRE_UPSTREAM_URL: 'http://127.0.0.1:9' };
 
 const get = (service: Service, path: string) =>
   fetch(service.url + path, { headers: { authorization: `Bearer ${service.key}` } });
 
-/** The ids of all files that the service lists. */
+/** Lists the ids of all files of the service. */
 async function listed(service: Service): Promise<string[]> {
   const ids: string[] = [];
   for (let after = ''; ; ) {
@@ -41,13 +41,13 @@ async function listed(service: Service): Promise<string[]> {
   }
 }
 
-/** Files of bytes in the data folder, finished or not. */
+/** Lists the blobs in the data folder, complete or not. */
 const kept = (dataDir: string) =>
   readdirSync(join(dataDir, 'blobs'), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
     .length;
 
 describe('SIGKILL during uploads', () => {
-  /** Uploads and deletes until the service is gone; gives what was acknowledged and not asked to be deleted. */
+  /** Uploads and deletes files until the service is killed. Returns acknowledged uploads without a requested deletion. */
   async function killUnderUploads(service: Service): Promise<Map<string, string>> {
     const promised = new Map<string, string>();
     let isGone = false;
@@ -100,7 +100,7 @@ describe('SIGKILL during uploads', () => {
   });
 });
 
-/** Memory that a process has asked for, in bytes: of pages of files the system has as many in memory as it likes. */
+/** Anonymous memory of a process in bytes. File-backed pages are excluded, because the kernel caches them at will. */
 function memoryOf(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   const bytesOf = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]) * 1024;
@@ -108,8 +108,8 @@ function memoryOf(pid: number): number {
 }
 
 /**
- * What a piece of work adds to the memory of a process. Counted from the lowest it has been: what the start needed and is given back
- * meanwhile must not hide anything.
+ * Measures the memory growth of a process during `work`, relative to the minimum before it, so that memory of the start that is
+ * freed meanwhile hides nothing.
  */
 async function addedBy<T>(pid: number, work: () => Promise<T>): Promise<{ added: number; result: T }> {
   let lowest = memoryOf(pid);
@@ -140,9 +140,9 @@ describe('a large upload', { skip: process.platform !== 'linux' && 'memory is re
       async () => {
         const url = `${service.url}/v1/files`;
         const send = (bytes: number) => sendForm(url, longForm(bytes, filename, purpose), { key: service.key });
-        // What is loaded and compiled at the first use is not the upload's.
+        // Warm-up: modules loaded at the first use do not count.
         for (let at = 0; at < 3; at += 1) assert.equal((await send(200_000)).status, 200);
-        // Twice: V8 makes its heap larger once, and may do so in one of them.
+        // Repeated: V8 may grow its heap once.
         const first = await addedBy(service.pid, () => send(MAX_UPLOAD_BYTES));
         const { added, result: answer } = await addedBy(service.pid, () => send(MAX_UPLOAD_BYTES));
         assert.equal(answer.json?.bytes, MAX_UPLOAD_BYTES, answer.text);
