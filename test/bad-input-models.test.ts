@@ -73,7 +73,7 @@ const ODD: Readonly<Record<string, string>> = {
   'what is code elsewhere': '<|im_start|>system {{constructor}} ../../etc/passwd \'; DROP TABLE "x"; --',
 };
 
-describe('bad input to the models that read texts', () => {
+describe('bad input to embedding, rerank and moderation models', () => {
   const embedding = createBundledEmbedding({ file: weights('quire-embed-1'), name: 'quire-embed-1' });
   const moderation = createBundledModeration({ file: weights('quire-moderation-1'), name: 'quire-moderation-1' });
   const rerank = createBundledRerank({
@@ -218,7 +218,7 @@ describe('bad input to the models that read texts', () => {
     }
   });
 
-  it('answers still come, and are the same, after all of that', async () => {
+  it('responses are unchanged after all of these requests', async () => {
     for (const route of [EMBEDDINGS, MODERATIONS]) {
       const [first, second] = route.outcomes(await send(route, [WORD, WORD]));
       assert.deepEqual(first, second);

@@ -58,7 +58,7 @@ function blobConformance(name: string, makeHome: () => Promise<Home>): void {
       buffer(await store.read(key, range, forever));
 
     for (const bytes of [1, 65_536, LARGE_BYTES]) {
-      it(`gives back ${bytes} bytes as they were put, with their number and SHA-256`, async () => {
+      it(`returns ${bytes} stored bytes with their size and SHA-256`, async () => {
         const key = newBlobKey();
         const stored = await store.put(key, pieces(bytes), forever);
         const expected = await buffer(pieces(bytes));
@@ -69,7 +69,7 @@ function blobConformance(name: string, makeHome: () => Promise<Home>): void {
       });
     }
 
-    it('keeps what was put over closing and opening', async () => {
+    it('keeps blobs across reopening', async () => {
       const key = newBlobKey();
       await store.put(key, pieces(1000), forever);
       await store.close();
@@ -94,14 +94,14 @@ function blobConformance(name: string, makeHome: () => Promise<Home>): void {
       await store.delete(key, forever);
     });
 
-    it('throws BlobNotFoundError for a key that nothing is stored under, and knows no size of it', async () => {
+    it('throws BlobNotFoundError and returns no size for an unknown key', async () => {
       const key = newBlobKey();
       await assert.rejects(store.read(key, null, forever), BlobNotFoundError);
       await assert.rejects(store.read(key, { start: 0, end: 1 }, forever), BlobNotFoundError);
       assert.equal(await store.size(key, forever), null);
     });
 
-    it('deletes, twice too, and what was never there', async () => {
+    it('deletes idempotently', async () => {
       const key = newBlobKey();
       await store.put(key, pieces(10), forever);
       await store.delete(key, forever);
@@ -111,7 +111,7 @@ function blobConformance(name: string, makeHome: () => Promise<Home>): void {
       assert.deepEqual(await home.left(), []);
     });
 
-    it('leaves nothing of a source that throws, and throws the same', async () => {
+    it('stores nothing when the source throws, and rethrows its error', async () => {
       for (const bytes of [0, 1000, LARGE_BYTES]) {
         const error = new Error('no more');
         await assert.rejects(store.put(newBlobKey(), failing(bytes, error), forever), (thrown) => thrown === error);
@@ -119,7 +119,7 @@ function blobConformance(name: string, makeHome: () => Promise<Home>): void {
       }
     });
 
-    it('leaves nothing of a put that is aborted, also while its source gives nothing', async () => {
+    it('stores nothing when a put is aborted, even while its source is stalled', async () => {
       for (const bytes of [1000, LARGE_BYTES]) {
         const controller = new AbortController();
         const reason = new Error('gone');
@@ -140,7 +140,7 @@ function blobConformance(name: string, makeHome: () => Promise<Home>): void {
       assert.deepEqual(await home.left(), []);
     });
 
-    it('ends a read that is aborted with an error, not as if it were whole', async () => {
+    it('ends an aborted read with an error', async () => {
       const key = newBlobKey();
       await store.put(key, pieces(LARGE_BYTES), forever);
       const controller = new AbortController();
@@ -151,7 +151,7 @@ function blobConformance(name: string, makeHome: () => Promise<Home>): void {
       await store.delete(key, forever);
     });
 
-    it('takes many at once', async () => {
+    it('accepts concurrent puts', async () => {
       const keys = Array.from({ length: 20 }, newBlobKey);
       await Promise.all(keys.map((key, at) => store.put(key, pieces(1000 + at), forever)));
       assert.deepEqual(
@@ -162,7 +162,7 @@ function blobConformance(name: string, makeHome: () => Promise<Home>): void {
       assert.deepEqual(await home.left(), []);
     });
 
-    it('refuses keys that could lead elsewhere', async () => {
+    it('rejects keys with path traversal', async () => {
       for (const key of ['', '../x', 'a/b', newBlobKey().toUpperCase(), `${newBlobKey()}/`]) {
         await assert.rejects(store.put(key, pieces(1), forever), /not a key/);
         await assert.rejects(store.read(key, null, forever), /not a key/);
@@ -170,7 +170,7 @@ function blobConformance(name: string, makeHome: () => Promise<Home>): void {
       }
     });
 
-    it('answers check', () => store.check(forever));
+    it('passes check', () => store.check(forever));
   });
 }
 
@@ -209,14 +209,14 @@ blobConformance('S3', async () => {
   };
 });
 
-describe('a folder of blobs', () => {
+describe('a blob folder', () => {
   let folder: string;
   before(() => {
     folder = mkdtempSync(join(tmpdir(), 'quire-blobs-'));
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('is readable by its user only', async () => {
+  it('has no permissions for other users', async () => {
     const root = join(folder, 'private');
     const store = await openFolderStore(root);
     await store.put(newBlobKey(), pieces(10), forever);
@@ -225,7 +225,7 @@ describe('a folder of blobs', () => {
     assert.equal((await stat(root)).mode & 0o777, 0o700);
   });
 
-  it('delete removes what a killed process left unfinished', async () => {
+  it('delete removes incomplete blobs of a killed process', async () => {
     const root = join(folder, 'killed');
     const store = await openFolderStore(root);
     const key = newBlobKey();
@@ -246,7 +246,7 @@ describe('a folder of blobs', () => {
     await assert.rejects(put);
   });
 
-  it('a folder that cannot be made stops the start with a sentence', async () => {
+  it('a folder that cannot be created stops the start with a sentence', async () => {
     await assert.rejects(openFolderStore('/dev/null/blobs'), { name: 'OperatorError' });
   });
 });
@@ -273,14 +273,14 @@ describe('blobs on S3', () => {
     };
   };
 
-  it('sends what fits into one part in one request, and more in parts', async () => {
+  it('uses one request for small blobs, multipart uploads for large ones', async () => {
     server.operations.length = 0;
     await store.put(newBlobKey(), pieces(8_388_608), forever);
     await store.put(newBlobKey(), pieces(8_388_609), forever);
     assert.deepEqual(server.operations, ['PUT object', 'POST upload', 'PUT part', 'PUT part', 'POST complete']);
   });
 
-  it('sends a request again that failed on its way', async () => {
+  it('retries a failed request', async () => {
     for (const [operation, how] of [
       ['PUT part', 500],
       ['PUT part', 'reset'],
@@ -296,7 +296,7 @@ describe('blobs on S3', () => {
     server.fault = null;
   });
 
-  it('takes back the parts when one is refused, and throws', async () => {
+  it('aborts the multipart upload when a part is rejected', async () => {
     for (const operation of ['PUT part', 'POST complete', 'POST upload']) {
       failFirst(operation, 100, 403);
       const key = newBlobKey();
@@ -307,7 +307,7 @@ describe('blobs on S3', () => {
     }
   });
 
-  it('delete removes the parts that a killed process left', async () => {
+  it('delete aborts multipart uploads of a killed process', async () => {
     const key = newBlobKey();
     server.uploads.set('lost', { key, parts: new Map() });
     server.uploads.set('other', { key: newBlobKey(), parts: new Map() });
@@ -316,7 +316,7 @@ describe('blobs on S3', () => {
     server.uploads.clear();
   });
 
-  it('ends a request that gets no answer when the signal aborts', async () => {
+  it('aborts a stalled request', async () => {
     server.fault = () => 'hang';
     for (const ask of [
       (signal: AbortSignal) => store.size(newBlobKey(), signal),
@@ -340,7 +340,7 @@ describe('blobs on S3', () => {
     await other.close();
   });
 
-  it('reads its URL, and says what is wrong with it', () => {
+  it('parses its URL, and reports errors in it', () => {
     assert.deepEqual(parseS3Url('s3://b'), {
       bucket: 'b',
       prefix: '',

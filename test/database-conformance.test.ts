@@ -42,14 +42,14 @@ function databaseConformance(name: string, makeHome: () => Promise<Home>): void 
       await home.remove();
     });
 
-    it('answers check, and migrating again changes nothing', async () => {
+    it('passes check, and migrates idempotently', async () => {
       await db.check();
       await insertOrganization(db.sql, newId('organization'), 'before');
       await db.migrate();
       assert.equal((await selectOrganizations(db.sql, { limit: 10, after: null })).length, 1);
     });
 
-    it('keeps what it acknowledged over closing and opening', async () => {
+    it('keeps acknowledged writes across reopening', async () => {
       await db.close();
       db = await home.open();
       const rows = await selectOrganizations(db.sql, { limit: 10, after: null });
@@ -70,7 +70,7 @@ function databaseConformance(name: string, makeHome: () => Promise<Home>): void 
       assert.deepEqual(names, ['before']);
     });
 
-    it('serves statements that come together', async () => {
+    it('serves concurrent statements', async () => {
       const sums = await Promise.all(
         Array.from({ length: 50 }, (_, at) => db.sql.execute(sql`select ${at}::int + 1 as sum`)),
       );
@@ -80,14 +80,14 @@ function databaseConformance(name: string, makeHome: () => Promise<Home>): void 
       );
     });
 
-    it('gives the rows of a prepared statement, with values as a query gives them, whatever stands in its parameter', async () => {
+    it('returns the rows of prepared statements like those of queries, for any parameter', async () => {
       const echo = db.prepare('echo', `select $1::json->>'text' as text, 2 as number, '{"a":[1]}'::jsonb as json`);
       for (const text of ["it's", 'a\\b', '$1', '日本 😀', '']) {
         assert.deepEqual(await echo(JSON.stringify({ text })), [{ text, number: 2, json: { a: [1] } }]);
       }
     });
 
-    it('tells of a statement that failed why and which, and never its values', async () => {
+    it('describes a failed statement without its values', async () => {
       const secret = 'walrus'.repeat(100_000);
       const id = newId('organization');
       const twice = (on: Database['sql']) =>
@@ -110,7 +110,7 @@ function databaseConformance(name: string, makeHome: () => Promise<Home>): void 
       }
     });
 
-    it('pages in order of creation, without a lost, a repeated or an empty page', async () => {
+    it('pages in creation order without gaps, duplicates or empty pages', async () => {
       const ids = ['before'];
       for (let at = 0; at < 8; at += 1) {
         await insertOrganization(db.sql, newId('organization'), `org ${at}`);
@@ -130,7 +130,7 @@ function databaseConformance(name: string, makeHome: () => Promise<Home>): void 
       assert.deepEqual(seen, ids);
     });
 
-    it('takes any well-formed id as a cursor, and refuses one that is not', async () => {
+    it('accepts any well-formed id as a cursor, and rejects others', async () => {
       const rows = await selectOrganizations(db.sql, pageBounds({ after: newId('organization') }, 'organization'));
       assert.deepEqual(rows, []);
       for (const cursor of ['', 'org_', 'org_x', newId('apiKey'), `${newId('organization')}x`]) {
@@ -138,7 +138,7 @@ function databaseConformance(name: string, makeHome: () => Promise<Home>): void 
       }
     });
 
-    it('migrates once when several processes start together', async () => {
+    it('migrates once when several processes start concurrently', async () => {
       const fresh = await makeHome();
       const opened = fresh.isShared ? await Promise.all([1, 2, 3, 4].map(() => fresh.open())) : [await fresh.open()];
       await Promise.all(opened.map((each) => each.migrate()));

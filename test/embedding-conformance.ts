@@ -111,7 +111,7 @@ export function embeddingConformance(
       }
     });
 
-    it('takes texts in any script, without words, and with odd characters', async () => {
+    it('accepts texts in any script, without words, and with unusual characters', async () => {
       const texts = [
         '\u0000',
         '。',

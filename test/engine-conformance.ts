@@ -229,24 +229,24 @@ function withSubject(start: () => Promise<ConformanceSubject>, tests: (get: Get)
 }
 
 function describeAnswers(get: Get): void {
-  it('a text and a chat are answered, events in order and usage last', async () => {
+  it('completes a text and a chat, with events in order and usage last', async () => {
     const text = await collectAnswer(get().engine, textRequest('Once upon a time'));
     assert.ok(text.usage.promptTokens > 0 && text.usage.completionTokens > 0);
     const chat = await collectAnswer(get().engine, chatRequest('Tell me a story.'));
     assert.ok(chat.choices[0]!.text.length > 0);
     assert.equal(get().engine.backend().ready, true);
   });
-  it('temperature 0 repeats', async () => {
+  it('temperature 0 is deterministic', async () => {
     const [first, second] = [await greedy(get), await greedy(get)];
     assert.deepEqual(second.choices, first.choices);
   });
-  it('a seed repeats', async () => {
+  it('a seed is deterministic', async () => {
     const sampling = { ...textRequest('').sampling, temperature: 1, seed: 7 };
     const ask = () => collectAnswer(get().engine, chatRequest('Tell me a story.', { sampling }));
     const [first, second] = [await ask(), await ask()];
     assert.deepEqual(second.choices, first.choices);
   });
-  it('an answer in one piece is the streamed one', async () => {
+  it('non-streamed and streamed completions are equal', async () => {
     const streamed = await greedy(get);
     const whole = await greedy(get, { incremental: false });
     assert.equal(whole.choices[0]!.text, streamed.choices[0]!.text);
@@ -254,7 +254,7 @@ function describeAnswers(get: Get): void {
     assert.equal(whole.usage.completionTokens, streamed.usage.completionTokens);
     assert.equal(whole.usage.promptTokens, streamed.usage.promptTokens);
   });
-  it('several choices have their own indices', async () => {
+  it('choices have separate indices', async () => {
     const sampling = { ...textRequest('').sampling, temperature: 1, seed: 1 };
     for (const incremental of [true, false]) {
       const answer = await collectAnswer(get().engine, textRequest('Once', { choices: 3, sampling, incremental }));
@@ -262,12 +262,12 @@ function describeAnswers(get: Get): void {
       assert.ok(answer.choices.some((choice) => choice.text !== ''));
     }
   });
-  it('several calls at once each get their answer', async () => {
+  it('concurrent calls get separate completions', async () => {
     const asked = ['Tell me a story.', 'Who are you?', 'Count to ten.', 'Sing a song.'];
     const answers = await Promise.all(asked.map((content) => collectAnswer(get().engine, chatRequest(content))));
     for (const answer of answers) assert.ok(answer.usage.completionTokens > 0);
   });
-  it('log probabilities spell the text, likeliest alternatives first', async (t) => {
+  it('log probabilities cover the text, likeliest alternatives first', async (t) => {
     if (skipWithout(t, get, 'logprobs')) return;
     const answer = await collectAnswer(get().engine, chatRequest('Tell me a story.', { logprobs: 2 }));
     const { text, logprobs } = answer.choices[0]!;
@@ -283,7 +283,7 @@ const greedy = (get: Get, changes: Partial<GenerationRequest> = {}) =>
   collectAnswer(get().engine, chatRequest('Tell me a story.', changes));
 
 function describeEndings(get: Get): void {
-  it('the tokens of a prompt spell it, and are as likely as when they were made', async (t) => {
+  it('prompt log probabilities cover the prompt and equal those of its generation', async (t) => {
     if (!get().engine.features().promptLogprobs) return t.skip('the engine cannot tell');
     const prompt = textRequest('Once upon a time', { logprobs: 0, maxTokens: 6 });
     const made = (await collectAnswer(get().engine, prompt)).choices[0]!;
@@ -308,14 +308,14 @@ function describeEndings(get: Get): void {
       assert.ok(Math.abs((again[i]?.logprob ?? 0) - logprob) < 0.05, `${again[i]?.logprob} and ${logprob}`);
     }
   });
-  it('maxTokens ends an answer with reason length', async () => {
+  it('maxTokens ends a completion with reason length', async () => {
     for (const incremental of [true, false]) {
       const answer = await collectAnswer(get().engine, textRequest('Once upon', { maxTokens: 2, incremental }));
       assert.equal(answer.choices[0]!.reason, 'length');
       assert.ok(answer.usage.completionTokens <= 2);
     }
   });
-  it('a stop text ends the answer before it, wherever the tokens split', async () => {
+  it('a stop sequence ends the completion before it, across token boundaries', async () => {
     const { text } = (await greedy(get)).choices[0]!;
     const from = Math.floor(text.length / 3);
     const stop = text.slice(from, from + 4).toWellFormed();
@@ -325,7 +325,7 @@ function describeEndings(get: Get): void {
       assert.equal(choices[0]!.reason, 'stop');
     }
   });
-  it('a stop text that does not come changes nothing', async () => {
+  it('a stop sequence that does not occur has no effect', async () => {
     const plain = await greedy(get);
     assert.deepEqual((await greedy(get, { stop: ['\u0001\u0002'] })).choices, plain.choices);
   });
@@ -414,7 +414,7 @@ function describeLeaving(get: Get): void {
       await nothingRuns(get);
     });
   }
-  it('aborted amid the answer: throws the reason and frees', async () => {
+  it('aborted during the completion: throws the reason and frees', async () => {
     const controller = new AbortController();
     const events = get().engine.generate(textRequest('Once upon', long), controller.signal);
     await readToFirstDelta(events);
@@ -423,7 +423,7 @@ function describeLeaving(get: Get): void {
     assert.equal((await events.next()).done, true);
     await nothingRuns(get);
   });
-  it('return() amid the answer ends and frees', async () => {
+  it('return() during the completion ends and frees', async () => {
     const events = get().engine.generate(textRequest('Once upon', long), never);
     await readToFirstDelta(events);
     await events.return();
@@ -437,12 +437,12 @@ function describeLeaving(get: Get): void {
     await first;
     await nothingRuns(get);
   });
-  it('return() before the start, and no use at all, hold nothing', async () => {
+  it('return() before the start, and an unused iterator, hold nothing', async () => {
     get().engine.generate(chatRequest('Hello'), never);
     await get().engine.generate(chatRequest('Hello'), never).return();
     await nothingRuns(get);
   });
-  it('those who stay are not disturbed by those who leave', async () => {
+  it('aborted calls do not affect the others', async () => {
     const expected = (await greedy(get)).choices[0]!.text;
     const controller = new AbortController();
     const leaving = get().engine.generate(textRequest('Once upon', long), controller.signal);
@@ -455,7 +455,7 @@ function describeLeaving(get: Get): void {
 }
 
 function describeCache(get: Get): void {
-  it('cacheUsage tells whole counts at once, or null, and evictions never fall', async () => {
+  it('cacheUsage returns integers or null, and evictions never decrease', async () => {
     const { engine } = get();
     let evictions = 0;
     for (const content of ['Tell me a story.', 'Tell me a story of old.', 'Who are you?']) {
@@ -471,7 +471,7 @@ function describeCache(get: Get): void {
 }
 
 function describeClosing(start: () => Promise<ConformanceSubject>): void {
-  it('close() ends what runs with 503, answers 503 afterwards, and may be called twice', async () => {
+  it('close() ends running calls with 503, rejects later ones with 503, and is idempotent', async () => {
     const { engine, close } = await start();
     await engine.check(never);
     const events = engine.generate(textRequest('Once upon', { maxTokens: 1000 }), never);

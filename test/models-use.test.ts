@@ -50,7 +50,7 @@ describe('quire models use', () => {
   });
   after(() => service?.kill());
 
-  it('binds a model to an id while the service answers', async () => {
+  it('binds a model to an id while the service runs', async () => {
     hub.files.set(HUB_PATH, CAT);
     const pulled = await quire(service, 'pull', WORD, '--name', 'kitty');
     assert.equal(pulled.json.name, 'kitty');
@@ -67,12 +67,12 @@ describe('quire models use', () => {
     assert.equal(await askText(service), CAT_SAYS);
   });
 
-  it("adds an id of the operator's own", async () => {
+  it('adds a model id of the operator', async () => {
     await quire(service, 'use', 'mine=kitty');
     assert.equal(await askText(service, 'mine'), CAT_SAYS);
   });
 
-  it('lets calls that run end on the model that they began on, and closes it then', async () => {
+  it('completes running calls on the replaced model, then closes it', async () => {
     hub.files.set(HUB_PATH.replace('cat', 'loop'), LOOP);
     await quire(service, 'pull', WORD.replace('cat', 'loop'));
     await quire(service, 'use', 'mine=loop');
@@ -85,7 +85,7 @@ describe('quire models use', () => {
     await until(() => service.stderr().includes('replaced model closed'));
   });
 
-  it('leaves everything as it is when a model cannot be used, or is for something else', async () => {
+  it('changes nothing when a model is unusable or of another kind', async () => {
     writeFileSync(join(service.dataDir, 'models/bad.gguf'), CAT.subarray(0, CAT.length - 500_000));
     const bad = await quire(service, 'use', 'general-8b=bad');
     assert.equal(bad.code, 1);
@@ -94,7 +94,7 @@ describe('quire models use', () => {
     assert.match((await quire(service, 'use', 'moderation-v1=kitty')).stderr, /is for moderation/);
   });
 
-  it('lets bindings last, below the configuration file', async () => {
+  it('persists bindings, with lower priority than the configuration file', async () => {
     await service.stop();
     service = await startService({
       env,
@@ -118,7 +118,7 @@ describe('quire models use', () => {
     ]);
   });
 
-  it('removes a model once nothing is bound to it', async () => {
+  it('removes a model that no id is bound to', async () => {
     assert.match((await quire(service, 'remove', 'kitty')).stderr, /bound to general-8b, mine/);
     for (const id of ['general-8b', 'mine']) assert.equal((await quire(service, 'use', `${id}=bundled`)).code, 0);
     assert.deepEqual((await quire(service, 'remove', 'kitty')).json, { name: 'kitty', freed_bytes: CAT.length });

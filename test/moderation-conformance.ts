@@ -18,7 +18,7 @@ export function moderationConformance(name: string, start: () => Promise<Subject
 
     beginsReady(subject);
 
-    it('gives a score from 0 to 1 of every category to every text, in order, and counts tokens', async () => {
+    it('scores every category of every text from 0 to 1, in order, and counts tokens', async () => {
       const { scores, tokens } = await subject.engine.moderate([HARMLESS, THREAT, HARMLESS], never);
       assert.equal(scores.length, 3);
       for (const each of scores) {
@@ -29,13 +29,13 @@ export function moderationConformance(name: string, start: () => Promise<Subject
       assert.ok(Number.isInteger(tokens) && tokens > 20, String(tokens));
     });
 
-    it('flags a threat at 0.5 and passes what is harmless', async () => {
+    it('flags a threat at 0.5 and passes harmless text', async () => {
       const { scores } = await subject.engine.moderate([HARMLESS, THREAT], never);
       assert.ok(Object.values(scores[0]!).every((score) => score < 0.5));
       assert.ok(scores[1]!.violence >= 0.5, JSON.stringify(scores[1]));
     });
 
-    it('scores a text alike alone, beside a thousand others, and beside other calls', async () => {
+    it('scores a text independently of other texts and concurrent calls', async () => {
       const alone = (await subject.engine.moderate([THREAT], never)).scores[0];
       const many = Array.from({ length: 1023 }, (_, i) => `${HARMLESS} ${i}`);
       const [crowd, ...others] = await Promise.all([
@@ -47,7 +47,7 @@ export function moderationConformance(name: string, start: () => Promise<Subject
       for (const other of others) assert.deepEqual(other.scores, [alone]);
     });
 
-    it('takes texts in any script, without words, and with odd characters', async () => {
+    it('accepts texts in any script, without words, and with unusual characters', async () => {
       const texts = [
         '\u0000',
         '。',

@@ -36,7 +36,7 @@ export function rerankConformance(
 
     beginsReady(subject);
 
-    it('gives every document a score from 0 to 1, in order, and counts tokens', async () => {
+    it('scores every document from 0 to 1, in order, and counts tokens', async () => {
       const documents = [...OTHERS, ANSWER, ...OTHERS];
       const { scores, tokens } = await subject.engine.rerank({ query: QUERY, documents }, never);
       assert.equal(scores.length, documents.length);
@@ -45,12 +45,12 @@ export function rerankConformance(
       assert.ok(Number.isInteger(tokens) && tokens > 40, String(tokens));
     });
 
-    it('puts what answers the query before what has nothing to do with it', { skip: !judges }, async () => {
+    it('ranks relevant documents before irrelevant ones', { skip: !judges }, async () => {
       const [answer, ...others] = await judge([ANSWER, ...OTHERS]);
       for (const other of others) assert.ok(answer! > other + 0.2, `${answer} and ${other}`);
     });
 
-    it('scores a document alike alone, beside a thousand others, and beside other calls', async () => {
+    it('scores a document independently of other documents and concurrent calls', async () => {
       const [alone] = await judge([ANSWER]);
       const many = Array.from({ length: 999 }, (_, i) => `${OTHERS[i % 3]} ${i}`);
       const [crowd, ...single] = await Promise.all([
@@ -62,14 +62,14 @@ export function rerankConformance(
       for (const scores of single) assert.deepEqual(scores, [alone]);
     });
 
-    it('scores a document without text 0, beside others and alone', async () => {
+    it('scores an empty document 0', async () => {
       const [blank, answer, empty] = await judge([' \n\t', ANSWER, '']);
       assert.deepEqual([blank, empty], [0, 0]);
       assert.ok(answer! > 0);
       assert.deepEqual(await judge(['', ' ']), [0, 0]);
     });
 
-    it('takes texts in any script, without words, and with odd characters, as query and as document', async () => {
+    it('accepts queries and documents in any script, without words, and with unusual characters', async () => {
       const texts = [
         '\u0000',
         '。',
@@ -85,7 +85,7 @@ export function rerankConformance(
       for (const query of texts) assert.equal((await judge(texts, query)).length, texts.length);
     });
 
-    it('takes a document of a megabyte, also of one word', async () => {
+    it('accepts a document of a megabyte, even of one word', async () => {
       const scores = await judge(['x'.repeat(1_000_000), 'ab '.repeat(333_333), '漢'.repeat(300_000)]);
       assert.equal(scores.length, 3);
     });

@@ -14,7 +14,7 @@ function dataDirWithModel(): string {
   return dataDir;
 }
 
-it('two services on one PostgreSQL serve the same model soon after one of them was told', async (t) => {
+it('a binding reaches a second service on the same PostgreSQL', async (t) => {
   const env = { QUIRE_DATABASE_URL: (await createDatabase()).url };
   const services = [];
   for (const dataDir of [dataDirWithModel(), dataDirWithModel()]) {

@@ -18,7 +18,7 @@ function chunkOf(documentId: string) {
   return { id: `chunk_${documentId}`, documentId, text: `tells of ${documentId}`, vector, ...common };
 }
 
-describe('the search index of two processes in one object store', () => {
+describe('a search index shared by two processes in an object store', () => {
   let database: TestDatabase;
   let store: S3Server;
   const databases: Database[] = [];
@@ -44,7 +44,7 @@ describe('the search index of two processes in one object store', () => {
   const replace = (index: ChunkIndex, document: string, isNew = true) =>
     index.replace(BASE, [document], { chunks: [chunkOf(document)], isNew });
 
-  it('takes all writes of both, also those that create the table and its indexes, compact it and delete from it', async () => {
+  it('applies all writes of both, including creation, compaction and deletion', async () => {
     const [a, b] = indexes as [ChunkIndex, ChunkIndex];
     const documents = Array.from({ length: 6 }, (_, i) => `document${'x'.repeat(i)}`);
     await Promise.all(documents.map((document, i) => replace(i % 2 === 0 ? a : b, document)));
@@ -68,7 +68,7 @@ describe('the search index of two processes in one object store', () => {
     await reader.close();
   });
 
-  it('writes a table that the other has dropped anew', async () => {
+  it('recreates a table that the other process has dropped', async () => {
     const [a, b] = indexes as [ChunkIndex, ChunkIndex];
     await replace(b, 'before', false);
     await a.drop(BASE);

@@ -58,7 +58,7 @@ describe('quire', () => {
     assert.doesNotMatch(stdout, /ready/);
   }
 
-  it('exits with 2 and the help on a wrong call, with 0 when the help was asked for', async () => {
+  it('exits with 2 and the help on a usage error, with 0 for --help', async () => {
     for (const args of [
       ['nonsense'],
       ['keys', 'nonsense'],
@@ -78,7 +78,7 @@ describe('quire', () => {
     }
   });
 
-  it('says in one sentence what is wrong with the configuration', async () => {
+  it('reports configuration errors in one sentence', async () => {
     writeFileSync(join(folder, 'quire.yaml'), 'prot: 1\n');
     assertSentence(await quire(['serve']), /quire\.yaml: 'prot' is not a setting/);
     writeFileSync(join(folder, 'quire.yaml'), 'models:\n  mine:\n    file: ./nothing.gguf\n');
@@ -92,7 +92,7 @@ describe('quire', () => {
     assertSentence(await quire(['serve'], { QUIRE_PORT: 'x' }), /^QUIRE_PORT has a wrong value/);
   });
 
-  it('has glibc keep two heaps and V8 heaps for the memory limit, unless it is told otherwise, and keeps the flags of the call', {
+  it('limits glibc arenas and V8 heaps unless configured, and keeps Node flags', {
     skip: process.platform !== 'linux',
   }, async () => {
     const tell = 'process.on("exit",()=>console.log(process.env.MALLOC_ARENA_MAX,...process.execArgv))';
@@ -123,20 +123,20 @@ describe('quire', () => {
     await Promise.all(ended);
   });
 
-  it('says in one sentence that there is too little memory, and how much is needed', async () => {
+  it('reports too little memory in one sentence with the minimum', async () => {
     assertSentence(
       await quire(['serve'], { QUIRE_MEMORY_LIMIT_MB: '512' }),
       /^Quire needs at least \d+ MB of memory, but its limit is 512 MB \(QUIRE_MEMORY_LIMIT_MB\)\. Raise that limit\.$/,
     );
   });
 
-  it('says in one sentence that the database does not answer, without its password', async () => {
+  it('reports an unreachable database in one sentence without its password', async () => {
     const ended = await quire(['serve'], { QUIRE_DATABASE_URL: 'postgres://u:hunter2@127.0.0.1:9/none' });
     assertSentence(ended, /The database at postgres:\/\/127\.0\.0\.1:9\/none does not answer/);
     assert.doesNotMatch(ended.stderr, /hunter2/);
   });
 
-  it('says in one sentence that the port is taken, and that the folder cannot be used', async () => {
+  it('reports a used port and an unusable folder in one sentence each', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => taken.once('listening', resolve));
     const { port } = taken.address() as AddressInfo;
@@ -152,11 +152,11 @@ describe('quire', () => {
     );
   });
 
-  it('refuses a worker beside the embedded database', async () => {
+  it('rejects a worker with the embedded database', async () => {
     assertSentence(await quire(['worker']), /embedded database serves one process/);
   });
 
-  it('makes, lists and revokes keys without a service, and prints one JSON document', async () => {
+  it('creates, lists and revokes keys without a service, and prints one JSON document', async () => {
     const database = { QUIRE_DATABASE_URL: (await createDatabase()).url };
     const json = async (...args: string[]) => {
       const { code, stdout, stderr } = await quire([...args, '--json'], database);
@@ -177,7 +177,7 @@ describe('quire', () => {
     assertSentence(await quire(['orgs', 'create', 'acme'], database), /already/);
   });
 
-  it('ends at once at a SIGTERM while it is loading, also as process 1 of a container', async () => {
+  it('exits immediately on SIGTERM while loading, even as process 1 of a container', async () => {
     // Sent when the first handler is added, in the re-executed process of start.js.
     const signal = "if (name === 'SIGTERM') process.kill(process.pid, name)";
     const loading = `if (process.env['MALLOC_ARENA_MAX']) process.on('newListener', (name) => { ${signal} })`;
@@ -185,7 +185,7 @@ describe('quire', () => {
     assert.deepEqual(ended, { code: 143, stdout: '', stderr: '' });
   });
 
-  it('refuses to run on an old Node with what to do', async () => {
+  it('rejects an old Node with instructions', async () => {
     const older = "Object.defineProperty(process.versions, 'node', { value: '20.1.0' })";
     const child = spawn(process.execPath, ['--import', `data:text/javascript,${older}`, START, 'serve']);
     let stderr = '';

@@ -39,7 +39,7 @@ export function useSubject<Engine>(start: () => Promise<Subject<Engine>>): Subje
 
 /** Registers the tests of a started engine, at the head of a suite. */
 export function beginsReady(subject: Subject<TaskEngine>): void {
-  it('is ready once it has been checked, and says what answers', async () => {
+  it('is ready after its check, and reports its backend', async () => {
     await subject.engine.check(never);
     const backend = subject.engine.backend();
     assert.equal(backend.ready, true);
@@ -51,7 +51,7 @@ export function beginsReady(subject: Subject<TaskEngine>): void {
 export function endsWell(subject: Subject<TaskEngine>, { short, long }: Calls): void {
   const isUnavailable = (error: unknown) => error instanceof ApiError && error.status === 503;
 
-  it('throws the reason of an aborted signal, at once, and serves others on', async () => {
+  it('throws the reason of an aborted signal immediately, and serves other calls', async () => {
     const reason = new Error('the caller has left');
     await assert.rejects(short(AbortSignal.abort(reason)), reason);
     const controller = new AbortController();
@@ -62,7 +62,7 @@ export function endsWell(subject: Subject<TaskEngine>, { short, long }: Calls): 
     await other;
   });
 
-  it('ends what runs with 503 when it is closed, and begins nothing more; closing again is no error', async () => {
+  it('close() ends running calls with 503, rejects later ones, and is idempotent', async () => {
     const ended = assert.rejects(long(never), isUnavailable);
     await subject.engine.close();
     await ended;

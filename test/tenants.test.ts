@@ -14,7 +14,7 @@ interface Told {
   promptTokens: number;
 }
 
-describe('two organizations that ask the same', () => {
+describe('two organizations with equal requests', () => {
   let engine: LocalEngine;
   let api: TestApi;
   let close = async (): Promise<void> => {};
@@ -53,7 +53,7 @@ describe('two organizations that ask the same', () => {
     };
   }
 
-  it('learn nothing of each other: each sees what it would see alone', async () => {
+  it('are isolated: each gets the responses that it would get alone', async () => {
     const [alone, first, second] = await Promise.all(
       ['org_alone', 'org_first', 'org_second'].map(async (organization) => (await api.makeKey({ organization })).key),
     );

@@ -6,7 +6,7 @@ import { createLogger } from '../src/lib/logger.ts';
 import { CacheCounters } from '../src/prompt-cache/cache-counters.ts';
 import { VERSION } from '../src/version.ts';
 
-/** Dependencies for an API that is described and never asked: what registering the routes touches is real. */
+/** Dependencies of an API that is described but never called: only those that route registration uses are real. */
 function describedDeps(): AppDeps {
   const models = new ModelRegistry([]);
   const metrics = new Registry();
@@ -22,7 +22,7 @@ function describedDeps(): AppDeps {
   return deps as unknown as AppDeps;
 }
 
-/** `docs/openapi.json`: what `GET /openapi.json` of this version answers, its paths in alphabetical order. */
+/** Returns `docs/openapi.json`: the response of `GET /openapi.json`, with sorted paths. */
 export async function apiDescription(): Promise<string> {
   const app = await createApp(describedDeps(), VERSION);
   try {

@@ -1,6 +1,7 @@
 /**
- * `npm run check`: everything that can be said of the code without running the product, as CI runs it. Nothing is
- * written. One line a step with its time; the output of those that fail; exit code 1 when one does.
+ * `npm run check`: all static checks, as in CI. Writes nothing. Prints one line per step with its time, and the output of failed
+ * steps.
+ * Exit code 1 when one fails.
  */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -10,7 +11,7 @@ requireNode24();
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
-/** What is run by this Node, by name. Files rather than `npx`, which takes longer to start than some of the steps. */
+/** Scripts run by this Node, by name. Called as files, because `npx` takes longer to start than some of the steps. */
 const STEPS = {
   types: ['node_modules/typescript/bin/tsc', '--noEmit'],
   'lint and format': ['node_modules/@biomejs/biome/bin/biome', 'check', '.'],
@@ -19,7 +20,7 @@ const STEPS = {
   lockfile: ['tools/complete-lockfile.js', '--check'],
 };
 
-/** Runs one step and resolves with its exit code and everything that it printed. */
+/** Runs one step. Resolves with its exit code and output. */
 function run(step) {
   return new Promise((resolve) => {
     const child = spawn(process.execPath, step, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });

@@ -13,7 +13,7 @@ const OS_WORDS = { mac: 'darwin', darwin: 'darwin', win: 'win32', win32: 'win32'
 const OTHER_OS = ['android', 'freebsd', 'openbsd', 'netbsd', 'sunos', 'aix', 'openharmony'];
 const CPUS = ['arm64', 'x64', 'ia32', 'arm', 'armv7l', 'riscv64', 'ppc64', 's390x', 'loong64', 'mips64el', 'wasm32'];
 
-/** The platform that a package such as `@biomejs/cli-linux-arm64-musl` is built for, read from its name. */
+/** Parses the platform of a package such as `@biomejs/cli-linux-arm64-musl` from its name. */
 function platformOf(name) {
   const words = name.split('/').pop().split(/[-.]/);
   const os = words.map((word) => OS_WORDS[word] ?? (OTHER_OS.includes(word) ? word : undefined)).find(Boolean);

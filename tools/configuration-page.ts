@@ -1,6 +1,6 @@
 import { ModelBinding, PROXY_VARIABLES, SETTINGS, type Setting } from '../src/config-settings.ts';
 
-/** The parts of a JSON schema that say in a word or two what is accepted. */
+/** Keywords of a JSON schema that describe accepted values. */
 interface Form {
   type?: string;
   enum?: readonly string[];
@@ -11,7 +11,7 @@ interface Form {
   description?: string;
 }
 
-/** An example that the tests load: each key of `models:` is in it at least once. */
+/** Example with every key of `models:`; the tests load it. */
 const EXAMPLE = `# quire.yaml
 host: 0.0.0.0
 log_level: warn
@@ -41,7 +41,7 @@ const CLIENT_VARIABLES = [
   ['`QUIRE_API_KEY`', '-', 'The API key that they send.'],
 ];
 
-/** `docs/configuration.md`, from the declarations that the service itself reads its settings by. */
+/** Renders `docs/configuration.md` from the declarations of the settings. */
 export function configurationPage(): string {
   return [introduction(), settingsSection(), fileSection(), clientsSection()].join('\n');
 }
@@ -145,7 +145,7 @@ function code(text: string): string {
   return `\`${text}\``;
 }
 
-/** In columns of one width, as the formatter wants them. */
+/** Aligns columns like the formatter. */
 function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = heads.map((_, at) => Math.max(...[heads, ...rows].map((row) => row[at]?.length ?? 0)));
   const line = (cells: readonly string[]) => `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(' | ')} |`;

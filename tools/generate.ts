@@ -1,6 +1,7 @@
 /**
- * `npm run generate` writes the files that are made from code: the pages of GENERATED, and the migrations by
- * drizzle-kit (`-- --name add-files` names a new one). `--check` writes nothing and names what is stale, exit code 1.
+ * `npm run generate` writes generated files: the pages of GENERATED, and migrations by drizzle-kit (`-- --name add-files` names a
+ * new one).
+ * `--check` writes nothing, names stale files and exits with code 1.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -19,7 +20,7 @@ for (const [path, make] of Object.entries(GENERATED)) {
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, text);
 }
-// Asked first: drizzle-kit itself takes seconds to say that there is nothing to do.
+// Checked first: drizzle-kit takes seconds to report no changes.
 if ((await missingStatements()).length > 0) {
   stale.push('src/db/migrations');
   if (!isCheck) addMigration();
@@ -32,7 +33,7 @@ else if (isCheck) {
   process.exitCode = 1;
 }
 
-/** drizzle-kit may ask which of two names is a rename, hence the terminal. */
+/** drizzle-kit may ask which of two names is a rename, which needs a terminal. */
 function addMigration(): void {
   const bin = join(ROOT, 'node_modules/drizzle-kit/bin.cjs');
   const call = [bin, 'generate', ...process.argv.slice(2)];

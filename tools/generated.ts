@@ -5,10 +5,10 @@ import { MIGRATIONS_FOLDER } from '../src/db/db.ts';
 import { apiDescription } from './api-description.ts';
 import { configurationPage } from './configuration-page.ts';
 
-/** The repository's root. */
+/** Root of the repository. */
 export const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
-/** Every generated file but the migrations, with what makes its text. Paths are relative to the root. */
+/** Generated files except the migrations, by path, with the functions that create their text. */
 export const GENERATED: Readonly<Record<string, () => string | Promise<string>>> = {
   'docs/configuration.md': configurationPage,
   'docs/openapi.json': apiDescription,
@@ -16,7 +16,7 @@ export const GENERATED: Readonly<Record<string, () => string | Promise<string>>>
 
 type Snapshot = ReturnType<typeof generateDrizzleJson>;
 
-/** The SQL that `drizzle-kit generate` would add to the migrations: what `tables.ts` files declare beyond them. */
+/** Returns the SQL that `drizzle-kit generate` would add to the migrations. */
 export async function missingStatements(): Promise<string[]> {
   const tables: Record<string, unknown> = {};
   for (const path of globSync('src/**/tables.ts', { cwd: ROOT })) {

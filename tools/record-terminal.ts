@@ -1,6 +1,7 @@
 /**
- * Draws the picture of the README's five minutes: starts a service on an empty folder, runs the commands in a terminal, and writes what
- * that has shown to docs/images/five-minutes.svg. `-- FILE` writes elsewhere. Needs `script` of util-linux.
+ * Records the README's terminal session: starts a service on an empty folder, runs the commands in a terminal, and writes the
+ * result to
+ * docs/images/five-minutes.svg. `-- FILE` writes elsewhere. Needs `script` of util-linux.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,7 +19,7 @@ const COMMANDS = [
   'npm run -s quire -- ask "How many bicycles fit on one crossing?" --kb Harbour',
   'npm run -s quire -- ask "What is the capital of France?" --kb Harbour',
 ];
-/** How long a person looks at an answer, and reads a command before it runs. */
+/** Reading time of an output, and of a command before it runs. */
 const PAUSE_MS = 1500;
 const TYPED_MS = 500;
 

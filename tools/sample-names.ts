@@ -1,6 +1,7 @@
 /**
- * Prints random comments and exported names of the tree, for a review by the two tests of CONTRIBUTING.md (grep and read-aloud).
- * Usage: node tools/sample-names.ts [SEED] [PATH_PREFIX]. The same seed and tree give the same sample.
+ * Prints random comments and exported names of the tree, for a review by the two tests of CONTRIBUTING.md (grep test, read-aloud
+ * test).
+ * Usage: node tools/sample-names.ts [SEED] [PATH_PREFIX]. Deterministic for a seed and a tree.
  */
 import { lineAt, type Source } from '../test/architecture/source.ts';
 import { readTree } from '../test/architecture/tree.ts';
@@ -24,7 +25,7 @@ function createRandom(seed: number): () => number {
   };
 }
 
-/** Takes `count` random items, without repetition. */
+/** Returns `count` random items, without repetition. */
 function sample<T>(items: readonly T[], count: number, random: () => number): T[] {
   const pool = [...items];
   return Array.from(

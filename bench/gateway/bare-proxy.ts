@@ -1,8 +1,9 @@
 /**
- * The least a gateway in Node can do: parse the request, send it on with `undici`, parse and serialise the answer (of a
- * stream, every event). `node bench/gateway/bare-proxy.ts --upstream http://127.0.0.1:PORT`
+ * Minimal gateway in Node, the reference for the cost of Quire: parses the request, forwards it with `undici`, parses and
+ * serializes the
+ * response (of a stream, every event). `node bench/gateway/bare-proxy.ts --upstream http://127.0.0.1:PORT`
  *
- * No authentication, validation, accounting or error mapping: the ceiling that Quire is held against.
+ * No authentication, validation, accounting or error mapping.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { parseArgs } from 'node:util';

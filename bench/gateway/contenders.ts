@@ -10,24 +10,24 @@ import { installPortkey, PORTKEY_VERSION, portkeyHeaders, startPortkey } from '.
 const READY_LIMIT_MS = 30_000;
 const LOOPBACK_ORIGIN = /(http:\/\/127\.0\.0\.1:\d+)/;
 
-/** `direct` is the mock upstream itself: what the load generator and the mock can do with nothing between them. */
+/** `direct` is the mock upstream itself: the limit of load generator and mock. */
 export type ContenderName = 'direct' | 'bare' | 'quire' | 'portkey';
 
-/** Something that answers chat completions, running. */
+/** A running chat completion endpoint. */
 export interface Contender extends Target {
   name: ContenderName;
   label: string;
   pid: number;
 }
 
-/** All that take part, and what had to stay away and why. */
+/** Contenders of a run, and those that could not start with the reason. */
 export interface Field {
   contenders: Contender[];
   absent: string[];
   stop(): Promise<void>;
 }
 
-/** Starts the mock upstream and every gateway before it, and checks that each gives the whole right answer. */
+/** Starts the mock upstream and every gateway in front of it, and checks that each returns complete responses. */
 export async function startField(progress: (line: string) => void): Promise<Field> {
   const children: RunningChild[] = [];
   const absent: string[] = [];
@@ -77,7 +77,7 @@ async function stopAll(children: RunningChild[]): Promise<void> {
   for (const child of children.reverse()) await child.stop();
 }
 
-/** A gateway that answers fast because it leaves things out would win: text and usage must arrive, streamed or not. */
+/** Requires text and usage, streamed and not, so that no gateway wins by omitting work. */
 async function checkAnswers(target: Target): Promise<void> {
   for (const stream of [false, true]) {
     const connection = await Connection.open(target.origin);

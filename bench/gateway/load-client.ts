@@ -9,7 +9,7 @@ import type {
   ThroughputResult,
 } from './load-messages.ts';
 
-/** The load generator's process. One command at a time. */
+/** The process of the load generator. Executes one command at a time. */
 export class LoadClient {
   #child: ChildProcess;
 
@@ -17,21 +17,21 @@ export class LoadClient {
     this.#child = fork(join(import.meta.dirname, 'load-process.ts'), { serialization: 'advanced' });
   }
 
-  /** One request at a time, the targets in turn. */
+  /** Sends one request at a time, to the targets in turn. */
   async sequential(command: SequentialCommand): Promise<SequentialResult> {
     const result = await this.#tell(command);
     if (result.kind !== 'sequential') throw new Error(`the load generator answered ${result.kind}`);
     return result;
   }
 
-  /** Many connections against one target for a while. */
+  /** Loads one target over many connections for a time window. */
   async throughput(command: ThroughputCommand): Promise<ThroughputResult> {
     const result = await this.#tell(command);
     if (result.kind !== 'throughput') throw new Error(`the load generator answered ${result.kind}`);
     return result;
   }
 
-  /** Ends the process. */
+  /** Stops the process. */
   stop(): void {
     this.#child.disconnect();
   }

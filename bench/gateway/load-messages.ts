@@ -1,11 +1,11 @@
 import type { Target } from '../http/chat-request.ts';
 
-/** A target and the processes whose CPU time is charged to it. */
+/** A target, and the processes whose CPU time is attributed to it. */
 export interface LoadTarget extends Target {
   pids: number[];
 }
 
-/** One request at a time, each target in turn on a connection of its own, `iterations` times. */
+/** Sends one request at a time to each target in turn, each on its own connection, `iterations` times. */
 export interface SequentialCommand {
   kind: 'sequential';
   targets: LoadTarget[];
@@ -14,7 +14,7 @@ export interface SequentialCommand {
   iterations: number;
 }
 
-/** `connections` at once against one target; only what begins and ends inside the window counts. */
+/** Loads one target over `connections` connections. Only requests that start and end inside the window count. */
 export interface ThroughputCommand {
   kind: 'throughput';
   target: LoadTarget;
@@ -24,10 +24,10 @@ export interface ThroughputCommand {
   seconds: number;
 }
 
-/** What the load generator can be told to do. */
+/** Commands of the load generator. */
 export type LoadCommand = SequentialCommand | ThroughputCommand;
 
-/** Per target, in the order given, one entry per iteration: times in milliseconds, NaN where the request failed. */
+/** Per target and iteration, in order: times in milliseconds, NaN for failed requests. */
 export interface SequentialResult {
   kind: 'sequential';
   totalMs: number[][];
@@ -35,21 +35,21 @@ export interface SequentialResult {
   errors: string[][];
 }
 
-/** What one window saw. */
+/** Result of one time window. */
 export interface ThroughputResult {
   kind: 'throughput';
   completed: number;
   seconds: number;
   p50Ms: number;
   p99Ms: number;
-  /** CPU time of the target's processes in the window; undefined where the system does not tell. */
+  /** CPU time of the target's processes in the window; undefined on systems without that data. */
   targetCpuMs: number | undefined;
-  /** CPU time of the load generator itself in the window. */
+  /** CPU time of the load generator in the window. */
   loadCpuMs: number;
   errorCount: number;
-  /** The first few, for the report. */
+  /** The first errors, for the report. */
   errors: string[];
 }
 
-/** The answer to a command; `failed` when the load generator itself broke. */
+/** Reply to a command; `failed` for errors of the load generator itself. */
 export type LoadResult = SequentialResult | ThroughputResult | { kind: 'failed'; message: string };

@@ -1,4 +1,4 @@
-/** The load generator: a process of its own, told over IPC what to do. Started by `load-client.ts`. */
+/** Process of the load generator, controlled over IPC. Started by `load-client.ts`. */
 
 import { processUsage } from '../harness/process-usage.ts';
 import { quantile } from '../harness/statistics.ts';
@@ -16,7 +16,7 @@ import type {
 const ERRORS_KEPT = 3;
 const MICROS_PER_MS = 1000;
 
-/** Sends one request after the other on one connection, and opens another when it breaks. */
+/** Sends requests one after the other on one connection; reconnects when it breaks. */
 class Sender {
   #target: Target;
   #stream: boolean;
@@ -29,7 +29,7 @@ class Sender {
     this.#request = chatRequest(target, { stream });
   }
 
-  /** Rejects when the answer is not a whole good one: such an answer is never counted as speed. */
+  /** Rejects incomplete and failed responses, which never count. */
   async send(): Promise<TimedAnswer> {
     if (!this.#connection || this.#connection.closed) this.#connection = await Connection.open(this.#target.origin);
     const answer = await this.#connection.exchange(this.#request);
@@ -52,7 +52,7 @@ async function sequential(command: SequentialCommand): Promise<SequentialResult>
     errors: senders.map(() => []),
   };
   for (let iteration = -command.warmupIterations; iteration < command.iterations; iteration++) {
-    // Whoever follows another finds the caches as that one left them, so the order rotates.
+    // Rotates the order of targets, because each finds the CPU caches of its predecessor.
     for (let step = 0; step < senders.length; step++) {
       const at = (step + Math.abs(iteration)) % senders.length;
       const outcome = await senders[at]?.send().catch((error: Error) => error);
@@ -83,7 +83,7 @@ async function throughput(command: ThroughputCommand): Promise<ThroughputResult>
       } catch (error) {
         errorCount++;
         if (errors.length < ERRORS_KEPT) errors.push(error instanceof Error ? error.message : String(error));
-        // A target that refuses everything must not turn the load generator into a busy loop.
+        // Bounds the retries of a target that rejects everything.
         await new Promise((resolve) => setTimeout(resolve, 10));
       }
     }

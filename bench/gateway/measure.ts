@@ -4,7 +4,7 @@ import type { Contender, ContenderName } from './contenders.ts';
 import type { LoadClient } from './load-client.ts';
 import type { LoadTarget, ThroughputResult } from './load-messages.ts';
 
-/** How much is measured. */
+/** Size of a measurement. */
 export interface Plan {
   rounds: number;
   connections: number[];
@@ -14,54 +14,54 @@ export interface Plan {
   warmupSeconds: number;
 }
 
-/** Latency that a contender adds to the direct answer of the same iteration, one round, milliseconds. */
+/** Latency added to the direct response of the same iteration, per round, in milliseconds. */
 export interface AddedLatency {
   contender: ContenderName;
   stream: boolean;
   round: number;
   addedP50Ms: number;
   addedP99Ms: number;
-  /** The same of the first byte of the body: for a stream, its first event. */
+  /** The same for the first byte of the body (the first event of a stream). */
   addedFirstByteP50Ms: number;
   addedFirstByteP99Ms: number;
-  /** Whole latency through the contender, nothing taken off. */
+  /** Total latency through the contender. */
   p50Ms: number;
   p99Ms: number;
   errors: string[];
 }
 
-/** One window of load. */
+/** One time window of load. */
 export interface Throughput extends Omit<ThroughputResult, 'kind'> {
   contender: ContenderName;
   stream: boolean;
   connections: number;
   round: number;
   requestsPerSecond: number;
-  /** CPU milliseconds per 1000 requests, the contender's own: does not depend on who shares the cores. */
+  /** CPU milliseconds per 1,000 requests of the contender, independent of other processes. */
   cpuMsPer1000: number;
   loadCpuMsPer1000: number;
 }
 
-/** Resident memory of a contender's processes together. */
+/** Resident memory of all processes of a contender. */
 export interface Memory {
   contender: ContenderName;
   beforeBytes: number | undefined;
   afterBytes: number | undefined;
-  /** The largest seen at the end of a window. */
+  /** Maximum at the end of a window. */
   peakBytes: number | undefined;
 }
 
-/** All figures of a run, round by round. */
+/** Results of a run by round. */
 export interface Measurements {
   latency: AddedLatency[];
   throughput: Throughput[];
   memory: Memory[];
 }
 
-/** Idle time before memory is read a last time, so that a garbage collection that is due has happened. */
+/** Idle time before the last memory reading, so that pending garbage collections run. */
 const SETTLE_MS = 3000;
 
-/** Runs the whole plan, round by round: every contender in every round, so that drift of the machine hits all alike. */
+/** Runs all rounds. Every round has every contender, so that drift of the machine affects all equally. */
 export async function measure(
   contenders: Contender[],
   load: LoadClient,

@@ -2,19 +2,19 @@ import { type Summary, summarize } from '../harness/statistics.ts';
 import type { Contender, ContenderName } from './contenders.ts';
 import type { AddedLatency, Measurements, Throughput } from './measure.ts';
 
-/** What the project aims at; `docs` of the issue: Quire before a mock upstream, authentication and usage recording on. */
+/** Targets of the project: Quire in front of a mock upstream, with authentication and usage recording. */
 const AIMS = { timesPortkeyAt32: 10, shareOfBare: 0.6, addedP50Ms: 1, addedP99Ms: 5 };
 const AIM_CONNECTIONS = 32;
 const BYTES_PER_MB = 1e6;
 
-/** One line of the comparison with the aims. */
+/** One row of the comparison with the targets. */
 export interface AimLine {
   aim: string;
   figure: Summary;
   met: boolean;
 }
 
-/** Figures over the rounds, ready to be printed or written as JSON. */
+/** Aggregated figures, for the terminal and for JSON. */
 export interface Report {
   tables: { title: string; columns: string[]; rows: string[][] }[];
   aims: AimLine[];
@@ -22,7 +22,7 @@ export interface Report {
   errors: string[];
 }
 
-/** Puts the figures of all rounds into tables: median (smallest..largest). */
+/** Aggregates all rounds into tables: median (smallest..largest). */
 export function buildReport(contenders: Contender[], found: Measurements): Report {
   const gateways = contenders.filter((contender) => contender.name !== 'direct');
   const errors = [
@@ -57,7 +57,7 @@ export function buildReport(contenders: Contender[], found: Measurements): Repor
   };
 }
 
-/** The report as text for a terminal. */
+/** Renders the report as text. */
 export function printReport(report: Report): string {
   const tables = report.tables.map(({ title, columns, rows }) => {
     const widths = columns.map((column, at) => Math.max(column.length, ...rows.map((row) => row[at]?.length ?? 0)));
@@ -133,7 +133,7 @@ function memoryTable(contenders: Contender[], found: Measurements): Report['tabl
   };
 }
 
-/** Ratios are taken within a round and then summarised: both sides saw the machine in the same state. */
+/** Ratios are computed per round and then aggregated: both sides had the same machine state. */
 function aimLines(found: Measurements): AimLine[] {
   if (!found.throughput.some((entry) => entry.contender === 'quire')) return [];
   const lines: AimLine[] = [];

@@ -1,5 +1,5 @@
 /**
- * Quire before a mock upstream, beside Portkey's gateway and a bare proxy.
+ * Quire in front of a mock upstream, compared with Portkey's gateway and a bare proxy.
  * `npm run bench:gateway -- [--quick] [--rounds N] [--seconds N] [--json FILE]`; see bench/README.md.
  */
 import { join } from 'node:path';

@@ -1,15 +1,15 @@
 import type { TimedAnswer } from './connection.ts';
 
-/** The sentence that makes the mock upstream answer for many seconds: for clients that will not wait for it. */
+/** Prompt that makes the mock upstream respond for many seconds, for clients that disconnect. */
 export const LONG_ANSWER = 'Please give a very long answer.';
 
-/** Where a request goes. `origin` is scheme, host and port. */
+/** Target of a request. `origin` is scheme, host and port. */
 export interface Target {
   origin: string;
   headers: Record<string, string>;
 }
 
-/** What is asked: `prompt` replaces the usual question. */
+/** Options of a request; `prompt` replaces the default one. */
 export interface ChatQuestion {
   stream: boolean;
   prompt?: string;
@@ -23,7 +23,7 @@ const USUAL_PROMPT =
   'My order arrived yesterday, but the front wheel has a broken spoke. I ride to work every day, so I would like to know ' +
   'whether I may have it repaired in a shop near me and send you the bill, or whether I have to send the wheel back.';
 
-/** A whole HTTP/1.1 request for `POST /v1/chat/completions`, about 1 KB, ready to be written to a socket. */
+/** Returns a complete HTTP/1.1 request for `POST /v1/chat/completions` of about 1 KB, as bytes for a socket. */
 export function chatRequest(target: Target, question: ChatQuestion): Buffer {
   const body = JSON.stringify({
     model: 'general-8b',
@@ -46,7 +46,7 @@ export function chatRequest(target: Target, question: ChatQuestion): Buffer {
   return Buffer.from(`POST /v1/chat/completions HTTP/1.1\r\n${head.join('')}\r\n${body}`);
 }
 
-/** Why an answer does not count, or undefined when it is a whole, good one. */
+/** Returns why a response is invalid; undefined for a complete, successful response. */
 export function complaintAbout(answer: TimedAnswer, question: ChatQuestion): string | undefined {
   if (answer.status !== 200) return `status ${answer.status}: ${answer.complaint}`;
   if (question.stream && !answer.tail.includes('[DONE]')) {

@@ -1,10 +1,10 @@
 import { connect, type Socket } from 'node:net';
 import { type ReadAnswer, ResponseReader } from './response-reader.ts';
 
-/** A silent socket is a request that nobody answers: longer than any answer the benchmarks wait for. */
+/** Longest wait for a response. Exceeds every response time in the benchmarks. */
 const SILENCE_LIMIT_MS = 300_000;
 
-/** One answer and when its parts came, in milliseconds since the request was written. */
+/** A response with the times of its parts, in milliseconds since the request was written. */
 export interface TimedAnswer extends ReadAnswer {
   firstByteMs: number;
   totalMs: number;
@@ -18,7 +18,7 @@ interface Exchange {
   firstByteMs: number;
 }
 
-/** One keep-alive connection that carries one request at a time. */
+/** A keep-alive connection that carries one request at a time. */
 export class Connection {
   #socket: Socket;
   #exchange: Exchange | undefined;
@@ -58,14 +58,14 @@ export class Connection {
     });
   }
 
-  /** True once the socket is gone: open another. */
+  /** Whether the socket is closed; open another connection then. */
   get closed(): boolean {
     return this.#closed;
   }
 
   /**
-   * Writes `request` (a whole HTTP request) and resolves with its answer; rejects when the connection breaks, `destroy`
-   * included. `onBody` sees each piece of the body as it arrives.
+   * Writes `request` (a complete HTTP request) and resolves with its response. Rejects when the connection breaks or is destroyed.
+   * `onBody` gets each chunk of the body as it arrives.
    */
   exchange(request: Buffer, onBody?: (payload: Buffer) => void): Promise<TimedAnswer> {
     return new Promise((resolve, reject) => {
@@ -78,9 +78,9 @@ export class Connection {
     });
   }
 
-  /** Leaves without a word, as a client does whose process ends. */
+  /** Destroys the connection, like a client whose process exits. */
   destroy(): void {
-    // At once and not with the socket's event: the answer may have ended in the same turn, and another request follow.
+    // Immediately, not on the socket's event: the response may have ended in the same turn, and another request may follow.
     this.#closed = true;
     this.#socket.destroy();
   }

@@ -1,19 +1,19 @@
 const HEAD_END = '\r\n\r\n';
 const LINE_END = '\r\n';
-/** Enough for "data: [DONE]", or the error in its place, in whatever pieces they arrive. */
+/** Enough for "data: [DONE]" or an error event, in any chunks. */
 const TAIL_BYTES = 256;
 
-/** One HTTP/1.1 answer, read to its end. */
+/** A complete HTTP/1.1 response. */
 export interface ReadAnswer {
   status: number;
   bodyBytes: number;
-  /** The last bytes of the body, as text: enough to see whether a stream ended with `[DONE]`. */
+  /** Last bytes of the body as text, to detect a final `[DONE]`. */
   tail: string;
-  /** The body of an answer that is not 200 (its beginning), for the report. Empty for 200. */
+  /** Start of the body of a response other than 200, for the report. Empty for 200. */
   complaint: string;
 }
 
-/** What the reader tells its owner, while `push` runs. */
+/** Callbacks of the reader, called during `push`. */
 export interface ReaderEvents {
   onBody(payload: Buffer): void;
   onEnd(answer: ReadAnswer): void;
@@ -22,9 +22,10 @@ export interface ReaderEvents {
 type State = 'head' | 'fixed' | 'chunk-size' | 'chunk-data' | 'trailer';
 
 /**
- * Reads HTTP/1.1 answers from the pieces a socket gives. Written by hand because the load generator shares two cores
- * with what it measures: it costs a few microseconds per answer where a full client costs ten times that.
- * It still honours the framing (Content-Length and chunked), so a truncated or malformed answer is never counted.
+ * Parses HTTP/1.1 responses from socket chunks. Custom, because the load generator shares two cores with its target: a full client
+ * costs
+ * ten times the few microseconds per response. Honours the framing (Content-Length and chunked), so that truncated or malformed
+ * responses never count.
  */
 export class ResponseReader {
   #events: ReaderEvents;
@@ -40,7 +41,7 @@ export class ResponseReader {
     this.#events = events;
   }
 
-  /** Takes the next piece. Throws when it is not HTTP, or has no framing that allows keep-alive. */
+  /** Parses the next chunk. Throws for invalid HTTP and framing without keep-alive. */
   push(piece: Buffer): void {
     const data = this.#pending ? Buffer.concat([this.#pending, piece]) : piece;
     this.#pending = undefined;
@@ -55,7 +56,7 @@ export class ResponseReader {
     }
   }
 
-  /** Reads one part from `at`; returns where the next one begins, or -1 when more bytes are needed. */
+  /** Parses one part from `at`. Returns the offset of the next part, or -1 when more bytes are needed. */
   #step(data: Buffer, at: number): number {
     switch (this.#state) {
       case 'head':

@@ -1,44 +1,44 @@
 import { chatRequest, complaintAbout, LONG_ANSWER, type Target } from '../http/chat-request.ts';
 import { Connection } from '../http/connection.ts';
 
-/** What the clients of a soak do. */
+/** Options of the clients. */
 export interface Crowd {
   target: Target;
   connections: number;
   endMs: number;
-  /** Tokens a client that stays asks for, and one that means to leave. */
+  /** Token limits of clients that stay and of those that disconnect. */
   maxTokens: number;
   longMaxTokens: number;
-  /** Statuses that are an answer although not a good one: a full engine may say so. */
+  /** Expected error statuses: a full engine may reject requests. */
   refusals: number[];
-  /** True when there is nobody left to ask. */
+  /** True when the service is gone. */
   ended(): boolean;
 }
 
-/** How the clients fared. */
+/** Counts of client outcomes. */
 export interface Tally {
   answered: number;
   refused: number;
   left: Record<Departure, number>;
-  /** Left too late: the answer was there before the client meant to go. */
+  /** The response was complete before the planned disconnect. */
   leftTooLate: number;
-  /** Stayed, and got no whole answer: each is a fault. */
+  /** Stayed and got no complete response: each is a failure. */
   faults: string[];
   faultCount: number;
 }
 
-/** When a client leaves. */
+/** Moments of a disconnect. */
 export type Departure = 'before-first-byte' | 'mid-stream' | 'at-random';
 
 const DEPARTURES: Departure[] = ['before-first-byte', 'mid-stream', 'at-random'];
 const SHARE_LEAVING = 1 / 3;
 const LATEST_DEPARTURE_MS = 400;
-/** The mock waits 20 ms before its first byte: most of these leave before it. */
+/** The mock waits 20 ms before its first byte, so most of these disconnect earlier. */
 const BEFORE_FIRST_BYTE_MS = 15;
 const LAST_PIECE_SEEN = 12;
 const FAULTS_KEPT = 10;
 
-/** Runs `connections` clients until the end; resolves when the last one has its answer. */
+/** Runs `connections` clients until the end. Resolves when the last response has arrived. */
 export async function runCrowd(crowd: Crowd, tally: Tally): Promise<void> {
   const client = async () => {
     let connection: Connection | undefined;
@@ -57,7 +57,7 @@ export async function runCrowd(crowd: Crowd, tally: Tally): Promise<void> {
   await Promise.all(Array.from({ length: crowd.connections }, client));
 }
 
-/** A tally of nothing. */
+/** Creates empty counts. */
 export function emptyTally(): Tally {
   const left = { 'before-first-byte': 0, 'mid-stream': 0, 'at-random': 0 };
   return { answered: 0, refused: 0, left, leftTooLate: 0, faults: [], faultCount: 0 };
@@ -79,7 +79,7 @@ async function stay(connection: Connection, crowd: Crowd, tally: Tally): Promise
 
 async function leaveEarly(connection: Connection, crowd: Crowd, tally: Tally): Promise<void> {
   const departure = DEPARTURES[Math.floor(Math.random() * DEPARTURES.length)] ?? 'at-random';
-  // In the middle of a stream needs a stream; the others leave either kind of request.
+  // A disconnect in the middle of a stream needs a stream; the others use both kinds of requests.
   const stream = departure === 'mid-stream' || Math.random() < 0.5;
   const request = chatRequest(crowd.target, { stream, prompt: LONG_ANSWER, maxTokens: crowd.longMaxTokens });
   const piecesToSee = 1 + Math.floor(Math.random() * LAST_PIECE_SEEN);

@@ -1,10 +1,10 @@
 import { mean } from '../harness/statistics.ts';
 
-/** A straight line through measurements over time, and how sure its slope is. */
+/** A linear fit of measurements over time, with the uncertainty of its slope. */
 export interface Growth {
   /** Bytes per second, by least squares. */
   slope: number;
-  /** The 95 % confidence interval of the slope. */
+  /** 95 % confidence interval of the slope. */
   lower: number;
   upper: number;
 }
@@ -15,15 +15,15 @@ export interface Reading {
   bytes: number;
 }
 
-/** Enough points for a line, few enough that garbage collections average out within each. */
+/** Enough points for a fit, few enough that garbage collections average out within each. */
 const BLOCKS = 12;
 /** Student's t, two-sided 95 %, for BLOCKS - 2 degrees of freedom. */
 const T_95 = 2.228;
 
 /**
- * The slope of memory over time. Readings a second apart depend on each other (a garbage collection saws through
- * dozens of them), so the line goes through the means of a few long blocks: otherwise the interval would be far too
- * narrow. Undefined when there are too few readings.
+ * Fits the slope of memory over time. Consecutive readings are correlated (a garbage collection period covers dozens of them), so
+ * the
+ * fit uses the means of a few long blocks; otherwise the interval would be far too narrow. Undefined with too few readings.
  */
 export function growthOf(readings: Reading[]): Growth | undefined {
   if (readings.length < BLOCKS) return undefined;

@@ -2,13 +2,13 @@ import type { MockStats } from '../mock-upstream/stats.ts';
 import type { Tally } from './clients.ts';
 import { type Growth, growthOf, type Reading } from './growth.ts';
 
-/** Resident memory, and what of it Node itself accounts for where `/metrics` tells. */
+/** Resident memory, and its parts known to Node, if `/metrics` exposes them. */
 export interface MemoryReading extends Reading {
   heapUsedBytes?: number;
   externalBytes?: number;
 }
 
-/** All that a soak has seen. */
+/** Results of a soak. */
 export interface SoakOutcome {
   seconds: number;
   connections: number;
@@ -18,11 +18,11 @@ export interface SoakOutcome {
   /** Generations in flight after the load; undefined when Quire does not expose them. */
   slots: number | undefined;
   mock: MockStats | undefined;
-  /** Milliseconds from the end of the load until nothing was held, or until waiting ended. */
+  /** Milliseconds from the end of the load until no slot was held, or until the wait timed out. */
   releaseMs: number;
 }
 
-/** The checks as lines for people, and whether one failed. */
+/** Checks as human-readable lines, and whether one failed. */
 export interface Verdict {
   broken: boolean;
   lines: string[];
@@ -31,10 +31,10 @@ export interface Verdict {
 
 const BYTES_PER_MB = 1e6;
 const SECONDS_PER_MINUTE = 60;
-/** V8 moves its heap limits by this much on its own; less over half a soak is not growth. */
+/** V8 adjusts its heap limits by this much; smaller growth over half a soak is not significant. */
 const NOISE_SHARE = 0.05;
 
-/** Holds what was seen against what must be. */
+/** Compares the results with the requirements. */
 export function judge(outcome: SoakOutcome): Verdict {
   const secondHalf = outcome.readings.slice(Math.floor(outcome.readings.length / 2));
   const growth = growthOf(secondHalf);
@@ -54,7 +54,7 @@ export function judge(outcome: SoakOutcome): Verdict {
   };
 }
 
-/** `ok` undefined: could not be seen. */
+/** `ok` undefined: not observable. */
 interface Check {
   ok: boolean | undefined;
   text: string;
@@ -93,7 +93,7 @@ function memoryCheck(outcome: SoakOutcome, growth: Growth | undefined, secondHal
   };
 }
 
-/** How a part of the memory moved over the second half: it says where growth sits, and is no check of its own. */
+/** Describes how parts of the memory changed over the second half, to locate growth. Not a check. */
 function partLine(name: string, readings: MemoryReading[], part: (reading: MemoryReading) => number | undefined) {
   const known = readings.flatMap((reading) => {
     const bytes = part(reading);

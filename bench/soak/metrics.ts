@@ -1,14 +1,14 @@
-/** What a soak reads from `GET /metrics`; undefined where it is not exposed. */
+/** Metrics read from `GET /metrics`; undefined when not exposed. */
 export interface Metrics {
   /** Generations that hold a slot of an engine. */
   slots: number | undefined;
-  /** Memory in JavaScript's heap: a leak of objects shows here, the allocator's habits do not. */
+  /** JavaScript heap. Shows leaks of objects, independent of the allocator. */
   heapUsedBytes: number | undefined;
-  /** Buffers and WebAssembly, which is where the embedded database lives. */
+  /** Buffers and WebAssembly. */
   externalBytes: number | undefined;
 }
 
-/** Asks Quire at `origin` for its metrics. */
+/** Reads the metrics of the service at `origin`. */
 export async function readMetrics(origin: string, apiKey: string): Promise<Metrics> {
   const answer = await fetch(`${origin}/metrics`, { headers: { authorization: `Bearer ${apiKey}` } });
   const lines = answer.ok ? (await answer.text()).split('\n') : [];
@@ -19,7 +19,7 @@ export async function readMetrics(origin: string, apiKey: string): Promise<Metri
   };
 }
 
-/** A metric may have labels, and then has a line for each of them. */
+/** Sums the lines of a metric with labels. */
 function sumOf(lines: string[], name: string): number | undefined {
   const samples = lines.filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`));
   if (samples.length === 0) return undefined;

@@ -1,5 +1,5 @@
 /**
- * Minutes of load by clients of which a third leave early; exit code 1 when something is broken.
+ * Minutes of load by clients, a third of which disconnect early. Exit code 1 when a check fails.
  * `npm run bench:soak -- [--seconds N] [--connections N] [--engine local] [--json FILE]`; see bench/README.md.
  */
 import { join } from 'node:path';
@@ -14,11 +14,11 @@ import { type Crowd, emptyTally, runCrowd, type Tally } from './clients.ts';
 import { judge, type MemoryReading, type SoakOutcome } from './judge.ts';
 import { readMetrics } from './metrics.ts';
 
-/** As an engine that is neither fast nor slow; a long answer then takes ten seconds, and nobody stays that long. */
+/** Speed of an average engine. A long completion takes ten seconds, longer than any client stays. */
 const PACE = { answerDelayMs: 20, eventIntervalMs: 5 };
 const READING_INTERVAL_MS = 1000;
 const PROGRESS_EVERY_READINGS = 10;
-/** One step of an engine, and the time a closed socket needs to be noticed. */
+/** One step of an engine, plus the detection of a closed socket. */
 const RELEASE_LIMIT_MS = 3000;
 
 const { values: flags } = parseArgs({
@@ -33,13 +33,13 @@ const seconds = Number(flags.seconds);
 const connections = Number(flags.connections);
 const local = flags.engine === 'local';
 
-/** Reads memory every second until `stop` is called. */
+/** Reads the memory every second until `stop` is called. */
 function watchMemory(quire: RunningQuire, tally: Tally): { readings: MemoryReading[]; stop(): void } {
   const startMs = performance.now();
   const readings: MemoryReading[] = [];
   const timer = setInterval(async () => {
     const usage = processUsage(processTree(quire.pid));
-    // A scrape that fails because Quire has ended is no news: the soak says so itself.
+    // A failed scrape after Quire has exited is reported by the soak itself.
     const metrics = await readMetrics(quire.origin, quire.apiKey).catch(() => undefined);
     if (!usage) return;
     const { heapUsedBytes, externalBytes } = metrics ?? {};

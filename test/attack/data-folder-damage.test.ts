@@ -63,8 +63,8 @@ async function assertRejected(dataDir: string, problem: RegExp, command = ['keys
   assert.deepEqual(after, before);
 }
 
-describe('a data folder whose database is damaged or gone', () => {
-  it('is rejected with what is missing, and serves again when that is restored', async () => {
+describe('a data folder with a damaged or missing database', () => {
+  it('is rejected with the missing part, and works again after a restore', async () => {
     const first = await start();
     const { dataDir } = first;
     const fileId = await upload(first);
@@ -91,7 +91,7 @@ describe('a data folder whose database is damaged or gone', () => {
     assert.doesNotMatch(again.stdout(), /first start/);
   });
 
-  it('recovers from a first start that was killed at any moment, and gives out its key once', async () => {
+  it('recovers from a first start killed at any moment, and prints its key once', async () => {
     for (let round = 0; round < scaled(20, 3); round += 1) {
       const dataDir = newDataDir();
       const killed = await runQuire(['serve'], { dataDir, killAfterMs: Math.random() * FIRST_START_MS });

@@ -36,7 +36,7 @@ async function assertServes(service: Service): Promise<void> {
 }
 
 describe('the lock of a data folder', () => {
-  it('holds after rm quire.sock: no second service, no command that opens the state itself', async () => {
+  it('holds after the socket is removed: no second service, no command that opens the database', async () => {
     const first = await start();
     const { dataDir } = first;
     rmSync(join(dataDir, 'quire.sock'));
@@ -48,7 +48,7 @@ describe('the lock of a data folder', () => {
     assert.deepEqual(await first.stop(), { code: 0, signal: null });
   });
 
-  it('ends a service whose lock file was removed before another one opens the folder', async () => {
+  it('stops a service whose lock file was removed before another one opens the folder', async () => {
     const first = await start();
     const { dataDir } = first;
     rmSync(join(dataDir, 'quire.sock'));
@@ -60,7 +60,7 @@ describe('the lock of a data folder', () => {
     await assertServes(second);
   });
 
-  it('is free at once after SIGKILL, although processes that the service started still live', async () => {
+  it('is released immediately after SIGKILL, although child processes still run', async () => {
     const first = await start();
     const children = first.children();
     assert.ok(children.length > 0);
@@ -74,7 +74,7 @@ describe('the lock of a data folder', () => {
     }
   });
 
-  it('lets exactly one of two services start that begin at the same moment', async () => {
+  it('admits exactly one of two simultaneous starts', async () => {
     const { dataDir } = await start();
     await started.pop()?.kill();
     for (let round = 0; round < scaled(10, 1); round += 1) {
@@ -88,7 +88,7 @@ describe('the lock of a data folder', () => {
 });
 
 describe('the lock of a data folder beside a shared PostgreSQL', () => {
-  it('holds against a worker, whose temporary files lie in the folder', async () => {
+  it('holds against a worker', async () => {
     const { url, drop } = await createDatabase();
     const env = { QUIRE_DATABASE_URL: url };
     const { dataDir } = await start({ env, dataDir: newDataDir() });

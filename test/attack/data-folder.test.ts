@@ -73,7 +73,7 @@ describe('permissions of the data folder', {
     assert.deepEqual(accessibleToOthers(dataDir), []);
   });
 
-  it('are repaired at a start, once, with one line in the log; links are not followed', async () => {
+  it('are repaired at a start, once, with one log line; links are not followed', async () => {
     const dataDir = join(newDataDir(), 'data');
     const outside = join(newDataDir(), 'shared.gguf');
     writeFileSync(outside, '', { mode: 0o644 });

@@ -96,7 +96,7 @@ async function chat({ url, key }: Service): Promise<number> {
 }
 
 describe('a full disk', { skip: cannotMount() }, () => {
-  it('stops a first start with a sentence, and the next one begins again', async () => {
+  it('stops a first start with a sentence, and the next one starts over', async () => {
     const dataDir = newDataDir();
     mountDisk(dataDir, 20);
     const first = await runQuire(['serve'], { dataDir, killAfterMs: 120_000 });
@@ -108,7 +108,7 @@ describe('a full disk', { skip: cannotMount() }, () => {
     assert.equal((await readiness(await start({ dataDir }))).status, 200);
   });
 
-  it('makes /readyz 503 with the stores that cannot write, and kills nothing: it serves again when there is space', async () => {
+  it('makes /readyz 503 with the failed stores, and the service recovers when space is freed', async () => {
     const dataDir = newDataDir();
     mountDisk(dataDir, 300);
     const service = await start({ dataDir });
@@ -129,7 +129,7 @@ describe('a full disk', { skip: cannotMount() }, () => {
     assert.equal(await chat(await start({ dataDir })), 200);
   });
 
-  it('is told for each store by itself', async () => {
+  it('is reported per store', async () => {
     const dataDir = newDataDir();
     await (await start({ dataDir })).stop();
     const database = join(newDataDir(), 'db');

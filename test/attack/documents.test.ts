@@ -53,7 +53,7 @@ describe('deeply nested HTML', () => {
     });
   }
 
-  it('of many elements below 100 others is read whole', async () => {
+  it('of many elements below 100 levels is extracted completely', async () => {
     const tables = '<table><tr><td>a<td>b</table>'.repeat(scaled(20_000, 6_000));
     assert.match(await readInTime('page.html', `${'<div>'.repeat(100)}${tables}walrus`), /walrus/);
   });
@@ -115,8 +115,8 @@ describe('a PDF', () => {
   }
 });
 
-describe('after all of these, the reader', () => {
-  it('reads an ordinary page', async () => {
+describe('after these documents, the extraction process', () => {
+  it('extracts an ordinary page', async () => {
     assert.equal(await readInTime('page.html', '<p>An ordinary page.</p>'), 'An ordinary page.');
   });
 });

@@ -19,13 +19,13 @@ const TEXTS = scaled(200, 20);
 const PDF_PAGES = scaled(400, 40);
 const CHATS = 8;
 
-describe('the minimum of memory', { skip: process.platform !== 'linux' }, () => {
+describe('the minimum memory', { skip: process.platform !== 'linux' }, () => {
   const documents = mkdtempSync(join(tmpdir(), 'quire-documents-'));
   after(() => rmSync(documents, { recursive: true }));
   const lines = (count: number, of: string) =>
     Array.from({ length: count }, (_, i) => `Line ${i} of ${of} tells of ships, harbours and the sea.`);
 
-  it('holds a first start, chats and ingestion, with readers and hosts first in the order of the OOM killer', async (t) => {
+  it('suffices for a first start, chats and ingestion, with children first in the order of the OOM killer', async (t) => {
     for (let i = 0; i < TEXTS; i += 1)
       writeFileSync(join(documents, `text-${i}.md`), lines(200, `text ${i}`).join('\n'));
     const pages = Array.from({ length: PDF_PAGES }, (_, page) => column(lines(60, `page ${page}`), 60, 740));

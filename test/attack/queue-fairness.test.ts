@@ -53,7 +53,7 @@ async function settled(statuses: readonly number[]): Promise<void> {
 const count = (statuses: readonly number[], status: number): number => statuses.filter((one) => one === status).length;
 
 describe('a queue that one organization fills', () => {
-  it('serves the other organizations, and rejects the flood first', async (t) => {
+  it('serves other organizations, and rejects the flood first', async (t) => {
     const [flooding, large, idle] = [await createKey('flooding'), await createKey('large'), await createKey('idle')];
     const stop = new AbortController();
     const flood = send(flooding, FLOOD, LONG_ANSWER, stop.signal);

@@ -43,7 +43,7 @@ describe('SIGTERM beside clients that disconnect', () => {
   });
   after(() => upstream.close());
 
-  it(`has a usage record of every call, in ${ROUNDS} rounds`, { timeout: TIMEOUT_MS }, async () => {
+  it(`has a usage record for every call, in ${ROUNDS} rounds`, { timeout: TIMEOUT_MS }, async () => {
     let dataDir: string | undefined;
     let recordsBefore = 0;
     const rounds: { served: number; recorded: number }[] = [];

@@ -31,7 +31,7 @@ const tools = {
 
 for (const [backend, model] of GENERATING) {
   describe(`Vercel AI SDK on ${backend}`, () => {
-    it('generates text, with usage and a reason of ending', async () => {
+    it('generates text, with usage and finish reason', async () => {
       const result = await generateText({ model: provider()(model), prompt, maxOutputTokens: 8 });
       assert.equal(typeof result.text, 'string');
       assert.match(result.finishReason, /^(stop|length)$/);
@@ -40,7 +40,7 @@ for (const [backend, model] of GENERATING) {
       assert.equal(result.response.modelId, model);
     });
 
-    it('streams the text that it generates, with usage at the end', async () => {
+    it('streams the generated text, with usage at the end', async () => {
       const asked = { model: provider()(model), prompt, maxOutputTokens: 16, temperature: 0 };
       const whole = await generateText(asked);
       const streamed = streamText({ ...asked, onError: ({ error }) => assert.fail(`${error}`) });
@@ -53,7 +53,7 @@ for (const [backend, model] of GENERATING) {
       assert.equal(usage.inputTokens, whole.usage.inputTokens);
     });
 
-    it('calls the tool that it has to call, streamed and not', async () => {
+    it('calls the required tool, streamed and not', async () => {
       const asked = { model: provider()(model), prompt, tools, toolChoice: 'required' as const, maxOutputTokens: 400 };
       const whole = await generateText(asked);
       const streamed = streamText({ ...asked, onError: ({ error }) => assert.fail(`${error}`) });
@@ -63,7 +63,7 @@ for (const [backend, model] of GENERATING) {
       }
     });
 
-    it('makes objects of a schema, streamed and not', async () => {
+    it('generates objects of a schema, streamed and not', async () => {
       const schema = z.object({ sky: z.enum(['clear', 'grey']), windy: z.boolean() });
       const asked = { model: provider()(model), prompt, maxOutputTokens: 400 };
       const { object } = await generateObject({ ...asked, schema });
@@ -92,7 +92,7 @@ for (const [backend, model] of GENERATING) {
 
 describe('Vercel AI SDK', () => {
   for (const stream of [false, true]) {
-    it(`goes round its tool loop until the model has told the result${stream ? ', streamed' : ''}`, async () => {
+    it(`runs its tool loop until the model reports the result${stream ? ', streamed' : ''}`, async () => {
       backends.play(callsThenTells({ city: 'Oslo', exact: true }));
       const asked = { model: provider()(MODELS.scripted), prompt, tools, stopWhen: isStepCount(4) };
       const result = stream ? streamText(asked) : await generateText(asked);
@@ -101,7 +101,7 @@ describe('Vercel AI SDK', () => {
     });
   }
 
-  it('understands an error of the catalogue', async () => {
+  it('parses an error of the catalogue', async () => {
     const call = generateText({ model: provider()('gpt-17'), prompt, maxRetries: 0 });
     await assert.rejects(call, (error) => {
       assert.ok(APICallError.isInstance(error));

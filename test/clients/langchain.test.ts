@@ -33,7 +33,7 @@ for (const [backend, model] of GENERATING) {
       assert.match(`${answer.response_metadata['finish_reason']}`, /^(stop|length)$/);
     });
 
-    it('streams the answer that it invokes, with usage in the last chunk', async () => {
+    it('streams the response, with usage in the last chunk', async () => {
       const client = chat(model, { maxTokens: 16, temperature: 0 });
       const whole = await client.invoke(prompt);
       let text = '';
@@ -60,14 +60,14 @@ for (const [backend, model] of GENERATING) {
     });
 
     for (const method of ['jsonSchema', 'functionCalling'] as const) {
-      it(`gives structured output by ${method}`, async () => {
+      it(`returns structured output by ${method}`, async () => {
         const client = chat(model, { maxTokens: 400 }).withStructuredOutput(Reading, { method, name: 'reading' });
         const value = await client.invoke(prompt);
         assert.deepEqual(Reading.parse(value), value);
       });
     }
 
-    it('answers a batch of inputs', async () => {
+    it('completes a batch of inputs', async () => {
       const answers = await chat(model, { maxTokens: 4 }).batch([prompt, 'And in Rome?', 'And here?']);
       assert.equal(answers.length, 3);
     });
@@ -83,7 +83,7 @@ for (const [backend, model] of GENERATING) {
 }
 
 describe('LangChain', () => {
-  it('is told the result of a tool that it was asked to call', async () => {
+  it('receives the result of a tool call', async () => {
     backends.play(callsThenTells({ city: 'Oslo', exact: true }));
     const client = chat(MODELS.scripted).bindTools([thermometer]);
     const call = await client.invoke(prompt);
@@ -97,7 +97,7 @@ describe('LangChain', () => {
     assert.equal(told.content, 'The tool said 21.');
   });
 
-  it('understands an error of the catalogue', async () => {
+  it('parses an error of the catalogue', async () => {
     await assert.rejects(chat('gpt-17').invoke(prompt), (error: Error & { status?: number; code?: string }) => {
       assert.equal(error.status, 404);
       assert.match(error.message, /There is no model 'gpt-17'/);

@@ -21,7 +21,7 @@ function assertUsage(usage: OpenAI.CompletionUsage | null | undefined): void {
 
 for (const [backend, model] of GENERATING) {
   describe(`openai: chat on ${backend}`, () => {
-    it('is answered in one piece, with usage and the request id', async () => {
+    it('returns a non-streamed response with usage and request id', async () => {
       const answer = await backends.openai().chat.completions.create({ model, ...greedy });
       assert.match(answer.id, /^chatcmpl-/);
       assert.equal(answer.object, 'chat.completion');
@@ -35,7 +35,7 @@ for (const [backend, model] of GENERATING) {
       assert.match(answer._request_id ?? '', /^req_/);
     });
 
-    it('streams pieces that add up to the answer in one piece', async () => {
+    it('streams chunks that add up to the non-streamed response', async () => {
       const whole = await backends.openai().chat.completions.create({ model, ...greedy });
       const stream = await backends.openai().chat.completions.create({ model, ...greedy, stream: true });
       let text = '';
@@ -51,7 +51,7 @@ for (const [backend, model] of GENERATING) {
       assert.ok(reasons.slice(0, -1).every((reason) => reason === null));
     });
 
-    it('serves the stream helper: events, final answer and usage', async () => {
+    it('supports the stream helper: events, final message and usage', async () => {
       const stream = backends.openai().chat.completions.stream({
         model,
         ...greedy,
@@ -72,7 +72,7 @@ for (const [backend, model] of GENERATING) {
       assert.deepEqual((await stream.totalUsage()).total_tokens, answer.usage?.total_tokens);
     });
 
-    it('gives each of several choices its index, streamed and not', async () => {
+    it('indexes several choices, streamed and not', async () => {
       const asked = { model, messages, max_tokens: 6, n: 3, seed: 5 };
       const whole = await backends.openai().chat.completions.create(asked);
       assert.deepEqual(
@@ -85,7 +85,7 @@ for (const [backend, model] of GENERATING) {
       assert.ok(choices.every(({ finish_reason: reason }) => /^(stop|length)$/.test(reason)));
     });
 
-    it('gives the log probability of each token', async () => {
+    it('returns the log probability of each token', async () => {
       const asked = { model, ...greedy, max_tokens: 4, logprobs: true, top_logprobs: 2 };
       const whole = await backends.openai().chat.completions.create(asked);
       const tokens = whole.choices[0]?.logprobs?.content ?? [];
@@ -95,7 +95,7 @@ for (const [backend, model] of GENERATING) {
       assert.equal(streamed.choices[0]?.logprobs?.content?.length, tokens.length);
     });
 
-    it('calls the tool that it has to call, streamed and not', async () => {
+    it('calls the required tool, streamed and not', async () => {
       const tooling = { tools: [paint], tool_choice: 'required' as const, parallel_tool_calls: false };
       const asked = { model, messages, max_tokens: 400, ...tooling };
       const whole = await backends.openai().chat.completions.create(asked);
@@ -110,7 +110,7 @@ for (const [backend, model] of GENERATING) {
       }
     });
 
-    it('answers in the form of a JSON schema', async () => {
+    it('returns JSON of a schema', async () => {
       const answer = await backends.openai().chat.completions.create({
         model,
         messages,
@@ -124,7 +124,7 @@ for (const [backend, model] of GENERATING) {
       assertPaints(JSON.parse(answer.choices[0]?.message.content ?? ''));
     });
 
-    it('answers with a JSON object on request', async () => {
+    it('returns a JSON object on request', async () => {
       const answer = await backends.openai().chat.completions.create({
         model,
         messages: [...messages, { role: 'user', content: 'Answer in JSON.' }],
@@ -160,7 +160,7 @@ function assertPaints(value: { colour: string; twice: boolean }): void {
 }
 
 describe('openai: models', () => {
-  it('are listed, those of the operator among them, and can be walked through', async () => {
+  it('are listed with those of the operator, and can be iterated', async () => {
     const ids: string[] = [];
     for await (const { id, object } of backends.openai().models.list()) {
       assert.equal(object, 'model');
@@ -170,7 +170,7 @@ describe('openai: models', () => {
     assert.equal(new Set(ids).size, ids.length);
   });
 
-  it('say what is really behind an id', async () => {
+  it('report the backend of an id', async () => {
     const client = backends.openai();
     const bundled = (await client.models.retrieve(MODELS.bundled)) as OpenAI.Model & { backend: { engine: string } };
     const upstream = (await client.models.retrieve(MODELS.upstream)) as typeof bundled;

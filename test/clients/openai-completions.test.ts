@@ -23,7 +23,7 @@ for (const [backend, model] of GENERATING) {
       assert.match(answer._request_id ?? '', /^req_/);
     });
 
-    it('stream texts that add up to the answer in one piece', async () => {
+    it('stream texts that add up to the non-streamed response', async () => {
       const asked = { model, prompt: ['Once upon', 'The river was'], temperature: 0, max_tokens: 8 };
       const whole = await backends.openai().completions.create(asked);
       const texts = ['', ''];
@@ -50,7 +50,7 @@ for (const [backend, model] of GENERATING) {
       assert.equal(usage, whole.usage?.total_tokens);
     });
 
-    it('end before a stop text', async () => {
+    it('end before a stop sequence', async () => {
       const asked = { model, prompt: 'Once upon a', temperature: 0, max_tokens: 30 };
       const { choices } = await backends.openai().completions.create(asked);
       const stop = choices[0]?.text.trim().slice(2, 6) ?? '';

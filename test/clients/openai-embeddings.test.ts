@@ -21,7 +21,7 @@ function assertMeaningful([first, second, third]: readonly (readonly number[])[]
 }
 
 describe('openai: embeddings', () => {
-  it('are 1,024 floats of each text, asked for as base64 without a word, the same as asked for as floats', async () => {
+  it("are 1,024 floats per text, equal in base64 (the client's default) and float", async () => {
     const { embeddings } = backends.openai();
     const answer = await embeddings.create({ model: MODEL, input: TEXTS });
     const floats = await embeddings.create({ model: MODEL, input: TEXTS, encoding_format: 'float' });
@@ -39,7 +39,7 @@ describe('openai: embeddings', () => {
     assertMeaningful(answer.data.map(({ embedding }) => embedding));
   });
 
-  it('are there for a thousand texts at once, in their order', async () => {
+  it('are returned for a thousand texts in order', async () => {
     const input = Array.from({ length: 1000 }, (_, i) => `Text number ${i}`);
     const { data } = await backends.openai().embeddings.create({ model: MODEL, input });
     const [alone] = (await backends.openai().embeddings.create({ model: MODEL, input: 'Text number 731' })).data;
@@ -64,7 +64,7 @@ describe('openai: embeddings', () => {
 });
 
 describe('other clients: embeddings', () => {
-  it('of the Vercel AI SDK, one and many', async () => {
+  it('work with the Vercel AI SDK, for one text and many', async () => {
     const provider = createOpenAICompatible({ name: 'quire', baseURL: backends.baseURL, apiKey: backends.service.key });
     const model = provider.embeddingModel(MODEL);
     const one = await embed({ model, value: TEXTS[0]! });
@@ -74,7 +74,7 @@ describe('other clients: embeddings', () => {
     assertMeaningful(many.embeddings);
   });
 
-  it('of LangChain, for documents and for a query', async () => {
+  it('work with LangChain, for documents and a query', async () => {
     const client = new OpenAIEmbeddings({
       model: MODEL,
       apiKey: backends.service.key,
@@ -101,7 +101,7 @@ describe('openai: embeddings on a server, and under an alias', () => {
       `  text-embedding-3-small: {alias: ${MODEL}}`,
     ].join('\n');
 
-  it('are what the server gives, of length 1, with its usage', async () => {
+  it('are the normalized vectors of the upstream, with its usage', async () => {
     const server = await startServer(lengths);
     const service = await startService({ config: bound(server.baseUrl) });
     try {
@@ -123,7 +123,7 @@ describe('openai: embeddings on a server, and under an alias', () => {
     }
   });
 
-  it('stop the start where the server gives vectors of another length', async () => {
+  it('stop the start when the upstream returns vectors of another length', async () => {
     const server = await startServer((_request, response) =>
       sendJson(response, 200, { data: [{ index: 0, embedding: Array(768).fill(1) }] }),
     );

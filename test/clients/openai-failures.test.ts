@@ -77,7 +77,7 @@ describe('openai: errors', () => {
     await client.models.list();
   });
 
-  it('an upstream that breaks off makes the stream throw, not end', async () => {
+  it('a broken upstream connection makes the stream throw', async () => {
     backends.play((request, response, count) => {
       void beginsOnly(request, response, count);
       setImmediate(() => response.destroy());
@@ -101,7 +101,7 @@ describe('openai: retries', () => {
     });
   const posts = () => backends.scripted.requests.filter(({ method }) => method === 'POST').length;
 
-  it('an upstream that is not ready yet is asked again by the server', async () => {
+  it('the server retries an upstream that is not ready', async () => {
     busy(1);
     const before = posts();
     const answer = await backends.openai().chat.completions.create({ model: MODELS.scripted, messages });
@@ -109,7 +109,7 @@ describe('openai: retries', () => {
     assert.equal(posts() - before, 2);
   });
 
-  it('one that stays so is an InternalServerError with Retry-After, which a client that retries gets past', async () => {
+  it('an unavailable upstream is an InternalServerError with Retry-After, which client retries overcome', async () => {
     busy(100);
     const call = backends.openai().chat.completions.create({ model: MODELS.scripted, messages });
     const error = await failure(call, OpenAI.InternalServerError);
@@ -127,7 +127,7 @@ describe('openai: retries', () => {
 describe('openai: a client that aborts', () => {
   const inFlight = () => metric(backends.service.url, 'quire_generations_in_flight');
 
-  it('in the middle of a stream lets the upstream go', async () => {
+  it('aborts the upstream request during a stream', async () => {
     backends.play(beginsOnly);
     const controller = new AbortController();
     const asked = { model: MODELS.scripted, messages, stream: true as const };
@@ -137,7 +137,7 @@ describe('openai: a client that aborts', () => {
     await until(async () => (await inFlight()) === 0);
   });
 
-  it('while it waits for an answer in one piece lets the upstream go', async () => {
+  it('aborts the upstream request while it waits for a non-streamed response', async () => {
     backends.play(() => {});
     const controller = new AbortController();
     const asked = { model: MODELS.scripted, messages };
@@ -149,7 +149,7 @@ describe('openai: a client that aborts', () => {
     await until(async () => (await inFlight()) === 0);
   });
 
-  it('frees the bundled model, which then answers the next', async () => {
+  it('frees the bundled model for the next request', async () => {
     const asked = { model: MODELS.bundled, messages };
     const stream = await backends.openai().chat.completions.create({ ...asked, stream: true });
     for await (const _chunk of stream) break;

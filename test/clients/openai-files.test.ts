@@ -17,7 +17,7 @@ describe('openai: files', () => {
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('create from a stream of the disk, retrieve, content and delete', async () => {
+  it('create from a file stream, retrieve, content and delete', async () => {
     const path = join(folder, 'lines.jsonl');
     writeFileSync(path, LINE.repeat(20_000));
     const { files } = client();
@@ -31,7 +31,7 @@ describe('openai: files', () => {
     await assert.rejects(files.retrieve(made.id), OpenAI.NotFoundError);
   });
 
-  it('create from bytes, with a name that is not ASCII and fields that the client alone knows', async () => {
+  it('create from bytes, with a non-ASCII name and unknown fields', async () => {
     const { files } = client();
     const file = await toFile(Buffer.from(LINE), 'd\u00e9j\u00e0 vu.jsonl');
     const made = await files.create({
@@ -43,7 +43,7 @@ describe('openai: files', () => {
     assert.equal((await files.content(made.id)).headers.get('content-type'), 'application/x-ndjson');
   });
 
-  it('list pages by itself through all files of a purpose', async () => {
+  it('list iterates over all pages of a purpose', async () => {
     const { files } = client();
     const ids: string[] = [];
     for (let at = 0; at < 5; at += 1) {

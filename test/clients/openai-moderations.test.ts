@@ -22,7 +22,7 @@ async function backendOf(client: OpenAI): Promise<Record<string, unknown>> {
 }
 
 describe('openai: moderations', () => {
-  it('judge several texts without a model being named', async () => {
+  it('classify several texts with the default model', async () => {
     const answer = await backends.openai().moderations.create({
       input: ['The library opens at nine on Saturdays.', 'I want to kill myself tonight.'],
     });
@@ -36,7 +36,7 @@ describe('openai: moderations', () => {
     assert.ok((harmless?.category_scores.violence ?? 1) < 0.5);
   });
 
-  it('judge one text by the model that the client knows', async () => {
+  it("classify one text with the alias of OpenAI's model", async () => {
     const input = 'You are a pathetic, worthless idiot.';
     const { results } = await backends.openai().moderations.create({ input, model: 'omni-moderation-latest' });
     assert.equal(results.length, 1);
@@ -55,7 +55,7 @@ describe('openai: moderations', () => {
 });
 
 describe('openai: moderations on a server, and under an alias', () => {
-  it('are what the server says, in our categories', async () => {
+  it('are the scores of the upstream in our categories', async () => {
     const server = await startServer(wary);
     const models = [
       'models:',
@@ -88,7 +88,7 @@ describe('openai: moderations on a server, and under an alias', () => {
     }
   });
 
-  it('the bundled model is there at the start, and stops with the service', async () => {
+  it('the bundled model is ready at the start and stops with the service', async () => {
     // Includes the costs of the first start.
     const service = await startService({ dataDir: newDataDir() });
     try {

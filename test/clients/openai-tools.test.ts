@@ -22,7 +22,7 @@ function thermometer(calls: unknown[]) {
 
 describe('openai: runTools', () => {
   for (const stream of [false, true]) {
-    it(`goes round its loop until the model has told the result${stream ? ', streamed' : ''}`, async () => {
+    it(`loops until the model reports the result${stream ? ', streamed' : ''}`, async () => {
       backends.play(callsThenTells({ city: 'Oslo', exact: true }));
       const before = backends.scripted.requests.length;
       const calls: unknown[] = [];
@@ -76,7 +76,7 @@ describe('openai: structured outputs', () => {
   const format = zodResponseFormat(Weather, 'weather');
 
   for (const [backend, model] of GENERATING) {
-    it(`are parsed from one piece on ${backend}`, async () => {
+    it(`are parsed from a non-streamed response on ${backend}`, async () => {
       const asked = { model, messages, max_tokens: 400, response_format: format };
       const answer = await backends.openai().chat.completions.parse(asked);
       assert.deepEqual(Weather.parse(answer.choices[0]?.message.parsed), answer.choices[0]?.message.parsed);
@@ -89,7 +89,7 @@ describe('openai: structured outputs', () => {
     });
   }
 
-  it('reach the upstream with the schema as it was given', async () => {
+  it('reach the upstream with the unchanged schema', async () => {
     const asked = { model: MODELS.upstream, messages, max_tokens: 400, response_format: format };
     await backends.openai().chat.completions.parse(asked);
     const seen = backends.upstream.requests.filter(({ method }) => method === 'POST').at(-1);

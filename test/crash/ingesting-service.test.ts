@@ -70,7 +70,7 @@ async function counted(service: Service, base: string): Promise<{ documents: num
 }
 
 describe('SIGKILL during ingestion', () => {
-  it('loses no document, makes none twice, and brings nothing back that was deleted', UNHURRIED, async () => {
+  it('loses and duplicates no document, and restores no deleted one', UNHURRIED, async () => {
     const dataDir = newDataDir();
     for (let round = 0; round < ROUNDS; round += 1) {
       let service = await startService({ dataDir, env });

@@ -11,7 +11,7 @@ useEmbeddedDatabases();
 const MODEL = 'general-8b';
 
 describe("SIGKILL of a model's process", () => {
-  it('fails the requests in it with 503, and the next ones are answered', UNHURRIED, async () => {
+  it('fails its requests with 503, and serves the next ones', UNHURRIED, async () => {
     const dataDir = newDataDir();
     // An endless completion, so that both requests run when the process dies.
     const script = { '<|assistant|>': '▁red', '▁red': '▁blue', '▁blue': '▁red' };

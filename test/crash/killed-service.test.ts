@@ -76,7 +76,7 @@ describe('SIGKILL of the service', () => {
     return { answers: answers.filter(isPromised), keys };
   }
 
-  it('loses no answer and no key that was given, and counts none twice', UNHURRIED, async () => {
+  it('loses no acknowledged response or key, and records none twice', UNHURRIED, async () => {
     const dataDir = newDataDir();
     const answers: Got[] = [];
     const keys: string[] = [];
@@ -108,7 +108,7 @@ describe('SIGKILL of the service', () => {
     assert.equal(new Set(rows.map(({ id }) => id)).size, rows.length);
   });
 
-  it('leaves a socket behind that the next start replaces, so that commands reach it again', UNHURRIED, async () => {
+  it('leaves a stale socket that the next start replaces', UNHURRIED, async () => {
     const first = await start(newDataDir());
     await first.kill();
     assert.ok(existsSync(join(first.dataDir, 'quire.sock')));

@@ -38,7 +38,7 @@ function stuckAfter(hub: HubServer, bytes: number): void {
 describe('models on demand', () => {
   const hub = useHub();
 
-  it('a pull that is killed goes on where it was', async () => {
+  it('a killed pull resumes', async () => {
     hub.files.set(HUB_PATH, CAT);
     stuckAfter(hub, 1_000_000);
     const dataDir = newDataDir();
@@ -59,7 +59,7 @@ describe('models on demand', () => {
     assert.deepEqual(readFileSync(join(dataDir, 'models/cat.gguf')), CAT);
   });
 
-  it('a first start fetches one in the background, goes on after a kill, and answers with it', async (t) => {
+  it('a first start downloads a model in the background, resumes after a kill, and binds it', async (t) => {
     hub.seen.length = 0;
     for (const path of FIRST_PATHS) hub.files.set(path, CAT);
     stuckAfter(hub, 1_000_000);

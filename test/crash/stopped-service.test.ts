@@ -60,7 +60,7 @@ describe('SIGTERM', () => {
       }
     });
 
-  it('takes no new work, lets running answers end, and exits with 0', UNHURRIED, async () => {
+  it('accepts no new requests, completes running responses, and exits with 0', UNHURRIED, async () => {
     const { service, streamed, whole } = await startBusy();
     service.signal('SIGTERM');
     await refuses(service);
@@ -78,7 +78,7 @@ describe('SIGTERM', () => {
     );
   });
 
-  it('closes connections that ask nothing or have their answer, whatever still runs on others', UNHURRIED, async () => {
+  it('closes idle connections while other requests run', UNHURRIED, async () => {
     const { service, streamed, whole } = await startBusy();
     const held = go;
     go = Promise.withResolvers<void>();
@@ -107,7 +107,7 @@ describe('SIGTERM', () => {
     assert.deepEqual(await service.ended, { code: 0, signal: null });
   });
 
-  it('ends at once when it comes twice', UNHURRIED, async () => {
+  it('exits immediately on the second signal', UNHURRIED, async () => {
     const { service, streamed } = await startBusy();
     service.signal('SIGTERM');
     await refuses(service);

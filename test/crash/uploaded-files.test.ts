@@ -77,7 +77,7 @@ describe('SIGKILL during uploads', () => {
     return promised;
   }
 
-  it('loses no file that was acknowledged, and leaves no bytes that belong to none', UNHURRIED, async () => {
+  it('loses no acknowledged file, and leaves no orphaned blobs', UNHURRIED, async () => {
     const dataDir = newDataDir();
     const promised = new Map<string, string>();
     for (let round = 0; round < ROUNDS; round += 1) {

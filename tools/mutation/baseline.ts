@@ -8,36 +8,37 @@ import type { Mutant } from './mutants.ts';
 import { testFiles } from './selection.ts';
 import type { Workspace } from './workspace.ts';
 
-/** Bounds the run of a test file without a mutant; the runner's own limit (`test/run.js`). */
+/** Time limit of a test file without a mutant; the limit of the runner (`test/run.js`). */
 const BASELINE_TIMEOUT_SECONDS = 300;
-/** Test files that are looked at for one mutated file: nearly every test of a route reaches nearly every file. */
+/** Maximum number of test files per mutated file: nearly every route test reaches nearly every file. */
 const MAX_CANDIDATES = 12;
-/** What was measured is kept between runs. */
+/** Results are cached between runs. */
 const MEMORY = join(tmpdir(), 'quire-mutation-coverage');
 
 /** A test file without any mutant. */
 export interface BaselineFile {
   path: string;
-  /** With the counting of coverage, which makes it slower than a run without. */
+  /** Duration with coverage, which is slower than without. */
   seconds: number;
-  /** Steps of imports to each file that it reaches. */
+  /** Import distance to each file that it reaches. */
   distances: ReadonlyMap<string, number>;
-  /** What it runs of each file, those that its processes load included. */
+  /** Executed spans of each file, including child processes. */
   covered: ReadonlyMap<string, CoveredSpans>;
 }
 
-/** What a run of one test file is remembered as. */
+/** Cached result of one test file. */
 interface Remembered {
   /** Hash of the test file. */
   hash: string;
   seconds: number;
-  /** By each file of the service that the test file reaches; no spans where none of its processes loaded it. */
+  /** Result by source file; no spans when none of its processes loaded the file. */
   covered: Record<string, { hash: string; spans: CoveredSpans }>;
 }
 
 /**
- * Runs the test files nearest to each of `paths` once, without a mutant, and gives what each of those that pass runs.
- * Results are remembered in the temporary folder while neither the test file nor those of `paths` that it reaches change.
+ * Runs the test files nearest to each of `paths` once, without a mutant, and returns the executed spans of those that pass.
+ * Results are
+ * cached in the temporary folder while the test file and the reached files of `paths` do not change.
  */
 export async function measureBaseline(workspace: Workspace, paths: readonly string[]): Promise<BaselineFile[]> {
   const graph = new ImportGraph(workspace.folder);
@@ -55,10 +56,7 @@ export async function measureBaseline(workspace: Workspace, paths: readonly stri
   return baseline;
 }
 
-/**
- * Those of the test files that reach `path`: the one with the fewest imports between first, then by common folders; of equally
- * near ones the one that imports least.
- */
+/** Sorts the test files that reach `path`: fewest imports between first, then most common folders, then fewest imports. */
 export function nearestFiles<T extends Pick<BaselineFile, 'path' | 'distances'>>(
   candidates: readonly T[],
   path: string,
@@ -74,19 +72,19 @@ export function nearestFiles<T extends Pick<BaselineFile, 'path' | 'distances'>>
     );
 }
 
-/** Folders that both paths begin with. */
+/** Counts the common leading folders of two paths. */
 function commonFolders(a: string, b: string): number {
   const foldersOfB = b.split('/').slice(0, -1);
   const differing = a.split('/').findIndex((folder, at) => folder !== foldersOfB[at]);
   return differing === -1 ? foldersOfB.length : differing;
 }
 
-/** The test files that run the mutated code, the nearest first. */
+/** Returns the test files that execute the mutated code, nearest first. */
 export function filesCovering(baseline: readonly BaselineFile[], { path, start }: Mutant): BaselineFile[] {
   return nearestFiles(baseline, path).filter(({ covered }) => isCovered(covered.get(path), start));
 }
 
-/** What is remembered of a test file; null where it or one of the files in question is not what it was. */
+/** Reads the cached result of a test file; null when it or one of the files has changed. */
 function recall(workspace: Workspace, path: string, reached: readonly string[]): Remembered | null {
   const file = memoryOf(path);
   if (!existsSync(file)) return null;
@@ -95,7 +93,7 @@ function recall(workspace: Workspace, path: string, reached: readonly string[]):
   return remembered.hash === hashOf(workspace.original(path)) && reached.every(isSame) ? remembered : null;
 }
 
-/** Runs a test file with coverage and remembers what came of it; null where it fails. */
+/** Runs a test file with coverage and caches the result; null when it fails. */
 async function runOnce(
   workspace: Workspace,
   { path, distances }: Pick<BaselineFile, 'path' | 'distances'>,

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-/** A span of a script and how often it ran, as V8 writes it below `NODE_V8_COVERAGE`. */
+/** A span of a script with its execution count, as V8 writes it to `NODE_V8_COVERAGE`. */
 interface CoverageRange {
   startOffset: number;
   endOffset: number;
@@ -13,10 +13,10 @@ interface CoverageReport {
   result: { url: string; functions: { ranges: CoverageRange[] }[] }[];
 }
 
-/** Spans `[start, end)` of a file that ran, in UTF-16 offsets, in order. Stripping types moves no offset. */
+/** Executed spans `[start, end)` of a file, in UTF-16 offsets, sorted. Type stripping keeps offsets. */
 export type CoveredSpans = readonly (readonly [start: number, end: number])[];
 
-/** What the processes of one run executed of each of the files; files that none of them loaded are missing. */
+/** Returns the executed spans of each file over all processes of a run. Files that none of them loaded are missing. */
 export function readCoverage(folder: string, root: string, paths: readonly string[]): Map<string, CoveredSpans> {
   const pathOfUrl = new Map(paths.map((path) => [pathToFileURL(join(root, path)).href, path]));
   const executed = new Map<string, Uint8Array>();
@@ -33,7 +33,7 @@ export function readCoverage(folder: string, root: string, paths: readonly strin
   return new Map([...executed].map(([path, offsets]) => [path, spansOf(offsets)]));
 }
 
-/** 1 for each offset that ran. Ranges are nested: an inner one says it more precisely than the one around it. */
+/** Marks executed offsets with 1. Ranges are nested; inner ones override outer ones. */
 export function paintRanges(ranges: readonly CoverageRange[]): Uint8Array {
   const offsets = new Uint8Array(Math.max(0, ...ranges.map(({ endOffset }) => endOffset)));
   const outerFirst = ranges.toSorted((a, b) => a.startOffset - b.startOffset || b.endOffset - a.endOffset);
@@ -53,7 +53,7 @@ function union(a: Uint8Array | undefined, b: Uint8Array): Uint8Array {
   return longer;
 }
 
-/** The runs of ones. */
+/** Converts the marks to spans. */
 export function spansOf(offsets: Uint8Array): CoveredSpans {
   const spans: [number, number][] = [];
   for (let start = offsets.indexOf(1); start !== -1; ) {

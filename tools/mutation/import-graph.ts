@@ -3,7 +3,7 @@ import { dirname, join, normalize } from 'node:path';
 import type { Node } from 'oxc-parser';
 import { nameOf, parseSource, walk } from '../../test/architecture/source.ts';
 
-/** Which files a file runs: imports that are not of types alone, and files that it names to start as a process or thread. */
+/** Graph of executed files: value imports, and files started as processes or threads. */
 export class ImportGraph {
   readonly #root: string;
   readonly #imports = new Map<string, readonly string[]>();
@@ -13,10 +13,10 @@ export class ImportGraph {
     this.#root = root;
   }
 
-  /** Every file that this one runs, itself included, with the number of steps to it. */
+  /** Returns every file that a file executes, including itself, with its distance. */
   distancesFrom(path: string): Map<string, number> {
     const distances = new Map([[path, 0]]);
-    // A Map goes on with what is added while it is walked: this is a breadth-first search.
+    // Iteration over a Map includes entries added meanwhile: this is a breadth-first search.
     for (const [file, distance] of distances) {
       for (const target of this.#importsOf(file)) if (!distances.has(target)) distances.set(target, distance + 1);
     }
@@ -24,8 +24,9 @@ export class ImportGraph {
   }
 
   /**
-   * The same of a test file, where the code beside it counts as imported if the test runs it at all: most tests of a route
-   * import only the harness, which imports everything.
+   * The same for a test file. Counts the code beside it as a direct import if the test executes it at all, because most route
+   * tests import
+   * only the harness, which imports everything.
    */
   distancesFromTest(path: string): Map<string, number> {
     const distances = this.distancesFrom(path);
@@ -53,7 +54,7 @@ export class ImportGraph {
   }
 }
 
-/** The module specifiers of a file, and the relative paths that it gives to `new URL`. */
+/** Lists module specifiers of a file, and relative paths passed to `new URL`. */
 export function findSpecifiers(path: string, text: string): string[] {
   const found: string[] = [];
   walk(parseSource(path, text), (node) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { applyEdit, findMutants } from './mutants.ts';
 
-/** The texts that the mutants of a text are, in order. */
+/** Returns the texts of all mutants of a text, in order. */
 const mutated = (text: string): string[] => findMutants('src/a.ts', text).map((mutant) => applyEdit(text, mutant));
 
 describe('findMutants', () => {

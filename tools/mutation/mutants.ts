@@ -2,7 +2,7 @@ import type { Node } from 'oxc-parser';
 import { lineAt, parseSource, type Source, walk } from '../../test/architecture/source.ts';
 import { EDITS } from './operators.ts';
 
-/** One replacement of a span of text. `start` and `end` are UTF-16 offsets into the file. */
+/** Replacement of a span of text. `start` and `end` are UTF-16 offsets. */
 export interface Edit {
   operator: string;
   start: number;
@@ -10,22 +10,22 @@ export interface Edit {
   replacement: string;
 }
 
-/** One small bug that can be planted in one file. */
+/** A small defect that can be planted in one file. */
 export interface Mutant extends Edit {
   path: string;
-  /** From 1. */
+  /** Line number, from 1. */
   line: number;
-  /** The lines that the edit touches, trimmed, before and after it. */
+  /** The changed lines, trimmed, before and after the edit. */
   before: string;
   after: string;
 }
 
-/** Calls whose text only people read. */
+/** Calls with human-readable text. */
 const LOG_CALL = /(^|[.#])(logger|log)\b/;
-/** Properties whose text only people read. */
+/** Properties with human-readable text. */
 const PROSE_KEYS: ReadonlySet<string> = new Set(['help', 'description', 'summary', 'tags', 'title', 'examples']);
 
-/** Every mutant of a file whose text still parses. Types, log calls and descriptions have none. */
+/** Lists the mutants of a file that still parse. Skips types, log calls and descriptions. */
 export function findMutants(path: string, text: string): Mutant[] {
   const source = parseSource(path, text);
   const edits: Edit[] = [];
@@ -39,7 +39,7 @@ export function findMutants(path: string, text: string): Mutant[] {
     .map((edit) => describe(source, edit));
 }
 
-/** The text with the edit made. */
+/** Applies the edit to the text. */
 export function applyEdit(text: string, { start, end, replacement }: Edit): string {
   return text.slice(0, start) + replacement + text.slice(end);
 }
@@ -57,7 +57,7 @@ function isLogCall({ text }: Source, node: Node): boolean {
   return node.type === 'CallExpression' && LOG_CALL.test(text.slice(node.callee.start, node.callee.end));
 }
 
-/** Syntax that type stripping removes; `as`, `satisfies` and `!` hold an expression that stays. */
+/** Syntax removed by type stripping; `as`, `satisfies` and `!` contain an expression that remains. */
 function isType({ type }: Node): boolean {
   if (!type.startsWith('TS')) return false;
   return !['TSAsExpression', 'TSSatisfiesExpression', 'TSNonNullExpression'].includes(type);

@@ -1,10 +1,10 @@
 import type { Node } from 'oxc-parser';
 import type { Edit } from './mutants.ts';
 
-/** The edits of one kind at a node. `around` are the nodes that hold it, the nearest last. */
+/** Returns the edits of one kind at a node. `around` are its ancestors, the parent last. */
 type FindEdits = (node: Node, around: readonly Node[], text: string) => Edit[];
 
-/** What a binary, logical or assignment operator is exchanged for. */
+/** Replacements of binary, logical and assignment operators. */
 const SWAPPED: Readonly<Record<string, { operator: string; by: string }>> = {
   '===': { operator: 'equality', by: '!==' },
   '!==': { operator: 'equality', by: '===' },
@@ -24,12 +24,12 @@ const SWAPPED: Readonly<Record<string, { operator: string; by: string }>> = {
   '??=': { operator: 'default-value', by: '=' },
 };
 
-/** Methods whose call is left out: the value that they are called on is taken as it is. */
+/** Methods whose call is removed, which leaves the receiver. */
 const LEFT_OUT: ReadonlySet<string> = new Set([
   ...['sort', 'toSorted', 'reverse', 'toReversed', 'filter', 'slice', 'trim', 'toLowerCase', 'normalize'],
 ]);
 
-/** Methods and functions that are exchanged for their opposite. */
+/** Methods and functions replaced by their opposite. */
 const OPPOSITES: Readonly<Record<string, string>> = {
   some: 'every',
   every: 'some',
@@ -140,7 +140,7 @@ const emptyKey: FindEdits = (node, around) => {
 const methodOf = ({ callee }: Node & { type: 'CallExpression' }): string =>
   callee.type === 'MemberExpression' && callee.property.type === 'Identifier' ? callee.property.name : '';
 
-/** A key that is made of several values, each of them left out in turn; not the text of an error. */
+/** Removes each value of a composite key in turn. Skips texts of errors. */
 const dropFromKey: FindEdits = (node, around) => {
   if (node.type !== 'TemplateLiteral' || node.expressions.length < 2 || around.some(isError)) return [];
   return node.expressions.map((part) => replaced('key', part, "''"));
@@ -154,7 +154,7 @@ function replaced(operator: string, { start, end }: Node, replacement: string): 
 
 const textOf = (node: Node, text: string): string => text.slice(node.start, node.end);
 
-/** Every kind of edit. */
+/** All kinds of edits. */
 export const EDITS: readonly FindEdits[] = [
   swapOperator,
   negateCondition,

@@ -1,24 +1,25 @@
 import type { Mutant } from './mutants.ts';
 import { moduleOf } from './selection.ts';
 
-/** The share of mutants, equivalent ones apart, that the tests of each published module must kill. */
+/** Minimum share of mutants of each published module that tests must kill, without equivalent ones. */
 export const TARGET_SHARE = 0.85;
 
 /**
- * What became of a mutant. `timeout` is a kill: the tests hung. `uncovered`: no test runs the code. `rejected`: no test
- * fails, but the compiler or the linter rejects the code.
+ * Outcome of a mutant. `timeout` counts as killed. `uncovered`: no test executes the code. `rejected`: no test fails, but the
+ * compiler or
+ * linter rejects the code.
  */
 export interface Result {
   mutant: Mutant;
   status: 'killed' | 'timeout' | 'survived' | 'uncovered' | 'rejected' | 'equivalent';
-  /** The test file that noticed. */
+  /** The test file that failed. */
   by?: string;
-  /** Why an equivalent mutant is one. */
+  /** Why the mutant is equivalent. */
   reason?: string;
   seconds: number;
 }
 
-/** Counts of one module. `share` is of those that are neither equivalent nor rejected. */
+/** Counts of one module. `share` excludes equivalent and rejected mutants. */
 export interface Score {
   mutants: number;
   killed: number;
@@ -44,7 +45,7 @@ export function scoreOf(results: readonly Result[]): Score {
   };
 }
 
-/** A line for the terminal; the edit, too, where nothing noticed it. */
+/** Formats a result as a line; includes the edit of survived mutants. */
 export function describeResult({ mutant, status, by, seconds }: Result): string {
   const line = `${status.padEnd(10)} ${mutant.path}:${mutant.line} ${mutant.operator}`;
   const isGap = status === 'survived' || status === 'uncovered';
@@ -52,7 +53,7 @@ export function describeResult({ mutant, status, by, seconds }: Result): string 
   return `${line}${by === undefined ? '' : `, by ${by}`} (${seconds.toFixed(1)} s)${edit}`;
 }
 
-/** Prints a table with one row a module. */
+/** Prints a table with one row per module. */
 export function printScores(results: readonly Result[]): void {
   const rows = [...Map.groupBy(results, ({ mutant }) => moduleOf(mutant.path))].map(([module, some]) => {
     const { share, ...counts } = scoreOf(some);

@@ -25,7 +25,7 @@ import { Workspace } from './workspace.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const EQUIVALENTS = fileURLToPath(new URL('equivalents.json', import.meta.url));
 
-/** A mutant that no test can notice, and why; it does not count. */
+/** A mutant that no test can detect, with the reason; it does not count. */
 type Equivalent = Pick<Mutant, 'path' | 'operator' | 'before' | 'after'> & { reason: string };
 
 const { values: options } = parseArgs({
@@ -92,7 +92,7 @@ async function run(): Promise<void> {
   if ([...byModule.values()].some((some) => scoreOf(some).share < TARGET_SHARE)) process.exitCode = 1;
 }
 
-/** What is known of a mutant without trying it: it is equivalent, or an earlier run killed it. Each result is used once. */
+/** Returns the known outcome of a mutant: equivalent, or killed by an earlier run. Each result is used once. */
 function decideEarlier(): (mutant: Mutant) => Result | null {
   const reasons = new Map(readList<Equivalent>(EQUIVALENTS).map((one) => [identityOf(one), one.reason]));
   const killed = readList<Result>(options.again).filter(({ status }) => status === 'killed' || status === 'timeout');

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { globSync } from 'node:fs';
 import type { Mutant } from './mutants.ts';
 
-/** The modules whose score `docs/testing.md` publishes: paths below `src`, of a folder or of a file without `.ts`. */
+/** Modules with a published score (`docs/testing.md`): paths below `src`, of a folder or a file without `.ts`. */
 export const MODULES: readonly string[] = [
   'http',
   'inference',
@@ -17,13 +17,13 @@ export const MODULES: readonly string[] = [
   'knowledge-bases/chunk',
 ];
 
-/** Declarations: the tables are held to the migrations, the schemas to the API description. */
+/** Declarations: tables are checked against migrations, schemas against the API description. */
 const DECLARATIONS = /(^|\/)(tables|schema)\.ts$/;
 const TEST_PATTERNS = ['src/**/*.test.ts', 'test/*.test.ts', 'test/clients/*.test.ts'];
-/** It reads every file of the tree and runs none. */
+/** Reads every file of the tree and executes none. */
 const NO_TESTS_OF_CODE: ReadonlySet<string> = new Set(['test/architecture.test.ts']);
 
-/** The files of a module that may be mutated, without those of a published module inside it. */
+/** Lists the files of a module that may be mutated, without those of published modules inside it. */
 export function filesOfModule(root: string, module: string): string[] {
   const inner = MODULES.filter((other) => other.startsWith(`${module}/`));
   return globSync([`src/${module}.ts`, `src/${module}/**/*.ts`], { cwd: root })
@@ -31,7 +31,7 @@ export function filesOfModule(root: string, module: string): string[] {
     .sort();
 }
 
-/** The files that differ from where the branch left `since`, committed or not. */
+/** Lists files that differ from the merge base with `since`, committed or not. */
 export function changedFiles(root: string, since: string): string[] {
   const git = (...args: string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim();
   const base = git('merge-base', since, 'HEAD');
@@ -40,14 +40,14 @@ export function changedFiles(root: string, since: string): string[] {
   return [...new Set(`${tracked}\n${untracked}`.split('\n'))].filter(isMutable).sort();
 }
 
-/** The test files of the fast suite that run code of the service. */
+/** Lists the test files of the fast suite that execute code of the service. */
 export function testFiles(root: string): string[] {
   return globSync(TEST_PATTERNS, { cwd: root })
     .filter((path) => !NO_TESTS_OF_CODE.has(path))
     .sort();
 }
 
-/** The published module that a file belongs to, or else its first folder below `src`. */
+/** Returns the published module of a file, or else its first folder below `src`. */
 export function moduleOf(path: string): string {
   const inner = path.replace(/^src\//, '').replace(/\.ts$/, '');
   const published = MODULES.findLast((name) => inner === name || inner.startsWith(`${name}/`));
@@ -59,8 +59,9 @@ function isMutable(path: string): boolean {
 }
 
 /**
- * `count` of the mutants, chosen by a hash of the seed and of what the mutant changes, not of its line: a change elsewhere
- * leaves the sample as it is. Equal mutants of one file are told apart by their order.
+ * Samples `count` mutants by a hash of the seed and the change, not of the line, so that changes elsewhere do not alter the
+ * sample.
+ * Equal mutants of one file are distinguished by their order.
  */
 export function sampleMutants(mutants: readonly Mutant[], count: number, seed: number): Mutant[] {
   const seen = new Map<string, number>();
@@ -75,7 +76,7 @@ export function sampleMutants(mutants: readonly Mutant[], count: number, seed: n
   return mutants.filter((mutant) => isChosen.has(mutant));
 }
 
-/** What a mutant changes, whatever the line that it is on. */
+/** Describes the change of a mutant, independent of its line. */
 export function identityOf({
   path,
   operator,

@@ -4,27 +4,27 @@ import type { Result } from './report.ts';
 import type { TestRun, Workspace } from './workspace.ts';
 
 /**
- * A mutant that makes a test slower than this hangs. The baseline was measured with coverage, about twice as slow as without;
- * the seconds are for a machine with other work.
+ * Time limit of a mutant, relative to the baseline. The baseline has coverage, which doubles its time; the constant part is for
+ * busy machines.
  */
 const TIMEOUT_FACTOR = 2;
 const TIMEOUT_EXTRA_SECONDS = 6;
-/** Where the machine has become slower than it was, this many times what the file has just taken without the mutant. */
+/** Limit relative to the last run without the mutant, when the machine has become slower. */
 const SLOW_MACHINE_FACTOR = 3;
 
-/** Where mutants are tried. */
+/** Context of a trial. */
 export interface Trial {
   workspace: Workspace;
   baseline: readonly BaselineFile[];
-  /** Test files that are run for one mutant; one that only farther files would notice counts as survived. */
+  /** Maximum number of test files per mutant; a mutant that only others would detect counts as survived. */
   maxFiles: number;
-  /** The test files that failed a mutant in this run, and whether they pass without one. Empty at first. */
+  /** Test files that failed in this run, and whether they pass without a mutant. Initially empty. */
   passesClean: Map<string, boolean>;
 }
 
 /**
- * Plants the mutant and runs the test files that execute it, the nearest first, until one fails. What all of them let pass
- * is given to the compiler and the linter: what they reject is no bug that anyone could commit.
+ * Plants the mutant and runs the test files that execute it, nearest first, until one fails. A survivor is then checked by the
+ * compiler and the linter: a rejected mutant could not be committed.
  */
 export async function tryMutant(trial: Trial, mutant: Mutant): Promise<Result> {
   const { workspace, baseline, maxFiles } = trial;
@@ -50,7 +50,7 @@ export async function tryMutant(trial: Trial, mutant: Mutant): Promise<Result> {
   }
 }
 
-/** Runs one test file on the mutant. A file that fails without it, too, says nothing of it: that counts as passed. */
+/** Runs one test file on the mutant. A file that also fails without the mutant counts as passed. */
 async function runMutated(trial: Trial, mutant: Mutant, file: BaselineFile): Promise<TestRun['outcome']> {
   const { workspace, passesClean } = trial;
   if (passesClean.get(file.path) === false) return 'passed';

@@ -13,37 +13,37 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** What is copied; everything else of the tree is read only by the tests, so the copy links to it. */
+/** Copied folders. Tests only read the other ones, which are linked. */
 const COPIED: ReadonlySet<string> = new Set(['src', 'test', 'package.json']);
 const LEFT_OUT: ReadonlySet<string> = new Set(['.git', 'quire-data', '.scratch']);
-/** A mutant may allocate without end; the largest test file needs a fifth of this. */
+/** Memory limit: a mutant may allocate endlessly. The largest test file needs a fifth. */
 const MAX_HEAP_MIB = 1024;
-/** A test that failed, in any group, as the TAP reporter writes it when the test ends. */
+/** A failed test in the output of the TAP reporter. */
 const FAILED_TEST = /^\s*not ok /m;
-/** Checks what a mutant may break: the code without the tests, which a run would show anyway. */
+/** Type check of the code without tests. */
 const TYPE_CHECK = {
   extends: './tsconfig.json',
   include: ['src'],
   exclude: ['src/**/*.test.ts'],
-  // Only what a mutant can have changed is checked again.
+  // Rechecks only what a mutant can change.
   compilerOptions: { incremental: true, tsBuildInfoFile: './.types.tsbuildinfo' },
 };
 
-/** What came of one test file. */
+/** Outcome of one test file. */
 export interface TestRun {
   outcome: 'passed' | 'failed' | 'timeout';
   seconds: number;
   output: string;
 }
 
-/** A copy of the tree, in which mutants are planted and test files run one at a time. */
+/** A copy of the tree, for planting mutants and running one test file at a time. */
 export class Workspace {
   readonly folder: string;
   readonly #environment: NodeJS.ProcessEnv;
   readonly #originals = new Map<string, string>();
   #running: ChildProcess | null = null;
 
-  /** `environment`: what the tests find in theirs beside this process's own. */
+  /** `environment`: additional variables for the tests. */
   constructor(root: string, environment: Readonly<Record<string, string>>) {
     this.folder = realpathSync(mkdtempSync(join(tmpdir(), 'quire-mutation-')));
     for (const name of readdirSync(root)) {
@@ -55,7 +55,7 @@ export class Workspace {
     this.#environment = { ...process.env, ...environment, NODE_COMPILE_CACHE: join(this.folder, '.compiled') };
   }
 
-  /** The text of a file as it was copied: the tree itself may change during a run. */
+  /** Returns the text of a file at the time of the copy: the tree may change during a run. */
   original(path: string): string {
     const known = this.#originals.get(path);
     if (known !== undefined) return known;
@@ -70,12 +70,12 @@ export class Workspace {
     writeFileSync(join(this.folder, path), text);
   }
 
-  /** Takes back what was written to a file. */
+  /** Restores a file of the copy. */
   restore(path: string): void {
     writeFileSync(join(this.folder, path), this.original(path));
   }
 
-  /** Runs a test file until it ends, fails its first test or reaches the timeout. */
+  /** Runs a test file until it ends, its first test fails, or the timeout. */
   async runTest(path: string, timeoutSeconds: number): Promise<TestRun> {
     return this.#runNode([`--max-old-space-size=${MAX_HEAP_MIB}`, '--test-reporter=tap', ...this.#imports(), path], {
       timeoutSeconds,
@@ -83,14 +83,14 @@ export class Workspace {
     });
   }
 
-  /** Runs a test file to its end; its processes write what they executed into `coverageFolder`. */
+  /** Runs a test file to its end with coverage written to `coverageFolder`. */
   async runCovered(path: string, coverageFolder: string, timeoutSeconds: number): Promise<TestRun> {
-    // Functions from the compile cache are not counted precisely.
+    // The compile cache makes function coverage imprecise.
     const environment = { NODE_V8_COVERAGE: coverageFolder, NODE_DISABLE_COMPILE_CACHE: '1' };
     return this.#runNode(['--test-reporter=tap', ...this.#imports(), path], { timeoutSeconds, environment });
   }
 
-  /** Whether `npm run check` rejects the copy as it is now: its types, or a promise in `path` that nobody waits for. */
+  /** Whether the type check or the linter rejects the copy: its types, or a floating promise in `path`. */
   async isRejected(path: string): Promise<boolean> {
     const compiler = ['node_modules/typescript/bin/tsc', '--noEmit', '--project', 'types.tsconfig.json'];
     const linter = [
@@ -107,7 +107,7 @@ export class Workspace {
     return false;
   }
 
-  /** Ends what runs and removes the copy. May be called twice. */
+  /** Kills the running test file and removes the copy. Idempotent. */
   close(): void {
     this.#kill();
     rmSync(this.folder, { recursive: true, force: true });
@@ -128,7 +128,7 @@ export class Workspace {
       cwd: this.folder,
       env: { ...this.#environment, TMPDIR: temporary, ...options.environment },
       stdio: ['ignore', 'pipe', 'pipe'],
-      // A process group of its own: what a test has started ends with it.
+      // Own process group, so that child processes of a test end with it.
       detached: true,
     });
     this.#running = child;
@@ -154,14 +154,14 @@ export class Workspace {
     return { outcome, seconds: (performance.now() - startedAt) / 1000, output };
   }
 
-  /** Ends the process group of the running test file, if there is any process of it left. */
+  /** Kills the process group of the running test file, if it still exists. */
   #kill(): void {
     const pid = this.#running?.pid;
     if (pid === undefined) return;
     try {
       process.kill(-pid, 'SIGKILL');
     } catch {
-      // The whole group has ended.
+      // The group has ended already.
     }
   }
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { makeDocx, wordParagraph } from '../../test/fixtures/documents-docx.ts';
 import { column, makePdf } from '../../test/fixtures/documents-pdf.ts';
 
-/** A made-up handbook: pages of a heading and lines. */
+/** A fictional handbook: pages of a heading and lines. */
 const HANDBOOK: readonly { heading: string; lines: readonly string[] }[] = [
   {
     heading: '1 Welcome to the harbour',
@@ -60,7 +60,7 @@ const HISTORY = [
   'Its lighthouse was moved twice, the last time in 1954, when the breakwater was made longer.',
 ];
 
-/** Writes the documents of a small made-up harbour into a folder, one in each of six formats. */
+/** Writes the documents of a fictional harbour into a folder, one in each of six formats. */
 export function writeDocuments(folder: string): void {
   const pages = HANDBOOK.map(({ heading, lines }) => [
     { text: heading, x: 60, y: 720, size: 18 },

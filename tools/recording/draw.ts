@@ -6,7 +6,7 @@ const CHARACTER = 8.4;
 const LINE = 20;
 const MARGIN = 18;
 const BAR = 34;
-/** How long the end is shown before it begins again. */
+/** Pause at the end before the animation repeats. */
 const HOLD_MS = 6000;
 
 const STYLE = [
@@ -15,10 +15,7 @@ const STYLE = [
   '.t{fill:#8794a5;text-anchor:middle}',
 ];
 
-/**
- * A window with what a terminal has shown, as an SVG that plays it again and again in CSS, at the speed at which it was; where nothing is
- * played, its end.
- */
+/** Renders a terminal window as an SVG with a CSS animation in real time; without animation support it shows the last frame. */
 export function draw(
   title: string,
   versions: readonly LineVersion[],

@@ -1,6 +1,6 @@
 import { COLUMNS } from './terminal.ts';
 
-/** What a line showed, from a moment on until the next one of the same line. */
+/** Content of a line from a moment until its next version. */
 export interface LineVersion {
   line: number;
   fromMs: number;
@@ -8,33 +8,33 @@ export interface LineVersion {
   isPrompt: boolean;
 }
 
-/** Versions of a line that follow each other faster are one: nobody sees them. */
+/** Versions of a line that follow each other faster are merged. */
 const FASTEST_MS = 60;
-/** The controls that the commands use: back to the first column, the next line, and erasing to the line's end. */
+/** Supported controls: carriage return, line feed, and erase to end of line. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for.
 const CONTROL = /\r|\n|\u001b\[K/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: likewise.
 const OTHER_CONTROL = /[\u0000-\u001f\u007f]/;
 
-/** A terminal without colours, whose lines never wrap and that is never scrolled. It remembers what each line has shown, and when. */
+/** A terminal emulator without colours, wrapping and scrolling, which records the versions of each line. */
 export class Screen {
   readonly versions: LineVersion[] = [];
   #lines: string[] = [''];
   #column = 0;
 
-  /** Lines that were begun. */
+  /** Lines so far. */
   get height(): number {
     return this.#lines.length;
   }
 
-  /** Writes what a program has written at a moment. Throws for what would be shown wrong: other controls, and lines that wrap. */
+  /** Writes output at a moment. Throws for unsupported controls and lines that wrap. */
   write(text: string, atMs: number): void {
     const first = this.#lines.length - 1;
     for (const part of text.split(new RegExp(`(${CONTROL.source})`))) this.#put(part);
     for (let line = first; line < this.#lines.length; line++) this.#note(line, atMs, false);
   }
 
-  /** Writes a line that a person types, and ends it. */
+  /** Writes a typed line. */
   prompt(text: string, atMs: number): void {
     this.#lines[this.#lines.length - 1] = text;
     this.#note(this.#lines.length - 1, atMs, true);

@@ -1,19 +1,20 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
-/** What a program has written at a moment, in milliseconds from its start. */
+/** Output of a program, with milliseconds since its start. */
 export interface Piece {
   atMs: number;
   text: string;
 }
 
-/** The columns of the terminal. */
+/** Columns of the terminal. */
 export const COLUMNS = 92;
 const ROWS = 30;
 
 /**
- * Runs a line of the shell in a terminal of its own, with environment variables beside the inherited ones, and gives what it writes with
- * the time of each piece. Needs `script` of util-linux. Throws when it does not end with 0.
+ * Runs a shell command in a pseudo-terminal with additional environment variables. Returns its output with timestamps. Needs
+ * `script`
+ * of util-linux. Throws for a non-zero exit code.
  */
 export async function record(
   command: string,

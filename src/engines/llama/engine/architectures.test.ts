@@ -73,7 +73,7 @@ for (const [name, type] of GENERATORS) {
       assert.ok(first.usage.completionTokens > 0);
       assert.ok(again.usage.cachedTokens > 0, JSON.stringify(again.usage));
     });
-    it('answers in the form of a JSON schema', async () => {
+    it('returns JSON of a schema', async () => {
       const format = { type: 'json_schema', name: 'x', strict: true, schema: SCHEMA } as const;
       const { choices } = await collectAnswer(engine, chatRequest('Where?', { format, maxTokens: 400 }));
       assert.equal(choices[0]!.reason, 'stop');
