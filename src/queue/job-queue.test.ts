@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, it } from 'node:test';
+import { after, before, beforeEach, describe, it, mock } from 'node:test';
 import { openTestDatabase } from '../../test/database.ts';
 import type { Database } from '../db/db.ts';
 import { createLogger } from '../lib/logger.ts';
@@ -16,6 +16,7 @@ const KINDS = {
   keyed: kindOf('keyed', { concurrency: 3 }),
   held: kindOf('held', { concurrency: 2 }),
   stopped: kindOf('stopped'),
+  lost: kindOf('lost'),
   'at-once': kindOf('at-once', { concurrency: 2 }),
   grouped: kindOf('grouped', { concurrency: 3, perGroup: 1 }),
 };
@@ -152,6 +153,26 @@ describe('JobQueue', () => {
       call();
     });
     await done;
+  });
+
+  it('aborts a job whose lease is lost, and leaves it to the process that takes it over', async () => {
+    const kind = KINDS['lost'];
+    const started = counted(1);
+    const left = counted(1);
+    queue.work(kind, async (_job, signal) => {
+      started.call();
+      await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    });
+    await queue.enqueue(db.sql, kind, { n: 1 }, { key: 'a' });
+    await started.done;
+    const now = performance.now.bind(performance);
+    // As after a suspension of the process.
+    mock.method(performance, 'now', () => now() + 60_000);
+    mock.method(logger, 'warn', left.call);
+    await left.done;
+    mock.restoreAll();
+    const { rows } = await db.execute("select state from pgboss.job where name = 'lost'");
+    assert.deepEqual(rows, [{ state: 'active' }]);
   });
 
   it('limits concurrency per kind', async () => {

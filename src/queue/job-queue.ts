@@ -6,6 +6,7 @@ import type { Logger } from '../lib/logger.ts';
 import { describeError } from '../lib/operator-error.ts';
 import { AsyncEvent } from './async-event.ts';
 import type { JobConstraints, JobKind } from './define-job.ts';
+import { JobLease } from './job-lease.ts';
 import { RunningJobs } from './running-jobs.ts';
 
 /** A job without a heartbeat for this long is run by another process. */
@@ -124,29 +125,42 @@ export class JobQueue {
   }
 
   async #run<Data extends object>(kind: JobKind<Data>, job: Job<Data>, handler: JobHandler<Data>): Promise<void> {
-    const heartbeat = setInterval(() => void this.#touch(kind, job.id), (HEARTBEAT_SECONDS / 3) * 1000);
+    const lease = new JobLease(HEARTBEAT_SECONDS, () => this.#renew(kind, job.id));
     try {
-      await handler(job.data, this.#stopping.signal);
+      await handler(job.data, AbortSignal.any([this.#stopping.signal, lease.lost]));
+      lease.lost.throwIfAborted();
       await this.#boss.complete(kind.name, job.id);
     } catch (error) {
-      const reason = describeError(error);
-      if (!this.#stopping.signal.aborted)
-        this.#logger.error({ queue: kind.name, job: job.data, error: reason }, 'job failed');
-      await this.#boss.fail(kind.name, job.id, { reason }).catch((lost: unknown) => {
-        this.#logger.warn(
-          { queue: kind.name, error: describeError(lost) },
-          'failed job could not be returned to the queue',
-        );
-      });
+      await this.#onFailure(kind, job, lease, error);
     } finally {
-      clearInterval(heartbeat);
+      lease.end();
     }
   }
 
-  async #touch(kind: JobKind<object>, id: string): Promise<void> {
-    await this.#boss.touch(kind.name, id).catch((error: unknown) => {
-      this.#logger.warn({ queue: kind.name, error: describeError(error) }, 'job heartbeat failed');
+  async #onFailure(kind: JobKind<object>, job: Job<object>, lease: JobLease, error: unknown): Promise<void> {
+    const reason = describeError(error);
+    const fields = { queue: kind.name, job: job.data, error: reason };
+    // The job may be running in another process: its outcome is not ours to report.
+    if (lease.lost.aborted) return this.#logger.warn(fields, 'job lease lost, leaving the job to another process');
+    if (!this.#stopping.signal.aborted) this.#logger.error(fields, 'job failed');
+    await this.#boss.fail(kind.name, job.id, { reason }).catch((lost: unknown) => {
+      this.#logger.warn(
+        { queue: kind.name, error: describeError(lost) },
+        'failed job could not be returned to the queue',
+      );
     });
+  }
+
+  /** False when the job is not running any more, as after its lease expired. */
+  async #renew(kind: JobKind<object>, id: string): Promise<boolean> {
+    try {
+      // The types of pg-boss leave out what it returns.
+      const { affected } = (await this.#boss.touch(kind.name, id)) as { affected: number };
+      return affected > 0;
+    } catch (error) {
+      this.#logger.warn({ queue: kind.name, error: describeError(error) }, 'job heartbeat failed');
+      throw error;
+    }
   }
 }
 
