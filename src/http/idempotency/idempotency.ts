@@ -27,9 +27,9 @@ export function replayIdempotentRequests(app: App, deps: Pick<Deps, 'db' | 'now'
   app.decorateRequest('idempotencyUse', null);
   app.decorateRequest('firstResponse', null);
   app.addHook('preHandler', async (request, reply) => {
-    const use = keyUse(request);
+    const use = keyUse(request, new Date(deps.now()));
     if (use === null) return;
-    const first = await claimKey(deps.db.sql, use, new Date(deps.now()));
+    const first = await claimKey(deps.db.sql, use);
     if (first === null) {
       request.idempotencyUse = use;
       return;
@@ -64,7 +64,7 @@ export function pruneIdempotencyKeys(deps: Pick<Deps, 'db' | 'now'>): Promise<vo
   return deleteKeysBefore(deps.db.sql, new Date(deps.now() - KEY_LIFETIME_MS));
 }
 
-function keyUse(request: FastifyRequest): KeyUse | null {
+function keyUse(request: FastifyRequest, claimedAt: Date): KeyUse | null {
   const key = request.headers['idempotency-key'];
   if (key === undefined || request.caller === null || !request.routeOptions.config.idempotent) return null;
   if (typeof key !== 'string' || key === '' || key.length > MAX_KEY_CHARACTERS) {
@@ -72,5 +72,5 @@ function keyUse(request: FastifyRequest): KeyUse | null {
   }
   const identity = [request.method, request.url, JSON.stringify(request.body ?? null)].join('\n');
   const fingerprint = createHash('sha256').update(identity).digest('hex');
-  return { organizationId: request.caller.organizationId, key, fingerprint };
+  return { organizationId: request.caller.organizationId, key, fingerprint, claimedAt };
 }

@@ -9,17 +9,20 @@ export interface KeyUse {
   organizationId: string;
   key: string;
   fingerprint: string;
+  /** Time of the claim. A later claim of an abandoned key has another one, so that the process that is late changes nothing. */
+  claimedAt: Date;
 }
 
 /** A first use without a response after this time belongs to a crashed process; its key can be claimed again. */
 const ABANDONED_MS = 10 * 60 * 1000;
 
 /** Claims a key. Returns null for the first use, otherwise the row of the first use. */
-export async function claimKey(db: Sql, use: KeyUse, createdAt: Date): Promise<IdempotencyRow | null> {
+export async function claimKey(db: Sql, use: KeyUse): Promise<IdempotencyRow | null> {
+  const { claimedAt: createdAt, ...values } = use;
   const abandonedBefore = new Date(createdAt.getTime() - ABANDONED_MS);
   const inserted = await db
     .insert(idempotencyKeys)
-    .values({ ...use, createdAt })
+    .values({ ...values, createdAt })
     .onConflictDoUpdate({
       target: [idempotencyKeys.organizationId, idempotencyKeys.key],
       set: { fingerprint: use.fingerprint, createdAt },
@@ -36,12 +39,12 @@ export async function storeResponse(db: Sql, use: KeyUse, status: number, body: 
   await db
     .update(idempotencyKeys)
     .set({ status, fingerprint: use.fingerprint, body: sql`${JSON.stringify(body)}::jsonb` })
-    .where(matchesKey(use));
+    .where(matchesClaim(use));
 }
 
 /** Releases the key of a failed first use, so that the caller can retry. */
 export async function releaseKey(db: Sql, use: KeyUse): Promise<void> {
-  await db.delete(idempotencyKeys).where(matchesKey(use));
+  await db.delete(idempotencyKeys).where(matchesClaim(use));
 }
 
 /** Deletes keys first used before a time. */
@@ -51,4 +54,8 @@ export async function deleteKeysBefore(db: Sql, before: Date): Promise<void> {
 
 function matchesKey(use: KeyUse) {
   return and(eq(idempotencyKeys.organizationId, use.organizationId), eq(idempotencyKeys.key, use.key));
+}
+
+function matchesClaim(use: KeyUse) {
+  return and(matchesKey(use), eq(idempotencyKeys.createdAt, use.claimedAt));
 }
