@@ -63,14 +63,19 @@ async function send(service: Service, method: string, path: string, body?: objec
   }
 }
 
-/** Uploads a file. Returns its id; null when that was not acknowledged. */
-async function upload(service: Service, name: string, content: Uint8Array): Promise<string | null> {
+/** Uploads a file, and again under its idempotency key when the connection broke. Returns its id; null when that was not acknowledged. */
+async function upload(services: readonly Service[], name: string, content: Uint8Array): Promise<string | null> {
   const parts = [
     { name: 'purpose', content: 'knowledge-base' },
     { name: 'file', filename: name, content },
   ];
-  const sent = await sendForm(`${service.url}/v1/files`, formOf(parts), { key: service.key }).catch(() => null);
-  return sent?.status === 200 ? sent.json.id : null;
+  for (let tries = 0; tries < 2; tries += 1) {
+    const service = pick(services);
+    const sending = { key: service.key, headers: { 'idempotency-key': name } };
+    const sent = await sendForm(`${service.url}/v1/files`, formOf(parts), sending).catch(() => null);
+    if (sent !== null) return sent.status === 200 ? sent.json.id : null;
+  }
+  return null;
 }
 
 describe('three services and three workers on one database, files and index', () => {
@@ -111,19 +116,32 @@ describe('three services and three workers on one database, files and index', ()
     await database.drop();
   });
 
-  /** Kills random processes, one after the other, and starts each again on its data folder. */
-  async function killProcesses(isOver: () => boolean): Promise<number> {
+  /** Kills random processes of a group, one after the other, and starts each again on its data folder. */
+  async function killProcesses(group: Service[], start: typeof startWorker, isOver: () => boolean): Promise<number> {
     let kills = 0;
     while (!isOver()) {
       await pause(Math.random() * MAX_KILL_PAUSE_MS);
-      const group = Math.random() < 0.5 ? services : workers;
       const at = Math.floor(Math.random() * group.length);
       const { dataDir } = group[at] as Service;
       await group[at]?.kill();
-      group[at] = await (group === services ? startService : startWorker)({ dataDir, env });
+      group[at] = await start({ dataDir, env });
       kills += 1;
     }
     return kills;
+  }
+
+  /** Ends connections that wait for notifications or hold locks, which processes must open again by themselves. */
+  async function endConnections(isOver: () => boolean): Promise<number> {
+    let ended = 0;
+    while (!isOver()) {
+      await pause(Math.random() * MAX_KILL_PAUSE_MS);
+      const { rows } = await db.execute(`
+        select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and application_name in ('quire-notifications', 'quire-locks')
+        order by random() limit 1`);
+      ended += rows.length;
+    }
+    return ended;
   }
 
   async function uploadFiles(promised: Promised, isOver: () => boolean): Promise<void> {
@@ -131,7 +149,7 @@ describe('three services and three workers on one database, files and index', ()
       const bytes = Buffer.concat([Buffer.from('%PDF-'), randomBytes(1 + Math.floor(Math.random() * 50_000))]);
       const name = `${randomBytes(8).toString('hex')}.pdf`;
       promised.names.add(name);
-      const id = await upload(pick(services), name, bytes);
+      const id = await upload(services, name, bytes);
       if (id !== null) promised.files.set(id, sha256(bytes));
     }
   }
@@ -148,7 +166,7 @@ describe('three services and three workers on one database, files and index', ()
       const lines = Array.from({ length: LINES }, (_, line) =>
         JSON.stringify({ text: `This line is about word${number}x${line}y and nothing else.` }),
       );
-      const file = await upload(pick(services), `${number}.jsonl`, Buffer.from(lines.join('\n')));
+      const file = await upload(services, `${number}.jsonl`, Buffer.from(lines.join('\n')));
       const base = await send(pick(services), 'POST', '/v1/knowledge-bases', { name: `Base ${number}` });
       if (file === null || base?.status !== 200) continue;
       const source = { type: 'file_upload', config: { file_ids: [file] } };
@@ -249,8 +267,10 @@ describe('three services and three workers on one database, files and index', ()
       const promised: Promised = { files: new Map(), names: new Set(), requests: [], bases: [], revokedKeys: 0 };
       const endsAt = performance.now() + ROUNDS * ROUND_MS;
       const isOver = () => performance.now() > endsAt;
-      const [kills] = await Promise.all([
-        killProcesses(isOver),
+      const [servicesKilled, workersKilled, connectionsEnded] = await Promise.all([
+        killProcesses(services, startService, isOver),
+        killProcesses(workers, startWorker, isOver),
+        endConnections(isOver),
         ingest(promised, isOver),
         revokeKeys(promised, isOver),
         ...[1, 2].map(() => uploadFiles(promised, isOver)),
@@ -258,7 +278,7 @@ describe('three services and three workers on one database, files and index', ()
       ]);
       const { files, requests, bases, revokedKeys } = promised;
       t.diagnostic(
-        `${kills} kills, ${files.size} files, ${requests.length} chats, ${bases.length} jobs, ${revokedKeys} revoked keys`,
+        `${servicesKilled} services and ${workersKilled} workers killed, ${connectionsEnded} connections ended: ${files.size} files, ${requests.length} chats, ${bases.length} jobs, ${revokedKeys} revoked keys`,
       );
       assert.ok(files.size > 0 && requests.length > 0 && bases.length > 0 && revokedKeys > 0);
       const deadline = performance.now() + JOBS_MS;
