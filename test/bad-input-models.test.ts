@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { createBundledEmbedding } from '../src/engines/bundled/embedding/bundled-embedding.ts';
 import { createBundledModeration } from '../src/engines/bundled/moderation/bundled-moderation.ts';
 import { createBundledRerank } from '../src/engines/bundled/rerank/bundled-rerank.ts';
-import { type Answer, catalogueOn, useApi } from './harness.ts';
+import { type Answer, bindCatalogue, useApi } from './harness.ts';
 
 const weights = (name: string): string => fileURLToPath(new URL(`../models/${name}.bin`, import.meta.url));
 
@@ -87,7 +87,9 @@ describe('bad input to embedding, rerank and moderation models', () => {
     'moderation-v1': { moderation },
     'reranker-v2-m3': { rerank },
   };
-  const api = useApi({ models: (engine) => catalogueOn(engine).map((model) => ({ ...model, ...engines[model.id] })) });
+  const api = useApi({
+    models: (engine) => bindCatalogue(engine).map((model) => ({ ...model, ...engines[model.id] })),
+  });
 
   const send = (route: Route, texts: string | readonly unknown[]): Promise<Answer> =>
     api.send('POST', route.path, { body: route.bodyOf(texts) });

@@ -12,7 +12,7 @@ import { createUpstreamEngine } from '../src/engines/upstream/upstream-engine.ts
 import { createLogger } from '../src/lib/logger.ts';
 import { writeTinyGguf } from './fixtures/tiny-gguf.ts';
 import { sendEvents, startServer, type TestServer } from './fixtures/upstream-server.ts';
-import { catalogueOn, type TestApi, useApi } from './harness.ts';
+import { bindCatalogue, type TestApi, useApi } from './harness.ts';
 import { scriptedEngine, untilAborted, words } from './scripted-engine.ts';
 import { metric, until } from './spawned-service.ts';
 
@@ -204,7 +204,7 @@ describe('a client that leaves the local engine', () => {
       const logger = createLogger('silent');
       const more = { name: 'tiny', kind: 'local', contextTokens: null, threads: 1, logger } as const;
       engine = createLocalEngine({ file, slots: 1, ...more });
-      return catalogueOn({ ...scriptedEngine(), ...portOf(engine) });
+      return bindCatalogue({ ...scriptedEngine(), ...portOf(engine) });
     },
   });
   before(async () => {
@@ -295,7 +295,7 @@ describe('a client that leaves an upstream', () => {
     models: () => {
       const options = { model: 'm', apiKey: null, contextLength: null, proxy: null, logger: createLogger('silent') };
       engine = createUpstreamEngine({ ...options, baseUrls: [server.baseUrl], maxConnections: connections });
-      return catalogueOn(Object.assign(scriptedEngine(), { generate: engine.generate.bind(engine) }));
+      return bindCatalogue(Object.assign(scriptedEngine(), { generate: engine.generate.bind(engine) }));
     },
   });
   const wholeAnswer = {

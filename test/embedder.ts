@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { createBundledEmbedding } from '../src/engines/bundled/embedding/bundled-embedding.ts';
 import type { EmbeddingEngine } from '../src/engines/embedding-engine.ts';
-import { catalogueOn, type TestApiOptions } from './harness.ts';
+import { bindCatalogue, type TestApiOptions } from './harness.ts';
 
 const FILE = fileURLToPath(new URL('../models/quire-embed-1.bin', import.meta.url));
 
@@ -32,7 +32,7 @@ export function recordingEmbedder(): EmbeddingEngine & { embedded: string[] } {
 export function embeddedBy(engine: EmbeddingEngine): TestApiOptions {
   return {
     models: (generation) =>
-      catalogueOn(generation).map((model) =>
+      bindCatalogue(generation).map((model) =>
         model.id === 'embed-large-en-v1.5' ? { ...model, embedding: engine } : model,
       ),
   };

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { EMBEDDING_DIMENSIONS, type EmbeddingEngine, type EmbeddingRequest } from '../src/engines/embedding-engine.ts';
 import { ApiError } from '../src/errors.ts';
-import { beginsReady, endsWell, never, type Subject, useSubject } from './task-engine.ts';
+import { never, type Subject, testAbortAndClose, testReadiness, useSubject } from './task-engine.ts';
 
 /** Differences that an implementation may declare. */
 export interface EmbeddingTraits {
@@ -24,7 +24,7 @@ const OTHER = 'Volcanoes erupt where molten rock reaches the surface.';
 const LONG = 'A committee met in the old town hall and agreed on most points of the plan. '.repeat(90);
 
 /** A request as the API creates it, without a prefix. */
-export function asked(texts: readonly string[], wanted: Partial<EmbeddingRequest> = {}): EmbeddingRequest {
+export function embeddingRequest(texts: readonly string[], wanted: Partial<EmbeddingRequest> = {}): EmbeddingRequest {
   return { texts, purpose: 'text', maxTokensPerText: null, paramOf: (index) => `input.${index}`, ...wanted };
 }
 
@@ -43,9 +43,9 @@ export function embeddingConformance(
   describe(`an embedding engine: ${name}`, () => {
     const subject = useSubject(start);
     const vectorsOf = async (texts: readonly string[], wanted?: Partial<EmbeddingRequest>) =>
-      (await subject.engine.embed(asked(texts, wanted), never)).vectors;
+      (await subject.engine.embed(embeddingRequest(texts, wanted), never)).vectors;
 
-    beginsReady(subject);
+    testReadiness(subject);
 
     it('always tells the same fingerprint', () => {
       assert.notEqual(subject.engine.fingerprint(), '');
@@ -53,7 +53,7 @@ export function embeddingConformance(
     });
 
     it('gives 1,024 finite floats of length 1 to every text, in order, and counts tokens', async () => {
-      const { vectors, tokens } = await subject.engine.embed(asked([SENTENCE, OTHER, SENTENCE]), never);
+      const { vectors, tokens } = await subject.engine.embed(embeddingRequest([SENTENCE, OTHER, SENTENCE]), never);
       assert.equal(vectors.length, 3);
       for (const vector of vectors) {
         assert.ok(vector instanceof Float32Array);
@@ -86,7 +86,7 @@ export function embeddingConformance(
       for (const count of counts) assert.ok(Number.isInteger(count) && count >= 1, String(count));
       assert.deepEqual(counts.slice(0, 2), await subject.engine.countTokens([SENTENCE, OTHER], never));
       assert.ok((counts[2] ?? 0) >= (counts[0] ?? 0) + (counts[1] ?? 0) - 1);
-      const { tokens } = await subject.engine.embed(asked(texts), never);
+      const { tokens } = await subject.engine.embed(embeddingRequest(texts), never);
       assert.ok(tokens >= counts.reduce((sum, count) => sum + count, 0), `${tokens} of ${counts}`);
     });
 
@@ -129,7 +129,7 @@ export function embeddingConformance(
     });
 
     it('gives nothing for nothing', async () => {
-      assert.deepEqual(await subject.engine.embed(asked([]), never), { vectors: [], tokens: 0 });
+      assert.deepEqual(await subject.engine.embed(embeddingRequest([]), never), { vectors: [], tokens: 0 });
       assert.deepEqual(await subject.engine.countTokens([], never), []);
     });
 
@@ -138,12 +138,12 @@ export function embeddingConformance(
       await assert.rejects(subject.engine.countTokens([SENTENCE], AbortSignal.abort(reason)), reason);
     });
 
-    endsWell(subject, {
+    testAbortAndClose(subject, {
       short: async (signal) => {
-        const { vectors } = await subject.engine.embed(asked([SENTENCE]), signal);
+        const { vectors } = await subject.engine.embed(embeddingRequest([SENTENCE]), signal);
         assert.equal(vectors.length, 1);
       },
-      long: (signal) => subject.engine.embed(asked(Array<string>(100).fill(LONG)), signal),
+      long: (signal) => subject.engine.embed(embeddingRequest(Array<string>(100).fill(LONG)), signal),
     });
   });
 }

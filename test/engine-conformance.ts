@@ -39,7 +39,7 @@ export interface CollectedChoice {
 }
 
 /** Concatenated events of one generation. */
-export interface CollectedAnswer {
+export interface CollectedGeneration {
   promptTokens: number | null;
   choices: CollectedChoice[];
   usage: GenerationUsage;
@@ -93,11 +93,11 @@ export function chatRequest(content: string, changes: Partial<GenerationRequest>
 }
 
 /** Reads a generation to its end, checks order and format of its events, and concatenates them. */
-export async function collectAnswer(
+export async function collectGeneration(
   engine: GenerationEngine,
   request: GenerationRequest,
   signal: AbortSignal = never,
-): Promise<CollectedAnswer> {
+): Promise<CollectedGeneration> {
   let promptTokens: number | null | undefined;
   let usage: GenerationUsage | undefined;
   const choices = Array.from({ length: request.choices }, () => ({ ...emptyChoice(), ended: false }));
@@ -230,9 +230,9 @@ function withSubject(start: () => Promise<ConformanceSubject>, tests: (get: Get)
 
 function describeAnswers(get: Get): void {
   it('completes a text and a chat, with events in order and usage last', async () => {
-    const text = await collectAnswer(get().engine, textRequest('Once upon a time'));
+    const text = await collectGeneration(get().engine, textRequest('Once upon a time'));
     assert.ok(text.usage.promptTokens > 0 && text.usage.completionTokens > 0);
-    const chat = await collectAnswer(get().engine, chatRequest('Tell me a story.'));
+    const chat = await collectGeneration(get().engine, chatRequest('Tell me a story.'));
     assert.ok(chat.choices[0]!.text.length > 0);
     assert.equal(get().engine.backend().ready, true);
   });
@@ -242,7 +242,7 @@ function describeAnswers(get: Get): void {
   });
   it('a seed is deterministic', async () => {
     const sampling = { ...textRequest('').sampling, temperature: 1, seed: 7 };
-    const ask = () => collectAnswer(get().engine, chatRequest('Tell me a story.', { sampling }));
+    const ask = () => collectGeneration(get().engine, chatRequest('Tell me a story.', { sampling }));
     const [first, second] = [await ask(), await ask()];
     assert.deepEqual(second.choices, first.choices);
   });
@@ -257,19 +257,19 @@ function describeAnswers(get: Get): void {
   it('choices have separate indices', async () => {
     const sampling = { ...textRequest('').sampling, temperature: 1, seed: 1 };
     for (const incremental of [true, false]) {
-      const answer = await collectAnswer(get().engine, textRequest('Once', { choices: 3, sampling, incremental }));
+      const answer = await collectGeneration(get().engine, textRequest('Once', { choices: 3, sampling, incremental }));
       assert.equal(answer.choices.length, 3);
       assert.ok(answer.choices.some((choice) => choice.text !== ''));
     }
   });
   it('concurrent calls get separate completions', async () => {
     const asked = ['Tell me a story.', 'Who are you?', 'Count to ten.', 'Sing a song.'];
-    const answers = await Promise.all(asked.map((content) => collectAnswer(get().engine, chatRequest(content))));
+    const answers = await Promise.all(asked.map((content) => collectGeneration(get().engine, chatRequest(content))));
     for (const answer of answers) assert.ok(answer.usage.completionTokens > 0);
   });
   it('log probabilities cover the text, likeliest alternatives first', async (t) => {
     if (skipWithout(t, get, 'logprobs')) return;
-    const answer = await collectAnswer(get().engine, chatRequest('Tell me a story.', { logprobs: 2 }));
+    const answer = await collectGeneration(get().engine, chatRequest('Tell me a story.', { logprobs: 2 }));
     const { text, logprobs } = answer.choices[0]!;
     assert.equal(Buffer.concat(logprobs.map((l) => Buffer.from(l.bytes ?? Buffer.from(l.token)))).toString(), text);
     for (const { logprob, top } of logprobs) {
@@ -280,13 +280,13 @@ function describeAnswers(get: Get): void {
 }
 
 const greedy = (get: Get, changes: Partial<GenerationRequest> = {}) =>
-  collectAnswer(get().engine, chatRequest('Tell me a story.', changes));
+  collectGeneration(get().engine, chatRequest('Tell me a story.', changes));
 
 function describeEndings(get: Get): void {
   it('prompt log probabilities cover the prompt and equal those of its generation', async (t) => {
     if (!get().engine.features().promptLogprobs) return t.skip('the engine cannot tell');
     const prompt = textRequest('Once upon a time', { logprobs: 0, maxTokens: 6 });
-    const made = (await collectAnswer(get().engine, prompt)).choices[0]!;
+    const made = (await collectGeneration(get().engine, prompt)).choices[0]!;
     const text = `Once upon a time${made.text}`;
     const events = get().engine.generate(textRequest(text, { logprobs: 1, promptLogprobs: true }), never);
     const { value } = await events.next();
@@ -310,7 +310,7 @@ function describeEndings(get: Get): void {
   });
   it('maxTokens ends a completion with reason length', async () => {
     for (const incremental of [true, false]) {
-      const answer = await collectAnswer(get().engine, textRequest('Once upon', { maxTokens: 2, incremental }));
+      const answer = await collectGeneration(get().engine, textRequest('Once upon', { maxTokens: 2, incremental }));
       assert.equal(answer.choices[0]!.reason, 'length');
       assert.ok(answer.usage.completionTokens <= 2);
     }
@@ -335,8 +335,8 @@ function describeEndings(get: Get): void {
     const words = Array.from({ length: context + 1 }, (_, i) => `word${i}`).join(' ');
     for (const incremental of [true, false]) {
       const expected = (param: string) => isApiError(400, 'context_length_exceeded', param);
-      await assert.rejects(collectAnswer(get().engine, chatRequest(words, { incremental })), expected('messages'));
-      await assert.rejects(collectAnswer(get().engine, textRequest(words, { incremental })), expected('prompt'));
+      await assert.rejects(collectGeneration(get().engine, chatRequest(words, { incremental })), expected('messages'));
+      await assert.rejects(collectGeneration(get().engine, textRequest(words, { incremental })), expected('prompt'));
     }
     await nothingRuns(get);
   });
@@ -351,7 +351,7 @@ function describeForms(get: Get): void {
     const how = incremental ? 'streamed' : 'in one piece';
     it(`a required tool is called with arguments that parse, ${how}`, async (t) => {
       if (skipWithout(t, get, 'tools')) return;
-      const answer = await collectAnswer(get().engine, toolRequest({ toolChoice: 'required' }, incremental));
+      const answer = await collectGeneration(get().engine, toolRequest({ toolChoice: 'required' }, incremental));
       const { calls, reason } = answer.choices[0]!;
       assert.equal(reason, 'tool_calls');
       assert.ok(calls.length > 0);
@@ -363,7 +363,7 @@ function describeForms(get: Get): void {
     it(`a named tool is the one that is called, ${how}`, async (t) => {
       if (skipWithout(t, get, 'tools')) return;
       const choice = { toolChoice: { name: 'get_weather' }, parallelToolCalls: false };
-      const answer = await collectAnswer(get().engine, toolRequest(choice, incremental));
+      const answer = await collectGeneration(get().engine, toolRequest(choice, incremental));
       const { calls, reason } = answer.choices[0]!;
       assert.equal(reason, 'tool_calls');
       assert.deepEqual(
@@ -459,7 +459,7 @@ function describeCache(get: Get): void {
     const { engine } = get();
     let evictions = 0;
     for (const content of ['Tell me a story.', 'Tell me a story of old.', 'Who are you?']) {
-      await collectAnswer(engine, chatRequest(content, { maxTokens: 2 }));
+      await collectGeneration(engine, chatRequest(content, { maxTokens: 2 }));
       const usage = engine.cacheUsage();
       if (engine.backend().engine === 'upstream') assert.equal(usage, null, "the cache is the upstream's own");
       if (usage === null) continue;

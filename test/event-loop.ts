@@ -6,7 +6,7 @@ const LOOK_MS = 5;
  * samples,
  * which excludes time taken by other processes.
  */
-export function watchLoop(): { longestMs(): number } {
+export function watchEventLoop(): { longestMs(): number } {
   let longest = 0;
   let last = process.threadCpuUsage();
   const look = (): void => {

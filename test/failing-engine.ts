@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { usageRecords } from '../src/billing/tables.ts';
 import type { ServedModel } from '../src/engines/registry.ts';
 import { engineUnavailable } from '../src/errors.ts';
-import { assertError, catalogueOn, useApi } from './harness.ts';
+import { assertError, bindCatalogue, useApi } from './harness.ts';
 import { until } from './spawned-service.ts';
 
 /** The model with an engine; the catalogue model has none. */
@@ -29,14 +29,14 @@ export const failingBackend = {
 };
 
 /** Registers the tests of one route. */
-export function whenTheEngineDoesNotAnswer({ path, model, body, engine }: FailingRoute): void {
+export function describeEngineFailures({ path, model, body, engine }: FailingRoute): void {
   describe(`POST ${path}, when the engine does not answer`, () => {
     let run: (signal: AbortSignal) => Promise<never> = async () => {
       throw engineUnavailable('The model failed to answer.', 1);
     };
     const api = useApi({
       models: (generation) => {
-        const all = catalogueOn(generation);
+        const all = bindCatalogue(generation);
         const given = all.find(({ id }) => id === model) as ServedModel;
         return [...all, { ...given, id: FAILING, ...engine((signal) => run(signal)) }];
       },

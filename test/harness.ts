@@ -113,7 +113,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
   const config = { ...loadConfig({}), ...options.config };
   const ledger = new Ledger(db, logger);
   const authenticator = new Authenticator(db);
-  const models = new ModelRegistry(options.models?.(engine) ?? catalogueOn(engine));
+  const models = new ModelRegistry(options.models?.(engine) ?? bindCatalogue(engine));
   const metrics = new Registry();
   const promptCache = new CacheCounters({ models, metrics, now: Date.now });
   const scoreTexts = options.scoreTexts ?? policyScorer(models);
@@ -177,7 +177,7 @@ function keyMaker(db: Database): TestApi['makeKey'] {
 }
 
 /** The catalogue with its generation models bound to one engine. */
-export function catalogueOn(engine: GenerationEngine): ServedModel[] {
+export function bindCatalogue(engine: GenerationEngine): ServedModel[] {
   return CATALOGUE.map(({ id, kind, maxContextTokens, pricing }) => ({
     id,
     createdAt: CATALOGUE_CREATED_AT,
@@ -217,7 +217,7 @@ export function assertError(answer: Answer, status: number, code: string, param:
 const ajv = new Ajv({ strict: false, allErrors: true });
 
 /** Asserts that the value matches the schema and has no additional fields. */
-export function assertForm(schema: object, value: unknown): void {
+export function assertSchema(schema: object, value: unknown): void {
   const validate = ajv.compile(closed(schema) as object);
   assert.ok(validate(value), `${ajv.errorsText(validate.errors)}: ${JSON.stringify(value)}`);
 }

@@ -126,7 +126,7 @@ async function organizationOf(api: TestApi, baseId: string): Promise<[string]> {
 type Replace = TestApi['deps']['chunks']['replace'];
 
 /** A knowledge base with one in-memory source, its ingestion and its results. */
-export async function ingestedBase(api: TestApi, items: Record<string, string>) {
+export async function ingestInMemory(api: TestApi, items: Record<string, string>) {
   const base = (await api.send('POST', '/v1/knowledge-bases', { body: { name: 'Base' } })).json;
   const source = new MemorySource();
   for (const [key, text] of Object.entries(items)) source.items.set(key, text);

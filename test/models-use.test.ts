@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { askText, CAT, CAT_SAYS, tinyModel } from './fixtures/cat-model.ts';
+import { askText, CAT, CAT_COMPLETION, tinyModel } from './fixtures/cat-model.ts';
 import { useHub } from './fixtures/hub-server.ts';
 import { type Service, startService, until } from './spawned-service.ts';
 
@@ -55,7 +55,7 @@ describe('quire models use', () => {
     const pulled = await quire(service, 'pull', WORD, '--name', 'kitty');
     assert.equal(pulled.json.name, 'kitty');
     assert.equal(pulled.json.sha256_from, 'hub');
-    assert.notEqual(await askText(service), CAT_SAYS);
+    assert.notEqual(await askText(service), CAT_COMPLETION);
 
     const used = await quire(service, 'use', 'general-8b=kitty');
     assert.deepEqual(used.json, {
@@ -64,12 +64,12 @@ describe('quire models use', () => {
       decided_by: null,
       answered_by: 'local kitty.gguf',
     });
-    assert.equal(await askText(service), CAT_SAYS);
+    assert.equal(await askText(service), CAT_COMPLETION);
   });
 
   it('adds a model id of the operator', async () => {
     await quire(service, 'use', 'mine=kitty');
-    assert.equal(await askText(service, 'mine'), CAT_SAYS);
+    assert.equal(await askText(service, 'mine'), CAT_COMPLETION);
   });
 
   it('completes running calls on the replaced model, then closes it', async () => {
@@ -78,7 +78,7 @@ describe('quire models use', () => {
     await quire(service, 'use', 'mine=loop');
     const stream = await longStream(service, 'mine');
     await quire(service, 'use', 'mine=kitty');
-    assert.equal(await askText(service, 'mine'), CAT_SAYS);
+    assert.equal(await askText(service, 'mine'), CAT_COMPLETION);
     await new Promise((resolve) => setTimeout(resolve, LONGER_THAN_GRACE_MS));
     assert.ok(!service.stderr().includes('replaced model closed'));
     assert.match(await stream.readToEnd(), /data: \[DONE\]\n\n$/);
@@ -90,7 +90,7 @@ describe('quire models use', () => {
     const bad = await quire(service, 'use', 'general-8b=bad');
     assert.equal(bad.code, 1);
     assert.match(bad.stderr, /bad/);
-    assert.equal(await askText(service), CAT_SAYS);
+    assert.equal(await askText(service), CAT_COMPLETION);
     assert.match((await quire(service, 'use', 'moderation-v1=kitty')).stderr, /is for moderation/);
   });
 
@@ -101,8 +101,8 @@ describe('quire models use', () => {
       dataDir: service.dataDir,
       config: 'models: {general-8b: {engine: bundled}}\n',
     });
-    assert.notEqual(await askText(service), CAT_SAYS);
-    assert.equal(await askText(service, 'mine'), CAT_SAYS);
+    assert.notEqual(await askText(service), CAT_COMPLETION);
+    assert.equal(await askText(service, 'mine'), CAT_COMPLETION);
     assert.equal((await quire(service, 'use', 'general-8b=kitty')).json.decided_by, 'configuration');
     const { json } = await quire(service, 'list');
     const chosen = Object.fromEntries(

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { MODERATION_CATEGORIES, type ModerationEngine } from '../src/engines/moderation-engine.ts';
-import { beginsReady, endsWell, never, type Subject, useSubject } from './task-engine.ts';
+import { never, type Subject, testAbortAndClose, testReadiness, useSubject } from './task-engine.ts';
 
 const HARMLESS = 'The library opens at nine on Saturdays, and the garden behind it an hour later.';
 const THREAT = 'I am going to kill you tonight, and nobody will ever find your body.';
@@ -16,7 +16,7 @@ export function moderationConformance(name: string, start: () => Promise<Subject
   describe(`a moderation engine: ${name}`, () => {
     const subject = useSubject(start);
 
-    beginsReady(subject);
+    testReadiness(subject);
 
     it('scores every category of every text from 0 to 1, in order, and counts tokens', async () => {
       const { scores, tokens } = await subject.engine.moderate([HARMLESS, THREAT, HARMLESS], never);
@@ -72,7 +72,7 @@ export function moderationConformance(name: string, start: () => Promise<Subject
       for (const violence of found) assert.ok(violence >= without! + 0.25, `${violence} and ${without} without it`);
     });
 
-    endsWell(subject, {
+    testAbortAndClose(subject, {
       short: async (signal) => {
         const { scores } = await subject.engine.moderate([THREAT], signal);
         assert.ok(scores[0]!.violence >= 0.5);

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { RerankEngine } from '../src/engines/rerank-engine.ts';
-import { beginsReady, endsWell, never, type Subject, useSubject } from './task-engine.ts';
+import { never, type Subject, testAbortAndClose, testReadiness, useSubject } from './task-engine.ts';
 
 const QUERY = 'When does the library open on Saturdays?';
 const ANSWER = 'The library opens at nine on Saturdays.';
@@ -34,7 +34,7 @@ export function rerankConformance(
     const judge = async (documents: readonly string[], query = QUERY) =>
       (await subject.engine.rerank({ query, documents }, never)).scores;
 
-    beginsReady(subject);
+    testReadiness(subject);
 
     it('scores every document from 0 to 1, in order, and counts tokens', async () => {
       const documents = [...OTHERS, ANSWER, ...OTHERS];
@@ -90,7 +90,7 @@ export function rerankConformance(
       assert.equal(scores.length, 3);
     });
 
-    endsWell(subject, {
+    testAbortAndClose(subject, {
       short: async (signal) => {
         const { scores } = await subject.engine.rerank({ query: QUERY, documents: [ANSWER] }, signal);
         assert.ok(scores[0]! > 0);

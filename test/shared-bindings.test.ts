@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { createDatabase } from './database.ts';
-import { askText, CAT, CAT_SAYS } from './fixtures/cat-model.ts';
+import { askText, CAT, CAT_COMPLETION } from './fixtures/cat-model.ts';
 import { newDataDir, startService, until } from './spawned-service.ts';
 
 /** Creates a data folder with the model `kitty`. */
@@ -23,9 +23,9 @@ it('a binding reaches a second service on the same PostgreSQL', async (t) => {
     services.push(service);
   }
   const [first, second] = services as [(typeof services)[0], (typeof services)[0]];
-  assert.notEqual(await askText(second), CAT_SAYS);
+  assert.notEqual(await askText(second), CAT_COMPLETION);
   assert.equal((await first.quire('models', 'use', 'general-8b=kitty')).code, 0);
-  await until(async () => (await askText(second)) === CAT_SAYS);
+  await until(async () => (await askText(second)) === CAT_COMPLETION);
   assert.equal((await second.quire('models', 'use', 'general-8b=bundled')).code, 0);
-  await until(async () => (await askText(first)) !== CAT_SAYS);
+  await until(async () => (await askText(first)) !== CAT_COMPLETION);
 });

@@ -38,7 +38,7 @@ export function useSubject<Engine>(start: () => Promise<Subject<Engine>>): Subje
 }
 
 /** Registers the tests of a started engine, at the head of a suite. */
-export function beginsReady(subject: Subject<TaskEngine>): void {
+export function testReadiness(subject: Subject<TaskEngine>): void {
   it('is ready after its check, and reports its backend', async () => {
     await subject.engine.check(never);
     const backend = subject.engine.backend();
@@ -48,7 +48,7 @@ export function beginsReady(subject: Subject<TaskEngine>): void {
 }
 
 /** Registers the tests of aborts and of closing, at the end of a suite, because they close the engine. */
-export function endsWell(subject: Subject<TaskEngine>, { short, long }: Calls): void {
+export function testAbortAndClose(subject: Subject<TaskEngine>, { short, long }: Calls): void {
   const isUnavailable = (error: unknown) => error instanceof ApiError && error.status === 503;
 
   it('throws the reason of an aborted signal immediately, and serves other calls', async () => {

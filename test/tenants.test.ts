@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createLocalEngine, type LocalEngine } from '../src/engines/llama/engine/local-engine.ts';
 import { createLogger } from '../src/lib/logger.ts';
-import { catalogueOn, chunks, startApi, type TestApi } from './harness.ts';
+import { bindCatalogue, chunks, startApi, type TestApi } from './harness.ts';
 
 const FILE = fileURLToPath(new URL('../models/quire-chat-2.gguf', import.meta.url));
 
@@ -23,7 +23,7 @@ describe('two organizations with equal requests', () => {
     const options = { file: FILE, name: 'bundled', kind: 'bundled' as const, contextTokens: 1024, logger };
     engine = createLocalEngine({ ...options, slots: 4, threads: 1 });
     await engine.check(new AbortController().signal);
-    const started = await startApi({ models: () => catalogueOn(engine) });
+    const started = await startApi({ models: () => bindCatalogue(engine) });
     api = started.api;
     close = started.close;
   });

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type RunningChild, startChild } from '../harness/child-process.ts';
 import { hasQuire, startQuire } from '../harness/quire-process.ts';
-import { chatRequest, complaintAbout, type Target } from '../http/chat-request.ts';
+import { chatRequest, findDefect, type Target } from '../http/chat-request.ts';
 import { Connection } from '../http/connection.ts';
 import { ANSWER_TEXT, STREAM_CHUNKS } from '../mock-upstream/answers.ts';
 import { startMock } from '../mock-upstream/start-mock.ts';
@@ -28,7 +28,7 @@ export interface Field {
 }
 
 /** Starts the mock upstream and every gateway in front of it, and checks that each returns complete responses. */
-export async function startField(progress: (line: string) => void): Promise<Field> {
+export async function startContenders(progress: (line: string) => void): Promise<Field> {
   const children: RunningChild[] = [];
   const absent: string[] = [];
   const contenders: Contender[] = [];
@@ -86,7 +86,7 @@ async function checkAnswers(target: Target): Promise<void> {
       body += payload.toString('utf8');
     });
     connection.destroy();
-    const complaint = complaintAbout(answer, { stream });
+    const complaint = findDefect(answer, { stream });
     if (complaint) throw new Error(complaint);
     const { text, totalTokens, contentChunks } = stream ? readStream(body) : readCompletion(body);
     if (text !== ANSWER_TEXT) throw new Error(`another text than the upstream's: ${text.slice(0, 100)}`);

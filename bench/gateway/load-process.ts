@@ -2,8 +2,8 @@
 
 import { processUsage } from '../harness/process-usage.ts';
 import { quantile } from '../harness/statistics.ts';
-import { chatRequest, complaintAbout, type Target } from '../http/chat-request.ts';
-import { Connection, type TimedAnswer } from '../http/connection.ts';
+import { chatRequest, findDefect, type Target } from '../http/chat-request.ts';
+import { Connection, type TimedResponse } from '../http/connection.ts';
 import type {
   LoadCommand,
   LoadResult,
@@ -30,10 +30,10 @@ class Sender {
   }
 
   /** Rejects incomplete and failed responses, which never count. */
-  async send(): Promise<TimedAnswer> {
+  async send(): Promise<TimedResponse> {
     if (!this.#connection || this.#connection.closed) this.#connection = await Connection.open(this.#target.origin);
     const answer = await this.#connection.exchange(this.#request);
-    const complaint = complaintAbout(answer, { stream: this.#stream });
+    const complaint = findDefect(answer, { stream: this.#stream });
     if (complaint) throw new Error(complaint);
     return answer;
   }

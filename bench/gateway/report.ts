@@ -8,7 +8,7 @@ const AIM_CONNECTIONS = 32;
 const BYTES_PER_MB = 1e6;
 
 /** One row of the comparison with the targets. */
-export interface AimLine {
+export interface TargetRow {
   aim: string;
   figure: Summary;
   met: boolean;
@@ -17,7 +17,7 @@ export interface AimLine {
 /** Aggregated figures, for the terminal and for JSON. */
 export interface Report {
   tables: { title: string; columns: string[]; rows: string[][] }[];
-  aims: AimLine[];
+  aims: TargetRow[];
   errorCount: number;
   errors: string[];
 }
@@ -134,9 +134,9 @@ function memoryTable(contenders: Contender[], found: Measurements): Report['tabl
 }
 
 /** Ratios are computed per round and then aggregated: both sides had the same machine state. */
-function aimLines(found: Measurements): AimLine[] {
+function aimLines(found: Measurements): TargetRow[] {
   if (!found.throughput.some((entry) => entry.contender === 'quire')) return [];
-  const lines: AimLine[] = [];
+  const lines: TargetRow[] = [];
   for (const stream of [false, true]) {
     const kind = stream ? 'streamed' : 'not streamed';
     const portkey = ratios(found.throughput, 'portkey', stream, AIM_CONNECTIONS);
@@ -178,12 +178,12 @@ function ratios(throughput: Throughput[], against: ContenderName, stream: boolea
   return rounds.map((round) => of('quire', round) / of(against, round));
 }
 
-function atLeast(what: string, values: number[], aim: number): AimLine {
+function atLeast(what: string, values: number[], aim: number): TargetRow {
   const figure = summarize(values);
   return { aim: `${what} (aim >= ${aim})`, figure, met: figure.median >= aim };
 }
 
-function below(what: string, values: number[], aim: number): AimLine {
+function below(what: string, values: number[], aim: number): TargetRow {
   const figure = summarize(values);
   return { aim: `${what} (aim < ${aim})`, figure, met: figure.median < aim };
 }

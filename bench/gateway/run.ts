@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { BENCH_SCRATCH, describeMachine, formatMachine, logProgress, writeResult } from '../harness/command.ts';
-import { startField } from './contenders.ts';
+import { startContenders } from './contenders.ts';
 import { LoadClient } from './load-client.ts';
 import { measure, type Plan } from './measure.ts';
 import { buildReport, printReport } from './report.ts';
@@ -41,7 +41,7 @@ function choosePlan(): Plan {
 async function main(): Promise<void> {
   const plan = choosePlan();
   const machine = describeMachine();
-  const field = await startField(logProgress);
+  const field = await startContenders(logProgress);
   const load = new LoadClient();
   try {
     const found = await measure(field.contenders, load, plan, logProgress);

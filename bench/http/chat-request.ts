@@ -1,7 +1,7 @@
-import type { TimedAnswer } from './connection.ts';
+import type { TimedResponse } from './connection.ts';
 
 /** Prompt that makes the mock upstream respond for many seconds, for clients that disconnect. */
-export const LONG_ANSWER = 'Please give a very long answer.';
+export const LONG_COMPLETION_PROMPT = 'Please give a very long answer.';
 
 /** Target of a request. `origin` is scheme, host and port. */
 export interface Target {
@@ -10,7 +10,7 @@ export interface Target {
 }
 
 /** Options of a request; `prompt` replaces the default one. */
-export interface ChatQuestion {
+export interface ChatRequestOptions {
   stream: boolean;
   prompt?: string;
   maxTokens?: number;
@@ -24,7 +24,7 @@ const USUAL_PROMPT =
   'whether I may have it repaired in a shop near me and send you the bill, or whether I have to send the wheel back.';
 
 /** Returns a complete HTTP/1.1 request for `POST /v1/chat/completions` of about 1 KB, as bytes for a socket. */
-export function chatRequest(target: Target, question: ChatQuestion): Buffer {
+export function chatRequest(target: Target, question: ChatRequestOptions): Buffer {
   const body = JSON.stringify({
     model: 'general-8b',
     messages: [
@@ -47,7 +47,7 @@ export function chatRequest(target: Target, question: ChatQuestion): Buffer {
 }
 
 /** Returns why a response is invalid; undefined for a complete, successful response. */
-export function complaintAbout(answer: TimedAnswer, question: ChatQuestion): string | undefined {
+export function findDefect(answer: TimedResponse, question: ChatRequestOptions): string | undefined {
   if (answer.status !== 200) return `status ${answer.status}: ${answer.complaint}`;
   if (question.stream && !answer.tail.includes('[DONE]')) {
     return `the stream ended without [DONE] after ${answer.bodyBytes} bytes: ...${answer.tail}`;

@@ -1,17 +1,17 @@
 import { connect, type Socket } from 'node:net';
-import { type ReadAnswer, ResponseReader } from './response-reader.ts';
+import { type ParsedResponse, ResponseReader } from './response-reader.ts';
 
 /** Longest wait for a response. Exceeds every response time in the benchmarks. */
 const SILENCE_LIMIT_MS = 300_000;
 
 /** A response with the times of its parts, in milliseconds since the request was written. */
-export interface TimedAnswer extends ReadAnswer {
+export interface TimedResponse extends ParsedResponse {
   firstByteMs: number;
   totalMs: number;
 }
 
 interface Exchange {
-  resolve(answer: TimedAnswer): void;
+  resolve(answer: TimedResponse): void;
   reject(error: Error): void;
   onBody: ((payload: Buffer) => void) | undefined;
   sentMs: number;
@@ -67,7 +67,7 @@ export class Connection {
    * Writes `request` (a complete HTTP request) and resolves with its response. Rejects when the connection breaks or is destroyed.
    * `onBody` gets each chunk of the body as it arrives.
    */
-  exchange(request: Buffer, onBody?: (payload: Buffer) => void): Promise<TimedAnswer> {
+  exchange(request: Buffer, onBody?: (payload: Buffer) => void): Promise<TimedResponse> {
     return new Promise((resolve, reject) => {
       if (this.#closed) {
         reject(new Error('the connection is closed'));
@@ -92,7 +92,7 @@ export class Connection {
     exchange.onBody?.(payload);
   }
 
-  #onEnd(answer: ReadAnswer): void {
+  #onEnd(answer: ParsedResponse): void {
     const exchange = this.#exchange;
     if (!exchange) return;
     this.#exchange = undefined;

@@ -4,7 +4,7 @@ const LINE_END = '\r\n';
 const TAIL_BYTES = 256;
 
 /** A complete HTTP/1.1 response. */
-export interface ReadAnswer {
+export interface ParsedResponse {
   status: number;
   bodyBytes: number;
   /** Last bytes of the body as text, to detect a final `[DONE]`. */
@@ -16,7 +16,7 @@ export interface ReadAnswer {
 /** Callbacks of the reader, called during `push`. */
 export interface ReaderEvents {
   onBody(payload: Buffer): void;
-  onEnd(answer: ReadAnswer): void;
+  onEnd(answer: ParsedResponse): void;
 }
 
 type State = 'head' | 'fixed' | 'chunk-size' | 'chunk-data' | 'trailer';

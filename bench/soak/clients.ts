@@ -1,8 +1,8 @@
-import { chatRequest, complaintAbout, LONG_ANSWER, type Target } from '../http/chat-request.ts';
+import { chatRequest, findDefect, LONG_COMPLETION_PROMPT, type Target } from '../http/chat-request.ts';
 import { Connection } from '../http/connection.ts';
 
 /** Options of the clients. */
-export interface Crowd {
+export interface SoakClientOptions {
   target: Target;
   connections: number;
   endMs: number;
@@ -16,7 +16,7 @@ export interface Crowd {
 }
 
 /** Counts of client outcomes. */
-export interface Tally {
+export interface OutcomeCounts {
   answered: number;
   refused: number;
   left: Record<Departure, number>;
@@ -39,7 +39,7 @@ const LAST_PIECE_SEEN = 12;
 const FAULTS_KEPT = 10;
 
 /** Runs `connections` clients until the end. Resolves when the last response has arrived. */
-export async function runCrowd(crowd: Crowd, tally: Tally): Promise<void> {
+export async function runClients(crowd: SoakClientOptions, tally: OutcomeCounts): Promise<void> {
   const client = async () => {
     let connection: Connection | undefined;
     while (performance.now() < crowd.endMs && !crowd.ended()) {
@@ -58,15 +58,15 @@ export async function runCrowd(crowd: Crowd, tally: Tally): Promise<void> {
 }
 
 /** Creates empty counts. */
-export function emptyTally(): Tally {
+export function emptyCounts(): OutcomeCounts {
   const left = { 'before-first-byte': 0, 'mid-stream': 0, 'at-random': 0 };
   return { answered: 0, refused: 0, left, leftTooLate: 0, faults: [], faultCount: 0 };
 }
 
-async function stay(connection: Connection, crowd: Crowd, tally: Tally): Promise<void> {
+async function stay(connection: Connection, crowd: SoakClientOptions, tally: OutcomeCounts): Promise<void> {
   const question = { stream: Math.random() < 0.5, maxTokens: crowd.maxTokens };
   const answer = await connection.exchange(chatRequest(crowd.target, question));
-  const complaint = complaintAbout(answer, question);
+  const complaint = findDefect(answer, question);
   if (!complaint) {
     tally.answered++;
   } else if (crowd.refusals.includes(answer.status)) {
@@ -77,11 +77,11 @@ async function stay(connection: Connection, crowd: Crowd, tally: Tally): Promise
   }
 }
 
-async function leaveEarly(connection: Connection, crowd: Crowd, tally: Tally): Promise<void> {
+async function leaveEarly(connection: Connection, crowd: SoakClientOptions, tally: OutcomeCounts): Promise<void> {
   const departure = DEPARTURES[Math.floor(Math.random() * DEPARTURES.length)] ?? 'at-random';
   // A disconnect in the middle of a stream needs a stream; the others use both kinds of requests.
   const stream = departure === 'mid-stream' || Math.random() < 0.5;
-  const request = chatRequest(crowd.target, { stream, prompt: LONG_ANSWER, maxTokens: crowd.longMaxTokens });
+  const request = chatRequest(crowd.target, { stream, prompt: LONG_COMPLETION_PROMPT, maxTokens: crowd.longMaxTokens });
   const piecesToSee = 1 + Math.floor(Math.random() * LAST_PIECE_SEEN);
   let pieces = 0;
   const waitMs = Math.random() * (departure === 'before-first-byte' ? BEFORE_FIRST_BYTE_MS : LATEST_DEPARTURE_MS);
@@ -97,7 +97,7 @@ async function leaveEarly(connection: Connection, crowd: Crowd, tally: Tally): P
     });
     if (crowd.refusals.includes(answer.status)) await pause(200);
     if (answer.status === 200 || crowd.refusals.includes(answer.status)) tally.leftTooLate++;
-    else fault(tally, `to a client about to leave: ${complaintAbout(answer, { stream }) ?? answer.status}`);
+    else fault(tally, `to a client about to leave: ${findDefect(answer, { stream }) ?? answer.status}`);
   } catch (error) {
     if (!gone) throw error;
     tally.left[departure]++;
@@ -106,7 +106,7 @@ async function leaveEarly(connection: Connection, crowd: Crowd, tally: Tally): P
   }
 }
 
-function fault(tally: Tally, text: string): void {
+function fault(tally: OutcomeCounts, text: string): void {
   tally.faultCount++;
   if (tally.faults.length < FAULTS_KEPT) tally.faults.push(text);
 }

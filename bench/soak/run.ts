@@ -10,8 +10,8 @@ import { processTree, processUsage } from '../harness/process-usage.ts';
 import { type RunningQuire, startQuire } from '../harness/quire-process.ts';
 import { startMock } from '../mock-upstream/start-mock.ts';
 import { readMockStats } from '../mock-upstream/stats.ts';
-import { type Crowd, emptyTally, runCrowd, type Tally } from './clients.ts';
-import { judge, type MemoryReading, type SoakOutcome } from './judge.ts';
+import { emptyCounts, type OutcomeCounts, runClients, type SoakClientOptions } from './clients.ts';
+import { evaluateSoak, type MemoryReading, type SoakOutcome } from './evaluate.ts';
 import { readMetrics } from './metrics.ts';
 
 /** Speed of an average engine. A long completion takes ten seconds, longer than any client stays. */
@@ -34,7 +34,7 @@ const connections = Number(flags.connections);
 const local = flags.engine === 'local';
 
 /** Reads the memory every second until `stop` is called. */
-function watchMemory(quire: RunningQuire, tally: Tally): { readings: MemoryReading[]; stop(): void } {
+function watchMemory(quire: RunningQuire, tally: OutcomeCounts): { readings: MemoryReading[]; stop(): void } {
   const startMs = performance.now();
   const readings: MemoryReading[] = [];
   const timer = setInterval(async () => {
@@ -54,7 +54,7 @@ function watchMemory(quire: RunningQuire, tally: Tally): { readings: MemoryReadi
   return { readings, stop: () => clearInterval(timer) };
 }
 
-function progressLine(readings: MemoryReading[], tally: Tally): string {
+function progressLine(readings: MemoryReading[], tally: OutcomeCounts): string {
   const leftCount = Object.values(tally.left).reduce((sum, count) => sum + count, 0);
   const { seconds: atSeconds, bytes, heapUsedBytes } = readings.at(-1) ?? { seconds: 0, bytes: 0 };
   const heap = heapUsedBytes === undefined ? '' : ` (heap ${(heapUsedBytes / 1e6).toFixed(0)})`;
@@ -65,9 +65,9 @@ function progressLine(readings: MemoryReading[], tally: Tally): string {
 }
 
 async function soak(quire: RunningQuire, mock: RunningChild | undefined): Promise<SoakOutcome> {
-  const tally = emptyTally();
+  const tally = emptyCounts();
   const target = { origin: quire.origin, headers: { authorization: `Bearer ${quire.apiKey}` } };
-  const crowd: Crowd = {
+  const crowd: SoakClientOptions = {
     target,
     connections,
     endMs: performance.now() + seconds * 1000,
@@ -77,7 +77,7 @@ async function soak(quire: RunningQuire, mock: RunningChild | undefined): Promis
     ended: quire.ended,
   };
   const memory = watchMemory(quire, tally);
-  await runCrowd(crowd, tally);
+  await runClients(crowd, tally);
   memory.stop();
   if (quire.ended()) throw new Error(`Quire ended during the soak. The end of its output:\n${quire.output()}`);
   const loadEndedMs = performance.now();
@@ -107,7 +107,7 @@ async function main(): Promise<void> {
   logProgress(`${seconds} s at ${connections} connections against ${quire.origin}, engine ${flags.engine}`);
   try {
     const outcome = await soak(quire, mock);
-    const verdict = judge(outcome);
+    const verdict = evaluateSoak(outcome);
     console.log(verdict.lines.join('\n'));
     await writeResult(flags.json, { ...outcome, ...verdict });
     if (verdict.broken) process.exitCode = 1;

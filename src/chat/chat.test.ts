@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { assertError, assertForm, chunks, useApi } from '../../test/harness.ts';
+import { assertError, assertSchema, chunks, useApi } from '../../test/harness.ts';
 import { stream, words } from '../../test/scripted-engine.ts';
 import type { GenerationEvent } from '../engines/engine.ts';
 import { ChatCompletion, ChatCompletionChunk } from './schema.ts';
@@ -14,7 +14,7 @@ describe('POST /v1/chat/completions', () => {
   it('200 with the answer in the form of the schema and no other field', async () => {
     const answer = await chat({});
     assert.equal(answer.status, 200);
-    assertForm(ChatCompletion, answer.json);
+    assertSchema(ChatCompletion, answer.json);
     assert.equal(answer.json.choices[0].message.content, 'Hello there.');
     assert.deepEqual(answer.json.usage, {
       prompt_tokens: 7,
@@ -28,7 +28,7 @@ describe('POST /v1/chat/completions', () => {
   it('streams chunks and ends with an empty delta, the finish reason and [DONE]', async () => {
     const answer = await chat({ stream: true });
     const all = chunks(answer.text);
-    for (const chunk of all) assertForm(ChatCompletionChunk, chunk);
+    for (const chunk of all) assertSchema(ChatCompletionChunk, chunk);
     assert.deepEqual(all[0].choices[0].delta, { role: 'assistant', content: '' });
     assert.deepEqual(all.at(-1).choices, [{ index: 0, delta: {}, finish_reason: 'stop' }]);
     assert.equal(all.map((chunk) => chunk.choices[0].delta.content ?? '').join(''), 'Hello there.');
@@ -70,7 +70,7 @@ describe('POST /v1/chat/completions', () => {
       ]),
     );
     const whole = await chat({});
-    assertForm(ChatCompletion, whole.json);
+    assertSchema(ChatCompletion, whole.json);
     assert.equal(whole.headers.get('x-cache-status'), 'HIT');
     const { message, finish_reason } = whole.json.choices[0];
     assert.equal(message.content, null);
@@ -80,7 +80,7 @@ describe('POST /v1/chat/completions', () => {
       [0, 1, 2].map((index) => ({ name: `tool_${index}`, arguments: `{"a":${index}}` })),
     );
     const all = chunks((await chat({ stream: true })).text);
-    for (const chunk of all) assertForm(ChatCompletionChunk, chunk);
+    for (const chunk of all) assertSchema(ChatCompletionChunk, chunk);
     const calls = all.flatMap((chunk) => chunk.choices[0].delta.tool_calls ?? []);
     assert.deepEqual(calls[0], {
       index: 0,

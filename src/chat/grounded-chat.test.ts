@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { bundledEmbedder, embeddedBy } from '../../test/embedder.ts';
-import { assertError, assertForm, chunks, useApi } from '../../test/harness.ts';
+import { assertError, assertSchema, chunks, useApi } from '../../test/harness.ts';
 import { MemorySource, makeSource } from '../../test/ingestion.ts';
 import { stream, words } from '../../test/scripted-engine.ts';
 import type { ChatMessage, ChatPrompt, GenerationRequest, OutputFormat } from '../engines/engine.ts';
@@ -89,7 +89,7 @@ describe('POST /v1/chat/completions with knowledge_bases', () => {
     api.engine.play(() => stream(words('It opens at nine on Saturdays. I hope that helps you.')));
     const { status, json } = await ask('When does the library open on Saturdays?');
     assert.equal(status, 200);
-    assertForm(ChatCompletion, json);
+    assertSchema(ChatCompletion, json);
     const [annotation, ...others] = json.choices[0].message.annotations;
     assert.deepEqual(others, []);
     assert.deepEqual(
@@ -132,7 +132,7 @@ describe('POST /v1/chat/completions with knowledge_bases', () => {
     api.engine.play(play);
     const { text } = await ask('When does the library open on Saturdays?', { stream: true });
     const all = chunks(text);
-    for (const chunk of all) assertForm(ChatCompletionChunk, chunk);
+    for (const chunk of all) assertSchema(ChatCompletionChunk, chunk);
     const withContent = all.filter((chunk) => chunk.choices[0]?.delta.content !== undefined);
     const last = withContent.at(-1);
     assert.deepEqual(last.choices[0].delta.annotations, whole.choices[0].message.annotations);

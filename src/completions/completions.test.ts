@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { assertError, assertForm, chunks, useApi } from '../../test/harness.ts';
+import { assertError, assertSchema, chunks, useApi } from '../../test/harness.ts';
 import { stream } from '../../test/scripted-engine.ts';
 import type { GenerationEvent, GenerationRequest, TokenLogprob } from '../engines/engine.ts';
 import { Completion, CompletionChunk } from './schema.ts';
@@ -64,7 +64,7 @@ describe('POST /v1/completions', () => {
   it('200 with the answer in the form of the schema and no other field, 16 tokens at most', async () => {
     const answer = await complete({ prompt: 'a' });
     assert.equal(answer.status, 200);
-    assertForm(Completion, answer.json);
+    assertSchema(Completion, answer.json);
     assert.equal(answer.json.choices[0].text, 'A 0');
     assert.equal(answer.json.choices[0].finish_reason, 'length');
     assert.equal(answer.headers.get('x-cache-status'), 'HIT');
@@ -83,7 +83,7 @@ describe('POST /v1/completions', () => {
       prompt_tokens_details: { cached_tokens: 3 },
     });
     const streamed = chunks((await complete({ ...body, stream: true, stream_options: { include_usage: true } })).text);
-    for (const chunk of streamed) assertForm(CompletionChunk, chunk);
+    for (const chunk of streamed) assertSchema(CompletionChunk, chunk);
     assert.deepEqual(streamed.at(-1).usage, whole.json.usage);
     const choices = streamed.flatMap((chunk) => chunk.choices);
     assert.deepEqual(textsOf(choices), expected);
@@ -121,7 +121,7 @@ describe('POST /v1/completions', () => {
 
   it('logprobs have the legacy format, with text offsets', async () => {
     const { json } = await complete({ prompt: 'ab', logprobs: 1 });
-    assertForm(Completion, json);
+    assertSchema(Completion, json);
     assert.deepEqual(json.choices[0].logprobs, {
       tokens: ['AB', ' 0'],
       token_logprobs: [-20, -1],
@@ -137,7 +137,7 @@ describe('POST /v1/completions', () => {
     api.engine.judgesPrompts = true;
     const body = { prompt: 'ab', n: 2, logprobs: 1, echo: true };
     const { json } = await complete(body);
-    assertForm(Completion, json);
+    assertSchema(Completion, json);
     // The tokenizer put a space before the text, which is not echoed.
     const expected = {
       tokens: [' ', 'ab', 'AB', ' 1'],

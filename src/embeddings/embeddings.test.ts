@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { bundledEmbedder, embeddedBy } from '../../test/embedder.ts';
-import { failingBackend, whenTheEngineDoesNotAnswer } from '../../test/failing-engine.ts';
-import { assertError, assertForm, useApi } from '../../test/harness.ts';
+import { describeEngineFailures, failingBackend } from '../../test/failing-engine.ts';
+import { assertError, assertSchema, useApi } from '../../test/harness.ts';
 import { usageRecords } from '../billing/tables.ts';
 import { embeddingsResponse, streamEmbeddingsResponse } from './response.ts';
 import { EmbeddingsResponse } from './schema.ts';
@@ -29,7 +29,7 @@ describe('POST /v1/embeddings', () => {
   it('200 with the answer in the form of the schema and no other field, 1,024 floats of length 1', async () => {
     const { status, json } = await embed({ input: SENTENCE });
     assert.equal(status, 200);
-    assertForm(EmbeddingsResponse, json);
+    assertSchema(EmbeddingsResponse, json);
     assert.equal(json.model, MODEL);
     assert.deepEqual(json.usage, { prompt_tokens: 7, total_tokens: 7 });
     assert.equal(json.data.length, 1);
@@ -39,7 +39,7 @@ describe('POST /v1/embeddings', () => {
   it('200 with one vector per text in order, independent of the other texts', async () => {
     const texts = ['When does it open?', SENTENCE, 'Volcanoes erupt.', SENTENCE];
     const { json } = await embed({ input: texts });
-    assertForm(EmbeddingsResponse, json);
+    assertSchema(EmbeddingsResponse, json);
     for (const [index, text] of texts.entries()) {
       assert.equal(json.data[index].index, index);
       assert.deepEqual(json.data[index].embedding, (await embed({ input: text })).json.data[0].embedding);
@@ -50,7 +50,7 @@ describe('POST /v1/embeddings', () => {
     for (const input of [[SENTENCE, 'a'], Array.from({ length: 100 }, (_, i) => `${SENTENCE} ${i}`)]) {
       const floats = await embed({ input, encoding_format: 'float' });
       const base64 = await embed({ input, encoding_format: 'base64' });
-      assertForm(EmbeddingsResponse, base64.json);
+      assertSchema(EmbeddingsResponse, base64.json);
       const read = base64.json.data.map(({ embedding, ...rest }: { embedding: string }) => ({
         ...rest,
         embedding: floatsOf(embedding),
@@ -75,7 +75,7 @@ describe('POST /v1/embeddings', () => {
   it('200 for 2,048 texts, with the tokens of all; 400 for 2,049 and for none', async () => {
     const { status, json } = await embed({ input: Array(2048).fill(SENTENCE), encoding_format: 'base64' });
     assert.equal(status, 200);
-    assertForm(EmbeddingsResponse, json);
+    assertSchema(EmbeddingsResponse, json);
     assert.deepEqual(json.usage, { prompt_tokens: 7 * 2048, total_tokens: 7 * 2048 });
     const more = await embed({ input: Array(2049).fill('a') });
     assertError(more, 400, 'invalid_value', 'input');
@@ -95,7 +95,7 @@ describe('POST /v1/embeddings', () => {
     ];
     const { status, json } = await embed({ input, user: 'x', dimensions: null, encoding_format: null, truncate: true });
     assert.equal(status, 200);
-    assertForm(EmbeddingsResponse, json);
+    assertSchema(EmbeddingsResponse, json);
     assert.equal((await embed({ input: SENTENCE, dimensions: 1024 })).status, 200);
   });
 
@@ -190,7 +190,7 @@ describe('serialization of many vectors', () => {
   });
 });
 
-whenTheEngineDoesNotAnswer({
+describeEngineFailures({
   path: '/v1/embeddings',
   model: MODEL,
   body: { input: 'a' },

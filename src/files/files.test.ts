@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { formOf, type Part, sendForm } from '../../test/forms.ts';
-import { assertError, assertForm, useApi } from '../../test/harness.ts';
+import { assertError, assertSchema, useApi } from '../../test/harness.ts';
 import { newBlobKey } from '../blobs/blob-store.ts';
 import { listOf } from '../db/page.ts';
 import { newId } from '../lib/ids.ts';
@@ -46,7 +46,7 @@ describe('files', () => {
   it('GET /v1/files/{file_id} returns the file object', async () => {
     const file = await upload();
     const answer = await api.send('GET', `/v1/files/${file.id}`);
-    assertForm(File, answer.json);
+    assertSchema(File, answer.json);
     assert.deepEqual(answer.json, file);
   });
 
@@ -87,7 +87,7 @@ describe('files', () => {
       const seen: string[] = [];
       for (let after = ''; ; ) {
         const { json } = await api.send('GET', `/v1/files?limit=2${query}${after}`, { key });
-        assertForm(listOf(File), json);
+        assertSchema(listOf(File), json);
         seen.push(...json.data.map((file: { id: string }) => file.id));
         if (!json.has_more) return seen;
         assert.equal(json.last_id, json.data.at(-1).id);
@@ -204,7 +204,7 @@ describe('files', () => {
       const before = blobsKept();
       const { id } = await upload();
       const answer = await api.send('DELETE', `/v1/files/${id}`);
-      assertForm(DeletedFile, answer.json);
+      assertSchema(DeletedFile, answer.json);
       assert.deepEqual(answer.json, { id, object: 'file', deleted: true });
       for (const [method, rest] of ROUTES) {
         assertError(await api.send(method, `/v1/files/${id}${rest}`), 404, 'file_not_found', 'file_id');

@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs';
 import { request } from 'node:http';
 import { describe, it } from 'node:test';
 import { BOUNDARY, formOf, type Part, sendForm, splitForm } from '../../test/forms.ts';
-import { type Answer, assertError, assertForm, useApi } from '../../test/harness.ts';
+import { type Answer, assertError, assertSchema, useApi } from '../../test/harness.ts';
 import { until } from '../../test/spawned-service.ts';
 import { File, MAX_UPLOAD_BYTES } from './schema.ts';
 import { files, orphanedBlobs } from './tables.ts';
@@ -48,7 +48,7 @@ describe('POST /v1/files', () => {
     ]) {
       const answer = await send(parts);
       assert.equal(answer.status, 200, answer.text);
-      assertForm(File, answer.json);
+      assertSchema(File, answer.json);
       const { id, created_at, ...rest } = answer.json;
       assert.match(id, /^file-[0-9a-z]{26}$/);
       assert.ok(created_at >= before && created_at <= Math.ceil(Date.now() / 1000));

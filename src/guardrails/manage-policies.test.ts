@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { assertError, assertForm, useApi } from '../../test/harness.ts';
+import { assertError, assertSchema, useApi } from '../../test/harness.ts';
 import { insertOrganization } from '../accounts/store.ts';
 import { newId } from '../lib/ids.ts';
 import { GuardrailPolicy, PolicyTest } from './schema.ts';
@@ -28,7 +28,7 @@ describe('/v1/guardrail-policies', () => {
   it('POST gives the policy with all fields resolved', async () => {
     const { status, json } = await create({ name: 'Minimal' });
     assert.equal(status, 200);
-    assertForm(GuardrailPolicy, json);
+    assertSchema(GuardrailPolicy, json);
     assert.match(json.id, /^gp_[0-9a-z]{26}$/);
     assert.equal(json.created_at, json.updated_at);
     const { id: _id, created_at: _created, updated_at: _updated, ...rest } = json;
@@ -128,7 +128,7 @@ describe('/v1/guardrail-policies', () => {
     const path = `${PATH}/${created.json.id}`;
     const disabled = await api.send('PUT', path, { body: { enabled: false } });
     assert.equal(disabled.status, 200);
-    assertForm(GuardrailPolicy, disabled.json);
+    assertSchema(GuardrailPolicy, disabled.json);
     assert.deepEqual({ ...disabled.json, enabled: true, updated_at: created.json.updated_at }, created.json);
     const { json } = await api.send('PUT', path, {
       body: { thresholds: { hate: null, sexual: 0.1 }, topic_deny_list: [], apply_to: ['both'] },
@@ -182,7 +182,7 @@ describe('/v1/guardrail-policies', () => {
     const texts = ['A FALCON and an owl', 'an owl', 'hit him', 'hello'];
     const tested = await api.send('POST', path, { body: { input: texts } });
     assert.equal(tested.status, 200);
-    assertForm(PolicyTest, tested.json);
+    assertSchema(PolicyTest, tested.json);
     const { results } = tested.json;
     assert.deepEqual(
       results.map(({ action }: { action: string }) => action),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { bundledEmbedder, embeddedBy } from '../../test/embedder.ts';
-import { assertError, assertForm, useApi } from '../../test/harness.ts';
+import { assertError, assertSchema, useApi } from '../../test/harness.ts';
 import { listOf } from '../db/page.ts';
 import { dropIndexTables } from './drop-index-tables.ts';
 import { MAX_WRITE_DURATION_MS } from './max-write-duration.ts';
@@ -24,7 +24,7 @@ describe('POST /v1/knowledge-bases', () => {
   it('creates an active, empty knowledge base with every default', async () => {
     const { status, json } = await create({ name: 'Handbook' });
     assert.equal(status, 200);
-    assertForm(KnowledgeBase, json);
+    assertSchema(KnowledgeBase, json);
     assert.match(json.id, /^kb_[0-9a-z]{26}$/);
     assert.equal(json.created_at, json.updated_at);
     const { id, created_at, updated_at, ...rest } = json;
@@ -142,7 +142,7 @@ describe('GET /v1/knowledge-bases', () => {
     for (const name of ['a', 'b', 'c']) ids.push((await create({ name, metadata: { x: 1 } }, key)).json.id);
     const get = async (query: string) => (await api.send('GET', `${PATH}${query}`, { key })).json;
     const first = await get('?limit=2');
-    assertForm(listOf(ListedKnowledgeBase), first);
+    assertSchema(listOf(ListedKnowledgeBase), first);
     assert.deepEqual(
       first.data.map(({ id }: { id: string }) => id),
       ids.slice(0, 2),
@@ -173,7 +173,7 @@ describe('one knowledge base', () => {
     const made = await created({ description: 'old', metadata: { a: 1, b: { c: 2 } } });
     const { status, json } = await patch(made.id, { name: 'New', metadata: { a: null, b: 3, d: 4 } });
     assert.equal(status, 200);
-    assertForm(KnowledgeBase, json);
+    assertSchema(KnowledgeBase, json);
     assert.deepEqual([json.name, json.description, json.metadata], ['New', 'old', { b: 3, d: 4 }]);
     assert.ok(json.updated_at >= made.updated_at);
     assert.deepEqual((await api.send('GET', `${PATH}/${made.id}`)).json, json);

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { asked } from '../../test/embedding-conformance.ts';
+import { embeddingRequest } from '../../test/embedding-conformance.ts';
 import { type ArchitectureName, writeArchitecture } from '../../test/fixtures/architectures/write-architecture.ts';
 import { loadConfig } from '../config.ts';
 import { Lifecycle } from '../lib/lifecycle.ts';
@@ -29,7 +29,7 @@ describe('ids that are bound to a GGUF of the operator', () => {
       [embedding?.backend().engine, embedding?.backend().model, embedding?.backend().ready],
       ['local', 'qwen-3-embedding-q8_0.gguf', true],
     );
-    const { vectors } = await embedding!.embed(asked(['the cat', 'the mat']), never);
+    const { vectors } = await embedding!.embed(embeddingRequest(['the cat', 'the mat']), never);
     assert.deepEqual(
       vectors.map((vector) => vector.length),
       [1_024, 1_024],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { assertError, assertForm, useApi } from '../../test/harness.ts';
+import { assertError, assertSchema, useApi } from '../../test/harness.ts';
 import { listOf } from '../db/page.ts';
 import { Model } from './schema.ts';
 
@@ -9,7 +9,7 @@ describe('GET /v1/models', () => {
 
   it('200 with every id of the interface, whole', async () => {
     const { json } = await api.send('GET', '/v1/models');
-    assertForm(listOf(Model), json);
+    assertSchema(listOf(Model), json);
     assert.deepEqual(
       json.data.map((model: { id: string }) => model.id),
       [

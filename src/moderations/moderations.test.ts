@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { failingBackend, whenTheEngineDoesNotAnswer } from '../../test/failing-engine.ts';
-import { assertError, assertForm, catalogueOn, type TestApiOptions, useApi } from '../../test/harness.ts';
+import { describeEngineFailures, failingBackend } from '../../test/failing-engine.ts';
+import { assertError, assertSchema, bindCatalogue, type TestApiOptions, useApi } from '../../test/harness.ts';
 import { usageRecords } from '../billing/tables.ts';
 import { createBundledModeration } from '../engines/bundled/moderation/bundled-moderation.ts';
 import type { ModerationEngine } from '../engines/moderation-engine.ts';
@@ -18,7 +18,9 @@ const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1);
 function judgedBy(engine: ModerationEngine): TestApiOptions {
   return {
     models: (generation) =>
-      catalogueOn(generation).map((model) => (model.id === 'moderation-v1' ? { ...model, moderation: engine } : model)),
+      bindCatalogue(generation).map((model) =>
+        model.id === 'moderation-v1' ? { ...model, moderation: engine } : model,
+      ),
   };
 }
 
@@ -32,7 +34,7 @@ describe('POST /v1/moderations', () => {
   it('200 with the answer in the form of the schema and no other field, a result for a text', async () => {
     const { status, json } = await judge({ input: INSULT });
     assert.equal(status, 200);
-    assertForm(ModerationResponse, json);
+    assertSchema(ModerationResponse, json);
     assert.match(json.id, /^modr-[0-9a-z]{26}$/);
     assert.equal(json.model, 'moderation-v1');
     const [result] = json.results;
@@ -47,7 +49,7 @@ describe('POST /v1/moderations', () => {
       input: [HARMLESS, INSULT, 'I want to kill myself tonight.'],
       model: 'moderation-v1',
     });
-    assertForm(ModerationResponse, json);
+    assertSchema(ModerationResponse, json);
     assert.deepEqual(
       json.results.map((result: { flagged: boolean }) => result.flagged),
       [false, true, true],
@@ -138,7 +140,7 @@ describe('POST /v1/moderations', () => {
   });
 });
 
-whenTheEngineDoesNotAnswer({
+describeEngineFailures({
   path: '/v1/moderations',
   model: 'moderation-v1',
   body: { input: 'a' },

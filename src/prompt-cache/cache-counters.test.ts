@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Registry } from 'prom-client';
-import { assertForm, catalogueOn } from '../../test/harness.ts';
+import { assertSchema, bindCatalogue } from '../../test/harness.ts';
 import { scriptedEngine } from '../../test/scripted-engine.ts';
 import { ModelRegistry } from '../engines/registry.ts';
 import { CacheCounters } from './cache-counters.ts';
@@ -10,7 +10,7 @@ import { CacheStatistics } from './schema.ts';
 /** Counters over two engines, and the clock that they read. */
 function setUp() {
   const engines = [scriptedEngine(), scriptedEngine()] as const;
-  const served = catalogueOn(engines[0]);
+  const served = bindCatalogue(engines[0]);
   const models = new ModelRegistry(served.map((model, at) => (at === 1 ? { ...model, engine: engines[1] } : model)));
   const metrics = new Registry();
   const clock = { ms: 1_000_000 };
@@ -20,7 +20,7 @@ function setUp() {
 describe('CacheCounters', () => {
   it('start at zero, with hit rate 0 and unknown memory', () => {
     const statistics = setUp().counters.read();
-    assertForm(CacheStatistics, statistics);
+    assertSchema(CacheStatistics, statistics);
     assert.deepEqual(statistics, {
       hit_count: 0,
       miss_count: 0,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { sendEvents, startServer, type TestServer } from '../../test/fixtures/upstream-server.ts';
-import { assertError, assertForm, catalogueOn, type TestApi, useApi } from '../../test/harness.ts';
+import { assertError, assertSchema, bindCatalogue, type TestApi, useApi } from '../../test/harness.ts';
 import { scriptedEngine, stream, untilAborted } from '../../test/scripted-engine.ts';
 import { until } from '../../test/spawned-service.ts';
 import type { GenerationEngine, GenerationEvent } from '../engines/engine.ts';
@@ -27,7 +27,7 @@ function answer(cachedTokens: number, choices = 1): GenerationEvent[] {
 
 const counted = async (api: TestApi) => {
   const { json } = await api.send('GET', STATS);
-  assertForm(CacheStatistics, json);
+  assertSchema(CacheStatistics, json);
   return [json.hit_count, json.miss_count, json.cached_tokens_total];
 };
 const chat = (api: TestApi, body: object = {}) =>
@@ -66,7 +66,7 @@ describe('GET /v1/admin/cache/stats and POST /v1/admin/cache/reset', () => {
       const { key } = await api.makeKey({ scopes: ['admin'] });
       const { status, json, headers } = await api.send(method, path, { key });
       assert.equal(status, 200);
-      assertForm(CacheStatistics, json);
+      assertSchema(CacheStatistics, json);
       assert.ok(headers.get('x-request-id') && headers.get('x-ratelimit-limit-requests'));
     });
     it(`${method} ${path}: 401 without a key and with a wrong one`, async () => {
@@ -133,7 +133,7 @@ describe('GET /v1/admin/cache/stats and POST /v1/admin/cache/reset', () => {
       const { responses, summary } = json.paths[path][method.toLowerCase()];
       assert.ok(summary);
       const { example, schema } = responses['200'].content['application/json'];
-      assertForm(CacheStatistics, example ?? schema.examples?.[0]);
+      assertSchema(CacheStatistics, example ?? schema.examples?.[0]);
       assert.ok(responses['4XX'] && responses['5XX']);
     }
   });
@@ -255,7 +255,7 @@ describe('cached tokens reported by an upstream', () => {
     models: () => {
       const options = { model: 'm', apiKey: null, contextLength: null, proxy: null, logger: createLogger('silent') };
       engine = createUpstreamEngine({ ...options, baseUrls: [server.baseUrl] });
-      return catalogueOn(Object.assign(scriptedEngine(), { generate: engine.generate.bind(engine) }));
+      return bindCatalogue(Object.assign(scriptedEngine(), { generate: engine.generate.bind(engine) }));
     },
   });
   beforeEach(() => api.send('POST', RESET));

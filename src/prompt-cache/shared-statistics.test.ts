@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Registry } from 'prom-client';
 import { openTestDatabase } from '../../test/database.ts';
-import { catalogueOn } from '../../test/harness.ts';
+import { bindCatalogue } from '../../test/harness.ts';
 import { scriptedEngine } from '../../test/scripted-engine.ts';
 import { until } from '../../test/spawned-service.ts';
 import type { Database } from '../db/db.ts';
@@ -25,7 +25,7 @@ describe('prompt cache statistics of several processes', () => {
   /** A process with the counters of its own. */
   function startProcess() {
     const engine = scriptedEngine();
-    const models = new ModelRegistry(catalogueOn(engine));
+    const models = new ModelRegistry(bindCatalogue(engine));
     const counters = new CacheCounters({ models, metrics: new Registry(), now: Date.now });
     const statistics = new SharedStatistics({ db, counters, logger: createLogger('silent'), now: Date.now });
     running.push(statistics);

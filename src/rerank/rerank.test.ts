@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { failingBackend, whenTheEngineDoesNotAnswer } from '../../test/failing-engine.ts';
-import { assertError, assertForm, catalogueOn, type TestApiOptions, useApi } from '../../test/harness.ts';
+import { describeEngineFailures, failingBackend } from '../../test/failing-engine.ts';
+import { assertError, assertSchema, bindCatalogue, type TestApiOptions, useApi } from '../../test/harness.ts';
 import { usageRecords } from '../billing/tables.ts';
 import type { RerankEngine } from '../engines/rerank-engine.ts';
 import { RerankResponse } from './schema.ts';
@@ -19,7 +19,7 @@ function rerankedBy(engine: Partial<RerankEngine>): TestApiOptions {
   };
   return {
     models: (generation) =>
-      catalogueOn(generation).map((model) => (model.id === 'reranker-v2-m3' ? { ...model, rerank } : model)),
+      bindCatalogue(generation).map((model) => (model.id === 'reranker-v2-m3' ? { ...model, rerank } : model)),
   };
 }
 
@@ -45,7 +45,7 @@ describe('POST /v1/rerank', () => {
   it('200 with every document, the best first, in the form of the schema and no other field', async () => {
     const { status, json } = await rank({ documents: ['0.1 a', { text: '0.9 b' }, '0.5 c'] });
     assert.equal(status, 200);
-    assertForm(RerankResponse, json);
+    assertSchema(RerankResponse, json);
     assert.deepEqual(json, {
       object: 'list',
       results: [
@@ -82,7 +82,7 @@ describe('POST /v1/rerank', () => {
 
   it('200 without texts when return_documents is false, with texts when null or true', async () => {
     const without = await rank({ return_documents: false });
-    assertForm(RerankResponse, without.json);
+    assertSchema(RerankResponse, without.json);
     assert.deepEqual(without.json.results, [{ index: 0, relevance_score: 0.5 }]);
     for (const value of [true, null]) {
       const { json } = await rank({ return_documents: value });
@@ -176,7 +176,7 @@ describe('POST /v1/rerank', () => {
   });
 });
 
-whenTheEngineDoesNotAnswer({
+describeEngineFailures({
   path: '/v1/rerank',
   model: 'reranker-v2-m3',
   body: { query: 'q', documents: ['a'] },

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { importsOf } from './imports.ts';
+import { listImports } from './imports.ts';
 import { isTest, type Source } from './source.ts';
 
 /** An import cycle between entries of one folder. */
@@ -27,7 +27,7 @@ function graphsByFolder(sources: readonly Source[]): Map<string, Graph> {
   const graphs = new Map<string, Graph>();
   for (const source of sources) {
     if (!source.path.startsWith('src/') || isTest(source.path)) continue;
-    for (const { specifier } of importsOf(source)) {
+    for (const { specifier } of listImports(source)) {
       if (!specifier.startsWith('.')) continue;
       const target = posix.join(posix.dirname(source.path), specifier);
       const from = source.path.split('/');

@@ -67,7 +67,7 @@ interface Import {
 }
 
 /** Lists all imports of a file: static, re-exports, dynamic, and type imports. */
-export function importsOf(source: Source): Import[] {
+export function listImports(source: Source): Import[] {
   const found: Import[] = [];
   walk(source, (node) => {
     const specifier = specifierOf(node);
@@ -98,7 +98,7 @@ export const checkOrder: Checker = (source) => {
   const unit = unitOf(source.path);
   const level = LEVELS.get(unit);
   if (level === undefined) return [{ path: source.path, line: 1, rule: `'${unit}' has no place in the order` }];
-  return importsOf(source)
+  return listImports(source)
     .filter(({ specifier }) => specifier.startsWith('.'))
     .flatMap(({ specifier, at }) => {
       const target = posix.join(posix.dirname(source.path), specifier);
@@ -127,7 +127,7 @@ export const checkSubfolderOrder: Checker = (source) => {
     const from = subfolderOf(folder, source.path);
     if (from === null) return [];
     if (!order.includes(from)) return [{ path: source.path, line: 1, rule: `'${from}' has no place in the order` }];
-    return importsOf(source).flatMap(({ specifier, at }) => {
+    return listImports(source).flatMap(({ specifier, at }) => {
       const to = specifier.startsWith('.')
         ? subfolderOf(folder, posix.join(posix.dirname(source.path), specifier))
         : null;
@@ -149,7 +149,7 @@ export const checkFastify: Checker = (source): Violation[] => {
   const { path } = source;
   const knowsFastify = path.startsWith('src/http/') || path === 'src/app.ts' || path.endsWith('/routes.ts');
   if (!path.startsWith('src/') || knowsFastify) return [];
-  return importsOf(source)
+  return listImports(source)
     .filter(({ specifier }) => /^(fastify|@fastify)(\/|$)/.test(specifier))
     .map(({ specifier, at }) => violationAt(source, at, `imports '${specifier}' outside http/, app.ts and routes.ts`));
 };

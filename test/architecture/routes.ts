@@ -55,7 +55,7 @@ interface Operation {
 }
 
 /** Applies the same rule to an OpenAPI description. Returns `METHOD /path` with the missing fields. */
-export function undescribed(document: { paths?: Record<string, unknown> }): string[] {
+export function findUndescribed(document: { paths?: Record<string, unknown> }): string[] {
   return Object.entries(document.paths ?? {}).flatMap(([path, operations]) =>
     Object.entries(operations as Record<string, Operation>).flatMap(([method, { summary, tags, responses }]) => {
       const missing = [

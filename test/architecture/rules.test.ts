@@ -8,7 +8,7 @@ import { findDuplicateExports } from './duplicate-exports.ts';
 import { checkEnvironment } from './environment.ts';
 import { checkFastify, checkOrder, checkSubfolderOrder, ORDER } from './imports.ts';
 import { checkNames, checkUnfinished } from './names.ts';
-import { checkRoutes, undescribed } from './routes.ts';
+import { checkRoutes, findUndescribed } from './routes.ts';
 import { type Checker, describeViolation, parseSource } from './source.ts';
 import { layoutFolders, sourceFolders } from './tree.ts';
 import { checkAny, checkNonNull } from './types.ts';
@@ -317,7 +317,7 @@ describe('checkRoutes', () => {
   it('finds the same in a description', () => {
     const whole = { summary: 'a', tags: ['A'], responses: { 200: {} } };
     const paths = { '/a': { get: whole, post: { responses: { '4xx': {} } } } };
-    assert.deepEqual(undescribed({ paths }), ['POST /a has no summary, tags, response']);
+    assert.deepEqual(findUndescribed({ paths }), ['POST /a has no summary, tags, response']);
   });
 });
 

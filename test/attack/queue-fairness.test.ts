@@ -10,7 +10,7 @@ const LARGE = 300;
 /** Time limit for a request of an idle organization during the flood: a few completions on a slow machine. */
 const SERVED_WITHIN_MS = 20_000;
 /** Long completions keep the model busy, so that the flood does not drain during the test. */
-const LONG_ANSWER = { n: 16, max_tokens: 1_000, temperature: 2 };
+const LONG_COMPLETION_PROMPT = { n: 16, max_tokens: 1_000, temperature: 2 };
 const SHORT_ANSWER = { max_tokens: 4 };
 
 const service = useService();
@@ -56,11 +56,11 @@ describe('a queue that one organization fills', () => {
   it('serves other organizations, and rejects the flood first', async (t) => {
     const [flooding, large, idle] = [await createKey('flooding'), await createKey('large'), await createKey('idle')];
     const stop = new AbortController();
-    const flood = send(flooding, FLOOD, LONG_ANSWER, stop.signal);
+    const flood = send(flooding, FLOOD, LONG_COMPLETION_PROMPT, stop.signal);
     await until(() => flood.statuses.length > 0);
     await settled(flood.statuses);
     const rejectedAlone = count(flood.statuses, 503);
-    const others = send(large, LARGE, LONG_ANSWER, stop.signal);
+    const others = send(large, LARGE, LONG_COMPLETION_PROMPT, stop.signal);
     await settled(flood.statuses);
     await settled(others.statuses);
     assert.equal(count(others.statuses, 503), 0, 'an organization with fewer requests is not rejected');

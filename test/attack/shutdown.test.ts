@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { Agent, type ClientRequest, request } from 'node:http';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { usageOf } from '../crash/load.ts';
+import { readUsageRows } from '../crash/load.ts';
 import { sendEvents, sendJson, startServer, type TestServer } from '../fixtures/upstream-server.ts';
 import { type Service, startService } from '../spawned-service.ts';
 import { scaled } from './scale.ts';
@@ -58,7 +58,7 @@ describe('SIGTERM beside clients that disconnect', () => {
       await delay(LOAD_MS);
       await leaveAndStop(load, service, OFFSETS_MS[round % OFFSETS_MS.length] ?? 0);
       assert.deepEqual(await service.ended, { code: 0, signal: null });
-      const recorded = (await usageOf(dataDir)).length - recordsBefore;
+      const recorded = (await readUsageRows(dataDir)).length - recordsBefore;
       recordsBefore += recorded;
       const served = upstream.requests.filter(({ path }) => path.endsWith('/chat/completions')).length;
       assert.ok(served > CLIENTS, `the model's server was asked only ${served} times`);

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { APICallError, generateObject, generateText, isStepCount, Output, streamText, tool } from 'ai';
 import { z } from 'zod';
-import { callsThenTells, GENERATING, MODELS, useBackends } from './backends.ts';
+import { callThenReport, GENERATING, MODELS, useBackends } from './backends.ts';
 
 // The SDK warns about settings that some providers lack.
 Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
@@ -93,7 +93,7 @@ for (const [backend, model] of GENERATING) {
 describe('Vercel AI SDK', () => {
   for (const stream of [false, true]) {
     it(`runs its tool loop until the model reports the result${stream ? ', streamed' : ''}`, async () => {
-      backends.play(callsThenTells({ city: 'Oslo', exact: true }));
+      backends.play(callThenReport({ city: 'Oslo', exact: true }));
       const asked = { model: provider()(MODELS.scripted), prompt, tools, stopWhen: isStepCount(4) };
       const result = stream ? streamText(asked) : await generateText(asked);
       assert.equal(await result.text, 'The tool said Oslo: 21.');

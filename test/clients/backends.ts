@@ -82,7 +82,7 @@ const HEAD = { id: 'x', created: 1, model: 'scripted' };
 const USAGE = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
 
 /** Script of a model that calls the first tool with these arguments, then reports the tool result. */
-export function callsThenTells(args: object): Handler {
+export function callThenReport(args: object): Handler {
   return ({ body }, response) => {
     const { messages, tools, stream } = body as unknown as ChatBody;
     const last = messages.at(-1);
@@ -129,5 +129,5 @@ export const answers: Handler = ({ body }, response) => {
 };
 
 /** Starts a stream with one text delta and leaves it open. */
-export const beginsOnly: Handler = (_request, response) =>
+export const startAndStall: Handler = (_request, response) =>
   sendEvents(response, [{ ...HEAD, choices: [{ index: 0, delta: { role: 'assistant', content: 'Once' } }] }]);

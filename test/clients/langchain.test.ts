@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ChatOpenAI, type ChatOpenAIFields, OpenAI } from '@langchain/openai';
 import { z } from 'zod';
-import { callsThenTells, GENERATING, MODELS, useBackends } from './backends.ts';
+import { callThenReport, GENERATING, MODELS, useBackends } from './backends.ts';
 
 const backends = useBackends();
 const prompt = 'How warm is it in Oslo?';
@@ -84,7 +84,7 @@ for (const [backend, model] of GENERATING) {
 
 describe('LangChain', () => {
   it('receives the result of a tool call', async () => {
-    backends.play(callsThenTells({ city: 'Oslo', exact: true }));
+    backends.play(callThenReport({ city: 'Oslo', exact: true }));
     const client = chat(MODELS.scripted).bindTools([thermometer]);
     const call = await client.invoke(prompt);
     const id = call.tool_calls?.[0]?.id;

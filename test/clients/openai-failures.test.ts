@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import OpenAI, { type APIError } from 'openai';
 import { sendJson } from '../fixtures/upstream-server.ts';
 import { metric, until } from '../spawned-service.ts';
-import { answers, beginsOnly, GENERATING, MODELS, useBackends } from './backends.ts';
+import { answers, GENERATING, MODELS, startAndStall, useBackends } from './backends.ts';
 
 const backends = useBackends();
 const messages = [{ role: 'user' as const, content: 'Tell me of a fox.' }];
@@ -79,7 +79,7 @@ describe('openai: errors', () => {
 
   it('a broken upstream connection makes the stream throw', async () => {
     backends.play((request, response, count) => {
-      void beginsOnly(request, response, count);
+      void startAndStall(request, response, count);
       setImmediate(() => response.destroy());
     });
     const stream = await backends.openai().chat.completions.create({ model: MODELS.scripted, messages, stream: true });
@@ -128,7 +128,7 @@ describe('openai: a client that aborts', () => {
   const inFlight = () => metric(backends.service.url, 'quire_generations_in_flight');
 
   it('aborts the upstream request during a stream', async () => {
-    backends.play(beginsOnly);
+    backends.play(startAndStall);
     const controller = new AbortController();
     const asked = { model: MODELS.scripted, messages, stream: true as const };
     const stream = await backends.openai().chat.completions.create(asked, { signal: controller.signal });

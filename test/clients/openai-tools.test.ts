@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { zodFunction, zodResponseFormat } from 'openai/helpers/zod';
 import { z } from 'zod';
-import { callsThenTells, GENERATING, MODELS, useBackends } from './backends.ts';
+import { callThenReport, GENERATING, MODELS, useBackends } from './backends.ts';
 
 const backends = useBackends();
 const messages = [{ role: 'user' as const, content: 'How warm is it in Oslo?' }];
@@ -23,7 +23,7 @@ function thermometer(calls: unknown[]) {
 describe('openai: runTools', () => {
   for (const stream of [false, true]) {
     it(`loops until the model reports the result${stream ? ', streamed' : ''}`, async () => {
-      backends.play(callsThenTells({ city: 'Oslo', exact: true }));
+      backends.play(callThenReport({ city: 'Oslo', exact: true }));
       const before = backends.scripted.requests.length;
       const calls: unknown[] = [];
       const params = { model: MODELS.scripted, messages, tools: [thermometer(calls)] };

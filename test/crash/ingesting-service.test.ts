@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { formOf, sendForm } from '../forms.ts';
 import { newDataDir, type Service, startService, until, useEmbeddedDatabases } from '../spawned-service.ts';
-import { ROUNDS, UNHURRIED } from './rounds.ts';
+import { NO_TIME_LIMIT, ROUNDS } from './rounds.ts';
 
 useEmbeddedDatabases();
 
@@ -70,7 +70,7 @@ async function counted(service: Service, base: string): Promise<{ documents: num
 }
 
 describe('SIGKILL during ingestion', () => {
-  it('loses and duplicates no document, and restores no deleted one', UNHURRIED, async () => {
+  it('loses and duplicates no document, and restores no deleted one', NO_TIME_LIMIT, async () => {
     const dataDir = newDataDir();
     for (let round = 0; round < ROUNDS; round += 1) {
       let service = await startService({ dataDir, env });

@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { writeTinyGguf } from '../fixtures/tiny-gguf.ts';
 import { metric, newDataDir, startService, until, useEmbeddedDatabases } from '../spawned-service.ts';
-import { chat, chatBody, usageOf } from './load.ts';
-import { ROUNDS, UNHURRIED } from './rounds.ts';
+import { chat, chatBody, readUsageRows } from './load.ts';
+import { NO_TIME_LIMIT, ROUNDS } from './rounds.ts';
 
 useEmbeddedDatabases();
 
 const MODEL = 'general-8b';
 
 describe("SIGKILL of a model's process", () => {
-  it('fails its requests with 503, and serves the next ones', UNHURRIED, async () => {
+  it('fails its requests with 503, and serves the next ones', NO_TIME_LIMIT, async () => {
     const dataDir = newDataDir();
     // An endless completion, so that both requests run when the process dies.
     const script = { '<|assistant|>': '▁red', '▁red': '▁blue', '▁blue': '▁red' };
@@ -53,7 +53,7 @@ describe("SIGKILL of a model's process", () => {
       });
     }
     assert.deepEqual(await service.stop(), { code: 0, signal: null });
-    const rows = await usageOf(dataDir);
+    const rows = await readUsageRows(dataDir);
     for (const requestId of failed) {
       const found = rows.filter((row) => row.requestId === requestId);
       assert.deepEqual(

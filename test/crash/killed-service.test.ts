@@ -14,8 +14,8 @@ import {
   until,
   useEmbeddedDatabases,
 } from '../spawned-service.ts';
-import { chat, chatBody, type Got, usageOf } from './load.ts';
-import { ROUNDS, UNHURRIED } from './rounds.ts';
+import { chat, chatBody, type ReceivedResponse, readUsageRows } from './load.ts';
+import { NO_TIME_LIMIT, ROUNDS } from './rounds.ts';
 
 useEmbeddedDatabases();
 
@@ -43,8 +43,8 @@ describe('SIGKILL of the service', () => {
     });
 
   /** Loads the service until it is killed. Returns the acknowledged responses and keys. */
-  async function killUnderLoad(service: Service): Promise<{ answers: Got[]; keys: string[] }> {
-    const answers: Got[] = [];
+  async function killUnderLoad(service: Service): Promise<{ answers: ReceivedResponse[]; keys: string[] }> {
+    const answers: ReceivedResponse[] = [];
     const keys: string[] = [];
     let isGone = false;
     const caller = async (number: number) => {
@@ -66,7 +66,7 @@ describe('SIGKILL of the service', () => {
     };
     const callers = Array.from({ length: CALLERS }, (_, number) => caller(number));
     const load = Promise.all([...callers, keyMaker(), commandMaker()]);
-    const isPromised = ({ whole, status }: Got) => whole && status === 200;
+    const isPromised = ({ whole, status }: ReceivedResponse) => whole && status === 200;
     await until(() => answers.some(isPromised) && keys.length > 0);
     await pause(Math.random() * LOAD_MS);
     const ended = service.kill();
@@ -76,9 +76,9 @@ describe('SIGKILL of the service', () => {
     return { answers: answers.filter(isPromised), keys };
   }
 
-  it('loses no acknowledged response or key, and records none twice', UNHURRIED, async () => {
+  it('loses no acknowledged response or key, and records none twice', NO_TIME_LIMIT, async () => {
     const dataDir = newDataDir();
-    const answers: Got[] = [];
+    const answers: ReceivedResponse[] = [];
     const keys: string[] = [];
     for (let round = 0; round < ROUNDS; round += 1) {
       const service = await start(dataDir);
@@ -99,7 +99,7 @@ describe('SIGKILL of the service', () => {
     }
     assert.deepEqual(await service.stop(), { code: 0, signal: null });
 
-    const rows = await usageOf(dataDir);
+    const rows = await readUsageRows(dataDir);
     const counts = new Map<string, number>();
     for (const { requestId } of rows) counts.set(requestId, (counts.get(requestId) ?? 0) + 1);
     assert.equal(new Set(answers.map(({ requestId }) => requestId)).size, answers.length);
@@ -108,7 +108,7 @@ describe('SIGKILL of the service', () => {
     assert.equal(new Set(rows.map(({ id }) => id)).size, rows.length);
   });
 
-  it('leaves a stale socket that the next start replaces', UNHURRIED, async () => {
+  it('leaves a stale socket that the next start replaces', NO_TIME_LIMIT, async () => {
     const first = await start(newDataDir());
     await first.kill();
     assert.ok(existsSync(join(first.dataDir, 'quire.sock')));
@@ -123,7 +123,7 @@ describe('SIGKILL of the service', () => {
 
   it(
     'in the middle of its first start does not keep it from starting, nor from having its key',
-    UNHURRIED,
+    NO_TIME_LIMIT,
     async () => {
       const env = { QUIRE_UPSTREAM_URL: upstream.baseUrl };
       for (let round = 0; round < ROUNDS; round += 1) {

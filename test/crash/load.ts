@@ -5,7 +5,7 @@ import { openPglite } from '../../src/db/pglite.ts';
 import type { Service } from '../spawned-service.ts';
 
 /** A response as received by the client. */
-export interface Got {
+export interface ReceivedResponse {
   requestId: string;
   status: number;
   text: string;
@@ -20,31 +20,35 @@ export function chatBody(model: string, stream: boolean, maxTokens: number | nul
 }
 
 /** Sends a chat request and reads the response until its end or failure. `onText` gets the text so far. */
-export async function chat(service: Service, body: object, onText: (text: string) => void = () => {}): Promise<Got> {
-  const got: Got = { requestId: '', status: 0, text: '', whole: false };
+export async function chat(
+  service: Service,
+  body: object,
+  onText: (text: string) => void = () => {},
+): Promise<ReceivedResponse> {
+  const response: ReceivedResponse = { requestId: '', status: 0, text: '', whole: false };
   try {
-    const answer = await fetch(`${service.url}/v1/chat/completions`, {
+    const received = await fetch(`${service.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${service.key}`, 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
-    got.status = answer.status;
-    got.requestId = answer.headers.get('x-request-id') ?? '';
-    const isStream = answer.headers.get('content-type')?.startsWith('text/event-stream');
+    response.status = received.status;
+    response.requestId = received.headers.get('x-request-id') ?? '';
+    const isStream = received.headers.get('content-type')?.startsWith('text/event-stream');
     const decoder = new TextDecoder();
-    for await (const piece of answer.body ?? []) {
-      got.text += decoder.decode(piece, { stream: true });
-      onText(got.text);
+    for await (const chunk of received.body ?? []) {
+      response.text += decoder.decode(chunk, { stream: true });
+      onText(response.text);
     }
-    got.whole = !isStream || got.text.endsWith('data: [DONE]\n\n');
+    response.whole = !isStream || response.text.endsWith('data: [DONE]\n\n');
   } catch {
     // The connection broke: keeps what was received.
   }
-  return got;
+  return response;
 }
 
 /** Reads the usage rows of a data folder after its service has ended. */
-export async function usageOf(dataDir: string) {
+export async function readUsageRows(dataDir: string) {
   const db = await openPglite(join(dataDir, 'db'));
   try {
     return await db.sql.select().from(usageRecords).orderBy(usageRecords.id);

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { askText, CAT, CAT_SAYS } from '../fixtures/cat-model.ts';
-import { type HubServer, linkedHeaders, useHub } from '../fixtures/hub-server.ts';
+import { askText, CAT, CAT_COMPLETION } from '../fixtures/cat-model.ts';
+import { type HubServer, redirectHeaders, useHub } from '../fixtures/hub-server.ts';
 import { newDataDir, runQuire, type Service, startService, until, useEmbeddedDatabases } from '../spawned-service.ts';
 
 useEmbeddedDatabases();
@@ -29,7 +29,7 @@ function stuckAfter(hub: HubServer, bytes: number): void {
   hub.acts.push((request, response) => {
     const file = hub.files.get(request.url as string);
     if (file === undefined || request.headers.range !== undefined) return false;
-    response.writeHead(200, { 'content-length': file.length, ...linkedHeaders(file) });
+    response.writeHead(200, { 'content-length': file.length, ...redirectHeaders(file) });
     response.write(file.subarray(0, bytes));
     return true;
   });
@@ -71,14 +71,14 @@ describe('models on demand', () => {
     assert.equal(status, 200);
     assert.equal(json.models_pull.state, 'pulling');
     assert.equal(json.models_pull.total_bytes, CAT.length);
-    assert.notEqual(await askText(service), CAT_SAYS);
+    assert.notEqual(await askText(service), CAT_COMPLETION);
     await service.kill();
 
     hub.acts.length = 0;
     service = await startService({ env, dataDir: service.dataDir });
     await until(async () => (await readyz(service)).json.models_pull?.state === 'done');
     assert.equal(hub.seen.at(-1)?.range, 'bytes=1000000-');
-    for (const id of ['general-8b', 'general-70b']) assert.equal(await askText(service, id), CAT_SAYS);
+    for (const id of ['general-8b', 'general-70b']) assert.equal(await askText(service, id), CAT_COMPLETION);
 
     // The next start downloads nothing, even after the model was removed.
     await service.stop();

@@ -5,4 +5,4 @@ const DEFAULT_ROUNDS = 3;
 export const ROUNDS = Number(process.env['QUIRE_TEST_ROUNDS'] ?? DEFAULT_ROUNDS);
 
 /** Disables the default time limit for tests that kill services: each round restarts the service. */
-export const UNHURRIED = { timeout: 60_000 + ROUNDS * 600_000 };
+export const NO_TIME_LIMIT = { timeout: 60_000 + ROUNDS * 600_000 };

@@ -5,8 +5,8 @@ import { connect, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { sendEvents, sendJson, startServer, type TestServer } from '../fixtures/upstream-server.ts';
 import { type Service, startService, until, useEmbeddedDatabases } from '../spawned-service.ts';
-import { chat, chatBody, usageOf } from './load.ts';
-import { UNHURRIED } from './rounds.ts';
+import { chat, chatBody, readUsageRows } from './load.ts';
+import { NO_TIME_LIMIT } from './rounds.ts';
 
 useEmbeddedDatabases();
 
@@ -60,7 +60,7 @@ describe('SIGTERM', () => {
       }
     });
 
-  it('accepts no new requests, completes running responses, and exits with 0', UNHURRIED, async () => {
+  it('accepts no new requests, completes running responses, and exits with 0', NO_TIME_LIMIT, async () => {
     const { service, streamed, whole } = await startBusy();
     service.signal('SIGTERM');
     await refuses(service);
@@ -71,14 +71,14 @@ describe('SIGTERM', () => {
     assert.equal(two.status, 200);
     assert.equal(JSON.parse(two.text).choices[0].message.content, 'Once more');
     assert.deepEqual(await service.ended, { code: 0, signal: null });
-    const rows = await usageOf(service.dataDir);
+    const rows = await readUsageRows(service.dataDir);
     assert.deepEqual(
       rows.map(({ requestId, outcome }) => [requestId, outcome]).toSorted(),
       [one, two].map(({ requestId }) => [requestId, 'completed']).toSorted(),
     );
   });
 
-  it('closes idle connections while other requests run', UNHURRIED, async () => {
+  it('closes idle connections while other requests run', NO_TIME_LIMIT, async () => {
     const { service, streamed, whole } = await startBusy();
     const held = go;
     go = Promise.withResolvers<void>();
@@ -107,7 +107,7 @@ describe('SIGTERM', () => {
     assert.deepEqual(await service.ended, { code: 0, signal: null });
   });
 
-  it('exits immediately on the second signal', UNHURRIED, async () => {
+  it('exits immediately on the second signal', NO_TIME_LIMIT, async () => {
     const { service, streamed } = await startBusy();
     service.signal('SIGTERM');
     await refuses(service);

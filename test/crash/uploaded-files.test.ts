@@ -6,7 +6,7 @@ import { describe, it } from 'node:test';
 import { MAX_UPLOAD_BYTES } from '../../src/files/schema.ts';
 import { formOf, longForm, sendForm } from '../forms.ts';
 import { newDataDir, type Service, startService, until, useEmbeddedDatabases, useService } from '../spawned-service.ts';
-import { ROUNDS, UNHURRIED } from './rounds.ts';
+import { NO_TIME_LIMIT, ROUNDS } from './rounds.ts';
 
 useEmbeddedDatabases();
 
@@ -77,7 +77,7 @@ describe('SIGKILL during uploads', () => {
     return promised;
   }
 
-  it('loses no acknowledged file, and leaves no orphaned blobs', UNHURRIED, async () => {
+  it('loses no acknowledged file, and leaves no orphaned blobs', NO_TIME_LIMIT, async () => {
     const dataDir = newDataDir();
     const promised = new Map<string, string>();
     for (let round = 0; round < ROUNDS; round += 1) {
@@ -136,7 +136,7 @@ describe('a large upload', { skip: process.platform !== 'linux' && 'memory is re
   ] as const) {
     it(
       `of ${MAX_UPLOAD_BYTES} bytes for ${purpose} adds less than ${MAX_ADDED_BYTES} to memory`,
-      UNHURRIED,
+      NO_TIME_LIMIT,
       async () => {
         const url = `${service.url}/v1/files`;
         const send = (bytes: number) => sendForm(url, longForm(bytes, filename, purpose), { key: service.key });

@@ -30,7 +30,7 @@ export function readCoverage(folder: string, root: string, paths: readonly strin
       executed.set(path, union(executed.get(path), painted));
     }
   }
-  return new Map([...executed].map(([path, offsets]) => [path, spansOf(offsets)]));
+  return new Map([...executed].map(([path, offsets]) => [path, toSpans(offsets)]));
 }
 
 /** Marks executed offsets with 1. Ranges are nested; inner ones override outer ones. */
@@ -54,7 +54,7 @@ function union(a: Uint8Array | undefined, b: Uint8Array): Uint8Array {
 }
 
 /** Converts the marks to spans. */
-export function spansOf(offsets: Uint8Array): CoveredSpans {
+export function toSpans(offsets: Uint8Array): CoveredSpans {
   const spans: [number, number][] = [];
   for (let start = offsets.indexOf(1); start !== -1; ) {
     const zero = offsets.indexOf(0, start);

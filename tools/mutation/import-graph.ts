@@ -18,7 +18,7 @@ export class ImportGraph {
     const distances = new Map([[path, 0]]);
     // Iteration over a Map includes entries added meanwhile: this is a breadth-first search.
     for (const [file, distance] of distances) {
-      for (const target of this.#importsOf(file)) if (!distances.has(target)) distances.set(target, distance + 1);
+      for (const target of this.#listImports(file)) if (!distances.has(target)) distances.set(target, distance + 1);
     }
     return distances;
   }
@@ -41,7 +41,7 @@ export class ImportGraph {
     return distances;
   }
 
-  #importsOf(path: string): readonly string[] {
+  #listImports(path: string): readonly string[] {
     const known = this.#imports.get(path);
     if (known !== undefined) return known;
     const specifiers = /\.[jt]s$/.test(path) ? findSpecifiers(path, readFileSync(join(this.#root, path), 'utf8')) : [];

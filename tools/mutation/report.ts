@@ -1,5 +1,5 @@
 import type { Mutant } from './mutants.ts';
-import { moduleOf } from './selection.ts';
+import { publishedModule } from './selection.ts';
 
 /** Minimum share of mutants of each published module that tests must kill, without equivalent ones. */
 export const TARGET_SHARE = 0.85;
@@ -30,7 +30,7 @@ export interface Score {
 }
 
 /** Counts the results. */
-export function scoreOf(results: readonly Result[]): Score {
+export function scoreModule(results: readonly Result[]): Score {
   const count = (...of: Result['status'][]) => results.filter(({ status }) => of.includes(status)).length;
   const killed = count('killed', 'timeout');
   const survived = count('survived', 'uncovered');
@@ -55,8 +55,8 @@ export function describeResult({ mutant, status, by, seconds }: Result): string 
 
 /** Prints a table with one row per module. */
 export function printScores(results: readonly Result[]): void {
-  const rows = [...Map.groupBy(results, ({ mutant }) => moduleOf(mutant.path))].map(([module, some]) => {
-    const { share, ...counts } = scoreOf(some);
+  const rows = [...Map.groupBy(results, ({ mutant }) => publishedModule(mutant.path))].map(([module, some]) => {
+    const { share, ...counts } = scoreModule(some);
     return { module, ...counts, score: `${(share * 100).toFixed(1)} %` };
   });
   console.table(rows);

@@ -17,8 +17,8 @@ import { parseArgs } from 'node:util';
 import { prepare } from '../../test/prepare.ts';
 import { measureBaseline } from './baseline.ts';
 import { findMutants, type Mutant } from './mutants.ts';
-import { describeResult, printScores, type Result, scoreOf, TARGET_SHARE } from './report.ts';
-import { changedFiles, filesOfModule, identityOf, MODULES, moduleOf, sampleMutants } from './selection.ts';
+import { describeResult, printScores, type Result, scoreModule, TARGET_SHARE } from './report.ts';
+import { changedFiles, describeChange, filesOfModule, MODULES, publishedModule, sampleMutants } from './selection.ts';
 import { tryMutant } from './try-mutant.ts';
 import { Workspace } from './workspace.ts';
 
@@ -59,7 +59,7 @@ function selectMutants(): Mutant[] {
   const found = [...new Set(files)].flatMap((path) => findMutants(path, readFileSync(join(ROOT, path), 'utf8')));
   if (options.sample === undefined) return found;
   const count = Number(options.sample);
-  const byModule = Map.groupBy(found, ({ path }) => moduleOf(path));
+  const byModule = Map.groupBy(found, ({ path }) => publishedModule(path));
   return [...byModule.values()].flatMap((some) => sampleMutants(some, count, Number(options.seed)));
 }
 
@@ -88,19 +88,19 @@ async function run(): Promise<void> {
     await prepared.close();
   }
   printScores(results);
-  const byModule = Map.groupBy(results, ({ mutant }) => moduleOf(mutant.path));
-  if ([...byModule.values()].some((some) => scoreOf(some).share < TARGET_SHARE)) process.exitCode = 1;
+  const byModule = Map.groupBy(results, ({ mutant }) => publishedModule(mutant.path));
+  if ([...byModule.values()].some((some) => scoreModule(some).share < TARGET_SHARE)) process.exitCode = 1;
 }
 
 /** Returns the known outcome of a mutant: equivalent, or killed by an earlier run. Each result is used once. */
 function decideEarlier(): (mutant: Mutant) => Result | null {
-  const reasons = new Map(readList<Equivalent>(EQUIVALENTS).map((one) => [identityOf(one), one.reason]));
+  const reasons = new Map(readList<Equivalent>(EQUIVALENTS).map((one) => [describeChange(one), one.reason]));
   const killed = readList<Result>(options.again).filter(({ status }) => status === 'killed' || status === 'timeout');
-  const byIdentity = Map.groupBy(killed, ({ mutant }) => identityOf(mutant));
+  const byIdentity = Map.groupBy(killed, ({ mutant }) => describeChange(mutant));
   return (mutant) => {
-    const reason = reasons.get(identityOf(mutant));
+    const reason = reasons.get(describeChange(mutant));
     if (reason !== undefined) return { mutant, status: 'equivalent', reason, seconds: 0 };
-    return byIdentity.get(identityOf(mutant))?.shift() ?? null;
+    return byIdentity.get(describeChange(mutant))?.shift() ?? null;
   };
 }
 

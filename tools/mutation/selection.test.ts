@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isCovered, paintRanges, spansOf } from './coverage.ts';
+import { isCovered, paintRanges, toSpans } from './coverage.ts';
 import { findSpecifiers } from './import-graph.ts';
 import { findMutants } from './mutants.ts';
-import { scoreOf } from './report.ts';
-import { moduleOf, sampleMutants } from './selection.ts';
+import { scoreModule } from './report.ts';
+import { publishedModule, sampleMutants } from './selection.ts';
 
 describe('the sample of mutants', () => {
   const text = Array.from({ length: 40 }, (_, i) => `const x${i} = a < ${i};\n`).join('');
@@ -18,10 +18,10 @@ describe('the sample of mutants', () => {
   });
 
   it('counts a file for the innermost published module, and an unpublished one for its folder', () => {
-    assert.equal(moduleOf('src/knowledge-bases/ingestion/process-item.ts'), 'knowledge-bases/ingestion');
-    assert.equal(moduleOf('src/knowledge-bases/chunk/atoms.ts'), 'knowledge-bases/chunk');
-    assert.equal(moduleOf('src/engines/registry.ts'), 'engines/registry');
-    assert.equal(moduleOf('src/files/store.ts'), 'files');
+    assert.equal(publishedModule('src/knowledge-bases/ingestion/process-item.ts'), 'knowledge-bases/ingestion');
+    assert.equal(publishedModule('src/knowledge-bases/chunk/atoms.ts'), 'knowledge-bases/chunk');
+    assert.equal(publishedModule('src/engines/registry.ts'), 'engines/registry');
+    assert.equal(publishedModule('src/files/store.ts'), 'files');
   });
 
   it('is scored without equivalent mutants and those that do not compile; a hang is a kill, code that no test runs is a gap', () => {
@@ -34,7 +34,14 @@ describe('the sample of mutants', () => {
         seconds: 0,
       }),
     );
-    assert.deepEqual(scoreOf(results), { mutants: 6, killed: 2, survived: 2, rejected: 1, equivalent: 1, share: 0.5 });
+    assert.deepEqual(scoreModule(results), {
+      mutants: 6,
+      killed: 2,
+      survived: 2,
+      rejected: 1,
+      equivalent: 1,
+      share: 0.5,
+    });
   });
 });
 
@@ -53,7 +60,7 @@ describe('the choice of test files', () => {
 
   it('takes the innermost range of coverage that holds an offset', () => {
     const range = (startOffset: number, endOffset: number, count: number) => ({ startOffset, endOffset, count });
-    const spans = spansOf(paintRanges([range(2, 8, 0), range(0, 12, 1), range(4, 6, 3)]));
+    const spans = toSpans(paintRanges([range(2, 8, 0), range(0, 12, 1), range(4, 6, 3)]));
     assert.deepEqual(spans, [
       [0, 2],
       [4, 6],

@@ -27,7 +27,7 @@ const NO_TESTS_OF_CODE: ReadonlySet<string> = new Set(['test/architecture.test.t
 export function filesOfModule(root: string, module: string): string[] {
   const inner = MODULES.filter((other) => other.startsWith(`${module}/`));
   return globSync([`src/${module}.ts`, `src/${module}/**/*.ts`], { cwd: root })
-    .filter((path) => isMutable(path) && !inner.includes(moduleOf(path)))
+    .filter((path) => isMutable(path) && !inner.includes(publishedModule(path)))
     .sort();
 }
 
@@ -48,7 +48,7 @@ export function testFiles(root: string): string[] {
 }
 
 /** Returns the published module of a file, or else its first folder below `src`. */
-export function moduleOf(path: string): string {
+export function publishedModule(path: string): string {
   const inner = path.replace(/^src\//, '').replace(/\.ts$/, '');
   const published = MODULES.findLast((name) => inner === name || inner.startsWith(`${name}/`));
   return published ?? inner.split('/')[0] ?? inner;
@@ -66,7 +66,7 @@ function isMutable(path: string): boolean {
 export function sampleMutants(mutants: readonly Mutant[], count: number, seed: number): Mutant[] {
   const seen = new Map<string, number>();
   const ranked = mutants.map((mutant) => {
-    const identity = identityOf(mutant);
+    const identity = describeChange(mutant);
     const repeat = seen.get(identity) ?? 0;
     seen.set(identity, repeat + 1);
     return { mutant, rank: createHash('sha256').update(`${seed}\n${identity}\n${repeat}`).digest('hex') };
@@ -77,7 +77,7 @@ export function sampleMutants(mutants: readonly Mutant[], count: number, seed: n
 }
 
 /** Describes the change of a mutant, independent of its line. */
-export function identityOf({
+export function describeChange({
   path,
   operator,
   before,

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
 /** Output of a program, with milliseconds since its start. */
-export interface Piece {
+export interface OutputChunk {
   atMs: number;
   text: string;
 }
@@ -20,10 +20,10 @@ export async function record(
   command: string,
   cwd: string,
   settings: Record<string, string>,
-): Promise<{ pieces: Piece[]; endMs: number }> {
+): Promise<{ pieces: OutputChunk[]; endMs: number }> {
   const exports = Object.entries(settings).map(([name, value]) => `export ${name}='${value}';`);
   const inTerminal = `${exports.join(' ')} stty cols ${COLUMNS} rows ${ROWS}; ${command}`;
-  const pieces: Piece[] = [];
+  const pieces: OutputChunk[] = [];
   const started = performance.now();
   const child = spawn('script', ['-qefc', inTerminal, '/dev/null'], { cwd, stdio: ['ignore', 'pipe', 'inherit'] });
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

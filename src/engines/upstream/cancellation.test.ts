@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { chatRequest, collectAnswer } from '../../../test/engine-conformance.ts';
+import { chatRequest, collectGeneration } from '../../../test/engine-conformance.ts';
 import {
   answerOf,
   chunk,
-  clientHas,
   engineFor,
   finish,
+  responseReceived,
   scripted,
   streamOf,
 } from '../../../test/fixtures/scripted-upstream.ts';
@@ -140,8 +140,8 @@ describe('connections', () => {
     });
     await engine.check(never);
     for (let i = 0; i < 4; i += 1) {
-      await collectAnswer(engine, chatRequest('Hello'));
-      const ended = clientHas('end');
+      await collectGeneration(engine, chatRequest('Hello'));
+      const ended = responseReceived('end');
       end();
       await ended;
     }
@@ -157,8 +157,8 @@ describe('connections', () => {
     );
     await engine.check(never);
     for (const _ of handlers) {
-      const ended = clientHas('end');
-      await collectAnswer(engine, chatRequest('Hello')).catch(() => {});
+      const ended = responseReceived('end');
+      await collectGeneration(engine, chatRequest('Hello')).catch(() => {});
       await ended;
     }
     // One for the look at the start, which may still be under way when the first request is sent.
@@ -169,7 +169,7 @@ describe('connections', () => {
     const { engine, server } = await scripted(t, (_request, response) => {
       sendEvents(response, [chunk({ content: 'a' }), finish('stop'), '[DONE]']);
     });
-    assert.equal((await collectAnswer(engine, chatRequest('Hello'))).choices[0]!.text, 'a');
+    assert.equal((await collectGeneration(engine, chatRequest('Hello'))).choices[0]!.text, 'a');
     await server.left(1);
   });
 });

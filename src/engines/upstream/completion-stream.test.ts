@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type CollectedAnswer, chatRequest, collectAnswer, textRequest } from '../../../test/engine-conformance.ts';
+import {
+  type CollectedGeneration,
+  chatRequest,
+  collectGeneration,
+  textRequest,
+} from '../../../test/engine-conformance.ts';
 import { answerOf, chunk, finish, scripted, streamOf, usage } from '../../../test/fixtures/scripted-upstream.ts';
 import type { ChatPrompt, GenerationRequest } from '../engine.ts';
 
@@ -280,7 +285,7 @@ const CASES: Case[] = [
   },
 ];
 
-function check(answer: CollectedAnswer, { text, reasoning, calls, reason, usage: counts }: Case): void {
+function check(answer: CollectedGeneration, { text, reasoning, calls, reason, usage: counts }: Case): void {
   const choice = answer.choices[0]!;
   assert.equal(choice.text, text ?? (calls ? '' : 'a'));
   assert.equal(choice.reasoning, reasoning ?? '');
@@ -300,7 +305,7 @@ describe('streams of servers as they are', () => {
   for (const given of CASES) {
     it(given.name, async (t) => {
       const { engine } = await scripted(t, streamOf(...given.events));
-      check(await collectAnswer(engine, asked(given.request)), given);
+      check(await collectGeneration(engine, asked(given.request)), given);
     });
   }
 
@@ -315,13 +320,13 @@ describe('streams of servers as they are', () => {
       }
       response.end();
     });
-    check(await collectAnswer(engine, asked()), { name: '', events: [], text: 'é日😀' });
+    check(await collectGeneration(engine, asked()), { name: '', events: [], text: 'é日😀' });
   });
 
   it('a chunk of megabytes is read', async (t) => {
     const text = 'long '.repeat(400_000);
     const { engine } = await scripted(t, streamOf(chunk({ content: text }), finish('stop'), '[DONE]'));
-    check(await collectAnswer(engine, asked()), { name: '', events: [], text });
+    check(await collectGeneration(engine, asked()), { name: '', events: [], text });
   });
 
   it('a reader who is slow holds the upstream back and misses nothing', async (t) => {
@@ -338,7 +343,7 @@ describe('streams of servers as they are', () => {
   it('a call has the id of the piece that it came with, also where that is not the first', async (t) => {
     const segments = [call({ index: 0, function: {} }), call({ index: 0, id: 'first-byte-timeout', ...fn('f', '{}') })];
     const { engine } = await scripted(t, streamOf(...segments, finish('tool_calls'), '[DONE]'));
-    const [choice] = (await collectAnswer(engine, asked())).choices;
+    const [choice] = (await collectGeneration(engine, asked())).choices;
     assert.deepEqual(choice?.calls, [{ id: 'first-byte-timeout', name: 'f', arguments: '{}' }]);
   });
 
@@ -346,7 +351,7 @@ describe('streams of servers as they are', () => {
     const calls = [call({ index: 0, id: 'a', ...fn('f', '{}') }), call({ index: 1, id: 'b', ...fn('g', '{}') })];
     const { engine } = await scripted(t, streamOf(...calls, finish('tool_calls'), '[DONE]'));
     const prompt = { ...asked().prompt, parallelToolCalls: false } as ChatPrompt;
-    check(await collectAnswer(engine, asked({ prompt })), { name: '', events: [], calls: [['f', '{}']] });
+    check(await collectGeneration(engine, asked({ prompt })), { name: '', events: [], calls: [['f', '{}']] });
   });
 
   it('log probabilities come with the text they belong to, in either form', async (t) => {
@@ -366,7 +371,7 @@ describe('streams of servers as they are', () => {
       t,
       streamOf(chunk({ content: 'a' }, { logprobs: { content } }), finish('stop'), '[DONE]'),
     );
-    const answer = await collectAnswer(chat.engine, asked({ logprobs: 2 }));
+    const answer = await collectGeneration(chat.engine, asked({ logprobs: 2 }));
     const top = [
       { token: 'a', logprob: -0.5, bytes: null },
       { token: 'b', logprob: -1, bytes: null },
@@ -376,7 +381,7 @@ describe('streams of servers as they are', () => {
       t,
       streamOf({ choices: [{ index: 0, text: 'a', logprobs: legacy, finish_reason: 'stop' }] }, '[DONE]'),
     );
-    const other = await collectAnswer(text.engine, textRequest('Say', { logprobs: 1 }));
+    const other = await collectGeneration(text.engine, textRequest('Say', { logprobs: 1 }));
     assert.deepEqual(other.choices[0]!.logprobs, [{ token: 'a', logprob: -9999, bytes: null, top: top.slice(0, 1) }]);
   });
 });
@@ -398,7 +403,7 @@ describe('answers in one piece', () => {
     '[DONE]',
   ];
 
-  const facts = ({ choices, usage: counts }: CollectedAnswer) => ({
+  const facts = ({ choices, usage: counts }: CollectedGeneration) => ({
     choices: choices.map(({ tokens: _, ...choice }) => choice),
     counts,
   });
@@ -407,8 +412,8 @@ describe('answers in one piece', () => {
     const stream = await scripted(t, streamOf(...streamed));
     const one = await scripted(t, answerOf(200, whole));
     const [a, b] = [
-      await collectAnswer(stream.engine, asked()),
-      await collectAnswer(one.engine, asked({ incremental: false })),
+      await collectGeneration(stream.engine, asked()),
+      await collectGeneration(one.engine, asked({ incremental: false })),
     ];
     assert.deepEqual(facts(b), facts(a));
     assert.equal(b.choices[0]!.tokens, 7);
@@ -419,8 +424,8 @@ describe('answers in one piece', () => {
     const one = await scripted(t, answerOf(200, whole, { 'content-type': 'text/plain' }));
     const stream = await scripted(t, streamOf(...streamed));
     const [a, b] = [
-      await collectAnswer(one.engine, asked()),
-      await collectAnswer(stream.engine, asked({ incremental: false })),
+      await collectGeneration(one.engine, asked()),
+      await collectGeneration(stream.engine, asked({ incremental: false })),
     ];
     assert.deepEqual(facts(a), facts(b));
   });
@@ -431,12 +436,12 @@ describe('answers in one piece', () => {
       await new Promise((resolve) => setTimeout(resolve, 2));
       response.end(`\n${JSON.stringify(whole)}`);
     });
-    assert.equal((await collectAnswer(engine, asked({ incremental: false }))).choices[0]!.text, 'Hello there');
+    assert.equal((await collectGeneration(engine, asked({ incremental: false }))).choices[0]!.text, 'Hello there');
   });
 
   it('without usage are counted by their length', async (t) => {
     const { engine } = await scripted(t, answerOf(200, { choices: [{ text: 'twelve chars', finish_reason: 'stop' }] }));
-    const answer = await collectAnswer(engine, textRequest('Say something', { incremental: false }));
+    const answer = await collectGeneration(engine, textRequest('Say something', { incremental: false }));
     assert.deepEqual(answer.usage, { promptTokens: 4, cachedTokens: 0, completionTokens: 3 });
   });
 });

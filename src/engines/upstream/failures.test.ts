@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { chatRequest, collectAnswer, textRequest } from '../../../test/engine-conformance.ts';
+import { chatRequest, collectGeneration, textRequest } from '../../../test/engine-conformance.ts';
 import {
   answerOf,
   chunk,
-  clientHas,
   engineFor,
   finish,
+  responseReceived,
   scripted,
   streamOf,
 } from '../../../test/fixtures/scripted-upstream.ts';
@@ -213,7 +213,10 @@ describe('a prompt that is too long', () => {
         count,
       );
     });
-    assert.equal((await collectAnswer(engine, chatRequest('Hello', { maxTokens: 4000 }))).choices[0]!.reason, 'length');
+    assert.equal(
+      (await collectGeneration(engine, chatRequest('Hello', { maxTokens: 4000 }))).choices[0]!.reason,
+      'length',
+    );
     assert.deepEqual(
       posts().map(({ body }) => body?.['max_tokens']),
       [4000, 3096],
@@ -433,7 +436,7 @@ describe('answers that break off', () => {
       await new Promise(setImmediate);
       response.destroy();
     });
-    assert.equal((await collectAnswer(engine, chatRequest('Hello'))).choices[0]!.text, 'begun');
+    assert.equal((await collectGeneration(engine, chatRequest('Hello'))).choices[0]!.text, 'begun');
   });
 });
 
@@ -462,7 +465,7 @@ describe('answers that are late', () => {
   it('the head alone is no first byte', async (t) => {
     const { engine, server } = await scripted(t, (_request, response) => response.flushHeaders(), { timeouts });
     t.mock.timers.enable({ apis: ['setTimeout'] });
-    const coming = clientHas('head');
+    const coming = responseReceived('head');
     const failing = failure(engine);
     await coming;
     passTime(t);
@@ -480,8 +483,8 @@ describe('answers that are late', () => {
     };
     const { engine } = await scripted(t, handle, { timeouts });
     t.mock.timers.enable({ apis: ['setTimeout'] });
-    const coming = clientHas('piece');
-    const answer = collectAnswer(engine, chatRequest('Hello'));
+    const coming = responseReceived('piece');
+    const answer = collectGeneration(engine, chatRequest('Hello'));
     await coming;
     passTime(t);
     late.resolve();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { chatRequest, collectAnswer, textRequest } from '../../../test/engine-conformance.ts';
+import { chatRequest, collectGeneration, textRequest } from '../../../test/engine-conformance.ts';
 import { MODEL_CONTEXT, MODEL_NAME, startModelServer } from '../../../test/fixtures/model-server.ts';
 import { chunk, engineFor, finish, scripted, streamOf } from '../../../test/fixtures/scripted-upstream.ts';
 import { startServer } from '../../../test/fixtures/upstream-server.ts';
@@ -81,7 +81,7 @@ describe('the body that is sent', () => {
     const engine = engineFor(t, { baseUrls: [server.baseUrl], model: MODEL_NAME });
     await engine.check(never);
     for (const scope of ['org_a', 'org_a', 'org_b'])
-      await collectAnswer(engine, chatRequest('Hi', { scope, maxTokens: 1 }));
+      await collectGeneration(engine, chatRequest('Hi', { scope, maxTokens: 1 }));
     const salts = server.requests.filter(({ body }) => body).map(({ body }) => body?.['cache_salt']);
     assert.ok(salts[0] === salts[1] && salts[1] !== salts[2] && !JSON.stringify(salts).includes('org_'));
     assert.match(String(salts[0]), /^[0-9a-f]{64}$/);
@@ -112,8 +112,8 @@ describe('where it is sent', () => {
 
   it('carries the key and goes to the path of its prompt', async (t) => {
     const { engine, posts } = await scripted(t, good, { apiKey: 'sk-1' });
-    await collectAnswer(engine, chatRequest('Hi'));
-    await collectAnswer(engine, textRequest('Hi'));
+    await collectGeneration(engine, chatRequest('Hi'));
+    await collectGeneration(engine, textRequest('Hi'));
     assert.deepEqual(
       posts().map(({ path, headers }) => [path, headers.authorization]),
       [
@@ -130,10 +130,10 @@ describe('where it is sent', () => {
     const { engine, server } = await scripted(t, good, {
       proxy: { httpProxy, httpsProxy: null, noProxy: '127.0.0.1' },
     });
-    await collectAnswer(engine, chatRequest('Hi'));
+    await collectGeneration(engine, chatRequest('Hi'));
     assert.equal(proxy.requests.length, 0);
     const through = engineFor(t, { baseUrls: [server.baseUrl], proxy: { httpProxy, httpsProxy: null, noProxy: null } });
-    await collectAnswer(through, chatRequest('Hi'));
+    await collectGeneration(through, chatRequest('Hi'));
     assert.ok(proxy.requests.some(({ path }) => path === `${server.baseUrl}/chat/completions`));
   });
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { chatRequest, collectAnswer } from '../../../test/engine-conformance.ts';
+import { chatRequest, collectGeneration } from '../../../test/engine-conformance.ts';
 import { checkFairQueue, FAIR_QUEUE_REQUESTS } from '../../../test/fair-queue.ts';
 import { answerOf, chunk, engineFor, finish, scripted, streamOf } from '../../../test/fixtures/scripted-upstream.ts';
 import { type Handler, startServer } from '../../../test/fixtures/upstream-server.ts';
@@ -10,8 +10,8 @@ import { leastLoaded } from './replicas.ts';
 
 const never = new AbortController().signal;
 const good = streamOf(chunk({ content: 'a' }), finish('stop'), '[DONE]');
-const sendJsonRequest = async (engine: Parameters<typeof collectAnswer>[0]) =>
-  (await collectAnswer(engine, chatRequest('Hello'))).choices[0]!.text;
+const sendJsonRequest = async (engine: Parameters<typeof collectGeneration>[0]) =>
+  (await collectGeneration(engine, chatRequest('Hello'))).choices[0]!.text;
 
 /** Answers in turn with each handler, and with the last from then on. */
 const inTurn =
@@ -28,7 +28,7 @@ const unavailable = (retryAfterSeconds?: number) => (error: unknown) => {
 describe('the queue of an upstream', () => {
   it('gives way to another organization where one fills it', async (t) => {
     const { engine } = await scripted(t, () => {}, { maxRequests: FAIR_QUEUE_REQUESTS });
-    await checkFairQueue((scope, signal) => collectAnswer(engine, chatRequest('Hello', { scope }), signal));
+    await checkFairQueue((scope, signal) => collectGeneration(engine, chatRequest('Hello', { scope }), signal));
   });
 });
 

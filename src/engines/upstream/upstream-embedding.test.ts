@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it, type TestContext } from 'node:test';
-import { asked, embeddingConformance } from '../../../test/embedding-conformance.ts';
-import { type Handler, type SeenRequest, sendJson, startAsked } from '../../../test/fixtures/upstream-server.ts';
+import { embeddingConformance, embeddingRequest } from '../../../test/embedding-conformance.ts';
+import {
+  type Handler,
+  type SeenRequest,
+  sendJson,
+  startServerWithEngine,
+} from '../../../test/fixtures/upstream-server.ts';
 import { ApiError } from '../../errors.ts';
 import { createLogger } from '../../lib/logger.ts';
 import { Embedder } from '../bundled/embedding/reader.ts';
@@ -60,7 +65,7 @@ const inference: Handler = ({ path, body }, response) => {
 };
 
 embeddingConformance('a server like Text Embeddings Inference', () =>
-  startAsked((baseUrl) => engineAt(baseUrl), inference, { max_input_length: WINDOW }),
+  startServerWithEngine((baseUrl) => engineAt(baseUrl), inference, { max_input_length: WINDOW }),
 );
 
 describe('an upstream embedding engine', () => {
@@ -70,7 +75,11 @@ describe('an upstream embedding engine', () => {
     options: Partial<UpstreamEmbeddingOptions> = {},
     info?: object,
   ) {
-    const { engine, server, close } = await startAsked((baseUrl) => engineAt(baseUrl, options), handle, info);
+    const { engine, server, close } = await startServerWithEngine(
+      (baseUrl) => engineAt(baseUrl, options),
+      handle,
+      info,
+    );
     t.after(close);
     const posts = (path: string) => server.requests.filter((request) => request.path === path && request.body !== null);
     return { engine, server, posts };
@@ -94,7 +103,7 @@ describe('an upstream embedding engine', () => {
 
   it('sends model, texts and key, and gives the vectors normalised, in the order of the texts, with the told tokens', async (t) => {
     const { engine, posts } = await start(t, plain());
-    const { vectors, tokens } = await engine.embed(asked(['some text', 'other']), never);
+    const { vectors, tokens } = await engine.embed(embeddingRequest(['some text', 'other']), never);
     for (const [i, text] of ['some text', 'other'].entries()) {
       const expected = embedder.embed(text).vector!;
       assert.ok(vectors[i]!.every((value, at) => Math.abs(value - expected[at]!) < 1e-6));
@@ -107,13 +116,13 @@ describe('an upstream embedding engine', () => {
 
   it('asks for floats where base64 is refused', async (t) => {
     const { engine, posts } = await start(t, plain({ floatsOnly: true }));
-    assert.equal((await engine.embed(asked(['a']), never)).vectors[0]?.length, 1024);
+    assert.equal((await engine.embed(embeddingRequest(['a']), never)).vectors[0]?.length, 1024);
     assert.equal(posts('/v1/embeddings').at(-1)?.body?.['encoding_format'], 'float');
   });
 
   it('counts roughly where the server tells no usage and has no tokenizer', async (t) => {
     const { engine } = await start(t, plain({ reported: false }));
-    assert.equal((await engine.embed(asked(['some text', 'other']), never)).tokens, 3);
+    assert.equal((await engine.embed(embeddingRequest(['some text', 'other']), never)).tokens, 3);
     assert.deepEqual(await engine.countTokens(['some text', 'other'], never), [2, 1]);
   });
 
@@ -121,10 +130,10 @@ describe('an upstream embedding engine', () => {
     const { engine, posts } = await start(t, plain({ maxTexts: 10 }));
     const texts = Array.from({ length: 50 }, (_, i) => `text ${i}`);
     const sizes = () => posts('/v1/embeddings').map((request) => inputOf(request).length);
-    assert.equal((await engine.embed(asked(texts), never)).vectors.length, 50);
+    assert.equal((await engine.embed(embeddingRequest(texts), never)).vectors.length, 50);
     assert.equal(Math.max(...sizes()), 32);
     const before = sizes().length;
-    assert.equal((await engine.embed(asked(texts), never)).vectors.length, 50);
+    assert.equal((await engine.embed(embeddingRequest(texts), never)).vectors.length, 50);
     assert.ok(
       sizes()
         .slice(before)
@@ -136,7 +145,7 @@ describe('an upstream embedding engine', () => {
     const { engine, posts } = await start(t, inference, {}, { max_input_length: WINDOW });
     const long = 'The committee met in the old town hall. '.repeat(150);
     const short = 'A short text.';
-    const [vector] = (await engine.embed(asked([long, short]), never)).vectors;
+    const [vector] = (await engine.embed(embeddingRequest([long, short]), never)).vectors;
     const sent = posts('/v1/embeddings').flatMap(inputOf);
     const windows = sent.filter((text) => text !== short && text !== 'library');
     assert.equal(windows.length, Math.ceil(embedder.count(long) / (WINDOW - 4)));
@@ -162,11 +171,11 @@ describe('an upstream embedding engine', () => {
       assert.deepEqual(await engine.countTokens(['one two', 'one'], never), [6, 3]);
       const { add_special_tokens, add_special } = posts('/tokenize').at(-1)?.body ?? {};
       assert.equal(kind === 'prompt' ? add_special_tokens : add_special, false);
-      await engine.embed(asked(['word '.repeat(20)]), never);
+      await engine.embed(embeddingRequest(['word '.repeat(20)]), never);
       const sent = posts('/v1/embeddings').at(-1)?.body?.['input'] as string[];
       assert.equal(sent.length, kind === 'prompt' ? 2 : 1);
       await failsWith(
-        engine.embed(asked(['word '.repeat(20)], { maxTokensPerText: 59 }), never),
+        engine.embed(embeddingRequest(['word '.repeat(20)], { maxTokensPerText: 59 }), never),
         400,
         'token_limit_exceeded',
         'input.0',
@@ -176,7 +185,8 @@ describe('an upstream embedding engine', () => {
 
   it('puts before queries and documents what the model was taught with', async (t) => {
     const { engine, posts } = await start(t, plain(), { model: 'BAAI/bge-large-en-v1.5' });
-    for (const purpose of ['text', 'query', 'document'] as const) await engine.embed(asked(['a'], { purpose }), never);
+    for (const purpose of ['text', 'query', 'document'] as const)
+      await engine.embed(embeddingRequest(['a'], { purpose }), never);
     assert.deepEqual(
       posts('/v1/embeddings')
         .slice(-3)
@@ -192,7 +202,7 @@ describe('an upstream embedding engine', () => {
       sendJson(response, 200, { data: [{ index: 0, embedding: Array(768).fill(0.1) }] }),
     );
     await assert.rejects(engine.check(never), /'embedder-1' gives vectors of 768 floats; Quire works with 1024/);
-    await failsWith(engine.embed(asked(['a']), never), 503, 'engine_unavailable');
+    await failsWith(engine.embed(embeddingRequest(['a']), never), 503, 'engine_unavailable');
   });
 
   it('asks a model of longer vectors for shorter ones, and refuses it where it gives none', async (t) => {
@@ -204,7 +214,7 @@ describe('an upstream embedding engine', () => {
         sendJson(response, 200, { data: inputOf({ body }).map((_, index) => ({ index, embedding })) });
       });
       if (!isMadeForIt) await assert.rejects(engine.check(never), /3072 floats/);
-      else assert.equal((await engine.embed(asked(['a', 'b']), never)).vectors.length, 2);
+      else assert.equal((await engine.embed(embeddingRequest(['a', 'b']), never)).vectors.length, 2);
       assert.equal(posts('/v1/embeddings').at(-1)?.body?.['dimensions'], 1024);
     }
   });
@@ -218,9 +228,14 @@ describe('an upstream embedding engine', () => {
       return plain()(request, response, number);
     };
     const { engine } = await start(t, handle);
-    await failsWith(engine.embed(asked(['a', 'b', 'c', 'too long']), never), 400, 'token_limit_exceeded', 'input.3');
-    await failsWith(engine.embed(asked(['a', 'odd', 'c']), never), 400, 'invalid_value', 'input.1');
-    assert.equal((await engine.embed(asked(['a']), never)).vectors.length, 1);
+    await failsWith(
+      engine.embed(embeddingRequest(['a', 'b', 'c', 'too long']), never),
+      400,
+      'token_limit_exceeded',
+      'input.3',
+    );
+    await failsWith(engine.embed(embeddingRequest(['a', 'odd', 'c']), never), 400, 'invalid_value', 'input.1');
+    assert.equal((await engine.embed(embeddingRequest(['a']), never)).vectors.length, 1);
   });
 
   it('503 for an answer that is none', async (t) => {
@@ -242,7 +257,7 @@ describe('an upstream embedding engine', () => {
         ? sendJson(response, 200, answer)
         : plain()(request, response, number),
     );
-    for (answer of wrong) await failsWith(engine.embed(asked(['a', 'b']), never), 503, 'engine_unavailable');
+    for (answer of wrong) await failsWith(engine.embed(embeddingRequest(['a', 'b']), never), 503, 'engine_unavailable');
   });
 
   it('learns anew after a server that did not answer', async (t) => {
@@ -250,8 +265,8 @@ describe('an upstream embedding engine', () => {
     const { engine } = await start(t, (request, response, number) =>
       isUp ? plain()(request, response, number) : sendJson(response, 500, {}),
     );
-    await failsWith(engine.embed(asked(['a']), never), 503, 'engine_unavailable');
+    await failsWith(engine.embed(embeddingRequest(['a']), never), 503, 'engine_unavailable');
     isUp = true;
-    assert.equal((await engine.embed(asked(['a']), never)).vectors.length, 1);
+    assert.equal((await engine.embed(embeddingRequest(['a']), never)).vectors.length, 1);
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it, type TestContext } from 'node:test';
-import { type Handler, sendJson, startAsked, startServer } from '../../../test/fixtures/upstream-server.ts';
+import { type Handler, sendJson, startServer, startServerWithEngine } from '../../../test/fixtures/upstream-server.ts';
 import { moderationConformance } from '../../../test/moderation-conformance.ts';
 import { until } from '../../../test/spawned-service.ts';
 import { ApiError } from '../../errors.ts';
@@ -28,7 +28,7 @@ const answered = (...scores: object[]) => ({ results: scores.map((each) => ({ ca
 moderationConformance('a server of the OpenAI kind', async () => {
   const moderator = new Moderator(WEIGHTS);
   const names = moderator.head.categories.map((category) => category.replace('_', '-'));
-  return startAsked(engineAt, ({ body }, response) => {
+  return startServerWithEngine(engineAt, ({ body }, response) => {
     const scores = ((body?.['input'] ?? []) as string[]).map((text) =>
       Object.fromEntries(moderator.score(text).map((score, i) => [names[i], score])),
     );
@@ -38,7 +38,7 @@ moderationConformance('a server of the OpenAI kind', async () => {
 
 describe('an upstream moderation engine', () => {
   async function start(t: TestContext, handle: Handler) {
-    const { engine, server, close } = await startAsked(engineAt, handle);
+    const { engine, server, close } = await startServerWithEngine(engineAt, handle);
     t.after(close);
     const posts = () => server.requests.filter(({ method }) => method === 'POST');
     return { engine, server, posts };

@@ -6,8 +6,8 @@ import {
   type Handler,
   type SeenRequest,
   sendJson,
-  startAsked,
   startServer,
+  startServerWithEngine,
 } from '../../../test/fixtures/upstream-server.ts';
 import { rerankConformance } from '../../../test/rerank-conformance.ts';
 import { until } from '../../../test/spawned-service.ts';
@@ -67,7 +67,7 @@ const texts: Handler = ({ path, body }, response) => {
 };
 
 async function subjectOf(handle: Handler) {
-  return startAsked(engineAt, async (request, response, count) => {
+  return startServerWithEngine(engineAt, async (request, response, count) => {
     await turn();
     await handle(request, response, count);
   });
@@ -79,7 +79,7 @@ rerankConformance('Text Embeddings Inference', () => subjectOf(texts));
 
 describe('an upstream rerank engine', () => {
   async function start(t: TestContext, handle: Handler) {
-    const { engine, server, close } = await startAsked(engineAt, handle);
+    const { engine, server, close } = await startServerWithEngine(engineAt, handle);
     t.after(close);
     const posts = () => server.requests.filter(({ method }) => method === 'POST');
     const judge = (...documents: string[]) => engine.rerank({ query: 'a b', documents }, never);
@@ -231,7 +231,7 @@ describe('an upstream rerank engine', () => {
   });
 
   it('gives way to another organization where one fills the queue', async (t) => {
-    const { engine, close } = await startAsked(
+    const { engine, close } = await startServerWithEngine(
       (baseUrl) => createUpstreamRerank({ ...optionsFor(baseUrl), maxRequests: FAIR_QUEUE_REQUESTS }),
       () => {},
     );

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { bundledEmbedder, embeddedBy } from '../../../test/embedder.ts';
 import { formOf, sendForm } from '../../../test/forms.ts';
-import { assertError, assertForm, useApi } from '../../../test/harness.ts';
+import { assertError, assertSchema, useApi } from '../../../test/harness.ts';
 import { listOf } from '../../db/page.ts';
 import { fileUses } from '../../files/tables.ts';
 import { newId } from '../../lib/ids.ts';
@@ -50,7 +50,7 @@ describe('POST /v1/knowledge-bases/{kb_id}/data-sources', () => {
     const [a, b] = [await upload(), await upload()];
     const { status, json } = await create(base, { type: 'file_upload', name: 'Two', config: { file_ids: [a, b, a] } });
     assert.equal(status, 200);
-    assertForm(DataSource, json);
+    assertSchema(DataSource, json);
     const { id, created_at, updated_at, ...rest } = json;
     assert.match(id, /^ds_[0-9a-z]{26}$/);
     assert.equal(created_at, updated_at);
@@ -138,7 +138,7 @@ describe('GET /v1/knowledge-bases/{kb_id}/data-sources', () => {
     await create(await newBase(), crawl());
     const get = async (query: string) => (await api.send('GET', `${BASES}/${base}/data-sources${query}`)).json;
     const first = await get('?limit=2');
-    assertForm(listOf(ListedDataSource), first);
+    assertSchema(listOf(ListedDataSource), first);
     assert.deepEqual([first.data[0].id, first.data[1].id, first.has_more], [ids[0], ids[1], true]);
     const second = await get(`?limit=2&after=${first.last_id}`);
     assert.deepEqual([second.data.map(({ id }: { id: string }) => id), second.has_more], [[ids[2]], false]);
@@ -167,7 +167,7 @@ describe('/v1/knowledge-bases/{kb_id}/data-sources/{ds_id}', () => {
     const sync = () => api.send('POST', `${BASES}/${base}/data-sources/${id}/sync`);
     const waiting = await sync();
     assert.equal(waiting.status, 202);
-    assertForm(IngestionJob, waiting.json);
+    assertSchema(IngestionJob, waiting.json);
     await setJobs(id, 'processing');
     assert.equal((await sync()).json.id, waiting.json.id);
     await setJobs(id, 'completed');
@@ -243,7 +243,7 @@ describe('PATCH /v1/knowledge-bases/{kb_id}/data-sources/{ds_id}', () => {
     for (const body of [{ name: 'New' }, { name: 'New', config: {} }, { config: { max_pages: 100 } }]) {
       const { status, json } = await patch(path, body);
       assert.equal(status, 200);
-      assertForm(DataSource, json);
+      assertSchema(DataSource, json);
       assert.deepEqual([json.name, json.status, (await jobsOf(id)).length], ['New', 'active', 1]);
     }
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { bundledEmbedder, embeddedBy } from '../../../test/embedder.ts';
-import { assertError, assertForm, useApi } from '../../../test/harness.ts';
+import { assertError, assertSchema, useApi } from '../../../test/harness.ts';
 import { listOf } from '../../db/page.ts';
 import { newId } from '../../lib/ids.ts';
 import { INGEST_SOURCE } from '../jobs/ingest-job.ts';
@@ -101,7 +101,7 @@ describe('GET /v1/knowledge-bases/{kb_id}/documents', () => {
 
   it('lists the documents oldest first, with paging', async () => {
     const first = (await get(here.base, '?limit=2')).json;
-    assertForm(listOf(Document), first);
+    assertSchema(listOf(Document), first);
     assert.deepEqual([idsOf(first), first.has_more], [ids.slice(0, 2), true]);
     const second = (await get(here.base, `?limit=2&after=${first.last_id}`)).json;
     assert.deepEqual([idsOf(second), second.has_more], [ids.slice(2), false]);
@@ -137,7 +137,7 @@ describe('/v1/knowledge-bases/{kb_id}/documents/{document_id}', () => {
     const id = await addDocument(here, ['one', 'two'], { warnings });
     const { status, json } = await get(here.base, `/${id}`);
     assert.equal(status, 200);
-    assertForm(Document, json);
+    assertSchema(Document, json);
     assert.deepEqual(json, {
       id,
       object: 'document',
@@ -165,7 +165,7 @@ describe('/v1/knowledge-bases/{kb_id}/documents/{document_id}', () => {
     const id = await addDocument(here, ['one', 'two', 'three']);
     await addDocument(here, ['other']);
     const first = (await get(here.base, `/${id}/chunks?limit=2`)).json;
-    assertForm(listOf(Chunk), first);
+    assertSchema(listOf(Chunk), first);
     const { id: chunk, ...rest } = first.data[0];
     assert.match(chunk, /^chunk_/);
     assert.deepEqual(rest, {
@@ -191,7 +191,7 @@ describe('/v1/knowledge-bases/{kb_id}/documents/{document_id}', () => {
     assert.deepEqual(await countsOf(here), [2, 3, 2]);
     const { status, json } = await api.send('DELETE', `${BASES}/${here.base}/documents/${gone}`);
     assert.equal(status, 200);
-    assertForm(DeletedDocument, json);
+    assertSchema(DeletedDocument, json);
     assert.deepEqual(json, { id: gone, object: 'document', deleted: true });
     assertError(await get(here.base, `/${gone}`), 404, 'document_not_found', 'document_id');
     assert.deepEqual([await countsOf(here), await api.deps.chunks.count(here.base)], [[1, 1, 1], 1]);

@@ -4,7 +4,7 @@ import { after, describe, it } from 'node:test';
 import { eq } from 'drizzle-orm';
 import { bundledEmbedder, embeddedBy } from '../../../test/embedder.ts';
 import { useApi } from '../../../test/harness.ts';
-import { ingestedBase } from '../../../test/ingestion.ts';
+import { ingestInMemory } from '../../../test/ingestion.ts';
 import { newId } from '../../lib/ids.ts';
 import { droppedDocuments } from '../documents/tables.ts';
 import { purgeTombstones } from '../documents/tombstones.ts';
@@ -19,7 +19,7 @@ const engine = bundledEmbedder();
 after(() => engine.close());
 const api = useApi(embeddedBy(engine));
 
-const setUp = (items: Record<string, string>) => ingestedBase(api, items);
+const setUp = (items: Record<string, string>) => ingestInMemory(api, items);
 
 const namesOf = (results: { document_name: string }[]) => results.map(({ document_name }) => document_name).toSorted();
 

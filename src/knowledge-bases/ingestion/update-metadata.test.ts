@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { embeddedBy, recordingEmbedder } from '../../../test/embedder.ts';
 import { useApi } from '../../../test/harness.ts';
-import { ingestedBase } from '../../../test/ingestion.ts';
+import { ingestInMemory } from '../../../test/ingestion.ts';
 import { usageRecords } from '../../billing/tables.ts';
 import { chunks } from '../documents/tables.ts';
 import type { ingestionJobs } from '../jobs/tables.ts';
@@ -10,7 +10,7 @@ import type { ingestionJobs } from '../jobs/tables.ts';
 const engine = recordingEmbedder();
 after(() => engine.close());
 const api = useApi(embeddedBy(engine));
-const setUp = (items: Record<string, string>) => ingestedBase(api, items);
+const setUp = (items: Record<string, string>) => ingestInMemory(api, items);
 
 type Replace = typeof api.deps.chunks.replace;
 

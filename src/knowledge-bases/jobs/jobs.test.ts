@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { bundledEmbedder, embeddedBy } from '../../../test/embedder.ts';
-import { assertError, assertForm, useApi } from '../../../test/harness.ts';
+import { assertError, assertSchema, useApi } from '../../../test/harness.ts';
 import { listOf } from '../../db/page.ts';
 import { newId } from '../../lib/ids.ts';
 import { INGEST_SOURCE } from './ingest-job.ts';
@@ -51,7 +51,7 @@ describe('GET /v1/knowledge-bases/{kb_id}/ingestion-jobs', () => {
 
   it('shows a source that was just added as one job that waits', async () => {
     const { json } = await get(here.base, '?limit=1');
-    assertForm(listOf(IngestionJob), json);
+    assertSchema(listOf(IngestionJob), json);
     const { created_at, ...rest } = json.data[0];
     assert.ok(created_at > 1_763_683_200);
     assert.deepEqual(rest, {
@@ -124,7 +124,7 @@ describe('GET /v1/knowledge-bases/{kb_id}/ingestion-jobs/{job_id}', () => {
     const viewed = { document_name: 'a.txt' };
     const { status, json } = await get(here.base, `/${id}`);
     assert.equal(status, 200);
-    assertForm(DetailedJob, json);
+    assertSchema(DetailedJob, json);
     assert.deepEqual(json, {
       id,
       object: 'ingestion_job',

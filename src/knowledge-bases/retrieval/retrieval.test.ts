@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { eq, inArray } from 'drizzle-orm';
 import { withDeadline } from '../../../test/deadline.ts';
 import { bundledEmbedder, embeddedBy } from '../../../test/embedder.ts';
-import { assertError, assertForm, useApi } from '../../../test/harness.ts';
+import { assertError, assertSchema, useApi } from '../../../test/harness.ts';
 import { MemorySource, makeSource } from '../../../test/ingestion.ts';
 import type { RerankEngine } from '../../engines/rerank-engine.ts';
 import { SCOPES } from '../../lib/caller.ts';
@@ -51,7 +51,7 @@ describe('POST /v1/knowledge-bases/{kb_id}/retrieve', () => {
   it('answers with the best chunks first, each with its text, score, document and metadata', async () => {
     const { status, json } = await retrieve({ query: 'salmon' });
     assert.equal(status, 200);
-    assertForm(RetrieveAnswer, json);
+    assertSchema(RetrieveAnswer, json);
     assert.deepEqual([json.query, json.search_type, json.knowledge_base_id], ['salmon', 'hybrid', base]);
     const [first] = json.results;
     assert.deepEqual([first.text, first.document_name], ['Salmon swim in rivers.', 'fish.txt']);

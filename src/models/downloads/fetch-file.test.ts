@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { linkedHeaders, sha256Of, useHub } from '../../../test/fixtures/hub-server.ts';
+import { redirectHeaders, sha256Hex, useHub } from '../../../test/fixtures/hub-server.ts';
 import { Dispatchers, type FileResponse, fetchFile } from './fetch-file.ts';
 
 const BYTES = Buffer.from('GGUF and more');
@@ -42,12 +42,12 @@ describe('redirects', () => {
       const location = { '/file': '/renamed', '/renamed': `${storage.url}/blob`, '/far': `${storage.url}/back` };
       const next = location[request.url as '/file'];
       if (next === undefined) return false;
-      response.writeHead(307, { location: next, ...linkedHeaders(BYTES) }).end('moved');
+      response.writeHead(307, { location: next, ...redirectHeaders(BYTES) }).end('moved');
       return true;
     };
     const answer = await fetched(`${hub.url}/file`, 'hf_secret');
     assert.equal(answer.text, BYTES.toString());
-    assert.deepEqual(answer.linked, { sha256: sha256Of(BYTES), bytes: BYTES.length });
+    assert.deepEqual(answer.linked, { sha256: sha256Hex(BYTES), bytes: BYTES.length });
     assert.deepEqual(
       hub.seen.map(({ path, authorization }) => [path, authorization]),
       [

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { sendFile, sha256Of, useHub } from '../../../test/fixtures/hub-server.ts';
+import { sendFile, sha256Hex, useHub } from '../../../test/fixtures/hub-server.ts';
 import { writeTinyGguf } from '../../../test/fixtures/tiny-gguf.ts';
 import { until } from '../../../test/spawned-service.ts';
 import { loadConfig } from '../../config.ts';
@@ -46,7 +46,7 @@ describe('the pull of a first start', () => {
     assert.deepEqual(atStart, zero);
     assert.deepEqual(status, { ...zero, state: 'done', received_bytes: TINY.length, total_bytes: TINY.length });
     assert.deepEqual(bound, ['qwen2.5-0.5b']);
-    assert.equal((await findModelFile(dataDir, 'qwen2.5-0.5b'))?.card?.sha256, sha256Of(TINY));
+    assert.equal((await findModelFile(dataDir, 'qwen2.5-0.5b'))?.card?.sha256, sha256Hex(TINY));
     const percents = lines.flatMap(({ percent }) => (percent === undefined ? [] : [percent as number]));
     assert.equal(percents.at(-1), 100);
     assert.ok(percents.length <= 11, percents.join());

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { dropAfter, etagOf, linkedHeaders, sendFile, sha256Of, useHub } from '../../../test/fixtures/hub-server.ts';
+import { dropAfter, redirectHeaders, sendFile, sha256Hex, toEtag, useHub } from '../../../test/fixtures/hub-server.ts';
 import { writeTinyGguf } from '../../../test/fixtures/tiny-gguf.ts';
 import { OperatorError } from '../../lib/operator-error.ts';
 import { modelPath, partialPath } from './model-files.ts';
@@ -39,7 +39,7 @@ function pull(options: Partial<PullOptions> = {}, word = WORD, signal = new Abor
 
 function assertPulled(pulled: PulledModel, bytes = TINY): void {
   assert.deepEqual(readFileSync(modelPath(dataDir, NAME)), bytes);
-  assert.equal(pulled.card?.sha256, sha256Of(bytes));
+  assert.equal(pulled.card?.sha256, sha256Hex(bytes));
   assert.deepEqual(readdirSync(join(dataDir, 'models')).toSorted(), ['tiny.gguf', 'tiny.json']);
 }
 
@@ -65,7 +65,7 @@ describe('a pull', () => {
       {
         from: WORD,
         bytes: TINY.length,
-        sha256: sha256Of(TINY),
+        sha256: sha256Hex(TINY),
         sha256_from: 'hub',
         architecture: 'llama',
         use: 'generation',
@@ -164,7 +164,7 @@ describe('a pull', () => {
     mkdirSync(join(dataDir, 'models'));
     writeFileSync(partialPath(dataDir, NAME), TINY);
     // Nobody said how long it is or what its hash is, so only the server knows that it is whole.
-    const state = { from: WORD, etag: etagOf(TINY), sha256: null, bytes: null };
+    const state = { from: WORD, etag: toEtag(TINY), sha256: null, bytes: null };
     writeFileSync(`${partialPath(dataDir, NAME)}.json`, JSON.stringify(state));
     assertPulled(await pull());
     assert.equal(hub.seen.at(-1)?.range, `bytes=${TINY.length}-`);
@@ -184,7 +184,7 @@ describe('a pull', () => {
 describe('a pull from a server that is not as it should be', () => {
   it('keeps nothing of a file with another hash than the hub says', async () => {
     hub.acts.push((request, response) => {
-      sendFile(request, response, OTHER, linkedHeaders(TINY));
+      sendFile(request, response, OTHER, redirectHeaders(TINY));
       return true;
     });
     await assertRefused(pull(), /does not have the expected SHA-256/);
@@ -192,7 +192,7 @@ describe('a pull from a server that is not as it should be', () => {
   });
 
   it('keeps nothing of a file with another hash than the operator says', async () => {
-    await assertRefused(pull({ sha256: sha256Of(OTHER) }), /does not have the expected SHA-256/);
+    await assertRefused(pull({ sha256: sha256Hex(OTHER) }), /does not have the expected SHA-256/);
   });
 
   it('refuses lengths that contradict each other', async () => {
@@ -225,7 +225,7 @@ describe('a pull from a server that is not as it should be', () => {
     hub.acts.push((_request, response) => {
       if (!isFirst) return false;
       isFirst = false;
-      response.writeHead(200, { ...linkedHeaders(TINY), etag: '"slow"' }).write(TINY.subarray(0, 1000));
+      response.writeHead(200, { ...redirectHeaders(TINY), etag: '"slow"' }).write(TINY.subarray(0, 1000));
       return true;
     });
     assertPulled(await pull({ stall: { windowMs: 500, minBytes: 1 } }));
@@ -235,7 +235,7 @@ describe('a pull from a server that is not as it should be', () => {
   it('waits for a server that is slow but goes on', async (t) => {
     t.mock.timers.enable({ apis: ['setInterval'] });
     hub.acts.push((_request, response) => {
-      response.writeHead(200, linkedHeaders(TINY));
+      response.writeHead(200, redirectHeaders(TINY));
       const pieces = Array.from({ length: 20 }, (_, at) =>
         TINY.subarray((at * TINY.length) / 20, ((at + 1) * TINY.length) / 20),
       );

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { chatRequest, collectAnswer, engineConformance } from '../../../../test/engine-conformance.ts';
+import { chatRequest, collectGeneration, engineConformance } from '../../../../test/engine-conformance.ts';
 import { ApiError } from '../../../errors.ts';
 import { createLogger } from '../../../lib/logger.ts';
 import type { ChatMessage, ChatPrompt, FunctionTool, GenerationEngine, GenerationRequest } from '../../engine.ts';
@@ -59,7 +59,7 @@ describe('the bundled chat engine', () => {
   });
   after(() => engine.close());
   const say = async (request: GenerationRequest) => {
-    const { choices, usage } = await collectAnswer(engine, request);
+    const { choices, usage } = await collectGeneration(engine, request);
     return { text: choices[0]!.text, reason: choices[0]!.reason, usage };
   };
 
@@ -78,7 +78,7 @@ describe('the bundled chat engine', () => {
   });
   it('is the same streamed, sampled and in several choices', async () => {
     const sampling = { ...chatRequest('').sampling, temperature: 1.5, seed: 5 };
-    const { choices } = await collectAnswer(
+    const { choices } = await collectGeneration(
       engine,
       ask(asked('How tall is the tower?', TOWER), { sampling, choices: 3 }),
     );
@@ -176,8 +176,12 @@ describe('the bundled chat engine with tools', () => {
     }),
   );
   const call = async (content: string, changes: Partial<ChatPrompt> = {}, request: Partial<GenerationRequest> = {}) =>
-    (await collectAnswer(engine, ask([{ role: 'user', content }], request, { tools, toolChoice: 'auto', ...changes })))
-      .choices[0]!;
+    (
+      await collectGeneration(
+        engine,
+        ask([{ role: 'user', content }], request, { tools, toolChoice: 'auto', ...changes }),
+      )
+    ).choices[0]!;
 
   it('calls the tool whose words were said, with words and numbers that were said', async () => {
     const { calls, reason } = await call('What is the weather in Lisbon for the next 3 days?');

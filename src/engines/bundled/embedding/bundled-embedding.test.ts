@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { asked, embeddingConformance } from '../../../../test/embedding-conformance.ts';
-import { watchLoop } from '../../../../test/event-loop.ts';
+import { embeddingConformance, embeddingRequest } from '../../../../test/embedding-conformance.ts';
+import { watchEventLoop } from '../../../../test/event-loop.ts';
 import { checkFairQueue, FAIR_QUEUE_REQUESTS } from '../../../../test/fair-queue.ts';
 import { ApiError } from '../../../errors.ts';
 import type { EmbeddingEngine } from '../../embedding-engine.ts';
@@ -36,7 +36,7 @@ describe('the bundled embedding engine', () => {
     const engine = start();
     const texts = ['How do I reset my password?', '東京', LONG, ''];
     for (const call of [texts.slice(0, 2), texts, Array(600).fill(texts).flat()]) {
-      const { vectors, tokens } = await engine.embed(asked(call), never);
+      const { vectors, tokens } = await engine.embed(embeddingRequest(call), never);
       const expected = call.map((text) => embedder.embed(text));
       assert.deepEqual(
         vectors,
@@ -56,7 +56,7 @@ describe('the bundled embedding engine', () => {
   it('loads with the first call, says so, and names its weights', async () => {
     const engine = start();
     assert.deepEqual(engine.backend(), { engine: 'bundled', model: 'test', parameters: null, ready: false });
-    await engine.embed(asked(['a']), never);
+    await engine.embed(embeddingRequest(['a']), never);
     assert.equal(engine.backend().ready, true);
     assert.ok((engine.backend().parameters ?? 0) > 18_000_000);
     const { 1: named } = readFileSync(FILE.replace(/bin$/, 'md'), 'utf8').match(/SHA-256 `([0-9a-f]{64})`/) ?? [];
@@ -67,11 +67,11 @@ describe('the bundled embedding engine', () => {
     const engine = start();
     await engine.check(never);
     const order: string[] = [];
-    const loop = watchLoop();
+    const loop = watchEventLoop();
     const done = (name: string) => () => order.push(name);
-    const long = engine.embed(asked(Array(2048).fill(LONG)), never).then(done('long'));
-    const middle = engine.embed(asked([LONG]), never).then(done('middle'));
-    const short = engine.embed(asked([SENTENCE]), never).then(done('short'));
+    const long = engine.embed(embeddingRequest(Array(2048).fill(LONG)), never).then(done('long'));
+    const middle = engine.embed(embeddingRequest([LONG]), never).then(done('middle'));
+    const short = engine.embed(embeddingRequest([SENTENCE]), never).then(done('short'));
     await Promise.all([long, middle, short]);
     assert.deepEqual(order, ['short', 'middle', 'long']);
     const longest = loop.longestMs();
@@ -82,20 +82,22 @@ describe('the bundled embedding engine', () => {
     const engine = start({ maxWaitingCalls: 2 });
     const controllers = Array.from({ length: 2 }, () => new AbortController());
     const calls = controllers.map(({ signal }) =>
-      assert.rejects(engine.embed(asked(Array(200).fill(LONG)), signal), /left/),
+      assert.rejects(engine.embed(embeddingRequest(Array(200).fill(LONG)), signal), /left/),
     );
     await assert.rejects(
-      engine.embed(asked([LONG]), never),
+      engine.embed(embeddingRequest([LONG]), never),
       (error) => error instanceof ApiError && error.code === 'engine_unavailable' && error.retryAfterSeconds === 1,
     );
     for (const controller of controllers) controller.abort(new Error('left'));
     await Promise.all(calls);
-    assert.equal((await engine.embed(asked([LONG]), never)).vectors.length, 1);
+    assert.equal((await engine.embed(embeddingRequest([LONG]), never)).vectors.length, 1);
   });
 
   it('gives way to another organization where one fills the queue', async () => {
     const engine = start({ maxWaitingCalls: FAIR_QUEUE_REQUESTS });
-    await checkFairQueue((scope, signal) => engine.embed({ ...asked(Array(2048).fill(LONG)), scope }, signal));
+    await checkFairQueue((scope, signal) =>
+      engine.embed({ ...embeddingRequest(Array(2048).fill(LONG)), scope }, signal),
+    );
     await checkFairQueue((scope, signal) => engine.countTokens(Array(2048).fill(LONG), signal, scope));
   });
 
@@ -108,13 +110,13 @@ describe('the bundled embedding engine', () => {
       await assert.rejects(engine.check(never), /not an embedding model/);
       for (const text of ['a', LONG]) {
         await assert.rejects(
-          engine.embed(asked([text]), never),
+          engine.embed(embeddingRequest([text]), never),
           (error) => error instanceof ApiError && error.status === 503 && /embedding model/.test(String(error.cause)),
         );
       }
       writeFileSync(file, readFileSync(FILE));
       await engine.check(never);
-      assert.equal((await engine.embed(asked([LONG]), never)).vectors.length, 1);
+      assert.equal((await engine.embed(embeddingRequest([LONG]), never)).vectors.length, 1);
     } finally {
       rmSync(folder, { recursive: true });
     }

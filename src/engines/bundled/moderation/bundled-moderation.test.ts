@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { watchLoop } from '../../../../test/event-loop.ts';
+import { watchEventLoop } from '../../../../test/event-loop.ts';
 import { checkFairQueue, FAIR_QUEUE_REQUESTS } from '../../../../test/fair-queue.ts';
 import { moderationConformance } from '../../../../test/moderation-conformance.ts';
 import { ApiError } from '../../../errors.ts';
@@ -64,7 +64,7 @@ describe('the bundled moderation engine', () => {
     const engine = start();
     await engine.check(never);
     const order: string[] = [];
-    const loop = watchLoop();
+    const loop = watchEventLoop();
     const long = engine.moderate([SENTENCE.repeat(120_000)], never).then(() => order.push('long'));
     const short = engine.moderate([SENTENCE], never).then(() => order.push('short'));
     await Promise.all([long, short]);

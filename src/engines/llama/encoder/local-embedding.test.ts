@@ -3,7 +3,7 @@ import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { asked, embeddingConformance } from '../../../../test/embedding-conformance.ts';
+import { embeddingConformance, embeddingRequest } from '../../../../test/embedding-conformance.ts';
 import type { TensorType } from '../../../../test/fixtures/architectures/tensor-bytes.ts';
 import {
   type ArchitectureName,
@@ -33,7 +33,7 @@ async function startOn(file: string, changes: Partial<LocalEmbeddingOptions> = {
 }
 
 async function vectorOf(engine: LocalEmbedding, text: string, purpose: EmbeddingPurpose = 'text') {
-  const { vectors } = await engine.embed(asked([text], { purpose }), never);
+  const { vectors } = await engine.embed(embeddingRequest([text], { purpose }), never);
   return vectors[0]!;
 }
 
@@ -54,11 +54,11 @@ describe('embedders of other architectures', () => {
   for (const [name, type] of cases) {
     it(`${name}, its weights ${type}: it tells texts apart, the longer than its window too`, async () => {
       const engine = await startOn(await writeArchitecture(folder, name, type));
-      const { vectors } = await engine.embed(asked([...TEXTS, TEXTS[0]!]), never);
+      const { vectors } = await engine.embed(embeddingRequest([...TEXTS, TEXTS[0]!]), never);
       assert.ok(cosine(vectors[0]!, vectors[3]!) > 0.99999);
       assert.ok(cosine(vectors[0]!, vectors[1]!) < 0.99);
       const [count] = await engine.countTokens([TEXTS[0]!], never);
-      const { tokens } = await engine.embed(asked([TEXTS[0]!]), never);
+      const { tokens } = await engine.embed(embeddingRequest([TEXTS[0]!]), never);
       assert.equal(tokens - count!, 2, 'it has a token at the beginning and one at the end');
       await engine.close();
     });
@@ -67,7 +67,7 @@ describe('embedders of other architectures', () => {
     const [full, quantised] = await Promise.all(
       (['f32', 'q8_0'] as const).map(async (type) => {
         const engine = await startOn(await writeArchitecture(folder, 'bge-large', type));
-        const { vectors } = await engine.embed(asked(TEXTS), never);
+        const { vectors } = await engine.embed(embeddingRequest(TEXTS), never);
         await engine.close();
         return vectors;
       }),
@@ -112,14 +112,14 @@ describe('a local embedder', () => {
   it('lets a short text through while long ones are read, and refuses more calls than may wait', async () => {
     const engine = await startOn(await writeArchitecture(folder, 'qwen-3-embedding', 'q8_0'), { contextTokens: 128 });
     let ended = false;
-    const long = engine.embed(asked([TEXTS[2]!.repeat(40)]), never).then(() => {
+    const long = engine.embed(embeddingRequest([TEXTS[2]!.repeat(40)]), never).then(() => {
       ended = true;
     });
     await vectorOf(engine, 'the cat');
     assert.equal(ended, false, 'the short one did not wait for the long one');
     await long;
     const many = Array.from({ length: 1_100 }, (_, i) =>
-      engine.embed({ ...asked(['the cat']), scope: `organization ${i % 2}` }, never),
+      engine.embed({ ...embeddingRequest(['the cat']), scope: `organization ${i % 2}` }, never),
     );
     const refused = (await Promise.allSettled(many)).filter((outcome) => outcome.status === 'rejected');
     assert.equal(refused.length, 76);
@@ -133,7 +133,7 @@ describe("the end of an embedder's process", () => {
     const before = await vectorOf(engine, 'the cat');
     const fingerprint = engine.fingerprint();
     for (const signal of ['SIGKILL', 'SIGSEGV'] as const) {
-      const running = assert.rejects(engine.embed(asked([TEXTS[2]!.repeat(100)]), never), isUnavailable);
+      const running = assert.rejects(engine.embed(embeddingRequest([TEXTS[2]!.repeat(100)]), never), isUnavailable);
       await pause(50);
       process.kill(engine.hostPid ?? 0, signal);
       await running;

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { chatRequest, collectAnswer, textRequest } from '../../../../test/engine-conformance.ts';
+import { chatRequest, collectGeneration, textRequest } from '../../../../test/engine-conformance.ts';
 import type { TensorType } from '../../../../test/fixtures/architectures/tensor-bytes.ts';
 import {
   type ArchitectureName,
@@ -67,7 +67,7 @@ for (const [name, type] of GENERATORS) {
     after(() => engine.close());
 
     it('goes on with a text, and again from what it kept of it', async () => {
-      const ask = () => collectAnswer(engine, textRequest('The capital of France is the city on the river.'));
+      const ask = () => collectGeneration(engine, textRequest('The capital of France is the city on the river.'));
       const first = await ask();
       const again = await ask();
       assert.ok(first.usage.completionTokens > 0);
@@ -75,12 +75,12 @@ for (const [name, type] of GENERATORS) {
     });
     it('returns JSON of a schema', async () => {
       const format = { type: 'json_schema', name: 'x', strict: true, schema: SCHEMA } as const;
-      const { choices } = await collectAnswer(engine, chatRequest('Where?', { format, maxTokens: 400 }));
+      const { choices } = await collectGeneration(engine, chatRequest('Where?', { format, maxTokens: 400 }));
       assert.equal(choices[0]!.reason, 'stop');
       checkAnswer(choices[0]!.text);
     });
     it('calls a function in the way of its family', async () => {
-      const { choices } = await collectAnswer(
+      const { choices } = await collectGeneration(
         engine,
         chatRequest('Where?', {
           maxTokens: 400,

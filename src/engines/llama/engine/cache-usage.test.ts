@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { chatRequest, collectAnswer } from '../../../../test/engine-conformance.ts';
+import { chatRequest, collectGeneration } from '../../../../test/engine-conformance.ts';
 import { writeTinyGguf } from '../../../../test/fixtures/tiny-gguf.ts';
 import { until } from '../../../../test/spawned-service.ts';
 import { createLogger } from '../../../lib/logger.ts';
@@ -37,7 +37,7 @@ describe('what a local engine knows of its cache', () => {
   };
 
   it('a prompt is an entry that takes memory', async () => {
-    await collectAnswer(engine, chatRequest('Hello'));
+    await collectGeneration(engine, chatRequest('Hello'));
     const usage = await told(({ entries }) => entries > 0);
     assert.equal(usage.entries, 1);
     assert.ok(usage.bytes > 0);
@@ -46,14 +46,14 @@ describe('what a local engine knows of its cache', () => {
   it('prompts that make room for others are evictions, and stay counted when the host has crashed', async () => {
     // A prompt of a few tokens is not worth a count.
     for (const words of ['the cat sat ', 'a dog ran ', 'one bird flew ']) {
-      await collectAnswer(engine, chatRequest(words.repeat(40), { scope: words }));
+      await collectGeneration(engine, chatRequest(words.repeat(40), { scope: words }));
     }
     const { evictions } = await told((usage) => usage.evictions > 0);
     assert.ok(engine.hostPid !== null);
     process.kill(engine.hostPid, 'SIGKILL');
     assert.deepEqual(await told(({ entries }) => entries === 0), { bytes: 0, entries: 0, evictions });
     await until(() => engine.backend().ready);
-    await collectAnswer(engine, chatRequest('Hello'));
+    await collectGeneration(engine, chatRequest('Hello'));
     const again = await told(({ entries }) => entries > 0);
     assert.equal(again.evictions, evictions);
   });

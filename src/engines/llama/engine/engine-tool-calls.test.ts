@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Ajv } from 'ajv';
-import { chatRequest, collectAnswer } from '../../../../test/engine-conformance.ts';
+import { chatRequest, collectGeneration } from '../../../../test/engine-conformance.ts';
 import { type TinyModel, writeTinyGguf } from '../../../../test/fixtures/tiny-gguf.ts';
 import { createLogger } from '../../../lib/logger.ts';
 import type { ChatPrompt, FunctionTool, GenerationRequest } from '../../engine.ts';
@@ -61,7 +61,7 @@ async function ask(engine: LocalEngine, seed: number, changes: Partial<ChatPromp
     sampling: { ...request.sampling, temperature: 2, seed },
     prompt: { ...(request.prompt as ChatPrompt), tools: TOOLS, ...changes },
   };
-  const choice = (await collectAnswer(engine, asked)).choices[0];
+  const choice = (await collectGeneration(engine, asked)).choices[0];
   assert.ok(choice !== undefined);
   return { ...choice, calls: choice.calls.map(({ name, arguments: given }) => ({ name, arguments: given })) };
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Ajv } from 'ajv';
-import { chatRequest, collectAnswer, textRequest } from '../../../../test/engine-conformance.ts';
+import { chatRequest, collectGeneration, textRequest } from '../../../../test/engine-conformance.ts';
 import { ambiguousFamilies } from '../../../../test/fixtures/ambiguous-schemas.ts';
 import { type TinyModel, writeTinyGguf } from '../../../../test/fixtures/tiny-gguf.ts';
 import { ApiError } from '../../../errors.ts';
@@ -82,7 +82,7 @@ describe('forms at temperature 2', () => {
     const choices = ['red', 'green', 'red and green'];
     for (let seed = 0; seed < 4; seed++) {
       const say = async (format: GenerationRequest['format']) =>
-        (await collectAnswer(engine(), chatRequest('Hi', { ...hot(seed), format }))).choices[0]?.text ?? '';
+        (await collectGeneration(engine(), chatRequest('Hi', { ...hot(seed), format }))).choices[0]?.text ?? '';
       assert.ok(choices.includes(await say({ type: 'choice', choices })));
       assert.match(await say({ type: 'regex', pattern: '[a-f]{3}-[0-9]{2}' }), /^[a-f]{3}-[0-9]{2}$/);
       assert.match(await say({ type: 'grammar', grammar: 'root ::= "x" [yz] "!"' }), /^x[yz]!$/);
@@ -94,7 +94,9 @@ describe('forms at temperature 2', () => {
       const valid = ajv.compile(schema);
       const format = { type: 'json_schema', name: 'x', strict: true, schema } as const;
       const answers = await Promise.all(
-        Array.from({ length: 8 }, (_, seed) => collectAnswer(engine(), chatRequest('go', { ...hot(seed), format }))),
+        Array.from({ length: 8 }, (_, seed) =>
+          collectGeneration(engine(), chatRequest('go', { ...hot(seed), format })),
+        ),
       );
       const ended = answers.filter((answer) => answer.choices[0]!.reason === 'stop');
       assert.ok(ended.length > 0);
@@ -109,7 +111,7 @@ describe('forms at temperature 2', () => {
   ];
   const ask = async (toolChoice: ToolChoice, seed: number, parallelToolCalls = true) => {
     const request = chatRequest('go', hot(seed));
-    return collectAnswer(engine(), {
+    return collectGeneration(engine(), {
       ...request,
       prompt: {
         ...request.prompt,
@@ -147,7 +149,7 @@ describe('forms at temperature 2', () => {
     const isAt = (param: string) => (error: unknown) =>
       error instanceof ApiError && error.status === 400 && error.param === param;
     await assert.rejects(
-      collectAnswer(engine(), { ...request, prompt } as GenerationRequest),
+      collectGeneration(engine(), { ...request, prompt } as GenerationRequest),
       isAt('tools.0.function.parameters.properties.x.pattern'),
     );
     await assert.rejects(ask({ name: 'unknown' }, 1), isAt('tool_choice'));
@@ -166,7 +168,7 @@ describe('a model that calls by itself', () => {
   const ask = async (toolChoice: ToolChoice, offered = tools) => {
     const request = chatRequest('go', { maxTokens: 200 });
     return (
-      await collectAnswer(engine(), {
+      await collectGeneration(engine(), {
         ...request,
         prompt: {
           kind: 'chat',
@@ -210,14 +212,14 @@ describe('a schema that multiplies the ways to read an answer', () => {
       for await (const event of events) if (event.type === 'text-delta' && event.choice === 0) text += event.text;
     };
     const others = Array.from({ length: 4 }, (_, i) =>
-      collectAnswer(engine(), textRequest('the cat', { maxTokens: 100, scope: `other ${i}` })),
+      collectGeneration(engine(), textRequest('the cat', { maxTokens: 100, scope: `other ${i}` })),
     );
     await assert.rejects(read(), rejected);
     assert.match(text, /^\[{4,12}$/);
     for (const { usage } of await Promise.all(others)) assert.ok(usage.completionTokens > 0);
   });
   it('is answered where the ambiguity is never met', async () => {
-    const { choices } = await collectAnswer(
+    const { choices } = await collectGeneration(
       brief(),
       textRequest('[', { format: ambiguous, maxTokens: 400, sampling: sampling({ temperature: 0 }) }),
     );

@@ -5,7 +5,7 @@ import { copyFileSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { chatRequest, collectAnswer, engineConformance, textRequest } from '../../../../test/engine-conformance.ts';
+import { chatRequest, collectGeneration, engineConformance, textRequest } from '../../../../test/engine-conformance.ts';
 import { TINY_END, writeTinyGguf } from '../../../../test/fixtures/tiny-gguf.ts';
 import { isRunning, until } from '../../../../test/spawned-service.ts';
 import { ApiError } from '../../../errors.ts';
@@ -114,7 +114,7 @@ describe('a crash of the host', () => {
   };
   const back = async (): Promise<void> => {
     await until(() => engine().backend().ready);
-    assert.ok((await collectAnswer(engine(), chatRequest('Hello'))).usage.completionTokens > 0);
+    assert.ok((await collectGeneration(engine(), chatRequest('Hello'))).usage.completionTokens > 0);
   };
   it('fails what runs with 503, keeps what was told, and the next request works', async () => {
     const events = engine().generate(
@@ -168,7 +168,7 @@ describe('the host and its parent', () => {
       assert.ok(status === 'rejected' && isUnavailable(reason));
     controller.abort();
     await Promise.allSettled(asked);
-    assert.ok((await collectAnswer(engine, chatRequest('Hello'))).usage.completionTokens > 0);
+    assert.ok((await collectGeneration(engine, chatRequest('Hello'))).usage.completionTokens > 0);
     await engine.close();
   });
 });
@@ -177,7 +177,7 @@ describe('sampling', () => {
   const engine = withEngine(() => engineOn(tiny));
   const text = async (changes: Partial<GenerationRequest['sampling']>, more: Partial<GenerationRequest> = {}) =>
     (
-      await collectAnswer(engine(), textRequest('the', { maxTokens: 40, sampling: sampling(changes), ...more }))
+      await collectGeneration(engine(), textRequest('the', { maxTokens: 40, sampling: sampling(changes), ...more }))
     ).choices.map((choice) => choice.text);
 
   it('a seed gives its text alone and beside others, another seed another text', async () => {
@@ -194,7 +194,7 @@ describe('sampling', () => {
   });
   it('the first of several choices is the one that a single choice gives, and the prompt is computed once', async () => {
     const [alone] = await text({ temperature: 1, seed: 9 });
-    const answer = await collectAnswer(
+    const answer = await collectGeneration(
       engine(),
       textRequest('the', { maxTokens: 40, choices: 3, sampling: sampling({ temperature: 1, seed: 9 }) }),
     );
@@ -208,7 +208,7 @@ describe('sampling', () => {
     const [plain] = await text({});
     const first = Object.keys({ ...(await biasOf(plain ?? '')) })[0] ?? '';
     assert.notEqual((await text({ logitBias: { [first]: -100 } }))[0], plain);
-    const endless = await collectAnswer(
+    const endless = await collectGeneration(
       engine(),
       textRequest('the', {
         maxTokens: 200,
@@ -240,7 +240,7 @@ describe('sampling', () => {
   });
   it('log probabilities are those of the model: bias and temperature do not change them, and they add up', async () => {
     const ask = (changes: Partial<GenerationRequest['sampling']>) =>
-      collectAnswer(engine(), textRequest('the', { maxTokens: 1, logprobs: 20, sampling: sampling(changes) }));
+      collectGeneration(engine(), textRequest('the', { maxTokens: 1, logprobs: 20, sampling: sampling(changes) }));
     const [plain, hot] = [await ask({}), await ask({ temperature: 2, seed: 4 })];
     assert.deepEqual(hot.choices[0]!.logprobs[0]?.top, plain.choices[0]!.logprobs[0]?.top);
     const total = plain.choices[0]!.logprobs[0]!.top.reduce((sum, { logprob }) => sum + Math.exp(logprob), 0);
@@ -262,7 +262,7 @@ describe('sampling', () => {
 describe('prompts', () => {
   const engine = withEngine(() => engineOn(tiny));
   const promptTokens = async (request: GenerationRequest): Promise<number> =>
-    (await collectAnswer(engine(), { ...request, maxTokens: 1, scope: `org_${scopes++}` })).usage.promptTokens;
+    (await collectGeneration(engine(), { ...request, maxTokens: 1, scope: `org_${scopes++}` })).usage.promptTokens;
 
   it('control tokens typed by a user are text, not turns', async () => {
     const turns = await promptTokens(chatRequest('a'));
@@ -273,14 +273,14 @@ describe('prompts', () => {
   });
   it('a prefix is cached for its own scope only', async () => {
     const ask = async (scope: string) =>
-      (await collectAnswer(engine(), textRequest('the cat sat on the mat', { scope, maxTokens: 2 }))).usage;
+      (await collectGeneration(engine(), textRequest('the cat sat on the mat', { scope, maxTokens: 2 }))).usage;
     const first = await ask('org_a');
     assert.equal(first.cachedTokens, 0);
     assert.equal((await ask('org_b')).cachedTokens, 0);
     assert.equal((await ask('org_a')).cachedTokens, first.promptTokens - 1);
   });
   it('a cached prefix changes no answer', async () => {
-    const ask = (scope: string) => collectAnswer(engine(), textRequest('a red cat and a blue mat', { scope }));
+    const ask = (scope: string) => collectGeneration(engine(), textRequest('a red cat and a blue mat', { scope }));
     const [cold, warm] = [await ask('org_c'), await ask('org_c')];
     assert.ok(warm.usage.cachedTokens > 0);
     assert.deepEqual(warm.choices, cold.choices);
@@ -294,7 +294,7 @@ describe('prompts', () => {
       incremental: false,
     });
     const answers = await Promise.all(
-      [1, 2, 3, 4].map((scope) => collectAnswer(engine(), { ...full, scope: `org_full_${scope}` })),
+      [1, 2, 3, 4].map((scope) => collectGeneration(engine(), { ...full, scope: `org_full_${scope}` })),
     );
     for (const { usage, choices } of answers) {
       assert.equal(usage.promptTokens + usage.completionTokens, length);
@@ -305,7 +305,7 @@ describe('prompts', () => {
     const request = { ...textRequest(''), prompt: { kind: 'text', text: 'a', suffix: 'b' } } as const;
     assert.equal(engine().features().suffix, false);
     await assert.rejects(
-      collectAnswer(engine(), request),
+      collectGeneration(engine(), request),
       (error) => error instanceof ApiError && error.param === 'suffix',
     );
   });
@@ -316,7 +316,7 @@ describe('prompts', () => {
     );
     await events.next();
     await new Promise((resolve) => setTimeout(resolve, 300));
-    const others = await collectAnswer(engine(), chatRequest('Hello', { scope: 'org_other' }));
+    const others = await collectGeneration(engine(), chatRequest('Hello', { scope: 'org_other' }));
     assert.ok(others.usage.completionTokens > 0);
     let tokens = 0;
     for await (const event of events) if (event.type === 'text-delta') tokens += event.tokens;
@@ -325,8 +325,8 @@ describe('prompts', () => {
   it('prompts of any length are refused as too long, not as our fault', async () => {
     const isTooLong = (error: unknown) => error instanceof ApiError && error.code === 'context_length_exceeded';
     for (const content of ['x'.repeat(250_000), 'x'.repeat(10_000_000), '<|user|>'.repeat(30_000)]) {
-      await assert.rejects(collectAnswer(engine(), textRequest(content)), isTooLong);
-      await assert.rejects(collectAnswer(engine(), chatRequest(content)), isTooLong);
+      await assert.rejects(collectGeneration(engine(), textRequest(content)), isTooLong);
+      await assert.rejects(collectGeneration(engine(), chatRequest(content)), isTooLong);
     }
   });
   it('a smaller context can be asked for', async () => {
@@ -334,7 +334,7 @@ describe('prompts', () => {
     await small.check(never);
     assert.equal(small.contextLength(), 300);
     await assert.rejects(
-      collectAnswer(small, textRequest('a b '.repeat(100))),
+      collectGeneration(small, textRequest('a b '.repeat(100))),
       (error) => error instanceof ApiError && error.code === 'context_length_exceeded',
     );
     await small.close();
@@ -342,7 +342,7 @@ describe('prompts', () => {
   it('more requests than sequences wait for their turn, batch after interactive', async () => {
     const done: string[] = [];
     const ask = async (priority: 'interactive' | 'batch', i: number): Promise<void> => {
-      await collectAnswer(
+      await collectGeneration(
         engine(),
         textRequest('the', {
           priority,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { type CollectedAnswer, collectAnswer, textRequest } from '../../../../test/engine-conformance.ts';
+import { type CollectedGeneration, collectGeneration, textRequest } from '../../../../test/engine-conformance.ts';
 import { until } from '../../../../test/spawned-service.ts';
 import { createLogger } from '../../../lib/logger.ts';
 import type { GenerationRequest } from '../../engine.ts';
@@ -42,7 +42,7 @@ const ask = (text: string, changes: Partial<GenerationRequest> = {}): Generation
   textRequest(text, { logprobs: 0, maxTokens: 12, scope: 'org_a', ...changes });
 
 /** Says the same as an answer that was computed afresh, but for what the order of additions in floating point does. */
-function assertSame(answer: CollectedAnswer, cold: CollectedAnswer): void {
+function assertSame(answer: CollectedGeneration, cold: CollectedGeneration): void {
   const [first, expected] = [answer.choices[0]?.logprobs[0], cold.choices[0]?.logprobs[0]];
   assert.equal(first?.token, expected?.token);
   assert.ok(Math.abs((first?.logprob ?? 0) - (expected?.logprob ?? 9)) < 0.05, `${first?.logprob}`);
@@ -60,7 +60,7 @@ const wholeStates = (place: string): string[] =>
 const untilSaved = (place: string, scope: string): Promise<void> =>
   until(() => wholeStates(place).some((name) => name.startsWith(scopeKey(scope))));
 
-const cached = (answer: CollectedAnswer): number => answer.usage.cachedTokens;
+const cached = (answer: CollectedGeneration): number => answer.usage.cachedTokens;
 
 describe('beginnings of prompts that were computed before', () => {
   const place = join(folder, 'states');
@@ -73,53 +73,53 @@ describe('beginnings of prompts that were computed before', () => {
   });
   after(() => Promise.all([engine.close(), cold.close()]));
   let scopes = 0;
-  const computedAfresh = (text: string): Promise<CollectedAnswer> =>
-    collectAnswer(cold, ask(text, { scope: `cold_${scopes++}` }));
+  const computedAfresh = (text: string): Promise<CollectedGeneration> =>
+    collectGeneration(cold, ask(text, { scope: `cold_${scopes++}` }));
 
   it('are gone on from in place, and the answer is the same', async () => {
     const text = passage(1);
-    assert.equal(cached(await collectAnswer(engine, ask(`${text} First`))), 0);
-    const second = await collectAnswer(engine, ask(`${text} Then`));
+    assert.equal(cached(await collectGeneration(engine, ask(`${text} First`))), 0);
+    const second = await collectGeneration(engine, ask(`${text} Then`));
     assert.ok(cached(second) > 250, `${cached(second)} of ${second.usage.promptTokens}`);
     assertSame(second, await computedAfresh(`${text} Then`));
   });
   it('are copied from an answer that is being made, which stays what it was', async () => {
     const text = passage(2);
     const long = ask(`${text} First`, { maxTokens: 120 });
-    const running = collectAnswer(engine, long);
-    const second = await collectAnswer(engine, ask(`${text} Then`));
+    const running = collectGeneration(engine, long);
+    const second = await collectGeneration(engine, ask(`${text} Then`));
     assert.ok(cached(second) > 250, `${cached(second)} of ${second.usage.promptTokens}`);
     assertSame(second, await computedAfresh(`${text} Then`));
     assertSame(await running, await computedAfresh(`${text} First`));
   });
   it('are computed once for several choices, and for requests that come at once', async () => {
-    const answer = await collectAnswer(engine, ask(`${passage(3)} First`, { choices: 5 }));
+    const answer = await collectGeneration(engine, ask(`${passage(3)} First`, { choices: 5 }));
     for (const choice of answer.choices) assert.equal(choice.text, answer.choices[0]?.text);
     const text = passage(4);
     const burst = await Promise.all(
-      ['One', 'Two', 'Three', 'Four'].map((word) => collectAnswer(engine, ask(`${text} ${word}`))),
+      ['One', 'Two', 'Three', 'Four'].map((word) => collectGeneration(engine, ask(`${text} ${word}`))),
     );
     assert.deepEqual(burst.map((each) => cached(each) > 250).sort(), [false, true, true, true]);
-    assertSame(burst[3] as CollectedAnswer, await computedAfresh(`${text} Four`));
+    assertSame(burst[3] as CollectedGeneration, await computedAfresh(`${text} Four`));
   });
   it('of another organization are never used, be they idle, running or saved', async () => {
     const text = passage(5);
-    await collectAnswer(engine, ask(`${text} First`));
-    const running = collectAnswer(engine, ask(`${text} Second`, { maxTokens: 60 }));
-    assert.equal(cached(await collectAnswer(engine, ask(`${text} First`, { scope: 'org_b' }))), 0);
+    await collectGeneration(engine, ask(`${text} First`));
+    const running = collectGeneration(engine, ask(`${text} Second`, { maxTokens: 60 }));
+    assert.equal(cached(await collectGeneration(engine, ask(`${text} First`, { scope: 'org_b' }))), 0);
     await running;
     const saved = passage(7);
-    await collectAnswer(engine, ask(`${saved} First`, { scope: 'org_d' }));
+    await collectGeneration(engine, ask(`${saved} First`, { scope: 'org_d' }));
     await untilSaved(place, 'org_d');
-    assert.equal(cached(await collectAnswer(engine, ask(`${saved} First`, { scope: 'org_c' }))), 0);
+    assert.equal(cached(await collectGeneration(engine, ask(`${saved} First`, { scope: 'org_c' }))), 0);
   });
   it('are read from files when their sequences were taken by others', async () => {
     const text = passage(6);
     const scope = 'org_e';
-    await collectAnswer(engine, ask(`${text} First`, { scope }));
+    await collectGeneration(engine, ask(`${text} First`, { scope }));
     await untilSaved(place, scope);
-    for (let other = 10; other < 14; other++) await collectAnswer(engine, ask(passage(other), { scope: 'org_b' }));
-    const again = await collectAnswer(engine, ask(`${text} Then`, { scope }));
+    for (let other = 10; other < 14; other++) await collectGeneration(engine, ask(passage(other), { scope: 'org_b' }));
+    const again = await collectGeneration(engine, ask(`${text} Then`, { scope }));
     assert.ok(cached(again) > 250, `${cached(again)} of ${again.usage.promptTokens}`);
     assertSame(again, await computedAfresh(`${text} Then`));
   });
@@ -133,17 +133,17 @@ describe('saved states', () => {
 
   it('survive a restart', async (t) => {
     const first = startFor(t, { folder: place, bytes: 1e9 });
-    const before = await collectAnswer(first, ask(text));
+    const before = await collectGeneration(first, ask(text));
     // A stop waits only so long for a slow disk.
     await untilSaved(place, 'org_a');
     one = statSync(join(place, wholeStates(place)[0] ?? '')).size;
     await first.close();
     const second = startFor(t, { folder: place, bytes: 1e9 });
-    const after = await collectAnswer(second, ask(text));
+    const after = await collectGeneration(second, ask(text));
     assert.equal(cached(before), 0);
     assert.equal(cached(after), after.usage.promptTokens - 1);
     assertSame(after, before);
-    assert.equal(cached(await collectAnswer(second, ask(text, { scope: 'org_b' }))), 0);
+    assert.equal(cached(await collectGeneration(second, ask(text, { scope: 'org_b' }))), 0);
     await second.close();
   });
   it('that are damaged cost the cache and not the answer, and the operator hears of it', async (t) => {
@@ -157,7 +157,7 @@ describe('saved states', () => {
     const warn = (_facts: object, what: string): number => warnings.push(what);
     const logger = Object.assign(createLogger('silent'), { warn });
     const engine = startFor(t, { folder: place, bytes: 1e9 }, logger);
-    const answer = await collectAnswer(engine, ask(text));
+    const answer = await collectGeneration(engine, ask(text));
     assert.equal(cached(answer), 0);
     assert.deepEqual(warnings, ['a saved state could not be read and is dropped']);
     assert.notEqual(answer.choices[0]?.logprobs[0], undefined);
@@ -165,7 +165,7 @@ describe('saved states', () => {
   });
   it('stay within their bytes', async (t) => {
     const engine = startFor(t, { folder: place, bytes: one * 3 });
-    for (let seed = 40; seed < 48; seed++) await collectAnswer(engine, ask(passage(seed), { scope: 'org_c' }));
+    for (let seed = 40; seed < 48; seed++) await collectGeneration(engine, ask(passage(seed), { scope: 'org_c' }));
     await untilSaved(place, 'org_c');
     await engine.close();
     const bytes = wholeStates(place).reduce((sum, file) => sum + statSync(join(place, file)).size, 0);
@@ -177,7 +177,7 @@ describe('log probabilities of a prompt', () => {
   it('are those that its tokens had when they were made, whatever is cached', async (t) => {
     const engine = startFor(t);
     const text = `${passage(50)} In the`;
-    const made = (await collectAnswer(engine, ask(text, { maxTokens: 8 }))).choices[0];
+    const made = (await collectGeneration(engine, ask(text, { maxTokens: 8 }))).choices[0];
     assert.ok((made?.logprobs.length ?? 0) > 0);
     const request = ask(text + made?.text, { promptLogprobs: true });
     for (const round of ['first', 'again']) {

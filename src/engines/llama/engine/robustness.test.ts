@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { chatRequest, collectAnswer, textRequest } from '../../../../test/engine-conformance.ts';
+import { chatRequest, collectGeneration, textRequest } from '../../../../test/engine-conformance.ts';
 import { checkFairQueue, FAIR_QUEUE_REQUESTS } from '../../../../test/fair-queue.ts';
 import { TINY_END, writeTinyGguf } from '../../../../test/fixtures/tiny-gguf.ts';
 import { until } from '../../../../test/spawned-service.ts';
@@ -36,7 +36,9 @@ const endless = { sampling: { ...textRequest('').sampling, logitBias: { [TINY_EN
 describe('the queue of a model', () => {
   it('gives way to another organization where one fills it', async () => {
     const engine = engineOn(tiny, { slots: 1, maxRequests: FAIR_QUEUE_REQUESTS });
-    await checkFairQueue((scope, signal) => collectAnswer(engine, chatRequest('Hello', { ...endless, scope }), signal));
+    await checkFairQueue((scope, signal) =>
+      collectGeneration(engine, chatRequest('Hello', { ...endless, scope }), signal),
+    );
   });
 });
 
@@ -44,7 +46,7 @@ describe('the queue of a model', () => {
 const answered = (engine: LocalEngine): Promise<void> =>
   until(async () => {
     try {
-      assert.ok((await collectAnswer(engine, chatRequest('Hello', { maxTokens: 4 }))).usage.promptTokens > 0);
+      assert.ok((await collectGeneration(engine, chatRequest('Hello', { maxTokens: 4 }))).usage.promptTokens > 0);
       return true;
     } catch (error) {
       assert.ok(isUnavailable(error), String(error));
@@ -174,7 +176,10 @@ describe('requests that are too much', () => {
       const size = 374;
       const logitBias = Object.fromEntries(Array.from({ length: size }, (_, token) => [String(token), by]));
       const sampling = { ...textRequest('').sampling, logitBias };
-      return collectAnswer(engine, chatRequest('Hello', { format: { type: 'json_object' }, sampling, maxTokens: 8 }));
+      return collectGeneration(
+        engine,
+        chatRequest('Hello', { format: { type: 'json_object' }, sampling, maxTokens: 8 }),
+      );
     };
     assert.match((await ask(-100)).choices[0]?.text ?? '', /^\s*\{/);
     await assert.rejects(ask(Number.NEGATIVE_INFINITY), (error) => error instanceof ApiError && error.status === 500);
@@ -190,7 +195,7 @@ describe('requests that are too much', () => {
       ended = true;
     })();
     await assert.rejects(
-      collectAnswer(engine, textRequest('the cat sat on a mat '.repeat(16_667), { scope: 'org_long' })),
+      collectGeneration(engine, textRequest('the cat sat on a mat '.repeat(16_667), { scope: 'org_long' })),
       (error) => error instanceof ApiError && error.code === 'context_length_exceeded',
     );
     assert.equal(ended, false, 'it is refused before the stream is through');
@@ -203,7 +208,7 @@ describe('requests that are too much', () => {
       Number(/RssAnon:\s+(\d+)/.exec(readFileSync(`/proc/${engine.hostPid}/status`, 'utf8'))?.[1]) / 1_024;
     const ask = async (i: number): Promise<'answered' | 'refused'> => {
       try {
-        await collectAnswer(
+        await collectGeneration(
           engine,
           textRequest(`the cat ${i} `.repeat(4), { ...endless, maxTokens: 8, scope: `org_${i % 7}` }),
         );

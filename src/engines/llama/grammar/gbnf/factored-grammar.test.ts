@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Recogniser } from '../../../../../test/fixtures/gbnf.ts';
+import { GrammarMatcher } from '../../../../../test/fixtures/gbnf.ts';
 import { ApiError } from '../../../../errors.ts';
 import { factorGrammar } from './factored-grammar.ts';
 
@@ -29,7 +29,7 @@ key  ::= [a-c]+ |
          "\\"" "\\\\"?
 `;
     const { text } = factorGrammar(grammar, PATH);
-    const recogniser = new Recogniser(text);
+    const recogniser = new GrammarMatcher(text);
     for (const taken of ['[]', '[a:A]', '[abc:Z,":xy]', '["\\:1-3]', '[a:é]', '[a:😀]']) {
       assert.ok(recogniser.accepts(taken), taken);
     }

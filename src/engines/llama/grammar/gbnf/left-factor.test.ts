@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Recogniser } from '../../../../../test/fixtures/gbnf.ts';
+import { GrammarMatcher } from '../../../../../test/fixtures/gbnf.ts';
 import { flattenRules } from './elements.ts';
 import { leftFactor } from './left-factor.ts';
 import { parseGbnf } from './parse-gbnf.ts';
@@ -65,7 +65,7 @@ describe('left-factoring', () => {
       const grammar = randomGrammar(below);
       // Some of them could be shared without end.
       const shared = factored(grammar, 300);
-      const [before, after] = [new Recogniser(grammar), new Recogniser(shared)];
+      const [before, after] = [new GrammarMatcher(grammar), new GrammarMatcher(shared)];
       for (let i = 0; i < TEXTS; i++) {
         const text = Array.from({ length: below(9) }, () => ALPHABET[below(4)]).join('');
         const seen = `seed ${seed}, '${text}'\n${grammar}\n${shared}`;

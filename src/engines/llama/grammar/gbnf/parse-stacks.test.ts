@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Recogniser } from '../../../../../test/fixtures/gbnf.ts';
+import { GrammarMatcher } from '../../../../../test/fixtures/gbnf.ts';
 import { flattenRules } from './elements.ts';
 import { parseGbnf } from './parse-gbnf.ts';
 import { ParseStacks } from './parse-stacks.ts';
@@ -35,7 +35,7 @@ describe('ParseStacks', () => {
 
   it('takes what the reference recogniser takes', () => {
     const grammar = 'root ::= v\nv ::= "[" (v ("," v)*)? "]" | "-"? [0-9]{1,3} | "\\"" [^"\\\\]* "\\""\n';
-    const reference = new Recogniser(grammar);
+    const reference = new GrammarMatcher(grammar);
     for (const text of ['[]', '[1,[2,"é]"],-33]', '1234', '[1,]', '"a', '"a"', '[[[[1]]]]', '-', '']) {
       const stacks = new ParseStacks(elementsOf(grammar), 1e6);
       assert.equal(stacks.follow(text) && stacks.isComplete, reference.accepts(text), text);

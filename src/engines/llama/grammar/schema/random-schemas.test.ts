@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Ajv } from 'ajv';
-import { Recogniser } from '../../../../../test/fixtures/gbnf.ts';
+import { GrammarMatcher } from '../../../../../test/fixtures/gbnf.ts';
 import { ApiError } from '../../../../errors.ts';
 import { buildGrammar } from '../../constraints/request-grammar.ts';
 
@@ -103,7 +103,7 @@ class Maker {
 }
 
 /** Whether the grammar takes one of the orders of the members of `value` and of what is in it. */
-function takesSomeOrder(grammar: Recogniser, value: unknown): boolean {
+function takesSomeOrder(grammar: GrammarMatcher, value: unknown): boolean {
   return orders(value).some((text) => grammar.accepts(text));
 }
 
@@ -131,10 +131,10 @@ describe('random schemas', () => {
     for (let seed = 1; seed <= SCHEMAS; seed++) {
       const maker = new Maker(seed);
       const schema = maker.schema();
-      let grammar: Recogniser;
+      let grammar: GrammarMatcher;
       try {
         const format = { type: 'json_schema', name: 'x', strict: true, schema } as const;
-        grammar = new Recogniser(buildGrammar({ kind: 'format', format }).text);
+        grammar = new GrammarMatcher(buildGrammar({ kind: 'format', format }).text);
       } catch (error) {
         assert.ok(error instanceof ApiError && error.status === 400, String(error));
         continue;

@@ -1,6 +1,6 @@
 import type { MockStats } from '../mock-upstream/stats.ts';
-import type { Tally } from './clients.ts';
-import { type Growth, growthOf, type Reading } from './growth.ts';
+import type { OutcomeCounts } from './clients.ts';
+import { fitGrowth, type Growth, type Reading } from './growth.ts';
 
 /** Resident memory, and its parts known to Node, if `/metrics` exposes them. */
 export interface MemoryReading extends Reading {
@@ -13,7 +13,7 @@ export interface SoakOutcome {
   seconds: number;
   connections: number;
   engine: string;
-  tally: Tally;
+  tally: OutcomeCounts;
   readings: MemoryReading[];
   /** Generations in flight after the load; undefined when Quire does not expose them. */
   slots: number | undefined;
@@ -23,7 +23,7 @@ export interface SoakOutcome {
 }
 
 /** Checks as human-readable lines, and whether one failed. */
-export interface Verdict {
+export interface SoakReport {
   broken: boolean;
   lines: string[];
   growth: Growth | undefined;
@@ -35,9 +35,9 @@ const SECONDS_PER_MINUTE = 60;
 const NOISE_SHARE = 0.05;
 
 /** Compares the results with the requirements. */
-export function judge(outcome: SoakOutcome): Verdict {
+export function evaluateSoak(outcome: SoakOutcome): SoakReport {
   const secondHalf = outcome.readings.slice(Math.floor(outcome.readings.length / 2));
-  const growth = growthOf(secondHalf);
+  const growth = fitGrowth(secondHalf);
   const checks = [
     answersCheck(outcome.tally),
     memoryCheck(outcome, growth, secondHalf),
@@ -61,7 +61,7 @@ interface Check {
   details?: string[];
 }
 
-function answersCheck(tally: Tally): Check {
+function answersCheck(tally: OutcomeCounts): Check {
   const { left } = tally;
   return {
     ok: tally.faultCount === 0 && tally.answered > 0,
@@ -99,7 +99,7 @@ function partLine(name: string, readings: MemoryReading[], part: (reading: Memor
     const bytes = part(reading);
     return bytes === undefined ? [] : [{ seconds: reading.seconds, bytes }];
   });
-  const growth = growthOf(known);
+  const growth = fitGrowth(known);
   if (!growth) return [];
   const range = `95 % between ${perMinute(growth.lower)} and ${perMinute(growth.upper)}`;
   return [`${name}: ${perMinute(growth.slope)} MB a minute, ${range}; at the end ${megabytes(known.at(-1)?.bytes)} MB`];
