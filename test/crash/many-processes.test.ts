@@ -87,7 +87,7 @@ describe('three services and three workers on one database, files and index', ()
   const services: Service[] = [];
   const workers: Service[] = [];
   before(async () => {
-    database = await createDatabase();
+    database = await createDatabase({ isMigrated: false });
     db = await openPostgres(database.url, createLogger('silent'));
     store = await startS3Server();
     upstream = await startModelServer();
@@ -100,7 +100,7 @@ describe('three services and three workers on one database, files and index', ()
       AWS_ACCESS_KEY_ID: 'test',
       AWS_SECRET_ACCESS_KEY: 'test',
     };
-    // All at once on an empty database: the first of them creates the bootstrap key.
+    // All at once on an empty database: one of them migrates, one creates the bootstrap key.
     const started = await Promise.all([
       ...Array.from({ length: SERVICES }, () => startService({ dataDir: newDataDir(), env })),
       ...Array.from({ length: WORKERS }, () => startWorker({ dataDir: newDataDir(), env })),
