@@ -6,7 +6,7 @@ import { dropIndexTables } from './knowledge-bases/drop-index-tables.ts';
 import { checkIndexes } from './knowledge-bases/index-integrity/check-index.ts';
 import { repairIndexes } from './knowledge-bases/index-integrity/repair-indexes.ts';
 import {
-  type Ingestion,
+  type IngestionWorker,
   type IngestionWorkerDeps,
   startIngestion,
 } from './knowledge-bases/ingestion/ingestion-worker.ts';
@@ -35,7 +35,7 @@ const MAINTENANCE_MS = 5 * MINUTE_MS;
 export const WORKER_MODELS: readonly ModelKind[] = ['embedding'];
 
 /** Declares the jobs that this process takes from the queue. */
-function declareJobs(ingestion: Ingestion): Job[] {
+function declareJobs(ingestion: IngestionWorker): Job[] {
   return [job(INGEST_SOURCE, ingestion.run)];
 }
 

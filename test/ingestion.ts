@@ -6,8 +6,8 @@ import type { Connector } from '../src/knowledge-bases/data-sources/connectors/c
 import { withMetadataPrefix } from '../src/knowledge-bases/data-sources/open-source.ts';
 import { chunks, documents } from '../src/knowledge-bases/documents/tables.ts';
 import type { Extraction } from '../src/knowledge-bases/extract/extracted-document.ts';
-import type { IngestDeps } from '../src/knowledge-bases/ingestion/ingest-deps.ts';
 import { ingestSource } from '../src/knowledge-bases/ingestion/ingest-source.ts';
+import type { IngestDeps } from '../src/knowledge-bases/ingestion/process-items.ts';
 import { IngestionError } from '../src/knowledge-bases/jobs/job-error.ts';
 import { ingestionJobs } from '../src/knowledge-bases/jobs/tables.ts';
 import { dataSources } from '../src/knowledge-bases/tables.ts';
@@ -97,7 +97,7 @@ export async function makeSource(api: TestApi, baseId: string, source: MemorySou
   const deps: IngestDeps = {
     ...api.deps,
     extractor: plainExtractor,
-    gate: new FairSemaphore({ total: 4, perGroup: 3 }),
+    itemSemaphore: new FairSemaphore({ total: 4, perGroup: 3 }),
     connectorOf: ({ config }) => ({ connector: withMetadataPrefix(source.connector, config['metadata']), config }),
   };
   const queueJob = async () => {

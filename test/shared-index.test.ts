@@ -4,7 +4,7 @@ import type { Database } from '../src/db/db.ts';
 import { openPostgres } from '../src/db/postgres.ts';
 import { createLogger } from '../src/lib/logger.ts';
 import { ChunkIndex } from '../src/search/chunk-index.ts';
-import { storageOf } from '../src/search/storage.ts';
+import { parseIndexUrl } from '../src/search/storage.ts';
 import { createDatabase, type TestDatabase } from './database.ts';
 import { type S3Server, startS3Server } from './fixtures/s3-server.ts';
 
@@ -27,7 +27,7 @@ describe('a search index shared by two processes in an object store', () => {
     Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' });
     database = await createDatabase();
     store = await startS3Server();
-    const { url, options } = storageOf(store.url('index'));
+    const { url, options } = parseIndexUrl(store.url('index'));
     for (const _ of [1, 2]) {
       const db = await openPostgres(database.url, createLogger('silent'));
       databases.push(db);
@@ -49,15 +49,15 @@ describe('a search index shared by two processes in an object store', () => {
     const documents = Array.from({ length: 6 }, (_, i) => `document${'x'.repeat(i)}`);
     await Promise.all(documents.map((document, i) => replace(i % 2 === 0 ? a : b, document)));
     await Promise.all([
-      a.upkeep(BASE),
+      a.maintain(BASE),
       replace(b, 'document', false),
       a.rebuild(BASE),
       b.rebuild(BASE),
       a.remove(BASE, ['documentx']),
-      b.upkeep(BASE),
+      b.maintain(BASE),
     ]);
-    const reader = await ChunkIndex.open(storageOf(store.url('index')).url, {
-      storage: storageOf(store.url('index')).options,
+    const reader = await ChunkIndex.open(parseIndexUrl(store.url('index')).url, {
+      storage: parseIndexUrl(store.url('index')).options,
     });
     assert.equal(await reader.count(BASE), 5);
     for (const document of documents) {

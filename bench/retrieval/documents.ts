@@ -1,4 +1,4 @@
-import { languageOf } from '../../src/search/languages.ts';
+import { detectLanguage } from '../../src/search/languages.ts';
 import { readGzipText, readJsonLines } from '../harness/data-set.ts';
 import { seededUniform } from '../harness/random-numbers.ts';
 
@@ -21,7 +21,7 @@ const DOCUMENT_CHARACTERS = 4000;
 /** Queries that are asked, of the thousands that there are. */
 const QUERIES = 500;
 const SEED = 20_261_121;
-/** A language of fewer of the documents is none of the knowledge base's (`src/knowledge-bases/retrieval/languages-of-base.ts`). */
+/** A language of fewer of the documents is none of the knowledge base's (`src/knowledge-bases/retrieval/document-languages.ts`). */
 const MIN_LANGUAGE_SHARE = 0.05;
 
 interface Pair {
@@ -111,10 +111,10 @@ export function readQueries(data: string): string[] {
 }
 
 /** The languages that the service looks for a query's words in. */
-export function languagesOf(documents: readonly BenchDocument[]): ReturnType<typeof languageOf>[] {
-  const counts = new Map<ReturnType<typeof languageOf>, number>();
+export function languagesOf(documents: readonly BenchDocument[]): ReturnType<typeof detectLanguage>[] {
+  const counts = new Map<ReturnType<typeof detectLanguage>, number>();
   for (const { text } of documents) {
-    const language = languageOf(text);
+    const language = detectLanguage(text);
     counts.set(language, (counts.get(language) ?? 0) + 1);
   }
   return [...counts]

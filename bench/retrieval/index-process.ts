@@ -4,9 +4,9 @@ import { connect, MatchQuery, type Table } from '@lancedb/lancedb';
 import { createBundledEmbedding } from '../../src/engines/bundled/embedding/bundled-embedding.ts';
 import { parseFilters } from '../../src/knowledge-bases/retrieval/parse-filters.ts';
 import { ChunkIndex } from '../../src/search/chunk-index.ts';
-import { approximately, whereIn } from '../../src/search/chunk-table.ts';
+import { tuneVectorQuery, whereClause } from '../../src/search/chunk-table.ts';
 import type { Condition } from '../../src/search/filter.ts';
-import { queryTerms } from '../../src/search/terms.ts';
+import { tokenizeQuery } from '../../src/search/terms.ts';
 import type {
   ExactCommand,
   ExactResult,
@@ -57,7 +57,7 @@ async function open(command: OpenCommand): Promise<OpenResult> {
     table,
     index: await ChunkIndex.open(folder),
     vectors,
-    words: queries.map((query) => queryTerms(query, languages)),
+    words: queries.map((query) => tokenizeQuery(query, languages)),
     rows: await table.countRows(),
     hasVectorIndex: (await table.listIndices()).some(({ columns }) => columns.includes('vector')),
   };
@@ -69,7 +69,7 @@ function conditionsOf(filters: Record<string, unknown> | null): Condition[] {
 }
 
 async function exact({ table, vectors }: Opened, { filters, queries }: ExactCommand): Promise<ExactResult> {
-  const where = await whereIn(table, conditionsOf(filters));
+  const where = await whereClause(table, conditionsOf(filters));
   const ids: string[][] = [];
   for (const vector of vectors.slice(0, queries)) {
     const query = table.query().nearestTo(vector).distanceType('cosine').bypassVectorIndex();
@@ -92,7 +92,7 @@ async function ask(
       .query()
       .nearestTo(vectors[at] ?? [])
       .distanceType('cosine');
-    if (hasVectorIndex) approximately(query, { rows, limit: CANDIDATES[way] });
+    if (hasVectorIndex) tuneVectorQuery(query, { rows, limit: CANDIDATES[way] });
     query.limit(CANDIDATES[way]).select(['id', '_distance']);
     return (where === null ? query : query.where(where)).toArrow();
   };
@@ -112,7 +112,7 @@ interface Wanted {
 async function measured(base: Opened, command: WindowCommand): Promise<WindowResult> {
   const { by, way, filters } = command;
   const conditions = conditionsOf(filters);
-  const where = await whereIn(base.table, conditions);
+  const where = await whereClause(base.table, conditions);
   const search = async (at: number): Promise<unknown> => {
     const query = base.queries[at] ?? '';
     if (by === 'embedding') return embed([query]);

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Connection, connect, Index, type IndexOptions, type Table, type VectorQuery } from '@lancedb/lancedb';
 import { createBundledEmbedding } from '../../src/engines/bundled/embedding/bundled-embedding.ts';
-import { labelOf } from '../../src/search/field-values.ts';
+import { fieldLabel } from '../../src/search/field-values.ts';
 import { BENCH_SCRATCH, runCommand } from '../harness/command.ts';
 import { requireDataFiles } from '../harness/data-set.ts';
 import { quantile } from '../harness/statistics.ts';
@@ -36,7 +36,7 @@ const CANDIDATES = 100;
 const ADDED_AT_ONCE = 20_000;
 const MODEL = join(import.meta.dirname, '../../models/quire-embed-1.bin');
 /** A tenth of the chunks. */
-const WHERE = `array_has(labels, '${labelOf('shelf', 'shelf-3')}')`;
+const WHERE = `array_has(labels, '${fieldLabel('shelf', 'shelf-3')}')`;
 
 const distanceType = 'cosine' as const;
 const probes = (numbers: readonly number[], factors: readonly number[]): Setting[] =>

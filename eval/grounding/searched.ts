@@ -3,9 +3,9 @@ import {
   type EmbeddingEngine,
   type EmbeddingPurpose,
 } from '../../src/engines/embedding-engine.ts';
-import { scoreOf } from '../../src/knowledge-bases/retrieval/score.ts';
+import { scoreHit } from '../../src/knowledge-bases/retrieval/score.ts';
 import type { Language } from '../../src/search/languages.ts';
-import { termsOf } from '../../src/search/terms.ts';
+import { tokenizeText } from '../../src/search/terms.ts';
 
 const K1 = 1.2;
 const B = 0.75;
@@ -46,7 +46,7 @@ export class Searched {
 
   /** Adds a text to the lists of its terms; gives its length in terms. */
   #count(text: string, place: number): number {
-    const terms = termsOf(text, this.#language);
+    const terms = tokenizeText(text, this.#language);
     const counts = new Map<string, number>();
     for (const term of terms) counts.set(term, (counts.get(term) ?? 0) + 1);
     for (const [term, times] of counts) {
@@ -60,7 +60,7 @@ export class Searched {
   /** The BM25 scores of all texts. */
   keyword(query: string): number[] {
     const scores = this.texts.map(() => 0);
-    for (const term of termsOf(query, this.#language)) {
+    for (const term of tokenizeText(query, this.#language)) {
       for (const [place, gain] of this.#gains.get(term) ?? []) scores[place] = (scores[place] ?? 0) + gain;
     }
     return scores;
@@ -74,7 +74,7 @@ export class Searched {
       const asked = vectors[at] ?? new Float32Array();
       return this.#vectors.map((vector, place) => {
         const cosine = asked.reduce((sum, value, i) => sum + value * (vector[i] ?? 0), 0);
-        return scoreOf(
+        return scoreHit(
           { cosine, bm25: words[place] ?? 0 },
           'hybrid',
           this.#embedder.hybridWeight ?? DEFAULT_HYBRID_WEIGHT,

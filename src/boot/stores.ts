@@ -10,7 +10,7 @@ import { openPostgres } from '../db/postgres.ts';
 import type { Logger } from '../lib/logger.ts';
 import { JobQueue } from '../queue/job-queue.ts';
 import { ChunkIndex } from '../search/chunk-index.ts';
-import { storageOf } from '../search/storage.ts';
+import { parseIndexUrl } from '../search/storage.ts';
 import type { ProcessLifecycle } from '../shutdown-order.ts';
 import { SECRETS_KEY_FILE } from './secrets.ts';
 
@@ -48,7 +48,7 @@ export function openIndex(
     const { indexCacheMb, indexMetadataCacheMb } = config.memory.budget;
     const caches = { indexMb: indexCacheMb, metadataMb: indexMetadataCacheMb };
     if (config.indexUrl === null) return ChunkIndex.open(join(config.dataDir, 'index'), { caches });
-    const { url, options } = storageOf(config.indexUrl);
+    const { url, options } = parseIndexUrl(config.indexUrl);
     return ChunkIndex.open(url, { storage: options, caches, lock: db.withLock });
   };
   return lifecycle.start('index', open, (index) => index.close());

@@ -68,7 +68,7 @@ describe('ChunkIndex', () => {
     const base = newBase();
     assert.deepEqual(await search(base, { vector: vector(0), text: 'word' }), []);
     assert.equal(await index.count(base), 0);
-    await index.upkeep(base);
+    await index.maintain(base);
   });
 
   it('gives the cosine of vectors', async () => {
@@ -141,9 +141,9 @@ describe('ChunkIndex', () => {
     );
     assert.ok(open.every(({ id, bm25 }) => (bm25 ?? 0) > (all.get(id) ?? 0)));
     assert.ok(hits.every(({ id, bm25, isBound }) => isBound || bm25 === all.get(id)));
-    const asked = await index.bm25Of(base, ['near1', 'near2'], { text: 'stone', languages: ['en'] });
+    const asked = await index.bm25Scores(base, ['near1', 'near2'], { text: 'stone', languages: ['en'] });
     assert.deepEqual([...asked], [['near1', all.get('near1')]]);
-    assert.equal((await index.bm25Of(base, [], { text: 'stone', languages: ['en'] })).size, 0);
+    assert.equal((await index.bm25Scores(base, [], { text: 'stone', languages: ['en'] })).size, 0);
   });
 
   it('replaces what it holds of a document, and forgets what is removed', async () => {
@@ -159,7 +159,7 @@ describe('ChunkIndex', () => {
     assert.deepEqual(await idsOf(base, { text: 'stone' }), ['other']);
   });
 
-  it('gives the same scores after deleting, adding again and upkeep as an index that never knew it', async () => {
+  it('gives the same scores after deleting, adding again and maintain as an index that never knew it', async () => {
     const [worn, fresh] = [newBase(), newBase()];
     const texts = Array.from({ length: 40 }, (_, i) => `stone ${'word '.repeat(i % 7)} number${i % 5}`);
     const all = texts.map((text, i) => chunk({ id: `c${i}`, text }));
@@ -171,7 +171,7 @@ describe('ChunkIndex', () => {
         all.slice(0, 20).map(({ documentId }) => documentId),
       );
       await put(worn, all.slice(0, 20));
-      assert.ok((await index.upkeep(worn)).includes('buildTerms'));
+      assert.ok((await index.maintain(worn)).includes('buildTerms'));
     }
     const scores = async (base: string) =>
       (await search(base, { text: 'stone number3', limit: 40 })).map(({ id, bm25 }) => [id, bm25?.toFixed(4)]);
@@ -205,7 +205,7 @@ describe('ChunkIndex', () => {
     const base = newBase();
     await Promise.all(
       Array.from({ length: 12 }, (_, i) =>
-        put(base, [chunk({ id: `c${i}`, text: 'stone' })]).then(() => index.upkeep(base)),
+        put(base, [chunk({ id: `c${i}`, text: 'stone' })]).then(() => index.maintain(base)),
       ),
     );
     assert.equal(await index.count(base), 12);
@@ -334,7 +334,7 @@ describe('ChunkIndex', () => {
         matches.map(({ length }) => length),
         [ROWS, 650, 1300, 3900, 100, 13],
       );
-      const steps = await index.upkeep(base);
+      const steps = await index.maintain(base);
       assert.ok(steps.includes('buildVectors') && steps.includes('buildLookups'), steps.join());
       assert.deepEqual(await matching(), matches);
       for (const [i, near] of (await nearest()).entries()) {

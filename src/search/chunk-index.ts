@@ -1,95 +1,95 @@
 import { join } from 'node:path';
 import { type Connection, connect, Session, type Table } from '@lancedb/lancedb';
 import { requireWritable } from '../lib/writable-folder.ts';
-import { BASE_SCHEMA, type IndexedChunk, rangeColumnsOf, rowsOf } from './chunk-rows.ts';
+import { BASE_SCHEMA, type IndexedChunk, rangeColumns, toRows } from './chunk-rows.ts';
 import {
   addColumns,
   buildLookups,
   buildTerms,
   buildVectors,
   type ChunkHit,
-  forgetFacts,
-  knownOf,
-  matches,
-  nearest,
-  vectorsOf,
-  whereIn,
+  invalidateFacts,
+  searchTerms,
+  searchVectors,
+  selectVectors,
+  tableFacts,
+  whereClause,
 } from './chunk-table.ts';
-import { type Condition, oneOf } from './filter.ts';
+import { type Condition, columnIn } from './filter.ts';
 import type { Language } from './languages.ts';
+import { FLAT_ROWS, type MaintenanceStep, planMaintenance, type TableState } from './maintenance.ts';
 import { scanTable } from './scan-table.ts';
 import { FileSyncer } from './sync-files.ts';
-import { queryTerms } from './terms.ts';
-import { FLAT_ROWS, type TableState, type UpkeepStep, upkeepOf } from './upkeep.ts';
+import { tokenizeQuery } from './terms.ts';
 
-/** What is looked for by its words. */
-export interface ChunkText {
+/** A keyword query. */
+export interface KeywordQuery {
   text: string;
-  /** Those that the documents are written in: a query's words are looked for in the stems of each. */
+  /** Languages of the documents: the query's words are stemmed in each. */
   languages: readonly Language[];
 }
 
-/** What to search for. With both a vector and a text, every hit has both scores, or a bound of that of its words. */
-export interface ChunkSearch extends Omit<ChunkText, 'text'> {
+/** A search. With both vector and text, every hit has both scores, or an upper bound of its BM25 score. */
+export interface ChunkSearch extends Omit<KeywordQuery, 'text'> {
   /** 1024 floats, L2-normalised. */
   vector: Float32Array | null;
   text: string | null;
-  /** What a chunk must be to be looked at, applied before anything is scored. */
+  /** Filters, applied before scoring. */
   conditions: readonly Condition[];
-  /** The best so many by vector, and the best so many by text. */
+  /** Maximum hits by vector, and by text. */
   limit: number;
 }
 
-/** Versions of a table that are older are removed: nothing reads them. */
-const KEPT_VERSIONS_MS = 60_000;
-/** Bounds of LanceDB's caches, which are 6 GiB and 1 GiB unless set. */
+/** Age after which old versions of a table are removed: no search reads them any more. */
+const VERSION_RETENTION_MS = 60_000;
+/** Sizes of LanceDB's caches, whose own defaults are 6 GiB and 1 GiB. */
 export interface IndexCaches {
-  /** Parts of indexes that were read. Those of 200,000 chunks take 128 MB. */
+  /** Index data. The indexes of 200,000 chunks take 128 MB. */
   indexMb: number;
-  /** Where rows lie. */
+  /** File and fragment metadata. */
   metadataMb: number;
 }
 
 const DEFAULT_CACHES: IndexCaches = { indexMb: 512, metadataMb: 128 };
 const BYTES_PER_MB = 1_048_576n;
-/** How long another process's writes may stay unseen, where the index lies in a shared store. */
+/** Maximum time until writes of other processes become visible in a shared store. */
 const SHARED_CONSISTENCY_SECONDS = 1;
 
-/** Tables that stay open. Each remembers where its rows lie; one more is opened in some milliseconds. */
+/** Maximum open tables (LRU). Opening one takes a few milliseconds. */
 const MAX_OPEN_TABLES = 256;
 
-/** Runs a task while no other process runs one of the same name. */
+/** Runs a task with a lock that excludes tasks of the same name in other processes. */
 export type Lock = <T>(name: string, task: () => Promise<T>) => Promise<T>;
 
-/** Where an index lies and how it is opened. */
+/** Options of `ChunkIndex.open`. */
 export interface IndexOptions {
-  /** Options of the object store: `aws_endpoint` and such. */
+  /** Options of the object store, such as `aws_endpoint`. */
   storage?: Record<string, string>;
   caches?: IndexCaches;
   /**
-   * Excludes the writers of other processes on a shared store. LanceDB detects their conflicts, but fails compaction, the creation of
-   * tables and of indexes then.
+   * Excludes writers of other processes on a shared store. LanceDB detects conflicts, but then fails compaction and the
+   * creation of tables and indexes.
    */
   lock?: Lock;
 }
 
 /**
- * The search index: a LanceDB table for each knowledge base, in a folder or an object store. It holds nothing that the database
- * could not give again. Writes to one table follow each other; searches never wait for them.
+ * The search index: a LanceDB table per knowledge base, in a folder or an object store. It can be rebuilt from the
+ * database. Writes to one table are serialized; searches never wait for writes.
  */
 export class ChunkIndex {
   readonly #connection: Connection;
-  /** Null where the index lies in a shared store. */
+  /** Null for a shared store. */
   readonly #folder: string | null;
   readonly #lock: Lock | null;
   readonly #files = new FileSyncer();
-  /** The one that was used last is the last. */
+  /** In LRU order, the most recently used last. */
   readonly #tables = new Map<string, Promise<Table>>();
-  /** The last write of each table, which the next one waits for. */
+  /** Tail of the write queue of each table. */
   readonly #writes = new Map<string, Promise<unknown>>();
-  /** What removes the versions of tables that were compacted a moment ago. */
+  /** Timers that remove old versions after a compaction. */
   readonly #cleanups = new Map<string, NodeJS.Timeout>();
-  /** Rows that were deleted since the keyword index was last built, as far as this process knows. */
+  /** Rows deleted since the last build of the keyword index, by this process. */
   readonly #deleted = new Map<string, number>();
 
   private constructor(connection: Connection, folder: string | null, lock: Lock | null) {
@@ -114,13 +114,13 @@ export class ChunkIndex {
     return index;
   }
 
-  /** Throws where the store cannot be read, or a folder cannot be written to. */
+  /** Throws when the store is not readable, or the folder not writable. */
   async check(): Promise<void> {
     await this.#connection.tableNames({ limit: 1 });
     if (this.#folder !== null) await requireWritable(this.#folder);
   }
 
-  /** Ends the use of the index once all writes have ended. */
+  /** Closes the index after all writes have settled. */
   async close(): Promise<void> {
     for (const cleanup of this.#cleanups.values()) clearTimeout(cleanup);
     await Promise.allSettled(this.#writes.values());
@@ -129,43 +129,43 @@ export class ChunkIndex {
   }
 
   /**
-   * Makes `chunks` all that the index holds of the documents. `isNew` says that it holds nothing of them yet, which saves looking.
-   * May be called twice with the same.
+   * Replaces all chunks of the documents by `chunks`. `isNew`: the index holds none of them yet, which saves a deletion.
+   * Idempotent.
    */
   async replace(
     baseId: string,
     documentIds: readonly string[],
     { chunks, isNew }: { chunks: readonly IndexedChunk[]; isNew: boolean },
   ): Promise<void> {
-    await this.#inTurn(baseId, async () => {
+    await this.#serializeWrite(baseId, async () => {
       const table = await this.#table(baseId);
       if (!isNew) await this.#deleteFrom(baseId, table, documentIds);
       if (chunks.length === 0) return;
-      const rangeColumns = await addColumns(table, rangeColumnsOf(chunks));
-      await table.add(rowsOf(chunks, rangeColumns));
-      // Keyword search needs an index that has seen a row; later rows are found without being in it.
-      if (!(await knownOf(table)).indexed.has('terms')) await buildTerms(table);
+      const columns = await addColumns(table, rangeColumns(chunks));
+      await table.add(toRows(chunks, columns));
+      // Keyword search needs an index built from at least one row; it finds later rows by a scan.
+      if (!(await tableFacts(table)).indexed.has('terms')) await buildTerms(table);
     });
   }
 
-  /** The vectors that the index holds of the documents' chunks, by the chunks' ids: for writing them again with other fields. */
+  /** Returns the vectors of the documents' chunks by chunk id, to write them again with other fields. */
   async vectors(baseId: string, documentIds: readonly string[]): Promise<ReadonlyMap<string, Float32Array>> {
-    const table = await this.#known(baseId);
-    return table === null ? new Map() : vectorsOf(table, documentIds);
+    const table = await this.#existingTable(baseId);
+    return table === null ? new Map() : selectVectors(table, documentIds);
   }
 
-  /** Forgets documents. May be called twice. */
+  /** Removes documents. Idempotent. */
   async remove(baseId: string, documentIds: readonly string[]): Promise<void> {
-    await this.#inTurn(baseId, async () => {
-      const table = await this.#known(baseId);
+    await this.#serializeWrite(baseId, async () => {
+      const table = await this.#existingTable(baseId);
       if (table !== null) await this.#deleteFrom(baseId, table, documentIds);
     });
   }
 
-  /** Forgets a knowledge base. May be called twice. */
+  /** Removes a knowledge base. Idempotent. */
   async drop(baseId: string): Promise<void> {
-    await this.#inTurn(baseId, async () => {
-      // Let go of and not closed: a search may still be reading it.
+    await this.#serializeWrite(baseId, async () => {
+      // Not closed, because a search may still read it.
       this.#tables.delete(baseId);
       this.#deleted.delete(baseId);
       if (await this.#exists(baseId)) await this.#connection.dropTable(baseId);
@@ -173,34 +173,34 @@ export class ChunkIndex {
   }
 
   /**
-   * Reads the index of a knowledge base from its files, and returns the number of chunks of each document. Throws what LanceDB throws when a
-   * file is missing or damaged.
+   * Reads the index of a knowledge base from its files. Returns the number of chunks per document. Throws the error of
+   * LanceDB when a file is missing or damaged.
    */
   async scan(baseId: string): Promise<ReadonlyMap<string, number>> {
-    // A table that is open may know the files from memory.
+    // An open table may have cached the files.
     this.#tables.delete(baseId);
-    const table = await this.#known(baseId);
+    const table = await this.#existingTable(baseId);
     return table === null ? new Map() : scanTable(table);
   }
 
-  /** Chunks that the index holds of a knowledge base. */
+  /** Number of chunks of a knowledge base. */
   async count(baseId: string): Promise<number> {
-    return (await this.#known(baseId))?.countRows() ?? 0;
+    return (await this.#existingTable(baseId))?.countRows() ?? 0;
   }
 
-  /** The best chunks, in no particular order. A knowledge base without chunks has none. */
+  /** Returns the best chunks, unordered. */
   async search(baseId: string, search: ChunkSearch): Promise<ChunkHit[]> {
-    const table = await this.#known(baseId);
+    const table = await this.#existingTable(baseId);
     if (table === null) return [];
-    if (!(await knownOf(table)).indexed.has('terms')) return [];
-    const where = await whereIn(table, search.conditions);
-    const words = search.text === null ? [] : queryTerms(search.text, search.languages);
+    if (!(await tableFacts(table)).indexed.has('terms')) return [];
+    const where = await whereClause(table, search.conditions);
+    const terms = search.text === null ? [] : tokenizeQuery(search.text, search.languages);
     const [near, matching] = await Promise.all([
-      search.vector === null ? [] : nearest(table, search.vector, { where, limit: search.limit }),
-      words.length === 0 ? [] : matches(table, words, { where, limit: search.limit, vector: search.vector }),
+      search.vector === null ? [] : searchVectors(table, search.vector, { where, limit: search.limit }),
+      terms.length === 0 ? [] : searchTerms(table, terms, { where, limit: search.limit, vector: search.vector }),
     ]);
     const hits = new Map<string, ChunkHit>();
-    const unseen = bm25OfUnseen(matching, search.limit);
+    const unseen = maxUnseenBm25(matching, search.limit);
     for (const { id, cosine } of near) {
       hits.set(id, { id, cosine, bm25: search.text === null ? null : unseen, isBound: unseen > 0 });
     }
@@ -210,28 +210,28 @@ export class ChunkIndex {
     return [...hits.values()];
   }
 
-  /** BM25 of the text in those of the chunks that have any of its words: the same as a search gives. */
-  async bm25Of(
+  /** Returns BM25 scores, equal to those of a search, for the chunks that contain a word of the query. */
+  async bm25Scores(
     baseId: string,
     ids: readonly string[],
-    { text, languages }: ChunkText,
+    { text, languages }: KeywordQuery,
   ): Promise<ReadonlyMap<string, number>> {
-    const table = await this.#known(baseId);
-    const words = queryTerms(text, languages);
-    if (table === null || words.length === 0 || ids.length === 0) return new Map();
-    const found = await matches(table, words, { where: oneOf('id', ids), limit: ids.length, vector: null });
-    return new Map(found.map(({ id, bm25 }) => [id, bm25]));
+    const table = await this.#existingTable(baseId);
+    const terms = tokenizeQuery(text, languages);
+    if (table === null || terms.length === 0 || ids.length === 0) return new Map();
+    const hits = await searchTerms(table, terms, { where: columnIn('id', ids), limit: ids.length, vector: null });
+    return new Map(hits.map(({ id, bm25 }) => [id, bm25]));
   }
 
   /**
-   * Does what keeps searches fast and scores exact: builds indexes, compacts, removes old versions. To be called after writing, in the
-   * background; `isBusy` while more will be written soon. Says what was done.
+   * Builds indexes, compacts and removes old versions as needed. Call it after writes, in the background; `isBusy` while
+   * more writes follow. Returns the steps that were done.
    */
-  async upkeep(baseId: string, isBusy = false): Promise<UpkeepStep[]> {
-    return this.#inTurn(baseId, async () => {
-      const table = await this.#known(baseId);
+  async maintain(baseId: string, isBusy = false): Promise<MaintenanceStep[]> {
+    return this.#serializeWrite(baseId, async () => {
+      const table = await this.#existingTable(baseId);
       if (table === null) return [];
-      const steps = upkeepOf(await this.#stateOf(baseId, table), isBusy);
+      const steps = planMaintenance(await this.#stateOf(baseId, table), isBusy);
       for (const step of steps) {
         if (step === 'buildTerms') {
           await buildTerms(table);
@@ -245,12 +245,12 @@ export class ChunkIndex {
     });
   }
 
-  /** Builds the indexes again from nothing and compacts: for when all vectors are other ones. May be called twice. */
+  /** Compacts and builds all indexes again, after all vectors were replaced. Idempotent. */
   async rebuild(baseId: string): Promise<void> {
-    await this.#inTurn(baseId, async () => {
-      const table = await this.#known(baseId);
+    await this.#serializeWrite(baseId, async () => {
+      const table = await this.#existingTable(baseId);
       if (table === null || (await table.countRows()) === 0) return;
-      if ((await knownOf(table)).indexed.has('vector')) await table.dropIndex('vector_idx');
+      if ((await tableFacts(table)).indexed.has('vector')) await table.dropIndex('vector_idx');
       await this.#optimize(baseId, table);
       await buildTerms(table);
       this.#deleted.delete(baseId);
@@ -264,7 +264,7 @@ export class ChunkIndex {
   async #stateOf(baseId: string, table: Table): Promise<TableState> {
     const [rows, { indexed }, stats, terms, vectors] = await Promise.all([
       table.countRows(),
-      knownOf(table),
+      tableFacts(table),
       table.stats(),
       table.indexStats('terms_idx'),
       table.indexStats('vector_idx'),
@@ -282,30 +282,30 @@ export class ChunkIndex {
   async #deleteFrom(baseId: string, table: Table, documentIds: readonly string[]): Promise<void> {
     if (documentIds.length === 0) return;
     const before = await table.countRows();
-    await table.delete(oneOf('document_id', documentIds));
+    await table.delete(columnIn('document_id', documentIds));
     this.#deleted.set(baseId, (this.#deleted.get(baseId) ?? 0) + before - (await table.countRows()));
   }
 
-  /** The table of a knowledge base; null where nothing was written yet: asking makes none. */
-  async #known(baseId: string): Promise<Table | null> {
+  /** Opens the table of a knowledge base; null when it does not exist. */
+  async #existingTable(baseId: string): Promise<Table | null> {
     if (!this.#tables.has(baseId) && !(await this.#exists(baseId))) return null;
     return this.#table(baseId);
   }
 
-  /** The table of a knowledge base, made on first use. */
+  /** Opens the table of a knowledge base; creates it if needed. */
   #table(baseId: string): Promise<Table> {
-    const table = this.#tables.get(baseId) ?? this.#openOrMake(baseId);
+    const table = this.#tables.get(baseId) ?? this.#openOrCreate(baseId);
     const isOpen = this.#tables.delete(baseId);
     this.#tables.set(baseId, table);
     if (isOpen) return table;
     table.catch(() => this.#tables.delete(baseId));
-    // As in `drop`, not closed.
+    // Not closed, as in `drop`.
     const [oldest] = this.#tables.keys();
     if (this.#tables.size > MAX_OPEN_TABLES && oldest !== undefined) this.#tables.delete(oldest);
     return table;
   }
 
-  async #openOrMake(baseId: string): Promise<Table> {
+  async #openOrCreate(baseId: string): Promise<Table> {
     if (await this.#exists(baseId)) return this.#connection.openTable(baseId);
     return this.#connection.createEmptyTable(baseId, BASE_SCHEMA);
   }
@@ -315,20 +315,20 @@ export class ChunkIndex {
     return names.includes(baseId);
   }
 
-  async #inTurn<T>(baseId: string, write: () => Promise<T>): Promise<T> {
-    const writeAndForget = () => this.#exclusively(baseId, write).finally(() => this.#forgetFacts(baseId));
-    const turn = (this.#writes.get(baseId) ?? Promise.resolve()).then(writeAndForget);
-    const settled = turn.then(
+  async #serializeWrite<T>(baseId: string, write: () => Promise<T>): Promise<T> {
+    const writeAndInvalidate = () => this.#withLock(baseId, write).finally(() => this.#invalidateFacts(baseId));
+    const result = (this.#writes.get(baseId) ?? Promise.resolve()).then(writeAndInvalidate);
+    const settled = result.then(
       () => {},
       () => {},
     );
     this.#writes.set(baseId, settled);
-    // The last one leaves nothing behind: there may be any number of knowledge bases.
+    // Removes the entry of an empty queue: the number of knowledge bases is unbounded.
     void settled.then(() => this.#writes.get(baseId) === settled && this.#writes.delete(baseId));
-    return turn;
+    return result;
   }
 
-  async #exclusively<T>(baseId: string, write: () => Promise<T>): Promise<T> {
+  async #withLock<T>(baseId: string, write: () => Promise<T>): Promise<T> {
     if (this.#folder !== null) {
       const written = await write();
       await this.#files.sync(join(this.#folder, `${baseId}.lance`));
@@ -341,41 +341,41 @@ export class ChunkIndex {
     });
   }
 
-  /** A write to an old version conflicts with the writes after it. */
+  /** Switches to the latest version: a write to an old version conflicts with later writes. */
   async #readLatest(baseId: string): Promise<void> {
     const table = await this.#tables.get(baseId)?.catch(() => undefined);
     if (table === undefined) return;
-    forgetFacts(table);
+    invalidateFacts(table);
     // Another process may have dropped the table.
     await table.checkoutLatest().catch(() => this.#tables.delete(baseId));
   }
 
-  async #forgetFacts(baseId: string): Promise<void> {
+  async #invalidateFacts(baseId: string): Promise<void> {
     const table = await this.#tables.get(baseId)?.catch(() => undefined);
-    if (table !== undefined) forgetFacts(table);
+    if (table !== undefined) invalidateFacts(table);
   }
 
-  /** Compacts, and removes the versions that nothing reads any more: those of now once they are old enough. */
+  /** Compacts and removes old versions now, and the current ones once they are old enough. */
   async #optimize(baseId: string, table: Table): Promise<void> {
-    await table.optimize({ cleanupOlderThan: new Date(Date.now() - KEPT_VERSIONS_MS) });
+    await table.optimize({ cleanupOlderThan: new Date(Date.now() - VERSION_RETENTION_MS) });
     clearTimeout(this.#cleanups.get(baseId));
     const cleanup = setTimeout(() => {
       this.#cleanups.delete(baseId);
-      // What fails now is done after the next write.
+      // A failure is retried after the next write.
       this.#clean(baseId).catch(() => {});
-    }, KEPT_VERSIONS_MS + 1000).unref();
+    }, VERSION_RETENTION_MS + 1000).unref();
     this.#cleanups.set(baseId, cleanup);
   }
 
   async #clean(baseId: string): Promise<void> {
-    await this.#inTurn(baseId, async () => {
-      const table = await this.#known(baseId);
-      await table?.optimize({ cleanupOlderThan: new Date(Date.now() - KEPT_VERSIONS_MS) });
+    await this.#serializeWrite(baseId, async () => {
+      const table = await this.#existingTable(baseId);
+      await table?.optimize({ cleanupOlderThan: new Date(Date.now() - VERSION_RETENTION_MS) });
     });
   }
 }
 
-/** What a chunk has at most that is not among the best `limit`: nothing where fewer match. */
-function bm25OfUnseen(matching: readonly { bm25: number }[], limit: number): number {
+/** Upper bound of the BM25 score of chunks that are not among the best `limit`; 0 when fewer match. */
+function maxUnseenBm25(matching: readonly { bm25: number }[], limit: number): number {
   return matching.length < limit ? 0 : Math.min(...matching.map(({ bm25 }) => bm25));
 }

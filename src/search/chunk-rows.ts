@@ -13,11 +13,11 @@ import {
 } from 'apache-arrow';
 import { collapseWhitespace } from '../lib/clean-text.ts';
 import { EMBEDDING_DIMENSIONS } from '../lib/embedding-dimensions.ts';
-import { type FieldValues, labelsOf, rangesOf } from './field-values.ts';
+import { type FieldValues, fieldLabels, fieldRanges } from './field-values.ts';
 import type { Language } from './languages.ts';
-import { termsOf } from './terms.ts';
+import { tokenizeText } from './terms.ts';
 
-/** A chunk as it is indexed. The text itself is kept in the database; here are the terms that find it. */
+/** A chunk to index. The index stores its terms and vector, not its text. */
 export interface IndexedChunk {
   /** `chunk_...`. */
   id: string;
@@ -25,7 +25,7 @@ export interface IndexedChunk {
   documentName: string;
   sourceType: string;
   text: string;
-  /** Of its document. */
+  /** Language of its document. */
   language: Language;
   /** 1024 floats, L2-normalised. */
   vector: Float32Array;
@@ -36,7 +36,7 @@ const text = new Utf8();
 const vectorType = new FixedSizeList(EMBEDDING_DIMENSIONS, new Field('item', new Float32(), true));
 const labelsType = new List(new Field('item', new Utf8(), true));
 
-/** The columns of every table; more come with the numbers and dates of the documents' metadata. */
+/** Columns of every table. Numbers and dates of metadata add columns. */
 export const BASE_SCHEMA = new Schema([
   new Field('id', text, false),
   new Field('document_id', text, false),
@@ -48,53 +48,39 @@ export const BASE_SCHEMA = new Schema([
   new Field('vector', vectorType, true),
 ]);
 
-/** The columns that the chunks need beyond those of every table. */
-export function rangeColumnsOf(chunks: readonly IndexedChunk[]): string[] {
-  return [...new Set(chunks.flatMap(({ fields }) => [...rangesOf(fields).keys()]))];
+/** Names of the columns that the chunks need beside those of every table. */
+export function rangeColumns(chunks: readonly IndexedChunk[]): string[] {
+  return [...new Set(chunks.flatMap(({ fields }) => [...fieldRanges(fields).keys()]))];
 }
 
-/** Chunks as rows of a table that has the columns; numbers and dates of other fields are left out. */
-export function rowsOf(chunks: readonly IndexedChunk[], rangeColumns: readonly string[]): Table {
-  const ranges = chunks.map(({ fields }) => rangesOf(fields));
+/** Converts chunks to an Arrow table. `extraColumns`: existing range columns; values of others are dropped. */
+export function toRows(chunks: readonly IndexedChunk[], extraColumns: readonly string[]): Table {
+  const ranges = chunks.map(({ fields }) => fieldRanges(fields));
+  const textColumn = (value: (chunk: IndexedChunk) => string): Vector => vectorFromArray(chunks.map(value), text);
   const columns: Record<string, Vector> = {
-    id: vectorFromArray(
-      chunks.map(({ id }) => id),
-      text,
-    ),
-    document_id: vectorFromArray(
-      chunks.map(({ documentId }) => documentId),
-      text,
-    ),
-    document_name: vectorFromArray(
-      chunks.map(({ documentName }) => collapseWhitespace(documentName)),
-      text,
-    ),
-    source_type: vectorFromArray(
-      chunks.map(({ sourceType }) => sourceType),
-      text,
-    ),
-    terms: vectorFromArray(
-      chunks.map((chunk) => termsOf(chunk.text, chunk.language).join(' ')),
-      text,
-    ),
+    id: textColumn((chunk) => chunk.id),
+    document_id: textColumn((chunk) => chunk.documentId),
+    document_name: textColumn((chunk) => collapseWhitespace(chunk.documentName)),
+    source_type: textColumn((chunk) => chunk.sourceType),
+    terms: textColumn((chunk) => tokenizeText(chunk.text, chunk.language).join(' ')),
     labels: vectorFromArray(
-      chunks.map(({ fields }) => labelsOf(fields)),
+      chunks.map(({ fields }) => fieldLabels(fields)),
       labelsType,
     ),
-    vector: vectorsOf(chunks),
+    vector: vectorColumn(chunks),
   };
-  for (const column of rangeColumns) {
+  for (const column of extraColumns) {
     columns[column] = vectorFromArray(
       ranges.map((range) => range.get(column) ?? null),
       new Float64(),
     );
   }
-  const rangeFields = rangeColumns.map((column) => new Field(column, new Float64(), true));
+  const rangeFields = extraColumns.map((column) => new Field(column, new Float64(), true));
   return new Table(new Schema([...BASE_SCHEMA.fields, ...rangeFields]), columns);
 }
 
-/** One buffer of all numbers: the arrow library's own way takes them one by one. */
-function vectorsOf(chunks: readonly IndexedChunk[]): Vector {
+/** Builds the vector column from one buffer; `vectorFromArray` converts number by number. */
+function vectorColumn(chunks: readonly IndexedChunk[]): Vector {
   const numbers = new Float32Array(chunks.length * EMBEDDING_DIMENSIONS);
   chunks.forEach(({ vector }, i) => {
     numbers.set(vector, i * EMBEDDING_DIMENSIONS);

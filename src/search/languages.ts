@@ -31,7 +31,7 @@ import { stopwords as spanishWords } from '@orama/stopwords/spanish';
 import { stopwords as swedishWords } from '@orama/stopwords/swedish';
 import { stopwords as turkishWords } from '@orama/stopwords/turkish';
 
-/** What keyword search knows of a language. Stemmers are Snowball's (M. Porter and others, snowballstem.org). */
+/** Stemmer (Snowball, snowballstem.org) and stop words of a language. */
 interface LanguageRules {
   stem(word: string): string;
   stopWords: ReadonlySet<string>;
@@ -61,25 +61,25 @@ const LANGUAGES = {
   tr: rules(turkish, turkishWords),
 } satisfies Record<string, LanguageRules>;
 
-/** A language whose words are stemmed (ISO 639-1), or `none`: words are kept as they are. */
+/** A language with a stemmer (ISO 639-1), or `none`: words are not stemmed. */
 export type Language = keyof typeof LANGUAGES | 'none';
 
-/** Characters of a text by which its language is told. */
-const GUESS_CHARACTERS = 4000;
-/** Fewer stop words may be words of another language that look alike. */
+/** Characters from which the language is detected. */
+const DETECTION_CHARACTERS = 4000;
+/** Minimum stop words: fewer may be homographs of another language. */
 const MIN_STOP_WORDS = 3;
-/** A text with a smaller part of stop words is in another language, or in none: in running text every third word is one. */
+/** Minimum share of stop words; in running text it is about a third. */
 const MIN_STOP_WORD_SHARE = 0.08;
 
-const USUAL: readonly [script: RegExp, language: Language][] = [
+const SCRIPT_DEFAULTS: readonly [script: RegExp, language: Language][] = [
   [/^\p{Script=Latin}/u, 'en'],
   [/^\p{Script=Cyrillic}/u, 'ru'],
   [/^\p{Script=Arabic}/u, 'ar'],
 ];
 
-/** The language of a text, by its stop words; where these do not tell, the one that its script is most used for. */
-export function languageOf(text: string): Language {
-  const words = (text.slice(0, GUESS_CHARACTERS).match(/\p{L}+/gu) ?? []).map((word) => word.toLowerCase());
+/** Detects the language of a text by its stop words, else by its script. */
+export function detectLanguage(text: string): Language {
+  const words = (text.slice(0, DETECTION_CHARACTERS).match(/\p{L}+/gu) ?? []).map((word) => word.toLowerCase());
   let best: Language | null = null;
   let most = Math.max(MIN_STOP_WORDS, words.length * MIN_STOP_WORD_SHARE);
   for (const [language, { stopWords }] of Object.entries(LANGUAGES)) {
@@ -88,23 +88,23 @@ export function languageOf(text: string): Language {
     best = language as Language;
     most = count;
   }
-  return best ?? usualLanguage(words);
+  return best ?? languageByScript(words);
 }
 
-/** What is most likely where the words themselves do not tell. */
-function usualLanguage(words: readonly string[]): Language {
-  for (const [script, language] of USUAL) {
+/** The most common language of the prevailing script. */
+function languageByScript(words: readonly string[]): Language {
+  for (const [script, language] of SCRIPT_DEFAULTS) {
     if (words.filter((word) => script.test(word)).length * 2 > words.length) return language;
   }
   return 'none';
 }
 
-/** Whether a word, in lower case, says nothing of what a text in the language is about. */
+/** Whether a lower-case word is a stop word. */
 export function isStopWord(word: string, language: Language): boolean {
   return language !== 'none' && LANGUAGES[language].stopWords.has(word);
 }
 
-/** The stem of a word in lower case. */
-export function stemOf(word: string, language: Language): string {
+/** Stems a lower-case word. */
+export function stemWord(word: string, language: Language): string {
   return language === 'none' ? word : LANGUAGES[language].stem(word);
 }

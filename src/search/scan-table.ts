@@ -1,11 +1,11 @@
 import { MatchQuery, type Table } from '@lancedb/lancedb';
 import { EMBEDDING_DIMENSIONS } from '../lib/embedding-dimensions.ts';
-import { knownOf } from './chunk-table.ts';
+import { tableFacts } from './chunk-table.ts';
 
 /**
- * Reads a table to find files that are missing or damaged: a column of every row, and one entry of each index. LanceDB reads the footer at
- * the end of a file first, so a truncated file fails whatever is read of it. Returns the number of rows of each document. Throws what
- * LanceDB throws.
+ * Finds missing or damaged files of a table: reads a column of every row, and one entry of each index. LanceDB reads the
+ * footer at the end of a file first, so a truncated file always fails. Returns the number of rows per document. Throws the
+ * error of LanceDB.
  */
 export async function scanTable(table: Table): Promise<Map<string, number>> {
   const rows = new Map<string, number>();
@@ -16,7 +16,7 @@ export async function scanTable(table: Table): Promise<Map<string, number>> {
       rows.set(id, (rows.get(id) ?? 0) + 1);
     }
   }
-  const { indexed } = await knownOf(table);
+  const { indexed } = await tableFacts(table);
   const zero = new Array<number>(EMBEDDING_DIMENSIONS).fill(0);
   if (rows.size > 0) await table.query().nearestTo(zero).limit(1).select(['id', '_distance']).toArrow();
   if (indexed.has('terms')) {

@@ -1,8 +1,8 @@
 /**
- * What LanceDB needs to reach an `s3://bucket/prefix?endpoint=...&region=...`: the URL without its query, and the query as its options.
- * Credentials come from the environment, where the store's own client looks for them.
+ * Splits `s3://bucket/prefix?endpoint=...&region=...` into a URL and storage options for LanceDB, which reads credentials
+ * from the environment.
  */
-export function storageOf(indexUrl: string): { url: string; options: Record<string, string> } {
+export function parseIndexUrl(indexUrl: string): { url: string; options: Record<string, string> } {
   const { searchParams, host, pathname } = new URL(indexUrl);
   const endpoint = searchParams.get('endpoint');
   const region = searchParams.get('region');

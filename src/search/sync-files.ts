@@ -2,18 +2,18 @@ import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * Makes the files of a folder durable. LanceDB renames complete files into place but does not fsync them, so after a power failure the newest
- * could be empty. Files are written once and never changed, so each is synced once.
+ * Makes the files of a folder durable. LanceDB renames complete files into place but does not fsync them, so after a power
+ * failure the newest could be empty. Files are immutable, so each is synced once.
  */
 export class FileSyncer {
   readonly #synced = new Set<string>();
 
-  /** Takes the files that the folder has now as durable. */
+  /** Marks the existing files of a folder as durable. */
   async skipExisting(folder: string): Promise<void> {
     for (const { path } of await listFiles(folder)) this.#synced.add(path);
   }
 
-  /** Syncs the files that are new since the last call, and then the folders that hold them. Files that vanish meanwhile are skipped. */
+  /** Syncs the files added since the last call, then their folders. Skips files that are deleted meanwhile. */
   async sync(folder: string): Promise<void> {
     const files = await listFiles(folder);
     const added = files.filter(({ path }) => !this.#synced.has(path));
@@ -44,8 +44,8 @@ async function syncPath(path: string): Promise<void> {
 }
 
 const ignoreMissing =
-  <T>(instead: T) =>
+  <T>(fallback: T) =>
   (error: NodeJS.ErrnoException): T => {
-    if (error.code === 'ENOENT') return instead;
+    if (error.code === 'ENOENT') return fallback;
     throw error;
   };

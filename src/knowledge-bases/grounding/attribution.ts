@@ -1,6 +1,6 @@
 import { splitSentences } from '../../lib/sentences.ts';
-import { languageOf } from '../../search/languages.ts';
-import { termsOf } from '../../search/terms.ts';
+import { detectLanguage } from '../../search/languages.ts';
+import { tokenizeText } from '../../search/terms.ts';
 import type { ContextChunk } from './gather-context.ts';
 
 /** A part of an answer and the chunk that it says the same as. */
@@ -30,8 +30,8 @@ const THOUSANDS = /(?<=\d)[,.'’\u00a0\u202f](?=\d{3}(?!\d))/g;
 export function attribute(answer: string, chunks: readonly ContextChunk[]): Attribution[] {
   if (chunks.length === 0) return [];
   // An answer alone is often too short to tell its language.
-  const language = languageOf([answer, ...chunks.map(({ text }) => text)].join('\n'));
-  const termsIn = (text: string): Set<string> => new Set(termsOf(text.replace(THOUSANDS, ''), language));
+  const language = detectLanguage([answer, ...chunks.map(({ text }) => text)].join('\n'));
+  const termsIn = (text: string): Set<string> => new Set(tokenizeText(text.replace(THOUSANDS, ''), language));
   const sources = chunks.map((chunk) => ({ chunk, terms: termsIn(chunk.text) }));
   const found: Attribution[] = [];
   for (const { start, end } of splitSentences(answer)) {

@@ -1,5 +1,5 @@
-import { isStopWord, type Language, languageOf } from '../../search/languages.ts';
-import { termsOf } from '../../search/terms.ts';
+import { detectLanguage, isStopWord, type Language } from '../../search/languages.ts';
+import { tokenizeText } from '../../search/terms.ts';
 
 /** A question with fewer content words needs the previous one: "And in Germany?" */
 const FEW_TELLING_WORDS = 2;
@@ -8,7 +8,7 @@ const PAIRS_PER_WORD = 2;
 
 const words = (list: string): ReadonlySet<string> => new Set(list.split(' '));
 
-/** Pronouns and similar words, for the languages that `languageOf` detects. */
+/** Pronouns and similar words, for the languages that `detectLanguage` detects. */
 const POINTING: Partial<Record<Language, ReadonlySet<string>>> = {
   en: words('it its he she him his her hers they them their theirs this these those there same former latter else'),
   de: words(
@@ -55,14 +55,14 @@ const POINTING_ELSEWHERE = new RegExp(
  * whole `conversation`, because one question is too short.
  */
 export function isFollowUp(question: string, conversation: string): boolean {
-  const language = languageOf(conversation);
+  const language = detectLanguage(conversation);
   const lower = question.toLowerCase();
   if (POINTING_ELSEWHERE.test(lower)) return true;
   const own = lower.match(/[\p{L}\p{N}\p{M}]+/gu) ?? [];
   if (own.some((word) => POINTING[language]?.has(word))) return true;
-  const isUnspaced = termsOf(lower, language).length > own.length;
+  const isUnspaced = tokenizeText(lower, language).length > own.length;
   const telling = isUnspaced
-    ? termsOf(lower, language).length / PAIRS_PER_WORD
+    ? tokenizeText(lower, language).length / PAIRS_PER_WORD
     : own.filter((word) => !isStopWord(word, language)).length;
   return telling < FEW_TELLING_WORDS;
 }

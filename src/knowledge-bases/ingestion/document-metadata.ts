@@ -1,40 +1,40 @@
 import { truncateGraphemes } from '../../lib/truncate-graphemes.ts';
 import type { DocumentMetadata, MetadataValue, StoredMetadata } from '../documents/metadata.ts';
 
-/** Bytes of a document's metadata as JSON: as many as callers may send anywhere. Every result of a search shows them. */
+/** Maximum bytes of a document's metadata as JSON, as for metadata that callers send. Every search result repeats it. */
 const MAX_STORED_BYTES = 65_536;
-/** Of what does not fit any more, so many keys are named, each with so many characters at the most. */
-const MAX_NAMED = 256;
-const MAX_NAME_CHARACTERS = 256;
-/** Characters of a key that is filtered by, and of a text: the index holds each with every chunk, and nobody asks for longer ones. */
+/** Maximum reported keys that were not stored, and characters of each. */
+const MAX_REPORTED_KEYS = 256;
+const MAX_REPORTED_CHARACTERS = 256;
+/** Maximum characters of a filterable key and string: the index holds each with every chunk. */
 const MAX_KEY_CHARACTERS = 256;
 const MAX_TEXT_CHARACTERS = 4096;
-/** Values of a list that is filtered by. */
+/** Maximum values of a filterable list. */
 const MAX_ITEMS = 256;
 
-/** What is known of a document, in layers: an earlier one wins. What comes when 64 KiB are full is left out. */
-export function storedMetadata(...layers: readonly DocumentMetadata[]): StoredMetadata {
-  const known = new Set<string>();
+/** Merges layers of metadata; earlier layers win. Omits what exceeds 64 KiB. */
+export function mergeMetadataLayers(...layers: readonly DocumentMetadata[]): StoredMetadata {
+  const seen = new Set<string>();
   const stored = new Map<string, DocumentMetadata[string]>();
-  const leftOut: string[] = [];
+  const omitted: string[] = [];
   let bytes = '{}'.length;
   for (const [key, value] of layers.flatMap((layer) => Object.entries(layer))) {
-    if (known.has(key)) continue;
-    known.add(key);
+    if (seen.has(key)) continue;
+    seen.add(key);
     const size = Buffer.byteLength(`${JSON.stringify(key)}:${JSON.stringify(value)},`);
     if (bytes + size <= MAX_STORED_BYTES) {
       stored.set(key, value);
       bytes += size;
-    } else if (leftOut.length < MAX_NAMED) leftOut.push(truncateGraphemes(key, MAX_NAME_CHARACTERS));
+    } else if (omitted.length < MAX_REPORTED_KEYS) omitted.push(truncateGraphemes(key, MAX_REPORTED_CHARACTERS));
   }
-  return { metadata: Object.fromEntries(stored), leftOutKeys: leftOut };
+  return { metadata: Object.fromEntries(stored), leftOutKeys: omitted };
 }
 
-/** The metadata of a document: what its source says of it wins over what it says of itself. */
-export function withSourceMetadata(ofSource: DocumentMetadata, own: StoredMetadata): StoredMetadata {
-  const { metadata, leftOutKeys } = storedMetadata(ofSource, own.metadata);
-  const leftOut = new Set([...leftOutKeys, ...own.leftOutKeys]);
-  return { metadata, leftOutKeys: [...leftOut.difference(new Set(Object.keys(metadata)))] };
+/** Merges the metadata of a data source's config, which wins, with a document's own. */
+export function applySourceMetadata(source: DocumentMetadata, own: StoredMetadata): StoredMetadata {
+  const { metadata, leftOutKeys } = mergeMetadataLayers(source, own.metadata);
+  const omitted = new Set([...leftOutKeys, ...own.leftOutKeys]);
+  return { metadata, leftOutKeys: [...omitted.difference(new Set(Object.keys(metadata)))] };
 }
 
 /** Whether a field is short enough to filter by. */

@@ -5,16 +5,16 @@ import { embed } from '../../inference/embed.ts';
 import { exemptInput } from '../../inference/screening.ts';
 import { retryWhileUnavailable } from './retry-while-unavailable.ts';
 
-/** Who embeds, and for whom. */
+/** Dependencies and admitted model of embedding calls. */
 export interface EmbedContext {
   deps: Pick<Deps, 'recordUsage' | 'metrics' | 'now'>;
   embedder: Admission<'embedding'>;
 }
 
-/** Texts that are embedded in one call: the engine shares its steps between calls, so more would not be faster. */
-const EMBED_BATCH = 64;
+/** Texts per embedding call. The engine batches concurrent calls, so larger batches are not faster. */
+const BATCH_TEXTS = 64;
 
-/** The vectors of the texts, in their order, however many they are. */
+/** Embeds any number of texts, with retries. Returns the vectors in order. */
 export async function embedInBatches(
   { deps, embedder }: EmbedContext,
   texts: readonly string[],
@@ -23,8 +23,8 @@ export async function embedInBatches(
 ): Promise<Float32Array[]> {
   const { engine } = embedder;
   const vectors: Float32Array[] = [];
-  for (let from = 0; from < texts.length; from += EMBED_BATCH) {
-    const batch = texts.slice(from, from + EMBED_BATCH);
+  for (let from = 0; from < texts.length; from += BATCH_TEXTS) {
+    const batch = texts.slice(from, from + BATCH_TEXTS);
     const input = exemptInput({ texts: batch, purpose, maxTokensPerText: null, paramOf: () => 'input' });
     const embedded = await retryWhileUnavailable(() => embed(deps, embedder, input, signal), { engine, signal });
     vectors.push(...embedded.vectors);

@@ -12,7 +12,7 @@ import { IngestionError } from '../jobs/job-error.ts';
 import { ingestionJobs, jobDocuments } from '../jobs/tables.ts';
 import { FilterKeys } from './filter-keys.ts';
 import { EmbedderUnavailable } from './retry-while-unavailable.ts';
-import { beginRun, selectJobContext } from './worker-store.ts';
+import { beginRun, selectJobContext } from './store.ts';
 import { writeDocuments } from './write-documents.ts';
 
 const engine = bundledEmbedder();
@@ -225,7 +225,7 @@ describe('ingestSource', () => {
     await kb.run(id);
     const job = await kb.jobRow(id);
     assert.deepEqual([job?.status, job?.documentsFailed, job?.error?.retryable], ['failed', 0, true]);
-    assert.match(job?.error?.message ?? '', /has not answered for 15 minutes/);
+    assert.match(job?.error?.message ?? '', /has been unavailable for 15 minutes/);
   });
 
   it('tries a job again whose error may pass, so often and no more', async () => {

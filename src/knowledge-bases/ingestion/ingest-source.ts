@@ -5,83 +5,75 @@ import { newId } from '../../lib/ids.ts';
 import { describeError } from '../../lib/operator-error.ts';
 import type { SourceItem } from '../data-sources/connectors/connector.ts';
 import type { DocumentMetadata } from '../documents/metadata.ts';
+import type { DocumentRow } from '../documents/store.ts';
 import { flattenMetadata } from '../extract/flatten-metadata.ts';
-import { IngestionError, jobErrorOf } from '../jobs/job-error.ts';
+import { IngestionError, type JobError, jobErrorOf } from '../jobs/job-error.ts';
 import { FilterKeys } from './filter-keys.ts';
-import type { IngestDeps } from './ingest-deps.ts';
-import { checkIsThere } from './process-item.ts';
-import { type ProcessItemsContext, processItems } from './process-items.ts';
+import { type IngestDeps, processItems, type RunContext } from './process-items.ts';
 import { countStaleChunks, reEmbedChunks } from './re-embed.ts';
-import { isContentUnchanged, updateItemMetadata } from './update-metadata.ts';
 import {
-  addToCounts,
-  addToJob,
   beginRun,
-  type DocumentRow,
   deleteDocumentRows,
   endJob,
   type ItemState,
+  incrementCounts,
+  incrementJobCounts,
   type JobContext,
   lockSource,
   markSeen,
   selectItemStates,
   selectJobContext,
   selectUnseen,
-  takeBackAttempt,
-} from './worker-store.ts';
-import { SourceGone } from './write-documents.ts';
+  undoAttempt,
+} from './store.ts';
+import { isContentUnchanged, updateItemMetadata } from './update-metadata.ts';
+import { SourceDeletedError } from './write-documents.ts';
 
-/** What a job works with, item after item. */
-type Run = Omit<ProcessItemsContext, 'stored'>;
-
-/** Runs without a finished document that a job gets before it has failed: one that took the process with it counts as one too. */
+/** Maximum runs of a job without a finished document, including runs that crashed the process. */
 const MAX_ATTEMPTS = 5;
-/** Items that are compared with what is stored in one go. */
-const LISTED_AT_ONCE = 200;
-/** Documents that are removed in one go. */
-const REMOVED_AT_ONCE = 500;
+/** Listed items that are compared with the stored documents at once. */
+const ITEMS_PER_GROUP = 200;
+/** Documents deleted per transaction. */
+const DOCUMENTS_PER_DELETION = 500;
 
 /**
- * Reads a data source into its knowledge base: what is new or changed since the last time is fetched, extracted, chunked, embedded and
- * indexed; where only metadata has changed, chunks and vectors stay; what is gone is removed. One document that fails harms no other; the job fails when its source cannot be listed. May be run
- * again at any time: what a run has finished stays finished.
+ * Runs an ingestion job: lists the items of a data source, ingests new and changed ones, updates documents of which only
+ * metadata changed, and deletes documents of deleted items. A document that fails does not affect others; the job fails
+ * when the data source cannot be listed. May be called again: finished documents stay finished.
  */
 export async function ingestSource(deps: IngestDeps, jobId: string, signal: AbortSignal): Promise<void> {
   const context = await begin(deps, jobId);
   if (context === null) return;
-  if (context.job.attempts >= MAX_ATTEMPTS) return end(deps, context, jobErrorOf(brokenOff()));
+  if (context.job.attempts >= MAX_ATTEMPTS) return end(deps, context, jobErrorOf(tooManyCrashes()));
   try {
     await run(deps, context, signal);
     await end(deps, context, null);
   } catch (error) {
-    const now = await selectJobContext(deps.db.sql, jobId);
-    // What was deleted has taken its job with it.
-    if (error instanceof SourceGone || now === null) return;
+    const current = await selectJobContext(deps.db.sql, jobId);
+    // Deleting a data source deletes its jobs.
+    if (error instanceof SourceDeletedError || current === null) return;
     if (signal.aborted) {
-      await takeBackAttempt(deps.db.sql, jobId);
+      await undoAttempt(deps.db.sql, jobId);
       throw error;
     }
     const jobError = jobErrorOf(error);
-    if (jobError.retryable && now.job.attempts < MAX_ATTEMPTS) throw error;
-    deps.logger.warn(
-      { job: jobId, code: jobError.code, reason: describeError(error) },
-      'a data source could not be ingested',
-    );
+    if (jobError.retryable && current.job.attempts < MAX_ATTEMPTS) throw error;
+    deps.logger.warn({ job: jobId, code: jobError.code, reason: describeError(error) }, 'ingestion job failed');
     await end(deps, context, jobError);
   }
 }
 
-function brokenOff() {
-  const message = `The process was ended ${MAX_ATTEMPTS} times while it read the same documents of this source.`;
+function tooManyCrashes(): IngestionError {
+  const message = `The process ended ${MAX_ATTEMPTS} times while it ingested the same documents of this data source.`;
   return new IngestionError('server_error', message);
 }
 
-/** Begins a run; null where there is nothing to run. What is changed of the source from here on is for the next job. */
+/** Starts a run; null when there is nothing to run. Later changes of the data source are left to the next job. */
 async function begin(deps: IngestDeps, jobId: string): Promise<JobContext | null> {
-  const found = await selectJobContext(deps.db.sql, jobId);
-  if (found === null) return null;
+  const unlocked = await selectJobContext(deps.db.sql, jobId);
+  if (unlocked === null) return null;
   return deps.db.sql.transaction(async (sql) => {
-    await lockSource(sql, found.base.id, found.source.id);
+    await lockSource(sql, unlocked.base.id, unlocked.source.id);
     const context = await selectJobContext(sql, jobId);
     if (context === null || context.job.status === 'completed' || context.job.status === 'failed') return null;
     await beginRun(sql, context, new Date(deps.now()));
@@ -89,7 +81,7 @@ async function begin(deps: IngestDeps, jobId: string): Promise<JobContext | null
   });
 }
 
-async function end(deps: IngestDeps, context: JobContext, error: ReturnType<typeof jobErrorOf> | null): Promise<void> {
+async function end(deps: IngestDeps, context: JobContext, error: JobError | null): Promise<void> {
   await deps.db.sql.transaction(async (sql) => {
     await lockSource(sql, context.base.id, context.source.id);
     await endJob(sql, context, { error, at: new Date(deps.now()) });
@@ -97,108 +89,110 @@ async function end(deps: IngestDeps, context: JobContext, error: ReturnType<type
   });
 }
 
-/** Does what the job is for. What is stored under another embedding model is embedded again by every job. */
+/** Every job also re-embeds documents of the data source that another embedding model has embedded. */
 async function run(deps: IngestDeps, context: JobContext, signal: AbortSignal): Promise<void> {
   const { job, base } = context;
   const caller = { organizationId: job.organizationId, keyId: job.keyId, scopes: new Set(SCOPES), models: null };
   const call: Call = { caller, requestId: newId('request'), endpoint: 'ingestion', priority: 'batch' };
-  if (job.kind === 'sync') await readSource(deps, { ...context, call }, signal);
-  else await addToJob(deps.db.sql, job.id, { documentsScanned: await countStaleChunks(deps, { ...context, call }) });
+  if (job.kind === 'sync') await syncItems(deps, { ...context, call }, signal);
+  else {
+    const documentsScanned = await countStaleChunks(deps, { ...context, call });
+    await incrementJobCounts(deps.db.sql, job.id, { documentsScanned });
+  }
   const embedded = await reEmbedChunks(deps, { ...context, call }, signal);
-  // An approximate index of another model's vectors would look for these in the wrong places.
+  // The partitions of an approximate index fit the vectors of the previous model only.
   if (embedded > 0 || job.kind === 'embed') await deps.chunks.rebuild(base.id);
-  else await deps.chunks.upkeep(base.id);
+  else await deps.chunks.maintain(base.id);
 }
 
-async function readSource(deps: IngestDeps, context: JobContext & { call: Call }, signal: AbortSignal): Promise<void> {
+async function syncItems(deps: IngestDeps, context: JobContext & { call: Call }, signal: AbortSignal): Promise<void> {
   const { job, source, base } = context;
   const { connector, config } = deps.connectorOf(source);
-  const run: Run = {
+  const connectorDeps = { ...deps, organizationId: job.organizationId };
+  const run: RunContext = {
     ...context,
     deps,
     filterKeys: new FilterKeys(deps.db, base.id),
     admit: () => admit(deps, context.call, { kind: 'embedding', model: base.embeddingModel }),
-    metadata: metadataOf(config),
-    fetch: (wanted) => connector.fetch({ ...deps, organizationId: job.organizationId }, config, wanted, signal),
+    metadata: configMetadata(config),
+    fetch: (item) => connector.fetch(connectorDeps, config, item, signal),
     signal,
   };
-  const listed = connector.list({ ...deps, organizationId: job.organizationId }, config, signal);
-  for await (const items of inGroups(listed, LISTED_AT_ONCE)) {
+  for await (const items of groupItems(connector.list(connectorDeps, config, signal), ITEMS_PER_GROUP)) {
     signal.throwIfAborted();
-    await readItems(run, items);
+    await syncGroup(run, items);
   }
-  await removeUnseen(deps, context);
+  await deleteUnseen(deps, context);
 }
 
-/** Every type of source may say what holds of all its documents. */
-function metadataOf(config: unknown): DocumentMetadata {
+/** Metadata of a data source's config, which applies to all of its documents. */
+function configMetadata(config: unknown): DocumentMetadata {
   const { metadata } = Object(config) as { metadata?: Record<string, unknown> };
   return flattenMetadata(metadata);
 }
 
-/** Ingests those of the items that are new or changed, several at once. Of those whose content is the same, only the metadata. */
-async function readItems(context: Run, items: readonly SourceItem[]): Promise<void> {
+/** Compares items with the stored documents. Ingests changed items; updates those of which only metadata changed. */
+async function syncGroup(context: RunContext, items: readonly SourceItem[]): Promise<void> {
   const { deps, job, source } = context;
   const keys = items.map(({ key }) => key);
   const states = await selectItemStates(deps.db.sql, source.id, keys);
   const stored = new Map(states.map((state) => [state.itemKey, state]));
-  const isChanged = (item: SourceItem) => !isCurrent(stored.get(item.key), item, job.id);
-  const kept = new Set(items.filter((item) => isChanged(item) && isContentUnchanged(stored.get(item.key), item)));
-  const read = items.filter((item) => isChanged(item) && !kept.has(item));
-  const skipped = items.filter((item) => !isChanged(item) && stored.get(item.key)?.seenBy !== job.id);
-  // How many documents a new item is, only reading it tells.
-  const documentsOf = (some: readonly SourceItem[]) =>
+  const changed = items.filter((item) => !isCurrent(stored.get(item.key), item, job.id));
+  const relabelled = changed.filter((item) => isContentUnchanged(stored.get(item.key), item));
+  const skipped = items.filter((item) => !changed.includes(item) && stored.get(item.key)?.seenBy !== job.id);
+  // A new item counts as one document until it has been read.
+  const countDocuments = (some: readonly SourceItem[]) =>
     some.reduce((sum, { key }) => sum + (stored.get(key)?.documents ?? 1), 0);
+  const skippedKeys = skipped.map(({ key }) => key);
   await deps.db.sql.transaction(async (sql) => {
-    await markSeen(
-      sql,
-      source.id,
-      skipped.map(({ key }) => key),
-      job.id,
-    );
-    await addToJob(sql, job.id, {
-      documentsScanned: documentsOf(items),
-      documentsSkipped: documentsOf(skipped),
+    await markSeen(sql, source.id, skippedKeys, job.id);
+    await incrementJobCounts(sql, job.id, {
+      documentsScanned: countDocuments(items),
+      documentsSkipped: countDocuments(skipped),
     });
   });
-  const counts = new Map(states.map(({ itemKey, documents }) => [itemKey, documents]));
-  await updateItemMetadata(context, [...kept]);
-  await processItems({ ...context, stored: counts }, read);
-  await checkIsThere(context);
-  await deps.chunks.upkeep(context.base.id, true);
+  await updateItemMetadata(context, relabelled);
+  const storedCounts = new Map(states.map(({ itemKey, documents }) => [itemKey, documents]));
+  const isRelabelled = new Set(relabelled);
+  await processItems(
+    context,
+    changed.filter((item) => !isRelabelled.has(item)),
+    storedCounts,
+  );
+  if ((await selectJobContext(deps.db.sql, job.id)) === null) throw new SourceDeletedError();
+  await deps.chunks.maintain(context.base.id, true);
 }
 
-/** Whether what is stored of an item is what it is now. What failed is tried again, but not twice by one job. */
+/** Whether the stored documents are of the item's current version. Failed items are retried, but once per job. */
 function isCurrent(stored: ItemState | undefined, { fingerprint }: SourceItem, jobId: string): boolean {
   if (stored === undefined || stored.fingerprints.some((one) => one !== fingerprint)) return false;
   return !stored.hasFailed || stored.seenBy === jobId;
 }
 
-/** Removes the documents of items that the source does not have any more. */
-async function removeUnseen(deps: IngestDeps, { job, source, base }: JobContext): Promise<void> {
+/** Deletes the documents of items that were not listed. */
+async function deleteUnseen(deps: IngestDeps, { job, source, base }: JobContext): Promise<void> {
   for (;;) {
-    const unseen = await selectUnseen(deps.db.sql, source.id, job.id, REMOVED_AT_ONCE);
+    const unseen = await selectUnseen(deps.db.sql, source.id, job.id, DOCUMENTS_PER_DELETION);
     if (unseen.length === 0) return;
     const ids = unseen.map(({ id }) => id);
     await deps.db.sql.transaction(async (sql) => {
-      if (!(await lockSource(sql, base.id, source.id))) throw new SourceGone();
+      if (!(await lockSource(sql, base.id, source.id))) throw new SourceDeletedError();
       await deleteDocumentRows(sql, ids);
-      await addToCounts(sql, { baseId: base.id, sourceId: source.id }, negative(unseen));
-      await addToJob(sql, job.id, { documentsDeleted: ids.length });
+      await incrementCounts(sql, { baseId: base.id, sourceId: source.id }, negativeCounts(unseen));
+      await incrementJobCounts(sql, job.id, { documentsDeleted: ids.length });
     });
     await deps.chunks.remove(base.id, ids);
   }
 }
 
-/** What the numbers lose with the documents. */
-function negative(removed: readonly DocumentRow[]): { documents: number; chunks: number } {
+function negativeCounts(deleted: readonly DocumentRow[]): { documents: number; chunks: number } {
   return {
-    documents: -removed.filter(({ status }) => status === 'completed').length,
-    chunks: -removed.reduce((sum, { chunkCount }) => sum + chunkCount, 0),
+    documents: -deleted.filter(({ status }) => status === 'completed').length,
+    chunks: -deleted.reduce((sum, { chunkCount }) => sum + chunkCount, 0),
   };
 }
 
-async function* inGroups<T>(items: AsyncIterable<T>, size: number): AsyncGenerator<T[]> {
+async function* groupItems<T>(items: AsyncIterable<T>, size: number): AsyncGenerator<T[]> {
   let group: T[] = [];
   for await (const item of items) {
     group.push(item);

@@ -7,35 +7,35 @@ import { openSource } from '../data-sources/open-source.ts';
 import { Extractor } from '../extract/extractor.ts';
 import { ingestSource } from './ingest-source.ts';
 
-/** What background ingestion needs. */
+/** Dependencies of background ingestion. */
 export type IngestionWorkerDeps = Pick<
   Deps,
   'db' | 'blobs' | 'chunks' | 'jobs' | 'models' | 'secrets' | 'config' | 'logger' | 'recordUsage' | 'metrics' | 'now'
 >;
 
-/** How this process runs ingestion jobs. */
-export interface Ingestion {
+/** Runs ingestion jobs in this process. */
+export interface IngestionWorker {
   /** The handler of `INGEST_SOURCE`. */
   run: JobHandler<{ jobId: string }>;
-  /** Ends the extraction processes. Call it once the queue has stopped. */
+  /** Ends the reader processes. Call it after the queue has stopped. */
   stop(): Promise<void>;
 }
 
-/** Prepares what all ingestion jobs of this process share: extraction processes and a limit on concurrent items. */
-export function startIngestion(deps: IngestionWorkerDeps): Ingestion {
+/** Creates what all ingestion jobs of this process share: reader processes and a limit on concurrent items. */
+export function startIngestion(deps: IngestionWorkerDeps): IngestionWorker {
   const folder = join(deps.config.dataDir, 'tmp');
-  // What lies there is of a process that was killed.
+  // Removes files of a process that was killed.
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const onReaderCrash = (reason: string) => deps.logger.warn({ reason }, 'extraction process ended by a document');
   const { readers, readerHeapMb: heapMb, readerBufferMb: bufferMb } = deps.config.memory.budget;
   const extractor = new Extractor({ folder, readers, limits: { heapMb, bufferMb }, onReaderCrash });
-  // Items of all jobs that are fetched, read and embedded at once: one slot is always left for other organizations.
+  // Permits for items of all jobs; one is always available to other organizations.
   const total = Math.max(2, readers);
-  const gate = new FairSemaphore({ total, perGroup: total - 1 });
+  const itemSemaphore = new FairSemaphore({ total, perGroup: total - 1 });
   const connectorOf = (source: Parameters<typeof openSource>[1]) => openSource(deps, source);
   return {
-    run: ({ jobId }, signal) => ingestSource({ ...deps, extractor, gate, connectorOf }, jobId, signal),
+    run: ({ jobId }, signal) => ingestSource({ ...deps, extractor, itemSemaphore, connectorOf }, jobId, signal),
     stop: () => extractor.close(),
   };
 }

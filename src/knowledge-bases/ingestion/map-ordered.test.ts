@@ -22,7 +22,7 @@ function workOf() {
   return { work, seen };
 }
 
-const bounds = { forEachConcurrent: 3, weightOf: (one: number) => one, maxWeight: 100 };
+const bounds = { concurrency: 3, weight: (one: number) => one, maxWeight: 100 };
 
 describe('mapOrdered', () => {
   it('gives results in the order of the source, and works on several at once', async () => {

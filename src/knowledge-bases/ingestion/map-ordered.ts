@@ -1,39 +1,40 @@
-/** How far ahead is worked. */
+/** Limits of `mapOrdered`. */
 export interface PrefetchLimits<T> {
-  /** Pieces of work under way. */
-  forEachConcurrent: number;
-  /** What one weighs, in a unit of the caller's, and how much of it may be under way when another begins. */
-  weightOf(one: T): number;
+  /** Maximum items in progress. */
+  concurrency: number;
+  /** Weight of an item, in any unit. */
+  weight(item: T): number;
+  /** Maximum total weight in progress; a single heavier item runs alone. */
   maxWeight: number;
 }
 
 /**
- * What the work on each comes to, in the order of the source. The next ones are asked for and begun while the first is worked on. Throws
- * what the source or the work throws, in that order too, when all that is under way has ended.
+ * Maps a source with limited concurrency and prefetch; yields results in source order. Errors of the source or of `work`
+ * are thrown in order, after all items in progress have settled.
  */
 export async function* mapOrdered<T, R>(
   source: AsyncIterable<T>,
-  work: (one: T) => Promise<R>,
-  { forEachConcurrent, weightOf, maxWeight }: PrefetchLimits<T>,
+  work: (item: T) => Promise<R>,
+  { concurrency, weight, maxWeight }: PrefetchLimits<T>,
 ): AsyncGenerator<R> {
-  const underWay: { result: Promise<R>; weight: number }[] = [];
+  const pending: { result: Promise<R>; weight: number }[] = [];
   const first = async () => {
-    const result = await underWay[0]?.result;
-    underWay.shift();
+    const result = await pending[0]?.result;
+    pending.shift();
     return result as R;
   };
-  const weight = () => underWay.reduce((sum, one) => sum + one.weight, 0);
-  const isFull = () => underWay.length >= forEachConcurrent || (underWay.length > 0 && weight() >= maxWeight);
+  const totalWeight = () => pending.reduce((sum, each) => sum + each.weight, 0);
+  const isFull = () => pending.length >= concurrency || (pending.length > 0 && totalWeight() >= maxWeight);
   try {
-    for await (const one of source) {
-      const result = work(one);
-      // Who waits for those before it looks at it later.
+    for await (const item of source) {
+      const result = work(item);
+      // Prevents an unhandledRejection; the error is thrown in order.
       result.catch(() => {});
-      underWay.push({ result, weight: weightOf(one) });
+      pending.push({ result, weight: weight(item) });
       while (isFull()) yield await first();
     }
-    while (underWay.length > 0) yield await first();
+    while (pending.length > 0) yield await first();
   } finally {
-    await Promise.allSettled(underWay.map(({ result }) => result));
+    await Promise.allSettled(pending.map(({ result }) => result));
   }
 }

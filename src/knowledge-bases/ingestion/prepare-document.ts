@@ -1,20 +1,20 @@
 import { createHash } from 'node:crypto';
 import { newId } from '../../lib/ids.ts';
-import { type Language, languageOf } from '../../search/languages.ts';
+import { detectLanguage, type Language } from '../../search/languages.ts';
 import type { TextChunk } from '../chunk/chunk.ts';
 import { chunkText } from '../chunk/chunk-text.ts';
 import { type CooperativeSteps, runCooperatively } from '../chunk/cooperative.ts';
 import type { ExtractedDocument, ExtractedText } from '../extract/extracted-document.ts';
+import type { KnowledgeBaseRow } from '../store.ts';
 import { type EmbedContext, embedInBatches } from './embed-in-batches.ts';
 import { retryWhileUnavailable } from './retry-while-unavailable.ts';
-import type { BaseRow } from './worker-store.ts';
 
-/** Characters, or blocks, that are hashed in one step. */
+/** Characters and blocks that are hashed per cooperative step. */
 const STEP_CHARACTERS = 65_536;
 const STEP_BLOCKS = 512;
 
-/** What the preparing of documents needs. */
-export type PrepareContext = EmbedContext & { base: BaseRow };
+/** Context of `prepareDocument`. */
+export type PrepareContext = EmbedContext & { base: KnowledgeBaseRow };
 
 /** A chunk with its id, text and vector. */
 export interface PreparedChunk extends TextChunk {
@@ -29,11 +29,11 @@ export interface PreparedDocument {
   language: Language;
   /** SHA-256 of the text, hexadecimal. */
   contentHash: string;
-  /** What `extractionHash` gives. */
+  /** Result of `extractionHash`. */
   extractionHash: string;
 }
 
-/** Cuts a document into chunks and embeds them. */
+/** Chunks and embeds a document. */
 export async function prepareDocument(
   context: PrepareContext,
   document: ExtractedDocument,
@@ -52,33 +52,33 @@ export async function prepareDocument(
       retryWhileUnavailable(() => engine.countTokens(texts, signal, scope), { engine, signal }),
     embed: (texts: readonly string[]) => embedInBatches(context, texts, 'text', signal),
   };
-  const cut = await chunkText(document, strategy, model, signal);
-  const texts = cut.map(({ startIndex, endIndex }) => document.text.slice(startIndex, endIndex));
+  const textChunks = await chunkText(document, strategy, model, signal);
+  const texts = textChunks.map(({ startIndex, endIndex }) => document.text.slice(startIndex, endIndex));
   const vectors = await embedInBatches(context, texts, 'document', signal);
-  const chunks = cut.flatMap((chunk, i) => {
+  const chunks = textChunks.flatMap((chunk, i) => {
     const [text, vector] = [texts[i], vectors[i]];
     return text === undefined || vector === undefined ? [] : [{ ...chunk, id: newId('chunk'), text, vector }];
   });
   return {
     chunks,
-    language: languageOf(document.text),
-    ...(await runCooperatively(hashesOf(document), signal)),
+    language: detectLanguage(document.text),
+    ...(await runCooperatively(hashDocument(document), signal)),
   };
 }
 
-/** SHA-256, hexadecimal, of all that a document's chunks are cut from: where it is the same, so are they. */
+/** SHA-256 of text and blocks, hexadecimal: documents with equal hashes have equal chunks. */
 export async function extractionHash(document: ExtractedText, signal: AbortSignal): Promise<string> {
-  return (await runCooperatively(hashesOf(document), signal)).extractionHash;
+  return (await runCooperatively(hashDocument(document), signal)).extractionHash;
 }
 
-function* hashesOf({
+function* hashDocument({
   text,
   blocks,
 }: ExtractedText): CooperativeSteps<Pick<PreparedDocument, 'contentHash' | 'extractionHash'>> {
   const hash = createHash('sha256');
   for (let from = 0, to = 0; from < text.length; from = to) {
     to = from + STEP_CHARACTERS;
-    // A half of a pair would be hashed as what is no character.
+    // A split surrogate pair would be hashed as replacement characters.
     if (/[\udc00-\udfff]/.test(text.charAt(to))) to += 1;
     hash.update(text.slice(from, to));
     yield;

@@ -6,62 +6,59 @@ import { newId } from '../../lib/ids.ts';
 import { describeError } from '../../lib/operator-error.ts';
 import { INGEST_SOURCE } from '../jobs/ingest-job.ts';
 import { insertJob, newJobRow, selectUnfinishedJobs } from '../jobs/store.ts';
+import type { KnowledgeBaseRow } from '../store.ts';
 import {
-  selectBasesOfOthers,
+  markIndexing,
   selectEmbeddingModels,
-  selectSourcesOfOthers,
+  selectStaleBases,
+  selectStaleSources,
   settleFingerprint,
-  updateIndexing,
-} from './embedding-store.ts';
-import { lockBase } from './filter-keys-store.ts';
-import type { BaseRow } from './worker-store.ts';
+} from './re-embedding-store.ts';
+import { lockBase } from './store.ts';
 
-type QueueEmbeddingDeps = Pick<Deps, 'db' | 'jobs' | 'models' | 'logger' | 'now'>;
+type QueueDeps = Pick<Deps, 'db' | 'jobs' | 'models' | 'logger' | 'now'>;
 
-/** Knowledge bases that one look takes up. The next takes what is left. */
-const BASES_AT_ONCE = 100;
+/** Knowledge bases queued per call; the next call continues. */
+const MAX_BASES = 100;
 /**
- * A knowledge base is not embedded again sooner: two processes that have different models behind one id, as for a moment while a cluster
- * is updated, must not do so in turn without end.
+ * Minimum time between two re-embeddings of a knowledge base: processes that bind different models to one id, as during a
+ * rolling update, must not re-embed alternately.
  */
-const REPEAT_AFTER_MS = 10 * 60_000;
+const MIN_INTERVAL_MS = 10 * 60_000;
 
 /**
- * Queues the embedding of those knowledge bases whose chunks another model has embedded than the one that their model is bound to now: a
- * job for each of their sources. May be called at any time; what is under way is not queued twice.
+ * Queues re-embedding jobs, one per data source, for knowledge bases whose chunks were embedded by another model than the
+ * one that their model id is bound to now. May be called at any time; queues nothing twice.
  */
-export async function queueReEmbedding(deps: QueueEmbeddingDeps): Promise<void> {
-  const since = new Date(deps.now() - REPEAT_AFTER_MS);
+export async function queueReEmbedding(deps: QueueDeps): Promise<void> {
+  const since = new Date(deps.now() - MIN_INTERVAL_MS);
   for (const model of await selectEmbeddingModels(deps.db.sql)) {
-    const fingerprint = fingerprintOf(deps, model);
+    const fingerprint = currentFingerprint(deps, model);
     if (fingerprint === null) continue;
-    for (const base of await selectBasesOfOthers(deps.db.sql, { model, fingerprint, since }, BASES_AT_ONCE)) {
-      await queueOne(deps, base, fingerprint);
+    for (const base of await selectStaleBases(deps.db.sql, { model, fingerprint, since }, MAX_BASES)) {
+      await queueBase(deps, base, fingerprint);
     }
   }
 }
 
-/** Null where nothing is bound to the model: then there is nothing to embed with. */
-function fingerprintOf(deps: QueueEmbeddingDeps, modelId: string): string | null {
+/** Fingerprint of the model's current binding; null when it has none. */
+function currentFingerprint(deps: QueueDeps, modelId: string): string | null {
   const operator: Caller = { organizationId: '', keyId: '', scopes: new Set(SCOPES), models: null };
   try {
     return resolveModel(deps, operator, { kind: 'embedding', model: modelId }).engine.fingerprint();
   } catch (error) {
-    deps.logger.debug(
-      { model: modelId, reason: describeError(error) },
-      'knowledge bases of a model cannot be embedded',
-    );
+    deps.logger.debug({ model: modelId, reason: describeError(error) }, 'embedding model is not bound');
     return null;
   }
 }
 
-async function queueOne(deps: QueueEmbeddingDeps, base: BaseRow, fingerprint: string): Promise<void> {
+async function queueBase(deps: QueueDeps, base: KnowledgeBaseRow, fingerprint: string): Promise<void> {
   const queued = await deps.db.sql.transaction(async (sql) => {
     if (!(await lockBase(sql, base.id))) return 0;
-    const sources = await selectSourcesOfOthers(sql, base.id, fingerprint);
+    const sources = await selectStaleSources(sql, base.id, fingerprint);
     await settleFingerprint(sql, base.id, fingerprint);
     for (const { id, keyId } of sources) {
-      // Every job embeds again what is left of another model: one that waits already will do so.
+      // Every job re-embeds stale chunks, so a queued job suffices.
       if ((await selectUnfinishedJobs(sql, id)).some(({ status }) => status === 'queued')) continue;
       const source = { id, knowledgeBaseId: base.id, organizationId: base.organizationId };
       const createdAt = new Date(deps.now());
@@ -69,9 +66,9 @@ async function queueOne(deps: QueueEmbeddingDeps, base: BaseRow, fingerprint: st
       await insertJob(sql, job);
       await deps.jobs.enqueue(sql, INGEST_SOURCE, { jobId: job.id }, { key: id, group: base.organizationId });
     }
-    if (sources.length > 0) await updateIndexing(sql, base.id);
+    if (sources.length > 0) await markIndexing(sql, base.id);
     return sources.length;
   });
   if (queued === 0) return;
-  deps.logger.info({ knowledgeBase: base.id, sources: queued }, 'its embedding model has changed: embedding it again');
+  deps.logger.info({ knowledgeBase: base.id, sources: queued }, 'embedding model changed, re-embedding queued');
 }

@@ -21,7 +21,7 @@ const busy = engineUnavailable('It has too much to do.', 1);
 
 describe('retryWhileUnavailable', () => {
   const calling = (call: () => Promise<string>, { engine = {}, outageSeconds = 60 } = {}) =>
-    retryWhileUnavailable(call, { engine, signal: never, patience: { pausesSeconds: [0, 0], outageSeconds } });
+    retryWhileUnavailable(call, { engine, signal: never, retry: { delaysSeconds: [0, 0], outageSeconds } });
 
   it('asks an engine again that cannot answer at present, also one that answers nobody for longer', async () => {
     for (const failures of [1, 2, 20]) {
@@ -55,8 +55,8 @@ describe('retryWhileUnavailable', () => {
 
   it('does not sleep on when it is told to stop', async () => {
     const stopping = new AbortController();
-    const patience = { pausesSeconds: [3600], outageSeconds: 3600 };
-    const waiting = retryWhileUnavailable(failing([busy]).call, { engine: {}, signal: stopping.signal, patience });
+    const retry = { delaysSeconds: [3600], outageSeconds: 3600 };
+    const waiting = retryWhileUnavailable(failing([busy]).call, { engine: {}, signal: stopping.signal, retry });
     setImmediate(() => stopping.abort());
     await assert.rejects(waiting, { name: 'AbortError' });
   });

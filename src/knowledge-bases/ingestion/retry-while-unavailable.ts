@@ -1,53 +1,57 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError } from '../../errors.ts';
 import { IngestionError } from '../jobs/job-error.ts';
 
-/** How long a call is made again. */
+/** Retry policy. */
 export interface RetryOptions {
-  /** Between the tries; the last one again and again, while the engine answers nobody. */
-  pausesSeconds: readonly number[];
-  /** How long it may answer nobody. */
+  /** Delays between attempts; the last one repeats while the engine serves no request at all. */
+  delaysSeconds: readonly number[];
+  /** Maximum duration of a complete outage. */
   outageSeconds: number;
 }
 
-/** An engine that is started again, or that has too much to do, answers within a minute; who has to see to it, within a quarter of an hour. */
-const PATIENCE: RetryOptions = { pausesSeconds: [1, 2, 4, 8, 15, 30], outageSeconds: 900 };
+/** A restarting or overloaded engine recovers within a minute; an operator reacts within a quarter of an hour. */
+const DEFAULT_RETRY: RetryOptions = { delaysSeconds: [1, 2, 4, 8, 15, 30], outageSeconds: 900 };
 
-/** When each engine has last answered a call that was made retryWhileUnavailable, in milliseconds of `performance.now()`. */
-const answeredAt = new WeakMap<object, number>();
+/** Time of the last successful call per engine, by `performance.now()`. */
+const lastSuccess = new WeakMap<object, number>();
 
-/** The embedding model answers nobody: that is no document's fault, and the next would only wait as long. */
+/** The embedding model serves no requests: fails the job instead of the document. */
 export class EmbedderUnavailable extends IngestionError {
   constructor(seconds: number, cause: unknown) {
     const minutes = Math.round(seconds / 60);
-    super('server_error', `The embedding model has not answered for ${minutes} minutes.`, cause);
+    super('server_error', `The embedding model has been unavailable for ${minutes} minutes.`, cause);
   }
 }
 
 /**
- * Makes a call to an engine again while it says that it cannot answer at present: nobody waits for a document as for an answer, and one
- * that fails is only tried again at the next sync. Throws `server_error` where the engine answers others and not this, `EmbedderUnavailable` where
- * it answers nobody for long, any other error, and the signal's reason.
+ * Retries a call while the engine is unavailable, because a failed document is only retried by the next sync. Throws
+ * `server_error` when the engine serves other calls but not this one, `EmbedderUnavailable` after an outage, other errors
+ * immediately, and the signal's reason.
  */
 export async function retryWhileUnavailable<T>(
   call: () => Promise<T>,
-  { engine, signal, patience = PATIENCE }: { engine: object; signal: AbortSignal; patience?: RetryOptions },
+  { engine, signal, retry = DEFAULT_RETRY }: { engine: object; signal: AbortSignal; retry?: RetryOptions },
 ): Promise<T> {
-  const since = performance.now();
-  const { pausesSeconds, outageSeconds } = patience;
-  for (let tries = 0; ; tries++) {
+  const start = performance.now();
+  const { delaysSeconds, outageSeconds } = retry;
+  for (let attempt = 0; ; attempt++) {
     try {
-      const answer = await call();
-      answeredAt.set(engine, performance.now());
-      return answer;
+      const result = await call();
+      lastSuccess.set(engine, performance.now());
+      return result;
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'engine_unavailable') throw error;
-      const answersOthers = (answeredAt.get(engine) ?? Number.NEGATIVE_INFINITY) > since;
-      if (answersOthers && tries >= pausesSeconds.length) {
-        throw new IngestionError('server_error', 'The embedding model did not take the document.', error);
+      const servesOthers = (lastSuccess.get(engine) ?? Number.NEGATIVE_INFINITY) > start;
+      if (servesOthers && attempt >= delaysSeconds.length) {
+        throw new IngestionError(
+          'server_error',
+          'The embedding model repeatedly rejected the document as unavailable.',
+          error,
+        );
       }
-      if (performance.now() - since >= outageSeconds * 1000) throw new EmbedderUnavailable(outageSeconds, error);
+      if (performance.now() - start >= outageSeconds * 1000) throw new EmbedderUnavailable(outageSeconds, error);
     }
-    await pause((pausesSeconds[tries] ?? pausesSeconds.at(-1) ?? 0) * 1000, undefined, { signal });
+    await delay((delaysSeconds[attempt] ?? delaysSeconds.at(-1) ?? 0) * 1000, undefined, { signal });
   }
 }

@@ -1,60 +1,57 @@
 import type { SourceItem } from '../data-sources/connectors/connector.ts';
 import { contentFingerprint } from '../data-sources/open-source.ts';
-import { withSourceMetadata } from './document-metadata.ts';
-import { documentRow } from './process-item.ts';
-import type { ProcessItemsContext } from './process-items.ts';
-import { type DocumentRow, type ItemState, selectDocuments, selectUnseenOf } from './worker-store.ts';
-import { splitIntoWrites } from './write-batches.ts';
-import { type DocumentChange, writeDocuments } from './write-documents.ts';
+import type { DocumentRow } from '../documents/store.ts';
+import { applySourceMetadata } from './document-metadata.ts';
+import { buildDocumentRow, type RunContext } from './process-items.ts';
+import { type ItemState, selectDocumentsByIds, selectUnseenOfItems } from './store.ts';
+import { type DocumentChange, takeWrite, writeDocuments } from './write-documents.ts';
 
-/** Documents whose ids are looked up in one go: to find the next ones, the database looks at all of their items. */
-const LOOKED_UP_AT_ONCE = 10_000;
+/** Document ids per lookup, which scans all documents of the items. */
+const DOCUMENTS_PER_LOOKUP = 10_000;
 
-type KeepContext = Omit<ProcessItemsContext, 'stored'>;
-
-/** Whether all that is stored of an item is of the content that it has now, and the metadata of its source alone is another. */
+/** Whether all stored documents have the item's current content, and only the metadata of the config has changed. */
 export function isContentUnchanged(stored: ItemState | undefined, { fingerprint }: SourceItem): boolean {
   if (stored === undefined || stored.hasFailed || !stored.hasOwnMetadata) return false;
   return stored.fingerprints.every((one) => contentFingerprint(one) === contentFingerprint(fingerprint));
 }
 
 /**
- * Gives the documents of items of which `isContentUnchanged` holds the metadata that their source has now. Nothing is fetched, read or embedded: chunks
- * and vectors stay. What a run has written is seen by its job, so the next run goes on behind it. Throws `SourceGone`, and the signal's
- * reason.
+ * Applies the current metadata of the config to the documents of items for which `isContentUnchanged` holds. Fetches,
+ * extracts and embeds nothing. Written documents are marked as seen, so that a later run continues. Throws
+ * `SourceDeletedError` and the signal's reason.
  */
-export async function updateItemMetadata(context: KeepContext, items: readonly SourceItem[]): Promise<void> {
+export async function updateItemMetadata(context: RunContext, items: readonly SourceItem[]): Promise<void> {
   const { deps, job, source, signal } = context;
-  const itemOf = new Map(items.map((item) => [item.key, item]));
-  const wanted = { itemKeys: [...itemOf.keys()], jobId: job.id };
+  const itemByKey = new Map(items.map((item) => [item.key, item]));
+  const filter = { itemKeys: [...itemByKey.keys()], jobId: job.id };
   for (;;) {
-    let left = await selectUnseenOf(deps.db.sql, source.id, wanted, LOOKED_UP_AT_ONCE);
-    if (left.length === 0) return;
-    while (left.length > 0) {
+    let remaining = await selectUnseenOfItems(deps.db.sql, source.id, filter, DOCUMENTS_PER_LOOKUP);
+    if (remaining.length === 0) return;
+    while (remaining.length > 0) {
       signal.throwIfAborted();
-      const some = splitIntoWrites(left).map(({ id }) => id);
-      await deps.gate.within(job.organizationId, signal, () => keepSome(context, itemOf, some));
-      left = left.slice(some.length);
+      const ids = takeWrite(remaining).map(({ id }) => id);
+      await deps.itemSemaphore.within(job.organizationId, signal, () => updateDocuments(context, itemByKey, ids));
+      remaining = remaining.slice(ids.length);
     }
   }
 }
 
-async function keepSome(
-  context: KeepContext,
-  itemOf: ReadonlyMap<string, SourceItem>,
+async function updateDocuments(
+  context: RunContext,
+  itemByKey: ReadonlyMap<string, SourceItem>,
   ids: readonly string[],
 ): Promise<void> {
   const { deps } = context;
-  const changes = (await selectDocuments(deps.db.sql, ids)).flatMap((before) => {
-    const item = itemOf.get(before.itemKey);
-    return item === undefined ? [] : [changeOf(context, item, before)];
+  const changes = (await selectDocumentsByIds(deps.db.sql, ids)).flatMap((before) => {
+    const item = itemByKey.get(before.itemKey);
+    return item === undefined ? [] : [metadataChange(context, item, before)];
   });
   await writeDocuments(deps, { ...context, fingerprint: context.admit().engine.fingerprint() }, changes);
 }
 
-function changeOf(context: KeepContext, item: SourceItem, before: DocumentRow): DocumentChange {
+function metadataChange(context: RunContext, item: SourceItem, before: DocumentRow): DocumentChange {
   const own = before.ownMetadata ?? { metadata: {}, leftOutKeys: [] };
-  const { metadata, leftOutKeys } = withSourceMetadata(context.metadata, own);
-  const row = documentRow(context, item, { ...before, before, metadata });
-  return { row: { ...row, fingerprint: item.fingerprint }, leftOutKeys, before, outcome: { kept: before } };
+  const { metadata, leftOutKeys } = applySourceMetadata(context.metadata, own);
+  const row = buildDocumentRow(context, item, { ...before, before, metadata });
+  return { row: { ...row, fingerprint: item.fingerprint }, leftOutKeys, before, outcome: { unchanged: before } };
 }

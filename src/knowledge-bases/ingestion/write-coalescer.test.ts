@@ -9,7 +9,7 @@ function setUp(onWrite: (group: string[]) => Promise<void> = async () => {}) {
     written.push(group);
     await onWrite(group);
   };
-  return { written, writer: new WriteCoalescer<string>(write, { weightOf: ({ length }) => length, maxWeight: 10 }) };
+  return { written, writer: new WriteCoalescer<string>(write, { weight: ({ length }) => length, maxWeight: 10 }) };
 }
 
 describe('WriteCoalescer', () => {

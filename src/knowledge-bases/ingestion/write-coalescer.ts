@@ -1,22 +1,22 @@
-/** Milliseconds that something waits for others to be written with: who watches a job sees it go on. */
+/** Maximum time that an item waits for a group, so that the progress of a job stays visible. */
 const MAX_WAIT_MS = 1000;
 
-/** How much is written in one go. */
+/** Limits of a group. */
 export interface CoalescerLimits<T> {
-  /** What one of them weighs, in a unit of the caller's. */
-  weightOf(one: T): number;
-  /** So much waits at the most before it is written. */
+  /** Weight of an item, in any unit. */
+  weight(item: T): number;
+  /** Total weight at which a group is written. */
   maxWeight: number;
 }
 
 /**
- * Collects what is to be written and writes it together: when so much waits, or the first of it has waited for a second. One write at a
- * time; what comes meanwhile waits for the next. After a write has failed nothing more is written.
+ * Group commit: collects items and writes them together, when a group is full or its first item has waited for a second.
+ * Writes run one at a time. After a failed write, nothing more is written.
  */
 export class WriteCoalescer<T> {
   readonly #write: (group: T[]) => Promise<void>;
   readonly #limits: CoalescerLimits<T>;
-  #waiting: T[] = [];
+  #pending: T[] = [];
   #weight = 0;
   #timer: NodeJS.Timeout | undefined;
   #writes: Promise<void> = Promise.resolve();
@@ -26,22 +26,22 @@ export class WriteCoalescer<T> {
     this.#limits = limits;
   }
 
-  /** Takes one. Resolves at once while there is room for more, else when it is written. Throws what a write has failed with. */
-  async add(one: T): Promise<void> {
-    this.#waiting.push(one);
-    this.#weight += this.#limits.weightOf(one);
-    // What it fails with is thrown by whoever adds or flushes next.
+  /** Adds an item. Resolves immediately, or when the group is full and written. Throws the error of a failed write. */
+  async add(item: T): Promise<void> {
+    this.#pending.push(item);
+    this.#weight += this.#limits.weight(item);
+    // Errors surface in the next add() or flush(); this handler only prevents an unhandledRejection.
     this.#timer ??= setTimeout(() => this.flush().catch(() => {}), MAX_WAIT_MS);
     if (this.#weight >= this.#limits.maxWeight) await this.flush();
   }
 
-  /** Writes what waits. Resolves when all that was added is written; throws what a write has failed with. */
+  /** Writes all pending items. Throws the error of a failed write. */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#writes = this.#writes.then(async () => {
-      const group = this.#waiting;
-      this.#waiting = [];
+      const group = this.#pending;
+      this.#pending = [];
       this.#weight = 0;
       if (group.length > 0) await this.#write(group);
     });

@@ -1,30 +1,36 @@
 import type { Sql } from '../../db/db.ts';
 import type { Deps } from '../../deps.ts';
 import { updateFailed, updateProcessed } from '../../files/store.ts';
+import type { IndexedChunk } from '../../search/chunk-rows.ts';
+import type { FieldValues } from '../../search/field-values.ts';
+import type { Language } from '../../search/languages.ts';
 import type { SourceItem } from '../data-sources/connectors/connector.ts';
-import { deleteTombstones, insertFutureTombstones } from '../documents/store.ts';
+import { type ChunkPosition, chunkFields } from '../documents/metadata.ts';
+import { type ChunkRow, type DocumentRow, deleteTombstones, insertFutureTombstones } from '../documents/store.ts';
 import type { JobError } from '../jobs/job-error.ts';
 import { MAX_WRITE_DURATION_MS } from '../max-write-duration.ts';
 import { isDroppedIndex } from '../store.ts';
 import { isFilterable } from './document-metadata.ts';
-import { type StoredChunk, selectChunksOf, updateFingerprint } from './embedding-store.ts';
 import type { FilterKeys } from './filter-keys.ts';
-import { indexedChunk } from './indexed-chunk.ts';
 import type { PreparedDocument } from './prepare-document.ts';
+import { prepareFingerprint, selectChunksOfDocuments } from './re-embedding-store.ts';
 import {
-  addToCounts,
-  addToJob,
-  completeItem,
-  type DocumentRow,
+  incrementCounts,
+  incrementJobCounts,
   type JobContext,
   lockSource,
   type NewChunkRow,
   replaceDocuments,
-  selectDocumentsLeft,
+  selectExistingIds,
+  setItemFingerprint,
   upsertJobDocuments,
-} from './worker-store.ts';
+} from './store.ts';
 
-/** A document on its way into the knowledge base: what it holds now, or why it could not be read. */
+/** Maximum chunks and documents of one write. Each write creates a fragment that the index must compact later. */
+export const CHUNKS_PER_WRITE = 512;
+export const DOCUMENTS_PER_WRITE = 128;
+
+/** A new, changed or failed document to write. */
 export interface DocumentChange {
   row: Omit<
     DocumentRow,
@@ -37,115 +43,145 @@ export interface DocumentChange {
     | 'embeddingFingerprint'
     | 'unfilterableKeys'
   >;
-  /** Keys of metadata that were not stored. */
+  /** Metadata keys that were not stored. */
   leftOutKeys?: readonly string[];
-  /** What was stored of it before; null where nothing was. */
+  /** The stored document; null for a new one. */
   before: DocumentRow | null;
-  /** `kept`: its chunks stay what they were, with their vectors; `before` is given once more. */
-  outcome: { prepared: PreparedDocument } | { kept: DocumentRow } | { error: JobError };
+  /** `unchanged`: keeps its chunks and vectors; holds `before`. */
+  outcome: { prepared: PreparedDocument } | { unchanged: DocumentRow } | { error: JobError };
 }
 
-/** For which job documents are written. */
+/** The job that writes documents. */
 export interface WriteContext extends JobContext {
-  /** Of what has embedded them. */
+  /** Fingerprint of the embedding model of the new vectors. */
   fingerprint: string;
   filterKeys: FilterKeys;
 }
 
-/** The source is gone, so its job is. */
-export class SourceGone extends Error {
-  override readonly name = 'SourceGone';
+/** The data source was deleted, and its job with it. */
+export class SourceDeletedError extends Error {
+  override readonly name = 'SourceDeletedError';
 }
 
-/** An item that was read to its end. */
-export interface EndedItem {
+/** An item that was processed to its end. */
+export interface FinishedItem {
   item: Pick<SourceItem, 'key' | 'fingerprint'>;
-  /** Whether what is written with it is all that it has. */
-  isWhole: boolean;
-  /** Why nothing of it could be read; null where something could. */
-  unread: JobError | null;
-  /** Documents that it has beyond those that were counted when it was listed; negative where it has fewer. */
-  uncounted: number;
+  /** Whether all of its documents are in this write. */
+  isComplete: boolean;
+  /** The error of an item without any text; null otherwise. */
+  error: JobError | null;
+  /** Difference between its documents and those counted when it was listed. */
+  extraDocuments: number;
+}
+
+/** The first documents that fit into one write, at least one. */
+export function takeWrite<T extends { chunkCount: number }>(documents: readonly T[]): T[] {
+  let chunks = 0;
+  return documents.filter(({ chunkCount }, i) => {
+    chunks += chunkCount;
+    return i === 0 || (i < DOCUMENTS_PER_WRITE && chunks <= CHUNKS_PER_WRITE);
+  });
 }
 
 /**
- * Writes documents of a job, and says of the items that have ended with them that they have: the index first, then rows and numbers in one
- * transaction. A crash between leaves chunks in the index that no row knows, which no search returns: the next run replaces those of known
- * documents, a sweep removes those of new ones. Throws `SourceGone` where the source was deleted meanwhile: then nothing stays.
+ * Writes documents of a job and finishes items: first the index, then rows and counts in one transaction. After a crash in
+ * between, the index contains chunks without rows, which searches never return; the next run replaces those of known
+ * documents, tombstones remove those of new ones. Throws `SourceDeletedError` when the source was deleted meanwhile; then
+ * nothing is kept.
  */
 export async function writeDocuments(
   deps: Pick<Deps, 'db' | 'chunks' | 'now'>,
   context: WriteContext,
   changes: readonly DocumentChange[],
-  ended: readonly EndedItem[] = [],
+  finished: readonly FinishedItem[] = [],
 ): Promise<void> {
-  if (changes.length === 0 && ended.length === 0) return;
+  if (changes.length === 0 && finished.length === 0) return;
   const { base, source, fingerprint } = context;
   const ids = changes.map(({ row }) => row.id);
-  const unfilterableOf = await unfilterableKeys(context.filterKeys, changes);
-  const kept = await keptChunks(deps, base.id, changes);
-  const chunks = changes.flatMap((change) => indexedChunks(change, kept, unfilterableOf(change)));
+  const unfilterableOf = await findUnfilterableKeys(context.filterKeys, changes);
+  const kept = await loadUnchangedChunks(deps, base.id, changes);
+  const chunks = changes.flatMap((change) => toIndexedChunks(change, kept, unfilterableOf(change)));
   const hasEmbedded = changes.some(({ outcome }) => 'prepared' in outcome && outcome.prepared.chunks.length > 0);
-  // Before the index: from now on nobody compares what it holds of another model with a query of this one.
-  if (hasEmbedded) await updateFingerprint(deps.db.sql, base.id, fingerprint);
+  // Before the index, so that no query is compared with vectors of another model.
+  if (hasEmbedded) await prepareFingerprint(deps.db.sql, base.id, fingerprint);
   const added = changes.filter(({ before }) => before === null).map(({ row }) => row.id);
   await insertFutureTombstones(deps.db.sql, base.id, added, new Date(deps.now() + MAX_WRITE_DURATION_MS));
   await deps.chunks.replace(base.id, ids, { chunks, isNew: added.length === ids.length });
-  const gone = await deps.db.sql.transaction(async (sql) => {
+  const deletedIds = await deps.db.sql.transaction(async (sql) => {
     if (!(await lockSource(sql, base.id, source.id))) return null;
-    if (hasEmbedded) await updateFingerprint(sql, base.id, fingerprint);
+    if (hasEmbedded) await prepareFingerprint(sql, base.id, fingerprint);
     const known = changes.filter(({ before }) => before !== null).map(({ row }) => row.id);
-    // Who deleted it meanwhile wins: an id never comes back.
-    const deleted = new Set(known).difference(await selectDocumentsLeft(sql, known));
-    const left = changes.filter(({ row }) => !deleted.has(row.id));
-    await writeRows(sql, context, left, (change) => rowOf(change, { fingerprint, kept, unfilterableOf }));
+    // A concurrent deletion wins: ids are never reused.
+    const deleted = new Set(known).difference(await selectExistingIds(sql, known));
+    const remaining = changes.filter(({ row }) => !deleted.has(row.id));
+    await writeRows(sql, context, remaining, (change) => completeRow(change, { fingerprint, kept, unfilterableOf }));
     await deleteTombstones(sql, added);
-    await endItems(sql, context, ended);
+    await finishItems(sql, context, finished);
     return [...deleted];
   });
-  if (gone !== null) return deps.chunks.remove(base.id, gone);
-  // The write may have made anew what the deletion of the knowledge base had removed.
+  if (deletedIds !== null) return deps.chunks.remove(base.id, deletedIds);
+  // This write may have recreated the table of a deleted knowledge base.
   if (await isDroppedIndex(deps.db.sql, base.id)) await deps.chunks.drop(base.id);
   else await deps.chunks.remove(base.id, ids);
-  throw new SourceGone();
+  throw new SourceDeletedError();
 }
 
-/** Gives what tells the keys of a document that filters do not see: too long, too many, or not stored. */
-async function unfilterableKeys(
-  filterKeys: FilterKeys,
-  changes: readonly DocumentChange[],
-): Promise<(change: DocumentChange) => string[]> {
-  const shortKeysOf = ({ row }: DocumentChange) =>
-    new Set(Object.keys(row.metadata).filter((key) => isFilterable(key, row.metadata[key])));
-  const admitted = await filterKeys.admit(new Set(changes.flatMap((change) => [...shortKeysOf(change)])));
-  return (change) => {
-    const seen = shortKeysOf(change).intersection(admitted);
-    const stored = Object.keys(change.row.metadata).filter((key) => !seen.has(key));
-    return [...stored, ...(change.leftOutKeys ?? [])];
+/** Converts a chunk for the index. Fields of the chunk override metadata of its document. */
+export function toIndexedChunk(
+  document: Pick<DocumentRow, 'id' | 'name' | 'sourceType' | 'metadata' | 'unfilterableKeys' | 'language'>,
+  chunk: ChunkPosition & { id: string; text: string },
+  vector: Float32Array,
+): IndexedChunk {
+  const unfilterable = new Set(document.unfilterableKeys);
+  const filterable = Object.entries(document.metadata).filter(([key]) => !unfilterable.has(key));
+  return {
+    id: chunk.id,
+    documentId: document.id,
+    documentName: document.name,
+    sourceType: document.sourceType,
+    text: chunk.text,
+    language: document.language as Language,
+    vector,
+    fields: { ...Object.fromEntries(filterable), ...chunkFields(chunk) } as FieldValues,
   };
 }
 
-/** A stored chunk with the vector that the index holds of it, by document. One that the index has lost is missing. */
-type KeptChunks = ReadonlyMap<string, readonly (StoredChunk & { vector: Float32Array })[]>;
+/** Returns a function that gives a document's keys that cannot be filtered by: too long, too many, or not stored. */
+async function findUnfilterableKeys(
+  filterKeys: FilterKeys,
+  changes: readonly DocumentChange[],
+): Promise<(change: DocumentChange) => string[]> {
+  const shortKeys = ({ row }: DocumentChange) =>
+    new Set(Object.keys(row.metadata).filter((key) => isFilterable(key, row.metadata[key])));
+  const admitted = await filterKeys.admit(new Set(changes.flatMap((change) => [...shortKeys(change)])));
+  return (change) => {
+    const filterable = shortKeys(change).intersection(admitted);
+    const others = Object.keys(change.row.metadata).filter((key) => !filterable.has(key));
+    return [...others, ...(change.leftOutKeys ?? [])];
+  };
+}
 
-async function keptChunks(
+/** Chunks of unchanged documents with their vectors from the index, by document. Chunks that the index lost are missing. */
+type UnchangedChunks = ReadonlyMap<string, readonly (ChunkRow & { vector: Float32Array })[]>;
+
+async function loadUnchangedChunks(
   deps: Pick<Deps, 'db' | 'chunks'>,
   baseId: string,
   changes: readonly DocumentChange[],
-): Promise<KeptChunks> {
-  const ids = keptIdsOf(changes);
+): Promise<UnchangedChunks> {
+  const ids = unchangedIds(changes);
   if (ids.length === 0) return new Map();
   const vectors = await deps.chunks.vectors(baseId, ids);
-  const stored = await selectChunksOf(deps.db.sql, ids);
-  const found = stored.flatMap((chunk) => {
+  const rows = await selectChunksOfDocuments(deps.db.sql, ids);
+  const chunks = rows.flatMap((chunk) => {
     const vector = vectors.get(chunk.id);
     return vector === undefined ? [] : [{ ...chunk, vector }];
   });
-  return Map.groupBy(found, ({ documentId }) => documentId);
+  return Map.groupBy(chunks, ({ documentId }) => documentId);
 }
 
-function keptIdsOf(changes: readonly DocumentChange[]): string[] {
-  return changes.flatMap(({ outcome }) => ('kept' in outcome ? [outcome.kept.id] : []));
+function unchangedIds(changes: readonly DocumentChange[]): string[] {
+  return changes.flatMap(({ outcome }) => ('unchanged' in outcome ? [outcome.unchanged.id] : []));
 }
 
 async function writeRows(
@@ -156,21 +192,21 @@ async function writeRows(
 ): Promise<void> {
   const before = changes.flatMap((change) => change.before ?? []);
   const written = changes.map(toRow);
-  const keptIds = new Set(keptIdsOf(changes));
+  const unchanged = new Set(unchangedIds(changes));
   await replaceDocuments(sql, written, {
-    before: before.map(({ id }) => id).filter((id) => !keptIds.has(id)),
-    chunks: changes.flatMap((change) => chunkRowsOf(change, base.id)),
+    before: before.map(({ id }) => id).filter((id) => !unchanged.has(id)),
+    chunks: changes.flatMap((change) => toChunkRows(change, base.id)),
   });
-  const created = ({ id, chunkCount }: DocumentRow) => (keptIds.has(id) ? 0 : chunkCount);
-  const sums = (rows: readonly DocumentRow[]) => ({
+  const createdChunks = ({ id, chunkCount }: DocumentRow) => (unchanged.has(id) ? 0 : chunkCount);
+  const totals = (rows: readonly DocumentRow[]) => ({
     completed: rows.filter(({ status }) => status === 'completed').length,
     chunks: rows.reduce((sum, { chunkCount }) => sum + chunkCount, 0),
   });
-  const [now, then] = [sums(written), sums(before)];
-  await addToCounts(
+  const [current, previous] = [totals(written), totals(before)];
+  await incrementCounts(
     sql,
     { baseId: base.id, sourceId: source.id },
-    { documents: now.completed - then.completed, chunks: now.chunks - then.chunks },
+    { documents: current.completed - previous.completed, chunks: current.chunks - previous.chunks },
   );
   await upsertJobDocuments(
     sql,
@@ -179,31 +215,31 @@ async function writeRows(
       documentId: row.id,
       documentName: row.name,
       status: row.error === null ? 'completed' : 'failed',
-      chunksCreated: created(row),
+      chunksCreated: createdChunks(row),
       error: row.error,
       warnings: row.warnings,
     })),
   );
-  await addToJob(sql, job.id, {
-    documentsProcessed: now.completed,
-    documentsFailed: written.length - now.completed,
-    chunksCreated: written.reduce((sum, row) => sum + created(row), 0),
+  await incrementJobCounts(sql, job.id, {
+    documentsProcessed: current.completed,
+    documentsFailed: written.length - current.completed,
+    chunksCreated: written.reduce((sum, row) => sum + createdChunks(row), 0),
     documentsNew: written.length - before.length,
     documentsModified: before.length,
   });
 }
 
-function rowOf(
+function completeRow(
   change: DocumentChange,
-  known: { fingerprint: string; kept: KeptChunks; unfilterableOf: (change: DocumentChange) => string[] },
+  context: { fingerprint: string; kept: UnchangedChunks; unfilterableOf: (change: DocumentChange) => string[] },
 ): DocumentRow {
   const { row, outcome } = change;
-  const unfilterableKeys = known.unfilterableOf(change);
-  if ('kept' in outcome) {
-    // What the index has lost is embedded by nothing: the job embeds it before it ends, as what another model has embedded.
-    const isWhole = known.kept.get(row.id)?.length === outcome.kept.chunkCount;
-    const embeddingFingerprint = isWhole ? outcome.kept.embeddingFingerprint : null;
-    return { ...outcome.kept, ...row, embeddingFingerprint, unfilterableKeys };
+  const unfilterableKeys = context.unfilterableOf(change);
+  if ('unchanged' in outcome) {
+    // Without a fingerprint, the job embeds chunks again that the index lost.
+    const isComplete = context.kept.get(row.id)?.length === outcome.unchanged.chunkCount;
+    const embeddingFingerprint = isComplete ? outcome.unchanged.embeddingFingerprint : null;
+    return { ...outcome.unchanged, ...row, embeddingFingerprint, unfilterableKeys };
   }
   const prepared = 'prepared' in outcome ? outcome.prepared : null;
   const error = 'error' in outcome ? outcome.error : null;
@@ -216,12 +252,12 @@ function rowOf(
     contentHash: prepared?.contentHash ?? null,
     extractionHash: prepared?.extractionHash ?? null,
     language: prepared?.language ?? 'none',
-    embeddingFingerprint: chunkCount === 0 ? null : known.fingerprint,
+    embeddingFingerprint: chunkCount === 0 ? null : context.fingerprint,
     unfilterableKeys,
   };
 }
 
-function chunkRowsOf({ row, outcome }: DocumentChange, knowledgeBaseId: string): NewChunkRow[] {
+function toChunkRows({ row, outcome }: DocumentChange, knowledgeBaseId: string): NewChunkRow[] {
   if (!('prepared' in outcome)) return [];
   return outcome.prepared.chunks.map(({ vector, ...chunk }, position) => ({
     ...chunk,
@@ -231,24 +267,25 @@ function chunkRowsOf({ row, outcome }: DocumentChange, knowledgeBaseId: string):
   }));
 }
 
-async function endItems(sql: Sql, { job, source }: WriteContext, ended: readonly EndedItem[]): Promise<void> {
-  for (const { item, isWhole } of ended) {
-    if (isWhole) continue;
-    await completeItem(sql, { sourceId: source.id, itemKey: item.key, jobId: job.id }, item.fingerprint);
+/** Completes fingerprints and counts of items, and the status of uploaded files. */
+async function finishItems(sql: Sql, { job, source }: WriteContext, finished: readonly FinishedItem[]): Promise<void> {
+  for (const { item, isComplete } of finished) {
+    if (isComplete) continue;
+    await setItemFingerprint(sql, { sourceId: source.id, itemKey: item.key, jobId: job.id }, item.fingerprint);
   }
-  const uncounted = ended.reduce((sum, item) => sum + item.uncounted, 0);
-  if (uncounted !== 0) await addToJob(sql, job.id, { documentsScanned: uncounted });
+  const extraDocuments = finished.reduce((sum, item) => sum + item.extraDocuments, 0);
+  if (extraDocuments !== 0) await incrementJobCounts(sql, job.id, { documentsScanned: extraDocuments });
   if (source.type !== 'file_upload') return;
-  const read = ended.filter(({ unread }) => unread === null).map(({ item }) => item.key);
-  await updateProcessed(sql, job.organizationId, read);
-  for (const { item, unread } of ended) {
-    if (unread !== null) await updateFailed(sql, job.organizationId, item.key, unread.message);
+  const succeeded = finished.filter(({ error }) => error === null).map(({ item }) => item.key);
+  await updateProcessed(sql, job.organizationId, succeeded);
+  for (const { item, error } of finished) {
+    if (error !== null) await updateFailed(sql, job.organizationId, item.key, error.message);
   }
 }
 
-function indexedChunks({ row, outcome }: DocumentChange, kept: KeptChunks, unfilterableKeys: readonly string[]) {
+function toIndexedChunks({ row, outcome }: DocumentChange, kept: UnchangedChunks, unfilterableKeys: string[]) {
   if ('error' in outcome) return [];
-  const { language } = 'kept' in outcome ? outcome.kept : outcome.prepared;
-  const chunks = 'kept' in outcome ? (kept.get(row.id) ?? []) : outcome.prepared.chunks;
-  return chunks.map((chunk) => indexedChunk({ ...row, language, unfilterableKeys }, chunk, chunk.vector));
+  const { language } = 'unchanged' in outcome ? outcome.unchanged : outcome.prepared;
+  const chunks = 'unchanged' in outcome ? (kept.get(row.id) ?? []) : outcome.prepared.chunks;
+  return chunks.map((chunk) => toIndexedChunk({ ...row, language, unfilterableKeys }, chunk, chunk.vector));
 }

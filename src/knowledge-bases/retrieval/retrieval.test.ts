@@ -10,7 +10,7 @@ import { SCOPES } from '../../lib/caller.ts';
 import { chunks, documents } from '../documents/tables.ts';
 import { knowledgeBases } from '../tables.ts';
 import { RETRIEVAL_DEFAULTS, retrieve as retrieveChunks } from './retrieve.ts';
-import { RetrieveAnswer } from './schema.ts';
+import { RetrieveResponse } from './schema.ts';
 
 /** Prefers the longer text. */
 const reranker: RerankEngine = {
@@ -51,7 +51,7 @@ describe('POST /v1/knowledge-bases/{kb_id}/retrieve', () => {
   it('answers with the best chunks first, each with its text, score, document and metadata', async () => {
     const { status, json } = await retrieve({ query: 'salmon' });
     assert.equal(status, 200);
-    assertSchema(RetrieveAnswer, json);
+    assertSchema(RetrieveResponse, json);
     assert.deepEqual([json.query, json.search_type, json.knowledge_base_id], ['salmon', 'hybrid', base]);
     const [first] = json.results;
     assert.deepEqual([first.text, first.document_name], ['Salmon swim in rivers.', 'fish.txt']);

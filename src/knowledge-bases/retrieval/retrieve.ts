@@ -11,21 +11,21 @@ import { settleAll } from '../../lib/settle-all.ts';
 import type { Condition } from '../../search/filter.ts';
 import { findKnowledgeBase } from '../find-knowledge-base.ts';
 import type { KnowledgeBaseRow } from '../store.ts';
-import { bestHits } from './best-hits.ts';
-import { languagesOfBase } from './languages-of-base.ts';
+import { documentLanguages } from './document-languages.ts';
 import { parseFilters } from './parse-filters.ts';
+import { rankHits } from './rank-hits.ts';
 import type { RetrieveRequest, SearchType } from './schema.ts';
-import { rerankedScore, type Scoring, scoreOf } from './score.ts';
+import { rerankedScore, type Scoring, scoreHit } from './score.ts';
 import { requireIndex, searchIndex } from './search-index.ts';
-import { type ChunkRow, selectChunks } from './store.ts';
+import { type RetrievedChunkRow, selectChunks } from './store.ts';
 
-/** What retrieval needs of the dependencies. */
+/** Dependencies of retrieval. */
 export type RetrievalDeps = Pick<Deps, 'db' | 'chunks' | 'models' | 'logger' | 'recordUsage' | 'metrics' | 'now'>;
 
 /** A chunk with its score, 0 to 1. */
-export type ScoredChunk = Omit<ChunkRow, 'baseFingerprint'> & { score: number };
+export type ScoredChunk = Omit<RetrievedChunkRow, 'baseFingerprint'> & { score: number };
 
-/** What to find in a knowledge base. */
+/** Parameters of a retrieval. */
 export interface Retrieval extends Pick<RetrieveRequest, 'query' | 'filters' | 'rerank_model'> {
   top_k: number;
   search_type: SearchType;
@@ -33,90 +33,86 @@ export interface Retrieval extends Pick<RetrieveRequest, 'query' | 'filters' | '
   rerank: boolean;
 }
 
-type LiveChunk = ChunkRow & { score: number };
+type LiveChunk = RetrievedChunkRow & { score: number };
 
 interface EmbeddedQuery {
   vector: Float32Array;
   hybridWeight: number;
 }
 
-/** What is not said of a retrieval. */
+/** Defaults of optional retrieval parameters. */
 export const RETRIEVAL_DEFAULTS = { top_k: 10, search_type: 'hybrid', min_score: 0, rerank: false } as const;
 
-/** Candidates for each result that is wanted: those of deleted documents must leave enough. */
+/** Candidates per result, some of which may belong to deleted documents. */
 const CANDIDATES_PER_RESULT = 2;
-/** Where two lists are merged or a reranker judges, at least so many: the best may stand far down in one of them. */
-const MIN_JUDGED_CANDIDATES = 100;
-/** Where so many are deleted that the others are too few, it is looked for so many times as many, and for so many at most. */
-const MORE_CANDIDATES = 10;
+/** Minimum candidates for hybrid search and reranking: the best result may rank low in one of the lists. */
+const MIN_FUSED_CANDIDATES = 100;
+/** Over-fetch factor when deleted chunks leave fewer than top_k hits; capped by MAX_CANDIDATES. */
+const OVERFETCH_FACTOR = 10;
 const MAX_CANDIDATES = 2_000;
-/** Results that are reranked. */
+/** Maximum results to rerank. */
 const MAX_RERANKED = 100;
-/** Another model embeds the chunks again by then, or a caller asks again. */
+/** Retry-After while the chunks are re-embedded. */
 const REEMBEDDING_RETRY_SECONDS = 30;
 
 /**
- * The best chunks of the knowledge base for the query, the best first. The only way to search one: for its route, for chats and for
- * responses. Throws 400 for a blank query and for filters that are none, 404 where it is deleted meanwhile, 503 for `vector` while another model's vectors are made,
- * and 403 for a key limited to models without the one that embeds, unless only words are compared.
+ * Searches a knowledge base; returns the best chunks, best first. The only search function, for the route, chats and
+ * responses. Throws 400 for a blank query and invalid filters, 404 when the knowledge base is deleted meanwhile, 503 for
+ * `vector` during re-embedding, 403 when the query must be embedded and the key is limited to other models.
  */
 export async function retrieve(
   deps: RetrievalDeps,
   call: Call,
   base: KnowledgeBaseRow,
-  { signal, ...wanted }: Retrieval & { signal: AbortSignal },
+  { signal, ...params }: Retrieval & { signal: AbortSignal },
 ): Promise<ScoredChunk[]> {
-  if (wanted.query.trim() === '') throw invalidValue('query', 'must not be blank');
-  const conditions = parseFilters(wanted.filters ?? {});
-  const meanwhile = recordingMeanwhile(deps);
+  if (params.query.trim() === '') throw invalidValue('query', 'must not be blank');
+  const conditions = parseFilters(params.filters ?? {});
+  const recording = recordInBackground(deps);
   try {
-    const found = await find(meanwhile.deps, call, base, { ...wanted, conditions, signal });
-    if (!wanted.rerank) return found;
-    const judged = await reranked(meanwhile.deps, call, { ...wanted, found, signal });
-    return judged.filter(({ score }) => score >= wanted.min_score).slice(0, wanted.top_k);
+    const found = await searchAndScore(recording.deps, call, base, { ...params, conditions, signal });
+    if (!params.rerank) return found;
+    const reranked = await rerankChunks(recording.deps, call, { ...params, found, signal });
+    return reranked.filter(({ score }) => score >= params.min_score).slice(0, params.top_k);
   } catch (error) {
-    // Its index goes with it, and whoever searches that meanwhile finds it broken.
+    // The search fails if the knowledge base and its index were deleted meanwhile: report that as 404.
     await findKnowledgeBase(deps, call.caller.organizationId, base.id);
     throw error;
   } finally {
-    await meanwhile.recorded();
+    await recording.finished();
   }
 }
 
-/** Has usage written while the work that it is of goes on: `recorded` resolves when all of it is durable. */
-function recordingMeanwhile(deps: RetrievalDeps): { deps: RetrievalDeps; recorded(): Promise<unknown> } {
+/** Records usage in the background. `finished` resolves when all records are durable. */
+function recordInBackground(deps: RetrievalDeps): { deps: RetrievalDeps; finished(): Promise<unknown> } {
   const records: Promise<void>[] = [];
   const recordUsage: RetrievalDeps['recordUsage'] = async (usage) => {
     const record = deps.recordUsage(usage);
-    // Whoever waits for it is told; until then it is no error that nobody handles.
+    // Errors surface in finished(); this handler only prevents an unhandledRejection.
     record.catch(() => {});
     records.push(record);
   };
-  return { deps: { ...deps, recordUsage }, recorded: () => settleAll(records) };
+  return { deps: { ...deps, recordUsage }, finished: () => settleAll(records) };
 }
 
-async function find(
+async function searchAndScore(
   deps: RetrievalDeps,
   call: Call,
   base: KnowledgeBaseRow,
-  wanted: Retrieval & { conditions: readonly Condition[]; signal: AbortSignal },
+  params: Retrieval & { conditions: readonly Condition[]; signal: AbortSignal },
 ): Promise<ScoredChunk[]> {
   requireIndex(base);
-  const scoring = scoringOf(wanted.search_type);
-  const embedded = scoring === 'keyword' ? null : await embedQuery(deps, call, base, wanted);
-  if (embedded === null && scoring === 'vector' && base.chunkCount > 0) throw beingEmbedded();
-  const found = await searched(deps, base, { ...wanted, scoring, embedded });
-  // Another model's vectors have come into the index since the knowledge base was looked at: its words are all that can be compared.
+  const scoring = params.search_type === 'semantic' ? 'vector' : params.search_type;
+  const embedded = scoring === 'keyword' ? null : await embedQuery(deps, call, base, params);
+  if (embedded === null && scoring === 'vector' && base.chunkCount > 0) throw reEmbeddingError();
+  const found = await searchChunks(deps, base, { ...params, scoring, embedded });
+  // Re-embedding has started since the knowledge base was read: search again by keyword only.
   const isMixed =
     embedded !== null && found.some(({ baseFingerprint }) => baseFingerprint !== base.embeddingFingerprint);
-  return isMixed ? find(deps, call, { ...base, embeddingFingerprint: null }, wanted) : found;
+  return isMixed ? searchAndScore(deps, call, { ...base, embeddingFingerprint: null }, params) : found;
 }
 
-function scoringOf(type: SearchType): Scoring {
-  return type === 'semantic' ? 'vector' : type;
-}
-
-/** Null where the chunks' vectors are another model's: they say nothing of this one's. */
+/** Embeds the query; null when the chunks have vectors of another model. */
 async function embedQuery(
   deps: RetrievalDeps,
   call: Call,
@@ -131,23 +127,23 @@ async function embedQuery(
   return vector === undefined ? null : { vector, hybridWeight: admission.engine.hybridWeight ?? DEFAULT_HYBRID_WEIGHT };
 }
 
-function beingEmbedded() {
+function reEmbeddingError() {
   return engineUnavailable(
-    'The chunks of this knowledge base are being embedded by another model. Keyword search works meanwhile.',
+    'The chunks of this knowledge base are being re-embedded. Keyword search is available meanwhile.',
     REEMBEDDING_RETRY_SECONDS,
   );
 }
 
-/** The best chunks that index and database have. Where deleted ones have left too few, the index is asked for more. */
-async function searched(
+/** Searches the index and loads the rows of the best hits; searches for more when too many hits have no row. */
+async function searchChunks(
   deps: RetrievalDeps,
   base: KnowledgeBaseRow,
-  wanted: Retrieval & { conditions: readonly Condition[]; scoring: Scoring; embedded: EmbeddedQuery | null },
+  params: Retrieval & { conditions: readonly Condition[]; scoring: Scoring; embedded: EmbeddedQuery | null },
 ): Promise<LiveChunk[]> {
-  const { query, scoring, embedded, conditions } = wanted;
-  const languages = await languagesOfBase(deps, base);
-  const least = scoring === 'hybrid' || wanted.rerank ? MIN_JUDGED_CANDIDATES : 0;
-  let limit = Math.max(least, wanted.top_k * CANDIDATES_PER_RESULT);
+  const { query, scoring, embedded, conditions } = params;
+  const languages = await documentLanguages(deps, base);
+  const minimum = scoring === 'hybrid' || params.rerank ? MIN_FUSED_CANDIDATES : 0;
+  let limit = Math.max(minimum, params.top_k * CANDIDATES_PER_RESULT);
   for (;;) {
     const hits = await searchIndex(deps, base, {
       vector: embedded?.vector ?? null,
@@ -156,34 +152,34 @@ async function searched(
       conditions,
       limit,
     });
-    const best = bestHits(hits, {
-      scoreOf: (hit) => (embedded === null ? scoreOf(hit, 'keyword', 0) : scoreOf(hit, scoring, embedded.hybridWeight)),
-      bm25Of: (ids) => deps.chunks.bm25Of(base.id, ids, { text: query, languages }),
+    const bestHits = rankHits(hits, {
+      score: (hit) => (embedded === null ? scoreHit(hit, 'keyword', 0) : scoreHit(hit, scoring, embedded.hybridWeight)),
+      bm25Scores: (ids) => deps.chunks.bm25Scores(base.id, ids, { text: query, languages }),
     });
-    const { live, areMissing } = await liveChunks(deps, base.id, best, wanted);
-    const isEnough = !areMissing || live.length >= wanted.top_k;
+    const { live, areMissing } = await loadLiveChunks(deps, base.id, bestHits, params);
+    const isEnough = !areMissing || live.length >= params.top_k;
     if (isEnough || hits.length < limit || limit >= MAX_CANDIDATES) return live;
-    limit = Math.min(MAX_CANDIDATES, limit * MORE_CANDIDATES);
+    limit = Math.min(MAX_CANDIDATES, limit * OVERFETCH_FACTOR);
   }
 }
 
 /**
- * The best of the hits that the database has, as many as are wanted or reranked: the index may still hold some of documents that are
- * gone. Rows are read as many as are wanted, and more only where some are gone. `areMissing` says that more hits might give more.
+ * Loads the rows of the best hits. Hits of deleted documents, which the index may still contain, are replaced by the next
+ * ones. `areMissing`: more hits could give more chunks.
  */
-async function liveChunks(
+async function loadLiveChunks(
   deps: RetrievalDeps,
   baseId: string,
-  best: ReturnType<typeof bestHits>,
-  wanted: Pick<Retrieval, 'rerank' | 'top_k' | 'min_score'>,
+  bestHits: ReturnType<typeof rankHits>,
+  params: Pick<Retrieval, 'rerank' | 'top_k' | 'min_score'>,
 ): Promise<{ live: LiveChunk[]; areMissing: boolean }> {
-  const most = wanted.rerank ? MAX_RERANKED : wanted.top_k;
+  const count = params.rerank ? MAX_RERANKED : params.top_k;
   const live: LiveChunk[] = [];
-  for (let from = 0; live.length < most; from += most) {
-    const next = (await best(from + most)).slice(from);
+  for (let from = 0; live.length < count; from += count) {
+    const next = (await bestHits(from + count)).slice(from);
     if (next.length === 0) return { live, areMissing: true };
-    // A reranker may raise any score; without one what is below can be left unread.
-    const eligible = wanted.rerank ? next : next.filter(({ score }) => score >= wanted.min_score);
+    // Reranking may raise any score, so min_score applies afterwards.
+    const eligible = params.rerank ? next : next.filter(({ score }) => score >= params.min_score);
     if (eligible.length === 0) break;
     const ids = eligible.map(({ id }) => id);
     const rows = new Map((await selectChunks(deps.db, baseId, ids)).map((row) => [row.id, row]));
@@ -192,10 +188,10 @@ async function liveChunks(
       if (row !== undefined) live.push({ ...row, score });
     }
   }
-  return { live: live.slice(0, most), areMissing: false };
+  return { live: live.slice(0, count), areMissing: false };
 }
 
-async function reranked(
+async function rerankChunks(
   deps: RetrievalDeps,
   call: Call,
   { query, rerank_model, found, signal }: Retrieval & { found: ScoredChunk[]; signal: AbortSignal },

@@ -4,10 +4,10 @@ import { disconnectSignal } from '../../http/event-stream.ts';
 import { findKnowledgeBase } from '../find-knowledge-base.ts';
 import { KnowledgeBaseParams } from '../schema.ts';
 import { RETRIEVAL_DEFAULTS, type RetrievalDeps, retrieve } from './retrieve.ts';
-import { RetrieveAnswer, RetrieveRequest } from './schema.ts';
-import { viewChunk } from './view-chunk.ts';
+import { RetrieveRequest, RetrieveResponse } from './schema.ts';
+import { viewRetrievedChunk } from './view-retrieved-chunk.ts';
 
-/** `POST /v1/knowledge-bases/{kb_id}/retrieve`. */
+/** Route `POST /v1/knowledge-bases/{kb_id}/retrieve`. */
 export function retrievalRoutes(app: App, deps: RetrievalDeps): void {
   app.post(
     '/v1/knowledge-bases/:kb_id/retrieve',
@@ -17,18 +17,18 @@ export function retrievalRoutes(app: App, deps: RetrievalDeps): void {
         tags: ['Knowledge bases'],
         params: KnowledgeBaseParams,
         body: RetrieveRequest,
-        response: { 200: RetrieveAnswer },
+        response: { 200: RetrieveResponse },
       },
       config: { scope: 'knowledge' },
     },
     async (request, reply) => {
       const call = toCall(request);
       const { include_metadata = true, ...body } = request.body;
-      const wanted = { ...RETRIEVAL_DEFAULTS, ...body };
+      const params = { ...RETRIEVAL_DEFAULTS, ...body };
       const base = await findKnowledgeBase(deps, call.caller.organizationId, request.params.kb_id);
-      const found = await retrieve(deps, call, base, { ...wanted, signal: disconnectSignal(reply) });
-      const results = found.map((chunk) => viewChunk(chunk, include_metadata));
-      const { query, search_type } = wanted;
+      const chunks = await retrieve(deps, call, base, { ...params, signal: disconnectSignal(reply) });
+      const results = chunks.map((chunk) => viewRetrievedChunk(chunk, include_metadata));
+      const { query, search_type } = params;
       return { object: 'list' as const, results, query, search_type, knowledge_base_id: base.id };
     },
   );

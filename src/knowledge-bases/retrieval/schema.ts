@@ -1,18 +1,18 @@
 import { type Static, Type } from 'typebox';
 import { MetadataObject } from '../schema.ts';
 
-/** Results of one answer. */
+/** Maximum results. */
 const MAX_TOP_K = 100;
-/** Characters of a query: far more than anyone asks, and few enough to embed at once. */
+/** Maximum characters of a query, few enough to embed in one call. */
 const MAX_QUERY_CHARACTERS = 100_000;
 
-/** How is searched; `semantic` is another name of `vector`. */
+/** Search types; `semantic` is an alias of `vector`. */
 export const SEARCH_TYPES = ['hybrid', 'vector', 'semantic', 'keyword'] as const;
 
 /** One of `SEARCH_TYPES`. */
 export type SearchType = (typeof SEARCH_TYPES)[number];
 
-/** The body of `POST /v1/knowledge-bases/{kb_id}/retrieve`. */
+/** Body of `POST /v1/knowledge-bases/{kb_id}/retrieve`. */
 export const RetrieveRequest = Type.Object(
   {
     query: Type.String({ minLength: 1, maxLength: MAX_QUERY_CHARACTERS }),
@@ -20,18 +20,18 @@ export const RetrieveRequest = Type.Object(
     search_type: Type.Optional(
       Type.Enum([...SEARCH_TYPES], {
         default: 'hybrid',
-        description: '`vector` by meaning, `keyword` by words (BM25), `hybrid` by both.',
+        description: '`vector`: embeddings, `keyword`: BM25, `hybrid`: both.',
       }),
     ),
     filters: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
         description:
-          'Applied before anything is scored: `document_name`, `document_id`, `source_type`, and `metadata`, whose values are exact or objects of `$eq`, `$ne`, `$gt`, `$gte`, `$lt`, `$lte`, `$in`. Dates in ISO 8601 compare as dates; a list contains.',
+          'Applied before scoring: `document_name`, `document_id`, `source_type`, and `metadata`, whose values are exact or objects with `$eq`, `$ne`, `$gt`, `$gte`, `$lt`, `$lte`, `$in`. ISO 8601 dates compare as dates. A list field matches if it contains the value.',
       }),
     ),
     include_metadata: Type.Optional(Type.Boolean({ default: true })),
     min_score: Type.Optional(Type.Number({ minimum: 0, maximum: 1, default: 0 })),
-    rerank: Type.Optional(Type.Boolean({ default: false, description: 'Has a reranker judge the best results.' })),
+    rerank: Type.Optional(Type.Boolean({ default: false, description: 'Reranks the best results.' })),
     rerank_model: Type.Optional(Type.String()),
   },
   { examples: [{ query: 'When is the library open?', top_k: 5, filters: { metadata: { year: { $gte: 2020 } } } }] },
@@ -39,11 +39,11 @@ export const RetrieveRequest = Type.Object(
 
 export type RetrieveRequest = Static<typeof RetrieveRequest>;
 
-/** A chunk that was found. */
+/** A search result. */
 export const RetrievedChunk = Type.Object({
   chunk_id: Type.String(),
   text: Type.String(),
-  score: Type.Number({ minimum: 0, maximum: 1, description: 'Means the same for every query of one search type.' }),
+  score: Type.Number({ minimum: 0, maximum: 1, description: 'Comparable across queries of one search type.' }),
   metadata: Type.Optional(MetadataObject),
   document_id: Type.String(),
   document_name: Type.String(),
@@ -51,8 +51,8 @@ export const RetrievedChunk = Type.Object({
 
 export type RetrievedChunk = Static<typeof RetrievedChunk>;
 
-/** The answer of a retrieval. */
-export const RetrieveAnswer = Type.Object(
+/** Response of a retrieval. */
+export const RetrieveResponse = Type.Object(
   {
     object: Type.Literal('list'),
     results: Type.Array(RetrievedChunk),
@@ -82,4 +82,4 @@ export const RetrieveAnswer = Type.Object(
   },
 );
 
-export type RetrieveAnswer = Static<typeof RetrieveAnswer>;
+export type RetrieveResponse = Static<typeof RetrieveResponse>;

@@ -9,22 +9,22 @@ import type { KnowledgeBaseRow } from '../store.ts';
 
 /** `Retry-After` while an index is being rebuilt. */
 const REBUILD_RETRY_SECONDS = 30;
-/** `Retry-After` of a search that failed: the check of the index follows at once. */
+/** `Retry-After` after a failed search, which starts a check of the index. */
 const FAILURE_RETRY_SECONDS = 5;
 
 type SearchDeps = Pick<Deps, 'db' | 'chunks' | 'logger'>;
 
-/** Knowledge bases whose index is being checked after a failed search. */
+/** Knowledge bases whose index is being checked. */
 const checking = new Set<string>();
 
-/** Throws 503 while the index of the knowledge base is not complete. */
+/** Throws 503 while the index of a knowledge base is incomplete. */
 export function requireIndex({ indexState }: Pick<KnowledgeBaseRow, 'indexState'>): void {
   if (indexState !== 'ready') throw indexRebuilding();
 }
 
 /**
- * Searches the index of a knowledge base. Throws 503 while it is not complete, and when it cannot be read: it is then checked, and
- * rebuilt if files are missing or damaged.
+ * Searches the index of a knowledge base. Throws 503 while it is incomplete, and when it cannot be read; it is then checked,
+ * and rebuilt if files are missing or damaged.
  */
 export async function searchIndex(deps: SearchDeps, base: KnowledgeBaseRow, search: ChunkSearch): Promise<ChunkHit[]> {
   requireIndex(base);

@@ -1,27 +1,31 @@
-import { and, asc, count, eq, sql as expression, getTableColumns, inArray, max, ne } from 'drizzle-orm';
+import { and, asc, count, eq, sql as expression, getTableColumns, inArray, max, ne, notInArray } from 'drizzle-orm';
+import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Sql } from '../../db/db.ts';
-import { chunks, documents } from '../documents/tables.ts';
+import type { DataSourceRow } from '../data-sources/store.ts';
+import type { DocumentRow } from '../documents/store.ts';
+import { chunks, documents, filterKeys } from '../documents/tables.ts';
 import type { JobError } from '../jobs/job-error.ts';
+import type { JobRow } from '../jobs/store.ts';
 import { ingestionJobs, jobDocuments } from '../jobs/tables.ts';
+import type { KnowledgeBaseRow } from '../store.ts';
 import { dataSources, knowledgeBases } from '../tables.ts';
 
-export type JobRow = typeof ingestionJobs.$inferSelect;
-export type SourceRow = typeof dataSources.$inferSelect;
-export type BaseRow = typeof knowledgeBases.$inferSelect;
-export type DocumentRow = typeof documents.$inferSelect;
+/** A row to insert into `chunks`. */
 export type NewChunkRow = typeof chunks.$inferInsert;
 
-/** A job with what it works on. */
+/** A job with its data source and knowledge base. */
 export interface JobContext {
   job: JobRow;
-  source: SourceRow;
-  base: BaseRow;
+  source: DataSourceRow;
+  base: KnowledgeBaseRow;
 }
 
-/** Rows of one statement: a chunk has ten parameters, and a statement may have 65,535. */
+/** Maximum filter keys of a knowledge base: each key with numbers or dates is a column of its index. */
+export const MAX_FILTER_KEYS = 256;
+/** Chunk rows per statement: each has ten parameters, and PostgreSQL allows 65,535. */
 const ROWS_PER_STATEMENT = 500;
 
-/** The job with its source and knowledge base; null where any of them is gone. */
+/** Selects a job with its data source and knowledge base; null when one of them was deleted. */
 export async function selectJobContext(sql: Sql, jobId: string): Promise<JobContext | null> {
   const [found] = await sql
     .select({ job: ingestionJobs, source: dataSources, base: knowledgeBases })
@@ -32,7 +36,7 @@ export async function selectJobContext(sql: Sql, jobId: string): Promise<JobCont
   return found ?? null;
 }
 
-/** Begins a run of the job, and says so of its source and its knowledge base. */
+/** Starts a run of a job: updates the status of the job, its data source and its knowledge base. */
 export async function beginRun(sql: Sql, { job, source, base }: JobContext, at: Date): Promise<void> {
   await sql
     .update(ingestionJobs)
@@ -44,30 +48,30 @@ export async function beginRun(sql: Sql, { job, source, base }: JobContext, at: 
   await sql.update(knowledgeBases).set({ status: 'indexing' }).where(eq(knowledgeBases.id, base.id));
 }
 
-/** Takes back that the job's run counts as an attempt: it was stopped, and broke on nothing. */
-export async function takeBackAttempt(sql: Sql, jobId: string): Promise<void> {
+/** Decrements the attempts of a job whose run was stopped without a failure. */
+export async function undoAttempt(sql: Sql, jobId: string): Promise<void> {
   await sql
     .update(ingestionJobs)
     .set({ attempts: expression`greatest(${ingestionJobs.attempts} - 1, 0)` })
     .where(eq(ingestionJobs.id, jobId));
 }
 
-/** What is stored of an item, over all of its documents. */
+/** Stored state of an item, aggregated over its documents. */
 export interface ItemState {
   itemKey: string;
-  /** How many it has. */
+  /** Number of documents. */
   documents: number;
-  /** Of its documents, each once; different ones where the item was not read to its end. */
+  /** Distinct fingerprints of its documents; several when the item was not processed completely. */
   fingerprints: string[];
-  /** Whether a document of it has failed. */
+  /** Whether one of its documents failed. */
   hasFailed: boolean;
-  /** Whether it is known of all its documents what they say of themselves. */
+  /** Whether the own metadata of all its documents is stored. */
   hasOwnMetadata: boolean;
-  /** The job that listed it last. */
+  /** Id of the last job that listed the item. */
   seenBy: string;
 }
 
-/** What is stored of those of the items that something is stored of. */
+/** Selects the states of the items that have documents. */
 export async function selectItemStates(sql: Sql, sourceId: string, itemKeys: readonly string[]): Promise<ItemState[]> {
   if (itemKeys.length === 0) return [];
   const rows = await sql
@@ -90,8 +94,8 @@ export async function selectItemStates(sql: Sql, sourceId: string, itemKeys: rea
   }));
 }
 
-/** The document of a part of an item, or null. */
-export async function selectPart(
+/** Selects the document of one part of an item, or null. */
+export async function selectPartDocument(
   sql: Sql,
   sourceId: string,
   itemKey: string,
@@ -104,8 +108,8 @@ export async function selectPart(
   return row ?? null;
 }
 
-/** What is left of an earlier state of an item: one of its documents, and how many others the job has written already. */
-export async function selectEarlier(
+/** Selects a document of an item's previous version, and counts the documents that the job has already written. */
+export async function selectPreviousVersion(
   sql: Sql,
   sourceId: string,
   itemKey: string,
@@ -126,8 +130,8 @@ export async function selectEarlier(
   return { document, written: counted?.written ?? 0 };
 }
 
-/** Says that the job has read an item to its end: the documents that it has written are the item's, of this fingerprint. */
-export async function completeItem(
+/** Sets the final fingerprint of the documents that a job has written for an item. */
+export async function setItemFingerprint(
   sql: Sql,
   { sourceId, itemKey, jobId }: { sourceId: string; itemKey: string; jobId: string },
   fingerprint: string,
@@ -138,7 +142,7 @@ export async function completeItem(
     .where(and(eq(documents.dataSourceId, sourceId), eq(documents.itemKey, itemKey), eq(documents.seenBy, jobId)));
 }
 
-/** Says that the job has listed the items. */
+/** Marks the documents of items as listed by a job. */
 export async function markSeen(sql: Sql, sourceId: string, itemKeys: readonly string[], jobId: string): Promise<void> {
   if (itemKeys.length === 0) return;
   await sql
@@ -147,13 +151,13 @@ export async function markSeen(sql: Sql, sourceId: string, itemKeys: readonly st
     .where(and(eq(documents.dataSourceId, sourceId), inArray(documents.itemKey, [...itemKeys])));
 }
 
-/** Up to `limit` documents of items that the job has not listed. */
+/** Selects up to `limit` documents of items that the job has not listed. */
 export function selectUnseen(sql: Sql, sourceId: string, jobId: string, limit: number): Promise<DocumentRow[]> {
   return sql.select().from(documents).where(isUnseen(sourceId, jobId)).limit(limit);
 }
 
-/** Up to `limit` documents of the items that the job has not seen yet: their ids, and how many chunks they have. */
-export function selectUnseenOf(
+/** Selects ids and chunk counts of up to `limit` documents of the given items that the job has not marked yet. */
+export function selectUnseenOfItems(
   sql: Sql,
   sourceId: string,
   { itemKeys, jobId }: { itemKeys: readonly string[]; jobId: string },
@@ -171,8 +175,8 @@ function isUnseen(sourceId: string, jobId: string) {
   return and(eq(documents.dataSourceId, sourceId), ne(documents.seenBy, jobId));
 }
 
-/** Adds to a job's counters. One that gets on with its documents may be run as often again. */
-export async function addToJob(sql: Sql, jobId: string, counts: Partial<JobCounts>): Promise<void> {
+/** Increments counters of a job. Finished documents reset its attempts. */
+export async function incrementJobCounts(sql: Sql, jobId: string, counts: Partial<JobCounts>): Promise<void> {
   const sums = Object.fromEntries(
     Object.entries(counts).map(([name, n]) => [name, expression`${ingestionJobs[name as keyof JobCounts]} + ${n}`]),
   );
@@ -181,7 +185,7 @@ export async function addToJob(sql: Sql, jobId: string, counts: Partial<JobCount
   if (Object.keys(set).length > 0) await sql.update(ingestionJobs).set(set).where(eq(ingestionJobs.id, jobId));
 }
 
-/** What a job counts. */
+/** Counters of a job. */
 export type JobCounts = Record<
   | 'documentsProcessed'
   | 'documentsFailed'
@@ -195,11 +199,11 @@ export type JobCounts = Record<
 >;
 
 /**
- * Holds the source against its deletion until the transaction ends. False where it is gone: then nothing may be written of it. The
- * knowledge base is held too, always first, so that nobody waits for each other.
+ * Locks a data source and its knowledge base until the transaction ends. Returns false when the data source was deleted:
+ * then nothing of it may be written. The knowledge base is always locked first, to avoid deadlocks.
  */
 export async function lockSource(sql: Sql, baseId: string, sourceId: string): Promise<boolean> {
-  await sql.select({ id: knowledgeBases.id }).from(knowledgeBases).where(eq(knowledgeBases.id, baseId)).for('update');
+  await lockBase(sql, baseId);
   const rows = await sql
     .select({ id: dataSources.id })
     .from(dataSources)
@@ -208,8 +212,8 @@ export async function lockSource(sql: Sql, baseId: string, sourceId: string): Pr
   return rows.length === 1;
 }
 
-/** The documents, those that are still there. */
-export function selectDocuments(sql: Sql, ids: readonly string[]): Promise<DocumentRow[]> {
+/** Selects those of the documents that exist. */
+export function selectDocumentsByIds(sql: Sql, ids: readonly string[]): Promise<DocumentRow[]> {
   return sql
     .select()
     .from(documents)
@@ -217,8 +221,8 @@ export function selectDocuments(sql: Sql, ids: readonly string[]): Promise<Docum
     .orderBy(asc(documents.id));
 }
 
-/** Which of the documents are still there. */
-export async function selectDocumentsLeft(sql: Sql, ids: readonly string[]): Promise<Set<string>> {
+/** Returns the ids of those documents that exist. */
+export async function selectExistingIds(sql: Sql, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
   const rows = await sql
     .select({ id: documents.id })
@@ -228,8 +232,8 @@ export async function selectDocumentsLeft(sql: Sql, ids: readonly string[]): Pro
 }
 
 /**
- * Writes documents with their chunks in place of what was stored of them. `before` are those of which something was: the others are new.
- * At most some hundred at once.
+ * Inserts or replaces documents with their chunks. `before` are the ids of documents whose chunks are replaced. Call it
+ * with at most a few hundred.
  */
 export async function replaceDocuments(
   sql: Sql,
@@ -238,39 +242,40 @@ export async function replaceDocuments(
 ): Promise<void> {
   if (rows.length === 0) return;
   const { id, createdAt, ...columns } = getTableColumns(documents);
-  const changes = Object.fromEntries(
-    Object.entries(columns).map(([key, { name }]) => [key, expression.raw(`excluded."${name}"`)]),
-  );
   await sql
     .insert(documents)
     .values([...rows])
-    .onConflictDoUpdate({ target: documents.id, set: changes });
+    .onConflictDoUpdate({ target: documents.id, set: excluded(columns) });
   if (before.length > 0) await sql.delete(chunks).where(inArray(chunks.documentId, [...before]));
   for (let from = 0; from < newChunks.length; from += ROWS_PER_STATEMENT) {
     await sql.insert(chunks).values(newChunks.slice(from, from + ROWS_PER_STATEMENT));
   }
 }
 
-/** Removes documents with their chunks. */
+/** Deletes documents with their chunks. */
 export async function deleteDocumentRows(sql: Sql, ids: readonly string[]): Promise<void> {
   if (ids.length > 0) await sql.delete(documents).where(inArray(documents.id, [...ids]));
 }
 
-/** Says what came of documents in the job. A later run of the job says it anew. At most some hundred at once. */
+/** Inserts or replaces the results of documents in a job. Call it with at most a few hundred. */
 export async function upsertJobDocuments(sql: Sql, rows: readonly (typeof jobDocuments.$inferInsert)[]): Promise<void> {
   if (rows.length === 0) return;
   const { jobId, documentId, ...columns } = getTableColumns(jobDocuments);
-  const changes = Object.fromEntries(
-    Object.entries(columns).map(([key, { name }]) => [key, expression.raw(`excluded."${name}"`)]),
-  );
   await sql
     .insert(jobDocuments)
     .values([...rows])
-    .onConflictDoUpdate({ target: [jobDocuments.jobId, jobDocuments.documentId], set: changes });
+    .onConflictDoUpdate({ target: [jobDocuments.jobId, jobDocuments.documentId], set: excluded(columns) });
 }
 
-/** Adds to the numbers of a source and of its knowledge base: `documents` and `chunks` may be negative. */
-export async function addToCounts(
+/** The SET clause of an upsert that replaces the columns. */
+function excluded(columns: Record<string, PgColumn>) {
+  return Object.fromEntries(
+    Object.entries(columns).map(([key, { name }]) => [key, expression.raw(`excluded."${name}"`)]),
+  );
+}
+
+/** Adds to the counts of a data source and its knowledge base; `documents` and `chunks` may be negative. */
+export async function incrementCounts(
   sql: Sql,
   { baseId, sourceId }: { baseId: string; sourceId: string },
   { documents: n, chunks: m }: { documents: number; chunks: number },
@@ -289,7 +294,7 @@ export async function addToCounts(
     .where(eq(knowledgeBases.id, baseId));
 }
 
-/** Ends the job, and says what it came to of its source and its knowledge base. */
+/** Ends a job: updates the status of the job, its data source and its knowledge base. */
 export async function endJob(
   sql: Sql,
   { job, source, base }: JobContext,
@@ -319,4 +324,36 @@ export async function endJob(
     .update(knowledgeBases)
     .set({ status: others.length === 0 ? idle : 'indexing', updatedAt: at })
     .where(eq(knowledgeBases.id, base.id));
+}
+
+/** Locks a knowledge base until the transaction ends. Returns false when it was deleted. */
+export async function lockBase(sql: Sql, id: string): Promise<boolean> {
+  const rows = sql.select({ id: knowledgeBases.id }).from(knowledgeBases).where(eq(knowledgeBases.id, id));
+  return (await rows.for('update')).length === 1;
+}
+
+/** Selects the filter keys of a knowledge base. */
+export async function selectFilterKeys(sql: Sql, knowledgeBaseId: string): Promise<string[]> {
+  const rows = await sql
+    .select({ key: filterKeys.key })
+    .from(filterKeys)
+    .where(eq(filterKeys.knowledgeBaseId, knowledgeBaseId));
+  return rows.map(({ key }) => key);
+}
+
+/** Adds filter keys to a knowledge base. */
+export async function insertFilterKeys(sql: Sql, knowledgeBaseId: string, keys: readonly string[]): Promise<void> {
+  if (keys.length === 0) return;
+  await sql.insert(filterKeys).values(keys.map((key) => ({ knowledgeBaseId, key })));
+}
+
+/** Deletes the filter keys that no document of the knowledge base has. Scans all of its documents. */
+export async function deleteUnusedFilterKeys(sql: Sql, knowledgeBaseId: string): Promise<void> {
+  const used = sql
+    .selectDistinct({ key: expression<string>`jsonb_object_keys(${documents.metadata})`.as('key') })
+    .from(documents)
+    .where(eq(documents.knowledgeBaseId, knowledgeBaseId));
+  await sql
+    .delete(filterKeys)
+    .where(and(eq(filterKeys.knowledgeBaseId, knowledgeBaseId), notInArray(filterKeys.key, used)));
 }

@@ -1,11 +1,12 @@
 import { and, asc, count, eq, sql as expression, gt, inArray, isNull, ne, notExists, or } from 'drizzle-orm';
 import type { Sql } from '../../db/db.ts';
+import type { ChunkRow, DocumentRow } from '../documents/store.ts';
 import { chunks, documents } from '../documents/tables.ts';
 import { ingestionJobs } from '../jobs/tables.ts';
+import type { KnowledgeBaseRow } from '../store.ts';
 import { knowledgeBases } from '../tables.ts';
-import type { BaseRow, DocumentRow } from './worker-store.ts';
 
-/** The embedding models that knowledge bases with chunks were made with. */
+/** Selects the embedding models of knowledge bases with chunks. */
 export async function selectEmbeddingModels(sql: Sql): Promise<string[]> {
   const rows = await sql
     .selectDistinct({ model: knowledgeBases.embeddingModel })
@@ -15,15 +16,15 @@ export async function selectEmbeddingModels(sql: Sql): Promise<string[]> {
 }
 
 /**
- * Up to `limit` knowledge bases of the model whose chunks are not, or not all, of the fingerprint, and for which nothing is under way: no
- * job waits, and none has embedded them again since `since`.
+ * Selects up to `limit` knowledge bases of a model with chunks of another fingerprint, unless a job is queued for them or
+ * has re-embedded them since `since`.
  */
-export function selectBasesOfOthers(
+export function selectStaleBases(
   sql: Sql,
   { model, fingerprint, since }: { model: string; fingerprint: string; since: Date },
   limit: number,
-): Promise<BaseRow[]> {
-  const underWay = sql
+): Promise<KnowledgeBaseRow[]> {
+  const pendingJobs = sql
     .select({ id: ingestionJobs.id })
     .from(ingestionJobs)
     .where(
@@ -50,15 +51,15 @@ export function selectBasesOfOthers(
         eq(knowledgeBases.embeddingModel, model),
         gt(knowledgeBases.chunkCount, 0),
         or(isNull(knowledgeBases.embeddingFingerprint), ne(knowledgeBases.embeddingFingerprint, fingerprint)),
-        notExists(underWay),
+        notExists(pendingJobs),
       ),
     )
     .orderBy(asc(knowledgeBases.id))
     .limit(limit);
 }
 
-/** The sources of the knowledge base that have chunks of other fingerprints, each with the key of its last job. */
-export async function selectSourcesOfOthers(
+/** Selects the data sources with chunks of another fingerprint, each with the key of its last job. */
+export async function selectStaleSources(
   sql: Sql,
   baseId: string,
   fingerprint: string,
@@ -66,7 +67,7 @@ export async function selectSourcesOfOthers(
   const rows = await sql
     .selectDistinct({ id: documents.dataSourceId })
     .from(documents)
-    .where(and(eq(documents.knowledgeBaseId, baseId), isOfOther(fingerprint)));
+    .where(and(eq(documents.knowledgeBaseId, baseId), isStale(fingerprint)));
   const sources: { id: string; keyId: string }[] = [];
   for (const { id } of rows) {
     const [last] = await sql
@@ -80,29 +81,32 @@ export async function selectSourcesOfOthers(
   return sources;
 }
 
-/** Documents of the source that have chunks of other fingerprints. */
-export async function countOfOthers(sql: Sql, sourceId: string, fingerprint: string): Promise<number> {
-  const [found] = await sql
+/** Counts the documents of a data source with chunks of another fingerprint. */
+export async function countStaleDocuments(sql: Sql, sourceId: string, fingerprint: string): Promise<number> {
+  const [counted] = await sql
     .select({ documents: count() })
     .from(documents)
-    .where(and(eq(documents.dataSourceId, sourceId), isOfOther(fingerprint)));
-  return found?.documents ?? 0;
+    .where(and(eq(documents.dataSourceId, sourceId), isStale(fingerprint)));
+  return counted?.documents ?? 0;
 }
 
-/** Up to `limit` of them. */
-export function selectOfOthers(sql: Sql, sourceId: string, fingerprint: string, limit: number): Promise<DocumentRow[]> {
+/** Selects up to `limit` documents of a data source with chunks of another fingerprint. */
+export function selectStaleDocuments(
+  sql: Sql,
+  sourceId: string,
+  fingerprint: string,
+  limit: number,
+): Promise<DocumentRow[]> {
   return sql
     .select()
     .from(documents)
-    .where(and(eq(documents.dataSourceId, sourceId), isOfOther(fingerprint)))
+    .where(and(eq(documents.dataSourceId, sourceId), isStale(fingerprint)))
     .orderBy(asc(documents.id))
     .limit(limit);
 }
 
-export type StoredChunk = typeof chunks.$inferSelect;
-
-/** The chunks of the documents. */
-export function selectChunksOf(sql: Sql, documentIds: readonly string[]): Promise<StoredChunk[]> {
+/** Selects the chunks of documents. */
+export function selectChunksOfDocuments(sql: Sql, documentIds: readonly string[]): Promise<ChunkRow[]> {
   return sql
     .select()
     .from(chunks)
@@ -111,10 +115,10 @@ export function selectChunksOf(sql: Sql, documentIds: readonly string[]): Promis
 }
 
 /**
- * To be called before chunks of the fingerprint are written to the index: a knowledge base that holds others is of no one model from now
- * on, and one that holds nothing is of this one.
+ * Call it before chunks of the fingerprint are written to the index. Sets the fingerprint of an empty knowledge base, and
+ * clears that of one with chunks of another fingerprint.
  */
-export async function updateFingerprint(sql: Sql, baseId: string, fingerprint: string): Promise<void> {
+export async function prepareFingerprint(sql: Sql, baseId: string, fingerprint: string): Promise<void> {
   await sql
     .update(knowledgeBases)
     .set({
@@ -128,20 +132,24 @@ export async function updateFingerprint(sql: Sql, baseId: string, fingerprint: s
     );
 }
 
-/** Says of a knowledge base that all its chunks are of the fingerprint, if they are. */
+/** Sets the fingerprint of a knowledge base if all of its chunks have it. */
 export async function settleFingerprint(sql: Sql, baseId: string, fingerprint: string): Promise<void> {
-  const others = sql
+  const stale = sql
     .select({ id: documents.id })
     .from(documents)
-    .where(and(eq(documents.knowledgeBaseId, baseId), isOfOther(fingerprint)));
+    .where(and(eq(documents.knowledgeBaseId, baseId), isStale(fingerprint)));
   await sql
     .update(knowledgeBases)
     .set({ embeddingFingerprint: fingerprint })
-    .where(and(eq(knowledgeBases.id, baseId), gt(knowledgeBases.chunkCount, 0), notExists(others)));
+    .where(and(eq(knowledgeBases.id, baseId), gt(knowledgeBases.chunkCount, 0), notExists(stale)));
 }
 
-/** Says what embedded the chunks of the documents. Gives those that are there. */
-export async function updateEmbedded(sql: Sql, ids: readonly string[], fingerprint: string): Promise<string[]> {
+/** Sets the fingerprint of documents. Returns the ids of those that exist. */
+export async function updateDocumentFingerprints(
+  sql: Sql,
+  ids: readonly string[],
+  fingerprint: string,
+): Promise<string[]> {
   const rows = await sql
     .update(documents)
     .set({ embeddingFingerprint: fingerprint })
@@ -150,12 +158,12 @@ export async function updateEmbedded(sql: Sql, ids: readonly string[], fingerpri
   return rows.map(({ id }) => id);
 }
 
-/** Says that the knowledge base waits to be embedded again. */
-export async function updateIndexing(sql: Sql, baseId: string): Promise<void> {
+/** Sets the status of a knowledge base to `indexing`. */
+export async function markIndexing(sql: Sql, baseId: string): Promise<void> {
   await sql.update(knowledgeBases).set({ status: 'indexing' }).where(eq(knowledgeBases.id, baseId));
 }
 
-function isOfOther(fingerprint: string) {
+function isStale(fingerprint: string) {
   return and(
     gt(documents.chunkCount, 0),
     or(isNull(documents.embeddingFingerprint), ne(documents.embeddingFingerprint, fingerprint)),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Database } from '../../db/db.ts';
-import { languagesOfBase } from './languages-of-base.ts';
+import { documentLanguages } from './document-languages.ts';
 
 /** A database in which every query gives `counts.rows`, or fails; `counts.queries` says how many there were. */
 function setUp(rows: { language: string; documents: number }[]) {
@@ -19,11 +19,11 @@ function setUp(rows: { language: string; documents: number }[]) {
   const clock = { now: 0 };
   const db = { sql } as unknown as Database;
   const languages = (documentCount = 100, id = 'kb_1') =>
-    languagesOfBase({ db, now: () => clock.now }, { id, documentCount });
+    documentLanguages({ db, now: () => clock.now }, { id, documentCount });
   return { counts, clock, languages };
 }
 
-describe('languagesOfBase', () => {
+describe('documentLanguages', () => {
   it('names the languages of at least 5 % of the documents, and English where there are none', async () => {
     const { languages } = setUp([
       { language: 'de', documents: 91 },

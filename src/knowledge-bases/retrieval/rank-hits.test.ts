@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ChunkHit } from '../../search/chunk-table.ts';
-import { bestHits, type ScoredHit } from './best-hits.ts';
-import { scoreOf } from './score.ts';
+import { rankHits, type ScoredHit } from './rank-hits.ts';
+import { scoreHit } from './score.ts';
 
 const SEARCHES = 300;
 
@@ -27,12 +27,12 @@ function someHits(seed: number): { known: ChunkHit[]; bounded: ChunkHit[] } {
   return { known, bounded: known.map((hit) => (hit.isBound ? { ...hit, bm25: unseen } : hit)) };
 }
 
-describe('bestHits', () => {
+describe('rankHits', () => {
   const rank = (hits: readonly ChunkHit[], truth: readonly ChunkHit[], hybridWeight: number) => {
     const asked: string[][] = [];
-    const best = bestHits(hits, {
-      scoreOf: (hit) => scoreOf(hit, 'hybrid', hybridWeight),
-      bm25Of: async (ids) => {
+    const best = rankHits(hits, {
+      score: (hit) => scoreHit(hit, 'hybrid', hybridWeight),
+      bm25Scores: async (ids) => {
         asked.push([...ids]);
         const matching = truth.filter(({ id, bm25 }) => ids.includes(id) && bm25 !== 0);
         return new Map(matching.map(({ id, bm25 }) => [id, bm25 ?? 0]));
