@@ -59,3 +59,24 @@ function readStat(pid: number): ProcessStat | undefined {
     return undefined;
   }
 }
+
+/** Memory of one process. */
+export interface ProcessMemory {
+  pid: number;
+  command: string;
+  /** Proportional set size: pages shared by n processes count 1/n in each. */
+  pssBytes: number;
+}
+
+/** PSS of each process that still runs, from /proc; empty where there is none. */
+export function processMemory(pids: number[]): ProcessMemory[] {
+  return pids.flatMap((pid) => {
+    try {
+      const kilobytes = Number(/^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1'))?.[1]);
+      const command = readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ').trim();
+      return [{ pid, command, pssBytes: kilobytes * 1024 }];
+    } catch {
+      return [];
+    }
+  });
+}
