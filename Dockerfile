@@ -22,10 +22,12 @@ LABEL org.opencontainers.image.title="Quire" \
   org.opencontainers.image.version="0.2.0" \
   org.opencontainers.image.revision="${REVISION}" \
   org.opencontainers.image.licenses="Apache-2.0"
-# A search index on s3:// needs the certificates. Node has its own.
+# A search index on s3:// needs the certificates. Node has its own. PostgreSQL's initdb needs an account for its user.
 RUN apt-get update \
   && apt-get install --yes --no-install-recommends ca-certificates libstdc++6 \
   && rm -rf /var/lib/apt/lists/* \
+  && groupadd --gid 10001 quire \
+  && useradd --uid 10001 --gid 10001 --home-dir /var/lib/quire --shell /usr/sbin/nologin quire \
   && install --directory --owner=10001 --group=10001 --mode=0700 /var/lib/quire
 COPY --from=build /usr/local/bin/node /usr/local/bin/node
 COPY --from=build /app /app

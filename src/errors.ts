@@ -249,6 +249,13 @@ export const engineUnavailable = (message: string, retryAfterSeconds: number, ca
     cause,
   });
 
+/** The embedded database starts again within a second; a longer failure is not worth more requests a second. */
+const DATABASE_RETRY_SECONDS = 1;
+
+/** 503: the database does not answer now. */
+export const databaseUnavailable = (cause: unknown): ApiError =>
+  engineUnavailable('The database does not answer at the moment.', DATABASE_RETRY_SECONDS, cause);
+
 /** Longer than every id and path of Quire. Bounds values of requests in messages. */
 const MAX_ECHOED_CHARACTERS = 120;
 

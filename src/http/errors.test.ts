@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { describe, it } from 'node:test';
 import { Type } from 'typebox';
 import { assertError, useApi } from '../../test/harness.ts';
+import { FailedStatement } from '../db/failed-statement.ts';
 
 /** Sends bytes as they are and gives everything that comes back until the server closes. */
 function exchange(url: string, bytes: string): Promise<string> {
@@ -29,12 +30,22 @@ describe('errors of Fastify and Node', () => {
   const api = useApi({
     config: { bodyLimitBytes: 2048 },
     extend: (app) => {
+      app.get('/v1/disconnected', { schema: { response: { 200: Type.Object({}) } } }, async () => {
+        throw new FailedStatement('select 1', Object.assign(new Error('connect ENOENT'), { code: 'ENOENT' }));
+      });
       app.get('/v1/broken', { schema: { response: { 200: Type.Object({}) } } }, async () => {
         throw new Error('the operator should know: hunter2');
       });
     },
   });
   const path = '/v1/chat/completions';
+
+  it('503 with Retry-After while the database does not answer', async () => {
+    const answer = await api.send('GET', '/v1/disconnected');
+    assertError(answer, 503, 'engine_unavailable');
+    assert.equal(answer.headers.get('retry-after'), '1');
+    assert.doesNotMatch(answer.text, /ENOENT/);
+  });
 
   it('404 unknown_url for an unknown path, with or without a key', async () => {
     assertError(await api.send('GET', '/v1/nothing'), 404, 'unknown_url');

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { FastifyReply } from 'fastify';
-import { ApiError, serverError } from '../errors.ts';
 import { describeErrorWithStack } from '../lib/operator-error.ts';
+import { knownError } from './known-error.ts';
 
 /** Final frame of a complete stream. A stream without it is truncated. */
 const DONE = 'data: [DONE]\n\n';
@@ -50,7 +50,7 @@ export async function sendEvents(reply: FastifyReply, events: AsyncIterable<obje
     frames.end(DONE);
   } catch (error) {
     if (raw.destroyed) return;
-    const known = error instanceof ApiError ? error : serverError(error);
+    const known = knownError(error);
     const cause = known.cause === undefined ? undefined : describeErrorWithStack(known.cause);
     reply.log.error({ requestId: reply.request.id, code: known.code, cause }, 'stream broke off');
     frames.write(known.body());

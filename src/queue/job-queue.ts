@@ -50,14 +50,13 @@ export class JobQueue {
   static async open(db: Database, logger: Logger): Promise<JobQueue> {
     const boss = new PgBoss({
       db: { executeSql: (text, values) => db.execute(text, values) },
-      ...(db.kind === 'embedded' && { backend: 'pglite' as const }),
       schedule: false,
       superviseIntervalSeconds: SUPERVISE_SECONDS,
     });
     boss.on('error', (error) => logger.warn({ error: describeError(error) }, 'job queue error'));
     await boss.start();
-    // The embedded database has one process, so an active job at this point belongs to a process that was killed.
-    if (db.kind === 'embedded') {
+    // An active job at this point belongs to a process that was killed: it need not wait for its heartbeat to expire.
+    if (db.isExclusive) {
       await db.execute("update pgboss.job set state = 'retry', start_after = now() where state = 'active'");
     }
     return new JobQueue(boss, db, logger);
@@ -177,6 +176,6 @@ async function createQueue(boss: PgBoss, kind: JobKind<object>): Promise<void> {
     heartbeatSeconds: HEARTBEAT_SECONDS,
     deleteAfterSeconds: KEEP_ENDED_SECONDS,
   });
-  // Fills the queue cache of pg-boss: a lookup inside a transaction would deadlock on the single connection of PGlite.
+  // Fills the queue cache of pg-boss: lookups inside transactions would need second connections, and could deadlock on the pool.
   await boss.findJobs(kind.name, { key: '' });
 }

@@ -49,7 +49,7 @@ async function upload({ url, key }: Service): Promise<string> {
 
 /** Asserts that the start fails with a sentence, creates no key, and changes nothing in the folder. */
 async function assertRejected(dataDir: string, problem: RegExp, command = ['keys', 'list']): Promise<void> {
-  const before = ['db', 'blobs'].map((name) =>
+  const before = ['postgres', 'blobs'].map((name) =>
     existsSync(join(dataDir, name)) ? contentOf(join(dataDir, name)) : null,
   );
   const { code, stdout, stderr } = await runQuire(command, { dataDir, killAfterMs: 120_000 });
@@ -57,7 +57,7 @@ async function assertRejected(dataDir: string, problem: RegExp, command = ['keys
   assert.match(stderr, problem);
   assert.match(stderr, /Restore the whole .*from a backup/);
   assert.doesNotMatch(stdout + stderr, /quire-sk-/);
-  const after = ['db', 'blobs'].map((name) =>
+  const after = ['postgres', 'blobs'].map((name) =>
     existsSync(join(dataDir, name)) ? contentOf(join(dataDir, name)) : null,
   );
   assert.deepEqual(after, before);
@@ -69,8 +69,8 @@ describe('a data folder with a damaged or missing database', () => {
     const { dataDir } = first;
     const fileId = await upload(first);
     await first.stop();
-    const backup = join(newDataDir(), 'db');
-    const db = join(dataDir, 'db');
+    const backup = join(newDataDir(), 'postgres');
+    const db = join(dataDir, 'postgres');
     cpSync(db, backup, { recursive: true });
 
     rmSync(join(db, 'PG_VERSION'));
@@ -81,7 +81,9 @@ describe('a data folder with a damaged or missing database', () => {
     rmSync(join(db, 'global'), { recursive: true });
     await assertRejected(dataDir, /damaged: global\/pg_control is missing/);
     rmSync(db, { recursive: true });
-    await assertRejected(dataDir, /holds data \(secrets\.key, blobs\), but its database .*db is missing/, ['serve']);
+    await assertRejected(dataDir, /holds data \(secrets\.key, blobs\), but its database .*postgres is missing/, [
+      'serve',
+    ]);
     rmSync(join(dataDir, 'secrets.key'));
 
     renameSync(backup, db);
@@ -98,7 +100,7 @@ describe('a data folder with a damaged or missing database', () => {
       const service = await start({ dataDir });
       const shown = [killed.stdout, service.stdout()].filter((text) => text.includes(BOOTSTRAP_KEY));
       assert.ok(shown.length <= 1, 'the key was shown twice');
-      assert.equal(existsSync(join(dataDir, 'db.new')), false);
+      assert.equal(existsSync(join(dataDir, 'postgres.new')), false);
       const answer = await fetch(`${service.url}/v1/models`, { headers: { authorization: `Bearer ${service.key}` } });
       assert.equal(answer.status, 200);
       await started.pop()?.kill();

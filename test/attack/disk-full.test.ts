@@ -132,13 +132,13 @@ describe('a full disk', { skip: cannotMount() }, () => {
   it('is reported per store', async () => {
     const dataDir = newDataDir();
     await (await start({ dataDir })).stop();
-    const database = join(newDataDir(), 'db');
-    renameSync(join(dataDir, 'db'), database);
-    for (const name of ['db', 'blobs', 'index']) mountDisk(join(dataDir, name), 130);
-    cpSync(database, join(dataDir, 'db'), { recursive: true });
+    const database = join(newDataDir(), 'postgres');
+    renameSync(join(dataDir, 'postgres'), database);
+    for (const name of ['postgres', 'blobs', 'index']) mountDisk(join(dataDir, name), 130);
+    cpSync(database, join(dataDir, 'postgres'), { recursive: true });
     const service = await start({ dataDir });
     assert.deepEqual((await readiness(service)).failed, []);
-    for (const [at, name] of ['db', 'blobs', 'index'].entries()) {
+    for (const [at, name] of ['postgres', 'blobs', 'index'].entries()) {
       const free = fill(join(dataDir, name));
       await until(async () => (await readiness(service)).failed.length > 0);
       const { status, failed, details } = await readiness(service);

@@ -1,7 +1,9 @@
 /** Clients that send requests until the service is killed, and record what was acknowledged. */
+import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { usageRecords } from '../../src/billing/tables.ts';
-import { openPglite } from '../../src/db/pglite.ts';
+import { openEmbedded } from '../../src/db/embedded/open-embedded.ts';
+import { createLogger } from '../../src/lib/logger.ts';
 import type { Service } from '../spawned-service.ts';
 
 /** A response as received by the client. */
@@ -49,7 +51,9 @@ export async function chat(
 
 /** Reads the usage rows of a data folder after its service has ended. */
 export async function readUsageRows(dataDir: string) {
-  const db = await openPglite(join(dataDir, 'db'));
+  const logger = createLogger('silent');
+  const onGiveUp = (reason: string) => assert.fail(reason);
+  const db = await openEmbedded({ folder: join(dataDir, 'postgres'), logger, onGiveUp });
   try {
     return await db.sql.select().from(usageRecords).orderBy(usageRecords.id);
   } finally {

@@ -66,7 +66,7 @@ describe('holdsDatabase', () => {
 });
 
 describe('requireNoPglite', () => {
-  it('throws for the database of Quire 0.2, and for no other folder of that name', async () => {
+  it('throws for the database of an earlier version, and for no other folder of that name', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'quire-pglite-'));
     try {
       await requireNoPglite(dataDir);
@@ -75,7 +75,7 @@ describe('requireNoPglite', () => {
       writeFileSync(join(dataDir, 'db/PG_VERSION'), '18\n');
       await assert.rejects(
         requireNoPglite(dataDir),
-        /^OperatorError: .*Quire 0\.2 or older.*QUIRE_DATA_DIR.*Nothing was changed/,
+        /^OperatorError: .*an earlier version of Quire.*QUIRE_DATA_DIR.*Nothing was changed/,
       );
     } finally {
       rmSync(dataDir, { recursive: true });

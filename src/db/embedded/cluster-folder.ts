@@ -51,7 +51,7 @@ export async function requireNoPglite(dataDir: string): Promise<void> {
   const folder = join(dataDir, 'db');
   if (!(await exists(join(folder, 'PG_VERSION')))) return;
   throw new OperatorError(
-    `The data folder ${dataDir} holds the database of Quire 0.2 or older (db), which this version cannot read. Start that version again, or set QUIRE_DATA_DIR to a new folder and ingest the documents again. Nothing was changed.`,
+    `The data folder ${dataDir} holds the database of an earlier version of Quire (db), which this version cannot read. Start that version again, or set QUIRE_DATA_DIR to a new folder and ingest the documents again. Nothing was changed.`,
   );
 }
 

@@ -13,7 +13,9 @@ export async function openEmbedded(options: EmbeddedServerOptions): Promise<Data
   const server = await EmbeddedServer.start(options);
   const connection = { host: server.socket.path, port: SOCKET_PORT, user: DATABASE_USER, database: DATABASE_NAME };
   try {
-    const database = await openPool({ connection, name: `The embedded database in ${folder}` }, logger);
+    const name = `The embedded database in ${folder}`;
+    const description = 'PostgreSQL (embedded)';
+    const database = await openPool({ connection, name, description, isExclusive: true }, logger);
     return {
       ...database,
       check: async () => {
