@@ -198,6 +198,14 @@ export const SETTINGS = {
     description:
       'Size limit in MB of the KV disk cache of each local model, in the data folder. Cached prompt prefixes survive restarts. `0` disables it.',
   },
+  bundledKeepAliveSeconds: {
+    env: 'QUIRE_BUNDLED_KEEP_ALIVE',
+    file: 'bundled_keep_alive',
+    schema: Type.Integer({ minimum: -1, maximum: 86_400 }),
+    default: 300,
+    description:
+      'Seconds without a request after which the bundled chat model is unloaded. The next request loads it again, which takes about a second. It is also loaded by the first request only. -1: loaded at the start and never unloaded.',
+  },
 } as const satisfies Record<string, Setting>;
 
 /** Standard proxy variables, which have no `QUIRE_` prefix. */

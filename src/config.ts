@@ -37,6 +37,8 @@ export interface Config {
   hubToken: string | null;
   /** Size limit of the KV disk cache of each local model. */
   prefixCacheMegabytes: number;
+  /** Seconds; -1: the bundled chat model stays loaded. */
+  bundledKeepAliveSeconds: number;
   /** Null: no proxy is configured. */
   proxy: { httpProxy: string | null; httpsProxy: string | null; noProxy: string | null } | null;
   models: Record<string, Static<typeof ModelBinding>>;

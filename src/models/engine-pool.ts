@@ -11,7 +11,7 @@ import type { EmbeddingEngine } from '../engines/embedding-engine.ts';
 import type { GenerationEngine } from '../engines/engine.ts';
 import { type LocalEmbeddingOptions, startLocalEmbedding } from '../engines/llama/encoder/local-embedding.ts';
 import { startLocalRerank } from '../engines/llama/encoder/local-rerank.ts';
-import { createLocalEngine } from '../engines/llama/engine/local-engine.ts';
+import { createLocalEngine, type LocalEngineOptions } from '../engines/llama/engine/local-engine.ts';
 import type { HostMemory } from '../engines/llama/runtime/host-process.ts';
 import type { ModerationEngine } from '../engines/moderation-engine.ts';
 import type { ServedModel } from '../engines/registry.ts';
@@ -29,6 +29,8 @@ import type { CatalogueEntry } from './catalogue.ts';
 /** The bundled chat model. */
 const BUNDLED_CHAT_FILE = fileURLToPath(new URL('../../models/quire-chat-2.gguf', import.meta.url));
 const BUNDLED_CHAT_NAME = 'quire-chat-2';
+/** What the model reports once it is loaded: known before, because it is loaded by the first request. */
+const BUNDLED_CHAT_FACTS = { contextTokens: 4_096, parameters: 6_163_712 };
 /** The bundled embedding model. */
 const BUNDLED_EMBEDDING_FILE = fileURLToPath(new URL('../../models/quire-embed-1.bin', import.meta.url));
 const BUNDLED_EMBEDDING_NAME = 'quire-embed-1';
@@ -260,7 +262,7 @@ export class EnginePool {
         calibrationFile:
           this.#config.localCalibration === 'off' ? undefined : join(this.#config.dataDir, CALIBRATION_FILE),
         ...this.#diskCache(key),
-        ...(kind === 'bundled' && { template: CHAT_TEMPLATE }),
+        ...(kind === 'bundled' && this.#bundledChatOptions(contextTokens)),
         memory: this.#hostMemory(),
         logger: this.#logger,
       });
@@ -272,6 +274,16 @@ export class EnginePool {
       }
       return kind === 'bundled' ? createBundledChat({ engine, ranker: await this.#bundledRerank() }) : engine;
     });
+  }
+
+  #bundledChatOptions(contextTokens: number | null): Partial<LocalEngineOptions> {
+    const { bundledKeepAliveSeconds: seconds } = this.#config;
+    const facts = BUNDLED_CHAT_FACTS;
+    return {
+      template: CHAT_TEMPLATE,
+      keepAliveMs: seconds < 0 ? null : seconds * 1_000,
+      expected: { ...facts, contextTokens: Math.min(contextTokens ?? facts.contextTokens, facts.contextTokens) },
+    };
   }
 
   #hostMemory(): HostMemory {

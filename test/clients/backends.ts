@@ -59,7 +59,7 @@ export function useBackends(): Backends {
     await backends.upstream?.close();
     await backends.scripted?.close();
     const log = backends.service?.stderr() ?? '';
-    assert.doesNotMatch(log, /the process of a model ended/, 'what a client asked broke the local engine');
+    assert.doesNotMatch(log, /model process ended/, 'what a client asked broke the local engine');
   });
   return Object.assign(backends, {
     play: (next: Handler) => {

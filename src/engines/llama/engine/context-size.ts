@@ -3,7 +3,7 @@ const DEFAULT_MEMORY_FRACTION = 0.5;
 /** The same for more contexts than a few: they are good to have, not needed. */
 const EXTRA_SLOTS_MEMORY_FRACTION = 0.25;
 /** Part of the free memory beyond which a context that was asked for is refused: the machine would kill us for it. */
-const MAX_MEMORY_FRACTION = 0.9;
+export const MAX_MEMORY_FRACTION = 0.9;
 /** Where nobody chose, contexts are rather shorter than the model allows than fewer than this many. */
 const FALLBACK_SLOTS = 4;
 /** But not shorter than this many tokens: then there are fewer of them. */

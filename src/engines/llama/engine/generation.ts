@@ -69,7 +69,7 @@ export class ChoiceGeneration implements DecodeJob {
     const { model, request, prepared } = this.#parts;
     const { answerGrammar, syntax } = prepared;
     if (answerGrammar !== null && syntax.reasoning !== 'open') this.#constraint = this.#constrain(answerGrammar);
-    this.#sampler = new TokenSampler(model.context, this.#config(), request.logprobs);
+    this.#sampler = new TokenSampler(model.kv, this.#config(), request.logprobs);
   }
 
   async scorePromptToken(index: number, token: number): Promise<void> {
@@ -134,8 +134,8 @@ export class ChoiceGeneration implements DecodeJob {
   }
 
   #constrain(grammar: CompiledGrammar): DecodingConstraint {
-    const { context, tokenizer } = this.#parts.model;
-    return new DecodingConstraint(context, tokenizer, grammar);
+    const { kv, tokenizer } = this.#parts.model;
+    return new DecodingConstraint(kv.current, tokenizer, grammar);
   }
 
   #onToolCallStart(rest: string): boolean {

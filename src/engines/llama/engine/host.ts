@@ -5,7 +5,7 @@ import { describeError } from '../../../lib/operator-error.ts';
 import type { GenerationEvent } from '../../engine.ts';
 import { KvDiskCache } from '../kv-cache/kv-disk-cache.ts';
 import { kvBytesPerToken } from '../kv-cache/kv-size.ts';
-import { SlotPool } from '../kv-cache/slot-pool.ts';
+import { SlotPool, type SlotPoolOptions } from '../kv-cache/slot-pool.ts';
 import { toErrorFacts } from '../runtime/error-facts.ts';
 import { runHost } from '../runtime/host-lifecycle.ts';
 import { type DecodeJob, DecodeLoop } from '../scheduler/decode-loop.ts';
@@ -51,14 +51,17 @@ async function load(options: LoadOptions): Promise<Runtime | null> {
   try {
     const model = await loadModel(options);
     const slots = await openSlotPool(model, options);
-    const { maxBatchTokens, maxPrefillTokensPerStep } = model.facts.calibration;
-    const limits = { maxBatchTokens, maxPrefillTokensPerStep: maxPrefillTokensPerStep };
-    const loop = new DecodeLoop(model.context, slots, limits, {
+    const listener = {
       stepEnded: () => {
         flush();
         if (performance.now() - cacheReportedAt > CACHE_REPORT_INTERVAL_MS) reportCacheUsage(slots);
       },
       idle: () => reportCacheUsage(slots),
+    };
+    const loop = new DecodeLoop(slots, {
+      limits: model.facts.calibration,
+      slotIdleMs: options.slotIdleMs,
+      listener,
     });
     send({ type: 'loaded', facts: model.facts });
     reportCacheUsage(slots);
@@ -69,32 +72,39 @@ async function load(options: LoadOptions): Promise<Runtime | null> {
   }
 }
 
-/** The model's sequences, with what earlier runs saved. That it cannot be read is no reason not to serve. */
+/**
+ * The KV-cache slots of the model. They are allocated on demand if the model supports it and there is a disk cache, through
+ * which slots move. Without one, prompts are cached in memory only.
+ */
 async function openSlotPool(model: LocalModel, { file, diskCache }: LoadOptions): Promise<SlotPool<DecodeJob>> {
-  const memory = {
-    contextTokens: model.context.contextSize,
-    bytesPerToken: kvBytesPerToken(model.model.fileInfo),
-    diskBytes: diskCache?.bytes ?? 0,
-    prefillTokensPerSecond: model.facts.calibration.prefillTokensPerSecond,
-  };
   const warn = (what: string, error: unknown): void => send({ type: 'warning', what, error: describeError(error) });
-  let saved: Awaited<ReturnType<typeof KvDiskCache.open>> | null = null;
+  let disk: SlotPoolOptions['disk'] = null;
   try {
-    if (diskCache !== undefined) saved = await KvDiskCache.open(diskCache.folder, await snapshotIdentity(model, file));
+    if (diskCache !== undefined) {
+      const opened = await KvDiskCache.open(diskCache.folder, await snapshotIdentity(model, file));
+      disk = { ...opened, bytes: diskCache.bytes };
+    }
   } catch (error) {
-    warn('the folder of saved states cannot be used; prompts are cached in memory only', error);
+    warn('KV disk cache unusable; prompts are cached in memory only', error);
   }
-  return new SlotPool<DecodeJob>(model.context, memory, saved, warn);
+  const { kv } = model;
+  const files = disk?.files;
+  const resizable = files !== undefined && (await kv.supportsResize(() => files.scratchPath()));
+  if (!resizable && kv.slots < kv.capacity) await kv.resize(kv.capacity);
+  return new SlotPool<DecodeJob>(kv, {
+    bytesPerToken: kvBytesPerToken(model.model.fileInfo),
+    prefillTokensPerSecond: model.facts.calibration.prefillTokensPerSecond,
+    disk,
+    resizable,
+    warn,
+  });
 }
 
-/**
- * What saved states depend on. The time of change stands for the weights, which are too large to be read for this; the
- * number of sequences is written into each.
- */
+/** What snapshots depend on. The modification time stands for the weights, which are too large to hash here. */
 async function snapshotIdentity(model: LocalModel, file: string): Promise<string> {
   const { size, mtimeMs } = await stat(file);
   const { repo, release } = model.model.llama.llamaCppRelease;
-  return JSON.stringify([file, size, mtimeMs, repo, release, model.context.totalSequences]);
+  return JSON.stringify([file, size, mtimeMs, repo, release, model.kv.current.contextSize]);
 }
 
 async function generate({ id, request }: Extract<ParentMessage, { type: 'generate' }>): Promise<void> {
@@ -134,7 +144,7 @@ async function close(): Promise<void> {
   if (ready !== null) {
     await ready.loop.close();
     while (await ready.slots.saveNextSnapshot());
-    await ready.slots.flushed();
+    await ready.slots.flush();
   }
   process.kill(process.pid, 'SIGKILL');
 }

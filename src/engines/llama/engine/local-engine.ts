@@ -2,6 +2,7 @@ import { ApiError, engineUnavailable } from '../../../errors.ts';
 import type { Logger } from '../../../lib/logger.ts';
 import type { Backend, CacheUsage, GenerationEngine, GenerationEvent, GenerationFeatures } from '../../engine.ts';
 import { type AdmissionTicket, FairAdmission } from '../../fair-admission.ts';
+import { requireGguf } from '../gguf/gguf-header.ts';
 import type { TemplateOverride } from '../prompt/chat-template.ts';
 import { type HostMemory, type HostOptions, HostProcess, type HostState } from '../runtime/host-process.ts';
 import type { HostMessage, ModelFacts, ParentMessage } from './protocol.ts';
@@ -33,8 +34,17 @@ export interface LocalEngineOptions {
   diskCache?: { folder: string; bytes: number };
   /** Replaces the chat template of the file. */
   template?: TemplateOverride;
-  /** What the model's process may take; unset: as much as is free. */
+  /** Memory limits of the model's process; unset: all free memory. */
   memory?: HostMemory;
+  /**
+   * Milliseconds without a request after which the model is unloaded; the next request loads it again. It is then also
+   * loaded by the first request, and not at once. Unset or null: the model is loaded now and stays loaded.
+   */
+  keepAliveMs?: number | null;
+  /** What `contextLength` and `backend` say until the model was loaded once. */
+  expected?: { contextTokens: number; parameters: number };
+  /** Milliseconds without concurrent requests after which KV-cache slots are freed. For tests. */
+  slotIdleMs?: number;
   logger: Logger;
   /** Milliseconds of silence after which the model's process counts as hung, and is started again. For tests. */
   heartbeatTimeoutMs?: number;
@@ -46,8 +56,10 @@ export interface LocalEngineOptions {
 export interface LocalEngineLoad {
   /** Answers that are being computed. */
   running: number;
-  /** Requests that wait for a sequence. */
+  /** Requests that wait for a slot. */
   waiting: number;
+  /** KV-cache slots that are allocated. */
+  slots: number;
 }
 
 interface PendingRequest {
@@ -83,11 +95,12 @@ class LlamaEngine implements LocalEngine {
   #cache: CacheUsage | null = null;
   /** Evictions of the hosts before this one. */
   #earlierEvictions = 0;
+  #unloadTimer: NodeJS.Timeout | null = null;
 
   constructor(options: LocalEngineOptions) {
     this.#options = options;
-    const { file, contextTokens, slots, threads, calibrationFile, diskCache, template, memory } = options;
-    const load = { file, contextTokens, slots, threads, diskCache, template, contextMb: memory?.contextMb };
+    const { file, contextTokens, slots, threads, calibrationFile, diskCache, template, memory, slotIdleMs } = options;
+    const load = { file, contextTokens, slots, threads, diskCache, template, slotIdleMs, contextMb: memory?.contextMb };
     const program: HostOptions<ParentMessage> = {
       module: new URL('./host.ts', import.meta.url),
       file,
@@ -95,6 +108,7 @@ class LlamaEngine implements LocalEngine {
       load: (isRetry) => ({ type: 'load', options: isRetry ? load : { ...load, calibrationFile } }),
       closeMessage: diskCache === undefined ? null : { type: 'close' },
       heapMb: memory?.heapMb,
+      isLazy: options.keepAliveMs != null,
     };
     const listener = {
       message: (message: HostMessage) => this.#receive(message),
@@ -108,13 +122,18 @@ class LlamaEngine implements LocalEngine {
   }
 
   backend(): Backend {
-    const { kind, name } = this.#options;
-    const ready = this.#host.state.kind === 'ready';
-    return { engine: kind, model: name, parameters: this.#facts?.parameters ?? null, ready };
+    const { kind, name, expected } = this.#options;
+    const { state } = this.#host;
+    // An unloaded model is available: the next request loads it.
+    const ready =
+      state.kind === 'ready' ||
+      state.kind === 'unloaded' ||
+      (state.kind === 'loading' && this.#options.keepAliveMs != null);
+    return { engine: kind, model: name, parameters: this.#facts?.parameters ?? expected?.parameters ?? null, ready };
   }
 
   contextLength(): number | null {
-    return this.#facts?.contextTokens ?? null;
+    return this.#facts?.contextTokens ?? this.#options.expected?.contextTokens ?? null;
   }
 
   features(): GenerationFeatures {
@@ -133,6 +152,7 @@ class LlamaEngine implements LocalEngine {
         start: () => {
           this.#requireHost();
           const ticket = this.#enterQueue(id, request.scope);
+          this.#cancelUnload();
           this.#pending.set(id, { stream, ticket });
           this.#host.send({ type: 'generate', id, request });
         },
@@ -146,13 +166,17 @@ class LlamaEngine implements LocalEngine {
     return stream;
   }
 
+  /** Does not load an unloaded model: checks that its file is there and has a valid header. */
   async check(signal: AbortSignal): Promise<void> {
-    await this.load(signal);
+    signal.throwIfAborted();
+    if (this.#host.state.kind === 'unloaded') await requireGguf(this.#options.file);
+    else await this.load(signal);
   }
 
   async load(signal: AbortSignal): Promise<LocalEngineLoad> {
     signal.throwIfAborted();
     const { state } = this.#host;
+    if (state.kind === 'unloaded') return { running: 0, waiting: 0, slots: 0 };
     if (state.kind === 'stopped' || state.kind === 'crashed') throw new Error(state.reason);
     const id = this.#nextId++;
     const ping = Promise.withResolvers<LocalEngineLoad>();
@@ -169,7 +193,21 @@ class LlamaEngine implements LocalEngine {
   }
 
   close(): Promise<void> {
+    this.#cancelUnload();
     return this.#host.close();
+  }
+
+  /** Unloads the model when no request arrives in time. */
+  #scheduleUnload(): void {
+    const { keepAliveMs } = this.#options;
+    if (keepAliveMs == null || this.#pending.size > 0) return;
+    this.#cancelUnload();
+    this.#unloadTimer = setTimeout(() => this.#host.unload(), keepAliveMs).unref();
+  }
+
+  #cancelUnload(): void {
+    if (this.#unloadTimer !== null) clearTimeout(this.#unloadTimer);
+    this.#unloadTimer = null;
   }
 
   /** Throws 503 while there is no process that could answer. */
@@ -209,7 +247,9 @@ class LlamaEngine implements LocalEngine {
       const { bytes, entries, evictions } = message.usage;
       this.#cache = { bytes, entries, evictions: this.#earlierEvictions + evictions };
     } else if (message.type === 'pong') {
-      this.#pings.get(message.id)?.resolve({ running: message.running, waiting: message.waiting });
+      this.#pings
+        .get(message.id)
+        ?.resolve({ running: message.running, waiting: message.waiting, slots: message.slots });
     }
   }
 
@@ -217,19 +257,28 @@ class LlamaEngine implements LocalEngine {
     const call = this.#pending.get(id);
     this.#pending.delete(id);
     call?.ticket.leave();
+    this.#scheduleUnload();
     return call?.stream ?? null;
   }
 
   #hostChanged(state: HostState<ModelFacts>): void {
-    if (state.kind === 'ready') this.#facts = state.facts;
-    if (state.kind !== 'crashed' && state.kind !== 'stopped') return;
-    if (state.kind === 'stopped') this.#options.logger.debug({ reason: state.reason }, 'a local engine ended');
-    for (const ping of this.#pings.values()) ping.reject(new Error(state.reason));
+    if (state.kind === 'ready') {
+      this.#facts = state.facts;
+      this.#scheduleUnload();
+    }
+    if (state.kind === 'ready' || state.kind === 'loading') return;
     if (this.#cache !== null) {
-      // The host's memory went with it.
+      // The slots went with the process. Snapshots are counted again when the model is loaded.
       this.#earlierEvictions = this.#cache.evictions;
       this.#cache = { bytes: 0, entries: 0, evictions: this.#earlierEvictions };
     }
+    if (state.kind === 'unloaded') {
+      this.#options.logger.info({ model: this.#options.name }, 'model unloaded');
+      for (const ping of this.#pings.values()) ping.resolve({ running: 0, waiting: 0, slots: 0 });
+      return;
+    }
+    if (state.kind === 'stopped') this.#options.logger.debug({ reason: state.reason }, 'local engine stopped');
+    for (const ping of this.#pings.values()) ping.reject(new Error(state.reason));
     for (const id of [...this.#pending.keys()]) this.#remove(id)?.fail(unavailable(1, state.reason));
   }
 }

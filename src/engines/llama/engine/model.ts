@@ -4,11 +4,12 @@ import { readStepTimes, stepTimesKey, writeStepTimes } from '../calibration/cali
 import { measureSpeed, threadCandidates } from '../calibration/measure-speed.ts';
 import { GrammarCompiler } from '../constraints/grammar-compiler.ts';
 import type { FactoredGrammar } from '../grammar/gbnf/factored-grammar.ts';
+import { INITIAL_SLOTS, KvContext } from '../kv-cache/kv-context.ts';
 import { ChatTemplate } from '../prompt/chat-template.ts';
 import { parameterCount } from '../runtime/bindings.ts';
 import { freeMemory, openGguf, unusableModelError } from '../runtime/open-gguf.ts';
 import { LlamaTokenizer } from '../tokenizer/llama-tokenizer.ts';
-import { type EstimateMemory, fitContext } from './context-size.ts';
+import { type EstimateMemory, fitContext, MAX_MEMORY_FRACTION } from './context-size.ts';
 import type { LoadOptions, ModelFacts } from './protocol.ts';
 
 /** The longest context that llama.cpp is asked about. */
@@ -16,7 +17,7 @@ const ASKED_TOKENS = 8_192;
 
 /** A model that is ready to generate. */
 export interface LocalModel {
-  context: LlamaContext;
+  kv: KvContext;
   model: LlamaModel;
   tokenizer: LlamaTokenizer;
   template: ChatTemplate;
@@ -37,7 +38,7 @@ export async function loadModel(options: LoadOptions): Promise<LocalModel> {
 }
 
 async function prepare(llama: Llama, model: LlamaModel, options: LoadOptions): Promise<LocalModel> {
-  const { context, calibration, from } = await createContext(llama, model, options);
+  const { kv, calibration, from } = await createContext(llama, model, options);
   const tokenizer = new LlamaTokenizer(model);
   const { tokens } = model;
   const infill = tokens.infill;
@@ -47,14 +48,15 @@ async function prepare(llama: Llama, model: LlamaModel, options: LoadOptions): P
     bos: tokens.bosString ?? '',
     eos: tokens.eosString ?? '',
   });
+  const { contextSize } = kv.current;
   return {
-    context,
+    kv,
     model,
     tokenizer,
     template,
     facts: {
-      contextTokens: Math.min(options.contextTokens ?? context.contextSize, context.contextSize),
-      parameters: parameterCount(context),
+      contextTokens: Math.min(options.contextTokens ?? contextSize, contextSize),
+      parameters: parameterCount(kv.current),
       documents: template.rendersDocuments,
       suffix: infill.prefix !== null && infill.suffix !== null && infill.middle !== null,
       calibration,
@@ -70,24 +72,29 @@ async function createContext(
   llama: Llama,
   model: LlamaModel,
   options: LoadOptions,
-): Promise<{ context: LlamaContext; calibration: Calibration; from: ModelFacts['calibrationFrom'] }> {
+): Promise<{ kv: KvContext; calibration: Calibration; from: ModelFacts['calibrationFrom'] }> {
   const memoryOf = contextMemoryEstimator(model);
   const freeBytes = freeMemory(model.size, options.contextMb);
   const { times, from } = await loadStepTimes(llama, model, options);
-  const worthwhile = calibrate(times, { threads: options.threads, slots: null });
-  const wish = { ...options, trainedTokens: model.trainContextSize, usefulSlots: worthwhile.slots };
-  const { contextTokens, slots } = await fitContext(wish, freeBytes, memoryOf);
-  const calibration = calibrate(times, { threads: options.threads, slots });
-  const context = await model.createContext({
-    sequences: slots,
-    contextSize: contextTokens,
-    batchSize: calibration.maxBatchTokens,
-    threads: calibration.threads,
-    // Ours were made before, and know of the limits of containers.
-    ignoreMemorySafetyChecks: true,
-    failedCreationRemedy: false,
-  });
-  return { context, calibration, from };
+  const { slots: usefulSlots } = calibrate(times, { threads: options.threads, slots: null });
+  const request = { ...options, trainedTokens: model.trainContextSize, usefulSlots };
+  const { contextTokens, slots: capacity } = await fitContext(request, freeBytes, memoryOf);
+  const calibration = calibrate(times, { threads: options.threads, slots: capacity });
+  const create = (slots: number): Promise<LlamaContext> =>
+    model.createContext({
+      sequences: slots,
+      contextSize: contextTokens,
+      batchSize: calibration.maxBatchTokens,
+      threads: calibration.threads,
+      // `fitContext` and `fits` check the memory, and know the limits of containers.
+      ignoreMemorySafetyChecks: true,
+      failedCreationRemedy: false,
+    });
+  const fits = async (slots: number): Promise<boolean> =>
+    (await memoryOf({ contextTokens, slots })) <= freeMemory(0, options.contextMb) * MAX_MEMORY_FRACTION;
+  // Slots move through the files of the disk cache; without one all slots are allocated at once.
+  const initialSlots = options.diskCache === undefined ? capacity : Math.min(INITIAL_SLOTS, capacity);
+  return { kv: await KvContext.create({ capacity, create, fits }, initialSlots), calibration, from };
 }
 
 /**

@@ -26,6 +26,8 @@ export interface LoadOptions {
   diskCache?: { folder: string; bytes: number } | undefined;
   /** Memory that contexts are fitted into, where more is free. Unset or null: all that is free. */
   contextMb?: number | null | undefined;
+  /** Milliseconds without concurrent requests after which slots are freed. Unset: the default. For tests. */
+  slotIdleMs?: number | undefined;
 }
 
 /** What is known of a model once it is loaded. */
@@ -65,4 +67,4 @@ export type HostMessage =
   /** Something is lost that nobody waits for. For the operator. */
   | { type: 'warning'; what: string; error: string }
   /** Answers computed now, and requests that wait. Comes after the model is loaded. */
-  | { type: 'pong'; id: number; running: number; waiting: number };
+  | { type: 'pong'; id: number; running: number; waiting: number; slots: number };

@@ -1,4 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises';
+import { describeError } from '../../../lib/operator-error.ts';
 
 /** Magic, version, number of tensors, number of key-value pairs (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md). */
 const HEADER_BYTES = 24;
@@ -56,6 +57,16 @@ export async function checkGgufHeader(path: string): Promise<void> {
     for (let tensor = 0n; tensor < tensors; tensor += 1n) await checkTensor(reader);
   } finally {
     await file.close();
+  }
+}
+
+/** Checks that a model file exists and has a valid header. Throws an Error with a sentence for the operator. */
+export async function requireGguf(path: string): Promise<void> {
+  try {
+    await checkGgufHeader(path);
+  } catch (error) {
+    const reason = describeError(error).replace(/[.\s]+$/, '');
+    throw new Error(`The model file '${path}' cannot be loaded (${reason}); download it again.`, { cause: error });
   }
 }
 

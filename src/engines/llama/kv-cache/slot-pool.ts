@@ -1,13 +1,8 @@
-import type { LlamaContext } from 'node-llama-cpp';
-import { copySequence, loadSequence, saveSequence, truncate } from '../runtime/bindings.ts';
+import { copySequence, truncate } from '../runtime/bindings.ts';
+import type { KvContext } from './kv-context.ts';
 import { type KvDiskCache, type KvSnapshot, scopeKey } from './kv-disk-cache.ts';
-import {
-  PrefixCache,
-  type PrefixCacheUsage,
-  type PrefixHolder,
-  type SlotHolder,
-  type SnapshotHolder,
-} from './prefix-cache.ts';
+import { movingAverage } from './moving-average.ts';
+import { PrefixCache, type PrefixCacheUsage, type PrefixHolder, type SlotHolder } from './prefix-cache.ts';
 import {
   type CachedPrefix,
   countPasses,
@@ -15,132 +10,121 @@ import {
   type PrefixSource,
   prefillStart,
   type SlotChoice,
-  type SlotCosts,
   SnapshotBudget,
   selectSlot,
 } from './slot-selection.ts';
+import { MIN_SNAPSHOT_TOKENS, SnapshotStore } from './snapshot-store.ts';
 
-/** Fewer tokens are computed again as fast as they are read back. */
-const MIN_SNAPSHOT_TOKENS = 64;
-/** A shorter beginning, such as the mark of every text's begin, is not worth a thought, but for a prompt as short. */
+/** Shorter matches, such as a begin-of-sequence token, are not worth a lookup, except for prompts as short. */
 const MIN_REUSED_TOKENS = 16;
-/** Holders that are looked at for one prompt: they come with the longest beginning first. */
+/** Holders considered for one prompt. They come in descending order of match length. */
 const MAX_MATCHES = 64;
-/** What memory copies and the page cache do on any machine of these days, until measured. */
+/** Assumed speed of memory copies. */
 const COPY_BYTES_PER_SECOND = 4e9;
-const FILE_BYTES_PER_SECOND = 1e9;
-/** Speed of computing prompts until measured. */
+/** Assumed prefill speed until measured. */
 const PREFILL_TOKENS_PER_SECOND = 1_000;
-/** Weight of the newest measurement in a running mean. */
-const EWMA_WEIGHT = 0.2;
-/** After a state could not be written (a full disk), none is tried for so long. */
-const SNAPSHOT_PAUSE_MS = 60_000;
+/** Pause after a resize that failed or for which there was no memory. */
+const RESIZE_PAUSE_MS = 60_000;
 
-/** What is known of the memory that sequences take. */
+/** Sizes of a slot pool, and its disk cache. */
 export interface SlotPoolOptions {
-  /** Tokens of one sequence at most. */
-  contextTokens: number;
-  /** What a computed token takes. */
   bytesPerToken: number;
-  /** Of saved states; 0: none are saved. */
-  diskBytes: number;
-  /** Speed of computing prompts, as far as it was measured. */
+  /** Measured prefill speed; null when unknown. */
   prefillTokensPerSecond: number | null;
+  /** Where snapshots are kept and how many bytes they may take; null: prefixes are cached in slots only. */
+  disk: { files: KvDiskCache; snapshots: readonly KvSnapshot[]; bytes: number } | null;
+  /** Whether `kv` can be resized. Needs `disk`, through which slots move. */
+  resizable: boolean;
+  /** Logs lost snapshots and failed resizes. */
+  warn(what: string, error: unknown): void;
 }
 
-/** The part of the context that one job computes in. */
+/** A part of the KV cache that one job computes in. Its index is llama.cpp's `seq_id`. */
 export interface Slot<J> {
   readonly index: number;
   readonly holder: SlotHolder;
-  /** What it holds, and for whom (a `scopeKey`). */
+  /** The computed tokens and the `scopeKey` that they belong to. */
   tokens: number[];
   scope: string;
   job: J | null;
-  /** What is to be computed next, from `offset` on. */
+  /** Tokens to compute next, from `offset` on. */
   pending: readonly number[];
   offset: number;
-  /** Of the prompt, found computed. */
+  /** Tokens of the prompt that were found in the cache. */
   cachedTokens: number;
   promptEnded: boolean;
-  /** Steps since it last computed anything. */
+  /** Steps since the slot last computed anything. */
   waitedSteps: number;
 }
 
-/** What the cache knows of a prompt. */
+/** Cached prefixes of a prompt. */
 export interface PrefixLookup {
   prefixes: CachedPrefix[];
-  /** Tokens of the longest beginning that is computed. */
+  /** Length of the longest computed prefix. */
   computedTokens: number;
-  /** Tokens of the longest beginning that is, or that a running job will have computed soon. */
+  /** Length of the longest prefix that is computed or that a running job will have computed soon. */
   upcomingTokens: number;
 }
 
-/** Jobs as far as sequences are concerned. */
+/** What a slot pool needs to know of a job. */
 export interface SlotJob {
   readonly scope: string;
   readonly prompt: readonly number[];
-  /** False: the whole prompt is to be computed. */
+  /** False: the whole prompt is computed. */
   readonly reusesPrefix: boolean;
 }
 
-/** The sequences of a context, what they hold, and what was saved of it. Nothing here may run during a `decode`. */
+/** The KV-cache slots of a model, the prefixes that they hold, and snapshots of them. Not to be used during a `decode`. */
 export class SlotPool<J extends SlotJob> {
-  readonly all: Slot<J>[];
-  readonly credit = new SnapshotBudget();
-  readonly #context: LlamaContext;
-  readonly #memory: SlotPoolOptions;
-  readonly #files: KvDiskCache | null;
-  readonly #warn: (what: string, error: unknown) => void;
+  /** The allocated slots, by index. Another array after `resize`. */
+  all: readonly Slot<J>[];
+  readonly budget = new SnapshotBudget();
+  readonly #kv: KvContext;
+  readonly #options: SlotPoolOptions;
+  readonly #store: SnapshotStore | null;
   readonly #cache: PrefixCache;
-  readonly #snapshots = new Map<string, SnapshotHolder>();
-  /** Part of a copy that llama.cpp makes with the next step: must not be saved, nor be read into, before. */
+  /** Slots of copies that llama.cpp performs with the next decode: they must not be read or written before. */
   readonly #copying = new Set<number>();
-  /** Ends when the files that were written so far are on the disk, and the dropped ones gone. */
-  #fileOperations: Promise<void> = Promise.resolve();
   #prefillTokensPerSecond: number;
-  #readBytesPerSecond = FILE_BYTES_PER_SECOND;
-  #writeBytesPerSecond = FILE_BYTES_PER_SECOND;
-  /** For a token, until measured: that of a model of some hundred million parameters. */
+  /** Seconds of one pass over the weights until measured: a model of some hundred million parameters. */
   #passSeconds = 0.02;
-  #savingPausedUntil = 0;
+  #resizePausedUntil = 0;
+  /** When more than one slot was last in use. */
+  #concurrentAt = 0;
 
-  /** `files` and what was found there; null: nothing is saved. `trouble` hears of states that are lost. */
-  constructor(
-    context: LlamaContext,
-    memory: SlotPoolOptions,
-    saved: { files: KvDiskCache; snapshots: readonly KvSnapshot[] } | null,
-    trouble: (what: string, error: unknown) => void,
-  ) {
-    this.#context = context;
-    this.#memory = memory;
-    this.#files = memory.diskBytes > 0 ? (saved?.files ?? null) : null;
-    this.#warn = trouble;
-    this.#prefillTokensPerSecond = memory.prefillTokensPerSecond ?? PREFILL_TOKENS_PER_SECOND;
-    this.#cache = new PrefixCache(memory.diskBytes);
-    this.all = Array.from({ length: context.totalSequences }, (_, index) => ({
-      index,
-      holder: { kind: 'slot', slot: index },
-      tokens: [],
-      scope: '',
-      job: null,
-      pending: [],
-      offset: 0,
-      cachedTokens: 0,
-      promptEnded: false,
-      waitedSteps: 0,
-    }));
-    for (const { id, scope, bytes, tokens } of saved?.snapshots ?? []) this.#addSnapshot(id, bytes, scope, tokens);
+  constructor(kv: KvContext, options: SlotPoolOptions) {
+    const { disk, bytesPerToken, warn } = options;
+    this.#kv = kv;
+    this.#options = options;
+    this.#prefillTokensPerSecond = options.prefillTokensPerSecond ?? PREFILL_TOKENS_PER_SECOND;
+    this.#cache = new PrefixCache(disk?.bytes ?? 0);
+    this.all = Array.from({ length: kv.slots }, (_, index) => emptySlot<J>(index));
+    const cache = this.#cache;
+    this.#store =
+      disk === null || disk.bytes === 0
+        ? null
+        : new SnapshotStore({ kv, cache, ...disk, diskBytes: disk.bytes, bytesPerToken, warn });
   }
 
-  /** What is computed of a job's prompt, and by whom. The last token never counts: its logits begin the answer. */
+  /** The context of now. */
+  get context(): KvContext['current'] {
+    return this.#kv.current;
+  }
+
+  /** The most slots that the pool may grow to. */
+  get capacity(): number {
+    return this.#options.resizable ? this.#kv.capacity : this.#kv.slots;
+  }
+
+  /** Finds cached prefixes of a prompt. At least the last token is left to compute: its logits start the completion. */
   lookup(job: J): PrefixLookup {
-    const most = job.reusesPrefix ? job.prompt.length - 1 : 0;
+    const maxTokens = job.reusesPrefix ? job.prompt.length - 1 : 0;
     const lookup: PrefixLookup = { prefixes: [], computedTokens: 0, upcomingTokens: 0 };
-    const least = Math.min(MIN_REUSED_TOKENS, most / 2);
-    let seen = 0;
+    const minTokens = Math.min(MIN_REUSED_TOKENS, maxTokens / 2);
+    let matches = 0;
     for (const { holder, length } of this.#cache.matches(scopeKey(job.scope), job.prompt)) {
-      if (most <= 0 || length < least || seen++ === MAX_MATCHES) break;
-      this.#addPrefix(lookup, holder, Math.min(length, most));
+      if (maxTokens <= 0 || length < minTokens || matches++ === MAX_MATCHES) break;
+      this.#addPrefix(lookup, holder, Math.min(length, maxTokens));
     }
     return lookup;
   }
@@ -166,36 +150,31 @@ export class SlotPool<J extends SlotJob> {
     add(this.#copySource(slot), computedTokens);
   }
 
-  /** llama.cpp copies a sequence's whole part of the context; a file takes only what is in it, written and read. */
+  /** A copy within the context takes the whole slot, however little of it is used; a file takes only what is used. */
   #copySource({ index, tokens }: Slot<J>): PrefixSource {
-    const { contextTokens, bytesPerToken } = this.#memory;
-    const forEachConcurrent = (contextTokens * bytesPerToken) / COPY_BYTES_PER_SECOND;
-    const bytes = tokens.length * bytesPerToken;
-    const byFile = bytes / this.#writeBytesPerSecond + bytes / this.#readBytesPerSecond;
-    const viaFile = this.#canSnapshot(index, bytes) && byFile < forEachConcurrent;
-    return { kind: 'copy', slot: index, viaFile, seconds: viaFile ? byFile : forEachConcurrent };
+    const slotBytes = this.#kv.current.contextSize * this.#options.bytesPerToken;
+    const copySeconds = slotBytes / COPY_BYTES_PER_SECOND;
+    const fileSeconds = this.#store?.roundTripSeconds(tokens.length) ?? Number.POSITIVE_INFINITY;
+    const viaFile = fileSeconds < copySeconds && this.#canSave(index, tokens.length);
+    return { kind: 'copy', slot: index, viaFile, seconds: viaFile ? fileSeconds : copySeconds };
   }
 
   /**
-   * Gives a job the sequence that suits it best, with as much of its prompt as is computed. One must be free. When it
-   * throws, the sequence is the job's and empty.
+   * Gives a job the slot that suits it best, with as much of its prompt as is cached. Needs a free slot. When it throws,
+   * the slot belongs to the job and is empty.
    */
   async acquire(job: J, lookup: PrefixLookup): Promise<Slot<J>> {
-    const free = this.all.filter((slot) => slot.job === null);
     const running = this.all.flatMap(({ index, job: other }) => (other === null ? [] : [index]));
-    const acquire = selectSlot(
-      free.map((slot) => this.#freeSlot(slot, running)),
-      lookup.prefixes,
-      this.#costs(),
-    );
-    const slot = acquire === null ? undefined : this.all[acquire.slot];
-    if (acquire === null || slot === undefined) throw new Error('A job was to be seated where no sequence is free.');
-    // Taken from here on, for what follows waits.
+    const choice = this.#select(running, lookup);
+    const slot = choice === null ? undefined : this.all[choice.slot];
+    if (choice === null || slot === undefined) throw new Error('a job was admitted although no slot is free');
+    // Taken before the first await, so that no other job gets it.
     slot.job = job;
+    if (running.length > 0) this.#concurrentAt = performance.now();
     let reused: number[] = [];
     try {
-      await this.#snapshotBeforeOverwrite(slot, acquire);
-      reused = await this.#reusePrefix(slot, { ...acquire, reused: prefillStart(acquire.reused, job.prompt.length) });
+      await this.#snapshotBeforeOverwrite(slot, choice);
+      reused = await this.#reusePrefix(slot, { ...choice, reused: prefillStart(choice.reused, job.prompt.length) });
     } catch (error) {
       this.clear(slot);
       throw error;
@@ -204,44 +183,43 @@ export class SlotPool<J extends SlotJob> {
     slot.scope = scopeKey(job.scope);
     slot.pending = job.prompt;
     slot.offset = reused.length;
-    slot.cachedTokens = reused.length === 0 ? 0 : acquire.reused;
+    slot.cachedTokens = reused.length === 0 ? 0 : choice.reused;
     slot.promptEnded = false;
     slot.waitedSteps = 0;
-    // The whole prompt, though it is yet to be computed: others see from it what will be there soon.
+    // The whole prompt, although it is yet to be computed: other jobs wait for it instead of computing it as well.
     this.#cache.set(slot.holder, slot.scope, job.prompt);
     return slot;
   }
 
-  #freeSlot({ index, holder }: Slot<J>, running: readonly number[]): FreeSlot {
-    const [exclusiveTokens, usedAt] = [this.#cache.exclusiveTokens(holder), this.#cache.usedAt(holder)];
-    return { slot: index, exclusiveTokens, usedAt, passes: countPasses([...running, index]) };
-  }
-
-  #costs(): SlotCosts {
-    return {
+  #select(running: readonly number[], lookup: PrefixLookup): SlotChoice | null {
+    const free = this.all.flatMap(({ index, holder, job }): FreeSlot[] => {
+      if (job !== null) return [];
+      const [exclusive, usedAt] = [this.#cache.exclusiveTokens(holder), this.#cache.usedAt(holder)];
+      return [{ slot: index, exclusiveTokens: exclusive, usedAt, passes: countPasses([...running, index]) }];
+    });
+    return selectSlot(free, lookup.prefixes, {
       prefillTokensPerSecond: this.#prefillTokensPerSecond,
-      readBytesPerSecond: this.#readBytesPerSecond,
+      readBytesPerSecond: this.#store?.readBytesPerSecond ?? 1,
       passSeconds: this.#passSeconds,
-    };
+    });
   }
 
-  /** Saves what a seat would overwrite, where that has paid so far. */
-  async #snapshotBeforeOverwrite(slot: Slot<J>, acquire: SlotChoice): Promise<void> {
-    const kept = acquire.source?.kind === 'continue' ? acquire.reused : 0;
-    const lostTokens = this.#cache.exclusiveTokens(slot.holder, kept);
-    if (lostTokens < MIN_SNAPSHOT_TOKENS) return;
-    const estimate = (slot.tokens.length * this.#memory.bytesPerToken * 1_000) / this.#writeBytesPerSecond;
+  /** Saves what the job would overwrite, as far as the budget allows. */
+  async #snapshotBeforeOverwrite(slot: Slot<J>, choice: SlotChoice): Promise<void> {
+    const kept = choice.source?.kind === 'continue' ? choice.reused : 0;
+    if (this.#cache.exclusiveTokens(slot.holder, kept) < MIN_SNAPSHOT_TOKENS) return;
     const started = performance.now();
-    const saved = this.credit.allows(estimate) ? await this.#save(slot) : null;
-    this.credit.spend(performance.now() - started);
+    const isAffordable = this.#store !== null && this.budget.allows(this.#store.writeMilliseconds(slot.tokens.length));
+    const saved = isAffordable ? await this.#save(slot) : null;
+    this.budget.spend(performance.now() - started);
     if (saved === null) this.#cache.countEviction();
   }
 
-  /** Brings computed tokens into a sequence; gives them. Where that fails there are none, and all is computed. */
+  /** Brings computed tokens into a slot and returns them: none when that fails. */
   async #reusePrefix(slot: Slot<J>, { source, reused }: SlotChoice): Promise<number[]> {
     const tokens = await this.#loadPrefix(slot, source, reused);
-    const kept = tokens.length >= reused && truncate(this.#context, slot.index, reused) ? reused : 0;
-    if (kept === 0) truncate(this.#context, slot.index, 0);
+    const kept = tokens.length >= reused && truncate(this.context, slot.index, reused) ? reused : 0;
+    if (kept === 0) truncate(this.context, slot.index, 0);
     return tokens.slice(0, kept);
   }
 
@@ -257,55 +235,44 @@ export class SlotPool<J extends SlotJob> {
     this.#cache.touch(other.holder);
     const id = source.viaFile ? await this.#save(other) : null;
     if (id !== null) return this.#load(slot, id, reused);
-    await copySequence(this.#context, other.index, slot.index);
+    await copySequence(this.context, other.index, slot.index);
     this.#copying.add(other.index).add(slot.index);
     return other.tokens;
   }
 
   async #load(slot: Slot<J>, id: string, reused: number): Promise<readonly number[]> {
-    const holder = this.#snapshots.get(id);
-    if (holder === undefined || this.#files === null || this.#copying.has(slot.index)) return [];
-    const started = performance.now();
-    try {
-      const tokens = await loadSequence(this.#context, slot.index, this.#files.path(id));
-      const took = performance.now() - started;
-      this.#readBytesPerSecond = movingAverage(this.#readBytesPerSecond, (holder.bytes / took) * 1_000);
-      this.credit.addSaved((reused / this.#prefillTokensPerSecond) * 1_000 - took);
-      this.#cache.touch(holder);
-      void this.#files.touch(id);
-      return tokens;
-    } catch (error) {
-      this.#warn('a saved state could not be read and is dropped', error);
-      this.#deleteSnapshot(holder);
-      return [];
-    }
+    if (this.#store === null || this.#copying.has(slot.index)) return [];
+    const { tokens, milliseconds } = await this.#store.load(slot.index, id);
+    if (tokens.length > 0) this.budget.addSaved((reused / this.#prefillTokensPerSecond) * 1_000 - milliseconds);
+    return tokens;
   }
 
-  /** A job no longer has its sequence; what that holds stays for others to go on from. */
+  /** Takes a slot from its job. What the slot holds stays cached. */
   release(slot: Slot<J>): void {
     slot.job = null;
     this.#cache.set(slot.holder, slot.scope, slot.tokens);
   }
 
-  /** What a sequence holds is not known any more. */
+  /** Empties a slot whose content is unknown, such as after a failed decode. */
   clear(slot: Slot<J>): void {
-    truncate(this.#context, slot.index, 0);
+    truncate(this.context, slot.index, 0);
     slot.tokens = [];
     this.#cache.remove(slot.holder);
   }
 
-  /** A step was computed: what of, and how long it took. */
-  recordStep(milliseconds: number, step: { answers: readonly number[]; promptTokens: number }): void {
+  /** Records the duration of a step: `decoding` are the slots that computed one token of a completion. */
+  recordStep(milliseconds: number, step: { decoding: readonly number[]; promptTokens: number }): void {
     this.#copying.clear();
-    this.credit.computedTokens(milliseconds);
-    const { answers, promptTokens } = step;
-    if (promptTokens === 0)
-      this.#passSeconds = movingAverage(this.#passSeconds, milliseconds / 1_000 / countPasses(answers));
-    if (answers.length > 0 || promptTokens < MIN_SNAPSHOT_TOKENS) return;
+    this.budget.addComputeTime(milliseconds);
+    const { decoding, promptTokens } = step;
+    if (promptTokens === 0) {
+      this.#passSeconds = movingAverage(this.#passSeconds, milliseconds / 1_000 / countPasses(decoding));
+    }
+    if (decoding.length > 0 || promptTokens < MIN_SNAPSHOT_TOKENS) return;
     this.#prefillTokensPerSecond = movingAverage(this.#prefillTokensPerSecond, (promptTokens / milliseconds) * 1_000);
   }
 
-  /** Saves one free sequence that is not saved yet, the most recently used. False: there is none. */
+  /** Saves the most recently used free slot that is not saved yet. False when there is none. */
   async saveNextSnapshot(): Promise<boolean> {
     const [next] = this.all
       .filter((slot) => slot.job === null && this.#cache.unsavedTokens(slot.holder) >= MIN_SNAPSHOT_TOKENS)
@@ -313,73 +280,99 @@ export class SlotPool<J extends SlotJob> {
     return next !== undefined && (await this.#save(next)) !== null;
   }
 
-  /** Resolves when the folder is as it should be: what was saved so far is on the disk, what was dropped is gone. */
-  async flushed(): Promise<void> {
-    await this.#fileOperations;
+  /** Resolves when every snapshot is on the disk. */
+  async flush(): Promise<void> {
+    await this.#store?.flush();
   }
 
-  /** Whether so many bytes of a sequence can be saved now. */
-  #canSnapshot(index: number, bytes: number): boolean {
-    if (this.#files === null || bytes > this.#memory.diskBytes) return false;
-    return !this.#copying.has(index) && performance.now() >= this.#savingPausedUntil;
+  #canSave(index: number, tokens: number): boolean {
+    return this.#store?.accepts(tokens) === true && !this.#copying.has(index);
   }
 
-  /** Resolves with the id of the saved state; null: it was not saved. */
-  async #save({ index, scope, tokens }: Slot<J>): Promise<string | null> {
-    const files = this.#files;
-    if (files === null || tokens.length < MIN_SNAPSHOT_TOKENS) return null;
-    if (!this.#canSnapshot(index, tokens.length * this.#memory.bytesPerToken)) return null;
-    const held = Int32Array.from(tokens);
-    const started = performance.now();
+  /** Resolves with the id of the snapshot; null when it was not written. */
+  async #save(slot: Slot<J>): Promise<string | null> {
+    return this.#canSave(slot.index, slot.tokens.length) ? (this.#store?.save(slot) ?? null) : null;
+  }
+
+  /** Whether more slots can be allocated now. */
+  get canGrow(): boolean {
+    return this.#canResize() && this.all.length < this.capacity;
+  }
+
+  #canResize(): boolean {
+    return this.#options.resizable && this.#copying.size === 0 && performance.now() >= this.#resizePausedUntil;
+  }
+
+  /** Milliseconds without concurrent jobs after which `resize` to fewer slots is due; null when there are none to free. */
+  shrinkDelay(idleMs: number, minSlots: number): number | null {
+    if (!this.#options.resizable || this.all.length <= minSlots) return null;
+    const dueAt = Math.max(this.#concurrentAt + idleMs, this.#resizePausedUntil);
+    return Math.max(0, dueAt - performance.now());
+  }
+
+  /**
+   * Allocates `count` slots instead of those that there are. Slots keep what they hold, running jobs go on where they
+   * were. With fewer slots no job may run, and the most recently used ones are kept. False when there is no memory or a
+   * slot cannot be moved: then nothing has changed.
+   */
+  async resize(count: number): Promise<boolean> {
+    if (this.#store === null || !this.#canResize()) return false;
+    const store = this.#store;
+    const kept = count >= this.all.length ? this.all : this.#mostRecent(count);
+    const moves = kept.flatMap(({ index, tokens }, to) => (tokens.length === 0 ? [] : [{ from: index, to, tokens }]));
     try {
-      const { id, bytes } = await files.write(scope, (path) => saveSequence(this.#context, index, tokens, path));
-      this.#writeBytesPerSecond = movingAverage(
-        this.#writeBytesPerSecond,
-        (bytes / (performance.now() - started)) * 1_000,
-      );
-      this.#addSnapshot(id, bytes, scope, held);
-      // It can be read at once; that it is on the disk as well is nothing to wait for.
-      this.#inBackground(
-        () => files.commit(id),
-        (error) => this.#savingFailed(error),
-      );
-      return id;
+      await this.#kv.resize(count, moves, () => store.scratchPath());
     } catch (error) {
-      this.#savingFailed(error);
-      return null;
+      this.#resizePausedUntil = performance.now() + RESIZE_PAUSE_MS;
+      this.#options.warn('number of KV-cache slots not changed', error);
+      return false;
+    }
+    if (count > this.all.length) {
+      const added = Array.from({ length: count - this.all.length }, (_, i) => emptySlot<J>(this.all.length + i));
+      this.all = [...this.all, ...added];
+    } else this.#renumber(kept, count);
+    return true;
+  }
+
+  #mostRecent(count: number): readonly Slot<J>[] {
+    if (this.all.some(({ job }) => job !== null)) throw new Error('slots are freed only while no job runs');
+    return this.all.toSorted((a, b) => this.#cache.usedAt(b.holder) - this.#cache.usedAt(a.holder)).slice(0, count);
+  }
+
+  #renumber(kept: readonly Slot<J>[], count: number): void {
+    for (const slot of this.all) {
+      if (!kept.includes(slot) && this.#cache.unsavedTokens(slot.holder) >= MIN_SNAPSHOT_TOKENS) {
+        this.#cache.countEviction();
+      }
+      this.#cache.remove(slot.holder);
+    }
+    this.all = Array.from({ length: count }, (_, index) => emptySlot<J>(index));
+    // The least recently used one first, so that their order of use stays.
+    for (const slot of [...this.all].reverse()) {
+      const { tokens, scope } = kept[slot.index] ?? slot;
+      Object.assign(slot, { tokens, scope });
+      this.#cache.set(slot.holder, scope, tokens);
     }
   }
 
-  #savingFailed(error: unknown): void {
-    this.#savingPausedUntil = performance.now() + SNAPSHOT_PAUSE_MS;
-    this.#warn('a state could not be saved; none is for a minute', error);
-  }
-
-  #addSnapshot(id: string, bytes: number, scope: string, tokens: ArrayLike<number>): void {
-    const holder: SnapshotHolder = { kind: 'snapshot', id, bytes, length: tokens.length };
-    this.#snapshots.set(id, holder);
-    for (const gone of this.#cache.addSnapshot(holder, scope, tokens)) this.#deleteSnapshot(gone);
-  }
-
-  #deleteSnapshot(holder: SnapshotHolder): void {
-    this.#cache.remove(holder);
-    this.#snapshots.delete(holder.id);
-    this.#inBackground(
-      async () => this.#files?.remove(holder.id),
-      (error) => this.#warn('a state could not be deleted', error),
-    );
-  }
-
-  /** One at a time: a disk that is slow must not take the threads that compute. */
-  #inBackground(work: () => Promise<void>, failed: (error: unknown) => void): void {
-    this.#fileOperations = this.#fileOperations.then(work).catch(failed);
-  }
-
-  /** What is held. `bytes` are those of memory, not of files. */
+  /** What the cache holds. `bytes` are those of memory, not of files. */
   usage(): PrefixCacheUsage {
     const tokens = this.all.reduce((sum, slot) => sum + slot.tokens.length, 0);
-    return { ...this.#cache.usage(), bytes: tokens * this.#memory.bytesPerToken };
+    return { ...this.#cache.usage(), bytes: tokens * this.#options.bytesPerToken };
   }
 }
 
-const movingAverage = (before: number, newest: number): number => before + EWMA_WEIGHT * (newest - before);
+function emptySlot<J>(index: number): Slot<J> {
+  return {
+    index,
+    holder: { kind: 'slot', slot: index },
+    tokens: [],
+    scope: '',
+    job: null,
+    pending: [],
+    offset: 0,
+    cachedTokens: 0,
+    promptEnded: false,
+    waitedSteps: 0,
+  };
+}

@@ -102,7 +102,7 @@ describe('SnapshotBudget', () => {
     const credit = new SnapshotBudget();
     let spend = 0;
     for (let step = 0; step < 100_000; step++) {
-      credit.computedTokens(10);
+      credit.addComputeTime(10);
       if (!credit.allows(50)) continue;
       credit.spend(50);
       spend += 50;

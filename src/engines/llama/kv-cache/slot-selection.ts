@@ -128,33 +128,35 @@ export function prefillStart(found: number, promptTokens: number): number {
   return promptTokens - ATTENTION_TILE_TOKENS - 1;
 }
 
-/** Share of the time of computing that saving may take where nothing was gained by it yet. */
+/** Fraction of the compute time that may go into snapshots that have not saved any time yet. */
 const SNAPSHOT_TIME_FRACTION = 0.005;
-/** Saving that may be done ahead of that, and what may be put by. */
+/** Milliseconds of the budget at first, and at most. */
 const INITIAL_BUDGET_MS = 50;
 const MAX_BUDGET_MS = 5_000;
 
 /**
- * How much time may be spent on saving states while requests are served. What reading them back has saved is earned,
- * so that saving goes on where it pays; where nothing is ever asked for twice it costs next to nothing.
+ * Time budget for writing snapshots while requests are served. Time that snapshots save is credited, so that writing goes
+ * on where prefixes are reused and costs next to nothing where they are not.
  */
 export class SnapshotBudget {
   #milliseconds = INITIAL_BUDGET_MS;
 
-  /** A state that is estimated to take so long may be saved now. */
+  /** Whether a snapshot with this estimated duration may be written now. */
   allows(milliseconds: number): boolean {
     return milliseconds <= this.#milliseconds;
   }
 
-  computedTokens(milliseconds: number): void {
+  /** Credits a fraction of the time that was spent computing. */
+  addComputeTime(milliseconds: number): void {
     this.#add(milliseconds * SNAPSHOT_TIME_FRACTION);
   }
 
-  /** Reading a state saved so much computing. */
+  /** Credits the time that reading a snapshot saved. */
   addSaved(milliseconds: number): void {
     this.#add(milliseconds);
   }
 
+  /** Charges the time that a snapshot took. */
   spend(milliseconds: number): void {
     this.#add(-milliseconds);
   }

@@ -21,7 +21,7 @@ describe('the inside of node-llama-cpp', () => {
   });
   const sampler = (logprobs: number | null = null, changes: object = {}): TokenSampler => {
     const config = { temperature: 0, topP: 1, seed: 1, bias: new Map(), grammar: null, ...changes };
-    return new TokenSampler(model.context, config, logprobs);
+    return new TokenSampler(model.kv, config, logprobs);
   };
 
   it('computes several slots in a step, and samples where it was asked to', async () => {
@@ -31,29 +31,29 @@ describe('the inside of node-llama-cpp', () => {
       tokens: [1, 300, 301 + slot],
       outputs: slot === 1 ? [] : [2],
     }));
-    const indices = await decode(model.context, items);
+    const indices = await decode(model.kv.current, items);
     assert.deepEqual(
       indices.map((index) => index.length > 0),
       [true, false, true],
     );
     const tokens = await Promise.all([0, 2].map((i) => sampler().sample(indices[i]?.[0] ?? -1)));
     for (const { token } of tokens) assert.ok(token >= 0 && token < model.tokenizer.size);
-    for (const slot of [0, 1, 2]) truncate(model.context, slot, 0);
+    for (const slot of [0, 1, 2]) truncate(model.kv.current, slot, 0);
   });
   it('cuts a slot, and gives the same token after the same tokens', async () => {
     const step = async (position: number, tokens: number[]): Promise<number> => {
-      const [[index = -1] = []] = await decode(model.context, [
+      const [[index = -1] = []] = await decode(model.kv.current, [
         { slot: 0, position, tokens, outputs: [tokens.length - 1] },
       ]);
       return (await sampler().sample(index)).token;
     };
     const first = await step(0, [1, 310, 320]);
-    assert.equal(truncate(model.context, 0, 2), true);
+    assert.equal(truncate(model.kv.current, 0, 2), true);
     assert.equal(await step(2, [320]), first);
-    assert.equal(truncate(model.context, 0, 0), true);
+    assert.equal(truncate(model.kv.current, 0, 0), true);
   });
   it('gives probabilities that add up to one, of the model alone', async () => {
-    const [[index = -1] = []] = await decode(model.context, [{ slot: 0, position: 0, tokens: [1], outputs: [0] }]);
+    const [[index = -1] = []] = await decode(model.kv.current, [{ slot: 0, position: 0, tokens: [1], outputs: [0] }]);
     const size = model.tokenizer.size;
     const { token, logprob, top } = await sampler(size).sample(index);
     assert.equal(top.length, size);
@@ -62,10 +62,10 @@ describe('the inside of node-llama-cpp', () => {
     const banned = await sampler(1, { bias: new Map([[token, -100]]) }).sample(index);
     assert.notEqual(banned.token, token);
     assert.equal(banned.top[0]?.token, token);
-    truncate(model.context, 0, 0);
+    truncate(model.kv.current, 0, 0);
   });
   it('a sampler that was used before draws as a new one does', async () => {
-    const [[index = -1] = []] = await decode(model.context, [{ slot: 0, position: 0, tokens: [1], outputs: [0] }]);
+    const [[index = -1] = []] = await decode(model.kv.current, [{ slot: 0, position: 0, tokens: [1], outputs: [0] }]);
     const draw = async (): Promise<number[]> => {
       const made = sampler(null, { temperature: 1, seed: 3 });
       const tokens: number[] = [];
@@ -76,17 +76,17 @@ describe('the inside of node-llama-cpp', () => {
     const first = await draw();
     assert.ok(new Set(first).size > 1);
     assert.deepEqual(await draw(), first);
-    truncate(model.context, 0, 0);
+    truncate(model.kv.current, 0, 0);
   });
   it('follows a grammar, also from tokens that were made before it', async () => {
     const grammar = await model.grammar({ text: 'root ::= "ab" "c"' });
-    const state = new GrammarState(model.context, grammar);
+    const state = new GrammarState(model.kv.current, grammar);
     assert.equal(state.accept(model.tokenizer.tokenize('a')), true);
-    const [[index = -1] = []] = await decode(model.context, [{ slot: 0, position: 0, tokens: [1], outputs: [0] }]);
+    const [[index = -1] = []] = await decode(model.kv.current, [{ slot: 0, position: 0, tokens: [1], outputs: [0] }]);
     const { token } = await sampler(null, { grammar: state }).sample(index);
     assert.equal(Buffer.from(model.tokenizer.tokenText(token).bytes).toString(), 'b');
-    assert.equal(new GrammarState(model.context, grammar).accept(model.tokenizer.tokenize('x')), false);
+    assert.equal(new GrammarState(model.kv.current, grammar).accept(model.tokenizer.tokenize('x')), false);
     await assert.rejects(model.grammar({ text: 'root ::= (' }));
-    truncate(model.context, 0, 0);
+    truncate(model.kv.current, 0, 0);
   });
 });

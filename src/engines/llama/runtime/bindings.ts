@@ -120,20 +120,25 @@ export class GrammarState {
  * Samplers that are free, by context. Each has a buffer as large as the vocabulary, which is given back only when the
  * garbage collector comes by; so they are used again instead. There are never more than answers under way.
  */
-const freeSamplers = new WeakMap<AddonContext, AddonSampler[]>();
+const freeSamplers = new WeakMap<Internals['model'], AddonSampler[]>();
 
-function takeSampler({ context, model, bindings }: Internals, seed: number): AddonSampler {
-  const free = freeSamplers.get(context) ?? [];
-  freeSamplers.set(context, free);
+function takeSampler({ model, bindings }: Internals, seed: number): AddonSampler {
+  const free = freeSamplers.get(model) ?? [];
+  freeSamplers.set(model, free);
   const sampler = free.pop() ?? new bindings.AddonSampler(model);
   // Another seed than the one to come: a sampler that is told the seed that it has goes on where it was.
   sampler.applyConfig({ temperature: 0, seed: (seed ^ 1) >>> 0 });
   return sampler;
 }
 
+/** The context of a model, which is replaced between steps when the number of slots changes. */
+export interface ContextRef {
+  readonly current: LlamaContext;
+}
+
 /** Draws the tokens of one answer. Release it when the answer ends. */
 export class TokenSampler {
-  readonly #context: AddonContext;
+  readonly #context: ContextRef;
   readonly #sampler: AddonSampler;
   /** Greedy and without bias: reads the model's own distribution, where log probabilities are wanted. */
   readonly #observer: AddonSampler | null;
@@ -143,9 +148,9 @@ export class TokenSampler {
   #released = false;
 
   /** `logprobs`: how many alternatives to report with each token; null for no log probabilities at all. */
-  constructor(context: LlamaContext, config: SamplerConfig, logprobs: number | null) {
-    const inside = internals(context);
-    this.#context = inside.context;
+  constructor(context: ContextRef, config: SamplerConfig, logprobs: number | null) {
+    const inside = internals(context.current);
+    this.#context = context;
     this.#sampler = takeSampler(inside, config.seed);
     this.#observer = logprobs === null ? null : takeSampler(inside, config.seed);
     this.#top = logprobs ?? 0;
@@ -189,7 +194,8 @@ export class TokenSampler {
   }
 
   async #draw(index: number): Promise<Sampled> {
-    const token = (await this.#context.sampleToken(index, this.#sampler)) as number;
+    const { context } = internals(this.#context.current);
+    const token = (await context.sampleToken(index, this.#sampler)) as number;
     if (token < 0) throw new Error('No token can follow: the grammar and the biases exclude all of them.');
     return this.#observe(index, token);
   }
@@ -198,7 +204,8 @@ export class TokenSampler {
     if (this.#observer === null) return { token, logprob: null, top: [] };
     // One alternative at least: the first is the largest logit, to which the total weight is relative.
     const filter = [[token], false, false, false, Math.max(1, this.#top)];
-    const raw = (await this.#context.sampleToken(index, this.#observer, false, false, filter, true)) as RawSample;
+    const { context } = internals(this.#context.current);
+    const raw = (await context.sampleToken(index, this.#observer, false, false, filter, true)) as RawSample;
     return { token, ...likelihoods(raw, token, this.#top) };
   }
 
@@ -211,7 +218,7 @@ export class TokenSampler {
 
   #giveBack(): void {
     if (this.#busy > 0) return;
-    const free = freeSamplers.get(this.#context);
+    const free = freeSamplers.get(internals(this.#context.current).model);
     for (const sampler of [this.#sampler, this.#observer]) {
       if (sampler === null) continue;
       // Lets go of the grammar.

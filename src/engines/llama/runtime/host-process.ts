@@ -4,127 +4,157 @@ import type { Logger } from '../../../lib/logger.ts';
 import type { HostStatus } from './host-protocol.ts';
 
 /**
- * Waits before a restart: short at first, for a crash is rare; long in the end, so that a request that crashes the
- * model again and again does not keep the machine loading it.
+ * Exponential backoff of restarts: short at first, because a crash is rare; long in the end, so that a request that
+ * crashes the model again and again does not keep the machine busy loading it.
  */
 const MIN_RESTART_DELAY_MS = 250;
 const MAX_RESTART_DELAY_MS = 30_000;
-/** Time that the host has to save what it computed when the service stops. */
+/** Time for a host to write its snapshots and exit; then it is killed. */
 const CLOSE_TIMEOUT_MS = 3_000;
-/** Starts of a model that has never been loaded, when each ends its process: a damaged file will not get better. */
+/** Starts of a model that was never loaded and ends its process each time: a damaged file does not get better. */
 const MAX_FIRST_LOADS = 2;
-/** A host that says nothing for so long hangs: on a machine that swaps, it may well be late by seconds. */
+/** A host without a heartbeat for so long hangs. On a machine that swaps, a heartbeat may well be seconds late. */
 const HEARTBEAT_TIMEOUT_MS = 60_000;
-/** Looks at the silence within that time. Counted, for a clock also runs while a whole machine is asleep. */
+/** Checks within that time. They are counted, because a clock also runs while the machine is suspended. */
 const HEARTBEAT_CHECKS = 6;
-/** Characters of the host's error output that are kept to explain a crash. */
+/** Characters of the host's stderr that are logged after a crash. */
 const MAX_ERROR_OUTPUT_CHARACTERS = 2_000;
 
-/** What the process of the model is doing. `Facts` is what it tells of the model once it is loaded. */
+/** State of a host process. `Facts` describes the model once it is loaded. */
 export type HostState<Facts> =
   | { kind: 'loading' }
   | { kind: 'ready'; facts: Facts }
-  /** It crashed and is started again at `retryAt` (milliseconds since the epoch). */
+  /** There is no process, or it is exiting. The next message starts one. */
+  | { kind: 'unloaded' }
+  /** It crashed and is restarted at `retryAt` (milliseconds since the epoch). */
   | { kind: 'crashed'; reason: string; retryAt: number }
-  /** For good: the model cannot be loaded, or the engine was closed. */
+  /** Final: the model cannot be loaded, or the engine was closed. */
   | { kind: 'stopped'; reason: string };
 
-/** What a host may take. */
+/** Memory limits of a host. */
 export interface HostMemory {
-  /** V8's old space; weights and contexts lie outside of it. Null: V8's default. */
+  /** V8's old space; weights and contexts are outside of it. Null: V8's default. */
   heapMb: number | null;
-  /** Memory that contexts are fitted into, where more is free. Null: all that is free. */
+  /** Memory for contexts, where more is free. Null: all free memory. */
   contextMb: number | null;
 }
 
-/** What a host runs. `Told` is what it may be told. */
+/** The program of a host. `Incoming` are the messages that it receives. */
 export interface HostOptions<Incoming> {
-  /** The module of the process. Beside its own messages it gives the signs of `HostStatus`. */
+  /** The main module. Sends `HostStatus` messages beside its own. */
   module: URL;
-  /** The model's file, for what is said of it. */
+  /** The model file, for logs and errors. */
   file: string;
-  /** The first message. `careful`: the last process ended before it had ever loaded the model. */
+  /** The first message. `isRetry`: the last process ended before it had ever loaded the model. */
   load(isRetry: boolean): Incoming;
-  /** What makes it save what it computed, and end; null when there is nothing to save. */
+  /** Makes the host write its snapshots and exit; null when there is nothing to write. */
   closeMessage: Incoming | null;
   /** As `HostMemory`. */
   heapMb?: number | null | undefined;
+  /** True: the host is started by the first message, and not at once. */
+  isLazy?: boolean;
 }
 
-/** Who hears of the host. */
+/** Observes a host process. */
 export interface HostListener<Facts, Message> {
-  /** Everything that it says, except the signs of its life. */
+  /** Every message except `HostStatus`. */
   message(message: Message): void;
   changed(state: HostState<Facts>): void;
 }
 
-/** Keeps one host process alive: starts it, has it load the model, and starts it again when it crashes. */
+/** Supervises one host process: starts it, has it load the model, and restarts it after a crash. */
 export class HostProcess<Facts extends object, Message, Incoming extends object> {
-  readonly #program: HostOptions<Incoming>;
+  readonly #options: HostOptions<Incoming>;
   readonly #logger: Logger;
   readonly #listener: HostListener<Facts, Message>;
   readonly #heartbeatTimeoutMs: number;
   #child: ChildProcess | null = null;
   #restart: NodeJS.Timeout | null = null;
-  #watch: NodeJS.Timeout | null = null;
+  #heartbeatTimer: NodeJS.Timeout | null = null;
   #crashes = 0;
   #wasLoaded = false;
-  /** Why the child is killed by us; null: it ended by itself. */
+  /** Why this process killed the child; null when the child ended by itself. */
   #killReason: string | null = null;
   #missedChecks = 0;
   #errorOutput = '';
-  state: HostState<Facts> = { kind: 'loading' };
+  /** Messages for the next process, sent while the last one exits. */
+  #queued: Incoming[] = [];
+  state: HostState<Facts>;
 
-  /** A host that says nothing for `heartbeatTimeoutMs` is killed and started again. */
+  /** A host without heartbeat for `heartbeatTimeoutMs` is killed and restarted. */
   constructor(
-    program: HostOptions<Incoming>,
+    options: HostOptions<Incoming>,
     logger: Logger,
     listener: HostListener<Facts, Message>,
     heartbeatTimeoutMs = HEARTBEAT_TIMEOUT_MS,
   ) {
-    this.#program = program;
+    this.#options = options;
     this.#logger = logger;
     this.#listener = listener;
     this.#heartbeatTimeoutMs = heartbeatTimeoutMs;
-    this.#start();
+    this.state = { kind: options.isLazy === true ? 'unloaded' : 'loading' };
+    if (options.isLazy !== true) this.#start();
   }
 
-  /** The host's process id, while there is one. */
+  /** Process id of the host; null while there is none. */
   get pid(): number | null {
     return this.#child?.pid ?? null;
   }
 
+  /** Sends a message. Starts a host when there is none because it was unloaded. */
   send(message: Incoming): void {
-    // A send that fails means that the host is ending; its exit is what is told.
-    if (this.#child?.connected === true) this.#child.send(message, () => undefined);
+    if (this.state.kind === 'unloaded') {
+      this.#queued.push(message);
+      if (this.#child === null) this.#start();
+    } else if (this.#child?.connected === true) {
+      // A failed send means that the host is exiting; the exit is reported.
+      this.#child.send(message, () => undefined);
+    }
   }
 
-  /** A request was answered: the next crash counts as the first again. */
+  /** A request succeeded: the next crash counts as the first one. */
   resetBackoff(): void {
     this.#crashes = 0;
   }
 
-  /** Ends the host for good, after it saved what it computed. May be called twice. */
+  /** Ends a host that is ready, and frees its memory, until the next message. Does nothing in any other state. */
+  unload(): void {
+    const child = this.#child;
+    if (this.state.kind !== 'ready' || child === null) return;
+    this.#requestExit(child);
+    this.#setState({ kind: 'unloaded' });
+  }
+
+  /** Ends the host for good, after it has written its snapshots. May be called twice. */
   async close(): Promise<void> {
     if (this.#restart !== null) clearTimeout(this.#restart);
-    const closeMessage = this.state.kind === 'ready' ? this.#program.closeMessage : null;
-    this.#become({ kind: 'stopped', reason: 'The engine was closed.' });
+    const { state } = this;
+    this.#queued = [];
+    this.#setState({ kind: 'stopped', reason: 'The engine was closed.' });
     const child = this.#child;
     if (child === null || child.exitCode !== null || child.signalCode !== null) return;
     const exited = new Promise((resolve) => child.once('exit', resolve));
-    if (closeMessage !== null) this.send(closeMessage);
-    const kill = setTimeout(() => child.kill('SIGKILL'), closeMessage === null ? 0 : CLOSE_TIMEOUT_MS);
+    if (state.kind === 'ready') this.#requestExit(child);
+    else if (state.kind !== 'unloaded') child.kill('SIGKILL');
     await exited;
-    clearTimeout(kill);
+  }
+
+  /** Asks the child to exit; kills it when it does not. */
+  #requestExit(child: ChildProcess): void {
+    const { closeMessage } = this.#options;
+    if (closeMessage === null) child.kill('SIGKILL');
+    else child.send(closeMessage, () => undefined);
+    const kill = setTimeout(() => child.kill('SIGKILL'), CLOSE_TIMEOUT_MS);
+    child.once('exit', () => clearTimeout(kill));
   }
 
   #start(): void {
     this.#restart = null;
     this.#errorOutput = '';
     this.#killReason = null;
-    const { module, heapMb } = this.#program;
+    const { module, heapMb } = this.#options;
     const child = fork(fileURLToPath(module), [], {
-      // None of the service's own flags: they may be for a test runner or a debugger.
+      // Without the flags of this process, which may be those of a test runner or a debugger.
       execArgv: [
         '--disable-warning=ExperimentalWarning',
         ...(heapMb == null ? [] : [`--max-old-space-size=${heapMb}`]),
@@ -140,16 +170,19 @@ export class HostProcess<Facts extends object, Message, Incoming extends object>
     child.on('error', (error) => this.#ended(child, error.message));
     child.on('exit', (code, signal) => this.#ended(child, signal ?? `exit code ${code}`));
     this.#missedChecks = 0;
-    this.#watch = setInterval(() => this.#checkHeartbeat(child), this.#heartbeatTimeoutMs / HEARTBEAT_CHECKS);
-    this.#watch.unref();
-    this.#become({ kind: 'loading' });
-    this.send(this.#program.load(!this.#wasLoaded && this.#crashes > 0));
+    this.#heartbeatTimer = setInterval(() => this.#checkHeartbeat(child), this.#heartbeatTimeoutMs / HEARTBEAT_CHECKS);
+    this.#heartbeatTimer.unref();
+    this.#setState({ kind: 'loading' });
+    this.send(this.#options.load(!this.#wasLoaded && this.#crashes > 0));
+    const queued = this.#queued;
+    this.#queued = [];
+    for (const message of queued) this.send(message);
   }
 
   #checkHeartbeat(child: ChildProcess): void {
     this.#missedChecks += 1;
     if (this.#missedChecks <= HEARTBEAT_CHECKS) return;
-    this.#killReason ??= `it said nothing for ${Math.round(this.#heartbeatTimeoutMs / 1_000)} seconds`;
+    this.#killReason ??= `no heartbeat for ${Math.round(this.#heartbeatTimeoutMs / 1_000)} seconds`;
     child.kill('SIGKILL');
   }
 
@@ -158,20 +191,20 @@ export class HostProcess<Facts extends object, Message, Incoming extends object>
     this.#missedChecks = 0;
     const status = message as HostStatus<Facts>;
     if (status.type === 'loaded') {
-      const told: object = { file: this.#program.file, ...status.facts };
-      this.#logger.info(told, 'a model is loaded');
+      const fields: object = { file: this.#options.file, ...status.facts };
+      this.#logger.info(fields, 'model loaded');
       this.#wasLoaded = true;
-      this.#become({ kind: 'ready', facts: status.facts });
+      this.#setState({ kind: 'ready', facts: status.facts });
     } else if (status.type === 'load-failed') {
-      // What could be loaded before will be again: when the file is put back, or others need less memory.
+      // A model that was loaded before is tried again: the file may be restored, or memory become free.
       if (this.#wasLoaded) this.#killReason = status.reason;
-      else this.#become({ kind: 'stopped', reason: status.reason });
+      else this.#setState({ kind: 'stopped', reason: status.reason });
       child.kill('SIGKILL');
     } else if (status.type !== 'alive') this.#listener.message(message as Message);
   }
 
-  #become(state: HostState<Facts>): void {
-    // What is for good stays; the first reason is the true one.
+  #setState(state: HostState<Facts>): void {
+    // `stopped` is final, and its first reason is the cause.
     if (this.state.kind === 'stopped') return;
     this.state = state;
     this.#listener.changed(state);
@@ -180,25 +213,29 @@ export class HostProcess<Facts extends object, Message, Incoming extends object>
   #ended(child: ChildProcess, ending: string): void {
     if (child !== this.#child) return;
     this.#child = null;
-    if (this.#watch !== null) clearInterval(this.#watch);
+    if (this.#heartbeatTimer !== null) clearInterval(this.#heartbeatTimer);
     if (this.state.kind === 'stopped') return;
+    if (this.state.kind === 'unloaded') {
+      if (this.#queued.length > 0) this.#start();
+      return;
+    }
     const how = this.#killReason ?? ending;
     if (this.state.kind !== 'loading' || this.#wasLoaded) {
       this.#restartLater(how, `The process of the model ended (${how}).`);
       return;
     }
-    const { file } = this.#program;
+    const { file } = this.#options;
     const reason = `The model file '${file}' ended its process while it was loaded (${how}); it is damaged or needs more memory than there is.`;
     if (this.#crashes + 1 < MAX_FIRST_LOADS) this.#restartLater(how, reason);
-    else this.#become({ kind: 'stopped', reason });
+    else this.#setState({ kind: 'stopped', reason });
   }
 
   #restartLater(how: string, reason: string): void {
     const waitMs = Math.min(MAX_RESTART_DELAY_MS, MIN_RESTART_DELAY_MS * 2 ** this.#crashes);
     this.#crashes += 1;
-    const facts = { file: this.#program.file, how, waitMs, output: this.#errorOutput };
-    this.#logger.error(facts, 'the process of a model ended; it is restarted');
+    const facts = { file: this.#options.file, how, waitMs, output: this.#errorOutput };
+    this.#logger.error(facts, 'model process ended, restarting');
     this.#restart = setTimeout(() => this.#start(), waitMs);
-    this.#become({ kind: 'crashed', reason, retryAt: Date.now() + waitMs });
+    this.#setState({ kind: 'crashed', reason, retryAt: Date.now() + waitMs });
   }
 }

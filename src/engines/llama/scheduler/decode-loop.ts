@@ -1,43 +1,45 @@
-import type { LlamaContext } from 'node-llama-cpp';
 import { MAX_SAMPLING_COST } from '../constraints/decoding-constraint.ts';
-import type { Slot, SlotPool } from '../kv-cache/slot-pool.ts';
+import { grownSlots, INITIAL_SLOTS } from '../kv-cache/kv-context.ts';
+import type { PrefixLookup, Slot, SlotPool } from '../kv-cache/slot-pool.ts';
 import { shouldWait } from '../kv-cache/slot-selection.ts';
 import { decode, type Sampled, type StepItem } from '../runtime/bindings.ts';
 import { admissionOrder, overSamplingBudget, planStep, type StepLimits } from './scheduler.ts';
 
-/** Waiting jobs that are looked at in one round, for each costs as much as its prompt is long. */
+/** Queued jobs considered in one admission round: each lookup costs time in proportion to its prompt. */
 const MAX_ADMISSION_CANDIDATES = 32;
-/** Tokens of a step for a prompt whose every token is judged: the runtime keeps a whole vocabulary for each. */
+/** Tokens per step of a prompt whose log probabilities are wanted: llama.cpp keeps the logits of all of them. */
 const MAX_SCORED_TOKENS = 32;
-/** Time after which no further job begins before the next step: a large grammar takes 20 ms to load, for each answer. */
+/** No further job is admitted before the next step after so long: loading a large grammar takes 20 ms. */
 const ADMISSION_TIME_MS = 10;
-/** Quiet time after which what is computed is saved: not between the requests of a burst. */
+/** Idle time before snapshots are written, so that none is written between the requests of a burst. */
 const SNAPSHOT_DELAY_MS = 50;
+/** Time without concurrent jobs after which slots that were allocated on demand are freed. */
+export const SLOT_IDLE_MS = 60_000;
 
-/** One answer in the making, as the loop sees it. */
+/** One completion as the decode loop sees it. */
 export interface DecodeJob {
   readonly scope: string;
   readonly priority: 'interactive' | 'batch';
   readonly prompt: readonly number[];
-  /** False: the whole prompt is computed, and each of its tokens but the first goes through `judge`. */
+  /** False: the whole prompt is computed, and each of its tokens but the first is passed to `scorePromptToken`. */
   readonly reusesPrefix: boolean;
-  /** It has a sequence: what it holds of the runtime it takes now, and not while it waits. */
+  /** The job has a slot and allocates its sampler. */
   begin(): void;
-  /** Notes how likely the next token of the prompt was, at an index of the step just computed. */
+  /** Records the log probability of the next prompt token, at an index of the step just computed. */
   scorePromptToken(index: number, token: number): Promise<void>;
-  /** Draws a token at an index of the step just computed. */
+  /** Samples a token at an index of the step just computed. */
   sample(index: number): Promise<Sampled>;
-  /** What the next sampling costs, in the unit of `MAX_SAMPLING_COST`; 0 where no grammar is followed. */
+  /** Cost of the next sampling in the unit of `MAX_SAMPLING_COST`; 0 without a grammar. */
   samplingCost(): number;
-  /** True while its reader is too far behind: it is left out of the next steps. */
+  /** True while the reader of the job lags behind: the job is left out of the next steps (backpressure). */
   isPaused(): boolean;
-  /** The prompt is computed, but for `cachedTokens` of it. Called before the first `accept`. */
+  /** The prompt is computed. `cachedTokens` of it were cached. Called once, before the first `accept`. */
   promptEnded(cachedTokens: number): void;
-  /** Whether another token may be wanted after this one, as far as can be told at once. */
+  /** Whether the job may want another token after this one, as far as is known before `accept`. */
   continuesAfter(token: number): boolean;
-  /** Takes a token. True: another one is wanted, which is so only where `continuesAfter` said so. */
+  /** Takes a token. Returns whether the job wants another one; never true where `continuesAfter` was false. */
   accept(sampled: Sampled): boolean;
-  /** Ends the job: nothing more comes. */
+  /** The job ends with an error. */
   failed(error: unknown): void;
 }
 
@@ -61,53 +63,60 @@ interface StepResult {
   error: unknown;
 }
 
-/** Who hears of the loop. */
+/** Observes a decode loop. */
 export interface DecodeLoopListener {
-  /** After each step, when all its tokens were accepted. */
+  /** A step ended, and its tokens were accepted. */
   stepEnded(): void;
-  /** There is nothing to do, and what was to be saved is. */
+  /** There are no jobs, and all snapshots are written. */
   idle(): void;
 }
 
-/** Computes for all running jobs step by step, and lets the next ones in as sequences come free. */
+/** Settings of a decode loop. */
+export interface DecodeLoopOptions {
+  limits: StepLimits;
+  /** See `SLOT_IDLE_MS`. */
+  slotIdleMs?: number | undefined;
+  listener: DecodeLoopListener;
+}
+
+/** Continuous batching: computes one step for all running jobs at a time, and admits queued jobs between steps. */
 export class DecodeLoop {
-  readonly #context: LlamaContext;
   readonly #slots: SlotPool<DecodeJob>;
   readonly #limits: StepLimits;
+  readonly #slotIdleMs: number;
   readonly #listener: DecodeLoopListener;
   #waiting: QueuedJob[] = [];
   #running = false;
   #closed = false;
   #idleTimer: NodeJS.Timeout | null = null;
 
-  constructor(context: LlamaContext, slots: SlotPool<DecodeJob>, limits: StepLimits, listener: DecodeLoopListener) {
-    this.#context = context;
+  constructor(slots: SlotPool<DecodeJob>, { limits, slotIdleMs = SLOT_IDLE_MS, listener }: DecodeLoopOptions) {
     this.#slots = slots;
     this.#limits = limits;
+    this.#slotIdleMs = slotIdleMs;
     this.#listener = listener;
   }
 
-  /** Lets a job wait for a sequence. */
+  /** Queues a job. */
   submit(job: DecodeJob): void {
     const { scope, priority } = job;
     this.#waiting.push({ job, scope, priority, since: performance.now() });
     this.wake();
   }
 
-  /** Drops a job wherever it is; its sequence is free with the next step. */
+  /** Removes a job from the queue or from its slot, which is free for the next step. */
   cancel(job: DecodeJob): void {
     this.#waiting = this.#waiting.filter((waiting) => waiting.job !== job);
     for (const slot of this.#slots.all) if (slot.job === job) this.#slots.release(slot);
     this.wake();
   }
 
-  /** Jobs that hold a sequence, and jobs that wait for one. */
-  counts(): { running: number; waiting: number } {
-    const running = this.#slots.all.filter((slot) => slot.job !== null).length;
-    return { running, waiting: this.#waiting.length };
+  /** Jobs that have a slot, jobs that wait for one, and slots that are allocated. */
+  counts(): { running: number; waiting: number; slots: number } {
+    return { running: this.#runningJobs().length, waiting: this.#waiting.length, slots: this.#slots.all.length };
   }
 
-  /** Goes on if there is something to do: after a submission, or when a paused job's reader has caught up. */
+  /** Resumes the loop after a submission, or when the reader of a paused job has caught up. */
   wake(): void {
     if (this.#running || this.#closed) return;
     this.#running = true;
@@ -117,68 +126,89 @@ export class DecodeLoop {
     setImmediate(() => void this.#run());
   }
 
-  /** Starts nothing new. Resolves when no step is under way. */
+  /** Stops the loop. Resolves when no step is being computed. */
   async close(): Promise<void> {
     this.#closed = true;
     while (this.#running) await yieldToEventLoop();
   }
 
   /**
-   * While a step is computed on another thread, this one tells what the step before gave, and reads what the parent
-   * says: an answer that turns out to be over has then had one token computed in vain, and all others no time lost.
+   * Delivers the results of a step while the next one is computed on another thread. A completion that turns out to have
+   * ended then had one token computed in vain, and no other job lost time.
    */
   async #run(): Promise<void> {
     let results: readonly StepResult[] = [];
     for (;;) {
+      await this.#growSlots();
       const isAdmitting = await this.#admit();
       const planned = this.#closed ? [] : this.#plan();
-      const computedTokens = planned.length === 0 ? null : this.#compute(planned);
+      const step = planned.length === 0 ? null : this.#compute(planned);
       for (const result of results) this.#deliver(result);
       if (results.length > 0) this.#listener.stepEnded();
-      if (computedTokens === null && results.length === 0 && !isAdmitting) break;
-      results = computedTokens === null ? [] : await this.#sampleAll(planned, await computedTokens);
+      if (step === null && results.length === 0 && !isAdmitting) break;
+      results = step === null ? [] : await this.#sampleAll(planned, await step);
     }
     this.#running = false;
-    if (!this.#closed) this.#idleTimer ??= setTimeout(() => void this.#saveIdleSlot(), SNAPSHOT_DELAY_MS);
+    if (!this.#closed) this.#idleTimer ??= setTimeout(() => void this.#runIdle(), SNAPSHOT_DELAY_MS);
   }
 
-  /** Saves what is not saved, a sequence at a time, so that a request that arrives waits for one at most. */
-  async #saveIdleSlot(): Promise<void> {
+  /** Writes one snapshot at a time, so that a new request waits for one at most; then frees slots that are not needed. */
+  async #runIdle(): Promise<void> {
     this.#idleTimer = null;
     if (this.#running || this.#closed) return;
     this.#running = true;
     const more = await this.#slots.saveNextSnapshot();
+    const isIdle = !more && this.#runningJobs().length === 0;
+    let shrinkMs = isIdle ? this.#slots.shrinkDelay(this.#slotIdleMs, INITIAL_SLOTS) : null;
+    if (shrinkMs === 0 && this.#waiting.length === 0) {
+      await this.#slots.resize(INITIAL_SLOTS);
+      shrinkMs = this.#slots.shrinkDelay(this.#slotIdleMs, INITIAL_SLOTS);
+    }
     this.#running = false;
     if (!more) this.#listener.idle();
-    // Whoever came meanwhile found it running.
+    // Jobs that arrived in the meantime did not wake the loop.
     if (more || this.#waiting.length > 0) this.wake();
+    else if (shrinkMs !== null) this.#idleTimer ??= setTimeout(() => void this.#runIdle(), shrinkMs + 1);
   }
 
-  /** Lets waiting jobs begin. True: it stopped for this step, and more of them may begin. */
+  #runningJobs(): DecodeJob[] {
+    return this.#slots.all.flatMap(({ job }) => (job === null ? [] : [job]));
+  }
+
+  /** Allocates more slots when jobs wait for one. */
+  async #growSlots(): Promise<void> {
+    const running = this.#runningJobs();
+    if (this.#closed || running.length < this.#slots.all.length || !this.#slots.canGrow) return;
+    const admissible = admissionOrder(this.#waiting, running, this.#slots.capacity, performance.now()).length;
+    if (admissible === 0) return;
+    await this.#slots.resize(grownSlots(running.length, running.length + admissible, this.#slots.capacity));
+  }
+
+  /** Admits queued jobs. True when it stopped for the next step although more may be admitted. */
   async #admit(): Promise<boolean> {
     const started = performance.now();
-    for (let job = this.#nextJob(); job !== null; job = this.#nextJob()) {
-      const taken = job;
-      this.#waiting = this.#waiting.filter((waiting) => waiting.job !== taken.job);
+    for (let next = this.#nextJob(); next !== null; next = this.#nextJob()) {
+      const { job, lookup } = next;
+      this.#waiting = this.#waiting.filter((waiting) => waiting.job !== job);
       try {
-        const slot = await this.#slots.acquire(taken.job, taken.lookup);
-        // It may have been cancelled while its prefix was brought.
-        if (slot.job === taken.job) taken.job.begin();
+        const slot = await this.#slots.acquire(job, lookup);
+        // The job may have been cancelled while its prefix was loaded.
+        if (slot.job === job) job.begin();
         else this.#slots.release(slot);
       } catch (error) {
-        this.#end(taken.job);
-        taken.job.failed(error);
+        this.#end(job);
+        job.failed(error);
       }
       if (performance.now() - started > ADMISSION_TIME_MS) return true;
     }
     return false;
   }
 
-  /** The next job that may begin now, with what is computed of its prompt; null where none can. */
-  #nextJob(): { job: DecodeJob; lookup: ReturnType<SlotPool<DecodeJob>['lookup']> } | null {
-    if (this.#waiting.length === 0 || this.#slots.all.every((slot) => slot.job !== null)) return null;
-    const running = this.#slots.all.flatMap(({ job }) => (job === null ? [] : [job]));
-    const order = admissionOrder(this.#waiting, running, this.#slots.all.length, performance.now());
+  /** The next job that can be admitted, with its cached prefixes; null when there is none. */
+  #nextJob(): { job: DecodeJob; lookup: PrefixLookup } | null {
+    const running = this.#runningJobs();
+    if (this.#waiting.length === 0 || running.length === this.#slots.all.length) return null;
+    const order = admissionOrder(this.#waiting, running, this.#slots.capacity, performance.now());
     for (const index of order.slice(0, MAX_ADMISSION_CANDIDATES)) {
       const job = this.#waiting[index]?.job;
       if (job === undefined) continue;
@@ -195,9 +225,9 @@ export class DecodeLoop {
     const constrained = ready.flatMap(({ slot, job }) =>
       job.samplingCost() > 0 ? [{ slot: slot.index, cost: job.samplingCost(), waitedSteps: slot.waitedSteps }] : [],
     );
-    const costly = overSamplingBudget(constrained, MAX_SAMPLING_COST);
-    for (const { slot } of ready) if (costly.has(slot.index)) slot.waitedSteps += 1;
-    const active = ready.filter(({ slot }) => !costly.has(slot.index));
+    const postponed = overSamplingBudget(constrained, MAX_SAMPLING_COST);
+    for (const { slot } of ready) if (postponed.has(slot.index)) slot.waitedSteps += 1;
+    const active = ready.filter(({ slot }) => !postponed.has(slot.index));
     const loads = active.map(({ slot, job }) => ({
       slot: slot.index,
       tokens: slot.pending.length - slot.offset,
@@ -214,24 +244,24 @@ export class DecodeLoop {
 
   #planItem(slot: Slot<DecodeJob>, job: DecodeJob, share: number): PlannedItem {
     const { pending, offset } = slot;
-    const promptLogprobs = !job.reusesPrefix && !slot.promptEnded;
-    const count = promptLogprobs ? Math.min(share, MAX_SCORED_TOKENS) : share;
+    const isScored = !job.reusesPrefix && !slot.promptEnded;
+    const count = isScored ? Math.min(share, MAX_SCORED_TOKENS) : share;
     const tokens = pending.slice(offset, offset + count);
     const isLast = offset + count === pending.length;
-    const outputs = promptLogprobs ? tokens.map((_, i) => i) : isLast ? [count - 1] : [];
+    const outputs = isScored ? tokens.map((_, i) => i) : isLast ? [count - 1] : [];
     return { slot, job, item: { slot: slot.index, position: slot.tokens.length, tokens, outputs } };
   }
 
-  /** Resolves with where to sample, or with what went wrong. Never rejects, for nobody may be waiting yet. */
+  /** Resolves with the indices to sample at, or with an error. Never rejects: it is awaited only after other work. */
   async #compute(planned: readonly PlannedItem[]): Promise<{ indices: Uint32Array[] } | { error: unknown }> {
     const items = planned.map(({ item }) => item);
-    const answers = planned.filter(({ slot }) => slot.promptEnded).map(({ slot }) => slot.index);
+    const decoding = planned.filter(({ slot }) => slot.promptEnded).map(({ slot }) => slot.index);
     const tokens = items.reduce((sum, item) => sum + item.tokens.length, 0);
     const started = performance.now();
     try {
-      const indices = await decode(this.#context, items);
-      const promptTokens = tokens - answers.length;
-      this.#slots.recordStep(performance.now() - started, { answers, promptTokens });
+      const indices = await decode(this.#slots.context, items);
+      const promptTokens = tokens - decoding.length;
+      this.#slots.recordStep(performance.now() - started, { decoding, promptTokens });
       return { indices };
     } catch (error) {
       return { error };
@@ -240,20 +270,20 @@ export class DecodeLoop {
 
   async #sampleAll(
     planned: readonly PlannedItem[],
-    computedTokens: { indices: Uint32Array[] } | { error: unknown },
+    step: { indices: Uint32Array[] } | { error: unknown },
   ): Promise<StepResult[]> {
-    if ('indices' in computedTokens) {
-      const { indices } = computedTokens;
+    if ('indices' in step) {
+      const { indices } = step;
       return Promise.all(planned.map((each, i) => this.#sample(each, indices[i] ?? new Uint32Array(0))));
     }
-    // What the sequences hold now is not known: they start afresh.
+    // After a failed decode the content of these slots is unknown.
     for (const { slot } of planned) this.#slots.clear(slot);
-    return planned.map(({ slot, job }) => ({ slot, job, sampled: null, error: computedTokens.error }));
+    return planned.map(({ slot, job }) => ({ slot, job, sampled: null, error: step.error }));
   }
 
   async #sample({ slot, job, item }: PlannedItem, indices: Uint32Array): Promise<StepResult> {
     for (const token of item.tokens) slot.tokens.push(token);
-    // A job that was cancelled meanwhile is not worth a sample; what was computed for it is there for others.
+    // The job was cancelled: nothing is sampled, and what was computed for it stays cached.
     if (slot.job !== job) {
       if (slot.job === null) this.#slots.release(slot);
       return { slot, job, sampled: null, error: null };
@@ -287,7 +317,7 @@ export class DecodeLoop {
         slot.promptEnded = true;
         job.promptEnded(slot.cachedTokens);
       }
-      // The listener may have cancelled it while it was told.
+      // `promptEnded` may have cancelled the job.
       if (slot.job !== job) return;
       if (!job.accept(sampled)) this.#end(job);
     } catch (failure) {
