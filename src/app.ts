@@ -1,3 +1,4 @@
+import { usageRoutes } from './billing/routes.ts';
 import { chatRoutes } from './chat/routes.ts';
 import { completionRoutes } from './completions/routes.ts';
 import type { Deps } from './deps.ts';
@@ -57,6 +58,7 @@ export async function createApp(deps: AppDeps, version: string, requestTimeoutMs
   documentRoutes(app, deps);
   retrievalRoutes(app, deps);
   guardrailRoutes(app, deps);
+  usageRoutes(app, deps);
   promptCacheRoutes(app, deps);
 
   return app;

@@ -96,6 +96,13 @@ export const SETTINGS = {
     default: null,
     description: "Model name sent to the upstream. Unset: Quire's model id.",
   },
+  usageRetentionDays: {
+    env: 'QUIRE_USAGE_RETENTION_DAYS',
+    file: 'usage_retention_days',
+    schema: Type.Integer({ minimum: 1, maximum: 36_500 }),
+    default: 400,
+    description: 'Days that usage records of single calls are kept. Sums by day are kept without limit.',
+  },
   memoryLimitMb: {
     env: 'QUIRE_MEMORY_LIMIT_MB',
     file: null,

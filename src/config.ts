@@ -33,6 +33,7 @@ export interface Config {
   corsOrigins: string[] | null;
   bodyLimitBytes: number;
   modelsPull: 'auto' | 'never';
+  usageRetentionDays: number;
   hubUrl: string;
   hubToken: string | null;
   /** Size limit of the KV disk cache of each local model. */

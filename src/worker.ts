@@ -1,3 +1,4 @@
+import { rollUpUsage } from './billing/roll-up-usage.ts';
 import { deleteOrphanedBlobs } from './files/orphaned-blobs.ts';
 import { pruneIdempotencyKeys } from './http/idempotency/idempotency.ts';
 import { purgeTombstones } from './knowledge-bases/documents/tombstones.ts';
@@ -40,6 +41,7 @@ function declareTasks(deps: IngestionWorkerDeps, signal: AbortSignal): Task[] {
   const startedAt = deps.now();
   return [
     { name: 'prune idempotency keys', everyMs: HOUR_MS, run: () => pruneIdempotencyKeys(deps) },
+    { name: 'roll up usage', everyMs: HOUR_MS, run: () => rollUpUsage(deps) },
     { name: 'delete orphaned blobs', everyMs: HOUR_MS, run: () => deleteOrphanedBlobs(deps, startedAt) },
     { name: 'drop index tables', everyMs: HOUR_MS, run: () => dropIndexTables(deps) },
     { name: 'delete tombstoned documents', everyMs: HOUR_MS, run: () => purgeTombstones(deps) },

@@ -19,6 +19,12 @@ function record(completionTokens: number): UsageRecord {
     promptTokens: 3,
     cachedTokens: 1,
     completionTokens,
+    searches: 2,
+    rerankUnits: 5,
+    costMicros: 5_000_000_000,
+    durationMs: 34,
+    finishReason: 'stop',
+    isBatch: true,
     outcome: 'completed',
     createdAt: new Date('2026-01-02T03:04:05.678Z'),
   };

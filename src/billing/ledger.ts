@@ -11,12 +11,15 @@ const RETRY_DELAYS_MS = [50, 250, 1_000];
 /** One JSON parameter for any number of rows, so that the statement is planned once. */
 const INSERT = `
   insert into usage_records (id, organization_id, key_id, request_id, endpoint, model, prompt_tokens,
-    cached_tokens, completion_tokens, outcome, created_at)
+    cached_tokens, completion_tokens, searches, rerank_units, cost_micros, duration_ms, finish_reason,
+    is_batch, outcome, created_at)
   select id, organization_id, key_id, request_id, endpoint, model, prompt_tokens,
-    cached_tokens, completion_tokens, outcome, created_at
+    cached_tokens, completion_tokens, searches, rerank_units, cost_micros, duration_ms, finish_reason,
+    is_batch, outcome, created_at
   from json_to_recordset($1::json) as row (id text, organization_id text, key_id text, request_id text,
-    endpoint text, model text, prompt_tokens int, cached_tokens int, completion_tokens int, outcome text,
-    created_at timestamptz)`;
+    endpoint text, model text, prompt_tokens int, cached_tokens int, completion_tokens int, searches int,
+    rerank_units int, cost_micros bigint, duration_ms int, finish_reason text, is_batch boolean,
+    outcome text, created_at timestamptz)`;
 
 interface PendingRecord {
   record: UsageRecord;
@@ -98,6 +101,12 @@ function toRow(record: UsageRecord): object {
     prompt_tokens: record.promptTokens,
     cached_tokens: record.cachedTokens,
     completion_tokens: record.completionTokens,
+    searches: record.searches,
+    rerank_units: record.rerankUnits,
+    cost_micros: record.costMicros,
+    duration_ms: record.durationMs,
+    finish_reason: record.finishReason,
+    is_batch: record.isBatch,
     outcome: record.outcome,
     created_at: record.createdAt,
   };

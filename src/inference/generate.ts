@@ -1,5 +1,11 @@
 import type { Deps } from '../deps.ts';
-import type { GenerationEngine, GenerationEvent, GenerationRequest, PromptToken } from '../engines/engine.ts';
+import type {
+  FinishReason,
+  GenerationEngine,
+  GenerationEvent,
+  GenerationRequest,
+  PromptToken,
+} from '../engines/engine.ts';
 import { modelContextTokens } from '../engines/registry.ts';
 import { contextLengthExceeded, serverError } from '../errors.ts';
 import type { ModerationNotice } from '../lib/screen.ts';
@@ -87,6 +93,7 @@ async function* meteredEvents(
   // A caller that stops reading has disconnected: only the end of the engine's events changes the outcome.
   let outcome: UsageOutcome = 'cancelled';
   let isProcessed = false;
+  let finishReason: FinishReason | null = null;
   try {
     for await (const event of modelCall.engine.generate(request, signal)) {
       if (event.type === 'usage') {
@@ -103,6 +110,7 @@ async function* meteredEvents(
         };
       } else {
         if (event.type !== 'choice-end') used.completionTokens += event.tokens;
+        else if (event.choice === 0) finishReason = event.reason;
         if (request.incremental) yield event;
         else answers.push(event);
       }
@@ -110,6 +118,7 @@ async function* meteredEvents(
     if (!request.incremental) {
       const { events, notice } = await screenOutput(deps, call, answers);
       notices.push(notice);
+      if (notice?.action === 'block') finishReason = 'content_filter';
       yield* events;
     }
   } catch (error) {
@@ -117,7 +126,7 @@ async function* meteredEvents(
     throw error;
   } finally {
     if (isProcessed) deps.countPrompt(model.id, used.cachedTokens);
-    await modelCall.settle(used, outcome);
+    await modelCall.settle(used, outcome, finishReason);
   }
   yield { type: 'usage', usage: used };
 }

@@ -1,5 +1,7 @@
+import { costMicros } from '../billing/price.ts';
 import type { Deps } from '../deps.ts';
-import type { GenerationUsage } from '../engines/engine.ts';
+import type { FinishReason, GenerationUsage } from '../engines/engine.ts';
+import type { Pricing } from '../engines/registry.ts';
 import type { Call } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import type { UsageOutcome } from '../lib/usage-record.ts';
@@ -16,7 +18,7 @@ export const NO_USAGE: GenerationUsage = { promptTokens: 0, cachedTokens: 0, com
 /** What is called, and for whom. */
 export interface CallSubject {
   kind: CallKind;
-  model: { id: string };
+  model: { id: string; pricing: Pricing };
   call: Call;
 }
 
@@ -42,14 +44,15 @@ export class ModelCall<Engine> {
   }
 
   /**
-   * Ends the call and records its usage. Resolves when the record is durable. Throws an Error when called twice, because
+   * Ends the call and records its usage and cost. Resolves when the record is durable. Throws an Error when called twice, because
    * the second record would be billed, too.
    */
-  async settle(usage: GenerationUsage, outcome: UsageOutcome): Promise<void> {
+  async settle(usage: GenerationUsage, outcome: UsageOutcome, finishReason: FinishReason | null = null): Promise<void> {
     if (this.#isSettled) throw new Error('a model call was settled twice');
     this.#isSettled = true;
-    const { model, call } = this.#subject;
-    const { caller, requestId, endpoint } = call;
+    const { kind, model, call } = this.#subject;
+    const { caller, requestId, endpoint, isBatchLine = false } = call;
+    const now = this.#deps.now();
     this.#metrics.ended({ model: model.id, outcome, usage, inputs: this.#inputs });
     await this.#deps.recordUsage({
       id: newId('usage'),
@@ -59,8 +62,14 @@ export class ModelCall<Engine> {
       endpoint,
       model: model.id,
       ...usage,
+      searches: 0,
+      rerankUnits: kind === 'rerank' ? this.#inputs : 0,
+      costMicros: costMicros(usage, model.pricing, isBatchLine),
+      durationMs: Math.max(0, now - this.startedAt),
+      finishReason,
+      isBatch: isBatchLine,
       outcome,
-      createdAt: new Date(this.#deps.now()),
+      createdAt: new Date(now),
     });
   }
 

@@ -25,4 +25,6 @@ export interface Call {
   endpoint: string;
   /** Batch calls wait while interactive calls are queued. */
   priority: 'interactive' | 'batch';
+  /** Whether the call is a line of a batch, which costs half. Default: false. */
+  isBatchLine?: boolean;
 }

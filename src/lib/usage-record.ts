@@ -15,6 +15,18 @@ export interface UsageRecord {
   promptTokens: number;
   cachedTokens: number;
   completionTokens: number;
+  /** Searches of knowledge bases that the call made. */
+  searches: number;
+  /** Documents that a reranker scored. */
+  rerankUnits: number;
+  /** Price of the call; 1,000,000 micros are one credit. */
+  costMicros: number;
+  /** Time from the admission of the call to its end, in milliseconds. */
+  durationMs: number;
+  /** Why the first choice of a generation ended; null for other calls, and for generations that did not end. */
+  finishReason: string | null;
+  /** Whether the call is a line of a batch. */
+  isBatch: boolean;
   outcome: UsageOutcome;
   createdAt: Date;
 }

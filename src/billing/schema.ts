@@ -1,0 +1,62 @@
+import { type Static, Type } from 'typebox';
+
+/** Rows of a page of usage. */
+const DEFAULT_ROWS = 1_000;
+const MAX_ROWS = 10_000;
+
+/** Query parameters of `GET /v1/usage`. */
+export const UsageParams = Type.Object({
+  start_time: Type.Optional(
+    Type.Integer({ minimum: 0, description: 'Unix seconds. Default: 7 days before `end_time`.' }),
+  ),
+  end_time: Type.Optional(Type.Integer({ minimum: 1, description: 'Unix seconds, exclusive. Default: now.' })),
+  bucket: Type.Optional(
+    Type.Enum(['hour', 'day'], {
+      description: 'Length of a bucket, in UTC. Default: `day`. Times are extended to whole buckets.',
+    }),
+  ),
+  group_by: Type.Optional(
+    Type.String({ description: '`model`, `key` and `route`, separated by commas. Default: one row per bucket.' }),
+  ),
+  organization_id: Type.Optional(
+    Type.String({ description: 'Another organization, or `all`. Needs the scope `admin`. Default: that of the key.' }),
+  ),
+  format: Type.Optional(Type.Enum(['json', 'csv'], { description: 'Default: `json`.' })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_ROWS, default: DEFAULT_ROWS })),
+  after: Type.Optional(Type.String({ pattern: '^[0-9]{1,9}$', description: 'The `last_id` of the previous page.' })),
+});
+
+export type UsageParams = Static<typeof UsageParams>;
+
+const Group = Type.Union([Type.String(), Type.Null()], { description: 'Null unless the usage is grouped by it.' });
+
+/** Usage of one bucket and group. */
+export const UsageBucket = Type.Object({
+  object: Type.Literal('usage'),
+  start_time: Type.Integer({ description: 'Unix seconds.' }),
+  end_time: Type.Integer(),
+  organization_id: Type.String(),
+  model: Group,
+  key_id: Group,
+  route: Group,
+  requests: Type.Integer({ description: 'Calls of models. One request may make several.' }),
+  prompt_tokens: Type.Integer(),
+  cached_tokens: Type.Integer({ description: 'Part of `prompt_tokens`.' }),
+  completion_tokens: Type.Integer(),
+  searches: Type.Integer(),
+  rerank_units: Type.Integer({ description: 'Documents that a reranker scored.' }),
+  cost_micros: Type.Integer({ description: '1,000,000 micros are one credit.' }),
+});
+
+export type UsageBucket = Static<typeof UsageBucket>;
+
+/** A page of usage. */
+export const UsagePage = Type.Object({
+  object: Type.Literal('list'),
+  data: Type.Array(UsageBucket),
+  has_more: Type.Boolean(),
+  first_id: Type.Union([Type.String(), Type.Null()]),
+  last_id: Type.Union([Type.String(), Type.Null()]),
+});
+
+export type UsagePage = Static<typeof UsagePage>;

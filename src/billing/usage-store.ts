@@ -1,0 +1,137 @@
+import { sql as fragment, lt, max } from 'drizzle-orm';
+import { encodeTime } from 'ulid';
+import type { Database, Sql } from '../db/db.ts';
+import { ID_PREFIXES } from '../lib/ids.ts';
+import { usageDaily, usageRecords, usageRollups } from './tables.ts';
+
+/** Dimensions that usage can be grouped by, with their columns. */
+export const USAGE_GROUPS = { model: 'model', key: 'key_id', route: 'endpoint' } as const;
+
+/** A dimension of `USAGE_GROUPS`. */
+export type UsageGroup = keyof typeof USAGE_GROUPS;
+
+/** Which usage to add up. Times are milliseconds since 1970, on bounds of buckets; `end` is exclusive. */
+export interface UsageQuery {
+  start: number;
+  end: number;
+  bucket: 'hour' | 'day';
+  groups: readonly UsageGroup[];
+  /** Null: all organizations. */
+  organizationId: string | null;
+  offset: number;
+  limit: number;
+}
+
+/** Usage of one bucket and group. Dimensions that were not asked for are null. */
+export interface UsageSum {
+  /** Milliseconds since 1970. */
+  start: number;
+  organizationId: string;
+  model: string | null;
+  keyId: string | null;
+  endpoint: string | null;
+  requests: number;
+  promptTokens: number;
+  cachedTokens: number;
+  completionTokens: number;
+  searches: number;
+  rerankUnits: number;
+  costMicros: number;
+}
+
+const SUMS = ['prompt_tokens', 'cached_tokens', 'completion_tokens', 'searches', 'rerank_units', 'cost_micros'];
+/** Characters of the time at the beginning of a ULID. */
+const TIME_CHARACTERS = 10;
+
+/** The least id of a usage record that was created at `time` (milliseconds since 1970) or later. */
+export const firstIdAt = (time: number): string =>
+  ID_PREFIXES.usage + encodeTime(Math.max(0, time), TIME_CHARACTERS).toLowerCase();
+
+/**
+ * Adds up usage by bucket, organization and groups, in that order. Days come from the daily sums as far as those reach, everything else
+ * from the records. Returns up to `limit + 1` rows.
+ */
+export async function sumUsage(db: Database, query: UsageQuery): Promise<UsageSum[]> {
+  const columns = query.groups.map((group) => USAGE_GROUPS[group]);
+  const grouped = ['organization_id', ...columns];
+  const rolledUp = query.bucket === 'day' ? await rolledUpUntil(db.sql) : null;
+  const recordsFrom = Math.max(query.start, rolledUp ?? query.start);
+  const values: unknown[] = [query.organizationId, firstIdAt(recordsFrom), firstIdAt(query.end)];
+  const ofOrganization = '($1::text is null or organization_id = $1)';
+  const fromRecords = `select date_trunc('${query.bucket}', created_at at time zone 'UTC') as start, ${grouped.join(', ')},
+      1::bigint as requests, ${SUMS.join(', ')}
+    from usage_records where id >= $2 and id < $3 and ${ofOrganization}`;
+  const parts = [fromRecords];
+  if (rolledUp !== null) {
+    values.push(dayOf(query.start), dayOf(query.end));
+    parts.push(`select day::timestamp as start, ${grouped.join(', ')}, requests, ${SUMS.join(', ')}
+    from usage_daily where day >= $4::date and day < $5::date and ${ofOrganization}`);
+  }
+  const order = ['start', ...grouped].join(', ');
+  const statement = `select extract(epoch from start) * 1000 as start, ${grouped.join(', ')}, sum(requests) as requests,
+      ${SUMS.map((column) => `sum(${column}) as ${column}`).join(', ')}
+    from (${parts.join(' union all ')}) as usage
+    group by ${order} order by ${order} limit ${query.limit + 1} offset ${query.offset}`;
+  const { rows } = await db.execute(statement, values);
+  return (rows as Record<string, unknown>[]).map(toSum);
+}
+
+function toSum(row: Record<string, unknown>): UsageSum {
+  const text = (name: string) => (typeof row[name] === 'string' ? row[name] : null);
+  return {
+    start: Number(row['start']),
+    organizationId: String(row['organization_id']),
+    model: text('model'),
+    keyId: text('key_id'),
+    endpoint: text('endpoint'),
+    requests: Number(row['requests']),
+    promptTokens: Number(row['prompt_tokens']),
+    cachedTokens: Number(row['cached_tokens']),
+    completionTokens: Number(row['completion_tokens']),
+    searches: Number(row['searches']),
+    rerankUnits: Number(row['rerank_units']),
+    costMicros: Number(row['cost_micros']),
+  };
+}
+
+const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 'YYYY-MM-DD'.length);
+
+/** The end of the last day in the daily sums, in milliseconds since 1970; null when there is none. */
+export async function rolledUpUntil(sql: Sql): Promise<number | null> {
+  const [row] = await sql.select({ day: max(usageRollups.day) }).from(usageRollups);
+  return row?.day == null ? null : Date.parse(row.day) + DAY_MS;
+}
+
+/** Milliseconds of a day. */
+export const DAY_MS = 86_400_000;
+
+/** When the oldest usage record was created, in milliseconds since 1970; null when there is none. */
+export async function oldestRecordAt(sql: Sql): Promise<number | null> {
+  const [row] = await sql
+    .select({ createdAt: usageRecords.createdAt })
+    .from(usageRecords)
+    .orderBy(usageRecords.id)
+    .limit(1);
+  return row?.createdAt.getTime() ?? null;
+}
+
+/** Adds the sums of a UTC day, which begins at `start`. Does nothing when another process has added them. */
+export async function insertDay(sql: Sql, start: number): Promise<void> {
+  const day = dayOf(start);
+  await sql.transaction(async (transaction) => {
+    const claimed = await transaction.insert(usageRollups).values({ day }).onConflictDoNothing().returning();
+    if (claimed.length === 0) return;
+    await transaction.execute(fragment`
+      insert into ${usageDaily} (day, organization_id, key_id, model, endpoint, requests, prompt_tokens, cached_tokens,
+        completion_tokens, searches, rerank_units, cost_micros)
+      select ${day}::date, organization_id, key_id, model, endpoint, count(*), sum(prompt_tokens), sum(cached_tokens),
+        sum(completion_tokens), sum(searches), sum(rerank_units), sum(cost_micros)
+      from ${usageRecords} where id >= ${firstIdAt(start)} and id < ${firstIdAt(start + DAY_MS)}
+      group by organization_id, key_id, model, endpoint`);
+  });
+}
+
+/** Deletes the records that were created before `time` (milliseconds since 1970). */
+export async function deleteRecordsBefore(sql: Sql, time: number): Promise<void> {
+  await sql.delete(usageRecords).where(lt(usageRecords.id, firstIdAt(time)));
+}

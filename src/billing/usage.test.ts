@@ -1,0 +1,252 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { eq } from 'drizzle-orm';
+import { assertError, assertForm, useApi } from '../../test/harness.ts';
+import { stream, words } from '../../test/scripted-engine.ts';
+import { insertOrganization } from '../accounts/store.ts';
+import { newId } from '../lib/ids.ts';
+import type { UsageRecord } from '../lib/usage-record.ts';
+import { usageCsv } from './read-usage.ts';
+import { rollUpUsage } from './roll-up-usage.ts';
+import { UsagePage } from './schema.ts';
+import { usageDaily, usageRecords } from './tables.ts';
+import { DAY_MS, firstIdAt } from './usage-store.ts';
+
+/** 2026-03-10T00:00:00Z. */
+const DAY = Date.UTC(2026, 2, 10);
+const HOUR_MS = 3_600_000;
+
+describe('GET /v1/usage', () => {
+  const api = useApi();
+  let count = 0;
+  const newOrganization = async () => {
+    const organization = newId('organization');
+    await insertOrganization(api.db.sql, organization, organization);
+    const { key, id } = await api.makeKey({ organization });
+    const scopes = ['inference', 'files', 'knowledge', 'guardrails'] as const;
+    return { key, id, organization, limited: (await api.makeKey({ organization, scopes: [...scopes] })).key };
+  };
+  /** Stores a record as the ledger does, at a time. */
+  const record = async (organizationId: string, at: number, more: Partial<UsageRecord> = {}) => {
+    count += 1;
+    const row: UsageRecord = {
+      id: firstIdAt(at) + String(count).padStart(16, '0'),
+      organizationId,
+      keyId: 'key_1',
+      requestId: 'req_1',
+      endpoint: '/v1/chat/completions',
+      model: 'general-8b',
+      promptTokens: 10,
+      cachedTokens: 4,
+      completionTokens: 5,
+      searches: 1,
+      rerankUnits: 2,
+      costMicros: 100,
+      durationMs: 1,
+      finishReason: 'stop',
+      isBatch: false,
+      outcome: 'completed',
+      createdAt: new Date(at),
+      ...more,
+    };
+    await api.db.sql.insert(usageRecords).values(row);
+  };
+  const read = (query: string, key: string) => api.send('GET', `/v1/usage?${query}`, { key });
+  const range = (from: number, to: number) => `start_time=${from / 1000}&end_time=${to / 1000}`;
+
+  it('adds up the calls of the organization by day', async () => {
+    const { organization, key } = await newOrganization();
+    await record(organization, DAY);
+    await record(organization, DAY + DAY_MS - 1);
+    await record(organization, DAY + DAY_MS);
+    await record(organization, DAY - 1);
+    await record(organization, DAY + 2 * DAY_MS);
+    const { status, json } = await read(range(DAY, DAY + 2 * DAY_MS), key);
+    assert.equal(status, 200);
+    assertForm(UsagePage, json);
+    const head = { object: 'usage', organization_id: organization, model: null, key_id: null, route: null };
+    const one = {
+      prompt_tokens: 10,
+      cached_tokens: 4,
+      completion_tokens: 5,
+      searches: 1,
+      rerank_units: 2,
+      cost_micros: 100,
+    };
+    const two = {
+      prompt_tokens: 20,
+      cached_tokens: 8,
+      completion_tokens: 10,
+      searches: 2,
+      rerank_units: 4,
+      cost_micros: 200,
+    };
+    assert.deepEqual(json.data, [
+      { ...head, start_time: DAY / 1000, end_time: (DAY + DAY_MS) / 1000, requests: 2, ...two },
+      { ...head, start_time: (DAY + DAY_MS) / 1000, end_time: (DAY + 2 * DAY_MS) / 1000, requests: 1, ...one },
+    ]);
+    assert.deepEqual([json.has_more, json.first_id, json.last_id], [false, '1', '2']);
+  });
+
+  it('adds up by hour, and by model, key and route', async () => {
+    const { organization, key } = await newOrganization();
+    await record(organization, DAY + HOUR_MS - 1);
+    await record(organization, DAY + HOUR_MS, { model: 'b', keyId: 'key_2' });
+    await record(organization, DAY + HOUR_MS, { model: 'a', endpoint: '/v1/embeddings' });
+    const { json } = await read(`${range(DAY, DAY + 2 * HOUR_MS)}&bucket=hour&group_by=model,key,route`, key);
+    assert.deepEqual(
+      json.data.map((row: Record<string, unknown>) => [
+        Number(row['start_time']) - DAY / 1000,
+        row['model'],
+        row['key_id'],
+        row['route'],
+      ]),
+      [
+        [0, 'general-8b', 'key_1', '/v1/chat/completions'],
+        [3600, 'a', 'key_1', '/v1/embeddings'],
+        [3600, 'b', 'key_2', '/v1/chat/completions'],
+      ],
+    );
+  });
+
+  it('extends times to whole buckets', async () => {
+    const { organization, key } = await newOrganization();
+    await record(organization, DAY);
+    await record(organization, DAY + HOUR_MS - 1);
+    const { json } = await read(`${range(DAY + 1_800_000, DAY + 1_801_000)}&bucket=hour`, key);
+    assert.equal(json.data[0].requests, 2);
+  });
+
+  it('pages through the rows', async () => {
+    const { organization, key } = await newOrganization();
+    for (const model of ['a', 'b', 'c']) await record(organization, DAY, { model });
+    const query = `${range(DAY, DAY + DAY_MS)}&group_by=model&limit=2`;
+    const first = (await read(query, key)).json;
+    assert.deepEqual([first.data.length, first.has_more, first.last_id], [2, true, '2']);
+    const second = (await read(`${query}&after=${first.last_id}`, key)).json;
+    assert.deepEqual([second.data[0].model, second.has_more], ['c', false]);
+  });
+
+  it('gives CSV', async () => {
+    const { organization, key } = await newOrganization();
+    await record(organization, DAY, { model: 'a,"b"' });
+    const { headers, text } = await read(`${range(DAY, DAY + DAY_MS)}&group_by=model&format=csv`, key);
+    assert.equal(headers.get('content-type'), 'text/csv; charset=utf-8');
+    const [header, row, end] = text.split('\r\n');
+    assert.match(header ?? '', /^start_time,end_time,organization_id,model,key_id,route,requests,/);
+    assert.equal(row, `${DAY / 1000},${(DAY + DAY_MS) / 1000},${organization},"a,""b""",,,1,10,4,5,1,2,100`);
+    assert.equal(end, '');
+  });
+
+  it('keeps spreadsheets from running fields of the CSV', () => {
+    const fields = {
+      object: 'usage',
+      start_time: 0,
+      end_time: 1,
+      organization_id: 'o',
+      key_id: null,
+      route: null,
+    } as const;
+    const sums = {
+      requests: 1,
+      prompt_tokens: 1,
+      cached_tokens: 1,
+      completion_tokens: 1,
+      searches: 0,
+      rerank_units: 0,
+    };
+    assert.match(usageCsv([{ ...fields, ...sums, model: '=1+1', cost_micros: 1 }]), /,'=1\+1,/);
+  });
+
+  it('shows other organizations to the scope admin only', async () => {
+    const mine = await newOrganization();
+    const other = await newOrganization();
+    await record(other.organization, DAY + 5 * DAY_MS);
+    const query = range(DAY + 5 * DAY_MS, DAY + 6 * DAY_MS);
+    assert.deepEqual((await read(query, mine.key)).json.data, []);
+    for (const wanted of [other.organization, 'all']) {
+      const allowed = await read(`${query}&organization_id=${wanted}`, mine.key);
+      assert.equal(allowed.json.data[0].organization_id, other.organization);
+      const denied = await read(`${query}&organization_id=${wanted}`, mine.limited);
+      assertError(denied, 403, 'insufficient_scope', 'organization_id');
+    }
+    assert.equal((await read(query, mine.limited)).status, 200);
+  });
+
+  it('rejects what it cannot read with 400, and requests without a key with 401', async () => {
+    const invalid: [query: string, param: string][] = [
+      ['start_time=5&end_time=5', 'start_time'],
+      ['start_time=-1', 'start_time'],
+      ['start_time=x', 'start_time'],
+      ['end_time=0', 'end_time'],
+      [range(DAY, DAY + 1_001 * HOUR_MS) + '&bucket=hour', 'start_time'],
+      ['bucket=week', 'bucket'],
+      ['group_by=model,user', 'group_by'],
+      ['format=xml', 'format'],
+      ['limit=0', 'limit'],
+      ['limit=10001', 'limit'],
+      ['after=x', 'after'],
+    ];
+    for (const [query, param] of invalid) assertError(await read(query, api.key), 400, 'invalid_value', param);
+    assert.equal((await read(range(DAY, DAY + 1_000 * HOUR_MS) + '&bucket=hour', api.key)).status, 200);
+    assertError(await api.send('GET', '/v1/usage', { key: null }), 401, 'invalid_api_key');
+  });
+
+  it('shows the cost, duration and finish reason of calls', async () => {
+    api.engine.play(() =>
+      stream([
+        { type: 'prompt-end', promptTokens: 1000, cachedTokens: 500 },
+        ...words('one two', 'length').slice(1, -1),
+        { type: 'usage', usage: { promptTokens: 1000, cachedTokens: 500, completionTokens: 2 } },
+      ]),
+    );
+    const body = { model: 'general-8b', messages: [{ role: 'user', content: 'Hi' }] };
+    for (const isStream of [false, true])
+      await api.send('POST', '/v1/chat/completions', { body: { ...body, stream: isStream } });
+    const rows = await api.db.sql.select().from(usageRecords).where(eq(usageRecords.promptTokens, 1000));
+    // 500 tokens at 0.1 micros, 500 at a tenth of it, 2 at 0.2: rounded up once.
+    assert.deepEqual(
+      rows.map(({ costMicros, finishReason, isBatch, rerankUnits }) => [
+        costMicros,
+        finishReason,
+        isBatch,
+        rerankUnits,
+      ]),
+      [
+        [56, 'length', false, 0],
+        [56, 'length', false, 0],
+      ],
+    );
+    assert.ok(rows.every(({ durationMs }) => durationMs >= 0));
+    const { json } = await api.send('GET', '/v1/usage');
+    assert.ok(json.data[0].cost_micros >= 112);
+  });
+
+  it('gives the same sums after days were rolled up and their records deleted', async () => {
+    const { organization, key } = await newOrganization();
+    const first = DAY + 20 * DAY_MS;
+    for (let day = 0; day < 4; day += 1) {
+      await record(organization, first + day * DAY_MS, { model: 'a' });
+      await record(organization, first + (day + 1) * DAY_MS - 1, { model: 'b' });
+    }
+    const query = `${range(first, first + 4 * DAY_MS)}&group_by=model,key,route`;
+    const before = (await read(query, key)).json.data;
+    assert.equal(before.length, 8);
+    const deps = { ...api.deps, config: { ...api.deps.config, usageRetentionDays: 1 } };
+    // Half an hour into the last day: the day before has just ended, and is not added up yet.
+    const run = (now: number) => rollUpUsage({ ...deps, now: () => now });
+    await run(first + 3 * DAY_MS + 1_800_000);
+    const ofOrganization = eq(usageRecords.organizationId, organization);
+    const left = async () => api.db.sql.$count(usageRecords, ofOrganization);
+    assert.deepEqual((await read(query, key)).json.data, before);
+    assert.equal(await left(), 4);
+    await Promise.all([run(first + 3 * DAY_MS + 2 * HOUR_MS), run(first + 3 * DAY_MS + 2 * HOUR_MS)]);
+    assert.deepEqual((await read(query, key)).json.data, before);
+    assert.equal(await left(), 4);
+    await run(first + 10 * DAY_MS);
+    assert.deepEqual((await read(query, key)).json.data, before);
+    assert.equal(await left(), 0);
+    const rows = await api.db.sql.select().from(usageDaily).where(eq(usageDaily.organizationId, organization));
+    assert.equal(rows.length, 8);
+  });
+});
