@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { eq } from 'drizzle-orm';
-import { assertError, assertForm, useApi } from '../../test/harness.ts';
+import { assertError, assertSchema, useApi } from '../../test/harness.ts';
 import { stream, words } from '../../test/scripted-engine.ts';
 import { insertOrganization } from '../accounts/store.ts';
 import { newId } from '../lib/ids.ts';
@@ -63,7 +63,7 @@ describe('GET /v1/usage', () => {
     await record(organization, DAY + 2 * DAY_MS);
     const { status, json } = await read(range(DAY, DAY + 2 * DAY_MS), key);
     assert.equal(status, 200);
-    assertForm(UsagePage, json);
+    assertSchema(UsagePage, json);
     const head = { object: 'usage', organization_id: organization, model: null, key_id: null, route: null };
     const one = {
       prompt_tokens: 10,
