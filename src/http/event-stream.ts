@@ -52,7 +52,7 @@ export async function sendEvents(reply: FastifyReply, events: AsyncIterable<obje
     if (raw.destroyed) return;
     const known = knownError(error);
     const cause = known.cause === undefined ? undefined : describeErrorWithStack(known.cause);
-    reply.log.error({ requestId: reply.request.id, code: known.code, cause }, 'stream broke off');
+    reply.log.error({ requestId: reply.request.id, code: known.code, cause }, 'stream failed');
     frames.write(known.body());
     frames.end('');
   }
