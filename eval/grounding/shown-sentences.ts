@@ -48,7 +48,7 @@ export async function shownSheet(
       ways['whole chunks'].push(BUDGETS.map((budget) => partOf(gold, wholeChunksWithin(chunks, budget))));
       ways['ranked sentences'].push(
         BUDGETS.map((budget) =>
-          partOf(gold, selectSentences(chunks, sentences, ranks, { budget, costOf: fenceTokens })),
+          partOf(gold, selectSentences(chunks, sentences, ranks, { budget, chunkCost: fenceTokens })),
         ),
       );
     }

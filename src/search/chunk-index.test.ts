@@ -8,7 +8,7 @@ import type { IndexedChunk } from './chunk-rows.ts';
 import type { FieldValues } from './field-values.ts';
 import type { Condition } from './filter.ts';
 
-/** A unit vector between two axes: the more of `share`, the nearer to `axis`. */
+/** A unit vector between two axes; a larger `share` is nearer to `axis`. */
 function vector(axis: number, share = 1): Float32Array {
   const made = new Float32Array(1024);
   made[axis] = share;
@@ -64,14 +64,14 @@ describe('ChunkIndex', () => {
     (await index.search(base, { ...anything, ...wanted })).sort((a, b) => a.id.localeCompare(b.id));
   const idsOf = async (base: string, wanted: Partial<ChunkSearch>) => (await search(base, wanted)).map(({ id }) => id);
 
-  it('finds nothing in a knowledge base without chunks', async () => {
+  it('returns no hits for an unknown knowledge base', async () => {
     const base = newBase();
     assert.deepEqual(await search(base, { vector: vector(0), text: 'word' }), []);
     assert.equal(await index.count(base), 0);
     await index.maintain(base);
   });
 
-  it('gives the cosine of vectors', async () => {
+  it('returns cosine similarities', async () => {
     const base = newBase();
     await put(base, [
       chunk({ id: 'a', at: vector(1) }),
@@ -89,7 +89,7 @@ describe('ChunkIndex', () => {
     );
   });
 
-  it('gives BM25 of words: as its formula says', async () => {
+  it('returns BM25 scores by the formula', async () => {
     const base = newBase();
     const texts = ['red fish', 'red stone stone', 'blue stone', 'green'];
     await put(
@@ -97,7 +97,7 @@ describe('ChunkIndex', () => {
       texts.map((text, i) => chunk({ id: `c${i}`, text })),
     );
     const hits = await search(base, { text: 'stones' });
-    // k1 = 1.2, b = 0.75 (Robertson and Zaragoza, 2009); four texts of two words on average, two of which have the word.
+    // k1 = 1.2, b = 0.75 (Robertson and Zaragoza, 2009); four texts of two words on average, two of which contain the word.
     const idf = Math.log(1 + (4 - 2 + 0.5) / (2 + 0.5));
     const bm25 = (count: number, length: number) => (idf * count * 2.2) / (count + 1.2 * (0.25 + (0.75 * length) / 2));
     assert.deepEqual(
@@ -108,7 +108,7 @@ describe('ChunkIndex', () => {
     assert.ok(Math.abs((hits[1]?.bm25 ?? 0) - bm25(1, 2)) < 1e-3, String(hits[1]?.bm25));
   });
 
-  it('gives both scores of every hit, by whichever it was found', async () => {
+  it('returns both scores of every hit of a hybrid search', async () => {
     const base = newBase();
     await put(base, [
       chunk({ id: 'far', text: 'stone', at: vector(3, 0.1) }),
@@ -124,7 +124,7 @@ describe('ChunkIndex', () => {
     assert.ok(hits.filter(({ bm25 }) => bm25 === 0).length === 4);
   });
 
-  it('bounds the words of what only its vector found where more match than were asked for, and tells them when asked', async () => {
+  it('bounds the BM25 score of vector hits beyond the keyword limit; bm25Scores returns it', async () => {
     const base = newBase();
     const words = (count: number) => Array.from({ length: count }, () => 'stone').join(' ');
     await put(base, [
@@ -146,7 +146,7 @@ describe('ChunkIndex', () => {
     assert.equal((await index.bm25Scores(base, [], { text: 'stone', languages: ['en'] })).size, 0);
   });
 
-  it('replaces what it holds of a document, and forgets what is removed', async () => {
+  it('replaces and removes documents', async () => {
     const base = newBase();
     await put(base, [chunk({ id: 'old', document: 'd', text: 'stone' }), chunk({ id: 'other', text: 'stone' })]);
     await put(base, [chunk({ id: 'new', document: 'd', text: 'stone' })]);
@@ -159,7 +159,7 @@ describe('ChunkIndex', () => {
     assert.deepEqual(await idsOf(base, { text: 'stone' }), ['other']);
   });
 
-  it('gives the same scores after deleting, adding again and maintain as an index that never knew it', async () => {
+  it('has the scores of a new index after deletions, additions and maintenance', async () => {
     const [worn, fresh] = [newBase(), newBase()];
     const texts = Array.from({ length: 40 }, (_, i) => `stone ${'word '.repeat(i % 7)} number${i % 5}`);
     const all = texts.map((text, i) => chunk({ id: `c${i}`, text }));
@@ -178,7 +178,7 @@ describe('ChunkIndex', () => {
     assert.deepEqual(await scores(worn), await scores(fresh));
   });
 
-  it('forgets a knowledge base, which can be made again', async () => {
+  it('drops a knowledge base, which can be created again', async () => {
     const base = newBase();
     await put(base, [chunk({ id: 'a', text: 'stone' })]);
     await index.drop(base);
@@ -186,7 +186,7 @@ describe('ChunkIndex', () => {
     assert.deepEqual(await idsOf(base, { text: 'stone' }), []);
   });
 
-  it('still has everything after it was closed and opened', async () => {
+  it('is persistent', async () => {
     const other = await mkdtemp(join(tmpdir(), 'quire-index-'));
     const first = await ChunkIndex.open(other);
     await first.replace('kb', ['doc_a'], {
@@ -201,7 +201,7 @@ describe('ChunkIndex', () => {
     await rm(other, { recursive: true });
   });
 
-  it('writes what is asked for at once one after the other, and loses none of it', async () => {
+  it('serializes concurrent writes', async () => {
     const base = newBase();
     await Promise.all(
       Array.from({ length: 12 }, (_, i) =>
@@ -211,7 +211,7 @@ describe('ChunkIndex', () => {
     assert.equal(await index.count(base), 12);
   });
 
-  describe('with conditions', () => {
+  describe('with filters', () => {
     const base = 'kb_conditions';
     before(async () => {
       await put(base, [
@@ -270,13 +270,13 @@ describe('ChunkIndex', () => {
       ['SQL is text', [field("x') OR true --", 'in', "y') OR true --")], []],
     ];
     for (const [what, conditions, ids] of cases) {
-      it(`looks only at chunks that meet them: ${what}`, async () => {
+      it(`returns only matching chunks: ${what}`, async () => {
         assert.deepEqual(await idsOf(base, { text: 'stone', conditions }), ids);
         assert.deepEqual(await idsOf(base, { vector: vector(0), conditions }), ids);
       });
     }
 
-    it('scores a chunk as it does without conditions', async () => {
+    it('does not change scores', async () => {
       const [all, one] = [
         await search(base, { text: 'stone' }),
         await search(base, { text: 'stone', conditions: [field('lang', 'in', 'de')] }),
@@ -285,10 +285,10 @@ describe('ChunkIndex', () => {
     });
   });
 
-  describe('with so many chunks that they are not looked at one by one', () => {
+  describe('above the size of flat search', () => {
     const base = 'kb_large';
     const ROWS = 5_200;
-    /** Around sixteen axes, as texts of a few subjects are. */
+    /** Vectors clustered around sixteen axes. */
     const at = (i: number) => {
       const made = vector(i % 16, 0.9);
       for (let k = 0; k < 40; k++) made[100 + ((i * 37 + k * 101) % 900)] = ((i * 31 + k * 17) % 23) / 60 - 0.18;
@@ -306,7 +306,7 @@ describe('ChunkIndex', () => {
     ];
     const matching = () =>
       Promise.all(conditions.map((one) => idsOf(base, { text: 'word', conditions: one, limit: 10_000 })));
-    /** The best ten of the hundred that a retrieval asks for at least. */
+    /** The best ten of a hundred hits. */
     const nearest = async () => {
       const hits = await Promise.all(
         conditions.map((one) => search(base, { vector: query, conditions: one, limit: 100 })),
@@ -328,7 +328,7 @@ describe('ChunkIndex', () => {
       }
     });
 
-    it('finds with its indexes what it finds without them, with every filter, and the nearest as well as all but exactly', async () => {
+    it('finds the same with and without indexes, and nearly the same nearest vectors', async () => {
       const [matches, exact] = [await matching(), await nearest()];
       assert.deepEqual(
         matches.map(({ length }) => length),
@@ -342,7 +342,7 @@ describe('ChunkIndex', () => {
       }
     });
 
-    it('never gives a deleted row, nor misses a new one, before the indexes know of them', async () => {
+    it('returns no deleted and all new rows before the indexes are updated', async () => {
       await index.remove(base, ['doc_77']);
       await put(base, [chunk({ id: 'new', text: 'word', at: query, fields: { tags: ['t3'] } })]);
       const [all = [], tagged = [], , , , gone = []] = await matching();

@@ -13,35 +13,35 @@ const kept: TableState = {
 const large: TableState = { ...kept, rows: FLAT_ROWS, unindexedVectors: 0, hasLookups: true };
 
 describe('planMaintenance', () => {
-  it('leaves no row outside of the keyword index once nothing more is written', () => {
+  it('indexes all rows when no more writes follow', () => {
     assert.deepEqual(planMaintenance({ ...kept, unindexedTerms: 1 }, false), ['optimize']);
     assert.deepEqual(planMaintenance({ ...kept, unindexedTerms: 1 }, true), []);
     assert.deepEqual(planMaintenance(kept, false), []);
   });
 
-  it('leaves a table alone that needs nothing, and one that is empty', () => {
+  it('does nothing for an up-to-date or empty table', () => {
     assert.deepEqual(planMaintenance(kept, true), []);
     assert.deepEqual(planMaintenance({ ...kept, rows: 0, unindexedTerms: null, fragments: 100 }, true), []);
   });
 
-  it('builds the keyword index where there is none, and again after a tenth of the rows was deleted', () => {
+  it('builds a missing keyword index, and rebuilds it after a tenth of the rows was deleted', () => {
     assert.deepEqual(planMaintenance({ ...kept, unindexedTerms: null }, true), ['buildTerms']);
     assert.deepEqual(planMaintenance({ ...kept, deletedSinceBuild: 100 }, true), []);
     assert.deepEqual(planMaintenance({ ...kept, deletedSinceBuild: 101 }, true), ['buildTerms']);
   });
 
-  it('builds indexes of vectors, ids and labels only where looking at all of them is slower', () => {
+  it('builds vector and scalar indexes above the size of flat search', () => {
     assert.deepEqual(planMaintenance({ ...kept, rows: FLAT_ROWS - 1 }, true), []);
     assert.deepEqual(planMaintenance({ ...kept, rows: FLAT_ROWS }, true), ['buildVectors', 'buildLookups']);
     assert.deepEqual(planMaintenance(large, true), []);
   });
 
-  it('compacts when many rows are outside of the indexes, or in many pieces', () => {
+  it('optimizes with many unindexed rows or fragments', () => {
     assert.deepEqual(planMaintenance({ ...kept, unindexedTerms: 2001 }, true), ['optimize']);
     assert.deepEqual(planMaintenance({ ...kept, fragments: 25 }, false), ['optimize']);
   });
 
-  it('bears more of both in a large table that is being filled: bringing it up to date costs the more the larger it is', () => {
+  it('tolerates more of both in a large table during bulk writes', () => {
     const filling = { ...large, rows: 100_000 };
     assert.deepEqual(planMaintenance({ ...filling, unindexedTerms: 10_000, fragments: 96 }, true), []);
     assert.deepEqual(planMaintenance({ ...filling, unindexedTerms: 10_001 }, true), ['optimize']);

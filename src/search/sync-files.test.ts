@@ -12,7 +12,7 @@ describe('FileSyncer', () => {
     folder = await mkdtemp(join(tmpdir(), 'quire-sync-'));
     await mkdir(join(folder, 'a.lance/data'), { recursive: true });
     await writeFile(join(folder, 'a.lance/data/1'), 'one');
-    // Node exports no class of file handles.
+    // Node does not export the class of file handles.
     const handle = await open(folder);
     const prototype = Object.getPrototypeOf(handle) as FileHandle;
     await handle.close();
@@ -51,7 +51,7 @@ describe('FileSyncer', () => {
     assert.equal(syncs, 4);
   });
 
-  it('takes files that were there before as durable', async () => {
+  it('skips existing files', async () => {
     const syncer = new FileSyncer();
     await syncer.skipExisting(folder);
     await syncer.sync(table());

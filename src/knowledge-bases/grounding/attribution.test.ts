@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { attribute } from './attribution.ts';
 import type { ContextChunk } from './gather-context.ts';
 
-/** What is read of a chunk here. */
+/** The used part of a chunk. */
 const chunkOf = (text: string): ContextChunk => ({ text }) as ContextChunk;
 const LIBRARY = chunkOf(
   'The library of Ashford opens at 9 on Saturdays. It has 12,500 books about harbours 📚 and ships.',
@@ -11,12 +11,12 @@ const LIBRARY = chunkOf(
 const FERRY = chunkOf('The ferry to Skelby leaves the harbour at noon. A ticket costs 4 pounds.');
 const CHUNKS = [LIBRARY, FERRY];
 
-/** The parts of an answer that are from somewhere, with the first words of their chunk. */
+/** The attributed parts of an answer, with the first words of their chunks. */
 const parts = (answer: string, chunks = CHUNKS) =>
   attribute(answer, chunks).map(({ chunk, start, end }) => [answer.slice(start, end), chunk.text.split(' ')[1]]);
 
-describe('the attribution of an answer', () => {
-  it('tells for each sentence which chunk says the same, and nothing for what none says', () => {
+describe('attribute', () => {
+  it('attributes each sentence to the chunk that says the same, or to none', () => {
     assert.deepEqual(
       parts(
         'On Saturdays the library opens at 9. I hope that helps. The ferry leaves at noon. You could walk there instead.',
@@ -27,11 +27,11 @@ describe('the attribution of an answer', () => {
       ],
     );
   });
-  it('tells the source of a sentence of two words that say something, and of none with fewer', () => {
+  it('requires two content words', () => {
     assert.deepEqual(parts('The ferry leaves.'), [['The ferry leaves.', 'ferry']]);
     assert.deepEqual(parts('The ferry.'), []);
   });
-  it('names the chunk that has the most of a sentence, and of equal ones the first', () => {
+  it('selects the chunk with the highest share of terms, the first of equal ones', () => {
     const [ashford, skelby] = [
       chunkOf('The library of Ashford opens at 9 on Saturdays.'),
       chunkOf('The library of Skelby opens at 9 on Mondays.'),
@@ -43,22 +43,22 @@ describe('the attribution of an answer', () => {
     const copy = { ...ashford };
     assert.equal(sourceIn([ashford, copy])?.chunk, ashford);
   });
-  it('joins sentences in a row from one chunk', () => {
+  it('merges adjacent sentences of one chunk', () => {
     assert.deepEqual(parts('The ferry leaves at noon. A ticket costs 4 pounds.'), [
       ['The ferry leaves at noon. A ticket costs 4 pounds.', 'ferry'],
     ]);
   });
-  it('tells no source of a sentence with a number that the chunk does not have', () => {
+  it('requires all numbers of a sentence', () => {
     assert.deepEqual(parts('The library opens at 10 on Saturdays.'), []);
   });
-  it('takes a number for the same whether its thousands are parted or not', () => {
+  it('ignores thousands separators', () => {
     assert.equal(parts('The library has 12500 books.').length, 1);
     assert.equal(parts('The library has 12\u202f500 books.').length, 1);
   });
-  it('does not take the number of an item, or of a source that the model prints, for one', () => {
+  it('ignores list numbers and printed citation markers', () => {
     assert.equal(parts('1. The library opens at 9 on Saturdays [3].').length, 1);
   });
-  it('counts in UTF-16 code units and parts no character', () => {
+  it('returns UTF-16 offsets and splits no surrogate pair', () => {
     const answer = '😀👩‍👩‍👧 Yes! 📚 The library has books about harbours and ships 🚢. 🎉';
     const found = attribute(answer, CHUNKS);
     assert.equal(found.length, 1);
@@ -67,14 +67,14 @@ describe('the attribution of an answer', () => {
     for (const part of [answer.slice(0, start), answer.slice(start, end), answer.slice(end)])
       assert.ok(part.isWellFormed());
   });
-  it('works where words are not parted by spaces', () => {
+  it('works in scripts without spaces', () => {
     const chunks = [chunkOf('图书馆 周六九点开门。'), chunkOf('渡轮 中午出发。')];
     assert.deepEqual(
       attribute('图书馆周六九点开门。渡轮中午出发。', chunks).map(({ chunk }) => chunks.indexOf(chunk)),
       [0, 1],
     );
   });
-  it('has nothing of an empty answer, and nothing where there was nothing to answer from', () => {
+  it('returns nothing for an empty answer or without chunks', () => {
     assert.deepEqual([parts(''), parts('The library opens at 9.', [])], [[], []]);
   });
 });

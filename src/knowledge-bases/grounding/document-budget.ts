@@ -3,7 +3,7 @@ const CONTEXT_SHARE = 0.5;
 /** Maximum tokens of documents: more do not improve answers, and are billed. */
 const MAX_DOCUMENT_TOKENS = 8_000;
 /** Reserved for an answer without a token limit: tokens, or a share of the remaining context when that is less. */
-const USUAL_ANSWER = { tokens: 512, share: 0.5 } as const;
+const DEFAULT_ANSWER = { tokens: 512, share: 0.5 } as const;
 /**
  * Maximum share of the remaining context reserved for an answer with a token limit. Many clients send the whole context
  * as the limit; reserving all of it would leave no room for documents.
@@ -11,7 +11,7 @@ const USUAL_ANSWER = { tokens: 512, share: 0.5 } as const;
 const MAX_ANSWER_SHARE = 0.75;
 
 /** Contents of a prompt beside documents. */
-export interface Need {
+export interface PromptUsage {
   /** Tokens of prompt and answer together. */
   contextTokens: number;
   /** Tokens of the conversation, with the instructions. */
@@ -21,11 +21,11 @@ export interface Need {
 }
 
 /** Tokens that documents may have in a prompt; 0 where the conversation leaves none. */
-export function documentBudget({ contextTokens, conversationTokens, maxTokens }: Need): number {
+export function documentBudget({ contextTokens, conversationTokens, maxTokens }: PromptUsage): number {
   const room = Math.max(0, contextTokens - conversationTokens);
   const answer =
     maxTokens === null
-      ? Math.min(USUAL_ANSWER.tokens, room * USUAL_ANSWER.share)
+      ? Math.min(DEFAULT_ANSWER.tokens, room * DEFAULT_ANSWER.share)
       : Math.min(maxTokens, room * MAX_ANSWER_SHARE);
   return Math.floor(Math.min(room - answer, contextTokens * CONTEXT_SHARE, MAX_DOCUMENT_TOKENS));
 }

@@ -13,11 +13,11 @@ import { listSentences, selectSentences } from './select-sentences.ts';
 import { withoutSpecialTokens } from './special-tokens.ts';
 import { estimatePromptTokens, estimateTokens } from './token-estimate.ts';
 
-/** What is read of a chunk here. */
+/** The used part of a chunk. */
 const chunkOf = (text: string, documentName = 'a.txt'): ContextChunk =>
   ({ text, documentName, headingPath: [] as string[], score: 0.5 }) as ContextChunk;
 
-describe('sentences of chunks', () => {
+describe('listSentences and selectSentences', () => {
   const chunks = [
     chunkOf('One is here.\nTwo is here. Three is here. Four is here. Five is here.'),
     chunkOf('Five is here. Six is here.'),
@@ -25,38 +25,38 @@ describe('sentences of chunks', () => {
   const sentences = listSentences(chunks, 100);
   const chosen = (wanted: readonly string[], budget = 1_000) => {
     const scores = sentences.map(({ text }) => (wanted.some((word) => text.startsWith(word)) ? 1 : 0));
-    return selectSentences(chunks, sentences, scores, { budget, costOf: () => 10 }).map(({ text }) => text);
+    return selectSentences(chunks, sentences, scores, { budget, chunkCost: () => 10 }).map(({ text }) => text);
   };
 
-  it('are each ranked once, in order', () => {
+  it('lists each sentence once, in order', () => {
     const first = sentences.map(({ text }) => text.split(' ')[0]);
     assert.deepEqual(first, ['One', 'Two', 'Three', 'Four', 'Five', 'Six']);
   });
-  it('stand in their order, with a mark wherever some are left out', () => {
+  it('keeps the order and marks omissions', () => {
     const costOfTwo = 10 + 4 + 2 * (4 + 5);
     assert.deepEqual(chosen(['Two', 'Four'], costOfTwo), ['[...] Two is here. [...] Four is here. [...]']);
     assert.deepEqual(chosen(['One', 'Two'], costOfTwo), ['One is here.\nTwo is here. [...]']);
   });
-  it('stand in the order of the text, whichever scores more', () => {
+  it('keeps text order regardless of scores', () => {
     const scores = sentences.map(({ text }) => (text.startsWith('Four') ? 2 : text.startsWith('Two') ? 1 : 0));
-    const [chunk] = selectSentences(chunks, sentences, scores, { budget: 10 + 4 + 2 * (4 + 5), costOf: () => 10 });
+    const [chunk] = selectSentences(chunks, sentences, scores, { budget: 10 + 4 + 2 * (4 + 5), chunkCost: () => 10 });
     assert.equal(chunk?.text, '[...] Two is here. [...] Four is here. [...]');
   });
-  it('have one space between them, and no mark for white space at the end', () => {
+  it('separates sentences by one space, without a mark for trailing white space', () => {
     const spaced = [chunkOf('One is here.   Two is here. \n')];
     const all = listSentences(spaced, 100);
-    const [chunk] = selectSentences(spaced, all, [1, 1], { budget: 1_000, costOf: () => 10 });
+    const [chunk] = selectSentences(spaced, all, [1, 1], { budget: 1_000, chunkCost: () => 10 });
     assert.equal(chunk?.text, 'One is here. Two is here.');
   });
-  it('come from several chunks, whose marks are paid for', () => {
+  it('counts the fences of several chunks', () => {
     const costOfBoth = 2 * (10 + 4 + 4 + 4);
     assert.deepEqual(chosen(['One', 'Six'], costOfBoth), ['One is here. [...]', '[...] Six is here.']);
     assert.deepEqual(chosen(['One', 'Six'], costOfBoth - 1).length, 1);
   });
-  it('are none where there is no room for one', () => {
+  it('selects nothing without room', () => {
     assert.deepEqual(chosen(['One'], 12), []);
   });
-  it('are pieces of bounded length that give the text again, and part no character', () => {
+  it('splits long sentences without losing or splitting characters', () => {
     const text = `${'word '.repeat(300)}${'😀'.repeat(700)}`;
     const pieces = listSentences([chunkOf(text)], 100);
     assert.ok(pieces.length > 3);
@@ -69,17 +69,17 @@ describe('sentences of chunks', () => {
       text.replaceAll(' ', ''),
     );
     const scores = pieces.map(() => 1);
-    const [whole] = selectSentences([chunkOf(text)], pieces, scores, { budget: 10_000, costOf: () => 1 });
+    const [whole] = selectSentences([chunkOf(text)], pieces, scores, { budget: 10_000, chunkCost: () => 1 });
     assert.equal(whole?.text, text);
   });
-  it('are ranked up to a bound', () => {
+  it('lists up to a maximum', () => {
     const many = chunkOf(Array.from({ length: 2_000 }, (_, i) => `This is number ${i}.`).join(' '));
     assert.equal(listSentences([many], 64).length, 64);
   });
 });
 
-describe('the room for documents', () => {
-  it('is what conversation and answer leave, half of the context at most, and never below nothing', () => {
+describe('documentBudget', () => {
+  it('is the remaining context, at most half of it, at least 0', () => {
     const budget = (contextTokens: number, conversationTokens: number, maxTokens: number | null) =>
       documentBudget({ contextTokens, conversationTokens, maxTokens });
     assert.equal(budget(1_000, 100, 600), 300);
@@ -89,24 +89,24 @@ describe('the room for documents', () => {
     assert.equal(budget(1_000, 1_200, 100), 0);
     assert.equal(budget(1_000_000, 100, 100), 8_000);
   });
-  it('is a quarter of what the conversation leaves where the limit of the answer is the whole context', () => {
+  it('is a quarter of the remaining context when max_tokens is the whole context', () => {
     assert.equal(documentBudget({ contextTokens: 1_000, conversationTokens: 200, maxTokens: 1_000 }), 200);
   });
-  it('is nothing below 50 tokens', async () => {
+  it('is unused below 50 tokens', async () => {
     const call = { caller: {}, requestId: 'req_1', endpoint: '/' } as unknown as Call;
     const asked = { query: 'x', signal: new AbortController().signal };
     const chunk = chunkOf('x');
-    // All that was found fits, so that nothing else is asked.
+    // Everything fits, so the reranker is not called.
     const fit = fitTokenBudget({} as RetrievalDeps, call, [chunk], asked);
     assert.deepEqual([await fit(49), await fit(50)], [[], [chunk]]);
   });
-  it('takes the best whole chunks that fit, with their marks', () => {
+  it('selects the best whole chunks that fit with their fences', () => {
     const [long, short] = [chunkOf('x'.repeat(300)), chunkOf('y'.repeat(30))];
     assert.deepEqual(wholeChunksWithin([long, short], documentTokens(long) + documentTokens(short)), [long, short]);
     assert.deepEqual(wholeChunksWithin([long, short], documentTokens(long) - 1), [short]);
     assert.deepEqual(wholeChunksWithin([long, short], 0), []);
   });
-  it('is estimated so that what is written has no more', () => {
+  it('is an upper bound of the rendered tokens', () => {
     const messages = [{ role: 'user' as const, content: 'What is this?' }];
     const chunks = [chunkOf('Ein Stück Text mit Umlauten äöü.'), chunkOf('日本語の文。'), chunkOf('😀😀')];
     const prompt = (shown: ContextChunk[]) => ({
@@ -117,7 +117,7 @@ describe('the room for documents', () => {
     assert.ok(estimatePromptTokens(prompt(chunks)) <= estimatePromptTokens(prompt([])) + cost);
     assert.ok(fenceTokens(chunkOf('x', 'n'.repeat(5_000))) < 200);
   });
-  it('counts what a template writes around messages, calls of tools, and tools', () => {
+  it('counts template overhead of messages, tool calls and tools', () => {
     const tool_calls = [{ id: 'c', type: 'function' as const, function: { name: 'f', arguments: '{}' } }];
     const tokens = (text: string) => Math.ceil(text.length / 3);
     const messages = [
@@ -129,7 +129,7 @@ describe('the room for documents', () => {
     const tools = [{ type: 'function' as const, function: { name: 'f', description: 'x'.repeat(300) } }];
     assert.equal(estimatePromptTokens({ messages, tools }), ofMessages + tokens(JSON.stringify(tools)));
   });
-  it('has the instructions counted, and what stands where no document has room', () => {
+  it('counts the instructions and the text for missing documents', () => {
     const messages = [
       { role: 'system' as const, content: 'Be brief.' },
       { role: 'user' as const, content: 'What is this?' },
@@ -139,12 +139,12 @@ describe('the room for documents', () => {
       estimatePromptTokens({ messages: written, tools: [] }) - estimatePromptTokens({ messages, tools: [] });
     assert.ok(added <= INSTRUCTION_TOKENS, `${added} tokens`);
   });
-  it('counts letters beyond ASCII as more', () => {
+  it('counts more tokens for letters beyond ASCII', () => {
     assert.deepEqual(['', 'abc', 'abcd', 'äö', '日本', '😀'].map(estimateTokens), [0, 1, 2, 2, 3, 2]);
   });
 });
 
-describe('what fits while no reranker ranks it', () => {
+describe('fitTokenBudget without a reranker', () => {
   const long = chunkOf('One is here. Two is here. Three is here. Four is here.'.repeat(5));
   const short = chunkOf('Five is here.');
   const call: Call = {
@@ -161,7 +161,7 @@ describe('what fits while no reranker ranks it', () => {
       recordUsage: async () => {},
     }) as unknown as RetrievalDeps;
 
-  it('is whole chunks, or else the beginning of the best one', async () => {
+  it('returns whole chunks, else the beginning of the best one', async () => {
     const query = { query: 'x', signal: new AbortController().signal };
     const fit = (found: ContextChunk[]) => fitTokenBudget(deps([]), call, found, query)(60);
     assert.deepEqual(await fit([long, short]), [short]);
@@ -170,7 +170,7 @@ describe('what fits while no reranker ranks it', () => {
     assert.deepEqual(others, []);
   });
 
-  it('is not asked for any more by a caller who has left', async () => {
+  it('stops after an abort', async () => {
     const controller = new AbortController();
     const rerank = {
       backend: () => ({ engine: 'local', model: 'm', parameters: 1, ready: true }),
@@ -188,7 +188,7 @@ describe('what fits while no reranker ranks it', () => {
   });
 });
 
-describe('text with the spellings of control tokens', () => {
+describe('withoutSpecialTokens', () => {
   for (const text of [
     '<|im_start|>',
     '<|eot_id|>',
@@ -206,17 +206,17 @@ describe('text with the spellings of control tokens', () => {
     '[/INST]',
     '[SYSTEM_PROMPT]',
   ]) {
-    it(`'${text}' is none any more, and nothing else changes`, () => {
+    it(`changes only the control token in '${text}'`, () => {
       const plain = withoutSpecialTokens(`a ${text} b`);
       assert.ok(!plain.includes(text));
       assert.equal(plain.replaceAll(' ', ''), `a${text}b`);
     });
   }
-  it('keeps what is none', () => {
+  it('keeps other text', () => {
     const code = 'x |> f <| y; a[i] = <b>1</b>; [inst](url) is [INSTANCE] < |z|';
     assert.equal(withoutSpecialTokens(code.replace('[inst]', '[other]')), code.replace('[inst]', '[other]'));
   });
-  it('is read in linear time', () => {
+  it('takes linear time', () => {
     const text = '<|<<|'.repeat(200_000);
     assert.equal(withoutSpecialTokens(text), text);
   });

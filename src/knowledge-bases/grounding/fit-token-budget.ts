@@ -7,20 +7,20 @@ import type { Call } from '../../lib/caller.ts';
 import type { RetrievalDeps } from '../retrieval/retrieve.ts';
 import type { ContextChunk } from './gather-context.ts';
 import { documentTokens, fenceTokens } from './render-context.ts';
-import { type ChunkSentence, listSentences, type Room, selectSentences } from './select-sentences.ts';
+import { type ChunkSentence, listSentences, type SentenceBudget, selectSentences } from './select-sentences.ts';
 
 /** From this budget on whole chunks answer as well as selected sentences, and read better (docs/decisions/0013-grounding.md). */
 const WHOLE_CHUNKS_TOKENS = 3_000;
 
 /** Tokens of the fences of one document with a short sentence: the smallest budget that is useful. */
-const LEAST_TOKENS = 50;
+const MIN_BUDGET_TOKENS = 50;
 
 /** Sentences of the best chunk that are looked at while no reranker is ready. */
 const MAX_FALLBACK_SENTENCES = 192;
 /** Milliseconds that ranking may take before the first token; a slower reranker is skipped. */
 const RANKING_LIMIT_MS = 5_000;
-/** Scores are clamped to LEAST_SCORE..1-LEAST_SCORE, so that the logit stays finite. */
-const LEAST_SCORE = 1e-6;
+/** Scores are clamped to MIN_SCORE..1-MIN_SCORE, so that the logit stays finite. */
+const MIN_SCORE = 1e-6;
 
 /** Returns what fits into a budget of tokens. Sentences are ranked once, on the first call that needs it. */
 export type FitToBudget = (budget: number) => Promise<ContextChunk[]>;
@@ -33,34 +33,34 @@ export function fitTokenBudget(
   deps: RetrievalDeps,
   call: Call,
   found: readonly ContextChunk[],
-  asked: { query: string; signal: AbortSignal },
+  options: { query: string; signal: AbortSignal },
 ): FitToBudget {
   let ranking: Promise<Ranking | null> | null = null;
   return async (budget) => {
-    if (budget < LEAST_TOKENS) return [];
+    if (budget < MIN_BUDGET_TOKENS) return [];
     const whole = wholeChunksWithin(found, budget);
     if (whole.length === found.length || (whole.length > 0 && budget >= WHOLE_CHUNKS_TOKENS)) return whole;
-    ranking ??= rankingOf(deps, call, found, asked);
+    ranking ??= rankSentences(deps, call, found, options);
     const ranked = await ranking;
-    const room: Room = { budget, costOf: fenceTokens };
+    const room: SentenceBudget = { budget, chunkCost: fenceTokens };
     if (ranked !== null) return selectSentences(found, ranked.sentences, ranked.scores, room);
-    return whole.length > 0 ? whole : beginningOf(found.slice(0, 1), room);
+    return whole.length > 0 ? whole : takeBeginning(found.slice(0, 1), room);
   };
 }
 
 /** The chunks that fit, best first. A shorter chunk may fit where a better, longer one does not. */
 export function wholeChunksWithin(chunks: readonly ContextChunk[], budget: number): ContextChunk[] {
-  let left = budget;
+  let remaining = budget;
   return chunks.filter((chunk) => {
     const tokens = documentTokens(chunk);
-    if (tokens > left) return false;
-    left -= tokens;
+    if (tokens > remaining) return false;
+    remaining -= tokens;
     return true;
   });
 }
 
 /** As many sentences as fit, from the beginning of the chunk. */
-function beginningOf(chunks: readonly ContextChunk[], room: Room): ContextChunk[] {
+function takeBeginning(chunks: readonly ContextChunk[], room: SentenceBudget): ContextChunk[] {
   const sentences = listSentences(chunks, MAX_FALLBACK_SENTENCES);
   const scores = sentences.map((_, i) => -i);
   return selectSentences(chunks, sentences, scores, room);
@@ -80,7 +80,7 @@ export function combineScores(
 }
 
 function logit(score: number): number {
-  const bounded = Math.min(Math.max(score, LEAST_SCORE), 1 - LEAST_SCORE);
+  const bounded = Math.min(Math.max(score, MIN_SCORE), 1 - MIN_SCORE);
   return Math.log(bounded / (1 - bounded));
 }
 
@@ -90,7 +90,7 @@ interface Ranking {
 }
 
 /** Returns null when no reranker is ready or it fails: whole chunks are used instead. */
-async function rankingOf(
+async function rankSentences(
   deps: RetrievalDeps,
   call: Call,
   found: readonly ContextChunk[],

@@ -1,15 +1,15 @@
 import { detectLanguage, isStopWord, type Language } from '../../search/languages.ts';
 import { tokenizeText } from '../../search/terms.ts';
 
-/** A question with fewer content words needs the previous one: "And in Germany?" */
-const FEW_TELLING_WORDS = 2;
+/** A question with fewer content words is a follow-up: "And in Germany?" */
+const MIN_CONTENT_WORDS = 2;
 /** Character bigrams per word in scripts without spaces. */
-const PAIRS_PER_WORD = 2;
+const BIGRAMS_PER_WORD = 2;
 
 const words = (list: string): ReadonlySet<string> => new Set(list.split(' '));
 
 /** Pronouns and similar words, for the languages that `detectLanguage` detects. */
-const POINTING: Partial<Record<Language, ReadonlySet<string>>> = {
+const PRONOUNS: Partial<Record<Language, ReadonlySet<string>>> = {
   en: words('it its he she him his her hers they them their theirs this these those there same former latter else'),
   de: words(
     'er sie es ihn ihm ihr ihre ihren ihrem ihrer sein seine seinen seinem seiner dies diese dieser dieses diesen diesem dort dessen deren dafür davon dazu damit daran',
@@ -37,7 +37,7 @@ const POINTING: Partial<Record<Language, ReadonlySet<string>>> = {
 };
 
 /** Pronouns in scripts that identify their language. */
-const POINTING_ELSEWHERE = new RegExp(
+const OTHER_SCRIPT_PRONOUNS = new RegExp(
   [
     '[它他她這这那该該其此]', // Chinese
     'それ|これ|その|この|あの|彼|そこ|同じ',
@@ -57,12 +57,12 @@ const POINTING_ELSEWHERE = new RegExp(
 export function isFollowUp(question: string, conversation: string): boolean {
   const language = detectLanguage(conversation);
   const lower = question.toLowerCase();
-  if (POINTING_ELSEWHERE.test(lower)) return true;
-  const own = lower.match(/[\p{L}\p{N}\p{M}]+/gu) ?? [];
-  if (own.some((word) => POINTING[language]?.has(word))) return true;
-  const isUnspaced = tokenizeText(lower, language).length > own.length;
-  const telling = isUnspaced
-    ? tokenizeText(lower, language).length / PAIRS_PER_WORD
-    : own.filter((word) => !isStopWord(word, language)).length;
-  return telling < FEW_TELLING_WORDS;
+  if (OTHER_SCRIPT_PRONOUNS.test(lower)) return true;
+  const questionWords = lower.match(/[\p{L}\p{N}\p{M}]+/gu) ?? [];
+  if (questionWords.some((word) => PRONOUNS[language]?.has(word))) return true;
+  const isUnspaced = tokenizeText(lower, language).length > questionWords.length;
+  const contentWords = isUnspaced
+    ? tokenizeText(lower, language).length / BIGRAMS_PER_WORD
+    : questionWords.filter((word) => !isStopWord(word, language)).length;
+  return contentWords < MIN_CONTENT_WORDS;
 }

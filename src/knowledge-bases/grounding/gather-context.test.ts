@@ -23,7 +23,7 @@ const base = {
 } as KnowledgeBaseRow;
 
 describe('gatherContext', () => {
-  it('rejects only when the search of every knowledge base has ended and its usage is on record', async () => {
+  it('rejects after all searches have ended and their usage is recorded', async () => {
     const slow = Promise.withResolvers<void>();
     let calls = 0;
     const embedding = {

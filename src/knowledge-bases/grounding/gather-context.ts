@@ -21,19 +21,19 @@ export async function gatherContext(
   bases: readonly KnowledgeBaseRow[],
   { query, signal }: { query: string; signal: AbortSignal },
 ): Promise<ContextChunk[]> {
-  const wanted = { query, top_k: CHUNKS_PER_BASE, search_type: 'hybrid', min_score: MIN_SCORE, rerank: false } as const;
-  const found = await settleAll(
+  const params = { query, top_k: CHUNKS_PER_BASE, search_type: 'hybrid', min_score: MIN_SCORE, rerank: false } as const;
+  const results = await settleAll(
     bases.map(async (base) => {
-      const chunks = await retrieve(deps, call, base, { ...wanted, signal });
+      const chunks = await retrieve(deps, call, base, { ...params, signal });
       return chunks.map((chunk) => ({ ...chunk, knowledgeBaseId: base.id }));
     }),
   );
-  const best = found.flat().sort((a, b) => b.score - a.score);
-  return distinct(best.map((chunk) => ({ ...chunk, text: visible(chunk.text) })));
+  const best = results.flat().sort((a, b) => b.score - a.score);
+  return deduplicate(best.map((chunk) => ({ ...chunk, text: removeInvisible(chunk.text) })));
 }
 
 /** Removes duplicate texts: one document may be in several knowledge bases. */
-function distinct(chunks: readonly ContextChunk[]): ContextChunk[] {
+function deduplicate(chunks: readonly ContextChunk[]): ContextChunk[] {
   const seen = new Set<string>();
   return chunks.filter(({ text }) => {
     if (seen.has(text)) return false;
@@ -46,6 +46,6 @@ function distinct(chunks: readonly ContextChunk[]): ContextChunk[] {
 const INVISIBLE = /[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/gu;
 
 /** Removes invisible characters. Joiners stay, because scripts and emoji need them. */
-function visible(text: string): string {
+function removeInvisible(text: string): string {
   return text.replace(INVISIBLE, '');
 }

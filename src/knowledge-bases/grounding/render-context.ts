@@ -46,21 +46,21 @@ export function renderContext(messages: readonly ChatMessage[], shown: RenderedC
 
 function documentsText({ chunks, isFound }: RenderedChunks): string {
   if (chunks.length === 0) return isFound ? NO_ROOM : NOTHING_FOUND;
-  const fence = fenceOf(chunks);
+  const fence = createFence(chunks);
   return chunks.map((chunk, i) => `${opening(fence, i + 1, chunk)}\n${chunk.text}\n${closing(fence)}`).join('\n');
 }
 
 const opening = (fence: string, index: number, chunk: ContextChunk): string =>
-  `<${fence} index="${index}" name="${nameOf(chunk)}">`;
+  `<${fence} index="${index}" name="${renderName(chunk)}">`;
 const closing = (fence: string): string => `</${fence}>`;
 
 /** A tag name that occurs in no chunk. Deterministic, so that equal documents hit the prefix cache. */
-function fenceOf(chunks: readonly ContextChunk[]): string {
+function createFence(chunks: readonly ContextChunk[]): string {
   for (let round = 0; ; round++) {
     const hash = createHash('sha256').update(String(round));
     for (const { text } of chunks) hash.update(text);
     const fence = `document-${hash.digest('hex').slice(0, FENCE_DIGITS)}`;
-    if (!chunks.some((chunk) => chunk.text.includes(fence) || nameOf(chunk).includes(fence))) return fence;
+    if (!chunks.some((chunk) => chunk.text.includes(fence) || renderName(chunk).includes(fence))) return fence;
   }
 }
 
@@ -81,7 +81,7 @@ export function chunkTitle({ documentName, headingPath }: Pick<ContextChunk, 'do
   return [documentName, ...headingPath].join(' > ');
 }
 
-function nameOf(chunk: ContextChunk): string {
+function renderName(chunk: ContextChunk): string {
   return withoutSpecialTokens(chunkTitle(chunk))
     .replace(/[<>"\s\p{C}]+/gu, ' ')
     .slice(0, MAX_NAME_CHARACTERS)

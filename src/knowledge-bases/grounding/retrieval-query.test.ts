@@ -3,11 +3,11 @@ import { describe, it } from 'node:test';
 import type { ChatMessage } from '../../engines/engine.ts';
 import { retrievalQuery } from './retrieval-query.ts';
 
-/** The user's and the assistant's turns in turn. */
+/** Alternating messages of user and assistant. */
 const said = (...texts: string[]): ChatMessage[] =>
   texts.map((content, i) => ({ role: i % 2 === 0 ? 'user' : 'assistant', content }));
 
-/** A question, a long answer, and a follow-up that leans on the question. */
+/** A question, a long answer, and a follow-up question. */
 const LEANING: Record<string, [string, string]> = {
   English: ['Who built the tower of Ashford?', 'How tall is it today?'],
   German: ['Wer hat den Turm von Ahrensburg gebaut?', 'Wie hoch ist er heute eigentlich?'],
@@ -24,18 +24,18 @@ const LEANING: Record<string, [string, string]> = {
   Korean: ['아산의 탑은 누가 지었습니까?', '그것의 높이는 지금 몇 미터입니까?'],
 };
 
-describe('the query of a conversation', () => {
-  it('is the question as it stands in a first turn, however little it says', () => {
+describe('retrievalQuery', () => {
+  it('is the question itself in a first turn', () => {
     assert.equal(retrievalQuery(said('And there?')), 'And there?');
     assert.equal(retrievalQuery([{ role: 'system', content: 'Be brief.' }, ...said(' Why? ')]), 'Why?');
   });
-  it('is none where no user says anything', () => {
+  it('is null without a user message', () => {
     assert.equal(retrievalQuery([]), null);
     assert.equal(retrievalQuery([{ role: 'system', content: 'Be brief.' }]), null);
     assert.equal(retrievalQuery(said('  ')), null);
   });
   for (const [language, [first, second]] of Object.entries(LEANING)) {
-    it(`has the question before one that leans on it, in ${language}`, () => {
+    it(`includes the previous question for a follow-up in ${language}`, () => {
       const query = retrievalQuery(said('Earlier topic?', 'x'.repeat(70), first, 'y'.repeat(70), second));
       assert.equal(query, `${first}\n${second}\n${second}`);
     });
@@ -46,33 +46,33 @@ describe('the query of a conversation', () => {
     'Какой порт имеет крупнейший терминал Европы?',
     '欧洲最大的集装箱码头在哪个港口？',
   ]) {
-    it(`has nothing before one that stands alone: ${question}`, () => {
+    it(`does not include the previous question for: ${question}`, () => {
       assert.equal(retrievalQuery(said('Who built the tower of Ashford?', 'Nobody knows.', question)), question);
     });
   }
-  it('has the question before one of hardly a word', () => {
+  it('includes the previous question for a question of few words', () => {
     const query = retrievalQuery(said('Who built the tower of Ashford?', 'x'.repeat(70), 'And in Skelby?'));
     assert.equal(query, 'Who built the tower of Ashford?\nAnd in Skelby?\nAnd in Skelby?');
   });
-  it('has the question before one of hardly a word where words are not parted by spaces', () => {
+  it('includes the previous question for a short question in a script without spaces', () => {
     const query = retrievalQuery(said('谁建造了杭州的古塔？', 'x'.repeat(70), '多少钱？'));
     assert.equal(query, '谁建造了杭州的古塔？\n多少钱？\n多少钱？');
   });
-  it('looks past messages without text', () => {
+  it('skips messages without text', () => {
     assert.equal(retrievalQuery(said('Where is the port of Ashford?', 'Here.', '  ')), 'Where is the port of Ashford?');
   });
-  it('has a short answer with it, which may be what is meant', () => {
+  it('includes a short answer', () => {
     const query = retrievalQuery(said('Who built the tower?', 'Ada Morrow.', 'Where was she born?'));
     assert.equal(query, 'Who built the tower?\nAda Morrow.\nWhere was she born?\nWhere was she born?');
   });
-  it('looks past the results of tools', () => {
+  it('skips tool results', () => {
     const messages: ChatMessage[] = [
       ...said('Where is the port of Ashford?'),
       { role: 'tool', content: 'x', tool_call_id: 'c' },
     ];
     assert.equal(retrievalQuery(messages), 'Where is the port of Ashford?');
   });
-  it('has a bounded length', () => {
+  it('has a maximum length', () => {
     const query = retrievalQuery(said('a'.repeat(50_000), 'b', `${'c '.repeat(50_000)} it`));
     assert.ok((query?.length ?? 0) <= 10_000);
   });

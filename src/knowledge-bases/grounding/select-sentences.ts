@@ -15,11 +15,11 @@ export interface ChunkSentence {
 }
 
 /** Budget of the selected sentences. */
-export interface Room {
+export interface SentenceBudget {
   /** Tokens of all documents together. */
   budget: number;
   /** Tokens of the fence and the name of a chunk. */
-  costOf(chunk: ContextChunk): number;
+  chunkCost(chunk: ContextChunk): number;
 }
 
 /** Maximum characters of a sentence; longer runs, such as tables, are cut at a space. */
@@ -29,24 +29,24 @@ const OMISSION = '[...]';
 /** Tokens of OMISSION and of the white space around a sentence. */
 const OMISSION_TOKENS = 4;
 
-/** The first `most` sentences of the chunks, in order, without those that an earlier, overlapping chunk has. */
-export function listSentences(chunks: readonly ContextChunk[], most: number): ChunkSentence[] {
-  const firstOf = new Map<string, number>();
-  const found: ChunkSentence[] = [];
+/** The first `max` sentences of the chunks, in order, without those that an earlier, overlapping chunk has. */
+export function listSentences(chunks: readonly ContextChunk[], max: number): ChunkSentence[] {
+  const firstChunk = new Map<string, number>();
+  const sentences: ChunkSentence[] = [];
   for (const [chunk, { text }] of chunks.entries()) {
-    for (const [place, { start, end }] of piecesOf(text).entries()) {
-      if (found.length === most) return found;
-      const own = text.slice(start, end);
-      if ((firstOf.get(own) ?? chunk) !== chunk) continue;
-      firstOf.set(own, chunk);
-      found.push({ chunk, place, start, end, text: own });
+    for (const [place, { start, end }] of splitLongSentences(text).entries()) {
+      if (sentences.length === max) return sentences;
+      const sentence = text.slice(start, end);
+      if ((firstChunk.get(sentence) ?? chunk) !== chunk) continue;
+      firstChunk.set(sentence, chunk);
+      sentences.push({ chunk, place, start, end, text: sentence });
     }
   }
-  return found;
+  return sentences;
 }
 
 /** Splits text into sentences of at most MAX_SENTENCE_CHARACTERS. */
-function piecesOf(text: string): { start: number; end: number }[] {
+function splitLongSentences(text: string): { start: number; end: number }[] {
   return splitSentences(text).flatMap(({ start, end }) => {
     const pieces = [];
     let from = start;
@@ -74,7 +74,7 @@ export function selectSentences(
   chunks: readonly ContextChunk[],
   sentences: readonly ChunkSentence[],
   scores: readonly number[],
-  { budget, costOf }: Room,
+  { budget, chunkCost }: SentenceBudget,
 ): ContextChunk[] {
   const order = [...sentences.keys()].sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b);
   const taken = new Map<number, ChunkSentence[]>();
@@ -84,7 +84,7 @@ export function selectSentences(
     const chunk = chunks[sentence?.chunk ?? -1];
     if (sentence === undefined || chunk === undefined) continue;
     const own = taken.get(sentence.chunk);
-    const opening = own === undefined ? costOf(chunk) + OMISSION_TOKENS : 0;
+    const opening = own === undefined ? chunkCost(chunk) + OMISSION_TOKENS : 0;
     const cost = opening + estimateTokens(sentence.text) + OMISSION_TOKENS;
     // A longer sentence may have no room where a shorter one has.
     if (cost > left) continue;

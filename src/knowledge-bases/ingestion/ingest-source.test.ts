@@ -24,7 +24,7 @@ const setUp = (items: Record<string, string>) => ingestInMemory(api, items);
 const namesOf = (results: { document_name: string }[]) => results.map(({ document_name }) => document_name).toSorted();
 
 describe('ingestSource', () => {
-  it('makes what a source has findable, with its numbers and states', async () => {
+  it('makes documents searchable and updates counts and statuses', async () => {
     const kb = await setUp({ a: 'Granite is a hard stone.', b: 'Salmon is a fish.' });
     const job = await kb.sync();
     assert.equal(job?.status, 'completed');
@@ -52,7 +52,7 @@ describe('ingestSource', () => {
     await kb.assertCounts();
   });
 
-  it('sees on the next sync what is new, changed, gone and the same', async () => {
+  it('detects new, changed, deleted and unchanged items on the next sync', async () => {
     const kb = await setUp({ same: 'stone one', changed: 'stone two', gone: 'stone three' });
     await kb.sync();
     const before = await kb.documents();
@@ -73,7 +73,7 @@ describe('ingestSource', () => {
     await kb.assertCounts();
   });
 
-  it('does not let a document that cannot be read harm another, and tries it again at the next sync', async () => {
+  it('fails only the document that cannot be extracted, and retries it on the next sync', async () => {
     const kb = await setUp({ good: 'stone', bad: '!stone' });
     const job = await kb.sync();
     assert.deepEqual([job?.status, job?.documentsProcessed, job?.documentsFailed], ['completed', 1, 1]);
@@ -95,10 +95,10 @@ describe('ingestSource', () => {
     await kb.assertCounts();
   });
 
-  it('fetches a document that failed once for each job, also where the job is run again', async () => {
+  it('fetches a failed document once per job, also when the job runs again', async () => {
     const kb = await setUp({ bad: '!stone' });
     const job = await kb.sync();
-    // As a process leaves it that was killed between the last document and the end of its job.
+    // The state after a kill between the last document and the end of the job.
     const id = job?.id ?? '';
     await api.db.sql.update(ingestionJobs).set({ status: 'processing' }).where(eq(ingestionJobs.id, id));
     await kb.run(id);
@@ -106,7 +106,7 @@ describe('ingestSource', () => {
     assert.deepEqual(kb.source.fetched, ['bad']);
   });
 
-  it('does not let a document that cannot be written harm those that are written with it', async () => {
+  it('fails only the document that cannot be written, not those of the same write', async () => {
     const kb = await setUp({ good: 'stone', bad: 'stone \0', other: 'stone' });
     const job = await kb.sync();
     assert.deepEqual([job?.status, job?.documentsProcessed, job?.documentsFailed], ['completed', 2, 1]);
@@ -122,7 +122,7 @@ describe('ingestSource', () => {
     await kb.assertCounts();
   });
 
-  it('keeps what it has of a document whose source fails for the moment', async () => {
+  it('keeps the previous version after a retryable error', async () => {
     const kb = await setUp({ a: 'stone' });
     await kb.sync();
     kb.source.items.set('a', 'pebble');
@@ -138,7 +138,7 @@ describe('ingestSource', () => {
     await kb.assertCounts();
   });
 
-  it('keeps the parts of an item that cannot be read again for the moment, beside those that were', async () => {
+  it('keeps previous documents of an item that fails half-way with a retryable error', async () => {
     const kb = await setUp({ lines: Array.from({ length: 200 }, (_, i) => `stone ${i}`).join('|') });
     await kb.sync();
     kb.source.items.set('lines', kb.source.items.get('lines')?.replaceAll('stone', 'pebble') ?? '');
@@ -169,7 +169,7 @@ describe('ingestSource', () => {
     await kb.assertCounts();
   });
 
-  it('makes a document of each part of an item, and forgets those that are gone', async () => {
+  it('makes a document of each part of an item and deletes removed parts', async () => {
     const kb = await setUp({ lines: 'stone one|!broken|stone three' });
     const first = await kb.sync();
     assert.deepEqual([first?.documentsScanned, first?.documentsNew, first?.documentsFailed], [3, 3, 1]);
@@ -196,7 +196,7 @@ describe('ingestSource', () => {
     await kb.assertCounts();
   });
 
-  it('fails the job with the reason when the source cannot be listed, and says error of a base that holds nothing', async () => {
+  it('fails the job when the source cannot be listed; an empty knowledge base becomes error', async () => {
     const kb = await setUp({});
     kb.source.listError = new IngestionError('authentication_failed', 'The token is wrong.');
     const job = await kb.sync();
@@ -214,7 +214,7 @@ describe('ingestSource', () => {
     assert.deepEqual([(await kb.sourceRow())?.status, (await kb.base()).status], ['active', 'active']);
   });
 
-  it('fails no document where the embedding model is gone: the job is tried again', async () => {
+  it('retries the job instead of failing documents while the embedding model is unavailable', async () => {
     const kb = await setUp({ a: 'stone', b: 'pebble' });
     kb.source.onFetch = () => {
       throw new EmbedderUnavailable(900, null);
@@ -228,7 +228,7 @@ describe('ingestSource', () => {
     assert.match(job?.error?.message ?? '', /has been unavailable for 15 minutes/);
   });
 
-  it('tries a job again whose error may pass, so often and no more', async () => {
+  it('retries a job with a retryable error up to the maximum attempts', async () => {
     const kb = await setUp({});
     kb.source.listError = new Error('the network is gone');
     const id = await kb.queueJob();
@@ -240,7 +240,7 @@ describe('ingestSource', () => {
     assert.doesNotMatch(job?.error?.message ?? '', /network/);
   });
 
-  it('gives up a job whose documents take the process with them every time, and none that is only stopped', async () => {
+  it('fails a job that repeatedly crashes the process, but not one that is stopped', async () => {
     const kb = await setUp({ a: 'stone' });
     const id = await kb.queueJob();
     for (let run = 1; run <= 6; run++) {
@@ -252,7 +252,7 @@ describe('ingestSource', () => {
     const context = await selectJobContext(api.db.sql, id);
     assert.ok(context);
     for (let attempts = 0; attempts < 5; attempts++) {
-      // A run that was killed leaves what its beginning wrote.
+      // A killed run leaves its incremented attempts.
       await beginRun(api.db.sql, { ...context, job: { ...context.job, attempts } }, new Date());
     }
     kb.source.fetched.length = 0;
@@ -261,7 +261,7 @@ describe('ingestSource', () => {
     assert.deepEqual([job?.status, job?.error?.code, kb.source.fetched], ['failed', 'server_error', []]);
   });
 
-  it('goes on after a stop with what is left, and repeats no finished document', async () => {
+  it('continues after a stop without repeating finished documents', async () => {
     const items = Object.fromEntries(
       Array.from({ length: 20 }, (_, i) => [`item${String(i).padStart(2, '0')}`, `stone ${i}`]),
     );
@@ -288,7 +288,7 @@ describe('ingestSource', () => {
     await kb.assertCounts();
   });
 
-  it('gives way to a deletion of the knowledge base, and leaves nothing of it', async () => {
+  it('leaves nothing behind when the knowledge base is deleted meanwhile', async () => {
     const kb = await setUp({ a: 'stone', b: 'stone', c: 'stone' });
     kb.source.onFetch = async (key) => {
       if (key === 'b') await api.send('DELETE', `/v1/knowledge-bases/${kb.baseId}`);
@@ -300,7 +300,7 @@ describe('ingestSource', () => {
     assert.equal((await api.send('GET', `/v1/knowledge-bases/${kb.baseId}`)).status, 404);
   });
 
-  it('gives way to a deletion of a document that it reads again', async () => {
+  it('does not restore a document that is deleted meanwhile', async () => {
     const kb = await setUp({ a: 'stone', b: 'stone' });
     await kb.sync();
     const context = await selectJobContext(api.db.sql, await kb.queueJob());
@@ -330,7 +330,7 @@ describe('ingestSource', () => {
     await kb.assertCounts();
   });
 
-  it('filters by the first 256 keys of a knowledge base, says of a document which others it has, and gives up those in no use', async () => {
+  it('filters by the first 256 keys, reports others as unfilterable, and frees unused keys', async () => {
     const kb = await setUp({});
     const keys = (from: number, count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, i) => [`key${from + i}`, from + i]));
@@ -341,7 +341,7 @@ describe('ingestSource', () => {
       return (await kb.documents()).find(({ itemKey }) => itemKey === key);
     };
     const names = async (filters: object) => namesOf(await kb.find('stone', { filters: { metadata: filters } }));
-    // Beside the three that every document of this source has.
+    // In addition to three keys of every document.
     assert.deepEqual((await bring('a', keys(0, 253)))?.unfilterableKeys, []);
     const over = await bring('b', keys(252, 5));
     assert.deepEqual(over?.unfilterableKeys.length, 4);
@@ -355,7 +355,7 @@ describe('ingestSource', () => {
     assert.deepEqual(await names({ key310: 310 }), ['c.txt']);
   });
 
-  it("makes a source's metadata flat, as it does a document's, and lets it win", async () => {
+  it('flattens the metadata of the config, which overrides that of documents', async () => {
     const kb = await setUp({ a: 'stone' });
     kb.source.metadata.set('a', { author: { name: 'own', team: 'x' } });
     await kb.setMetadata({ author: { name: "the source's" }, tags: ['\u00e9', 3], none: null });
@@ -367,7 +367,7 @@ describe('ingestSource', () => {
     assert.deepEqual(await Promise.all([{ 'author.name': "the source's" }, { tags: 'e\u0301' }].map(found)), [1, 1]);
   });
 
-  it('stores metadata that is too long to filter by, names its keys, and leaves out what is behind 64 KiB', async () => {
+  it('stores metadata that is too long to filter, reports its keys, and omits what exceeds 64 KiB', async () => {
     const kb = await setUp({ a: 'stone' });
     const long = 'k'.repeat(257);
     const metadata = {
@@ -396,7 +396,7 @@ describe('ingestSource', () => {
     );
   });
 
-  it('has the index forget what was written to it and never became a row', async (test) => {
+  it('removes index entries that never got a row', async (test) => {
     const kb = await setUp({ a: 'stone' });
     const chunks = api.deps.chunks;
     const killed = async () => {
@@ -416,7 +416,7 @@ describe('ingestSource', () => {
     await kb.assertCounts();
   });
 
-  it('does nothing for a job that has ended, or is unknown', async () => {
+  it('ignores finished and unknown jobs', async () => {
     const kb = await setUp({ a: 'stone' });
     const job = await kb.sync();
     kb.source.items.set('a', 'other');

@@ -7,7 +7,7 @@ async function* numbers(count: number): AsyncGenerator<number> {
   for (let i = 0; i < count; i++) yield i;
 }
 
-/** Work that ends after as many turns of the event loop as its number is below ten, and how much of it was under way at the most. */
+/** Work that takes more event loop iterations for smaller numbers; tracks the maximum concurrency. */
 function workOf() {
   let now = 0;
   const seen = { most: 0, left: () => now };
@@ -25,19 +25,19 @@ function workOf() {
 const bounds = { concurrency: 3, weight: (one: number) => one, maxWeight: 100 };
 
 describe('mapOrdered', () => {
-  it('gives results in the order of the source, and works on several at once', async () => {
+  it('yields results in source order with concurrency', async () => {
     const { work, seen } = workOf();
     assert.deepEqual(await Array.fromAsync(mapOrdered(numbers(5), work, bounds)), [0, 2, 4, 6, 8]);
     assert.equal(seen.most, 3);
   });
 
-  it('begins nothing beside what weighs too much', async () => {
+  it('runs a heavy item alone', async () => {
     const { work, seen } = workOf();
     assert.deepEqual(await Array.fromAsync(mapOrdered(numbers(4), work, { ...bounds, maxWeight: 0 })), [0, 2, 4, 6]);
     assert.equal(seen.most, 1);
   });
 
-  it('throws what the work throws, behind the results before it, and leaves nothing under way', async () => {
+  it('throws errors in order after all items have settled', async () => {
     const { work, seen } = workOf();
     const results: number[] = [];
     const take = async () => {
@@ -48,7 +48,7 @@ describe('mapOrdered', () => {
     assert.equal(seen.left(), 0);
   });
 
-  it('leaves nothing under way where its caller leaves', async () => {
+  it('settles all items when the caller stops early', async () => {
     const { work, seen } = workOf();
     for await (const result of mapOrdered(numbers(5), work, bounds)) if (result === 2) break;
     assert.equal(seen.left(), 0);

@@ -5,8 +5,8 @@ import { extractionHash } from './prepare-document.ts';
 
 const signal = new AbortController().signal;
 
-describe('the hash of what was extracted', () => {
-  it('is that of the text and of the blocks, however long they are', async () => {
+describe('extractionHash', () => {
+  it('covers text and blocks of any length', async () => {
     const texts = ['', 'a', '漢'.repeat(65_537), `x${'😀'.repeat(70_000)}`];
     for (const text of texts) {
       for (const count of [0, 1, 512, 1025]) {

@@ -16,7 +16,7 @@ const MODEL = 'embed-large-en-v1.5';
 
 const first = bundledEmbedder();
 after(() => first.close());
-/** Another model: its vectors have their numbers in the opposite order, so they are far from those of the first for the same text. */
+/** A second model: reverses the vectors of the first, so that equal texts have distant vectors. */
 const second: EmbeddingEngine = {
   backend: () => first.backend(),
   fingerprint: () => 'second',
@@ -30,7 +30,7 @@ const second: EmbeddingEngine = {
   check: (signal) => first.check(signal),
   close: async () => {},
 };
-/** Texts that the second model was given. */
+/** Texts embedded by the second model. */
 let embedded: string[] = [];
 let onEmbed: () => void | Promise<void> = () => {};
 
@@ -42,7 +42,7 @@ function bind(engine: EmbeddingEngine): void {
   registry.replace(bound);
 }
 
-/** A knowledge base that the first model has embedded, with one source. */
+/** A knowledge base with one data source, embedded by the first model. */
 async function setUp(items: Record<string, string>) {
   const { json } = await api.send('POST', '/v1/knowledge-bases', { body: { name: 'Base' } });
   const id: string = json.id;
@@ -70,14 +70,14 @@ async function setUp(items: Record<string, string>) {
   };
 }
 
-describe('a knowledge base whose embedding model is bound to something else', () => {
+describe('re-embedding after the embedding model was rebound', () => {
   beforeEach(() => {
     bind(first);
     embedded = [];
     onEmbed = () => {};
   });
 
-  it('is embedded again from its stored text, and is searched by words meanwhile', async () => {
+  it('embeds the stored chunks again; keyword search works meanwhile', async () => {
     const kb = await setUp({ a: 'Granite is a hard stone.', b: 'Salmon is a fish.' });
     bind(second);
     const refused = await kb.retrieve('Salmon is a fish.', 'vector');
@@ -103,7 +103,7 @@ describe('a knowledge base whose embedding model is bound to something else', ()
     );
   });
 
-  it('is of no model while only a part of it is embedded again, and goes on where it was stopped', async () => {
+  it('clears the fingerprint until all chunks are embedded, and continues after a stop', async () => {
     const kb = await setUp({ lines: Array.from({ length: 200 }, (_, i) => `stone ${i}`).join('|') });
     bind(second);
     await queueReEmbedding(api.deps);
@@ -130,7 +130,7 @@ describe('a knowledge base whose embedding model is bound to something else', ()
     assert.equal(await api.deps.chunks.count(kb.id), 200);
   });
 
-  it('stays as it is when the model is bound back before its turn has come', async () => {
+  it('does nothing when the model is bound back before the job runs', async () => {
     const kb = await setUp({ a: 'stone' });
     bind(second);
     await queueReEmbedding(api.deps);
@@ -141,7 +141,7 @@ describe('a knowledge base whose embedding model is bound to something else', ()
     assert.deepEqual([embedded.length, await kb.status()], [0, 'active']);
   });
 
-  it('is queued once, and not again at once, so that two processes of different minds do not take turns without end', async () => {
+  it('is queued once per interval, so that processes with different bindings do not alternate', async () => {
     const kb = await setUp({ a: 'stone' });
     bind(second);
     await queueReEmbedding(api.deps);
@@ -156,7 +156,7 @@ describe('a knowledge base whose embedding model is bound to something else', ()
     assert.equal((await kb.embedJobs()).length, 2);
   });
 
-  it('has its source read by the job that waits to embed it, where a sync is asked for', async () => {
+  it('turns a queued re-embedding job into a sync when one is requested', async () => {
     const kb = await setUp({ a: 'stone' });
     bind(second);
     await queueReEmbedding(api.deps);
@@ -170,7 +170,7 @@ describe('a knowledge base whose embedding model is bound to something else', ()
     assert.equal((await kb.retrieve('pebble', 'vector')).json.results.length, 2);
   });
 
-  it('keeps its chunks where the metadata of its source is another too, and embeds them again in the same job', async () => {
+  it('keeps chunks when the metadata changes too, and embeds them in the same job', async () => {
     const kb = await setUp({ a: 'stone' });
     bind(second);
     const config = { file_ids: [], metadata: { team: 'b' } };
@@ -182,7 +182,7 @@ describe('a knowledge base whose embedding model is bound to something else', ()
     assert.equal(found.metadata.team, 'b');
   });
 
-  it('loses a document that is deleted while it is embedded', async () => {
+  it('does not restore a document that is deleted meanwhile', async () => {
     const kb = await setUp({ a: 'stone one', b: 'stone two' });
     bind(second);
     await queueReEmbedding(api.deps);
@@ -196,7 +196,7 @@ describe('a knowledge base whose embedding model is bound to something else', ()
     assert.equal((await kb.retrieve('stone', 'vector')).json.results.length, 1);
   });
 
-  it('leaves nothing behind when it is deleted meanwhile', async () => {
+  it('leaves nothing behind when the knowledge base is deleted meanwhile', async () => {
     const kb = await setUp({ a: 'stone one', b: 'stone two' });
     bind(second);
     await queueReEmbedding(api.deps);

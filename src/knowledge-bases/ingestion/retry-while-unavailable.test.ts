@@ -5,7 +5,7 @@ import { EmbedderUnavailable, retryWhileUnavailable } from './retry-while-unavai
 
 const never = new AbortController().signal;
 
-/** Fails as often as there are errors, then gives `done`. */
+/** Throws the errors in turn, then returns `done`. */
 function failing(errors: Error[]) {
   const calls = { count: 0 };
   const call = async () => {
@@ -23,7 +23,7 @@ describe('retryWhileUnavailable', () => {
   const calling = (call: () => Promise<string>, { engine = {}, outageSeconds = 60 } = {}) =>
     retryWhileUnavailable(call, { engine, signal: never, retry: { delaysSeconds: [0, 0], outageSeconds } });
 
-  it('asks an engine again that cannot answer at present, also one that answers nobody for longer', async () => {
+  it('retries while the engine is unavailable, also during a longer outage', async () => {
     for (const failures of [1, 2, 20]) {
       const { calls, call } = failing(Array(failures).fill(busy));
       assert.equal(await calling(call), 'done');
@@ -31,7 +31,7 @@ describe('retryWhileUnavailable', () => {
     }
   });
 
-  it('gives up after its last pause where the engine answers others meanwhile', async () => {
+  it('gives up after the last delay when the engine serves other calls', async () => {
     const engine = {};
     const { calls, call } = failing(Array(20).fill(busy));
     const refused = async () => {
@@ -42,18 +42,18 @@ describe('retryWhileUnavailable', () => {
     assert.equal(calls.count, 3);
   });
 
-  it('gives up an engine that answers nobody for too long, and says that it is no fault of the document', async () => {
+  it('throws EmbedderUnavailable after an outage', async () => {
     await assert.rejects(calling(failing([busy]).call, { outageSeconds: 0 }), EmbedderUnavailable);
   });
 
-  it('throws any other error at once', async () => {
+  it('throws other errors immediately', async () => {
     const wrong = invalidValue('input', 'is wrong');
     const { calls, call } = failing([wrong]);
     await assert.rejects(calling(call), wrong);
     assert.equal(calls.count, 1);
   });
 
-  it('does not sleep on when it is told to stop', async () => {
+  it('stops waiting on abort', async () => {
     const stopping = new AbortController();
     const retry = { delaysSeconds: [3600], outageSeconds: 3600 };
     const waiting = retryWhileUnavailable(failing([busy]).call, { engine: {}, signal: stopping.signal, retry });

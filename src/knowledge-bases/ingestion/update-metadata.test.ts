@@ -16,20 +16,20 @@ type Replace = typeof api.deps.chunks.replace;
 
 const namesOf = (results: { document_name: string }[]) => results.map(({ document_name }) => document_name).toSorted();
 
-describe('documents of a source whose metadata is another', () => {
+describe('a sync after the metadata of the config changed', () => {
   const chunkIds = async () => (await api.db.sql.select().from(chunks)).map(({ id }) => id).toSorted();
   const usage = async () => (await api.db.sql.select().from(usageRecords)).length;
-  /** The documents that have all of it, by name. */
+  /** Names of the documents that match all fields. */
   const having = async (kb: Awaited<ReturnType<typeof setUp>>, metadata: object, more: object = {}) =>
     namesOf(await kb.find('stone', { filters: { metadata }, ...more }));
-  /** What is asserted of a job that has given so many documents other metadata, and done nothing else. */
+  /** Counters of a job that only updated the metadata of `documents` documents. */
   const assertKept = (job: typeof ingestionJobs.$inferSelect | undefined, count: number) =>
     assert.deepEqual(
       [job?.status, job?.documentsScanned, job?.documentsModified, job?.documentsProcessed, job?.chunksCreated],
       ['completed', count, count, count, 0],
     );
 
-  it('has filters see it, and neither fetches nor embeds a document', async () => {
+  it('updates filters without fetching or embedding documents', async () => {
     const kb = await setUp({ a: 'stone one', b: 'stone two', parts: 'stone three|stone four' });
     await kb.setMetadata({ team: 'a', rank: 5, origin: 'source' });
     await kb.sync();
@@ -52,13 +52,13 @@ describe('documents of a source whose metadata is another', () => {
     assert.equal((await kb.sync())?.documentsSkipped, 4);
   });
 
-  it('reads what has failed and what has changed, and embeds only what is new of it', async () => {
+  it('ingests failed and changed items, and embeds only new text', async () => {
     const kb = await setUp({ parts: 'stone one|!broken', a: 'stone two', b: 'stone three' });
     await kb.sync();
     kb.source.fetched.length = engine.embedded.length = 0;
     await kb.setMetadata({ team: 'b' });
     kb.source.items.set('b', 'stone four');
-    // The same text, of which the source says something else.
+    // The same text with other metadata of the item.
     kb.source.metadata.set('a', { origin: 'elsewhere' });
     const job = await kb.sync();
     assert.deepEqual(kb.source.fetched.toSorted(), ['a', 'b', 'parts']);
@@ -70,7 +70,7 @@ describe('documents of a source whose metadata is another', () => {
     await kb.assertCounts();
   });
 
-  it('goes on after a stop with what is left of the parts of an item', async () => {
+  it('continues after a stop with the remaining parts of an item', async () => {
     const kb = await setUp({ parts: Array.from({ length: 300 }, (_, i) => `stone ${i}`).join('|') });
     await kb.sync();
     kb.source.fetched.length = engine.embedded.length = 0;
@@ -92,7 +92,7 @@ describe('documents of a source whose metadata is another', () => {
     await kb.assertCounts();
   });
 
-  it('makes good what a kill has left in the index, and embeds only what it has lost', async () => {
+  it('repairs the index after a kill and embeds only lost chunks', async () => {
     const kb = await setUp({ a: 'stone one', b: 'stone two' });
     await kb.sync();
     const kills = [
@@ -117,7 +117,7 @@ describe('documents of a source whose metadata is another', () => {
     }
   });
 
-  it('gives way to a deletion', async () => {
+  it('does not restore deleted documents', async () => {
     const kb = await setUp({ a: 'stone one', b: 'stone two' });
     await kb.sync();
     await kb.setMetadata({ team: 'b' });

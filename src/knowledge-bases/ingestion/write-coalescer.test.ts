@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it, mock } from 'node:test';
 import { WriteCoalescer } from './write-coalescer.ts';
 
-/** A writer of words, each of which weighs its letters, up to ten of them; and what it has written. */
+/** A coalescer of words, weighed by letters with a maximum of ten, and the groups that it has written. */
 function setUp(onWrite: (group: string[]) => Promise<void> = async () => {}) {
   const written: string[][] = [];
   const write = async (group: string[]) => {
@@ -13,7 +13,7 @@ function setUp(onWrite: (group: string[]) => Promise<void> = async () => {}) {
 }
 
 describe('WriteCoalescer', () => {
-  it('writes nothing by itself before there is enough, and then all of it', async () => {
+  it('writes a group when it is full', async () => {
     const { writer, written } = setUp();
     await writer.add('four');
     await writer.add('letter');
@@ -22,14 +22,14 @@ describe('WriteCoalescer', () => {
     assert.deepEqual(written, [['four', 'letter']]);
   });
 
-  it('writes the rest when it is asked to', async () => {
+  it('writes pending items on flush', async () => {
     const { writer, written } = setUp();
     await writer.add('one');
     await writer.flush();
     assert.deepEqual(written, [['one']]);
   });
 
-  it('writes one group at a time, and what comes meanwhile with the next', async () => {
+  it('writes one group at a time', async () => {
     const gate = Promise.withResolvers<void>();
     const { writer, written } = setUp(() => gate.promise);
     const full = writer.add('ten letters');
@@ -43,7 +43,7 @@ describe('WriteCoalescer', () => {
     assert.deepEqual(written, [['ten letters'], ['a', 'b']]);
   });
 
-  it('lets nothing wait for more than a second', async () => {
+  it('writes a group after at most a second', async () => {
     mock.timers.enable({ apis: ['setTimeout'] });
     try {
       const { writer, written } = setUp();
@@ -56,7 +56,7 @@ describe('WriteCoalescer', () => {
     }
   });
 
-  it('writes nothing more after a write has failed, and says so to everybody', async () => {
+  it('rejects further items after a failed write', async () => {
     const { writer, written } = setUp(() => Promise.reject(new Error('full')));
     await assert.rejects(writer.add('ten letters'), /full/);
     await assert.rejects(writer.add('ten letters again'), /full/);

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Database } from '../../db/db.ts';
 import { documentLanguages } from './document-languages.ts';
 
-/** A database in which every query gives `counts.rows`, or fails; `counts.queries` says how many there were. */
+/** A database whose queries return `counts.rows` or fail; `counts.queries` counts them. */
 function setUp(rows: { language: string; documents: number }[]) {
   const counts = { rows, queries: 0, fails: false };
   const query = {
@@ -24,7 +24,7 @@ function setUp(rows: { language: string; documents: number }[]) {
 }
 
 describe('documentLanguages', () => {
-  it('names the languages of at least 5 % of the documents, and English where there are none', async () => {
+  it('returns languages of at least 5 % of the documents, and English without documents', async () => {
     const { languages } = setUp([
       { language: 'de', documents: 91 },
       { language: 'fr', documents: 5 },
@@ -34,7 +34,7 @@ describe('documentLanguages', () => {
     assert.deepEqual(await setUp([]).languages(), ['en']);
   });
 
-  it('reads them again after 30 seconds', async () => {
+  it('reads again after 30 seconds', async () => {
     const { counts, clock, languages } = setUp([]);
     await languages();
     clock.now = 29_999;
@@ -45,7 +45,7 @@ describe('documentLanguages', () => {
     assert.equal(counts.queries, 2);
   });
 
-  it('reads them again where there are 5 % more or fewer documents than then', async () => {
+  it('reads again after the number of documents changed by 5 %', async () => {
     for (const [documents, queries] of [
       [95, 1],
       [105, 1],
@@ -59,7 +59,7 @@ describe('documentLanguages', () => {
     }
   });
 
-  it('remembers each knowledge base apart, 1,000 of them, and nothing that failed', async () => {
+  it('caches up to 1,000 knowledge bases, and no failures', async () => {
     const { counts, languages } = setUp([]);
     counts.fails = true;
     await assert.rejects(languages(), /away/);

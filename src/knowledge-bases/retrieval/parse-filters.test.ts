@@ -4,7 +4,7 @@ import { ApiError } from '../../errors.ts';
 import { parseFilters } from './parse-filters.ts';
 
 describe('parseFilters', () => {
-  it('takes every filter and operator', () => {
+  it('accepts every filter and operator', () => {
     const conditions = parseFilters({
       document_id: 'doc_1',
       document_name: 'a.pdf',

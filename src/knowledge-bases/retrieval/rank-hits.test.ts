@@ -6,7 +6,7 @@ import { scoreHit } from './score.ts';
 
 const SEARCHES = 300;
 
-/** The same numbers every time, from 0 to 1 (a linear congruential generator). */
+/** Deterministic pseudo-random numbers from 0 to 1 (a linear congruential generator). */
 function numbers(seed: number): () => number {
   let state = seed;
   return () => {
@@ -15,7 +15,7 @@ function numbers(seed: number): () => number {
   };
 }
 
-/** What a search might find: the best so many by words, and some by their vectors, each with its own BM25. Many are equal. */
+/** Random hits by keyword and by vector with their true BM25 scores, with many ties. */
 function someHits(seed: number): { known: ChunkHit[]; bounded: ChunkHit[] } {
   const number = numbers(seed);
   const unseen = Math.floor(number() * 8);
@@ -42,7 +42,7 @@ describe('rankHits', () => {
   };
 
   for (const hybridWeight of [0.2, 0.5]) {
-    it(`gives what it would give if every score were known, and asks for fewer (hybridWeight ${hybridWeight})`, async () => {
+    it(`ranks as with all scores known, and fetches fewer (hybridWeight ${hybridWeight})`, async () => {
       let asked = 0;
       let open = 0;
       for (let seed = 0; seed < SEARCHES; seed++) {
@@ -65,7 +65,7 @@ describe('rankHits', () => {
     });
   }
 
-  it('asks nothing where no bound reaches the results', async () => {
+  it('fetches nothing when no bound reaches the results', async () => {
     const hits = [
       { id: 'a', cosine: 0.5, bm25: 30, isBound: false },
       { id: 'b', cosine: 0.4, bm25: 2, isBound: true },
@@ -83,10 +83,10 @@ describe('rankHits', () => {
     );
     assert.deepEqual(asked, [['b']]);
     await best(5);
-    assert.deepEqual(asked, [['b']], 'a score that is known is not asked for again');
+    assert.deepEqual(asked, [['b']], 'a known score is not fetched again');
   });
 
-  it('puts of equal scores the one with the nearer vector first, and then the one with the smaller id', async () => {
+  it('breaks ties by cosine similarity, then by id', async () => {
     const hit = (id: string, cosine: number) => ({ id, cosine, bm25: 0, isBound: false });
     const { best } = rank([hit('b', -0.3), hit('c', -0.1), hit('a', -0.3)], [], 0.2);
     assert.deepEqual(

@@ -12,7 +12,7 @@ import { knowledgeBases } from '../tables.ts';
 import { RETRIEVAL_DEFAULTS, retrieve as retrieveChunks } from './retrieve.ts';
 import { RetrieveResponse } from './schema.ts';
 
-/** Prefers the longer text. */
+/** Scores longer texts higher. */
 const reranker: RerankEngine = {
   backend: () => ({ engine: 'local', model: 'longer', parameters: null, ready: true }),
   rerank: async ({ documents: texts }) => ({ scores: texts.map((text) => text.length / 1000), tokens: 1 }),
@@ -48,7 +48,7 @@ describe('POST /v1/knowledge-bases/{kb_id}/retrieve', () => {
   const namesOf = async (body: object) =>
     (await retrieve(body)).json.results.map(({ document_name }: { document_name: string }) => document_name);
 
-  it('answers with the best chunks first, each with its text, score, document and metadata', async () => {
+  it('returns the best chunks with text, score, document and metadata', async () => {
     const { status, json } = await retrieve({ query: 'salmon' });
     assert.equal(status, 200);
     assertSchema(RetrieveResponse, json);
@@ -64,7 +64,7 @@ describe('POST /v1/knowledge-bases/{kb_id}/retrieve', () => {
     assert.ok(scores.every((score: number) => score >= 0 && score <= 1));
   });
 
-  it('finds by words alone what has them, and by meaning what has not', async () => {
+  it('keyword search requires a common word, vector search does not', async () => {
     assert.deepEqual(await namesOf({ query: 'E-4711', search_type: 'keyword' }), ['code.txt']);
     assert.deepEqual(await namesOf({ query: 'nothing of it', search_type: 'keyword' }), []);
     assert.equal((await namesOf({ query: 'rocks', search_type: 'vector' })).length, 4);
@@ -75,14 +75,14 @@ describe('POST /v1/knowledge-bases/{kb_id}/retrieve', () => {
     );
   });
 
-  it('gives a chunk the same score in hybrid search by whichever part it was found', async () => {
+  it('gives a chunk the same hybrid score whichever search found it', async () => {
     const all = (await retrieve({ query: 'stone rivers', top_k: 4 })).json.results;
     const one = (await retrieve({ query: 'stone rivers', filters: { document_name: 'fish.txt' } })).json.results;
     const same = all.find(({ document_name }: { document_name: string }) => document_name === 'fish.txt');
     assert.ok(Math.abs(same.score - one[0].score) < 1e-6);
   });
 
-  it('keeps to top_k, min_score and filters', async () => {
+  it('applies top_k, min_score and filters', async () => {
     assert.equal((await namesOf({ query: 'stone', top_k: 1 })).length, 1);
     assert.equal((await namesOf({ query: 'stone', top_k: 100, min_score: 0 })).length, 4);
     assert.deepEqual(await namesOf({ query: 'stone', min_score: 1 }), []);
@@ -96,12 +96,12 @@ describe('POST /v1/knowledge-bases/{kb_id}/retrieve', () => {
     );
   });
 
-  it('leaves metadata out where it is not wanted', async () => {
+  it('omits metadata with include_metadata false', async () => {
     const { json } = await retrieve({ query: 'stone', include_metadata: false });
     assert.ok(json.results.every((result: object) => !('metadata' in result)));
   });
 
-  it('has a reranker judge what was found, and min_score hold for that', async () => {
+  it('reranks results and applies min_score to the new scores', async () => {
     const names = await namesOf({ query: 'stone', search_type: 'keyword', rerank: true });
     assert.deepEqual(names, ['long.txt', 'short.txt']);
     assert.deepEqual(await namesOf({ query: 'stone', search_type: 'keyword', rerank: true, min_score: 0.05 }), [
@@ -110,7 +110,7 @@ describe('POST /v1/knowledge-bases/{kb_id}/retrieve', () => {
     assert.deepEqual(await namesOf({ query: 'stone', search_type: 'keyword', rerank: true, top_k: 1 }), ['long.txt']);
   });
 
-  it('looks at 100 candidates at least where lists are merged or reranked, otherwise at twice top_k', async (t) => {
+  it('fetches at least 100 candidates for hybrid search and reranking, otherwise twice top_k', async (t) => {
     const search = t.mock.method(api.deps.chunks, 'search');
     const looksAt = async (body: object) => {
       await namesOf({ query: 'stone', top_k: 1, ...body });
@@ -123,7 +123,7 @@ describe('POST /v1/knowledge-bases/{kb_id}/retrieve', () => {
     assert.equal(search.mock.callCount(), 4, 'what is enough is not looked for again');
   });
 
-  it('looks at ten times as many where the database has none of them, and at 2,000 at most', async (t) => {
+  it('over-fetches ten times as many candidates without rows, up to 2,000', async (t) => {
     const limits: number[] = [];
     t.mock.method(api.deps.chunks, 'search', async (_base: string, { limit }: { limit: number }) => {
       limits.push(limit);
@@ -134,7 +134,7 @@ describe('POST /v1/knowledge-bases/{kb_id}/retrieve', () => {
     assert.deepEqual(limits, [200, 2_000]);
   });
 
-  it('fails where its usage cannot be recorded, after the search has ended', async () => {
+  it('fails when usage cannot be recorded, after the search has ended', async () => {
     const [row] = await api.db.sql.select().from(knowledgeBases).where(eq(knowledgeBases.id, base));
     assert.ok(row);
     const caller = { organizationId: row.organizationId, keyId: 'key_1', scopes: new Set(SCOPES), models: null };
@@ -144,7 +144,7 @@ describe('POST /v1/knowledge-bases/{kb_id}/retrieve', () => {
     await assert.rejects(retrieveChunks(deps, call, row, asked), /the ledger is away/);
   });
 
-  it('tells no chunk that the database has not, whatever the index holds', async () => {
+  it('returns no chunk without a row', async () => {
     const [row] = await api.db.sql.select().from(documents).where(eq(documents.name, 'code.txt'));
     const stored = await api.db.sql
       .select()
@@ -156,7 +156,7 @@ describe('POST /v1/knowledge-bases/{kb_id}/retrieve', () => {
     assert.deepEqual(await namesOf({ query: 'E-4711', search_type: 'keyword' }), ['code.txt']);
   });
 
-  it('finds what comes after the chunks that the database has not, however many they are', async () => {
+  it('returns later hits in place of any number of chunks without rows', async () => {
     const query = { query: 'stone', search_type: 'vector' };
     const [first, second, third] = await namesOf(query);
     const gone = await api.db.sql
@@ -177,7 +177,7 @@ describe('POST /v1/knowledge-bases/{kb_id}/retrieve', () => {
     assert.deepEqual(await namesOf({ ...query, top_k: 1 }), [first]);
   });
 
-  it('503 for vectors of another model, while words still find', async () => {
+  it('503 for vector search during re-embedding; keyword search works', async () => {
     const set = (fingerprint: string) =>
       api.db.sql.update(knowledgeBases).set({ embeddingFingerprint: fingerprint }).where(eq(knowledgeBases.id, base));
     await set('another model');
@@ -194,11 +194,11 @@ describe('POST /v1/knowledge-bases/{kb_id}/retrieve', () => {
     assertError(await retrieve({ query: 'stone', rerank: true }, key), 403, 'insufficient_scope', 'rerank_model');
   });
 
-  it('takes a query of 100,000 characters', async () => {
+  it('accepts a query of 100,000 characters', async () => {
     assert.equal((await retrieve({ query: 'a'.repeat(100_000), search_type: 'keyword' })).status, 200);
   });
 
-  it('finds what was just added in another language by its own stems, also after a search that found nothing', async () => {
+  it('stems a newly added language, also after a search without hits', async () => {
     const other = (await api.send('POST', '/v1/knowledge-bases', { body: { name: 'German' } })).json.id;
     const find = async () =>
       (await retrieve({ query: 'Verordnung', search_type: 'keyword' }, api.key, other)).json.results;
@@ -210,7 +210,7 @@ describe('POST /v1/knowledge-bases/{kb_id}/retrieve', () => {
     assert.equal((await find()).length, 1);
   });
 
-  it('404 where the knowledge base is deleted while it is searched', async () => {
+  it('404 when the knowledge base is deleted during the search', async () => {
     const other = (await api.send('POST', '/v1/knowledge-bases', { body: { name: 'Gone' } })).json.id;
     const source = new MemorySource();
     for (let i = 0; i < 20; i++) source.items.set(`item${i}`, `Stone ${i} is a stone.`);
@@ -226,7 +226,7 @@ describe('POST /v1/knowledge-bases/{kb_id}/retrieve', () => {
     );
   });
 
-  it('finds nothing in an empty knowledge base', async () => {
+  it('returns nothing for an empty knowledge base', async () => {
     const empty = (await api.send('POST', '/v1/knowledge-bases', { body: { name: 'Empty' } })).json.id;
     for (const search_type of ['hybrid', 'vector', 'keyword']) {
       assert.deepEqual((await retrieve({ query: 'stone', search_type }, api.key, empty)).json.results, []);
@@ -252,7 +252,7 @@ describe('POST /v1/knowledge-bases/{kb_id}/retrieve', () => {
     it(`400 for ${what}`, async () => assertError(await retrieve(body), 400, code, param));
   }
 
-  it("404 for an unknown knowledge base, another organization's, and an unknown reranker", async () => {
+  it('404 for an unknown or foreign knowledge base and an unknown reranker', async () => {
     const unknown = 'kb_01kaj3v0b8s4x2m6n9p1q5r7t3';
     assertError(await retrieve({ query: 'a' }, api.key, unknown), 404, 'knowledge_base_not_found', 'kb_id');
     const { key } = await api.makeKey({ organization: 'foreign' });

@@ -5,29 +5,29 @@ import { rerankedScore, scoreHit } from './score.ts';
 const hit = (cosine: number | null, bm25: number | null) => ({ id: 'chunk', cosine, bm25 });
 
 describe('scoreHit', () => {
-  it('is the cosine for vectors, never below 0', () => {
+  it('is the cosine similarity for vector search, at least 0', () => {
     assert.equal(scoreHit(hit(0.7, null), 'vector', 0.2), 0.7);
     assert.equal(scoreHit(hit(-0.2, null), 'vector', 0.2), 0);
   });
 
-  it('is a half where BM25 is 30, and below 1 however high it is', () => {
+  it('maps BM25 30 to 0.5, and any score below 1', () => {
     assert.equal(scoreHit(hit(null, 30), 'keyword', 0.2), 0.5);
     assert.equal(scoreHit(hit(null, 0), 'keyword', 0.2), 0);
     assert.ok(scoreHit(hit(null, 1e9), 'keyword', 0.2) < 1);
   });
 
-  it('adds both in hybrid search, by the weight that the embedding engine declares', () => {
+  it('combines both in hybrid search by the weight of the embedding engine', () => {
     assert.ok(Math.abs(scoreHit(hit(1, 30), 'hybrid', 0.2) - 0.6) < 1e-12);
     assert.ok(Math.abs(scoreHit(hit(1, 30), 'hybrid', 0.5) - 0.75) < 1e-12);
   });
 
-  it('stays within 0 and 1 for what rounding gives', () => {
+  it('stays within 0 and 1 despite rounding', () => {
     assert.equal(scoreHit(hit(1.0000001, null), 'vector', 0.5), 1);
   });
 });
 
 describe('rerankedScore', () => {
-  it('mixes both scores by the weight that the reranker declares', () => {
+  it('combines both scores by the weight of the reranker', () => {
     assert.equal(rerankedScore(0.9, 0.1, 0), 0.9);
     assert.equal(rerankedScore(0.9, 0.1, 0.5), 0.5);
   });
