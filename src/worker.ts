@@ -46,9 +46,14 @@ function declareTasks(deps: IngestionWorkerDeps, signal: AbortSignal): Task[] {
     { name: 'drop index tables', everyMs: HOUR_MS, run: () => dropIndexTables(deps) },
     { name: 'delete tombstoned documents', everyMs: HOUR_MS, run: () => purgeTombstones(deps) },
     { name: 'check search indexes', everyMs: INDEX_CHECK_MS, run: () => checkIndexes(deps, signal) },
-    { name: 'repair search indexes', everyMs: INDEX_REPAIR_MS, run: () => repairIndexes(deps) },
+    { name: 'repair search indexes', everyMs: INDEX_REPAIR_MS, run: () => repair(deps) },
     { name: 're-embed knowledge bases', everyMs: RE_EMBED_CHECK_MS, run: () => queueReEmbedding(deps) },
   ];
+}
+
+/** Does not leave the jobs of a repair to the check for changed models, which runs less often. */
+async function repair(deps: IngestionWorkerDeps): Promise<void> {
+  if (await repairIndexes(deps)) await queueReEmbedding(deps);
 }
 
 /** Background work of this process. */

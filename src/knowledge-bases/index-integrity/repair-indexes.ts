@@ -7,13 +7,16 @@ const LIMIT = 100;
 /**
  * Advances the repair of every index that is not ready: drops a damaged one, and has its documents embedded again by ingestion jobs (see
  * `queueReEmbedding`). When none waits any more, the index is checked once more before searches use it: a job that ran beside the repair
- * may have lost what it wrote.
+ * may have lost what it wrote. Returns whether documents wait to be embedded again.
  */
-export async function repairIndexes(deps: CheckDeps): Promise<void> {
+export async function repairIndexes(deps: CheckDeps): Promise<boolean> {
+  let isWaiting = false;
   for (const base of await selectUnreadyBases(deps.db.sql, LIMIT)) {
     if (base.indexState === 'damaged') await dropIndex(deps, base);
-    else if (!(await hasUnembedded(deps.db.sql, base.id))) await finish(deps, base);
+    if (await hasUnembedded(deps.db.sql, base.id)) isWaiting = true;
+    else await finish(deps, base);
   }
+  return isWaiting;
 }
 
 async function dropIndex({ db, chunks }: CheckDeps, { id }: IndexedBase): Promise<void> {

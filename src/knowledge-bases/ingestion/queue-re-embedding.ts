@@ -70,5 +70,8 @@ async function queueBase(deps: QueueDeps, base: KnowledgeBaseRow, fingerprint: s
     return sources.length;
   });
   if (queued === 0) return;
-  deps.logger.info({ knowledgeBase: base.id, sources: queued }, 'embedding model changed, re-embedding queued');
+  deps.logger.info(
+    { knowledgeBase: base.id, sources: queued },
+    'documents without vectors of the present model, re-embedding queued',
+  );
 }
