@@ -154,6 +154,16 @@ describe('quire', () => {
     assertSentence(await quire(['worker']), /embedded database serves one process/);
   });
 
+  it('rejects a worker whose files or index no service can share', async () => {
+    const QUIRE_DATABASE_URL = 'postgres://127.0.0.1:9/none';
+    for (const stores of [{ QUIRE_BLOBS_URL: 's3://bucket' }, { QUIRE_INDEX_URL: 's3://bucket' }]) {
+      assertSentence(
+        await quire(['worker'], { QUIRE_DATABASE_URL, ...stores }),
+        /Set QUIRE_BLOBS_URL and QUIRE_INDEX_URL/,
+      );
+    }
+  });
+
   it('creates, lists and revokes keys without a service, and prints one JSON document', async () => {
     const database = { QUIRE_DATABASE_URL: (await createDatabase()).url };
     const json = async (...args: string[]) => {

@@ -16,6 +16,11 @@ export async function runWorker(): Promise<void> {
       "The embedded database serves one process, and 'quire serve' runs its background work. Set QUIRE_DATABASE_URL to run separate workers.",
     );
   }
+  if (config.blobsUrl === null || config.indexUrl === null) {
+    throw new OperatorError(
+      'A worker needs the files and the search index of the services, and its data folder is its own. Set QUIRE_BLOBS_URL and QUIRE_INDEX_URL to those of the services.',
+    );
+  }
   const logger = createLogger(config.logLevel, await openLogDestination(config.logFormat));
   const lifecycle = new Lifecycle(SHUTDOWN_ORDER);
   await exitIfSignalled();

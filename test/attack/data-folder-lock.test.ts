@@ -92,7 +92,8 @@ describe('the lock of a data folder beside a shared PostgreSQL', () => {
     const { url, drop } = await createDatabase();
     const env = { QUIRE_DATABASE_URL: url };
     const { dataDir } = await start({ env, dataDir: newDataDir() });
-    const worker = await runQuire(['worker'], { dataDir, env, killAfterMs: 60_000 });
+    const stores = { QUIRE_BLOBS_URL: 's3://bucket/blobs', QUIRE_INDEX_URL: 's3://bucket/index' };
+    const worker = await runQuire(['worker'], { dataDir, env: { ...env, ...stores }, killAfterMs: 60_000 });
     assert.equal(worker.code, 1);
     assert.match(worker.stderr, IN_USE);
     await Promise.all(started.splice(0).map((service) => service.stop()));
