@@ -6,13 +6,13 @@ import { heapFlags, isMemoryShort, MINIMUM_MB, planMemory, RECOMMENDED_MB } from
 
 const MB = 2 ** 20;
 const LIMITS_MB = [MINIMUM_MB, 1_023, 1_024, 2_047, 2_048, 4_095, 4_096, 8_191, 8_192, 65_536];
-/** The service, the bundled models and the embedded database without work, in the last of the processes of a first start. */
+/** Idle memory of the service, the bundled models and the embedded database, measured at a first start. */
 const IDLE_MB = 505;
-/** What a reader has beside its heap and its buffers. */
+/** Memory of a reader besides its heap and buffers. */
 const READER_BASE_MB = 85;
 
 describe('planMemory', () => {
-  /** Limit; readers, heap of each, cache of indexes, largest body and heap of the service. */
+  /** Limit; readers, heap of each, index caches, largest body, heap of the service. */
   const table: [number, number, number, number, number, number | null][] = [
     [MINIMUM_MB, 1, 96, 8, 16, 288],
     [1_024, 1, 192, 48, 24, 384],

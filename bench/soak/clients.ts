@@ -11,7 +11,7 @@ export interface SoakClientOptions {
   longMaxTokens: number;
   /** Expected error statuses: a full engine may reject requests. */
   refusals: number[];
-  /** True when the service is gone. */
+  /** True when the service has exited. */
   ended(): boolean;
 }
 

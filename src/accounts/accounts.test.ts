@@ -126,7 +126,7 @@ describe('API keys', () => {
     assert.equal(await bootstrapAccounts({ db: api.db, requireNew: async () => {} }, null), null);
   });
 
-  /** An authenticator, and how often it has asked the database. */
+  /** Creates an authenticator and counts its queries. */
   const counted = () => {
     let queries = 0;
     const counting = new Proxy(api.db.sql, {
@@ -138,7 +138,7 @@ describe('API keys', () => {
     return { authenticator: new Authenticator({ ...api.db, sql: counting }), queries: () => queries };
   };
 
-  /** An authenticator whose lookups end when the current `lookup` does. */
+  /** Creates an authenticator whose lookups wait for the current `lookup`. */
   const slowAuthenticator = (now: () => number, lookup: () => Promise<void>) => {
     const select = () => ({
       from: (table: PgTable) => ({
@@ -188,7 +188,7 @@ describe('API keys', () => {
 });
 
 describe('key cache of the authenticator', () => {
-  /** A database that knows every key, and counts how often it is asked. */
+  /** A database that contains every key, and counts queries. */
   function anyKey() {
     let queries = 0;
     const row = { id: 'key_1', organizationId: 'org_1', scopes: [], models: null, expiresAt: null, revokedAt: null };

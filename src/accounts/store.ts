@@ -67,7 +67,7 @@ export function selectApiKeys(sql: Sql, organizationId: string | null, bounds: P
 }
 
 /**
- * Revokes a key for good and notifies every process. Returns the row, or null when there is no such key; revoking twice keeps the first
+ * Revokes a key and notifies every process. Returns the row; null when the key does not exist. Idempotent: keeps the time of the first
  * time. Run it in a transaction.
  */
 export async function updateRevoked(sql: Sql, id: string, at: Date): Promise<ApiKeyRow | null> {

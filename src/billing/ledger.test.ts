@@ -30,7 +30,7 @@ function record(completionTokens: number): UsageRecord {
   };
 }
 
-/** The database with its statements counted, each failing while `failures` lasts. */
+/** Counts the statements of the database; each fails while `failures` is positive. */
 function watched(db: Database, failures = 0): { db: Database; statements: () => number } {
   let statements = 0;
   const prepare: Database['prepare'] = (name, statement) => {
@@ -43,7 +43,7 @@ function watched(db: Database, failures = 0): { db: Database; statements: () => 
   return { db: { ...db, prepare }, statements: () => statements };
 }
 
-/** Two turns of the event loop: a record is written a turn after it came. */
+/** Two event loop turns: a record is written one turn after it arrives. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 2; turn += 1) await new Promise(setImmediate);
 }

@@ -14,11 +14,11 @@ export interface IndexReport {
   name: string;
   chunks: number;
   state: 'complete' | 'incomplete' | 'unreadable' | 'rebuilding';
-  /** What is wrong; empty when nothing is. */
+  /** Defects of the index; empty when it is complete. */
   detail: string;
 }
 
-/** Knowledge bases read at once. */
+/** Knowledge bases per query. */
 const PAGE = 100;
 
 /** Commands on search indexes that need the database. */

@@ -2,7 +2,7 @@ import type { Config } from '../config.ts';
 import { sendCommand } from './command-socket.ts';
 
 /**
- * Runs a command that needs the database: in the service when one runs on the data folder, otherwise in this process. The
+ * Runs a command that needs the database: in the service that runs on the data folder, otherwise in this process. The
  * modules that open the database are imported only in the second case, which keeps the first one fast.
  */
 export async function runStateCommand(

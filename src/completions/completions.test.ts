@@ -12,7 +12,7 @@ const logprob = (token: string, value: number): TokenLogprob => ({
   top: [{ token, logprob: value, bytes: null }],
 });
 
-/** Answers each choice with the prompt in capitals and the choice's number; later choices are likelier. */
+/** Completes each choice with the prompt in capitals and the index of the choice; later choices are likelier. */
 function shout({
   prompt,
   choices,
@@ -138,7 +138,7 @@ describe('POST /v1/completions', () => {
     const body = { prompt: 'ab', n: 2, logprobs: 1, echo: true };
     const { json } = await complete(body);
     assertSchema(Completion, json);
-    // The tokenizer put a space before the text, which is not echoed.
+    // The tokenizer added a space before the text, which is not echoed.
     const expected = {
       tokens: [' ', 'ab', 'AB', ' 1'],
       token_logprobs: [null, -2, -19, -1],

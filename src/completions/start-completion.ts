@@ -50,7 +50,7 @@ export interface CompletionRun {
   /** Cached tokens of the first prompt; null when the engine reports them only at the end. */
   cachedTokens: number | null;
   events: AsyncGenerator<PromptEvent, void, undefined>;
-  /** What the content policy says of the prompts and, once `events` has ended, of answers that are not streamed. */
+  /** Result of screening the prompts and, after the end of `events`, non-streamed completions. */
   notice(): ModerationNotice | null;
 }
 

@@ -12,7 +12,7 @@ const SENTENCE = 'The library opens at nine on Saturdays.';
 
 const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1);
 
-/** The floats of a base64 text. */
+/** Decodes the floats of a base64 text. */
 function floatsOf(base64: string): number[] {
   const bytes = Buffer.from(base64, 'base64');
   return Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readFloatLE(4 * i));

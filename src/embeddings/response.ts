@@ -11,7 +11,7 @@ export interface EmbeddedTexts {
   vectors: readonly Float32Array[];
   tokens: number;
   encoding: 'float' | 'base64';
-  /** What the content policy says of the texts; null: nothing. */
+  /** Result of screening the texts; null without a flag. */
   notice: ModerationNotice | null;
 }
 

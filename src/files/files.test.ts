@@ -15,7 +15,7 @@ import { orphanedBlobs } from './tables.ts';
 import { uploadFile } from './upload-file.ts';
 import { useFile } from './use-file.ts';
 
-/** A JSONL file of ten bytes, and text that any range can be told by. */
+/** A JSONL file of ten bytes, and text with unique positions for range tests. */
 const CONTENT = '{"a":5678}';
 const forever = new AbortController().signal;
 
@@ -31,7 +31,7 @@ describe('files', () => {
     assert.equal(answer.status, 200, answer.text);
     return answer.json;
   };
-  /** A key of an organization that has no files yet. */
+  /** Creates a key of an organization without files. */
   const newKey = async (organization: string) => (await api.makeKey({ organization })).key;
   const organizationOf = async (key: string) => (await api.authenticator.authenticate(`Bearer ${key}`)).organizationId;
   const blobsKept = () =>
@@ -317,7 +317,7 @@ describe('files', () => {
     for (let at = 0; at < 3; at += 1) await put();
     const later = Date.now() + 1000;
     const withDatabase = (isExclusive: boolean) => ({ ...deps(), db: { ...api.db, isExclusive } });
-    // What this process itself has on its way is not swept.
+    // The sweep spares uploads of this process.
     await deleteOrphanedBlobs(withDatabase(true), Date.now() - 60_000);
     await deleteOrphanedBlobs(withDatabase(false), later);
     assert.equal(blobsKept(), before + 3);

@@ -5,7 +5,7 @@ import { ApiError } from '../errors.ts';
 import { requireFormat, requirePurposeFormat, sanitizeFilename } from './formats.ts';
 import { inspectContent } from './inspect-content.ts';
 
-/** What is said of bytes under a name, when they come in pieces of `size`; null: they are taken, and passed on whole. */
+/** Inspects bytes under a name in chunks of `size`. Returns the defect; null when the bytes are accepted and passed on unchanged. */
 async function inspect(name: string, bytes: Uint8Array, size = bytes.length || 1, isTraining = false) {
   const pieces = async function* () {
     for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
@@ -22,7 +22,7 @@ async function inspect(name: string, bytes: Uint8Array, size = bytes.length || 1
   return null;
 }
 
-/** An archive as writers make them: entries, then the list of their names. Sums and offsets are of no interest here. */
+/** A ZIP archive as writers create it: entries, then the central directory. Checksums and offsets are not read. */
 function archive(entries: Record<string, string>): Buffer {
   const local = Object.entries(entries).map(([name, text]) => {
     const data = deflateRawSync(text);

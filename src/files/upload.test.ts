@@ -23,7 +23,7 @@ describe('POST /v1/files', () => {
       { name: 'file', filename, content },
     ]);
 
-  /** What is kept of uploads: rows, listed bytes, and files in the folder. */
+  /** Counts what uploads leave: rows, listed blobs, and files in the folder. */
   async function kept() {
     const names = readdirSync(api.blobFolder, { recursive: true, withFileTypes: true });
     return {
@@ -33,7 +33,7 @@ describe('POST /v1/files', () => {
     };
   }
 
-  /** Asserts that something is refused and that nothing of it is kept. */
+  /** Asserts that a request is rejected and leaves nothing. */
   async function assertRefused(sending: () => Promise<Answer>, status: number, code: string, param: string | null) {
     const before = await kept();
     assertError(await sending(), status, code, param);
@@ -93,7 +93,7 @@ describe('POST /v1/files', () => {
       assert.match(answer.json.error.message, /multipart\/form-data/);
     }
     assertError(await api.send('POST', '/v1/files', { body: { purpose: 'batch' } }), 415, 'unsupported_media_type');
-    // The other routes still say what they take.
+    // Other routes still report their accepted types.
     const chat = await sendForm(`${api.url}/v1/chat/completions`, formOf([TEXT]), { key: api.key });
     assertError(chat, 415, 'unsupported_media_type');
     assert.match(chat.json.error.message, /application\/json/);
@@ -162,7 +162,7 @@ describe('POST /v1/files', () => {
       assertError(answer, 400, 'invalid_value', 'file');
       assert.match(answer.json.error.message, /line 3 /);
     }
-    // What is wrong with a batch's lines is said by the batch, in its own words.
+    // Batches validate their lines themselves.
     for (const purpose of ['batch', 'knowledge-base'])
       assert.equal((await upload('a.jsonl', bad, purpose)).status, 200);
   });
@@ -176,7 +176,7 @@ describe('POST /v1/files', () => {
       ['a\u202egnp.txt', 'agnp.txt'],
       [`${'x'.repeat(300)}.txt`, `${'x'.repeat(251)}.txt`],
       ['.txt', '.txt'],
-      // As forms of browsers and clients escape a quote.
+      // Browsers and other clients escape a quote this way.
       ['\u65e5\u672c %22q%22 100%.txt', '\u65e5\u672c "q" 100%.txt'],
     ]) {
       const answer = await upload(sent ?? '', 'text');
@@ -240,7 +240,7 @@ describe('POST /v1/files', () => {
       const body = whole.subarray(0, length);
       await assertRefused(at(`multipart/form-data; boundary=${BOUNDARY}`, body), 400, 'invalid_value', 'body');
     }
-    // A quoted boundary is one too.
+    // A boundary may be quoted.
     assert.equal((await at(`multipart/form-data; boundary="${BOUNDARY}"`)()).status, 200);
   });
 

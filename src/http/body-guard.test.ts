@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { ApiError } from '../errors.ts';
 import { guardBody } from './body-guard.ts';
 
-/** A value within so many objects or arrays. */
+/** Nests a value in objects or arrays. */
 const nested = (levels: number, wrap: (inner: unknown) => unknown, innermost: unknown = 1) => {
   let value = innermost;
   for (let level = 0; level < levels; level += 1) value = wrap(value);
@@ -12,7 +12,7 @@ const nested = (levels: number, wrap: (inner: unknown) => unknown, innermost: un
 const inArray = (inner: unknown) => [inner];
 const inObject = (inner: unknown) => ({ a: inner });
 
-/** The `param` of the 400 that a body gets; null for one that is accepted. */
+/** Returns the `param` of the 400; null for an accepted body. */
 function refused(body: unknown): string | null {
   try {
     guardBody(body);

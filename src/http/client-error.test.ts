@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { respondToClientError } from './client-error.ts';
 
-/** What becomes of a connection on which Node's parser meets an error. */
+/** Simulates a connection with a parser error. */
 function after(code: string, socket: { writable?: boolean; bytesWritten?: number } = {}) {
   const seen = { isDestroyed: false, sent: '' };
   const played = {

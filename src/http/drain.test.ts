@@ -13,14 +13,14 @@ import { unlimited } from './rate-limit.ts';
 import { createServer } from './server.ts';
 
 const logger = createLogger('silent');
-/** Only so that a failure ends. */
+/** Guard against a hanging test. */
 const LONG_MS = 120_000;
 const CALLER = { organizationId: 'org_1', keyId: 'key_1', scopes: new Set<never>(), models: null };
 
 let app: App;
 afterEach(() => app.close());
 
-/** Starts a server with one route and sends it a request over a connection of its own. */
+/** Starts a server with one route and sends it a request over its own connection. */
 async function startCall(
   handler: (signal: AbortSignal, reply: FastifyReply) => Promise<unknown>,
   preHandler = async () => {},
@@ -71,7 +71,7 @@ describe('drain', () => {
     const engine = Promise.withResolvers<void>();
     const socket = await startCall(async () => {
       await engine.promise;
-      // As a hook that sends the reply does.
+      // Simulates a hook that sends the reply.
       setImmediate(() => app.inFlight.add(stored.promise));
     });
     await until(() => app.inFlight.count === 1);

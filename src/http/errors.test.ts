@@ -5,7 +5,7 @@ import { Type } from 'typebox';
 import { assertError, useApi } from '../../test/harness.ts';
 import { FailedStatement } from '../db/failed-statement.ts';
 
-/** Sends bytes as they are and gives everything that comes back until the server closes. */
+/** Sends raw bytes and returns everything received until the server closes the connection. */
 function exchange(url: string, bytes: string): Promise<string> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
@@ -20,7 +20,7 @@ function exchange(url: string, bytes: string): Promise<string> {
   });
 }
 
-/** The status and the error's code of a raw answer. */
+/** Parses status and error code of a raw response. */
 function statusAndCode(raw: string): [number, string] {
   const body = raw.slice(raw.indexOf('\r\n\r\n') + 4);
   return [Number(raw.split(' ')[1]), JSON.parse(body).error.code];
@@ -169,7 +169,7 @@ describe('errors of Fastify and Node', () => {
 });
 
 describe('an incomplete request', () => {
-  // Of its own: on a busy machine the requests of other tests may take as long.
+  // Own server: on a busy machine, requests of other tests may exceed the short timeout.
   const api = useApi({ requestTimeoutMs: 300 });
 
   it('408 request_timeout', async () => {

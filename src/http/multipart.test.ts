@@ -10,7 +10,7 @@ import { type FormRules, readForm } from './multipart.ts';
 const RULES: FormRules = { file: 'file', maxFileBytes: 1000, fields: ['purpose'] };
 const forever = new AbortController().signal;
 
-/** A request whose body comes in pieces of `size` bytes. */
+/** A request whose body arrives in chunks of `size` bytes. */
 function requestOf(body: Uint8Array, size = body.length || 1) {
   const pieces = function* () {
     for (let at = 0; at < body.length; at += size) yield body.subarray(at, at + size);
@@ -29,7 +29,7 @@ const readAll = (body: Uint8Array, size?: number, signal = forever) =>
 const file = (content: string | Uint8Array) => ({ name: 'file', filename: 'a.txt', content });
 const purpose = { name: 'purpose', content: 'batch' };
 
-/** Numbers from 0 to 1 that are the same in every run. */
+/** Deterministic random numbers in [0, 1). */
 function randomNumbers(seed: number): () => number {
   let state = seed;
   return () => {
@@ -40,7 +40,7 @@ function randomNumbers(seed: number): () => number {
 
 describe('readForm', () => {
   it('reads the same form for any chunk boundaries', async () => {
-    // What a boundary begins with, and all of it but its end, may stand in a file.
+    // A file may contain prefixes of the boundary, even all but its last character.
     const content = Buffer.concat([
       Buffer.from(`\r\n--${BOUNDARY.slice(0, -1)}\r\n\r\n--\r\n-\r`),
       Buffer.from(Uint8Array.from({ length: 256 }, (_, at) => at)),

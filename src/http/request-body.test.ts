@@ -24,7 +24,7 @@ const head = (method: string, path: string, headers: Record<string, string>): st
 describe('request bodies', () => {
   let app: App;
   let port: number;
-  /** The server's ends of the connections, by the port of the client's. */
+  /** Server sockets by the port of the client. */
   const accepted = new Map<number, Socket>();
   const logged: string[] = [];
   let gate: Promise<void> = Promise.resolve();
@@ -37,7 +37,7 @@ describe('request bodies', () => {
       bodiesInFlightBytes: BUDGET_BYTES,
       corsOrigins: null,
       requestTimeoutMs: 60_000,
-      // Not at once, as where the key is looked up in the database.
+      // Asynchronous, like a database lookup of the key.
       authenticate: async (header) => {
         await new Promise((resolve) => setTimeout(resolve, 5));
         if (header !== KEY.authorization) throw invalidApiKey('no');
@@ -72,7 +72,7 @@ describe('request bodies', () => {
     return { status: response.status, json, code: json.error?.code, param: json.error?.param };
   };
 
-  /** Sends a head and then 8 MiB in small writes; resolves with what came back and with the bytes that the server read. */
+  /** Sends a head, then 8 MiB in small writes. Resolves with the response and the bytes that the server read. */
   async function flood(method: string, path: string, headers: Record<string, string>) {
     const socket = connect(port, '127.0.0.1');
     const closed = new Promise((resolve) => socket.once('close', resolve));
@@ -84,10 +84,10 @@ describe('request bodies', () => {
     await once(socket, 'connect');
     const { localPort = 0 } = socket;
     socket.write(head(method, path, headers));
-    // The body comes after the head has been dealt with, and so after the response to many a request.
+    // The body is sent after the head was processed, so after the response in many cases.
     while (accepted.get(localPort)?.bytesRead === 0) await new Promise((resolve) => setTimeout(resolve, 5));
     for (let sent = 0; sent < 512 && !socket.destroyed; sent += 1) {
-      // A chunk of a chunked body; anything elsewhere.
+      // A chunk of a chunked body; also plain bytes of other bodies.
       socket.write(`4000\r\n${'a'.repeat(16 * KIB)}\r\n`);
     }
     await closed;
@@ -95,7 +95,7 @@ describe('request bodies', () => {
   }
 
   const large = { ...JSON_TYPE, 'content-length': String(8 * 1024 * KIB) };
-  // Each waits for the end of the lingering close.
+  // Concurrent, because each waits for the end of the lingering close.
   describe('are not read, and the connection is closed after the response', { concurrency: true }, () => {
     for (const [name, status, method, path, headers] of [
       ['an unknown path', 404, 'POST', '/nope', large],
@@ -112,7 +112,7 @@ describe('request bodies', () => {
         const { bytesRead, text, ...seen } = await flood(method, path, headers);
         assert.equal(seen.status, status, text);
         assert.match(text, /connection: close/i);
-        // One read of 64 KiB, and up to 16 KiB that came before it.
+        // One read of 64 KiB, plus up to 16 KiB buffered before it.
         assert.ok(bytesRead <= 80 * KIB, `${bytesRead} bytes were read`);
       });
     }
@@ -182,7 +182,7 @@ describe('request bodies', () => {
     const closed = once(server, 'close');
     socket.destroy();
     await closed;
-    // The next request is served after everything of the last one.
+    // The next request is served only after the previous one is completely handled.
     assert.equal((await post('{}')).status, 200);
     assert.deepEqual(logged, []);
   });

@@ -4,10 +4,10 @@ import { withDeadline } from '../../test/deadline.ts';
 import { FairSemaphore } from './fair-semaphore.ts';
 
 const never = new AbortController().signal;
-/** Only so that a gate that lets nobody in fails the test instead of hanging it for minutes. */
+/** Guard: a semaphore that grants nothing fails the test instead of hanging it. */
 const GUARD = { timeout: 10_000 };
 
-/** Work at a gate that ends when the test says so; `entered` has the names in the order in which they came in. */
+/** Work with a permit that ends on demand; `entered` lists the names in the order of their permits. */
 function atGate(gate: FairSemaphore) {
   const entered: string[] = [];
   const ends = new Map<string, () => void>();

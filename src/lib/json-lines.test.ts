@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { JsonLines } from './json-lines.ts';
 
-/** What the checker says of a text that comes in pieces of `size` bytes. */
+/** Validates a text in chunks of `size` bytes. */
 function check(text: string, size = text.length || 1, maxLineBytes = 1_000_000): string | null {
   const lines = new JsonLines(maxLineBytes);
   const bytes = Buffer.from(text);
@@ -10,7 +10,7 @@ function check(text: string, size = text.length || 1, maxLineBytes = 1_000_000):
   return lines.end();
 }
 
-/** What `JSON.parse` says of one line. */
+/** Result of `JSON.parse` for one line. */
 function isObject(line: string): boolean {
   try {
     const value = JSON.parse(line);
@@ -20,7 +20,7 @@ function isObject(line: string): boolean {
   }
 }
 
-/** Numbers from 0 to 1 that are the same in every run. */
+/** Deterministic random numbers in [0, 1). */
 function randomNumbers(seed: number): () => number {
   let state = seed;
   return () => {

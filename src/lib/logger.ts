@@ -14,7 +14,7 @@ export type LogFormat = 'pretty' | 'json';
 const MAX_FIELD_CHARACTERS = 8_000;
 
 /**
- * Creates the structured log of the process: one JSON object a line. stdout is left to human-readable output and to `--json`.
+ * Creates the structured log of the process: one JSON object per line. stdout is reserved for human-readable output and `--json`.
  * Log lines hold no secret and no prompt: requests are logged by id, route, status and counts.
  */
 export function createLogger(level: LogLevel, destination: DestinationStream = process.stderr): Logger {

@@ -12,7 +12,7 @@ describe('readMemoryLimit', () => {
   const folders: string[] = [];
   after(() => folders.forEach((folder) => void rmSync(folder, { recursive: true })));
 
-  /** The limit in MB and its source on a machine of 16,000 MB with these files. */
+  /** Returns the limit in MB and its source on a machine of 16,000 MB with these files. */
   function limitOf(files: Record<string, string>, constrainedMb = 0): [megabytes: number, source: string] {
     const root = mkdtempSync(join(tmpdir(), 'quire-cgroup-'));
     folders.push(root);
@@ -39,7 +39,7 @@ describe('readMemoryLimit', () => {
   it('reads the limit of a container (cgroup version 1 and 2)', () => {
     const v2 = { 'proc/self/cgroup': '0::/', 'sys/fs/cgroup/memory.max': `${512 * MB}` };
     assert.deepEqual(limitOf(v2), [512, '/sys/fs/cgroup/memory.max']);
-    // Without a namespace of its own a container of version 1 sees its path on the host, and its limit at the root.
+    // Without a cgroup namespace, a container of version 1 sees its host path, and its limit at the root.
     const v1 = {
       'proc/self/cgroup': '5:cpu:/docker/1f\n4:cpuacct,memory:/docker/1f',
       'sys/fs/cgroup/memory/memory.limit_in_bytes': `${768 * MB}`,

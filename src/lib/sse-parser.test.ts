@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { SseParser } from './sse-parser.ts';
 
-/** The events of `text` when its bytes come in pieces of `size`. */
+/** Parses `text` in chunks of `size` bytes. */
 function parse(text: string | Buffer, size = Number.POSITIVE_INFINITY): string[] {
   const bytes = Buffer.from(text);
   const parser = new SseParser();

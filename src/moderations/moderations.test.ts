@@ -14,7 +14,7 @@ const HARMLESS = 'The library opens at nine on Saturdays.';
 
 const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1);
 
-/** The catalogue with `engine` behind `moderation-v1`. */
+/** The catalogue with `engine` bound to `moderation-v1`. */
 function judgedBy(engine: ModerationEngine): TestApiOptions {
   return {
     models: (generation) =>

@@ -7,7 +7,7 @@ import { ModelRegistry } from '../engines/registry.ts';
 import { CacheCounters } from './cache-counters.ts';
 import { CacheStatistics } from './schema.ts';
 
-/** Counters over two engines, and the clock that they read. */
+/** Creates counters over two engines with a mocked clock. */
 function setUp() {
   const engines = [scriptedEngine(), scriptedEngine()] as const;
   const served = bindCatalogue(engines[0]);

@@ -13,7 +13,7 @@ import { CacheStatistics } from './schema.ts';
 const STATS = '/v1/admin/cache/stats';
 const RESET = '/v1/admin/cache/reset';
 
-/** An answer of one word to each choice, to a prompt of ten tokens of which so many were cached. */
+/** A completion of one word per choice for a prompt of ten tokens, of which `cached` were cached. */
 function answer(cachedTokens: number, choices = 1): GenerationEvent[] {
   return [
     { type: 'prompt-end', promptTokens: 10, cachedTokens },
@@ -38,7 +38,7 @@ const complete = (api: TestApi, body: object = {}) =>
   api.send('POST', '/v1/completions', { body: { model: 'general-8b', prompt: 'Hi', ...body } });
 const statusOf = ({ headers }: { headers: Headers }) => headers.get('x-cache-status');
 
-/** Starts a stream, leaves it at its first byte, and waits until it is counted. */
+/** Starts a stream, disconnects at its first byte, and waits until it is counted. */
 async function leave(api: TestApi): Promise<string | null> {
   const before = await counted(api);
   const controller = new AbortController();
@@ -240,7 +240,7 @@ describe('cached tokens reported by an upstream', () => {
       const usage = { prompt_tokens: 10, completion_tokens: 1, ...told };
       if (body?.['stream'] !== true) return void response.end(JSON.stringify({ choices: [choice], usage }));
       sendEvents(response, [{ choices: [{ index: 0, delta: { content: 'Yes' } }] }]);
-      // Without usage the stream stays open, for a client that leaves.
+      // Without usage the stream stays open, for a client that disconnects.
       if (told === NEVER) return;
       sendEvents(response, [{ choices: [choice] }, { choices: [], usage }, '[DONE]']);
       response.end();

@@ -22,7 +22,7 @@ describe('prompt cache statistics of several processes', () => {
     await db.close();
   });
 
-  /** A process with the counters of its own. */
+  /** Simulates a process with its own counters. */
   function startProcess() {
     const engine = scriptedEngine();
     const models = new ModelRegistry(bindCatalogue(engine));

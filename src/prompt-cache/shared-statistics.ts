@@ -15,7 +15,7 @@ import {
 
 /** Counts of other processes are at most this old. Nothing is written while they do not change. */
 const PUBLISH_MS = 1_000;
-/** Unchanged counts are written again after this time, which says that the process runs. */
+/** Unchanged counts are rewritten after this time, as a heartbeat of the process. */
 const KEEP_ALIVE_MS = 20_000;
 
 /** Dependencies of the statistics. */

@@ -14,7 +14,7 @@ describe('JobLease', () => {
     mock.restoreAll();
   });
 
-  /** Lets seconds pass, one by one. */
+  /** Advances the clock second by second. */
   const pass = async (seconds: number) => {
     for (let second = 0; second < seconds; second += 1) {
       now += 1_000;

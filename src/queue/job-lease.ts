@@ -1,4 +1,4 @@
-/** How often the age of the lease is compared, which notices at once that the process or the machine was suspended. */
+/** Interval of the check of the lease's age, which detects a suspension of the process or the machine. */
 const CHECK_MS = 1_000;
 /** A third of the lease: two renewals may fail. */
 const RENEWALS_PER_LEASE = 3;

@@ -21,7 +21,7 @@ const KINDS = {
   grouped: kindOf('grouped', { concurrency: 3, perGroup: 1 }),
 };
 
-/** Resolves when `count` calls have come. */
+/** Resolves after `count` calls. */
 function counted(count: number): { done: Promise<void>; call: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   let left = count;
@@ -166,7 +166,7 @@ describe('JobQueue', () => {
     await queue.enqueue(db.sql, kind, { n: 1 }, { key: 'a' });
     await started.done;
     const now = performance.now.bind(performance);
-    // As after a suspension of the process.
+    // Simulates a suspension of the process.
     mock.method(performance, 'now', () => now() + 60_000);
     mock.method(logger, 'warn', left.call);
     await left.done;
@@ -204,7 +204,7 @@ describe('JobQueue', () => {
     await queue.enqueue(db.sql, kind, { n: 9 }, { key: '9', group: 'few' });
     await gone.done;
     assert.deepEqual(ran.toSorted(), [1, 2, 3, 9]);
-    // Which of the many is the first is open: they may all have come in the same millisecond.
+    // The order is undefined: all may have been created in the same millisecond.
     assert.ok(ran.indexOf(9) <= 1, ran.join());
   });
 });

@@ -82,7 +82,7 @@ export class JobQueue {
     await notify(sql, 'quire_jobs', kind.name);
   }
 
-  /** Runs jobs of a defined kind in this process until `stop`. A job whose handler throws is retried as the kind says. */
+  /** Runs jobs of a defined kind in this process until `stop`. A job whose handler throws is retried up to the limit of its kind. */
   work<Data extends object>(kind: JobKind<Data>, handler: JobHandler<Data>): void {
     const event = new AsyncEvent();
     this.#events.set(kind.name, event);

@@ -8,7 +8,7 @@ import { RerankResponse } from './schema.ts';
 
 const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1);
 
-/** The catalogue with `engine` behind `reranker-v2-m3`. */
+/** The catalogue with `engine` bound to `reranker-v2-m3`. */
 function rerankedBy(engine: Partial<RerankEngine>): TestApiOptions {
   const rerank: RerankEngine = {
     backend: () => ({ engine: 'bundled', model: 'scripted', parameters: null, ready: true }),
@@ -24,7 +24,7 @@ function rerankedBy(engine: Partial<RerankEngine>): TestApiOptions {
 }
 
 describe('POST /v1/rerank', () => {
-  // A document's score is the number that it begins with; each counts as one token.
+  // Scores a document by its leading number; each document counts as one token.
   const api = useApi(
     rerankedBy({
       rerank: async ({ documents }) => ({

@@ -32,7 +32,7 @@ import { IS_SHORT, scaled } from './scale.ts';
 const WRITER = fileURLToPath(new URL('../fixtures/embedded-writer.ts', import.meta.url));
 const IS_ROOT = process.geteuid?.() === 0;
 const IS_LINUX = process.platform === 'linux';
-/** Debian's `nobody`; and a uid that no machine has an account for. */
+/** Debian's `nobody`, and a uid without an account on any machine. */
 const NOBODY = 65_534;
 const UNKNOWN_USER = 1_000_650_000;
 
@@ -119,7 +119,7 @@ async function storedNumbers(folder: string): Promise<Set<number>> {
   }
 }
 
-/** Starts a server that no service looks after, as one that was killed on a machine without `setpriv` leaves it. */
+/** Starts an unsupervised server, as a killed service leaves it on a machine without `setpriv`. */
 async function startOrphan(folder: string): Promise<ChildProcess> {
   const { user, runtime } = await chooseServer(readUserContext(), findRuntime(), {
     run: (each, command) => run(each, tmpdir(), command),
@@ -219,7 +219,7 @@ describe('SIGKILL', { skip: !IS_LINUX }, () => {
         try {
           process.kill(pid, 'SIGKILL');
         } catch {
-          // A backend that ended meanwhile.
+          // The backend has exited meanwhile.
         }
       }
       await writer.exited;

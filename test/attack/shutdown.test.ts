@@ -9,7 +9,7 @@ import { type Service, startService } from '../spawned-service.ts';
 import { scaled } from './scale.ts';
 
 const ROUNDS = scaled(30, 3);
-/** Enough that usage writes lag behind; with fewer, no record was lost before the fix. */
+/** Enough that usage writes lag behind. The defect did not show with fewer. */
 const CLIENTS = 200;
 /** Response time of the upstream. */
 const ANSWER_MS = 100;

@@ -19,7 +19,7 @@ import { NO_TIME_LIMIT, ROUNDS } from './rounds.ts';
 
 /** A round of load; 85 rounds take ten minutes. */
 const ROUND_MS = 7_000;
-/** Each pause between two kills is random up to this. */
+/** Maximum pause between two kills; each pause is random. */
 const MAX_KILL_PAUSE_MS = 3_000;
 const SERVICES = 3;
 const WORKERS = 3;
@@ -100,7 +100,7 @@ describe('three services and three workers on one database, files and index', ()
       AWS_ACCESS_KEY_ID: 'test',
       AWS_SECRET_ACCESS_KEY: 'test',
     };
-    // All at once on an empty database: one of them migrates, one creates the bootstrap key.
+    // Concurrent start on an empty database: one process migrates, one creates the bootstrap key.
     const started = await Promise.all([
       ...Array.from({ length: SERVICES }, () => startService({ dataDir: newDataDir(), env })),
       ...Array.from({ length: WORKERS }, () => startWorker({ dataDir: newDataDir(), env })),

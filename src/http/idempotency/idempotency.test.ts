@@ -54,7 +54,7 @@ describe('Idempotency-Key', () => {
       open = resolve;
     });
     const first = make('c', 'k6');
-    // The first use has claimed its key as soon as any repeat is refused.
+    // A rejected repetition proves that the first use has claimed its key.
     let repeat = await make('other', 'k5');
     while (repeat.json.error?.message.includes('still running') !== true) {
       const racing = make('c', 'k6');
