@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { MUST } from '../http/validation.ts';
 
 /** Rows of a page of usage. */
 const DEFAULT_ROWS = 1_000;
@@ -23,7 +24,13 @@ export const UsageParams = Type.Object({
   ),
   format: Type.Optional(Type.Enum(['json', 'csv'], { description: 'Default: `json`.' })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_ROWS, default: DEFAULT_ROWS })),
-  after: Type.Optional(Type.String({ pattern: '^[0-9]{1,9}$', description: 'The `last_id` of the previous page.' })),
+  after: Type.Optional(
+    Type.String({
+      pattern: '^[0-9]{1,9}$',
+      [MUST]: 'be the `last_id` of a page',
+      description: 'The `last_id` of the previous page.',
+    }),
+  ),
 });
 
 export type UsageParams = Static<typeof UsageParams>;
