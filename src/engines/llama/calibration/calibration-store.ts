@@ -6,11 +6,11 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { StepTime } from './calibration.ts';
 
-/** Changes with what is measured, or how: what an older version kept is then measured again. */
+/** Version of the measurements. Stored results of other versions are ignored. */
 const VERSION = 2;
-/** Models whose times are kept; of more, those measured last. */
+/** Maximum number of stored results. The oldest are dropped. */
 const MAX_ENTRIES = 32;
-/** The head of a model file that stands for the whole: it holds the model's whole description. */
+/** Bytes at the start of a model file that identify it: they contain all metadata. */
 const FINGERPRINT_BYTES = 1_048_576;
 
 const StoredStepTimes = Type.Object({
@@ -31,7 +31,7 @@ const StoredStepTimes = Type.Object({
   ),
 });
 
-/** What times depend on: another model, machine, version of llama.cpp or choice of threads has times of its own. */
+/** Returns the key of stored measurements: model, CPU, llama.cpp release and thread counts. */
 export async function stepTimesKey(modelFile: string, runtime: string, threads: readonly number[]): Promise<string> {
   const file = await open(modelFile);
   try {
@@ -45,17 +45,17 @@ export async function stepTimesKey(modelFile: string, runtime: string, threads: 
   }
 }
 
-/** The times that were kept under a key; null when there are none, or the file is damaged. Never throws. */
+/** Returns stored measurements; null when there are none or the file is damaged. Never throws. */
 export async function readStepTimes(path: string, key: string): Promise<StepTime[] | null> {
   return (await readEntries(path)).find((entry) => entry.key === key)?.times ?? null;
 }
 
-/** Keeps times under a key, beside what is there for others. Two at once may lose one of both, never the file. */
+/** Stores measurements. Two concurrent calls may lose the result of one, but never damage the file. */
 export async function writeStepTimes(path: string, key: string, times: readonly StepTime[]): Promise<void> {
   const others = (await readEntries(path)).filter((entry) => entry.key !== key);
   const entries = [...others, { key, times }].slice(-MAX_ENTRIES);
   await mkdir(dirname(path), { recursive: true });
-  // Renamed into its place whole, so that nobody reads half of it.
+  // Renamed atomically, so that no reader sees a partial file.
   const temporary = `${path}.${process.pid}`;
   await writeFile(temporary, JSON.stringify({ version: VERSION, entries }));
   await rename(temporary, path);
@@ -66,7 +66,7 @@ async function readEntries(path: string): Promise<{ key: string; times: StepTime
     const stored: unknown = JSON.parse(await readFile(path, 'utf8'));
     return Value.Check(StoredStepTimes, stored) ? stored.entries : [];
   } catch {
-    // There is no such file yet, or it holds no JSON: measured again, and written anew.
+    // The file is missing or not JSON: measurements are repeated and written again.
     return [];
   }
 }

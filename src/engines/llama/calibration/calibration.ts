@@ -1,66 +1,66 @@
 import { ATTENTION_TILE_TOKENS } from '../runtime/bindings.ts';
 
-/** How long one step took that was computed to find out; the shortest of several runs, for other work only adds. */
+/** Measured duration of one step: the minimum of several runs, because other load only adds. */
 export interface StepTime {
   threads: number;
-  /** Sequences in the step. */
+  /** Slots in the step. */
   slots: number;
-  /** Tokens in the step. As many as sequences: a step of running answers; more: one of prompts. */
+  /** Tokens in the step. Equal to `slots`: a decode step; more: a prefill step. */
   tokens: number;
   milliseconds: number;
 }
 
-/** How a model is run on this machine. */
+/** How a model runs on this machine. */
 export interface Calibration {
   threads: number;
-  /** Answers computed at once. */
+  /** Concurrent completions. */
   slots: number;
-  /** Tokens of one step at most: larger steps compute prompts hardly faster. */
+  /** Maximum tokens per step. Larger steps hardly speed up prefill. */
   maxBatchTokens: number;
-  /** Tokens of prompts in a step that also carries running answers. */
+  /** Maximum prefill tokens in a step with running completions. */
   maxPrefillTokensPerStep: number;
-  /** Of prompts alone. Null: not measured. */
+  /** Prefill speed without running completions. Null: not measured. */
   prefillTokensPerSecond: number | null;
 }
 
-/** What is settled whatever was measured. */
+/** Values that measurements do not change. */
 export interface CalibrationLimits {
-  /** The operator's wish; null: none. */
+  /** Configured threads; null: not configured. */
   threads: number | null;
-  /** The operator's wish, or what the memory has room for; null: as many as are worthwhile. */
+  /** Configured slots, or what fits into memory; null: as many as are useful. */
   slots: number | null;
 }
 
-/** Answers at once at most, and where nothing was measured. */
+/** Maximum number of slots, and the default without measurements. */
 export const MAX_SLOTS = 16;
 const DEFAULT_SLOTS = 4;
-/** One thread beats two on small virtual machines, where waking the second one costs more than it computes. */
+/** On small virtual machines, waking a second thread costs more than it computes. */
 const DEFAULT_THREADS = 1;
-/** Tokens of one step where nothing was measured, and at most. */
+/** Maximum tokens per step, and the default without measurements. */
 export const MAX_STEP_TOKENS = 512;
 const MIN_STEP_TOKENS = 32;
 const DEFAULT_PREFILL_TOKENS_PER_STEP = 128;
 const MIN_PREFILL_TOKENS_PER_STEP = 8;
-/** A tile of a prompt beside answers may make them wait so many times longer: in smaller parts it takes far longer. */
+/** Factor by which one tile of a prompt may delay running completions: smaller parts take far longer in total. */
 const MAX_TILE_DELAY_FACTOR = 3;
-/** More threads must be this much faster to be worth the cores that they take from everything else. */
+/** Minimum speedup for more threads, which are taken from other programs. */
 const MIN_THREADS_SPEEDUP = 1.05;
-/** Twice the sequences must give this much more tokens a second together: each answer gets slower by them. */
+/** Minimum speedup in total tokens per second for twice the slots: each completion becomes slower. */
 const MIN_SLOTS_SPEEDUP = 1.1;
-/** A step is large enough where it computes prompts at this part of the best speed seen. */
+/** A step is large enough at this fraction of the best prefill speed. */
 const MIN_PREFILL_SPEED_FRACTION = 0.95;
-/** More sequences may cost this much of the best speed where answers stay fluent: nobody notices but who need not wait. */
+/** Allowed fraction of the best decode speed for more slots, as long as a step stays below `MAX_DECODE_STEP_MS`. */
 const MIN_DECODE_SPEED_FRACTION = 0.9;
-/** A step that short is no reason to make it shorter. */
+/** Steps below this duration are not made smaller. */
 const SHORT_STEP_MS = 30;
-/** What an answer may wait for its next token: ten tokens a second are more than people read. */
+/** Maximum time between two tokens: ten tokens per second is faster than people read. */
 const MAX_DECODE_STEP_MS = 100;
-/** Where the answers alone take longer than that, prompts may add this much to it. */
+/** Factor by which prefill may extend decode steps that are slower than that. */
 const MAX_DECODE_SLOWDOWN = 1.5;
-/** A step of prompts alone: who arrives, and who leaves, waits for its end. */
+/** Maximum duration of a prefill step, for which new and cancelled requests wait. */
 const MAX_PREFILL_STEP_MS = 500;
 
-/** How to run a model that was timed so. Pure. Anything may be missing from `times`; defaults then hold. */
+/** Chooses the parameters for the measured times. Pure. Missing measurements are replaced by defaults. */
 export function calibrate(times: readonly StepTime[], limits: CalibrationLimits): Calibration {
   const threads = limits.threads ?? fastestThreads(times) ?? DEFAULT_THREADS;
   const own = times.filter((time) => time.threads === threads);
@@ -78,14 +78,14 @@ export function calibrate(times: readonly StepTime[], limits: CalibrationLimits)
   };
 }
 
-/** Tokens a millisecond. */
+/** Tokens per millisecond. */
 function rate(time: StepTime): number {
   return time.tokens / time.milliseconds;
 }
 
 /**
- * The number of threads that is fastest over the kinds of steps that were timed with each number; of two that are
- * nearly as fast, the smaller. Null when nothing was timed.
+ * Returns the thread count with the best mean speed over the kinds of steps that were measured with every count; the
+ * smaller of two that are nearly equal. Null without measurements.
  */
 export function fastestThreads(times: readonly StepTime[]): number | null {
   const kindOf = ({ slots, tokens }: StepTime): string => `${slots}/${tokens}`;
@@ -93,7 +93,7 @@ export function fastestThreads(times: readonly StepTime[]): number | null {
   const kinds = [...new Set(times.map(kindOf))].filter((kind) =>
     counts.every((threads) => times.some((time) => time.threads === threads && kindOf(time) === kind)),
   );
-  // The mean of logarithms, so that no kind of step counts more because it takes longer.
+  // Geometric mean: no kind of step weighs more because it takes longer.
   const scores = counts.map((threads) => {
     const own = times.filter((time) => time.threads === threads && kinds.includes(kindOf(time)));
     const sum = own.reduce((total, { milliseconds }) => total + Math.log(milliseconds), 0);
@@ -103,7 +103,7 @@ export function fastestThreads(times: readonly StepTime[]): number | null {
   return scores.find(({ score }) => score <= best + Math.log(MIN_THREADS_SPEEDUP))?.threads ?? null;
 }
 
-/** `answers`: steps of running answers, by ascending number. */
+/** `decodeSteps`: in ascending order of slots. */
 function usefulSlots(decodeSteps: readonly StepTime[]): number {
   const [first, ...more] = decodeSteps;
   if (first === undefined || more.length === 0) return DEFAULT_SLOTS;
@@ -113,11 +113,11 @@ function usefulSlots(decodeSteps: readonly StepTime[]): number {
     if (gains || (rate(time) >= rate(best) * MIN_DECODE_SPEED_FRACTION && time.milliseconds <= MAX_DECODE_STEP_MS))
       best = time;
   }
-  // Some at once even where it makes nothing faster: a short answer is not to wait for the end of a long one.
+  // Several slots even where they are not faster: a short completion should not wait for the end of a long one.
   return Math.min(MAX_SLOTS, Math.max(DEFAULT_SLOTS, best.slots));
 }
 
-/** `prompts`: steps of prompts, by ascending number of tokens. */
+/** `prefillSteps`: in ascending order of tokens. */
 function chooseStepTokens(prefillSteps: readonly StepTime[]): number {
   if (prefillSteps.length === 0) return MAX_STEP_TOKENS;
   const best = Math.max(...prefillSteps.map(rate));
@@ -129,7 +129,7 @@ function chooseStepTokens(prefillSteps: readonly StepTime[]): number {
   return Math.min(MAX_STEP_TOKENS, Math.max(least, short, Math.min(enough, bearable)));
 }
 
-/** The prompt's tokens that a step has time for when answers of all sequences are in it too. */
+/** Returns the prefill tokens that fit into a step in which all slots decode. */
 function prefillTokensPerStep(
   decodeSteps: readonly StepTime[],
   prefillSteps: readonly StepTime[],
@@ -138,7 +138,7 @@ function prefillTokensPerStep(
   const alone = decodeSteps.findLast((time) => time.slots <= slots) ?? decodeSteps[0];
   if (alone === undefined || prefillSteps.length === 0) return DEFAULT_PREFILL_TOKENS_PER_STEP;
   const decodeMs = alone.milliseconds;
-  // What any step costs, however few its tokens, is in both times but only once in a step of both.
+  // The fixed cost of a step is part of both times, but occurs once in a combined step.
   const fixedMs = decodeSteps.find((time) => time.slots === 1)?.milliseconds ?? 0;
   const prefillBudgetMs = Math.max(MAX_DECODE_STEP_MS, decodeMs * MAX_DECODE_SLOWDOWN) - decodeMs + fixedMs;
   const tokens = tokensWithinTime(prefillSteps, prefillBudgetMs);
@@ -148,7 +148,7 @@ function prefillTokensPerStep(
   return Math.max(MIN_PREFILL_TOKENS_PER_STEP, Math.floor(tokens / 8) * 8);
 }
 
-/** How many tokens of prompts are computed in a time, between the points that were measured along straight lines. */
+/** Returns the prefill tokens that are computed within a time, by linear interpolation. */
 function tokensWithinTime(prefillSteps: readonly StepTime[], milliseconds: number): number {
   let below = { tokens: 0, milliseconds: 0 };
   for (const time of prefillSteps) {

@@ -4,43 +4,46 @@ import type { LlamaContext, LlamaModel } from 'node-llama-cpp';
 import { decode, setThreads, truncate } from '../runtime/bindings.ts';
 import { fastestThreads, MAX_SLOTS, MAX_STEP_TOKENS, type StepTime } from './calibration.ts';
 
-/** Time for all measurements together; only what cannot be left out may exceed it, on a model of seconds a step. */
+/** Time budget of all measurements. Only those that cannot be left out may exceed it, on very slow models. */
 const BUDGET_MS = 1_500;
-/** Part of the budget for finding the number of threads; the rest is for what depends on it. */
+/** Fraction of the budget for choosing the thread count. */
 const THREADS_BUDGET_FRACTION = 0.5;
-/** Part of that time that a number of threads may have taken to be tried again at once. */
+/** Fraction of that time that a thread count may have used to be measured a second time. */
 const RETRY_BUDGET_FRACTION = 0.5;
-/** Runs of each step at most: more find nothing shorter. */
+/** Maximum runs per step: more do not find a lower minimum. */
 const MAX_RUNS = 6;
-/** A number of threads whose step takes that many times as long as that of the least is not measured further. */
+/** A thread count that is so many times slower than the lowest one is not measured further. */
 const MAX_SLOWDOWN = 2;
-/** Steps one after another in a run of answers that is short: as in service, where each step is like the last. */
+/** Consecutive decode steps per run: in service, each step resembles the last one. */
 const BURST = 4;
 const MAX_BURST_MS = 20;
-/** Part of the processor that one thread has at least where nothing else is going on. */
+/** CPU share of one thread below which the machine counts as busy. */
 const MIN_CPU_SHARE = 0.85;
-/** Cells of each sequence of the context that is measured in. Enough, for prompts are spread over the sequences. */
+/** Cells per slot of the measuring context: prompts are spread over the slots. */
 const CELLS_PER_SLOT = 256;
-/** Sequences to measure with where the memory has no room for all. */
+/** Slots of the measuring context when memory is short. */
 const FALLBACK_SLOTS = 4;
 
 type Step = Omit<StepTime, 'milliseconds'>;
 
-/** Computes one step and gives its milliseconds. */
+/** Computes one step and returns its duration in milliseconds. */
 export type TimeStep = (step: Step) => Promise<number>;
 
-/** What to measure. */
+/** Options of the measurement. */
 export interface MeasureOptions {
-  /** Numbers of threads that come into question, ascending. */
+  /** Candidate thread counts, ascending. */
   threads: readonly number[];
-  /** Sequences that can be in a step. */
+  /** Slots of the context. */
   slots: number;
   budgetMs: number;
-  /** Milliseconds of a clock. */
+  /** Clock in milliseconds. */
   now(): number;
 }
 
-/** The numbers of threads to compare: powers of two up to the cores there are, and all of them; or the wished one. */
+/**
+ * Returns the thread counts to compare: powers of two up to the number of cores, and that number; or the configured
+ * one.
+ */
 export function threadCandidates(configured: number | null, cores = availableParallelism()): number[] {
   if (configured !== null) return [configured];
   const found: number[] = [];
@@ -49,24 +52,23 @@ export function threadCandidates(configured: number | null, cores = availablePar
 }
 
 /**
- * Times steps of answers and of prompts with each number of threads, then steps of more sizes with the fastest one.
- * Gives what was measured within the budget: at least one step, on a model of seconds a step nothing else.
+ * Measures decode and prefill steps with each thread count, then more step sizes with the fastest. Returns what was
+ * measured within the budget: at least one step.
  */
 export async function measure(time: TimeStep, options: MeasureOptions): Promise<StepTime[]> {
   const record = new StepMeasurements(time, options);
   const { slots } = options;
   const [least = 1] = options.threads;
   const one = { slots: 1, tokens: 1 };
-  // The first step of a model reads its weights from the disk, and is no measure of anything.
+  // The first step of a model reads its weights from the disk.
   await time({ threads: least, ...one });
   record.begin();
   await record.run({ threads: least, ...one });
-  // Upwards, and no further once it gets bad: threads that wait for cores which others use make a step a hundred times
-  // as long.
+  // In ascending order, until it gets much slower: threads that wait for busy cores make a step a hundred times slower.
   const usable: number[] = [least];
   for (const threads of options.threads.slice(1)) {
     await record.run({ threads, ...one });
-    // Once more, for a single run may have met with other work.
+    // A second run, because the first one may have been disturbed.
     await record.repeat([{ threads, ...one }], options.budgetMs * THREADS_BUDGET_FRACTION * RETRY_BUDGET_FRACTION, 1);
     const took = record.shortest({ threads, ...one });
     if (took === null || took > MAX_SLOWDOWN * (record.shortest({ threads: least, ...one }) ?? took)) break;
@@ -88,7 +90,7 @@ export async function measure(time: TimeStep, options: MeasureOptions): Promise<
   return record.times();
 }
 
-/** The shortest time of each step, and whether there is time for another one. */
+/** Minimum duration of each step, and the remaining time. */
 class StepMeasurements {
   readonly #time: TimeStep;
   readonly #options: MeasureOptions;
@@ -119,7 +121,7 @@ class StepMeasurements {
     }
   }
 
-  /** Runs the steps again and again until there is no time, by the milliseconds since the beginning, for any of them. */
+  /** Repeats the steps until none of them is expected to end within the budget. */
   async repeat(steps: readonly Step[], budgetMs: number, most = MAX_RUNS): Promise<void> {
     for (let runs = 0; runs < most; runs += 1) {
       for (const step of steps) {
@@ -133,7 +135,7 @@ class StepMeasurements {
     for (const [key, step] of this.#times) if (!threads.includes(step.threads)) this.#times.delete(key);
   }
 
-  /** Milliseconds that a step will take: as before, or, of the largest one known, as much for each token. */
+  /** Expected duration in milliseconds: as measured, else extrapolated from the largest smaller step. */
   #expected(step: Step): number {
     const known = this.shortest(step);
     if (known !== null) return known;
@@ -148,7 +150,7 @@ function keyOf({ threads, slots, tokens }: Step): string {
   return `${threads}/${slots}/${tokens}`;
 }
 
-/** Steps of growing sizes, so that what is known of the smaller ones says how long the next will take. */
+/** Steps of increasing size: smaller ones predict the duration of larger ones. */
 function sizes(threads: number, slots: number): Step[] {
   const decodeSteps = [1, 2, 4, 8, 16].filter((count) => count <= slots);
   const prefillSteps = [32, 64, 128, 256, MAX_STEP_TOKENS].filter((tokens) => tokens <= slots * CELLS_PER_SLOT);
@@ -158,16 +160,16 @@ function sizes(threads: number, slots: number): Step[] {
   ];
 }
 
-/** What was measured. */
+/** Result of a measurement. */
 export interface Measured {
   times: StepTime[];
-  /** Other work took so much of the processor that the times say little of a quiet machine. */
+  /** The machine was too busy for the results to be stored. */
   disturbed: boolean;
 }
 
 /**
- * Measures a model on this machine, in a context of its own that is gone afterwards. Throws what llama.cpp throws when
- * there is no memory for that.
+ * Measures a model on this machine in a temporary context. Throws the error of llama.cpp when there is no memory for
+ * it.
  */
 export async function measureSpeed(model: LlamaModel, configuredThreads: number | null): Promise<Measured> {
   const threads = threadCandidates(configuredThreads);
@@ -192,7 +194,7 @@ async function smallContext(model: LlamaModel, threads: number): Promise<LlamaCo
   return make(MAX_SLOTS).catch(() => make(FALLBACK_SLOTS));
 }
 
-/** Computes steps in a context and looks at the clock, and at how much of the processor it had. */
+/** Times steps, and the CPU share that they got. */
 class StepTimer {
   readonly #context: LlamaContext;
   readonly #vocabulary: number;
@@ -205,7 +207,7 @@ class StepTimer {
     this.#vocabulary = context.model.fileInfo.metadata.tokenizer.ggml.tokens.length;
   }
 
-  /** The part of the processor that steps on one thread had: 1 on a quiet machine. */
+  /** CPU share of steps with one thread: 1 on an idle machine. */
   cpuShare(): number {
     return this.#wallMs === 0 ? 1 : this.#processorMs / this.#wallMs;
   }
@@ -226,7 +228,7 @@ class StepTimer {
       this.#processorMs += (user + system) / 1_000;
     }
     for (let slot = 0; slot < slots; slot += 1) truncate(this.#context, slot, 0);
-    // Messages from the parent are read between steps, the one that ends this process too.
+    // Yields, so that messages of the parent, such as the one to exit, are handled.
     await nextTurn();
     return shortest;
   }
@@ -241,7 +243,7 @@ class StepTimer {
     await decode(this.#context, items);
   }
 
-  /** Any token will do, but not always the same: a mixture of experts computes others for each. */
+  /** Arbitrary but varying tokens: a mixture of experts computes other weights for each. */
   nextToken(): number {
     this.#drawn += 7_919;
     return this.#drawn % this.#vocabulary;

@@ -7,31 +7,31 @@ import type { LlamaTokenizer } from '../tokenizer/llama-tokenizer.ts';
 import { Utf8Decoder } from '../tokenizer/utf8-decoder.ts';
 
 /**
- * What one sampling may cost, in candidate tokens that llama.cpp compares with a stack: 5 ns each, so that others wait
- * 0.2 s at most. Valid answers to the schemas of JSONSchemaBench cost a tenth of it with the largest vocabularies.
+ * Maximum cost of one sampling, in candidate tokens that llama.cpp matches against a parse stack (5 ns each): others
+ * wait 0.2 s at most. Completions for the schemas of JSONSchemaBench cost a tenth of it with the largest vocabularies.
  */
 export const MAX_SAMPLING_COST = 40_000_000;
-/** What a visit to a stack costs beside the tokens that are compared there. */
+/** Fixed cost of visiting a parse stack. */
 const VISIT_COST = 1_000;
-/** Visits to stacks for one token: bounds how much the next token can multiply them. */
+/** Maximum stack visits per token: bounds how much one token can multiply the stacks. */
 const MAX_VISITS = 8_192;
 
-/** A grammar that answers are held to. */
+/** A grammar that constrains completions. */
 export interface CompiledGrammar {
   native: LlamaGrammar;
   elements: GrammarElements;
-  /** The field of the request that the grammar is made from. */
+  /** The request field that the grammar is made from. */
   path: string;
 }
 
-/** 400 for a schema whose alternatives cannot be told apart soon enough. */
+/** 400 for a schema whose alternatives share too long a prefix. */
 const tooAmbiguous = (path: string): ApiError =>
   invalidValue(
     path,
     "is too ambiguous to be enforced: too many of its alternatives begin alike; make those of 'anyOf' and 'oneOf' differ earlier",
   );
 
-/** Throws 400 where not even the first token of an answer can be sampled in time. */
+/** Throws 400 when sampling the first token would exceed the cost limit. */
 export function requireAffordable(
   { elements, path }: Omit<CompiledGrammar, 'native'>,
   tokenizer: LlamaTokenizer,
@@ -44,14 +44,14 @@ function samplingCost(stacks: ParseStacks, tokenizer: LlamaTokenizer): number {
   return stacks.count * tokenizer.size + stacks.cost * VISIT_COST;
 }
 
-/** How far a grammar has been followed in one answer, and what it costs to go on. */
+/** State of a grammar in one completion, and the cost of sampling under it. */
 export class DecodingConstraint {
   readonly #tokenizer: LlamaTokenizer;
   readonly #path: string;
   readonly #stacks: ParseStacks;
   readonly #pieces = new Utf8Decoder();
   #cost = 0;
-  /** The native state: a sampler follows it with every token that it draws. */
+  /** The native state, which the sampler advances with every token. */
   readonly state: GrammarState;
 
   constructor(context: LlamaContext, tokenizer: LlamaTokenizer, { native, elements, path }: CompiledGrammar) {
@@ -67,14 +67,14 @@ export class DecodingConstraint {
     return this.#cost;
   }
 
-  /** Takes text that was made before the grammar was in force; false when it does not allow that. */
+  /** Advances the state by text that was generated without the grammar. False when the grammar rejects it. */
   accept(text: string): boolean {
     if (!this.#stacks.follow(text)) return false;
     this.#count();
     return this.state.accept(this.#tokenizer.tokenize(text));
   }
 
-  /** Takes a token that the sampler drew. Throws 400 when the next sampling would hold up others for too long. */
+  /** Advances the state by a sampled token. Throws 400 when the next sampling would exceed the cost limit. */
   follow(token: number): void {
     const text = this.#pieces.push(this.#tokenizer.tokenText(token).bytes);
     if (text === '') return;

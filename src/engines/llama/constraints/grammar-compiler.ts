@@ -3,12 +3,12 @@ import { ApiError, type ErrorFacts, invalidValue } from '../../../errors.ts';
 import type { FactoredGrammar } from '../grammar/gbnf/factored-grammar.ts';
 import { type GrammarSource, grammarParam } from './request-grammar.ts';
 
-/** Bytes of the grammars that are cached, and of their keys: clients send the same few schemas again and again. */
+/** Bytes of cached grammars and their keys. Clients send the same few schemas again and again. */
 const MAX_CACHED_BYTES = 64 * 1024 * 1024;
-/** The largest schemas of everyday use take a second. What takes longer than this is meant to, or may as well be. */
+/** Time limit of one grammar. The largest schemas in common use take a second. */
 const LIMIT_MS = 10_000;
 
-/** What the writing thread says: the grammar, or why there is none. */
+/** Reply of the compiler thread. */
 export type GrammarReply = { id: number; grammar: FactoredGrammar } | { id: number; refusal: ErrorFacts };
 
 interface Cached {
@@ -23,12 +23,12 @@ interface Waiting {
 }
 
 /**
- * Writes grammars on a thread of its own, so that a large schema holds up nobody's answer, and caches them. The thread
- * is started with the first one.
+ * Compiles grammars on a worker thread, so that a large schema does not delay other requests, and caches them. The
+ * thread is started by the first grammar.
  */
 export class GrammarCompiler {
   readonly #limitMs: number;
-  /** In order of use. */
+  /** Least recently used first. */
   readonly #cached = new Map<string, Cached>();
   #cachedBytes = 0;
   readonly #waiting = new Map<number, Waiting>();
@@ -36,12 +36,12 @@ export class GrammarCompiler {
   #limit: NodeJS.Timeout | null = null;
   #nextId = 1;
 
-  /** `limitMs`: for one grammar. */
+  /** `limitMs`: time limit of one grammar. */
   constructor(limitMs = LIMIT_MS) {
     this.#limitMs = limitMs;
   }
 
-  /** The grammar. Rejects with 400 for what cannot be enforced, or takes too long to be worked out. */
+  /** Compiles a grammar. Rejects with 400 for what cannot be enforced or takes too long. */
   write(wish: GrammarSource): Promise<FactoredGrammar> {
     const key = JSON.stringify(wish);
     const cached = this.#cached.get(key);
@@ -98,7 +98,7 @@ export class GrammarCompiler {
     return thread;
   }
 
-  /** They are written in the order in which they were asked for, so the clock is always that of the oldest. */
+  /** Grammars are compiled in the order of the requests, so the time limit applies to the oldest one. */
   #startClock(): void {
     if (this.#limit !== null) clearTimeout(this.#limit);
     this.#limit = this.#waiting.size === 0 ? null : setTimeout(() => this.#giveUp(), this.#limitMs).unref();
@@ -112,7 +112,7 @@ export class GrammarCompiler {
     this.#startClock();
   }
 
-  /** The oldest is refused, and stays so while it is cached; the others are begun again on a new thread. */
+  /** Rejects the oldest grammar, which stays cached as rejected, and restarts the others on a new thread. */
   #giveUp(): void {
     const thread = this.#thread;
     this.#thread = null;
@@ -130,7 +130,7 @@ export class GrammarCompiler {
     this.#thread = null;
     const failed = [...this.#waiting.values()];
     this.#waiting.clear();
-    // A fault of ours is no property of the schema: nothing that failed so is cached.
+    // An internal error is not a property of the schema: it is not cached.
     this.#cached.clear();
     this.#cachedBytes = 0;
     for (const { reject } of failed) reject(error);

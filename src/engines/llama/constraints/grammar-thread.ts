@@ -1,4 +1,4 @@
-/** The thread that writes grammars. Started by `grammar-compiler.ts`. */
+/** Main module of the grammar compiler thread. Started by `grammar-compiler.ts`. */
 import { parentPort } from 'node:worker_threads';
 import { toErrorFacts } from '../runtime/error-facts.ts';
 import type { GrammarReply } from './grammar-compiler.ts';

@@ -9,20 +9,23 @@ import { patternLanguage } from '../grammar/schema/pattern-language.ts';
 import { SchemaCompiler } from '../grammar/schema-grammar.ts';
 import { callsGrammar, defineCalls, type ToolCallRules } from '../tool-calls/call-grammar.ts';
 
-/** Where a request's schema stands in its body. */
+/** Path of the schema in the request body. */
 export const SCHEMA_PATH = 'response_format.json_schema.schema';
 const FORMAT_PATH = 'response_format';
 
-/** What a grammar is to allow. Plain data: it goes to another thread, and stands for its grammar in a cache. */
+/** Source of a grammar. Plain data: it is sent to another thread and is the cache key of its grammar. */
 export type GrammarSource =
-  /** An answer in a format. */
+  /** A completion in an output format. */
   | { kind: 'format'; format: Exclude<OutputFormat, { type: 'text' }> }
-  /** What follows the beginning of a call. */
+  /** The text behind the marker that starts tool calls. */
   | { kind: 'calls'; rules: ToolCallRules }
-  /** An answer that is in the format or calls; with a format of text, one that calls but begins by itself. */
+  /**
+   * A completion in an output format, or tool calls. With a text format: only tool calls, which the model starts
+   * itself.
+   */
   | { kind: 'answer'; rules: ToolCallRules; format: OutputFormat };
 
-/** The grammar. Pure. Throws 400 with the path of what cannot be enforced. */
+/** Builds the grammar. Pure. Throws 400 with the path of what cannot be enforced. */
 export function buildGrammar(wish: GrammarSource): FactoredGrammar {
   return factorGrammar(grammarText(wish), grammarParam(wish));
 }
@@ -42,7 +45,7 @@ function grammarText(wish: GrammarSource): string {
     const calls = defineCalls(builder, wish.rules);
     ways.push(bare === null ? `${literal(begin)} ${calls}` : calls);
   }
-  // A constraint on plain text says where white space stands.
+  // A constraint on plain text defines its own white space.
   const space = isTextConstraint(wish.format) ? '' : builder.json('ws');
   return builder.text(builder.define('answer', `${space} (${ways.join(' | ')})`.trimStart(), SCHEMA_PATH));
 }
@@ -67,7 +70,7 @@ function regexRule(builder: GrammarBuilder, pattern: string): string {
   return automatonRule(builder, language, { spelling: 'plain', path: FORMAT_PATH });
 }
 
-/** The field of the request that a grammar is made from. */
+/** Returns the request field that a grammar is made from. */
 export function grammarParam(wish: GrammarSource): string {
   if (wish.kind === 'calls') return 'tools';
   return isTextConstraint(wish.format) ? FORMAT_PATH : SCHEMA_PATH;

@@ -1,44 +1,40 @@
 import type { LlamaContext } from 'node-llama-cpp';
 import { computePooled, setThreads } from '../runtime/bindings.ts';
 
-/**
- * Multiplications that are worth a thread, some ten milliseconds of one: threads wait for each other many times in a
- * window, on a busy machine for long.
- */
+/** Multiplications that justify a thread (some ten milliseconds): threads synchronize many times per window. */
 const MULTIPLICATIONS_PER_THREAD = 2 ** 28;
 
-/** What the windows are read with. */
+/** Resources of an encode loop. */
 export interface EncodeLoopOptions {
   contexts: readonly LlamaContext[];
   /** Threads of all contexts together. */
   threads: number;
-  /** Parameters of the model: about as many multiplications as a token takes. */
+  /** Parameters of the model: about the number of multiplications per token. */
   parameters: number;
 }
 
-/** Windows of one caller that are to be read. */
+/** The windows of one request. */
 export interface EncodeTask {
-  /** The next window's tokens, with what hears the numbers that they gave; null when all have been handed out. */
+  /** Returns the next window; null when all were returned. */
   next(): Window | null;
-  /** A window could not be read: the reading is over. */
+  /** A window failed: the task ends. */
   fail(error: unknown): void;
 }
 
-/** Tokens to read at once. */
+/** Tokens that are computed in one pass. */
 export interface Window {
   tokens: readonly number[];
   read(numbers: Float64Array): void;
 }
 
 /**
- * Shares the contexts among the readings: whichever context is free takes the next window of the reading whose turn it is,
- * so that a short text waits for one window of a long one and not for all. The threads are shared among the windows that
- * are being read: a long one alone has them all.
+ * Schedules windows on contexts, round robin over the tasks, so that a short text waits for one window of a long one.
+ * The threads are shared by the windows being computed: a single one gets all of them.
  */
 export class EncodeLoop {
   readonly #free: LlamaContext[];
   readonly #lanes: EncodeLoopOptions;
-  /** In the order of their turns. */
+  /** In round-robin order. */
   readonly #waiting = new Set<EncodeTask>();
 
   constructor(lanes: EncodeLoopOptions) {
@@ -51,7 +47,7 @@ export class EncodeLoop {
     this.#fill();
   }
 
-  /** No more of its windows are begun; those that are being read are heard to their end. */
+  /** No further window is started; running ones are still delivered. */
   remove(reading: EncodeTask): void {
     this.#waiting.delete(reading);
   }
@@ -64,7 +60,7 @@ export class EncodeLoop {
       if (window === null) continue;
       const context = this.#free.pop();
       if (context === undefined) return;
-      // Behind the others: a set is in the order of insertion, and this loop comes by again.
+      // To the end of the queue: a set iterates in insertion order.
       this.#waiting.add(reading);
       void this.#read(context, reading, window);
     }

@@ -5,27 +5,27 @@ import type { EncoderRequest, EncoderResult } from './encoder-protocol.ts';
 import type { PairSpecialTokens, SpecialTokens } from './special-tokens.ts';
 import { evenWindows, overlappingWindows } from './windows.ts';
 
-/** Characters that are given to a tokenizer at most: it lets nobody else have a turn before it is through. */
+/** Maximum characters per call of a tokenizer, which blocks the event loop. */
 const SLICE_CHARACTERS = 65_536;
-/** The end of a slice is looked for among so many characters before it: the white space after a word. */
+/** Distance from the end of a slice within which a space is searched for. */
 const SLICE_END_CHARACTERS = 1_024;
-/** Part of a window that a query may take; the rest of a longer one is not read. */
+/** Maximum fraction of a window for the query; the rest is truncated. */
 const MAX_QUERY_FRACTION = 0.5;
 
-/** What turns texts into windows. */
+/** Everything that turns texts into windows. */
 export interface EncoderSetup {
   tokenizer: LlamaTokenizer;
   specialTokens: SpecialTokens;
-  /** Null in a model that embeds. */
+  /** Null for embedding models. */
   pairTokens: PairSpecialTokens | null;
   windowTokens: number;
-  /** The numbers of a head are logits, to be put into 0 to 1. */
+  /** The head returns logits, to be mapped to 0 to 1. */
   returnsLogits: boolean;
-  /** Floats of a vector. */
+  /** Floats per vector. */
   dimensions: number;
 }
 
-/** A text of more tokens than a caller allows. */
+/** A text with more tokens than the caller allows. */
 export class TextTooLongError extends Error {
   readonly index: number;
 
@@ -35,7 +35,7 @@ export class TextTooLongError extends Error {
   }
 }
 
-/** Counts the tokens of each text, without those that the model adds. */
+/** Counts the tokens of each text without special tokens. */
 export async function count(
   { tokenizer }: EncoderSetup,
   texts: readonly string[],
@@ -47,7 +47,7 @@ export async function count(
   return { numbers: counts, tokens: 0 };
 }
 
-/** The windows of texts to embed, and what they add up to. Throws `TextTooLongError`, before anything is read. */
+/** Creates the windows of texts to embed. Throws `TextTooLongError` before anything is computed. */
 export async function embedding(
   setup: EncoderSetup,
   request: Extract<EncoderRequest, { kind: 'embed' }>,
@@ -62,7 +62,7 @@ export async function embedding(
   for (const [index, text] of request.texts.entries()) {
     let tokens = await tokenizeCooperatively(tokenizer, text, signal);
     if (request.maxTokens !== null && tokens.length > request.maxTokens) throw new TextTooLongError(index);
-    // Nothing at all cannot be read.
+    // An empty input cannot be computed.
     if (tokens.length === 0 && added === 0) tokens = tokenizer.tokenize(' ');
     const sum = new VectorSum(vectors.subarray(index * dimensions, (index + 1) * dimensions));
     const spans = evenWindows(tokens.length, room);
@@ -70,7 +70,7 @@ export async function embedding(
       spans.length > 1 || prefix.length === 0
         ? []
         : await tokenizeCooperatively(tokenizer, request.prefix + text, signal);
-    // Written in one, a prefix and a text may share a token; each window of a long text has the prefix to itself.
+    // Tokenized together, a prefix and a text may share a token. In a long text each window has the prefix to itself.
     const isJoined = joined.length > 0 && joined.length <= room + prefix.length;
     for (const { from, to } of spans) {
       sum.expect();
@@ -87,7 +87,10 @@ export async function embedding(
   return task;
 }
 
-/** The windows of documents to judge. A document's score is that of its best window; one without text has 0. */
+/**
+ * Creates the windows of documents to score. The score of a document is that of its best window; a document without
+ * text scores 0.
+ */
 export async function reranking(
   setup: EncoderSetup,
   { query, documents }: Extract<EncoderRequest, { kind: 'rerank' }>,
@@ -119,9 +122,9 @@ export async function reranking(
   return task;
 }
 
-/** The windows of one request, and what has become of them. */
+/** The windows of one request and their results. */
 export class WindowedTask implements EncodeTask {
-  /** Their tokens are put together when their turn comes: a long text has many windows. */
+  /** The tokens of a window are built when it is scheduled: a long text has many windows. */
   readonly #windows: { tokens: () => readonly number[]; hear: Window['read'] }[] = [];
   readonly #numbers: EncoderResult['numbers'];
   readonly #done = Promise.withResolvers<EncoderResult>();
@@ -134,7 +137,7 @@ export class WindowedTask implements EncodeTask {
     this.#done.promise.catch(() => {});
   }
 
-  /** Resolves when all windows have been read. */
+  /** Resolves when all windows are computed. */
   get result(): Promise<EncoderResult> {
     if (this.#windows.length === 0) this.#done.resolve({ numbers: this.#numbers, tokens: 0 });
     return this.#done.promise;
@@ -166,7 +169,7 @@ export class WindowedTask implements EncodeTask {
   }
 }
 
-/** The mean of a text's windows, each as long as one and weighing as many tokens as it has; as long as one again. */
+/** Mean of the normalized vectors of a text's windows, weighted by tokens, and normalized again. */
 class VectorSum {
   readonly #vector: Float32Array;
   readonly #sum: Float64Array;
@@ -177,7 +180,7 @@ class VectorSum {
     this.#sum = new Float64Array(vector.length);
   }
 
-  /** One more window is to come. */
+  /** One more window follows. */
   expect(): void {
     this.#expected += 1;
   }
@@ -198,7 +201,10 @@ function vectorLength(numbers: Float64Array): number {
   return length;
 }
 
-/** Tokens of a text, in turns with others. A very long one is cut, which may change the tokens where it is. */
+/**
+ * Tokenizes a text and yields to the event loop. Very long texts are sliced, which may change the tokens at the
+ * boundaries.
+ */
 async function tokenizeCooperatively(tokenizer: LlamaTokenizer, text: string, signal: AbortSignal): Promise<number[]> {
   const tokens: number[] = [];
   for (let from = 0; from < text.length; ) {
@@ -212,7 +218,7 @@ async function tokenizeCooperatively(tokenizer: LlamaTokenizer, text: string, si
   return tokens;
 }
 
-/** Before a space, if there is one near; never within a character. */
+/** Returns the end of a slice: before a nearby space if there is one, never within a character. */
 function endOfSlice(text: string, from: number): number {
   const end = from + SLICE_CHARACTERS;
   if (end >= text.length) return text.length;

@@ -1,4 +1,4 @@
-/** The process that holds an encoder. Started by `encoder-process.ts`; a crash in here is no crash of the service. */
+/** Main module of the process that holds an encoder. Started by `encoder-process.ts`. */
 import { describeError } from '../../../lib/operator-error.ts';
 import { toErrorFacts } from '../runtime/error-facts.ts';
 import { runHost } from '../runtime/host-lifecycle.ts';
@@ -18,9 +18,9 @@ interface Runtime {
   loop: EncodeLoop;
 }
 
-/** Requests that are under way, by their number: aborted when their caller leaves. */
+/** Running requests by id; aborted when the caller disconnects. */
 const cancellations = new Map<number, AbortController>();
-/** Null: not loaded, or it cannot be. */
+/** Null: not loaded, or loading failed. */
 let runtime: Promise<Runtime | null> = Promise.resolve(null);
 
 const send = runHost<EncoderParentMessage, EncoderHostMessage>((message) => {

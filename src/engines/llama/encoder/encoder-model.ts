@@ -11,21 +11,23 @@ import type { EncoderFacts, EncoderLoadOptions, FileIdentity } from './encoder-p
 import { pairSpecialTokens, textSpecialTokens } from './special-tokens.ts';
 
 /**
- * Tokens of a window where the operator says nothing: the longest text that `/v1/embeddings` takes, with what models add.
- * Attention takes memory and time by the square of it, so that longer ones do not pay.
+ * Default tokens per window: the longest input of `/v1/embeddings` with its special tokens. Attention is quadratic in
+ * the length.
  */
 const DEFAULT_WINDOW_TOKENS = 2_304;
-/** A window of fewer tokens is no use. */
+/** Minimum tokens per window. */
 const MIN_WINDOW_TOKENS = 64;
-/** Contexts at most: each takes memory, and threads of one window lose little against windows of one thread each. */
+/**
+ * Maximum number of contexts: each takes memory, and several threads per window are nearly as fast as several windows.
+ */
 const MAX_CONTEXTS = 8;
-/** Part of the free memory that contexts may take; the first one may have more. */
+/** Fraction of the free memory for contexts; the first one may take more. */
 const DEFAULT_MEMORY_FRACTION = 0.25;
 const FIRST_CONTEXT_MEMORY_FRACTION = 0.8;
-/** Architectures whose head ends in likelihoods (`build_pooling` in llama-graph.cpp); that of the first label counts. */
+/** Architectures whose head returns probabilities (`build_pooling` in llama-graph.cpp); the first label counts. */
 const PROBABILITY_HEADS: ReadonlySet<string> = new Set(['qwen3', 'qwen3vl']);
 
-/** An encoder that is ready to read. */
+/** A loaded encoder. */
 export interface EncoderModel {
   contexts: readonly LlamaContext[];
   threads: number;
@@ -33,7 +35,7 @@ export interface EncoderModel {
   facts: EncoderFacts;
 }
 
-/** The file is whole, and no model for its purpose. */
+/** The file is valid, but not suitable for its purpose. */
 class UnsupportedModelError extends Error {
   readonly remedy: string;
 
@@ -43,7 +45,7 @@ class UnsupportedModelError extends Error {
   }
 }
 
-/** Loads a GGUF that embeds or judges. Throws an Error whose message is one sentence for the operator. */
+/** Loads an embedding model or a reranker. Throws an Error with one sentence for the operator. */
 export async function loadEncoder(options: EncoderLoadOptions): Promise<EncoderModel> {
   const { file, identity, use } = options;
   const { model } = await openGguf(file, use);
@@ -57,7 +59,7 @@ export async function loadEncoder(options: EncoderLoadOptions): Promise<EncoderM
   }
 }
 
-/** A model of other weights would put other vectors beside those that are there. */
+/** Other weights would produce vectors that cannot be compared with stored ones. */
 async function checkIdentity(file: string, { bytes, modifiedMs }: FileIdentity): Promise<void> {
   const { size, mtimeMs } = await stat(file);
   if (size === bytes && mtimeMs === modifiedMs) return;
@@ -97,7 +99,7 @@ async function prepare(model: LlamaModel, options: EncoderLoadOptions): Promise<
   };
 }
 
-/** One context more for each thread, as long as there is memory for it. */
+/** One context per thread, as far as memory allows. */
 async function createContexts(
   model: LlamaModel,
   tokens: number,
@@ -138,7 +140,7 @@ function checkLabels(model: LlamaModel, architecture: string): void {
   }
 }
 
-/** Reads something once: what the model gives shows in nothing else than what it gives. */
+/** Computes one input: only its output shows the dimension and the head of a model. */
 async function probeOutput(
   context: LlamaContext,
   { specialTokens, pairTokens, tokenizer, dimensions }: EncoderSetup,

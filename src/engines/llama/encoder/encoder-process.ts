@@ -13,33 +13,33 @@ import type {
   FileIdentity,
 } from './encoder-protocol.ts';
 
-/** Calls in an engine at most, running and waiting: beyond it a caller does better to come back than to wait. */
+/** Maximum calls per engine, running and queued. Above it, retrying later is better than waiting. */
 const MAX_CALLS = 1_024;
-/** Characters of the calls in an engine: bounds the memory of two processes. One call alone may have more. */
+/** Maximum characters of all calls, which bounds the memory of two processes. A single call may exceed it. */
 const MAX_CHARACTERS = 64 * 1024 * 1024;
-/** What a caller is told to wait when there are too many: about the time that a small model takes for a few calls. */
+/** `Retry-After` of rejected calls: about the duration of a few short ones. */
 const BUSY_RETRY_SECONDS = 5;
 
-/** A GGUF that embeds or judges. */
+/** Options of an embedding model or a reranker. */
 export interface EncoderOptions {
   /** Path of the GGUF file. */
   file: string;
-  /** The model's name, as the model object shows it. */
+  /** Name of the model, as the model object shows it. */
   name: string;
-  /** Tokens that are read at once; longer texts are read in windows. Null: what the model was trained on, within reason. */
+  /** Tokens per window; longer texts are split. Null: that of the training, up to `DEFAULT_WINDOW_TOKENS`. */
   contextTokens: number | null;
-  /** Threads that compute; null: one for each core. */
+  /** Compute threads; null: one per core. */
   threads: number | null;
-  /** What the model's process may take; unset: as much as is free. */
+  /** Memory limits of the model's process; unset: all free memory. */
   memory?: HostMemory;
   logger: Logger;
-  /** Milliseconds of silence after which the model's process counts as hung, and is started again. For tests. */
+  /** Time without heartbeat after which the model process is killed and restarted. For tests. */
   heartbeatTimeoutMs?: number;
-  /** Calls at most, running and waiting; 1024 unless given. */
+  /** Maximum calls, running and queued; 1024 by default. */
   maxCalls?: number;
 }
 
-/** The host's answer, or the number of the text that it refuses. */
+/** The result, or the index of the text that is too long. */
 export type EncoderReply = { result: EncoderResult } | { tooLong: number };
 
 interface Call {
@@ -48,8 +48,8 @@ interface Call {
 }
 
 /**
- * An encoder in a process of its own. A crash of it fails the calls that it had with 503; it is then restarted. `check`
- * waits until it is loaded, and throws the sentence for the operator when it cannot be.
+ * An encoder in a process of its own. After a crash, running calls fail with 503 and the process is restarted. `check`
+ * resolves when the model is loaded, and throws a sentence for the operator when it cannot be.
  */
 export class EncoderProcess {
   readonly #options: EncoderOptions;
@@ -60,7 +60,7 @@ export class EncoderProcess {
   #nextId = 1;
   #facts: EncoderFacts | null = null;
 
-  /** `identity`: the only state of the file that may be loaded; null for any. */
+  /** `identity`: only this version of the file may be loaded; null: any. */
   constructor(options: EncoderOptions, use: EncoderUse, identity: FileIdentity | null) {
     this.#options = options;
     const { file, contextTokens, threads, memory } = options;
@@ -79,25 +79,23 @@ export class EncoderProcess {
     this.#host = new HostProcess(program, options.logger, listener, options.heartbeatTimeoutMs);
   }
 
-  /** The process that holds the model; null while there is none. */
+  /** Process id of the host; null while there is none. */
   get hostPid(): number | null {
     return this.#host.pid;
   }
 
-  /** What is known of the model; null before it has been loaded once. */
+  /** Description of the model; null before it was loaded once. */
   get facts(): EncoderFacts | null {
     return this.#facts;
   }
 
-  /** Never waits: what is known now. */
+  /** Returns immediately with the current state. */
   backend(): Backend {
     const ready = this.#host.state.kind === 'ready';
     return { engine: 'local', model: this.#options.name, parameters: this.#facts?.parameters ?? null, ready };
   }
 
-  /**
-   * Asks the model for an organization. Errors are `ApiError`s; an aborted signal ends the call by throwing its reason.
-   */
+  /** Runs a request for an organization. Throws an `ApiError`, or the reason of an aborted signal. */
   async request(request: EncoderRequest, scope: string, signal: AbortSignal): Promise<EncoderReply> {
     signal.throwIfAborted();
     this.#requireHost();
@@ -120,7 +118,7 @@ export class EncoderProcess {
     }
   }
 
-  /** Resolves when the model answers; otherwise throws an Error with a sentence for the operator. */
+  /** Resolves when the model responds; otherwise throws an Error with a sentence for the operator. */
   async check(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const { state } = this.#host;
@@ -144,7 +142,7 @@ export class EncoderProcess {
     return this.#host.close();
   }
 
-  /** Throws 503 while there is no process that could answer. */
+  /** Throws 503 while the model process cannot serve. */
   #requireHost(): void {
     const { state } = this.#host;
     if (state.kind === 'stopped') throw unavailable(BUSY_RETRY_SECONDS, state.reason);

@@ -1,74 +1,76 @@
-/** What the process of an encoder engine (parent) and the process of its model (host) say to each other. */
+/** IPC messages between an encoder engine (parent) and the process of its model (host). */
 import type { ErrorFacts } from '../../../errors.ts';
 import type { HostStatus } from '../runtime/host-protocol.ts';
 
-/** What an encoder makes: one vector of a text, or one score of a query and a document. */
+/** Output of an encoder: a vector per text, or a score per pair of query and document. */
 export type EncoderUse = 'embedding' | 'rerank';
 
-/** What tells a file from others under its name, and from itself after a change. */
+/** Identifies a version of a file. */
 export interface FileIdentity {
   bytes: number;
   /** Milliseconds since the epoch. */
   modifiedMs: number;
 }
 
-/** What the host is to load. */
+/** Options of the host. */
 export interface EncoderLoadOptions {
   file: string;
-  /** The file as it was when it was first looked at: another one under its name is refused. Null: any will do. */
+  /** The version of the file that was first loaded; others are rejected. Null: any. */
   identity: FileIdentity | null;
   use: EncoderUse;
-  /** Tokens of a window; null: what the model was trained on, within reason. */
+  /** Tokens per window; null: that of the training, up to a default. */
   contextTokens: number | null;
-  /** Threads that compute; null: one for each core. */
+  /** Compute threads; null: one per core. */
   threads: number | null;
-  /** Memory that contexts are fitted into, where more is free. Unset or null: all that is free. */
+  /** Memory for contexts, where more is free. Unset or null: all free memory. */
   contextMb?: number | null | undefined;
 }
 
-/** What is known of an encoder once it is loaded. */
+/** Description of a loaded encoder. */
 export interface EncoderFacts {
-  /** The model's own name, as its file says it; null where it does not. */
+  /** Name in the file's metadata; null when it has none. */
   name: string | null;
   parameters: number;
-  /** Tokens that are read at once, with those that the model adds. */
+  /** Tokens per window, with special tokens. */
   windowTokens: number;
-  /** Windows that are read side by side. */
+  /** Windows computed in parallel. */
   contexts: number;
 }
 
-/** What is asked of the model. */
+/** A request. */
 export type EncoderRequest =
-  /** A vector of each text, `prefix` before it. A text of more tokens than `maxTokens` is refused; null takes any. */
+  /**
+   * One vector per text, with `prefix` before it. Texts of more than `maxTokens` tokens are rejected; null: no limit.
+   */
   | { kind: 'embed'; texts: readonly string[]; prefix: string; maxTokens: number | null }
-  /** Tokens of each text, without those that the model adds. */
+  /** The number of tokens of each text, without special tokens. */
   | { kind: 'count'; texts: readonly string[] }
-  /** A score of each document, 0 to 1. */
+  /** A score per document, 0 to 1. */
   | { kind: 'rerank'; query: string; documents: readonly string[] };
 
-/** What came of a request. */
+/** Result of a request. */
 export interface EncoderResult {
-  /** `embed`: the vectors, one after another. `count` and `rerank`: one number of each. */
+  /** `embed`: the concatenated vectors. `count` and `rerank`: one number per text. */
   numbers: Float32Array | Float64Array;
-  /** Tokens that were read. */
+  /** Computed tokens. */
   tokens: number;
 }
 
-/** What the parent says. Messages are received in the order in which they were sent. */
+/** Messages of the parent, received in the order in which they were sent. */
 export type EncoderParentMessage =
   /** First, and once. */
   | { type: 'load'; options: EncoderLoadOptions }
   | { type: 'request'; id: number; request: EncoderRequest }
-  /** The caller has left: no more is wanted of it. */
+  /** The caller disconnected. */
   | { type: 'cancel'; id: number }
   | { type: 'ping'; id: number };
 
-/** What the host says. `done`, `tooLong` or `failed` is the last of a request, unless its caller left before. */
+/** Messages of the host. `done`, `too-long` or `failed` is the last one of a request, unless it was cancelled. */
 export type EncoderHostMessage =
   | HostStatus<EncoderFacts>
   | { type: 'done'; id: number; result: EncoderResult }
   /** The text at `index` has too many tokens. */
   | { type: 'too-long'; id: number; index: number }
   | { type: 'failed'; id: number; error: ErrorFacts }
-  /** Comes after the model is loaded. */
+  /** Sent after the model is loaded. */
   | { type: 'pong'; id: number };

@@ -6,9 +6,9 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { FileIdentity } from './encoder-protocol.ts';
 
-/** Files whose hashes are kept; of more, those hashed last. */
+/** Maximum number of cached hashes. The oldest are dropped. */
 const MAX_ENTRIES = 32;
-/** Bytes read at a time. */
+/** Bytes per read. */
 const CHUNK_BYTES = 1_048_576;
 
 const StoredHashes = Type.Object({
@@ -18,15 +18,15 @@ const StoredHashes = Type.Object({
   ),
 });
 
-/** A file as it is now. */
+/** A version of a file with its hash. */
 export interface HashedFile extends FileIdentity {
   /** Hexadecimal. */
   sha256: string;
 }
 
 /**
- * The SHA-256 of a file, which for gigabytes takes seconds: it is kept in `cacheFile`, and computed again when the file's
- * size or time of change is another one. Throws what the file system does.
+ * Returns the SHA-256 of a file. Hashing gigabytes takes seconds, so the result is cached in `cacheFile` until the size
+ * or the modification time of the file changes. Throws file system errors.
  */
 export async function hashFile(file: string, cacheFile: string | undefined, signal: AbortSignal): Promise<HashedFile> {
   const { size: bytes, mtimeMs: modifiedMs } = await stat(file);
@@ -43,7 +43,7 @@ export async function hashFile(file: string, cacheFile: string | undefined, sign
       entries: [...others, { file, bytes, modifiedMs, sha256 }].slice(-MAX_ENTRIES),
     });
     await mkdir(dirname(cacheFile), { recursive: true });
-    // Renamed into its place whole, so that nobody reads half of it.
+    // Renamed atomically, so that no reader sees a partial file.
     await writeFile(`${cacheFile}.${process.pid}`, text);
     await rename(`${cacheFile}.${process.pid}`, cacheFile);
   }
@@ -55,7 +55,7 @@ async function readEntries(path: string): Promise<(HashedFile & { file: string }
     const kept: unknown = JSON.parse(await readFile(path, 'utf8'));
     return Value.Check(StoredHashes, kept) ? kept.entries : [];
   } catch {
-    // There is no such file yet, or it holds no JSON: hashed again, and written anew.
+    // The file is missing or not JSON: hashed again and written again.
     return [];
   }
 }

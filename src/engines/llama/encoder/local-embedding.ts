@@ -10,28 +10,28 @@ import type { Backend } from '../../engine.ts';
 import { type EncoderOptions, EncoderProcess } from './encoder-process.ts';
 import { hashFile } from './file-hash.ts';
 
-/** A GGUF to embed with. */
+/** Options of a local embedding engine. */
 export interface LocalEmbeddingOptions extends EncoderOptions {
-  /** File that keeps the hashes of model files. Unset: they are computed at every start. */
+  /** File with cached hashes of model files. Unset: they are computed at every start. */
   hashesFile?: string | undefined;
 }
 
 /** An embedding engine on llama.cpp, in a process of its own. */
 export interface LocalEmbedding extends EmbeddingEngine {
-  /** The process that holds the model; null while there is none. */
+  /** Process id of the host; null while there is none. */
   readonly hostPid: number | null;
 }
 
 /**
- * Loads a GGUF that embeds, and gives the engine once it answers. Throws an Error whose message is a sentence for the
- * operator, also when the vectors do not have 1024 numbers. A crash of the model's process fails the calls in it with 503;
- * it is then restarted, with the same file only.
+ * Loads an embedding model and resolves when it responds. Throws an Error with a sentence for the operator, also when
+ * its vectors do not have 1024 floats. After a crash, running calls fail with 503 and the process is restarted with the
+ * same file only.
  */
 export async function startLocalEmbedding(
   options: LocalEmbeddingOptions,
   signal: AbortSignal,
 ): Promise<LocalEmbedding> {
-  // What keeps the file from being read is told by the process that loads it.
+  // The loading process reports why a file cannot be read.
   const hashed = await hashFile(options.file, options.hashesFile, signal).catch(() => null);
   signal.throwIfAborted();
   const identity = hashed ?? { bytes: -1, modifiedMs: -1 };

@@ -4,13 +4,13 @@ import { type EncoderOptions, EncoderProcess } from './encoder-process.ts';
 
 /** A rerank engine on llama.cpp, in a process of its own. */
 export interface LocalRerank extends RerankEngine {
-  /** The process that holds the model; null while there is none. */
+  /** Process id of the host; null while there is none. */
   readonly hostPid: number | null;
 }
 
 /**
- * Loads a GGUF that judges documents, and gives the engine once it answers. Throws an Error whose message is a sentence for
- * the operator. A crash of the model's process fails the calls in it with 503; it is then restarted.
+ * Loads a reranker and resolves when it responds. Throws an Error with a sentence for the operator. After a crash,
+ * running calls fail with 503 and the process is restarted.
  */
 export async function startLocalRerank(options: EncoderOptions, signal: AbortSignal): Promise<LocalRerank> {
   const encoder = new EncoderProcess(options, 'rerank', null);
@@ -38,7 +38,7 @@ class LlamaRerank implements LocalRerank {
     return this.#encoder.backend();
   }
 
-  /** A query that takes more than half of the model's window is cut there. */
+  /** A query of more than half of a window is truncated. */
   async rerank({ query, documents, scope = '' }: RerankEngineRequest, signal: AbortSignal): Promise<Reranking> {
     const reply = await this.#encoder.request({ kind: 'rerank', query, documents }, scope, signal);
     return 'result' in reply

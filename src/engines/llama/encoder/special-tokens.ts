@@ -1,23 +1,23 @@
 import { type LlamaModel, LlamaVocabularyType } from 'node-llama-cpp';
 
-/** The tokens that a model has around a text. */
+/** Special tokens around a text. */
 export interface SpecialTokens {
   before: readonly number[];
   after: readonly number[];
 }
 
-/** The tokens that a model has around and between a query and a document. */
+/** Special tokens around and between a query and a document. */
 export interface PairSpecialTokens extends SpecialTokens {
   between: readonly number[];
   documentFirst: boolean;
 }
 
-/** Places of a template for pairs, as llama.cpp's converter writes them. */
+/** Placeholders of a rerank template, as llama.cpp's converter writes them. */
 const PLACES = /\{(query|document)\}/;
 
 /**
- * The tokens around one text. BERT's vocabulary has its own at the beginning and the end; of others the file says whether
- * there are some. node-llama-cpp leaves out the first in SentencePiece's unigram, and the last where there is no first.
+ * Returns the special tokens around one text. BERT always has some; for others the metadata decide. node-llama-cpp
+ * omits the first one of SentencePiece's unigram model, and the last one where there is no first.
  */
 export function textSpecialTokens(model: LlamaModel): SpecialTokens {
   const { tokens, vocabularyType } = model;
@@ -28,9 +28,9 @@ export function textSpecialTokens(model: LlamaModel): SpecialTokens {
 }
 
 /**
- * The tokens around a query and a document: those of the model's template for pairs; else those that end the query, and
- * one that ends the document. BERT has one between them, RoBERTa two: one that ends the query, one that separates. Throws
- * an Error when the model has none of them.
+ * Returns the special tokens around a query and a document: those of the rerank template, else the one that ends the
+ * query and the one that ends the document. BERT has one between them, RoBERTa two. Throws an Error when the model has
+ * none.
  */
 export function pairSpecialTokens(model: LlamaModel): PairSpecialTokens {
   const template = model.fileInfo.metadata.tokenizer['chat_template.rerank'];

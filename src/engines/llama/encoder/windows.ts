@@ -1,16 +1,19 @@
-/** Part of a window that the next one begins with, so that what stands at an end of one stands within another. */
+/** Fraction of a window that overlaps the next one, so that text at a boundary is whole in one of them. */
 const OVERLAP = 0.25;
 
-/** Windows that a document is judged by at most: minutes of work for a large model, and more text than a chapter. */
+/** Maximum windows per document: minutes of computation for a large model. */
 const MAX_WINDOWS = 64;
 
-/** Where each window begins and ends within tokens. */
+/** Start and end of a window in tokens. */
 export interface Span {
   from: number;
   to: number;
 }
 
-/** As few windows as hold `length` tokens, all about as long, side by side. One, of nothing, for no tokens. */
+/**
+ * Splits `length` tokens into as few windows as possible, of nearly equal size, without overlap. Returns one empty
+ * window for no tokens.
+ */
 export function evenWindows(length: number, maxTokens: number): Span[] {
   const count = Math.max(1, Math.ceil(length / maxTokens));
   return Array.from({ length: count }, (_, window) => ({
@@ -20,8 +23,8 @@ export function evenWindows(length: number, maxTokens: number): Span[] {
 }
 
 /**
- * As few windows as hold `length` tokens where each shares a quarter of `most` with the next at least. Where that would be
- * more than 64, they are 64 that are spread over the whole: what is between them is left out.
+ * Splits `length` tokens into as few windows as possible, each overlapping the next by at least a quarter of
+ * `maxTokens`. Above 64 windows, 64 are spread evenly and text between them is skipped.
  */
 export function overlappingWindows(length: number, maxTokens: number): Span[] {
   if (length <= maxTokens) return [{ from: 0, to: length }];

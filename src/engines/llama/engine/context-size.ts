@@ -1,39 +1,39 @@
-/** Part of the free memory that contexts may take where their size is ours to choose. The rest is for everyone else. */
+/** Fraction of the free memory for contexts whose size Quire chooses. The rest is for other programs. */
 const DEFAULT_MEMORY_FRACTION = 0.5;
-/** The same for more contexts than a few: they are good to have, not needed. */
+/** Fraction of the free memory for contexts with more than `FEW_SLOTS` slots. */
 const EXTRA_SLOTS_MEMORY_FRACTION = 0.25;
-/** Part of the free memory beyond which a context that was asked for is refused: the machine would kill us for it. */
+/** Fraction of the free memory above which a configured context is rejected: the kernel would kill the process. */
 export const MAX_MEMORY_FRACTION = 0.9;
-/** Where nobody chose, contexts are rather shorter than the model allows than fewer than this many. */
-const FALLBACK_SLOTS = 4;
-/** But not shorter than this many tokens: then there are fewer of them. */
+/** Slots below which Quire shortens the context rather than allocating fewer slots, unless configured. */
+const FEW_SLOTS = 4;
+/** Tokens below which Quire allocates fewer slots rather than shortening the context further. */
 const SHORT_CONTEXT_TOKENS = 4_096;
-/** A context of fewer tokens is no use. */
+/** Minimum context length in tokens. */
 const MIN_CONTEXT_TOKENS = 256;
 
-/** What a context should be. */
+/** Requested size of a context. */
 export interface ContextRequest {
   /** Tokens that the model was trained on. */
   trainedTokens: number;
-  /** Tokens that the operator asks for; null: as many as there is memory for. */
+  /** Configured tokens; null: as many as fit into memory. */
   contextTokens: number | null;
-  /** Sequences that the operator asks for; null: as many as are worthwhile and there is memory for. */
+  /** Configured slots; null: as many as are useful and fit into memory. */
   slots: number | null;
   usefulSlots: number;
 }
 
-/** A context that there is memory for. Each sequence has `contextTokens` of its own. */
+/** A context that fits into memory. Each slot has `contextTokens` of its own. */
 export interface ContextSize {
   contextTokens: number;
   slots: number;
 }
 
-/** Bytes of memory that a context of this size takes. */
+/** Returns the bytes of a context of this size. */
 export type EstimateMemory = (size: ContextSize) => Promise<number>;
 
 /**
- * The size of a context for the memory that is free. Throws an Error that says how much is needed, and how much there
- * is, when what was asked for is too much: before anything is allocated.
+ * Returns the size of a context for the free memory. Throws an Error with the needed and the free memory when a
+ * configured size does not fit. Allocates nothing.
  */
 export async function fitContext(
   wish: ContextRequest,
@@ -44,7 +44,7 @@ export async function fitContext(
   const counts = wish.slots === null ? halvingCounts(wish.usefulSlots) : [wish.slots];
   for (const slots of counts) {
     const size = { contextTokens: tokens, slots };
-    const isSpare = wish.slots === null && slots > FALLBACK_SLOTS;
+    const isSpare = wish.slots === null && slots > FEW_SLOTS;
     const share = freeBytes * (isSpare ? EXTRA_SLOTS_MEMORY_FRACTION : DEFAULT_MEMORY_FRACTION);
     if ((await memoryOf(size)) <= share) return size;
     if (wish.contextTokens !== null || isSpare) continue;
@@ -67,13 +67,13 @@ function halvingCounts(most: number): number[] {
   return [...counts, 1];
 }
 
-/** The longest context that a share of the memory holds: what one takes grows in a straight line with its tokens. */
+/** Returns the longest context that fits into `share` bytes. The memory grows linearly with the tokens. */
 async function shorten(size: ContextSize, share: number, memoryOf: EstimateMemory): Promise<ContextSize> {
   const half = { ...size, contextTokens: Math.ceil(size.contextTokens / 2) };
   const [whole, less] = [await memoryOf(size), await memoryOf(half)];
   const bytesPerToken = (whole - less) / Math.max(1, size.contextTokens - half.contextTokens);
   const fitting = size.contextTokens - (whole - share) / Math.max(1, bytesPerToken);
-  // llama.cpp rounds up to so many cells.
+  // llama.cpp rounds the context up to a multiple of this.
   return { ...size, contextTokens: Math.max(0, Math.floor(fitting / 256) * 256) };
 }
 

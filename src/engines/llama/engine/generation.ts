@@ -8,7 +8,7 @@ import type { LocalModel } from './model.ts';
 import type { Prepared } from './prepare-prompt.ts';
 import type { ConstrainedRequest } from './tool-constraint.ts';
 
-/** What one answer is made from, and whom it tells. */
+/** Input of one completion. */
 export interface ChoiceGenerationOptions {
   model: LocalModel;
   request: ConstrainedRequest;
@@ -19,17 +19,17 @@ export interface ChoiceGenerationOptions {
   events: GenerationListener;
 }
 
-/** Who hears of an answer. `ended` and `failed` come once, and last. */
+/** Observes one completion. `ended` or `failed` is called once, last. */
 export interface GenerationListener {
   isPaused(): boolean;
-  /** `judged`: the tokens that spell the prompt with their log probabilities, where they were asked for. */
+  /** `promptLogprobs`: the tokens of the prompt with log probabilities, if requested. */
   promptEnded(cachedTokens: number, promptLogprobs: PromptToken[] | null): void;
   event(event: OutputEvent): void;
   ended(completionTokens: number): void;
   failed(error: unknown): void;
 }
 
-/** One answer: configures its sampler, and turns tokens into events until there is a reason to end. */
+/** One completion (choice) of a request: configures its sampler and turns sampled tokens into events. */
 export class ChoiceGeneration implements DecodeJob {
   readonly scope: string;
   readonly priority: 'interactive' | 'batch';
@@ -53,7 +53,8 @@ export class ChoiceGeneration implements DecodeJob {
     this.scope = request.scope;
     this.priority = request.priority;
     this.prompt = prepared.tokens;
-    // What is judged must be computed, and it is the same for every choice: the first one tells it.
+    // Prompt log probabilities need the whole prompt to be computed. They are equal for all choices; the first one
+    // reports them.
     this.reusesPrefix = !(request.promptLogprobs && choice === 0);
     const room = model.facts.contextTokens - prepared.tokens.length;
     this.#maxTokens = Math.min(request.maxTokens ?? room, room);
@@ -89,7 +90,7 @@ export class ChoiceGeneration implements DecodeJob {
     return this.#constraint?.cost ?? 0;
   }
 
-  /** Lets go of what it holds of the runtime. May be called twice. */
+  /** Returns the native sampler. May be called twice. */
   release(): void {
     this.#sampler?.release();
   }
@@ -158,7 +159,7 @@ export class ChoiceGeneration implements DecodeJob {
     this.#constraint = constraint;
   }
 
-  /** The first token was not judged. It is a part of the text, unless it is the mark of a text's beginning. */
+  /** The first token has no log probability. It is part of the text unless it is a begin-of-sequence token. */
   #takePromptLogprobs(): PromptToken[] {
     const first = this.prompt[0] ?? 0;
     const { bytes, control } = this.#parts.model.tokenizer.tokenText(first);
@@ -194,7 +195,7 @@ export class ChoiceGeneration implements DecodeJob {
       const { bytes } = this.#parts.model.tokenizer.tokenText(id);
       return { token: Buffer.from(bytes).toString('utf8'), bytes: [...bytes] };
     };
-    // JSON has no infinities; no probability that is printed is smaller than this one.
+    // JSON has no infinity. No reported log probability is lower.
     const finite = (value: number): number => Math.max(value, -9999);
     return {
       ...named(token),
@@ -204,7 +205,10 @@ export class ChoiceGeneration implements DecodeJob {
   }
 }
 
-/** The caller's bias, and no control tokens but those that end an answer or belong to its form. */
+/**
+ * The logit bias of the caller. Bans control tokens except those that end the completion or belong to the output
+ * syntax.
+ */
 function baseBias({ model, request, prepared }: ChoiceGenerationOptions): Map<number, number> {
   const bias = new Map(Object.entries(request.sampling.logitBias).map(([token, by]) => [Number(token), by]));
   const allowed = new Set(prepared.allowedTokens);

@@ -8,12 +8,15 @@ import { type Prepared, preparePrompt } from './prepare-prompt.ts';
 import { WINDOW_EVENTS } from './protocol.ts';
 import type { ConstrainedRequest } from './tool-constraint.ts';
 
-/** Events that are kept back where nobody waits for deltas: few messages, and little is lost when the caller leaves. */
+/**
+ * Events buffered for requests that are not streamed: few IPC messages, and little work is lost when the caller
+ * disconnects.
+ */
 const MAX_BUFFERED_EVENTS = 32;
-/** llama.cpp reads this seed as "draw one". */
+/** llama.cpp interprets this seed as "random". */
 const RESERVED_SEED = 0xffffffff;
 
-/** Where a request's events go. `done` or `failed` comes once, and last. */
+/** Receives the events of a request. `done` or `failed` is called once, last. */
 export interface RequestListener {
   events(events: GenerationEvent[]): void;
   done(): void;
@@ -21,8 +24,8 @@ export interface RequestListener {
 }
 
 /**
- * One request in the host: prepares it, then makes its choices. They wait for the same sequences as everyone's; the
- * prompt is computed for the first, and the others go on from there (see `shouldWait` in `kv-cache/slot-selection.ts`).
+ * Handles one request in the host: prepares the prompt and submits one job per choice. The first choice computes the
+ * prompt; the others reuse it (see `shouldWait` in `kv-cache/slot-selection.ts`).
  */
 export class RequestHandler {
   readonly #model: LocalModel;
@@ -44,7 +47,7 @@ export class RequestHandler {
     this.#listener = listener;
   }
 
-  /** Prepares the request and lets it wait for its turn. */
+  /** Prepares the request and queues its choices. */
   async start(): Promise<void> {
     try {
       const prepared = await preparePrompt(this.#model, this.#request);
@@ -57,7 +60,7 @@ export class RequestHandler {
     }
   }
 
-  /** The caller has left: nothing more is computed or said. */
+  /** The caller disconnected: stops the computation and sends nothing more. */
   cancel(): void {
     this.#cancelled = true;
     for (const generation of this.#generations) {
@@ -79,7 +82,7 @@ export class RequestHandler {
       request: this.#request,
       prepared,
       choice,
-      // Each choice draws for itself; the first one is what a request for one choice gives.
+      // Each choice has its own seed. The first one is that of a request for one choice.
       seed: (seed + choice) % RESERVED_SEED,
       events: {
         isPaused: () => this.#unreadEvents >= WINDOW_EVENTS,
@@ -103,7 +106,7 @@ export class RequestHandler {
 
   #bufferEvent(event: OutputEvent): void {
     this.#bufferedEvents.push(event);
-    // A later choice of a short prompt may be ahead of the first, which says when the prompt ended.
+    // A later choice of a short prompt may be ahead of the first one, which sends `prompt-end`.
     if (this.#cachedTokens === null) return;
     if (this.#request.incremental || this.#bufferedEvents.length >= MAX_BUFFERED_EVENTS) this.#release();
   }
@@ -140,13 +143,13 @@ export class RequestHandler {
   }
 }
 
-/** Any integer as 32 bits that llama.cpp takes literally; null draws one. */
+/** Converts any integer to 32 bits; null draws a random seed. */
 function seedOf(seed: number | null): number {
   if (seed === null) return randomInt(RESERVED_SEED);
   return Number(BigInt.asUintN(32, BigInt(Math.trunc(seed)))) % RESERVED_SEED;
 }
 
-/** Joins neighbouring texts of one choice. */
+/** Joins consecutive text deltas of one choice. */
 function mergeTexts(events: readonly GenerationEvent[]): GenerationEvent[] {
   const merged: GenerationEvent[] = [];
   for (const event of events) {

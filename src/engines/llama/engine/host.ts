@@ -1,4 +1,4 @@
-/** The process that holds the model. Started by `host-process.ts`; a crash in here is no crash of the service. */
+/** Main module of the process that holds a generation model. Started by `runtime/host-process.ts`. */
 
 import { stat } from 'node:fs/promises';
 import { describeError } from '../../../lib/operator-error.ts';
@@ -19,22 +19,22 @@ interface Runtime {
   slots: SlotPool<DecodeJob>;
 }
 
-/** A request, from its arrival on; it is served once the model is loaded. */
+/** A request from its arrival on. Its handler is created when the model is loaded. */
 interface Entry {
   cancelled: boolean;
   handler: RequestHandler | null;
 }
 
-/** How often the parent is told what is cached while there is work: it shows in statistics only. */
+/** Minimum interval between cache statistics while requests run. */
 const CACHE_REPORT_INTERVAL_MS = 2_000;
 
 let cacheReportedAt = 0;
 const entries = new Map<number, Entry>();
 const outbox = new Map<number, GenerationEvent[]>();
-/** Null: not loaded, or it cannot be. */
+/** Null: not loaded, or loading failed. */
 let runtime: Promise<Runtime | null> = Promise.resolve(null);
 
-/** Sends what a step gave in one message, for all requests. */
+/** Sends the events of one step, of all requests, in one message. */
 function flush(): void {
   if (outbox.size === 0) return;
   const batch = [...outbox].map(([id, events]) => ({ id, events }));
@@ -138,7 +138,7 @@ function cancel(id: number): void {
   outbox.delete(id);
 }
 
-/** Saves what is computed, for the next start, and ends the process. */
+/** Writes snapshots for the next start and exits. */
 async function close(): Promise<void> {
   const ready = await runtime;
   if (ready !== null) {

@@ -9,28 +9,28 @@ import type { HostMessage, ModelFacts, ParentMessage } from './protocol.ts';
 import { RequestStream } from './request-stream.ts';
 import type { ConstrainedRequest } from './tool-constraint.ts';
 
-/** Requests in an engine at most, running and waiting: beyond it a caller does better to come back than to wait. */
+/** Maximum requests per engine, running and queued. Above it, retrying later is better than waiting. */
 const MAX_REQUESTS = 1_024;
-/** What a caller is told to wait when there are too many: about the time that a small model takes for a few answers. */
+/** `Retry-After` of rejected requests: about the duration of a few short completions. */
 const BUSY_RETRY_SECONDS = 5;
 
-/** A GGUF to serve. */
+/** Options of a local engine. */
 export interface LocalEngineOptions {
   /** Path of the GGUF file. */
   file: string;
-  /** The model's name, as the model object shows it. */
+  /** Name of the model, as the model object shows it. */
   name: string;
-  /** `bundled`: weights that ship with Quire. `local`: a file of the operator's. */
+  /** `bundled`: weights that ship with Quire. `local`: a file of the operator. */
   kind: 'bundled' | 'local';
-  /** Tokens of prompt and answer together; null: what the model was trained on, as far as memory allows. */
+  /** Context length in tokens; null: that of the training, as far as memory allows. */
   contextTokens: number | null;
-  /** Answers that are computed at once; each takes memory for a whole context. Null: what this machine is good for. */
+  /** Maximum number of KV-cache slots (concurrent completions). Null: by calibration and memory. */
   slots: number | null;
-  /** Threads that compute; null: the fastest number. */
+  /** Compute threads; null: by calibration. */
   threads: number | null;
-  /** File that keeps what was measured of this machine at the first start. Unset: nothing is measured. */
+  /** File with stored measurements of this machine. Unset: no calibration. */
   calibrationFile?: string | undefined;
-  /** Folder for computed prompts of this model, and how many bytes of them it may hold. Unset: they are not saved. */
+  /** Folder and size limit of the KV disk cache. Unset: prompts are cached in memory only. */
   diskCache?: { folder: string; bytes: number };
   /** Replaces the chat template of the file. */
   template?: TemplateOverride;
@@ -41,20 +41,20 @@ export interface LocalEngineOptions {
    * loaded by the first request, and not at once. Unset or null: the model is loaded now and stays loaded.
    */
   keepAliveMs?: number | null;
-  /** What `contextLength` and `backend` say until the model was loaded once. */
+  /** Reported by `contextLength` and `backend` until the model was loaded once. */
   expected?: { contextTokens: number; parameters: number };
   /** Milliseconds without concurrent requests after which KV-cache slots are freed. For tests. */
   slotIdleMs?: number;
   logger: Logger;
-  /** Milliseconds of silence after which the model's process counts as hung, and is started again. For tests. */
+  /** Time without heartbeat after which the model process is killed and restarted. For tests. */
   heartbeatTimeoutMs?: number;
-  /** Requests at most, running and waiting; 1024 unless given. */
+  /** Maximum requests, running and queued; 1024 by default. */
   maxRequests?: number;
 }
 
-/** What is going on in an engine. */
+/** Current load of an engine. */
 export interface LocalEngineLoad {
-  /** Answers that are being computed. */
+  /** Completions that are being computed. */
   running: number;
   /** Requests that wait for a slot. */
   waiting: number;
@@ -70,15 +70,16 @@ interface PendingRequest {
 /** A generation engine on llama.cpp, in a process of its own. */
 export interface LocalEngine extends GenerationEngine {
   generate(request: ConstrainedRequest, signal: AbortSignal): AsyncGenerator<GenerationEvent, void, undefined>;
-  /** Asks the host what it computes now. Throws as `check` does. */
+  /** Asks the host for its load. Throws like `check`. */
   load(signal: AbortSignal): Promise<LocalEngineLoad>;
-  /** The process that holds the model; null while there is none. */
+  /** Process id of the host; null while there is none. */
   readonly hostPid: number | null;
 }
 
 /**
- * Starts to load a GGUF and gives the engine at once. `check` waits until it is loaded, and throws the sentence for the
- * operator when it cannot be. A crash of the model's process fails the requests in it with 503; it is then restarted.
+ * Creates an engine for a GGUF and starts to load it. `check` resolves when it is loaded, and throws a sentence for the
+ * operator when it cannot be. After a crash of the model process, running requests fail with 503 and the process is
+ * restarted.
  */
 export function createLocalEngine(options: LocalEngineOptions): LocalEngine {
   return new LlamaEngine(options);
@@ -93,7 +94,7 @@ class LlamaEngine implements LocalEngine {
   #nextId = 1;
   #facts: ModelFacts | null = null;
   #cache: CacheUsage | null = null;
-  /** Evictions of the hosts before this one. */
+  /** Evictions of earlier host processes. */
   #earlierEvictions = 0;
   #unloadTimer: NodeJS.Timeout | null = null;
 
@@ -104,7 +105,7 @@ class LlamaEngine implements LocalEngine {
     const program: HostOptions<ParentMessage> = {
       module: new URL('./host.ts', import.meta.url),
       file,
-      // Nothing is measured where the last attempt ended before the model was ready: that may be reason.
+      // No calibration after a start that crashed: calibration may be the reason.
       load: (isRetry) => ({ type: 'load', options: isRetry ? load : { ...load, calibrationFile } }),
       closeMessage: diskCache === undefined ? null : { type: 'close' },
       heapMb: memory?.heapMb,
@@ -210,14 +211,14 @@ class LlamaEngine implements LocalEngine {
     this.#unloadTimer = null;
   }
 
-  /** Throws 503 while there is no process that could answer. */
+  /** Throws 503 while the model process cannot serve. */
   #requireHost(): void {
     const { state } = this.#host;
     if (state.kind === 'stopped') throw unavailable(BUSY_RETRY_SECONDS, state.reason);
     if (state.kind === 'crashed') throw unavailable((state.retryAt - Date.now()) / 1_000, state.reason);
   }
 
-  /** Throws 503 where the queue is full and no other organization has more in it. */
+  /** Throws 503 when the queue is full and no other organization has more requests in it. */
   #enterQueue(id: number, scope: string): AdmissionTicket {
     return this.#admission.enter({
       scope,

@@ -12,10 +12,10 @@ import { LlamaTokenizer } from '../tokenizer/llama-tokenizer.ts';
 import { type EstimateMemory, fitContext, MAX_MEMORY_FRACTION } from './context-size.ts';
 import type { LoadOptions, ModelFacts } from './protocol.ts';
 
-/** The longest context that llama.cpp is asked about. */
+/** Longest context that llama.cpp is asked about. */
 const ASKED_TOKENS = 8_192;
 
-/** A model that is ready to generate. */
+/** A loaded generation model. */
 export interface LocalModel {
   kv: KvContext;
   model: LlamaModel;
@@ -23,11 +23,11 @@ export interface LocalModel {
   template: ChatTemplate;
   facts: ModelFacts;
   grammars: GrammarCompiler;
-  /** Resolves with one object for one grammar. Throws an Error when llama.cpp does not take it. */
+  /** Returns the native form of a grammar, one per grammar. Throws an Error when llama.cpp rejects it. */
   grammar(written: Pick<FactoredGrammar, 'text'>): Promise<LlamaGrammar>;
 }
 
-/** Loads a GGUF. Throws an Error whose message is one sentence for the operator: which file, and what to do. */
+/** Loads a GGUF. Throws an Error with one sentence for the operator that names the file and the remedy. */
 export async function loadModel(options: LoadOptions): Promise<LocalModel> {
   const { llama, model } = await openGguf(options.file, 'generation');
   try {
@@ -67,7 +67,7 @@ async function prepare(llama: Llama, model: LlamaModel, options: LoadOptions): P
   };
 }
 
-/** The context that fits the machine: measured, or as it was before, and no larger than there is memory for. */
+/** Creates the context, sized by calibration and free memory. */
 async function createContext(
   llama: Llama,
   model: LlamaModel,
@@ -98,8 +98,8 @@ async function createContext(
 }
 
 /**
- * Asks llama.cpp what contexts would take. That takes memory too, for each token, so that of long ones two shorter ones
- * tell: it grows in a straight line, or, where layers see only a window, less than that.
+ * Estimates the memory of contexts with llama.cpp. The estimate allocates memory per token itself, so long contexts are
+ * extrapolated linearly from two shorter ones: an upper bound for sliding windows.
  */
 function contextMemoryEstimator(model: LlamaModel): EstimateMemory {
   const ask = async (contextSize: number, slots: number): Promise<number> => {
@@ -113,7 +113,7 @@ function contextMemoryEstimator(model: LlamaModel): EstimateMemory {
   };
 }
 
-/** What was measured of this model on this machine: now, or at an earlier start. */
+/** Loads stored measurements of this model on this machine, or measures now. */
 async function loadStepTimes(
   llama: Llama,
   model: LlamaModel,
@@ -122,16 +122,16 @@ async function loadStepTimes(
   if (calibrationFile === undefined) return { times: [], from: 'none' };
   const { repo, release } = llama.llamaCppRelease;
   const key = await stepTimesKey(file, `${repo} ${release}`, threadCandidates(threads));
-  const kept = await readStepTimes(calibrationFile, key);
-  if (kept !== null) return { times: kept, from: 'kept' };
+  const stored = await readStepTimes(calibrationFile, key);
+  if (stored !== null) return { times: stored, from: 'stored' };
   const { times, disturbed } = await measureSpeed(model, threads);
-  // On a machine that was busy with something else they hold for this start only.
+  // Measurements of a busy machine are used for this start only.
   if (!disturbed) await writeStepTimes(calibrationFile, key, times);
   return { times, from: 'measured' };
 }
 
 function grammarCache(llama: Llama): LocalModel['grammar'] {
-  // As long as the writer caches a grammar, its native counterpart is there.
+  // The native grammar lives as long as the compiler caches its source.
   const loaded = new WeakMap<object, Promise<LlamaGrammar>>();
   return (written) => {
     const grammar = loaded.get(written) ?? llama.createGrammar({ grammar: written.text });

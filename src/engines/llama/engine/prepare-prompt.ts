@@ -8,13 +8,13 @@ import type { ToolCallRules } from '../tool-calls/call-grammar.ts';
 import type { LocalModel } from './model.ts';
 import { type ConstrainedRequest, constrainTools } from './tool-constraint.ts';
 
-/** Characters that no prompt of so many tokens can have: a longer one is refused before it is worth any work. */
+/** No token has more characters: longer prompts are rejected before any work. */
 const MAX_CHARACTERS_PER_TOKEN = 256;
 
-/** What all answers to one prompt may consist of. */
+/** Syntax of the completions of one prompt. */
 export type OutputSyntax = Omit<OutputParserOptions, 'choice' | 'stop'>;
 
-/** A text that is continued has no form. */
+/** The syntax of text completions. */
 const PLAIN_TEXT: OutputSyntax = {
   reasoning: 'none',
   reasoningTags: { open: '', close: '' },
@@ -23,22 +23,22 @@ const PLAIN_TEXT: OutputSyntax = {
   dropsFirstSpace: false,
 };
 
-/** A request as the model will see it. */
+/** A request in the form that the model computes. */
 export interface Prepared {
   tokens: readonly number[];
-  /** What its answers may consist of. */
+  /** Syntax of its completions. */
   syntax: OutputSyntax;
-  /** Control tokens that may come, for they have a meaning in the form. */
+  /** Control tokens that are part of the syntax. */
   allowedTokens: readonly number[];
-  /** Tokens that must not come: those that begin a call, where none may be made. */
+  /** Banned tokens: those that start a tool call where none is allowed. */
   bannedTokens: readonly number[];
-  /** In force from the first token of the answer, which comes after any thinking. */
+  /** In force from the first token of the content, after any reasoning. */
   answerGrammar: CompiledGrammar | null;
-  /** In force from where the model begins a call by itself. */
+  /** In force from where the model starts a tool call by itself. */
   callGrammar: CompiledGrammar | null;
 }
 
-/** What a prompt and a form come to before grammars are compiled. */
+/** A prepared prompt before its grammars are compiled. */
 interface Draft {
   tokens: number[];
   syntax: OutputSyntax;
@@ -48,7 +48,7 @@ interface Draft {
   callGrammar: GrammarSource | null;
 }
 
-/** Writes, tokenises and checks a request. Throws 400 for what the model or a grammar cannot do. */
+/** Renders, tokenizes and validates a request. Throws 400 for what the model or a grammar does not support. */
 export async function preparePrompt(model: LocalModel, request: ConstrainedRequest): Promise<Prepared> {
   const { prompt } = request;
   const param = prompt.kind === 'chat' ? 'messages' : 'prompt';
@@ -79,7 +79,7 @@ export async function preparePrompt(model: LocalModel, request: ConstrainedReque
   };
 }
 
-/** How far a prompt that is too long is counted, so that its author hears by how much. */
+/** Tokens up to which a prompt that is too long is counted, so that the error can report its length. */
 function maxCountedTokens(model: LocalModel): number {
   return 2 * model.facts.contextTokens;
 }
@@ -108,7 +108,7 @@ async function draftTextPrompt(model: LocalModel, prompt: TextPrompt, format: Ou
   const { tokenizer, model: llama, facts } = model;
   let tokens: number[];
   if (prompt.suffix === null) {
-    // Control tokens count here: whoever sends a bare text writes the model's own format, turns included.
+    // Control tokens are parsed here: the author of a text completion writes the model's own format.
     tokens = await tokenizer.tokenizePrompt(prompt.text, null, maxCountedTokens(model));
   } else {
     const { prefix, suffix, middle } = llama.tokens.infill;
@@ -117,7 +117,7 @@ async function draftTextPrompt(model: LocalModel, prompt: TextPrompt, format: Ou
     }
     const before = await tokenizer.tokenizeText(prompt.text, maxCountedTokens(model));
     const after = await tokenizer.tokenizeText(prompt.suffix, maxCountedTokens(model));
-    // Not spread into a call: these lists may be longer than a call may have arguments.
+    // Not spread into a call: the lists may exceed the maximum number of arguments.
     tokens = [prefix as number].concat(before, suffix, after, middle);
   }
   addBos(model, tokens);
@@ -148,7 +148,7 @@ async function draftChatPrompt(
   const rendered = template.render(prompt.messages, shown, prompt.documents);
   const opensThinking = reasoningTags !== null && rendered.text.trimEnd().endsWith(reasoningTags.open);
   const beginsWithCall = isCallRequired && !opensThinking;
-  // Calls that have no marker of their own begin with the answer.
+  // Tool calls without a marker start with the content.
   const text = beginsWithCall && toolCallFormat.bare === null ? rendered.text + toolCallFormat.begin : rendered.text;
   const tokens = await model.tokenizer.tokenizePrompt(text, rendered.mark, maxCountedTokens(model));
   addBos(model, tokens);
@@ -173,19 +173,19 @@ async function draftChatPrompt(
   };
 }
 
-/** Null where the answer is free text. */
+/** Null for unconstrained text. */
 function answerGrammar(format: OutputFormat, isCallRequired: boolean, rules: ToolCallRules): GrammarSource | null {
   if (isTextConstraint(format) && rules.callable.length === 0) return { kind: 'format', format };
   return isCallRequired || format.type !== 'text' ? { kind: 'answer', rules, format } : null;
 }
 
-/** The tools that a choice leaves. */
+/** Returns the tools that `tool_choice` allows. */
 function selectTools(tools: readonly FunctionTool[], choice: ToolChoice): readonly FunctionTool[] {
   if (choice === 'none') return [];
   return typeof choice === 'object' ? tools.filter((tool) => tool.function.name === choice.name) : tools;
 }
 
-/** Whether the vocabulary writes a space before the first word of a text: SentencePiece's, unless the file denies it. */
+/** Whether the tokenizer puts a space before the first word: SentencePiece does, unless the file disables it. */
 function prependsSpace({ model }: LocalModel): boolean {
   const { ggml } = model.fileInfo.metadata.tokenizer;
   return model.vocabularyType === LlamaVocabularyType.spm && ggml.add_space_prefix !== false;
@@ -207,6 +207,6 @@ function markerTokens(
 function addBos(model: LocalModel, tokens: number[]): void {
   const { bos, shouldPrependBosToken } = model.model.tokens;
   if (bos !== null && shouldPrependBosToken && tokens[0] !== bos) tokens.unshift(bos);
-  // A prompt of no tokens at all gives nothing to continue: the model's own first token stands in.
+  // An empty prompt cannot be continued: it is replaced by the first token of the model.
   if (tokens.length === 0) tokens.push(bos ?? model.model.tokens.eos ?? 0);
 }

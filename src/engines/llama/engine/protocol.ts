@@ -1,4 +1,4 @@
-/** What the process of the engine (parent) and the process of the model (host) say to each other. */
+/** IPC messages between the engine (parent) and the process of the model (host). */
 import type { ErrorFacts } from '../../../errors.ts';
 import type { CacheUsage, GenerationEvent } from '../../engine.ts';
 import type { Calibration } from '../calibration/calibration.ts';
@@ -6,31 +6,31 @@ import type { TemplateOverride } from '../prompt/chat-template.ts';
 import type { HostStatus } from '../runtime/host-protocol.ts';
 import type { ConstrainedRequest } from './tool-constraint.ts';
 
-/** Events that the host sends ahead of what the parent's caller has read, for each request: bounds the parent's memory. */
+/** Maximum number of unread events per request: bounds the memory of the parent. */
 export const WINDOW_EVENTS = 512;
 
-/** What the host is to load. */
+/** Options of the host. */
 export interface LoadOptions {
   file: string;
-  /** Null: what the model was trained on. */
+  /** Null: the length of the training. */
   contextTokens: number | null;
-  /** Null: as many as are worthwhile and there is memory for. */
+  /** Maximum number of slots. Null: as many as are useful and fit into memory. */
   slots: number | null;
-  /** Null: the fastest number. */
+  /** Null: by calibration. */
   threads: number | null;
-  /** File that keeps what was measured of models on this machine. Unset: nothing is measured, and defaults hold. */
+  /** File with stored measurements. Unset: no calibration, defaults apply. */
   calibrationFile?: string | undefined;
   /** Replaces the chat template of the file. */
   template?: TemplateOverride | undefined;
-  /** Where computed prompts are saved, and how many bytes of them. Unset: they are not. */
+  /** Folder and size limit of the KV disk cache. Unset: none. */
   diskCache?: { folder: string; bytes: number } | undefined;
-  /** Memory that contexts are fitted into, where more is free. Unset or null: all that is free. */
+  /** Memory for contexts, where more is free. Unset or null: all free memory. */
   contextMb?: number | null | undefined;
   /** Milliseconds without concurrent requests after which slots are freed. Unset: the default. For tests. */
   slotIdleMs?: number | undefined;
 }
 
-/** What is known of a model once it is loaded. */
+/** Description of a loaded model. */
 export interface ModelFacts {
   contextTokens: number;
   parameters: number;
@@ -38,33 +38,33 @@ export interface ModelFacts {
   documents: boolean;
   suffix: boolean;
   calibration: Calibration;
-  /** `kept`: measured at an earlier start. `none`: defaults. */
-  calibrationFrom: 'measured' | 'kept' | 'none';
+  /** `stored`: measured at an earlier start. `none`: defaults. */
+  calibrationFrom: 'measured' | 'stored' | 'none';
 }
 
-/** What the parent says. Messages are received in the order in which they were sent. */
+/** Messages of the parent, received in the order in which they were sent. */
 export type ParentMessage =
   /** First, and once. */
   | { type: 'load'; options: LoadOptions }
   | { type: 'generate'; id: number; request: ConstrainedRequest }
-  /** The caller has left: no more is wanted of it. */
+  /** The caller disconnected. */
   | { type: 'cancel'; id: number }
   /** The caller has read that many more events. */
   | { type: 'consumed'; id: number; events: number }
   | { type: 'ping'; id: number }
-  /** Last: it saves what is worth it, and ends. */
+  /** Last: the host writes snapshots and exits. */
   | { type: 'close' };
 
-/** What the host says. `done` or `failed` is the last of a request, unless its caller left before. */
+/** Messages of the host. `done` or `failed` is the last one of a request, unless it was cancelled. */
 export type HostMessage =
   | HostStatus<ModelFacts>
-  /** What one step gave, for all requests at once. */
+  /** The events of one step, of all requests. */
   | { type: 'events'; batch: { id: number; events: GenerationEvent[] }[] }
   | { type: 'done'; id: number }
   | { type: 'failed'; id: number; error: ErrorFacts }
-  /** What the prefix cache holds, whenever that has changed; `evictions` counts from the start of the host. */
+  /** Statistics of the prefix cache, after they changed. `evictions` counts from the start of the host. */
   | { type: 'cache'; usage: CacheUsage }
-  /** Something is lost that nobody waits for. For the operator. */
+  /** An event for the operator's log that affects no request. */
   | { type: 'warning'; what: string; error: string }
-  /** Answers computed now, and requests that wait. Comes after the model is loaded. */
+  /** Current load. Sent after the model is loaded. */
   | { type: 'pong'; id: number; running: number; waiting: number; slots: number };

@@ -1,23 +1,23 @@
 import type { GenerationEvent } from '../../engine.ts';
 
-/** Events between two reports of what was read: few messages, and far fewer than the host may send ahead. */
+/** Events between two `consumed` messages: far fewer than `WINDOW_EVENTS`. */
 const REPORT_EVENTS = 64;
 
 /** What a stream needs of its engine. */
 export interface RequestSource {
-  /** Starts the generation; called with the first read. Throws when it cannot be started. */
+  /** Starts the generation, with the first read. Throws when it cannot be started. */
   start(): void;
   /** The caller has read that many more events. */
   consumed(events: number): void;
-  /** The caller wants no more. Called at most once, and only after `start`. */
+  /** The caller disconnected. Called at most once, and only after `start`. */
   cancel(): void;
 }
 
 type Result = IteratorResult<GenerationEvent, void>;
 
 /**
- * The events of one generation as its caller reads them. Written out instead of an async generator function, whose
- * `return()` would wait for the event that is being awaited. What waits in it is bounded by the host's window.
+ * The events of one request. Not an async generator function, whose `return()` would wait for the event that is being
+ * awaited. The window of the host bounds the buffer.
  */
 export class RequestStream implements AsyncGenerator<GenerationEvent, void, undefined> {
   readonly #source: RequestSource;
@@ -34,22 +34,22 @@ export class RequestStream implements AsyncGenerator<GenerationEvent, void, unde
     this.#signal = signal;
   }
 
-  /** Adds events to be read. */
+  /** Adds events. */
   push(events: readonly GenerationEvent[]): void {
     if (this.#state !== 'running') return;
     this.#events.push(...events);
     this.#serve();
   }
 
-  /** No more events will come. */
+  /** No more events follow. */
   finish(): void {
     this.#close();
     this.#serve();
   }
 
-  /** The generation failed. What came before is read first, unless it is of no use any more. */
-  fail(error: unknown, forEachConcurrent = false): void {
-    if (forEachConcurrent) this.#events = [];
+  /** The generation failed. Buffered events are delivered first, unless `discardEvents`. */
+  fail(error: unknown, discardEvents = false): void {
+    if (discardEvents) this.#events = [];
     this.#failure ??= { error };
     this.#close();
     this.#serve();

@@ -2,9 +2,9 @@ import type { FunctionTool, GenerationRequest } from '../../engine.ts';
 
 /** A constraint on the tool calls of one request, beyond the tools themselves. Only with a chat prompt. */
 export interface ToolConstraint {
-  /** Indices of the tools that the model is shown and may call. Paths in errors count in the whole list. */
+  /** Indices of the tools that the model sees and may call. Error paths count in the whole list. */
   tools: readonly number[];
-  /** By index of a tool: a narrower schema that constrains its arguments. The model is shown the tool's own. */
+  /** By index of a tool: a narrower schema for its arguments. The model sees the tool's own. */
   parameters?: Readonly<Record<number, Record<string, unknown>>>;
 }
 
@@ -15,7 +15,7 @@ export interface ConstrainedRequest extends GenerationRequest {
 
 /** The tools of a request under its constraint. */
 export interface ConstrainedTools {
-  /** Tools that the model is shown, as the caller gave them. */
+  /** Tools that the model sees, as the caller sent them. */
   shown: readonly FunctionTool[];
   /** The same tools with the schemas that constrain their arguments. */
   callable: readonly FunctionTool[];

@@ -2,29 +2,29 @@ import type { GgufFileInfo } from 'node-llama-cpp';
 import { checkGgufHeader } from './gguf-header.ts';
 import { detectGgufUse, type GgufUse } from './gguf-use.ts';
 
-/** What a GGUF says of itself. */
+/** Metadata of a GGUF. */
 export interface GgufFacts {
-  /** llama.cpp's name of its structure, such as `qwen2`. */
+  /** llama.cpp's name of the architecture, such as `qwen2`. */
   architecture: string;
   use: GgufUse;
-  /** The model's own name; null where the file has none. */
+  /** Name in the metadata; null when there is none. */
   name: string | null;
   parameters: number;
-  /** Tokens that it was trained on at once; null where the file does not say. */
+  /** Context length of the training; null when the file has none. */
   contextTokens: number | null;
 }
 
-/** Lists of a vocabulary: hundreds of thousands of entries that say nothing of the model. */
+/** Vocabulary lists: hundreds of thousands of entries that are not needed here. */
 const SKIPPED_KEYS = ['tokens', 'merges', 'scores', 'token_type', 'precompiled_charsmap'].map(
   (key) => `tokenizer.ggml.${key}`,
 );
 /**
- * Reads what is in a GGUF, and checks that it can be used here: its header is whole, llama.cpp knows its architecture, it
- * is a model of its own in one file. Throws an Error that says what is wrong, without the file's name.
+ * Reads the metadata of a GGUF and checks that Quire can use it: a valid header, an architecture that llama.cpp knows,
+ * a complete model in one file. Throws an Error with the reason, without the file name.
  */
 export async function readGgufFacts(path: string): Promise<GgufFacts> {
   await checkGgufHeader(path);
-  // Takes a quarter of a second to load, which only those pay who need it.
+  // Loaded on demand: it takes a quarter of a second.
   const llama = await import('node-llama-cpp');
   const info = await llama.readGgufFileInfo(path, {
     sourceType: 'filesystem',
@@ -55,7 +55,7 @@ export async function readGgufFacts(path: string): Promise<GgufFacts> {
   };
 }
 
-/** An enum that is there at run time, although its type says that it is not. */
+/** An enum that exists at run time, although its type says otherwise. */
 function knownArchitectures(llama: object): string[] {
   return Object.values((llama as { GgufArchitectureType: Record<string, string> }).GgufArchitectureType);
 }

@@ -1,15 +1,18 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { describeError } from '../../../lib/operator-error.ts';
 
-/** Magic, version, number of tensors, number of key-value pairs (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md). */
+/**
+ * Magic, version, number of tensors, number of key-value pairs
+ * (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md).
+ */
 const HEADER_BYTES = 24;
-/** The versions that llama.cpp reads. */
+/** Versions that llama.cpp reads. */
 const VERSIONS = [2, 3];
-/** Bytes that one key-value pair, or one tensor's description, takes at least: a length, a type and a value. */
+/** Minimum bytes of a key-value pair or a tensor description: a length, a type and a value. */
 const SMALLEST_ENTRY_BYTES = 13;
-/** Bytes read at a time. */
+/** Bytes per read. */
 const WINDOW_BYTES = 1_048_576;
-/** Bytes of each type of value that has a size of its own. */
+/** Bytes of each fixed-size value type. */
 const VALUE_BYTES = new Map([
   [0, 1],
   [1, 1],
@@ -25,17 +28,16 @@ const VALUE_BYTES = new Map([
 ]);
 const STRING = 8;
 const ARRAY = 9;
-/** Arrays may hold arrays; nobody's do more deeply than this. */
+/** Maximum nesting of arrays. */
 const MAX_ARRAY_DEPTH = 4;
-/** What ggml can hold. */
+/** Limits of ggml. */
 const MAX_DIMENSIONS = 4;
 const MAX_NAME_BYTES = 64;
 const MAX_KEY_BYTES = 65_535;
 
 /**
- * Goes through the header of a GGUF before a reader believes it: lengths and counts that the file has no room for send
- * readers into a loop, or make them ask for all memory, instead of an error. Throws an Error that says what is wrong,
- * without the file's name.
+ * Validates the header of a GGUF before another reader trusts it: lengths and counts that exceed the file make readers
+ * loop or allocate all memory. Throws an Error with the reason, without the file name.
  */
 export async function checkGgufHeader(path: string): Promise<void> {
   const file = await open(path);
@@ -84,10 +86,10 @@ async function checkValue(reader: HeaderReader, type: number, depth: number): Pr
   const items = await reader.u64();
   const itemBytes = VALUE_BYTES.get(itemType);
   if (itemBytes !== undefined) return reader.skip(items * BigInt(itemBytes));
-  // A string or an array takes eight bytes at least.
+  // A string or an array takes at least eight bytes.
   reader.requireRoom(items * 8n, `a list of ${items} values`);
   for (let item = 0n; item < items; item += 1n) {
-    // Strings in a loop of their own: a vocabulary has hundreds of thousands.
+    // A fast path for strings: a vocabulary has hundreds of thousands.
     if (itemType === STRING && reader.skipTextInWindow()) continue;
     await checkValue(reader, itemType, depth + 1);
   }
@@ -106,12 +108,12 @@ async function checkTensor(reader: HeaderReader): Promise<void> {
   reader.requireSize(offset, `a tensor at byte ${offset}`);
 }
 
-/** Reads a file from its beginning, a window at a time, and never past its end. */
+/** Reads a file sequentially in windows, never past its end. */
 class HeaderReader {
   readonly #file: FileHandle;
   readonly #size: bigint;
   readonly #window = Buffer.alloc(WINDOW_BYTES);
-  /** Bytes of the file before the window, bytes in it, and bytes of it that were read. */
+  /** Bytes of the file before the window, bytes in the window, and position in it. */
   #before = 0n;
   #length = 0;
   #at = 0;
@@ -154,7 +156,7 @@ class HeaderReader {
     await this.skip(bytes);
   }
 
-  /** Skips a string that is in the window as a whole; false, and nothing happened, when it is not. */
+  /** Skips a string that is entirely in the window; otherwise returns false and does nothing. */
   skipTextInWindow(): boolean {
     if (this.#length - this.#at < 8) return false;
     const bytes = this.#window.readBigUInt64LE(this.#at);
@@ -163,7 +165,7 @@ class HeaderReader {
     return true;
   }
 
-  /** Throws when the rest of the file is shorter. */
+  /** Throws when fewer bytes remain. */
   requireRoom(bytes: bigint, what: string): void {
     if (this.#before + BigInt(this.#at) + bytes > this.#size) throw new Error(`it ends before ${what}`);
   }
@@ -173,7 +175,7 @@ class HeaderReader {
     if (bytes > this.#size) throw new Error(`it has ${what}, and only ${this.#size} bytes`);
   }
 
-  /** Advances, and gives where it was in the window. */
+  /** Advances, and returns the previous position in the window. */
   #taken(bytes: number): number {
     this.#at += bytes;
     return this.#at - bytes;

@@ -1,9 +1,9 @@
 import type { GgufFileInfo } from 'node-llama-cpp';
 
-/** Keys and values are kept as F16. */
+/** Keys and values are stored as F16. */
 const BYTES_PER_VALUE = 2;
 
-/** What is read of a model's description. Head counts may be given for each layer. */
+/** Metadata of a model. Head counts may be given per layer. */
 interface AttentionFacts {
   block_count?: number;
   embedding_length?: number;
@@ -16,8 +16,8 @@ interface AttentionFacts {
 }
 
 /**
- * Bytes that the keys and values of one token take, by the description in a GGUF (`block_count`, `attention.*` of its
- * metadata). An estimate: models that share or compress them take less. 0 where the description says too little.
+ * Returns the KV-cache bytes of one token, from GGUF metadata (`block_count`, `attention.*`). An upper estimate for
+ * models that share or compress keys and values. 0 when the metadata are incomplete.
  */
 export function kvBytesPerToken({ architectureMetadata }: Pick<GgufFileInfo, 'architectureMetadata'>): number {
   const {

@@ -1,36 +1,36 @@
 import { RadixTree } from './radix-tree.ts';
 
 /**
- * After so long without a request, the states of a scope no longer count as a share of the budget, and go first:
- * conversations are continued within minutes.
+ * Scopes without a request for so long lose their share of the budget and are evicted first. Conversations continue
+ * within minutes.
  */
 const SCOPE_IDLE_MS = 30 * 60_000;
 
-/** The part of the context of one sequence. */
+/** A slot that holds computed tokens. */
 export interface SlotHolder {
   readonly kind: 'slot';
   readonly slot: number;
 }
 
-/** The state of a sequence, written to a file. */
+/** A KV snapshot that holds computed tokens. */
 export interface SnapshotHolder {
   readonly kind: 'snapshot';
   readonly id: string;
   readonly bytes: number;
-  /** Number of tokens. */
+  /** In tokens. */
   readonly length: number;
 }
 
-/** Who holds computed tokens. */
+/** What holds computed tokens. */
 export type PrefixHolder = SlotHolder | SnapshotHolder;
 
-/** What a prefix cache holds and has lost, in numbers. */
+/** Statistics of a prefix cache. */
 export interface PrefixCacheUsage {
-  /** Of saved states. */
+  /** Of snapshots. */
   bytes: number;
-  /** Distinct sequences: none is the beginning of another. */
+  /** Distinct token sequences, without those that are a prefix of another. */
   entries: number;
-  /** Sequences that were given up for others. What a longer one replaced is none of them. */
+  /** Evicted sequences. A sequence that was replaced by a longer one is not counted. */
   evictions: number;
 }
 
@@ -42,12 +42,12 @@ interface ScopeStates {
 }
 
 /**
- * Which beginnings of prompts are computed, for whom, and where: a radix tree for each scope (an organization), so that
- * one finds nothing of another. It only keeps the books; states are written and read elsewhere.
+ * Index of computed prefixes: one radix tree per scope (organization), so that no scope sees prefixes of another. It
+ * stores no states itself.
  *
- * The saved states stay within a budget of bytes. The least recently used goes first, of a scope that has more than its
- * equal share: nobody's states are pushed out by another scope's traffic while they are within it. A beginning that
- * several states share lives on with the last of them, which inherits its last use (see `RadixTree`).
+ * Snapshots are kept within a byte budget. Eviction: the least recently used snapshot of a scope that exceeds its equal
+ * share, so that traffic of one scope never evicts another scope within its share. A shared prefix is evicted with the
+ * last of its holders and inherits the latest use (see `RadixTree`).
  */
 export class PrefixCache {
   readonly #budgetBytes: number;
@@ -58,18 +58,18 @@ export class PrefixCache {
   #evictions = 0;
   #uses = 0;
 
-  /** `budgetBytes`: of saved states. `now`: milliseconds. */
+  /** `budgetBytes`: total size of snapshots. `now`: clock in milliseconds. */
   constructor(budgetBytes: number, now: () => number = Date.now) {
     this.#budgetBytes = budgetBytes;
     this.#now = now;
   }
 
-  /** Who holds a beginning of `tokens` for `scope`, the longest first. */
+  /** Returns the holders that share a prefix with `tokens`, the longest first. */
   matches(scope: string, tokens: ArrayLike<number>): Iterable<{ holder: PrefixHolder; length: number }> {
     return this.#scopes.get(scope)?.tree.matches(tokens) ?? [];
   }
 
-  /** Lets `holder` hold `tokens` for `scope`, instead of what it held before; no tokens: nothing. */
+  /** Sets the tokens of a holder. No tokens: removes the holder. */
   set(holder: PrefixHolder, scope: string, tokens: ArrayLike<number>): void {
     this.remove(holder);
     if (tokens.length === 0) return;
@@ -80,7 +80,7 @@ export class PrefixCache {
     if (holder.kind === 'snapshot') this.#addBytes(snapshots, holder.bytes);
   }
 
-  /** Notes that `holder` was used. */
+  /** Marks `holder` as used. */
   touch(holder: PrefixHolder): void {
     const snapshots = this.#scopes.get(this.#scopeOf.get(holder) ?? '');
     if (snapshots === undefined) return;
@@ -89,7 +89,7 @@ export class PrefixCache {
     snapshots.tree.touch(holder, this.#uses);
   }
 
-  /** Forgets a holder. */
+  /** Removes a holder. */
   remove(holder: PrefixHolder): void {
     const scope = this.#scopeOf.get(holder);
     const snapshots = scope === undefined ? undefined : this.#scopes.get(scope);
@@ -100,31 +100,31 @@ export class PrefixCache {
     if (snapshots.tree.size === 0) this.#scopes.delete(scope);
   }
 
-  /** A rising number: when what a holder holds was last used. */
+  /** Returns when the tokens of a holder were last used, as an increasing number. */
   usedAt(holder: PrefixHolder): number {
     return this.#scopes.get(this.#scopeOf.get(holder) ?? '')?.tree.usedAt(holder) ?? 0;
   }
 
-  /** How many of `holder`'s tokens from `depth` on nobody else holds. */
+  /** Counts the tokens of `holder` from `depth` on that no other holder has. */
   exclusiveTokens(holder: PrefixHolder, depth = 0): number {
     const tree = this.#scopes.get(this.#scopeOf.get(holder) ?? '')?.tree;
     return tree?.exclusiveTokens(holder, depth, () => true) ?? 0;
   }
 
-  /** How many of `holder`'s tokens are in no saved state. */
+  /** Counts the tokens of `holder` that are in no snapshot. */
   unsavedTokens(holder: PrefixHolder): number {
     const tree = this.#scopes.get(this.#scopeOf.get(holder) ?? '')?.tree;
     return tree?.exclusiveTokens(holder, 0, (other) => other.kind === 'snapshot') ?? 0;
   }
 
-  /** Counts a sequence that was given up for another one. */
+  /** Counts an eviction. */
   countEviction(): void {
     this.#evictions += 1;
   }
 
   /**
-   * Takes in a state that was saved, and gives those up that it replaces or pushes out, which the caller then deletes.
-   * The new one itself is among them when it alone is more than the budget.
+   * Adds a snapshot. Returns the snapshots that it replaces or evicts, for the caller to delete; among them the new one
+   * when it exceeds the budget alone.
    */
   addSnapshot(holder: SnapshotHolder, scope: string, tokens: ArrayLike<number>): SnapshotHolder[] {
     this.set(holder, scope, tokens);
@@ -161,7 +161,7 @@ export class PrefixCache {
     this.#bytes += bytes;
   }
 
-  /** The saved state that goes first. */
+  /** Returns the snapshot to evict next. */
   #evictionCandidate(): SnapshotHolder | null {
     const now = this.#now();
     const all = [...this.#scopes.values()].filter(({ bytes }) => bytes > 0);

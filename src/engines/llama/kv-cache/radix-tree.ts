@@ -1,23 +1,23 @@
-/** A place in the tree: the tokens of the edge that leads here, and who ends here. */
+/** A node: the tokens of the edge that leads to it, and the holders whose tokens end here. */
 interface Node<H> {
   edge: Int32Array;
   parent: Node<H> | null;
   readonly children: Map<number, Node<H>>;
   readonly holders: Set<H>;
-  /** The last use of the path to here, or of one that led on and is gone. Any rising number. */
+  /** Last use of the path to this node, as an increasing number. Inherited from removed longer paths. */
   usedAt: number;
 }
 
-/** A holder whose tokens begin as those that were looked up do. */
+/** A holder that shares a prefix with the tokens looked up. */
 export interface PrefixMatch<H> {
   holder: H;
-  /** Tokens that the two have in common, from the first on. */
+  /** Length of the common prefix in tokens. */
   length: number;
 }
 
 /**
- * Sequences of tokens by their beginnings, path-compressed. Each is held by one or more holders. A path that nobody
- * holds is not kept, so all counts are exact.
+ * Path-compressed radix tree of token sequences. Each sequence has one or more holders. Paths without a holder are
+ * removed, so all counts are exact.
  */
 export class RadixTree<H> {
   readonly #root: Node<H> = newNode<H>(new Int32Array(0), null, 0);
@@ -29,12 +29,12 @@ export class RadixTree<H> {
     return this.#ends.size;
   }
 
-  /** Number of distinct tokens: a beginning that several share counts once. */
+  /** Number of distinct tokens: a shared prefix counts once. */
   get tokens(): number {
     return this.#tokens;
   }
 
-  /** Number of sequences that are no beginning of another one. */
+  /** Number of sequences that are not a prefix of another one. */
   get leaves(): number {
     let count = 0;
     const seen = new Set(this.#ends.values());
@@ -42,7 +42,7 @@ export class RadixTree<H> {
     return count;
   }
 
-  /** Lets `holder` hold `tokens`, instead of what it held before. `usedAt` becomes the last use of each part of it. */
+  /** Sets the tokens of a holder. `usedAt` becomes the last use of every node on the path. */
   set(holder: H, tokens: ArrayLike<number>, usedAt: number): void {
     this.remove(holder);
     const path = Int32Array.from(tokens);
@@ -66,7 +66,7 @@ export class RadixTree<H> {
     this.#ends.set(holder, node);
   }
 
-  /** Forgets a holder, and what only it held. A last use lives on in what remains of the path. */
+  /** Removes a holder and the tokens that only it had. Their last use is inherited by what remains of the path. */
   remove(holder: H): void {
     const node = this.#ends.get(holder);
     if (node === undefined) return;
@@ -81,7 +81,7 @@ export class RadixTree<H> {
     this.#join(empty);
   }
 
-  /** Joins a place that is only passed through with the one that follows. */
+  /** Merges a node that has no holder and one child with that child. */
   #join(node: Node<H>): void {
     const [only] = node.children.values();
     if (node.parent === null || node.holders.size > 0 || node.children.size !== 1 || only === undefined) return;
@@ -90,22 +90,22 @@ export class RadixTree<H> {
     edge.set(only.edge, node.edge.length);
     only.edge = edge;
     only.parent = node.parent;
-    // The beginning that others shared was used later than this last holder of it: it must not go with the next one.
+    // A shared prefix was used later than its last holder: it keeps the later time.
     only.usedAt = Math.max(only.usedAt, node.usedAt);
     node.parent.children.set(edge[0] ?? 0, only);
   }
 
-  /** The last use of what a holder holds; 0 for a stranger. */
+  /** Returns the last use of a holder; 0 for an unknown one. */
   usedAt(holder: H): number {
     return this.#ends.get(holder)?.usedAt ?? 0;
   }
 
-  /** Notes a use of all that a holder holds. */
+  /** Sets the last use of all tokens of a holder. */
   touch(holder: H, usedAt: number): void {
     for (let node = this.#ends.get(holder) ?? null; node !== null; node = node.parent) node.usedAt = usedAt;
   }
 
-  /** Every holder that shares at least one token with `tokens`, those with the longest common beginning first. */
+  /** Yields every holder that shares at least one token with `tokens`, by descending length of the common prefix. */
   *matches(tokens: ArrayLike<number>): Generator<PrefixMatch<H>, void, undefined> {
     let node = this.#root;
     let depth = 0;
@@ -126,7 +126,7 @@ export class RadixTree<H> {
     }
   }
 
-  /** How many of `holder`'s tokens from `depth` on no other holder that `counts` has. */
+  /** Counts the tokens of `holder` from `depth` on that no other holder has for which `counts` is true. */
   exclusiveTokens(holder: H, depth: number, counts: (other: H) => boolean): number {
     const end = this.#ends.get(holder);
     if (end === undefined) return 0;
@@ -144,7 +144,7 @@ export class RadixTree<H> {
     return Math.max(0, length - depth);
   }
 
-  /** Holders whose tokens are all at the beginning of `holder`'s. */
+  /** Yields the holders whose tokens are a prefix of those of `holder`. */
   *prefixesOf(holder: H): Generator<H, void, undefined> {
     const end = this.#ends.get(holder) ?? null;
     for (let node = end; node !== null; node = node.parent) {
@@ -152,7 +152,7 @@ export class RadixTree<H> {
     }
   }
 
-  /** All holders, in the order in which they came. */
+  /** Yields all holders in insertion order. */
   holders(): IterableIterator<H> {
     return this.#ends.keys();
   }
@@ -162,7 +162,7 @@ function newNode<H>(edge: Int32Array, parent: Node<H> | null, usedAt: number): N
   return { edge, parent, children: new Map(), holders: new Set(), usedAt };
 }
 
-/** Puts a place into the edge that leads to `node`, after `length` of its tokens. */
+/** Splits the edge to `node` after `length` tokens and returns the new node. */
 function split<H>(node: Node<H>, length: number): Node<H> {
   const middle = newNode<H>(node.edge.subarray(0, length), node.parent, node.usedAt);
   node.parent?.children.set(middle.edge[0] ?? 0, middle);
@@ -179,7 +179,7 @@ function commonLength(edge: Int32Array, tokens: ArrayLike<number>, from: number)
   return length;
 }
 
-/** Whoever ends at a place or beyond it, but for one of its branches. */
+/** Yields the holders at a node and below it, except those below `without`. */
 function* holdersFrom<H>(node: Node<H>, without: Node<H> | null): Generator<H, void, undefined> {
   const stack = [node];
   for (let here = stack.pop(); here !== undefined; here = stack.pop()) {

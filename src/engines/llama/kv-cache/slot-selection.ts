@@ -1,52 +1,52 @@
 import { ATTENTION_TILE_TOKENS } from '../runtime/bindings.ts';
 
-/** Where a beginning of a prompt stands computed. */
+/** Where a prefix of a prompt is cached. */
 export type PrefixSource =
-  /** In a sequence that is free: it goes on from there. What it holds beyond that is lost. */
+  /** In a free slot, which continues from there. Its tokens beyond the prefix are lost. */
   | { kind: 'continue'; slot: number }
-  /** In another sequence, from which it is copied: at once, or by way of a file, whichever is `seconds` faster. */
+  /** In another slot, from which it is copied: in memory or through a file, whichever is faster. */
   | { kind: 'copy'; slot: number; viaFile: boolean; seconds: number }
-  /** In a file, from which it is read. */
+  /** In a snapshot, which is loaded. */
   | { kind: 'load'; id: string; bytes: number };
 
-/** A sequence that a job can take. */
+/** A slot that is free. */
 export interface FreeSlot {
   slot: number;
-  /** Tokens of it that nobody else holds. */
+  /** Tokens of the slot that no other holder has. */
   exclusiveTokens: number;
-  /** Rising number; the least was used least recently. */
+  /** Increasing number; the lowest was used least recently. */
   usedAt: number;
-  /** Passes that a step of all running answers takes when this sequence is one of them (see `countPasses`). */
+  /** Passes of a decode step of all running completions if this slot is one of them (see `countPasses`). */
   passes: number;
 }
 
 /**
- * In how many passes over the weights llama.cpp computes one token for each of these sequences: it puts only those into
- * one pass whose numbers follow one another (`split_equal` with `sequential` in its `llama-batch.cpp`).
+ * Counts the passes over the weights in which llama.cpp computes one token for each of these slots. It puts only
+ * consecutive slots into one pass (`split_equal` with `sequential` in `llama-batch.cpp`).
  */
 export function countPasses(slots: readonly number[]): number {
   const all = new Set(slots);
   return [...all].filter((slot) => !all.has(slot - 1)).length;
 }
 
-/** A beginning of the prompt, computed. */
+/** A cached prefix of a prompt. */
 export interface CachedPrefix {
   source: PrefixSource;
-  /** Tokens of the prompt, all of them but the last at most. */
+  /** In tokens; at least the last token of the prompt is not included. */
   length: number;
-  /** For `own`: tokens beyond that nobody else holds. */
+  /** For `continue`: tokens beyond the prefix that no other holder has. */
   lostTokens: number;
 }
 
-/** What things cost on this machine. */
+/** Measured costs on this machine. */
 export interface SlotCosts {
   prefillTokensPerSecond: number;
   readBytesPerSecond: number;
-  /** One pass over the weights for a token. */
+  /** Duration of one pass over the weights. */
   passSeconds: number;
 }
 
-/** The sequence that a job takes, and what it finds there. `reused` tokens of `source`; null: nothing is reused. */
+/** A slot for a job, with the source of its prefix. `reused`: tokens of `source`; null source: nothing is reused. */
 export interface SlotChoice {
   slot: number;
   source: PrefixSource | null;
@@ -54,18 +54,18 @@ export interface SlotChoice {
 }
 
 /**
- * What a token that is lost is worth beside one that is saved now: it may be asked for again, and often is not. With
- * this, a copy is preferred to going on in place where a conversation branches off early in a long one.
+ * Value of a token that is evicted, relative to one that is reused now: it may be requested again, and often is not.
+ * Prefers a copy to continuing in place where a conversation branches off early.
  */
 const EVICTED_TOKEN_WEIGHT = 0.25;
 
-/** Tokens of an answer, for which a pass more in each step is weighed against what a sequence holds. */
+/** Completion length for which an additional pass per step is weighed against cached tokens. */
 const EXPECTED_COMPLETION_TOKENS = 100;
 
 /**
- * The seat that saves most time: computing saved, less copying or reading, less what others will have to compute again.
- * Where a sequence is to be overwritten, it is one that joins the running ones, of these one whose tokens others hold
- * too, else the least recently used. Null when no sequence is free.
+ * Selects the slot that saves the most time: prefill saved, minus copying or loading, minus the expected cost of
+ * evicted tokens. A slot to overwrite is one that adds no pass, of these one whose tokens are held elsewhere, then the
+ * least recently used. Null when no slot is free.
  */
 export function selectSlot(
   free: readonly FreeSlot[],
@@ -105,22 +105,26 @@ function sourceSeconds(source: PrefixSource, costs: SlotCosts): number {
   return source.kind === 'copy' ? source.seconds : 0;
 }
 
-/** Tokens that another job is computing and that are worth waiting for rather than computing them again. */
+/** Minimum number of tokens for which a job waits until another job has computed them. */
 const MIN_SHARED_TOKENS_TO_WAIT = 32;
 
-/** Whether a job waits: `coming` tokens of its prompt will soon be computed by another, `computed` are already. */
+/**
+ * Whether a job waits: `upcomingTokens` of its prompt are being computed by another job, `computedTokens` are cached
+ * now.
+ */
 export function shouldWait(computedTokens: number, upcomingTokens: number): boolean {
   return upcomingTokens - computedTokens >= MIN_SHARED_TOKENS_TO_WAIT;
 }
 
-/** Rests that are as short are faster as they are. */
+/** Suffixes of at most so many tokens are computed token by token. */
 const SHORT_SUFFIX_TOKENS = 16;
-/** In contexts that are as short, attention takes hardly any time. */
+/** Up to this prompt length, attention takes a negligible part of the time. */
 const SHORT_PROMPT_TOKENS = 512;
 
 /**
- * Where to go on computing a prompt of which `found` tokens are computed. A rest of less than a tile takes longer than a
- * whole one (see `ATTENTION_TILE_TOKENS`): some of what is there is then computed again. One more than a tile, as in `planStep`.
+ * Returns where to start the prefill of a prompt with `found` cached tokens. A suffix shorter than a tile takes longer
+ * than a whole tile (see `ATTENTION_TILE_TOKENS`), so some cached tokens are computed again. One more than a tile, as
+ * in `planStep`.
  */
 export function prefillStart(found: number, promptTokens: number): number {
   const rest = promptTokens - found;

@@ -4,47 +4,47 @@ import type { ToolCallFormat } from '../tool-calls/call-format.ts';
 import { parseFollowing, ToolCallParser } from '../tool-calls/call-parser.ts';
 import { TextScanner } from './stop-sequences.ts';
 
-/** What thinking stands between. */
+/** Tags around reasoning. */
 export interface ReasoningTags {
   open: string;
   close: string;
 }
 
-/** What one answer may consist of. */
+/** Syntax of one completion. */
 export interface OutputParserOptions {
   choice: number;
   stop: readonly string[];
-  /** `tagged`: thinking may come first, between tags. `open`: the prompt ends with the opening tag. */
+  /** `tagged`: reasoning may come first, between tags. `open`: the prompt ends with the opening tag. */
   reasoning: 'none' | 'tagged' | 'open';
   reasoningTags: ReasoningTags;
-  /** Null: calls are not looked for. */
+  /** Null: tool calls are not parsed. */
   calls: { format: ToolCallFormat; names: ReadonlySet<string>; parallel: boolean } | null;
-  /** The answer is calls and nothing else, and the prompt ends with what begins them. */
+  /** The completion consists of tool calls, and the prompt ends with their start marker. */
   beginsWithCall: boolean;
-  /** The vocabulary puts a space before the first word of a text, which is no part of the answer. */
+  /** The tokenizer puts a space before the first word, which is not part of the content. */
   dropsFirstSpace: boolean;
 }
 
-/** A delta or the end of the answer. */
+/** A delta or the end of a completion. */
 export type OutputEvent = Extract<GenerationEvent, { choice: number }>;
 
-/** How the rest of an answer can be held to its form. */
+/** Called when a decoding constraint may take effect. */
 export interface OutputHooks {
-  /** A call begins, with `rest` of it already made: true when the grammar of calls is in force from here on. */
+  /** A tool call starts, `rest` of it is generated. Returns whether the grammar of tool calls applies from here on. */
   onToolCallStart(rest: string): boolean;
-  /** Thinking is over, and `rest` of the answer already made. */
+  /** Reasoning has ended, `rest` of the content is generated. */
   onContentStart(rest: string): void;
 }
 
 interface LogprobEntry {
-  /** Characters of text that came before the token. */
+  /** Characters of text before the token. */
   at: number;
   entry: TokenLogprob;
 }
 
 /**
- * Turns the text of one answer's tokens into deltas: thinking, text up to a stop text, and calls. What is told adds up
- * to the same wherever the tokens cut the text.
+ * Parses the text of a completion into deltas of reasoning, content up to a stop sequence, and tool calls. The deltas
+ * add up to the same however the tokens split the text.
  */
 export class OutputParser {
   readonly #form: OutputParserOptions;
@@ -54,17 +54,17 @@ export class OutputParser {
   #mode: 'opening' | 'think' | 'text' | 'call' | 'between' | 'over';
   #scanner: TextScanner;
   #parser: ToolCallParser | null = null;
-  /** What led to the call under way, and is text if it is none. */
+  /** What started the current call; emitted as text if it turns out not to be a call. */
   #opener = '';
-  /** The call under way began without a marker: its name decides whether it is one. */
+  /** The current call started without a marker: its function name decides whether it is a call. */
   #unmarked = false;
   #grammarInForce = false;
   #mayReason: boolean;
-  /** Read, but what it is depends on what comes. */
+  /** Text whose meaning depends on what follows. */
   #undecided = '';
   #atStart = true;
   #trimStart = false;
-  /** White space at the beginning of a text that may turn out to lead to nothing but calls. */
+  /** Leading white space, which is dropped if only tool calls follow. */
   #pendingWhitespace = '';
   #hasText = false;
   #unreportedTokens = 0;
@@ -89,7 +89,10 @@ export class OutputParser {
     } else if (form.reasoning === 'open') this.#beginReasoning();
   }
 
-  /** Takes the text that a token completed. True when the answer is over: a stop text came, or the last call did. */
+  /**
+   * Takes the text that a token completed. Returns whether the completion has ended by a stop sequence or with the last
+   * call.
+   */
   push(text: string, logprob: TokenLogprob | null): boolean {
     this.#unreportedTokens += 1;
     if (logprob !== null) this.#logprobs.push({ at: this.#readLength, entry: logprob });
@@ -100,9 +103,9 @@ export class OutputParser {
     return this.#mode === 'over';
   }
 
-  /** Ends the answer: says what was held back and why it ended. `length` when the tokens ran out. */
+  /** Ends the completion: emits buffered text and the finish reason. `length`: the token limit was reached. */
   end(why: 'stop' | 'length'): void {
-    // Text that only looked like a call may hold another one that only looks so.
+    // Text that only looked like a call may contain another one that only looks like one.
     while (this.#mode === 'call' && this.#emitter.uncertain) this.#read(this.#abandonCall());
     if (this.#mode === 'opening') this.#emitText(this.#undecided);
     if (this.#mode === 'text') this.#emitText(this.#scanner.release());
@@ -129,7 +132,9 @@ export class OutputParser {
     }
   }
 
-  /** Where thinking or a call without a marker may begin. These all return what is left for another mode. */
+  /**
+   * Where reasoning or a call without a marker may start. These methods return the text that is left for another mode.
+   */
   #readOpening(text: string): string {
     this.#undecided += text;
     const begun = this.#undecided.trimStart();
@@ -176,7 +181,7 @@ export class OutputParser {
     return rest;
   }
 
-  /** Whether a grammar holds the call that begins with `rest`. */
+  /** Whether a grammar constrains the call that starts with `rest`. */
   #isConstrained(rest: string): boolean {
     this.#grammarInForce ||= this.#constraint.onToolCallStart(rest);
     return this.#grammarInForce;
@@ -220,7 +225,7 @@ export class OutputParser {
     return tokens;
   }
 
-  /** `held`: a grammar sees to it that this becomes a call, so its parts can be told as they come. */
+  /** `constrained`: a grammar guarantees that this becomes a call, so its parts are emitted as they arrive. */
   #beginCall(opener: string, first: boolean, held: boolean): void {
     const { calls } = this.#form;
     if (calls === null) return;
@@ -257,7 +262,7 @@ export class OutputParser {
     return rest;
   }
 
-  /** What looked like a call is none. What began it is said as text, and the rest is read again as such. */
+  /** The text is not a call. Its start is emitted as text, the rest is parsed again. */
   #abandonCall(): string {
     const again = this.#parser?.raw ?? '';
     const { stop, calls } = this.#form;
@@ -269,14 +274,14 @@ export class OutputParser {
       return '';
     }
     this.#mode = 'text';
-    // A stop text that begins with a call's beginning would be taken for that beginning again.
+    // A stop sequence that starts like a call would be taken for the start of a call again.
     const held = opening.held.includes(calls?.format.begin ?? '') ? '' : opening.held;
     this.#scanner = this.#textScanner(held);
     this.#emitText(held === '' ? this.#opener : clear);
     return again;
   }
 
-  /** Between calls, what closes one and what leads to the next is no text. */
+  /** Between calls, closing markers and separators are not content. */
   #readBetween(text: string): string {
     const { calls } = this.#form;
     if (calls === null) return '';
@@ -290,7 +295,7 @@ export class OutputParser {
       return next.rest;
     }
     this.#trimStart = true;
-    // A grammar that comes into force here would begin with what leads to the first call.
+    // A grammar that takes effect here would start with the separator before the first call.
     const held =
       this.#grammarInForce ||
       (calls.format.open.length === 0 && calls.format.bare === null && this.#isConstrained(next.rest));

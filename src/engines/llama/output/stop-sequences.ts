@@ -1,28 +1,28 @@
-/** What a piece of text led to: what may be shown, and which text was found, with what came after it. */
+/** Result of scanning a fragment. */
 export interface ScanResult {
-  /** May be shown: no part of it can belong to one of the texts that are looked for. */
+  /** Text that cannot be part of a match. */
   clear: string;
-  /** The text that was found, or null. */
+  /** The matched sequence, or null. */
   found: string | null;
-  /** What follows the found text. Empty when nothing was found. */
+  /** Text behind the match; empty without a match. */
   rest: string;
 }
 
 /**
- * Looks for the first of several texts in a stream, wherever its pieces are cut. The first is the one that is complete
- * first, the longer of two that end together; so the answer does not depend on how the model cut its tokens.
+ * Finds the first of several strings in a stream of fragments: the one that is complete first, the longer of two that
+ * end together. The result does not depend on how the tokens split the text.
  */
 export class TextScanner {
   readonly #sequences: readonly string[];
   #pending = '';
 
-  /** `wanted`: texts that are not empty. `held`: what another scanner held back, in which none of them is complete. */
+  /** Non-empty strings to find. `held`: text that another scanner has buffered, without a complete match. */
   constructor(wanted: readonly string[], held = '') {
     this.#sequences = wanted.filter((text) => text !== '');
     this.#pending = held;
   }
 
-  /** What was held back so far because it may be the beginning of a wanted text. */
+  /** Text that is buffered because it may be the start of a match. */
   get held(): string {
     return this.#pending;
   }
@@ -39,7 +39,7 @@ export class TextScanner {
     return { clear: text.slice(0, text.length - held), found: null, rest: '' };
   }
 
-  /** Ends the stream: what was held back turned out to be ordinary text. */
+  /** Ends the stream: returns the buffered text, which is ordinary text. */
   release(): string {
     const held = this.#pending;
     this.#pending = '';
@@ -59,7 +59,7 @@ export class TextScanner {
     return best;
   }
 
-  /** Characters at the end of `text` that may be the beginning of a wanted text. */
+  /** Length of the suffix of `text` that may be the start of a match. */
   #partialMatchLength(text: string): number {
     let longest = 0;
     for (const wanted of this.#sequences) {

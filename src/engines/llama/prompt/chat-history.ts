@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ChatMessage, FunctionTool, ToolCall } from '../../engine.ts';
 import type { TemplateTraits } from './template-traits.ts';
 
-/** A message as a template gets it. */
+/** A message in the form that chat templates take. */
 export interface TemplateMessage {
   role: ChatMessage['role'];
   content: string | null;
@@ -11,12 +11,13 @@ export interface TemplateMessage {
   name?: string;
 }
 
-/** Letters and digits of an identifier that a template takes which wants short ones. */
+/** Call ids of templates that require short ones. */
 const SHORT_ID = /^[a-zA-Z0-9]{9}$/;
 
 /**
- * The messages in an order and shape that a template takes, with nothing left out: what it has no place for goes into
- * the nearest message that it has one for. `tools` are described in a message where the template does not show them.
+ * Arranges messages in an order and shape that the template supports, without dropping content: unsupported content is
+ * moved to the nearest message that can hold it. `tools` are described in a message if the template does not render
+ * them.
  */
 export function arrangeMessages(
   messages: readonly ChatMessage[],
@@ -36,7 +37,7 @@ export function arrangeMessages(
   });
 }
 
-/** Past calls as a template wants them. */
+/** Past tool calls in the form that the template supports. */
 function formatToolCalls(messages: readonly ChatMessage[], traits: TemplateTraits): TemplateMessage[] {
   const written: TemplateMessage[] = [];
   const answered = new Set<ChatMessage>();
@@ -56,7 +57,7 @@ function formatToolCalls(messages: readonly ChatMessage[], traits: TemplateTrait
       const tool_calls = group.map((call) => formatToolCall(call, traits));
       written.push({ ...rest, content: place === 0 ? content : emptyContent(traits), tool_calls });
       if (groups.length === 1) return;
-      // Each call is followed by what it gave.
+      // Each call is followed by its result.
       for (const reply of repliesTo(group, messages, index)) {
         answered.add(reply);
         written.push({
@@ -94,10 +95,10 @@ function formatToolCall(call: ToolCall, traits: TemplateTraits): NonNullable<Tem
   };
 }
 
-/** The same identifier always becomes the same short one, so that calls and results, and cached prompts, still match. */
+/** Maps an id to a short one, always the same, so that calls match their results and cached prompts. */
 function templateCallId(id: string, traits: TemplateTraits): string {
   if (!traits.shortIds || SHORT_ID.test(id)) return id;
-  // Hexadecimal digits: 36 bits tell the calls of one conversation apart.
+  // Hexadecimal digits: 36 bits distinguish the calls of one conversation.
   return createHash('sha256').update(id).digest('hex').slice(0, 9);
 }
 
@@ -106,12 +107,12 @@ function parseObjectOr(json: string): unknown {
     const value: unknown = JSON.parse(json);
     return typeof value === 'object' && value !== null ? value : json;
   } catch {
-    // A model's own past call may be broken; it is shown as it was.
+    // A past call of a model may be invalid; it is rendered unchanged.
     return json;
   }
 }
 
-/** For templates that know no functions: their descriptions as a system message. */
+/** For templates without tools: their descriptions as a system message. */
 function describeTools(messages: readonly TemplateMessage[], tools: readonly FunctionTool[]): TemplateMessage[] {
   if (tools.length === 0) return [...messages];
   const listed = tools.map((tool) => JSON.stringify(tool.function)).join('\n');
@@ -132,12 +133,12 @@ function toPlainMessage(message: ChatMessage): TemplateMessage {
   return { role: 'assistant', content: [message.content ?? '', ...written].join('\n').trim() };
 }
 
-/** A call in the form that models without one of their own are told. */
+/** A call in the format for models without one of their own. */
 function callText(name: string, given: string): string {
   return `<tool_call>\n{"name": ${JSON.stringify(name)}, "arguments": ${given}}\n</tool_call>`;
 }
 
-/** System texts that the template would refuse or lose go to the front of what the user says next. */
+/** System messages that the template rejects or drops are prepended to the next user message. */
 function placeSystemMessages(messages: readonly TemplateMessage[], traits: TemplateTraits): TemplateMessage[] {
   if (traits.systemAnywhere) return [...messages];
   const placed: TemplateMessage[] = [];
@@ -175,7 +176,10 @@ function mergeConsecutiveRoles(messages: readonly TemplateMessage[]): TemplateMe
   return merged;
 }
 
-/** Empty messages where a template wants one: it cannot begin with an answer, or do without one or a user. */
+/**
+ * Inserts empty messages where the template requires one: before a leading assistant message, after tool results, or
+ * for a missing user.
+ */
 function fillGaps(messages: readonly TemplateMessage[], traits: TemplateTraits): TemplateMessage[] {
   const filled: TemplateMessage[] = [];
   for (const message of messages) {

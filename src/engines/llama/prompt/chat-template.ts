@@ -7,52 +7,52 @@ import type { ToolCallFormat } from '../tool-calls/call-format.ts';
 import { arrangeMessages, type TemplateMessage } from './chat-history.ts';
 import { type TemplateTraits, templateTraits } from './template-traits.ts';
 
-/** What llama.cpp takes when a file has no template. The source is the ChatML of its `llama-chat.cpp`. */
+/** Template for files without one. Source: ChatML in `llama-chat.cpp`. */
 const CHATML =
   "{% for message in messages %}{{ '<|im_start|>' + message.role + '\n' + message.content + '<|im_end|>\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}";
 
-/** Unassigned for good (Unicode noncharacters): what is put into callers' texts to break the control tokens there. */
+/** Unicode noncharacters, never assigned: inserted into texts of callers to break control tokens there. */
 const NONCHARACTERS = Array.from({ length: 32 }, (_, i) => String.fromCharCode(0xfdd0 + i));
 
-/** What models that think put around it. */
+/** Reasoning tags of known models. */
 const THINK_TAGS: readonly ReasoningTags[] = [
   { open: '<think>', close: '</think>' },
   { open: '[THINK]', close: '[/THINK]' },
 ];
 
-/** A template that replaces the one of the file, as `--chat-template` of llama-server does. */
+/** A template that replaces the one of the file, like `--chat-template` of llama-server. */
 export interface TemplateOverride {
   /** Jinja. */
   source: string;
   /**
-   * Spellings in the template that are tokens of the model but no control tokens. As those, they are escaped in texts of
+   * Spellings in the template that are ordinary tokens of the model. Like control tokens, they are escaped in texts of
    * callers, and the model does not generate them.
    */
   markers: readonly string[];
 }
 
-/** A rendered prompt. Control tokens in it are the template's own. */
+/** A rendered prompt. All control tokens in it are the template's own. */
 export interface RenderedPrompt {
   text: string;
-  /** What was put into callers' texts to break such tokens there; to be left out. */
+  /** Inserted into texts of callers to break control tokens. Dropped by the tokenizer. */
   mark: string;
 }
 
-/** A model's chat template. */
+/** The chat template of a model. */
 export class ChatTemplate {
   /** See `TemplateOverride`. */
   readonly markers: readonly string[];
   readonly #template: Template;
   readonly #source: string;
-  /** Spellings that must not come from a caller's text: control tokens, and what begins a call. */
+  /** Spellings that are escaped in texts of callers: control tokens, and start markers of tool calls. */
   readonly #reserved: readonly string[];
   readonly #reservedPattern: RegExp;
   readonly #tokens: { bos: string; eos: string };
   readonly #traits: TemplateTraits;
 
   /**
-   * `source`: null for a file without a template. `controls`: the spellings of the model's control tokens. Throws an Error
-   * when the template is not valid.
+   * `source`: null for a file without a template. `controls`: spellings of the control tokens. Throws an Error when the
+   * template is invalid.
    */
   constructor(
     source: string | TemplateOverride | null,
@@ -80,18 +80,18 @@ export class ChatTemplate {
     return this.#source;
   }
 
-  /** How this template's model writes calls. */
+  /** Syntax of the tool calls of this template's model. */
   get toolCallFormat(): ToolCallFormat {
     return this.#traits.toolCallFormat;
   }
 
-  /** What thinking stands between in answers of this model; null when it is not known to think. */
+  /** Reasoning tags of this model; null when it is not known to reason. */
   get reasoningTags(): ReasoningTags | null {
     return THINK_TAGS.find(({ open }) => this.#source.includes(open)) ?? null;
   }
 
   /**
-   * Renders a chat, up to where the model's answer begins. `documents`: only where `rendersDocuments`. Throws 400 when the
+   * Renders a chat up to the start of the completion. `documents`: only if `rendersDocuments`. Throws 400 when the
    * template rejects the messages.
    */
   render(
@@ -114,7 +114,7 @@ export class ChatTemplate {
     }
   }
 
-  /** Functions may lack a description or parameters, which some templates cannot do without. */
+  /** Tools may lack a description or parameters, which some templates require. */
   #renderWith(
     messages: readonly object[],
     tools: readonly FunctionTool[],
@@ -129,12 +129,12 @@ export class ChatTemplate {
   }
 
   /**
-   * `text` with the mark inside of every such spelling, and at its ends where one might be completed by what the
-   * template puts beside it. Nothing else changes, so a template sees the text as it is.
+   * Inserts the mark into every reserved spelling of `text`, and at its ends where adjacent template text could
+   * complete one. The template sees the text otherwise unchanged.
    */
   #escaped(text: string, mark: string): string {
     let safe = text;
-    // Again, for breaking one may leave another that overlapped it; each round breaks at least one.
+    // Repeated, because breaking one spelling may leave another that overlapped it; each round breaks at least one.
     while (safe.search(this.#reservedPattern) >= 0) {
       safe = safe.replace(this.#reservedPattern, (spelling) => spelling.slice(0, 1) + mark + spelling.slice(1));
     }
@@ -143,7 +143,7 @@ export class ChatTemplate {
     return safe;
   }
 
-  /** Some templates take it for granted that there is a list of functions; others take an empty one for functions. */
+  /** Some templates require a list of tools; others take an empty one for tools. */
   #render(messages: readonly object[], tools: readonly object[], documents: readonly PromptDocument[]): string {
     // Granite's templates number documents by `doc_id`; Command R's read `title` and `text`.
     const context =
@@ -160,7 +160,7 @@ export class ChatTemplate {
     }
   }
 
-  /** `raise_exception` and `strftime_now`, which templates call, come with the renderer. */
+  /** The renderer provides `raise_exception` and `strftime_now`. */
   #write(messages: readonly object[], variables: { tools?: object[]; documents?: object[] }): string {
     return this.#template.render({
       messages: [...messages],
@@ -172,7 +172,7 @@ export class ChatTemplate {
   }
 }
 
-/** `tool` with whatever a template may ask for, empty where the caller left it out. */
+/** Adds empty fields that a template may require. */
 function withOptionalFields({ type, function: called }: FunctionTool): FunctionTool {
   const parameters = { type: 'object', ...called.parameters };
   const properties = Object.entries(Object(called.parameters?.['properties']));
@@ -187,7 +187,7 @@ function withOptionalFields({ type, function: called }: FunctionTool): FunctionT
   };
 }
 
-/** A mark that no text of the request contains. */
+/** Returns a mark that occurs in no text of the request. */
 function findUnusedMark(texts: string): string {
   const free = NONCHARACTERS.find((char) => !texts.includes(char));
   if (free !== undefined) return free;

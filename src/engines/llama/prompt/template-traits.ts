@@ -1,52 +1,49 @@
 import { TAGGED, TOOL_CALL_FORMATS, type ToolCallFormat } from '../tool-calls/call-format.ts';
 import { ToolCallParser } from '../tool-calls/call-parser.ts';
 
-/** Renders messages, in the shape of the wire, with a template. Throws what the template throws. */
+/** Renders messages in OpenAI's format with a template. Throws the error of the template. */
 export type Render = (
   messages: readonly object[],
   tools: readonly object[],
   documents: readonly { title: string; text: string }[],
 ) => string;
 
-/** What a template can write. Templates do not say it, so they are tried. */
+/** What a template supports. Templates do not declare it, so it is found by probing. */
 export interface TemplateTraits {
-  /**
-   * It shows functions, past calls and their results to its model, in a form of calls that is known here. Where it does
-   * not, all of them are written as plain text.
-   */
+  /** Renders tools, past calls and results in a known call format. Otherwise they are rendered as plain text. */
   supportsToolCalls: boolean;
   toolCallFormat: ToolCallFormat;
-  /** Past arguments as an object; otherwise as JSON text. */
+  /** Past arguments as an object instead of JSON text. */
   argumentObjects: boolean;
-  /** Identifiers of calls must have nine letters and digits. */
+  /** Call ids must consist of nine letters and digits. */
   shortIds: boolean;
-  /** The content beside calls may be null, and that differs from an empty text. */
+  /** The content beside calls may be null, which is rendered differently from an empty text. */
   nullContent: boolean;
-  /** A message may have one call only. */
+  /** A message may contain one call only. */
   oneCallPerMessage: boolean;
-  /** Text beside calls is lost, but may stand in a message of its own before them. */
+  /** Content beside calls is dropped, but may be a message of its own before them. */
   splitsText: boolean;
-  /** Functions are described in the first message of a user, so there must be one. */
+  /** Tools are described in the first user message, so there must be one. */
   toolsNeedUserMessage: boolean;
-  /** A user may follow a function's result at once. */
+  /** A user message may follow a tool result. */
   userAfterResult: boolean;
-  /** What a message may have that stands only for its turn: nothing, or dots where a template takes that for no message. */
+  /** Content of an inserted message: empty, or dots where the template drops empty messages. */
   emptyTurn: '' | '...';
-  /** A system message may come first, and is still seen behind calls and results. */
+  /** A system message may come first, and is rendered before calls and results. */
   systemFirst: boolean;
-  /** It may be the only one. */
+  /** A system message may be the only one. */
   systemAlone: boolean;
-  /** There may be several, and later ones too. */
+  /** Several system messages, and later ones, are supported. */
   systemAnywhere: boolean;
-  /** It renders documents beside the messages. */
+  /** Renders documents. */
   documents: boolean;
-  /** One role may have several messages in a row. */
+  /** Consecutive messages of one role are supported. */
   repeatedRoles: boolean;
-  /** The first message, but for the system's, may be the assistant's. */
+  /** The first message behind system messages may be the assistant's. */
   assistantFirst: boolean;
 }
 
-/** Texts that a template cannot have of its own. */
+/** Probe texts that no template contains. */
 const USER_TEXT = 'probe-question';
 const ASSISTANT_TEXT = 'probe-answer';
 const SECOND_TEXT = 'probe-again';
@@ -75,19 +72,19 @@ const TOOL = {
   },
 };
 
-/** How past calls are to be given to a template. */
+/** Form of past calls. */
 interface CallStyle {
   objects: boolean;
   ids: readonly [string, string];
 }
 
-/** Finds out what a template can write. `source` is its text. */
+/** Probes what a template supports. `source` is its text. */
 export function templateTraits(source: string, render: Render): TemplateTraits {
   const attempt: Attempt = (messages, tools = [], documents = []) => {
     try {
       return render(messages, tools, documents);
     } catch {
-      // A refusal is what the trial is about.
+      // The template rejects the probe: that is the result.
       return null;
     }
   };
@@ -209,18 +206,18 @@ const NO_CALLS: CallTraits = {
   userAfterResult: true,
 };
 
-/** Whether both a text and the call that follows it were written. */
+/** Whether both a text and the call behind it were rendered. */
 const writesBoth = (written: string | null): boolean =>
   written?.includes(ASSISTANT_TEXT) === true && WRITTEN_ARGUMENTS.test(written);
 
-/** The form in which a template wrote the tried call. `opened`: its prompt up to where the answer begins. */
+/** Detects the format of the probed call. `opened`: the prompt up to the start of the completion. */
 function detectFormat(written: string, opened: string | null): ToolCallFormat | null {
   const turn = written.slice(written.lastIndexOf(USER_TEXT) + USER_TEXT.length);
   const before = opened?.slice(opened.lastIndexOf(USER_TEXT) + USER_TEXT.length);
   for (const format of TOOL_CALL_FORMATS) {
     const at = turn.indexOf(format.begin);
     if (at >= 0 && isCall(format, turn.slice(at + format.begin.length))) return format;
-    // Without a marker it must be the first thing that the answer says, or the marker is one that is not known here.
+    // Without a marker the call must come first, or the marker is unknown.
     if (format.bare === null || before === undefined || !turn.startsWith(before)) continue;
     if (isCall(format, turn.slice(before.length))) return format;
   }
@@ -234,7 +231,7 @@ function isCall(format: ToolCallFormat, text: string): boolean {
   return name === FUNCTION_NAME && WRITTEN_ARGUMENTS.test(given) && parts.some((part) => part.kind === 'end');
 }
 
-/** The form that a template describes in words, where the one that it writes is not told by a trial. */
+/** The format that the template describes in words, where probing does not show it. */
 function formatInSource(source: string): ToolCallFormat | null {
   return /<tool_call>(\\n|\s)*\{\\?"name/.test(source) ? TAGGED : null;
 }

@@ -1,49 +1,51 @@
 /**
- * The one file that touches what node-llama-cpp keeps to itself: its bindings to llama.cpp, of the pinned version.
- * Its own batching hands out tokens sequence by sequence, so that the last one misses the next batch; ours decides
- * once a step for all of them. `bindings.test.ts` fails when a new version of the package moves what is used here.
+ * The only file that uses internals of node-llama-cpp: its native bindings, of the pinned version. The batching of the
+ * package assigns tokens sequence by sequence, so that the last one misses the next batch; Quire plans each step for
+ * all slots. `bindings.test.ts` fails when a new version of the package changes what is used here.
  */
 import type { LlamaContext, LlamaGrammar, LlamaModel, Token } from 'node-llama-cpp';
 
 /**
- * Tokens of a prompt that llama.cpp's flash attention computes together (`GGML_FA_TILE_Q`). A smaller batch is computed token by token, which at
- * 2,000 tokens of context takes three times as long for each token.
+ * Prompt tokens per tile of llama.cpp's flash attention (`GGML_FA_TILE_Q`). A smaller batch is computed token by token:
+ * three times as slow per token at 2,000 tokens of context.
  */
 export const ATTENTION_TILE_TOKENS = 64;
 
-/** Tokens of one sequence for the next step, beginning at `position` of its context. */
+/** Tokens of one slot in a step, from `position` on. */
 export interface StepItem {
   slot: number;
   position: number;
   tokens: readonly number[];
-  /** The places within `tokens` after which a token is to be sampled or judged, ascending. */
+  /** Indices into `tokens`, ascending, whose logits are needed. */
   outputs: readonly number[];
 }
 
-/** What the sampler is to do for one answer; may change from token to token. */
+/** Sampling parameters. They may change from token to token. */
 export interface SamplerConfig {
-  /** 0 is greedy. */
+  /** 0: greedy. */
   temperature: number;
-  /** 1 is off. */
+  /** 1: off. */
   topP: number;
-  /** 32 bits. Takes effect with the first token of an answer; the generator's state then goes on. */
+  /** 32 bits. Applied with the first token; the state of the generator then continues. */
   seed: number;
-  /** Added to the logits of tokens. */
+  /** Added to the logits, by token. */
   bias: ReadonlyMap<number, number>;
   grammar: GrammarState | null;
 }
 
-/** A token with its natural-log probability under the model's own distribution: no temperature, bias or grammar. */
+/**
+ * A token with its natural-log probability under the model's own distribution (without temperature, bias and grammar).
+ */
 export interface Likelihood {
   token: number;
   logprob: number;
 }
 
-/** What one sampling gave. */
+/** Result of one sampling. */
 export interface Sampled {
   token: number;
   logprob: number | null;
-  /** Descending. */
+  /** In descending order. */
   top: Likelihood[];
 }
 
@@ -94,7 +96,7 @@ function internals(context: LlamaContext): Internals {
   return { context: outer._ctx, model: model._model, bindings: llama._bindings };
 }
 
-/** How far a grammar has been followed in one answer. */
+/** State of a grammar in one completion. */
 export class GrammarState {
   readonly #bindings: AddonBindings;
   readonly addon: object;
@@ -106,7 +108,7 @@ export class GrammarState {
     this.addon = new bindings.AddonGrammarEvaluationState(model, inner);
   }
 
-  /** Takes tokens that were made before the grammar was in force; false when it does not allow them. */
+  /** Advances the state by tokens that were generated without the grammar. False when the grammar rejects them. */
   accept(tokens: readonly number[]): boolean {
     for (const token of tokens) {
       if (!this.#bindings.AddonSampler.canBeNextTokenForGrammarEvaluationState(this.addon, token)) return false;
@@ -117,8 +119,8 @@ export class GrammarState {
 }
 
 /**
- * Samplers that are free, by context. Each has a buffer as large as the vocabulary, which is given back only when the
- * garbage collector comes by; so they are used again instead. There are never more than answers under way.
+ * Free native samplers, by model. Each has a buffer of vocabulary size that only the garbage collector frees, so
+ * samplers are reused. There are never more than concurrent completions.
  */
 const freeSamplers = new WeakMap<Internals['model'], AddonSampler[]>();
 
@@ -126,28 +128,28 @@ function takeSampler({ model, bindings }: Internals, seed: number): AddonSampler
   const free = freeSamplers.get(model) ?? [];
   freeSamplers.set(model, free);
   const sampler = free.pop() ?? new bindings.AddonSampler(model);
-  // Another seed than the one to come: a sampler that is told the seed that it has goes on where it was.
+  // A sampler keeps its generator state when it is given its current seed, so it gets another one first.
   sampler.applyConfig({ temperature: 0, seed: (seed ^ 1) >>> 0 });
   return sampler;
 }
 
-/** The context of a model, which is replaced between steps when the number of slots changes. */
+/** The context of a model. It is replaced between steps when the number of slots changes. */
 export interface ContextRef {
   readonly current: LlamaContext;
 }
 
-/** Draws the tokens of one answer. Release it when the answer ends. */
+/** Samples the tokens of one completion. Call `release` at its end. */
 export class TokenSampler {
   readonly #context: ContextRef;
   readonly #sampler: AddonSampler;
-  /** Greedy and without bias: reads the model's own distribution, where log probabilities are wanted. */
+  /** Greedy and without bias: reads the model's own distribution for log probabilities. */
   readonly #observer: AddonSampler | null;
   readonly #top: number;
-  /** Samplings under way, which run on another thread: nobody else gets the samplers before they are done. */
+  /** Native calls in progress on another thread. The samplers are not reused before they return. */
   #busy = 0;
   #released = false;
 
-  /** `logprobs`: how many alternatives to report with each token; null for no log probabilities at all. */
+  /** `logprobs`: number of alternatives per token; null: no log probabilities. */
   constructor(context: ContextRef, config: SamplerConfig, logprobs: number | null) {
     const inside = internals(context.current);
     this.#context = context;
@@ -157,7 +159,7 @@ export class TokenSampler {
     this.configure(config);
   }
 
-  /** Changes what holds from the next token on. */
+  /** Sets the parameters from the next token on. */
   configure(config: SamplerConfig): void {
     this.#sampler.applyConfig({
       temperature: config.temperature,
@@ -173,12 +175,12 @@ export class TokenSampler {
     });
   }
 
-  /** How likely a token was at one of the indices that `decode` gave, whatever was drawn there. */
+  /** Returns the log probability of `token` at an index that `decode` returned. */
   async scoreToken(index: number, token: number): Promise<Sampled> {
     return this.#exclusively(() => this.#observe(index, token));
   }
 
-  /** The next token at one of the indices that `decode` gave. Throws when the grammar leaves none. */
+  /** Samples a token at an index that `decode` returned. Throws when the grammar allows none. */
   async sample(index: number): Promise<Sampled> {
     return this.#exclusively(() => this.#draw(index));
   }
@@ -202,14 +204,14 @@ export class TokenSampler {
 
   async #observe(index: number, token: number): Promise<Sampled> {
     if (this.#observer === null) return { token, logprob: null, top: [] };
-    // One alternative at least: the first is the largest logit, to which the total weight is relative.
+    // At least one alternative: the first has the largest logit, to which the total weight is relative.
     const filter = [[token], false, false, false, Math.max(1, this.#top)];
     const { context } = internals(this.#context.current);
     const raw = (await context.sampleToken(index, this.#observer, false, false, filter, true)) as RawSample;
     return { token, ...likelihoods(raw, token, this.#top) };
   }
 
-  /** Gives the native samplers to the next answer, after a sampling that is under way. May be called twice. */
+  /** Returns the native samplers to the pool, after a sampling in progress. May be called twice. */
   release(): void {
     if (this.#released) return;
     this.#released = true;
@@ -221,7 +223,7 @@ export class TokenSampler {
     const free = freeSamplers.get(internals(this.#context.current).model);
     for (const sampler of [this.#sampler, this.#observer]) {
       if (sampler === null) continue;
-      // Lets go of the grammar.
+      // Drops the reference to the grammar.
       sampler.applyConfig({ temperature: 0, seed: 0 });
       free?.push(sampler);
     }
@@ -239,8 +241,8 @@ function likelihoods(raw: RawSample, token: number, top: number): { logprob: num
 }
 
 /**
- * Computes one step for several sequences at once. Items must be in ascending order of sequence: llama.cpp splits a
- * batch where the order breaks. Resolves with the indices to sample at, for each output of each item.
+ * Computes one step of several slots. Items must be in ascending order of slot, or llama.cpp splits the batch. Resolves
+ * with the indices to sample at, for each output of each item.
  */
 export async function decode(context: LlamaContext, items: readonly StepItem[]): Promise<Uint32Array[]> {
   const { context: addon } = internals(context);
@@ -253,8 +255,9 @@ export async function decode(context: LlamaContext, items: readonly StepItem[]):
 }
 
 /**
- * Forgets what a sequence holds from `length` on. False when the model's memory cannot be cut there (a recurrent one,
- * or a sliding window that has moved on): then all of it is forgotten. Only between two calls of `decode`.
+ * Removes the tokens of a sequence from `length` on. False when the memory of the model cannot be truncated there
+ * (recurrent layers, a sliding window that has moved on): then all tokens are removed. Only between two calls of
+ * `decode`.
  */
 export function truncate(context: LlamaContext, sequence: number, length: number): boolean {
   const { context: addon } = internals(context);
@@ -263,21 +266,24 @@ export function truncate(context: LlamaContext, sequence: number, length: number
   return length === 0;
 }
 
-/** Changes how many threads compute the next steps. Only between two calls of `decode`. */
+/** Sets the number of compute threads. Only between two calls of `decode`. */
 export function setThreads(context: LlamaContext, threads: number): void {
   internals(context).context.setThreads(threads);
 }
 
 /**
- * Lets `target` hold what `source` holds, instead of what it held. llama.cpp copies the whole part of the context that
- * belongs to the source, however little of it is used, at the beginning of the next `decode`; until then neither may be
- * saved. Only between two calls of `decode`.
+ * Replaces the state of `target` by that of `source`. llama.cpp copies the whole KV cache of the sequence, however
+ * little is used, at the start of the next `decode`; until then neither may be saved. Only between two calls of
+ * `decode`.
  */
 export async function copySequence(context: LlamaContext, source: number, target: number): Promise<void> {
   await internals(context).context.copySequenceStateFromOtherSequence(target, source);
 }
 
-/** Writes what a sequence holds, which is `tokens`, to a file. Resolves with its bytes. Only between two `decode`s. */
+/**
+ * Writes the state of a sequence, which holds `tokens`, to a file. Resolves with the bytes written. Only between two
+ * calls of `decode`.
+ */
 export function saveSequence(
   context: LlamaContext,
   sequence: number,
@@ -288,8 +294,8 @@ export function saveSequence(
 }
 
 /**
- * Lets a sequence hold what a file does, instead of what it held, and gives these tokens. Rejects when it cannot, and
- * then it holds nothing. Only between two calls of `decode`.
+ * Replaces the state of a sequence by that of a file. Resolves with its tokens. Rejects, with an empty sequence, when
+ * the file cannot be read. Only between two calls of `decode`.
  */
 export async function loadSequence(context: LlamaContext, sequence: number, path: string): Promise<number[]> {
   try {
@@ -301,9 +307,10 @@ export async function loadSequence(context: LlamaContext, sequence: number, path
 }
 
 /**
- * A context that makes one list of numbers of what it reads: a vector, or, with `scores`, what the model's head says. It
- * has one sequence, for the bindings give the numbers of the first one only, and reads `tokens` at once at most, which a
- * model that looks in both directions must. The package's own classes for this leave out tokens that some models need.
+ * Creates a context that pools its input into one list of numbers: an embedding or, with `scores`, the output of the
+ * classification head. It has one sequence, because the bindings return the output of the first one only, and takes up
+ * to `tokens` at once, as bidirectional attention requires. The classes of the package omit special tokens that some
+ * models need.
  */
 export async function createPoolingContext(
   model: LlamaModel,
@@ -321,7 +328,7 @@ export async function createPoolingContext(
   });
 }
 
-/** What a context of `createPoolingContext` makes of tokens. One call at a time. */
+/** Computes the pooled output of tokens. One call at a time. */
 export async function computePooled(context: LlamaContext, tokens: readonly number[]): Promise<Float64Array> {
   const { context: addon } = internals(context);
   addon.disposeSequence(0);
@@ -331,16 +338,16 @@ export async function computePooled(context: LlamaContext, tokens: readonly numb
   return addon.getEmbedding(tokens.length);
 }
 
-/** The vocabulary's own spelling of a token, such as `▁the` or `Ġthe`. */
+/** Returns the spelling of a token in the vocabulary, such as `▁the` or `Ġthe`. */
 export function tokenSpelling(model: LlamaModel, token: number): string {
   const inner = (model as unknown as { _model?: Internals['model'] })._model;
   return inner?.getTokenString(token) ?? '';
 }
 
-/** Number of the model's parameters. */
+/** Returns the number of parameters of the model. */
 export function parameterCount(context: LlamaContext): number {
   return internals(context).model.getTotalParameters();
 }
 
-/** A plain number as the package's branded type. */
+/** Casts a number to the branded type of the package. */
 export const asToken = (token: number): Token => token as Token;

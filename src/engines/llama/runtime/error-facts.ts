@@ -1,7 +1,7 @@
 import { ApiError, type ErrorFacts, serverError } from '../../../errors.ts';
 import { describeError } from '../../../lib/operator-error.ts';
 
-/** An error as plain data: a cause that cannot be sent would keep the message from being sent at all. */
+/** Converts an error to plain data for IPC. A cause that cannot be cloned would make the whole message fail. */
 export function toErrorFacts(error: unknown): ErrorFacts {
   const known = error instanceof ApiError ? error : serverError(error);
   const { status, type, code, message, param, retryAfterSeconds, cause } = known;

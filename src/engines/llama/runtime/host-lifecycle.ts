@@ -1,12 +1,12 @@
 import { raiseOomScore } from '../../../lib/oom-score.ts';
 import { HEARTBEAT_INTERVAL_MS } from './host-protocol.ts';
 
-/** Killed before the service, whose own size counts against it, and after a document reader. */
+/** Killed before the service, which the kernel charges with its own memory, and after a document reader. */
 const OOM_SCORE = 900;
 
 /**
- * Makes this process a host: hears its parent, says that it is there, and ends with its parent. Gives what sends to it.
- * Called once.
+ * Turns this process into a host: receives messages of its parent, sends heartbeats, and ends with its parent. Returns
+ * the send function. Called once.
  */
 export function runHost<Incoming extends object, Outgoing extends object>(
   onMessage: (message: Incoming) => void,
@@ -17,9 +17,10 @@ export function runHost<Incoming extends object, Outgoing extends object>(
   };
   process.on('message', onMessage);
   setInterval(() => send({ type: 'alive' }), HEARTBEAT_INTERVAL_MS);
-  // The parent is gone. No orderly exit: that would wait for the computation under way.
+  // The parent has exited. No orderly exit, which would wait for the computation in progress.
   process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
-  // A parent that was killed while this process loaded its modules: the event is over, and the timer would keep this process alive.
+  // The parent was killed while this process loaded its modules: no `disconnect` event follows, and the timer would
+  // keep this process alive.
   if (!process.connected) process.exit();
   return send;
 }

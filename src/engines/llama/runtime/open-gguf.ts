@@ -5,11 +5,11 @@ import { describeError } from '../../../lib/operator-error.ts';
 import { checkGgufHeader } from '../gguf/gguf-header.ts';
 import { detectGgufUse, type GgufUse } from '../gguf/gguf-use.ts';
 
-/** llama.cpp's own words for what is wrong with a file, among all that it writes when it is. */
+/** The log line of llama.cpp that says why a file cannot be loaded. */
 const LOAD_ERROR = /error loading model: (.+)/;
-/** Time for a complaint to arrive. */
+/** Time for that log line to arrive. */
 const LOAD_ERROR_DELAY_MS = 20;
-/** What is said of a model that is bound to an id of another kind. */
+/** Descriptions for the error of a model that is bound to an id of another kind. */
 const ACTUAL_USE: Readonly<Record<GgufUse | 'none', string>> = {
   generation: 'generates text',
   embedding: 'turns texts into vectors',
@@ -27,13 +27,15 @@ const MODEL_ID_KIND: Readonly<Record<GgufUse, string>> = {
   rerank: 'a reranking model',
 };
 
-/** A model file that is open, with the runtime that holds it. */
+/** An open model file with its runtime. */
 export interface OpenGguf {
   llama: Llama;
   model: LlamaModel;
 }
 
-/** Opens a GGUF for one use. Throws an Error whose message is one sentence for the operator: which file, and what to do. */
+/**
+ * Opens a GGUF for one purpose. Throws an Error with one sentence for the operator that names the file and the remedy.
+ */
 export async function openGguf(path: string, use: GgufUse): Promise<OpenGguf> {
   const file = `The model file '${path}'`;
   const found = await stat(path).catch(() => null);
@@ -50,7 +52,7 @@ export async function openGguf(path: string, use: GgufUse): Promise<OpenGguf> {
     await checkGgufHeader(path);
     model = await llama.loadModel({ modelPath: path, gpuLayers: 0 });
   } catch (error) {
-    // What was written comes by way of the event loop, after the error that it explains.
+    // Log lines arrive through the event loop, after the error that they explain.
     await setTimeout(LOAD_ERROR_DELAY_MS);
     const why = loadErrors[0] ?? firstLine(error);
     throw new Error(
@@ -65,7 +67,7 @@ export async function openGguf(path: string, use: GgufUse): Promise<OpenGguf> {
   return { llama, model };
 }
 
-/** The sentence for the operator of a model that was opened and cannot be used, with what to do about it. */
+/** Creates the error for a model that was opened but cannot be used, with the remedy. */
 export function unusableModelError(
   path: string,
   error: unknown,
@@ -75,7 +77,7 @@ export function unusableModelError(
 }
 
 /**
- * Memory that contexts may take, in bytes: what is free now, less the weights, which are only read in as they are used,
+ * Returns the memory for contexts in bytes: what is free now, minus the weights, whose pages are only loaded when used,
  * and at most `mostMb`.
  */
 export function freeMemory(modelBytes: number, mostMb: number | null = null): number {
@@ -84,12 +86,12 @@ export function freeMemory(modelBytes: number, mostMb: number | null = null): nu
   return mostMb === null ? free : Math.min(free, mostMb * 2 ** 20);
 }
 
-/** `complain` hears why llama.cpp refuses a model, which it does not tell otherwise. */
+/** Loads llama.cpp. `onLoadError` receives the reason why it rejects a model, which is only logged. */
 async function loadRuntime(onLoadError: (loadError: string) => void): Promise<Llama> {
   try {
     return await getLlama({
       logger: (_, message) => {
-        // Where the parent reads what is to be said of a crash.
+        // The parent reads stderr to explain a crash.
         process.stderr.write(message.endsWith('\n') ? message : `${message}\n`);
         const loadError = LOAD_ERROR.exec(message)?.[1];
         if (loadError !== undefined) onLoadError(firstLine(new Error(loadError)));
@@ -109,7 +111,7 @@ async function loadRuntime(onLoadError: (loadError: string) => void): Promise<Ll
   }
 }
 
-/** The first line of an error, without its end mark, to stand within a sentence. */
+/** Returns the first line of an error without its final punctuation. */
 function firstLine(error: unknown): string {
   const message = describeError(error);
   return (message.split('\n')[0] ?? '').replace(/[.\s]+$/, '').slice(0, 300);

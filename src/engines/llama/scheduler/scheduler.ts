@@ -1,44 +1,45 @@
 import { ATTENTION_TILE_TOKENS } from '../runtime/bindings.ts';
 
-/** How large steps are. All in tokens. */
+/** Token budgets of one step. */
 export interface StepLimits {
-  /** Of one step at most. Larger steps compute no faster, and make everyone wait longer for the next. */
+  /** Maximum tokens per step. Larger steps are not faster, and delay the next one for everybody. */
   maxBatchTokens: number;
-  /** Of prompts in a step that also carries running answers: bounds how long those stall. */
+  /** Maximum prefill tokens in a step with running completions: bounds how long those stall. */
   maxPrefillTokensPerStep: number;
 }
 
-/** What a sequence has to compute. More than one token is a prompt, or the rest of one. */
+/** Pending work of a slot. More than one token is a prompt or the rest of one. */
 export interface SlotLoad {
   slot: number;
   tokens: number;
   priority: 'interactive' | 'batch';
-  /** Steps since it last got anything. */
+  /** Steps since the slot last got tokens. */
   waitedSteps: number;
 }
 
-/** How many of its tokens a sequence gets in the next step. */
+/** Tokens of a slot in the next step. */
 export interface TokenShare {
   slot: number;
   tokens: number;
 }
 
-/** Steps after which batch work gets a tile although interactive prompts would take all: it never stands still. */
+/**
+ * Steps after which a batch prompt gets a tile even if interactive prompts would take the whole step (no starvation).
+ */
 const MAX_BATCH_WAIT_STEPS = 8;
 
-/** An answer that a grammar holds. */
+/** A slot with a decoding constraint. */
 export interface ConstrainedSlot {
   slot: number;
-  /** What its next sampling costs, in the unit of the budget. */
+  /** Cost of its next sampling, in the unit of the budget. */
   cost: number;
-  /** Steps since it last got anything. */
+  /** Steps since the slot last got tokens. */
   waitedSteps: number;
 }
 
 /**
- * The answers that are left out of the next step, so that sampling costs no more than `budget` in it: a grammar is
- * followed on the processor while all others wait. They take turns, those that waited longest first; one alone may cost
- * more than the budget.
+ * Returns the slots to leave out of the next step, so that sampling under grammars costs at most `budget`: it runs on
+ * the CPU while all others wait. Slots that waited longest go first; a single one may exceed the budget.
  */
 export function overSamplingBudget(answers: readonly ConstrainedSlot[], budget: number): Set<number> {
   const order = answers.toSorted((a, b) => b.waitedSteps - a.waitedSteps || a.cost - b.cost || a.slot - b.slot);
@@ -52,8 +53,8 @@ export function overSamplingBudget(answers: readonly ConstrainedSlot[], budget: 
 }
 
 /**
- * Who gets how many tokens in the next step. Running answers get their one token each; prompts get what is left, the
- * shorter first but each after a while, interactive before batch. In order of sequence.
+ * Distributes the tokens of the next step. Running completions get one token each. Prompts share the rest, shortest
+ * first with aging, interactive before batch. The result is in order of slot.
  */
 export function planStep(loads: readonly SlotLoad[], limits: StepLimits): TokenShare[] {
   const shares = new Map<number, number>();
@@ -63,12 +64,13 @@ export function planStep(loads: readonly SlotLoad[], limits: StepLimits): TokenS
     shares.set(slot, 1);
     left -= 1;
   }
-  // One more: llama.cpp takes the first token of every sequence into one pass, and whole tiles are to remain of a prompt.
+  // One more: llama.cpp computes the first token of every sequence in one pass, and whole tiles should remain of a
+  // prompt.
   if (shares.size > 0) left = Math.min(left, limits.maxPrefillTokensPerStep + 1);
   let nobodyYet = true;
   for (const load of prefillOrder(loads)) {
     const part = Math.min(load.tokens, left, isOverdue(load) ? ATTENTION_TILE_TOKENS : left);
-    // Less than a tile of a long prompt would take as long as a whole one: rather in the next step.
+    // A part of a tile takes as long as a whole tile: the prompt waits for the next step.
     if (part === 0 || (part < Math.min(load.tokens, ATTENTION_TILE_TOKENS) && !nobodyYet)) continue;
     shares.set(load.slot, part);
     left -= part;
@@ -79,10 +81,7 @@ export function planStep(loads: readonly SlotLoad[], limits: StepLimits): TokenS
 
 const isOverdue = (load: SlotLoad): boolean => load.priority === 'batch' && load.waitedSteps >= MAX_BATCH_WAIT_STEPS;
 
-/**
- * Prompts in the order in which they are served. The shortest is not kept by a long one; who got nothing counts as a
- * tile shorter in the next step, so that everyone's turn comes.
- */
+/** Sorts prompts: shortest first. A prompt that got nothing counts as one tile shorter in the next step (aging). */
 function prefillOrder(loads: readonly SlotLoad[]): SlotLoad[] {
   const rank = (load: SlotLoad): number => (isOverdue(load) ? 0 : load.priority === 'interactive' ? 1 : 2);
   const length = (load: SlotLoad): number => load.tokens - load.waitedSteps * ATTENTION_TILE_TOKENS;
@@ -91,21 +90,21 @@ function prefillOrder(loads: readonly SlotLoad[]): SlotLoad[] {
     .sort((a, b) => rank(a) - rank(b) || length(a) - length(b) || b.waitedSteps - a.waitedSteps || a.slot - b.slot);
 }
 
-/** A job that waits for a sequence. */
+/** A queued job. */
 export interface WaitingJob {
   scope: string;
   priority: 'interactive' | 'batch';
-  /** Milliseconds, of the same clock as `now`. */
+  /** In milliseconds, of the same clock as `now`. */
   since: number;
 }
 
-/** Batch work that has waited so long takes its turn as interactive work does: under steady load it gets on, too. */
+/** Batch jobs that waited so long have the priority of interactive jobs (no starvation). */
 const MAX_BATCH_WAIT_MS = 30_000;
 
 /**
- * The order in which waiting jobs are let in, as indices of `waiting`, which is in order of arrival: interactive before
- * batch; within that, who has least running first, so that a scope with many requests does not keep the others out.
- * Batch work leaves the last of several sequences free, so that an interactive request never waits for a batch answer.
+ * Returns the order of admission as indices of `waiting`, which is in order of arrival: interactive before batch, then
+ * the scope with the fewest running jobs (fairness among organizations). Batch jobs leave one slot free, so that an
+ * interactive request never waits for a batch completion.
  */
 export function admissionOrder(
   waiting: readonly WaitingJob[],

@@ -1,4 +1,4 @@
-/** GPT-2's printable stand-ins for bytes: the source is `bytes_to_unicode` of its encoder. */
+/** GPT-2's printable symbols for bytes. Source: `bytes_to_unicode` of its encoder. */
 function symbolBytes(): Map<string, number> {
   const symbols = new Map<string, number>();
   let next = 256;
@@ -11,7 +11,7 @@ function symbolBytes(): Map<string, number> {
 
 const SYMBOLS = symbolBytes();
 
-/** The bytes of a spelling in a byte-level vocabulary; what is no such symbol stands for itself. */
+/** Decodes a spelling of a byte-level vocabulary. Characters that are no byte symbol are encoded as UTF-8. */
 export function decodeByteSymbols(spelling: string): Uint8Array {
   const bytes: number[] = [];
   for (const symbol of spelling) {

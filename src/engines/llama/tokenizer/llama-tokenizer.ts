@@ -4,16 +4,16 @@ import { asToken, tokenSpelling } from '../runtime/bindings.ts';
 import { decodeByteSymbols } from './byte-symbols.ts';
 import { TextSplitter } from './text-splitter.ts';
 
-/** A token that steers the model and is no text, such as `<|user|>`. */
+/** A control token, such as `<|user|>`. */
 export interface ControlToken {
   token: number;
   text: string;
-  /** Takes the white space before it, or after it, with it. */
+  /** Whether white space before or after the token is removed. */
   stripsBefore: boolean;
   stripsAfter: boolean;
 }
 
-/** The bytes that a token adds to an answer. */
+/** The bytes of a token in a completion. */
 export interface TokenText {
   bytes: Uint8Array;
   control: boolean;
@@ -21,10 +21,13 @@ export interface TokenText {
 
 const BYTE_TOKEN = /^<0x([0-9A-Fa-f]{2})>$/;
 
-/** What tokenising may take before others have their turn: steps of running answers, and messages. */
+/** Time after which tokenization yields to decode steps and messages. */
 const YIELD_INTERVAL_MS = 5;
 
-/** What the tokens of a model mean: their bytes, which of them steer, and text to tokens without obeying the text. */
+/**
+ * The tokenizer of a model: bytes of tokens, control tokens, and tokenization that does not interpret control tokens in
+ * texts of callers.
+ */
 export class LlamaTokenizer {
   readonly #model: LlamaModel;
   readonly #pieces = new Map<number, TokenText>();
@@ -40,7 +43,7 @@ export class LlamaTokenizer {
     this.size = model.fileInfo.metadata.tokenizer.ggml.tokens.length;
     this.controlTokens = this.#findControls();
     this.#controlOfText = new Map(this.controlTokens.map((control) => [control.text, control]));
-    // The longest stand first, so that of two at one place the longer one wins. No alternative at all matches nowhere.
+    // Longest first, so that the longer of two matches wins. Without control tokens the pattern matches nothing.
     const texts = this.controlTokens.map((control) => RegExp.escape(control.text));
     this.#controlPattern = new RegExp(texts.join('|') || '(?!)', 'g');
     this.#splitter = new TextSplitter(model, (text) => this.tokenize(text));
@@ -64,7 +67,7 @@ export class LlamaTokenizer {
     return this.#model.isEogToken(asToken(token));
   }
 
-  /** The bytes that `token` stands for. A control token gives its own spelling. */
+  /** Returns the bytes of a token. Those of a control token are its spelling. */
   tokenText(token: number): TokenText {
     const known = this.#pieces.get(token);
     if (known !== undefined) return known;
@@ -88,26 +91,26 @@ export class LlamaTokenizer {
     return { bytes: Buffer.from(this.#model.detokenize([asToken(token)], true)), control };
   }
 
-  /** Tokens of text that has no power: what looks like a control token in it stays text. */
+  /** Tokenizes text in which control tokens are ordinary text. */
   tokenize(text: string): number[] {
     return text === '' ? [] : this.#model.tokenize(text, false);
   }
 
-  /** As `tokenize`, in pieces between which others have their turn. Ends soon after `most` tokens. */
+  /** Like `tokenize`, but yields to the event loop between segments. Stops soon after `maxTokens` tokens. */
   async tokenizeText(text: string, most: number): Promise<number[]> {
     return this.#tokenizeRuns([text], most);
   }
 
   /**
-   * Tokens of a rendered prompt, whose control tokens count. Between them runs of text are tokenised as if whole, but
-   * cut at `mark`, which was put into the callers' texts to keep them from being control tokens, and is left out. Ends
-   * soon after `most` tokens, and lets others have their turn while it works.
+   * Tokenizes a rendered prompt and interprets its control tokens. Text is split at `mark`, which was inserted into
+   * texts of callers to break control tokens there, and the mark is dropped. Yields to the event loop. Stops soon after
+   * `maxTokens` tokens.
    */
   async tokenizePrompt(prompt: string, mark: string | null, most: number): Promise<number[]> {
     return this.#tokenizeRuns(this.#runs(prompt, mark), most);
   }
 
-  /** A prompt as control tokens and the texts between them. */
+  /** Splits a prompt into control tokens and the texts between them. */
   *#runs(prompt: string, mark: string | null): Generator<string | ControlToken, void, undefined> {
     const partsOf = (run: string): string[] => (mark === null ? [run] : run.split(mark));
     let from = 0;
@@ -133,7 +136,7 @@ export class LlamaTokenizer {
       if (typeof run !== 'string') tokens.push(run.token);
       else {
         for (const tokenText of this.#splitter.split(run)) {
-          // Not spread into a call: these lists may be longer than a call may have arguments.
+          // Not spread into a call: the lists may exceed the maximum number of arguments.
           for (const token of this.tokenize(tokenText)) tokens.push(token);
           if (tokens.length > most) return tokens;
           if (performance.now() < yieldAt) continue;
@@ -145,7 +148,9 @@ export class LlamaTokenizer {
     return tokens;
   }
 
-  /** The token that was defined with this spelling, be it a control token or one that is text, such as `<tool_call>`. */
+  /**
+   * Returns the control token or user-defined token with this spelling, such as `<tool_call>`; null when there is none.
+   */
   definedToken(text: string): number | null {
     return this.#defined.get(text) ?? null;
   }

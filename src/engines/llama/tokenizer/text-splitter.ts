@@ -1,56 +1,55 @@
 import { type LlamaModel, LlamaVocabularyType } from 'node-llama-cpp';
 import { decodeByteSymbols } from './byte-symbols.ts';
 
-/** Characters of a piece at least: some ten milliseconds of work for a tokenizer. */
+/** Minimum characters of a segment: some ten milliseconds of tokenization. */
 const MIN_SEGMENT_CHARACTERS = 4_096;
 /** Between two words, before the space that every tokenizer keeps with the second one. */
 const WORD_BOUNDARY = /[A-Za-z](?= [A-Za-z])/g;
-/** Before a mark that ends a clause of Chinese or Japanese, which has no spaces. */
+/** Before a punctuation mark that ends a clause of Chinese or Japanese, which has no spaces. */
 const CLAUSE_BOUNDARY = /[\u3041-\u30fe\u4e00-\u9fff](?=[。、，])/g;
 const CLAUSE_MARKS = ['。', '、', '，'].map((mark) => Buffer.from(mark));
 const MARK_BYTES = 3;
-/** What may stand before such a mark. Half a character may be the end of any. */
+/** What may precede such a mark; a partial character may be the end of any. */
 const CLAUSE_END = /[\u3041-\u30fe\u4e00-\u9fff\ufffd]$/;
-/** A token that may hold the beginning of a mark after something else, in either spelling: spares looking closer. */
+/** A token that may contain the start of a mark after other text, in either spelling: a cheap first test. */
 const HOLDS_MARK = /.[ãï。、，]/su;
-/** A token that holds the end of one word and the space before the next; spellings of the space are many. */
+/** A token with the end of one word and the space before the next, in any spelling of the space. */
 const SPANS_WORDS = /[A-Za-z][Ġ▁ ]/;
 
-/** A control token, in a GGUF's list of types. */
+/** Type of control tokens in a GGUF. */
 const CONTROL_TYPE = 3;
 
-/** What is asked of a tokenizer. */
+/** Tokenizes a text. */
 export type Tokenize = (text: string) => readonly number[];
 
 /**
- * Cuts long texts where a tokenizer makes the same tokens of the pieces as of the whole. No token of the vocabulary
- * spans such a place, and so no merge of tokens does; what comes before a letter's end, or begins with a space or a
- * mark, is split off by any pattern that splits words beforehand.
+ * Splits long texts where the tokens of the segments are those of the whole text: no token of the vocabulary, and so no
+ * merge of tokens, spans such a boundary.
  */
 export class TextSplitter {
-  /** Each matches one character, after which it is. None: this tokenizer is given texts whole. */
+  /** Each matches the character before a boundary. Empty: texts are never split. */
   readonly #boundaries: RegExp[];
-  /** The tokenizer puts a space before each text, which is then not left in it. */
+  /** The tokenizer puts a space before each text, so the space at the boundary is dropped. */
   readonly #addsSpace: boolean;
 
   constructor(model: LlamaModel, tokenize: Tokenize) {
     const { tokens: spellings, token_type: types } = model.fileInfo.metadata.tokenizer.ggml;
     const type = model.vocabularyType;
-    // Merges of a byte-level vocabulary never make a control token, whatever its spelling is.
+    // Merges of a byte-level vocabulary never produce a control token, whatever its spelling.
     const isText = (_: string, token: number): boolean =>
       type !== LlamaVocabularyType.bpe || types?.[token] !== CONTROL_TYPE;
     const isKnown = type === LlamaVocabularyType.bpe || type === LlamaVocabularyType.spm;
     const [first] = isKnown ? tokenize('a') : [];
     this.#addsSpace = first !== undefined && beginsWithSpace(spellings[first] ?? '');
     this.#boundaries = (isKnown ? safeBoundaries(spellings.filter(isText)) : []).filter(
-      // A space that is put before a mark would be one that the text does not have.
+      // A space inserted before a mark would not be part of the text.
       (place) => !(place === CLAUSE_BOUNDARY && this.#addsSpace) && this.#isSafe(place, tokenize),
     );
   }
 
-  /** The pieces of a text, in order, each to be tokenised by itself. */
+  /** Yields the segments of a text, in order. */
   *split(text: string): Generator<string, void, undefined> {
-    // Each place is looked for from the last one on only, so that a long text is gone through once.
+    // Each boundary is searched for from the last one on, so that a long text is scanned once.
     const ahead = new Map(this.#boundaries.map((place) => [place, -1]));
     let from = 0;
     while (text.length - from > MIN_SEGMENT_CHARACTERS) {
@@ -62,7 +61,7 @@ export class TextSplitter {
     yield text.slice(from);
   }
 
-  /** Tries it: whatever this tokenizer does that is not foreseen here, it does not get texts in pieces for it. */
+  /** Verifies a boundary with this tokenizer on samples: an unexpected behaviour disables splitting. */
   #isSafe(place: RegExp, tokenize: Tokenize): boolean {
     return SAMPLES.every((sample) => {
       place.lastIndex = 0;
@@ -85,7 +84,10 @@ const SAMPLES = [
   '他说，好的。',
 ];
 
-/** The first place at `from` or later. `ahead` holds where each kind was found last; those that come no more leave it. */
+/**
+ * Returns the first boundary at `from` or later. `ahead` caches the last match of each kind; kinds without further
+ * matches are removed.
+ */
 function nextBoundary(ahead: Map<RegExp, number>, text: string, from: number): number | null {
   for (const [place, known] of ahead) {
     if (known >= from) continue;
@@ -106,7 +108,7 @@ function safeBoundaries(spellings: readonly string[]): RegExp[] {
   ];
 }
 
-/** Whether a token holds the end of what may stand before a clause's mark, or of half of it, and the mark's beginning. */
+/** Whether a token contains the end of a possible clause and the start of its punctuation mark. */
 function spansClauses(bytes: Uint8Array): boolean {
   for (let at = 1; at < bytes.length; at += 1) {
     const rest = bytes.subarray(at, at + MARK_BYTES);

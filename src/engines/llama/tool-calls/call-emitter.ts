@@ -1,7 +1,7 @@
 import { newId } from '../../../lib/ids.ts';
 import type { ToolCallPart } from './call-parser.ts';
 
-/** A delta of a call, as the engine's events have it. */
+/** Delta of a tool call, as in the events of the engine. */
 export interface ToolCallDelta {
   index: number;
   id?: string;
@@ -15,9 +15,9 @@ interface CompletedCall {
 }
 
 /**
- * Tells the calls of one answer. A call that a grammar holds is told as it comes; another one when it is complete and
- * turns out to be one. A call that repeats an earlier one is not told: a weak model that must call, or may go on, says
- * the same call again and again.
+ * Emits the tool calls of one completion. A call under a grammar is emitted as it arrives; another one when it is
+ * complete and valid. A call that repeats an earlier one is dropped: weak models that must call repeat the same call
+ * again and again.
  */
 export class ToolCallEmitter {
   readonly #names: ReadonlySet<string>;
@@ -34,12 +34,12 @@ export class ToolCallEmitter {
     this.#emit = tell;
   }
 
-  /** Whether any call was completed and told. */
+  /** Whether a call was completed and emitted. */
   get any(): boolean {
     return this.#completedCalls.length > 0;
   }
 
-  /** Whether the call that is under way can still turn out to be none. */
+  /** Whether the current call may still turn out not to be one. */
   get uncertain(): boolean {
     return !this.#trusted;
   }
@@ -50,7 +50,7 @@ export class ToolCallEmitter {
     this.#open = false;
   }
 
-  /** From here on a grammar holds the call. */
+  /** From here on a grammar constrains the call. */
   trust(): void {
     this.#trusted = true;
   }
@@ -67,7 +67,7 @@ export class ToolCallEmitter {
     this.#emitText(part.kind === 'arguments' ? part.text : '');
   }
 
-  /** The call under way is complete. */
+  /** The current call is complete. */
   complete(): 'told' | 'repeated' | 'none' {
     const { name, arguments: given } = this.#current;
     if (this.#completedCalls.some((call) => call.name === name && call.arguments === given)) return 'repeated';
@@ -77,7 +77,7 @@ export class ToolCallEmitter {
     return 'told';
   }
 
-  /** Whether what is known of the call could be the beginning of one that was made before. */
+  /** Whether the current call may become a repetition of a completed one. */
   #mayRepeat(): boolean {
     const { name, arguments: given } = this.#current;
     return this.#completedCalls.some((call) => call.name === name && call.arguments.startsWith(given));
@@ -102,7 +102,7 @@ function isJson(text: string): boolean {
     JSON.parse(text);
     return true;
   } catch {
-    // The caller keeps it as text.
+    // The caller emits the text as content.
     return false;
   }
 }

@@ -1,43 +1,46 @@
-/** A part of the text around a call's name and arguments. */
+/** A part of the text around the name and the arguments of a call. */
 export type FormatPart =
   /**
-   * White space, or none; `rule` is how much of it a grammar allows. Never last: how much there is would depend on
-   * where the text is cut.
+   * White space or nothing; `rule`: how much of it the grammar allows. Never last, because its length would depend on
+   * how the text is split.
    */
   | { kind: 'space'; rule: 'ws' | 'sp' | null }
-  /** One of these, none of which begins another. The first is the one that a grammar makes. */
+  /** One of several texts, none of which is a prefix of another. The grammar generates the first one. */
   | { kind: 'text'; texts: readonly string[] }
-  /** The function's name: a JSON string, or the bare characters. */
+  /** The function name: a JSON string or bare characters. */
   | { kind: 'name'; quoted: boolean }
-  /** An identifier that the model makes up, which nobody keeps: ours is told instead. */
+  /** A call id that the model invents. It is replaced by a new one. */
   | { kind: 'id' }
   | { kind: 'optional'; parts: readonly FormatPart[] };
 
-/** How a model writes calls. The arguments are a JSON object in all of them. Parser and grammar are both made from it. */
+/**
+ * Syntax of the tool calls of a model family. The arguments are always a JSON object. Parser and grammar are derived
+ * from it.
+ */
 export interface ToolCallFormat {
-  /** What begins calls in the middle of an answer; it is looked for there. */
+  /** Marker that starts calls within a completion. */
   begin: string;
-  /** Calls also begin where an answer does, without a marker: what must stand there, else null. */
+  /** Text that starts calls at the start of a completion, without a marker; null when a marker is required. */
   bare: string | null;
-  /** From behind `begin` to the first call. */
+  /** From `begin` to the first call. */
   open: readonly FormatPart[];
-  /** From a call's beginning to its arguments; has the name. */
+  /** From the start of a call to its arguments; contains the name. */
   head: readonly FormatPart[];
-  /** From the arguments to where the call is complete. */
+  /** From the arguments to the point where the call is complete. */
   tail: readonly FormatPart[];
-  /** Follows a complete call. Models forget it, so nothing depends on it. */
+  /** Follows a complete call. Optional when parsing, because models omit it. */
   close: readonly FormatPart[];
-  /** From one call to the next. */
+  /** Between two calls. */
   between: readonly FormatPart[];
-  /** Follows the last call. Models forget it, too. */
+  /** Follows the last call. Optional when parsing. */
   end: readonly FormatPart[];
-  /** All spellings that have a meaning here. Where they are control tokens, the model must be able to make them. */
+  /** All special spellings of the format. Where they are control tokens, the model may generate them. */
   markers: readonly string[];
 }
 
 const space: FormatPart = { kind: 'space', rule: 'ws' };
 const gap: FormatPart = { kind: 'space', rule: 'sp' };
-/** Where no model writes any: a grammar that allows it would only lead a weak one astray. */
+/** White space that no model writes: allowing it in a grammar misleads weak models. */
 const unwritten: FormatPart = { kind: 'space', rule: null };
 const text = (...texts: string[]): FormatPart => ({ kind: 'text', texts });
 const optional = (...parts: FormatPart[]): FormatPart => ({ kind: 'optional', parts });
@@ -52,7 +55,7 @@ const member = (...keys: string[]): FormatPart[] => [
   gap,
 ];
 
-/** `{"name": "f", "arguments": `, the beginning of an object, with what may stand before the name. */
+/** `{"name": "f", "arguments": `, with what may precede the name. */
 const objectHead = (keys: string[], ...before: FormatPart[]): FormatPart[] => [
   space,
   text('{'),
@@ -82,7 +85,9 @@ const BUNDLED: ToolCallFormat = {
   markers: ['<|tool_call|>'],
 };
 
-/** `<tool_call>`, the object and `</tool_call>`, each on a line: Hermes, Qwen, and what a model without a form is told. */
+/**
+ * `<tool_call>`, the object and `</tool_call>`, each on a line: Hermes, Qwen, and models without a format of their own.
+ */
 export const TAGGED: ToolCallFormat = {
   begin: '<tool_call>',
   bare: null,
@@ -95,7 +100,7 @@ export const TAGGED: ToolCallFormat = {
   markers: ['<tool_call>', '</tool_call>'],
 };
 
-/** `{"name": "f", "parameters": {}}` as the whole answer, perhaps behind `<|python_tag|>`: Llama 3.1 and later. */
+/** `{"name": "f", "parameters": {}}` as the whole completion, perhaps behind `<|python_tag|>`: Llama 3.1 and later. */
 const BARE: ToolCallFormat = {
   begin: '<|python_tag|>',
   bare: '{',
@@ -111,7 +116,7 @@ const BARE: ToolCallFormat = {
   markers: ['<|python_tag|>'],
 };
 
-/** `<function=f>{}</function>`: a form that some Llama 3 fine-tunes are shown. */
+/** `<function=f>{}</function>`: some fine-tunes of Llama 3. */
 const FUNCTION_TAG: ToolCallFormat = {
   begin: '<function=',
   bare: null,
@@ -137,7 +142,7 @@ const LISTED: ToolCallFormat = {
   markers: ['[TOOL_CALLS]'],
 };
 
-/** The same list behind another marker: Granite 3. */
+/** The same list with another marker: Granite 3. */
 const MARKED_LIST: ToolCallFormat = { ...LISTED, begin: '<|tool_call|>', markers: ['<|tool_call|>'] };
 
 /** `[TOOL_CALLS]f[ARGS]{}`, in some versions with `[CALL_ID]...` between the two: later Mistral models. */
@@ -181,7 +186,7 @@ const SEPARATED: ToolCallFormat = {
   close: [space, text(DEEPSEEK.close)],
 };
 
-/** The forms in the order in which a template's own writing is tried on them: what has no marker comes last. */
+/** The formats in the order in which they are matched against a template. Those without a marker come last. */
 export const TOOL_CALL_FORMATS: readonly ToolCallFormat[] = [
   BUNDLED,
   TAGGED,
@@ -194,17 +199,19 @@ export const TOOL_CALL_FORMATS: readonly ToolCallFormat[] = [
   BARE,
 ];
 
-/** What a text is to some parts: their whole, with what it ends with and the name in it; a beginning; neither. */
+/**
+ * Result of matching parts: a match with its length and the name in it; `more`: a prefix, further text decides; `no`.
+ */
 export type PartMatch = { length: number; name: string | null } | 'more' | 'no';
 
 const BARE_NAME = /[A-Za-z0-9_.-]*/y;
 const QUOTED = /"(?:[^"\\]|\\.)*"/y;
 const SPACE = /\s*/y;
 
-/** Characters that a name or an identifier may have in a stream: one has 64, and escapes take six each. */
+/** Maximum characters of a name or an id: names have 64, escapes six each. */
 const MAX_NAME_CHARACTERS = 512;
 
-/** Reads `parts` at the beginning of `whole`. Says `more` as long as what may follow decides. */
+/** Matches `parts` at the start of `whole`. */
 export function matchParts(parts: readonly FormatPart[], whole: string): PartMatch {
   return matchFrom(parts, whole, 0);
 }
@@ -258,7 +265,7 @@ function parseQuoted(json: string): string {
   try {
     return String(JSON.parse(json));
   } catch {
-    // Not valid JSON, so no function has this name, and the caller finds that out.
+    // Not valid JSON, so no function has this name.
     return json;
   }
 }

@@ -3,21 +3,21 @@ import { GrammarBuilder, literal } from '../grammar/grammar.ts';
 import { SchemaCompiler } from '../grammar/schema-grammar.ts';
 import type { FormatPart, ToolCallFormat } from './call-format.ts';
 
-/** Which calls a grammar is to allow. `offered` is the list that paths in errors count in. */
+/** The calls that a grammar allows. `offered`: the tool list of the request, in which error paths count. */
 export interface ToolCallRules {
   format: ToolCallFormat;
   callable: readonly FunctionTool[];
-  /** Whether more than one call may be made. */
+  /** Whether several calls are allowed. */
   parallel: boolean;
   offered: readonly FunctionTool[];
 }
 
-/** Characters of an identifier that a model makes up: Mistral's are that long, and nobody reads them. */
+/** Length of a generated call id, as in Mistral's format. */
 const ID_CHARACTERS = 9;
 
 /**
- * Adds rules for what follows a format's `begin`: one call, or several where they may be parallel, each with arguments
- * that its function's schema accepts. Returns the rule's name. Throws 400 for a schema that cannot be enforced.
+ * Adds rules for the text behind a format's `begin`: one call, or several if `parallel`, each with arguments that match
+ * the schema of its function. Returns the name of the rule. Throws 400 for a schema that cannot be enforced.
  */
 export function defineCalls(builder: GrammarBuilder, rules: ToolCallRules): string {
   const { format, callable, parallel, offered } = rules;
@@ -34,7 +34,7 @@ export function defineCalls(builder: GrammarBuilder, rules: ToolCallRules): stri
   return builder.define('calls', `${write(format.open)} ${call}${more} ${write(format.end)}`, 'tools');
 }
 
-/** The grammar of what follows a format's `begin`. */
+/** Returns the grammar of the text behind a format's `begin`. */
 export function callsGrammar(rules: ToolCallRules): string {
   const builder = new GrammarBuilder();
   return builder.text(defineCalls(builder, rules));
@@ -48,7 +48,7 @@ function expression(builder: GrammarBuilder, part: FormatPart, name: string): st
   return `(${part.parts.map((inner) => expression(builder, inner, name)).join(' ')})?`;
 }
 
-/** Keywords that add members to an object, or say more about those that it has. */
+/** Keywords that add members to an object or constrain them. */
 const OPENING = [
   '$ref',
   'allOf',
@@ -64,9 +64,9 @@ const OPENING = [
 function argumentsRule(builder: GrammarBuilder, tool: FunctionTool, path: string): string {
   const given = tool.function.parameters ?? { type: 'object', properties: {} };
   const schema = { ...given };
-  // A function's arguments are an object, whether its schema says so or not.
+  // Arguments are an object, whether the schema says so or not.
   if (schema['type'] === undefined && schema['$ref'] === undefined) schema['type'] = 'object';
-  // Where arguments are listed the model makes no others: it could only invent them, and weak ones would not end.
+  // Where properties are listed the model generates no others: they would be invented, and weak models would not stop.
   if (schema['properties'] !== undefined && !OPENING.some((keyword) => keyword in schema)) {
     schema['additionalProperties'] ??= false;
   }

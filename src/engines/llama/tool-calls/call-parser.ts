@@ -1,22 +1,22 @@
 import { matchParts, type ToolCallFormat } from './call-format.ts';
 
-/** A part of a call, as it becomes known. */
+/** A part of a call, in the order of the text. */
 export type ToolCallPart =
   | { kind: 'name'; name: string }
   | { kind: 'arguments'; text: string }
-  /** The call is complete; `rest` is what followed. */
+  /** The call is complete; `rest` follows it. */
   | { kind: 'end'; rest: string }
-  /** It is no call. */
+  /** The text is not a call. */
   | { kind: 'broken' };
 
-/** Characters before the arguments begin at most: a name, and punctuation. */
+/** Maximum characters before the arguments: a name and punctuation. */
 const MAX_HEAD_CHARACTERS = 1_024;
 
-/** Reads one call from a stream of text, wherever its pieces are cut. */
+/** Parses one call from a stream of fragments. */
 export class ToolCallParser {
   readonly #format: ToolCallFormat;
   readonly #first: boolean;
-  /** All that was read, for when it turns out to be no call. */
+  /** All text so far, for the case that it is not a call. */
   raw = '';
   #state: 'head' | 'arguments' | 'tail' | 'over' = 'head';
   #pending = '';
@@ -24,7 +24,7 @@ export class ToolCallParser {
   #inText = false;
   #escaped = false;
 
-  /** `first`: the call comes right behind what begins calls, and not behind another call. */
+  /** `first`: the call follows the start marker and not another call. */
   constructor(format: ToolCallFormat, first: boolean) {
     this.#format = format;
     this.#first = first;
@@ -72,7 +72,7 @@ export class ToolCallParser {
     this.#pending = this.#pending.slice(end);
   }
 
-  /** Whether `char` closes the object that the arguments are. */
+  /** Whether `char` closes the arguments object. */
   #isLast(char: string): boolean {
     if (this.#escaped) this.#escaped = false;
     else if (this.#inText) {
@@ -103,10 +103,10 @@ export class ToolCallParser {
   }
 }
 
-/** What follows a complete call: another one, behind `skipped`; only text; or the text that comes decides. */
+/** What follows a complete call: another call behind `skipped`, text, or too little text to decide. */
 export type FollowingText = { kind: 'call'; skipped: string; rest: string } | { kind: 'text'; rest: string } | 'more';
 
-/** Reads what follows a complete call. White space there, and what closes calls, is no text of the answer. */
+/** Parses what follows a complete call. White space and closing markers there are not content. */
 export function parseFollowing(format: ToolCallFormat, text: string): FollowingText {
   let rest = text;
   const closed = matchParts(format.close, rest);
