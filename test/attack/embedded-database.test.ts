@@ -108,6 +108,15 @@ function serverProcesses(folder: string): number[] {
 const acknowledged = (writer: Writer): number[] =>
   [...writer.stdout().matchAll(/^ack (\d+)$/gm)].map(([, n]) => Number(n));
 
+function canTrace(): boolean {
+  try {
+    execFileSync('strace', ['-qq', '-o', '/dev/null', 'true'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Opens the database in this process for a moment. */
 async function storedNumbers(folder: string): Promise<Set<number>> {
   const db = await openEmbedded({ folder, logger: createLogger('silent'), onGiveUp: assert.fail });
@@ -275,6 +284,38 @@ describe('SIGKILL', { skip: !IS_LINUX }, () => {
     process.kill(((await readPidFile(folder)) as { pid: number }).pid, 'SIGKILL');
     assert.equal(await writer.exited, 9);
     assert.match(writer.stderr(), /gave up: .*checksum/);
+  });
+});
+
+describe('an acknowledged row', { skip: IS_LINUX && canTrace() ? false : 'needs strace' }, () => {
+  it('was flushed to disk before it was acknowledged', async () => {
+    const folder = newCluster();
+    const trace = join(newRoot(), 'trace');
+    const writer = await ready(start(folder, 'write'));
+    const { pid } = (await readPidFile(folder)) as { pid: number };
+    const pids = serverProcesses(folder).flatMap((each) => ['-p', String(each)]);
+    const tracer = spawn('strace', ['-f', '-qq', '-e', 'trace=fdatasync,sendto', '-o', trace, ...pids], {
+      stdio: 'ignore',
+    });
+    await until(() => existsSync(trace) && readFileSync(trace, 'utf8').includes('sendto'));
+    const count = acknowledged(writer).length;
+    await until(() => acknowledged(writer).length > count + 50);
+    const ended = new Promise((resolve) => tracer.once('exit', resolve));
+    tracer.kill('SIGINT');
+    await ended;
+    assert.equal((await readPidFile(folder))?.pid, pid);
+    await stop(writer);
+    // One connection writes, so a reply `INSERT 0 1` without a flush since the last one was not durable.
+    let flushes = 0;
+    let replies = 0;
+    for (const line of readFileSync(trace, 'utf8').split('\n')) {
+      if (/fdatasync.*= 0$/.test(line)) flushes += 1;
+      if (!line.includes('INSERT 0 1')) continue;
+      if (replies > 0) assert.ok(flushes > 0, line);
+      flushes = 0;
+      replies += 1;
+    }
+    assert.ok(replies > 50, String(replies));
   });
 });
 
