@@ -15,7 +15,7 @@ import { openSocketFolder, type SocketFolder } from './socket-folder.ts';
 /** Pauses before a server is started again: the first at once, then doubled. */
 const FIRST_BACKOFF_MS = 50;
 const MAX_BACKOFF_MS = 5_000;
-/** A server that has run for this long had started well. */
+/** A server that has accepted connections for this long had started well. */
 const STABLE_MS = 60_000;
 /** 35 seconds of backoff in all. A cause that outlasts them is not transient. */
 const MAX_FAILURES = 12;
@@ -93,10 +93,10 @@ export class EmbeddedServer {
     const isStopping = () => this.#stopping.signal.aborted;
     let failures = 0;
     while (!isStopping()) {
-      const startedAt = performance.now();
-      const { code, signal, failures: messages } = await this.#current.exited;
+      const { readyAtMs, exit } = await untilExit(this.#current);
       if (isStopping()) return;
-      failures = performance.now() - startedAt > STABLE_MS ? 1 : failures + 1;
+      const { code, signal, failures: messages } = exit;
+      failures = performance.now() - readyAtMs > STABLE_MS ? 1 : failures + 1;
       const reason = messages.at(-1) ?? `ended with ${signal ?? `code ${code}`}`;
       const isFull = await hasFullDisk(folder);
       if (failures > MAX_FAILURES && !isFull) return onGiveUp(reason);
@@ -122,6 +122,12 @@ export class EmbeddedServer {
       if (isReady) logger.warn({ tookMs }, 'embedded database accepts connections again');
     });
   }
+}
+
+/** `readyAtMs`: when the server began to accept connections; infinite where it ended before, however long it recovered. */
+async function untilExit(server: ServerProcess): Promise<{ readyAtMs: number; exit: ServerExit }> {
+  const readyAtMs = (await server.ready) ? performance.now() : Number.POSITIVE_INFINITY;
+  return { readyAtMs, exit: await server.exited };
 }
 
 /** Starts a server and waits until it accepts connections. Throws an `OperatorError` when it does not start. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
@@ -21,8 +21,8 @@ describe('postmaster.pid', { skip: process.platform === 'win32' }, () => {
   const writePidFile = (pid: number) =>
     writeFileSync(join(folder, 'postmaster.pid'), `${pid}\n/x\n1\n5432\n.\n\n1 2\nready   \n`);
   const context = () => ({ folder, socket: { path: folder, remove: () => {} }, logger: createLogger('silent') });
-  const startIn = async (cwd: string) => {
-    const child = spawn('sleep', ['60'], { cwd, stdio: 'ignore' });
+  const startIn = async (cwd: string, program = 'sleep') => {
+    const child = spawn(program, ['60'], { cwd, stdio: 'ignore' });
     children.push(child);
     await new Promise((resolve) => child.once('spawn', resolve));
     return child;
@@ -57,13 +57,17 @@ describe('postmaster.pid', { skip: process.platform === 'win32' }, () => {
     assert.ok(existsSync(join(folder, 'postmaster.pid')));
   });
 
-  it('names a server of the folder only if the folder is its working directory', {
+  it('names a server of the folder only if it is postgres with the folder as its working directory', {
     skip: process.platform !== 'linux',
   }, async () => {
-    const inside = await startIn(folder);
-    const outside = await startIn('/');
+    const postgres = join(folder, 'postgres');
+    cpSync('/bin/sleep', postgres, { dereference: true });
+    const inside = await startIn(folder, postgres);
+    const outside = await startIn('/', postgres);
+    const shell = await startIn(folder);
     assert.equal(servesFolder(inside.pid as number, folder), true);
     assert.equal(servesFolder(outside.pid as number, folder), false);
+    assert.equal(servesFolder(shell.pid as number, folder), false);
     assert.equal(servesFolder(2 ** 22 + 1, folder), false);
   });
 

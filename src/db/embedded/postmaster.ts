@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { realpathSync, statSync } from 'node:fs';
+import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -37,8 +37,8 @@ export async function readPidFile(folder: string): Promise<PidFile | null> {
 }
 
 /**
- * Whether the process is a server of this folder, which then is its working directory. A process id alone says nothing: it may have been
- * given to another program since, and in containers usually has.
+ * Whether the process is a `postgres` whose working directory is this folder. A process id alone says nothing: it may have been given to
+ * another program since, and in containers usually has.
  */
 export function servesFolder(pid: number, folder: string): boolean {
   try {
@@ -47,7 +47,8 @@ export function servesFolder(pid: number, folder: string): boolean {
       return command.includes('postgres') && command.includes(folder);
     }
     const [found, expected] = [statSync(`/proc/${pid}/cwd`), statSync(folder)];
-    return found.dev === expected.dev && found.ino === expected.ino;
+    const isInFolder = found.dev === expected.dev && found.ino === expected.ino;
+    return isInFolder && readFileSync(`/proc/${pid}/comm`, 'latin1') === 'postgres\n';
   } catch {
     // No such process, one that has ended and was not reaped, or one of another user, which cannot have this folder open.
     return false;

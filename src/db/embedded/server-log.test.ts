@@ -31,6 +31,7 @@ describe('the log of the embedded server', () => {
     assert.equal(level('checkpointer|1|53100|ERROR:  could not write to file'), 'error');
     assert.equal(level('postmaster|1|F0000|FATAL:  could not create lock file'), 'error');
     assert.equal(level('client backend|1|57P01|FATAL:  terminating connection'), 'debug');
+    assert.equal(level('dead-end client backend|1|57P03|FATAL:  the database system is starting up'), 'debug');
     assert.equal(level('client backend|1|53100|PANIC:  could not write to file'), 'error');
   });
 

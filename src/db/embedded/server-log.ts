@@ -30,7 +30,7 @@ export function parseLogLine(line: string): ServerMessage | null {
  */
 export function logLevel({ backend, severity, message }: ServerMessage): 'debug' | 'info' | 'warn' | 'error' {
   if (severity === 'PANIC') return 'error';
-  if (backend === 'client backend') return 'debug';
+  if (backend.endsWith('client backend')) return 'debug';
   if (severity === 'FATAL' || severity === 'ERROR') return 'error';
   if (severity === 'WARNING') return 'warn';
   // Crash recovery, which may take minutes, is the one thing that an operator waits for.
@@ -54,9 +54,10 @@ export function forwardLog(stderr: Readable, logger: Logger): { failures: readon
     }
     const { backend, sqlState, severity, message } = parsed;
     const isFatal = severity === 'FATAL' || severity === 'PANIC';
-    if (isFatal && backend !== 'client backend') addFailure(message);
+    const isClient = backend.endsWith('client backend');
+    if (isFatal && !isClient) addFailure(message);
     const level = logLevel(parsed);
-    if (level === 'debug' && backend === 'client backend' && !isFatal) return;
+    if (level === 'debug' && isClient && !isFatal) return;
     logger[level]({ backend, severity, sqlState, message }, 'embedded database');
   });
   return { failures };
