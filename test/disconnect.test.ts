@@ -53,7 +53,7 @@ function ask(api: TestApi, body: object, path = CHAT): Client {
 const pieces = (text: string) => text.split('"content":"').length - 1;
 
 /** Waits until nothing is in flight. Returns the usage rows in call order. */
-async function rowsOf(api: TestApi, count: number) {
+async function usageRows(api: TestApi, count: number) {
   await until(async () => (await metric(api.url, 'quire_generations_in_flight')) === 0);
   const select = () => api.db.sql.select().from(usageRecords).orderBy(usageRecords.id);
   await until(async () => (await select()).length >= count);
@@ -67,7 +67,7 @@ async function rowsOf(api: TestApi, count: number) {
 async function assertServes(api: TestApi, body: object = { ...chat, max_tokens: 2 }): Promise<void> {
   const { status, text } = await api.send('POST', CHAT, { body });
   assert.equal(status, 200, text);
-  const [row] = await rowsOf(api, 1);
+  const [row] = await usageRows(api, 1);
   assert.equal(row?.outcome, 'completed');
 }
 
@@ -106,7 +106,7 @@ describe('a client that leaves frees what it held within one step', () => {
       const client = ask(api, { ...chat, stream });
       await reached;
       client.leave();
-      const [row] = await rowsOf(api, 1);
+      const [row] = await usageRows(api, 1);
       assert.deepEqual([row?.outcome, row?.promptTokens, row?.completionTokens], ['cancelled', 0, 0]);
       assert.equal(lastCall().ended, true);
       assert.equal(lastCall().signal.reason.name, 'ClientDisconnected');
@@ -119,7 +119,7 @@ describe('a client that leaves frees what it held within one step', () => {
       await reached;
       if (stream) await until(() => pieces(client.text()) >= 3);
       client.leave();
-      const [row] = await rowsOf(api, 1);
+      const [row] = await usageRows(api, 1);
       assert.deepEqual([row?.outcome, row?.promptTokens, row?.completionTokens], ['cancelled', 7, 3]);
       assert.equal(lastCall().ended, true);
     });
@@ -133,7 +133,7 @@ describe('a client that leaves frees what it held within one step', () => {
       const forEachConcurrent = 8;
       await until(() => started().length === forEachConcurrent);
       client.leave();
-      const rows = await rowsOf(api, forEachConcurrent);
+      const rows = await usageRows(api, forEachConcurrent);
       assert.equal(started().length, forEachConcurrent);
       assert.ok(started().every(({ ended }) => ended));
       assert.ok(rows.every(({ outcome }) => outcome === 'cancelled'));
@@ -163,7 +163,7 @@ describe('a client that leaves frees what it held within one step', () => {
     });
     const madeUnread = made;
     socket.destroy();
-    const [row] = await rowsOf(api, 1);
+    const [row] = await usageRows(api, 1);
     assert.ok(madeUnread < mostPieces, 'an answer that nobody reads is kept in memory');
     assert.equal(row?.outcome, 'cancelled');
     assert.equal(lastCall().ended, true);
@@ -186,7 +186,7 @@ describe('a client that leaves frees what it held within one step', () => {
     });
     for (const stream of [false, true]) {
       await api.send('POST', CHAT, { body: { ...chat, stream }, headers: { connection: 'close' } });
-      const [row] = await rowsOf(api, 1);
+      const [row] = await usageRows(api, 1);
       assert.equal(row?.outcome, 'completed');
       assert.equal(lastCall().signal.aborted, false);
     }
@@ -204,7 +204,7 @@ describe('a client that leaves the local engine', () => {
       const logger = createLogger('silent');
       const more = { name: 'tiny', kind: 'local', contextTokens: null, threads: 1, logger } as const;
       engine = createLocalEngine({ file, slots: 1, ...more });
-      return bindCatalogue({ ...scriptedEngine(), ...portOf(engine) });
+      return bindCatalogue({ ...scriptedEngine(), ...portMethods(engine) });
     },
   });
   before(async () => {
@@ -225,7 +225,7 @@ describe('a client that leaves the local engine', () => {
       else await until(async () => (await load()).running === 1);
       client.leave();
       await until(async () => (await load()).running === 0);
-      const [row] = await rowsOf(api, 1);
+      const [row] = await usageRows(api, 1);
       assert.equal(row?.outcome, 'cancelled');
       // The first chunk has the role and no text.
       if (stream) assert.ok((row?.completionTokens ?? 0) >= pieces(client.text()) - 1);
@@ -243,7 +243,7 @@ describe('a client that leaves the local engine', () => {
       await until(() => pieces(first.text()) > read);
       first.leave();
       await until(async () => (await load()).running === 0);
-      const [one, two] = await rowsOf(api, 2);
+      const [one, two] = await usageRows(api, 2);
       assert.deepEqual([one?.outcome, two?.outcome], ['cancelled', 'cancelled']);
       assert.equal(Math.min(one!.completionTokens, two!.completionTokens), 0);
       await assertServes(api);
@@ -255,7 +255,7 @@ describe('a client that leaves the local engine', () => {
       await until(async () => (await load()).running === 1);
       client.leave();
       await until(async () => (await load()).running === 0);
-      const [row] = await rowsOf(api, 1);
+      const [row] = await usageRows(api, 1);
       assert.equal(row?.outcome, 'cancelled');
       await assertServes(api);
     });
@@ -263,7 +263,7 @@ describe('a client that leaves the local engine', () => {
 });
 
 /** Returns the methods of an engine as bound properties. */
-function portOf(engine: LocalEngine) {
+function portMethods(engine: LocalEngine) {
   return {
     backend: () => engine.backend(),
     contextLength: () => engine.contextLength(),
@@ -315,7 +315,7 @@ describe('a client that leaves an upstream', () => {
         if (stream && events.length > 0) await until(() => client.text().includes(' three'));
         client.leave();
         await until(() => server.running() === 0);
-        const [row] = await rowsOf(api, 1);
+        const [row] = await usageRows(api, 1);
         assert.equal(row?.outcome, 'cancelled');
         assert.equal(row?.completionTokens, stream ? events.length : 0);
         await assertServes(api);
@@ -334,7 +334,7 @@ describe('a client that leaves an upstream', () => {
     waiting.leave();
     await until(async () => (await metric(api.url, 'quire_generations_in_flight')) === connections);
     for (const client of held) client.leave();
-    const rows = await rowsOf(api, connections + 1);
+    const rows = await usageRows(api, connections + 1);
     assert.ok(rows.every(({ outcome }) => outcome === 'cancelled'));
     await assertServes(api);
     assert.equal(posts(), before + 1);

@@ -42,7 +42,7 @@ export function embeddingConformance(
 
   describe(`an embedding engine: ${name}`, () => {
     const subject = useSubject(start);
-    const vectorsOf = async (texts: readonly string[], wanted?: Partial<EmbeddingRequest>) =>
+    const embedTexts = async (texts: readonly string[], wanted?: Partial<EmbeddingRequest>) =>
       (await subject.engine.embed(embeddingRequest(texts, wanted), never)).vectors;
 
     testReadiness(subject);
@@ -68,11 +68,11 @@ export function embeddingConformance(
     });
 
     it('embeds a text alike alone, beside hundreds of others, and beside other calls', async () => {
-      const [alone] = await vectorsOf([SENTENCE]);
+      const [alone] = await embedTexts([SENTENCE]);
       const many = Array.from({ length: 299 }, (_, i) => `${OTHER} ${i}`);
       const [crowd, ...others] = await Promise.all([
-        vectorsOf([...many, SENTENCE]),
-        ...Array.from({ length: 20 }, () => vectorsOf([SENTENCE])),
+        embedTexts([...many, SENTENCE]),
+        ...Array.from({ length: 20 }, () => embedTexts([SENTENCE])),
       ]);
       assert.equal(crowd.length, 300);
       assertSame(crowd[299], alone);
@@ -92,22 +92,22 @@ export function embeddingConformance(
 
     it('refuses a text of one token more than are allowed, naming it, and takes the allowed ones', async () => {
       const [allowed] = await subject.engine.countTokens([OTHER], never);
-      assert.equal((await vectorsOf(['a', OTHER], { maxTokensPerText: allowed! })).length, 2);
+      assert.equal((await embedTexts(['a', OTHER], { maxTokensPerText: allowed! })).length, 2);
       await assert.rejects(
-        vectorsOf(['a', 'b', OTHER], { maxTokensPerText: allowed! - 1 }),
+        embedTexts(['a', 'b', OTHER], { maxTokensPerText: allowed! - 1 }),
         (error) => error instanceof ApiError && error.code === 'token_limit_exceeded' && error.param === 'input.2',
       );
     });
 
     it('takes a text of any length where none is refused, and tells long ones apart by what is in them', async () => {
-      const [long, longer] = await vectorsOf([LONG, LONG + OTHER.repeat(40)]);
+      const [long, longer] = await embedTexts([LONG, LONG + OTHER.repeat(40)]);
       assert.ok(Math.abs(Math.hypot(...long!) - 1) < 1e-4);
       assert.throws(() => assertSame(long, longer));
     });
 
     it('takes every purpose', async () => {
       for (const purpose of ['text', 'query', 'document'] as const) {
-        assert.equal((await vectorsOf([SENTENCE], { purpose })).length, 1);
+        assert.equal((await embedTexts([SENTENCE], { purpose })).length, 1);
       }
     });
 
@@ -122,7 +122,7 @@ export function embeddingConformance(
         '\u200b',
         '\ud800',
       ];
-      const vectors = await vectorsOf(texts);
+      const vectors = await embedTexts(texts);
       assert.equal(vectors.length, texts.length);
       for (const vector of vectors) assert.ok(vector.every(Number.isFinite));
       assert.equal((await subject.engine.countTokens(texts, never)).length, texts.length);

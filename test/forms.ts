@@ -14,7 +14,7 @@ export interface Part {
 export const BOUNDARY = '----quire-test-boundary';
 
 /** Serializes parts to a request body. */
-export function formOf(parts: readonly Part[], boundary = BOUNDARY): Buffer {
+export function encodeForm(parts: readonly Part[], boundary = BOUNDARY): Buffer {
   const pieces = parts.flatMap(({ name, filename, content }) => {
     const file = filename === undefined ? '' : `; filename="${filename}"`;
     return [`--${boundary}\r\nContent-Disposition: form-data; name="${name}"${file}\r\n\r\n`, content, '\r\n'];
@@ -83,7 +83,7 @@ export async function* longForm(bytes: number, filename: string, purpose: string
 /** The bytes before and after the file content of a form. */
 export function splitForm(filename: string, purpose: string): [Buffer, Buffer] {
   const mark = 'the content of the file';
-  const whole = formOf([
+  const whole = encodeForm([
     { name: 'purpose', content: purpose },
     { name: 'file', filename, content: mark },
   ]);

@@ -65,12 +65,12 @@ export const plainExtractor: IngestDeps['extractor'] = {
     const parts = text.split('|');
     for (const [i, part] of parts.entries()) {
       const name = parts.length > 1 ? String(i + 1) : '';
-      yield extractionOf(part, name);
+      yield extractText(part, name);
     }
   },
 };
 
-function extractionOf(text: string, part: string): Extraction {
+function extractText(text: string, part: string): Extraction {
   if (text.startsWith('!')) return { part, error: new IngestionError('invalid_file', 'It cannot be read.') };
   const blocks = [{ kind: 'paragraph' as const, start: 0, end: text.length }];
   return { part, document: { text, blocks, title: null, metadata: { words: text.split(' ').length } } };
@@ -78,7 +78,7 @@ function extractionOf(text: string, part: string): Extraction {
 
 /** A source of a knowledge base with its configuration. */
 export async function makeSource(api: TestApi, baseId: string, source: MemorySource) {
-  const [organization] = await organizationOf(api, baseId);
+  const [organization] = await findOrganization(api, baseId);
   const now = new Date();
   const sourceId = newId('dataSource');
   const common = { knowledgeBaseId: baseId, organizationId: organization, createdAt: now };
@@ -115,7 +115,7 @@ export async function makeSource(api: TestApi, baseId: string, source: MemorySou
   };
 }
 
-async function organizationOf(api: TestApi, baseId: string): Promise<[string]> {
+async function findOrganization(api: TestApi, baseId: string): Promise<[string]> {
   const { knowledgeBases } = await import('../src/knowledge-bases/tables.ts');
   const rows = await api.db.sql.select().from(knowledgeBases);
   const base = rows.find(({ id }) => id === baseId);

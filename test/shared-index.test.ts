@@ -11,7 +11,7 @@ import { type S3Server, startS3Server } from './fixtures/s3-server.ts';
 const BASE = 'kb_1';
 
 /** A document of one chunk with a unique word. */
-function chunkOf(documentId: string) {
+function createChunk(documentId: string) {
   const vector = new Float32Array(1024);
   vector[documentId.length] = 1;
   const common = { documentName: documentId, sourceType: 'file_upload', language: 'en' as const, fields: {} };
@@ -42,7 +42,7 @@ describe('a search index shared by two processes in an object store', () => {
   });
 
   const replace = (index: ChunkIndex, document: string, isNew = true) =>
-    index.replace(BASE, [document], { chunks: [chunkOf(document)], isNew });
+    index.replace(BASE, [document], { chunks: [createChunk(document)], isNew });
 
   it('applies all writes of both, including creation, compaction and deletion', async () => {
     const [a, b] = indexes as [ChunkIndex, ChunkIndex];

@@ -97,7 +97,7 @@ export function useEmbeddedDatabases(): void {
   isEmbedded = true;
 }
 
-async function environmentOf(dataDir: string, env: Record<string, string> = {}): Promise<Record<string, string>> {
+async function serviceEnvironment(dataDir: string, env: Record<string, string> = {}): Promise<Record<string, string>> {
   if (isEmbedded || 'QUIRE_DATABASE_URL' in env) return env;
   const url = databaseUrls.get(dataDir) ?? (await createDatabase()).url;
   databaseUrls.set(dataDir, url);
@@ -117,7 +117,7 @@ export function startWorker(options: ServiceOptions): Promise<Service> {
 async function start(command: string, ready: RegExp, options: ServiceOptions): Promise<Service> {
   const dataDir = options.dataDir ?? newDataDir();
   if (options.config !== undefined) writeFileSync(join(dataDir, 'quire.yaml'), options.config);
-  const launched = launch([command], dataDir, await environmentOf(dataDir, options.env));
+  const launched = launch([command], dataDir, await serviceEnvironment(dataDir, options.env));
   const { child, stdout, stderr, ended } = launched;
   const url = await untilReady(launched, ready);
   const signal = (name: NodeJS.Signals) => void child.kill(name);
@@ -133,7 +133,7 @@ async function start(command: string, ready: RegExp, options: ServiceOptions): P
     stdout,
     stderr,
     ended,
-    children: () => childrenOf(child.pid as number),
+    children: () => listChildren(child.pid as number),
     signal,
     stop: () => endWith('SIGTERM'),
     kill: () => endWith('SIGKILL'),
@@ -157,7 +157,7 @@ export async function runQuire(
   options: ServiceOptions & { killAfterMs?: number } = {},
 ): Promise<CommandResult> {
   const dataDir = options.dataDir ?? newDataDir();
-  const { child, stdout, stderr, ended } = launch(args, dataDir, await environmentOf(dataDir, options.env));
+  const { child, stdout, stderr, ended } = launch(args, dataDir, await serviceEnvironment(dataDir, options.env));
   const kill = options.killAfterMs === undefined ? null : setTimeout(() => child.kill('SIGKILL'), options.killAfterMs);
   const how = await ended;
   if (kill !== null) clearTimeout(kill);
@@ -221,7 +221,7 @@ async function untilReady({ child, stdout, stderr, ended }: ReturnType<typeof la
   }
 }
 
-function childrenOf(pid: number): number[] {
+function listChildren(pid: number): number[] {
   const table = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' });
   const rows = table.split('\n').map((line) => line.trim().split(/\s+/).map(Number));
   return rows.filter(([child, parent]) => parent === pid && child !== undefined).map(([child]) => child as number);

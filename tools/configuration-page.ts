@@ -122,19 +122,19 @@ function settingRow({ env, file, schema, default: fallback, list, secret, descri
   return [
     code(env),
     file === null ? '-' : code(file),
-    `${list ? 'list of ' : ''}${formOf(list ? ((schema as Form).items ?? {}) : (schema as Form))}`,
+    `${list ? 'list of ' : ''}${describeSchema(list ? ((schema as Form).items ?? {}) : (schema as Form))}`,
     fallback === null ? '-' : code(String(fallback)),
     `${description}${secret ? ' _Secret._' : ''}`,
   ];
 }
 
 function bindingRow([key, form]: [string, Form]): string[] {
-  return [code(key), formOf(form), form.description ?? 'See below.'];
+  return [code(key), describeSchema(form), form.description ?? 'See below.'];
 }
 
-function formOf(form: Form): string {
+function describeSchema(form: Form): string {
   if (form.enum !== undefined) return form.enum.map(code).join(', ');
-  if (form.type === 'array') return `list of ${formOf(form.items ?? {})}`;
+  if (form.type === 'array') return `list of ${describeSchema(form.items ?? {})}`;
   if (form.properties !== undefined) return Object.keys(form.properties).map(code).join(', ');
   if (form.type !== 'integer') return form.type === 'string' ? 'text' : (form.type ?? 'any value');
   if (form.minimum === undefined) return 'whole number';

@@ -36,7 +36,7 @@ export async function readUsage(
   const limit = params.limit ?? DEFAULT_LIMIT;
   const offset = Number(params.after ?? 0);
   const groups = parseGroups(params.group_by ?? '');
-  const organizationId = organizationOf(caller, params.organization_id);
+  const organizationId = selectOrganizationId(caller, params.organization_id);
   const sums = await sumUsage(deps.db, { start, end, bucket, groups, organizationId, offset, limit });
   const data = sums.slice(0, limit).map((sum) => viewUsageSum(sum, width));
   return {
@@ -56,7 +56,7 @@ function parseGroups(text: string): UsageGroup[] {
   return [...new Set(names as UsageGroup[])];
 }
 
-function organizationOf(caller: Caller, wanted: string | undefined): string | null {
+function selectOrganizationId(caller: Caller, wanted: string | undefined): string | null {
   if (wanted === undefined || wanted === caller.organizationId) return caller.organizationId;
   if (!caller.scopes.has('admin')) {
     throw insufficientScope("The usage of other organizations needs the scope 'admin'.", 'organization_id');

@@ -63,7 +63,7 @@ export async function sumUsage(db: Database, query: UsageQuery): Promise<UsageSu
     from usage_records where id >= $2 and id < $3 and ${ofOrganization}`;
   const parts = [fromRecords];
   if (rolledUp !== null) {
-    values.push(dayOf(query.start), dayOf(query.end));
+    values.push(utcDay(query.start), utcDay(query.end));
     parts.push(`select day::timestamp as start, ${grouped.join(', ')}, requests, ${SUMS.join(', ')}
     from usage_daily where day >= $4::date and day < $5::date and ${ofOrganization}`);
   }
@@ -94,7 +94,7 @@ function toSum(row: Record<string, unknown>): UsageSum {
   };
 }
 
-const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 'YYYY-MM-DD'.length);
+const utcDay = (time: number): string => new Date(time).toISOString().slice(0, 'YYYY-MM-DD'.length);
 
 /** The end of the last day in the daily sums, in milliseconds since 1970; null when there is none. */
 export async function rolledUpUntil(sql: Sql): Promise<number | null> {
@@ -117,7 +117,7 @@ export async function oldestRecordAt(sql: Sql): Promise<number | null> {
 
 /** Adds the sums of a UTC day, which begins at `start`. Does nothing when another process has added them. */
 export async function insertDay(sql: Sql, start: number): Promise<void> {
-  const day = dayOf(start);
+  const day = utcDay(start);
   await sql.transaction(async (transaction) => {
     const claimed = await transaction.insert(usageRollups).values({ day }).onConflictDoNothing().returning();
     if (claimed.length === 0) return;

@@ -55,7 +55,7 @@ describe('POST /v1/completions', () => {
     api.engine.play(shout);
     return api.send('POST', '/v1/completions', { body: { model: 'general-8b', ...body } });
   };
-  const textsOf = (choices: { index: number; text: string }[]) => {
+  const choiceTexts = (choices: { index: number; text: string }[]) => {
     const texts: string[] = [];
     for (const { index, text } of choices) texts[index] = (texts[index] ?? '') + text;
     return texts;
@@ -75,7 +75,7 @@ describe('POST /v1/completions', () => {
     const body = { prompt: ['a', 'b', 'c'], n: 2 };
     const whole = await complete(body);
     const expected = ['A 0', 'A 1', 'B 0', 'B 1', 'C 0', 'C 1'];
-    assert.deepEqual(textsOf(whole.json.choices), expected);
+    assert.deepEqual(choiceTexts(whole.json.choices), expected);
     assert.deepEqual(whole.json.usage, {
       prompt_tokens: 9,
       completion_tokens: 12,
@@ -86,7 +86,7 @@ describe('POST /v1/completions', () => {
     for (const chunk of streamed) assertSchema(CompletionChunk, chunk);
     assert.deepEqual(streamed.at(-1).usage, whole.json.usage);
     const choices = streamed.flatMap((chunk) => chunk.choices);
-    assert.deepEqual(textsOf(choices), expected);
+    assert.deepEqual(choiceTexts(choices), expected);
     const reasons = choices.filter((choice) => choice.finish_reason !== null);
     assert.deepEqual(
       reasons.map(({ index, finish_reason }) => [index, finish_reason]).toSorted(),
@@ -99,14 +99,14 @@ describe('POST /v1/completions', () => {
 
   it('echo returns the prompt before each completion, streamed or not', async () => {
     const body = { prompt: ['a', 'b'], n: 2, echo: true };
-    assert.deepEqual(textsOf((await complete(body)).json.choices), ['aA 0', 'aA 1', 'bB 0', 'bB 1']);
+    assert.deepEqual(choiceTexts((await complete(body)).json.choices), ['aA 0', 'aA 1', 'bB 0', 'bB 1']);
     const streamed = chunks((await complete({ ...body, stream: true })).text);
-    assert.deepEqual(textsOf(streamed.flatMap((chunk) => chunk.choices)), ['aA 0', 'aA 1', 'bB 0', 'bB 1']);
+    assert.deepEqual(choiceTexts(streamed.flatMap((chunk) => chunk.choices)), ['aA 0', 'aA 1', 'bB 0', 'bB 1']);
   });
 
   it('best_of returns the n best by mean log probability, and bills all candidates', async () => {
     const { json } = await complete({ prompt: 'a', best_of: 4, n: 2 });
-    assert.deepEqual(textsOf(json.choices), ['A 3', 'A 2']);
+    assert.deepEqual(choiceTexts(json.choices), ['A 3', 'A 2']);
     assert.equal(json.usage.completion_tokens, 8);
     assert.equal(json.choices[0].logprobs, null);
   });
@@ -194,7 +194,7 @@ describe('POST /v1/completions', () => {
     });
     const prompt = Array.from({ length: 128 }, (_, at) => `p${at}`);
     const { json } = await api.send('POST', '/v1/completions', { body: { model: 'general-8b', prompt } });
-    assert.deepEqual(textsOf(json.choices), prompt);
+    assert.deepEqual(choiceTexts(json.choices), prompt);
     assert.ok(most > 1 && most <= 8, `${most} at once`);
   });
 

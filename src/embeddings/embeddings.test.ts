@@ -13,7 +13,7 @@ const SENTENCE = 'The library opens at nine on Saturdays.';
 const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1);
 
 /** Decodes the floats of a base64 text. */
-function floatsOf(base64: string): number[] {
+function decodeFloats(base64: string): number[] {
   const bytes = Buffer.from(base64, 'base64');
   return Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readFloatLE(4 * i));
 }
@@ -53,7 +53,7 @@ describe('POST /v1/embeddings', () => {
       assertSchema(EmbeddingsResponse, base64.json);
       const read = base64.json.data.map(({ embedding, ...rest }: { embedding: string }) => ({
         ...rest,
-        embedding: floatsOf(embedding),
+        embedding: decodeFloats(embedding),
       }));
       assert.deepEqual(read, floats.json.data);
       assert.deepEqual(base64.json.usage, floats.json.usage);

@@ -3,18 +3,18 @@ import { describe, it } from 'node:test';
 import { findPrefixes, prefixFor } from './embedding-prefixes.ts';
 
 describe('findPrefixes', () => {
-  const queryOf = (...names: (string | null)[]) => prefixFor(findPrefixes(...names), 'query');
+  const queryPrefix = (...names: (string | null)[]) => prefixFor(findPrefixes(...names), 'query');
 
   it('knows the models whose cards ask for words before texts, by either name', () => {
-    assert.match(queryOf('bge-large-en-v1.5'), /^Represent this sentence/);
-    assert.match(queryOf(null, 'bge-large-en-v1.5-q8_0.gguf'), /^Represent this sentence/);
-    assert.equal(queryOf('Multilingual E5 Large'), 'query: ');
+    assert.match(queryPrefix('bge-large-en-v1.5'), /^Represent this sentence/);
+    assert.match(queryPrefix(null, 'bge-large-en-v1.5-q8_0.gguf'), /^Represent this sentence/);
+    assert.equal(queryPrefix('Multilingual E5 Large'), 'query: ');
     assert.equal(prefixFor(findPrefixes('multilingual-e5-large'), 'document'), 'passage: ');
-    assert.match(queryOf('Qwen3 Embedding 0.6B'), /^Instruct: .*\nQuery:$/);
-    assert.equal(queryOf('snowflake-arctic-embed-l-v2.0'), 'query: ');
+    assert.match(queryPrefix('Qwen3 Embedding 0.6B'), /^Instruct: .*\nQuery:$/);
+    assert.equal(queryPrefix('snowflake-arctic-embed-l-v2.0'), 'query: ');
   });
   it('puts nothing before the texts of others, and never before a text without a purpose', () => {
-    for (const name of ['bge-m3', 'gte-large', 'quire-embed-1', '', null]) assert.equal(queryOf(name), '');
+    for (const name of ['bge-m3', 'gte-large', 'quire-embed-1', '', null]) assert.equal(queryPrefix(name), '');
     assert.equal(prefixFor(findPrefixes('multilingual-e5-large'), 'text'), '');
   });
 });

@@ -1,6 +1,6 @@
 import type { EmbeddingPurpose } from './embedding-engine.ts';
 
-/** What a model wants before a query and before a document; a text without a purpose has nothing before it. */
+/** Prefixes of queries and documents; texts without a purpose get none. */
 export interface Prefixes {
   query: string;
   document: string;
@@ -10,7 +10,7 @@ const NONE: Prefixes = { query: '', document: '' };
 const SEARCH = 'Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:';
 const PASSAGES = { query: 'Represent this sentence for searching relevant passages: ', document: '' };
 
-/** By a part of the model's name, as its file or the file's name says it; the first that fits. Source: the models' cards. */
+/** Prefixes by a substring of the model's name; the first match applies. Source: model cards. */
 const PREFIXES_BY_MODEL: readonly (readonly [RegExp, Prefixes])[] = [
   [/bge[-_ ](small|base|large)[-_ ]en/, PASSAGES],
   [/mxbai[-_ ]embed[-_ ]large/, PASSAGES],
@@ -22,7 +22,7 @@ const PREFIXES_BY_MODEL: readonly (readonly [RegExp, Prefixes])[] = [
   [/qwen3[-_ ]embedding/, { query: SEARCH, document: '' }],
 ];
 
-/** The prefixes of a model by its names; none where it is not known. */
+/** Returns the prefixes of a model by its names; none for unknown models. */
 export function findPrefixes(...names: readonly (string | null)[]): Prefixes {
   for (const name of names) {
     const known = PREFIXES_BY_MODEL.find(([pattern]) => pattern.test((name ?? '').toLowerCase()));
@@ -31,7 +31,7 @@ export function findPrefixes(...names: readonly (string | null)[]): Prefixes {
   return NONE;
 }
 
-/** What stands before a text of one purpose. */
+/** Returns the prefix for one purpose. */
 export function prefixFor(prefixes: Prefixes, purpose: EmbeddingPurpose): string {
   return purpose === 'text' ? '' : prefixes[purpose];
 }

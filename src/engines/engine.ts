@@ -1,20 +1,17 @@
-/**
- * The ports of the engines: what a model runtime does for Quire, whichever runtime it is.
- * Every implementation passes `test/engine-conformance.ts`.
- */
+/** Port of generation engines. Every implementation passes `test/engine-conformance.ts`. */
 
-/** A message of a chat, in the shape of the wire, which is also the shape that chat templates take. */
+/** A chat message in OpenAI's format, which chat templates use as well. */
 export interface ChatMessage {
   role: 'system' | 'user' | 'assistant' | 'tool';
   /** Null only beside `tool_calls`. */
   content: string | null;
   tool_calls?: ToolCall[];
-  /** On `tool` messages: the call that is answered. */
+  /** On `tool` messages: id of the tool call. */
   tool_call_id?: string;
   name?: string;
 }
 
-/** A call of a function, as the model made it. `arguments` is JSON text. */
+/** A tool call of the model. `arguments` is JSON text. */
 export interface ToolCall {
   id: string;
   type: 'function';
@@ -27,16 +24,16 @@ export interface FunctionTool {
   function: { name: string; description?: string; parameters?: Record<string, unknown>; strict?: boolean | null };
 }
 
-/** Whether and which function is to be called: as the wire has it, the named form reduced to the name. */
+/** Tool choice of the request; a named function is reduced to its name. */
 export type ToolChoice = 'auto' | 'none' | 'required' | { name: string };
 
-/** A chat to answer. */
+/** A chat prompt. */
 export interface ChatPrompt {
   kind: 'chat';
   messages: readonly ChatMessage[];
   tools: readonly FunctionTool[];
   toolChoice: ToolChoice;
-  /** False: at most one call in an answer. */
+  /** False: at most one tool call per choice. */
   parallelToolCalls: boolean;
   /** Documents to answer from, best first. Given only to engines whose `documentMode` is `native` or `selective`. */
   documents?: readonly PromptDocument[];
@@ -57,32 +54,33 @@ export interface PromptDocument {
  */
 export type DocumentMode = 'rendered' | 'native' | 'selective' | 'ignored';
 
-/** A text to continue, without a chat template. With a suffix, the text between the two is asked for. */
+/** A text to continue, without a chat template. With a suffix, the model fills in the text between (fill-in-the-middle). */
 export interface TextPrompt {
   kind: 'text';
   text: string;
   suffix: string | null;
 }
 
-/** How the next token is chosen. Temperature 0 is greedy: the same text every time. */
+/** Sampling parameters. Temperature 0 is greedy and deterministic. */
 export interface Sampling {
   /** 0 to 2. */
   temperature: number;
   /** Above 0, at most 1. */
   topP: number;
-  /** -2 to 2: subtracted from the logit of every token that the answer already has. */
+  /** -2 to 2: subtracted from the logits of tokens that the completion contains. */
   presencePenalty: number;
-  /** -2 to 2: subtracted once for each time that the answer already has the token. */
+  /** -2 to 2: subtracted once per occurrence of the token in the completion. */
   frequencyPenalty: number;
-  /** The same seed, prompt and parameters give the same text; null draws a new one. */
+  /** The same seed, prompt and parameters give the same completion; null: random. */
   seed: number | null;
-  /** Token id (of the model's own tokenizer) to -100..100, added to its logit. */
+  /** Token id of the model's tokenizer to -100..100, added to its logit. */
   logitBias: Readonly<Record<string, number>>;
 }
 
 /**
- * The form that the answer must have, enforced at token level. Upstream servers enforce the JSON forms at most; an engine
- * throws 400 for a form that it cannot enforce.
+ * Output format, enforced during decoding. Upstream servers enforce at most the JSON formats; an engine throws 400 for a format
+ * that
+ * it cannot enforce.
  */
 export type OutputFormat =
   | { type: 'text' }
@@ -91,54 +89,54 @@ export type OutputFormat =
   | { type: 'json_schema'; name: string; strict: boolean; schema: Record<string, unknown> }
   | TextConstraint;
 
-/** A decoding constraint on the whole answer, as plain text. */
+/** A decoding constraint on the whole completion, as plain text. */
 export type TextConstraint =
   /** One of these texts. */
   | { type: 'choice'; choices: readonly string[] }
-  /** A text that the regular expression (ECMAScript) matches from beginning to end. */
+  /** A text that the ECMAScript regular expression matches completely. */
   | { type: 'regex'; pattern: string }
-  /** A text of the language of a GBNF grammar, whose start rule is `root`. Cannot be combined with tools. */
+  /** A text of a GBNF grammar with the start rule `root`. Cannot be combined with tools. */
   | { type: 'grammar'; grammar: string };
 
 /** One call of a generation model. */
 export interface GenerationRequest {
   prompt: ChatPrompt | TextPrompt;
-  /** Answers to the one prompt, 1 to 16. */
+  /** Number of choices, 1 to 16. */
   choices: number;
-  /** Tokens of each answer at most; null: what the context leaves. */
+  /** Maximum tokens per choice; null: the rest of the context. */
   maxTokens: number | null;
-  /** At most 4 texts; an answer ends before the first of them, which it does not contain. */
+  /** Up to 4 stop sequences. A choice ends before the first one. */
   stop: readonly string[];
   sampling: Sampling;
   format: OutputFormat;
-  /** Null: none. Otherwise each token comes with its log probability and that many alternatives, 0 to 20. */
+  /** Number of alternatives per token, 0 to 20; null: no log probabilities. */
   logprobs: number | null;
-  /** Whether the tokens of the prompt are to come with theirs, too. Only where `features().promptLogprobs`. */
+  /** Whether to return log probabilities of the prompt. Requires `features().promptLogprobs`. */
   promptLogprobs: boolean;
-  /** Whether the caller wants the deltas as they are made; false leaves an engine free to answer in one piece. */
+  /** Whether the caller streams; false allows an engine to return the completion at once. */
   incremental: boolean;
-  /** What is cached for one scope (an organization) is seen by no other. */
+  /** Scope of the prefix cache (an organization). Cached prompts are invisible to other scopes. */
   scope: string;
-  /** Batch work waits while interactive work is there. */
+  /** Batch work waits while interactive work is queued. */
   priority: 'interactive' | 'batch';
 }
 
-/** One token with its natural-log probability, and the likeliest alternatives in descending order. */
+/** A token with its natural-log probability, and the most likely alternatives in descending order. */
 export interface TokenLogprob {
   token: string;
   logprob: number;
-  /** The token's UTF-8 bytes. */
+  /** UTF-8 bytes of the token. */
   bytes: number[] | null;
   top: { token: string; logprob: number; bytes: number[] | null }[];
 }
 
-/** A token of a prompt. The first of a text has no log probability: nothing comes before it. */
+/** A prompt token. The first one has no log probability. */
 export type PromptToken = Omit<TokenLogprob, 'logprob'> & { logprob: number | null };
 
-/** Why an answer ended: by itself or at a stop text, at `maxTokens` or the context's end, for a tool, or filtered. */
+/** Why a choice ended: end of sequence or stop sequence, token or context limit, tool calls, content filter. */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
-/** Tokens as the engine counted them. `cachedTokens` is the part of `promptTokens` that was found computed. */
+/** Token usage counted by the engine. `cachedTokens`: prompt tokens from the prefix cache. */
 export interface GenerationUsage {
   promptTokens: number;
   cachedTokens: number;
@@ -146,13 +144,15 @@ export interface GenerationUsage {
 }
 
 /**
- * What a generation tells, in this order: `prompt-end` once; then for each choice any deltas and `choice-end` once;
- * then `usage` once, last. Deltas of several choices may be mixed. No delta is empty, no text ends within a character.
+ * Events of a generation, in order: `prompt-end` once; per choice any number of deltas and `choice-end` once; `usage` once at the
+ * end.
+ * Deltas of choices may interleave. Deltas are not empty and end at character boundaries.
  */
 export type GenerationEvent =
   /**
-   * The prompt is processed; null where the engine does not know yet (an upstream that counts at the end).
-   * `promptLogprobs` has the tokens that spell the prompt, where they were asked for.
+   * The prompt has been processed. `cachedTokens` is null for upstreams that report it only at the end. `promptLogprobs`: tokens
+   * of the
+   * prompt, if requested.
    */
   | {
       type: 'prompt-end';
@@ -160,11 +160,11 @@ export type GenerationEvent =
       cachedTokens: number | null;
       promptLogprobs?: PromptToken[];
     }
-  /** `tokens` is how many tokens made this text, as far as is known: what is billed when the caller leaves early. */
+  /** `tokens`: number of tokens of this text, if known; billed when the caller disconnects. */
   | { type: 'text-delta'; choice: number; text: string; tokens: number; logprobs?: TokenLogprob[] }
-  /** Thinking that is not part of the answer. */
+  /** Reasoning, not part of the answer. */
   | { type: 'reasoning-delta'; choice: number; text: string; tokens: number }
-  /** The first delta of an `index` has `id` and `name`; the arguments are the deltas' texts, joined. */
+  /** The first delta of an `index` has `id` and `name`; `arguments` are concatenated. */
   | {
       type: 'tool-call-delta';
       choice: number;
@@ -177,31 +177,31 @@ export type GenerationEvent =
   | { type: 'choice-end'; choice: number; reason: FinishReason }
   | { type: 'usage'; usage: GenerationUsage };
 
-/** What answers behind a model id, as the model object shows it. */
+/** The backend of a model id, as the model object shows it. */
 export interface Backend {
   engine: 'bundled' | 'local' | 'upstream';
-  /** The runtime's own name of the model. */
+  /** Name of the model at the runtime. */
   model: string;
-  /** Number of parameters; null where it is not known. */
+  /** Number of parameters; null if unknown. */
   parameters: number | null;
   ready: boolean;
 }
 
-/** What an engine's prefix cache holds now, and what it has let go. */
+/** Contents and evictions of a prefix cache. */
 export interface CacheUsage {
-  /** Bytes of memory that the cached prefixes take, as an estimate; what lies on a disk is not counted. */
+  /** Estimated memory of the cached prefixes in bytes, without disk space. */
   bytes: number;
-  /** Distinct prefixes that are kept. */
+  /** Distinct cached prefixes. */
   entries: number;
-  /** Prefixes that made room for others since the engine was made: never less than before. */
+  /** Evictions since the engine was created; never decreases. */
   evictions: number;
 }
 
-/** What an engine can be asked for beyond plain text. */
+/** Optional features of a generation engine. */
 export interface GenerationFeatures {
-  /** Has fill-in-the-middle tokens, so that a text prompt may have a suffix. */
+  /** Fill-in-the-middle tokens, for text prompts with a suffix. */
   suffix: boolean;
-  /** Can say how likely the tokens of a text prompt were. */
+  /** Log probabilities of text prompts. */
   promptLogprobs: boolean;
   /** How the engine takes documents with this prompt and format. Absent: `rendered`. */
   documentMode?(prompt: ChatPrompt, format: OutputFormat): DocumentMode;
@@ -215,16 +215,16 @@ export interface GenerationFeatures {
  * frees what the call held within one step; not consuming the iterator to its end does the same through `return()`.
  */
 export interface GenerationEngine {
-  /** Never waits: what is known now. */
+  /** Never waits: returns what is known now. */
   backend(): Backend;
-  /** Tokens of prompt and answer together; null while it is not known. */
+  /** Context length in tokens; null while unknown. */
   contextLength(): number | null;
   features(): GenerationFeatures;
-  /** Never waits: what is known now. Null: the engine's cache is another server's, or has not been told of yet. */
+  /** Never waits: returns what is known now. Null: the cache belongs to another server, or has not been reported yet. */
   cacheUsage(): CacheUsage | null;
   generate(request: GenerationRequest, signal: AbortSignal): AsyncGenerator<GenerationEvent, void, undefined>;
-  /** Resolves when the engine could answer now; otherwise throws an Error with a sentence for the operator. */
+  /** Health check: resolves when the engine responds. Throws an Error with a message for operators otherwise. */
   check(signal: AbortSignal): Promise<void>;
-  /** Ends running generations with 503 and frees the runtime. May be called twice. */
+  /** Ends running generations with 503 and frees the runtime. Idempotent. */
   close(): Promise<void>;
 }

@@ -12,7 +12,7 @@ function random(seed: number): () => number {
   };
 }
 
-const shareOf = (queued: readonly QueueEntry[], scope: string): number =>
+const sumShares = (queued: readonly QueueEntry[], scope: string): number =>
   queued.filter((one) => one.scope === scope).reduce((sum, { share }) => sum + share, 0);
 
 const requests = (scope: string, count: number, share: number, evictable = true): QueueEntry[] =>
@@ -47,13 +47,13 @@ describe('admit, for random queues', () => {
   it('admits without an eviction while there is room and the organization is within its limit', () => {
     for (const { queued, request, admission } of cases) {
       const total = queued.reduce((sum, { share }) => sum + share, 0);
-      if (total < 1 - 1e-9 && shareOf(queued, request.scope) < MAX_SCOPE_SHARE)
+      if (total < 1 - 1e-9 && sumShares(queued, request.scope) < MAX_SCOPE_SHARE)
         assert.deepEqual(admission, { evict: [] });
     }
   });
 
   it('never lets an organization beyond its limit in, however empty the queue is', () => {
-    const beyond = cases.filter(({ queued, request }) => shareOf(queued, request.scope) >= MAX_SCOPE_SHARE);
+    const beyond = cases.filter(({ queued, request }) => sumShares(queued, request.scope) >= MAX_SCOPE_SHARE);
     assert.ok(beyond.length > 10, String(beyond.length));
     for (const { admission } of beyond) assert.deepEqual(admission, { rejected: 'scope full' });
   });
@@ -61,11 +61,11 @@ describe('admit, for random queues', () => {
   it('never evicts from an organization that has no more than the new request makes its own', () => {
     assert.ok(evicting.length > 10, String(evicting.length));
     for (const { queued, request, evict } of evicting) {
-      const own = shareOf(queued, request.scope) + request.share;
+      const own = sumShares(queued, request.scope) + request.share;
       const left = [...queued];
       for (const index of evict) {
         const victim = queued[index]!;
-        assert.ok(shareOf(left, victim.scope) > own, JSON.stringify({ victim, own }));
+        assert.ok(sumShares(left, victim.scope) > own, JSON.stringify({ victim, own }));
         left.splice(left.indexOf(victim), 1);
       }
     }
@@ -78,8 +78,8 @@ describe('admit, for random queues', () => {
         const victim = queued[index]!;
         assert.ok(left.reduce((sum, { share }) => sum + share, 0) >= 1 - 1e-9, 'the queue was full');
         const evictable = left.filter((one) => one.evictable);
-        const largest = Math.max(...evictable.map(({ scope }) => shareOf(left, scope)));
-        assert.equal(shareOf(left, victim.scope), largest);
+        const largest = Math.max(...evictable.map(({ scope }) => sumShares(left, scope)));
+        assert.equal(sumShares(left, victim.scope), largest);
         assert.equal(
           evictable.findLast(({ scope }) => scope === victim.scope),
           victim,
@@ -98,9 +98,9 @@ describe('admit, for random queues', () => {
     });
     assert.ok(rejected.length > 10, String(rejected.length));
     for (const { equal, newcomer } of rejected) {
-      const own = shareOf(equal, newcomer.scope) + newcomer.share;
-      const larger = equal.filter(({ evictable, scope }) => evictable && shareOf(equal, scope) > own + 1e-9);
-      assert.ok(larger.length === 0 || shareOf(equal, newcomer.scope) >= MAX_SCOPE_SHARE);
+      const own = sumShares(equal, newcomer.scope) + newcomer.share;
+      const larger = equal.filter(({ evictable, scope }) => evictable && sumShares(equal, scope) > own + 1e-9);
+      assert.ok(larger.length === 0 || sumShares(equal, newcomer.scope) >= MAX_SCOPE_SHARE);
     }
   });
 });

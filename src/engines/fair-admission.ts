@@ -1,22 +1,22 @@
 import type { ApiError } from '../errors.ts';
 
-/** Fraction of a queue that one organization may fill: the rest admits others without an eviction. */
+/** Fraction of a queue that one organization may fill. The rest admits other organizations without an eviction. */
 export const MAX_SCOPE_SHARE = 0.75;
 
-/** Shares are fractions that do not add up to 1 exactly. */
+/** Tolerance for sums of fractions. */
 const FULL = 1 - 1e-9;
 
-/** A request that occupies a part of an engine's queue. */
+/** A queued request. */
 export interface QueueEntry {
   /** The organization. */
   scope: string;
-  /** Fraction of the queue's capacity; a single request may have more than 1. */
+  /** Fraction of the queue's capacity; may exceed 1 for a single request. */
   share: number;
-  /** False once the engine has begun the request. */
+  /** False once the engine has started the request. */
   evictable: boolean;
 }
 
-/** What becomes of a new request. `evict`: indices of queued requests that make room for it. */
+/** Decision about a new request. `evict`: indices of queued requests to evict for it. */
 export type AdmissionDecision = { evict: readonly number[] } | { rejected: 'scope full' | 'queue full' };
 
 /**
@@ -51,7 +51,7 @@ export function decideAdmission(
   return { evict: [...evict] };
 }
 
-/** Of the organizations that have something to evict, the newest request of the one with the largest share. */
+/** Finds the newest evictable request of the organization with the largest share. */
 function newestEvictableOfLargestScope(
   queued: readonly QueueEntry[],
   shares: ReadonlyMap<string, number>,
@@ -62,26 +62,26 @@ function newestEvictableOfLargestScope(
   for (const [index, { scope, evictable }] of queued.entries()) {
     const share = shares.get(scope) ?? 0;
     if (!evictable || evicted.has(index) || share < largest) continue;
-    // Entries come in order of arrival: the last one of a scope is its newest.
+    // Entries are in order of arrival: the last one of a scope is its newest.
     largest = share;
     newest = index;
   }
   return newest;
 }
 
-/** A request at the admission. `share` may shrink while the request is worked on. */
+/** A request at the admission. `share` may shrink during processing. */
 export interface AdmissionRequest {
   scope: string;
   readonly share: number;
-  /** Ends the request with an error, for another organization needs its place. Called at most once, and only before `begun`. */
+  /** Ends the request with an error, to make room for another organization. Called at most once, and only before `begun`. */
   evict(error: ApiError): void;
 }
 
-/** The place of a request in the queue. */
+/** A queued request's handle. */
 export interface AdmissionTicket {
-  /** The engine works on the request: it is no longer evicted. May be called twice. */
+  /** Marks the request as started: it is no longer evicted. Idempotent. */
   markStarted(): void;
-  /** The request has ended. May be called twice, and after an eviction. */
+  /** Removes the request from the queue. Idempotent, also after an eviction. */
   leave(): void;
 }
 
@@ -90,18 +90,18 @@ interface Entry {
   isStarted: boolean;
 }
 
-/** Admission control of one queue that organizations share: bounds it, and sheds load of the largest one first. */
+/** Admission control of a queue shared by organizations: bounds the queue, and sheds load of the largest organization first. */
 export class FairAdmission {
   readonly #error: (message: string) => ApiError;
   /** In order of arrival. */
   readonly #entries = new Set<Entry>();
 
-  /** `error` makes what a rejected or evicted caller is told: 503 `engine_unavailable` with `Retry-After`. */
+  /** `error` creates the error of rejected and evicted callers: 503 `engine_unavailable` with `Retry-After`. */
   constructor(error: (message: string) => ApiError) {
     this.#error = error;
   }
 
-  /** Takes a place in the queue, and evicts others where that is fair. Throws when there is no place. */
+  /** Adds a request to the queue, evicting others if that is fair. Throws when it is rejected. */
   enter(request: AdmissionRequest): AdmissionTicket {
     const entries = [...this.#entries];
     const queued = entries.map(({ request: { scope, share }, isStarted }) => ({ scope, share, evictable: !isStarted }));

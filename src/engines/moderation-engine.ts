@@ -1,39 +1,41 @@
-/** The port of the engines that judge texts. Every implementation passes `test/moderation-conformance.ts`. */
+/** Port of moderation engines. Every implementation passes `test/moderation-conformance.ts`. */
 import type { Backend } from './engine.ts';
 
-/** What texts are judged for. */
+/** Categories of harm. */
 export const MODERATION_CATEGORIES = ['harassment', 'hate', 'self_harm', 'sexual', 'violence'] as const;
 
 /** One of `MODERATION_CATEGORIES`. */
 export type ModerationCategory = (typeof MODERATION_CATEGORIES)[number];
 
-/** For each category how sure the model is that the text is of it, 0 to 1; 0.5 is where it is meant to be flagged. */
+/** Score of each category, 0 to 1. Calibrated to a threshold of 0.5. */
 export type ModerationScores = Readonly<Record<ModerationCategory, number>>;
 
-/** What came of one call. */
+/** Result of one call. */
 export interface Moderation {
-  /** One of each text, in the order of the texts. */
+  /** One entry per text, in order. */
   scores: ModerationScores[];
-  /** Tokens that were read, as the engine counts them. */
+  /** Processed tokens, as the engine counts them. */
   tokens: number;
 }
 
 /**
- * A runtime that judges texts with one model.
+ * A runtime that scores texts for harm with one model.
  *
- * Errors are `ApiError`s: 400 `invalid_value` (param `input`) for what a server behind it does not take, 503
- * `engine_unavailable`. An aborted signal ends a call by throwing its reason, at once, and frees what it held.
+ * Errors are `ApiError`s: 400 `invalid_value` (param `input`) for input that an upstream rejects, 503 `engine_unavailable`. An
+ * aborted
+ * signal ends a call immediately by throwing its reason, and frees its resources.
  */
 export interface ModerationEngine {
-  /** Never waits: what is known now. */
+  /** Never waits: returns what is known now. */
   backend(): Backend;
   /**
-   * Scores texts of any length; a text without words scores 0. The same text scores the same beside any others. `scope`:
-   * the organization that the queue is shared fairly by; absent for work of the service itself.
+   * Scores texts of any length; a text without words scores 0. Scores do not depend on the other texts. `scope`: the organization,
+   * for
+   * fair queueing; absent for work of the service itself.
    */
   moderate(texts: readonly string[], signal: AbortSignal, scope?: string): Promise<Moderation>;
-  /** Resolves when the engine could answer now; otherwise throws an Error with a sentence for the operator. */
+  /** Health check: resolves when the engine responds. Throws an Error with a message for operators otherwise. */
   check(signal: AbortSignal): Promise<void>;
-  /** Ends waiting calls with 503 and frees the runtime. May be called twice. */
+  /** Ends waiting calls with 503 and frees the runtime. Idempotent. */
   close(): Promise<void>;
 }

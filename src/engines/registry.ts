@@ -3,7 +3,7 @@ import type { Backend, CacheUsage, GenerationEngine } from './engine.ts';
 import type { ModerationEngine } from './moderation-engine.ts';
 import type { RerankEngine } from './rerank-engine.ts';
 
-/** What a model can be asked for, as the model object shows it. */
+/** Capabilities of a model, as the model object shows them. */
 export interface Capabilities {
   chat_completion: boolean;
   completion: boolean;
@@ -19,30 +19,30 @@ export interface Pricing {
   unit: 'per_1k_tokens' | 'per_1m_tokens';
 }
 
-/** A model id with everything that is known of it. */
+/** A model id with its contract and engines. */
 export interface ServedModel {
   id: string;
   /** Unix seconds. */
   createdAt: number;
   ownedBy: string;
   capabilities: Capabilities;
-  /** The most that the contract promises for this id; the engine may have less. */
+  /** Contractual context length; that of the engine may be smaller. */
   maxContextTokens: number;
   pricing: Pricing;
-  /** What generates its text; null for a model that does something else, or that nothing serves yet. */
+  /** Generation engine; null for models of other kinds, and while unbound. */
   engine: GenerationEngine | null;
-  /** What judges texts; absent for a model that does something else, or that nothing serves yet. */
+  /** Moderation engine; absent for models of other kinds, and while unbound. */
   moderation?: ModerationEngine;
-  /** What embeds texts; absent likewise. */
+  /** Embedding engine; absent for models of other kinds, and while unbound. */
   embedding?: EmbeddingEngine;
-  /** What judges documents for a query; absent likewise. */
+  /** Rerank engine; absent for models of other kinds, and while unbound. */
   rerank?: RerankEngine;
 }
 
-/** The methods of engines that compute. `inference/` alone calls them, on screened input, and meters each call. */
+/** Methods of engines that compute. Only `inference/` calls them, on screened input, and meters each call. */
 type ComputeMethod = 'generate' | 'embed' | 'rerank' | 'moderate';
 
-/** A served model without the methods of its engines that compute. */
+/** A served model without the computing methods of its engines. */
 export interface ModelView extends Omit<ServedModel, 'engine' | 'moderation' | 'embedding' | 'rerank'> {
   engine: Omit<GenerationEngine, ComputeMethod> | null;
   moderation?: Omit<ModerationEngine, ComputeMethod>;
@@ -50,27 +50,27 @@ export interface ModelView extends Omit<ServedModel, 'engine' | 'moderation' | '
   rerank?: Omit<RerankEngine, ComputeMethod>;
 }
 
-/** The registry as use cases see it. */
+/** The registry as seen by use cases. */
 export interface ModelLookup {
   get(id: string): ModelView | undefined;
-  /** In the order in which the models were given. */
+  /** In registration order. */
   list(): ModelView[];
-  /** Each engine of any kind once, however many ids it serves. */
+  /** Lists all engines without duplicates. */
   runtimes(): Runtime[];
-  /** The prefix caches of all engines that know theirs, added up; null when none does. */
+  /** Sums the prefix caches of all engines that report them; null when none does. */
   cacheUsage(): CacheUsage | null;
 }
 
-/** What every engine can be asked for, whatever it does. */
+/** Common methods of all engines. */
 export type Runtime = Pick<GenerationEngine, 'backend' | 'check' | 'close'>;
 
-/** What the model object shows while nothing serves the id. */
+/** Backend shown for an unbound model. */
 const NO_BACKEND: Backend = { engine: 'bundled', model: '', parameters: null, ready: false };
 
-/** The models that this process serves, by id. */
+/** Registry of served models by id. */
 export class ModelRegistry implements ModelLookup {
   #models: ReadonlyMap<string, ServedModel>;
-  /** Of engines that serve nothing any more: what was counted once does not become less. */
+  /** Evictions of removed engines, so that the sum never decreases. */
   #earlierEvictions = 0;
 
   constructor(models: readonly ServedModel[]) {
@@ -78,8 +78,8 @@ export class ModelRegistry implements ModelLookup {
   }
 
   /**
-   * Serves these models from now on, and no others. Calls that run keep the engine that they have. Gives back the engines
-   * that serve nothing any more, for the caller to close when those calls have ended.
+   * Replaces all models. Running calls keep their engine. Returns the engines without a model, which the caller closes after those
+   * calls.
    */
   replace(models: readonly ServedModel[]): Runtime[] {
     const before = { runtimes: this.runtimes(), engines: this.engines() };
@@ -96,22 +96,22 @@ export class ModelRegistry implements ModelLookup {
     return this.#models.get(id);
   }
 
-  /** In the order in which they were given. */
+  /** In registration order. */
   list(): ServedModel[] {
     return [...this.#models.values()];
   }
 
-  /** Each engine of any kind once, however many ids it serves. */
+  /** Lists all engines without duplicates. */
   runtimes(): Runtime[] {
     return [...new Set(this.list().flatMap((model) => modelRuntime(model) ?? []))];
   }
 
-  /** Each engine that generates once, however many ids it serves. */
+  /** Lists generation engines without duplicates. */
   engines(): GenerationEngine[] {
     return [...new Set(this.list().flatMap((model) => model.engine ?? []))];
   }
 
-  /** The prefix caches of all engines that know theirs, added up; null when none does. */
+  /** Sums the prefix caches of all engines that report them; null when none does. */
   cacheUsage(): CacheUsage | null {
     let sum: CacheUsage | null = null;
     for (const engine of this.engines()) {
@@ -126,17 +126,17 @@ export class ModelRegistry implements ModelLookup {
   }
 }
 
-/** What serves the model, whatever it does; null where nothing does. */
+/** Returns the engine of a model; null while unbound. */
 export function modelRuntime(model: ModelView): Runtime | null {
   return model.engine ?? model.moderation ?? model.embedding ?? model.rerank ?? null;
 }
 
-/** What answers behind the model now. */
+/** Returns the current backend of a model. */
 export function modelBackend(model: ModelView): Backend {
   return modelRuntime(model)?.backend() ?? NO_BACKEND;
 }
 
-/** Tokens of prompt and answer together: the smaller of the contract's and the engine's. */
+/** Returns the context length in tokens: the smaller of the contract's and the engine's. */
 export function modelContextTokens(model: ModelView): number {
   return Math.min(model.maxContextTokens, model.engine?.contextLength() ?? Number.POSITIVE_INFINITY);
 }

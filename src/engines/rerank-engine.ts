@@ -1,11 +1,11 @@
-/** The port of the engines that judge how well documents answer a query. Every implementation passes `test/rerank-conformance.ts`. */
+/** Port of rerank engines. Every implementation passes `test/rerank-conformance.ts`. */
 import type { Backend } from './engine.ts';
 
-/** One query with the documents to judge. */
+/** A query with the documents to score. */
 export interface RerankEngineRequest {
   query: string;
   documents: readonly string[];
-  /** The organization that the queue is shared fairly by. Absent: work of the service itself. */
+  /** The organization, for fair queueing. Absent: work of the service itself. */
   scope?: string;
 }
 
@@ -25,29 +25,29 @@ export interface RerankScoreWeights {
  */
 export const DEFAULT_RERANK_SCORE_WEIGHTS: RerankScoreWeights = { searchWeight: 0, chunkWeight: 10, maxSentences: 64 };
 
-/** What came of one call. */
+/** Result of one call. */
 export interface Reranking {
-  /** One of each document, in the order of the documents, 0 to 1. */
+  /** One score per document, in order, 0 to 1. */
   scores: number[];
-  /** Tokens that were read, as the engine counts them. */
+  /** Processed tokens, as the engine counts them. */
   tokens: number;
 }
 
 /**
- * A runtime that judges documents with one model.
+ * A runtime that scores documents for a query with one model.
  *
- * Errors are `ApiError`s: 400 `invalid_value` (param `query` or `documents`) for what a server behind it does not take, 503
- * `engine_unavailable`. An aborted signal ends a call by throwing its reason, at once, and frees what it held.
+ * Errors are `ApiError`s: 400 `invalid_value` (param `query` or `documents`) for input that an upstream rejects, 503
+ * `engine_unavailable`. An aborted signal ends a call immediately by throwing its reason, and frees its resources.
  */
 export interface RerankEngine {
-  /** Never waits: what is known now. */
+  /** Never waits: returns what is known now. */
   backend(): Backend;
   /** Absent: `DEFAULT_RERANK_SCORE_WEIGHTS`. */
   readonly weights?: RerankScoreWeights;
-  /** Judges documents of any length; one without text scores 0. The same query and document score the same beside any others. */
+  /** Scores documents of any length; an empty document scores 0. Scores do not depend on the other documents. */
   rerank(request: RerankEngineRequest, signal: AbortSignal): Promise<Reranking>;
-  /** Resolves when the engine could answer now; otherwise throws an Error with a sentence for the operator. */
+  /** Health check: resolves when the engine responds. Throws an Error with a message for operators otherwise. */
   check(signal: AbortSignal): Promise<void>;
-  /** Ends waiting calls with 503 and frees the runtime. May be called twice. */
+  /** Ends waiting calls with 503 and frees the runtime. Idempotent. */
   close(): Promise<void>;
 }

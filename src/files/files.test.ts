@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { formOf, type Part, sendForm } from '../../test/forms.ts';
+import { encodeForm, type Part, sendForm } from '../../test/forms.ts';
 import { assertError, assertSchema, useApi } from '../../test/harness.ts';
 import { newBlobKey } from '../blobs/blob-store.ts';
 import { listOf } from '../db/page.ts';
@@ -27,13 +27,14 @@ describe('files', () => {
       { name: 'purpose', content: purpose },
       { name: 'file', filename, content: CONTENT },
     ];
-    const answer = await sendForm(`${api.url}/v1/files`, formOf(parts), { key });
+    const answer = await sendForm(`${api.url}/v1/files`, encodeForm(parts), { key });
     assert.equal(answer.status, 200, answer.text);
     return answer.json;
   };
   /** Creates a key of an organization without files. */
   const newKey = async (organization: string) => (await api.makeKey({ organization })).key;
-  const organizationOf = async (key: string) => (await api.authenticator.authenticate(`Bearer ${key}`)).organizationId;
+  const findOrganization = async (key: string) =>
+    (await api.authenticator.authenticate(`Bearer ${key}`)).organizationId;
   const blobsKept = () =>
     readdirSync(api.blobFolder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).length;
 
@@ -193,7 +194,7 @@ describe('files', () => {
 
     it('500 when the blob is missing', async () => {
       const { id } = await upload();
-      const row = await selectFile(api.db.sql, await organizationOf(api.key), id);
+      const row = await selectFile(api.db.sql, await findOrganization(api.key), id);
       await api.blobs.delete(row!.blobKey, forever);
       assertError(await content(id), 500, 'server_error');
     });
@@ -214,7 +215,7 @@ describe('files', () => {
 
     it('409 file_in_use until the last user of the file has ended', async () => {
       const { id } = await upload('batch');
-      const organizationId = await organizationOf(api.key);
+      const organizationId = await findOrganization(api.key);
       const use = (userId: string) => ({ fileId: id, purpose: 'batch', userId, param: 'input_file_id' }) as const;
       const at = new Date();
       for (const userId of ['batch_1', 'batch_2', 'batch_1']) {
@@ -231,7 +232,7 @@ describe('files', () => {
     });
 
     it('only one of a concurrent use and deletion succeeds', async () => {
-      const organizationId = await organizationOf(api.key);
+      const organizationId = await findOrganization(api.key);
       for (let round = 0; round < 10; round += 1) {
         const { id } = await upload('batch');
         const use = { fileId: id, purpose: 'batch', userId: newId('request'), param: 'input_file_id' } as const;
@@ -264,8 +265,8 @@ describe('files', () => {
 
   it('can be used only by their organization and for their purpose', async () => {
     const { id } = await upload('fine-tune');
-    const own = await organizationOf(api.key);
-    const foreign = await organizationOf(await newKey('foreign'));
+    const own = await findOrganization(api.key);
+    const foreign = await findOrganization(await newKey('foreign'));
     const use = { fileId: id, purpose: 'batch', userId: 'batch_x', param: 'config.file_ids.0' } as const;
     const asked = (organizationId: string, more: object = {}) =>
       api.db.sql.transaction((sql) => useFile(sql, organizationId, { ...use, ...more }, new Date()));
@@ -276,7 +277,7 @@ describe('files', () => {
 
   it('become processed by the first successful use, a final state; earlier failures set status_details', async () => {
     const { id } = await upload();
-    const organizationId = await organizationOf(api.key);
+    const organizationId = await findOrganization(api.key);
     const status = async () => {
       const { json } = await api.send('GET', `/v1/files/${id}`);
       return [json.status, json.status_details];
@@ -294,7 +295,7 @@ describe('files', () => {
     const content = async function* () {
       yield Buffer.from('{"custom_id":"1"}\n');
     };
-    const organizationId = await organizationOf(api.key);
+    const organizationId = await findOrganization(api.key);
     const file = { filename: 'out.jsonl', content: content(), purpose: () => 'batch' as const };
     const row = await uploadFile(deps(), organizationId, file, forever);
     assert.equal((await api.send('GET', `/v1/files/${row.id}/content`)).text, '{"custom_id":"1"}\n');
@@ -330,7 +331,7 @@ describe('files', () => {
   });
 
   it('an upload whose blob was swept meanwhile fails', async () => {
-    const organizationId = await organizationOf(api.key);
+    const organizationId = await findOrganization(api.key);
     const content = async function* () {
       yield Buffer.from('slow');
     };

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { request } from 'node:http';
 import { describe, it } from 'node:test';
-import { BOUNDARY, formOf, type Part, sendForm, splitForm } from '../../test/forms.ts';
+import { BOUNDARY, encodeForm, type Part, sendForm, splitForm } from '../../test/forms.ts';
 import { type Answer, assertError, assertSchema, useApi } from '../../test/harness.ts';
 import { until } from '../../test/spawned-service.ts';
 import { File, MAX_UPLOAD_BYTES } from './schema.ts';
@@ -16,7 +16,7 @@ describe('POST /v1/files', () => {
   const api = useApi();
   const url = () => `${api.url}/v1/files`;
   const send = (parts: readonly Part[], headers: Record<string, string> = {}) =>
-    sendForm(url(), formOf(parts), { key: api.key, headers });
+    sendForm(url(), encodeForm(parts), { key: api.key, headers });
   const upload = (filename: string, content: string | Uint8Array, purpose = 'knowledge-base') =>
     send([
       { name: 'purpose', content: purpose },
@@ -94,7 +94,7 @@ describe('POST /v1/files', () => {
     }
     assertError(await api.send('POST', '/v1/files', { body: { purpose: 'batch' } }), 415, 'unsupported_media_type');
     // Other routes still report their accepted types.
-    const chat = await sendForm(`${api.url}/v1/chat/completions`, formOf([TEXT]), { key: api.key });
+    const chat = await sendForm(`${api.url}/v1/chat/completions`, encodeForm([TEXT]), { key: api.key });
     assertError(chat, 415, 'unsupported_media_type');
     assert.match(chat.json.error.message, /application\/json/);
   });
@@ -193,7 +193,9 @@ describe('POST /v1/files', () => {
   });
 
   it('parses an RFC 5987 file name', async () => {
-    const body = formOf([PURPOSE, TEXT]).toString().replace('filename="notes.txt"', "filename*=UTF-8''caf%C3%A9.txt");
+    const body = encodeForm([PURPOSE, TEXT])
+      .toString()
+      .replace('filename="notes.txt"', "filename*=UTF-8''caf%C3%A9.txt");
     const answer = await sendForm(url(), Buffer.from(body), { key: api.key });
     assert.equal(answer.json.filename, 'caf\u00e9.txt');
   });
@@ -227,7 +229,7 @@ describe('POST /v1/files', () => {
   });
 
   it('400 for an incomplete form', async () => {
-    const whole = formOf([PURPOSE, TEXT]);
+    const whole = encodeForm([PURPOSE, TEXT]);
     const at =
       (contentType: string, body: Uint8Array = whole) =>
       () =>
@@ -298,7 +300,9 @@ describe('POST /v1/files', () => {
     for (let round = 0; round < 3; round += 1) {
       assertError(await sendForm(url(), half(), { key: api.key }), 400, 'invalid_value', 'file');
     }
-    const body = new Uint8Array(formOf([PURPOSE, { name: 'file', filename: 'a.pdf', content: 'x'.repeat(5_000_000) }]));
+    const body = new Uint8Array(
+      encodeForm([PURPOSE, { name: 'file', filename: 'a.pdf', content: 'x'.repeat(5_000_000) }]),
+    );
     const headers = { authorization: `Bearer ${api.key}`, 'content-type': `multipart/form-data; boundary=${BOUNDARY}` };
     for (let round = 0; round < 5; round += 1) {
       const answer = await fetch(url(), { method: 'POST', headers, body });
@@ -313,7 +317,7 @@ describe('POST /v1/files', () => {
     it('replays the response for the same content with another boundary, and stores it once', async () => {
       const first = await send([PURPOSE, TEXT], key('f1'));
       const before = await kept();
-      const body = formOf([TEXT, PURPOSE], 'another');
+      const body = encodeForm([TEXT, PURPOSE], 'another');
       const contentType = 'multipart/form-data; boundary=another';
       const second = await sendForm(url(), body, { key: api.key, headers: key('f1'), contentType });
       assert.equal(second.headers.get('idempotent-replayed'), 'true');

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
-import { BOUNDARY, formOf, splitForm } from '../../test/forms.ts';
+import { BOUNDARY, encodeForm, splitForm } from '../../test/forms.ts';
 import { ApiError } from '../errors.ts';
 import { type FormRules, readForm } from './multipart.ts';
 
@@ -11,7 +11,7 @@ const RULES: FormRules = { file: 'file', maxFileBytes: 1000, fields: ['purpose']
 const forever = new AbortController().signal;
 
 /** A request whose body arrives in chunks of `size` bytes. */
-function requestOf(body: Uint8Array, size = body.length || 1) {
+function createRequest(body: Uint8Array, size = body.length || 1) {
   const pieces = function* () {
     for (let at = 0; at < body.length; at += size) yield body.subarray(at, at + size);
   };
@@ -21,7 +21,7 @@ function requestOf(body: Uint8Array, size = body.length || 1) {
 
 /** Reads a form to its end. */
 const readAll = (body: Uint8Array, size?: number, signal = forever) =>
-  readForm(requestOf(body, size), RULES, signal, async ({ filename, content, fields }) => {
+  readForm(createRequest(body, size), RULES, signal, async ({ filename, content, fields }) => {
     const bytes = await buffer(content);
     return { filename, bytes, purpose: fields.get('purpose') };
   });
@@ -50,7 +50,7 @@ describe('readForm', () => {
       [purpose, file(content)],
       [file(content), purpose],
     ]) {
-      const body = formOf(parts);
+      const body = encodeForm(parts);
       for (const size of [1, 2, 3, 5, 64, 1000]) {
         const read = await readAll(body, size);
         assert.ok(read.bytes.equals(content), `pieces of ${size}`);
@@ -60,8 +60,8 @@ describe('readForm', () => {
   });
 
   it('provides earlier fields when the file starts, later fields when it ends', async () => {
-    const body = formOf([file('text'), purpose]);
-    await readForm(requestOf(body), RULES, forever, async ({ content, fields }) => {
+    const body = encodeForm([file('text'), purpose]);
+    await readForm(createRequest(body), RULES, forever, async ({ content, fields }) => {
       assert.equal(fields.size, 0);
       await buffer(content);
       assert.equal(fields.get('purpose'), 'batch');
@@ -70,14 +70,17 @@ describe('readForm', () => {
 
   it('accepts a file of exactly the limit, and rejects one more byte immediately', async () => {
     for (const size of [1, 7, 10_000]) {
-      assert.equal((await readAll(formOf([file('x'.repeat(1000))]), size)).bytes.length, 1000);
-      await assert.rejects(readAll(formOf([file('x'.repeat(1001))]), size), { code: 'file_too_large', status: 413 });
+      assert.equal((await readAll(encodeForm([file('x'.repeat(1000))]), size)).bytes.length, 1000);
+      await assert.rejects(readAll(encodeForm([file('x'.repeat(1001))]), size), {
+        code: 'file_too_large',
+        status: 413,
+      });
     }
     const endless = async function* () {
       yield splitForm('a.txt', 'batch')[0];
       for (let at = 0; at < 1000; at += 1) yield Buffer.alloc(100, 'x');
     };
-    const { headers } = requestOf(Buffer.alloc(0));
+    const { headers } = createRequest(Buffer.alloc(0));
     const request = Object.assign(Readable.from(endless(), { objectMode: false }), { headers });
     await assert.rejects(
       readForm(request, RULES, forever, ({ content }) => buffer(content)),
@@ -86,16 +89,16 @@ describe('readForm', () => {
   });
 
   it('reports errors after the file through its content', async () => {
-    for (const body of [formOf([file('a'), file('b')]), formOf([file('a')]).subarray(0, -6)]) {
-      await readForm(requestOf(body), RULES, forever, async ({ content }) => {
+    for (const body of [encodeForm([file('a'), file('b')]), encodeForm([file('a')]).subarray(0, -6)]) {
+      await readForm(createRequest(body), RULES, forever, async ({ content }) => {
         await assert.rejects(buffer(content), ApiError);
       });
     }
   });
 
   it('keeps the source readable when the file is not read completely', async () => {
-    const body = formOf([file('x'.repeat(900)), purpose]);
-    const request = requestOf(body, 100);
+    const body = encodeForm([file('x'.repeat(900)), purpose]);
+    const request = createRequest(body, 100);
     await assert.rejects(
       readForm(request, RULES, forever, async () => {
         throw new Error('not wanted');
@@ -107,14 +110,14 @@ describe('readForm', () => {
   });
 
   it('throws the reason of the signal, even while the source is stalled', async () => {
-    const head = formOf([file('x')]).subarray(0, 120);
+    const head = encodeForm([file('x')]).subarray(0, 120);
     for (const first of [head, Buffer.alloc(0)]) {
       const silent = async function* () {
         if (first.length > 0) yield first;
         await new Promise(() => {});
       };
       const controller = new AbortController();
-      const { headers } = requestOf(head);
+      const { headers } = createRequest(head);
       const request = Object.assign(Readable.from(silent(), { objectMode: false }), { headers });
       const reading = readForm(request, RULES, controller.signal, ({ content }) => buffer(content));
       setImmediate(() => controller.abort(new Error('gone')));
@@ -124,7 +127,12 @@ describe('readForm', () => {
 
   it('settles for arbitrary bytes', async () => {
     const random = randomNumbers(11);
-    const whole = formOf([purpose, file('x'.repeat(300)), { name: 'more', content: 'y' }, { name: 'z', content: '' }]);
+    const whole = encodeForm([
+      purpose,
+      file('x'.repeat(300)),
+      { name: 'more', content: 'y' },
+      { name: 'z', content: '' },
+    ]);
     const stuff = [
       '\r\n',
       `--${BOUNDARY}`,

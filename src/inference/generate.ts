@@ -35,7 +35,7 @@ export interface Generation {
    * The caller must read them to the end or call `return()`.
    */
   events: AsyncGenerator<GenerationEvent, void, undefined>;
-  /** What the content policy says of the input and, once `events` has ended, of an answer that is not streamed. */
+  /** Result of screening the input and, after the end of `events`, a non-streamed answer. */
   notice(): ModerationNotice | null;
 }
 

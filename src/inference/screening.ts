@@ -5,7 +5,7 @@ import type { ModerationNotice } from '../lib/screen.ts';
 /** Input that policies have allowed. The class is not exported, so only this module makes one. */
 class ScreenedInput<T> {
   readonly #value: T;
-  /** What the policy says of the input, for the response; null: nothing. */
+  /** Result of screening the input, for the response; null without a flag. */
   readonly notice: ModerationNotice | null;
 
   constructor(value: T, notice: ModerationNotice | null) {

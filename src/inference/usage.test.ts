@@ -13,7 +13,7 @@ describe('usage', () => {
     api.send('POST', '/v1/chat/completions', {
       body: { model: 'general-8b', messages: [{ role: 'user', content: 'Hi' }], ...body },
     });
-  const recordsOf = (requestId: string | null) =>
+  const selectRecords = (requestId: string | null) =>
     api.db.sql
       .select()
       .from(usageRecords)
@@ -23,7 +23,7 @@ describe('usage', () => {
     api.engine.play(() => stream(words('one two three', 'stop', 5)));
     for (const body of [{}, { stream: true }]) {
       const { headers } = await chat(body);
-      const [record, ...more] = await recordsOf(headers.get('x-request-id'));
+      const [record, ...more] = await selectRecords(headers.get('x-request-id'));
       assert.deepEqual(more, []);
       assert.equal(record?.outcome, 'completed');
       assert.deepEqual([record?.promptTokens, record?.completionTokens, record?.cachedTokens], [5, 3, 0]);
@@ -34,7 +34,7 @@ describe('usage', () => {
   it('is recorded under the route, not under the URL with its query', async () => {
     const body = { model: 'general-8b', messages: [{ role: 'user', content: 'Hi' }] };
     const { headers } = await api.send('POST', '/v1/chat/completions?trace=1', { body });
-    const [record] = await recordsOf(headers.get('x-request-id'));
+    const [record] = await selectRecords(headers.get('x-request-id'));
     assert.equal(record?.endpoint, '/v1/chat/completions');
   });
 
@@ -54,7 +54,7 @@ describe('usage', () => {
     assert.equal(JSON.parse(all.at(-1) ?? '').error.code, 'engine_unavailable');
     assert.ok(!all.includes('[DONE]'));
     for (const { headers } of [whole, streamed]) {
-      const [record] = await recordsOf(headers.get('x-request-id'));
+      const [record] = await selectRecords(headers.get('x-request-id'));
       assert.deepEqual([record?.outcome, record?.promptTokens, record?.completionTokens], ['failed', 4, 2]);
     }
   });

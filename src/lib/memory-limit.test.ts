@@ -13,7 +13,7 @@ describe('readMemoryLimit', () => {
   after(() => folders.forEach((folder) => void rmSync(folder, { recursive: true })));
 
   /** Returns the limit in MB and its source on a machine of 16,000 MB with these files. */
-  function limitOf(files: Record<string, string>, constrainedMb = 0): [megabytes: number, source: string] {
+  function readLimit(files: Record<string, string>, constrainedMb = 0): [megabytes: number, source: string] {
     const root = mkdtempSync(join(tmpdir(), 'quire-cgroup-'));
     folders.push(root);
     for (const [path, text] of Object.entries(files)) {
@@ -30,21 +30,21 @@ describe('readMemoryLimit', () => {
 
   it('is the memory of the machine without a cgroup limit', () => {
     const machine = [16_000, 'the memory of this machine'];
-    assert.deepEqual(limitOf({}), machine);
-    assert.deepEqual(limitOf({ 'proc/self/cgroup': '0::/', 'sys/fs/cgroup/memory.max': 'max' }), machine);
+    assert.deepEqual(readLimit({}), machine);
+    assert.deepEqual(readLimit({ 'proc/self/cgroup': '0::/', 'sys/fs/cgroup/memory.max': 'max' }), machine);
     const v1 = { 'proc/self/cgroup': '4:memory:/', 'sys/fs/cgroup/memory/memory.limit_in_bytes': UNLIMITED_V1 };
-    assert.deepEqual(limitOf(v1), machine);
+    assert.deepEqual(readLimit(v1), machine);
   });
 
   it('reads the limit of a container (cgroup version 1 and 2)', () => {
     const v2 = { 'proc/self/cgroup': '0::/', 'sys/fs/cgroup/memory.max': `${512 * MB}` };
-    assert.deepEqual(limitOf(v2), [512, '/sys/fs/cgroup/memory.max']);
+    assert.deepEqual(readLimit(v2), [512, '/sys/fs/cgroup/memory.max']);
     // Without a cgroup namespace, a container of version 1 sees its host path, and its limit at the root.
     const v1 = {
       'proc/self/cgroup': '5:cpu:/docker/1f\n4:cpuacct,memory:/docker/1f',
       'sys/fs/cgroup/memory/memory.limit_in_bytes': `${768 * MB}`,
     };
-    assert.deepEqual(limitOf(v1), [768, '/sys/fs/cgroup/memory/memory.limit_in_bytes']);
+    assert.deepEqual(readLimit(v1), [768, '/sys/fs/cgroup/memory/memory.limit_in_bytes']);
   });
 
   it('takes the smallest limit of the cgroup and its ancestors', () => {
@@ -53,8 +53,8 @@ describe('readMemoryLimit', () => {
       'sys/fs/cgroup/system.slice/quire.service/memory.max': `${4_000 * MB}`,
       'sys/fs/cgroup/system.slice/memory.max': `${3_000 * MB}`,
     };
-    assert.deepEqual(limitOf(files), [3_000, '/sys/fs/cgroup/system.slice/memory.max']);
-    assert.deepEqual(limitOf(files, 2_000), [2_000, 'the limit of the cgroup']);
+    assert.deepEqual(readLimit(files), [3_000, '/sys/fs/cgroup/system.slice/memory.max']);
+    assert.deepEqual(readLimit(files, 2_000), [2_000, 'the limit of the cgroup']);
   });
 
   it('reads version 2 beside version 1', () => {
@@ -63,6 +63,6 @@ describe('readMemoryLimit', () => {
       'sys/fs/cgroup/memory/a/memory.limit_in_bytes': UNLIMITED_V1,
       'sys/fs/cgroup/unified/a/memory.max': `${900 * MB}`,
     };
-    assert.deepEqual(limitOf(files), [900, '/sys/fs/cgroup/unified/a/memory.max']);
+    assert.deepEqual(readLimit(files), [900, '/sys/fs/cgroup/unified/a/memory.max']);
   });
 });

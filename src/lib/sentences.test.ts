@@ -2,22 +2,22 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { splitSentences } from './sentences.ts';
 
-const textsOf = (text: string) => splitSentences(text).map(({ start, end }) => text.slice(start, end));
+const splitTexts = (text: string) => splitSentences(text).map(({ start, end }) => text.slice(start, end));
 
 describe('splitSentences', () => {
   it('ends a sentence at a full stop, question mark or exclamation mark', () => {
-    assert.deepEqual(textsOf('It rains. Does it? Yes! Fine.'), ['It rains.', 'Does it?', 'Yes!', 'Fine.']);
+    assert.deepEqual(splitTexts('It rains. Does it? Yes! Fine.'), ['It rains.', 'Does it?', 'Yes!', 'Fine.']);
   });
 
   it('does not end a sentence after a title, month, initial or decimal point', () => {
-    assert.deepEqual(textsOf('Dr. J. K. Rowan of St. Ives paid $3.50 on Jan. 5. See Fig. 3.'), [
+    assert.deepEqual(splitTexts('Dr. J. K. Rowan of St. Ives paid $3.50 on Jan. 5. See Fig. 3.'), [
       'Dr. J. K. Rowan of St. Ives paid $3.50 on Jan. 5.',
       'See Fig. 3.',
     ]);
   });
 
   it('continues a sentence before a lower-case word', () => {
-    assert.deepEqual(textsOf('"Really?" she asked. Some Inc. is a firm.'), [
+    assert.deepEqual(splitTexts('"Really?" she asked. Some Inc. is a firm.'), [
       '"Really?" she asked.',
       'Some Inc. is a firm.',
     ]);
@@ -25,16 +25,16 @@ describe('splitSentences', () => {
 
   it('joins wrapped lines and keeps short lines apart', () => {
     const wrapped = 'This sentence is so long that whoever wrote it had to break the\nLine of it. Next.';
-    assert.deepEqual(textsOf(wrapped), [wrapped.slice(0, -6), 'Next.']);
-    assert.deepEqual(textsOf('Milk\nBread\nButter'), ['Milk', 'Bread', 'Butter']);
+    assert.deepEqual(splitTexts(wrapped), [wrapped.slice(0, -6), 'Next.']);
+    assert.deepEqual(splitTexts('Milk\nBread\nButter'), ['Milk', 'Bread', 'Butter']);
   });
 
   it('always ends a sentence at an empty line', () => {
-    assert.deepEqual(textsOf('no stop here\n\nnor here'), ['no stop here', 'nor here']);
+    assert.deepEqual(splitTexts('no stop here\n\nnor here'), ['no stop here', 'nor here']);
   });
 
   it('ends sentences in scripts without spaces', () => {
-    assert.deepEqual(textsOf('これは文です。次の文です。'), ['これは文です。', '次の文です。']);
+    assert.deepEqual(splitTexts('これは文です。次の文です。'), ['これは文です。', '次の文です。']);
   });
 
   it('covers every non-blank character once and in order', () => {

@@ -15,7 +15,7 @@ describe('tightenPermissions', {
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
   const never = new AbortController().signal;
   const at = (...names: string[]) => join(folder, ...names);
-  const modeOf = (...names: string[]) => lstatSync(at(...names)).mode & 0o777;
+  const fileMode = (...names: string[]) => lstatSync(at(...names)).mode & 0o777;
   const write = (mode: number, ...names: string[]) => {
     writeFileSync(at(...names), '');
     chmodSync(at(...names), mode);
@@ -35,7 +35,7 @@ describe('tightenPermissions', {
       firstFailure: null,
     });
     assert.deepEqual(
-      [modeOf('a'), modeOf('a/b'), modeOf('a/b/file'), modeOf('a/program')],
+      [fileMode('a'), fileMode('a/b'), fileMode('a/b/file'), fileMode('a/program')],
       [0o700, 0o700, 0o600, 0o600],
     );
     assert.deepEqual(await tightenPermissions([at('a')], never), {
@@ -49,7 +49,7 @@ describe('tightenPermissions', {
   it('never adds permissions', async () => {
     write(0o444, 'state');
     await tightenPermissions([at('state')], never);
-    assert.equal(modeOf('state'), 0o400);
+    assert.equal(fileMode('state'), 0o400);
   });
 
   it('does not follow symbolic links', async () => {
@@ -59,7 +59,7 @@ describe('tightenPermissions', {
     symlinkSync('../outside', at('inside/folder'));
     symlinkSync('../outside/file', at('inside/file'));
     await tightenPermissions([at('inside'), at('inside/folder')], never);
-    assert.deepEqual([modeOf('outside'), modeOf('outside/file')], [0o755, 0o644]);
+    assert.deepEqual([fileMode('outside'), fileMode('outside/file')], [0o755, 0o644]);
   });
 
   it('skips missing paths, and stops on abort', async () => {

@@ -20,11 +20,11 @@ after(async () => {
 });
 const never = new AbortController().signal;
 const engines = new EnginePool(loadConfig({ QUIRE_DATA_DIR: folder }), createLogger('silent'), lifecycle);
-const fileOf = async (name: ArchitectureName) => ({ file: await writeArchitecture(folder, name, 'q8_0') });
+const modelFile = async (name: ArchitectureName) => ({ file: await writeArchitecture(folder, name, 'q8_0') });
 
 describe('ids that are bound to a GGUF of the operator', () => {
   it('an embedding model embeds with it, and its hash is kept', async () => {
-    const { embedding } = await engines.ofKind('embedding', 'embed-large-en-v1.5', await fileOf('qwen-3-embedding'));
+    const { embedding } = await engines.ofKind('embedding', 'embed-large-en-v1.5', await modelFile('qwen-3-embedding'));
     assert.deepEqual(
       [embedding?.backend().engine, embedding?.backend().model, embedding?.backend().ready],
       ['local', 'qwen-3-embedding-q8_0.gguf', true],
@@ -38,7 +38,7 @@ describe('ids that are bound to a GGUF of the operator', () => {
     assert.ok(embedding!.fingerprint().includes(kept.entries[0].sha256));
   });
   it('a reranking model judges with it', async () => {
-    const { rerank } = await engines.ofKind('rerank', 'reranker-v2-m3', await fileOf('bge-reranker'));
+    const { rerank } = await engines.ofKind('rerank', 'reranker-v2-m3', await modelFile('bge-reranker'));
     const { scores } = await rerank!.rerank({ query: 'the cat', documents: ['the mat', 'the river'] }, never);
     assert.equal(scores.length, 2);
   });
@@ -46,7 +46,10 @@ describe('ids that are bound to a GGUF of the operator', () => {
     const refused = (id: string, why: RegExp) => (error: Error) =>
       error instanceof OperatorError && error.message.startsWith(`models.${id}: `) && why.test(error.message);
     const of = (kind: 'embedding' | 'rerank', binding: object) => engines.ofKind(kind, 'x', binding);
-    await assert.rejects(of('embedding', await fileOf('bge-reranker')), refused('x', /judges documents; bind a GGUF/));
+    await assert.rejects(
+      of('embedding', await modelFile('bge-reranker')),
+      refused('x', /judges documents; bind a GGUF/),
+    );
     await assert.rejects(of('rerank', { file: join(folder, 'none.gguf') }), refused('x', /does not exist/));
     await assert.rejects(of('rerank', { engine: 'local' }), refused('x', /'engine: local' needs 'file'/));
   });

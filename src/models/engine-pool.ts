@@ -29,7 +29,7 @@ import type { CatalogueEntry } from './catalogue.ts';
 /** The bundled chat model. */
 const BUNDLED_CHAT_FILE = fileURLToPath(new URL('../../models/quire-chat-2.gguf', import.meta.url));
 const BUNDLED_CHAT_NAME = 'quire-chat-2';
-/** What the model reports once it is loaded: known before, because it is loaded by the first request. */
+/** Reported before the first request, which loads the model. */
 const BUNDLED_CHAT_FACTS = { contextTokens: 4_096, parameters: 6_163_712 };
 /** The bundled embedding model. */
 const BUNDLED_EMBEDDING_FILE = fileURLToPath(new URL('../../models/quire-embed-1.bin', import.meta.url));
@@ -118,8 +118,9 @@ export class EnginePool {
   }
 
   /**
-   * What judges texts for the id: the bundled model, unless the id itself is bound to a server. The one upstream of the
-   * environment is for text: most such servers judge nothing.
+   * Creates the moderation engine of an id: the bundled model, unless the id is bound to a server. `QUIRE_UPSTREAM_URL` does not
+   * apply: most
+   * generation servers have no moderation.
    */
   async parseModeration(id: string, binding: Binding | undefined): Promise<ModerationEngine> {
     if (binding?.file !== undefined || binding?.engine === 'local') {
@@ -148,8 +149,9 @@ export class EnginePool {
   }
 
   /**
-   * What embeds for the id: the bundled model, unless the id itself is bound to something else. The one upstream of the
-   * environment is for text. A server that gives other vectors than Quire works with is refused, as far as it answers now.
+   * Creates the embedding engine of an id: the bundled model, unless the id is bound. `QUIRE_UPSTREAM_URL` does not apply. Throws
+   * when a
+   * reachable server returns vectors of other dimensions.
    */
   async embeddingOf(id: string, binding: Binding | undefined): Promise<EmbeddingEngine> {
     if (binding !== undefined && isLocal(binding)) return this.#localEncoder(id, binding, startLocalEmbedding);
@@ -180,7 +182,7 @@ export class EnginePool {
     return engine;
   }
 
-  /** What reranks for the id: the bundled model, unless the id itself is bound to a file or to a server. */
+  /** Creates the rerank engine of an id: the bundled model, unless the id is bound to a file or server. */
   async rerankOf(id: string, binding: Binding | undefined): Promise<RerankEngine> {
     if (binding !== undefined && isLocal(binding)) return this.#localEncoder(id, binding, startLocalRerank);
     const baseUrls = binding?.base_urls ?? (binding?.engine === 'upstream' ? this.#config.upstreamUrl : undefined);
@@ -197,7 +199,7 @@ export class EnginePool {
     return this.#lifecycle.start('engine', start, (started) => started.close());
   }
 
-  /** The bundled reranker, which the bundled chat model asks as well: one for both. */
+  /** The bundled reranker, shared with the bundled chat model. */
   #bundledRerank(): Promise<RerankEngine> {
     this.#rerank ??= this.#startBundledRerank();
     return this.#rerank;
@@ -219,7 +221,7 @@ export class EnginePool {
     return engine;
   }
 
-  /** What embeds or reranks with a GGUF of the operator's. */
+  /** Creates an embedding or rerank engine for a GGUF of the operator. */
   #localEncoder<Engine extends { close(): Promise<void> }>(
     id: string,
     binding: Binding,
@@ -291,7 +293,7 @@ export class EnginePool {
     return { heapMb: hostHeapMb, contextMb: modelContextMb };
   }
 
-  /** Where the computed prompts of the engine with this key are saved. */
+  /** Folder of the KV disk cache of the engine with this key. */
   #diskCache(key: string): { diskCache?: { folder: string; bytes: number } } {
     const { dataDir, prefixCacheMegabytes } = this.#config;
     if (prefixCacheMegabytes === 0) return {};

@@ -36,7 +36,7 @@ const chat = (api: TestApi, body: object = {}) =>
   });
 const complete = (api: TestApi, body: object = {}) =>
   api.send('POST', '/v1/completions', { body: { model: 'general-8b', prompt: 'Hi', ...body } });
-const statusOf = ({ headers }: { headers: Headers }) => headers.get('x-cache-status');
+const cacheStatusHeader = ({ headers }: { headers: Headers }) => headers.get('x-cache-status');
 
 /** Starts a stream, disconnects at its first byte, and waits until it is counted. */
 async function leave(api: TestApi): Promise<string | null> {
@@ -51,7 +51,7 @@ async function leave(api: TestApi): Promise<string | null> {
   await response.body?.getReader().read();
   controller.abort();
   await until(async () => (await counted(api)).join() !== before.join());
-  return statusOf(response);
+  return cacheStatusHeader(response);
 }
 
 describe('GET /v1/admin/cache/stats and POST /v1/admin/cache/reset', () => {
@@ -148,9 +148,9 @@ describe('counting of prompts', () => {
     it(`a hit and a miss, chat and text, ${way}, as X-Cache-Status says`, async () => {
       for (const ask of [chat, complete]) {
         api.engine.play(() => stream(answer(0)));
-        assert.equal(statusOf(await ask(api, { stream: stream_ })), 'MISS');
+        assert.equal(cacheStatusHeader(await ask(api, { stream: stream_ })), 'MISS');
         api.engine.play(() => stream(answer(6)));
-        assert.equal(statusOf(await ask(api, { stream: stream_ })), 'HIT');
+        assert.equal(cacheStatusHeader(await ask(api, { stream: stream_ })), 'HIT');
       }
       assert.deepEqual(await counted(api), [2, 2, 12]);
       assert.equal((await api.send('GET', STATS)).json.hit_rate, 0.5);
@@ -158,9 +158,9 @@ describe('counting of prompts', () => {
     it(`several answers to one prompt once, ${way}`, async () => {
       for (const ask of [chat, complete]) {
         api.engine.play(({ choices }) => stream(answer(6, choices)));
-        assert.equal(statusOf(await ask(api, { n: 3, stream: stream_ })), 'HIT');
+        assert.equal(cacheStatusHeader(await ask(api, { n: 3, stream: stream_ })), 'HIT');
         api.engine.play(({ choices }) => stream(answer(0, choices)));
-        assert.equal(statusOf(await ask(api, { n: 3, stream: stream_ })), 'MISS');
+        assert.equal(cacheStatusHeader(await ask(api, { n: 3, stream: stream_ })), 'MISS');
       }
       assert.deepEqual(await counted(api), [2, 2, 12]);
     });
@@ -272,9 +272,9 @@ describe('cached tokens reported by an upstream', () => {
 
   it('set X-Cache-Status of a non-streamed response', async () => {
     told = { prompt_tokens_details: { cached_tokens: 8 } };
-    assert.equal(statusOf(await chat(api)), 'HIT');
+    assert.equal(cacheStatusHeader(await chat(api)), 'HIT');
     told = {};
-    assert.equal(statusOf(await chat(api)), 'MISS');
+    assert.equal(cacheStatusHeader(await chat(api)), 'MISS');
   });
 
   it('count as a miss when absent or invalid, and are limited to the prompt', async () => {

@@ -6,19 +6,21 @@ import { createLogger } from '../lib/logger.ts';
 import { defineJob, type JobKind } from './define-job.ts';
 import { JobQueue } from './job-queue.ts';
 
-const kindOf = (name: string, wanted: Partial<Pick<JobKind<object>, 'concurrency' | 'perGroup' | 'retries'>> = {}) =>
-  defineJob<{ n: number }>({ name, concurrency: 1, retries: 2, retrySeconds: 0, ...wanted });
+const defineKind = (
+  name: string,
+  wanted: Partial<Pick<JobKind<object>, 'concurrency' | 'perGroup' | 'retries'>> = {},
+) => defineJob<{ n: number }>({ name, concurrency: 1, retries: 2, retrySeconds: 0, ...wanted });
 
 const KINDS = {
-  committed: kindOf('committed'),
-  'rolled-back': kindOf('rolled-back'),
-  failing: kindOf('failing', { retries: 1 }),
-  keyed: kindOf('keyed', { concurrency: 3 }),
-  held: kindOf('held', { concurrency: 2 }),
-  stopped: kindOf('stopped'),
-  lost: kindOf('lost'),
-  'at-once': kindOf('at-once', { concurrency: 2 }),
-  grouped: kindOf('grouped', { concurrency: 3, perGroup: 1 }),
+  committed: defineKind('committed'),
+  'rolled-back': defineKind('rolled-back'),
+  failing: defineKind('failing', { retries: 1 }),
+  keyed: defineKind('keyed', { concurrency: 3 }),
+  held: defineKind('held', { concurrency: 2 }),
+  stopped: defineKind('stopped'),
+  lost: defineKind('lost'),
+  'at-once': defineKind('at-once', { concurrency: 2 }),
+  grouped: defineKind('grouped', { concurrency: 3, perGroup: 1 }),
 };
 
 /** Resolves after `count` calls. */

@@ -40,7 +40,7 @@ describe('POST /v1/rerank', () => {
   };
   const lastUsage = async () => (await api.db.sql.select().from(usageRecords)).toSorted(byId).at(-1);
   type Result = { index: number; relevance_score: number; document?: { text: string } };
-  const placesOf = (json: { results: Result[] }) => json.results.map(({ index }) => index);
+  const resultOrder = (json: { results: Result[] }) => json.results.map(({ index }) => index);
 
   it('200 with every document, the best first, in the form of the schema and no other field', async () => {
     const { status, json } = await rank({ documents: ['0.1 a', { text: '0.9 b' }, '0.5 c'] });
@@ -60,11 +60,11 @@ describe('POST /v1/rerank', () => {
 
   it('200 with documents of equal scores in request order', async () => {
     const documents = ['0.5', '0.7', '0.5', '0', '0.7', '0', '0.5'];
-    assert.deepEqual(placesOf((await rank({ documents })).json), [1, 4, 0, 2, 6, 3, 5]);
+    assert.deepEqual(resultOrder((await rank({ documents })).json), [1, 4, 0, 2, 6, 3, 5]);
   });
 
   it('200 with equal documents each under its own index', async () => {
-    assert.deepEqual(placesOf((await rank({ documents: ['0.5', '0.5', '0.5'], top_n: 2 })).json), [0, 1]);
+    assert.deepEqual(resultOrder((await rank({ documents: ['0.5', '0.5', '0.5'], top_n: 2 })).json), [0, 1]);
   });
 
   it('200 with the best top_n; all where it is null or larger', async () => {
@@ -76,7 +76,7 @@ describe('POST /v1/rerank', () => {
       [5000, [1, 2, 0]],
       [null, [1, 2, 0]],
     ]) {
-      assert.deepEqual(placesOf((await rank({ documents, top_n })).json), expected);
+      assert.deepEqual(resultOrder((await rank({ documents, top_n })).json), expected);
     }
   });
 

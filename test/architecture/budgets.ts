@@ -1,5 +1,5 @@
 import type { Node } from 'oxc-parser';
-import { type Checker, isTest, lineAt, nameOf, type Source, type Violation, violationAt, walk } from './source.ts';
+import { type Checker, isTest, lineAt, nodeName, type Source, type Violation, violationAt, walk } from './source.ts';
 
 /** Budgets: a function fits on a screen, a file can be read at once, a call needs no lookup of its parameters. */
 const MAX_FUNCTION_LINES = 60;
@@ -15,13 +15,13 @@ export const checkBudgets: Checker = (source) => {
   const found = fileLength(source);
   const groupLines = linesOfGroups(source);
   walk(source, (node, around) => {
-    const parameters = parametersOf(node);
+    const parameters = listParameters(node);
     if (parameters === null) return;
-    const count = parameters.filter((parameter) => nameOf(parameter) !== 'this').length;
+    const count = parameters.filter((parameter) => nodeName(parameter) !== 'this').length;
     if (count > MAX_PARAMETERS) {
       found.push(violationAt(source, node.start, `${count} parameters, at most ${MAX_PARAMETERS}`));
     }
-    const lines = linesOf(source, node) - (groupLines.get(node) ?? 0);
+    const lines = countLines(source, node) - (groupLines.get(node) ?? 0);
     if (lines > MAX_FUNCTION_LINES && !isGroup(node, around.at(-1))) {
       found.push(violationAt(source, node.start, `function of ${lines} lines, at most ${MAX_FUNCTION_LINES}`));
     }
@@ -29,7 +29,7 @@ export const checkBudgets: Checker = (source) => {
   return found;
 };
 
-function linesOf(source: Source, node: Node): number {
+function countLines(source: Source, node: Node): number {
   return lineAt(source, node.end) - lineAt(source, node.start) + 1;
 }
 
@@ -38,8 +38,8 @@ function linesOfGroups(source: Source): Map<Node, number> {
   const counts = new Map<Node, number>();
   walk(source, (node, around) => {
     if (!isGroup(node, around.at(-1))) return;
-    const outer = around.findLast((each) => parametersOf(each) !== null);
-    if (outer !== undefined) counts.set(outer, (counts.get(outer) ?? 0) + linesOf(source, node));
+    const outer = around.findLast((each) => listParameters(each) !== null);
+    if (outer !== undefined) counts.set(outer, (counts.get(outer) ?? 0) + countLines(source, node));
   });
   return counts;
 }
@@ -50,7 +50,7 @@ function fileLength(source: Source): Violation[] {
   return lines > most ? [{ path: source.path, line: 1, rule: `file of ${lines} lines, at most ${most}` }] : [];
 }
 
-function parametersOf(node: Node): readonly Node[] | null {
+function listParameters(node: Node): readonly Node[] | null {
   switch (node.type) {
     case 'FunctionDeclaration':
     case 'FunctionExpression':
@@ -65,7 +65,7 @@ function parametersOf(node: Node): readonly Node[] | null {
 }
 
 function isGroup(node: Node, parent: Node | undefined): boolean {
-  if (parent?.type !== 'CallExpression' || parametersOf(node) === null) return false;
+  if (parent?.type !== 'CallExpression' || listParameters(node) === null) return false;
   const { callee } = parent;
-  return GROUPS.has(nameOf(callee.type === 'MemberExpression' ? callee.object : callee) ?? '');
+  return GROUPS.has(nodeName(callee.type === 'MemberExpression' ? callee.object : callee) ?? '');
 }

@@ -1,5 +1,5 @@
 import type { Node } from 'oxc-parser';
-import { type Checker, isTest, nameOf, type Source, violationAt } from './source.ts';
+import { type Checker, isTest, nodeName, type Source, violationAt } from './source.ts';
 
 /** Types derived from a schema or table of the same name, which has the docstring. */
 const DERIVED = /^Static\s*<|\$infer(Select|Insert)\b/;
@@ -32,7 +32,7 @@ function exportedName(source: Source, statement: Node): string | null {
       return DERIVED.test(source.text.slice(type.start, type.end)) ? null : declaration.id.name;
     }
     case 'VariableDeclaration':
-      return nameOf(declaration.declarations.find(({ init }) => isFunction(init))?.id);
+      return nodeName(declaration.declarations.find(({ init }) => isFunction(init))?.id);
     default:
       return null;
   }

@@ -1,5 +1,5 @@
 import type { Node } from 'oxc-parser';
-import { isTest, nameOf, type Source } from './source.ts';
+import { isTest, nodeName, type Source } from './source.ts';
 
 /** A name that several files of `src` export. */
 export interface DuplicateExport {
@@ -34,7 +34,7 @@ function declaredNames(statement: Node): string[] {
     case 'TSTypeAliasDeclaration':
       return declaration.id === null ? [] : [declaration.id.name];
     case 'VariableDeclaration':
-      return declaration.declarations.flatMap(({ id }) => nameOf(id) ?? []);
+      return declaration.declarations.flatMap(({ id }) => nodeName(id) ?? []);
     default:
       return [];
   }

@@ -1,5 +1,5 @@
 import type { Node } from 'oxc-parser';
-import { type Checker, isTest, nameOf, violationAt, walk } from './source.ts';
+import { type Checker, isTest, nodeName, violationAt, walk } from './source.ts';
 
 const READER = 'src/config.ts';
 /** Entry points that set variables for Node and libraries before those are loaded. They read no settings. */
@@ -22,7 +22,7 @@ export const checkEnvironment: Checker = (source) => {
 function readsEnvironment(node: Node): boolean {
   switch (node.type) {
     case 'MemberExpression':
-      return nameOf(node.property) === 'env' && isProcess(node.object);
+      return nodeName(node.property) === 'env' && isProcess(node.object);
     case 'VariableDeclarator':
       return node.id.type === 'ObjectPattern' && isProcess(node.init) && node.id.properties.some(isEnvProperty);
     case 'ImportDeclaration':
@@ -34,13 +34,13 @@ function readsEnvironment(node: Node): boolean {
 
 /** Whether the node is `process` or `globalThis.process`. */
 function isProcess(node: Node | null): boolean {
-  return nameOf(node?.type === 'MemberExpression' ? node.property : node) === 'process';
+  return nodeName(node?.type === 'MemberExpression' ? node.property : node) === 'process';
 }
 
 function isEnvProperty(node: Node): boolean {
-  return node.type === 'Property' && nameOf(node.key) === 'env';
+  return node.type === 'Property' && nodeName(node.key) === 'env';
 }
 
 function isEnvSpecifier(node: Node): boolean {
-  return node.type === 'ImportSpecifier' && nameOf(node.imported) === 'env';
+  return node.type === 'ImportSpecifier' && nodeName(node.imported) === 'env';
 }

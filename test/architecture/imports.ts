@@ -56,7 +56,7 @@ const LEVELS = new Map(ORDER.flatMap((names, level) => names.map((name) => [name
 const OPEN_LEVELS: ReadonlySet<number> = new Set([0, ORDER.length - 1]);
 
 /** Returns the folder directly below `src`, or the name of a file there without its extension. */
-function unitOf(path: string): string {
+function topLevelUnit(path: string): string {
   return (path.split('/')[1] ?? '').replace(/(\.test)?\.[jt]s$/, '');
 }
 
@@ -70,13 +70,13 @@ interface Import {
 export function listImports(source: Source): Import[] {
   const found: Import[] = [];
   walk(source, (node) => {
-    const specifier = specifierOf(node);
+    const specifier = parseSpecifier(node);
     if (specifier !== null) found.push({ specifier, at: node.start });
   });
   return found;
 }
 
-function specifierOf(node: Node): string | null {
+function parseSpecifier(node: Node): string | null {
   switch (node.type) {
     case 'ImportDeclaration':
     case 'ExportAllDeclaration':
@@ -95,14 +95,14 @@ function specifierOf(node: Node): string | null {
 /** Allows imports of the own folder and of lower ones. Tests may import anything. */
 export const checkOrder: Checker = (source) => {
   if (!source.path.startsWith('src/') || isTest(source.path)) return [];
-  const unit = unitOf(source.path);
+  const unit = topLevelUnit(source.path);
   const level = LEVELS.get(unit);
   if (level === undefined) return [{ path: source.path, line: 1, rule: `'${unit}' has no place in the order` }];
   return listImports(source)
     .filter(({ specifier }) => specifier.startsWith('.'))
     .flatMap(({ specifier, at }) => {
       const target = posix.join(posix.dirname(source.path), specifier);
-      const rule = target.startsWith('src/') ? orderRule(unit, level, unitOf(target)) : leavingRule(target);
+      const rule = target.startsWith('src/') ? orderRule(unit, level, topLevelUnit(target)) : leavingRule(target);
       return rule === null ? [] : [violationAt(source, at, rule)];
     });
 };
@@ -124,12 +124,12 @@ function leavingRule(target: string): string {
 export const checkSubfolderOrder: Checker = (source) => {
   if (isTest(source.path)) return [];
   return Object.entries(SUBFOLDER_ORDER).flatMap(([folder, order]) => {
-    const from = subfolderOf(folder, source.path);
+    const from = findSubfolder(folder, source.path);
     if (from === null) return [];
     if (!order.includes(from)) return [{ path: source.path, line: 1, rule: `'${from}' has no place in the order` }];
     return listImports(source).flatMap(({ specifier, at }) => {
       const to = specifier.startsWith('.')
-        ? subfolderOf(folder, posix.join(posix.dirname(source.path), specifier))
+        ? findSubfolder(folder, posix.join(posix.dirname(source.path), specifier))
         : null;
       const isUpward = to !== null && order.indexOf(to) > order.indexOf(from);
       return isUpward ? [violationAt(source, at, `'${from}' imports '${to}', which comes after it in ${folder}`)] : [];
@@ -138,7 +138,7 @@ export const checkSubfolderOrder: Checker = (source) => {
 };
 
 /** Returns the subfolder of `folder` that contains a path; null for files of the folder itself and for other paths. */
-function subfolderOf(folder: string, path: string): string | null {
+function findSubfolder(folder: string, path: string): string | null {
   if (!path.startsWith(`${folder}/`)) return null;
   const [name = '', ...rest] = path.slice(folder.length + 1).split('/');
   return rest.length > 0 ? name : null;

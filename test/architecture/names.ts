@@ -1,12 +1,12 @@
 import { type Checker, lineAt, type Violation } from './source.ts';
 
 /** Names that describe no content and attract unrelated code. */
-const DRAWERS: ReadonlySet<string> = new Set(['util', 'helper', 'common', 'shared', 'manager', 'service', 'base']);
+const VAGUE_NAMES: ReadonlySet<string> = new Set(['util', 'helper', 'common', 'shared', 'manager', 'service', 'base']);
 const KEBAB = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 const SUFFIX = /(\.test|\.config|\.d)?\.[jt]s$/;
 const UNFINISHED = /\b(TODO|FIXME|XXX)\b/;
 
-/** Requires kebab-case names without the words of `DRAWERS`. */
+/** Requires kebab-case names without the words of `VAGUE_NAMES`. */
 export const checkNames: Checker = ({ path }) => {
   const words = path.replace(SUFFIX, '').split('/');
   return words.flatMap((word): Violation[] => {
@@ -17,7 +17,7 @@ export const checkNames: Checker = ({ path }) => {
 
 function nameRule(word: string): string | null {
   if (!KEBAB.test(word)) return `the name '${word}' is not kebab-case`;
-  return DRAWERS.has(word.replace(/s$/, '')) ? `the name '${word}' does not say what is in it` : null;
+  return VAGUE_NAMES.has(word.replace(/s$/, '')) ? `the name '${word}' does not say what is in it` : null;
 }
 
 /** Rejects marks of unfinished work in comments; unfinished work belongs in issues. */

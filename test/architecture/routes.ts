@@ -1,5 +1,5 @@
 import type { Node } from 'oxc-parser';
-import { type Checker, isTest, nameOf, type Source, violationAt, walk } from './source.ts';
+import { type Checker, isTest, nodeName, type Source, violationAt, walk } from './source.ts';
 
 const METHODS: ReadonlySet<string> = new Set(['get', 'head', 'post', 'put', 'patch', 'delete', 'options', 'all']);
 const NEEDED = ['summary', 'tags', 'response'] as const;
@@ -11,28 +11,28 @@ export const checkRoutes: Checker = (source) => {
   if (!source.path.startsWith('src/') || isTest(source.path)) return [];
   const found: ReturnType<Checker> = [];
   walk(source, (node) => {
-    const route = routeOf(node);
+    const route = parseRoute(node);
     if (route === null) return;
     const schema = property(route.options, 'schema');
     if (source.path === DESCRIBER && property(schema, 'hide') !== null) return;
-    const missing = schema === null ? ['schema'] : missingOf(source, schema);
+    const missing = schema === null ? ['schema'] : missingFields(source, schema);
     if (missing.length > 0) found.push(violationAt(source, node.start, `${route.name} has no ${missing.join(', ')}`));
   });
   return found;
 };
 
-function routeOf(node: Node): { name: string; options: Node | undefined } | null {
+function parseRoute(node: Node): { name: string; options: Node | undefined } | null {
   if (node.type !== 'CallExpression' || node.callee.type !== 'MemberExpression') return null;
   const [first, second] = node.arguments;
-  const method = nameOf(node.callee.property) ?? '';
+  const method = nodeName(node.callee.property) ?? '';
   if (method === 'route') return { name: 'the route', options: first };
-  const path = nameOf(first);
+  const path = nodeName(first);
   // Whether the first argument is a path, which starts with a slash. Excludes calls such as `map.get('key')`.
   if (!METHODS.has(method) || path === null || !path.startsWith('/')) return null;
   return { name: `${method.toUpperCase()} ${path}`, options: second };
 }
 
-function missingOf(source: Source, schema: Node): string[] {
+function missingFields(source: Source, schema: Node): string[] {
   const missing = NEEDED.filter((name) => property(schema, name) === null);
   const hides = property(schema, 'hide') !== null && source.path !== DESCRIBER;
   return [...missing, ...(hides ? [`place in the description (hide is for ${DESCRIBER})`] : [])];
@@ -42,7 +42,7 @@ function missingOf(source: Source, schema: Node): string[] {
 function property(object: Node | null | undefined, name: string): Node | null {
   if (object?.type !== 'ObjectExpression') return null;
   for (const entry of object.properties) {
-    if (entry.type === 'Property' && nameOf(entry.key) === name) return entry.value;
+    if (entry.type === 'Property' && nodeName(entry.key) === name) return entry.value;
   }
   return null;
 }

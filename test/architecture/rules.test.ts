@@ -43,14 +43,14 @@ describe('checkSubfolderOrder', () => {
 });
 
 describe('findCycles', () => {
-  const cyclesOf = (files: Record<string, string>) =>
+  const describeCycles = (files: Record<string, string>) =>
     findCycles(Object.entries(files).map(([path, text]) => parseSource(path, text))).map(
       ({ folder, entries }) => `${folder}: ${entries.join(' ')}`,
     );
 
   it('finds circles of files, of folders, and around three entries, of types too', () => {
     assert.deepEqual(
-      cyclesOf({
+      describeCycles({
         'src/a/x.ts': "import '../b/y.ts'; import type { Z } from './z.ts';",
         'src/a/z.ts': "import './w.ts';",
         'src/a/w.ts': "import './x.ts';",
@@ -62,7 +62,7 @@ describe('findCycles', () => {
 
   it('accepts a tree, and what only tests import', () => {
     assert.deepEqual(
-      cyclesOf({
+      describeCycles({
         'src/a/x.ts': "import '../b/y.ts'; import './z.ts';",
         'src/a/z.ts': "import '../b/y.ts';",
         'src/b/y.ts': '',
@@ -74,7 +74,7 @@ describe('findCycles', () => {
 });
 
 describe('findDuplicateExports', () => {
-  const duplicatesOf = (files: Record<string, string>) =>
+  const describeDuplicates = (files: Record<string, string>) =>
     findDuplicateExports(Object.entries(files).map(([path, text]) => parseSource(path, text))).map(
       ({ name, paths }) => `${name}: ${paths.join(' ')}`,
     );
@@ -82,13 +82,13 @@ describe('findDuplicateExports', () => {
   it('finds functions, classes, types, interfaces and constants', () => {
     for (const declaration of ['function A() {}', 'class A {}', 'type A = 1;', 'interface A {}', 'const A = 1;']) {
       const files = { 'src/a/x.ts': `export ${declaration}`, 'src/b/y.ts': 'export async function* A() {}' };
-      assert.deepEqual(duplicatesOf(files), ['A: src/a/x.ts src/b/y.ts'], declaration);
+      assert.deepEqual(describeDuplicates(files), ['A: src/a/x.ts src/b/y.ts'], declaration);
     }
   });
 
   it('accepts a value with its type, re-exports, local names, and names of tests', () => {
     assert.deepEqual(
-      duplicatesOf({
+      describeDuplicates({
         'src/a/x.ts': 'export const A = 1; export type A = typeof A;',
         'src/a/y.ts': "export { A } from './x.ts'; const B = 1; export const C = B;",
         'src/a/z.ts': 'const A = 1; const B = A; export const D = B;',

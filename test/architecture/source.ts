@@ -63,7 +63,7 @@ export function isTest(path: string): boolean {
 }
 
 /** Returns the name of an identifier or string literal: `env` of `process.env` and of `process['env']`. */
-export function nameOf(node: Node | null | undefined): string | null {
+export function nodeName(node: Node | null | undefined): string | null {
   if (node?.type === 'Identifier') return node.name;
   return node?.type === 'Literal' && typeof node.value === 'string' ? node.value : null;
 }

@@ -87,7 +87,7 @@ describe('an ambiguous schema', () => {
             choices: CHOICES,
             maxTokens: 200,
           });
-          const outcome = await endOf(request, signal);
+          const outcome = await requestOutcome(request, signal);
           outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
         }
       };
@@ -106,7 +106,7 @@ describe('an ambiguous schema', () => {
 });
 
 /** Outcome of a request: `whole`, `left`, or status and code of its error. */
-async function endOf(request: Parameters<LocalEngine['generate']>[0], signal: AbortSignal): Promise<string> {
+async function requestOutcome(request: Parameters<LocalEngine['generate']>[0], signal: AbortSignal): Promise<string> {
   try {
     for await (const event of engine.generate(request, signal)) assert.ok(event.type !== undefined);
     return 'whole';

@@ -29,7 +29,7 @@ async function start(options: ServiceOptions = {}): Promise<Service> {
 }
 
 /** Lists names and sizes of all files below a folder. */
-function contentOf(folder: string): string[] {
+function listContent(folder: string): string[] {
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();
   return names.map((name) => `${name} ${lstatSync(join(folder, name)).size}`);
 }
@@ -50,7 +50,7 @@ async function upload({ url, key }: Service): Promise<string> {
 /** Asserts that the start fails with a sentence, creates no key, and changes nothing in the folder. */
 async function assertRejected(dataDir: string, problem: RegExp, command = ['keys', 'list']): Promise<void> {
   const before = ['postgres', 'blobs'].map((name) =>
-    existsSync(join(dataDir, name)) ? contentOf(join(dataDir, name)) : null,
+    existsSync(join(dataDir, name)) ? listContent(join(dataDir, name)) : null,
   );
   const { code, stdout, stderr } = await runQuire(command, { dataDir, killAfterMs: 120_000 });
   assert.equal(code, 1, stderr);
@@ -58,7 +58,7 @@ async function assertRejected(dataDir: string, problem: RegExp, command = ['keys
   assert.match(stderr, /Restore the whole .*from a backup/);
   assert.doesNotMatch(stdout + stderr, /quire-sk-/);
   const after = ['postgres', 'blobs'].map((name) =>
-    existsSync(join(dataDir, name)) ? contentOf(join(dataDir, name)) : null,
+    existsSync(join(dataDir, name)) ? listContent(join(dataDir, name)) : null,
   );
   assert.deepEqual(after, before);
 }

@@ -386,7 +386,7 @@ describe('the user of the server', { skip: !IS_LINUX || !IS_ROOT ? 'needs root o
         (entry) => lstatSync(join(entry.parentPath, entry.name)).uid,
       ),
     );
-  const rootOf = (uid: number) => {
+  const rootOwnedBy = (uid: number) => {
     const root = newRoot();
     chownSync(root, uid, uid);
     return root;
@@ -404,14 +404,14 @@ describe('the user of the server', { skip: !IS_LINUX || !IS_ROOT ? 'needs root o
   });
 
   it('is an ordinary user', async () => {
-    const folder = join(rootOf(NOBODY), 'postgres');
+    const folder = join(rootOwnedBy(NOBODY), 'postgres');
     const writer = await startAndStop(folder, asUser(NOBODY));
     assert.match(writer.stderr(), /"user":"same user"/);
     assert.deepEqual(owners(folder), new Set([NOBODY]));
   });
 
   it('is a user without an account', async () => {
-    const folder = join(rootOf(UNKNOWN_USER), 'postgres');
+    const folder = join(rootOwnedBy(UNKNOWN_USER), 'postgres');
     const writer = await startAndStop(folder, asUser(UNKNOWN_USER));
     assert.match(writer.stderr(), /"user":"user namespace"/);
     assert.deepEqual(owners(folder), new Set([UNKNOWN_USER]));
@@ -437,7 +437,7 @@ describe('the user of the server', { skip: !IS_LINUX || !IS_ROOT ? 'needs root o
   });
 
   it('cannot use the folder of another user, and says so', async () => {
-    const root = rootOf(NOBODY);
+    const root = rootOwnedBy(NOBODY);
     const folder = join(root, 'postgres');
     cpSync(template, folder, { recursive: true });
     chmodSync(folder, 0o755);

@@ -69,7 +69,7 @@ describe('request bodies of a running service', () => {
   const service = useService();
   let before = 0;
 
-  async function stallOf(send: () => Promise<unknown>): Promise<number> {
+  async function maxStall(send: () => Promise<unknown>): Promise<number> {
     const probe = await startProbe(service.url);
     await send();
     return Math.max(...(await probe.stop()));
@@ -87,7 +87,7 @@ describe('request bodies of a running service', () => {
       ['/v1/files', { 'content-type': 'multipart/form-data; boundary=x', authorization: 'Bearer quire-sk-unknown' }],
     ] as const) {
       let status: number | null = null;
-      const stall = await stallOf(async () => {
+      const stall = await maxStall(async () => {
         status = await post(service.url, path, headers, body);
       });
       t.diagnostic(`${path}: ${status}, longest stall ${stall.toFixed(0)} ms, RSS ${rssMb(service).toFixed(0)} MB`);
@@ -106,7 +106,7 @@ describe('request bodies of a running service', () => {
         let status: number | null = null;
         for (let round = 0; round < 3 && (round === 0 || Math.min(...stalls) > MAX_STALL_MS || !IS_SHORT); round += 1) {
           stalls.push(
-            await stallOf(async () => {
+            await maxStall(async () => {
               status = await post(service.url, '/v1/chat/completions', headers, body);
             }),
           );

@@ -10,7 +10,7 @@ const access = () => ({ apiKey: backends.service.key, configuration: { baseURL: 
 const chat = (model: string, more: ChatOpenAIFields = {}) => new ChatOpenAI({ model, ...access(), ...more });
 
 /** Completion tokens of a response or chunk; 0 without usage. LangChain's types lack usage. */
-function tokensOf(message: object): number {
+function completionTokens(message: object): number {
   const { usage_metadata: usage } = message as { usage_metadata?: { total_tokens: number } };
   return usage?.total_tokens ?? 0;
 }
@@ -29,7 +29,7 @@ for (const [backend, model] of GENERATING) {
         ['user', prompt],
       ]);
       assert.equal(typeof answer.content, 'string');
-      assert.ok(tokensOf(answer) > 0);
+      assert.ok(completionTokens(answer) > 0);
       assert.match(`${answer.response_metadata['finish_reason']}`, /^(stop|length)$/);
     });
 
@@ -40,10 +40,10 @@ for (const [backend, model] of GENERATING) {
       let tokens = 0;
       for await (const chunk of await client.stream(prompt)) {
         text += chunk.content as string;
-        tokens += tokensOf(chunk);
+        tokens += completionTokens(chunk);
       }
       assert.equal(text, whole.content);
-      assert.equal(tokens, tokensOf(whole));
+      assert.equal(tokens, completionTokens(whole));
     });
 
     it('binds tools, streamed and not', async () => {

@@ -90,8 +90,11 @@ describe('openai: embeddings on a server, and under an alias', () => {
   /** An upstream whose vectors encode the length of the text. */
   const lengths: Handler = ({ path, body }, response) => {
     if (path !== '/v1/embeddings') return sendJson(response, 404, {});
-    const vectorOf = (text: string) => [text.length, 1, ...Array(1022).fill(0)];
-    const data = ([body?.['input']].flat() as string[]).map((text, index) => ({ index, embedding: vectorOf(text) }));
+    const lengthVector = (text: string) => [text.length, 1, ...Array(1022).fill(0)];
+    const data = ([body?.['input']].flat() as string[]).map((text, index) => ({
+      index,
+      embedding: lengthVector(text),
+    }));
     sendJson(response, 200, { data, usage: { prompt_tokens: 42, total_tokens: 42 } });
   };
   const bound = (baseUrl: string) =>

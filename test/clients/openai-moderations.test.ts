@@ -16,7 +16,7 @@ const wary: Handler = ({ body }, response) => {
 };
 
 /** The `backend` field of a model object. */
-async function backendOf(client: OpenAI): Promise<Record<string, unknown>> {
+async function modelBackend(client: OpenAI): Promise<Record<string, unknown>> {
   const model = await client.models.retrieve('moderation-v1');
   return Object.fromEntries(Object.entries(model))['backend'];
 }
@@ -75,7 +75,7 @@ describe('openai: moderations on a server, and under an alias', () => {
       const post = server.requests.find(({ method }) => method === 'POST');
       assert.deepEqual(post?.body, { model: 'judge-1', input: ['a', 'b'] });
       assert.equal(post?.headers.authorization, 'Bearer secret');
-      assert.deepEqual(await backendOf(client), {
+      assert.deepEqual(await modelBackend(client), {
         engine: 'upstream',
         model: 'judge-1',
         parameters: null,
@@ -93,7 +93,7 @@ describe('openai: moderations on a server, and under an alias', () => {
     const service = await startService({ dataDir: newDataDir() });
     try {
       const client = new OpenAI({ baseURL: `${service.url}/v1`, apiKey: service.key, maxRetries: 0 });
-      const { parameters, ...backend } = await backendOf(client);
+      const { parameters, ...backend } = await modelBackend(client);
       assert.deepEqual(backend, { engine: 'bundled', model: 'quire-moderation-1', ready: true });
       assert.ok(Number(parameters) > 1_000_000);
       assert.deepEqual(await service.stop(), { code: 0, signal: null });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { formOf, sendForm } from '../forms.ts';
+import { encodeForm, sendForm } from '../forms.ts';
 import { newDataDir, type Service, startService, until, useEmbeddedDatabases } from '../spawned-service.ts';
 import { NO_TIME_LIMIT, ROUNDS } from './rounds.ts';
 
@@ -31,17 +31,17 @@ async function send(service: Service, method: string, path: string, body?: objec
   return { status: answer.status, json: await answer.json() };
 }
 
-const lineOf = (number: number) =>
+const jsonLine = (number: number) =>
   JSON.stringify({ text: `This document is about word${number}x and nothing else.`, number });
 
 /** A knowledge base with a running ingestion. */
 async function startIngestion(service: Service): Promise<{ base: string; file: string }> {
-  const content = Buffer.from(Array.from({ length: LINES }, (_, i) => lineOf(i)).join('\n'));
+  const content = Buffer.from(Array.from({ length: LINES }, (_, i) => jsonLine(i)).join('\n'));
   const parts = [
     { name: 'purpose', content: 'knowledge-base' },
     { name: 'file', filename: 'lines.jsonl', content },
   ];
-  const file = (await sendForm(`${service.url}/v1/files`, formOf(parts), { key: service.key })).json.id;
+  const file = (await sendForm(`${service.url}/v1/files`, encodeForm(parts), { key: service.key })).json.id;
   const base = (await send(service, 'POST', '/v1/knowledge-bases', { name: 'Base' })).json.id;
   const source = { type: 'file_upload', config: { file_ids: [file] } };
   const { status, json } = await send(service, 'POST', `/v1/knowledge-bases/${base}/data-sources`, source);

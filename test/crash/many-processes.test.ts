@@ -12,7 +12,7 @@ import { createDatabase, type TestDatabase } from '../database.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
 import { type S3Server, startS3Server } from '../fixtures/s3-server.ts';
 import type { TestServer } from '../fixtures/upstream-server.ts';
-import { formOf, sendForm } from '../forms.ts';
+import { encodeForm, sendForm } from '../forms.ts';
 import { newDataDir, type Service, startService, startWorker } from '../spawned-service.ts';
 import { chat, chatBody } from './load.ts';
 import { NO_TIME_LIMIT, ROUNDS } from './rounds.ts';
@@ -72,7 +72,7 @@ async function upload(services: readonly Service[], name: string, content: Uint8
   for (let tries = 0; tries < 2; tries += 1) {
     const service = pick(services);
     const sending = { key: service.key, headers: { 'idempotency-key': name } };
-    const sent = await sendForm(`${service.url}/v1/files`, formOf(parts), sending).catch(() => null);
+    const sent = await sendForm(`${service.url}/v1/files`, encodeForm(parts), sending).catch(() => null);
     if (sent !== null) return sent.status === 200 ? sent.json.id : null;
   }
   return null;
@@ -179,7 +179,7 @@ describe('three services and three workers on one database, files and index', ()
 
   /** Creates keys, uses them in every service, revokes them, and uses them again. */
   async function revokeKeys(promised: Promised, isOver: () => boolean): Promise<void> {
-    const statusOf = async (service: Service, key: string) =>
+    const requestStatus = async (service: Service, key: string) =>
       fetch(`${service.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } }).then(
         ({ status }) => status,
         () => null,
@@ -187,11 +187,11 @@ describe('three services and three workers on one database, files and index', ()
     while (!isOver()) {
       const properties = { name: 'revoked', organization: 'default', models: null, expiresInSeconds: null };
       const { id, key } = await createKey({ db }, { ...properties, scopes: ['inference'] });
-      for (const service of services) assert.ok([200, null].includes(await statusOf(service, key)));
+      for (const service of services) assert.ok([200, null].includes(await requestStatus(service, key)));
       await db.sql.transaction((sql) => updateRevoked(sql, id, new Date()));
       await pause(REVOCATION_MS);
       for (const service of services) {
-        assert.ok([401, null].includes(await statusOf(service, key)), 'a service accepts a revoked key');
+        assert.ok([401, null].includes(await requestStatus(service, key)), 'a service accepts a revoked key');
       }
       promised.revokedKeys += 1;
     }
@@ -226,19 +226,19 @@ describe('three services and three workers on one database, files and index', ()
     assert.deepEqual(unrecorded, []);
   }
 
-  async function jobsOf(id: string): Promise<Json[]> {
+  async function listJobs(id: string): Promise<Json[]> {
     const answer = await send(pick(services), 'GET', `/v1/knowledge-bases/${id}/ingestion-jobs`);
     assert.equal(answer?.status, 200);
     return answer?.json.data;
   }
 
   async function assertIngested({ id, number }: Promised['bases'][0], deadline: number): Promise<void> {
-    let jobs = await jobsOf(id);
+    let jobs = await listJobs(id);
     while (jobs[0]?.status !== 'completed') {
       assert.ok(performance.now() < deadline, `a job did not complete: ${JSON.stringify(jobs)}`);
       assert.notEqual(jobs[0]?.status, 'failed', JSON.stringify(jobs));
       await pause(100);
-      jobs = await jobsOf(id);
+      jobs = await listJobs(id);
     }
     assert.deepEqual(
       jobs.map((job) => [job.documents_processed, job.documents_failed, job.chunks_created]),

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { MAX_UPLOAD_BYTES } from '../../src/files/schema.ts';
-import { formOf, longForm, sendForm } from '../forms.ts';
+import { encodeForm, longForm, sendForm } from '../forms.ts';
 import { newDataDir, type Service, startService, until, useEmbeddedDatabases, useService } from '../spawned-service.ts';
 import { NO_TIME_LIMIT, ROUNDS } from './rounds.ts';
 
@@ -59,7 +59,9 @@ describe('SIGKILL during uploads', () => {
           { name: 'purpose', content: 'knowledge-base' },
           { name: 'file', filename: `${number}.pdf`, content: bytes },
         ];
-        const answer = await sendForm(`${service.url}/v1/files`, formOf(parts), { key: service.key }).catch(() => null);
+        const answer = await sendForm(`${service.url}/v1/files`, encodeForm(parts), { key: service.key }).catch(
+          () => null,
+        );
         if (answer?.status !== 200) continue;
         if (at % 4 === 3) {
           const headers = { authorization: `Bearer ${service.key}` };
@@ -101,10 +103,10 @@ describe('SIGKILL during uploads', () => {
 });
 
 /** Anonymous memory of a process in bytes. File-backed pages are excluded, because the kernel caches them at will. */
-function memoryOf(pid: number): number {
+function readMemory(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  const bytesOf = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]) * 1024;
-  return bytesOf('RssAnon') + bytesOf('VmSwap');
+  const parseKilobytes = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]) * 1024;
+  return parseKilobytes('RssAnon') + parseKilobytes('VmSwap');
 }
 
 /**
@@ -112,10 +114,10 @@ function memoryOf(pid: number): number {
  * freed meanwhile hides nothing.
  */
 async function addedBy<T>(pid: number, work: () => Promise<T>): Promise<{ added: number; result: T }> {
-  let lowest = memoryOf(pid);
+  let lowest = readMemory(pid);
   let added = 0;
   const watch = setInterval(() => {
-    const memory = memoryOf(pid);
+    const memory = readMemory(pid);
     lowest = Math.min(lowest, memory);
     added = Math.max(added, memory - lowest);
   }, SAMPLE_MS);

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import type { Node } from 'oxc-parser';
-import { nameOf, parseSource, walk } from '../../test/architecture/source.ts';
+import { nodeName, parseSource, walk } from '../../test/architecture/source.ts';
 
 /** Graph of executed files: value imports, and files started as processes or threads. */
 export class ImportGraph {
@@ -74,7 +74,7 @@ function specifierOf(node: Node): string | null {
     case 'ImportExpression':
       return literalText(node.source);
     case 'NewExpression':
-      return nameOf(node.callee) === 'URL' ? literalText(node.arguments[0]) : null;
+      return nodeName(node.callee) === 'URL' ? literalText(node.arguments[0]) : null;
     default:
       return null;
   }

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { chatRequest, collectGeneration } from '../../../test/engine-conformance.ts';
 import {
-  answerOf,
   chunk,
   engineFor,
   finish,
+  respondWithBody,
+  respondWithStream,
   responseReceived,
   scripted,
-  streamOf,
 } from '../../../test/fixtures/scripted-upstream.ts';
 import { type Handler, sendEvents } from '../../../test/fixtures/upstream-server.ts';
 import type { GenerationEvent } from '../engine.ts';
@@ -108,7 +108,7 @@ describe('a caller who leaves', () => {
   });
 
   it('between two attempts: ends at once, and nothing more is sent', async (t) => {
-    const { came, handle } = noticed(answerOf(503, '', { 'retry-after': '4' }));
+    const { came, handle } = noticed(respondWithBody(503, '', { 'retry-after': '4' }));
     const { engine, posts } = await scripted(t, handle);
     const controller = new AbortController();
     const next = assert.rejects(engine.generate(chatRequest('Hello'), controller.signal).next(), isReason);
@@ -121,7 +121,7 @@ describe('a caller who leaves', () => {
   it('with the answer already there: throws the reason all the same', async (t) => {
     const { engine } = await scripted(
       t,
-      streamOf(chunk({ content: 'a' }), chunk({ content: 'b' }), finish('stop'), '[DONE]'),
+      respondWithStream(chunk({ content: 'a' }), chunk({ content: 'b' }), finish('stop'), '[DONE]'),
     );
     const controller = new AbortController();
     const events = engine.generate(chatRequest('Hello'), controller.signal);
@@ -149,9 +149,9 @@ describe('connections', () => {
   });
 
   it('are used again after a stream, an answer and an error', async (t) => {
-    const stream = streamOf(chunk({ content: 'a' }), finish('stop'), '[DONE]');
-    const whole = answerOf(200, { choices: [{ message: { content: 'a' }, finish_reason: 'stop' }] });
-    const handlers = [stream, whole, answerOf(400, { error: 'no' }), stream];
+    const stream = respondWithStream(chunk({ content: 'a' }), finish('stop'), '[DONE]');
+    const whole = respondWithBody(200, { choices: [{ message: { content: 'a' }, finish_reason: 'stop' }] });
+    const handlers = [stream, whole, respondWithBody(400, { error: 'no' }), stream];
     const { engine, server } = await scripted(t, (request, response, count) =>
       handlers[count]?.(request, response, count),
     );

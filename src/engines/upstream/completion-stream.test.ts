@@ -6,7 +6,14 @@ import {
   collectGeneration,
   textRequest,
 } from '../../../test/engine-conformance.ts';
-import { answerOf, chunk, finish, scripted, streamOf, usage } from '../../../test/fixtures/scripted-upstream.ts';
+import {
+  chunk,
+  finish,
+  respondWithBody,
+  respondWithStream,
+  scripted,
+  usage,
+} from '../../../test/fixtures/scripted-upstream.ts';
 import type { ChatPrompt, GenerationRequest } from '../engine.ts';
 
 interface Case {
@@ -304,7 +311,7 @@ const asked = (request: Partial<GenerationRequest> = {}) => chatRequest('Say a',
 describe('streams of servers as they are', () => {
   for (const given of CASES) {
     it(given.name, async (t) => {
-      const { engine } = await scripted(t, streamOf(...given.events));
+      const { engine } = await scripted(t, respondWithStream(...given.events));
       check(await collectGeneration(engine, asked(given.request)), given);
     });
   }
@@ -325,13 +332,13 @@ describe('streams of servers as they are', () => {
 
   it('a chunk of megabytes is read', async (t) => {
     const text = 'long '.repeat(400_000);
-    const { engine } = await scripted(t, streamOf(chunk({ content: text }), finish('stop'), '[DONE]'));
+    const { engine } = await scripted(t, respondWithStream(chunk({ content: text }), finish('stop'), '[DONE]'));
     check(await collectGeneration(engine, asked()), { name: '', events: [], text });
   });
 
   it('a reader who is slow holds the upstream back and misses nothing', async (t) => {
     const events = Array.from({ length: 400 }, () => chunk({ content: 'x'.repeat(10_000) }));
-    const { engine } = await scripted(t, streamOf(...events, finish('stop'), '[DONE]'));
+    const { engine } = await scripted(t, respondWithStream(...events, finish('stop'), '[DONE]'));
     let length = 0;
     for await (const event of engine.generate(asked(), new AbortController().signal)) {
       if (event.type === 'text-delta') length += event.text.length;
@@ -342,14 +349,14 @@ describe('streams of servers as they are', () => {
 
   it('a call has the id of the piece that it came with, also where that is not the first', async (t) => {
     const segments = [call({ index: 0, function: {} }), call({ index: 0, id: 'first-byte-timeout', ...fn('f', '{}') })];
-    const { engine } = await scripted(t, streamOf(...segments, finish('tool_calls'), '[DONE]'));
+    const { engine } = await scripted(t, respondWithStream(...segments, finish('tool_calls'), '[DONE]'));
     const [choice] = (await collectGeneration(engine, asked())).choices;
     assert.deepEqual(choice?.calls, [{ id: 'first-byte-timeout', name: 'f', arguments: '{}' }]);
   });
 
   it('at most one call where parallel calls are not wanted', async (t) => {
     const calls = [call({ index: 0, id: 'a', ...fn('f', '{}') }), call({ index: 1, id: 'b', ...fn('g', '{}') })];
-    const { engine } = await scripted(t, streamOf(...calls, finish('tool_calls'), '[DONE]'));
+    const { engine } = await scripted(t, respondWithStream(...calls, finish('tool_calls'), '[DONE]'));
     const prompt = { ...asked().prompt, parallelToolCalls: false } as ChatPrompt;
     check(await collectGeneration(engine, asked({ prompt })), { name: '', events: [], calls: [['f', '{}']] });
   });
@@ -369,7 +376,7 @@ describe('streams of servers as they are', () => {
     const legacy = { tokens: ['a'], token_logprobs: [null], top_logprobs: [{ b: -1, a: -0.5 }], text_offset: [0] };
     const chat = await scripted(
       t,
-      streamOf(chunk({ content: 'a' }, { logprobs: { content } }), finish('stop'), '[DONE]'),
+      respondWithStream(chunk({ content: 'a' }, { logprobs: { content } }), finish('stop'), '[DONE]'),
     );
     const answer = await collectGeneration(chat.engine, asked({ logprobs: 2 }));
     const top = [
@@ -379,7 +386,7 @@ describe('streams of servers as they are', () => {
     assert.deepEqual(answer.choices[0]!.logprobs, [{ token: 'a', logprob: -0.5, bytes: [97], top }]);
     const text = await scripted(
       t,
-      streamOf({ choices: [{ index: 0, text: 'a', logprobs: legacy, finish_reason: 'stop' }] }, '[DONE]'),
+      respondWithStream({ choices: [{ index: 0, text: 'a', logprobs: legacy, finish_reason: 'stop' }] }, '[DONE]'),
     );
     const other = await collectGeneration(text.engine, textRequest('Say', { logprobs: 1 }));
     assert.deepEqual(other.choices[0]!.logprobs, [{ token: 'a', logprob: -9999, bytes: null, top: top.slice(0, 1) }]);
@@ -409,8 +416,8 @@ describe('answers in one piece', () => {
   });
 
   it('add up to the same as their stream, and their tokens are shared out to the deltas', async (t) => {
-    const stream = await scripted(t, streamOf(...streamed));
-    const one = await scripted(t, answerOf(200, whole));
+    const stream = await scripted(t, respondWithStream(...streamed));
+    const one = await scripted(t, respondWithBody(200, whole));
     const [a, b] = [
       await collectGeneration(stream.engine, asked()),
       await collectGeneration(one.engine, asked({ incremental: false })),
@@ -421,8 +428,8 @@ describe('answers in one piece', () => {
   });
 
   it('are taken where a stream was asked for, and the other way round', async (t) => {
-    const one = await scripted(t, answerOf(200, whole, { 'content-type': 'text/plain' }));
-    const stream = await scripted(t, streamOf(...streamed));
+    const one = await scripted(t, respondWithBody(200, whole, { 'content-type': 'text/plain' }));
+    const stream = await scripted(t, respondWithStream(...streamed));
     const [a, b] = [
       await collectGeneration(one.engine, asked()),
       await collectGeneration(stream.engine, asked({ incremental: false })),
@@ -440,7 +447,10 @@ describe('answers in one piece', () => {
   });
 
   it('without usage are counted by their length', async (t) => {
-    const { engine } = await scripted(t, answerOf(200, { choices: [{ text: 'twelve chars', finish_reason: 'stop' }] }));
+    const { engine } = await scripted(
+      t,
+      respondWithBody(200, { choices: [{ text: 'twelve chars', finish_reason: 'stop' }] }),
+    );
     const answer = await collectGeneration(engine, textRequest('Say something', { incremental: false }));
     assert.deepEqual(answer.usage, { promptTokens: 4, cachedTokens: 0, completionTokens: 3 });
   });

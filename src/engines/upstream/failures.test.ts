@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { chatRequest, collectGeneration, textRequest } from '../../../test/engine-conformance.ts';
 import {
-  answerOf,
   chunk,
   engineFor,
   finish,
+  respondWithBody,
+  respondWithStream,
   responseReceived,
   scripted,
-  streamOf,
 } from '../../../test/fixtures/scripted-upstream.ts';
 import { type Handler, sendEvents } from '../../../test/fixtures/upstream-server.ts';
 import { ApiError } from '../../errors.ts';
@@ -173,7 +173,7 @@ const OVERFLOWS: [server: string, status: number, body: unknown, prompt: number 
 describe('a prompt that is too long', () => {
   for (const [server, status, body, prompt, context] of OVERFLOWS) {
     it(`400 context_length_exceeded in the words of ${server}`, async (t) => {
-      const { engine, posts } = await scripted(t, answerOf(status, body), { contextLength: 8192 });
+      const { engine, posts } = await scripted(t, respondWithBody(status, body), { contextLength: 8192 });
       for (const request of [chatRequest('Hello'), textRequest('Hello', { incremental: false })]) {
         const { error, events } = await failure(engine, request);
         assert.deepEqual([error.status, error.code], [400, 'context_length_exceeded']);
@@ -188,7 +188,7 @@ describe('a prompt that is too long', () => {
 
   it('400 also where the context is not known', async (t) => {
     const body = { error: { message: 'Your input exceeds the context window of this model.' } };
-    const { engine } = await scripted(t, answerOf(400, body));
+    const { engine } = await scripted(t, respondWithBody(400, body));
     const { error } = await failure(engine);
     assert.deepEqual([error.status, error.code, error.param], [400, 'context_length_exceeded', 'messages']);
   });
@@ -197,7 +197,7 @@ describe('a prompt that is too long', () => {
     const frame = {
       error: { code: 400, message: 'too long', type: 'exceed_context_size_error', n_prompt_tokens: 50, n_ctx: 40 },
     };
-    const { engine } = await scripted(t, streamOf(frame));
+    const { engine } = await scripted(t, respondWithStream(frame));
     const { error, events } = await failure(engine);
     assert.deepEqual([error.status, error.code, events.length], [400, 'context_length_exceeded', 0]);
   });
@@ -207,11 +207,11 @@ describe('a prompt that is too long', () => {
       "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens (1000 in the messages, 4000 in the completion).";
     const { engine, posts } = await scripted(t, (request, response, count) => {
       const isOver = (request.body?.['max_tokens'] as number) > 3096;
-      return (isOver ? answerOf(400, { message }) : streamOf(chunk({ content: 'a' }), finish('length'), '[DONE]'))(
-        request,
-        response,
-        count,
-      );
+      return (
+        isOver
+          ? respondWithBody(400, { message })
+          : respondWithStream(chunk({ content: 'a' }), finish('length'), '[DONE]')
+      )(request, response, count);
     });
     assert.equal(
       (await collectGeneration(engine, chatRequest('Hello', { maxTokens: 4000 }))).choices[0]!.reason,
@@ -313,7 +313,7 @@ const REFUSALS: [name: string, status: number, body: unknown, ours: number, para
 describe('errors of the upstream', () => {
   for (const [name, status, body, ours, param, says] of REFUSALS) {
     it(`${name} becomes ${ours}`, async (t) => {
-      const { engine } = await scripted(t, answerOf(status, body), { apiKey: SECRET });
+      const { engine } = await scripted(t, respondWithBody(status, body), { apiKey: SECRET });
       for (const incremental of [true, false]) {
         const { error, events } = await failure(engine, chatRequest('Hello', { incremental }));
         assert.deepEqual([error.status, error.param, events.length], [ours, param, 0]);
@@ -332,18 +332,18 @@ describe('errors of the upstream', () => {
       [422, 400],
       [503, 503],
     ]) {
-      const { engine } = await scripted(t, streamOf({ error: { code, message: 'Not this one.' } }));
+      const { engine } = await scripted(t, respondWithStream({ error: { code, message: 'Not this one.' } }));
       assert.equal((await failure(engine)).error.status, ours);
     }
   });
 
   it('an error of megabytes is cut', async (t) => {
-    const { engine } = await scripted(t, answerOf(400, { error: { message: `${'long '.repeat(1_000_000)}` } }));
+    const { engine } = await scripted(t, respondWithBody(400, { error: { message: `${'long '.repeat(1_000_000)}` } }));
     assert.ok((await failure(engine)).error.message.length < 1000);
   });
 
   it('503 when nothing listens there', async (t) => {
-    const { engine, server } = await scripted(t, streamOf());
+    const { engine, server } = await scripted(t, respondWithStream());
     await server.close();
     const { error } = await failure(engine);
     assert.deepEqual([error.status, error.code], [503, 'engine_unavailable']);
@@ -360,15 +360,15 @@ describe('errors of the upstream', () => {
 });
 
 const UNUSABLE: [name: string, handler: Handler][] = [
-  ['a page', answerOf(200, html)],
-  ['an empty body', answerOf(200, '')],
-  ['an empty object', answerOf(200, {})],
-  ['no choice', answerOf(200, { choices: [] })],
-  ['half an object', answerOf(200, '{"choices": [')],
-  ['an error with status 200', answerOf(200, { error: { message: 'internal', code: 500 } })],
-  ['only [DONE]', streamOf('[DONE]')],
-  ['a first chunk that is no JSON', streamOf('{"choi')],
-  ['an error frame first', streamOf({ error: { message: 'internal', code: 500 } })],
+  ['a page', respondWithBody(200, html)],
+  ['an empty body', respondWithBody(200, '')],
+  ['an empty object', respondWithBody(200, {})],
+  ['no choice', respondWithBody(200, { choices: [] })],
+  ['half an object', respondWithBody(200, '{"choices": [')],
+  ['an error with status 200', respondWithBody(200, { error: { message: 'internal', code: 500 } })],
+  ['only [DONE]', respondWithStream('[DONE]')],
+  ['a first chunk that is no JSON', respondWithStream('{"choi')],
+  ['an error frame first', respondWithStream({ error: { message: 'internal', code: 500 } })],
 ];
 
 describe('answers that are none', () => {
@@ -385,7 +385,7 @@ describe('answers that are none', () => {
   it('fewer answers than were asked for: 400 for n', async (t) => {
     const { engine } = await scripted(
       t,
-      answerOf(200, { choices: [{ message: { content: 'a' }, finish_reason: 'stop' }] }),
+      respondWithBody(200, { choices: [{ message: { content: 'a' }, finish_reason: 'stop' }] }),
     );
     const { error } = await failure(engine, chatRequest('Hello', { choices: 2, incremental: false }));
     assert.deepEqual([error.status, error.param], [400, 'n']);
@@ -403,11 +403,14 @@ const after =
 const BREAKS: [name: string, handler: Handler][] = [
   ['a close without [DONE]', after((_request, response) => void response.end())],
   ['a connection that is reset', after((_request, response) => void response.destroy())],
-  ['an error frame', after(streamOf({ error: { message: 'internal', code: 500 } }))],
-  ['an error frame in the same packet', streamOf(...begin, { error: { message: 'internal' } })],
-  ['an error frame of the older vLLM', streamOf(...begin, { object: 'error', message: 'internal', code: 500 })],
-  ['a chunk that is no JSON', streamOf(...begin, '{"choi')],
-  ['a finish reason of "abort"', streamOf(...begin, finish('abort'), '[DONE]')],
+  ['an error frame', after(respondWithStream({ error: { message: 'internal', code: 500 } }))],
+  ['an error frame in the same packet', respondWithStream(...begin, { error: { message: 'internal' } })],
+  [
+    'an error frame of the older vLLM',
+    respondWithStream(...begin, { object: 'error', message: 'internal', code: 500 }),
+  ],
+  ['a chunk that is no JSON', respondWithStream(...begin, '{"choi')],
+  ['a finish reason of "abort"', respondWithStream(...begin, finish('abort'), '[DONE]')],
   ['silence', after(() => {})],
 ];
 

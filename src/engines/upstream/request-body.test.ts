@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { chatRequest, collectGeneration, textRequest } from '../../../test/engine-conformance.ts';
 import { MODEL_CONTEXT, MODEL_NAME, startModelServer } from '../../../test/fixtures/model-server.ts';
-import { chunk, engineFor, finish, scripted, streamOf } from '../../../test/fixtures/scripted-upstream.ts';
+import { chunk, engineFor, finish, respondWithStream, scripted } from '../../../test/fixtures/scripted-upstream.ts';
 import { startServer } from '../../../test/fixtures/upstream-server.ts';
 import type { ChatPrompt, GenerationRequest } from '../engine.ts';
 import { parseEndpoints } from './base-url.ts';
@@ -12,7 +12,7 @@ const never = new AbortController().signal;
 const defaults = { temperature: 1, topP: 1, presencePenalty: 0, frequencyPenalty: 0, seed: null, logitBias: {} };
 const bodyOf = (request: GenerationRequest) => JSON.parse(requestBody(request, { model: 'm', salted: false }));
 const plain = { sampling: defaults, maxTokens: null, incremental: false };
-const good = streamOf(chunk({ content: 'a' }), finish('stop'), '[DONE]');
+const good = respondWithStream(chunk({ content: 'a' }), finish('stop'), '[DONE]');
 
 describe('the body that is sent', () => {
   it('has the model and the prompt alone where all else is the default', () => {

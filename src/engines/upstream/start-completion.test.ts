@@ -2,14 +2,21 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { chatRequest, collectGeneration } from '../../../test/engine-conformance.ts';
 import { checkFairQueue, FAIR_QUEUE_REQUESTS } from '../../../test/fair-queue.ts';
-import { answerOf, chunk, engineFor, finish, scripted, streamOf } from '../../../test/fixtures/scripted-upstream.ts';
+import {
+  chunk,
+  engineFor,
+  finish,
+  respondWithBody,
+  respondWithStream,
+  scripted,
+} from '../../../test/fixtures/scripted-upstream.ts';
 import { type Handler, startServer } from '../../../test/fixtures/upstream-server.ts';
 import { until } from '../../../test/spawned-service.ts';
 import { ApiError } from '../../errors.ts';
 import { leastLoaded } from './replicas.ts';
 
 const never = new AbortController().signal;
-const good = streamOf(chunk({ content: 'a' }), finish('stop'), '[DONE]');
+const good = respondWithStream(chunk({ content: 'a' }), finish('stop'), '[DONE]');
 const sendJsonRequest = async (engine: Parameters<typeof collectGeneration>[0]) =>
   (await collectGeneration(engine, chatRequest('Hello'))).choices[0]!.text;
 
@@ -35,7 +42,7 @@ describe('the queue of an upstream', () => {
 describe('retries', () => {
   for (const status of [429, 502, 503, 504]) {
     it(`${status} is tried again, twice at most`, async (t) => {
-      const failed = answerOf(status, { error: 'not now' });
+      const failed = respondWithBody(status, { error: 'not now' });
       const mended = await scripted(t, inTurn(failed, failed, good));
       assert.equal(await sendJsonRequest(mended.engine), 'a');
       assert.equal(mended.posts().length, 3);
@@ -47,7 +54,7 @@ describe('retries', () => {
 
   for (const status of [400, 401, 403, 404, 500]) {
     it(`${status} is not tried again`, async (t) => {
-      const { engine, posts } = await scripted(t, answerOf(status, { error: 'no' }));
+      const { engine, posts } = await scripted(t, respondWithBody(status, { error: 'no' }));
       await assert.rejects(sendJsonRequest(engine), ApiError);
       assert.equal(posts().length, 1);
     });
@@ -65,20 +72,23 @@ describe('retries', () => {
   });
 
   it('a short Retry-After is waited for, a long one is passed on', async (t) => {
-    const short = await scripted(t, inTurn(answerOf(429, {}, { 'retry-after': '0' }), good));
+    const short = await scripted(t, inTurn(respondWithBody(429, {}, { 'retry-after': '0' }), good));
     assert.equal(await sendJsonRequest(short.engine), 'a');
-    const long = await scripted(t, answerOf(429, {}, { 'retry-after': '77' }));
+    const long = await scripted(t, respondWithBody(429, {}, { 'retry-after': '77' }));
     await assert.rejects(sendJsonRequest(long.engine), unavailable(77));
     assert.equal(long.posts().length, 1);
   });
 
   it('a Retry-After that is a date or nonsense is read as far as it goes', async (t) => {
-    const dated = await scripted(t, answerOf(503, {}, { 'retry-after': new Date(Date.now() + 600_000).toUTCString() }));
+    const dated = await scripted(
+      t,
+      respondWithBody(503, {}, { 'retry-after': new Date(Date.now() + 600_000).toUTCString() }),
+    );
     await assert.rejects(
       sendJsonRequest(dated.engine),
       (error) => error instanceof ApiError && (error.retryAfterSeconds ?? 0) > 590,
     );
-    const odd = await scripted(t, answerOf(503, {}, { 'retry-after': 'soon' }));
+    const odd = await scripted(t, respondWithBody(503, {}, { 'retry-after': 'soon' }));
     await assert.rejects(sendJsonRequest(odd.engine), unavailable(5));
   });
 });
@@ -96,7 +106,7 @@ describe('several base URLs', () => {
   });
 
   it('one that fails gets no more requests while another answers', async (t) => {
-    const bad = await startServer(answerOf(502, ''));
+    const bad = await startServer(respondWithBody(502, ''));
     const well = await startServer(good);
     t.after(bad.close);
     t.after(well.close);
@@ -119,7 +129,7 @@ describe('several base URLs', () => {
 
   it('one that was put aside is used again as soon as it answers', async (t) => {
     let broken = true;
-    const { engine } = await scripted(t, (...args) => (broken ? answerOf(503, '') : good)(...args));
+    const { engine } = await scripted(t, (...args) => (broken ? respondWithBody(503, '') : good)(...args));
     await assert.rejects(sendJsonRequest(engine), unavailable());
     assert.equal(engine.backend().ready, false);
     broken = false;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { bundledEmbedder, embeddedBy } from '../../../test/embedder.ts';
-import { formOf, sendForm } from '../../../test/forms.ts';
+import { encodeForm, sendForm } from '../../../test/forms.ts';
 import { assertError, assertSchema, useApi } from '../../../test/harness.ts';
 import { listOf } from '../../db/page.ts';
 import { fileUses } from '../../files/tables.ts';
@@ -23,7 +23,7 @@ const newBase = async (key = api.key): Promise<string> =>
   (await api.send('POST', BASES, { body: { name: 'Base' }, key })).json.id;
 const upload = async (purpose = 'knowledge-base', key = api.key): Promise<string> => {
   const name = purpose === 'batch' ? 'a.jsonl' : 'a.txt';
-  const form = formOf([
+  const form = encodeForm([
     { name: 'purpose', content: purpose },
     { name: 'file', filename: name, content: '{"a":1}' },
   ]);

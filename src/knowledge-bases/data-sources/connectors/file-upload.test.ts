@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
-import { formOf, sendForm } from '../../../../test/forms.ts';
+import { encodeForm, sendForm } from '../../../../test/forms.ts';
 import { useApi } from '../../../../test/harness.ts';
 import { newId } from '../../../lib/ids.ts';
 import { IngestionError } from '../../jobs/job-error.ts';
@@ -16,7 +16,7 @@ describe('the connector of uploaded files', () => {
       { name: 'purpose', content: 'knowledge-base' },
       { name: 'file', filename, content },
     ];
-    return (await sendForm(`${api.url}/v1/files`, formOf(parts), { key })).json.id as string;
+    return (await sendForm(`${api.url}/v1/files`, encodeForm(parts), { key })).json.id as string;
   };
   const deps = async () => {
     const { organizationId } = await api.authenticator.authenticate(`Bearer ${api.key}`);
