@@ -1,25 +1,28 @@
-/** Where an upstream's endpoints are. */
+/** Endpoints of an upstream. */
 export interface Endpoints {
   /** Scheme, host and port, such as `https://models.example:8443`. */
   origin: string;
-  /** Paths with the base URL's query, if it has one. */
+  /** Paths, with the query of the base URL. */
   chat: string;
   text: string;
   models: string;
   moderations: string;
   embeddings: string;
   rerank: string;
-  /** Text Embeddings Inference's, which stands beside `/v1` and not under it. */
+  /** Of Text Embeddings Inference: beside `/v1` and not below it. */
   rerankTexts: string;
-  /** Beside `/v1` too: vLLM's, llama-server's and Text Embeddings Inference's, and what the last says of itself. */
+  /**
+   * Also beside `/v1`: tokenizers of vLLM, llama-server and Text Embeddings Inference, and the description of the
+   * latter.
+   */
   tokenize: string;
   info: string;
 }
 
 /**
- * The endpoints behind a base URL, which is what stands before `/chat/completions`: `http://gpu:8000/v1`,
- * `https://gateway.example/openai/v1?api-version=2`. `/v1` is added when the URL has no path, so that `http://gpu:8000`
- * is enough. Throws a TypeError when the text is no http or https URL.
+ * Derives the endpoints from a base URL, the part before `/chat/completions`: `http://gpu:8000/v1`,
+ * `https://gateway.example/openai/v1?api-version=2`. Adds `/v1` to URLs without a path. Throws a TypeError for anything
+ * but an http or https URL.
  */
 export function parseEndpoints(baseUrl: string): Endpoints {
   const url = new URL(baseUrl);

@@ -8,7 +8,7 @@ import { ToolCallAssembler } from './tool-calls.ts';
 import { isRecord, type UpstreamChoice, type UpstreamChunk, type UpstreamDelta } from './upstream-chunk.ts';
 import { approximatePromptTokens, approximateTokens, parseUsage } from './upstream-usage.ts';
 
-/** How servers name the ends of an answer; `abort` and `error` are none, and what is not here is `stop`. */
+/** Finish reasons of servers. `abort` and `error` are failures; unknown reasons are `stop`. */
 const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
   length: 'length',
   max_tokens: 'length',
@@ -24,16 +24,16 @@ interface ChoiceState {
   text: SurrogateBuffer;
   reasoning: SurrogateBuffer;
   calls: ToolCallAssembler;
-  /** Log probabilities of tokens whose text has not come yet. */
+  /** Log probabilities of tokens whose text has not arrived. */
   logprobs: ReturnType<typeof tokenLogprobs>;
   reason: string | null;
   tokens: number;
 }
 
 /**
- * Turns what an upstream sends for one request into the events of the port. A whole answer is read like a stream of
- * one chunk, so that the two add up to the same. Where the upstream counts nothing, a delta counts as one token, a whole
- * answer and the prompt as a quarter of their characters.
+ * Converts the response of an upstream to the events of the port. A whole response is parsed like a stream of one
+ * chunk. If the upstream reports no usage, a delta counts as one token, a whole response and the prompt as a quarter of
+ * their characters.
  */
 export class CompletionParser {
   readonly #request: GenerationRequest;
@@ -55,17 +55,17 @@ export class CompletionParser {
     }));
   }
 
-  /** Whether something has been read that is part of an answer. */
+  /** Whether any part of the completion was parsed. */
   get started(): boolean {
     return this.#started;
   }
 
-  /** Whether every choice has said why it ended: an upstream that closes without `[DONE]` has then said it all. */
+  /** Whether every choice has a finish reason: then a stream may end without `[DONE]`. */
   get complete(): boolean {
     return this.#choices.every(({ reason }) => reason !== null);
   }
 
-  /** Appends to `events` what a chunk of a stream tells. */
+  /** Appends the events of a chunk to `events`. */
   parseChunk(chunk: UpstreamChunk, events: GenerationEvent[]): void {
     const usage = chunk.usage || chunk.timings ? parseUsage(chunk) : null;
     if (usage) this.#usage = usage;
@@ -80,7 +80,7 @@ export class CompletionParser {
     }
   }
 
-  /** Appends to `events` what an answer in one piece tells; its tokens are shared out to the deltas by their length. */
+  /** Appends the events of a whole response to `events`; its tokens are distributed over the deltas by length. */
   parseWhole(answer: UpstreamChunk, events: GenerationEvent[]): void {
     const reported: GenerationEvent[] = [];
     this.parseChunk(answer, reported);
@@ -100,8 +100,8 @@ export class CompletionParser {
   }
 
   /**
-   * The answer is complete: appends what remains to tell. Throws 503 when the upstream gave no answer, and 400
-   * `invalid_value` for `n` when it gave fewer answers than were asked for.
+   * Ends the completion: appends the remaining events. Throws 503 when the upstream returned no choice, and 400
+   * `invalid_value` for `n` when it returned too few.
    */
   end(events: GenerationEvent[]): void {
     const missing = this.#choices.filter(({ seen }) => !seen).length;
@@ -138,7 +138,7 @@ export class CompletionParser {
   }
 
   #parseDelta(choice: number, state: ChoiceState, part: UpstreamDelta, events: GenerationEvent[]): void {
-    // Newer vLLM sends the same thinking under both names.
+    // Newer versions of vLLM send reasoning under both names.
     const thinking = part.reasoning_content || part.reasoning;
     if (typeof thinking === 'string' && thinking !== '') {
       const text = state.reasoning.add(thinking);
@@ -172,7 +172,7 @@ export class CompletionParser {
     events.push({ type: 'choice-end', choice, reason: this.#describeError(state) });
   }
 
-  /** A call that was made is the reason, whatever the upstream calls it; a missing reason is found out. */
+  /** A tool call takes precedence over the reported reason; a missing reason is inferred. */
   #describeError({ reason, calls, tokens }: ChoiceState): FinishReason {
     if (reason === 'abort' || reason === 'error') throw invalidResponse(new Error(`the answer ended with '${reason}'`));
     const { maxTokens, choices } = this.#request;
@@ -189,7 +189,7 @@ function eventLength(event: GenerationEvent): number {
   return event.type === 'tool-call-delta' ? event.arguments.length + (event.name?.length ?? 0) : 0;
 }
 
-/** Content in parts, as Mistral sends it: the text of those that are text. */
+/** Joins the text parts of Mistral's content lists. */
 function joinTextParts(parts: unknown[]): string {
   return parts.map((part) => (isRecord(part) && typeof part['text'] === 'string' ? part['text'] : '')).join('');
 }

@@ -15,7 +15,7 @@ import { redactedUrl } from './retries.ts';
 import { type CompletionContext, paramOf, type StartedResponse } from './start-completion.ts';
 import { isRecord, type UpstreamChunk } from './upstream-chunk.ts';
 
-/** Bytes of an answer in one piece: 16 choices with log probabilities of a long context stay below. */
+/** Maximum bytes of a whole response: 16 choices with log probabilities of a long context. */
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 
 const BRACE = 0x7b;
@@ -23,8 +23,8 @@ const LESS_THAN = 0x3c;
 const SPACE = 0x20;
 
 /**
- * An answer that has begun, as batches of events: what one piece from the network tells. Whether it is a stream or one
- * JSON object is seen from its first byte and not from what was asked for, since servers do not always hold to that.
+ * A completion that has started, as batches of events, one per network read. Stream or JSON is detected from the first
+ * byte, because servers do not always honour the request.
  */
 export class CompletionStream {
   readonly #context: CompletionContext;
@@ -33,12 +33,12 @@ export class CompletionStream {
   readonly #signal: AbortSignal;
   readonly #reader: CompletionParser;
   readonly #parser = new SseParser();
-  /** The first piece, until it is read. */
+  /** The first fragment, until it is parsed. */
   #first: Buffer | null;
-  /** Null as long as nothing but blanks has come, which some servers send while they work. */
+  /** Null while only white space has arrived, which some servers send while they work. */
   #framing: 'stream' | 'json' | null = null;
   #done = false;
-  /** What went wrong after events that are told first. */
+  /** An error that is thrown after the events before it. */
   #failure: unknown = null;
 
   constructor(context: CompletionContext, request: GenerationRequest, started: StartedResponse, signal: AbortSignal) {
@@ -50,7 +50,7 @@ export class CompletionStream {
     this.#first = started.first;
   }
 
-  /** The next events, at least one; null at the end. Throws an `ApiError`, or the signal's reason. */
+  /** Returns the next events, at least one; null at the end. Throws an `ApiError`, or the signal's reason. */
   async next(): Promise<GenerationEvent[] | null> {
     if (this.#failure !== null) throw this.#failure;
     const { exchange } = this.#started;
@@ -93,7 +93,7 @@ export class CompletionStream {
     const reported: GenerationEvent[] = [];
     this.#reader.parseWhole(answer, reported);
     this.#end(reported);
-    // Only now: an answer that turns out to be none is an error with a status.
+    // Only now, because an invalid response must become an error with a status.
     events.push(...reported);
   }
 
@@ -103,13 +103,16 @@ export class CompletionStream {
     this.#started.exchange.release();
   }
 
-  /** Parses a chunk or an answer; null when it is JSON but no object. An error in it is thrown as one of ours. */
+  /**
+   * Parses a chunk or a response; null for JSON that is not an object. Throws an error that it contains as an
+   * `ApiError`.
+   */
   #parse(text: string): UpstreamChunk | null {
     let chunk: unknown;
     try {
       chunk = JSON.parse(text);
     } catch {
-      // What the text is must not get into the log: it is a part of somebody's answer.
+      // The text must not reach the log: it is part of a completion.
       throw new Error(`the upstream sent ${text.length} characters that are no JSON`);
     }
     if (!isRecord(chunk)) return null;
@@ -125,7 +128,10 @@ export class CompletionStream {
     });
   }
 
-  /** Ends with an error, but for a connection that breaks after everything was said; events before it are told first. */
+  /**
+   * Stores an error to be thrown after the events before it. A broken connection after a complete response is not an
+   * error.
+   */
   #handleError(error: unknown, events: GenerationEvent[]): void {
     if (this.#signal.aborted) throw this.#signal.reason;
     const { replica } = this.#started;
@@ -147,7 +153,7 @@ export class CompletionStream {
   }
 }
 
-/** What the first piece that is not blank begins: an object or a stream. Throws when it is a page. */
+/** Detects the framing from the first byte that is not white space. Throws for an HTML page. */
 function detectFraming(piece: Buffer | null): 'stream' | 'json' | null {
   if (piece === null) return 'stream';
   const first = piece.find((byte) => byte > SPACE);

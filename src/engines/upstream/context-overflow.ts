@@ -1,12 +1,12 @@
-/** What an upstream says about a request that does not fit into its model's context. */
+/** An upstream's error about the context length. */
 export interface ContextOverflow {
-  /** Tokens of the prompt, where it says so. */
+  /** Tokens of the prompt, if reported. */
   promptTokens: number | null;
-  /** Tokens of the context, where it says so. */
+  /** Context length in tokens, if reported. */
   contextTokens: number | null;
 }
 
-/** That a sentence is about the context at all, in the words of OpenAI, vLLM, SGLang, TGI, llama-server and others. */
+/** Matches messages about the context length of OpenAI, vLLM, SGLang, TGI, llama-server and others. */
 const ABOUT_CONTEXT =
   /context (?:length|window|size)|maximum (?:model|sequence|input|prompt) length|`inputs` (?:tokens|must have)|prompt is too long|too large for model with \d+ maximum/i;
 
@@ -29,7 +29,7 @@ const PROMPT_TOKENS = [
   /too long: (\d+) tokens/i,
 ];
 
-/** The overflow that an upstream's refusal speaks of; null when it is about something else. */
+/** Parses an upstream error about the context length; null for other errors. */
 export function parseContextOverflow(error: Record<string, unknown>, upstreamMessage: string): ContextOverflow | null {
   const reported = error['code'] === 'context_length_exceeded' || error['type'] === 'exceed_context_size_error';
   if (!reported && !ABOUT_CONTEXT.test(upstreamMessage)) return null;
@@ -39,7 +39,7 @@ export function parseContextOverflow(error: Record<string, unknown>, upstreamMes
   };
 }
 
-/** Tokens that the context leaves for the answer when only the prompt fits; null where that is not so or not known. */
+/** Returns the tokens left for the completion when the prompt fits; null when it does not or is unknown. */
 export function remainingCompletionTokens({ promptTokens, contextTokens }: ContextOverflow): number | null {
   if (promptTokens === null || contextTokens === null) return null;
   return promptTokens < contextTokens ? contextTokens - promptTokens : null;

@@ -6,33 +6,36 @@ import { DialectMismatchError, type JsonRequest } from './json-request.ts';
 import { TOKENIZE_DIALECTS, type TokenizeDialect } from './tokenize-dialects.ts';
 import { isRecord } from './upstream-chunk.ts';
 
-/** Embedded once, to learn how the server speaks and what it gives: no model finds it empty. */
+/** Embedded once to detect the dialect of a server: no model tokenizes it to nothing. */
 const PROBE_INPUT = 'library';
-/** Bytes of an answer: 32 vectors of 1,024 numbers have less than a megabyte, those of other models more. */
+/** Maximum bytes of a response: 32 vectors of 1,024 floats have less than a megabyte, those of other models more. */
 const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 const MAX_INFO_BYTES = 64 * 1024;
 const NO_INFO: ReadonlySet<number> = new Set([400, 401, 403, 404, 405, 415, 422, 501]);
 
-/** The model is there, and is of no use here. */
+/** The model is available, but unusable here. */
 export class UnsuitableModelError extends Error {
   override readonly name = 'UnsuitableModelError';
 }
 
-/** How a server is asked to embed, and what its model is. */
+/** How a server embeds, and the limits of its model. */
 export interface EmbeddingDialect {
   encoding: 'base64' | 'float';
-  /** Whether vectors of the right length must be asked for: OpenAI's and Qwen's models have longer ones, made to be cut. */
+  /**
+   * Whether `dimensions` must be sent: some models of OpenAI and Qwen have longer vectors that may be truncated
+   * (Matryoshka).
+   */
   truncatesDimensions: boolean;
-  /** How it counts tokens; null where it does not. */
+  /** How the server counts tokens; null when it does not. */
   tokenize: TokenizeDialect | null;
-  /** Tokens that the model takes at once, with those that it adds itself; null where nobody says. */
+  /** Window of the model in tokens, with special tokens; null when unknown. */
   window: number | null;
 }
 
-/** How vectors are asked for. */
+/** Encoding of requests for vectors. */
 export type EmbeddingEncoding = Pick<EmbeddingDialect, 'encoding' | 'truncatesDimensions'>;
 
-/** A question for the vectors of texts. */
+/** Builds a request for the vectors of texts. */
 export function buildEmbeddingRequest(
   model: string,
   input: readonly string[],
@@ -48,9 +51,9 @@ export function buildEmbeddingRequest(
 }
 
 /**
- * Learns how a server is asked: with the vector of one word, the tokens of one word, and what it says of itself. `window` is
- * the operator's word, which counts for more than the server's. Throws `UnsuitableModelError` where its vectors are of another length,
- * and an `ApiError` where it does not answer.
+ * Detects the dialect of a server: embeds and tokenizes one word, and reads its description. `window` is the configured
+ * one and takes precedence. Throws `UnsuitableModelError` when the dimension is wrong, and an `ApiError` when the
+ * server does not respond.
  */
 export async function detectEmbeddingDialect(
   server: JsonClient,
@@ -89,7 +92,7 @@ async function detectEncoding(server: JsonClient, signal: AbortSignal): Promise<
   );
 }
 
-/** Null for a question that the server does not take as it was asked. */
+/** Null for a request that the server rejects in this form. */
 function nullIfRejected(error: unknown): null {
   if (error instanceof ApiError && error.status === 400) return null;
   throw error;
@@ -105,7 +108,7 @@ async function detectTokenizeDialect(
         const { counts, window } = dialect.read(answer, 1);
         return (counts[0] ?? 0) > 0 ? { dialect, window } : null;
       } catch {
-        // Another kind of server answers in another form.
+        // Servers of another kind respond in another format.
         return null;
       }
     };
@@ -119,7 +122,7 @@ async function detectTokenizeDialect(
   return null;
 }
 
-/** What Text Embeddings Inference says of its model. */
+/** Reads the window from the description of Text Embeddings Inference. */
 async function fetchTeiWindow(server: JsonClient, signal: AbortSignal): Promise<number | null> {
   const jsonRequest = { endpoint: 'info', body: null, param: 'input', maxResponseBytes: MAX_INFO_BYTES } as const;
   const read = (info: unknown) => {
@@ -130,7 +133,7 @@ async function fetchTeiWindow(server: JsonClient, signal: AbortSignal): Promise<
     return await server.sendJsonRequest({ ...jsonRequest, otherDialect: NO_INFO }, read, signal);
   } catch (error) {
     signal.throwIfAborted();
-    // Servers answer paths that they do not have in many ways; they have embedded already.
+    // Servers respond to unknown paths in many ways, and this one has embedded already.
     if (error instanceof DialectMismatchError || error instanceof ApiError) return null;
     throw error;
   }

@@ -1,16 +1,16 @@
 import { isRecord } from './upstream-chunk.ts';
 
-/** What a server gave for some texts. */
+/** Vectors of a server. */
 export interface RawEmbeddings {
-  /** In the order of the texts, of whatever length the server's vectors have; not normalised. */
+  /** In the order of the texts, of any dimension, not normalized. */
   vectors: Float32Array[];
-  /** As the server tells them; null where it tells none. */
+  /** Reported usage; null when there is none. */
   tokens: number | null;
 }
 
 /**
- * Reads an answer of the OpenAI kind for `count` texts: `data` of `{index, embedding}` in any order, each embedding a list of
- * numbers or the base64 of little-endian 32-bit floats. Throws an Error that says what is wrong with it.
+ * Parses an OpenAI-style response for `count` texts: `data` of `{index, embedding}` in any order, each embedding a list
+ * of numbers or base64 of little-endian 32-bit floats. Throws an Error with the reason.
  */
 export function readEmbeddings(answer: unknown, count: number): RawEmbeddings {
   const data = isRecord(answer) ? answer['data'] : null;
@@ -49,10 +49,7 @@ function readTokenCount(usage: unknown): number | null {
   return typeof reported === 'number' && Number.isFinite(reported) && reported > 0 ? Math.floor(reported) : null;
 }
 
-/**
- * The mean of vectors, each weighted by its tokens after it was normalised, and normalised again. Throws an Error where that
- * has no direction.
- */
+/** Returns the normalized mean of normalized vectors, weighted by their tokens. Throws an Error for zero vectors. */
 export function weightedMean(vectors: readonly Float32Array[], weights: readonly number[]): Float32Array<ArrayBuffer> {
   const sums = new Float64Array(vectors[0]?.length ?? 0);
   for (const [at, vector] of vectors.entries()) {

@@ -3,46 +3,46 @@ import { type ContextOverflow, parseContextOverflow } from './context-overflow.t
 import { HttpExchangeError } from './http-exchange.ts';
 import { isRecord } from './upstream-chunk.ts';
 
-/** Seconds after which a caller may try again when the upstream does not say: a restart or a queue takes longer. */
+/** Default `Retry-After` in seconds: a restart or a queue takes longer. */
 const RETRY_SECONDS = 5;
 
-/** Seconds where only the operator can mend it. */
+/** `Retry-After` in seconds for errors that only the operator can fix. */
 const OPERATOR_SECONDS = 60;
 
-/** Longest wait that is passed on, in seconds: an upstream's clock may be wrong. */
+/** Maximum `Retry-After` that is passed on, in seconds: the clock of an upstream may be wrong. */
 const MAX_RETRY_SECONDS = 3600;
 
-/** Characters of an upstream's sentence that are passed on: enough for every real one. */
+/** Maximum characters of an upstream message that are passed on. */
 const MAX_MESSAGE_CHARACTERS = 500;
 
-/** Statuses with which an upstream says that the request itself is at fault. */
+/** Statuses for errors in the request itself. */
 const CLIENT_ERROR_STATUSES = new Set([400, 413, 422, 501]);
 
-/** An answer of an upstream that is an error. */
+/** An error response of an upstream. */
 export interface UpstreamError {
   status: number;
-  /** The error's fields; empty where the body is not JSON. */
+  /** Fields of the error; empty for a body that is not JSON. */
   error: Record<string, unknown>;
-  /** What the upstream said, on one line; empty where it said nothing for people. */
+  /** The message on one line; empty when there is none. */
   upstreamMessage: string;
   retryAfterSeconds: number | null;
 }
 
-/** Where a refusal came from, to say so to the operator and to nobody else. */
+/** Origin of an error response, for the log only. */
 export interface UpstreamErrorContext {
-  /** The field that is too long where the refusal is about the context: `messages`, `prompt` or `input`. */
+  /** The request field to report for a context overflow: `messages`, `prompt` or `input`. */
   param: string;
-  /** Tokens of the model's context, where they are known. */
+  /** Context length in tokens, if known. */
   contextLength: number | null;
-  /** The upstream's address without user, key or query. */
+  /** URL of the upstream without credentials and query. */
   address: string;
   apiKey: string | null;
 }
 
 /**
- * Reads an error in any of the forms that servers give: `{error: {message, code}}` (OpenAI, vLLM, llama-server),
- * `{error: "text", error_type}` (TGI, Ollama), `{message, object: "error"}` (older vLLM), `{detail: ...}` (FastAPI),
- * plain text; of an HTML page nothing is kept.
+ * Parses the error formats of servers: `{error: {message, code}}` (OpenAI, vLLM, llama-server), `{error: "text",
+ * error_type}` (TGI, Ollama), `{message, object: "error"}` (older vLLM), `{detail: ...}` (FastAPI) and plain text. HTML
+ * is dropped.
  */
 export function parseUpstreamError(status: number, body: string, retryAfter: string | null): UpstreamError {
   let parsed: unknown = null;
@@ -55,7 +55,7 @@ export function parseUpstreamError(status: number, body: string, retryAfter: str
   return toUpstreamError(status, parsed, parseRetryAfter(retryAfter));
 }
 
-/** The refusal that a parsed body is; see `parseUpstreamError`. */
+/** Converts a parsed body; see `parseUpstreamError`. */
 export function toUpstreamError(status: number, body: unknown, retryAfterSeconds: number | null): UpstreamError {
   const outer = isRecord(body) ? body : {};
   const error = isRecord(outer['error']) ? outer['error'] : outer;
@@ -64,7 +64,7 @@ export function toUpstreamError(status: number, body: unknown, retryAfterSeconds
   return { status, error, upstreamMessage, retryAfterSeconds };
 }
 
-/** The status that an error frame within a stream stands for. */
+/** Returns the status of an error frame within a stream. */
 export function errorFrameStatus(error: unknown): number {
   const code = isRecord(error) ? (error['http_status_code'] ?? error['code'] ?? error['status']) : null;
   const status = typeof code === 'string' && /^\d{3}$/.test(code) ? Number(code) : code;
@@ -74,13 +74,13 @@ export function errorFrameStatus(error: unknown): number {
     : 500;
 }
 
-/** What a refusal says about the context, where it is about that. */
+/** Returns the context overflow that an error reports; null for other errors. */
 export function findContextOverflow({ status, error, upstreamMessage }: UpstreamError): ContextOverflow | null {
   const mayBe = CLIENT_ERROR_STATUSES.has(status) || error['type'] === 'exceed_context_size_error';
   return mayBe ? parseContextOverflow(error, upstreamMessage) : null;
 }
 
-/** The error of our catalogue that a refusal is to the caller. */
+/** Converts an upstream error to an error of the catalogue. */
 export function upstreamErrorToApiError(upstreamError: UpstreamError, context: UpstreamErrorContext): ApiError {
   const overflow = findContextOverflow(upstreamError);
   if (overflow) return overflowError(overflow, context);
@@ -104,7 +104,7 @@ export function upstreamErrorToApiError(upstreamError: UpstreamError, context: U
   return engineUnavailable("The model's server failed to answer.", wait, cause);
 }
 
-/** The error of our catalogue for an exchange that broke; `begun`: the answer had begun. */
+/** Converts a failed exchange to an error of the catalogue. `started`: the response had started. */
 export function exchangeErrorToApiError(exchangeError: unknown, address: string, started: boolean): ApiError {
   if (exchangeError instanceof ApiError) return exchangeError;
   const why = exchangeError instanceof Error ? exchangeError.message : String(exchangeError);
@@ -122,12 +122,12 @@ export function exchangeErrorToApiError(exchangeError: unknown, address: string,
   return engineUnavailable(upstreamMessage, RETRY_SECONDS, cause);
 }
 
-/** 503: the upstream gave something that is no answer, or only a part of one. */
+/** 503 for a response that is invalid or incomplete. */
 export function invalidResponse(cause: Error): ApiError {
   return engineUnavailable("The model's server gave no usable answer.", RETRY_SECONDS, cause);
 }
 
-/** Seconds of a `Retry-After` header, which is a number or a date; null where it is neither. */
+/** Parses a `Retry-After` header (seconds or a date) to seconds; null when it is neither. */
 export function parseRetryAfter(retryAfter: string | null): number | null {
   if (retryAfter === null || retryAfter.trim() === '') return null;
   const seconds = Number(retryAfter);
@@ -150,12 +150,12 @@ function clientErrorToApiError(error: Record<string, unknown>, upstreamMessage: 
   const why = clean === '' ? "is not accepted by the model's server" : `is refused by the model's server: ${clean}`;
   const param = paramOf(error);
   if (param !== null) return invalidValue(param, why);
-  // The catalogue's function names a field; the upstream named none.
+  // The function of the catalogue needs a field, and the upstream named none.
   const message = `The request ${why}.`;
   return new ApiError({ status: 400, type: 'invalid_request_error', code: 'invalid_value', message, cause });
 }
 
-/** The field that the upstream names: OpenAI's `param`, or FastAPI's `loc` without its leading `body`. */
+/** Returns the field that the upstream names: OpenAI's `param`, or FastAPI's `loc` without the leading `body`. */
 function paramOf(error: Record<string, unknown>): string | null {
   const detail = Array.isArray(error['detail']) ? error['detail'][0] : null;
   const loc = isRecord(detail) && Array.isArray(detail['loc']) ? detail['loc'].filter((part) => part !== 'body') : [];
@@ -179,7 +179,7 @@ function redactKey(upstreamMessage: string, apiKey: string | null): string {
   return apiKey === null || apiKey === '' ? upstreamMessage : upstreamMessage.replaceAll(apiKey, '[key]');
 }
 
-/** A sentence for the caller: where the upstream is, is the operator's business. */
+/** Callers must not learn the address of the upstream. */
 function redactAddresses(upstreamMessage: string): string {
   return upstreamMessage
     .replace(/\bhttps?:\/\/[^\s'"<>)\]]+/gi, '[address]')

@@ -1,17 +1,20 @@
 import type { GenerationEvent } from '../engine.ts';
 
-/** The reason with which a call ends whose caller has left through `return()`. */
+/** Abort reason of a call that the caller ended with `return()`. */
 export const CALLER_LEFT: unique symbol = Symbol('the caller has left');
 
 /**
- * The iterator of one call. A generator alone would hold a `return()` back until the `next()` that is under way has
- * its event, which an upstream may take minutes over; this one ends the call at once.
+ * Iterator of one call. The `return()` of a generator alone waits for the pending `next()`, which may take minutes;
+ * this one ends the call immediately.
  */
 export class GenerationIterator implements AsyncGenerator<GenerationEvent, void, undefined> {
   readonly #controller = new AbortController();
   readonly #events: AsyncGenerator<GenerationEvent, void, undefined>;
 
-  /** `start` is given the controller that ends the call; with the reason `LEFT` its generator is to end quietly. */
+  /**
+   * `start` receives the controller that ends the call. Its generator ends without an error when the reason is
+   * `CALLER_LEFT`.
+   */
   constructor(start: (controller: AbortController) => AsyncGenerator<GenerationEvent, void, undefined>) {
     this.#events = start(this.#controller);
   }

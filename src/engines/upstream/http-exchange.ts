@@ -1,13 +1,13 @@
 import type { Dispatcher } from 'undici';
 import { describeError } from '../../lib/operator-error.ts';
 
-/** Bytes of an answer that wait to be read before the upstream is held back: some thousand chunks of a stream. */
+/** Unread bytes above which the upstream is paused (backpressure): some thousand chunks of a stream. */
 const MAX_UNREAD_BYTES = 1024 * 1024;
 
-/** Milliseconds that an answer may take to end after its last piece, before its connection is given up for it. */
+/** Milliseconds that a response may take to end after its last fragment, before its connection is closed. */
 const END_GRACE_MS = 1000;
 
-/** Why an exchange did not come to its end, without the upstream having said anything about it. */
+/** A failure of the transport, without a response from the upstream. */
 export class HttpExchangeError extends Error {
   override readonly name = 'HttpExchangeError';
   readonly kind: 'connection' | 'first-byte-timeout' | 'idle-timeout';
@@ -18,27 +18,27 @@ export class HttpExchangeError extends Error {
   }
 }
 
-/** One HTTP request and how long its answer may take. */
+/** One HTTP request with its timeouts. */
 export interface HttpExchangeRequest {
   origin: string;
   path: string;
   method: 'GET' | 'POST';
   headers: Record<string, string>;
   body: string | null;
-  /** Until the first byte of the answer's body, waiting for a connection included. */
+  /** Until the first byte of the response body, including the wait for a connection. */
   firstByteSeconds: number;
   idleSeconds: number;
 }
 
 /**
- * One request to an upstream and its answer, read piece by piece. It sits on undici's `dispatch` and not on `request`,
- * because a stream of small pieces is then read without a Node stream between, and a call that is aborted while it
- * waits for a connection ends at once. Aborting closes the connection, which is how the upstream learns of it.
+ * One HTTP request and its response, read in fragments. Built on undici's `dispatch` instead of `request`: no Node
+ * stream in between, and a call that is aborted while it waits for a connection ends immediately. Aborting closes the
+ * connection, which tells the upstream to stop.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
-  /** 0 until the answer's head has come. */
+  /** 0 until the response head arrives. */
   status = 0;
-  /** The answer's `Retry-After`, as it was sent. */
+  /** The raw `Retry-After` header. */
   retryAfter: string | null = null;
   readonly #request: HttpExchangeRequest;
   readonly #signal: AbortSignal;
@@ -54,7 +54,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #failure: { reason: unknown } | null = null;
   #resumeReader: (() => void) | null = null;
 
-  /** Sends the request. `onClosed` is called once, when the exchange has let go of its connection. */
+  /** Sends the request. `onClosed` is called once, when the connection is released. */
   constructor(dispatcher: Dispatcher, request: HttpExchangeRequest, signal: AbortSignal, onClosed: () => void) {
     this.#request = request;
     this.#signal = signal;
@@ -67,19 +67,22 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
     signal.addEventListener('abort', this.#onAbort);
     const { origin, path, method, headers, body } = request;
-    // The two timeouts of undici are those of this class, which also hold while a connection is waited for.
+    // The timeouts of this class replace those of undici, because they include the wait for a connection.
     dispatcher.dispatch({ origin, path, method, headers, body, headersTimeout: 0, bodyTimeout: 0 }, this);
   }
 
   /**
-   * Resolves with the first bytes of the answer's body, or with null where it has none; `status` is then known.
-   * Throws the signal's reason, or an `HttpExchangeError`.
+   * Resolves with the first bytes of the response body, or null for an empty one; `status` is then set. Throws the
+   * signal's reason, or an `HttpExchangeError`.
    */
   async first(): Promise<Buffer | null> {
     return this.take() ?? this.read();
   }
 
-  /** The next piece when it is here already; null says nothing about the end. Throws what ended the exchange. */
+  /**
+   * Returns the next fragment if it has arrived; null otherwise, also at the end. Throws the error that ended the
+   * exchange.
+   */
   take(): Buffer | null {
     if (this.#failure) throw this.#failure.reason;
     const piece = this.#unread.shift();
@@ -89,7 +92,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return piece;
   }
 
-  /** The next piece, or null at the end of the answer. Throws the signal's reason, or an `HttpExchangeError`. */
+  /** Resolves with the next fragment, or null at the end. Throws the signal's reason, or an `HttpExchangeError`. */
   async read(): Promise<Buffer | null> {
     for (;;) {
       const piece = this.take();
@@ -100,7 +103,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
   }
 
-  /** The rest of the answer as text, cut after `maxBytes`, when the exchange ends. */
+  /** Reads the rest of the response as text, truncated to `maxBytes`, and releases the exchange. */
   async text(begin: Buffer | null, maxBytes: number): Promise<string> {
     const segments: Buffer[] = [];
     let bytes = 0;
@@ -113,13 +116,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * Nothing more is read. An answer whose end is on its way keeps its connection for the next request; one that goes
-   * on loses it. May be called at any time and again.
+   * Stops reading. The connection is reused if the response ends in time, and closed otherwise. May be called at any
+   * time and again.
    */
   release(): void {
     if (this.#cancelled || this.#ended || this.#failure) return;
     this.#cancelled = true;
-    // From here on the call may end as it likes: the connection is let go of by the answer's end, or by the grace's.
+    // From here on an abort must not close the connection: it is released by the end of the response or by the timer.
     this.#signal.removeEventListener('abort', this.#onAbort);
     this.#unread = [];
     this.#unreadBytes = 0;
@@ -170,7 +173,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #onTimeout(): void {
     const { firstByteSeconds, idleSeconds } = this.#request;
     if (this.#cancelled) this.#fail(new HttpExchangeError('idle-timeout', 'the answer did not end'));
-    // A reader who is slow is not the upstream's fault: it is held back, so nothing can come.
+    // The reader is slow and the upstream paused: no data can arrive.
     else if (this.#controller?.paused) this.#timer?.refresh();
     else if (this.#started)
       this.#fail(new HttpExchangeError('idle-timeout', `nothing came for ${idleSeconds} seconds`));

@@ -8,15 +8,15 @@ import { type Replica, Replicas } from './replicas.ts';
 import { DEFAULT_TIMEOUTS, type UpstreamTimeouts } from './timeouts.ts';
 import { MAX_REQUESTS_PER_REPLICA, type UpstreamOptions } from './upstream-engine.ts';
 
-/** What a caller is told to wait when there are too many. */
+/** `Retry-After` of rejected calls. */
 const BUSY_RETRY_SECONDS = 1;
 
-/** What an upstream that answers in single JSON documents is made of. */
+/** Options of a JSON client. */
 export type JsonClientOptions = Omit<UpstreamOptions, 'contextLength'>;
 
 /**
- * The servers behind one model that are asked questions and answer with one JSON document each: what engines for
- * embedding, reranking and moderation share. Throws a TypeError when a base URL is none.
+ * Client of the servers of one model that return single JSON documents, for embedding, rerank and moderation engines.
+ * Throws a TypeError for an invalid base URL.
  */
 export class JsonClient {
   readonly model: string;
@@ -28,7 +28,7 @@ export class JsonClient {
   readonly #closing = new AbortController();
   readonly #admission = new FairAdmission((message) => engineUnavailable(message, BUSY_RETRY_SECONDS));
   #closed: ApiError | null = null;
-  /** Whether an upstream has answered at all: before that nothing is known to be ready. */
+  /** Whether any server has responded. Before that, the backend is not ready. */
   #answered = false;
 
   constructor({ model, apiKey, baseUrls, proxy, logger, ...options }: JsonClientOptions) {
@@ -49,15 +49,15 @@ export class JsonClient {
     for (const replica of this.#replicas.all) void this.#replicas.probe(replica);
   }
 
-  /** Never waits: what is known now. */
+  /** Returns immediately with the current state. */
   backend(): Backend {
     const ready = this.#answered && !this.#closed && this.#replicas.all.some(({ ejectedAt }) => ejectedAt === null);
     return { engine: 'upstream', model: this.model, parameters: null, ready };
   }
 
   /**
-   * Runs a call of an organization, of which each question is a part. Throws 503 where too many calls wait and no other
-   * organization has more of them, or when the call gives way to another organization's.
+   * Runs a call of an organization, which may send several requests. Throws 503 when the queue is full, or when the
+   * call is evicted for another organization.
    */
   async withAdmission<T>(scope: string, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const evicted = new AbortController();
@@ -71,8 +71,8 @@ export class JsonClient {
   }
 
   /**
-   * Asks, and reads the answer with `read`, which throws an Error for one that cannot be used. Throws an `ApiError`, or
-   * the signal's reason.
+   * Sends a request and parses the response with `read`, which throws an Error for an invalid one. Throws an
+   * `ApiError`, or the signal's reason.
    */
   async sendJsonRequest<T>(jsonRequest: JsonRequest, read: (answer: unknown) => T, signal: AbortSignal): Promise<T> {
     if (this.#closed) throw this.#closed;
@@ -92,13 +92,13 @@ export class JsonClient {
     }
   }
 
-  /** Resolves when a server answers now; otherwise throws an Error with a sentence for the operator. */
+  /** Resolves when a server responds; otherwise throws an Error with a sentence for the operator. */
   async check(signal: AbortSignal): Promise<void> {
     if (this.#closed) throw this.#closed;
     await this.#replicas.check((replica) => this.#probe(replica, signal), signal);
   }
 
-  /** Ends waiting calls with 503 and frees the connections. May be called twice. */
+  /** Ends waiting calls with 503 and closes the connections. May be called twice. */
   async close(): Promise<void> {
     this.#closed ??= engineUnavailable('The service is shutting down.', 1);
     this.#closing.abort(this.#closed);

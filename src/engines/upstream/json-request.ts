@@ -18,20 +18,20 @@ import {
   withRetries,
 } from './retries.ts';
 
-/** A request whose answer is one JSON document. It may be sent twice. */
+/** A request for one JSON document. Idempotent: it may be sent twice. */
 export interface JsonRequest {
   endpoint: Exclude<keyof Endpoints, 'origin'>;
-  /** JSON; null asks with GET. */
+  /** JSON; null: sent with GET. */
   body: string | null;
-  /** The field of the caller's request that an upstream's refusal is about. */
+  /** Field of the caller's request to report when the upstream rejects this one. */
   param: string;
-  /** An answer that is longer is none. */
+  /** Longer responses are invalid. */
   maxResponseBytes: number;
-  /** Statuses that throw `DialectMismatchError`: where servers of another kind may be behind the address. */
+  /** Statuses that throw `DialectMismatchError`, because a server of another kind may be at the address. */
   otherDialect?: ReadonlySet<number>;
 }
 
-/** The server does not know this kind of question. The message is the caller's sentence; `cause` says what it answered. */
+/** The server does not support this kind of request. The message is for the caller; `cause` has the response. */
 export class DialectMismatchError extends Error {
   readonly upstreamError: ApiError;
 
@@ -41,15 +41,15 @@ export class DialectMismatchError extends Error {
   }
 }
 
-/** Who is asked, and how. */
+/** Replicas and credentials of a request. */
 export interface JsonRequestContext extends RetryContext {
   headers: Record<string, string>;
   apiKey: string | null;
 }
 
 /**
- * Asks one of the replicas, another and again as far as that makes sense, and returns the parsed answer. Throws an
- * `ApiError`, `DialectMismatchError` where the question allows for it, or the signal's reason.
+ * Sends a request to a replica, with retries, and returns the parsed response. Throws an `ApiError`,
+ * `DialectMismatchError` if the request allows it, or the signal's reason.
  */
 export function sendJsonRequest(
   context: JsonRequestContext,

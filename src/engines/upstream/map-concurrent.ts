@@ -1,9 +1,9 @@
-/** Questions of one call that are out at once; the server has other callers too. */
+/** Concurrent requests per call; the server has other callers too. */
 const MAX_CONCURRENT_REQUESTS = 4;
 
 /**
- * Runs `task` for each item, four at once, and returns the results in the order of the items. The first failure ends the
- * others by their signal, and is thrown.
+ * Maps items concurrently and returns the results in order. The first error aborts the other tasks by their signal and
+ * is thrown.
  */
 export async function mapConcurrent<T, R>(
   items: readonly T[],

@@ -8,9 +8,9 @@ import { isRecord } from './upstream-chunk.ts';
 import { approximateTokens } from './upstream-usage.ts';
 
 /**
- * The scores in an answer of the OpenAI kind. A category's score is the highest of its own and its parts' (`self-harm`,
- * `self-harm/intent`); one that the server does not know is 0. Tokens are the server's, or a quarter of the characters.
- * Throws an Error that says what is wrong with the answer.
+ * Parses an OpenAI-style response. The score of a category is the maximum of its own and its subcategories
+ * (`self-harm`, `self-harm/intent`); missing categories score 0. Tokens are those reported, or a quarter of the
+ * characters. Throws an Error with the reason for an invalid response.
  */
 export function parseModeration(answer: unknown, texts: readonly string[]): Moderation {
   const results = isRecord(answer) ? answer['results'] : null;

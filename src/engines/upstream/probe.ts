@@ -3,18 +3,18 @@ import type { Replica } from './replicas.ts';
 import type { UpstreamTimeouts } from './timeouts.ts';
 import { isRecord } from './upstream-chunk.ts';
 
-/** Bytes that are read of a list of models: a router with thousands of models gives a megabyte. */
+/** Maximum bytes of a model list: a router with thousands of models sends a megabyte. */
 const MAX_LIST_BYTES = 4 * 1024 * 1024;
 
-/** What an upstream says about its model; null where it does not. */
+/** What an upstream reports about its model; null: not reported. */
 export interface UpstreamModelInfo {
-  /** Tokens of the context, as vLLM and SGLang tell it. */
+  /** Context length in tokens, as vLLM and SGLang report it. */
   contextLength: number | null;
   /** Such as `vllm` or `llamacpp`. */
   ownedBy: string | null;
 }
 
-/** What `probe` needs. */
+/** Parameters of a probe. */
 export interface ProbeContext {
   model: string;
   headers: Record<string, string>;
@@ -22,8 +22,8 @@ export interface ProbeContext {
 }
 
 /**
- * Asks a replica for its models. Resolves when it answers so that it could generate, also when it has no such list;
- * otherwise throws an Error with a sentence for the operator, or the signal's reason.
+ * Requests the model list of a replica. Resolves when it could generate, even without such a list; otherwise throws an
+ * Error with a sentence for the operator, or the signal's reason.
  */
 export async function probe(replica: Replica, context: ProbeContext, signal: AbortSignal): Promise<UpstreamModelInfo> {
   const { origin, models: path } = replica.endpoints;
@@ -62,7 +62,7 @@ function parseModelList(text: string): Record<string, unknown>[] {
     const parsed: unknown = JSON.parse(text);
     return isRecord(parsed) && Array.isArray(parsed['data']) ? parsed['data'].filter(isRecord) : [];
   } catch {
-    // Some servers answer this path with a page; they may well generate.
+    // Some servers respond to this path with a page; they may well generate.
     return [];
   }
 }

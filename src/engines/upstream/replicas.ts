@@ -4,14 +4,14 @@ import { describeError } from '../../lib/operator-error.ts';
 import { type Endpoints, parseEndpoints } from './base-url.ts';
 import type { UpstreamTimeouts } from './timeouts.ts';
 
-/** Connections to one base URL: one request each, so this is what an upstream gets at once. Ports are 64 thousand. */
+/** Maximum connections per base URL, one request each. Hosts have 64 thousand ports. */
 const MAX_CONNECTIONS = 1024;
 
-/** Milliseconds that a replica which failed is put aside before it is looked at again, and the most after more failures. */
+/** Milliseconds that a failed replica is ejected before it is probed: initially, and at most (exponential backoff). */
 const MIN_EJECTION_MS = 1000;
 const MAX_EJECTION_MS = 30_000;
 
-/** Proxies as the environment names them; null: none. `noProxy` is a list as in `NO_PROXY`. */
+/** Proxies from the environment; null: none. `noProxy` is a list as in `NO_PROXY`. */
 export interface ProxySettings {
   httpProxy: string | null;
   httpsProxy: string | null;
@@ -22,21 +22,21 @@ export interface ProxySettings {
 export interface Replica {
   readonly endpoints: Endpoints;
   readonly dispatcher: Dispatcher;
-  /** Requests that were sent and have not ended. */
+  /** Requests in flight. */
   inFlight: number;
-  /** Failures since it last answered. */
+  /** Consecutive failures. */
   failures: number;
-  /** When it last failed, in milliseconds of `performance.now()`; null while it is in use. */
+  /** Time of the last failure in milliseconds of `performance.now()`; null while the replica is healthy. */
   ejectedAt: number | null;
 }
 
-/** What the choice of a replica looks at. */
+/** Inputs of the load balancer. */
 export type ReplicaLoad = Pick<Replica, 'inFlight' | 'ejectedAt'>;
 
 /**
- * The index of the replica that a request goes to: of those that are not aside the one with the fewest requests, the
- * first of equals counted from `start`; when all are aside, the one that failed longest ago. `avoid` says which this
- * request has tried already: they come after the others.
+ * Returns the index of the replica for a request: the healthy one with the fewest requests in flight, ties round robin
+ * from `start`; when all are ejected, the one that failed longest ago. `avoid`: replicas that this request has tried
+ * come last.
  */
 export function leastLoaded(
   replicas: readonly ReplicaLoad[],
@@ -64,7 +64,7 @@ function isLowerRank(a: readonly number[], b: readonly number[]): boolean {
   return at !== -1 && (a[at] ?? 0) < (b[at] ?? 0);
 }
 
-/** What a pool of replicas is made of. `probe` asks one whether it is there, and throws when it is not. */
+/** Options of a replica set. `probe` throws when a replica does not respond. */
 export interface ReplicasOptions {
   baseUrls: readonly string[];
   proxy: ProxySettings | null;
@@ -74,7 +74,7 @@ export interface ReplicasOptions {
   probe(replica: Replica, signal: AbortSignal): Promise<void>;
 }
 
-/** The base URLs of one model: connections to them, their load, and which are put aside because they fail. */
+/** The base URLs of one model: connections, load balancing and outlier ejection. */
 export class Replicas {
   readonly all: readonly Replica[];
   readonly #options: ReplicasOptions;
@@ -92,7 +92,7 @@ export class Replicas {
     });
   }
 
-  /** The replica for the next request; see `leastLoaded`. */
+  /** Returns the replica for the next request; see `leastLoaded`. */
   choose(tried: ReadonlySet<Replica>): Replica {
     this.#turn = (this.#turn + 1) % this.all.length;
     const chosen = this.all[leastLoaded(this.all, (index) => tried.has(this.all[index] as Replica), this.#turn)];
@@ -100,7 +100,7 @@ export class Replicas {
     return chosen;
   }
 
-  /** It answered: it is in use again. */
+  /** The replica responded: it is healthy. */
   succeeded(replica: Replica): void {
     replica.failures = 0;
     if (replica.ejectedAt === null) return;
@@ -110,7 +110,7 @@ export class Replicas {
     this.#options.logger.info({ upstream: replica.endpoints.origin }, 'the upstream answers again');
   }
 
-  /** It cannot be reached or does not serve: it is put aside, and looked at from time to time until it answers. */
+  /** The replica failed: it is ejected, and probed until it responds. */
   failed(replica: Replica, why: string): void {
     replica.failures += 1;
     if (replica.ejectedAt === null) {
@@ -120,11 +120,11 @@ export class Replicas {
     if (this.#timers.has(replica) || this.#closing.signal.aborted) return;
     const wait =
       Math.min(MIN_EJECTION_MS * 2 ** Math.min(replica.failures - 1, 10), MAX_EJECTION_MS) * (0.75 + Math.random() / 2);
-    // A process that has nothing else to do does not stay for this.
+    // Does not keep the process alive.
     this.#timers.set(replica, setTimeout(() => void this.probe(replica), wait).unref());
   }
 
-  /** Asks the replica whether it is there, and puts it in use or aside. Never throws. */
+  /** Probes a replica and marks it healthy or ejected. Never throws. */
   async probe(replica: Replica): Promise<void> {
     const { signal } = this.#closing;
     clearTimeout(this.#timers.get(replica));
@@ -137,7 +137,7 @@ export class Replicas {
     }
   }
 
-  /** Resolves when `probe` found one replica that answers; throws why the first does not when none does. */
+  /** Resolves when one replica passes `probe`; otherwise throws the error of the first one. */
   async check(probe: (replica: Replica) => Promise<void>, signal: AbortSignal): Promise<void> {
     const checks = this.all.map(async (replica) => {
       await probe(replica);
@@ -149,7 +149,7 @@ export class Replicas {
     throw results[0]?.status === 'rejected' ? results[0].reason : new Error('The upstream does not answer.');
   }
 
-  /** Breaks all connections and stops looking. May be called twice. */
+  /** Closes all connections and stops probing. May be called twice. */
   async close(reason: Error): Promise<void> {
     this.#closing.abort(reason);
     for (const timer of this.#timers.values()) clearTimeout(timer);
@@ -162,12 +162,12 @@ function createDispatcher(origin: string, { proxy, timeouts, maxConnections }: R
   const options = {
     connections: maxConnections ?? MAX_CONNECTIONS,
     connect: { timeout: timeouts.connectSeconds * 1000 },
-    // One request a connection: an aborted one then closes it, which every server notices.
+    // One request per connection: an abort closes it, which every server notices.
     allowH2: false,
     pipelining: 1,
   };
   if (proxy === null) return new Pool(origin, options);
-  // An absent value would be read from the environment, and a lone HTTP proxy would be used for https too.
+  // Absent values would be read from the environment, and a lone HTTP proxy would be used for HTTPS too.
   const isHttps = origin.startsWith('https:');
   return new EnvHttpProxyAgent({
     ...options,

@@ -2,18 +2,18 @@ import { hash } from 'node:crypto';
 import { invalidValue } from '../../errors.ts';
 import type { ChatPrompt, GenerationRequest, OutputFormat, TextPrompt } from '../engine.ts';
 
-/** What of a request's body does not follow from the request. */
+/** Parts of a body that do not follow from the request. */
 export interface BodyFacts {
   /** The upstream's own name of the model. */
   model: string;
-  /** The upstream is a vLLM, whose prefix cache keeps tenants apart by a `cache_salt`. Others may refuse the field. */
+  /** The upstream is vLLM, whose prefix cache isolates tenants by `cache_salt`. Other servers may reject the field. */
   salted: boolean;
 }
 
 /**
- * The JSON body of a request, for `/chat/completions` or `/completions` as the prompt is. Only what differs from
- * OpenAI's defaults is in it, so that servers which refuse what they do not know take everything that they can do.
- * A `priority` is never in it: vLLM refuses one unless it was started with priority scheduling, which it does not tell.
+ * Builds the JSON body for `/chat/completions` or `/completions`. Contains only what differs from OpenAI's defaults,
+ * because some servers reject unknown fields. Never contains `priority`: vLLM rejects it unless priority scheduling is
+ * enabled, which cannot be detected.
  */
 export function requestBody(request: GenerationRequest, { model, salted }: BodyFacts): string {
   const { prompt, sampling } = request;

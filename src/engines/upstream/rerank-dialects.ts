@@ -2,27 +2,27 @@ import type { RerankEngineRequest } from '../rerank-engine.ts';
 import type { JsonRequest } from './json-request.ts';
 import { isRecord } from './upstream-chunk.ts';
 
-/** Scores of the documents asked about, as the server gives them, and its count of tokens; null where it tells none. */
+/** Scores as the server returns them, and reported tokens; null when there are none. */
 export interface RawReranking {
   scores: number[];
   tokens: number | null;
 }
 
-/** One of the ways in which servers are asked to rerank. */
+/** A request format of rerank servers. */
 export interface RerankDialect {
-  /** Documents of one question. */
+  /** Documents per request. */
   maxDocuments: number;
   jsonRequest(model: string, request: RerankEngineRequest): JsonRequest;
-  /** Throws an Error that says what is wrong with the answer. */
+  /** Throws an Error with the reason for an invalid response. */
   read(answer: unknown, count: number): RawReranking;
 }
 
-/** Bytes of an answer: some servers send the documents back, and those of one request may have 64 MiB. */
+/** Maximum bytes of a response: some servers return the documents, up to 64 MiB per request. */
 const MAX_RESPONSE_BYTES = 96 * 1024 * 1024;
-/** What a server answers that has no such path, or that misses a field which only the other kind has. */
+/** Statuses of servers without this path, or without a field that only the other dialect has. */
 const OTHER_DIALECT: ReadonlySet<number> = new Set([404, 405, 422]);
 
-/** Cohere's and Jina's body at `/v1/rerank`, as vLLM, Infinity, llama-server and SGLang take it too. */
+/** Format of Cohere and Jina at `/v1/rerank`, also of vLLM, Infinity, llama-server and SGLang. */
 const COHERE: RerankDialect = {
   maxDocuments: 1000,
   jsonRequest: (model, { query, documents }) => ({
@@ -39,8 +39,8 @@ const COHERE: RerankDialect = {
 };
 
 /**
- * Text Embeddings Inference's own at `/rerank`. It takes 32 texts unless it was started otherwise, and refuses long ones
- * unless it is told to cut them.
+ * Format of Text Embeddings Inference at `/rerank`. It takes 32 texts by default, and rejects long ones unless told to
+ * truncate them.
  */
 const TEXTS: RerankDialect = {
   maxDocuments: 32,
@@ -54,10 +54,13 @@ const TEXTS: RerankDialect = {
   read: (answer, count) => ({ scores: readScores(answer, count), tokens: null }),
 };
 
-/** In the order in which a server is tried. */
+/** In the order in which they are tried. */
 export const RERANK_DIALECTS: readonly RerankDialect[] = [COHERE, TEXTS];
 
-/** `[{index, relevance_score | score}]` in any order, every document once, as scores in the order of the documents. */
+/**
+ * Parses `[{index, relevance_score | score}]` in any order, with every document once, to scores in the order of the
+ * documents.
+ */
 function readScores(results: unknown, count: number): number[] {
   if (!Array.isArray(results)) throw new Error('the answer has no list of results');
   if (results.length !== count) throw new Error(`${results.length} results for ${count} documents`);

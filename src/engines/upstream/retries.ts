@@ -2,25 +2,25 @@ import { Exchange, type HttpExchangeRequest } from './http-exchange.ts';
 import type { Replica, Replicas } from './replicas.ts';
 import type { UpstreamTimeouts } from './timeouts.ts';
 
-/** Attempts at one request, the first included: three cover a restart of one replica and a crowded second. */
+/** Maximum attempts per request: three cover the restart of one replica and a short overload. */
 const MAX_ATTEMPTS = 3;
 
-/** Longest `Retry-After` that is waited for, in seconds; a longer one is passed on to the caller. */
+/** Maximum `Retry-After` to wait for, in seconds; longer ones are passed on to the caller. */
 const MAX_WAIT_SECONDS = 5;
 
-/** Bytes that are read of an error's body. */
+/** Maximum bytes of an error body. */
 export const MAX_ERROR_BYTES = 64 * 1024;
 
-/** Statuses that another attempt or another replica may not meet. */
+/** Statuses that are worth another attempt. */
 const TRANSIENT_STATUSES = new Set([429, 502, 503, 504]);
 
-/** Who is asked, and how patiently. */
+/** Replicas and timeouts of a request. */
 export interface RetryContext {
   replicas: Replicas;
   timeouts: UpstreamTimeouts;
 }
 
-/** An attempt that came to nothing. `waitSeconds`: the upstream's own wish; null where it has none. */
+/** A failed attempt. `waitSeconds`: the `Retry-After` of the upstream; null when there is none. */
 export interface FailedAttempt {
   error: Error;
   retry: boolean;
@@ -28,8 +28,8 @@ export interface FailedAttempt {
 }
 
 /**
- * Makes attempts until one has a result: at another replica and again, as far as that makes sense. Throws the error of the
- * last attempt, or the signal's reason.
+ * Runs attempts until one succeeds, preferring replicas that were not tried. Throws the error of the last attempt, or
+ * the signal's reason.
  */
 export async function withRetries<T>(
   { replicas, timeouts }: RetryContext,
@@ -49,7 +49,7 @@ export async function withRetries<T>(
   }
 }
 
-/** Sends a request to the replica, and counts it there until its exchange has ended. */
+/** Sends a request to a replica and counts it as in flight until its exchange has ended. */
 export function send(replica: Replica, request: Omit<HttpExchangeRequest, 'origin'>, signal: AbortSignal): Exchange {
   replica.inFlight += 1;
   return new Exchange(replica.dispatcher, { ...request, origin: replica.endpoints.origin }, signal, () => {
@@ -57,25 +57,25 @@ export function send(replica: Replica, request: Omit<HttpExchangeRequest, 'origi
   });
 }
 
-/** Whether an attempt that was refused with the status is worth another. Tells the replicas where it is the replica's fault. */
+/** Whether a status is worth another attempt. Reports a failure to the replica set if it is the replica's fault. */
 export function isTransient(status: number, replica: Replica, replicas: Replicas): boolean {
   const isPassing = TRANSIENT_STATUSES.has(status);
-  // Too many requests is no fault of the replica; one that is behind a proxy and gone is.
+  // 429 is not a fault of the replica; a 502 of a proxy in front of it is.
   if (isPassing && status !== 429) replicas.failed(replica, `status ${status}`);
   return isPassing;
 }
 
-/** Where an endpoint is, for the operator's log: the query may hold a key. */
+/** URL of an endpoint for logs, without the query, which may contain a key. */
 export function redactedUrl(replica: Replica, path: string): string {
   return replica.endpoints.origin + path.split('?', 1)[0];
 }
 
-/** How long to wait before the attempt after this one, where the upstream does not say. */
+/** Backoff before the next attempt, if the upstream sends none. */
 function backoffSeconds(attempt: number, { retrySeconds }: UpstreamTimeouts): number {
   return retrySeconds * 2 ** (attempt - 1) * (0.5 + Math.random() / 2);
 }
 
-/** Waits, or throws the signal's reason. */
+/** Sleeps, or throws the signal's reason. */
 async function pause(seconds: number, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   const { promise, resolve } = Promise.withResolvers<void>();

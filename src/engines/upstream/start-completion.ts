@@ -21,7 +21,7 @@ import {
   withRetries,
 } from './retries.ts';
 
-/** What an attempt needs beside the request. */
+/** Context of an attempt. */
 export interface CompletionContext extends RetryContext {
   headers: Record<string, string>;
   apiKey: string | null;
@@ -29,21 +29,21 @@ export interface CompletionContext extends RetryContext {
   contextLength(): number | null;
 }
 
-/** An answer that has begun well: status 2xx, and its first bytes; null where it has none. */
+/** A response with status 2xx and its first bytes; null when it is empty. */
 export interface StartedResponse {
   exchange: Exchange;
   replica: Replica;
   first: Buffer | null;
 }
 
-/** `maxTokens`: the prompt fits and the wish for the answer does not; this is what the context leaves, to ask for instead. */
+/** `maxTokens`: the prompt fits, but `max_tokens` does not; this is what the context leaves. */
 interface FailedCompletion extends FailedAttempt {
   maxTokens?: number;
 }
 
 /**
- * Sends a request, to another replica and again as far as that makes sense, until an answer begins. Nothing is sent
- * again once a byte of an answer has come. Throws an `ApiError`, or the signal's reason.
+ * Sends a request, with retries, until a response starts. Nothing is sent again after the first byte of a response.
+ * Throws an `ApiError`, or the signal's reason.
  */
 export function openCompletion(
   context: CompletionContext,
@@ -53,7 +53,7 @@ export function openCompletion(
   let request = given;
   const once = async (replica: Replica): Promise<{ result: StartedResponse } | FailedCompletion> => {
     const outcome = await tryReplica(context, replica, request, signal);
-    // An answer may end at the context's end, so wishing for more than that is no error.
+    // A completion may end at the end of the context, so a larger `max_tokens` is not an error.
     if ('error' in outcome && outcome.maxTokens !== undefined) request = { ...request, maxTokens: outcome.maxTokens };
     return outcome;
   };
@@ -121,7 +121,7 @@ function completionPath({ endpoints }: Replica, { prompt }: GenerationRequest): 
   return prompt.kind === 'chat' ? endpoints.chat : endpoints.text;
 }
 
-/** The field of the caller's request that the prompt came in. */
+/** Field of the caller's request that has the prompt. */
 export function paramOf({ prompt }: GenerationRequest): 'messages' | 'prompt' {
   return prompt.kind === 'chat' ? 'messages' : 'prompt';
 }

@@ -1,8 +1,10 @@
-/** Joins pieces of a text so that none ends within a character: half of a surrogate pair waits for the other half. */
+/**
+ * Buffers the first half of a surrogate pair until the second one arrives, so that no fragment ends within a character.
+ */
 export class SurrogateBuffer {
   #pendingSurrogate = '';
 
-  /** The text that is whole now; empty when `piece` is only a half. */
+  /** Returns the complete text; empty when `piece` is only a half. */
   add(piece: string): string {
     if (piece === '') return piece;
     let text = this.#pendingSurrogate === '' ? piece : this.#pendingSurrogate + piece;
@@ -12,7 +14,7 @@ export class SurrogateBuffer {
     return text.isWellFormed() ? text : text.toWellFormed();
   }
 
-  /** What still waits, whose other half never came. */
+  /** Returns an incomplete pair at the end of the text as U+FFFD. */
   end(): string {
     const aborted = this.#pendingSurrogate.toWellFormed();
     this.#pendingSurrogate = '';

@@ -4,12 +4,12 @@ export interface TextWindow {
   tokens: number;
 }
 
-/** Characters around an even cut within which a space is looked for, so that no word is cut. */
+/** Distance within which a space is searched for, so that no word is split. */
 const MAX_SPACE_DISTANCE = 64;
 
 /**
- * Cuts a text of `tokens` into windows of at most `room` tokens, as `count` counts them: as few and as even as its words
- * allow, each text character in one of them. A part that cannot be cut further stays as it is.
+ * Splits a text of `tokens` into windows of at most `room` tokens, as counted by `count`: as few and as even as word
+ * boundaries allow. A part that cannot be split stays as it is.
  */
 export async function splitIntoWindows(
   text: string,
@@ -25,14 +25,14 @@ export async function splitIntoWindows(
   return windows.flat();
 }
 
-/** The text in so many parts of about the same length, or fewer where it is too short. */
+/** Splits a text into parts of about equal length, or fewer when it is too short. */
 function splitEvenly(text: string, parts: number): string[] {
   const found: string[] = [];
   let from = 0;
   for (let part = 1; part <= parts && from < text.length; part++) {
     const even = Math.round((text.length * part) / parts);
     const end = part === parts ? text.length : findWordBoundary(text, Math.max(even, from + 1));
-    // Spaces alone are no window of their own.
+    // White space alone is not a window.
     if (/\S/.test(text.slice(from, end))) {
       found.push(text.slice(from, end));
       from = end;

@@ -1,20 +1,20 @@
-/** How long an upstream may take over what, in seconds. */
+/** Timeouts of an upstream in seconds. */
 export interface UpstreamTimeouts {
-  /** Until a connection stands. */
+  /** Until a connection is established. */
   connectSeconds: number;
-  /** Until the first byte of a streamed answer: waiting in the upstream's queue and reading the prompt. */
+  /** Until the first byte of a streamed response: queueing and prefill of the upstream. */
   firstByteSeconds: number;
-  /** Until the first byte of an answer in one piece, which is the time that the whole generation takes. */
+  /** Until the first byte of a whole response, which takes the entire generation. */
   wholeResponseSeconds: number;
-  /** Between two pieces of an answer. */
+  /** Between two fragments of a response. */
   idleSeconds: number;
-  /** For the question whether it is there at all. */
+  /** For a health check. */
   checkSeconds: number;
-  /** Before the first retry, at most; twice that before the next. Halved at random, so that callers do not come together. */
+  /** Maximum delay before the first retry, doubled for each further one, with jitter. */
   retrySeconds: number;
 }
 
-/** A prompt of 100,000 tokens on a CPU takes minutes, hence the patience before the first byte. */
+/** Prefill of 100,000 tokens on a CPU takes minutes, hence the long timeout for the first byte. */
 export const DEFAULT_TIMEOUTS: UpstreamTimeouts = {
   connectSeconds: 5,
   firstByteSeconds: 300,

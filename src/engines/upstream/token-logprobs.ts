@@ -1,12 +1,12 @@
 import type { TokenLogprob } from '../engine.ts';
 import { isRecord } from './upstream-chunk.ts';
 
-/** A log probability that stands for "none": JSON has no infinity, and servers write null or -9999 for it. */
+/** Stands for an infinite log probability, which JSON cannot express: servers send null or -9999. */
 const MIN_LOGPROB = -9999;
 
 /**
- * The tokens of a choice's `logprobs` in either form: the chat's `content` list, or the four parallel lists of text
- * completions. `most` is how many alternatives were asked for. Empty where there are none.
+ * Parses the `logprobs` of a choice in either format: `content` of chats, or the four parallel lists of text
+ * completions. `most`: number of alternatives requested. Empty when there are none.
  */
 export function tokenLogprobs(logprobs: unknown, most: number): TokenLogprob[] {
   if (!isRecord(logprobs)) return [];
@@ -44,7 +44,7 @@ function legacyEntries(tokens: unknown[], logprobs: Record<string, unknown>, mos
   });
 }
 
-/** vLLM adds the chosen token to the alternatives when it is none of them: what was asked for is what is passed on. */
+/** vLLM adds the sampled token to the alternatives, which may then be one too many. */
 function topAlternatives(top: TokenLogprob['top'], most: number): TokenLogprob['top'] {
   return top.sort((a, b) => b.logprob - a.logprob).slice(0, most);
 }

@@ -1,24 +1,24 @@
 import type { JsonRequest } from './json-request.ts';
 import { isRecord } from './upstream-chunk.ts';
 
-/** Token counts of the texts asked about, and the model's window where the server tells it with them. */
+/** Token counts of texts, and the model's window if the server reports it. */
 export interface Tokenized {
   counts: number[];
   window: number | null;
 }
 
-/** One of the ways in which servers count tokens. */
+/** A request format of tokenizer endpoints. */
 export interface TokenizeDialect {
-  /** Texts of one question. */
+  /** Texts per request. */
   maxTexts: number;
   jsonRequest(model: string, texts: readonly string[]): JsonRequest;
-  /** Without what the model adds itself. Throws an Error where the answer is of another kind. */
+  /** Counts without special tokens. Throws an Error for a response of another kind. */
   read(answer: unknown, count: number): Tokenized;
 }
 
-/** Bytes of an answer: TEI tells each token with its text and place. */
+/** Maximum bytes of a response: TEI returns each token with its text and offsets. */
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
-/** What a server answers that has no such path, or that misses a field which only another kind has. */
+/** Statuses of servers without this path, or without a field that only another dialect has. */
 const OTHER_DIALECT: ReadonlySet<number> = new Set([400, 404, 405, 415, 422, 501]);
 
 function jsonRequest(body: object): JsonRequest {
@@ -31,7 +31,7 @@ function jsonRequest(body: object): JsonRequest {
   };
 }
 
-/** Text Embeddings Inference: a list of tokens for each text. */
+/** Text Embeddings Inference: a list of tokens per text. */
 const TEXTS: TokenizeDialect = {
   maxTexts: 32,
   jsonRequest: (_model, texts) => jsonRequest({ inputs: texts, add_special_tokens: false }),
@@ -56,7 +56,7 @@ const PROMPT: TokenizeDialect = {
   },
 };
 
-/** llama-server: the tokens alone. Without `content` it gives none, so that a word with tokens tells it. */
+/** llama-server: only the tokens. Without `content` it returns none, so a word with tokens identifies it. */
 const CONTENT: TokenizeDialect = {
   maxTexts: 1,
   jsonRequest: (_model, [text]) => jsonRequest({ content: text, add_special: false }),
@@ -67,7 +67,7 @@ const CONTENT: TokenizeDialect = {
   },
 };
 
-/** In the order in which a server is tried. */
+/** In the order in which they are tried. */
 export const TOKENIZE_DIALECTS: readonly TokenizeDialect[] = [TEXTS, PROMPT, CONTENT];
 
 function isCount(value: unknown): value is number {

@@ -2,46 +2,48 @@ import type { GenerationEvent } from '../engine.ts';
 import { SurrogateBuffer } from './surrogate-buffer.ts';
 import { isRecord } from './upstream-chunk.ts';
 
-/** Calls of one answer: more is a server gone wrong, and each costs memory. */
+/** Maximum calls per completion: more is a faulty server, and each takes memory. */
 const MAX_CALLS = 1024;
 
 interface PartialCall {
   upstreamIndex: number | null;
   id: string | null;
-  /** Null until it has come: a call is not told before its name is known. */
+  /** Null until it arrives: a call is emitted once its name is known. */
   name: string | null;
-  /** Arguments that came before the name. */
+  /** Arguments that arrived before the name. */
   argumentsBeforeName: string;
   hasArguments: boolean;
   characters: SurrogateBuffer;
 }
 
-/** Puts the tool calls of one choice together, whatever form their pieces have, and tells them as the port has them. */
+/** Assembles the tool calls of one choice from fragments of any format and emits them in the format of the port. */
 export class ToolCallAssembler {
   readonly #choice: number;
   readonly #newId: () => string;
   readonly #maxCalls: number;
   readonly #calls: PartialCall[] = [];
 
-  /** `parallel` false: calls after the first are passed over, also where the upstream did not hold to it. */
+  /** `parallel` false: calls after the first are dropped, even if the upstream sends them. */
   constructor(choice: number, parallel: boolean, newId: () => string) {
     this.#choice = choice;
     this.#newId = newId;
     this.#maxCalls = parallel ? MAX_CALLS : 1;
   }
 
-  /** Whether a call has come. */
+  /** Whether any call has arrived. */
   get hasCalls(): boolean {
     return this.#calls.length > 0;
   }
 
-  /** Adds a delta's `tool_calls` (a list, or the one object that older TGI sends) and appends what they tell to `events`. */
+  /**
+   * Adds the `tool_calls` of a delta (a list, or the single object of older TGI) and appends their events to `events`.
+   */
   add(received: unknown, events: GenerationEvent[]): void {
     const calls = Array.isArray(received) ? received : [received];
     for (const call of calls) if (isRecord(call)) this.#addCall(call, events);
   }
 
-  /** The answer ends: a call without arguments gets an empty object, so that they always parse. */
+  /** Ends the completion: a call without arguments gets an empty object, so that arguments always parse. */
   end(events: GenerationEvent[]): void {
     for (const [index, partial] of this.#calls.entries()) {
       if (partial.name === null) throw new Error('a tool call came without the name of its function');
@@ -76,8 +78,8 @@ export class ToolCallAssembler {
   }
 
   /**
-   * Which call a piece belongs to. Some servers leave the index out, and some give each call index 0: another id beside
-   * a name, or a name where no index is, begins another call.
+   * Returns the index of the call that a fragment belongs to. Some servers omit the index, and some send index 0 for
+   * each call: a new id beside a name, or a name without an index, starts another call.
    */
   #findCall(upstreamIndex: number | null, id: string | null, name: string | null): number {
     let at = this.#calls.length - 1;

@@ -1,16 +1,13 @@
-/**
- * What servers of the OpenAI kind send, as far as it is looked at. Nothing in it can be relied on: every field is
- * unknown until it has been looked at.
- */
+/** OpenAI-style response. Every field is unknown until it is validated. */
 export interface UpstreamChunk {
   choices?: unknown;
   usage?: unknown;
-  /** llama-server's own counts. */
+  /** Token counts of llama-server. */
   timings?: unknown;
   error?: unknown;
 }
 
-/** A choice of a chunk (`delta`, `text`) or of a whole answer (`message`, `text`). */
+/** A choice of a chunk (`delta`, `text`) or of a whole response (`message`, `text`). */
 export interface UpstreamChoice {
   index?: unknown;
   delta?: UpstreamDelta | null;
@@ -20,18 +17,18 @@ export interface UpstreamChoice {
   finish_reason?: unknown;
 }
 
-/** What a choice says: a delta, or a message, which then is the one delta of it all. */
+/** A delta, or a message, which is treated as the only delta. */
 export interface UpstreamDelta {
   content?: unknown;
   upstreamError?: unknown;
   reasoning_content?: unknown;
   reasoning?: unknown;
   tool_calls?: unknown;
-  /** The form before tools. */
+  /** The format before `tool_calls`. */
   function_call?: unknown;
 }
 
-/** Whether a value is an object with fields. */
+/** Whether a value is an object and not an array. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

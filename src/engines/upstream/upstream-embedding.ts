@@ -15,39 +15,39 @@ import { mapConcurrent } from './map-concurrent.ts';
 import { splitIntoWindows, type TextWindow } from './text-windows.ts';
 import type { TokenizeDialect } from './tokenize-dialects.ts';
 
-/** Texts of one question: what Text Embeddings Inference takes unless it was started otherwise. */
+/** Texts per request: the default limit of Text Embeddings Inference. */
 const MAX_TEXTS = 32;
-/** Tokens that models put around a text: two or three. */
+/** Special tokens around a text: two or three, with a margin. */
 const SPECIAL_TOKENS = 4;
-/** Where the server does not count, our count may be less than its own. */
+/** Margin for estimated token counts, which may be too low. */
 const ESTIMATE_MARGIN = 0.75;
-/** Seconds after which a caller may try again where only the operator can mend it. */
+/** `Retry-After` in seconds for errors that only the operator can fix. */
 const OPERATOR_SECONDS = 60;
 
-/** The servers of an embedding model. */
+/** Options of an upstream embedding engine. */
 export interface UpstreamEmbeddingOptions extends JsonClientOptions {
-  /** Tokens that the model takes at once; null: as the server says. */
+  /** Tokens per window; null: as the server reports. */
   contextLength: number | null;
-  /** Tokens of a text where the server has no tokenizer: near enough, and 1 at least. */
+  /** Estimates the tokens of a text for servers without a tokenizer; at least 1. */
   estimateTokenCount: (text: string) => number;
 }
 
 /**
- * Embeds by asking servers of the OpenAI kind, at `/embeddings`, 32 texts at a time. Tokens are counted by their
- * `/tokenize` (Text Embeddings Inference, vLLM, llama-server), and roughly where they have none. A text that is longer than the
- * model's window is embedded in windows. Throws a TypeError when a base URL is none.
+ * Creates an embedding engine on OpenAI-style servers (`/embeddings`, 32 texts per request). Tokens are counted by
+ * `/tokenize` (Text Embeddings Inference, vLLM, llama-server), or estimated. Texts longer than the model's window are
+ * split. Throws a TypeError for an invalid base URL.
  */
 export function createUpstreamEmbedding(options: UpstreamEmbeddingOptions): EmbeddingEngine {
   return new UpstreamEmbedding(options);
 }
 
-/** A text of a call as it is sent. */
+/** A text segment as it is sent. */
 interface TextSegment extends TextWindow {
-  /** The text that it is of. */
+  /** Index of the text that it belongs to. */
   index: number;
 }
 
-/** What asking for some pieces needs to know of their call. */
+/** Context of the requests of one call. */
 interface BatchContext {
   request: EmbeddingRequest;
   dialect: EmbeddingDialect;
@@ -59,7 +59,7 @@ class UpstreamEmbedding implements EmbeddingEngine {
   readonly #server: JsonClient;
   readonly #prefixes: Prefixes;
   #dialect: Promise<EmbeddingDialect> | null = null;
-  /** Texts that the server takes in one question, as far as it has shown. */
+  /** Largest batch that the server is known to take. */
   #maxTexts = MAX_TEXTS;
 
   constructor(options: UpstreamEmbeddingOptions) {
@@ -103,7 +103,7 @@ class UpstreamEmbedding implements EmbeddingEngine {
     );
   }
 
-  /** Rejects with `UnsuitableModelError` where the model can never serve here. */
+  /** Rejects with `UnsuitableModelError` when the model is unusable here. */
   async check(signal: AbortSignal): Promise<void> {
     await this.#server.check(signal);
     await this.#detectDialect(signal);
@@ -126,7 +126,7 @@ class UpstreamEmbedding implements EmbeddingEngine {
     }
   }
 
-  /** Learned once, for all calls that wait, of whom none ends it by leaving; a failure is forgotten, for the next to try. */
+  /** Detects the dialect once for all waiting calls; none of them cancels it. A failure is not cached. */
   async #detectDialect(signal: AbortSignal): Promise<EmbeddingDialect> {
     if (this.#dialect === null) {
       const detection = detectEmbeddingDialect(this.#server, this.#options.contextLength, new AbortController().signal);
@@ -145,7 +145,7 @@ class UpstreamEmbedding implements EmbeddingEngine {
     }
   }
 
-  /** Tokens of the texts that may be too long for the caller's limit or for the window; 0 for those that cannot be. */
+  /** Counts tokens of the texts that may exceed the limit or the window; 0 for the others. */
   async #countLongTexts(
     { texts, purpose, maxTokensPerText, paramOf }: EmbeddingRequest,
     dialect: EmbeddingDialect,
@@ -162,13 +162,13 @@ class UpstreamEmbedding implements EmbeddingEngine {
     );
     const counts = new Array<number>(texts.length).fill(0);
     for (const [i, place] of places.entries()) counts[place] = counted[i] ?? 0;
-    // Where our own count is rough, the server itself has the last word.
+    // With estimated counts, the server decides.
     const tooLong = dialect.tokenize === null ? -1 : counts.findIndex((count) => count > limit);
     if (tooLong !== -1) throw tokenLimitExceeded(paramOf(tooLong), limit);
     return counts;
   }
 
-  /** Tokens of a text that fit into the window beside the prefix and what the model adds. */
+  /** Tokens per window beside the prefix and the special tokens. */
   #room({ window, tokenize }: EmbeddingDialect, prefix: string): number {
     if (window === null) return Number.POSITIVE_INFINITY;
     const room = window - SPECIAL_TOKENS - Math.ceil(prefix.length / 2);
@@ -207,13 +207,13 @@ class UpstreamEmbedding implements EmbeddingEngine {
       );
     } catch (error) {
       if (!(error instanceof DialectMismatchError)) throw error;
-      // Another kind of server may have taken the address: the next call learns it.
+      // Another kind of server may have taken the address: the next call detects its dialect.
       this.#dialect = null;
       throw error.upstreamError;
     }
   }
 
-  /** Asks for the vectors of some pieces; in halves where the server refuses them together. */
+  /** Requests vectors for segments; in halves when the server rejects them together. */
   async #request(segments: readonly TextSegment[], context: BatchContext): Promise<RawEmbeddings> {
     const texts = segments.map(({ text }) => text);
     const jsonRequest = buildEmbeddingRequest(this.#server.model, texts, context.dialect);
@@ -235,7 +235,7 @@ class UpstreamEmbedding implements EmbeddingEngine {
     const half = Math.ceil(segments.length / 2);
     const first = await this.#request(segments.slice(0, half), context);
     const second = await this.#request(segments.slice(half), context);
-    // Each half was fine: it was their number, not a text.
+    // Each half was accepted: the batch was too large.
     this.#maxTexts = Math.min(this.#maxTexts, half);
     const isCounted = first.tokens !== null && second.tokens !== null;
     return {
@@ -266,7 +266,7 @@ class UpstreamEmbedding implements EmbeddingEngine {
   }
 }
 
-/** As `readEmbeddings`; throws also where a vector cannot be of the model that was learned. */
+/** Like `readEmbeddings`; also throws for vectors that the detected model cannot return. */
 function readVectors(answer: unknown, count: number): RawEmbeddings {
   const read = readEmbeddings(answer, count);
   for (const vector of read.vectors) {
@@ -276,7 +276,7 @@ function readVectors(answer: unknown, count: number): RawEmbeddings {
   return read;
 }
 
-/** The server's refusal of one text, naming the text. */
+/** Converts the rejection of one text to an error with its path. */
 function named(error: ApiError, param: string): ApiError {
   const isTooLong = error.code === 'context_length_exceeded';
   return new ApiError({

@@ -16,34 +16,34 @@ import { type ProxySettings, type Replica, Replicas } from './replicas.ts';
 import { type CompletionContext, openCompletion } from './start-completion.ts';
 import { DEFAULT_TIMEOUTS, type UpstreamTimeouts } from './timeouts.ts';
 
-/** Requests to one base URL at once; each holds its prompt or its texts in memory. */
+/** Maximum requests per base URL; each holds its prompt or texts in memory. */
 export const MAX_REQUESTS_PER_REPLICA = 4096;
-/** What a caller is told to wait when there are too many. */
+/** `Retry-After` of rejected requests. */
 const BUSY_RETRY_SECONDS = 1;
 
-/** A model on one or several servers of the OpenAI kind. */
+/** Options of an upstream engine. */
 export interface UpstreamOptions {
-  /** At least one; see `parseEndpoints` for what a base URL is. All serve the same model. */
+  /** At least one; see `parseEndpoints` for the format. All serve the same model. */
   baseUrls: readonly string[];
   /** The upstream's own name of the model. */
   model: string;
-  /** Sent as `Authorization: Bearer`; null: none is sent. */
+  /** Sent as `Authorization: Bearer`; null: not sent. */
   apiKey: string | null;
-  /** Tokens of prompt and answer together; null: what the upstream says, if it does. */
+  /** Context length in tokens; null: as the upstream reports. */
   contextLength: number | null;
-  /** Null: none is used. The environment is not looked at. */
+  /** Null: no proxy. The environment is not read. */
   proxy: ProxySettings | null;
   timeouts?: Partial<UpstreamTimeouts>;
-  /** Connections to one base URL at most; beyond, requests wait. 1024 unless given. */
+  /** Maximum connections per base URL; further requests wait. 1024 by default. */
   maxConnections?: number;
-  /** Requests to one base URL at most, those that wait for a connection included. 4096 unless given. */
+  /** Maximum requests per base URL, waiting ones included. 4096 by default. */
   maxRequests?: number;
   logger: Logger;
 }
 
 /**
- * A generation engine that asks OpenAI-style servers. It looks at each of them once at the start, in the background,
- * so that `backend` and `contextLength` soon know. Throws a TypeError when a base URL is none.
+ * Creates a generation engine on OpenAI-style servers. Probes each of them once in the background, so that `backend`
+ * and `contextLength` are known soon. Throws a TypeError for an invalid base URL.
  */
 export function createUpstreamEngine(options: UpstreamOptions): GenerationEngine {
   return new UpstreamEngine(options);
@@ -58,7 +58,7 @@ class UpstreamEngine implements GenerationEngine {
   readonly #admission = new FairAdmission((message) => engineUnavailable(message, BUSY_RETRY_SECONDS));
   readonly #context: CompletionContext;
   #closed: ApiError | null = null;
-  /** Whether an upstream has answered at all: before that nothing is known to be ready. */
+  /** Whether any server has responded. Before that, the backend is not ready. */
   #answered = false;
   #contextLength: number | null = null;
   #isVllm = false;
@@ -97,7 +97,7 @@ class UpstreamEngine implements GenerationEngine {
   }
 
   features(): GenerationFeatures {
-    // Whether the model can is known to the upstream, whose refusal reaches the caller as 400.
+    // Only the upstream knows whether the model supports it; its error reaches the caller as 400.
     return { suffix: true, promptLogprobs: false };
   }
 
@@ -120,7 +120,7 @@ class UpstreamEngine implements GenerationEngine {
     await this.#replicas.close(this.#closed);
   }
 
-  /** Throws 503 where the queue is full and no other organization has more in it. */
+  /** Throws 503 when the queue is full and no other organization has more requests in it. */
   #enterQueue(scope: string, controller: AbortController): AdmissionTicket {
     const { maxRequests = MAX_REQUESTS_PER_REPLICA } = this.#options;
     const share = 1 / (maxRequests * this.#replicas.all.length);
@@ -157,7 +157,7 @@ class UpstreamEngine implements GenerationEngine {
       ticket.markStarted();
       this.#answered = true;
       const answer = new CompletionStream(this.#context, request, started, signal);
-      // Event by event from one generator: a second one between would cost every token a turn of the queue.
+      // One generator for all events: a nested one would cost a microtask per token.
       for (let events = await answer.next(); events !== null; events = await answer.next()) {
         for (const event of events) {
           signal.throwIfAborted();
@@ -171,7 +171,7 @@ class UpstreamEngine implements GenerationEngine {
       caller.removeEventListener('abort', onAbort);
       this.#running.delete(controller);
       ticket?.leave();
-      // Whatever is still under way for this call ends with it; an answer that came whole has left nothing.
+      // Cancels what is still in flight for this call; nothing after a complete response.
       if (!isComplete) controller.abort(CALLER_LEFT);
     }
   }

@@ -3,10 +3,10 @@ import { JsonClient, type JsonClientOptions } from './json-client.ts';
 import type { JsonRequest } from './json-request.ts';
 import { parseModeration } from './moderation-response.ts';
 
-/** Bytes of an answer: a thousand results with the names of many categories have one or two megabytes. */
+/** Maximum bytes of a response: a thousand results with many category names have one or two megabytes. */
 const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
 
-/** Judges texts by asking servers of the OpenAI kind, at `/moderations`. Throws a TypeError when a base URL is none. */
+/** Creates a moderation engine on OpenAI-style servers (`/moderations`). Throws a TypeError for an invalid base URL. */
 export function createUpstreamModeration(options: JsonClientOptions): ModerationEngine {
   const server = new JsonClient(options);
   return {

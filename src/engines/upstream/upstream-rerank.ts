@@ -5,26 +5,26 @@ import { DialectMismatchError } from './json-request.ts';
 import { type RawReranking, RERANK_DIALECTS, type RerankDialect } from './rerank-dialects.ts';
 import { approximateTokens } from './upstream-usage.ts';
 
-/** Questions of one call that are out at once, where a server takes few documents in one. */
+/** Concurrent requests per call, for servers that take few documents at once. */
 const MAX_CONCURRENT_REQUESTS = 4;
 
-/** Judged once, to learn how the server speaks and counts: no model finds that the second of them answers. */
+/** Scored once to detect the dialect and the scale of the scores: no model prefers the second document. */
 const PROBE_INPUT: RerankEngineRequest = {
   query: 'When does the library open on Saturdays?',
   documents: ['The library opens at nine on Saturdays.', 'Boil the pasta for eleven minutes and drain it.'],
 };
 
-/** How a server is asked, and what its scores are. */
+/** Dialect and score scale of a server. */
 interface RerankProtocol {
   dialect: RerankDialect;
-  /** Whether scores are logits, of which a sigmoid makes 0 to 1. */
+  /** Whether scores are logits, to be mapped to 0 to 1 by a sigmoid. */
   isLogit: boolean;
 }
 
 /**
- * Judges documents by asking servers that take Cohere's and Jina's body at `/v1/rerank`, or Text Embeddings Inference's
- * at `/rerank`. Which of the two, and whether scores are logits, is learned with the first call. Throws a TypeError when a
- * base URL is none.
+ * Creates a rerank engine on servers with the format of Cohere and Jina (`/v1/rerank`) or of Text Embeddings Inference
+ * (`/rerank`). The dialect and the scale of the scores are detected by the first call. Throws a TypeError for an
+ * invalid base URL.
  */
 export function createUpstreamRerank(options: JsonClientOptions): RerankEngine {
   return new UpstreamRerank(new JsonClient(options));
@@ -54,7 +54,7 @@ class UpstreamRerank implements RerankEngine {
     const dialect = await rejectOnAbort(this.#requireDialect(), signal);
     const texts = places.map((place) => documents[place] ?? '');
     const raw = await this.#requestAll(dialect.dialect, { query, documents: texts }, signal);
-    // A server that gave one score beyond 0 to 1 gives logits, whatever the trial looked like.
+    // A single score outside 0 to 1 means logits, whatever the probe returned.
     dialect.isLogit ||= raw.scores.some(isOutsideUnitRange);
     for (const [i, place] of places.entries()) {
       const score = raw.scores[i] ?? 0;
@@ -71,7 +71,7 @@ class UpstreamRerank implements RerankEngine {
     return this.#server.close();
   }
 
-  /** Learned once, for all calls that wait; a failure is forgotten, so that the next call tries again. */
+  /** Detects the dialect once for all waiting calls. A failure is not cached. */
   #requireDialect(): Promise<RerankProtocol> {
     if (this.#dialect !== null) return this.#dialect;
     const detection = this.#detectProtocol();
@@ -86,13 +86,14 @@ class UpstreamRerank implements RerankEngine {
     let upstreamError: ApiError | null = null;
     for (const dialect of RERANK_DIALECTS) {
       try {
-        // The trial is every caller's: none of them ends it by leaving.
+        // The probe serves all callers: none of them cancels it.
         const { scores } = await this.#request(dialect, PROBE_INPUT, new AbortController().signal);
         return { dialect, isLogit: scores.some(isOutsideUnitRange) };
       } catch (error) {
         const isMismatch = error instanceof DialectMismatchError;
         const isRejected = isMismatch || (error instanceof ApiError && error.status === 400);
-        // What the first kind answers says most: a server that lacks the model does not know the other kind either.
+        // The error of the first dialect is the relevant one: a server without the model rejects the other dialect as
+        // well.
         if (!isRejected || (!isMismatch && upstreamError === null)) throw error;
         upstreamError ??= isMismatch ? error.upstreamError : error;
       }
@@ -120,7 +121,7 @@ class UpstreamRerank implements RerankEngine {
     } catch (error) {
       failed.abort();
       if (!(error instanceof DialectMismatchError)) throw error;
-      // Another kind of server has taken the address: the next call learns it.
+      // Another kind of server may have taken the address: the next call detects its dialect.
       this.#dialect = null;
       throw error.upstreamError;
     }
@@ -150,7 +151,7 @@ function estimateTotalTokens(query: string, documents: readonly string[]): numbe
   return documents.reduce((sum, document) => sum + approximateTokens(query.length + document.length), 0);
 }
 
-/** What the promise gives, or the signal's reason as soon as it is aborted. */
+/** Resolves like the promise, or rejects with the signal's reason once it is aborted. */
 async function rejectOnAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const onAbort = () => reject(signal.reason);

@@ -1,15 +1,15 @@
 import type { ChatPrompt, GenerationUsage, TextPrompt } from '../engine.ts';
 import { isRecord, type UpstreamChunk } from './upstream-chunk.ts';
 
-/** Characters that a token of ordinary text has, roughly; for servers that do not count. */
+/** Typical characters per token, for servers that report no usage. */
 const CHARACTERS_PER_TOKEN = 4;
 
-/** Tokens that a chat template puts around a message, roughly. */
+/** Typical tokens of a chat template per message. */
 const TOKENS_PER_MESSAGE = 4;
 
 /**
- * The usage that a chunk tells; null where it tells none. `usage` goes before llama-server's `timings`
- * (`cache_n + prompt_n` prompt tokens, `predicted_n` of the answer), which fill in what it leaves out.
+ * Parses reported usage; null when there is none. `usage` takes precedence over llama-server's `timings` (`cache_n +
+ * prompt_n` prompt tokens, `predicted_n` completion tokens), which complete it.
  */
 export function parseUsage({ usage, timings }: UpstreamChunk): GenerationUsage | null {
   const reported = isRecord(usage) ? usage : {};
@@ -29,7 +29,7 @@ export function parseUsage({ usage, timings }: UpstreamChunk): GenerationUsage |
   };
 }
 
-/** Tokens of a prompt for a server that counts none: a quarter of its characters and four for each message, at least 1. */
+/** Approximates the tokens of a prompt: a quarter of its characters plus four per message, at least 1. */
 export function approximatePromptTokens(prompt: ChatPrompt | TextPrompt): number {
   if (prompt.kind === 'text') return approximateTokens(prompt.text.length + (prompt.suffix?.length ?? 0));
   let characters = prompt.tools.length === 0 ? 0 : JSON.stringify(prompt.tools).length;
@@ -39,7 +39,7 @@ export function approximatePromptTokens(prompt: ChatPrompt | TextPrompt): number
   return approximateTokens(characters) + TOKENS_PER_MESSAGE * prompt.messages.length;
 }
 
-/** Tokens of a text of so many characters, roughly; at least 1. */
+/** Approximates the tokens of a text by its length in characters; at least 1. */
 export function approximateTokens(characters: number): number {
   return Math.max(1, Math.ceil(characters / CHARACTERS_PER_TOKEN));
 }

@@ -1,31 +1,31 @@
 import { invalidValue } from '../../../errors.ts';
 
-/** Rules of one grammar at most: the largest schemas of real services fit, and llama.cpp reads as many in 0.1 s. */
+/** Maximum rules per grammar: enough for the largest schemas of real services; llama.cpp reads them in 0.1 s. */
 const MAX_RULES = 20_000;
-/** Characters of one grammar at most. Enumerations with long texts get here first. */
+/** Maximum characters per grammar. Enumerations of long texts reach it first. */
 const MAX_CHARACTERS = 1024 * 1024;
-/** Repetitions in one piece: llama.cpp takes 2000, and writes each of them out as a rule. */
+/** Maximum repetition count: llama.cpp accepts 2000, and expands each of them to a rule. */
 const REPEATED_AT_ONCE = 1_000;
 
 /**
- * Rules that every JSON grammar may use. White space stands only where models are used to it, and is bounded: a weak
- * model would never get past it.
+ * Rules of JSON grammars. White space is allowed only where models usually write it, and bounded, because weak models
+ * would not stop.
  */
 const JSON_RULES: Readonly<Record<string, string>> = {
   ws: '(" " | "\\n" [ \\t]{0,16})?',
   sp: '" "?',
   hex: '[0-9a-fA-F]',
-  // A `\u` escape of half a surrogate pair would be one character to one reader and two to another: left out.
+  // `\u` escapes of surrogates are excluded: readers decode unpaired ones differently.
   escape: '["\\\\/bfnrt] | "u" ([0-9a-cA-CefEF] hex{3} | [dD] [0-7] hex{2})',
-  // Ranges that end with Unicode: llama.cpp reads bytes that are no UTF-8 as larger numbers.
+  // Ranges end with Unicode: llama.cpp decodes invalid UTF-8 to larger numbers.
   char: '[ !#-\\[\\]-\\uD7FF\\uE000-\\U0010FFFF] | "\\\\" escape',
   string: '"\\"" rest',
   rest: 'char* "\\""',
-  // Control characters without a letter of their own, behind the backslash.
+  // Control characters without a short escape, behind the backslash.
   control: '"u00" ("0" [0-7bBeEfF] | "1" hex)',
   boolean: '"true" | "false"',
   null: '"null"',
-  // Digits are bounded so that a number stays one that a double can hold.
+  // Digits are bounded so that a number fits into a double.
   integer: '"-"? ("0" | [1-9] [0-9]{0,15})',
   number: 'integer ("." [0-9]{1,17})? ([eE] [-+]? [0-9]{1,2})?',
   value: 'object | array | string | number | boolean | null',
@@ -47,7 +47,7 @@ const USES: Readonly<Record<string, readonly string[]>> = {
   array: ['value', 'ws'],
 };
 
-/** Text as a terminal of the grammar language. */
+/** Quotes text as a terminal. */
 export function literal(text: string): string {
   const escaped = text.replace(
     /["\\\n\r\t]/g,
@@ -57,8 +57,8 @@ export function literal(text: string): string {
 }
 
 /**
- * One of several texts, as an expression that shares their common beginnings: a sampler follows every alternative that
- * is still open, token by token, and a list of thousands would hold everyone up for seconds.
+ * Returns an expression for one of several texts, with shared prefixes (a trie): a sampler follows every open
+ * alternative, and thousands of them would block all requests for seconds.
  */
 export function literalAlternatives(texts: readonly string[]): string {
   const sorted = [...new Set(texts)].sort();
@@ -82,19 +82,19 @@ function withSharedBeginning(texts: readonly string[]): string {
   if (texts.length === 1) return literal(first);
   let shared = 0;
   while (shared < first.length && first[shared] === last[shared]) shared += 1;
-  // Never within a character: half a surrogate pair cannot be written.
+  // Never within a character, because half a surrogate pair cannot be written.
   if (/[\ud800-\udbff]/.test(first[shared - 1] ?? '')) shared -= 1;
   return `${literal(first.slice(0, shared))} ${literalAlternatives(texts.map((text) => text.slice(shared)))}`;
 }
 
-/** Collects the rules of one grammar in llama.cpp's language (GBNF). */
+/** Builds a grammar in GBNF. */
 export class GrammarBuilder {
   readonly #rules = new Map<string, string>();
   readonly #byBody = new Map<string, string>();
   #characters = 0;
   #names = 0;
 
-  /** A name that no other rule has. */
+  /** Returns an unused rule name. */
   freshName(kind: string): string {
     this.#names += 1;
     return `${kind}-${this.#names}`;
@@ -110,7 +110,7 @@ export class GrammarBuilder {
     return name;
   }
 
-  /** Defines a rule that may have any name: the same body is the same rule. Throws as `define` does. */
+  /** Defines a rule of any name; equal bodies share one rule. Throws like `define`. */
   intern(kind: string, body: string, path: string): string {
     const known = this.#byBody.get(body);
     if (known !== undefined) return known;
@@ -119,7 +119,7 @@ export class GrammarBuilder {
     return name;
   }
 
-  /** `rule`, the name of a rule, from `least` to `most` times; null is any number. Throws as `define` does. */
+  /** Repeats a rule `least` to `most` times; null: unbounded. Throws like `define`. */
   repeat(rule: string, { least, most }: { least: number; most: number | null }, path: string): string {
     const optional = most === null ? `${rule}*` : this.#upTo(rule, most - least, path);
     return least === 0 ? optional : `${this.#times(rule, least, path)} ${optional}`.trimEnd();
@@ -132,7 +132,7 @@ export class GrammarBuilder {
     return `${block}{${blocks}}${rest === 0 ? '' : ` ${rule}{${rest}}`}`;
   }
 
-  /** Beyond one piece, either fewer than a block of them, or a block and then the same again. */
+  /** Above the maximum count: fewer than a block, or a block and the same again. */
   #upTo(rule: string, count: number, path: string): string {
     if (count === 0) return '';
     if (count <= REPEATED_AT_ONCE) return count === 1 ? `${rule}?` : `${rule}{0,${count}}`;
@@ -146,7 +146,7 @@ export class GrammarBuilder {
     return body;
   }
 
-  /** The name of one of the rules of JSON itself: `value`, `object`, `string`, `ws` and so on. */
+  /** Returns the name of a predefined JSON rule: `value`, `object`, `string`, `ws` and so on. */
   json(name: string): string {
     const body = JSON_RULES[name];
     if (body === undefined) throw new Error(`there is no JSON rule '${name}'`);
@@ -157,7 +157,7 @@ export class GrammarBuilder {
     return name;
   }
 
-  /** The grammar, whose sentences are those of `root`. */
+  /** Returns the grammar with the start rule `root`. */
   text(root: string): string {
     const rules = [...this.#rules].map(([name, body]) => `${name} ::= ${body}`);
     return `root ::= ${root}\n${rules.join('\n')}\n`;

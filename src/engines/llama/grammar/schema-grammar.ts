@@ -11,19 +11,19 @@ import { objectRule } from './schema/object-rule.ts';
 import { finiteValues, isPossible, possibleTypes } from './schema/possible.ts';
 import { textRule } from './schema/text-rule.ts';
 
-/** Schemas within schemas at most, references counted: deeper ones are no output formats but attacks. */
+/** Maximum nesting of schemas, references included. */
 const MAX_DEPTH = 150;
-/** Members within members that are looked at to find out whether schemas exclude each other. */
+/** Depth of members that are examined to find out whether schemas exclude each other. */
 const MAX_LOOKAHEAD = 4;
 
-/** A rule that is being made, or was: `name` is null while nothing refers to it, `leaves` while it is not done. */
+/** A rule that is or was being compiled. `name` is null while nothing refers to it, `leaves` until it is done. */
 interface Entry {
   name: string | null;
   result: string | null;
   isDone: boolean;
 }
 
-/** Compiles the schemas that belong to one document, whose `$ref`s are looked up in it. */
+/** Compiles the schemas of one document. */
 export class SchemaCompiler {
   readonly #builder: GrammarBuilder;
   readonly #document: SchemaDocument;
@@ -32,13 +32,13 @@ export class SchemaCompiler {
   readonly #emitter: Emitter;
   readonly #entries = new Map<string, Entry>();
   readonly #ids = new Map<unknown, number>();
-  /** For each rule the ways to satisfy it, each as the rules that it cannot do without. */
+  /** For each rule, the alternatives to satisfy it, each as the rules that it requires. */
   readonly #needs = new Map<string, (readonly string[])[]>();
   readonly #paths = new Map<string, string>();
   #depth = 0;
   #lookahead = 0;
 
-  /** `path`: where the document stands in the caller's body, such as `response_format.json_schema.schema`. */
+  /** `path`: path of the document in the request body, such as `response_format.json_schema.schema`. */
   constructor(builder: GrammarBuilder, root: unknown, path: string) {
     this.#builder = builder;
     this.#document = new SchemaDocument({ schema: root, path });
@@ -55,8 +55,8 @@ export class SchemaCompiler {
   }
 
   /**
-   * The name of a rule whose sentences are values that the document accepts, though not always all of them. Throws 400
-   * `invalid_value` with the dotted path of a keyword that cannot be enforced.
+   * Returns the name of a rule whose texts are values that the document accepts, though not always all of them. Throws
+   * 400 `invalid_value` with the dotted path of a keyword that cannot be enforced.
    */
   compile(): string {
     const { root } = this.#document;
@@ -108,7 +108,7 @@ export class SchemaCompiler {
     return entry.result;
   }
 
-  /** One rule for several: never a choice of choices, which a sampler would have to follow one by one. */
+  /** One rule for several alternatives, flattened: a sampler follows nested choices one by one. */
   #join(leaves: readonly Leaf[], name: string | null, path: string): string | null {
     for (const leaf of leaves) this.#needs.set(leaf.rule, [...(this.#needs.get(leaf.rule) ?? []), leaf.needs]);
     if (leaves.length === 0 && name !== null) throw invalidValue(path, 'accepts nothing');
@@ -142,7 +142,7 @@ export class SchemaCompiler {
     }
     const left = possibleTypes(parts);
     const acted = JSON_TYPES.filter((type) => parts.some(({ schema }) => actsOn(schema, type)));
-    // A schema that speaks of one type and names none means that type: values of others are valid and are not made.
+    // A schema with keywords of one type and no `type` means that type. Valid values of other types are not generated.
     const meant = left.length === JSON_TYPES.length && acted.length > 0 ? acted : left;
     return meant.flatMap((type) => this.#leafOf(type, parts) ?? []);
   }
@@ -163,7 +163,7 @@ export class SchemaCompiler {
     };
   }
 
-  /** Refuses a schema of which some value can only be begun: each contains another one, without end. */
+  /** Rejects a schema whose values are infinite: each contains another one. */
   #checkEnds(): void {
     const ends = new Set<string>();
     for (let before = -1; before < ends.size; ) {

@@ -1,21 +1,18 @@
 import type { Characters } from '../schema/characters.ts';
 import { GrammarError, type GrammarRules, ROOT, type SymbolSequence } from './rules.ts';
 
-/**
- * A grammar as llama.cpp holds it: flat, with every repetition written out as rules. Plain data that goes from one
- * thread to another.
- */
+/** A grammar as llama.cpp stores it: flat, with repetitions expanded to rules. Plain data for another thread. */
 export interface GrammarElements {
-  /** Sequences of elements: 0 ends one, `n > 0` is a character of `sets[n - 1]`, `n < 0` the rule `-n - 1`. */
+  /** Element sequences: 0 ends one, `n > 0` is a character of `sets[n - 1]`, `n < 0` the rule `-n - 1`. */
   code: Int32Array;
-  /** Where the alternatives begin in `code`: those of one rule stand together. */
+  /** Start of each alternative in `code`; the alternatives of a rule are adjacent. */
   alternatives: Int32Array;
-  /** For each rule the index of its first alternative, and behind the last rule their number. Rule 0 is the root. */
+  /** Index of the first alternative of each rule, then the number of alternatives. Rule 0 is the root. */
   rules: Int32Array;
   sets: readonly Characters[];
 }
 
-/** Flattens a grammar. Throws `GrammarError` where it has more than `most` elements, or a rule is not defined. */
+/** Flattens a grammar. Throws `GrammarError` for more than `most` elements or an undefined rule. */
 export function flattenRules(rules: GrammarRules, most: number): GrammarElements {
   return new Flattener(rules, most).flatten();
 }
@@ -25,7 +22,7 @@ class Flattener {
   readonly #most: number;
   readonly #ids = new Map<string, number>();
   readonly #setIds = new Map<Characters, number>();
-  /** Alternatives by rule; undefined while the rule is only named. */
+  /** Alternatives by rule; undefined until the rule is flattened. */
   readonly #flat: (number[][] | undefined)[] = [];
   #elements = 0;
 
@@ -44,7 +41,7 @@ class Flattener {
     return this.#pack();
   }
 
-  /** A name that is met for the first time is a rule to flatten: a map goes on with what is added to it. */
+  /** Rules that are first referenced here are appended: iterating a map includes entries added meanwhile. */
   #id(name: string): number {
     const known = this.#ids.get(name) ?? this.#fresh();
     this.#ids.set(name, known);
@@ -72,7 +69,7 @@ class Flattener {
     return code;
   }
 
-  /** `least` copies, and a rule for each further one, as `handle_repetitions` of llama-grammar.cpp does. */
+  /** `least` copies and one rule per further one, like `handle_repetitions` of llama-grammar.cpp. */
   #repetition(symbols: SymbolSequence, least: number, most: number | null): number[] {
     const unit = this.#sequence(symbols);
     this.#spend(unit.length * Math.max(least, (most ?? 0) - least));

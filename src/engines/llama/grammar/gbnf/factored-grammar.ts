@@ -7,25 +7,25 @@ import { printGbnf } from './print-gbnf.ts';
 import { GrammarError, type GrammarRules } from './rules.ts';
 
 /**
- * Elements of one grammar at most, repetitions written out: 8 MB of each answer's memory, which llama.cpp reads in
- * 0.1 s. The largest schemas of real services have a quarter of them.
+ * Maximum elements per grammar, repetitions expanded: 8 MB per completion, read by llama.cpp in 0.1 s. The largest
+ * schemas of real services have a quarter of it.
  */
 const MAX_ELEMENTS = 1_000_000;
 
-/** A grammar in two forms: as llama.cpp reads it, and as its stacks are counted. Plain data. */
+/** A grammar as GBNF text and as elements for counting parse stacks. Plain data. */
 export interface FactoredGrammar {
   text: string;
   elements: GrammarElements;
 }
 
 /**
- * Left-factors a grammar, unless it becomes too large by that. Throws 400 for `path`, the field that the grammar is made
- * from, when it is too large as it is, or no grammar that llama.cpp could follow.
+ * Left-factors a grammar unless that makes it too large. Throws 400 for `path`, the field that the grammar is made
+ * from, when it is too large or llama.cpp cannot parse it.
  */
 export function factorGrammar(text: string, path: string): FactoredGrammar {
   try {
     const rules = parseGbnf(text);
-    // Before anything else: what is not well-founded is expanded without end.
+    // First, because a left-recursive grammar would be expanded without end.
     const elements = flattenRules(rules, MAX_ELEMENTS);
     rejectLeftRecursion(elements);
     return factoredWithin(rules) ?? { text, elements };

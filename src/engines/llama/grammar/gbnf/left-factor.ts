@@ -1,42 +1,42 @@
 import { type Characters, contains, disjointClasses } from '../schema/characters.ts';
 import { GrammarError, type GrammarRules, type GrammarSymbol, ROOT, type SymbolSequence } from './rules.ts';
 
-/** Symbols of alternatives that are factored together: the members of the widest objects have fewer. */
+/** Maximum symbols of alternatives that are factored together: more than the widest objects have. */
 const MAX_GROUP_SYMBOLS = 4_000;
-/** Symbols of the rules that factoring writes. */
+/** Maximum symbols of generated rules. */
 const MAX_WRITTEN_SYMBOLS = 100_000;
-/** Symbols of a sequence that is written where it is used; a longer one is a rule, for others may share it. */
+/** Maximum symbols of an inlined sequence; longer ones become rules, which may be shared. */
 const MAX_INLINE_SYMBOLS = 4;
-/** Sequences that factoring may look at, so that no grammar takes longer than a second. */
+/** Maximum sequences examined, so that no grammar takes longer than a second. */
 const MAX_WORK = 200_000;
-/** Prefix of the rules that factoring makes. No other rule has it. */
+/** Prefix of generated rules. No other rule has it. */
 const FACTORED = 'f-';
 
 /**
- * Rewrites a grammar so that alternatives which begin alike share their beginning, through the rules that they refer
- * to: a parser then follows one of them until they differ, instead of all. The language stays the same. Grammars of
- * which no finite part can be shared, or too large a part, keep the rest of their alternatives as they are.
+ * Left-factors a grammar: alternatives with a common prefix share it, also through the rules that they refer to. A
+ * parser then has one stack until they differ, instead of one per alternative. The language stays the same.
+ * Alternatives whose common prefix is infinite or too large are kept as they are.
  */
 export function leftFactor(rules: GrammarRules, maxWrittenSymbols: number = MAX_WRITTEN_SYMBOLS): GrammarRules {
   return new Factoring(rules, maxWrittenSymbols).run();
 }
 
-/** An interned sequence: equal ones are one object. */
+/** An interned sequence: equal sequences are one object. */
 interface Chain {
   readonly id: number;
-  /** Null in the empty one. */
+  /** Null for the empty sequence. */
   readonly head: GrammarSymbol | null;
   readonly tail: Chain | null;
   /** Number of symbols. */
   readonly length: number;
-  /** Sequences of one more symbol before this one, by that symbol. */
+  /** Sequences with one more symbol in front, by that symbol. */
   before: Map<GrammarSymbol, Chain> | null;
-  /** Bits of the ASCII characters that it may begin with, and bit 128 for all others; null until it is known. */
+  /** First set: bits of ASCII characters, and bit 128 for all others; null until computed. */
   first: bigint | null;
   isNullable: boolean;
 }
 
-/** What a rule derives, before and after its alternatives are factored. */
+/** The alternatives of a rule, before and after factoring. */
 interface Rule {
   alternatives: readonly Chain[];
   first: bigint;
@@ -71,8 +71,8 @@ class Factoring {
   run(): GrammarRules {
     const reached = new Set([ROOT]);
     const factored = new Map<string, readonly SymbolSequence[]>();
-    // Breadth first: where the budget does not suffice, what an answer meets first has been factored. A set goes on with
-    // what is added to it.
+    // Breadth first, so that an exhausted budget affects the rules that are reached last. Iterating a set includes
+    // entries added meanwhile.
     for (const name of reached) {
       const rule = this.#rules.get(name);
       if (rule === undefined) throw new GrammarError(`lacks the rule '${name}'`);
@@ -89,7 +89,7 @@ class Factoring {
     return this.#work > MAX_WORK || this.#writtenSymbols > this.#maxWrittenSymbols;
   }
 
-  /** The same alternatives, of which no two begin with the same character, unless the budget is spent. */
+  /** Returns equivalent alternatives of which no two start with the same character, unless the budget is exhausted. */
   #factor(alternatives: readonly Chain[]): Chain[] {
     return this.#overlapping(alternatives).flatMap((group) => {
       const [only] = group;
@@ -102,13 +102,13 @@ class Factoring {
     });
   }
 
-  /** The same sequence, with a rule for what follows its first character where that is long. */
+  /** The same sequence, with a rule for a long part behind its first character. */
   #shortened(chain: Chain): Chain {
     if (chain.head?.kind !== 'terminal' || chain.tail === null) return chain;
     return this.#chain([chain.head], this.#alternative([chain.tail]));
   }
 
-  /** Groups of alternatives that may begin alike. */
+  /** Groups of alternatives whose first sets overlap. */
   #overlapping(chains: readonly Chain[]): Chain[][] {
     let groups: { first: bigint; chains: Chain[] }[] = [];
     for (const chain of new Set(chains)) {
@@ -124,7 +124,10 @@ class Factoring {
     return groups.map((group) => group.chains);
   }
 
-  /** Alternatives of one head as one: their longest common beginning, and a rule for the rest. Null: heads differ. */
+  /**
+   * Merges alternatives with the same head: their longest common prefix, and a rule for the rest. Null: the heads
+   * differ.
+   */
   #shareHead(chains: readonly Chain[]): Chain | null {
     const shared: GrammarSymbol[] = [];
     let rest = chains;
@@ -136,7 +139,7 @@ class Factoring {
     return shared.length === 0 ? null : this.#chain(shared, this.#alternative(rest));
   }
 
-  /** Terminals that overlap are divided into classes that do not. */
+  /** Splits overlapping terminals into disjoint classes. */
   #splitTerminals(chains: readonly Chain[]): Chain[] {
     const sets = chains.flatMap(({ head }) => (head?.kind === 'terminal' ? [head.set] : []));
     const byTails = new Map<Chain, Characters[]>();
@@ -154,7 +157,7 @@ class Factoring {
     return chains.some(({ head }) => head === null) ? [...divided, this.#empty] : divided;
   }
 
-  /** A sequence that derives what any of the given ones does. */
+  /** A sequence that derives what any of the given ones derives. */
   #alternative(chains: readonly Chain[]): Chain {
     const distinct = [...new Set(chains)].sort((a, b) => a.id - b.id);
     const [only] = distinct;
@@ -172,14 +175,14 @@ class Factoring {
     return this.#chain([this.#intern({ kind: 'rule', name })], this.#empty);
   }
 
-  /** Sequences that begin with a terminal, or are empty, and derive together what the given one does. */
+  /** Sequences that start with a terminal or are empty, and together derive what the given one derives. */
   #expanded(chain: Chain): readonly Chain[] {
     if (chain.head === null || chain.head.kind === 'terminal') return [chain];
     const known = this.#expansions.get(chain);
     if (known !== undefined) return known;
     const found = new Set<Chain>();
     const open = new Set<Chain>([chain]);
-    // A set goes on with what is added to it.
+    // Iterating a set includes entries added meanwhile.
     for (const one of open) {
       this.#work += 1;
       if (one.head === null || one.head.kind === 'terminal') found.add(one);
@@ -189,7 +192,7 @@ class Factoring {
     return [...found];
   }
 
-  /** A sequence with its first symbol replaced by what that stands for. */
+  /** Replaces the first symbol of a sequence by its expansion. */
   #step({ head, tail }: Chain): Chain[] {
     const rest = tail ?? this.#empty;
     if (head === null || head.kind === 'terminal') return [];
@@ -231,7 +234,7 @@ class Factoring {
     return this.#intern({ kind: 'terminal', set: ranges.flat() });
   }
 
-  /** One object for equal symbols. */
+  /** Interns a symbol. */
   #intern(symbol: GrammarSymbol): GrammarSymbol {
     const interned = this.#interned.get(symbol);
     if (interned !== undefined) return interned;
@@ -248,7 +251,7 @@ class Factoring {
     return `${this.#chain(symbol.sequence, this.#empty).id}{${symbol.least},${symbol.most}}`;
   }
 
-  /** The same, kept: the rules change no more. */
+  /** Cached: the rules do not change any more. */
   #firstOf(chain: Chain): bigint {
     if (chain.first !== null) return chain.first;
     const { first, isNullable } = this.#derived(chain);
@@ -257,7 +260,7 @@ class Factoring {
     return first;
   }
 
-  /** What a sequence may begin with, by what is known of the rules in it. */
+  /** First set of a sequence, from the known first sets of rules. */
   #derived(chain: Chain): { first: bigint; isNullable: boolean } {
     let first = 0n;
     for (let at: Chain | null = chain; at !== null && at.head !== null; at = at.tail) {
@@ -287,7 +290,10 @@ class Factoring {
     return bits;
   }
 
-  /** What each rule may begin with: a rule is looked at again when one that it begins with has changed. */
+  /**
+   * Computes the first set of every rule by fixpoint iteration: a rule is revisited when the first set of a rule that
+   * it starts with has changed.
+   */
   #findFirsts(): void {
     const usedBy = new Map<string, Set<string>>();
     for (const [name, { alternatives }] of this.#rules) {
@@ -296,7 +302,7 @@ class Factoring {
       }
     }
     const open = new Set(this.#rules.keys());
-    // A set goes on with what is added to it; a rule that is taken out may come in again.
+    // Iterating a set includes entries added meanwhile, also those that were removed.
     for (const name of open) {
       open.delete(name);
       const rule = this.#rules.get(name);

@@ -1,16 +1,16 @@
 import type { GrammarElements } from './elements.ts';
 import { GrammarError } from './rules.ts';
 
-/** Paths through the beginnings of rules: llama.cpp walks each of them, a million in a hundredth of a second. */
+/** Maximum paths through leftmost rules. llama.cpp walks each of them, a million in 10 ms. */
 const MAX_PATHS = 1_000_000;
 
 /**
- * Throws `GrammarError` where a rule begins with itself, or where looking for that would take llama.cpp too long: it
- * walks every path, and misses rules that are empty by way of others, which it then expands without end.
+ * Throws `GrammarError` for a left-recursive rule, or when llama.cpp's own check would take too long: it walks every
+ * path, and misses rules that are empty through others, which it then expands without end.
  */
 export function rejectLeftRecursion(elements: GrammarElements): void {
   const beginnings = leftmostRules(elements, emptyRules(elements));
-  /** Paths from a rule that has been walked through; null while it is walked through. */
+  /** Paths from a rule; null while it is being visited. */
   const paths = new Map<number, number | null>();
   for (const start of beginnings.keys()) {
     const walk = [start];
@@ -33,7 +33,7 @@ export function rejectLeftRecursion(elements: GrammarElements): void {
   }
 }
 
-/** For each rule those that may stand at its beginning, once for each place. */
+/** For each rule, the rules that may be leftmost in it, with repetition. */
 function leftmostRules({ code, alternatives, rules }: GrammarElements, empty: ReadonlySet<number>): number[][] {
   return Array.from({ length: rules.length - 1 }, (_, rule) => {
     const found: number[] = [];
@@ -57,7 +57,7 @@ function emptyRules({ code, alternatives, rules }: GrammarElements): Set<number>
       let at = alternatives[way] ?? 0;
       while ((code[at] ?? 0) < 0 && empty.has(-(code[at] ?? 0) - 1)) at += 1;
       if (code[at] === 0) return true;
-      // The rule is looked at again when the one that stops it here turns out to be empty.
+      // The rule is revisited when the rule that stops it here turns out to be nullable.
       const stop = -(code[at] ?? 0) - 1;
       if (stop >= 0) usedBy.set(stop, [...(usedBy.get(stop) ?? []), rule]);
     }

@@ -7,7 +7,7 @@ import {
   type SymbolSequence,
 } from './rules.ts';
 
-/** Prefix of the rules that parentheses make. No other rule has it. */
+/** Prefix of rules for parentheses. No other rule has it. */
 const GROUP = 'g-';
 const NAME = /[A-Za-z0-9-]/;
 const ESCAPES: Readonly<Record<string, string>> = {
@@ -22,10 +22,10 @@ const ESCAPES: Readonly<Record<string, string>> = {
 };
 const HEX_DIGITS: Readonly<Record<string, number>> = { x: 2, u: 4, U: 8 };
 
-/** Parentheses within parentheses at most. */
+/** Maximum nesting of parentheses. */
 const MAX_NESTING = 100;
 
-/** Parses a grammar in llama.cpp's language (GBNF), except references to tokens. Throws `GrammarError` for anything else. */
+/** Parses GBNF, except token references. Throws `GrammarError` for anything else. */
 export function parseGbnf(text: string): GrammarRules {
   return new GbnfParser(text).parse();
 }
@@ -33,7 +33,7 @@ export function parseGbnf(text: string): GrammarRules {
 class GbnfParser {
   readonly #text: string;
   readonly #rules = new Map<string, readonly SymbolSequence[]>();
-  /** Terminals are shared: few different ones stand in a grammar. */
+  /** Terminals are shared: a grammar has few different ones. */
   readonly #terminals = new Map<string, GrammarSymbol>();
   readonly #references = new Map<string, RuleReference>();
   #at = 0;
@@ -70,7 +70,7 @@ class GbnfParser {
     return new GrammarError(`has no ${what} where one must stand, in line ${line}`);
   }
 
-  /** Skips white space and comments; a line ends only where `lines` says so, and within parentheses. */
+  /** Skips white space and comments. A line break is skipped only with `lines`, and within parentheses. */
   #skipSpace(lines: boolean): void {
     const space = lines || this.#nesting > 0 ? ' \t\r\n' : ' \t';
     while (this.#at < this.#text.length) {

@@ -2,30 +2,29 @@ import { characters, contains } from '../schema/characters.ts';
 import type { GrammarElements } from './elements.ts';
 
 /**
- * Characters that a token may have of those at which the alternatives of JSON begin and end. No vocabulary that is known
- * has a token with more than four of them that JSON can hold.
+ * Lookahead in structural characters of JSON, where alternatives start and end. No token of a known vocabulary has more
+ * than four of them in valid JSON.
  */
 const LOOKAHEAD = 4;
 const STRUCTURAL = characters(Array.from('[]{},:" \n\t', (char) => [char.charCodeAt(0), char.charCodeAt(0)] as const));
-/** Nodes after which those that no stack holds any more are let go. */
+/** Number of nodes after which unreferenced ones are collected. */
 const MAX_NODES = 50_000;
 
-/** An element that is still to be read, and what comes after it. Equal stacks of one grammar are one object. */
+/** An element to read, and the stack below it. Equal stacks of one grammar are one object. */
 interface Stack {
-  /** Place in the code; -1 below the last element: nothing is left to be read. */
+  /** Position in the code; -1 below the last element. */
   readonly at: number;
   readonly below: Stack | null;
   above: Map<number, Stack> | null;
-  /** The stacks after the element at its top was read. */
+  /** Stacks after reading the top element. */
   next: readonly Stack[] | null;
-  /** See `cost`; 0 until it is known. */
+  /** See `cost`; 0 until computed. */
   cost: number;
 }
 
 /**
- * Follows a text through a grammar as llama.cpp does, which holds one stack for each way to derive the text, and tells
- * what the next token will cost there. llama.cpp itself cannot say, and cannot be interrupted: where alternatives begin
- * alike, stacks double again and again until one token takes minutes.
+ * Simulates llama.cpp's grammar parser, which keeps one stack per derivation, to predict the cost of the next token.
+ * llama.cpp cannot be interrupted: where alternatives share prefixes, stacks multiply until one token takes minutes.
  */
 export class ParseStacks {
   readonly #elements: GrammarElements;
@@ -36,7 +35,7 @@ export class ParseStacks {
   #stacks: readonly Stack[];
   #isOver = false;
 
-  /** `mostCost`: beyond it nothing is followed any further. */
+  /** `mostCost`: limit above which the simulation stops. */
   constructor(elements: GrammarElements, mostCost: number) {
     this.#elements = elements;
     this.#mostCost = mostCost;
@@ -53,14 +52,14 @@ export class ParseStacks {
     return this.#stacks.length;
   }
 
-  /** Whether the grammar takes the text that was followed. */
+  /** Whether the text so far is complete. */
   get isComplete(): boolean {
     return this.#stacks.includes(this.#bottom);
   }
 
   /**
-   * Stacks that llama.cpp visits to look at all tokens that may come next, as far as tokens of structural characters
-   * multiply them; infinite beyond `mostCost`. It is no less than the number of stacks after the next token.
+   * Stacks that llama.cpp visits to match all tokens, as far as structural characters multiply them; infinite above
+   * `mostCost`. Not less than the number of stacks after the next token.
    */
   get cost(): number {
     let cost = 0;
@@ -71,7 +70,7 @@ export class ParseStacks {
     return cost;
   }
 
-  /** Goes on with text. False when the grammar does not take it, or when it was given up as too costly. */
+  /** Advances by text. False when the grammar rejects it, or the cost limit is exceeded. */
   follow(text: string): boolean {
     for (const char of text) {
       const code = char.codePointAt(0) ?? 0;
@@ -95,7 +94,7 @@ export class ParseStacks {
     return stack.cost;
   }
 
-  /** Visits of a stack and of those that follow it; more than `most` when they are more. */
+  /** Visits of a stack and its successors; more than `most` if there are more. */
   #visits(stack: Stack, characters: number, most: number): number {
     const element = this.#elements.code[stack.at] ?? 0;
     let visits = 1;
@@ -115,7 +114,7 @@ export class ParseStacks {
     return stack.next;
   }
 
-  /** Adds the stacks to `open` that a stack derives without reading: each with a terminal at its top, or the bottom. */
+  /** Adds to `open` the stacks that a stack derives without reading: each with a terminal on top, or the bottom. */
   #open(stack: Stack, open: Set<Stack>): void {
     const { code, alternatives, rules } = this.#elements;
     const seen = new Set([stack]);
@@ -137,7 +136,7 @@ export class ParseStacks {
     }
   }
 
-  /** A stack with the sequence at `at` on top; without an element where the sequence is at its end. */
+  /** Pushes the sequence at `at`; nothing when the sequence is at its end. */
   #push(below: Stack, at: number): Stack {
     if (this.#elements.code[at] === 0) return below;
     below.above ??= new Map();
@@ -149,7 +148,7 @@ export class ParseStacks {
     return stack;
   }
 
-  /** Builds the stacks anew without all that was ever pushed and popped. */
+  /** Rebuilds the stacks without unreferenced nodes. */
   #letGo(): void {
     const bottom = newStack(-1, null);
     this.#nodes = 0;

@@ -2,7 +2,7 @@ import { literal } from '../grammar.ts';
 import { terminal } from '../schema/automaton-grammar.ts';
 import type { GrammarRules, GrammarSymbol, Repetition, SymbolSequence } from './rules.ts';
 
-/** A grammar in llama.cpp's language. */
+/** Prints a grammar as GBNF. */
 export function printGbnf(rules: GrammarRules): string {
   return [...rules]
     .map(([name, alternatives]) => `${name} ::= ${alternatives.map(printSequence).join(' | ')}\n`)
@@ -26,7 +26,7 @@ function printSequence(symbols: SymbolSequence): string {
   return parts.join(' ');
 }
 
-/** The character of a terminal that has one; null for everything else. */
+/** The character of a terminal that has exactly one; null otherwise. */
 function soleCharacter(symbol: GrammarSymbol): string | null {
   if (symbol.kind !== 'terminal') return null;
   const [from, to] = symbol.set;
@@ -37,7 +37,7 @@ function printSymbol(symbol: GrammarSymbol): string {
   if (symbol.kind === 'terminal') return terminal(symbol.set);
   if (symbol.kind === 'rule') return symbol.name;
   const [only] = symbol.sequence;
-  // Parentheses would be one more rule of each repetition, whose number llama.cpp limits.
+  // Without parentheses, which would add a rule per repetition; llama.cpp limits the number of rules.
   const isSimple = symbol.sequence.length === 1 && only?.kind !== 'repetition';
   const unit = printSequence(symbol.sequence);
   return `${isSimple ? unit : `(${unit})`}${printCount(symbol)}`;

@@ -1,18 +1,18 @@
 import type { Characters } from '../schema/characters.ts';
 
-/** One character of a set. */
+/** A character of a set. */
 export interface Terminal {
   kind: 'terminal';
   set: Characters;
 }
 
-/** What another rule derives. */
+/** A reference to a rule. */
 export interface RuleReference {
   kind: 'rule';
   name: string;
 }
 
-/** A sequence from `least` to `most` times; null is any number. */
+/** A sequence repeated `least` to `most` times; null: unbounded. */
 export interface Repetition {
   kind: 'repetition';
   sequence: SymbolSequence;
@@ -23,14 +23,14 @@ export interface Repetition {
 /** A symbol of a grammar. */
 export type GrammarSymbol = Terminal | RuleReference | Repetition;
 
-/** Symbols that follow each other; none derives the empty text. */
+/** A sequence of symbols. */
 export type SymbolSequence = readonly GrammarSymbol[];
 
-/** A grammar: the alternatives of each rule by its name. It derives what the rule `root` does. */
+/** A grammar: alternatives by rule name. The start rule is `root`. */
 export type GrammarRules = ReadonlyMap<string, readonly SymbolSequence[]>;
 
-/** A grammar that is not well-formed, or cannot be enforced. The message completes a sentence that begins with "it". */
+/** A grammar that is invalid or cannot be enforced. The message completes a sentence that starts with "it". */
 export class GrammarError extends Error {}
 
-/** The rule that a grammar begins with. */
+/** The start rule. */
 export const ROOT = 'root';

@@ -5,10 +5,10 @@ import type { Emitter, Leaf } from './emitter.ts';
 import { canonical, itemSchema } from './evaluate.ts';
 import { type Located, listedValues, notEnforced } from './keywords.ts';
 
-/** Different values at most whose sets are told apart: each set is a rule. */
+/** Maximum distinct values whose subsets are tracked: each subset is a rule. */
 const MAX_DISTINCT = 8;
 
-/** A rule for arrays; null when there are none. */
+/** Compiles a rule for arrays; null when there are none. */
 export function arrayRule(emitter: Emitter, parts: Case): Leaf | null {
   const { builder } = emitter;
   const path = parts[0]?.path ?? '';
@@ -29,7 +29,7 @@ export function arrayRule(emitter: Emitter, parts: Case): Leaf | null {
   if (unique !== undefined && (most === null || most > 1)) {
     return distinct(emitter, itemSchemas(parts, 0), { ...counts, most }, { tuple, path: `${unique.path}.uniqueItems` });
   }
-  // From the last to the first: each position may be the last one once there are enough.
+  // From last to first: each position may be the last one once there are enough items.
   let inside = '';
   if (rest !== null) {
     const also = builder.intern('also', `"," ${ws} ${rest}`, path);
@@ -71,7 +71,7 @@ function itemSchemas(parts: Case, index: number): Located[] {
   });
 }
 
-/** Arrays whose items differ, of values that are listed one by one and few: a rule for each set that is left. */
+/** `uniqueItems` with few enumerated values: one rule per set of remaining values. */
 function distinct(
   emitter: Emitter,
   items: readonly Located[],

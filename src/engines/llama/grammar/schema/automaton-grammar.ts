@@ -23,17 +23,17 @@ const SHORT_ESCAPES: readonly [code: number, letter: string][] = [
   [0x0c, 'f'],
   [0x0d, 'r'],
 ];
-/** Characters of a rule up to which it is written where it is used. */
+/** Maximum characters of an inlined rule. */
 const INLINE = 48;
 
-/** How the texts of an automaton are written: between the quotes of JSON, the closing one included, or as they are. */
+/** How texts are written: between JSON quotes, the closing one included, or plainly. */
 export type Spelling = 'json' | 'plain';
 
 const written = new WeakMap<GrammarBuilder, Map<Automaton, Partial<Record<Spelling, string>>>>();
 
 /**
- * An expression for the texts that an automaton takes, which must be some. The same automaton is written once. `path`
- * is named when the grammar becomes too large.
+ * Returns an expression for the language of a non-empty automaton. Equal automata share rules. `path` is reported when
+ * the grammar becomes too large.
  */
 export function automatonRule(
   builder: GrammarBuilder,
@@ -81,7 +81,7 @@ function writeAutomaton(
   return texts.get(0) ?? '';
 }
 
-/** A state from which every text is taken. */
+/** A state from which every text is accepted. */
 function isUniversal({ classes, next, accepts }: Automaton, state: number): boolean {
   return (
     accepts[state] === true &&
@@ -90,7 +90,7 @@ function isUniversal({ classes, next, accepts }: Automaton, state: number): bool
   );
 }
 
-/** States from which no cycle can be reached, each after all that follow it, and the others. */
+/** States that reach no cycle, in topological order, and the others. */
 function inOrder(automaton: Automaton): { ordered: number[]; cyclic: number[] } {
   const { next } = automaton;
   const before: number[][] = next.map(() => []);
@@ -111,7 +111,9 @@ function inOrder(automaton: Automaton): { ordered: number[]; cyclic: number[] } 
   return { ordered, cyclic: [...next.keys()].filter((state) => !done.has(state)) };
 }
 
-/** Ways to write one character of a set. Characters that need no escape have none: each text has one spelling only. */
+/**
+ * Spellings of one character of a set. Each text has exactly one spelling, so characters that need no escape have none.
+ */
 function spellings(set: Characters, spelling: Spelling, builder: GrammarBuilder): string[] {
   if (spelling === 'plain') return [terminal(set)];
   const raw = subtract(set, MUST_BE_ESCAPED);
@@ -134,7 +136,7 @@ function spellings(set: Characters, spelling: Spelling, builder: GrammarBuilder)
 const codesOf = (set: Characters): number[] =>
   ranges(set).flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, i) => from + i));
 
-/** A set of characters as a terminal of the grammar language. */
+/** Prints a character set as a terminal. */
 export function terminal(set: Characters): string {
   if (set.length === 2 && set[0] === set[1]) return literal(String.fromCodePoint(set[0] ?? 0));
   return `[${ranges(set)

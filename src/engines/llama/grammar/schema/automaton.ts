@@ -1,26 +1,26 @@
 import { ALL_CHARACTERS, type Characters, contains, disjointClasses, intersect, unite } from './characters.ts';
 import { type Pattern, PatternError } from './pattern.ts';
 
-/** States of one automaton at most: beyond it a pattern is an attack, or an accident that costs as much. */
+/** Maximum states of an automaton. */
 const MAX_STATES = 4_000;
-/** Nodes that are gone through to find the states of a pattern at most: it keeps the time of any pattern below a second. */
+/** Maximum nodes visited to determinize a pattern: keeps any pattern below a second. */
 const MAX_VISITS = 3_000_000;
-/** Nodes of the nondeterministic automaton at most: what nested counts multiply to. */
+/** Maximum nodes of the nondeterministic automaton, which nested counts multiply. */
 const MAX_NODES = 20_000;
-/** States on cycles, or before them, up to which they are told apart step by step: the work grows with their square. */
+/** Maximum states on cycles, or before them, that are minimized: the work is quadratic. */
 const MAX_REFINED = 250;
 
-/** A deterministic automaton over classes of characters. State 0 begins; -1 is no way on. */
+/** A deterministic finite automaton over character classes. State 0 is the start; -1 is no transition. */
 export interface Automaton {
   classes: readonly Characters[];
-  /** For each state the next state by class. */
+  /** Next state by class, for each state. */
   next: readonly (readonly number[])[];
   accepts: readonly boolean[];
 }
 
 /**
- * Finds all states that can be reached. `next` gives the key of the state behind a class, null for none; the same key
- * is the same state. Throws `PatternError` when there are too many.
+ * Explores all reachable states. `next` returns the key of the state behind a class, or null; equal keys are equal
+ * states. Throws `PatternError` when there are too many.
  */
 export function explore<State>(
   classes: readonly Characters[],
@@ -53,10 +53,10 @@ export function explore<State>(
   return smallest({ classes, next, accepts: states.map((state) => rules.accepts(state)) });
 }
 
-/** One node of the nondeterministic automaton: reads a character, or goes on without one. */
+/** A node of the nondeterministic automaton: reads a character, or is an epsilon transition. */
 interface Node {
   set: Characters | null;
-  /** Where to from here: `^` and `$` are passed at the borders of the text only. */
+  /** Following nodes. `^` and `$` are passed at the ends of the text only. */
   to: { node: number; only: 'start' | 'end' | null }[];
 }
 
@@ -73,7 +73,7 @@ class NodeList {
     this.nodes[from]?.to.push({ node: to, only });
   }
 
-  /** Adds what `pattern` reads behind `from`; gives the node where it ends. */
+  /** Adds the nodes of `pattern` behind `from` and returns the last one. */
   append(pattern: Pattern, from: number): number {
     switch (pattern.kind) {
       case 'set': {
@@ -127,7 +127,7 @@ class NodeList {
   }
 }
 
-/** An automaton that takes exactly what the whole of `pattern` takes. Throws `PatternError` when it would be too large. */
+/** Builds an automaton for texts that match the whole pattern. Throws `PatternError` when it is too large. */
 export function buildAutomaton(pattern: Pattern): Automaton {
   const list = new NodeList();
   const start = list.add();
@@ -176,7 +176,7 @@ export function buildAutomaton(pattern: Pattern): Automaton {
   );
 }
 
-/** Takes what `both` says of the two: for every text, whether each of them takes it. */
+/** Product automaton: accepts a text according to whether each of the two accepts it. */
 function combine(a: Automaton, b: Automaton, both: (inA: boolean, inB: boolean) => boolean): Automaton {
   const classes: Characters[] = [];
   const pairs: [number, number][] = [];
@@ -203,22 +203,22 @@ function combine(a: Automaton, b: Automaton, both: (inA: boolean, inB: boolean) 
   });
 }
 
-/** Texts that both take. */
+/** Texts that both accept. */
 export const intersection = (a: Automaton, b: Automaton): Automaton => combine(a, b, (inA, inB) => inA && inB);
 
-/** Texts that the first takes and the second does not. */
+/** Texts that the first accepts and the second does not. */
 export const difference = (a: Automaton, b: Automaton): Automaton => combine(a, b, (inA, inB) => inA && !inB);
 
-/** Texts that one of the two takes. */
+/** Texts that either accepts. */
 export const union = (a: Automaton, b: Automaton): Automaton => combine(a, b, (inA, inB) => inA || inB);
 
-/** Takes every text. */
+/** Accepts every text. */
 export const ANY_STRING: Automaton = { classes: [ALL_CHARACTERS], next: [[0]], accepts: [true] };
 
-/** Takes no text. */
+/** Accepts no text. */
 export const NO_STRING: Automaton = { classes: [ALL_CHARACTERS], next: [[-1]], accepts: [false] };
 
-/** Texts of so many characters. */
+/** Texts with a length in a range. */
 export function lengthRange(least: number, most: number | null): Automaton {
   return explore([ALL_CHARACTERS], 0, {
     key: String,
@@ -227,10 +227,10 @@ export function lengthRange(least: number, most: number | null): Automaton {
   });
 }
 
-/** Whether an automaton takes nothing at all. */
+/** Whether an automaton accepts nothing. */
 export const isEmpty = (automaton: Automaton): boolean => !automaton.accepts.includes(true);
 
-/** Whether an automaton takes a text. */
+/** Whether an automaton accepts a text. */
 export function matchesText(automaton: Automaton, text: string): boolean {
   let state = 0;
   for (const char of text) {
@@ -242,7 +242,7 @@ export function matchesText(automaton: Automaton, text: string): boolean {
   return automaton.accepts[state] === true;
 }
 
-/** The least and the largest number of characters of the texts that are taken; the latter null when there is none. */
+/** Minimum and maximum length of the accepted texts; the latter null when unbounded. */
 export function acceptedLengths(automaton: Automaton): { least: number; most: number | null } {
   let least = 0;
   let reached = new Set([0]);
@@ -252,7 +252,7 @@ export function acceptedLengths(automaton: Automaton): { least: number; most: nu
     if (least > automaton.next.length) break;
   }
   const longest = new Map<number, number | null>();
-  // Depth first without recursion: a state that is met again while it is open is on a cycle.
+  // Iterative depth-first search: a state that is reached again while open is on a cycle.
   const stack: { state: number; open: boolean }[] = [{ state: 0, open: false }];
   const opened = new Set<number>();
   while (stack.length > 0) {
@@ -277,7 +277,7 @@ export function acceptedLengths(automaton: Automaton): { least: number; most: nu
   return { least, most: longest.get(0) ?? 0 };
 }
 
-/** The same language without states that lead nowhere, and with as few states as there can be. */
+/** Minimizes an automaton: removes dead states and merges equivalent ones. */
 function smallest(given: Automaton): Automaton {
   const useful = statesThatEnd(given);
   if (!useful.has(0)) return NO_STRING;
@@ -314,8 +314,8 @@ function statesThatEnd({ next, accepts }: Automaton): Set<number> {
 }
 
 /**
- * Numbers of blocks: states of the same block take the same texts. States that lead to no cycle but their own are told
- * apart from the end of the texts on, one look each; the others by refinement.
+ * Block of each state: states of one block are equivalent. Acyclic states are compared bottom-up in one pass, the
+ * others by partition refinement.
  */
 function blocksOf(next: readonly (readonly number[])[], accepts: readonly boolean[]): number[] {
   const block = next.map(() => -1);
@@ -325,14 +325,14 @@ function blocksOf(next: readonly (readonly number[])[], accepts: readonly boolea
   const done = beforeCycles(next);
   for (const state of done) {
     const targets = new Set((next[state] ?? []).map((to) => (to < 0 || to === state ? -1 : (block[to] ?? -1))));
-    // One that does as a state behind it, which goes round in itself, is that state once more.
+    // A state that behaves like a successor with a self-loop is that successor.
     const twin = [...targets].find((to) => to >= 0 && names.get(nameOf(state, to)) === to);
     const alone = next.length + names.size;
     const name = nameOf(state, -1);
     block[state] = twin ?? names.get(name) ?? alone;
     const found = block[state] ?? alone;
     names.set(name, found);
-    // Under its own number as well, which is how another state finds that it does the same.
+    // Also under its own number, by which other states recognize the equivalence.
     names.set(nameOf(state, found), found);
   }
   const cyclic = next.length - done.length;
@@ -341,7 +341,7 @@ function blocksOf(next: readonly (readonly number[])[], accepts: readonly boolea
     : refined(next, accepts, block);
 }
 
-/** States of which every way leads to states that were given before, or to themselves. */
+/** States whose transitions lead only to earlier states of the result or to themselves. */
 function beforeCycles(next: readonly (readonly number[])[]): number[] {
   const before: number[][] = next.map(() => []);
   const waits = next.map((row, state) => {
@@ -359,7 +359,7 @@ function beforeCycles(next: readonly (readonly number[])[]): number[] {
   return done;
 }
 
-/** Moore's refinement of the states that have no block yet: they stay together as long as no text tells them apart. */
+/** Moore's partition refinement of the remaining states. */
 function refined(
   next: readonly (readonly number[])[],
   accepts: readonly boolean[],
@@ -382,7 +382,7 @@ function refined(
   }
 }
 
-/** Classes that every state treats alike become one. */
+/** Merges classes with equal transitions in every state. */
 function mergeClasses({ classes, next, accepts }: Automaton): Automaton {
   const columns = new Map<string, number[]>();
   for (const index of classes.keys()) {

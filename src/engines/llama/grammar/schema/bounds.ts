@@ -15,23 +15,23 @@ import type { NumberLimits } from './number-language.ts';
 import { literalPattern, PatternError } from './pattern.ts';
 import { patternLanguage } from './pattern-language.ts';
 
-/** Largest count that is kept as it is: no answer of a model is as long. */
+/** Largest count that is enforced: no completion is as long. */
 const LARGEST_COUNT = 200_000;
-/** Products of an automaton's states and a length at most; beyond it texts are kept shorter than they may be. */
+/** Maximum product of states and length; above it, texts are kept shorter than allowed. */
 const MAX_COUNTED_STATES = 4_000;
 
-/** Patterns and formats of one text at most: states multiply. */
+/** Maximum patterns and formats per text: states multiply. */
 const MAX_PATTERNS = 8;
 
-/** The tightest of the counts that a case asks for. `most` is null when there is none. */
+/** The tightest counts of a case. `most` is null when unbounded. */
 export interface Counts {
   least: number;
   most: number | null;
 }
 
 /**
- * Reads `low` and `high`, such as `minItems` and `maxItems`. A large `most` is lowered to what no answer reaches; a
- * large `least` is refused with 400.
+ * Reads `low` and `high`, such as `minItems` and `maxItems`. A large `most` is lowered to a length that no completion
+ * reaches; a large `least` throws 400.
  */
 export function countLimits(parts: Case, low: string, high: string): Counts {
   let least = 0;
@@ -47,7 +47,7 @@ export function countLimits(parts: Case, low: string, high: string): Counts {
   return { least, most };
 }
 
-/** What all parts of a case ask of a number. */
+/** The number constraints of all parts of a case. */
 export function numberLimits(parts: Case): NumberLimits {
   const limits: NumberLimits = {
     whole: parts.some(({ schema }) => schemaTypes(schema).whole || formatBits(schema['format']) !== null),
@@ -68,7 +68,7 @@ export function numberLimits(parts: Case): NumberLimits {
     limits.maximum = bound;
   };
   for (const { schema } of parts) {
-    // Draft 4 says with a flag that the bound beside it is excluded.
+    // In draft 4, a flag excludes the bound beside it.
     raise(schema['minimum'], schema['exclusiveMinimum'] === true);
     lower(schema['maximum'], schema['exclusiveMaximum'] === true);
     raise(schema['exclusiveMinimum'], true);
@@ -81,10 +81,10 @@ export function numberLimits(parts: Case): NumberLimits {
   return limits;
 }
 
-/** What a case asks of a text: lengths alone, or an automaton that has the lengths in it. */
+/** The text constraints of a case: only lengths, or an automaton that includes them. */
 export type TextLimits = { kind: 'lengths'; counts: Counts } | { kind: 'automaton'; automaton: Automaton };
 
-/** What all parts of a case ask of a text. Throws 400 for a pattern or format that cannot be enforced. */
+/** The text constraints of all parts of a case. Throws 400 for a pattern or format that cannot be enforced. */
 export function textLimits(parts: Case): TextLimits {
   const counts = countLimits(parts, 'minLength', 'maxLength');
   const languages = parts.flatMap(languagesOf);
@@ -131,7 +131,7 @@ function languagesOf({ schema, path }: SchemaPart): { language: Automaton; exclu
   return found;
 }
 
-/** Runs what may fail for a pattern's sake, and names the field then. */
+/** Runs `make` and converts a `PatternError` to 400 with the field. */
 export function withErrorPath<Result>(path: string, make: () => Result): Result {
   try {
     return make();

@@ -14,44 +14,44 @@ import {
 } from './keywords.ts';
 import { negate } from './negate.ts';
 
-/** Cases of one schema at most: `anyOf` within `allOf` multiplies them, and a sampler follows all that are open. */
+/** Maximum cases per schema: `anyOf` within `allOf` multiplies them, and a sampler follows all open ones. */
 const MAX_CASES = 64;
-/** Schemas looked at for one document at most, so that no combination of combinations takes long. */
+/** Maximum schemas examined per document. */
 const MAX_WORK = 50_000;
-/** Branches of one `oneOf` at most: each is compared with each. */
+/** Maximum branches of one `oneOf`: they are compared pairwise. */
 const MAX_ONE_OF = 100;
 
-/** Several ways to go on, of which one must be taken; each is some schemas that must all hold. */
+/** Alternatives, each a set of schemas that must all hold. */
 interface Choice {
   branches: readonly (readonly Located[])[];
-  /** The schemas that led here: a branch that leads back to one of them goes round in a circle. */
+  /** Enclosing schemas: a branch that leads back to one of them is circular. */
   from: ReadonlySet<Schema>;
 }
 
-/** What must hold together, as far as it has been taken apart. */
+/** Constraints that must hold together, as far as they are resolved. */
 interface State {
   parts: Map<Schema, SchemaPart>;
   choices: Choice[];
 }
 
-/** A case: parts that must all hold. None at all: everything is accepted. */
+/** A conjunction of parts. Empty: accepts everything. */
 export type Case = readonly SchemaPart[];
 
-/** Takes schemas apart into cases without `$ref`, `allOf`, `anyOf` and the like. */
+/** Converts schemas to disjunctive normal form: cases without `$ref`, `allOf`, `anyOf` and the like. */
 export class CaseFinder {
   readonly #document: SchemaDocument;
   readonly #possible: (one: Case) => boolean;
   readonly #choices = new Map<Schema, Omit<Choice, 'from'>[]>();
   #work = 0;
 
-  /** `possible` is false for a case that certainly accepts nothing. */
+  /** `possible` returns false for a case that certainly accepts nothing. */
   constructor(document: SchemaDocument, possible: (one: Case) => boolean) {
     this.#document = document;
     this.#possible = possible;
   }
 
   /**
-   * The cases of schemas that must all hold: a value is accepted when one of the cases accepts it. Throws 400 for a
+   * Returns the cases of schemas that must all hold: a value is accepted when one case accepts it. Throws 400 for a
    * keyword that cannot be enforced.
    */
   casesOf(schemas: readonly Located[]): Case[] {
@@ -66,7 +66,7 @@ export class CaseFinder {
     if (this.#work > MAX_WORK) throw invalidValue(path, 'is too large to be enforced');
   }
 
-  /** Adds a schema to what must hold; false when nothing can. */
+  /** Adds a schema to the constraints; false when nothing can satisfy them. */
   #add(state: State, { schema, path }: Located, from: ReadonlySet<Schema>): boolean {
     this.#spend(path);
     if (schema === true) return true;
@@ -81,7 +81,7 @@ export class CaseFinder {
     return this.#allOf({ schema, path }).every((one) => this.#add(state, one, inside));
   }
 
-  /** What a schema says must hold as well. */
+  /** Schemas that a schema implies. */
   #allOf({ schema, path }: SchemaPart): Located[] {
     const all = Array.isArray(schema['allOf']) ? schema['allOf'] : [];
     const found = all.map((one, i) => ({ schema: one as unknown, path: `${path}.allOf.${i}` }));
@@ -114,7 +114,7 @@ export class CaseFinder {
     if (Array.isArray(schema['anyOf'])) found.push(branchesOf(schema['anyOf'], `${path}.anyOf`).map((one) => [one]));
     if (Array.isArray(schema['oneOf'])) {
       const loose = branchesOf(schema['oneOf'], `${path}.oneOf`).map((one) => [one]);
-      // While its branches are compared, a schema that contains itself is read as `anyOf`: that is no less possible.
+      // While its branches are compared, a recursive `oneOf` is treated like `anyOf`, which accepts no less.
       this.#choices.set(schema, [{ branches: loose }]);
       found.push(this.#oneOf(schema['oneOf'], `${path}.oneOf`));
     }
@@ -132,12 +132,12 @@ export class CaseFinder {
     return { ways: ways.map((one) => ({ schema: one, path })), isExact };
   }
 
-  /** Each branch without what the others accept too. */
+  /** Each branch minus the values that other branches accept. */
   #oneOf(schemas: readonly unknown[], path: string): Located[][] {
     const branches = branchesOf(schemas, path);
     if (branches.length > MAX_ONE_OF) throw notEnforced(path);
     const found = branches.map((branch) => [branch]);
-    // Where an opposite leaves values out, a branch of which nothing is left is one that cannot be told apart.
+    // Where a negation is inexact, a branch with nothing left cannot be distinguished.
     const inexact = new Set<number>();
     for (const [i, a] of branches.entries()) {
       for (const [j, b] of branches.entries()) {
@@ -152,11 +152,11 @@ export class CaseFinder {
     return found;
   }
 
-  /** What tells two branches apart that may hold together: schemas of which one must hold beside the other branch. */
+  /** Schemas that distinguish two branches that may hold together, of which one must hold beside the other branch. */
   #apart(a: Located, b: Located): { notA: Located[]; notB: Located[]; isExact: boolean } {
     const { path } = a;
     const shared = JSON_TYPES.filter((type) => this.casesOf([a, b, { schema: { type }, path }]).length > 0);
-    // Values of a type of which both branches say nothing keep to both: no such value keeps to one alone.
+    // Values of a type that neither branch constrains satisfy both, so none satisfies only one.
     if (shared.every((type) => [a, b].every((branch) => this.#isSilent(branch, type)))) {
       const others = [{ schema: { type: JSON_TYPES.filter((type) => !shared.includes(type)) }, path }];
       return { notA: others, notB: others, isExact: true };
@@ -176,7 +176,7 @@ export class CaseFinder {
     );
   }
 
-  /** `if` holds and `then` with it, or `if` does not and `else` holds. */
+  /** `if` and `then` hold, or `if` does not hold and `else` does. */
   #conditional({ schema, path }: SchemaPart): Located[][] {
     if (schema['then'] === undefined && schema['else'] === undefined) return [[{ schema: true, path }]];
     const not = this.#negate({ schema: schema['if'], path: `${path}.if` });
@@ -203,7 +203,7 @@ function anyOf(ways: readonly Located[], path: string): Located {
     : { schema: { anyOf: ways.map((way) => way.schema) }, path };
 }
 
-/** What the presence of one member asks of the object: the member is not there, or it is and the rest holds. */
+/** `dependentSchemas` and `dependentRequired`: the member is absent, or it is present and the rest holds. */
 function dependents({ schema, path }: SchemaPart): Located[][][] {
   return ['dependencies', 'dependentRequired', 'dependentSchemas'].flatMap((keyword) => {
     const map = schema[keyword];

@@ -1,14 +1,14 @@
-/** A set of code points: ascending, disjoint ranges, each as two numbers `from, to`, both included. */
+/** A set of code points: ascending, disjoint ranges, each as two numbers `from, to`, both inclusive. */
 export type Characters = readonly number[];
 
 const LAST = 0x10ffff;
-/** Halves of surrogate pairs are no characters: UTF-8 cannot write them. */
+/** Surrogates are not characters: UTF-8 cannot encode them. */
 const SURROGATES = [0xd800, 0xdfff] as const;
 
-/** Every character that UTF-8 can write. */
+/** Every character that UTF-8 can encode. */
 export const ALL_CHARACTERS: Characters = [0, SURROGATES[0] - 1, SURROGATES[1] + 1, LAST];
 
-/** The set of the given ranges, in any order and overlapping as they may. */
+/** Creates a set from ranges in any order, possibly overlapping. */
 export function characters(ranges: readonly (readonly [from: number, to: number])[]): Characters {
   const sorted = ranges.filter(([from, to]) => from <= to).toSorted((a, b) => a[0] - b[0]);
   const merged: number[] = [];
@@ -20,17 +20,17 @@ export function characters(ranges: readonly (readonly [from: number, to: number]
   return merged;
 }
 
-/** The ranges of a set. */
+/** Returns the ranges of a set. */
 export function ranges(set: Characters): [from: number, to: number][] {
   const found: [number, number][] = [];
   for (let i = 0; i + 1 < set.length; i += 2) found.push([set[i] ?? 0, set[i + 1] ?? 0]);
   return found;
 }
 
-/** Characters of either set. */
+/** Union. */
 export const unite = (...sets: Characters[]): Characters => characters(sets.flatMap(ranges));
 
-/** Characters of both sets. */
+/** Intersection. */
 export function intersect(a: Characters, b: Characters): Characters {
   const both: number[] = [];
   for (let i = 0, j = 0; i < a.length && j < b.length; ) {
@@ -43,7 +43,7 @@ export function intersect(a: Characters, b: Characters): Characters {
   return both;
 }
 
-/** Characters that are in `all` and not in `set`. */
+/** Difference: characters of `all` that are not in `set`. */
 export function subtract(all: Characters, set: Characters): Characters {
   const gaps: [number, number][] = [];
   let from = 0;
@@ -55,13 +55,13 @@ export function subtract(all: Characters, set: Characters): Characters {
   return intersect(all, characters(gaps));
 }
 
-/** The set of the characters of a text. */
+/** Returns the set of the characters of a text. */
 export const charactersOf = (text: string): Characters =>
   characters(Array.from(text, (char) => [char.codePointAt(0) ?? 0, char.codePointAt(0) ?? 0] as const));
 
 /**
- * The coarsest classes of characters that the given sets never divide, each as one set. Together they are every
- * character, so that an automaton needs one transition a class instead of one a character.
+ * Returns the coarsest partition of all characters that respects the given sets, so that an automaton needs one
+ * transition per class instead of one per character.
  */
 export function disjointClasses(sets: readonly Characters[]): Characters[] {
   const borders = new Set<number>([0, SURROGATES[0], SURROGATES[1] + 1, LAST + 1]);
@@ -92,7 +92,7 @@ export function disjointClasses(sets: readonly Characters[]): Characters[] {
   return [...classes.values()].map(characters);
 }
 
-/** Whether a set has a character. */
+/** Whether a set contains a character. */
 export function contains(set: Characters, code: number): boolean {
   for (let i = 0; i + 1 < set.length; i += 2) if ((set[i] ?? 0) <= code && code <= (set[i + 1] ?? 0)) return true;
   return false;

@@ -1,27 +1,27 @@
 import { invalidValue } from '../../../../errors.ts';
 import { isSchema, type Located, ownProperty, type Schema } from './keywords.ts';
 
-/** Where a document is that does not say so itself. */
+/** Base URI of documents that have none. */
 const NOWHERE = 'schema://document/';
-/** Members whose values are data and no schemas. */
+/** Keywords whose values are data and not schemas. */
 const DATA = new Set(['enum', 'const', 'default', 'examples', 'example']);
-/** Objects within objects at most. */
+/** Maximum nesting of objects. */
 const MAX_DEPTH = 200;
 
-/** One schema document: finds what its references name. */
+/** A schema document with its references. */
 export class SchemaDocument {
   readonly root: Located;
   readonly #bases = new Map<Schema, string>();
   readonly #byAddress = new Map<string, Located>();
 
-  /** `path`: where the document stands in the caller's body. Throws 400 when it is nested too deep. */
+  /** `path`: path of the document in the request body. Throws 400 when it is nested too deeply. */
   constructor(root: Located) {
     this.root = root;
     this.#index(root, NOWHERE, 0);
     this.#byAddress.set(NOWHERE, root);
   }
 
-  /** What a reference in `from` names. Throws 400 for `path` when the document has no such schema. */
+  /** Resolves a reference in `from`. Throws 400 for `path` when the document has no such schema. */
   resolve(reference: string, from: Schema, path: string): Located {
     const address = redactedUrl(reference, this.#bases.get(from) ?? NOWHERE);
     const [place = '', fragment = ''] = address?.split('#', 2) ?? [];

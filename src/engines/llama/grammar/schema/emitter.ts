@@ -3,16 +3,16 @@ import type { Case } from './cases.ts';
 import type { Evaluator } from './evaluate.ts';
 import type { Located } from './keywords.ts';
 
-/** What the rules of one type of values are made with. */
+/** What type-specific rules are compiled with. */
 export interface Emitter {
   builder: GrammarBuilder;
   evaluator: Evaluator;
-  /** The name of a rule for values that keep to all schemas; null when there are none. */
+  /** Returns the name of a rule for values that satisfy all schemas; null when there are none. */
   ruleOf(schemas: readonly Located[], path: string): string | null;
   casesOf(schemas: readonly Located[]): Case[];
 }
 
-/** A rule, and those without which none of its sentences comes to an end. */
+/** A rule, and the rules that each of its texts requires. */
 export interface Leaf {
   rule: string;
   needs: readonly string[];

@@ -14,12 +14,12 @@ import {
 } from './keywords.ts';
 import { patternLanguage } from './pattern-language.ts';
 
-/** References followed one within another at most, for one value. */
+/** Maximum nested references per value. */
 const MAX_DEPTH = 100;
-/** A quotient this close to a whole number is one: decimals have no exact doubles. */
+/** Tolerance of quotients for `multipleOf`: decimals have no exact doubles. */
 const STEP_TOLERANCE = 1e-9;
 
-/** Says whether single values keep to schemas, so that lists of values can be cut to those that do. */
+/** Validates single values against schemas, to filter enumerations. */
 export class Evaluator {
   readonly #document: SchemaDocument;
   readonly #lists = new WeakMap<Schema, ReadonlySet<string>>();
@@ -28,10 +28,10 @@ export class Evaluator {
     this.#document = document;
   }
 
-  /** Whether `schema`, with all that it refers to and combines, accepts a value. */
+  /** Whether `schema` accepts a value. */
   accepts(schema: unknown, value: unknown, depth = 0): boolean {
     if (!isSchema(schema)) return schema !== false;
-    // A circle of references says nothing new.
+    // A circular reference adds no constraint.
     if (depth > MAX_DEPTH) return true;
     const inner = (one: unknown): boolean => this.accepts(one, value, depth + 1);
     const list = (keyword: string): unknown[] => (Array.isArray(schema[keyword]) ? (schema[keyword] as unknown[]) : []);
@@ -47,7 +47,7 @@ export class Evaluator {
     return this.ownAccepts(schema, value, depth);
   }
 
-  /** Whether the keywords of `schema` itself accept a value. */
+  /** Whether the keywords of `schema` itself accept a value, without references and combinators. */
   ownAccepts(schema: Schema, value: unknown, depth = 0): boolean {
     const type = jsonType(value);
     const { types, whole } = schemaTypes(schema);
@@ -63,7 +63,7 @@ export class Evaluator {
     return type !== 'object' || this.#objectFits(schema, value as Schema, depth);
   }
 
-  /** The values that a schema lists, in a form that can be looked up; null when it lists none. */
+  /** The enumerated values of a schema as a set of canonical texts; null when it has none. */
   #listed(schema: Schema): ReadonlySet<string> | null {
     const values = listedValues(schema);
     if (values === null) return null;
@@ -103,7 +103,7 @@ export class Evaluator {
   }
 }
 
-/** What a schema asks of the item at an index, in the words of any draft. */
+/** Returns the schema of the item at an index, in any draft. */
 export function itemSchema(schema: Schema, index: number): unknown {
   const { items } = schema as { items?: unknown };
   const tuple = schema['prefixItems'] ?? items;
@@ -112,7 +112,7 @@ export function itemSchema(schema: Schema, index: number): unknown {
   return (schema['prefixItems'] === undefined ? schema['additionalItems'] : items) ?? true;
 }
 
-/** What a schema asks of the member with a name. */
+/** Returns the schemas of a member. */
 export function schemasOfMember(schema: Schema, name: string): unknown[] {
   const listed = ownProperty(schema['properties'], name);
   const patterns = Object.entries(isSchema(schema['patternProperties']) ? schema['patternProperties'] : {});
@@ -149,7 +149,7 @@ function numberFits(schema: Schema, value: number): boolean {
   return Math.abs(quotient - Math.round(quotient)) < STEP_TOLERANCE;
 }
 
-/** A text that is the same for values that are the same, whatever the order of their members. */
+/** Returns a text that is equal for equal values, whatever the order of their members. */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
   if (!isSchema(value)) return JSON.stringify(value);

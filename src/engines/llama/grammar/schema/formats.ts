@@ -1,14 +1,14 @@
-/** Days that there are: months of their lengths, and 29 February in leap years only. */
+/** Valid dates: 29 February in leap years only. */
 const DATE = [
   '\\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\\d|30)|02-(?:0[1-9]|1\\d|2[0-8]))',
   '(?:\\d\\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)-02-29',
 ].join('|');
-/** The 60th second of a leap second is left out: which days have one is in no grammar. */
+/** Without leap seconds: a grammar cannot know which days have one. */
 const TIME = '(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.\\d{1,9})?(?:Z|[+-](?:[01]\\d|2[0-3]):[0-5]\\d)';
 const LABEL = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,38}[A-Za-z0-9])?';
-/** Six labels of 40 characters stay within the 253 that a name may have. */
+/** Six labels of 40 characters stay within the 253 of a host name. */
 const HOST = `${LABEL}(?:\\.${LABEL}){0,5}`;
-/** Without a limit of its length: counting would take hundreds of rules, and no model writes such names. */
+/** Without a length limit: counting would take hundreds of rules, and no model writes such names. */
 const MAIL_LABEL = '[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?';
 const ATOM = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+";
 const BYTE = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)';
@@ -22,7 +22,7 @@ const USER = `(?:(?:[A-Za-z0-9._~!$&'()*+,;=:-]|${ESCAPED})*@)?`;
 const AUTHORITY = `//${USER}(?:[A-Za-z0-9._~!$&'()*+,;=-]|${ESCAPED})*(?::\\d*)?`;
 const REFERENCE_CHAR = `(?:[A-Za-z0-9._~!$&'()*+,;=@-]|${ESCAPED})`;
 
-/** Each way of leaving out one run of groups of an IPv6 address, and the last two groups as IPv4. */
+/** Each position of `::` in an IPv6 address, and the last two groups as IPv4. */
 function ipv6(): string {
   const group = '[0-9A-Fa-f]{1,4}';
   const tail = `(?:${group}:${group}|${IPV4})`;
@@ -35,7 +35,7 @@ function ipv6(): string {
   return ways.join('|');
 }
 
-/** Formats of texts as regular expressions that match the whole text. */
+/** Formats as regular expressions that match the whole text. */
 const PATTERNS: Readonly<Record<string, string>> = {
   date: DATE,
   time: TIME,
@@ -53,17 +53,17 @@ const PATTERNS: Readonly<Record<string, string>> = {
   byte: '(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?',
 };
 
-/** Formats that ask for nothing: OpenAPI's hints to people and programs. */
+/** OpenAPI formats without a constraint. */
 const HINTS = new Set(['password', 'binary', 'float', 'double']);
-/** OpenAPI's whole numbers of so many bits. */
+/** Bits of OpenAPI's integer formats. */
 const BITS: Readonly<Record<string, number>> = { int32: 32, int64: 64 };
 
-/** What a format asks of a text: a pattern for the whole of it, nothing, or nobody knows. */
+/** Returns the pattern of a format, `nothing` for formats without a constraint, or null for unknown ones. */
 export function formatPattern(format: string): string | 'nothing' | null {
   if (Object.hasOwn(PATTERNS, format)) return `^(?:${PATTERNS[format] ?? ''})$`;
   return HINTS.has(format) || Object.hasOwn(BITS, format) ? 'nothing' : null;
 }
 
-/** Bits of the whole numbers that a format asks for; null when it says nothing about numbers. */
+/** Returns the bits of an integer format; null for other formats. */
 export const formatBits = (format: unknown): number | null =>
   typeof format === 'string' && Object.hasOwn(BITS, format) ? (BITS[format] ?? null) : null;

@@ -3,23 +3,23 @@ import { invalidValue } from '../../../../errors.ts';
 /** A schema that is an object. */
 export type Schema = Readonly<Record<string, unknown>>;
 
-/** A schema, or what stands where one must, and its dotted path in the caller's body. */
+/** A schema, or a value in its place, with its dotted path in the request body. */
 export interface Located {
   schema: unknown;
   path: string;
 }
 
-/** A schema of which the keywords of its own are meant: what it refers to and combines has been taken out already. */
+/** A schema of which only its own keywords count: references and combinators are resolved already. */
 export interface SchemaPart {
   schema: Schema;
   path: string;
 }
 
-/** Types of values; an integer is a number that is whole. */
+/** JSON types; `integer` is a number without fraction. */
 export type JsonType = 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null';
 export const JSON_TYPES: readonly JsonType[] = ['object', 'array', 'string', 'number', 'boolean', 'null'];
 
-/** The keywords that act on values of one type only. */
+/** Keywords that constrain values of one type only. */
 export const TYPE_KEYWORDS: Readonly<Record<JsonType, readonly string[]>> = {
   object: ['properties', 'required', 'additionalProperties', 'patternProperties', 'propertyNames'].concat(
     'minProperties',
@@ -35,19 +35,19 @@ export const TYPE_KEYWORDS: Readonly<Record<JsonType, readonly string[]>> = {
   null: [],
 };
 
-/** A value that must not be: stands in schemas that the compiler itself makes, where no caller can write it. */
+/** A value that must not occur. Only in schemas that the compiler generates. */
 export const EXCLUDED: unique symbol = Symbol('excluded');
 
-/** A pattern that must not match, likewise. */
+/** A pattern that must not match. Likewise. */
 export const UNMATCHED: unique symbol = Symbol('unmatched');
 
-/** What the compiler's own schemas may hold beside the keywords. */
+/** Internal members of schemas that the compiler generates. */
 export interface Internal {
   [EXCLUDED]?: unknown;
   [UNMATCHED]?: string;
 }
 
-/** Assertions of some draft that are not enforced. All that no draft knows is an annotation and asks for nothing. */
+/** Keywords of some draft that are not enforced. Unknown keywords are annotations. */
 const REFUSED = new Set(
   ['not', 'contains', 'minContains', 'maxContains', 'unevaluatedItems', 'unevaluatedProperties'].concat(
     '$dynamicRef',
@@ -111,7 +111,7 @@ const VALUES: Readonly<Record<string, { fits(value: unknown): boolean; must: str
   },
 };
 
-/** Throws 400 `invalid_value` for a keyword that cannot be enforced, or whose value is none of its own. */
+/** Throws 400 `invalid_value` for a keyword that cannot be enforced or has an invalid value. */
 export function requireSupportedKeywords({ schema, path }: SchemaPart): void {
   for (const [keyword, value] of Object.entries(schema)) {
     if (value === undefined) continue;
@@ -125,7 +125,7 @@ export function requireSupportedKeywords({ schema, path }: SchemaPart): void {
 export const notEnforced = (path: string): Error =>
   invalidValue(path, 'is not supported: what it asks for cannot be enforced');
 
-/** The types that a part leaves, and whether numbers must be whole. */
+/** Returns the types that a schema allows, and whether numbers must be integers. */
 export function schemaTypes(schema: Schema): { types: readonly JsonType[]; whole: boolean } {
   const given = schema['type'];
   if (given === undefined) return { types: JSON_TYPES, whole: false };
@@ -134,7 +134,7 @@ export function schemaTypes(schema: Schema): { types: readonly JsonType[]; whole
   return { types: JSON_TYPES.filter((type) => names.has(type) || (type === 'number' && whole)), whole };
 }
 
-/** The type of a JSON value. */
+/** Returns the JSON type of a value. */
 export function jsonType(value: unknown): JsonType {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
@@ -142,12 +142,12 @@ export function jsonType(value: unknown): JsonType {
   return type === 'string' || type === 'number' || type === 'boolean' ? type : 'object';
 }
 
-/** The values that a schema lists, by `enum` or `const`; null when it lists none. */
+/** Returns the values of `enum` or `const`; null when there are none. */
 export function listedValues(schema: Schema): readonly unknown[] | null {
   if (schema['const'] !== undefined) return [schema['const']];
   return Array.isArray(schema['enum']) ? schema['enum'] : null;
 }
 
-/** A member of an object that the object has itself. */
+/** Returns an own property of an object. */
 export const ownProperty = (object: unknown, name: string): unknown =>
   isSchema(object) && Object.hasOwn(object, name) ? object[name] : undefined;

@@ -5,18 +5,18 @@ import { isSchema, type Located, ownProperty, type SchemaPart } from './keywords
 import { literalPattern } from './pattern.ts';
 import { patternLanguage } from './pattern-language.ts';
 
-/** Kinds of unlisted members at most: each pattern may double them. */
+/** Maximum kinds of unlisted members: each pattern may double them. */
 const MAX_KINDS = 32;
-/** Characters of listed names up to which other names are told apart from them, which takes a rule a character. */
+/** Maximum characters of listed names that other names are distinguished from: each takes a rule. */
 const MAX_NAME_CHARACTERS = 3_000;
 
-/** Members that are not listed: names that an automaton takes, with values that keep to all of some schemas. */
+/** Members that are not listed: names of an automaton, with values that satisfy all schemas. */
 export interface MemberKind {
   names: Automaton;
   values: Located[];
 }
 
-/** Names that a case lists, in the order in which its parts name them, then those that are only required. */
+/** Returns the names that a case lists, in order, then those that are only required. */
 export function listedNames(parts: Case): { names: string[]; required: ReadonlySet<string> } {
   const names = new Set<string>();
   const required = new Set<string>();
@@ -30,7 +30,7 @@ export function listedNames(parts: Case): { names: string[]; required: ReadonlyS
   return { names: [...names], required };
 }
 
-/** What a case asks of the value of the member with a name. A schema that is `false` among them: it must not be there. */
+/** Returns the schemas of a member's value. `false` among them: the member must be absent. */
 export function memberSchemas(parts: Case, name: string): Located[] {
   return parts.flatMap((part) => {
     const { schema, path } = part;
@@ -44,16 +44,16 @@ export function memberSchemas(parts: Case, name: string): Located[] {
   });
 }
 
-/** What `propertyNames` asks of every name. */
+/** Returns the schemas of `propertyNames`. */
 export const nameSchemas = (parts: Case): Located[] =>
   parts.flatMap(({ schema, path }) =>
     schema['propertyNames'] === undefined ? [] : [{ schema: schema['propertyNames'], path: `${path}.propertyNames` }],
   );
 
-/** The kinds of members beside the listed `names`. `allowed` takes the names that members may have at all. */
+/** Returns the kinds of members beside the listed `names`. `allowed`: names that members may have. */
 export function memberKinds(parts: Case, names: readonly string[], allowed: Automaton): MemberKind[] {
   const path = parts[0]?.path ?? '';
-  // Refused before anything is computed: a closed object is what most schemas ask for.
+  // Decided first, because a closed object is the common case.
   const closed = parts.some(({ schema }) => schema['additionalProperties'] === false);
   const patterns = new Map(parts.flatMap(patternsOf).map((pattern) => [pattern.source, pattern.language]));
   if (closed && patterns.size === 0) return [];
@@ -78,10 +78,10 @@ export function memberKinds(parts: Case, names: readonly string[], allowed: Auto
 }
 
 const kept = new WeakMap<Automaton, Map<string, Automaton>>();
-/** Lists of names kept for one automaton: cases of one schema list the same names. */
+/** Cached lists of names per automaton: cases of one schema list the same names. */
 const KEPT = 64;
 
-/** The names that are not listed. The same names give the same automaton, which then is written once. */
+/** Names that are not listed. Equal lists give the same automaton, which is then written once. */
 function subtract(all: Automaton, names: readonly string[]): Automaton {
   if (names.length === 0) return all;
   const known = kept.get(all) ?? new Map<string, Automaton>();

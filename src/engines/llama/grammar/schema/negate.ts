@@ -1,8 +1,8 @@
 import { EXCLUDED, isSchema, JSON_TYPES, listedValues, type Schema, schemaTypes, UNMATCHED } from './keywords.ts';
 
-/** Schemas within schemas that are turned around at most. */
+/** Maximum nesting of negated schemas. */
 const MAX_DEPTH = 8;
-/** Keywords that say nothing about values. */
+/** Keywords without constraints. */
 const SILENT = new Set(
   ['title', 'description', 'default', 'examples', '$comment', '$schema', '$id', 'id', 'readOnly'].concat(
     'writeOnly',
@@ -12,17 +12,17 @@ const SILENT = new Set(
   ),
 );
 
-/** Schemas of which at least one must hold for another one not to. */
+/** Schemas of which at least one holds when another schema does not. */
 export interface Negation {
   ways: unknown[];
-  /** Whether one of them holds whenever the other does not; else some values are left out. */
+  /** Whether the negation is exact; otherwise it excludes some values. */
   isExact: boolean;
 }
 
 const NONE: Negation = { ways: [], isExact: true };
 const UNKNOWN: Negation = { ways: [], isExact: false };
 
-/** The opposite of a schema. `resolve` finds what a reference in a schema names. */
+/** Negates a schema. `resolve` resolves its references. */
 export function negate(schema: unknown, resolve: (schema: Schema) => unknown, depth = 0): Negation {
   if (!isSchema(schema)) return schema === false ? { ways: [true], isExact: true } : NONE;
   if (depth > MAX_DEPTH) return UNKNOWN;

@@ -2,42 +2,42 @@ import { type Automaton, buildAutomaton, explore, intersection, isEmpty } from '
 import { type Characters, charactersOf } from './characters.ts';
 import { parsePattern } from './pattern.ts';
 
-/** Digits before the point at most, where a range leaves them open: what a double holds exactly. */
+/** Maximum digits before the point of unbounded ranges: what a double represents exactly. */
 const WHOLE_DIGITS = 16;
-/** Digits behind the point at most. */
+/** Maximum digits behind the point. */
 const FRACTION_DIGITS = 17;
-/** Significant digits that a double keeps apart: no number of so many is rounded onto a bound that it must not be. */
+/** Significant digits that a double distinguishes: no number of so many is rounded onto an excluded bound. */
 const EXACT_DIGITS = 15;
-/** Digits of a bound that are looked at. Beyond it, the number of digits keeps the bound or nothing can. */
+/** Digits of a bound that are examined. Above it, the number of digits decides. */
 const FAR = 10 ** EXACT_DIGITS;
-/** States that a step costs at most: its digits as a whole number. */
+/** Maximum step for an automaton: its digits as an integer. */
 const MAX_STEP = 3_000;
 
-/** What is asked of a number. Null: no such bound. */
+/** Constraints of a number. Null: no such bound. */
 export interface NumberLimits {
   whole: boolean;
   minimum: number | null;
   maximum: number | null;
-  /** Whether the bounds themselves are excluded. */
+  /** Whether the bounds are exclusive. */
   aboveMinimum: boolean;
   belowMaximum: boolean;
-  /** The number must be a multiple of each of them. */
+  /** The number must be a multiple of each. */
   steps: readonly number[];
 }
 
-/** Texts of numbers: behind a minus sign, and without. An automaton that takes nothing: there are none. */
+/** Texts of numbers with and without a minus sign. An empty automaton: there are none. */
 export interface NumberLanguage {
   negative: Automaton;
   positive: Automaton;
 }
 
-/** A decimal as its digits, without zeros that say nothing. */
+/** A decimal as its significant digits. */
 interface Decimal {
   whole: string;
   fraction: string;
 }
 
-/** Texts without exponent of the numbers that keep to `limits`. Null: a step is too fine for an automaton. */
+/** Returns the texts (without exponent) of numbers within `limits`. Null: a step is too fine for an automaton. */
 export function numberLanguage(limits: NumberLimits): NumberLanguage | null {
   const near = withoutFarBounds(limits);
   const base = languageOf(baseOf(near));
@@ -50,7 +50,7 @@ export function numberLanguage(limits: NumberLimits): NumberLanguage | null {
   };
   const { minimum, maximum, aboveMinimum, belowMaximum } = near;
   const negative = side(negated(maximum), negated(minimum), belowMaximum, aboveMinimum);
-  // Zero has one sign: a minus before it would be a second way to write it.
+  // Zero has one spelling, without a minus sign.
   const nonZero = intersection(negative, languageOf('\\d*[1-9]\\d*(?:\\.\\d+)?|\\d+\\.\\d*[1-9]\\d*'));
   return { negative: nonZero, positive: side(minimum, maximum, aboveMinimum, belowMaximum) };
 }
@@ -92,7 +92,7 @@ function baseOf(limits: NumberLimits): string {
   return `${whole}(?:\\.\\d{1,${fraction}})?`;
 }
 
-/** The digits of a number that is not negative. */
+/** Digits of a non-negative number. */
 function decimalOf(value: number): Decimal {
   const [digits = '0', exponent] = String(value).split('e');
   const [whole = '0', fraction = ''] = digits.split('.');
@@ -107,7 +107,7 @@ function decimalOf(value: number): Decimal {
 
 const ANY_FRACTION = '(?:\\.\\d+)?';
 
-/** A regular expression for the numbers from `bound` on, none of them negative. */
+/** A regular expression for the non-negative numbers from `bound` on. */
 function atLeast(bound: number, excluded: boolean): string {
   if (bound < 0) return '.*';
   const { whole, fraction } = decimalOf(bound);
@@ -130,7 +130,7 @@ function largerWholes(whole: string): string[] {
   return [longer, ...same];
 }
 
-/** A regular expression for the numbers up to `bound`, none of them negative. */
+/** A regular expression for the non-negative numbers up to `bound`. */
 function atMost(bound: number, excluded: boolean): string {
   if (bound < 0 || (bound === 0 && excluded)) return '[]';
   const { whole, fraction } = decimalOf(bound);
@@ -139,7 +139,7 @@ function atMost(bound: number, excluded: boolean): string {
     const before = fraction.slice(0, i);
     return digit === '0' ? [] : [`${before}[0-${Number(digit) - 1}]\\d*`];
   }).flat();
-  // What ends where the bound goes on is smaller, and zeros behind it change nothing.
+  // A number that ends where the bound goes on is smaller; trailing zeros do not change it.
   for (let i = 1; i < fraction.length; i++) fractions.push(fraction.slice(0, i));
   if (fraction !== '') {
     ways.push(whole);
@@ -161,7 +161,7 @@ function smallerWholes(whole: string): string[] {
 
 const DIGIT_CLASSES: Characters[] = [...Array.from('0123456789', charactersOf), charactersOf('.')];
 
-/** Texts of the multiples of a step: as many digits behind the point as it has, then zeros. Null: too fine. */
+/** Texts of the multiples of a step: its digits behind the point, then zeros. Null: too fine. */
 function multiplesOf(step: number): Automaton | null {
   const { whole, fraction } = decimalOf(step);
   const scaled = BigInt(whole + fraction);

@@ -6,7 +6,7 @@ import type { Emitter, Leaf } from './emitter.ts';
 import { EXCLUDED, type Internal, notEnforced } from './keywords.ts';
 import { numberLanguage } from './number-language.ts';
 
-/** A rule for numbers; null when there are none. Bounds and steps leave no exponents. */
+/** Compiles a rule for numbers; null when there are none. Bounds and steps exclude exponents. */
 export function numberRule({ builder }: Emitter, parts: Case): Leaf | null {
   const path = parts[0]?.path ?? '';
   const limits = numberLimits(parts);

@@ -8,7 +8,7 @@ import type { Emitter, Leaf } from './emitter.ts';
 import { listedNames, type MemberKind, memberKinds, memberSchemas, nameSchemas } from './members.ts';
 import { textLanguage } from './text-rule.ts';
 
-/** Members times counts at most, where the number of members is limited: one rule each. */
+/** Maximum product of members and counts where the number of members is limited: one rule each. */
 const MAX_COUNTED = 4_000;
 
 interface Member {
@@ -17,17 +17,19 @@ interface Member {
   required: boolean;
 }
 
-/** What an object is made of. */
+/** Members of an object. */
 interface Plan {
   members: Member[];
-  /** A rule for any one member that is not listed; null when there are none. */
+  /** A rule for any unlisted member; null when there are none. */
   other: string | null;
   least: number;
   most: number | null;
   path: string;
 }
 
-/** A rule for objects: listed members in their order, commas between those that are there, then the others. */
+/**
+ * Compiles a rule for objects: listed members in their order with commas between those that are present, then others.
+ */
 export function objectRule(emitter: Emitter, parts: Case): Leaf | null {
   const { builder } = emitter;
   const path = parts[0]?.path ?? '';
@@ -68,7 +70,7 @@ function namesAllowed(emitter: Emitter, parts: Case): Automaton {
   return schemas.length === 0 ? ANY_STRING : textLanguage(emitter, emitter.casesOf(schemas));
 }
 
-/** The rule of the value of a listed member; null when it must not be there. */
+/** The rule for the value of a listed member; null when the member must be absent. */
 function memberRule(emitter: Emitter, parts: Case, name: string): string | null {
   if (nameSchemas(parts).some(({ schema }) => !emitter.evaluator.accepts(schema, name))) return null;
   const schemas = memberSchemas(parts, name);
@@ -85,14 +87,14 @@ function otherMember(emitter: Emitter, kind: MemberKind, path: string): string |
   return builder.intern('member', `"\\"" ${name} ":" ${builder.json('sp')} ${value}`, path);
 }
 
-/** An expression for the members with commas between them, some or none; null when no number of them is allowed. */
+/** An expression for zero or more members with commas between them; null when no number of them is allowed. */
 function membersRule({ builder }: Emitter, { members, other, least, most, path }: Plan): string | null {
   const sure = members.filter((member) => member.required).length;
   const counted = least > sure || (most !== null && (other !== null || most < members.length));
   const counts = counted ? Math.min(Math.max(least, most ?? 0), members.length + 1) + 1 : 1;
   if (counts * members.length > MAX_COUNTED) throw invalidValue(path, 'is too large to be enforced');
   const ws = builder.json('ws');
-  // Of what follows a member: by the number of members before, capped where more of them make no difference.
+  // What follows a member, by the number of members before, capped where more make no difference.
   const tail = (count: number, started: boolean): string | null => {
     const missing = counted ? Math.max(0, least - count) : 0;
     const room = counted && most !== null ? most - count : null;

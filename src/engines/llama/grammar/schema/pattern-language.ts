@@ -2,15 +2,15 @@ import { ANY_STRING, type Automaton, buildAutomaton, difference, intersection } 
 import { ALL_CHARACTERS } from './characters.ts';
 import { type Pattern, parsePattern } from './pattern.ts';
 
-/** Automata kept: the same few patterns stand in every schema of a client. */
+/** Cached automata: a client repeats the same few patterns. */
 const KEPT = 256;
 const ANY_TEXT: Pattern = { kind: 'repeat', part: { kind: 'set', set: ALL_CHARACTERS }, least: 0, most: null };
 
 const kept = new Map<string, Automaton>();
 
 /**
- * An automaton that takes the texts in which `source`, a regular expression, matches somewhere. Throws `PatternError`
- * when it is none, or asks for what no automaton of bounded size can do.
+ * Builds an automaton for texts that contain a match of a regular expression. Throws `PatternError` when it is invalid
+ * or cannot be converted to an automaton of bounded size.
  */
 export function patternLanguage(source: string): Automaton {
   const known = kept.get(source);
@@ -37,7 +37,7 @@ function contains(pattern: Pattern): Automaton {
   return buildAutomaton({ kind: 'sequence', parts: [ANY_TEXT, pattern, ANY_TEXT] });
 }
 
-/** `^(?!a)(?=b)c` as its parts: looking ahead at the start of the text is a condition on the whole of it. */
+/** `^(?!a)(?=b)c` as its parts: a lookahead at the start is a condition on the whole text. */
 function leadingLookaheads(pattern: Pattern): { looks: { part: Pattern; negated: boolean }[]; rest: Pattern } | null {
   if (pattern.kind !== 'sequence' || pattern.parts[0]?.kind !== 'start') return null;
   const looks: { part: Pattern; negated: boolean }[] = [];

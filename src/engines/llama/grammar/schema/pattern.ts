@@ -1,6 +1,6 @@
 import { ALL_CHARACTERS, type Characters, characters, charactersOf, subtract, unite } from './characters.ts';
 
-/** A regular expression of ECMAScript as a tree. `start` and `end` are `^` and `$`. */
+/** Syntax tree of an ECMAScript regular expression. `start` and `end` are `^` and `$`. */
 export type Pattern =
   | { kind: 'set'; set: Characters }
   | { kind: 'sequence'; parts: readonly Pattern[] }
@@ -10,12 +10,12 @@ export type Pattern =
   | { kind: 'start' }
   | { kind: 'end' };
 
-/** Why a pattern cannot be a grammar, as the end of a sentence that begins with the field. */
+/** Why a pattern cannot be enforced, as the end of a sentence that starts with the field. */
 export class PatternError extends Error {}
 
-/** Groups within groups at most: the parser recurses. */
+/** Maximum nesting of groups: the parser recurses. */
 const MAX_DEPTH = 100;
-/** Characters of a pattern at most: longer ones are not written by people. */
+/** Maximum characters of a pattern. */
 const MAX_LENGTH = 10_000;
 
 const DIGITS = charactersOf('0123456789');
@@ -38,13 +38,13 @@ const CONTROL_ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t:
 /** The empty text. */
 export const EMPTY_PATTERN: Pattern = { kind: 'sequence', parts: [] };
 
-/** A pattern that takes exactly one text. */
+/** A pattern for exactly one text. */
 export const literalPattern = (text: string): Pattern => ({
   kind: 'sequence',
   parts: Array.from(text, (char) => ({ kind: 'set', set: charactersOf(char) })),
 });
 
-/** Parses `source` as Ajv does: with the flag `u`, or without it where only that is valid. Throws `PatternError`. */
+/** Parses `source` like Ajv: with the flag `u`, or without it where only that is valid. Throws `PatternError`. */
 export function parsePattern(source: string): Pattern {
   if (source.length > MAX_LENGTH) throw new PatternError(`is longer than ${MAX_LENGTH} characters`);
   if (isValid(source, 'u')) return new PatternParser(source, true).parse();
@@ -60,7 +60,7 @@ function isValid(source: string, flags: string): boolean {
   }
 }
 
-/** Reads a source that ECMAScript is known to accept, so that it may trust its form. */
+/** Parses a source that ECMAScript accepts, and relies on its syntax. */
 class PatternParser {
   readonly #chars: string[];
   readonly #unicode: boolean;
@@ -136,7 +136,7 @@ class PatternParser {
   }
 
   #set(set: Characters): Pattern {
-    // Without the flag `u`, a character beyond the basic plane counts as two: none is made, so that nobody is wrong.
+    // Without the flag `u`, an astral character counts as two: none is generated, which satisfies both interpretations.
     return {
       kind: 'set',
       set: this.#unicode ? set : subtract(set, subtract(ALL_CHARACTERS, BASIC)),
@@ -235,10 +235,10 @@ class PatternParser {
 }
 
 const properties = new Map<string, Characters>();
-/** Unicode properties kept: each took a pass over all characters to find. */
+/** Cached Unicode properties: each takes a pass over all characters. */
 const KEPT_PROPERTIES = 32;
 
-/** The characters of `\p{...}`, asked one by one: the runtime has the tables. */
+/** The characters of `\p{...}`, tested one by one with the tables of the runtime. */
 function property(braced: string): Characters {
   const known = properties.get(braced);
   if (known !== undefined) return known;

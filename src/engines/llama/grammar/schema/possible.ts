@@ -6,14 +6,14 @@ import { JSON_TYPES, type JsonType, jsonType, type Located, listedValues, schema
 import { listedNames, memberSchemas } from './members.ts';
 import { hasNoNumbers, numberLanguage } from './number-language.ts';
 
-/** The values that a case lists and all of its parts accept; null when it lists none. */
+/** Returns the enumerated values that all parts of a case accept; null when there is no enumeration. */
 export function finiteValues(parts: Case, evaluator: Evaluator): unknown[] | null {
   const lists = parts.map(({ schema }) => listedValues(schema)).filter((list) => list !== null);
   const shortest = lists.toSorted((a, b) => a.length - b.length)[0];
   return shortest?.filter((value) => parts.every(({ schema }) => evaluator.ownAccepts(schema, value))) ?? null;
 }
 
-/** The types of values that a case leaves. */
+/** Returns the types that a case allows. */
 export function possibleTypes(parts: Case): JsonType[] {
   return parts.reduce<JsonType[]>(
     (left, { schema }) => {
@@ -25,8 +25,8 @@ export function possibleTypes(parts: Case): JsonType[] {
 }
 
 /**
- * Whether a case may accept something. False is certain, true is not: `mayAll` says for schemas that must hold together
- * whether they may, and may say so without looking.
+ * Whether a case may accept something. False is certain, true is not. `mayAll`: the same for schemas that must hold
+ * together; may return true without examining them.
  */
 export function isPossible(
   parts: Case,

@@ -6,7 +6,7 @@ import type { Emitter, Leaf } from './emitter.ts';
 import { listedValues, schemaTypes } from './keywords.ts';
 import { literalPattern } from './pattern.ts';
 
-/** A rule for texts; null when there are none. */
+/** Compiles a rule for texts; null when there are none. */
 export function textRule({ builder }: Emitter, parts: Case): Leaf | null {
   const path = parts[0]?.path ?? '';
   const limits = textLimits(parts);
@@ -22,7 +22,7 @@ export function textRule({ builder }: Emitter, parts: Case): Leaf | null {
   return { rule: builder.intern('text', chars === '' ? '"\\"\\""' : `"\\"" ${chars} "\\""`, path), needs: [] };
 }
 
-/** The texts of which one of the cases holds. */
+/** Returns the texts that satisfy one of the cases. */
 export function textLanguage({ evaluator }: Emitter, cases: readonly Case[]): Automaton {
   const path = cases[0]?.[0]?.path ?? '';
   return withErrorPath(path, () => cases.map((one) => caseLanguage(evaluator, one)).reduce(union, NO_STRING));
