@@ -164,9 +164,9 @@ function blobConformance(name: string, makeHome: () => Promise<Home>): void {
 
     it('rejects keys with path traversal', async () => {
       for (const key of ['', '../x', 'a/b', newBlobKey().toUpperCase(), `${newBlobKey()}/`]) {
-        await assert.rejects(store.put(key, pieces(1), forever), /not a key/);
-        await assert.rejects(store.read(key, null, forever), /not a key/);
-        await assert.rejects(store.delete(key, forever), /not a key/);
+        await assert.rejects(store.put(key, pieces(1), forever), /invalid blob key/);
+        await assert.rejects(store.read(key, null, forever), /invalid blob key/);
+        await assert.rejects(store.delete(key, forever), /invalid blob key/);
       }
     });
 

@@ -35,7 +35,9 @@ describe('gatherContext', () => {
     } as unknown as EmbeddingEngine;
     const records: UsageRecord[] = [];
     const deps = {
-      models: new ModelRegistry([{ id: 'embedder', embedding } as never]),
+      models: new ModelRegistry([
+        { id: 'embedder', pricing: { prompt: 1, completion: 0, unit: 'per_1k_tokens' }, embedding } as never,
+      ]),
       recordUsage: async (record: UsageRecord) => void records.push(record),
       metrics: new Registry(),
       now: Date.now,
@@ -46,6 +48,7 @@ describe('gatherContext', () => {
     gathered.catch(() => {
       isRejected = true;
     });
+    while (records.length === 0) await new Promise(setImmediate);
     for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
     assert.deepEqual([records.length, isRejected], [1, false]);
     slow.resolve();
