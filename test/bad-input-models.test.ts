@@ -77,9 +77,9 @@ describe('bad input to embedding, rerank and moderation models', () => {
   const embedding = createBundledEmbedding({ file: weights('quire-embed-1'), name: 'quire-embed-1' });
   const moderation = createBundledModeration({ file: weights('quire-moderation-1'), name: 'quire-moderation-1' });
   const rerank = createBundledRerank({
-    file: weights('quire-rerank-1'),
+    file: weights('quire-rerank-2'),
     embedderFile: weights('quire-embed-1'),
-    name: 'quire-rerank-1',
+    name: 'quire-rerank-2',
   });
   after(() => Promise.all([embedding, moderation, rerank].map((engine) => engine.close())));
   const engines: Readonly<Record<string, object>> = {

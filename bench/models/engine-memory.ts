@@ -45,7 +45,7 @@ const ENGINES: Record<Task, () => Engine> = {
     };
   },
   rerank: () => {
-    const file = join(MODELS, 'quire-rerank-1.bin');
+    const file = join(MODELS, 'quire-rerank-2.bin');
     const engine = createBundledRerank({ file, embedderFile: EMBEDDER, name: 'bench' });
     return {
       check: (signal) => engine.check(signal),

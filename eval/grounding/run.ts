@@ -23,9 +23,9 @@ async function main(): Promise<void> {
   const embedderFile = join(MODELS, 'quire-embed-1.bin');
   const embedder = createBundledEmbedding({ file: embedderFile, name: 'quire-embed-1' });
   const reranker = createBundledRerank({
-    file: join(MODELS, 'quire-rerank-1.bin'),
+    file: join(MODELS, 'quire-rerank-2.bin'),
     embedderFile,
-    name: 'quire-rerank-1',
+    name: 'quire-rerank-2',
   });
   const say = (sheet: MetricTable): boolean => process.stdout.write(`${renderMetricTable(sheet)}\n\n`);
   try {

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Config } from '../config.ts';
 import { createBundledChat } from '../engines/bundled/chat/bundled-chat.ts';
 import { CHAT_TEMPLATE } from '../engines/bundled/chat/template.ts';
-import { createBundledEmbedding, tokenCounter } from '../engines/bundled/embedding/bundled-embedding.ts';
+import { createBundledEmbedding, createTokenCounter } from '../engines/bundled/embedding/bundled-embedding.ts';
 import { createBundledModeration } from '../engines/bundled/moderation/bundled-moderation.ts';
 import { createBundledRerank } from '../engines/bundled/rerank/bundled-rerank.ts';
 import type { EmbeddingEngine } from '../engines/embedding-engine.ts';
@@ -38,8 +38,8 @@ const BUNDLED_EMBEDDING_NAME = 'quire-embed-1';
 const BUNDLED_MODERATION_FILE = fileURLToPath(new URL('../../models/quire-moderation-1.bin', import.meta.url));
 const BUNDLED_MODERATION_NAME = 'quire-moderation-1';
 /** The bundled reranker. */
-const BUNDLED_RERANK_FILE = fileURLToPath(new URL('../../models/quire-rerank-1.bin', import.meta.url));
-const BUNDLED_RERANK_NAME = 'quire-rerank-1';
+const BUNDLED_RERANK_FILE = fileURLToPath(new URL('../../models/quire-rerank-2.bin', import.meta.url));
+const BUNDLED_RERANK_NAME = 'quire-rerank-2';
 /** Calibration results of local models, in the data folder. Deleting it triggers a new calibration. */
 const CALIBRATION_FILE = 'calibration.json';
 /** Cached hashes of model files, in the data folder. Deleting it triggers a new computation. */
@@ -166,7 +166,7 @@ export class EnginePool {
             model: binding?.upstream_model ?? id,
             apiKey: this.#apiKeyOf(binding),
             contextLength: binding?.context_length ?? null,
-            estimateTokenCount: tokenCounter(BUNDLED_EMBEDDING_FILE),
+            estimateTokenCount: createTokenCounter(BUNDLED_EMBEDDING_FILE),
             proxy: this.#config.proxy,
             logger: this.#logger,
           });

@@ -3,11 +3,11 @@
  * the unknown words, the logits and the scores.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { fold } from '../../src/engines/bundled/moderation/fold.ts';
-import { Moderator } from '../../src/engines/bundled/moderation/reader.ts';
-import { Sections } from '../../src/engines/bundled/moderation/sections.ts';
-import { tokenize } from '../../src/engines/bundled/moderation/tokens.ts';
-import { Vocabulary } from '../../src/engines/bundled/moderation/vocabulary.ts';
+import { foldText } from '../../src/engines/bundled/moderation/fold-text.ts';
+import { Moderator } from '../../src/engines/bundled/moderation/moderator.ts';
+import { ModerationFile } from '../../src/engines/bundled/moderation/weights-file.ts';
+import { tokenizeForModeration } from '../../src/engines/bundled/moderation/tokenizer.ts';
+import { WordHashes } from '../../src/engines/bundled/moderation/vocabulary.ts';
 
 const LONG = 'The committee met on Tuesday to discuss the budget for the new library, and the members agreed on most points. ';
 const TEXTS = [
@@ -57,13 +57,13 @@ const TEXTS = [
 const [model = '', out = ''] = process.argv.slice(2);
 const file = readFileSync(model);
 const moderator = new Moderator(file);
-const sections = new Sections(file);
-const vocabulary = new Vocabulary(sections.unsigned(sections.head.words));
+const sections = new ModerationFile(file);
+const vocabulary = new WordHashes(sections.readUint32(sections.header.words));
 const answers = TEXTS.map((text) => ({
   text,
-  folded: fold(text),
-  ...tokenize(text, vocabulary),
-  logits: moderator.logits(text).map((logit) => (logit === -Infinity ? null : Number(logit.toFixed(6)))),
-  scores: moderator.score(text).map((score) => Number(score.toFixed(6))),
+  folded: foldText(text),
+  ...tokenizeForModeration(text, vocabulary),
+  logits: moderator.classify(text).logits.map((logit) => (logit === -Infinity ? null : Number(logit.toFixed(6)))),
+  scores: moderator.classify(text).scores.map((score) => Number(score.toFixed(6))),
 }));
 writeFileSync(out, `[\n${answers.map((answer) => JSON.stringify(answer)).join(',\n')}\n]\n`);

@@ -1,7 +1,7 @@
 /** Times the reader: `bench.ts MODEL`. Texts are made from the words of the patterns; prints the best and the middle of many rounds. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Moderator } from '../../src/engines/bundled/moderation/reader.ts';
+import { Moderator } from '../../src/engines/bundled/moderation/moderator.ts';
 
 const file = readFileSync(process.argv[2] ?? '');
 const began = performance.now();
@@ -25,7 +25,7 @@ function time(name: string, sample: string, rounds: number): void {
   const times: number[] = [];
   for (let i = 0; i < rounds; i++) {
     const start = performance.now();
-    moderator.score(sample);
+    moderator.classify(sample).scores;
     times.push(performance.now() - start);
   }
   times.sort((a, b) => a - b);

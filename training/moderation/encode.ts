@@ -4,18 +4,18 @@
  * each text's ids end), OUT.buckets (i32) and OUT.spelling (i32: where each word's buckets end).
  */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { spellingBuckets, tokenize } from '../../src/engines/bundled/moderation/tokens.ts';
-import { hash, Vocabulary } from '../../src/engines/bundled/moderation/vocabulary.ts';
+import { spellingBuckets, tokenizeForModeration } from '../../src/engines/bundled/moderation/tokenizer.ts';
+import { hashChars, WordHashes } from '../../src/engines/bundled/moderation/vocabulary.ts';
 
 const [wordsFile = '', buckets = '', source = '', out = ''] = process.argv.slice(2);
 const words: string[] = JSON.parse(readFileSync(wordsFile, 'utf8'));
-const vocabulary = new Vocabulary(Uint32Array.from(words, (word) => hash(word)));
+const vocabulary = new WordHashes(Uint32Array.from(words, (word) => hashChars(word)));
 const numbers = new Map<string, number>();
 const ids: number[] = [];
 const ends: number[] = [];
 for (const line of readFileSync(source, 'utf8').split('\n')) {
   if (line === '') continue;
-  const tokens = tokenize(JSON.parse(line), vocabulary);
+  const tokens = tokenizeForModeration(JSON.parse(line), vocabulary);
   for (const id of tokens.ids) ids.push(id >= 0 ? id : numberOf(tokens.unknown[-1 - id] ?? ''));
   ends.push(ids.length);
 }

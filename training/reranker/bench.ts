@@ -1,12 +1,12 @@
 /**
  * Times the service's reader on one core: a query of eight words and 100 documents of about 200 tokens.
  *
- *     node training/reranker/bench.ts models/quire-rerank-1.bin models/quire-embed-1.bin DOCUMENTS.jsonl
+ *     node training/reranker/bench.ts models/quire-rerank-2.bin models/quire-embed-1.bin DOCUMENTS.jsonl
  *
  * DOCUMENTS.jsonl has a text a line, as lists.py leaves them in OUT/texts.jsonl.
  */
 import { readFileSync } from 'node:fs';
-import { Reranker } from '../../src/engines/bundled/rerank/reader.ts';
+import { Reranker } from '../../src/engines/bundled/rerank/reranker.ts';
 
 const CHARACTERS = 1300;
 const QUERIES = [
@@ -30,7 +30,7 @@ for (const [i, query] of [...QUERIES, ...QUERIES, ...QUERIES].entries()) {
   const some = documents.slice(i * 100, i * 100 + 100);
   const before = process.cpuUsage();
   const from = performance.now();
-  const tokens = some.reduce((sum, document) => sum + reranker.judge(query, document).tokens, 0);
+  const tokens = some.reduce((sum, document) => sum + reranker.score(query, document).tokens, 0);
   const { user, system } = process.cpuUsage(before);
   const wall = (performance.now() - from).toFixed(1);
   console.log(`${some.length} documents of ${Math.round(tokens / some.length)} tokens: ${wall} ms, ${((user + system) / 1000).toFixed(1)} ms of CPU`);

@@ -1,55 +1,37 @@
-"""The scorer: a small network over the features that puts the right document first and says how sure it is."""
+"""The scoring network: one hidden layer over the features, trained in numpy to rank lists and to classify documents."""
 import numpy as np
-import torch
 
-from measure import Lists
-
-HIDDEN, ROUNDS, BATCH, RATE, DECAY = 16, 12, 128, 8e-3, 1e-4
-# Features hidden from a list in training, and hidden units: a fit that leans on few of them fails on other collections.
-HIDE, DROP = 0.2, 0.1
-# Share of the loss that asks of each document whether it is right; the rest asks that the right one come first.
-EACH = 0.5
-# A right document counts as this many wrong ones.
-RIGHT = 5
-MOST_DEVIATIONS = 4
-# One list in so many is kept from the fit, to measure and to calibrate on.
-CHECK_EVERY = 8
-# Long topical requests are judged by plain likeness instead: no training set has any.
-GATE = {'at': 8, 'width': 2, 'scale': 8, 'off': 3.5}
-PLAIN = ('window covered alike', 'bm25 of all', 'cosine')
-
-
-class Net(torch.nn.Module):
-    def __init__(self, width):
-        super().__init__()
-        self.inside = torch.nn.Linear(width, HIDDEN)
-        self.out = torch.nn.Linear(HIDDEN, 1)
-        self.direct = torch.nn.Linear(width, 1, bias=False)
-        torch.nn.init.zeros_(self.out.weight)
-        torch.nn.init.zeros_(self.direct.weight)
-
-    def forward(self, x, drop=0.0):
-        hidden = torch.nn.functional.dropout(torch.tanh(self.inside(x)), drop)
-        return (self.out(hidden) + self.direct(x)).squeeze(-1)
+NETS, HIDDEN, ROUNDS, BATCH, RATE, DECAY = 4, 32, 12, 128, 8e-3, 1e-4
+# Dropout of features (whole lists) and of hidden units.
+DROP_FEATURES, DROP_HIDDEN = 0.05, 0.1
+# Weight of the per-document loss; the rest is the softmax loss of the list.
+CLASSIFY = 0.5
+# A relevant document counts as this many others.
+RELEVANT_WEIGHT = 5
+MAX_DEVIATIONS = 4
+# One list in so many is held out for calibration and measurement.
+HOLD_OUT = 8
+# Long topical queries, which no training set has, are scored by the mean of three lexical features instead.
+GATE = {'at': 8, 'width': 2, 'scale': 8, 'offset': 3.5}
+LEXICAL = ('best window', 'bm25', 'cosine')
 
 
 class Scorer:
-    """A fitted network with what it takes features as; `line` is the calibration."""
+    """A trained network; `line` is its Platt scaling."""
 
-    def __init__(self, net, names, mean, spread):
-        self.net, self.names, self.mean, self.spread, self.line = net, names, mean, spread, (1.0, 0.0)
+    def __init__(self, names, mean, spread, weights):
+        self.names, self.mean, self.spread, self.weights, self.line = names, mean, spread, weights, (1.0, 0.0)
 
     def scaled(self, features):
-        return ((torch.tensor(features) - self.mean) / self.spread).clip(-MOST_DEVIATIONS, MOST_DEVIATIONS)
+        return np.clip((features - self.mean) / self.spread, -MAX_DEVIATIONS, MAX_DEVIATIONS)
 
     def raw(self, features):
-        with torch.no_grad():
-            network = self.net(self.scaled(features)).numpy()
+        w, x = self.weights, self.scaled(features)
+        network = np.tanh(x @ w['hidden'] + w['bias']) @ w['out'] + w['out bias'] + x @ w['direct']
         column = {name: features[:, i] for i, name in enumerate(self.names)}
-        # The feature is log(1 + terms) / 4.
         share = 1 / (1 + np.exp((np.expm1(4 * column['terms']) - GATE['at']) / GATE['width']))
-        plain = sum(column[name] for name in PLAIN) / len(PLAIN)
-        return share * network + (1 - share) * (GATE['scale'] * plain - GATE['off'])
+        lexical = sum(column[name] for name in LEXICAL) / len(LEXICAL)
+        return share * network + (1 - share) * (GATE['scale'] * lexical - GATE['offset'])
 
     def probability(self, features):
         slope, offset = self.line
@@ -57,49 +39,85 @@ class Scorer:
 
 
 def padded(lists, which):
-    """Features (lists, most, features), gains, and which places are taken."""
-    most = max(lists.ends[i + 1] - lists.ends[i] for i in which)
-    x = np.zeros((len(which), most, lists.features.shape[1]), np.float32)
-    y, taken = np.zeros((len(which), most), np.float32), np.zeros((len(which), most), bool)
+    """Features (lists, longest, features), gains, and a mask of the documents."""
+    longest = max(lists.ends[i + 1] - lists.ends[i] for i in which)
+    x = np.zeros((len(which), longest, lists.features.shape[1]), np.float32)
+    y, mask = np.zeros((len(which), longest), np.float32), np.zeros((len(which), longest), bool)
     for row, i in enumerate(which):
         n = lists.ends[i + 1] - lists.ends[i]
-        x[row, :n], y[row, :n], taken[row, :n] = lists.cut(lists.features, i), lists.gains[i], True
-    return torch.tensor(x), torch.tensor(y), torch.tensor(taken)
+        x[row, :n], y[row, :n], mask[row, :n] = lists.cut(lists.features, i), lists.gains[i], True
+    return x, y, mask
 
 
-def fit(lists, which, names, seed=0):
-    torch.manual_seed(seed)
-    x, y, taken = padded(lists, which)
-    made = Scorer(Net(x.shape[-1]), names, x[taken].mean(0), x[taken].std(0) + 1e-4)
-    x = ((x - made.mean) / made.spread).clip(-MOST_DEVIATIONS, MOST_DEVIATIONS)
-    optimiser = torch.optim.AdamW(made.net.parameters(), RATE, weight_decay=DECAY)
-    batches = len(which) // BATCH
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, RATE, total_steps=ROUNDS * batches)
-    for _ in range(ROUNDS):
-        for batch in torch.randperm(len(which))[:batches * BATCH].split(BATCH):
-            shown = x[batch] * (torch.rand(BATCH, 1, x.shape[-1]) > HIDE)
-            score = made.net(shown, DROP).masked_fill(~taken[batch], -1e4)
-            first = -(torch.log_softmax(score, 1) * y[batch]).sum(1)
-            each = torch.nn.functional.binary_cross_entropy_with_logits(score, y[batch], reduction='none')
-            each = (each * taken[batch] * (1 + y[batch] * (RIGHT - 1))).sum(1) / (RIGHT - 1)
-            loss = ((1 - EACH) * first + EACH * each).mean()
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
-            schedule.step()
-    return made
+def gradients(w, x, y, mask, draw):
+    """Gradients of the loss of one batch."""
+    x = x * (draw.random((len(x), 1, x.shape[-1])) > DROP_FEATURES)
+    hidden = np.tanh(x @ w['hidden'] + w['bias'])
+    kept = (draw.random(hidden.shape) >= DROP_HIDDEN) / (1 - DROP_HIDDEN)
+    score = np.where(mask, (hidden * kept) @ w['out'] + w['out bias'] + x @ w['direct'], -1e4)
+    exp = np.exp(score - score.max(1, keepdims=True))
+    softmax = exp / exp.sum(1, keepdims=True)
+    probability = 1 / (1 + np.exp(-np.clip(score, -30, 30)))
+    weight = (1 + y * (RELEVANT_WEIGHT - 1)) / (RELEVANT_WEIGHT - 1)
+    error = (1 - CLASSIFY) * (softmax * y.sum(1, keepdims=True) - y) + CLASSIFY * weight * (probability - y)
+    error = (np.where(mask, error, 0) / len(x)).astype(np.float32)
+    inner = error[..., None] * w['out'] * kept * (1 - hidden * hidden)
+    return {'hidden': np.einsum('ijk,ijl->kl', x, inner, optimize=True), 'bias': inner.sum((0, 1)),
+            'out': np.einsum('ij,ijk->k', error, hidden * kept), 'out bias': error.sum(),
+            'direct': np.einsum('ij,ijk->k', error, x)}
 
 
-def calibrate(made, lists, which):
-    """Platt scaling on lists that the fit has not seen: a score is how many of such documents are right."""
-    scores = made.raw(lists.features)
+def one_cycle(share):
+    """Rate and momentum of the one-cycle schedule at a share of the training."""
+    rising = share < 0.3
+    at = share / 0.3 if rising else (share - 0.3) / 0.7
+    low = RATE / 25 if rising else RATE / 25e4
+    rate = RATE + (low - RATE) * (1 + np.cos(np.pi * at)) / 2 if rising else low + (RATE - low) * (1 + np.cos(np.pi * at)) / 2
+    return rate, 0.85 + 0.1 * (1 - at if rising else at)
+
+
+def fit_one(x, y, mask, seed):
+    """One network, by AdamW."""
+    draw = np.random.default_rng(seed)
+    width, bound = x.shape[-1], 1 / np.sqrt(x.shape[-1])
+    w = {'hidden': draw.uniform(-bound, bound, (width, HIDDEN)), 'bias': draw.uniform(-bound, bound, HIDDEN),
+         'out': np.zeros(HIDDEN), 'out bias': np.zeros(()), 'direct': np.zeros(width)}
+    first, second = ({name: np.zeros_like(v) for name, v in w.items()} for _ in range(2))
+    batches = len(x) // BATCH
+    for step in range(ROUNDS * batches):
+        if step % batches == 0:
+            order = draw.permutation(len(x))
+        batch = order[step % batches * BATCH:][:BATCH]
+        rate, momentum = one_cycle(step / (ROUNDS * batches))
+        for name, g in gradients(w, x[batch], y[batch], mask[batch], draw).items():
+            first[name] = momentum * first[name] + (1 - momentum) * g
+            second[name] = 0.999 * second[name] + 0.001 * g * g
+            change = first[name] / (np.sqrt(second[name] / (1 - 0.999 ** (step + 1))) + 1e-8)
+            w[name] = w[name] * (1 - rate * DECAY) - rate * change
+    return w
+
+
+def fit(lists, which, names):
+    """The mean of `NETS` networks, which is one network of all their hidden units."""
+    x, y, mask = padded(lists, which)
+    scorer = Scorer(names, x[mask].mean(0), x[mask].std(0) + 1e-4, None)
+    nets = [fit_one(scorer.scaled(x).astype(np.float32), y, mask, seed) for seed in range(NETS)]
+    scorer.weights = {'hidden': np.concatenate([n['hidden'] for n in nets], 1), 'bias': np.concatenate([n['bias'] for n in nets]),
+                      'out': np.concatenate([n['out'] for n in nets]) / NETS, 'out bias': np.mean([n['out bias'] for n in nets]),
+                      'direct': np.mean([n['direct'] for n in nets], 0)}
+    return scorer
+
+
+def calibrate(scorer, lists, which):
+    """Platt scaling on held-out lists: a score is the share of such documents that are relevant."""
+    scores = scorer.raw(lists.features)
     raw = np.concatenate([lists.cut(scores, i) for i in which])
-    right = np.concatenate([lists.gains[i] for i in which])
+    relevant = np.concatenate([lists.gains[i] for i in which])
     slope, offset = 1.0, 0.0
     for _ in range(50):
         share = 1 / (1 + np.exp(-(slope * raw + offset)))
         weight = share * (1 - share)
-        error = np.array([(raw * (right - share)).sum(), (right - share).sum()])
+        error = np.array([(raw * (relevant - share)).sum(), (relevant - share).sum()])
         curve = np.array([[(weight * raw * raw).sum(), (weight * raw).sum()], [(weight * raw).sum(), weight.sum()]])
         slope, offset = np.array([slope, offset]) + np.linalg.solve(curve + 1e-6 * np.eye(2), error)
-    made.line = float(slope), float(offset)
+    scorer.line = float(slope), float(offset)

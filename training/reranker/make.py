@@ -1,4 +1,4 @@
-"""Makes models/quire-rerank-1.bin, and measures it.
+"""Makes models/quire-rerank-2.bin, and measures it.
 
     OMP_NUM_THREADS=1 python3 training/reranker/make.py DATA OUT models/quire-embed-1.bin
 
@@ -12,15 +12,14 @@ import subprocess
 import sys
 
 import numpy as np
-import torch
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
-from fit import CHECK_EVERY, GATE, calibrate, fit  # noqa: E402
+from fit import GATE, HOLD_OUT, calibrate, fit  # noqa: E402
 from measure import Lists, report  # noqa: E402
 
-NAME = 'quire-rerank-1.bin'
+NAME = 'quire-rerank-2.bin'
 DIGITS = 5
 
 
@@ -32,27 +31,26 @@ def rounded(values):
     return [float(f'{float(v):.{DIGITS}g}') for v in values]
 
 
-def write(path, made, embedder, frequencies):
-    """The file: `QUIRERRK`, u32 length of the head, the head as JSON, the sketch of frequencies."""
+def write(path, scorer, embedder, frequencies):
+    """The file: `QUIRERR2`, u32 length of the header, the header as JSON, the frequency sketch."""
     with open(frequencies, 'rb') as file:
         counted = file.read()
     with open(embedder, 'rb') as file:
-        rows = hashlib.sha256(file.read()).hexdigest()
-    net = made.net
-    head = {'rows': rows, 'features': made.names, 'mean': rounded(made.mean), 'spread': rounded(made.spread),
-            'inside': [rounded(r) for r in net.inside.weight.tolist()], 'insideBias': rounded(net.inside.bias),
-            'out': rounded(net.out.weight[0]), 'outBias': rounded(net.out.bias)[0], 'direct': rounded(net.direct.weight[0]),
-            'gate': GATE, 'slope': rounded(made.line)[0], 'offset': rounded(made.line)[1],
-            'texts': struct.unpack_from('<I', counted)[0], 'slots': len(counted) - 4}
-    text = json.dumps(head, separators=(',', ':')).encode()
+        digest = hashlib.sha256(file.read()).hexdigest()
+    w = scorer.weights
+    header = {'embedder': digest, 'features': scorer.names, 'mean': rounded(scorer.mean), 'spread': rounded(scorer.spread),
+              'hidden': [rounded(unit) for unit in w['hidden'].T], 'hiddenBias': rounded(w['bias']), 'out': rounded(w['out']),
+              'outBias': rounded([w['out bias']])[0], 'direct': rounded(w['direct']), 'gate': GATE,
+              'slope': rounded(scorer.line)[0], 'offset': rounded(scorer.line)[1],
+              'documents': struct.unpack_from('<I', counted)[0], 'slots': len(counted) - 4}
+    text = json.dumps(header, separators=(',', ':')).encode()
     with open(path, 'wb') as file:
-        file.write(b'QUIRERRK' + struct.pack('<I', len(text)) + text + counted[4:])
+        file.write(b'QUIRERR2' + struct.pack('<I', len(text)) + text + counted[4:])
     print(path, f'{os.path.getsize(path):,} bytes')
 
 
 def main():
     data, out, embedder = sys.argv[1:]
-    torch.set_num_threads(1)
     if not os.path.exists(f'{out}/measure.jsonl'):
         subprocess.run([sys.executable, os.path.join(HERE, 'lists.py'), data, out, embedder], check=True)
     if not os.path.exists(f'{out}/frequencies.bin'):
@@ -64,12 +62,13 @@ def main():
         names = json.load(file)
     lists = Lists(out, 'train')
     which = np.arange(len(lists.sources))
-    made = fit(lists, which[which % CHECK_EVERY != 0], names)
-    held = which[which % CHECK_EVERY == 0]
+    made = fit(lists, which[which % HOLD_OUT != 0], names)
+    held = which[which % HOLD_OUT == 0]
     calibrate(made, lists, held)
     scores = made.probability(lists.features)
     for source in sorted(set(lists.sources)):
-        first = [lists.cut(scores, i).argmax() == 0 for i in held if lists.sources[i] == source]
+        found = [lists.cut(scores, i) for i in held if lists.sources[i] == source]
+        first = [(f[0] >= f.max() - 1e-9) / (f >= f.max() - 1e-9).sum() for f in found]
         print(f'{source:18} right first in {np.mean(first):.3f} of {len(first)} lists kept from the fit')
     write(f'{out}/{NAME}', made, embedder, f'{out}/frequencies.bin')
     test = Lists(out, 'measure')

@@ -51,13 +51,14 @@ def sentences(lists, scores, source):
     first, kept, none = [], [], []
     for i in lists.of(source):
         found, right = lists.cut(scores, i), lists.gains[i] == 1
-        first.append(bool(right[np.argmax(found)]))
+        # Documents with equal scores are drawn from: the right one is the first of the list.
+        first.append(right[found >= found.max() - 1e-9].mean())
         kept.append(found.max())
         none.append(found[~right].max())
     first, kept, none = np.array(first), np.array(kept), np.array(none)
     threshold = np.quantile(none, DECLINED)
     return {'first': first.mean(), 'threshold': threshold, 'kept': (kept >= threshold).mean(),
-            'kept and right': ((kept >= threshold) & first).mean(), 'top': kept, 'none': none, 'is first': first}
+            'kept and right': ((kept >= threshold) * first).mean(), 'top': kept, 'none': none, 'is first': first}
 
 
 def collections(lists, scores, source):

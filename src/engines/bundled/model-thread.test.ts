@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { ModelThread } from './model-thread.ts';
 
-/** Doubles numbers, and does what other work says. */
+/** Doubles numbers; other requests name a failure. */
 const SCRIPT = `
   import { parentPort, workerData } from 'node:worker_threads';
   if (workerData.fail) throw new Error('no such model');
@@ -15,17 +15,17 @@ const SCRIPT = `
 `;
 const never = new AbortController().signal;
 
-describe('a thread of a model', () => {
+describe('ModelThread', () => {
   const threads: ModelThread<number | string, number, string>[] = [];
-  const start = (data: () => object = () => ({ name: 'doubling' }), limitMs = 10_000) => {
+  const start = (data: () => object = () => ({ name: 'doubling' }), timeoutMs = 10_000) => {
     const script = new URL(`data:text/javascript,${encodeURIComponent(SCRIPT)}`);
-    const thread = new ModelThread<number | string, number, string>({ name: 'test', script, data, limitMs });
+    const thread = new ModelThread<number | string, number, string>({ name: 'test', script, data, timeoutMs });
     threads.push(thread);
     return thread;
   };
   after(() => Promise.all(threads.map((thread) => thread.close(new Error('the test is over')))));
 
-  it('loads when it is asked to, and does one piece of work after the other', async () => {
+  it('loads on demand and serves one request after another', async () => {
     const thread = start();
     assert.equal(thread.loaded, null);
     assert.equal(await thread.load(never), 'doubling');
@@ -33,11 +33,11 @@ describe('a thread of a model', () => {
     assert.deepEqual([await thread.run(1), await thread.run(2)], [2, 4]);
   });
 
-  it('loads with the first work', async () => {
+  it('loads with the first request', async () => {
     assert.equal(await start().run(3), 6);
   });
 
-  it('fails the work that a dying thread has, whichever way it dies, and is started again for the next', async () => {
+  it('rejects the request of a thread that exits or throws, and restarts for the next', async () => {
     const thread = start();
     await assert.rejects(thread.run('exit'), /the thread ended/);
     assert.equal(await thread.run(1), 2);
@@ -46,11 +46,11 @@ describe('a thread of a model', () => {
     assert.equal(await thread.run(2), 4);
   });
 
-  it('gives up a thread that hangs', async () => {
+  it('terminates a thread that exceeds the timeout', async () => {
     await assert.rejects(start(undefined, 50).run('hang'), /did not answer in time/);
   });
 
-  it('says why it cannot load, and can once the reason is gone', async () => {
+  it('rejects load with the reason, and loads once the reason is gone', async () => {
     let fail = true;
     const thread = start(() => ({ name: 'mended', fail }));
     await assert.rejects(thread.load(never), /no such model/);
@@ -59,14 +59,14 @@ describe('a thread of a model', () => {
     assert.equal(await thread.load(never), 'mended');
   });
 
-  it('lets a caller leave who waits for it to load', async () => {
+  it('rejects load with the reason of an aborted signal', async () => {
     const controller = new AbortController();
     const loading = start().load(controller.signal);
     controller.abort(new Error('left'));
     await assert.rejects(loading, /left/);
   });
 
-  it('ends its work with the reason it is closed for, and does no more', async () => {
+  it('rejects pending and later requests with the reason of close', async () => {
     const thread = start();
     const running = assert.rejects(thread.run('hang'), /closing/);
     await thread.close(new Error('closing'));

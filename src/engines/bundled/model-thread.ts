@@ -1,119 +1,139 @@
-import { Worker } from 'node:worker_threads';
+import { parentPort, Worker } from 'node:worker_threads';
 
-/** What a thread says: that it has loaded its model, and then what came of each piece of work. */
-export type ThreadMessage<Loaded, Result> = { type: 'loaded'; loaded: Loaded } | { type: 'done'; result: Result };
+/** A message from a worker: the model is loaded, or a request has a result. */
+type WorkerMessage<Loaded, Result> = { type: 'loaded'; loaded: Loaded } | { type: 'done'; result: Result };
 
-/** A thread that a model lives in. */
+/** Options of a worker thread with a model. */
 export interface ModelThreadOptions {
-  /** What the system shows of it (`top -H`): 15 characters at most. */
+  /** Thread name, as `top -H` shows it; at most 15 characters. */
   name: string;
-  /** The thread's code: it says `loaded` once, takes work as messages, and answers each with `done`. */
+  /** The worker's module. It calls `serveModel`. */
   script: URL;
-  /** What the code gets as `workerData`, asked for at each start. */
+  /** Returns the worker's `workerData`; called at each start. */
   data: () => unknown;
-  /** Milliseconds that a piece of work may take, loading included: a thread that needs longer hangs. */
-  limitMs: number;
+  /** Timeout of a request, loading included. The worker is terminated when it takes longer. */
+  timeoutMs: number;
 }
 
 /**
- * A thread that does one piece of work at a time. It is started with the first work or `load`, and again after it has
- * ended for whatever reason. It holds the process only while it works.
+ * A worker thread that serves one request at a time. It starts with the first request or `load`, and again after it has
+ * exited for any reason. It keeps the process alive only during requests.
  */
-export class ModelThread<Work, Result, Loaded> {
+export class ModelThread<Request, Result, Loaded> {
   readonly #options: ModelThreadOptions;
-  #thread: Worker | null = null;
+  #worker: Worker | null = null;
   #loaded: Loaded | null = null;
-  #loading = Promise.withResolvers<Loaded>();
-  #working: PromiseWithResolvers<Result> | null = null;
-  #limit: NodeJS.Timeout | undefined;
+  #loading = createLoading<Loaded>();
+  #pending: PromiseWithResolvers<Result> | null = null;
+  #timeout: NodeJS.Timeout | undefined;
   #closed: Error | null = null;
 
   constructor(options: ModelThreadOptions) {
     this.#options = options;
-    this.#loading.promise.catch(() => {});
   }
 
-  /** What the thread said when it had loaded; null while it has not. */
+  /** The value that the worker passed to `serveModel`; null while the model is not loaded. */
   get loaded(): Loaded | null {
     return this.#loaded;
   }
 
-  /** Resolves when the model is loaded; throws why it cannot be, or the signal's reason. */
+  /** Resolves when the model is loaded. Rejects with the reason why it cannot be loaded, or with the signal's reason. */
   async load(signal: AbortSignal): Promise<Loaded> {
     signal.throwIfAborted();
     const { promise, reject } = Promise.withResolvers<never>();
-    const leave = () => reject(signal.reason);
-    signal.addEventListener('abort', leave, { once: true });
+    const abort = () => reject(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
     try {
-      this.#started();
+      this.#start();
       return await Promise.race([this.#loading.promise, promise]);
     } finally {
-      signal.removeEventListener('abort', leave);
+      signal.removeEventListener('abort', abort);
     }
   }
 
-  /** Has the work done; throws when the thread ends before. The caller waits before it gives more. */
-  run(work: Work): Promise<Result> {
-    if (this.#working !== null) throw new Error('the thread is at work');
-    const thread = this.#started();
-    const working = Promise.withResolvers<Result>();
-    this.#working = working;
-    this.#limit = setTimeout(
-      () => this.#ended(thread, new Error('the thread did not answer in time')),
-      this.#options.limitMs,
-    );
-    thread.ref();
-    thread.postMessage(work);
-    return working.promise;
+  /** Sends a request. Rejects when the worker exits first. Throws while another request is pending. */
+  run(request: Request): Promise<Result> {
+    if (this.#pending !== null) throw new Error('another request is pending');
+    const worker = this.#start();
+    const pending = Promise.withResolvers<Result>();
+    this.#pending = pending;
+    const timeout = new Error('the thread did not answer in time');
+    this.#timeout = setTimeout(() => this.#handleExit(worker, timeout), this.#options.timeoutMs);
+    worker.ref();
+    worker.postMessage(request);
+    return pending.promise;
   }
 
-  /** Ends the thread; work that is under way and all later work throws `reason`. May be called twice. */
+  /** Terminates the worker. Pending and later requests reject with `reason`. May be called twice. */
   async close(reason: Error): Promise<void> {
     this.#closed ??= reason;
-    const thread = this.#thread;
-    this.#ended(thread, this.#closed);
-    await thread?.terminate();
+    const worker = this.#worker;
+    this.#handleExit(worker, this.#closed);
+    await worker?.terminate();
   }
 
-  #started(): Worker {
+  #start(): Worker {
     if (this.#closed !== null) throw this.#closed;
-    if (this.#thread !== null) return this.#thread;
-    const thread = new Worker(this.#options.script, { name: this.#options.name, workerData: this.#options.data() });
-    thread.on('message', (message: ThreadMessage<Loaded, Result>) => {
-      if (thread === this.#thread) this.#take(thread, message);
+    if (this.#worker !== null) return this.#worker;
+    const worker = new Worker(this.#options.script, { name: this.#options.name, workerData: this.#options.data() });
+    worker.on('message', (message: WorkerMessage<Loaded, Result>) => {
+      if (worker === this.#worker) this.#handleMessage(worker, message);
     });
-    thread.on('error', (error) => this.#ended(thread, error));
-    thread.on('exit', () => this.#ended(thread, new Error('the thread ended')));
-    this.#thread = thread;
-    return thread;
+    worker.on('error', (error) => this.#handleExit(worker, error));
+    worker.on('exit', () => this.#handleExit(worker, new Error('the thread ended')));
+    this.#worker = worker;
+    return worker;
   }
 
-  #take(thread: Worker, message: ThreadMessage<Loaded, Result>): void {
+  #handleMessage(worker: Worker, message: WorkerMessage<Loaded, Result>): void {
     if (message.type === 'loaded') {
       this.#loaded = message.loaded;
-      if (this.#working === null) thread.unref();
+      if (this.#pending === null) worker.unref();
       this.#loading.resolve(message.loaded);
       return;
     }
-    clearTimeout(this.#limit);
-    const working = this.#working;
-    this.#working = null;
-    thread.unref();
-    working?.resolve(message.result);
+    clearTimeout(this.#timeout);
+    const pending = this.#pending;
+    this.#pending = null;
+    worker.unref();
+    pending?.resolve(message.result);
   }
 
-  /** The thread is gone, or to go: whoever waits for it fails, and the next work starts another. */
-  #ended(thread: Worker | null, error: unknown): void {
-    if (thread !== this.#thread) return;
-    this.#thread = null;
+  /** Rejects what waits for the worker. The next request starts another worker. */
+  #handleExit(worker: Worker | null, error: unknown): void {
+    if (worker !== this.#worker) return;
+    this.#worker = null;
     this.#loaded = null;
-    clearTimeout(this.#limit);
+    clearTimeout(this.#timeout);
     this.#loading.reject(error);
-    this.#loading = Promise.withResolvers();
-    this.#loading.promise.catch(() => {});
-    const working = this.#working;
-    this.#working = null;
-    working?.reject(error);
-    void thread?.terminate();
+    this.#loading = createLoading();
+    this.#pending?.reject(error);
+    this.#pending = null;
+    void worker?.terminate();
   }
+}
+
+/** Failures to load surface in `load` and `run`; the handler only prevents an unhandledRejection. */
+function createLoading<Loaded>(): PromiseWithResolvers<Loaded> {
+  const loading = Promise.withResolvers<Loaded>();
+  loading.promise.catch(() => {});
+  return loading;
+}
+
+/**
+ * The worker's side: reports `loaded`, then answers each request with `handle`. `transfer` lists the buffers of a result
+ * that are moved instead of copied.
+ */
+export function serveModel<Request, Result, Loaded>(
+  loaded: Loaded,
+  handle: (request: Request) => Result,
+  transfer: (result: Result) => ArrayBuffer[] = () => [],
+): void {
+  parentPort?.on('message', (request: Request) => {
+    const result = handle(request);
+    const message: WorkerMessage<Loaded, Result> = { type: 'done', result };
+    parentPort?.postMessage(message, transfer(result));
+  });
+  const message: WorkerMessage<Loaded, Result> = { type: 'loaded', loaded };
+  parentPort?.postMessage(message);
 }

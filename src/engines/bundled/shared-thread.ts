@@ -2,46 +2,45 @@ import { type ApiError, engineUnavailable } from '../../errors.ts';
 import { FairAdmission } from '../fair-admission.ts';
 import { ModelThread, type ModelThreadOptions } from './model-thread.ts';
 
-/** What a caller is told to wait when there are too many: a portion takes milliseconds. */
-const BUSY_RETRY_SECONDS = 1;
+/** `Retry-After` of a full queue. A portion takes milliseconds. */
+const RETRY_AFTER_SECONDS = 1;
 
-/** One call to a model: handed out in portions, and put together again. */
+/** A call that is processed in portions. */
 export interface PortionedCall<Portion, Result, Outcome> {
-  /** Characters that have not been handed out yet. */
+  /** Characters of the portions that are still to come. */
   readonly characters: number;
-  /** The next portion. Asked for only while there is one. */
+  /** Returns the next portion. Called only while there is one. */
   portion(): Portion;
-  /** Takes what came of the portion that is out. Gives what came of the call where it was the last, else null. */
+  /** Adds the result of the current portion. Returns the outcome of the call after the last portion, else null. */
   take(result: Result): Outcome | null;
 }
 
-/** How a thread is shared. Its name is the model's too, in what callers are told. */
+/** Options of a shared thread. `name` also names the model in error messages. */
 export interface SharedThreadOptions extends ModelThreadOptions {
-  /** Calls at once, the one whose portion the thread has among them; each holds its texts in memory. */
+  /** Concurrent calls, which hold their texts in memory. */
   maxCalls: number;
-  /** Characters that those calls have not handed out yet. One call alone may have more. */
+  /** Characters of all concurrent calls. A single call may have more. */
   maxCharacters: number;
 }
 
-/** Whoever waits for a call. */
-interface Waiting<Portion, Result> {
+/** A call in the queue. */
+interface QueuedWork<Portion, Result> {
   portion(): Portion;
-  /** Whether the call has come to its end. */
+  /** Returns whether the call is complete. */
   take(result: Result): boolean;
   fail(reason: unknown): void;
 }
 
 /**
- * A model in a thread that calls share: they take turns, a portion each, so that a short call does not wait for the end of a long one.
- * Nothing is loaded before the first call or `load`.
+ * A worker thread with a model that concurrent calls share round-robin, one portion at a time, so that short calls do not
+ * wait for long ones. Starts with the first call or `load`.
  */
 export class SharedThread<Portion, Result, Loaded> {
   readonly #options: SharedThreadOptions;
   readonly #thread: ModelThread<Portion, Result, Loaded>;
-  /** In the order in which they get the thread; the first one may have it. */
-  readonly #waiting = new Set<Waiting<Portion, Result>>();
-  readonly #admission = new FairAdmission((message) => engineUnavailable(message, BUSY_RETRY_SECONDS));
-  #isWorking = false;
+  readonly #queue = new Set<QueuedWork<Portion, Result>>();
+  readonly #admission = new FairAdmission((message) => engineUnavailable(message, RETRY_AFTER_SECONDS));
+  #isRunning = false;
   #closed: ApiError | null = null;
 
   constructor(options: SharedThreadOptions) {
@@ -49,19 +48,19 @@ export class SharedThread<Portion, Result, Loaded> {
     this.#thread = new ModelThread(options);
   }
 
-  /** What the thread said when it had loaded; null while it has not. */
+  /** See `ModelThread.loaded`. */
   get loaded(): Loaded | null {
     return this.#thread.loaded;
   }
 
-  /** Whether the model is loaded and takes calls. */
+  /** Whether the model is loaded and accepts calls. */
   get isReady(): boolean {
     return this.loaded !== null && this.#closed === null;
   }
 
   /**
-   * What comes of the call of an organization. Throws 503 `engine_unavailable` where too many wait, where the thread ends, and when it is
-   * closed; and the signal's reason.
+   * Runs a call for an organization (`scope`). Rejects with 503 `engine_unavailable` when the queue is full, when the
+   * thread exits and when it is closed, and with the signal's reason.
    */
   async run<Outcome>(
     call: PortionedCall<Portion, Result, Outcome>,
@@ -72,7 +71,7 @@ export class SharedThread<Portion, Result, Loaded> {
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
     const end = (reason: unknown) => {
-      this.#waiting.delete(waiting);
+      this.#queue.delete(work);
       reject(reason);
     };
     const { maxCalls, maxCharacters } = this.#options;
@@ -83,7 +82,7 @@ export class SharedThread<Portion, Result, Loaded> {
       },
       evict: end,
     });
-    const waiting: Waiting<Portion, Result> = {
+    const work: QueuedWork<Portion, Result> = {
       portion: () => {
         ticket.markStarted();
         return call.portion();
@@ -95,52 +94,46 @@ export class SharedThread<Portion, Result, Loaded> {
       },
       fail: reject,
     };
-    const leave = () => end(signal.reason);
-    signal.addEventListener('abort', leave, { once: true });
-    this.#waiting.add(waiting);
-    void this.#work();
+    const abort = () => end(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    this.#queue.add(work);
+    void this.#runPortions();
     try {
       return await promise;
     } finally {
-      signal.removeEventListener('abort', leave);
+      signal.removeEventListener('abort', abort);
       ticket.leave();
     }
   }
 
-  /** Resolves when the model is loaded; throws why it cannot be, or the signal's reason. */
+  /** Resolves when the model is loaded; rejects like `ModelThread.load`. */
   async load(signal: AbortSignal): Promise<void> {
     if (this.#closed) throw this.#closed;
     await this.#thread.load(signal);
   }
 
-  /** Ends the thread; whoever waits, and whoever comes later, is told that the service is shutting down. May be called twice. */
+  /** Terminates the thread. Queued and later calls reject with 503. May be called twice. */
   async close(): Promise<void> {
     this.#closed ??= engineUnavailable('The service is shutting down.', 1);
-    for (const waiting of this.#waiting) waiting.fail(this.#closed);
-    this.#waiting.clear();
+    for (const work of this.#queue) work.fail(this.#closed);
+    this.#queue.clear();
     await this.#thread.close(this.#closed);
   }
 
-  /** Portions until nothing waits: the only place where the thread gets work. Whoever has had a turn goes behind the others. */
-  async #work(): Promise<void> {
-    if (this.#isWorking) return;
-    this.#isWorking = true;
-    for (let next = first(this.#waiting); next && !this.#closed; next = first(this.#waiting)) {
+  /** Runs portions until the queue is empty. A call with more portions goes to the end of the queue. */
+  async #runPortions(): Promise<void> {
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    for (let [next] = this.#queue; next && !this.#closed; [next] = this.#queue) {
       try {
         const result = await this.#thread.run(next.portion());
-        // Nobody wants the rest of a call whose caller has left.
-        const isWanted = this.#waiting.delete(next);
-        if (isWanted && !next.take(result)) this.#waiting.add(next);
+        const isWanted = this.#queue.delete(next);
+        if (isWanted && !next.take(result)) this.#queue.add(next);
       } catch (error) {
-        this.#waiting.delete(next);
+        this.#queue.delete(next);
         next.fail(this.#closed ?? engineUnavailable(`The ${this.#options.name} model failed to answer.`, 1, error));
       }
     }
-    this.#isWorking = false;
+    this.#isRunning = false;
   }
-}
-
-function first<T>(waiting: ReadonlySet<T>): T | undefined {
-  const [one] = waiting;
-  return one;
 }

@@ -10,7 +10,7 @@ import {
 } from '../../../test/fixtures/upstream-server.ts';
 import { ApiError } from '../../errors.ts';
 import { createLogger } from '../../lib/logger.ts';
-import { Embedder } from '../bundled/embedding/reader.ts';
+import { Embedder } from '../bundled/embedding/embedder.ts';
 import { createUpstreamEmbedding, type UpstreamEmbeddingOptions } from './upstream-embedding.ts';
 
 const embedder = new Embedder(readFileSync(new URL('../../../models/quire-embed-1.bin', import.meta.url)));
@@ -23,7 +23,7 @@ const engineAt = (baseUrl: string, options: Partial<UpstreamEmbeddingOptions> = 
     model: 'embedder-1',
     apiKey: 'secret',
     contextLength: null,
-    estimateTokenCount: (text) => embedder.count(text),
+    estimateTokenCount: (text) => embedder.countTokens(text),
     proxy: null,
     timeouts: { retrySeconds: 0.01 },
     logger: createLogger('silent'),
@@ -41,7 +41,7 @@ function answered(texts: readonly string[], encoding: unknown, wanted: { reporte
     const embedding = encoding === 'base64' ? Buffer.from(vector.buffer).toString('base64') : Array.from(vector);
     return { object: 'embedding', index, embedding };
   });
-  const tokens = texts.reduce((sum, text) => sum + embedder.count(text) + 2, 0);
+  const tokens = texts.reduce((sum, text) => sum + embedder.countTokens(text) + 2, 0);
   const usage = { prompt_tokens: tokens, total_tokens: tokens };
   return { object: 'list', data: data.reverse(), ...(wanted.reported !== false && { usage }) };
 }
@@ -53,12 +53,12 @@ const inputOf = ({ body }: Pick<SeenRequest, 'body'>) => (body?.['input'] ?? [])
 const inference: Handler = ({ path, body }, response) => {
   if (path === '/tokenize') {
     const token = { id: 1, text: 'a', special: false, start: 0, stop: 1 };
-    const lists = ((body?.['inputs'] ?? []) as string[]).map((text) => Array(embedder.count(text)).fill(token));
+    const lists = ((body?.['inputs'] ?? []) as string[]).map((text) => Array(embedder.countTokens(text)).fill(token));
     return sendJson(response, 200, lists);
   }
   const texts = body?.['input'] as string[];
   if (texts.length > 32) return refuse(response, 422, `batch size ${texts.length} > maximum allowed batch size 32`);
-  const longest = Math.max(...texts.map((text) => embedder.count(text) + 2));
+  const longest = Math.max(...texts.map((text) => embedder.countTokens(text) + 2));
   if (longest > WINDOW)
     return refuse(response, 413, `\`inputs\` must have less than ${WINDOW} tokens. Given: ${longest}`);
   sendJson(response, 200, answered(texts, body?.['encoding_format']));
@@ -148,7 +148,7 @@ describe('an upstream embedding engine', () => {
     const [vector] = (await engine.embed(embeddingRequest([long, short]), never)).vectors;
     const sent = posts('/v1/embeddings').flatMap(inputOf);
     const windows = sent.filter((text) => text !== short && text !== 'library');
-    assert.equal(windows.length, Math.ceil(embedder.count(long) / (WINDOW - 4)));
+    assert.equal(windows.length, Math.ceil(embedder.countTokens(long) / (WINDOW - 4)));
     assert.equal(windows.join(''), long);
     const similarity = vector!.reduce((sum, value, i) => sum + value * embedder.embed(long).vector![i]!, 0);
     assert.ok(similarity > 0.99, String(similarity));
@@ -156,7 +156,7 @@ describe('an upstream embedding engine', () => {
   });
 
   it('counts by the tokenizer of vLLM and of llama-server, and takes the window of the first', async (t) => {
-    const count = (text: unknown) => 3 * embedder.count(text as string);
+    const count = (text: unknown) => 3 * embedder.countTokens(text as string);
     for (const kind of ['prompt', 'content']) {
       const handle: Handler = (request, response, number) => {
         const { path, body } = request;

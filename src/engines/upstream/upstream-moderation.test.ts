@@ -6,7 +6,7 @@ import { moderationConformance } from '../../../test/moderation-conformance.ts';
 import { until } from '../../../test/spawned-service.ts';
 import { ApiError } from '../../errors.ts';
 import { createLogger } from '../../lib/logger.ts';
-import { Moderator } from '../bundled/moderation/reader.ts';
+import { Moderator } from '../bundled/moderation/moderator.ts';
 import { createUpstreamModeration } from './upstream-moderation.ts';
 
 const WEIGHTS = readFileSync(new URL('../../../models/quire-moderation-1.bin', import.meta.url));
@@ -27,10 +27,10 @@ const answered = (...scores: object[]) => ({ results: scores.map((each) => ({ ca
 
 moderationConformance('a server of the OpenAI kind', async () => {
   const moderator = new Moderator(WEIGHTS);
-  const names = moderator.head.categories.map((category) => category.replace('_', '-'));
+  const names = moderator.header.categories.map((category) => category.replace('_', '-'));
   return startServerWithEngine(engineAt, ({ body }, response) => {
     const scores = ((body?.['input'] ?? []) as string[]).map((text) =>
-      Object.fromEntries(moderator.score(text).map((score, i) => [names[i], score])),
+      Object.fromEntries(moderator.classify(text).scores.map((score, i) => [names[i], score])),
     );
     sendJson(response, 200, answered(...scores));
   });

@@ -10,28 +10,28 @@ import { checkFairQueue, FAIR_QUEUE_REQUESTS } from '../../../../test/fair-queue
 import { ApiError } from '../../../errors.ts';
 import type { EmbeddingEngine } from '../../embedding-engine.ts';
 import { createBundledEmbedding } from './bundled-embedding.ts';
-import { Embedder } from './reader.ts';
+import { Embedder } from './embedder.ts';
 
 const FILE = fileURLToPath(new URL('../../../../models/quire-embed-1.bin', import.meta.url));
 const SENTENCE = 'The members of the committee agreed on most points of the plan. ';
 const LONG = SENTENCE.repeat(100);
 const never = new AbortController().signal;
 
-embeddingConformance('the model that comes with Quire', async () => {
+embeddingConformance('the bundled model', async () => {
   const engine = createBundledEmbedding({ file: FILE, name: 'quire-embed-1' });
   return { engine, close: () => engine.close() };
 });
 
 describe('the bundled embedding engine', () => {
   const engines: EmbeddingEngine[] = [];
-  const start = (options: { file?: string; maxWaitingCalls?: number } = {}) => {
+  const start = (options: { file?: string; maxQueuedCalls?: number } = {}) => {
     const engine = createBundledEmbedding({ file: FILE, name: 'test', ...options });
     engines.push(engine);
     return engine;
   };
   after(() => Promise.all(engines.map((engine) => engine.close())));
 
-  it('gives the vectors and tokens of the reader, bit for bit, for short calls and for long ones', async () => {
+  it('returns the vectors and tokens of Embedder bit for bit, inline and from the worker', async () => {
     const embedder = new Embedder(readFileSync(FILE));
     const engine = start();
     const texts = ['How do I reset my password?', '東京', LONG, ''];
@@ -53,7 +53,7 @@ describe('the bundled embedding engine', () => {
     }
   });
 
-  it('loads with the first call, says so, and names its weights', async () => {
+  it('loads the model at the first call, reports it as ready and has a fingerprint', async () => {
     const engine = start();
     assert.deepEqual(engine.backend(), { engine: 'bundled', model: 'test', parameters: null, ready: false });
     await engine.embed(embeddingRequest(['a']), never);
@@ -63,7 +63,7 @@ describe('the bundled embedding engine', () => {
     assert.ok(named !== undefined && engine.fingerprint().includes(named));
   });
 
-  it('lets a short call by while a long one is read, in either thread, and the event loop go on', async () => {
+  it('answers short calls while a long one runs, without blocking the event loop', async () => {
     const engine = start();
     await engine.check(never);
     const order: string[] = [];
@@ -78,8 +78,8 @@ describe('the bundled embedding engine', () => {
     assert.ok(longest < 100, `the event loop was kept busy for ${longest} ms`);
   });
 
-  it('503 when too many calls wait; those that have left do not count', async () => {
-    const engine = start({ maxWaitingCalls: 2 });
+  it('503 when the queue is full; aborted calls do not count', async () => {
+    const engine = start({ maxQueuedCalls: 2 });
     const controllers = Array.from({ length: 2 }, () => new AbortController());
     const calls = controllers.map(({ signal }) =>
       assert.rejects(engine.embed(embeddingRequest(Array(200).fill(LONG)), signal), /left/),
@@ -93,15 +93,15 @@ describe('the bundled embedding engine', () => {
     assert.equal((await engine.embed(embeddingRequest([LONG]), never)).vectors.length, 1);
   });
 
-  it('gives way to another organization where one fills the queue', async () => {
-    const engine = start({ maxWaitingCalls: FAIR_QUEUE_REQUESTS });
+  it('admits another organization when one fills the queue', async () => {
+    const engine = start({ maxQueuedCalls: FAIR_QUEUE_REQUESTS });
     await checkFairQueue((scope, signal) =>
       engine.embed({ ...embeddingRequest(Array(2048).fill(LONG)), scope }, signal),
     );
     await checkFairQueue((scope, signal) => engine.countTokens(Array(2048).fill(LONG), signal, scope));
   });
 
-  it('503 to the callers of a thread that dies; it is started again for the next', async () => {
+  it('503 when the worker exits; it restarts for the next call', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'quire-embedding-'));
     try {
       const file = join(folder, 'weights.bin');

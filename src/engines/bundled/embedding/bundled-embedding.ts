@@ -10,57 +10,58 @@ import {
 import type { Backend } from '../../engine.ts';
 import { type AdmissionTicket, FairAdmission } from '../../fair-admission.ts';
 import { ModelThread } from '../model-thread.ts';
-import { EmbeddingQueue, type Outcome, QueuedCall, type Wanted } from './embedding-queue.ts';
-import { Embedder } from './reader.ts';
-import type { Portion, PortionResult } from './thread.ts';
+import { Embedder } from './embedder.ts';
+import { type EmbeddingOutcome, EmbeddingQueue, type EmbeddingTask, QueuedEmbedding } from './embedding-queue.ts';
+import type { EmbeddingPortion, EmbeddingPortionResult } from './worker.ts';
 
-/** Calls that wait at once; each holds its texts in memory. */
-const MAX_WAITING_CALLS = 1024;
-/** Texts of waiting calls at once: their vectors have 256 MB. One call alone may have more. */
-const MAX_WAITING_TEXTS = 65_536;
-/** Characters of waiting calls at once: about six seconds of work. One call alone may have more. */
-const MAX_WAITING_CHARACTERS = 64 * 1024 * 1024;
-/** What a caller is told to wait when there are too many: a step takes milliseconds. */
-const BUSY_RETRY_SECONDS = 1;
-/** A step takes milliseconds, and loading a tenth of a second: a thread that needs longer hangs. */
-const STEP_LIMIT_MS = 20_000;
+/** Queued calls. Each holds its texts in memory. */
+const MAX_QUEUED_CALLS = 1024;
+/** Texts of all queued calls: their vectors take 256 MB. A single call may have more. */
+const MAX_QUEUED_TEXTS = 65_536;
+/** Characters of all queued calls: about six seconds of work. A single call may have more. */
+const MAX_QUEUED_CHARACTERS = 64 * 1024 * 1024;
+/** `Retry-After` of a full queue. A step takes milliseconds. */
+const RETRY_AFTER_SECONDS = 1;
+/** Timeout of a step. A step takes milliseconds, loading 0.1 s. */
+const STEP_TIMEOUT_MS = 20_000;
 /**
- * A call of no more is answered in this thread, in a tenth of a millisecond: handing it over would cost this thread half
- * as much, the caller as much again, and a query would wait for its turn behind the documents.
+ * Calls up to this size (queries) are embedded on the calling thread in 0.1 ms. The hand-over to the worker would cost as
+ * much, and queries would queue behind documents.
  */
-const HERE_CHARACTERS = 512;
-const HERE_TEXTS = 4;
+const INLINE_CHARACTERS = 512;
+const INLINE_TEXTS = 4;
 
-/** An embedding model in a file of weights; see its card for the format. */
+/** File and limits of the bundled embedding model. */
 export interface BundledEmbeddingOptions {
+  /** The weights; the model card has the format. */
   file: string;
-  /** The model's name, as the model object shows it. */
+  /** Name of the model in `GET /v1/models`. */
   name: string;
-  /** Calls that wait at once; 1024 unless given. */
-  maxWaitingCalls?: number;
+  /** Queued calls; 1024 by default. */
+  maxQueuedCalls?: number;
 }
 
 /**
- * Embeds with the model that comes with Quire: a few short texts at once, all else in a thread of its own, in steps that
- * texts of several calls share. Nothing is loaded before the first call or `check`; the weights are in memory once.
+ * Creates the engine of the bundled embedding model. Short calls run on the calling thread, others in one worker thread,
+ * batched over concurrent calls. Both share one copy of the weights, which is loaded at the first call or `check`.
  */
 export function createBundledEmbedding(options: BundledEmbeddingOptions): EmbeddingEngine {
   return new BundledEmbedding(options);
 }
 
-/** Counts tokens as a model does whose file is read with the first text: for models whose own tokenizer is out of reach. */
-export function tokenCounter(file: string): (text: string) => number {
+/** Returns a token counter of the bundled embedding model; the file is read at the first call. */
+export function createTokenCounter(file: string): (text: string) => number {
   let embedder: Embedder | null = null;
   return (text) => {
     embedder ??= new Embedder(readFileSync(file));
-    return embedder.count(text);
+    return embedder.countTokens(text);
   };
 }
 
-/** What this thread keeps of the model. */
-interface Model {
+/** The model on the calling thread. */
+interface LoadedModel {
   embedder: Embedder;
-  /** The file, which the thread reads too. */
+  /** The weights, shared with the worker. */
   bytes: Uint8Array;
   fingerprint: string;
 }
@@ -70,17 +71,17 @@ class BundledEmbedding implements EmbeddingEngine {
   readonly hybridWeight = 0.2;
   readonly #options: BundledEmbeddingOptions;
   readonly #queue = new EmbeddingQueue();
-  readonly #admission = new FairAdmission((message) => engineUnavailable(message, BUSY_RETRY_SECONDS));
-  readonly #thread: ModelThread<Portion[], PortionResult[], null>;
-  #model: Model | null = null;
-  #isWorking = false;
+  readonly #admission = new FairAdmission((message) => engineUnavailable(message, RETRY_AFTER_SECONDS));
+  readonly #thread: ModelThread<EmbeddingPortion[], EmbeddingPortionResult[], null>;
+  #model: LoadedModel | null = null;
+  #isRunning = false;
   #closed: ApiError | null = null;
 
   constructor(options: BundledEmbeddingOptions) {
     this.#options = options;
-    const script = new URL('./thread.ts', import.meta.url);
+    const script = new URL('./worker.ts', import.meta.url);
     const data = () => this.#read().bytes;
-    this.#thread = new ModelThread({ name: 'embedding', script, data, limitMs: STEP_LIMIT_MS });
+    this.#thread = new ModelThread({ name: 'embedding', script, data, timeoutMs: STEP_TIMEOUT_MS });
   }
 
   backend(): Backend {
@@ -93,18 +94,22 @@ class BundledEmbedding implements EmbeddingEngine {
     return this.#read().fingerprint;
   }
 
-  /** The model was taught without words before texts: the purpose changes nothing. */
+  /** The model was trained without prefixes, so `purpose` has no effect. */
   async embed(request: EmbeddingRequest, signal: AbortSignal): Promise<Embeddings> {
     const { texts, maxTokensPerText, scope = '' } = request;
     const limit = maxTokensPerText ?? Number.POSITIVE_INFINITY;
-    const tooLong = (index: number) => tokenLimitExceeded(request.paramOf(index), limit);
-    const { vectors, tokens } = await this.#have({ texts, limit, vectors: true, scope }, tooLong, signal);
+    const createLimitError = (index: number) => tokenLimitExceeded(request.paramOf(index), limit);
+    const { vectors, tokens } = await this.#process(
+      { texts, limit, withVectors: true, scope },
+      createLimitError,
+      signal,
+    );
     return { vectors, tokens: tokens.reduce((sum, count) => sum + count, 0) };
   }
 
   async countTokens(texts: readonly string[], signal: AbortSignal, scope = ''): Promise<number[]> {
-    const wanted = { texts, limit: Number.POSITIVE_INFINITY, vectors: false, scope };
-    const { tokens } = await this.#have(wanted, () => new RangeError('there is no limit'), signal);
+    const task = { texts, limit: Number.POSITIVE_INFINITY, withVectors: false, scope };
+    const { tokens } = await this.#process(task, () => new RangeError('unlimited'), signal);
     return tokens;
   }
 
@@ -121,61 +126,74 @@ class BundledEmbedding implements EmbeddingEngine {
     await this.#thread.close(this.#closed);
   }
 
-  async #have(wanted: Wanted, tooLong: (index: number) => Error, signal: AbortSignal): Promise<Outcome> {
+  async #process(
+    task: EmbeddingTask,
+    createLimitError: (index: number) => Error,
+    signal: AbortSignal,
+  ): Promise<EmbeddingOutcome> {
     if (this.#closed) throw this.#closed;
     signal.throwIfAborted();
-    if (isShort(wanted.texts)) return this.#haveHere(wanted, tooLong);
-    const call = new QueuedCall(wanted, tooLong);
+    if (isShort(task.texts)) return this.#processInline(task, createLimitError);
+    const call = new QueuedEmbedding(task, createLimitError);
     const end = (reason: unknown) => {
       this.#queue.remove(call);
       call.fail(reason);
     };
-    const ticket = this.#enterQueue(call, wanted.scope, end);
-    const leave = () => end(signal.reason);
-    signal.addEventListener('abort', leave, { once: true });
+    const ticket = this.#enterQueue(call, task.scope, end);
+    const abort = () => end(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
     this.#queue.add(call);
-    void this.#work();
+    void this.#runSteps();
     try {
       return await call.promise;
     } finally {
-      signal.removeEventListener('abort', leave);
+      signal.removeEventListener('abort', abort);
       ticket.leave();
     }
   }
 
-  #haveHere({ texts, limit, vectors }: Wanted, tooLong: (index: number) => Error): Outcome {
+  #processInline(
+    { texts, limit, withVectors }: EmbeddingTask,
+    createLimitError: (index: number) => Error,
+  ): EmbeddingOutcome {
     const { embedder } = this.#readOrUnavailable();
-    const outcome: Outcome = { tokens: [], vectors: [] };
+    const outcome: EmbeddingOutcome = { tokens: [], vectors: [] };
     for (const [i, text] of texts.entries()) {
-      const read = vectors ? embedder.embed(text, limit) : { vector: null, tokens: embedder.count(text, limit) };
-      if (read.tokens > limit) throw tooLong(i);
-      outcome.tokens.push(read.tokens);
-      if (read.vector) outcome.vectors.push(read.vector);
+      const { vector, tokens } = withVectors
+        ? embedder.embed(text, limit)
+        : { vector: null, tokens: embedder.countTokens(text, limit) };
+      if (tokens > limit) throw createLimitError(i);
+      outcome.tokens.push(tokens);
+      if (vector) outcome.vectors.push(vector);
     }
     return outcome;
   }
 
-  /** Throws 503 where the queue is full and no other organization has more in it. */
-  #enterQueue(call: QueuedCall, scope: string, evict: (error: ApiError) => void): AdmissionTicket {
-    const { maxWaitingCalls = MAX_WAITING_CALLS } = this.#options;
+  /** Throws 503 when the queue is full and no other organization occupies more of it. */
+  #enterQueue(call: QueuedEmbedding, scope: string, evict: (error: ApiError) => void): AdmissionTicket {
+    const { maxQueuedCalls = MAX_QUEUED_CALLS } = this.#options;
     return this.#admission.enter({
       scope,
       get share() {
-        return Math.max(1 / maxWaitingCalls, call.left / MAX_WAITING_TEXTS, call.characters / MAX_WAITING_CHARACTERS);
+        return Math.max(
+          1 / maxQueuedCalls,
+          call.remainingTexts / MAX_QUEUED_TEXTS,
+          call.characters / MAX_QUEUED_CHARACTERS,
+        );
       },
       evict,
     });
   }
 
-  /** Steps until nothing waits: the only place where the queue gets shorter and the thread gets work. */
-  async #work(): Promise<void> {
-    if (this.#isWorking) return;
-    this.#isWorking = true;
-    for (let step = this.#queue.step(); step !== null && !this.#closed; step = this.#queue.step()) {
+  /** Runs steps until the queue is empty. */
+  async #runSteps(): Promise<void> {
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    for (let step = this.#queue.takeStep(); step !== null && !this.#closed; step = this.#queue.takeStep()) {
       try {
         const results = await this.#thread.run(step.portions);
         for (const [i, call] of step.calls.entries()) {
-          if (call.take(results[i] as PortionResult)) this.#queue.remove(call);
+          if (call.addResult(results[i] as EmbeddingPortionResult)) this.#queue.remove(call);
         }
       } catch (error) {
         const reason = this.#closed ?? engineUnavailable('The embedding model failed to answer.', 1, error);
@@ -185,10 +203,10 @@ class BundledEmbedding implements EmbeddingEngine {
         }
       }
     }
-    this.#isWorking = false;
+    this.#isRunning = false;
   }
 
-  #readOrUnavailable(): Model {
+  #readOrUnavailable(): LoadedModel {
     try {
       return this.#read();
     } catch (error) {
@@ -196,7 +214,7 @@ class BundledEmbedding implements EmbeddingEngine {
     }
   }
 
-  #read(): Model {
+  #read(): LoadedModel {
     if (this.#model !== null) return this.#model;
     const file = readFileSync(this.#options.file);
     const bytes = new Uint8Array(new SharedArrayBuffer(file.length));
@@ -212,6 +230,6 @@ class BundledEmbedding implements EmbeddingEngine {
 }
 
 function isShort(texts: readonly string[]): boolean {
-  if (texts.length > HERE_TEXTS) return false;
-  return texts.reduce((sum, text) => sum + text.length, 0) <= HERE_CHARACTERS;
+  if (texts.length > INLINE_TEXTS) return false;
+  return texts.reduce((sum, text) => sum + text.length, 0) <= INLINE_CHARACTERS;
 }

@@ -1,85 +1,85 @@
 import { EMBEDDING_DIMENSIONS } from '../../embedding-engine.ts';
-import type { Portion, PortionResult } from './thread.ts';
+import type { EmbeddingPortion, EmbeddingPortionResult } from './worker.ts';
 
-/** Characters of one step: some milliseconds of work, after which whoever came in the meantime has a turn. */
+/** Characters of one step: some milliseconds of work. New calls enter the next step. */
 const STEP_CHARACTERS = 32_768;
-/** What a vector costs beside its text, in characters: adding up and handing over. */
+/** Cost of a vector besides its text, in characters: summing and transfer. */
 const VECTOR_CHARACTERS = 128;
 
-/** What a call asks of each of its texts. */
-export interface Wanted {
+/** Texts to embed or count. */
+export interface EmbeddingTask {
   texts: readonly string[];
-  /** Tokens of a text that are allowed. */
+  /** Maximum tokens of a text. */
   limit: number;
-  /** Whether the vectors are wanted, or the counts alone. */
-  vectors: boolean;
-  /** The organization. */
+  /** False when only the token counts are needed. */
+  withVectors: boolean;
+  /** The organization, for fairness. */
   scope: string;
 }
 
-/** What came of a call, in the order of its texts. */
-export interface Outcome {
+/** The result of a task, in the order of its texts. */
+export interface EmbeddingOutcome {
   tokens: number[];
   vectors: Float32Array[];
 }
 
-/** One call on its way: its texts are handed out as there is room in a step. */
-export class QueuedCall {
-  readonly promise: Promise<Outcome>;
-  /** Characters that have not been handed out yet. */
+/** A queued task, whose texts are taken as there is room in a step. */
+export class QueuedEmbedding {
+  readonly promise: Promise<EmbeddingOutcome>;
+  /** Characters of the texts that are still to come. */
   characters: number;
-  readonly #wanted: Wanted;
-  readonly #tooLong: (index: number) => Error;
-  readonly #resolve: (outcome: Outcome) => void;
+  readonly #task: EmbeddingTask;
+  readonly #createLimitError: (index: number) => Error;
+  readonly #resolve: (outcome: EmbeddingOutcome) => void;
   readonly #reject: (reason: unknown) => void;
-  readonly #outcome: Outcome = { tokens: [], vectors: [] };
+  readonly #outcome: EmbeddingOutcome = { tokens: [], vectors: [] };
   #next = 0;
 
-  /** `tooLong` is the error of a call whose text at an index has too many tokens. */
-  constructor(wanted: Wanted, tooLong: (index: number) => Error) {
-    const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
+  /** `createLimitError` creates the error for the text at an index that is over the limit. */
+  constructor(task: EmbeddingTask, createLimitError: (index: number) => Error) {
+    const { promise, resolve, reject } = Promise.withResolvers<EmbeddingOutcome>();
     this.promise = promise;
     this.#resolve = resolve;
     this.#reject = reject;
-    this.#wanted = wanted;
-    this.#tooLong = tooLong;
-    this.characters = wanted.texts.reduce((sum, text) => sum + text.length, 0);
+    this.#task = task;
+    this.#createLimitError = createLimitError;
+    this.characters = task.texts.reduce((sum, text) => sum + text.length, 0);
   }
 
-  /** Texts that have not been handed out yet. */
-  get left(): number {
-    return this.#wanted.texts.length - this.#next;
+  /** Texts that are still to come. */
+  get remainingTexts(): number {
+    return this.#task.texts.length - this.#next;
   }
 
-  /** What the next text costs. */
+  /** Cost of the next text, in characters. */
   get nextCost(): number {
-    return (this.#wanted.texts[this.#next]?.length ?? 0) + VECTOR_CHARACTERS;
+    return (this.#task.texts[this.#next]?.length ?? 0) + VECTOR_CHARACTERS;
   }
 
-  /** An empty portion of this call. */
-  portion(): Portion {
-    return { texts: [], limit: this.#wanted.limit, vectors: this.#wanted.vectors };
+  /** An empty portion of this task. */
+  createPortion(): EmbeddingPortion {
+    return { texts: [], limit: this.#task.limit, withVectors: this.#task.withVectors };
   }
 
-  /** The next text, which is handed out with this. */
-  handOut(): string {
-    const text = this.#wanted.texts[this.#next++] ?? '';
+  /** Removes and returns the next text. */
+  takeText(): string {
+    const text = this.#task.texts[this.#next++] ?? '';
     this.characters -= text.length;
     return text;
   }
 
-  /** Takes what came of the texts that are out. Returns whether the call has come to its end. */
-  take({ tokens, vectors }: PortionResult): boolean {
+  /** Adds the result of the current portion. Returns whether the task is complete. */
+  addResult({ tokens, vectors }: EmbeddingPortionResult): boolean {
     for (const [i, count] of tokens.entries()) {
-      if (count > this.#wanted.limit) {
-        this.fail(this.#tooLong(this.#outcome.tokens.length));
+      if (count > this.#task.limit) {
+        this.fail(this.#createLimitError(this.#outcome.tokens.length));
         return true;
       }
       this.#outcome.tokens.push(count);
-      if (!this.#wanted.vectors) continue;
+      if (!this.#task.withVectors) continue;
       this.#outcome.vectors.push(vectors.subarray(i * EMBEDDING_DIMENSIONS, (i + 1) * EMBEDDING_DIMENSIONS));
     }
-    if (this.left > 0) return false;
+    if (this.remainingTexts > 0) return false;
     this.#resolve(this.#outcome);
     return true;
   }
@@ -89,49 +89,49 @@ export class QueuedCall {
   }
 }
 
-/** What the thread gets in one step: portions of several calls. */
-export interface Step {
-  calls: QueuedCall[];
-  portions: Portion[];
+/** Portions of several tasks that the worker processes together. */
+export interface EmbeddingStep {
+  calls: QueuedEmbedding[];
+  portions: EmbeddingPortion[];
 }
 
-/** Who waits, in the order in which they get their turns. Not bounded itself: callers pass an admission first. */
+/** Round-robin queue of tasks. Unbounded: callers pass admission first. */
 export class EmbeddingQueue {
-  readonly #waiting = new Set<QueuedCall>();
+  readonly #tasks = new Set<QueuedEmbedding>();
 
-  add(call: QueuedCall): void {
-    this.#waiting.add(call);
+  add(call: QueuedEmbedding): void {
+    this.#tasks.add(call);
   }
 
-  /** Nobody waits for it any more: what it has not handed out costs nothing. */
-  remove(call: QueuedCall): void {
-    this.#waiting.delete(call);
+  /** Removes a task whose caller has left. */
+  remove(call: QueuedEmbedding): void {
+    this.#tasks.delete(call);
   }
 
   /**
-   * The next step; null when nothing waits. The calls give a text each in turn, so that a short call does not wait for the
-   * end of a long one; those that were in a step and have more come after the others.
+   * Takes the next step; null when the queue is empty. Tasks contribute one text in turn, so that short tasks do not wait
+   * for long ones. Tasks with more texts go to the end of the queue.
    */
-  step(): Step | null {
-    const portions = new Map<QueuedCall, Portion>();
+  takeStep(): EmbeddingStep | null {
+    const portions = new Map<QueuedEmbedding, EmbeddingPortion>();
     let characters = 0;
-    for (const call of this.#waiting) {
+    for (const call of this.#tasks) {
       if (portions.size > 0 && characters + call.nextCost > STEP_CHARACTERS) break;
       characters += call.nextCost;
-      const portion = portions.get(call) ?? call.portion();
-      portion.texts.push(call.handOut());
+      const portion = portions.get(call) ?? call.createPortion();
+      portion.texts.push(call.takeText());
       portions.set(call, portion);
-      // A set goes on with what is added while it is walked through: this is the end of the line.
-      this.#waiting.delete(call);
-      if (call.left > 0) this.#waiting.add(call);
+      // Iteration of a set includes values that are added meanwhile.
+      this.#tasks.delete(call);
+      if (call.remainingTexts > 0) this.#tasks.add(call);
     }
     return portions.size === 0 ? null : { calls: [...portions.keys()], portions: [...portions.values()] };
   }
 
-  /** All that wait, who are taken out. */
-  clear(): QueuedCall[] {
-    const calls = [...this.#waiting];
-    this.#waiting.clear();
+  /** Removes and returns all tasks. */
+  clear(): QueuedEmbedding[] {
+    const calls = [...this.#tasks];
+    this.#tasks.clear();
     return calls;
   }
 }

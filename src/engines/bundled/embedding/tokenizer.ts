@@ -1,27 +1,27 @@
 import { eachWord, isUnspaced } from './words.ts';
 
-/** Characters of a word of hashed rows that count as one token. */
+/** Characters per token of a word that is read as hashed n-grams. */
 const CHARACTERS_PER_TOKEN = 4;
 const ASCII_WORD = /^[a-z0-9]+$/;
 
-/** What a text was read as. */
-export interface Reading {
-  /** Rows of the model's table, in the order of the text; not all of them where `tokens` passed the limit. */
+/** The rows of a text. */
+export interface TokenizedText {
+  /** Rows of the embedding table, in text order; incomplete for a text over the limit. */
   rows: number[];
-  /** One at least. More than the limit means that there are more, not how many. */
+  /** At least 1. For a text over the limit, any number above the limit. */
   tokens: number;
 }
 
-/** Cuts texts into rows of the token table, by the rules of the model's card. */
+/** Maps texts to rows of the embedding table, by the rules of the model card. */
 export class Tokenizer {
   readonly #rowOf: ReadonlyMap<string, number>;
-  readonly #longest: number;
+  readonly #maxPieceLength: number;
   readonly #buckets: number;
 
-  /** `pieces[row]` is the piece of a row; the `buckets` rows behind them are the hashed ones. */
+  /** `pieces[row]` is the word piece of a row. `buckets` rows of hashed n-grams follow. */
   constructor(pieces: readonly string[], buckets: number) {
     this.#rowOf = new Map(pieces.map((piece, row) => [piece, row]));
-    this.#longest = pieces.reduce((longest, piece) => Math.max(longest, piece.length), 0);
+    this.#maxPieceLength = Math.max(...pieces.map((piece) => piece.length));
     this.#buckets = buckets;
     for (const sign of 'abcdefghijklmnopqrstuvwxyz0123456789') {
       if (this.#rowOf.has(sign) && this.#rowOf.has(`##${sign}`)) continue;
@@ -29,30 +29,30 @@ export class Tokenizer {
     }
   }
 
-  /** Reads a text until it has more than `limit` tokens: what comes after costs nothing. */
-  read(text: string, limit = Number.POSITIVE_INFINITY): Reading {
+  /** Tokenizes a text. Stops once there are more than `limit` tokens. */
+  tokenize(text: string, limit = Number.POSITIVE_INFINITY): TokenizedText {
     const rows: number[] = [];
     let tokens = 0;
     eachWord(text, (word) => {
-      tokens += this.#readWord(word, rows, limit - tokens);
+      tokens += this.#appendWord(word, rows, limit - tokens);
       return tokens <= limit;
     });
     return { rows, tokens: Math.max(1, tokens) };
   }
 
-  /** Adds the word's rows; returns the tokens that it counts as, or more than `limit` where it has more. */
-  #readWord(word: string, rows: number[], limit: number): number {
+  /** Appends the rows of a word. Returns its token count, or a number above `limit`. */
+  #appendWord(word: string, rows: number[], limit: number): number {
     const known = this.#rowOf.get(word);
     if (known !== undefined) {
       rows.push(known);
       return 1;
     }
-    if (ASCII_WORD.test(word)) return this.#readPieces(word, rows, limit);
+    if (ASCII_WORD.test(word)) return this.#appendPieces(word, rows, limit);
     const characters = Array.from(word);
-    const isLikeWords = isUnspaced(word);
-    const tokens = isLikeWords ? characters.length : Math.ceil(characters.length / CHARACTERS_PER_TOKEN);
+    const isUnspacedRun = isUnspaced(word);
+    const tokens = isUnspacedRun ? characters.length : Math.ceil(characters.length / CHARACTERS_PER_TOKEN);
     if (tokens > limit) return tokens;
-    if (isLikeWords) {
+    if (isUnspacedRun) {
       for (const character of characters) rows.push(this.#bucket(character));
       for (let i = 1; i < characters.length; i++) {
         rows.push(this.#bucket(`${characters[i - 1]}${characters[i]}`));
@@ -65,12 +65,12 @@ export class Tokenizer {
     return tokens;
   }
 
-  /** The longest piece that begins the word, then the longest that continues it, and so on. */
-  #readPieces(word: string, rows: number[], limit: number): number {
+  /** Greedy longest-match-first word pieces (WordPiece). */
+  #appendPieces(word: string, rows: number[], limit: number): number {
     let tokens = 0;
     for (let start = 0; start < word.length && tokens <= limit; tokens++) {
       const prefix = start === 0 ? '' : '##';
-      let end = Math.min(word.length, start + this.#longest - prefix.length);
+      let end = Math.min(word.length, start + this.#maxPieceLength - prefix.length);
       let row: number | undefined;
       for (; end > start; end--) {
         row = this.#rowOf.get(prefix + word.slice(start, end));
@@ -88,7 +88,7 @@ export class Tokenizer {
   }
 }
 
-/** 32-bit FNV-1a over the UTF-8 bytes, unsigned; a lone surrogate counts as U+FFFD. */
+/** Unsigned 32-bit FNV-1a hash of the UTF-8 bytes; a lone surrogate counts as U+FFFD. */
 export function fnv1a(text: string): number {
   let value = 0x811c9dc5;
   for (const byte of Buffer.from(text)) value = Math.imul(value ^ byte, 0x01000193);

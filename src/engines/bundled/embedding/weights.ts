@@ -1,26 +1,26 @@
-/** Bytes before the arrays: the magic and six numbers. */
+/** Bytes of the header: the magic and six integers. */
 const HEAD_BYTES = 32;
 const MAGIC = 'QUIREEMB';
 const VERSION = 1;
 
-/** A file of embedding weights, taken apart; the card of the model gives its layout. */
+/** A parsed file of embedding weights; the model card has the layout. */
 export interface EmbeddingWeights {
-  /** Rows of word pieces, which come first, and of hashed words. */
+  /** Rows of word pieces, which come first, and of hashed n-grams. */
   pieceRows: number;
   bucketRows: number;
-  /** Numbers of a row that were learned, and of a vector. */
+  /** Trained components of a row, and components of a vector. */
   width: number;
   dimensions: number;
-  /** What the numbers of a row are multiplied by, and the weight of what only tells it apart. */
+  /** Scale of each quantised row, and weight of its pseudo-random direction. */
   scales: Float32Array;
   apart: Float32Array;
-  /** Two numbers a byte, `width / 2` bytes a row. */
+  /** Quantised rows: 4 bits per component, `width / 2` bytes per row. */
   packed: Uint8Array;
-  /** The pieces in the order of their rows. */
+  /** Word pieces in the order of their rows. */
   pieces: string[];
 }
 
-/** Takes a file apart without copying what is large. Throws an Error for one that is of another kind or cut short. */
+/** Parses a file; the quantised rows are not copied. Throws for another kind of file or a truncated one. */
 export function readEmbeddingWeights(file: Uint8Array): EmbeddingWeights {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
   const isOurs = file.length >= HEAD_BYTES && Buffer.from(file.subarray(0, MAGIC.length)).toString('latin1') === MAGIC;
@@ -31,10 +31,10 @@ export function readEmbeddingWeights(file: Uint8Array): EmbeddingWeights {
   const rows = pieceRows + bucketRows;
   const packedAt = HEAD_BYTES + 8 * rows;
   const textAt = packedAt + (rows * width) / 2;
-  if (file.length !== textAt + textBytes) throw new Error('the file of the embedding model is cut short');
+  if (file.length !== textAt + textBytes) throw new Error('the embedding model is truncated');
   const floats = (from: number) => Float32Array.from({ length: rows }, (_, i) => view.getFloat32(from + 4 * i, true));
   const pieces = Buffer.from(file.subarray(textAt)).toString('latin1').split('\n');
-  if (pieces.length !== pieceRows) throw new Error('the file of the embedding model has other pieces than it says');
+  if (pieces.length !== pieceRows) throw new Error('the embedding model has a wrong number of word pieces');
   return {
     pieceRows,
     bucketRows,

@@ -10,8 +10,8 @@ import { moderationConformance } from '../../../../test/moderation-conformance.t
 import { ApiError } from '../../../errors.ts';
 import type { ModerationEngine } from '../../moderation-engine.ts';
 import { createBundledModeration } from './bundled-moderation.ts';
-import { PIECE_CHARACTERS, pieceFrom } from './pieces.ts';
-import { Moderator } from './reader.ts';
+import { WINDOW_CHARACTERS, windowAt } from './moderation-call.ts';
+import { Moderator } from './moderator.ts';
 
 const FILE = fileURLToPath(new URL('../../../../models/quire-moderation-1.bin', import.meta.url));
 const SENTENCE = 'The members of the committee agreed on most points of the plan. ';
@@ -31,11 +31,11 @@ describe('the bundled moderation engine', () => {
   };
   after(() => Promise.all(engines.map((engine) => engine.close())));
 
-  it('gives the scores and tokens that the reader gives', async () => {
+  it('returns the scores and tokens of Moderator', async () => {
     const moderator = new Moderator(readFileSync(FILE));
     const texts = ['You are a pathetic, worthless idiot.', '', SENTENCE.repeat(100)];
     const { scores, tokens } = await start().moderate(texts, never);
-    const expected = texts.map((text) => moderator.assess(text));
+    const expected = texts.map((text) => moderator.classify(text));
     assert.deepEqual(
       scores.map(({ harassment, hate, self_harm, sexual, violence }) => [
         harassment,
@@ -52,7 +52,7 @@ describe('the bundled moderation engine', () => {
     );
   });
 
-  it('loads with the first call, and says so', async () => {
+  it('loads the model at the first call and reports it as ready', async () => {
     const engine = start();
     assert.deepEqual(engine.backend(), { engine: 'bundled', model: 'test', parameters: null, ready: false });
     await engine.moderate(['a'], never);
@@ -60,7 +60,7 @@ describe('the bundled moderation engine', () => {
     assert.ok((engine.backend().parameters ?? 0) > 1_000_000);
   });
 
-  it('lets a short text by while a long one is read, and the event loop go on', async () => {
+  it('answers a short call while a long one runs, without blocking the event loop', async () => {
     const engine = start();
     await engine.check(never);
     const order: string[] = [];
@@ -73,7 +73,7 @@ describe('the bundled moderation engine', () => {
     assert.ok(longest < 100, `the event loop was kept busy for ${longest} ms`);
   });
 
-  it('503 when there are too many calls; those that have left do not count', async () => {
+  it('503 when the queue is full; aborted calls do not count', async () => {
     const engine = start({ maxCalls: 2 });
     const controllers = Array.from({ length: 2 }, () => new AbortController());
     const long = SENTENCE.repeat(20_000);
@@ -87,13 +87,13 @@ describe('the bundled moderation engine', () => {
     assert.equal((await engine.moderate(['a'], never)).scores.length, 1);
   });
 
-  it('gives way to another organization where one fills the queue', async () => {
+  it('admits another organization when one fills the queue', async () => {
     const engine = start({ maxCalls: FAIR_QUEUE_REQUESTS });
     const texts = Array<string>(100).fill('a word '.repeat(10_000));
     await checkFairQueue((scope, signal) => engine.moderate(texts, signal, scope));
   });
 
-  it('says why weights cannot be loaded, and loads them once they can', async () => {
+  it('reports why weights cannot be loaded, and loads them once they can be', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'quire-moderation-'));
     try {
       const file = join(folder, 'weights.bin');
@@ -113,13 +113,13 @@ describe('the bundled moderation engine', () => {
   });
 });
 
-describe('pieces of a long text', () => {
-  it('are one where the text is no longer than a piece', () => {
-    const text = 'x'.repeat(PIECE_CHARACTERS);
-    assert.deepEqual(pieceFrom(text, 0), { text, next: null });
+describe('windowAt', () => {
+  it('returns a short text as one window', () => {
+    const text = 'x'.repeat(WINDOW_CHARACTERS);
+    assert.deepEqual(windowAt(text, 0), { text, next: null });
   });
 
-  it('cover the text, overlap, and cut neither words nor characters', () => {
+  it('covers the text with overlapping windows that split neither words nor surrogate pairs', () => {
     for (const text of [
       SENTENCE.repeat(3_900),
       '😀'.repeat(120_001),
@@ -129,16 +129,16 @@ describe('pieces of a long text', () => {
       let end = 0;
       let count = 0;
       for (let at: number | null = 0; at !== null; count++) {
-        const piece = pieceFrom(text, at);
-        assert.equal(piece.text, text.slice(at, at + piece.text.length));
-        assert.ok(piece.text.isWellFormed());
+        const window = windowAt(text, at);
+        assert.equal(window.text, text.slice(at, at + window.text.length));
+        assert.ok(window.text.isWellFormed());
         if (count > 0) assert.ok(end - at >= 1_000, `${end} and ${at}`);
-        end = at + piece.text.length;
-        if (text.includes(' ') && piece.next !== null) assert.match(text.slice(end, end + 1), /^ /);
-        at = piece.next;
+        end = at + window.text.length;
+        if (text.includes(' ') && window.next !== null) assert.match(text.slice(end, end + 1), /^ /);
+        at = window.next;
       }
       assert.equal(end, text.length);
-      assert.equal(count, Math.ceil((text.length - 2_048) / (PIECE_CHARACTERS - 2_048)));
+      assert.equal(count, Math.ceil((text.length - 2_048) / (WINDOW_CHARACTERS - 2_048)));
     }
   });
 });

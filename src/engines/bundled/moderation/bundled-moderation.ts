@@ -1,29 +1,29 @@
 import type { Backend } from '../../engine.ts';
 import type { Moderation, ModerationEngine } from '../../moderation-engine.ts';
 import { SharedThread } from '../shared-thread.ts';
-import { type Judged, Judging } from './judging.ts';
-import type { LoadedModerator } from './thread.ts';
+import { ModerationCall, type ModerationPortionResult } from './moderation-call.ts';
 
-/** Calls at once; each holds its texts in memory. */
+/** Concurrent calls. Each holds its texts in memory. */
 const MAX_CALLS = 1024;
-/** Characters of calls at once: about ten seconds of work. One call alone may have more. */
+/** Characters of all concurrent calls: about ten seconds of work. A single call may have more. */
 const MAX_CHARACTERS = 64 * 1024 * 1024;
-/** A portion takes milliseconds, and loading less than a second: a thread that needs longer hangs. */
-const PORTION_LIMIT_MS = 20_000;
+/** Timeout of a portion. A portion takes milliseconds, loading less than a second. */
+const PORTION_TIMEOUT_MS = 20_000;
 
-/** A moderation model in a file of weights; see its card for the format. */
+/** File and limits of the bundled moderation model. */
 export interface BundledModerationOptions {
+  /** The weights; the model card has the format. */
   file: string;
-  /** The model's name, as the model object shows it. */
+  /** Name of the model in `GET /v1/models`. */
   name: string;
-  /** Calls at once; 1024 unless given. */
+  /** Concurrent calls; 1024 by default. */
   maxCalls?: number;
 }
 
 /**
- * Judges texts with the model that comes with Quire, in a thread of its own: `moderate` costs this thread next to
- * nothing. Calls take turns, piece by piece, so that a short text does not wait for the end of a long one.
- * A text of more than 32,768 characters is read in overlapping pieces. Nothing is loaded before the first call or `check`.
+ * Creates the engine of the bundled moderation model. It runs in one worker thread, which loads the model at the first
+ * call or `check`. Calls share the thread: each gets a portion in turn, so that short texts do not wait for long ones.
+ * Texts of more than 32,768 characters are classified in overlapping windows.
  */
 export function createBundledModeration(options: BundledModerationOptions): ModerationEngine {
   return new BundledModeration(options);
@@ -31,15 +31,15 @@ export function createBundledModeration(options: BundledModerationOptions): Mode
 
 class BundledModeration implements ModerationEngine {
   readonly #name: string;
-  readonly #thread: SharedThread<string[], Judged, LoadedModerator>;
+  readonly #thread: SharedThread<string[], ModerationPortionResult, number>;
 
   constructor({ file, name, maxCalls = MAX_CALLS }: BundledModerationOptions) {
     this.#name = name;
     this.#thread = new SharedThread({
       name: 'moderation',
-      script: new URL('./thread.ts', import.meta.url),
+      script: new URL('./worker.ts', import.meta.url),
       data: () => ({ file }),
-      limitMs: PORTION_LIMIT_MS,
+      timeoutMs: PORTION_TIMEOUT_MS,
       maxCalls,
       maxCharacters: MAX_CHARACTERS,
     });
@@ -47,11 +47,11 @@ class BundledModeration implements ModerationEngine {
 
   backend(): Backend {
     const { loaded, isReady } = this.#thread;
-    return { engine: 'bundled', model: this.#name, parameters: loaded?.parameters ?? null, ready: isReady };
+    return { engine: 'bundled', model: this.#name, parameters: loaded, ready: isReady };
   }
 
   moderate(texts: readonly string[], signal: AbortSignal, scope = ''): Promise<Moderation> {
-    return this.#thread.run(new Judging(texts), scope, signal);
+    return this.#thread.run(new ModerationCall(texts), scope, signal);
   }
 
   check(signal: AbortSignal): Promise<void> {

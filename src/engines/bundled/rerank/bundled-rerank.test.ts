@@ -9,17 +9,17 @@ import { rerankConformance } from '../../../../test/rerank-conformance.ts';
 import { ApiError } from '../../../errors.ts';
 import type { RerankEngine } from '../../rerank-engine.ts';
 import { createBundledRerank } from './bundled-rerank.ts';
-import { Reranker } from './reader.ts';
+import { Reranker } from './reranker.ts';
 
 const modelFile = (name: string) => fileURLToPath(new URL(`../../../../models/${name}`, import.meta.url));
-const FILE = modelFile('quire-rerank-1.bin');
+const FILE = modelFile('quire-rerank-2.bin');
 const EMBEDDER = modelFile('quire-embed-1.bin');
 const SENTENCE = 'The members of the committee agreed on most points of the plan. ';
 const QUERY = 'When does the library open?';
 const never = new AbortController().signal;
 
-rerankConformance('the model that comes with Quire', async () => {
-  const engine = createBundledRerank({ file: FILE, embedderFile: EMBEDDER, name: 'quire-rerank-1' });
+rerankConformance('the bundled model', async () => {
+  const engine = createBundledRerank({ file: FILE, embedderFile: EMBEDDER, name: 'quire-rerank-2' });
   return { engine, close: () => engine.close() };
 });
 
@@ -32,7 +32,7 @@ describe('the bundled rerank engine', () => {
   };
   after(() => Promise.all(engines.map((engine) => engine.close())));
 
-  it('gives the scores and tokens that the reader gives, however many steps it takes', async () => {
+  it('returns the scores and tokens of Reranker, over any number of portions', async () => {
     const reranker = new Reranker(readFileSync(FILE), readFileSync(EMBEDDER));
     const documents = [
       'The library opens at nine.',
@@ -42,18 +42,18 @@ describe('the bundled rerank engine', () => {
       ...Array(2_000).fill('Nine.'),
     ];
     const { scores, tokens } = await start().rerank({ query: QUERY, documents }, never);
-    const expected = documents.map((document) => reranker.judge(QUERY, document));
+    const expected = documents.map((document) => reranker.score(QUERY, document));
     assert.deepEqual(
       scores,
       expected.map(({ score }) => score),
     );
     assert.equal(
       tokens,
-      expected.reduce((sum, each) => sum + each.tokens, reranker.tokensOf(QUERY)),
+      expected.reduce((sum, each) => sum + each.tokens, reranker.countQueryTokens(QUERY)),
     );
   });
 
-  it('loads with the first call, and says so', async () => {
+  it('loads the model at the first call and reports it as ready', async () => {
     const engine = start();
     assert.deepEqual(engine.backend(), { engine: 'bundled', model: 'test', parameters: null, ready: false });
     await engine.rerank({ query: QUERY, documents: ['a'] }, never);
@@ -61,7 +61,7 @@ describe('the bundled rerank engine', () => {
     assert.ok((engine.backend().parameters ?? 0) > 1_000_000);
   });
 
-  it('lets a short call by while a long one is judged', async () => {
+  it('answers a short call while a long one runs', async () => {
     const engine = start();
     await engine.check(never);
     const order: string[] = [];
@@ -73,7 +73,7 @@ describe('the bundled rerank engine', () => {
     assert.deepEqual(order, ['short', 'long']);
   });
 
-  it('503 when there are too many calls; those that have left do not count', async () => {
+  it('503 when the queue is full; aborted calls do not count', async () => {
     const engine = start({ maxCalls: 2 });
     const controllers = Array.from({ length: 2 }, () => new AbortController());
     const documents = Array<string>(100).fill(SENTENCE.repeat(500));
@@ -89,13 +89,13 @@ describe('the bundled rerank engine', () => {
     assert.equal((await engine.rerank({ query: QUERY, documents: ['a'] }, never)).scores.length, 1);
   });
 
-  it('gives way to another organization where one fills the queue', async () => {
+  it('admits another organization when one fills the queue', async () => {
     const engine = start({ maxCalls: FAIR_QUEUE_REQUESTS });
     const documents = Array<string>(100).fill(SENTENCE.repeat(500));
     await checkFairQueue((scope, signal) => engine.rerank({ query: QUERY, documents, scope }, signal));
   });
 
-  it('says why weights cannot be loaded, and loads them once they can', async () => {
+  it('reports why weights cannot be loaded, and loads them once they can be', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'quire-rerank-'));
     try {
       const file = join(folder, 'weights.bin');

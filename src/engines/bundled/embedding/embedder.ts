@@ -1,64 +1,67 @@
 import { Tokenizer } from './tokenizer.ts';
 import { type EmbeddingWeights, readEmbeddingWeights } from './weights.ts';
 
-/** Entries of the direction that tells a row apart. */
+/** Nonzero components of the pseudo-random direction that identifies a row. */
 const APART_ENTRIES = 8;
 
-/** A text's vector and length. */
-export interface Embedded {
-  /** L2-normalised; null for a text of more tokens than were allowed. */
+/** Vector and token count of a text. */
+export interface EmbeddedText {
+  /** L2-normalised; null for a text over the token limit. */
   vector: Float32Array | null;
-  /** One at least. More than the limit means that there are more, not how many. */
+  /** At least 1. For a text over the limit, any number above the limit. */
   tokens: number;
 }
 
 /**
- * An embedding model of word vectors: reads texts in any script, and gives the same bits for the same text on every machine.
- * Not safe to share between threads; the file's bytes are.
+ * The bundled static embedding model: a vector is the sum of its token vectors. Bit-identical on every machine.
+ * Not safe to share between threads; the bytes of the file are.
  */
 export class Embedder {
   readonly #weights: EmbeddingWeights;
   readonly #tokenizer: Tokenizer;
-  /** What is added up for a text. */
+  /** Accumulator of one text. */
   readonly #sums: Float64Array;
 
-  /** Reads a file of weights; throws when it is none. */
+  /** Throws when `file` is not an embedding model. */
   constructor(file: Uint8Array) {
     this.#weights = readEmbeddingWeights(file);
     this.#tokenizer = new Tokenizer(this.#weights.pieces, this.#weights.bucketRows);
     this.#sums = new Float64Array(this.#weights.dimensions);
   }
 
-  /** Numbers of a vector. */
+  /** Components of a vector. */
   get dimensions(): number {
     return this.#weights.dimensions;
   }
 
-  /** Numbers that training has found. */
+  /** Number of trained parameters. */
   get parameters(): number {
     return this.#weights.scales.length * (this.#weights.width + 1);
   }
 
-  /** Tokens of a text; counting stops once there are more than `limit`. */
-  count(text: string, limit?: number): number {
-    return this.#tokenizer.read(text, limit).tokens;
+  /** Counts the tokens of a text. Stops once there are more than `limit`. */
+  countTokens(text: string, limit?: number): number {
+    return this.#tokenizer.tokenize(text, limit).tokens;
   }
 
-  /** The vector of a text, unless it has more than `limit` tokens: then reading stops there. */
-  embed(text: string, limit = Number.POSITIVE_INFINITY): Embedded {
-    const { rows, tokens } = this.#tokenizer.read(text, limit);
-    return { vector: tokens > limit ? null : this.#vectorOf(rows), tokens };
+  /** Embeds a text. Stops without a vector once there are more than `limit` tokens. */
+  embed(text: string, limit = Number.POSITIVE_INFINITY): EmbeddedText {
+    const { rows, tokens } = this.#tokenizer.tokenize(text, limit);
+    return { vector: tokens > limit ? null : this.#sumRows(rows), tokens };
   }
 
-  /** The damped sum of the rows, of length 1. Doubles, added in a fixed order: ascending rows, then ascending places. */
-  #vectorOf(rows: number[]): Float32Array {
+  /**
+   * The normalised sum of the rows, each weighted by the square root of its count. Doubles are added in ascending order of
+   * rows and components, so that the result is deterministic.
+   */
+  #sumRows(rows: number[]): Float32Array {
     const sums = this.#sums.fill(0);
     const sorted = Int32Array.from(rows).sort();
     for (let at = 0; at < sorted.length; ) {
       const row = sorted[at] as number;
-      const from = at;
+      const first = at;
       while (sorted[at] === row) at++;
-      this.#add(row, Math.sqrt(at - from));
+      this.#add(row, Math.sqrt(at - first));
     }
     let squares = 0;
     for (const sum of sums) squares += sum * sum;
@@ -86,7 +89,7 @@ export class Embedder {
   }
 }
 
-/** A 32-bit integer hash, unsigned: two rounds of xor-shift and multiply. */
+/** Unsigned 32-bit integer hash: two rounds of xor-shift and multiply. */
 function mix(value: number): number {
   let x = value;
   x = Math.imul(x ^ (x >>> 16), 0x7feb352d);

@@ -1,14 +1,14 @@
 import type { RerankEngineRequest, Reranking } from '../../rerank-engine.ts';
 import type { PortionedCall } from '../shared-thread.ts';
-import type { Portion, PortionResult } from './thread.ts';
+import type { RerankPortion, RerankPortionResult } from './worker.ts';
 
-/** Characters of one step: some milliseconds of work, after which another call has its turn. A longer document is one step. */
-const STEP_CHARACTERS = 32_768;
-/** What a document costs beside its text, in characters. */
+/** Characters of one portion: some milliseconds of work. A longer document is a portion of its own. */
+const PORTION_CHARACTERS = 32_768;
+/** Cost of a document besides its text, in characters. */
 const DOCUMENT_CHARACTERS = 64;
 
-/** One call on its way through the thread. */
-export class Judging implements PortionedCall<Portion, PortionResult, Reranking> {
+/** A rerank request that is processed in portions. */
+export class RerankCall implements PortionedCall<RerankPortion, RerankPortionResult, Reranking> {
   characters: number;
   readonly #query: string;
   readonly #documents: readonly string[];
@@ -22,21 +22,20 @@ export class Judging implements PortionedCall<Portion, PortionResult, Reranking>
     this.characters = documents.reduce((sum, document) => sum + document.length, query.length);
   }
 
-  /** The next documents, as many as make a step, one at least. */
-  portion(): Portion {
+  portion(): RerankPortion {
     const documents: string[] = [];
     for (let characters = 0; this.#next < this.#documents.length; this.#next++) {
       const document = this.#documents[this.#next] ?? '';
       characters += document.length + DOCUMENT_CHARACTERS;
-      if (documents.length > 0 && characters > STEP_CHARACTERS) break;
+      if (documents.length > 0 && characters > PORTION_CHARACTERS) break;
       documents.push(document);
       this.characters -= document.length;
     }
     return { query: this.#query, documents };
   }
 
-  take({ judged, queryTokens }: PortionResult): Reranking | null {
-    for (const { score, tokens } of judged) {
+  take({ scored, queryTokens }: RerankPortionResult): Reranking | null {
+    for (const { score, tokens } of scored) {
       this.#scores.push(score);
       this.#tokens += tokens;
     }
