@@ -11,26 +11,26 @@ import type {
   OutputFormat,
 } from '../../engine.ts';
 import type { LocalEngine } from '../../llama/engine/local-engine.ts';
-import { chooseSentence, type Ranker } from './choose-sentences.ts';
-import { constrainToTool } from './choose-tool.ts';
+import { constrainToTool } from './constrain-tool.ts';
 import { DeferredStream } from './deferred-stream.ts';
-import { type Reading, readPassages } from './read-passages.ts';
+import { extractQuestionContext, type QuestionContext } from './extract-passages.ts';
+import { type AnswerRanker, selectAnswer } from './select-answer.ts';
 
-/** What the model says where nothing is marked; it was trained on these words. */
+/** The reply when no passage answers. The model was trained on it. */
 export const NOT_FOUND = 'I could not find that in the documents.';
 
-/** The chat model that comes with Quire, and what helps it. */
+/** The parts of the bundled chat engine. */
 export interface BundledChatOptions {
-  /** What runs the model. It is closed with this engine. */
+  /** Runs the model; created with `CHAT_TEMPLATE`. Closed with this engine. */
   engine: LocalEngine;
-  /** Ranks sentences besides their words; null: words alone. It is not closed with this engine. */
-  ranker: Ranker;
+  /** Ranks sentences. Not closed with this engine. */
+  ranker: AnswerRanker;
 }
 
 /**
- * The engine of the bundled chat model, which has a few million parameters. It finds the sentence of the documents that
- * answers a question, marks it, and constrains the answer to its text. The model answers everything else by itself.
- * `engine` must have been created with `CHAT_TEMPLATE`.
+ * Creates the engine of the bundled chat model, which has a few million parameters. For questions about documents, it selects
+ * the sentence that answers, marks it in the prompt, and constrains the completion to it. With tools, it constrains calls to
+ * the tool that fits. Everything else goes to the model unchanged.
  */
 export function createBundledChat(options: BundledChatOptions): GenerationEngine {
   return new BundledChat(options);
@@ -38,7 +38,7 @@ export function createBundledChat(options: BundledChatOptions): GenerationEngine
 
 class BundledChat implements GenerationEngine {
   readonly #engine: LocalEngine;
-  readonly #ranker: Ranker;
+  readonly #ranker: AnswerRanker;
 
   constructor({ engine, ranker }: BundledChatOptions) {
     this.#engine = engine;
@@ -64,12 +64,12 @@ class BundledChat implements GenerationEngine {
   generate(request: GenerationRequest, signal: AbortSignal): AsyncGenerator<GenerationEvent, void, undefined> {
     const { prompt, format } = request;
     if (prompt.kind === 'text' || format.type !== 'text') return this.#engine.generate(request, signal);
-    if (mayCall(prompt)) return this.#calling(request, prompt, signal);
-    const reading = readPassages(prompt);
-    if (reading === null) return this.#engine.generate(request, signal);
+    if (allowsToolCalls(prompt)) return this.#generateWithTools(request, prompt, signal);
+    const context = extractQuestionContext(prompt);
+    if (context === null) return this.#engine.generate(request, signal);
     return new DeferredStream(async (leaving) => {
-      const quoting = await this.#quoting(request, prompt, reading, leaving);
-      return this.#engine.generate(quoting, signal);
+      const constrained = await this.#constrainToAnswer(request, prompt, context, leaving);
+      return this.#engine.generate(constrained, signal);
     }, signal);
   }
 
@@ -81,8 +81,8 @@ class BundledChat implements GenerationEngine {
     return this.#engine.close();
   }
 
-  /** The model was trained on one call in a turn. */
-  #calling(
+  /** The model was trained on single calls, not on parallel ones. */
+  #generateWithTools(
     request: GenerationRequest,
     prompt: ChatPrompt,
     signal: AbortSignal,
@@ -91,43 +91,42 @@ class BundledChat implements GenerationEngine {
     return this.#engine.generate({ ...request, prompt: single, toolConstraint: constrainToTool(prompt) }, signal);
   }
 
-  /** Marks the sentence that answers, and constrains the answer to it. */
-  async #quoting(
+  /** Marks the sentence that answers in the prompt, and constrains the completion to it. */
+  async #constrainToAnswer(
     request: GenerationRequest,
     prompt: ChatPrompt,
-    reading: Reading,
+    context: QuestionContext,
     signal: AbortSignal,
   ): Promise<GenerationRequest> {
-    const { passages, question, before, decline, sure } = reading;
+    const { passages, question, previousQuestion, fallback, isCertain } = context;
     const ranker = rankerFor(this.#ranker, request.scope);
-    const { shown, answer } = await chooseSentence(passages, `${before} ${question}`.trim(), ranker, signal);
-    if (answer === null && !sure) return request;
+    const { shown, answer } = await selectAnswer(passages, `${previousQuestion} ${question}`.trim(), ranker, signal);
+    if (answer === null && !isCertain) return request;
     const messages: ChatMessage[] = [{ role: 'user', content: question }];
     return {
       ...request,
       prompt: { ...prompt, messages, tools: [], toolChoice: 'none', documents: shown },
-      format: { type: 'choice', choices: [answer ?? decline ?? NOT_FOUND] },
+      format: { type: 'choice', choices: [answer ?? fallback ?? NOT_FOUND] },
     };
   }
 }
 
-/** The ranker as one organization's: its queue is shared fairly among them. */
-function rankerFor(ranker: Ranker, scope: string): Ranker {
-  if (ranker === null) return null;
+/** Binds the ranker to an organization, among which its queue is shared fairly. */
+function rankerFor(ranker: AnswerRanker, scope: string): AnswerRanker {
   return { rerank: (request, signal) => ranker.rerank({ ...request, scope }, signal) };
 }
 
-/** Whether the next message may be a call. */
-function mayCall({ tools, toolChoice }: ChatPrompt): boolean {
+/** Whether the completion may contain tool calls. */
+function allowsToolCalls({ tools, toolChoice }: ChatPrompt): boolean {
   return tools.length > 0 && toolChoice !== 'none';
 }
 
 /**
- * Documents are read when the last message is a question. Beside tools they are ignored, because a model so small takes
- * their words for arguments. JSON is answered from messages, because only plain text can be copied from a sentence.
+ * Documents are read when the last message is a question. They are ignored when tools are given, because so small a model
+ * copies their words into arguments. For JSON they are rendered into messages, because only plain text can be a quotation.
  */
 function documentMode(prompt: ChatPrompt, format: OutputFormat): DocumentMode {
   if (format.type !== 'text') return 'rendered';
-  if (mayCall(prompt)) return 'ignored';
-  return readPassages({ ...prompt, documents: [] }) === null ? 'ignored' : 'selective';
+  if (allowsToolCalls(prompt)) return 'ignored';
+  return extractQuestionContext({ ...prompt, documents: [] }) === null ? 'ignored' : 'selective';
 }

@@ -3,45 +3,44 @@ import type { GenerationEvent } from '../../engine.ts';
 type Events = AsyncGenerator<GenerationEvent, void, undefined>;
 type Result = IteratorResult<GenerationEvent, void>;
 
-const OVER: Result = { done: true, value: undefined };
+const DONE: Result = { done: true, value: undefined };
 
 /**
- * The events of a generation that something has to be worked out for before. Written out instead of an async generator
- * function, whose `return()` would wait for the event that is being awaited.
+ * The events of a generation that needs asynchronous preparation. An async generator function would not do: its `return()`
+ * waits for the pending event.
  */
 export class DeferredStream implements Events {
-  readonly #start: (leaving: AbortSignal) => Promise<Events>;
+  readonly #start: (startSignal: AbortSignal) => Promise<Events>;
   readonly #signal: AbortSignal;
-  readonly #left = new AbortController();
+  readonly #returned = new AbortController();
   #events: Promise<Events> | null = null;
 
   /**
-   * `start` is called with the first read, and given a signal that aborts with the caller's, or when the caller stops
-   * reading. `signal` is the one that the events themselves take.
+   * `start` is called with the first `next()`, with a signal that aborts when `signal` does or when the caller returns.
    */
-  constructor(start: (leaving: AbortSignal) => Promise<Events>, signal: AbortSignal) {
+  constructor(start: (startSignal: AbortSignal) => Promise<Events>, signal: AbortSignal) {
     this.#start = start;
     this.#signal = signal;
   }
 
   async next(): Promise<Result> {
-    if (this.#left.signal.aborted) return OVER;
+    if (this.#returned.signal.aborted) return DONE;
     try {
       const events = await this.#started();
-      return this.#left.signal.aborted ? OVER : await events.next();
+      return this.#returned.signal.aborted ? DONE : await events.next();
     } catch (error) {
-      if (this.#left.signal.aborted && error === this.#left.signal.reason) return OVER;
-      this.#left.abort();
+      if (this.#returned.signal.aborted && error === this.#returned.signal.reason) return DONE;
+      this.#returned.abort();
       throw error;
     }
   }
 
   async return(): Promise<Result> {
-    this.#left.abort();
-    // What failed to start holds nothing; who reads has been told.
+    this.#returned.abort();
+    // A failed start holds no resources, and `next()` has thrown its error.
     const events = await this.#events?.catch(() => null);
     await events?.return();
-    return OVER;
+    return DONE;
   }
 
   async throw(error: unknown): Promise<Result> {
@@ -63,10 +62,10 @@ export class DeferredStream implements Events {
   }
 
   async #begin(): Promise<Events> {
-    const leaving = AbortSignal.any([this.#signal, this.#left.signal]);
-    leaving.throwIfAborted();
-    const events = await this.#start(leaving);
-    leaving.throwIfAborted();
+    const startSignal = AbortSignal.any([this.#signal, this.#returned.signal]);
+    startSignal.throwIfAborted();
+    const events = await this.#start(startSignal);
+    startSignal.throwIfAborted();
     return events;
   }
 }

@@ -39,6 +39,7 @@ const SPECIAL = new Map<number, string>([
  * look empty, and skin tones.
  */
 const REMOVED =
+  // biome-ignore lint/suspicious/noMisleadingCharacterClass: combining marks are removed one by one
   /[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\u2800\ufff0-\ufffd\u{1f3fb}-\u{1f3ff}]/gu;
 
 const FOLDED = createTable();

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ChatMessage, PromptDocument } from '../../engine.ts';
-import { readPassages } from './read-passages.ts';
+import { extractQuestionContext } from './extract-passages.ts';
 
 const read = (messages: readonly ChatMessage[], documents?: readonly PromptDocument[]) =>
-  readPassages({
+  extractQuestionContext({
     kind: 'chat',
     messages,
     tools: [],
@@ -54,9 +54,9 @@ const SHAPES: Readonly<Record<string, readonly ChatMessage[]>> = {
   'facts below an instruction': [system(`Answer from the documents.\n\n${TOWER}\n${CATS}`), user('How tall is it?')],
 };
 
-describe('passages and the question', () => {
+describe('extractQuestionContext', () => {
   for (const [name, messages] of Object.entries(SHAPES)) {
-    it(`are found in ${name}`, () => {
+    it(`extracts passages and question from ${name}`, () => {
       const found = read(messages);
       assert.equal(found?.question, 'How tall is it?');
       const text = found.passages.map((passage) => passage.text).join('\n');
@@ -64,11 +64,11 @@ describe('passages and the question', () => {
       assert.doesNotMatch(text, /You are|Use the following|How tall|Answer only/);
     });
   }
-  it('given as such stand first and keep their titles', () => {
+  it('puts documents of the prompt first and keeps their titles', () => {
     const found = read([user('How tall is it?')], [{ title: 'Towers', text: TOWER }]);
-    assert.deepEqual([found?.passages, found?.sure], [[{ title: 'Towers', text: TOWER }], true]);
+    assert.deepEqual([found?.passages, found?.isCertain], [[{ title: 'Towers', text: TOWER }], true]);
   });
-  it('are none in a persona, in talk, in wishes for a text, and in questions to the model', () => {
+  it('returns null for personas, small talk, writing requests and questions about the model', () => {
     const persona = 'You are Ann, a pirate. Your ship is the Black Pearl. Always answer like a pirate, and never stop.';
     assert.equal(read([system(persona), user('Where is Paris?')]), null);
     assert.equal(read([user('What is the capital of France?')]), null);
@@ -83,25 +83,25 @@ describe('passages and the question', () => {
       assert.equal(read([system(`Context:\n${TOWER}`), user(text)]), null, text);
     }
   });
-  it('come with what was asked before where a question leans on it', () => {
+  it('returns the previous question of a follow-up question', () => {
     const earlier = [
       system(`Context:\n${TOWER}`),
       user('Who built the tower?'),
       { role: 'assistant' as const, content: 'A firm.' },
     ];
-    assert.equal(read([...earlier, user('When did they build it?')])?.before, 'Who built the tower?');
-    assert.equal(read([...earlier, user('Where do cats live in the wild?')])?.before, '');
+    assert.equal(read([...earlier, user('When did they build it?')])?.previousQuestion, 'Who built the tower?');
+    assert.equal(read([...earlier, user('Where do cats live in the wild?')])?.previousQuestion, '');
   });
-  it('come with the words that the instructions want where there is no answer', () => {
+  it('returns the fallback reply of the instructions', () => {
     const asked = system(
       `Answer from the context. If it is not there, reply with "I don't know."\n\nContext:\n${TOWER}`,
     );
-    assert.equal(read([asked, user('How tall is it?')])?.decline, "I don't know.");
+    assert.equal(read([asked, user('How tall is it?')])?.fallback, "I don't know.");
   });
-  it('are no sure ones in a short remark before a question', () => {
-    assert.equal(read([user('I went to Rome last week. What is the weather there?')])?.sure, false);
+  it('is not certain about a short remark before a question', () => {
+    assert.equal(read([user('I went to Rome last week. What is the weather there?')])?.isCertain, false);
   });
-  it('are found in texts of tags and marks that never close, of a million characters', () => {
+  it('handles a million characters of unclosed markup', () => {
     for (const part of ['<document>', '"""', '\n \n', '[1] ', 'Context: ', 'following ', '? ', '\nQuestion: ']) {
       const found = read([user(`${part.repeat(Math.ceil(1e6 / part.length))}\n\nHow tall is it?`)]);
       assert.ok(found === null || found.question.length > 0);

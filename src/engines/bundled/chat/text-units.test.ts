@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { sentencesOf, unitsOf } from './sentences.ts';
+import { splitUnits } from './text-units.ts';
 
-const texts = (text: string): string[] => [...unitsOf(text)].map((unit) => unit.text);
+const texts = (text: string): string[] => [...splitUnits(text)].map((unit) => unit.text);
 
-describe('the sentences of a text', () => {
-  it('do not end at abbreviations, initials, numbers and quotations', () => {
+describe('splitUnits', () => {
+  it('does not end sentences at abbreviations, initials, numbers and quotations', () => {
     const sentences = [
       'Mr. Smith went to Washington, D.C. on Jan. 5.',
       'He met Dr. J. R. Jones.',
@@ -13,16 +13,16 @@ describe('the sentences of a text', () => {
       '"Why?" he asked.',
       'See e.g. Figure 2.',
     ];
-    assert.deepEqual(sentencesOf(sentences.join(' ')), sentences);
+    assert.deepEqual(texts(sentences.join(' ')), sentences);
   });
-  it('go on over the ends of lines, and end at blank ones', () => {
+  it('joins wrapped lines and splits at blank lines', () => {
     assert.deepEqual(texts('One sentence\nover two lines. Another.\n\nA third'), [
       'One sentence over two lines.',
       'Another.',
       'A third',
     ]);
   });
-  it('are the rows of tables as documents are read, cells between bars', () => {
+  it('splits the table rows of extracted documents', () => {
     assert.deepEqual(texts('name | room\nAda Moore | 101\nBen Hill | 102'), [
       'name | room',
       'Ada Moore | 101',
@@ -30,19 +30,19 @@ describe('the sentences of a text', () => {
     ]);
   });
 
-  it('are the items of lists, the rows of tables and the lines of code', () => {
+  it('splits list items, table rows and lines of code', () => {
     const text =
       '- first item\n- second item\n  goes on\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```js\nrun();\nstop();\n```';
     assert.deepEqual(texts(text), ['first item', 'second item goes on', '| a | b |', '| 1 | 2 |', 'run();', 'stop();']);
   });
-  it('have the headings above them, which are none themselves', () => {
-    const units = [...unitsOf('# Shop\n\nWe sell books.\n\nOpening hours\n\nWe open at nine.')];
+  it('attaches headings to units and omits them', () => {
+    const units = [...splitUnits('# Shop\n\nWe sell books.\n\nOpening hours\n\nWe open at nine.')];
     assert.deepEqual(units, [
       { text: 'We sell books.', heading: 'Shop' },
       { text: 'We open at nine.', heading: 'Opening hours' },
     ]);
   });
-  it('are cut at a word where they have no end, and never within a character', () => {
+  it('truncates long units at spaces, never within a surrogate pair', () => {
     for (const text of ['word '.repeat(500), '😀'.repeat(1000)]) {
       const units = texts(text.startsWith('w') ? text : `a${text}`);
       assert.ok(units.length > 1 || text.startsWith('😀'));

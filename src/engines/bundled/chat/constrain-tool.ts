@@ -1,0 +1,174 @@
+import type { ChatMessage, ChatPrompt, FunctionTool } from '../../engine.ts';
+import type { ToolConstraint } from '../../llama/engine/tool-constraint.ts';
+import { selectTool } from './select-tool.ts';
+
+type Schema = Record<string, unknown>;
+
+/** Words of a conversation that values are copied from, from its end, and words of one value: bounds the grammar. */
+const MAX_WORDS = 120;
+const MAX_VALUE_WORDS = 6;
+const MAX_NUMBERS = 32;
+/** Characters of a conversation that are read. */
+const MAX_READ_CHARACTERS = MAX_WORDS * 12;
+/** Limits that schemas without limits get, because a small model may not find an end. */
+const MAX_TEXT_CHARACTERS = 40;
+const MAX_LONG_TEXT_CHARACTERS = 160;
+const MAX_ITEMS = 8;
+const MAX_PROPERTIES = 4;
+const SCALAR = {
+  anyOf: [{ type: 'string', maxLength: MAX_TEXT_CHARACTERS }, { type: 'number' }, { type: 'boolean' }],
+};
+/** Depth to which nested schemas are narrowed. */
+const MAX_DEPTH = 4;
+
+/** Keywords that already limit a value. */
+const LIMITING = 'enum const format pattern minLength maxLength anyOf oneOf allOf $ref not'.split(' ');
+const LIMITING_OBJECTS = ['properties', 'minProperties', 'maxProperties', 'additionalProperties'];
+/** Parameters whose values are converted rather than copied from the conversation, by name and description. */
+const CONVERTED =
+  /date|\bday\b|time|hour|year|month|duration|unit|format|code|currency|language|type|mode|\bid\b|identifier|url|email|phone|expression|equation|function|formula/i;
+const CONVERTED_DESCRIPTION = /\bformat|\bdate\b|\btime\b|one of|such as|either\b/i;
+/** Parameters with long texts. */
+const LONG =
+  /query|message|content|text|body|description|comment|note|reason|summary|prompt|code|url|address|expression|equation|function|formula/i;
+
+const NUMBER_WORDS: ReadonlyMap<string, number> = new Map([
+  ...'zero one two three four five six seven eight nine ten eleven twelve'
+    .split(' ')
+    .map((word, value) => [word, value] as const),
+  ...([
+    ['dozen', 12],
+    ['fifteen', 15],
+    ['twenty', 20],
+    ['thirty', 30],
+    ['forty', 40],
+    ['fifty', 50],
+    ['hundred', 100],
+  ] as const),
+]);
+
+/** Values of a conversation that arguments can be copied from. */
+interface SpokenValues {
+  phrases: readonly string[];
+  numbers: readonly number[];
+}
+const NO_VALUES: SpokenValues = { phrases: [], numbers: [] };
+
+/**
+ * Constrains calls to the tool that fits the conversation, and its arguments to a narrower schema that a small model fills in
+ * reliably. The model still decides whether it calls.
+ */
+export function constrainToTool({ tools, toolChoice, messages }: ChatPrompt): ToolConstraint {
+  const named = typeof toolChoice === 'object' ? tools.findIndex((tool) => tool.function.name === toolChoice.name) : -1;
+  const index = named >= 0 ? named : selectTool(tools, messages);
+  const parameters = (tools[index] as FunctionTool).function.parameters;
+  if (parameters === undefined) return { tools: [index] };
+  return { tools: [index], parameters: { [index]: narrowObject(parameters, readSpokenValues(messages), 0) } };
+}
+
+/**
+ * Narrows the required properties to values of the conversation (texts to phrases, numbers to numbers) and gives texts and
+ * lists a maximum length. Whatever the result accepts, the original schema accepts.
+ */
+function narrowObject(schema: Schema, values: SpokenValues, depth: number): Schema {
+  const { properties, required } = schema;
+  if (typeof properties !== 'object' || properties === null || depth >= MAX_DEPTH) return schema;
+  const isRequired = (name: string): boolean => Array.isArray(required) && required.includes(name);
+  const narrowed = Object.entries(properties).map(([name, value]) =>
+    typeof value === 'object' && value !== null
+      ? [name, narrowValue(name, value as Schema, depth > 0 || !isRequired(name) ? NO_VALUES : values, depth)]
+      : [name, value],
+  );
+  return { ...schema, properties: Object.fromEntries(narrowed) };
+}
+
+function narrowValue(name: string, schema: Schema, values: SpokenValues, depth: number): Schema {
+  if (LIMITING.some((keyword) => keyword in schema)) return schema;
+  switch (schema['type']) {
+    case 'string':
+      return narrowText(name, schema, values);
+    case 'integer':
+    case 'number': {
+      const accepted = values.numbers.filter((value) => acceptsNumber(schema, value));
+      return accepted.length > 0 ? { ...schema, enum: accepted } : schema;
+    }
+    case 'array':
+      return narrowList(name, schema, depth);
+    case 'object':
+      if (LIMITING_OBJECTS.some((keyword) => keyword in schema)) return narrowObject(schema, NO_VALUES, depth + 1);
+      return { ...schema, maxProperties: MAX_PROPERTIES, additionalProperties: SCALAR };
+    default:
+      return schema;
+  }
+}
+
+function narrowText(name: string, schema: Schema, { phrases }: SpokenValues): Schema {
+  const description = String(schema['description'] ?? '');
+  const isConverted = CONVERTED.test(name) || LONG.test(name) || CONVERTED_DESCRIPTION.test(description);
+  if (phrases.length > 0 && !isConverted) {
+    // Descriptions give examples in quotation marks.
+    const examples = Array.from(description.matchAll(/['"“‘`]([^'"”’`]{1,40})['"”’`]/g), ([, value = '']) => value);
+    return { ...schema, enum: [...new Set([...phrases, ...examples])] };
+  }
+  return { ...schema, maxLength: LONG.test(name) ? MAX_LONG_TEXT_CHARACTERS : MAX_TEXT_CHARACTERS };
+}
+
+function narrowList(name: string, schema: Schema, depth: number): Schema {
+  const { items, minItems } = schema;
+  const limit = 'maxItems' in schema ? {} : { maxItems: Math.max(MAX_ITEMS, Number(minItems ?? 0)) };
+  if (typeof items !== 'object' || items === null || Array.isArray(items) || depth >= MAX_DEPTH)
+    return { ...schema, ...limit };
+  return { ...schema, ...limit, items: narrowValue(name, items as Schema, NO_VALUES, depth + 1) };
+}
+
+function acceptsNumber(schema: Schema, value: number): boolean {
+  const bound = (keyword: string, otherwise: number): number =>
+    typeof schema[keyword] === 'number' ? schema[keyword] : otherwise;
+  return (
+    (schema['type'] !== 'integer' || Number.isInteger(value)) &&
+    value >= bound('minimum', -Infinity) &&
+    value <= bound('maximum', Infinity) &&
+    value > bound('exclusiveMinimum', -Infinity) &&
+    value < bound('exclusiveMaximum', Infinity) &&
+    !('multipleOf' in schema)
+  );
+}
+
+function readSpokenValues(messages: readonly ChatMessage[]): SpokenValues {
+  const contents = messages.filter(({ role }) => role !== 'system').map(({ content }) => content ?? '');
+  const text = contents.join('\n').slice(-MAX_READ_CHARACTERS);
+  return { phrases: readPhrases(text), numbers: readNumbers(text) };
+}
+
+/** Word n-grams within sentences, the latest sentences first, without punctuation at their ends. */
+function readPhrases(text: string): string[] {
+  const phrases = new Set<string>();
+  let remainingWords = MAX_WORDS;
+  for (const sentence of text.split(/[.!?;:]+(?:\s|$)|["“”{}[\]()\n]/).reverse()) {
+    if (remainingWords <= 0) break;
+    const words = sentence.match(/\S+/g)?.slice(-remainingWords) ?? [];
+    remainingWords -= words.length;
+    for (let from = 0; from < words.length; from++) {
+      for (let to = from + 1; to <= Math.min(words.length, from + MAX_VALUE_WORDS); to++) {
+        const ngram = words.slice(from, to).join(' ');
+        const phrase = ngram.replace(/^[^\p{L}\p{N}#$€£+-]+|[^\p{L}\p{N}%+]+$/gu, '');
+        for (const value of [phrase, phrase.replace(/['’]s$/, '')]) if (value !== '') phrases.add(value);
+      }
+    }
+  }
+  return [...phrases];
+}
+
+/** Numbers in digits or words, the latest first; percentages also as fractions. */
+function readNumbers(text: string): number[] {
+  const numbers: number[] = [];
+  for (const [, digits, percent, word = ''] of text.matchAll(
+    /(-?\d[\d,]*(?:\.\d+)?)(\s*(?:%|percent))?|\b([a-z]{3,8})\b/gi,
+  )) {
+    const value = digits === undefined ? NUMBER_WORDS.get(word.toLowerCase()) : Number(digits.replaceAll(',', ''));
+    if (value === undefined || !Number.isFinite(value)) continue;
+    numbers.push(value);
+    if (percent !== undefined) numbers.push(Number((value / 100).toPrecision(12)));
+  }
+  return [...new Set(numbers.slice(-MAX_NUMBERS).reverse())];
+}
