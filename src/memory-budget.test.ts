@@ -6,8 +6,8 @@ import { heapFlags, isMemoryShort, MINIMUM_MB, planMemory, RECOMMENDED_MB } from
 
 const MB = 2 ** 20;
 const LIMITS_MB = [MINIMUM_MB, 1_023, 1_024, 2_047, 2_048, 4_095, 4_096, 8_191, 8_192, 65_536];
-/** Idle memory of the service, the bundled models and the embedded database, measured at a first start. */
-const IDLE_MB = 505;
+/** Memory of the service, the loaded bundled models and the embedded database after eight chats, measured with the minimum limit. */
+const IDLE_MB = 380;
 /** Memory of a reader besides its heap and buffers. */
 const READER_BASE_MB = 85;
 
@@ -68,7 +68,7 @@ describe('isMemoryShort', () => {
       (error: unknown) =>
         error instanceof OperatorError &&
         error.message ===
-          'Quire needs at least 768 MB of memory, but its limit is 512 MB (/sys/fs/cgroup/memory.max). Raise that limit.',
+          'Quire needs at least 640 MB of memory, but its limit is 512 MB (/sys/fs/cgroup/memory.max). Raise that limit.',
     );
   });
 

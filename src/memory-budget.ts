@@ -29,7 +29,7 @@ export interface MemoryBudget {
  * Minimum limit for a start. Peak use is the first start, which creates the embedded database; with less memory the kernel kills the
  * process.
  */
-export const MINIMUM_MB = 768;
+export const MINIMUM_MB = 640;
 /** Below this limit the service starts with a warning: large documents are rejected, and requests queue. */
 export const RECOMMENDED_MB = 2_048;
 

@@ -52,22 +52,25 @@ async function ingest(service: Service, folder: string): Promise<void> {
   assert.equal(code, 0, stdout + stderr);
 }
 
-/** Samples the anonymous memory and the OOM scores of the service and its children. */
+/** Samples the anonymous and shared memory and the OOM scores of the service and its children. */
 function watchMemory(): { stop(): { peakMb: number; scores: ReadonlySet<string> } } {
   const inherited = Number(readFileSync('/proc/self/oom_score_adj', 'utf8'));
   const scores = new Set<string>();
   let peakMb = 0;
   const timer = setInterval(() => {
     let sumKb = 0;
+    let sharedKb = 0;
     for (const { pid, name } of serviceProcesses()) {
       const status = readProc(pid, 'status');
       const score = Number(readProc(pid, 'oom_score_adj'));
       sumKb += Number(/RssAnon:\s+(\d+)/.exec(status)?.[1] ?? 0);
+      // The shared buffers of PostgreSQL: the same pages in each of its processes.
+      sharedKb = Math.max(sharedKb, Number(/RssShmem:\s+(\d+)/.exec(status)?.[1] ?? 0));
       // A process raises its score some milliseconds after its start.
       if (name === 'service') scores.add(`service ${score - inherited}`);
       else if (name !== '' && score > inherited) scores.add(`${name} ${score}`);
     }
-    peakMb = Math.max(peakMb, Math.round(sumKb / 1024));
+    peakMb = Math.max(peakMb, Math.round((sumKb + sharedKb) / 1024));
   }, SAMPLE_MS);
   return {
     stop: () => {
@@ -86,7 +89,7 @@ function serviceProcesses(): { pid: string; name: string }[] {
   return all.flatMap((pid) => {
     const command = readProc(pid, 'cmdline').replaceAll('\0', ' ');
     if (pid === String(process.pid) || !isOurs(parents.get(pid)) || command.includes(' ingest ')) return [];
-    const name = command.includes('local/host.ts')
+    const name = command.includes('/host.ts')
       ? 'model host'
       : command.includes('quire-reader')
         ? 'quire-reader'
