@@ -1,6 +1,6 @@
+import { UsageError } from './cli/command-spec.ts';
 import { COMMANDS, commandHelp, generalHelp } from './cli/commands.ts';
 import { Interrupted } from './cli/interrupted.ts';
-import { UsageError } from './cli/usage-error.ts';
 import { describeErrorWithStack, OperatorError } from './lib/operator-error.ts';
 import { VERSION } from './version.ts';
 

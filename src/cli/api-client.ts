@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { clientEnvironment } from '../config.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
-import { UsageError } from './usage-error.ts';
+import { UsageError } from './command-spec.ts';
 
 /** Items of one page of a list. */
 const PAGE_ITEMS = 100;

@@ -21,3 +21,8 @@ export interface CommandInput {
   options: Readonly<Record<string, string | undefined>>;
   flags: ReadonlySet<string>;
 }
+
+/** Invalid arguments of a command. The process prints the help of the command and exits with code 2. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}

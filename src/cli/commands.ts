@@ -1,6 +1,6 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { askCommand } from './ask.ts';
-import type { CommandInput, CommandSpec, OptionSpec } from './command-spec.ts';
+import { type CommandInput, type CommandSpec, type OptionSpec, UsageError } from './command-spec.ts';
 import { migrateCommand } from './db-migrate.ts';
 import { doctorCommand } from './doctor.ts';
 import { indexCheckCommand, indexRebuildCommand } from './index.ts';
@@ -11,7 +11,6 @@ import { modelsPullCommand } from './models-pull.ts';
 import { modelsRemoveCommand, modelsUseCommand } from './models-use.ts';
 import { orgsCreateCommand, orgsListCommand } from './orgs.ts';
 import { serveCommand, workerCommand } from './serve.ts';
-import { UsageError } from './usage-error.ts';
 
 // These modules import little: the code that a command runs is imported when it runs.
 const SPECS: Readonly<Record<string, CommandSpec>> = {

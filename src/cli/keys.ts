@@ -1,10 +1,9 @@
 import type { KeyView } from '../accounts/create-key.ts';
 import { loadConfig } from '../config.ts';
 import { DEFAULT_ORGANIZATION, SCOPES, type Scope } from '../lib/caller.ts';
-import type { CommandSpec } from './command-spec.ts';
+import { type CommandSpec, UsageError } from './command-spec.ts';
 import { formatTable, formatTime, JSON_OPTION, printResult } from './output.ts';
 import { runStateCommand } from './run-state-command.ts';
-import { UsageError } from './usage-error.ts';
 
 /** Every scope except the operator's. */
 const DEFAULT_SCOPES = SCOPES.filter((scope) => scope !== 'admin');

@@ -2,10 +2,9 @@ import { loadConfig } from '../config.ts';
 import { OperatorError } from '../lib/operator-error.ts';
 import { isSourceForm, parseModelSource } from '../models/downloads/model-source.ts';
 import type { PulledModel } from '../models/downloads/pull-model.ts';
-import type { CommandSpec } from './command-spec.ts';
+import { type CommandSpec, UsageError } from './command-spec.ts';
 import { formatMegabytes, JSON_OPTION, printResult } from './output.ts';
 import { ProgressLine } from './progress-line.ts';
-import { UsageError } from './usage-error.ts';
 
 const HASH_SOURCE = {
   operator: 'as given',

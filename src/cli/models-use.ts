@@ -1,10 +1,9 @@
 import { loadConfig } from '../config.ts';
 import { isModelName } from '../models/downloads/model-source.ts';
-import type { CommandSpec } from './command-spec.ts';
+import { type CommandSpec, UsageError } from './command-spec.ts';
 import type { UsedModel } from './model-commands.ts';
 import { formatMegabytes, JSON_OPTION, printResult } from './output.ts';
 import { runStateCommand } from './run-state-command.ts';
-import { UsageError } from './usage-error.ts';
 
 /** Model ids that the configuration file accepts. */
 const ID = /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$/;

@@ -1,8 +1,7 @@
 import { loadConfig } from '../config.ts';
-import type { CommandSpec } from './command-spec.ts';
+import { type CommandSpec, UsageError } from './command-spec.ts';
 import { formatTable, formatTime, JSON_OPTION, printResult } from './output.ts';
 import { runStateCommand } from './run-state-command.ts';
-import { UsageError } from './usage-error.ts';
 
 /** `quire orgs create`. */
 export const orgsCreateCommand: CommandSpec = {

@@ -1,6 +1,6 @@
 import { PgPreparedQuery } from 'drizzle-orm/pg-core';
 import { describeError } from '../lib/operator-error.ts';
-import { truncateText } from '../lib/truncate-text.ts';
+import { truncateText } from '../lib/truncate.ts';
 
 /** Enough to know a statement by. One that writes many rows goes on with their placeholders. */
 const MAX_STATEMENT_CHARACTERS = 500;

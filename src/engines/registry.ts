@@ -56,13 +56,13 @@ export interface ModelLookup {
   /** In registration order. */
   list(): ModelView[];
   /** Lists all engines without duplicates. */
-  runtimes(): Runtime[];
+  runtimes(): EngineRuntime[];
   /** Sums the prefix caches of all engines that report them; null when none does. */
   cacheUsage(): CacheUsage | null;
 }
 
 /** Common methods of all engines. */
-export type Runtime = Pick<GenerationEngine, 'backend' | 'check' | 'close'>;
+export type EngineRuntime = Pick<GenerationEngine, 'backend' | 'check' | 'close'>;
 
 /** Backend shown for an unbound model. */
 const NO_BACKEND: Backend = { engine: 'bundled', model: '', parameters: null, ready: false };
@@ -81,7 +81,7 @@ export class ModelRegistry implements ModelLookup {
    * Replaces all models. Running calls keep their engine. Returns the engines without a model, which the caller closes after those
    * calls.
    */
-  replace(models: readonly ServedModel[]): Runtime[] {
+  replace(models: readonly ServedModel[]): EngineRuntime[] {
     const before = { runtimes: this.runtimes(), engines: this.engines() };
     this.#models = new Map(models.map((model) => [model.id, model]));
     const engines = new Set(this.engines());
@@ -102,7 +102,7 @@ export class ModelRegistry implements ModelLookup {
   }
 
   /** Lists all engines without duplicates. */
-  runtimes(): Runtime[] {
+  runtimes(): EngineRuntime[] {
     return [...new Set(this.list().flatMap((model) => modelRuntime(model) ?? []))];
   }
 
@@ -127,7 +127,7 @@ export class ModelRegistry implements ModelLookup {
 }
 
 /** Returns the engine of a model; null while unbound. */
-export function modelRuntime(model: ModelView): Runtime | null {
+export function modelRuntime(model: ModelView): EngineRuntime | null {
   return model.engine ?? model.moderation ?? model.embedding ?? model.rerank ?? null;
 }
 

@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.ts';
-import { modelRuntime, type Runtime } from '../engines/registry.ts';
+import { type EngineRuntime, modelRuntime } from '../engines/registry.ts';
 import { describeError } from '../lib/operator-error.ts';
 
 /** Result of one health check. */
@@ -29,7 +29,7 @@ export function checkHealth(deps: Pick<Deps, 'db' | 'blobs' | 'chunks' | 'models
   ]);
 }
 
-async function runCheck(name: string, detail: string, check: Runtime['check']): Promise<HealthCheck> {
+async function runCheck(name: string, detail: string, check: EngineRuntime['check']): Promise<HealthCheck> {
   const signal = AbortSignal.timeout(CHECK_TIMEOUT_MS);
   const timeout = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(new Error(`no response within ${CHECK_TIMEOUT_MS} ms`)), {

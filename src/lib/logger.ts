@@ -1,6 +1,6 @@
 import { type DestinationStream, type Logger, pino, symbols } from 'pino';
 import { describeErrorWithStack } from './operator-error.ts';
-import { truncateText } from './truncate-text.ts';
+import { truncateText } from './truncate.ts';
 
 export type { Logger };
 

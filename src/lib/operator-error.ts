@@ -1,4 +1,4 @@
-import { truncateText } from './truncate-text.ts';
+import { truncateText } from './truncate.ts';
 
 /**
  * An error with a message for the operator: what happened and what to do next. `main.ts` prints it without a stack trace and exits

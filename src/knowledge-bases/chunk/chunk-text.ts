@@ -1,4 +1,4 @@
-import { truncateGraphemes } from '../../lib/truncate-graphemes.ts';
+import { truncateGraphemes } from '../../lib/truncate.ts';
 import type { ExtractedText } from '../extract/extracted-document.ts';
 import { type Atoms, splitAtoms } from './atoms.ts';
 import { findBoundaries } from './boundaries.ts';

@@ -1,5 +1,5 @@
 import { collapseWhitespace } from '../../lib/clean-text.ts';
-import { truncateGraphemes } from '../../lib/truncate-graphemes.ts';
+import { truncateGraphemes } from '../../lib/truncate.ts';
 import type { DocumentMetadata, MetadataValue } from '../documents/metadata.ts';
 import { MAX_METADATA_TEXT_CHARACTERS } from './limits.ts';
 

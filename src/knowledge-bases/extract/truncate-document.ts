@@ -1,4 +1,4 @@
-import { truncateGraphemes } from '../../lib/truncate-graphemes.ts';
+import { truncateGraphemes } from '../../lib/truncate.ts';
 import type { DocumentMetadata, MetadataValue } from '../documents/metadata.ts';
 import type { Block, ExtractedDocument } from './extracted-document.ts';
 import { MAX_HEADING_CHARACTERS, MAX_METADATA_TEXT_CHARACTERS } from './limits.ts';

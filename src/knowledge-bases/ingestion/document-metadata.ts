@@ -1,4 +1,4 @@
-import { truncateGraphemes } from '../../lib/truncate-graphemes.ts';
+import { truncateGraphemes } from '../../lib/truncate.ts';
 import type { DocumentMetadata, MetadataValue, StoredMetadata } from '../documents/metadata.ts';
 
 /** Maximum bytes of a document's metadata as JSON, as for metadata that callers send. Every search result repeats it. */

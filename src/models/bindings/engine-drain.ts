@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Runtime } from '../../engines/registry.ts';
+import type { EngineRuntime } from '../../engines/registry.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { describeError } from '../../lib/operator-error.ts';
 
@@ -26,7 +26,7 @@ export class EngineDrain {
   }
 
   /** Drains and closes the engines in the background. */
-  add(runtimes: readonly Runtime[]): void {
+  add(runtimes: readonly EngineRuntime[]): void {
     for (const runtime of runtimes) {
       const draining = this.#drain(runtime).catch((error: unknown) => {
         const fields = { model: runtime.backend().model, error: describeError(error) };
@@ -43,7 +43,7 @@ export class EngineDrain {
     await Promise.all(this.#draining);
   }
 
-  async #drain(runtime: Runtime): Promise<void> {
+  async #drain(runtime: EngineRuntime): Promise<void> {
     const { signal } = this.#stopping;
     const { model } = runtime.backend();
     const sleep = (ms: number) => delay(ms, undefined, { signal, ref: false }).catch(() => {});
@@ -56,7 +56,7 @@ export class EngineDrain {
 }
 
 /** Whether requests are running or waiting. Engines that do not report their load count as idle after the grace period. */
-async function isBusy(runtime: Runtime & EngineLoad, signal: AbortSignal): Promise<boolean> {
+async function isBusy(runtime: EngineRuntime & EngineLoad, signal: AbortSignal): Promise<boolean> {
   if (runtime.load === undefined) return false;
   try {
     const { running, waiting } = await runtime.load(signal);

@@ -1,3 +1,9 @@
+/** Truncates to `limit` UTF-16 units and appends the original length. */
+export function truncateText(text: string, limit: number): string {
+  if (text.length <= limit) return text;
+  return `${text.slice(0, limit).toWellFormed()}... (${text.length} characters)`;
+}
+
 /** Maximum length of a grapheme cluster that is kept whole. */
 const CLUSTER_CHARACTERS = 64;
 
