@@ -9,11 +9,14 @@ const LOCK_CLASS = 715_502;
 const MIN_WAIT_MS = 20;
 const MAX_WAIT_MS = 250;
 const QUERY_TIMEOUT_MS = 5_000;
+/** The server ends the connection, and with it the locks, of a process that is suspended for this time. Others say that they live. */
+const SUSPENDED_MS = 60_000;
+const KEEP_ALIVE_MS = SUSPENDED_MS / 4;
 
 /**
  * Locks between all processes on a PostgreSQL database (session-level advisory locks), on one connection that opens with the first lock.
- * The server releases the locks of a process that ends. They are also lost when that connection is: a holder must stay correct then, and
- * only lose efficiency, as a write that detects a conflict does.
+ * The server releases the locks of a process that ends, or is suspended for a minute. They are also lost when that connection is: a holder
+ * must stay correct then, and only lose efficiency, as a write that detects a conflict does.
  */
 export class AdvisoryLocks {
   readonly #config: ClientConfig;
@@ -85,24 +88,31 @@ export class AdvisoryLocks {
   }
 
   #connect(): Promise<Client> {
-    this.#connection ??= this.#open().catch((error: unknown) => {
-      this.#connection = null;
-      throw error;
+    if (this.#connection !== null) return this.#connection;
+    const connection = this.#open(() => {
+      if (this.#connection === connection) this.#connection = null;
     });
-    return this.#connection;
+    this.#connection = connection;
+    return connection;
   }
 
-  async #open(): Promise<Client> {
+  async #open(onEnd: () => void): Promise<Client> {
     const client = new Client(this.#config);
-    const forget = () => {
-      this.#connection = null;
-    };
-    client.on('error', (error) => {
-      forget();
-      this.#logger.warn({ error: describeError(error) }, 'database locks lost');
+    client.on('error', (error) => this.#logger.warn({ error: describeError(error) }, 'database locks lost'));
+    const keepAlive = setInterval(() => void client.query('select 1').catch(() => client.end()), KEEP_ALIVE_MS).unref();
+    client.once('end', () => {
+      clearInterval(keepAlive);
+      onEnd();
     });
-    client.once('end', forget);
-    await client.connect();
-    return client;
+    try {
+      await client.connect();
+      await client.query(`set idle_session_timeout = ${SUSPENDED_MS}`);
+      return client;
+    } catch (error) {
+      clearInterval(keepAlive);
+      onEnd();
+      await client.end().catch(() => {});
+      throw error;
+    }
   }
 }

@@ -15,6 +15,8 @@ const MAX_CONNECTIONS = 10;
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Every query of ours is an index look-up or a bounded write; one that runs longer is stuck. */
 const STATEMENT_TIMEOUT_MS = 30_000;
+/** The server rolls back the transaction of a process that was suspended in it, which would block other processes. */
+const IDLE_IN_TRANSACTION_MS = 15_000;
 /** SQLSTATEs of a server that cannot write: its disk is full or fails, or it is a read-only standby. */
 const CANNOT_WRITE = new Set(['53100', '58030', '25006']);
 /**
@@ -46,6 +48,7 @@ export async function openPool(server: PostgresServer, logger: Logger): Promise<
     ...connection,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     statement_timeout: STATEMENT_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     application_name: 'quire',
   };
   const pool = new StatementPool({ ...options, max: MAX_CONNECTIONS });
