@@ -35,10 +35,10 @@ models:
     engine: bundled
 `;
 
-const VARIABLE_HEADS = ['Variable', 'Default', 'What it is'];
+const VARIABLE_HEADS = ['Variable', 'Default', 'Description'];
 const CLIENT_VARIABLES = [
   ['`QUIRE_URL`', '`http://127.0.0.1:8080`', 'Base URL of the service, with or without `/v1`.'],
-  ['`QUIRE_API_KEY`', '-', 'The API key that they send.'],
+  ['`QUIRE_API_KEY`', '-', 'API key of the requests.'],
 ];
 
 /** Renders `docs/configuration.md` from the declarations of the settings. */
@@ -51,23 +51,23 @@ function introduction(): string {
 
 Written by \`npm run generate\` from \`src/config-settings.ts\`; change that file, not this page.
 
-Quire starts without any configuration. What you set comes from environment variables or from a YAML file: \`quire.yaml\`
-in the working directory when there is one, or the file that \`QUIRE_CONFIG\` names. The environment wins over the file,
-the file over the default. An empty variable counts as unset.
+Quire starts without configuration. Settings come from environment variables or a YAML file: \`quire.yaml\` in the working
+directory if it exists, or the file named by \`QUIRE_CONFIG\`.
 
-A wrong value, or a key of the file that is no setting, stops the start with a sentence that names it. A variable that
-begins with \`QUIRE_\` and is no setting only makes a warning in the log. \`npm run -s quire -- doctor\` shows what is
-bound to what, and whether it answers.
+- The environment overrides the file, the file overrides the default. An empty variable counts as unset.
+- An invalid value, or an unknown key of the file, stops the start with a message that names it. An unknown \`QUIRE_\` variable is
+  logged as a warning.
+- \`npm run -s quire -- doctor\` shows the engine of every model id and whether it responds.
 `;
 }
 
 function settingsSection(): string {
   return `## Settings
 
-${table(['Variable', 'In the file', 'Accepts', 'Default', 'What it is'], Object.values<Setting>(SETTINGS).map(settingRow))}
+${table(['Variable', 'In the file', 'Accepts', 'Default', 'Description'], Object.values<Setting>(SETTINGS).map(settingRow))}
 
-Lists are written with commas in the environment; in the file they may be sequences. The value of a setting marked
-_secret_ is not repeated in error messages; \`QUIRE_BOOTSTRAP_API_KEY\` cannot stand in the file at all.
+Lists are comma-separated in the environment, and may be sequences in the file. Values of settings marked _secret_ do not
+appear in error messages. \`QUIRE_BOOTSTRAP_API_KEY\` is accepted only in the environment.
 
 ${table(VARIABLE_HEADS, [['`QUIRE_CONFIG`', '`./quire.yaml`', 'Path of the configuration file. When it is set, the file must exist.']])}
 `;
@@ -80,39 +80,37 @@ function fileSection(): string {
 \`\`\`yaml
 ${EXAMPLE}\`\`\`
 
-\`\${NAME}\` in any text of the file is replaced by that environment variable, so that a file in version control needs no
-secret; a variable that is not set stops the start.
+\`\${NAME}\` in a text of the file is replaced by the environment variable, so that a file under version control needs no secrets.
+An unset variable stops the start.
 
 ### \`models:\`
 
-Binds model ids to what answers for them, one entry for each id. An id of the catalogue keeps its place in
-\`GET /v1/models\` whether it is bound or not; any other id is added to it.
+Binds model ids to engines, one entry per id. \`GET /v1/models\` lists the ids of the catalogue and additional ids of the file.
 
-${table(['Key', 'Accepts', 'What it is'], keys.map(bindingRow))}
+${table(['Key', 'Accepts', 'Description'], keys.map(bindingRow))}
 
-Without \`engine\`, an entry with \`file\` is \`local\` and one with \`base_urls\` is \`upstream\`; otherwise, as for ids
-that have no entry, \`QUIRE_UPSTREAM_URL\` answers where it is set, and else the bundled model. An \`upstream\` entry
-without \`base_urls\` uses those of \`QUIRE_UPSTREAM_URL\`. \`QUIRE_UPSTREAM_API_KEY\` is sent to \`QUIRE_UPSTREAM_URL\`
-only, never to the \`base_urls\` of an entry. Several base URLs of one entry are balanced by load, and one that fails is
-put aside until it answers again. An \`alias\` cannot stand for another alias. A relative \`file\` is looked for from the
-working directory.
-\`moderation-v1\` is answered by the bundled model, also where \`QUIRE_UPSTREAM_URL\` is set, unless its own entry says
-\`base_urls\` or \`engine: upstream\`: servers that answer \`POST /moderations\` as OpenAI's does. It takes no \`file\`.
-\`embed-large-en-v1.5\` likewise: the bundled model, or by its own entry servers that answer \`POST /embeddings\`, whose
-\`context_length\` is then the tokens that the model takes at once. \`reranker-v2-m3\` likewise: the bundled model, or by its own
-entry servers that rerank at \`/v1/rerank\` (Cohere's body) or \`/rerank\` (Text Embeddings Inference).
-\`pricing\` is in credits per 1,000 or 1,000,000 tokens (\`unit\`), for prompt and completion apart.
+- **Engine**: \`local\` with \`file\`, \`upstream\` with \`base_urls\`. Otherwise, as for ids without an entry, \`QUIRE_UPSTREAM_URL\`
+  if it is set, else the bundled model.
+- **Upstreams**: an \`upstream\` entry without \`base_urls\` uses those of \`QUIRE_UPSTREAM_URL\`. \`QUIRE_UPSTREAM_API_KEY\` is sent only to
+  \`QUIRE_UPSTREAM_URL\`. Several base URLs are load-balanced; a failing one is ejected until it responds again.
+- **Aliases** cannot refer to other aliases.
+- **Files**: a relative \`file\` is resolved from the working directory.
+- **Bundled by default**, even if \`QUIRE_UPSTREAM_URL\` is set, unless the own entry binds another engine:
+  - \`moderation-v1\`: upstreams with \`POST /moderations\` in OpenAI's format; no \`file\`.
+  - \`embed-large-en-v1.5\`: upstreams with \`POST /embeddings\`; \`context_length\` is the window of the model. Or a \`file\`.
+  - \`reranker-v2-m3\`: upstreams with \`/v1/rerank\` (Cohere's format) or \`/rerank\` (Text Embeddings Inference). Or a \`file\`.
+- **\`pricing\`**: credits per 1,000 or 1,000,000 tokens (\`unit\`), for prompt and completion tokens.
 `;
 }
 
 function clientsSection(): string {
   return `## Proxies
 
-${PROXY_VARIABLES.map((name) => `\`${name}\``).join(', ')} (or the same in lower case) hold for the connections to upstreams.
+${PROXY_VARIABLES.map((name) => `\`${name}\``).join(', ')} (also in lower case) apply to connections to upstreams and model downloads.
 
 ## Variables of the client commands
 
-Commands that call a running service over HTTP, such as \`quire ask\`, read these instead:
+Commands that call a service over HTTP, such as \`quire ask\`, read:
 
 ${table(VARIABLE_HEADS, CLIENT_VARIABLES)}
 `;
