@@ -7,7 +7,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { startQuire } from '../bench/harness/quire-process.ts';
-import { writeDocuments } from './recording/documents.ts';
+import { recordDocuments } from './recording/documents.ts';
 import { draw } from './recording/draw.ts';
 import { Screen } from './recording/screen.ts';
 import { record } from './recording/terminal.ts';
@@ -27,7 +27,7 @@ const file = process.argv[2] ?? join(ROOT, 'docs/images/five-minutes.svg');
 const home = mkdtempSync(join(tmpdir(), 'quire-recording-'));
 const quire = await startQuire();
 try {
-  writeDocuments(join(home, 'harbour'));
+  recordDocuments(join(home, 'harbour'));
   const screen = new Screen();
   let nowMs = 0;
   for (const command of COMMANDS) {

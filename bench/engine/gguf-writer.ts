@@ -10,7 +10,7 @@ const VALUE_TYPE = { i8: 1, u32: 4, i32: 5, f32: 6, bool: 7, text: 8, list: 9 } 
 export const TENSOR_TYPE = { f32: 0, f16: 1, q4_0: 2, q8_0: 8, q4_k: 12 } as const;
 
 /** A value of the metadata, with the type that it has in the file. */
-export type MetadataValue =
+export type GgufMetadataValue =
   | { type: 'u32' | 'i32' | 'f32'; value: number }
   | { type: 'bool'; value: boolean }
   | { type: 'text'; value: string }
@@ -29,7 +29,7 @@ export interface TensorPlan {
 /** Writes a GGUF file, tensor after tensor, so that a large one needs little memory. The file is whole or not there. */
 export async function writeGguf(
   file: string,
-  metadata: ReadonlyMap<string, MetadataValue>,
+  metadata: ReadonlyMap<string, GgufMetadataValue>,
   tensors: readonly TensorPlan[],
 ): Promise<void> {
   const unfinished = `${file}.part`;
@@ -51,7 +51,7 @@ export async function writeGguf(
   await rename(unfinished, file);
 }
 
-function headerOf(metadata: ReadonlyMap<string, MetadataValue>, tensors: readonly TensorPlan[]): Buffer {
+function headerOf(metadata: ReadonlyMap<string, GgufMetadataValue>, tensors: readonly TensorPlan[]): Buffer {
   const parts: Buffer[] = [Buffer.from('GGUF'), u32(VERSION), u64(tensors.length), u64(metadata.size)];
   for (const [key, value] of metadata) parts.push(text(key), ...typed(value));
   let offset = 0;
@@ -62,7 +62,7 @@ function headerOf(metadata: ReadonlyMap<string, MetadataValue>, tensors: readonl
   return Buffer.concat(parts);
 }
 
-function typed(entry: MetadataValue): Buffer[] {
+function typed(entry: GgufMetadataValue): Buffer[] {
   const type = u32(VALUE_TYPE[entry.type]);
   if (entry.type !== 'list') return [type, plain(entry.type, entry.value)];
   const items = entry.value.map((item) => plain(entry.of, item));

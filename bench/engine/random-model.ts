@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { seededUniform } from '../harness/random-numbers.ts';
-import { type MetadataValue, TENSOR_TYPE, type TensorPlan, writeGguf } from './gguf-writer.ts';
+import { type GgufMetadataValue, TENSOR_TYPE, type TensorPlan, writeGguf } from './gguf-writer.ts';
 
 /** The size and element type of a model of random weights. */
 export interface RandomModel {
@@ -74,10 +74,10 @@ function vocabulary(): Piece[] {
   return pieces;
 }
 
-function metadata(model: RandomModel, pieces: readonly Piece[]): Map<string, MetadataValue> {
-  const u32 = (value: number): MetadataValue => ({ type: 'u32', value });
-  const text = (value: string): MetadataValue => ({ type: 'text', value });
-  return new Map<string, MetadataValue>([
+function metadata(model: RandomModel, pieces: readonly Piece[]): Map<string, GgufMetadataValue> {
+  const u32 = (value: number): GgufMetadataValue => ({ type: 'u32', value });
+  const text = (value: string): GgufMetadataValue => ({ type: 'text', value });
+  return new Map<string, GgufMetadataValue>([
     ['general.architecture', text('llama')],
     ['general.name', text(`random ${model.name}`)],
     ['general.file_type', u32(model.type === 'f16' ? 1 : 7)],

@@ -2,11 +2,11 @@ import { makeDocx, wordParagraph } from '../../test/fixtures/documents-docx.ts';
 import { column, makePdf } from '../../test/fixtures/documents-pdf.ts';
 import type { Writer } from './texts.ts';
 
-/** Characters of a line of a made-up PDF, and lines of a page. */
+/** Characters per line and lines per page of generated PDFs. */
 const LINE_CHARACTERS = 92;
 const PAGE_LINES = 46;
 
-/** A page of documentation of 2 to 10 kB: front matter, headings, paragraphs, a list, a table, code, links. */
+/** Generates documentation of 2 to 10 kB: front matter, headings, paragraphs, a list, a table, code, links. */
 export function markdownPage(writer: Writer): string {
   const sections = many(writer, 2, 6, () => {
     const parts = [`## ${writer.title()}`, ...many(writer, 1, 3, () => withLink(writer))];
@@ -33,7 +33,7 @@ function codeLine(writer: Writer): string {
   return `const ${writer.word()} = ${writer.word()}.${writer.word()}(${writer.between(0, 99)});`;
 }
 
-/** A note of 2 to 10 kB in plain text: titles, paragraphs, empty lines between them. */
+/** Generates a plain text of 2 to 10 kB with titles and paragraphs. */
 export function plainNote(writer: Writer): string {
   return many(
     writer,
@@ -43,7 +43,7 @@ export function plainNote(writer: Writer): string {
   ).join('\n\n');
 }
 
-/** A table of so many rows, some of whose cells are quoted. */
+/** Generates a CSV table with some quoted cells. */
 export function csvTable(writer: Writer, rows: number): string {
   const lines = Array.from(
     { length: rows },
@@ -53,7 +53,7 @@ export function csvTable(writer: Writer, rows: number): string {
   return `id,name,description,amount,date\n${lines.join('\n')}\n`;
 }
 
-/** So many lines, each a record with a text of one or two paragraphs. */
+/** Generates JSONL records with texts of one or two paragraphs. */
 export function jsonLines(writer: Writer, lines: number): string {
   return Array.from({ length: lines }, (_, i) => {
     const text = many(writer, 1, 2, () => writer.paragraph()).join('\n\n');
@@ -61,7 +61,7 @@ export function jsonLines(writer: Writer, lines: number): string {
   }).join('');
 }
 
-/** A web page with what surrounds an article: navigation, a list at the side, a footer, scripts. */
+/** Generates a web page: an article with navigation, sidebar, footer and scripts. */
 export function webPage(writer: Writer): string {
   const links = (count: number) =>
     many(
@@ -87,7 +87,7 @@ function inline(writer: Writer): string {
   return `${escaped(writer.paragraph())} <a href="/${writer.word()}">${writer.title()}</a>, <em>${writer.word()}</em>.`;
 }
 
-/** A Word document of three to ten sections. */
+/** Generates a Word document of three to ten sections. */
 export function wordDocument(writer: Writer): Buffer {
   const sections = many(writer, 3, 10, () => {
     const heading = wordParagraph(writer.title(), '<w:pStyle w:val="Heading1"/>');
@@ -96,12 +96,12 @@ export function wordDocument(writer: Writer): Buffer {
   return makeDocx(sections.join(''));
 }
 
-/** As XML and HTML write it. */
+/** Escapes XML and HTML. */
 function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 }
 
-/** A PDF of so many full pages with a running head, chapters, and their paragraphs in lines. */
+/** Generates a PDF of full pages with running headers, chapters and paragraphs. */
 export function pdf(writer: Writer, pages: number): Buffer {
   const lines: string[] = [];
   return makePdf(
@@ -114,7 +114,7 @@ export function pdf(writer: Writer, pages: number): Buffer {
   );
 }
 
-/** Helvetica as the fixtures write it has the Latin script alone. */
+/** Replaces characters that the fixtures' Helvetica lacks. */
 function wrapped(paragraph: string): string[] {
   const latin = paragraph.replace(/[^\x20-\x7e]/g, '');
   return latin.match(new RegExp(`.{1,${LINE_CHARACTERS}}(?:\\s|$)`, 'g'))?.map((line) => line.trim()) ?? [];

@@ -5,8 +5,8 @@ import { startQuire } from '../harness/quire-process.ts';
 import { connectService, ingestFiles, type ServiceClient } from '../harness/service-client.ts';
 import { connectProfiler, type Profiler } from './profile.ts';
 import type { Writers } from './texts.ts';
-import { type Part, ThreadUsage } from './thread-usage.ts';
-import { filesOf, type NewFile, type Workload } from './workloads.ts';
+import { type ThreadGroup, ThreadUsage } from './thread-usage.ts';
+import { generateFiles, type IngestWorkload, type WorkloadFile } from './workloads.ts';
 
 /** Concurrent uploads. More do not raise the throughput. */
 const CONCURRENT_UPLOADS = 4;
@@ -15,33 +15,33 @@ const SAMPLE_MS = 100;
 /** Idle time after the start, until everything that loads in the background is loaded. */
 const SETTLE_MS = 3000;
 
-/** What one ingestion took. */
-export interface Ingestion {
+/** Measurements of one ingestion. */
+export interface IngestionRun {
   workload: string;
   round: number;
   files: number;
   documents: number;
   chunks: number;
-  /** Of the files. */
+  /** Total size of the files. */
   bytes: number;
   uploadSeconds: number;
-  /** From the request that makes the data source until its job has ended. */
+  /** From the creation of the data source to the end of its job. */
   seconds: number;
-  /** CPU milliseconds during those, by threads. */
-  cpuMs: Record<Part, number>;
-  /** Resident memory of all processes in bytes: before the first upload, behind the last, at the most until the job has ended. */
+  /** CPU milliseconds in that time by thread group. */
+  cpuMs: Record<ThreadGroup, number>;
+  /** Resident memory of all processes in bytes: before the first upload, after the last, peak until the end of the job. */
   startBytes: number;
   uploadedBytes: number;
   peakBytes: number;
-  /** What the main thread was at, in milliseconds; of a profiled run only. */
+  /** Main-thread milliseconds by activity; only of a profiled run. */
   mainMs?: Record<string, number>;
 }
 
-/** Fills one knowledge base of a fresh service. Rejects where a document could not be ingested. */
+/** Ingests a workload into a new service. Rejects when a document fails. */
 export async function measureIngestion(
-  workload: Workload,
+  workload: IngestWorkload,
   plan: { files: number; round: number; writers: Writers; profiled: boolean },
-): Promise<Ingestion> {
+): Promise<IngestionRun> {
   const quire = await startQuire(undefined, plan.profiled ? ['--inspect=127.0.0.1:0'] : [], {
     QUIRE_LOCAL_CALIBRATION: 'off',
   });
@@ -52,7 +52,7 @@ export async function measureIngestion(
     const service = await connectService({ url: quire.origin, key: quire.apiKey });
     const startBytes = sampler.sample();
     const uploadStart = performance.now();
-    const { ids, bytes } = await uploadAll(service, filesOf(workload, plan.files, plan.writers), plan.files);
+    const { ids, bytes } = await uploadAll(service, generateFiles(workload, plan.files, plan.writers), plan.files);
     const uploadSeconds = (performance.now() - uploadStart) / 1000;
     const uploadedBytes = sampler.sample();
     const found = await ingest(service, sampler, { ids, profiler, name: workload.name });
@@ -104,7 +104,7 @@ class UsageSampler {
 
 async function uploadAll(
   service: ServiceClient,
-  files: Generator<NewFile>,
+  files: Generator<WorkloadFile>,
   count: number,
 ): Promise<{ ids: string[]; bytes: number }> {
   const ids: string[] = [];
@@ -124,7 +124,7 @@ async function ingest(
   service: ServiceClient,
   sampler: UsageSampler,
   { ids, profiler, name }: { ids: string[]; profiler: Profiler | null; name: string },
-): Promise<Pick<Ingestion, 'documents' | 'chunks' | 'seconds' | 'cpuMs' | 'mainMs'>> {
+): Promise<Pick<IngestionRun, 'documents' | 'chunks' | 'seconds' | 'cpuMs' | 'mainMs'>> {
   const base = await service.post<{ id: string }>('/v1/knowledge-bases', { name });
   sampler.sample();
   const before = sampler.threads.sums();
@@ -139,8 +139,8 @@ async function ingest(
   const seconds = (performance.now() - start) / 1000;
   sampler.sample();
   const cpuMs = Object.fromEntries(
-    Object.entries(sampler.threads.sums()).map(([part, ms]) => [part, ms - before[part as Part]]),
-  ) as Record<Part, number>;
+    Object.entries(sampler.threads.sums()).map(([part, ms]) => [part, ms - before[part as ThreadGroup]]),
+  ) as Record<ThreadGroup, number>;
   const mainMs = profiler === null ? {} : { mainMs: Object.fromEntries(await profiler.stop()) };
   return { documents: job.documents_processed, chunks: job.chunks_created, seconds, cpuMs, ...mainMs };
 }

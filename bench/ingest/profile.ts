@@ -1,7 +1,7 @@
-/** Microseconds between two samples. */
+/** Sampling interval in microseconds. */
 const SAMPLE_US = 1000;
 
-/** What the main thread was at, told by the innermost frame whose file is known. */
+/** Activities by the file of the innermost known frame. */
 const KINDS: readonly (readonly [kind: string, file: RegExp])[] = [
   ['chunking', /ingestion\/chunk\/|lib\/sentences\.ts/],
   ['extraction', /ingestion\/extract\//],
@@ -25,14 +25,14 @@ interface Profile {
   timeDeltas: number[];
 }
 
-/** A profiler that samples the main thread of a process. */
+/** A sampling profiler of a process's main thread. */
 export interface Profiler {
   start(): Promise<void>;
-  /** Milliseconds by what the thread was at since `start`; `idle` is among them. */
+  /** Milliseconds by activity since `start`, including `idle`. */
   stop(): Promise<Map<string, number>>;
 }
 
-/** Connects to a process started with `--inspect=127.0.0.1:0`, which has said on `output` where it listens. */
+/** Connects to a process started with `--inspect=127.0.0.1:0`, whose `output` contains the inspector URL. */
 export async function connectProfiler(output: string): Promise<Profiler> {
   const url = /ws:\/\/127\.0\.0\.1:\d+\/[\w-]+/.exec(output)?.[0];
   if (url === undefined) throw new Error('the service does not say where its inspector listens');

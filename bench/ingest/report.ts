@@ -1,20 +1,20 @@
 import { summarize } from '../harness/statistics.ts';
 import { formatSummary, type TextTable } from '../harness/text-table.ts';
-import type { Ingestion } from './measure.ts';
-import type { Part } from './thread-usage.ts';
+import type { IngestionRun } from './measure.ts';
+import type { ThreadGroup } from './thread-usage.ts';
 
 /** Megabytes of 2^20 bytes. */
 export const MEGABYTE = 1_048_576;
-const PARTS: readonly Part[] = ['main', 'extraction', 'embedder', 'index', 'rest'];
+const PARTS: readonly ThreadGroup[] = ['main', 'extraction', 'embedder', 'index', 'rest'];
 
-type Figure = (run: Ingestion) => number;
+type Figure = (run: IngestionRun) => number;
 
 /** Speed, CPU time and memory by workload: medians with the smallest and largest of the rounds. */
-export function ingestionTables(runs: readonly Ingestion[], boundOf: (workload: string) => number): TextTable[] {
+export function ingestionTables(runs: readonly IngestionRun[], boundOf: (workload: string) => number): TextTable[] {
   return [speedTable(runs), cpuTable(runs), memoryTable(runs, boundOf)];
 }
 
-function speedTable(runs: readonly Ingestion[]): TextTable {
+function speedTable(runs: readonly IngestionRun[]): TextTable {
   const figures: [string, Figure, number][] = [
     ['documents/s', ({ documents, seconds }) => documents / seconds, 1],
     ['MB/s', ({ bytes, seconds }) => bytes / MEGABYTE / seconds, 2],
@@ -22,9 +22,9 @@ function speedTable(runs: readonly Ingestion[]): TextTable {
     ['seconds', ({ seconds }) => seconds, 1],
     ['upload, seconds', ({ uploadSeconds }) => uploadSeconds, 1],
   ];
-  const size = (run: Ingestion) => [String(run.documents), (run.bytes / MEGABYTE).toFixed(1), String(run.chunks)];
+  const size = (run: IngestionRun) => [String(run.documents), (run.bytes / MEGABYTE).toFixed(1), String(run.chunks)];
   return {
-    title: 'Ingestion',
+    title: 'IngestionRun',
     columns: ['', 'documents', 'MB', 'chunks', ...figures.map(([name]) => name)],
     rows: byWorkload(runs).map(([name, own]) => [
       name,
@@ -34,7 +34,7 @@ function speedTable(runs: readonly Ingestion[]): TextTable {
   };
 }
 
-function cpuTable(runs: readonly Ingestion[]): TextTable {
+function cpuTable(runs: readonly IngestionRun[]): TextTable {
   const total: Figure = ({ cpuMs }) => PARTS.reduce((sum, part) => sum + cpuMs[part], 0);
   return {
     title: 'CPU of the service during ingestion, and what share of it each thread had',
@@ -48,7 +48,7 @@ function cpuTable(runs: readonly Ingestion[]): TextTable {
   };
 }
 
-function memoryTable(runs: readonly Ingestion[], boundOf: (workload: string) => number): TextTable {
+function memoryTable(runs: readonly IngestionRun[], boundOf: (workload: string) => number): TextTable {
   const figures: Figure[] = [
     ({ startBytes }) => startBytes,
     ({ uploadedBytes }) => uploadedBytes,
@@ -66,8 +66,8 @@ function memoryTable(runs: readonly Ingestion[], boundOf: (workload: string) => 
   };
 }
 
-/** What the main thread was at while it was at anything, of runs under a profiler. */
-export function mainTable(runs: readonly Ingestion[]): TextTable {
+/** Main-thread activity without idle time, of profiled runs. */
+export function mainTable(runs: readonly IngestionRun[]): TextTable {
   const profiles = runs.flatMap(({ workload, mainMs }) => (mainMs === undefined ? [] : [{ workload, mainMs }]));
   const kinds = [...new Set(profiles.flatMap(({ mainMs }) => Object.keys(mainMs)))].filter((kind) => kind !== 'idle');
   const busy = (mainMs: Record<string, number>) => kinds.reduce((sum, kind) => sum + (mainMs[kind] ?? 0), 0);
@@ -83,6 +83,6 @@ export function mainTable(runs: readonly Ingestion[]): TextTable {
   };
 }
 
-function byWorkload(runs: readonly Ingestion[]): [string, Ingestion[]][] {
+function byWorkload(runs: readonly IngestionRun[]): [string, IngestionRun[]][] {
   return [...Map.groupBy(runs, ({ workload }) => workload)];
 }

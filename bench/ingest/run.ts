@@ -1,19 +1,19 @@
 /**
- * How fast files become searchable, by format, and in how much memory; exit code 1 when a bound of memory is passed.
+ * Measures ingestion throughput and memory by format. Exit code 1 when a memory limit is exceeded.
  * `npm run bench:ingest -- [--formats NAMES] [--rounds N] [--quick] [--profile] [--data DIR] [--json FILE]`; see bench/README.md.
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { BENCH_SCRATCH, describeMachine, formatMachine, logProgress, writeResult } from '../harness/command.ts';
 import { renderTable } from '../harness/text-table.ts';
-import { type Ingestion, measureIngestion } from './measure.ts';
+import { type IngestionRun, measureIngestion } from './measure.ts';
 import { ingestionTables, MEGABYTE, mainTable } from './report.ts';
 import { writersOf } from './texts.ts';
-import { WORKLOADS } from './workloads.ts';
+import { INGEST_WORKLOADS } from './workloads.ts';
 
 const { values: flags } = parseArgs({
   options: {
-    formats: { type: 'string', default: WORKLOADS.map(({ name }) => name).join(',') },
+    formats: { type: 'string', default: INGEST_WORKLOADS.map(({ name }) => name).join(',') },
     files: { type: 'string' },
     rounds: { type: 'string' },
     quick: { type: 'boolean', default: false },
@@ -24,14 +24,14 @@ const { values: flags } = parseArgs({
 });
 const rounds = Number(flags.rounds ?? (flags.quick ? 1 : 3));
 const workloads = flags.formats.split(',').map((name) => {
-  const workload = WORKLOADS.find((each) => each.name === name);
+  const workload = INGEST_WORKLOADS.find((each) => each.name === name);
   if (workload === undefined) throw new Error(`there is no format '${name}'`);
   return workload;
 });
 
-async function measureAll(profiled: boolean): Promise<Ingestion[]> {
+async function measureAll(profiled: boolean): Promise<IngestionRun[]> {
   const writers = writersOf(flags.data);
-  const runs: Ingestion[] = [];
+  const runs: IngestionRun[] = [];
   for (let round = 0; round < (profiled ? 1 : rounds); round++) {
     for (const workload of workloads) {
       const files = Number(flags.files ?? (flags.quick ? workload.quickFiles : workload.files));
@@ -46,7 +46,7 @@ async function main(): Promise<void> {
   const machine = describeMachine();
   const runs = await measureAll(false);
   const profiled = flags.profile ? await measureAll(true) : [];
-  const boundOf = (name: string) => WORKLOADS.find((workload) => workload.name === name)?.boundMb ?? 0;
+  const boundOf = (name: string) => INGEST_WORKLOADS.find((workload) => workload.name === name)?.boundMb ?? 0;
   console.log(
     `${formatMachine(machine)} Median (smallest..largest) of ${rounds} round(s), each format in a fresh service.\n`,
   );

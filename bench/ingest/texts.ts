@@ -7,36 +7,36 @@ import { splitSentences } from '../../src/lib/sentences.ts';
 import { seededUniform } from '../harness/random-numbers.ts';
 
 const MODEL = join(import.meta.dirname, '../../models/quire-embed-1.bin');
-/** Where real texts lie below `--data`: the corpora of the chunking evaluation, Markdown, gzip. */
+/** Real texts below `--data`: the corpora of the chunking evaluation (Markdown, gzip). */
 const CORPORA = 'chunking/raw/corpora';
-/** Of running English text, about so much are words such as "the". */
+/** Share of stop words in English text. */
 const STOP_WORD_SHARE = 0.4;
 const STOP_WORDS = stopwords.filter((word) => /^[a-z]+$/.test(word));
-/** Words that a document is about, and how often one of them is taken for the next word. */
+/** Number of topic words of a document, and their share of its words. */
 const TOPIC_WORDS = 40;
 const TOPIC_SHARE = 0.3;
-/** Sentences longer than this are tables or lists that lost their lines. */
+/** Maximum sentence length: longer ones are tables or lists without line breaks. */
 const MAX_SENTENCE_CHARACTERS = 400;
 
-/** What one document is written of: the same seed gives the same words. */
+/** A deterministic generator of words for one document. */
 export interface Writer {
-  /** A uniform number from `least` up to and including `most`. */
+  /** A uniform integer from `least` to `most`, inclusive. */
   between(least: number, most: number): number;
   /** A word in lower case. */
   word(): string;
-  /** Some words with a capital at the start and no full stop. */
+  /** A capitalized phrase without full stop. */
   title(): string;
   sentence(): string;
   /** Three to eight sentences. */
   paragraph(): string;
 }
 
-/** Gives the writer of each document by its number. */
+/** Returns the writer of a document by its number. */
 export type Writers = (seed: number) => Writer;
 
 /**
- * Writers of made-up English: stop words, and words of the embedding model's vocabulary, those at its start more often than those
- * at its end, some of them again and again within a document. With `data`, sentences are drawn from the real texts below it.
+ * Creates writers of generated English: stop words and words of the embedding model's vocabulary by Zipf's law, with topic
+ * words per document. With `data`, sentences are drawn from the real texts below it.
  */
 export function writersOf(data: string | undefined): Writers {
   const words = readEmbeddingWeights(readFileSync(MODEL)).pieces.filter((piece) => /^[a-z]{3,14}$/.test(piece));
@@ -44,7 +44,7 @@ export function writersOf(data: string | undefined): Writers {
   return (seed) => {
     const uniform = seededUniform(seed);
     const among = <T>(list: readonly T[]): T => list[Math.floor(uniform() * list.length)] as T;
-    // The rank of a word is as likely in 1..10 as in 10..100: Zipf's law.
+    // Zipf's law: ranks 1 to 10 are as likely as 10 to 100.
     const ranked = (list: readonly string[]) => list[Math.floor(list.length ** uniform()) - 1] ?? '';
     const topic = Array.from({ length: TOPIC_WORDS }, () => among(words));
     const word = () => (uniform() < TOPIC_SHARE ? among(topic) : ranked(words));

@@ -3,27 +3,27 @@ import { readdirSync, readFileSync } from 'node:fs';
 /** Linux counts CPU time in ticks of 10 ms on every architecture Node runs on. */
 const TICK_MS = 10;
 
-/** Parts of the service that have threads of their own, by the names of those. */
-const PARTS: readonly (readonly [part: Part, names: RegExp])[] = [
+/** Thread groups by thread name. */
+const PARTS: readonly (readonly [part: ThreadGroup, names: RegExp])[] = [
   ['main', /^MainThread$/],
   ['embedder', /^embedding$/],
   ['index', /^(?:tokio|lance)/],
 ];
 
-/** The process that reads a document, whose threads are all of extraction. */
+/** Reader processes, all threads of which belong to extraction. */
 const READER = /^quire-reader$/;
 
-/** `main`: requests, chunking, SQL, what the index is given. `rest`: garbage collection and compiling, reading and writing of files. */
-export type Part = 'main' | 'embedder' | 'extraction' | 'index' | 'rest';
+/** `main`: requests, chunking, SQL, index input. `rest`: garbage collection, compilation, file I/O. */
+export type ThreadGroup = 'main' | 'embedder' | 'extraction' | 'index' | 'rest';
 
-/** CPU time of processes by part, in milliseconds, also of threads that have ended, as far as they were looked at before. */
+/** CPU milliseconds of processes by thread group, including sampled threads that have ended. */
 export class ThreadUsage {
-  readonly #threads = new Map<string, { part: Part; cpuMs: number }>();
+  readonly #threads = new Map<string, { part: ThreadGroup; cpuMs: number }>();
 
-  /** Looks at all threads that the processes have. Does nothing where there is no /proc. */
+  /** Samples all threads of the processes. Does nothing without /proc. */
   read(pids: readonly number[]): void {
     for (const pid of pids) {
-      // The first thread has the process's id, and its name.
+      // The first thread has the id and the name of the process.
       const isReader = READER.test(readThread(pid, String(pid))?.name ?? '');
       for (const id of threadsOf(pid)) {
         const thread = readThread(pid, id);
@@ -34,9 +34,9 @@ export class ThreadUsage {
     }
   }
 
-  /** What all threads had used when they were last looked at. */
-  sums(): Record<Part, number> {
-    const sums: Record<Part, number> = { main: 0, embedder: 0, extraction: 0, index: 0, rest: 0 };
+  /** CPU time of all threads at their last sample. */
+  sums(): Record<ThreadGroup, number> {
+    const sums: Record<ThreadGroup, number> = { main: 0, embedder: 0, extraction: 0, index: 0, rest: 0 };
     for (const { part, cpuMs } of this.#threads.values()) sums[part] += cpuMs;
     return sums;
   }
@@ -58,7 +58,7 @@ function readThread(pid: number, id: string): { name: string; cpuMs: number } | 
     const fields = text.slice(end + 2).split(' ');
     return { name, cpuMs: (Number(fields[11]) + Number(fields[12])) * TICK_MS };
   } catch {
-    // It has ended since the folder was read.
+    // The thread has ended meanwhile.
     return null;
   }
 }

@@ -2,34 +2,34 @@ import { csvTable, jsonLines, markdownPage, pdf, plainNote, webPage, wordDocumen
 import type { Writer, Writers } from './texts.ts';
 
 /** A file to upload. */
-export interface NewFile {
+export interface WorkloadFile {
   name: string;
   content: string | Buffer;
 }
 
-/** What one knowledge base is filled with. */
-export interface Workload {
+/** Files for one knowledge base. */
+export interface IngestWorkload {
   name: string;
-  /** How many files of how much each. */
+  /** Number of files. */
   files: number;
   /** Files of `--quick`. */
   quickFiles: number;
   ending: string;
   write(writer: Writer): string | Buffer;
-  /** Megabytes of 2^20 bytes that the process may have at its peak beyond what it had before the first upload. */
+  /** Maximum growth of memory (MiB) from before the first upload to the peak. */
   boundMb: number;
 }
 
 /**
- * What is held at once has a bound of its own: three documents in threads of extraction, a write of 512 chunks or two, the database's and
- * the index's caches. Most of the rest is what glibc keeps for each of LanceDB's threads (docs/decisions/0014-ingestion.md).
+ * Memory is bounded by documents in extraction, one or two writes of 512 chunks, and the caches of database and index. Most
+ * of the rest is kept by glibc for LanceDB's threads (docs/decisions/0014-ingestion.md).
  */
 const BOUND_MB = 600;
-/** A PDF is read whole by pdf.js, which keeps what it has read of it until its end; there is only one. */
+/** pdf.js keeps a whole PDF in memory. */
 const PDF_BOUND_MB = 450;
 
-/** All that is measured, by name. */
-export const WORKLOADS: readonly Workload[] = [
+/** All workloads. */
+export const INGEST_WORKLOADS: readonly IngestWorkload[] = [
   { name: 'txt', files: 1000, quickFiles: 20, ending: 'txt', write: plainNote, boundMb: BOUND_MB },
   { name: 'md', files: 10_000, quickFiles: 100, ending: 'md', write: markdownPage, boundMb: BOUND_MB },
   { name: 'csv', files: 10, quickFiles: 1, ending: 'csv', write: (to) => csvTable(to, 5000), boundMb: BOUND_MB },
@@ -47,8 +47,8 @@ export const WORKLOADS: readonly Workload[] = [
   { name: 'book', files: 1, quickFiles: 1, ending: 'pdf', write: (to) => pdf(to, 600), boundMb: PDF_BOUND_MB },
 ];
 
-/** The files of a workload, each made when it is asked for. The same round has the same files. */
-export function* filesOf(workload: Workload, count: number, writers: Writers): Generator<NewFile> {
+/** Generates the files of a workload lazily. Equal rounds have equal files. */
+export function* generateFiles(workload: IngestWorkload, count: number, writers: Writers): Generator<WorkloadFile> {
   for (let i = 0; i < count; i++) {
     yield { name: `${workload.name}-${i}.${workload.ending}`, content: workload.write(writers(i + 1)) };
   }

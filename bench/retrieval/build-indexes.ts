@@ -1,11 +1,11 @@
 /**
- * Builds the indexes of a table again as the product's maintain does: `node build-indexes.ts FOLDER BASE` prints `IndexTimes` as JSON.
- * A process of its own: who has the table open does not see that an index is gone.
+ * Rebuilds the indexes of a table with `ChunkIndex.maintain`: `node build-indexes.ts FOLDER BASE` prints `IndexTimes` as JSON.
+ * A separate process, because an open table does not notice dropped indexes.
  */
 import { connect } from '@lancedb/lancedb';
 import { ChunkIndex } from '../../src/search/chunk-index.ts';
 
-/** How long the maintain took to build each index where there was none; null where it does without. */
+/** Duration of building each missing index; null for indexes that are not needed. */
 export interface IndexTimes {
   terms: number | null;
   vector: number | null;

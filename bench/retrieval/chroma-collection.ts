@@ -13,9 +13,9 @@ export interface ChromaCollection extends RunningChild {
   label: string;
   /** Its data folder. */
   folder: string;
-  /** Where queries are sent. */
+  /** Base URL for queries. */
   path: string;
-  /** How long the filling took. */
+  /** Duration of the import. */
   seconds: number;
 }
 
@@ -25,15 +25,15 @@ interface Filled {
 }
 
 const COLLECTIONS = '/api/v2/tenants/default_tenant/databases/default_database/collections';
-/** Chunks of one request: their vectors are some 20 KB each as JSON. */
+/** Chunks per request: a vector has about 20 KB as JSON. */
 const CHUNKS_OF_A_REQUEST = 500;
-/** Documents of one page of the service's list, and how many are asked for their chunks at once. */
+/** Documents per list page, and concurrent requests for their chunks. */
 const PAGE = 100;
 const AT_ONCE = 4;
 const START_TRIES = 100;
 const TRY_MS = 100;
 
-/** The chunks of `base` in a Chroma beside it; a folder that is there is taken as it is. */
+/** Imports the chunks of `base` into Chroma; reuses an existing folder. */
 export async function chromaCollection(release: ChromaRelease, base: FilledBase): Promise<ChromaCollection> {
   const folder = join(base.folder, `${release.label.toLowerCase().replace(' ', '-')}`);
   const marker = `${folder}.json`;
@@ -115,7 +115,7 @@ interface ChunkText {
   metadata: Record<string, unknown>;
 }
 
-/** The text of every chunk and the metadata of its document, as the service lists them. */
+/** Texts of all chunks and metadata of their documents, from the service's lists. */
 async function textsOf(base: FilledBase): Promise<Map<string, ChunkText>> {
   const quire = await startOn(base);
   try {

@@ -18,13 +18,13 @@ const SCRATCH = join(import.meta.dirname, '../../.scratch');
 const INSTALL_LIMIT_MS = 600_000;
 const READY_LIMIT_MS = 60_000;
 
-/** An installed release: its folder, and what it is for people. */
+/** An installed release: its folder and display name. */
 export interface ChromaRelease {
   folder: string;
   label: string;
 }
 
-/** The newest release whose server runs here, installed into a folder that git ignores. Rejects where none does. */
+/** Installs the newest release whose server runs here into an ignored folder. Rejects when none does. */
 export async function installChroma(): Promise<ChromaRelease> {
   const reasons: string[] = [];
   for (const release of RELEASES) {
@@ -52,7 +52,7 @@ async function install({ version, server }: (typeof RELEASES)[number]): Promise<
   const folder = join(SCRATCH, `chromadb-${version}`);
   const library = `chromadb-js-bindings-${process.platform}-${process.arch}${process.platform === 'linux' ? '-gnu' : ''}`;
   const manifest = JSON.stringify({ private: true, dependencies: { chromadb: version, [library]: server } });
-  // Written again after the install, so a half-done install is not taken for a whole one.
+  // Written after the install, so that an incomplete install is repeated.
   const marker = join(folder, 'installed.json');
   if ((await readFile(marker, 'utf8').catch(() => '')) === manifest) return folder;
   await mkdir(folder, { recursive: true });
@@ -63,7 +63,7 @@ async function install({ version, server }: (typeof RELEASES)[number]): Promise<
   return folder;
 }
 
-/** Starts the server on a data folder of its own. */
+/** Starts the server with its own data folder. */
 export async function startChroma(release: ChromaRelease, data: string): Promise<RunningChild> {
   const port = await freePort();
   const child = await startChild({
@@ -76,7 +76,7 @@ export async function startChroma(release: ChromaRelease, data: string): Promise
   return { ...child, origin: `http://127.0.0.1:${port}` };
 }
 
-/** It takes a port only as a number, so one is found first. */
+/** Finds a free port, because the server does not accept 0. */
 function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer();

@@ -2,7 +2,7 @@ import { detectLanguage } from '../../src/search/languages.ts';
 import { readGzipText, readJsonLines } from '../harness/data-set.ts';
 import { seededUniform } from '../harness/random-numbers.ts';
 
-/** A document to ingest: a line of a JSONL file, whose fields but the text can be filtered by. */
+/** A document to ingest: a line of a JSONL file with filterable fields. */
 export interface BenchDocument {
   text: string;
   /** One of ten, as many documents each. */
@@ -16,12 +16,12 @@ export interface BenchDocument {
 /** The smallest `year`. */
 export const FIRST_YEAR = 1925;
 
-/** Long texts are cut into documents of about so many characters, short ones of a kind are put together. */
+/** Approximate document size: long texts are split, short ones are joined. */
 const DOCUMENT_CHARACTERS = 4000;
-/** Queries that are asked, of the thousands that there are. */
+/** Number of queries that are used. */
 const QUERIES = 500;
 const SEED = 20_261_121;
-/** A language of fewer of the documents is none of the knowledge base's (`src/knowledge-bases/retrieval/document-languages.ts`). */
+/** Minimum share of documents for a language of the knowledge base (`src/knowledge-bases/retrieval/document-languages.ts`). */
 const MIN_LANGUAGE_SHARE = 0.05;
 
 interface Pair {
@@ -36,7 +36,7 @@ interface Talk {
 const passage = ({ b }: Pair): string => b;
 const talk = ({ messages }: Talk): string => messages.map(({ content }) => content ?? '').join('\n');
 
-/** English text of many kinds, no text twice: where it is, and what of a row is text. */
+/** English corpora: paths, and the text of a row. */
 const SOURCES: readonly [file: string, textOf: (row: never) => string][] = [
   ['pairs/oss_docs_heading_section.jsonl.gz', passage],
   ['pairs/opensearch_docs_heading_section.jsonl.gz', passage],
@@ -60,7 +60,7 @@ const SOURCES: readonly [file: string, textOf: (row: never) => string][] = [
   ['moderation/wikipedia_identity_nontoxic.jsonl.gz', ({ text }: { text: string }) => text],
   ['moderation/wikipedia_talk_toxicity.jsonl.gz', ({ text }: { text: string }) => text],
 ];
-/** Test collections: their documents are among the text, their queries are what is asked. */
+/** Test collections, whose documents and queries are used. */
 const COLLECTIONS = [
   'glasgow_cisi',
   'glasgow_cacm',
@@ -75,14 +75,14 @@ const LONG_TEXTS = ['chatlogs', 'finance', 'pubmed', 'state_of_the_union', 'wiki
   (name) => `chunking/raw/corpora/${name}.md.gz`,
 );
 
-/** What must lie below the data folder. */
-export const FILES: readonly string[] = [
+/** Files required below the data folder. */
+export const REQUIRED_FILES: readonly string[] = [
   ...SOURCES.map(([file]) => file),
   ...COLLECTIONS.flatMap((folder) => [`${folder}/corpus.jsonl.gz`, `${folder}/queries.jsonl.gz`]),
   ...LONG_TEXTS,
 ];
 
-/** All documents, in the same random order every time: the first of them are a sample of all. */
+/** All documents in a fixed random order, so that any prefix is a sample. */
 export function readDocuments(data: string): BenchDocument[] {
   const known = new Set<string>();
   const isNew = (text: string): boolean => known.size < known.add(text).size;
@@ -104,13 +104,13 @@ export function readDocuments(data: string): BenchDocument[] {
   }));
 }
 
-/** Some of the queries of the test collections, each once, in random order. */
+/** A sample of the distinct queries in random order. */
 export function readQueries(data: string): string[] {
   const rows = COLLECTIONS.flatMap((folder) => readJsonLines<{ text: string }>(data, `${folder}/queries.jsonl.gz`));
   return shuffled([...new Set(rows.map(({ text }) => text))]).slice(0, QUERIES);
 }
 
-/** The languages that the service looks for a query's words in. */
+/** Languages in which the service stems queries. */
 export function languagesOf(documents: readonly BenchDocument[]): ReturnType<typeof detectLanguage>[] {
   const counts = new Map<ReturnType<typeof detectLanguage>, number>();
   for (const { text } of documents) {
@@ -122,7 +122,7 @@ export function languagesOf(documents: readonly BenchDocument[]): ReturnType<typ
     .map(([language]) => language);
 }
 
-/** The texts as documents of about `DOCUMENT_CHARACTERS`. */
+/** Splits or joins texts to documents of about `DOCUMENT_CHARACTERS`. */
 export function* documentTexts(texts: Iterable<string>): Generator<string> {
   let open = '';
   for (const text of texts) {
@@ -137,7 +137,7 @@ export function* documentTexts(texts: Iterable<string>): Generator<string> {
   if (open !== '') yield open;
 }
 
-/** A text in pieces of at most `DOCUMENT_CHARACTERS`, cut at white space where there is any. */
+/** Splits a text at white space into pieces of at most `DOCUMENT_CHARACTERS`. */
 function* piecesOf(text: string): Generator<string> {
   let from = 0;
   while (text.length - from > DOCUMENT_CHARACTERS) {

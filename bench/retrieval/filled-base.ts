@@ -7,7 +7,7 @@ import { type RunningQuire, startQuire } from '../harness/quire-process.ts';
 import { connectService, ingestFiles, type ServiceClient } from '../harness/service-client.ts';
 import { type BenchDocument, languagesOf } from './documents.ts';
 
-/** A data folder of the service with one knowledge base. */
+/** A data folder with one filled knowledge base. */
 export interface FilledBase {
   /** The service's data folder. */
   folder: string;
@@ -16,20 +16,20 @@ export interface FilledBase {
   documents: number;
   chunks: number;
   languages: Language[];
-  /** From the first upload until the last ingestion job had ended. */
+  /** From the first upload to the end of the last ingestion job. */
   seconds: number;
 }
 
 const ROOT = join(import.meta.dirname, '../..');
-/** What decides what is stored for a text: where one of these has changed, a folder is filled anew. */
+/** Code and models that determine the stored data: a change invalidates filled folders. */
 const STORED_BY = ['models/quire-embed-1.bin', 'src/db/migrations', 'src/search', 'src/knowledge-bases/chunk'];
-/** Chunks of some 600 characters: of longer ones the real text that there is makes less than 200,000. */
+/** Chunks of about 600 characters, so that the corpora suffice for 200,000. */
 const CHUNKING = { type: 'recursive', chunk_size: 128, chunk_overlap: 0 };
 /** Documents of the first upload, which tells how many chunks a document has, and of the largest one. */
 const FIRST_DOCUMENTS = 50;
 const MOST_DOCUMENTS = 2000;
 
-/** Starts the service on a filled folder, as a user does. */
+/** Starts the service on a filled folder. */
 export async function startOn({ folder, apiKey }: Pick<FilledBase, 'folder' | 'apiKey'>): Promise<RunningQuire> {
   const settings = {
     QUIRE_DATA_DIR: folder,
@@ -40,8 +40,8 @@ export async function startOn({ folder, apiKey }: Pick<FilledBase, 'folder' | 'a
 }
 
 /**
- * A folder in `root` with at least so many chunks, filled through files and ingestion; one that is there is taken as it is.
- * Throws where the documents are too few.
+ * Fills a folder in `root` with at least `chunks` chunks by ingestion, or reuses an existing one. Throws when the documents
+ * do not suffice.
  */
 export async function filledBase(
   root: string,
@@ -66,7 +66,7 @@ export async function filledBase(
   }
 }
 
-/** Removes what was filled by other code, or not to its end. */
+/** Removes folders filled by other code or incompletely. */
 async function removeSize(root: string, size: number): Promise<void> {
   const names = await readdir(root).catch(() => []);
   for (const name of names.filter((known) => known.startsWith(`${size}-`))) {
@@ -107,7 +107,7 @@ async function ingest(service: ServiceClient, baseId: string, documents: readonl
   if (job.status === 'failed') throw new Error('the ingestion failed');
 }
 
-/** Of the code and the model that made the folder. */
+/** Fingerprint of the code and the model. */
 async function fingerprint(): Promise<string> {
   const hash = createHash('sha256').update(JSON.stringify(CHUNKING));
   for (const path of STORED_BY) for (const file of await filesOf(join(ROOT, path))) hash.update(await readFile(file));

@@ -11,7 +11,7 @@ import type {
   WindowResult,
 } from './index-messages.ts';
 
-/** The process that calls LanceDB directly. One command at a time. */
+/** A process that calls LanceDB directly, one command at a time. */
 export class IndexClient {
   readonly #child: ChildProcess;
 
@@ -19,7 +19,7 @@ export class IndexClient {
     this.#child = fork(join(import.meta.dirname, 'index-process.ts'), { serialization: 'advanced' });
   }
 
-  /** Its process id. */
+  /** Process id. */
   get pid(): number {
     return this.#child.pid ?? 0;
   }

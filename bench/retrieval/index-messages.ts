@@ -1,7 +1,7 @@
 import type { Language } from '../../src/search/languages.ts';
 import type { Way } from './workloads.ts';
 
-/** Opens the service's table of a knowledge base, and embeds the queries. */
+/** Opens a knowledge base's table and embeds the queries. */
 export interface OpenCommand {
   kind: 'open';
   /** The folder of the index. */
@@ -11,7 +11,7 @@ export interface OpenCommand {
   queries: string[];
 }
 
-/** The nearest chunks of each of the first so many queries, every vector compared. */
+/** Exact nearest chunks of the first queries. */
 export interface ExactCommand {
   kind: 'exact';
   filters: Record<string, unknown> | null;
@@ -19,8 +19,7 @@ export interface ExactCommand {
 }
 
 /**
- * Searches for so long, so many at once: by LanceDB's calls alone, by the product's `ChunkIndex`, or no search and the embedding of the
- * query instead.
+ * Runs a load of searches: LanceDB's calls, the product's `ChunkIndex`, or only the embedding of queries.
  */
 export interface WindowCommand {
   kind: 'window';
@@ -31,26 +30,26 @@ export interface WindowCommand {
   seconds: number;
 }
 
-/** What the process can be told. */
+/** Commands of the process. */
 export type IndexCommand = OpenCommand | ExactCommand | WindowCommand;
 
-/** The vectors of the queries, and the rows of the table. */
+/** Query vectors and the number of rows. */
 export interface OpenResult {
   vectors: Float32Array[];
   rows: number;
 }
 
-/** Ids of the nearest chunks of each query, and the rows that the filter leaves. */
+/** Nearest chunk ids per query, and the rows that match the filter. */
 export interface ExactResult {
   ids: string[][];
   rows: number;
 }
 
-/** Milliseconds of each search, and how long all of them took. */
+/** Latencies in milliseconds and the total duration. */
 export interface WindowResult {
   latenciesMs: number[];
   seconds: number;
 }
 
-/** The answer to a command. */
+/** Reply to a command. */
 export type IndexAnswer = { result: OpenResult | ExactResult | WindowResult } | { error: string };

@@ -1,4 +1,4 @@
-/** A process of its own that has the service's table open: LanceDB called directly. Started by `index-client.ts`. */
+/** Process that calls LanceDB directly on the service's table. Started by `index-client.ts`. */
 import { join } from 'node:path';
 import { connect, MatchQuery, type Table } from '@lancedb/lancedb';
 import { createBundledEmbedding } from '../../src/engines/bundled/embedding/bundled-embedding.ts';
@@ -20,9 +20,9 @@ import type {
 import { repeat } from './repeat.ts';
 import { TOP, type Way } from './workloads.ts';
 
-/** Chunks that the service asks for by vector, and by words (`src/knowledge-bases/retrieval/retrieve.ts`). */
+/** Candidates that the service fetches by vector and by keyword (`src/knowledge-bases/retrieval/retrieve.ts`). */
 const CANDIDATES: Record<Way, number> = { vector: 2 * TOP, keyword: 2 * TOP, hybrid: 100 };
-/** Texts of one call of the embedder. */
+/** Texts per embedding call. */
 const TEXTS_OF_A_CALL = 64;
 const MODEL = join(import.meta.dirname, '../../models/quire-embed-1.bin');
 
@@ -30,7 +30,7 @@ interface Opened extends OpenCommand {
   table: Table;
   index: ChunkIndex;
   vectors: readonly Float32Array[];
-  /** The terms of each query, as the product makes them. */
+  /** Terms of each query. */
   words: readonly string[][];
   rows: number;
   hasVectorIndex: boolean;
@@ -80,7 +80,7 @@ async function exact({ table, vectors }: Opened, { filters, queries }: ExactComm
   return { ids, rows: await table.countRows(where ?? undefined) };
 }
 
-/** The calls of LanceDB that a search comes to, and nothing else. */
+/** Only the LanceDB calls of a search. */
 async function ask(
   { table, rows, vectors, words, hasVectorIndex }: Opened,
   at: number,

@@ -1,17 +1,17 @@
 import { Connection } from '../http/connection.ts';
-import { type Repetition, repeat } from './repeat.ts';
+import { type RepeatOptions, repeat } from './repeat.ts';
 
-/** Something that answers searches over HTTP. */
+/** An HTTP search server. */
 export interface SearchServer {
   name: string;
   origin: string;
   headers: Readonly<Record<string, string>>;
-  /** Where searches are sent. */
+  /** Base URL for searches. */
   path: string;
   pid: number;
 }
 
-/** Whole HTTP requests, ready to be written to a socket. */
+/** Serialized HTTP requests. */
 export function requestsOf({ origin, headers, path }: SearchServer, bodies: readonly object[]): Buffer[] {
   return bodies.map((wanted) => {
     const body = JSON.stringify(wanted);
@@ -25,11 +25,11 @@ export function requestsOf({ origin, headers, path }: SearchServer, bodies: read
   });
 }
 
-/** Sends the requests in turn on as many keep-alive connections as there shall be at once. Rejects at the first answer that is not 200. */
+/** Sends requests over `concurrency` keep-alive connections. Rejects at the first status other than 200. */
 export async function measureRequests(
   { name, origin }: SearchServer,
   requests: readonly Buffer[],
-  repetition: Repetition,
+  repetition: RepeatOptions,
 ): Promise<{ latenciesMs: number[]; seconds: number }> {
   const connections = await Promise.all(Array.from({ length: repetition.atOnce }, () => Connection.open(origin)));
   try {
@@ -43,8 +43,8 @@ export async function measureRequests(
   }
 }
 
-/** Sends one search and gives the answer's JSON, whose form is the caller's word. */
-export async function askOnce<T>({ name, origin, headers, path }: SearchServer, body: object): Promise<T> {
+/** Sends one search; returns the JSON of the response. */
+export async function sendQuery<T>({ name, origin, headers, path }: SearchServer, body: object): Promise<T> {
   const answer = await fetch(`${origin}${path}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },

@@ -10,26 +10,26 @@ import { type ChromaCollection, chromaCollection } from './chroma-collection.ts'
 import { type FilledBase, startOn } from './filled-base.ts';
 import { IndexClient } from './index-client.ts';
 import type { SearchServer } from './load.ts';
-import { type Field, measureRecall, measureSpeed, type Plan } from './measure.ts';
+import { type Contenders, type MeasurementPlan, measureLatency, measureRecall } from './measure.ts';
 import type { SizeFigures } from './report.ts';
 
-/** Idle time before memory is read, so that a garbage collection that is due has happened. */
+/** Idle time before memory is read, for a pending garbage collection. */
 const SETTLE_MS = 3000;
 const BUILD_LIMIT_MS = 3_600_000;
 
-/** What is measured with, beside the chunks. */
-export interface Setting {
-  plan: Plan;
+/** Measurement settings. */
+export interface SizeSetting {
+  plan: MeasurementPlan;
   queries: string[];
-  /** Null without the peer. */
+  /** Null without Chroma. */
   release: ChromaRelease | null;
-  /** Leaves the indexes as the ingestion left them, instead of building them anew. */
+  /** Keeps the indexes of the ingestion instead of rebuilding them. */
   keepIndexes: boolean;
   progress(line: string): void;
 }
 
-/** Measures all with the chunks of one filled folder. Whatever it starts is stopped again. */
-export async function measureSize(base: FilledBase, setting: Setting): Promise<SizeFigures> {
+/** Measures all contenders on one filled folder. Stops all processes that it starts. */
+export async function measureSize(base: FilledBase, setting: SizeSetting): Promise<SizeFigures> {
   const { release, progress } = setting;
   const stops: (() => void | Promise<void>)[] = [];
   try {
@@ -59,7 +59,7 @@ export async function measureSize(base: FilledBase, setting: Setting): Promise<S
   }
 }
 
-function serverOf(chroma: ChromaCollection | null): Field['chroma'] {
+function serverOf(chroma: ChromaCollection | null): Contenders['chroma'] {
   if (chroma === null) return null;
   const { label: name, origin, path, pid, folder } = chroma;
   return { name, origin, headers: {}, path, pid, folder };
@@ -70,9 +70,9 @@ async function chromaFacts(chroma: ChromaCollection | null): Promise<Pick<SizeFi
 }
 
 async function figuresOf(
-  field: Field,
+  field: Contenders,
   base: FilledBase,
-  { plan, progress }: Setting,
+  { plan, progress }: SizeSetting,
 ): Promise<Omit<SizeFigures, 'built' | 'chroma'>> {
   const memory: SizeFigures['memory'] = [];
   const note = async (when: string): Promise<void> => {
@@ -85,7 +85,7 @@ async function figuresOf(
   await note('started');
   progress(`${base.chunks} chunks: recall`);
   const recall = await measureRecall(field, plan.recallQueries);
-  const windows = await measureSpeed(field, plan, (line) => progress(`${base.chunks} chunks: ${line}`));
+  const windows = await measureLatency(field, plan, (line) => progress(`${base.chunks} chunks: ${line}`));
   await note('after the load');
   return {
     chunks: base.chunks,
@@ -111,7 +111,7 @@ async function buildIndexes({ folder, baseId }: FilledBase): Promise<IndexTimes>
 async function bytesOf(folder: string): Promise<number> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
-  // The service may remove a file meanwhile.
+  // The service may delete a file meanwhile.
   const sizes = await Promise.all(
     files.map((file) =>
       lstat(file).then(

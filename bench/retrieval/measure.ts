@@ -1,36 +1,44 @@
 import { quantile } from '../harness/statistics.ts';
 import type { ChromaCollection } from './chroma-collection.ts';
 import type { IndexClient } from './index-client.ts';
-import { askOnce, measureRequests, requestsOf, type SearchServer } from './load.ts';
-import type { Repetition } from './repeat.ts';
-import { bodyOf, FILTERS, type Filter, nameOf, TOP, WORKLOADS, type Workload } from './workloads.ts';
+import { measureRequests, requestsOf, type SearchServer, sendQuery } from './load.ts';
+import type { RepeatOptions } from './repeat.ts';
+import {
+  bodyOf,
+  FILTERS,
+  type Filter,
+  RETRIEVAL_WORKLOADS,
+  type RetrievalWorkload,
+  TOP,
+  workloadName,
+} from './workloads.ts';
 
-/** How much is measured. */
-export interface Plan {
+/** Amount of measurements. */
+export interface MeasurementPlan {
   rounds: number;
-  /** Of a window. */
+  /** Duration of a window. */
   seconds: number;
   warmupSeconds: number;
   /** Queries whose results are compared with exact search. */
   recallQueries: number;
 }
 
-/** Searches at once. */
+/** Concurrent searches. */
 export const CONNECTIONS = [1, 16] as const;
 
-/** All that takes part, over the same chunks. */
-export interface Field {
+/** The contenders over the same chunks. */
+export interface Contenders {
   quire: SearchServer;
   /** LanceDB called directly, over the service's own table. */
   index: IndexClient;
   chroma: (SearchServer & Pick<ChromaCollection, 'folder'>) | null;
   queries: readonly string[];
-  /** Of the queries. */
+  /** Vectors of the queries. */
   vectors: readonly Float32Array[];
 }
 
-/** What one contender did in one window. */
-export interface Window {
+/** Measurements of one contender in one window. */
+export interface MeasuredWindow {
   contender: string;
   workload: string;
   atOnce: number;
@@ -41,7 +49,7 @@ export interface Window {
   perSecond: number;
 }
 
-/** The share of the exact ten that is found, of the vectors alone, and the share of the chunks that the filter leaves. */
+/** Recall@10 of vector search, and the share of chunks that match the filter. */
 export interface Recall {
   filter: string;
   selected: number;
@@ -49,7 +57,7 @@ export interface Recall {
   chroma: number | null;
 }
 
-/** What the windows of LanceDB called directly, of the product's index class, and of the embedding of a query go by. */
+/** Names of the windows of LanceDB, the product's index class, and the embedding of a query. */
 export const DIRECT = { lancedb: 'LanceDB', 'chunk-index': 'ChunkIndex', embedding: 'embedding' } as const;
 
 type Measured = { latenciesMs: number[]; seconds: number };
@@ -57,11 +65,11 @@ type Measured = { latenciesMs: number[]; seconds: number };
 interface Turn {
   contender: string;
   atOnce: number;
-  run(repetition: Repetition): Promise<Measured>;
+  run(repetition: RepeatOptions): Promise<Measured>;
 }
 
-/** Asks for the nearest chunks of some queries under every filter, and compares with what every vector compared gives. */
-export async function measureRecall(field: Field, queries: number): Promise<Recall[]> {
+/** Measures recall against exact search under every filter. */
+export async function measureRecall(field: Contenders, queries: number): Promise<Recall[]> {
   const { rows: all } = await field.index.exact({ filters: null, queries: 0 });
   const found: Recall[] = [];
   for (const filter of FILTERS) {
@@ -69,7 +77,7 @@ export async function measureRecall(field: Field, queries: number): Promise<Reca
     const shares: { quire: number[]; chroma: number[] } = { quire: [], chroma: [] };
     for (const [at, nearest] of ids.entries()) {
       const body = bodyOf({ way: 'vector', filter }, field.queries[at] ?? '');
-      const { results } = await askOnce<{ results: { chunk_id: string }[] }>(field.quire, body);
+      const { results } = await sendQuery<{ results: { chunk_id: string }[] }>(field.quire, body);
       shares.quire.push(
         shareOf(
           nearest,
@@ -77,7 +85,7 @@ export async function measureRecall(field: Field, queries: number): Promise<Reca
         ),
       );
       if (field.chroma === null) continue;
-      const answer = await askOnce<{ ids: string[][] }>(field.chroma, chromaBody(filter, field.vectors[at]));
+      const answer = await sendQuery<{ ids: string[][] }>(field.chroma, chromaBody(filter, field.vectors[at]));
       shares.chroma.push(shareOf(nearest, answer.ids[0] ?? []));
     }
     const chroma = field.chroma === null ? null : mean(shares.chroma);
@@ -86,10 +94,17 @@ export async function measureRecall(field: Field, queries: number): Promise<Reca
   return found;
 }
 
-/** Runs every workload in every round, the contenders in turn, another one first each time. */
-export async function measureSpeed(field: Field, plan: Plan, progress: (line: string) => void): Promise<Window[]> {
-  const windows: Window[] = [];
-  const workloads = WORKLOADS.map((workload) => ({ name: nameOf(workload), turns: turnsOf(field, workload) }));
+/** Runs every workload in every round, rotating the order of contenders. */
+export async function measureLatency(
+  field: Contenders,
+  plan: MeasurementPlan,
+  progress: (line: string) => void,
+): Promise<MeasuredWindow[]> {
+  const windows: MeasuredWindow[] = [];
+  const workloads = RETRIEVAL_WORKLOADS.map((workload) => ({
+    name: workloadName(workload),
+    turns: turnsOf(field, workload),
+  }));
   for (let round = 0; round < plan.rounds; round++) {
     progress(`round ${round + 1} of ${plan.rounds}`);
     for (const { name, turns } of [...workloads, { name: 'query', turns: [embeddingTurn(field)] }]) {
@@ -104,7 +119,7 @@ export async function measureSpeed(field: Field, plan: Plan, progress: (line: st
   return windows;
 }
 
-function turnsOf(field: Field, workload: Workload): Turn[] {
+function turnsOf(field: Contenders, workload: RetrievalWorkload): Turn[] {
   const { way, filter } = workload;
   const ours = requestsOf(
     field.quire,
@@ -137,8 +152,8 @@ function turnsOf(field: Field, workload: Workload): Turn[] {
   ];
 }
 
-function embeddingTurn({ index }: Field): Turn {
-  const run = (repetition: Repetition) =>
+function embeddingTurn({ index }: Contenders): Turn {
+  const run = (repetition: RepeatOptions) =>
     index.window({ by: 'embedding', way: 'vector', filters: null, ...repetition });
   return { contender: DIRECT.embedding, atOnce: 1, run };
 }
@@ -152,7 +167,10 @@ function chromaBody(filter: Filter, vector: Float32Array | undefined): object {
   };
 }
 
-function figuresOf({ latenciesMs, seconds }: Measured): Pick<Window, 'requests' | 'p50Ms' | 'p99Ms' | 'perSecond'> {
+function figuresOf({
+  latenciesMs,
+  seconds,
+}: Measured): Pick<MeasuredWindow, 'requests' | 'p50Ms' | 'p99Ms' | 'perSecond'> {
   const ascending = latenciesMs.toSorted((a, b) => a - b);
   const requests = ascending.length;
   return {
@@ -163,7 +181,7 @@ function figuresOf({ latenciesMs, seconds }: Measured): Pick<Window, 'requests' 
   };
 }
 
-/** The share of the nearest that was found. */
+/** Share of the exact nearest chunks that was found. */
 export function shareOf(nearest: readonly string[], found: readonly string[]): number {
   const known = new Set(found);
   return nearest.length === 0 ? 1 : nearest.filter((id) => known.has(id)).length / nearest.length;

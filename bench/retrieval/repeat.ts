@@ -1,20 +1,20 @@
-/** How long something is done, and how many times at once. */
-export interface Repetition {
+/** Duration and concurrency. */
+export interface RepeatOptions {
   atOnce: number;
   seconds: number;
 }
 
-/** Fewest times that make a p99 more than the largest of a few. */
+/** Minimum repetitions for a meaningful p99. */
 const LEAST = 100;
-/** However slow it is, a window ends after so many times its seconds. */
+/** Maximum duration of a window, as a multiple of its nominal one. */
 const MOST_WINDOWS = 5;
 
 /**
- * Does something again and again, for so many seconds and at least `LEAST` times, each time with the next of `places` numbers from 0.
- * What runs when the time is over is waited for and counts, with its time. `once` gives how long it took, in milliseconds.
+ * Repeats `once` for a duration and at least `LEAST` times, with the next of `places` indexes from 0. Waits for and counts
+ * calls in progress at the end. `once` returns its duration in milliseconds.
  */
 export async function repeat(
-  { atOnce, seconds }: Repetition,
+  { atOnce, seconds }: RepeatOptions,
   places: number,
   once: (place: number, client: number) => Promise<number>,
 ): Promise<{ latenciesMs: number[]; seconds: number }> {

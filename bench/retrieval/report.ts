@@ -1,18 +1,18 @@
 import { type Summary, summarize } from '../harness/statistics.ts';
 import { formatSummary, type TextTable } from '../harness/text-table.ts';
 import type { IndexTimes } from './build-indexes.ts';
-import { CONNECTIONS, DIRECT, type Recall, type Window } from './measure.ts';
+import { CONNECTIONS, DIRECT, type MeasuredWindow, type Recall } from './measure.ts';
 
-/** What the project aims at: recall@10 at least, and milliseconds added to LanceDB at p50 at most. */
+/** Targets: minimum recall@10, and maximum p50 overhead over LanceDB in milliseconds. */
 const AIMS = { recall: 0.95, addedMs: 2 };
 const MEGABYTE = 1e6;
 
-/** All that was found out with so many chunks. */
+/** Figures for one number of chunks. */
 export interface SizeFigures {
   chunks: number;
   documents: number;
   fillSeconds: number;
-  /** Null where the indexes were left as they were. */
+  /** Null when indexes were not rebuilt. */
   built: IndexTimes | null;
   /** Of the service's index and its database, and of Chroma's folder. */
   bytes: { index: number; database: number; chroma: number | null };
@@ -20,12 +20,12 @@ export interface SizeFigures {
   /** Resident memory of all processes of a contender. */
   memory: { what: string; bytes: number | undefined }[];
   recall: Recall[];
-  windows: Window[];
+  windows: MeasuredWindow[];
 }
 
 type Figure = 'p50Ms' | 'p99Ms' | 'perSecond';
 
-/** The tables of one size. */
+/** Tables of one size. */
 export function retrievalTables(figures: SizeFigures): TextTable[] {
   const size = `${figures.chunks.toLocaleString('en')} chunks`;
   const { windows, chroma } = figures;
@@ -41,7 +41,7 @@ export function retrievalTables(figures: SizeFigures): TextTable[] {
   ];
 }
 
-/** Whether each aim is met, a line each. */
+/** One line per target: met or not. */
 export function aimLines(sizes: readonly SizeFigures[]): string[] {
   return sizes.flatMap(({ chunks, windows, recall }) => {
     const size = `${chunks.toLocaleString('en')} chunks`;
@@ -65,7 +65,7 @@ function line(aim: string, figure: string, met: boolean): string {
 
 function speedTable(
   title: string,
-  windows: readonly Window[],
+  windows: readonly MeasuredWindow[],
   workloads: readonly string[],
   contender: string,
 ): TextTable {
@@ -87,7 +87,7 @@ function speedTable(
   };
 }
 
-function addedTable(size: string, windows: readonly Window[], workloads: readonly string[]): TextTable {
+function addedTable(size: string, windows: readonly MeasuredWindow[], workloads: readonly string[]): TextTable {
   const embedding = summarize(figuresOf(windows, { contender: DIRECT.embedding, atOnce: 1 }).map(({ p50Ms }) => p50Ms));
   return {
     title: `${size}: where the time of one request goes, ms at p50 (embedding a query: ${formatSummary(embedding, 2)})`,
@@ -105,8 +105,8 @@ function addedTable(size: string, windows: readonly Window[], workloads: readonl
   };
 }
 
-/** How much more one takes than another at p50, of one request at a time; the difference is taken within a round. */
-function addedTo(windows: readonly Window[], workload: string, without: string, contender: string): Summary {
+/** Median difference of sequential p50 latencies, within rounds. */
+function addedTo(windows: readonly MeasuredWindow[], workload: string, without: string, contender: string): Summary {
   const base = figuresOf(windows, { workload, contender: without, atOnce: 1 });
   const whole = figuresOf(windows, { workload, contender, atOnce: 1 });
   return summarize(
@@ -114,8 +114,8 @@ function addedTo(windows: readonly Window[], workload: string, without: string, 
   );
 }
 
-function figuresOf(windows: readonly Window[], wanted: Partial<Window>): Window[] {
-  const keys = Object.keys(wanted) as (keyof Window)[];
+function figuresOf(windows: readonly MeasuredWindow[], wanted: Partial<MeasuredWindow>): MeasuredWindow[] {
+  const keys = Object.keys(wanted) as (keyof MeasuredWindow)[];
   return windows.filter((window) => keys.every((key) => window[key] === wanted[key]));
 }
 

@@ -1,5 +1,5 @@
 /**
- * Retrieval from knowledge bases of several sizes, beside LanceDB called directly and Chroma's server.
+ * Measures retrieval from knowledge bases of several sizes, compared with direct LanceDB calls and Chroma's server.
  * `npm run bench:retrieval -- --data DIR [--sizes LIST] [--rounds N] [--seconds N] [--quick] [--keep-indexes] [--no-peer]
  * [--folder DIR] [--json FILE]`; see bench/README.md.
  */
@@ -16,14 +16,14 @@ import {
 import { requireDataFiles } from '../harness/data-set.ts';
 import { renderTable } from '../harness/text-table.ts';
 import { type ChromaRelease, installChroma } from './chroma.ts';
-import { type BenchDocument, FILES, readDocuments, readQueries } from './documents.ts';
+import { type BenchDocument, REQUIRED_FILES, readDocuments, readQueries } from './documents.ts';
 import { filledBase } from './filled-base.ts';
-import type { Plan } from './measure.ts';
+import type { MeasurementPlan } from './measure.ts';
 import { measureSize } from './measure-size.ts';
 import { aimLines, retrievalTables, type SizeFigures } from './report.ts';
 
-const FULL: Plan = { rounds: 5, seconds: 3, warmupSeconds: 0.5, recallQueries: 200 };
-const QUICK: Plan = { rounds: 1, seconds: 1, warmupSeconds: 0.2, recallQueries: 50 };
+const FULL: MeasurementPlan = { rounds: 5, seconds: 3, warmupSeconds: 0.5, recallQueries: 200 };
+const QUICK: MeasurementPlan = { rounds: 1, seconds: 1, warmupSeconds: 0.2, recallQueries: 50 };
 const SIZES = '1000,50000,200000';
 const QUICK_SIZES = '1000';
 
@@ -47,12 +47,12 @@ function readFlags() {
 
 type Flags = ReturnType<typeof readFlags>;
 
-function planOf({ quick, rounds, seconds }: Flags): Plan {
+function planOf({ quick, rounds, seconds }: Flags): MeasurementPlan {
   const plan = quick ? QUICK : FULL;
   return { ...plan, rounds: Number(rounds ?? plan.rounds), seconds: Number(seconds ?? plan.seconds) };
 }
 
-/** The texts take seconds to read, and are needed only where a folder is not filled yet. */
+/** Lazy, because texts take seconds to read and are only needed to fill a folder. */
 function once(read: () => BenchDocument[]): () => BenchDocument[] {
   let known: BenchDocument[] | null = null;
   return () => {
@@ -67,7 +67,7 @@ async function peerOf({ peer }: Flags): Promise<ChromaRelease | string> {
 }
 
 async function main(flags: Flags): Promise<void> {
-  const data = requireDataFiles(flags.data, FILES);
+  const data = requireDataFiles(flags.data, REQUIRED_FILES);
   const plan = planOf(flags);
   const queries = readQueries(data);
   const documents = once(() => readDocuments(data));

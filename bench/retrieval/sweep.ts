@@ -1,6 +1,6 @@
 /**
- * LanceDB's indexes of vectors with their parameters, called directly: latency, recall and build time, over the first so many vectors of
- * a filled folder. `node bench/retrieval/sweep.ts --data DIR [--sizes LIST] [--queries N] [--folder DIR]`; see bench/README.md.
+ * Measures latency, recall and build time of LanceDB's vector indexes with their parameters, over the first vectors of a
+ * filled folder. `node bench/retrieval/sweep.ts --data DIR [--sizes LIST] [--queries N] [--folder DIR]`; see bench/README.md.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,25 +13,25 @@ import { BENCH_SCRATCH, runCommand } from '../harness/command.ts';
 import { requireDataFiles } from '../harness/data-set.ts';
 import { quantile } from '../harness/statistics.ts';
 import { renderTable } from '../harness/text-table.ts';
-import { FILES, readDocuments, readQueries } from './documents.ts';
+import { REQUIRED_FILES, readDocuments, readQueries } from './documents.ts';
 import { type FilledBase, filledBase } from './filled-base.ts';
 import { shareOf } from './measure.ts';
 import { TOP } from './workloads.ts';
 
-/** An index to build: none compares every vector. */
+/** An index to build; none: exact search. */
 interface Kind {
   name: string;
   config: (rows: number) => IndexOptions['config'] | null;
-  settings: readonly Setting[];
+  settings: readonly SizeSetting[];
 }
 
-/** How an index is asked. */
-interface Setting {
+/** Query parameters of an index. */
+interface SizeSetting {
   name: string;
   apply(query: VectorQuery): VectorQuery;
 }
 
-/** Vectors that are asked for, as the service asks. */
+/** Hits per query, as in the service. */
 const CANDIDATES = 100;
 const ADDED_AT_ONCE = 20_000;
 const MODEL = join(import.meta.dirname, '../../models/quire-embed-1.bin');
@@ -39,15 +39,15 @@ const MODEL = join(import.meta.dirname, '../../models/quire-embed-1.bin');
 const WHERE = `array_has(labels, '${fieldLabel('shelf', 'shelf-3')}')`;
 
 const distanceType = 'cosine' as const;
-const probes = (numbers: readonly number[], factors: readonly number[]): Setting[] =>
+const probes = (numbers: readonly number[], factors: readonly number[]): SizeSetting[] =>
   numbers.flatMap((count) =>
     factors.map((factor) => ({
       name: `nprobes ${count}, refine ${factor}`,
       apply: (query: VectorQuery) => query.nprobes(count).refineFactor(factor),
     })),
   );
-/** `ef` is at least as many as are asked for, times the factor. */
-const neighbours = (pairs: readonly [ef: number, factor: number][]): Setting[] =>
+/** `ef` is at least the number of hits times the factor. */
+const neighbours = (pairs: readonly [ef: number, factor: number][]): SizeSetting[] =>
   pairs.map(([ef, factor]) => ({
     name: `ef ${ef}, refine ${factor}`,
     apply: (query: VectorQuery) => query.nprobes(1).ef(ef).refineFactor(factor),
@@ -93,7 +93,7 @@ async function queryVectors(data: string, count: number): Promise<readonly Float
   return vectors;
 }
 
-/** The first `rows` of the service's table, without an index. */
+/** Copies the first `rows` of the service's table, without indexes. */
 async function copy(connection: Connection, { folder, baseId }: FilledBase, rows: number): Promise<Table> {
   const source = await (await connect(join(folder, 'index'))).openTable(baseId);
   const take = (from: number) =>
@@ -115,7 +115,12 @@ interface Asked {
   ids: string[][];
 }
 
-async function ask(table: Table, vectors: readonly Float32Array[], setting: Setting, where?: string): Promise<Asked> {
+async function ask(
+  table: Table,
+  vectors: readonly Float32Array[],
+  setting: SizeSetting,
+  where?: string,
+): Promise<Asked> {
   const times: number[] = [];
   const ids: string[][] = [];
   for (const vector of vectors) {
@@ -143,7 +148,7 @@ async function build(table: Table, config: IndexOptions['config'] | null): Promi
 
 async function sweep(table: Table, vectors: readonly Float32Array[]): Promise<void> {
   const rowCount = await table.countRows();
-  const flat: Setting = { name: '', apply: (query) => query.bypassVectorIndex() };
+  const flat: SizeSetting = { name: '', apply: (query) => query.bypassVectorIndex() };
   const exact = { all: (await ask(table, vectors, flat)).ids, some: (await ask(table, vectors, flat, WHERE)).ids };
   const rows: string[][] = [];
   for (const { name, config, settings } of KINDS) {
@@ -175,7 +180,7 @@ async function main(): Promise<void> {
       folder: { type: 'string', default: join(BENCH_SCRATCH, 'retrieval') },
     },
   });
-  const data = requireDataFiles(flags.data, FILES);
+  const data = requireDataFiles(flags.data, REQUIRED_FILES);
   const sizes = flags.sizes.split(',').map(Number);
   const base = await filledBase(flags.folder, Math.max(...sizes), () => readDocuments(data));
   const vectors = await queryVectors(data, Number(flags.queries));

@@ -1,16 +1,16 @@
 import { countColumn, type MetricTable } from '../../bench/harness/metric-table.ts';
 import type { ServiceClient } from '../../bench/harness/service-client.ts';
-import { documentsOf, type Ingestion } from './ingesting.ts';
+import { documentsOf, type IngestionResult } from './ingesting.ts';
 
-/** Documents whose own words are searched for. */
+/** Documents that are searched by their own words. */
 const QUERIES = 40;
-/** Characters of a chunk that are searched for. */
+/** Characters of a chunk used as the query. */
 const QUERY_CHARACTERS = 200;
 
-/** What a knowledge base has, before and after its data source is deleted: by its own numbers, its lists, and what searches find. */
+/** Contents of a knowledge base before and after its data source is deleted: counts, lists and search results. */
 export async function deletionSheet(
   service: ServiceClient,
-  { base, source, documents }: Ingestion,
+  { base, source, documents }: IngestionResult,
 ): Promise<MetricTable> {
   const path = `/v1/knowledge-bases/${base}`;
   const queries = await queriesFrom(service, path, documents);
@@ -29,7 +29,11 @@ export async function deletionSheet(
   };
 }
 
-async function queriesFrom(service: ServiceClient, path: string, documents: Ingestion['documents']): Promise<string[]> {
+async function queriesFrom(
+  service: ServiceClient,
+  path: string,
+  documents: IngestionResult['documents'],
+): Promise<string[]> {
   const filled = documents.filter(({ chunk_count }) => chunk_count > 0);
   const step = Math.max(1, Math.floor(filled.length / QUERIES));
   const queries: string[] = [];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { contradictions, fatesOf } from './fates.ts';
-import type { Fault, Ingestion, ListedDocument, Sent } from './ingesting.ts';
+import type { Fault, IngestionResult, ListedDocument, Sent } from './ingesting.ts';
 import { outcomeSheet } from './sheets.ts';
 
 const noText = { code: 'no_text', message: 'It has none.' };
@@ -16,7 +16,7 @@ function documentOf(id: string, uri: string, error: Fault | null = null): Listed
   return { id, name: id, source_uri: uri, status, chunk_count: error === null ? 2 : 0, error };
 }
 
-function ingestionOf(documents: ListedDocument[]): Ingestion {
+function ingestionOf(documents: ListedDocument[]): IngestionResult {
   const details = documents.map(({ id, status, chunk_count, error }) => {
     return { document_id: id, status, chunks_created: chunk_count, error };
   });
@@ -39,8 +39,8 @@ const documents = [
   documentOf('4', 'failed', noText),
 ];
 
-describe('what became of every file', () => {
-  it('gives each file one outcome, with the first fault', () => {
+describe('fatesOf and contradictions', () => {
+  it('assigns one outcome per file, with its first error', () => {
     const fates = fatesOf(sent, ingestionOf(documents));
     assert.deepEqual(
       fates.map(({ file, outcome, fault }) => [file.name, outcome, fault?.code]),
@@ -54,18 +54,18 @@ describe('what became of every file', () => {
     );
   });
 
-  it('counts a file that is still worked on as lost', () => {
+  it('counts an unfinished file as lost', () => {
     const half = [{ ...documentOf('1', 'whole'), status: 'processing' }, documentOf('2', 'whole')];
     assert.equal(fatesOf(sent, ingestionOf(half))[1]?.outcome, 'lost');
   });
 
-  it('counts the outcomes, the codes of what was not read, and what was ingested', () => {
+  it('counts outcomes, error codes, documents and chunks', () => {
     const [row] = outcomeSheet(fatesOf(sent, ingestionOf(documents))).rows;
-    // Files; refused, ingested, partly, failed, lost; no_text; documents and chunks.
+    // Files; rejected, ingested, partly, failed, lost; no_text; documents and chunks.
     assert.deepEqual(row, { name: 'a .txt', cells: [5, 1, 1, 1, 1, 1, 2, 2, 4] });
   });
 
-  it('finds no contradiction where there is none, and says where lists, details and numbers differ', () => {
+  it('reports differences between lists, job details and counts', () => {
     const good = ingestionOf(documents);
     assert.deepEqual(contradictions(sent, good), []);
     const [first, ...others] = good.details;

@@ -1,18 +1,18 @@
-import type { Detail, Fault, Ingestion, ListedDocument, Sent } from './ingesting.ts';
+import type { Detail, Fault, IngestionResult, ListedDocument, Sent } from './ingesting.ts';
 import type { InputFile } from './inputs.ts';
 
-/** What came of a file: refused when it was uploaded, ingested, ingested but for some of its documents, failed, or none of these. */
+/** Outcome of a file: rejected at upload, ingested, partly ingested, failed, or lost (none of these). */
 export interface Fate {
   file: InputFile;
   outcome: 'refused' | 'ingested' | 'partly' | 'failed' | 'lost';
-  /** Of the refusal, or of its first document that failed. */
+  /** Error code of the upload, or of the first failed document. */
   fault: Fault | null;
-  /** Those that were ingested of it. */
+  /** Ingested documents. */
   documents: ListedDocument[];
 }
 
-/** What came of each file, in the order in which they were sent. */
-export function fatesOf(sent: readonly Sent[], { documents }: Ingestion): Fate[] {
+/** Outcomes of files in upload order. */
+export function fatesOf(sent: readonly Sent[], { documents }: IngestionResult): Fate[] {
   const byFile = Map.groupBy(documents, ({ source_uri }) => source_uri.split('#')[0]);
   return sent.map((each) => {
     if ('refusal' in each) return { file: each.file, outcome: 'refused', fault: each.refusal, documents: [] };
@@ -25,8 +25,8 @@ export function fatesOf(sent: readonly Sent[], { documents }: Ingestion): Fate[]
   });
 }
 
-/** Where the lists, the job and the files that were sent do not say the same: a sentence each, none when all is well. */
-export function contradictions(sent: readonly Sent[], { job, details, documents }: Ingestion): string[] {
+/** Differences between lists, the job and the uploaded files, one sentence each. */
+export function contradictions(sent: readonly Sent[], { job, details, documents }: IngestionResult): string[] {
   const ids = new Set(sent.flatMap((each) => ('id' in each ? [each.id] : [])));
   const found: string[] = [];
   if (job.status !== 'completed') found.push(`the job ended as '${job.status}': ${job.error?.message}`);

@@ -3,19 +3,19 @@ import { processTree, processUsage } from '../../bench/harness/process-usage.ts'
 import { ingestFiles, type ServedJob, type ServiceClient, ServiceError } from '../../bench/harness/service-client.ts';
 import type { InputFile } from './inputs.ts';
 
-/** Objects of one page of a list. */
+/** Objects per list page. */
 const PAGE = 100;
 
-/** What is wrong with a file or a document. */
+/** Error of a file or document. */
 export interface Fault {
   code: string;
   message: string;
 }
 
-/** A file that was sent to the service: its id, or why it was refused. */
+/** An uploaded file: its id, or the error of the upload. */
 export type Sent = { file: InputFile } & ({ id: string } | { refusal: Fault });
 
-/** A document, as the API shows it. */
+/** A document object of the API. */
 export interface ListedDocument {
   id: string;
   name: string;
@@ -25,7 +25,7 @@ export interface ListedDocument {
   error: Fault | null;
 }
 
-/** What the job says of a document. */
+/** A document in the details of a job. */
 export interface Detail {
   document_id: string;
   status: string;
@@ -33,20 +33,20 @@ export interface Detail {
   error: Fault | null;
 }
 
-/** An ingestion that has ended. */
-export interface Ingestion {
+/** Result of a finished ingestion. */
+export interface IngestionResult {
   base: string;
   source: string;
   job: ServedJob;
   details: Detail[];
   documents: ListedDocument[];
   seconds: number;
-  /** The most that the service's processes had at once; null where they are on another machine. */
+  /** Peak memory of the service's processes; null for a service on another machine. */
   peakMb: number | null;
 }
 
-/** Uploads files one after the other, each with its own name. */
-export async function send(service: ServiceClient, files: readonly InputFile[]): Promise<Sent[]> {
+/** Uploads files sequentially under their own names. */
+export async function uploadFiles(service: ServiceClient, files: readonly InputFile[]): Promise<Sent[]> {
   const sent: Sent[] = [];
   for (const file of files) {
     showProgress(sent.length, files.length, 'uploaded');
@@ -60,8 +60,8 @@ export async function send(service: ServiceClient, files: readonly InputFile[]):
   return sent;
 }
 
-/** Puts files into one data source of a new knowledge base, waits for its job, and asks what came of it. */
-export async function ingest(service: ServiceClient, fileIds: readonly string[]): Promise<Ingestion> {
+/** Ingests files into a new knowledge base with one data source, and collects the results. */
+export async function ingest(service: ServiceClient, fileIds: readonly string[]): Promise<IngestionResult> {
   const { id: base } = await service.post<{ id: string }>('/v1/knowledge-bases', { name: 'every document' });
   const path = `/v1/knowledge-bases/${base}`;
   const started = performance.now();
@@ -77,7 +77,7 @@ export async function ingest(service: ServiceClient, fileIds: readonly string[])
   return { base, source, job, details, documents, seconds, peakMb: service.own === null ? null : peak / 1e6 };
 }
 
-/** All documents of the knowledge base at `path`. */
+/** Lists all documents of the knowledge base at `path`. */
 export async function documentsOf(service: ServiceClient, path: string): Promise<ListedDocument[]> {
   const documents: ListedDocument[] = [];
   for (let after = ''; ; ) {

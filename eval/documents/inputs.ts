@@ -1,27 +1,27 @@
 import { readFileSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
-import { type ArchivedFile, filesOf } from '../extraction/archives.ts';
+import { readTar, type TarFile } from '../extraction/archives.ts';
 
-/** The archives of documents below the data folder. */
+/** Archives of documents below the data folder. */
 export const ARCHIVES = ['readability', 'terrier_mini', 'tika', 'unstructured'].map(
   (name) => `documents/${name}.tar.gz`,
 );
-/** The endings that files may have: those of the interface. */
+/** Accepted file extensions. */
 const TAKEN: ReadonlySet<string> = new Set(['.jsonl', '.pdf', '.txt', '.md', '.csv', '.docx', '.html']);
 
-/** A file that a user might upload. */
-export interface InputFile extends ArchivedFile {
-  /** The archive that it is in; `archives` for those themselves. */
+/** A file to upload. */
+export interface InputFile extends TarFile {
+  /** Archive that contains it; `archives` for the archives themselves. */
   collection: string;
-  /** The ending of its name, in lower case; `others` for all that are not taken. */
+  /** Lower-case file extension; `others` for unsupported ones. */
   format: string;
 }
 
-/** Every file that there is: those in the archives, and the archives as they lie. */
+/** All files of the archives, and the archives themselves. */
 export function inputFiles(data: string): InputFile[] {
   const inside = ARCHIVES.flatMap((archive) => {
     const collection = basename(archive, '.tar.gz');
-    return filesOf(data, archive).map((file) => ({ ...file, collection }));
+    return readTar(data, archive).map((file) => ({ ...file, collection }));
   });
   const archives = ARCHIVES.map((path) => {
     return { path, name: basename(path), bytes: readFileSync(join(data, path)), collection: 'archives' };

@@ -1,13 +1,13 @@
-/** Evaluates what a service makes of every document there is; eval/README.md says what is measured. */
+/** Evaluates the ingestion of all test documents through a service; see eval/README.md. */
 import { runEvaluation } from '../../bench/harness/evaluation.ts';
 import type { ServiceClient } from '../../bench/harness/service-client.ts';
 import { deletionSheet } from './deletion.ts';
 import { contradictions, type Fate, fatesOf } from './fates.ts';
-import { type Ingestion, ingest, send } from './ingesting.ts';
+import { type IngestionResult, ingest, uploadFiles } from './ingesting.ts';
 import { ARCHIVES, inputFiles } from './inputs.ts';
 import { faultSheet, outcomeSheet, sentences } from './sheets.ts';
 
-/** Files that are named as the slowest. */
+/** Number of slowest files to list. */
 const SLOWEST = 10;
 
 await runEvaluation({
@@ -16,7 +16,7 @@ await runEvaluation({
   files: ARCHIVES,
   logLevel: 'debug',
   async *measure(service, data) {
-    const sent = await send(service, inputFiles(data));
+    const sent = await uploadFiles(service, inputFiles(data));
     const ids = new Map(sent.flatMap((each) => ('id' in each ? [[each.id, each.file.path] as const] : [])));
     const ingestion = await ingest(service, [...ids.keys()]);
     const fates = fatesOf(sent, ingestion);
@@ -39,12 +39,12 @@ function account(fates: readonly Fate[]): string {
   return `${fates.length} files, ${paths.size} of them with a path of their own; without an outcome: ${lost.join(', ') || 'none'}.`;
 }
 
-function figures({ job, seconds, peakMb }: Ingestion): string {
+function figures({ job, seconds, peakMb }: IngestionResult): string {
   const memory = peakMb === null ? '' : `, at most ${peakMb.toFixed(0)} MB of the service's processes`;
   return `${job.documents_processed} documents, ${job.chunks_created} chunks in ${seconds.toFixed(0)} s${memory}.`;
 }
 
-/** How long the slowest took, which the log alone says, and what else it says that should not be. */
+/** Durations of the slowest files and unexpected messages, from the service's log. */
 function fromLog({ own }: ServiceClient, ids: ReadonlyMap<string, string>): string {
   if (own === null) return 'The log of a service that ran before is not read.';
   const nameOf = (item: unknown) => ids.get(String(item)) ?? String(item);
@@ -55,7 +55,7 @@ function fromLog({ own }: ServiceClient, ids: ReadonlyMap<string, string>): stri
     .map(({ ms, item }) => `${nameOf(item)} ${(Number(ms) / 1000).toFixed(1)} s`);
   const lost = own.log.filter(({ msg }) => msg.startsWith('a document took the thread'));
   const loud = own.log.filter(({ level }) => level === 'warn' || level === 'error' || level === 'fatal');
-  // The reasons of `server_error`, which is our own fault.
+  // Reasons of `server_error`, which are bugs.
   const broken = own.log.filter(({ msg }) => msg === 'a document could not be ingested');
   return [
     `Slowest, from their fetching to their vectors: ${slow.join(', ')}.`,

@@ -4,7 +4,7 @@ import type { Fate } from './fates.ts';
 const whole = (name: string): MetricColumn => ({ name, digits: 0 });
 const nothingForZero = (value: number): number | null => (value === 0 ? null : value);
 
-/** How many files of each collection and format were refused, ingested, or failed, by code. */
+/** Outcomes by collection and format, with error codes. */
 export function outcomeSheet(fates: readonly Fate[]): MetricTable {
   const codes = codesOf(fates);
   const groups = Map.groupBy(fates, ({ file }) => `${file.collection} ${file.format}`);
@@ -28,7 +28,7 @@ function rowOf(name: string, fates: readonly Fate[], codes: readonly string[]): 
   return { name, cells: [fates.length, ...[...outcomes, ...failures, documents.length, chunks].map(nothingForZero)] };
 }
 
-/** Every file whose name has an ending that is taken, and of which something was not ingested: its code. */
+/** Files of supported formats that were not ingested completely, with their error codes. */
 export function faultSheet(fates: readonly Fate[]): MetricTable {
   const some = fates.filter(({ file, fault }) => fault !== null && file.format !== 'others');
   const codes = [...new Set(some.map(({ fault }) => fault?.code ?? ''))].toSorted();
@@ -43,7 +43,7 @@ export function faultSheet(fates: readonly Fate[]): MetricTable {
   };
 }
 
-/** The sentences that came with the codes, and how often each did. */
+/** Error messages with their frequency. */
 export function sentences(fates: readonly Fate[]): string {
   const said = fates.flatMap(({ outcome, fault }) =>
     fault === null ? [] : [`${outcome}, ${fault.code}: ${fault.message}`],

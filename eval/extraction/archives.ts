@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 
-/** A file of an archive. */
-export interface ArchivedFile {
+/** A file of a tar archive. */
+export interface TarFile {
   path: string;
   name: string;
   bytes: Buffer;
@@ -11,10 +11,10 @@ export interface ArchivedFile {
 
 const BLOCK = 512;
 
-/** The files of a `.tar.gz` below the data folder (POSIX ustar, with the long names of GNU and pax). */
-export function filesOf(data: string, archive: string): ArchivedFile[] {
+/** Reads a `.tar.gz` below the data folder (POSIX ustar, with GNU and pax long names). */
+export function readTar(data: string, archive: string): TarFile[] {
   const tar = gunzipSync(readFileSync(join(data, archive)));
-  const files: ArchivedFile[] = [];
+  const files: TarFile[] = [];
   let longName: string | null = null;
   for (let at = 0; at + BLOCK <= tar.length && tar[at] !== 0; ) {
     const field = (from: number, length: number) =>

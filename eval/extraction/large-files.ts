@@ -1,8 +1,8 @@
 import type { Extractor } from '../../src/knowledge-bases/extract/extractor.ts';
 import { column, makePdf } from '../../test/fixtures/documents-pdf.ts';
-import { piecesOf, readFile } from './reading.ts';
+import { readFile, splitBytes } from './reading.ts';
 
-/** Something large to read: what it is, and how it is read. Gives the number of documents. */
+/** A large input. `read` returns the number of documents. */
 export interface LargeRead {
   name: string;
   read(extractor: Extractor): Promise<number>;
@@ -10,12 +10,12 @@ export interface LargeRead {
 
 const WORDS = 'tide moon harbour water level chart sailor evening signal north anchor storm'.split(' ');
 
-/** Text without meaning, of so many words, another for each seed. */
+/** Generates a text of `words` words, different for each seed. */
 function prose(words: number, seed: number): string {
   return Array.from({ length: words }, (_, i) => WORDS[(seed * 7 + i * i + (i >> 3)) % WORDS.length]).join(' ');
 }
 
-/** What a knowledge base may be given that is large: many pages, a long book, tables and lines without end. */
+/** Large inputs: many pages, a long book, large tables and JSONL files. */
 export const LARGE_READS: readonly LargeRead[] = [
   {
     name: '10,000 Markdown pages of 3 kB',
@@ -27,7 +27,7 @@ export const LARGE_READS: readonly LargeRead[] = [
           (_, i) => `## Part ${i}\n\n${prose(60, page + i)}.\n\n- one\n- two\n\n\`\`\`\ncode ${i}\n\`\`\`\n`,
         );
         const text = `---\ntitle: Page ${page}\n---\n# Page ${page}\n\n${sections.join('\n')}`;
-        documents += (await readFile(extractor, `page-${page}.md`, piecesOf(Buffer.from(text)))).documents;
+        documents += (await readFile(extractor, `page-${page}.md`, splitBytes(Buffer.from(text)))).documents;
       }
       return documents;
     },
@@ -43,7 +43,7 @@ export const LARGE_READS: readonly LargeRead[] = [
           720,
         ),
       ]);
-      return (await readFile(extractor, 'book.pdf', piecesOf(makePdf(pages)))).documents;
+      return (await readFile(extractor, 'book.pdf', splitBytes(makePdf(pages)))).documents;
     },
   },
   {
@@ -70,7 +70,7 @@ export const LARGE_READS: readonly LargeRead[] = [
   },
 ];
 
-/** 256 MB of the same row. */
+/** Streams 256 MB of one row. */
 async function* repeated(row: () => string, head = ''): AsyncGenerator<Uint8Array> {
   yield Buffer.from(head);
   const piece = Buffer.from(row().repeat(Math.ceil(1_000_000 / row().length)));

@@ -1,32 +1,32 @@
 import { Extractor } from '../../src/knowledge-bases/extract/extractor.ts';
 
-/** Tokens of a chunk, as a knowledge base has them unless it says otherwise. */
+/** Default chunk size of knowledge bases. */
 const CHUNK_SIZE_TOKENS = 512;
-/** Milliseconds between two looks at the process's memory. */
+/** Sampling interval of memory. */
 const SAMPLE_MS = 50;
 
-/** What came of a file. */
-export interface Reading {
+/** Result of a file. */
+export interface ReadResult {
   documents: number;
   characters: number;
-  /** The text of its first document. */
+  /** Text of the first document. */
   text: string;
   /** `read`, or the code of the first error. */
   outcome: string;
   message: string;
-  /** Of its documents. */
+  /** Warnings of its documents. */
   warnings: string[];
   milliseconds: number;
 }
 
-/** Reads one file with an extractor. */
+/** Extracts one file. */
 export async function readFile(
   extractor: Extractor,
   name: string,
   content: AsyncIterable<Uint8Array>,
-): Promise<Reading> {
+): Promise<ReadResult> {
   const started = performance.now();
-  const reading: Reading = {
+  const reading: ReadResult = {
     documents: 0,
     characters: 0,
     text: '',
@@ -56,12 +56,12 @@ export async function readFile(
   return reading;
 }
 
-/** The bytes of a file in pieces. */
-export async function* piecesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+/** Streams bytes in pieces. */
+export async function* splitBytes(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += 65_536) yield bytes.subarray(at, at + 65_536);
 }
 
-/** Runs something with a fresh extractor, and gives the largest memory of the process meanwhile, in megabytes. */
+/** Runs a task with a new extractor; returns its result, the peak memory of this process in MB, and the duration. */
 export async function withPeak<T>(
   run: (extractor: Extractor) => Promise<T>,
 ): Promise<{ result: T; peakMb: number; seconds: number }> {

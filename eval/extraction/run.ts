@@ -1,4 +1,4 @@
-/** Evaluates the extraction of documents; eval/README.md says what is measured. */
+/** Evaluates the extraction of documents; see eval/README.md. */
 import { parseArgs } from 'node:util';
 import { runCommand } from '../../bench/harness/command.ts';
 import { requireDataFiles } from '../../bench/harness/data-set.ts';
@@ -11,10 +11,10 @@ import {
 import { mean } from '../../bench/harness/statistics.ts';
 import { documentFormat } from '../../src/knowledge-bases/extract/formats.ts';
 import { parsePage } from '../../src/knowledge-bases/extract/html/parse-page.ts';
-import { type ArchivedFile, filesOf } from './archives.ts';
+import { readTar, type TarFile } from './archives.ts';
 import { LARGE_READS } from './large-files.ts';
-import { piecesOf, type Reading, readFile, withPeak } from './reading.ts';
-import { tokenF1, wordsOf } from './token-f1.ts';
+import { type ReadResult, readFile, splitBytes, withPeak } from './reading.ts';
+import { splitWords, tokenF1 } from './token-f1.ts';
 
 const SETS = {
   readability: 'documents/readability.tar.gz',
@@ -39,18 +39,18 @@ function say(text: string): void {
 }
 
 async function readPages(data: string): Promise<void> {
-  const files = new Map(filesOf(data, SETS.readability).map((file) => [file.path.replace(/^\.\//, ''), file]));
+  const files = new Map(readTar(data, SETS.readability).map((file) => [file.path.replace(/^\.\//, ''), file]));
   const { result: scores, seconds } = await withPeak(async (extractor) => {
     const found: [string, number][] = [];
     for (const [path, file] of files) {
       if (!path.endsWith('/source.html')) continue;
       const folder = path.slice(0, -'source.html'.length);
       const { title = '' } = JSON.parse(String(files.get(`${folder}expected-metadata.json`)?.bytes ?? '{}'));
-      // Words of neighbouring elements are apart in the page and would not be in the text of its tree.
+      // Separates words of adjacent elements, which textContent would join.
       const html = String(files.get(`${folder}expected.html`)?.bytes ?? '').replaceAll('<', ' <');
       const expected = `${title ?? ''} ${parsePage(html).body?.textContent ?? ''}`;
-      const { text } = await readFile(extractor, file.name, piecesOf(file.bytes));
-      found.push([folder, tokenF1(wordsOf(expected), wordsOf(text))]);
+      const { text } = await readFile(extractor, file.name, splitBytes(file.bytes));
+      found.push([folder, tokenF1(splitWords(expected), splitWords(text))]);
     }
     return found;
   });
@@ -65,13 +65,16 @@ async function readPages(data: string): Promise<void> {
 }
 
 async function readFormats(data: string): Promise<void> {
-  const files = filesOf(data, SETS.terrier).filter(({ path }) => path.includes('simplefilecollection/document.'));
-  const expected = wordsOf(String(files.find(({ name }) => name === 'document.txt')?.bytes));
+  const files = readTar(data, SETS.terrier).filter(({ path }) => path.includes('simplefilecollection/document.'));
+  const expected = splitWords(String(files.find(({ name }) => name === 'document.txt')?.bytes));
   const rows: MetricRow[] = [];
   await withPeak(async (extractor) => {
     for (const { name, bytes } of files) {
       if (documentFormat(name, null) === null) continue;
-      rows.push({ name, cells: [tokenF1(expected, wordsOf((await readFile(extractor, name, piecesOf(bytes))).text))] });
+      rows.push({
+        name,
+        cells: [tokenF1(expected, splitWords((await readFile(extractor, name, splitBytes(bytes))).text))],
+      });
     }
   });
   say(
@@ -80,11 +83,11 @@ async function readFormats(data: string): Promise<void> {
 }
 
 async function readAll(data: string, set: 'tika' | 'unstructured'): Promise<void> {
-  const files = filesOf(data, SETS[set]);
+  const files = readTar(data, SETS[set]);
   const { result, peakMb, seconds } = await withPeak(async (extractor) => {
-    const readings: { file: ArchivedFile; reading: Reading }[] = [];
+    const readings: { file: TarFile; reading: ReadResult }[] = [];
     for (const file of files)
-      readings.push({ file, reading: await readFile(extractor, file.name, piecesOf(file.bytes)) });
+      readings.push({ file, reading: await readFile(extractor, file.name, splitBytes(file.bytes)) });
     return readings;
   });
   const formats = [...new Set(files.map(({ name }) => documentFormat(name, null) ?? 'other'))];
@@ -130,7 +133,7 @@ async function readLarge(): Promise<void> {
 await runCommand(async () => {
   const { values: flags } = parseArgs({ options: { data: { type: 'string' } } });
   const data = requireDataFiles(flags.data, Object.values(SETS));
-  // First, while nothing else is in memory.
+  // First, because it measures memory.
   await readLarge();
   await readPages(data);
   await readFormats(data);

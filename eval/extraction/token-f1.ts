@@ -1,5 +1,5 @@
-/** The words of a text: letters and digits, in lower case; of scripts without spaces, the runs between signs. */
-export function wordsOf(text: string): string[] {
+/** Splits a text into lower-case words: runs of letters and digits. */
+export function splitWords(text: string): string[] {
   return (
     text
       .normalize('NFKC')
@@ -8,7 +8,7 @@ export function wordsOf(text: string): string[] {
   );
 }
 
-/** The harmonic mean of precision and recall of the words, each counted as often as it comes: 1 when both have the same. */
+/** F1 of word multisets: 1 when both are equal. */
 export function tokenF1(expected: readonly string[], found: readonly string[]): number {
   const left = new Map<string, number>();
   for (const word of expected) left.set(word, (left.get(word) ?? 0) + 1);

@@ -4,7 +4,7 @@ import { Bm25 } from './bm25.ts';
 import { stem } from './stemmer.ts';
 import { terms } from './terms.ts';
 
-/** Words of the algorithm's page and of each of its steps, with what its reference implementation makes of them. */
+/** Words of the algorithm's description with the stems of the reference implementation. */
 const STEMS = {
   ...{
     consign: 'consign',
@@ -40,20 +40,20 @@ const STEMS = {
   ...{ bead: 'bead', ow: 'ow', owed: 'owe', uses: 'use', used: 'use', '1990s': '1990s', x86: 'x86' },
 };
 
-describe('the keyword search that models are compared with', () => {
+describe('Bm25', () => {
   it('stems English words as Snowball does', () => {
     for (const [word, stemmed] of Object.entries(STEMS)) assert.equal(stem(word), stemmed, word);
   });
 
-  it('makes terms of letters and digits, without accents, stop words and what is too long', () => {
+  it('tokenizes letters and digits without accents, stop words and long runs', () => {
     assert.deepEqual(terms('The Cafés of São-Paulo_2, e.g. ２!'), ['cafe', 'sao', 'paulo', '2', 'e', 'g', '2']);
     assert.deepEqual(terms(`${'x'.repeat(40)} ${'y'.repeat(41)}`), ['x'.repeat(40)]);
-    // Of Hindi, the virama vanishes and vowel signs part words, as in Python's and Rust's simple tokenizers.
+    // In Hindi, the virama is dropped and vowel signs separate words, as in Python's and Rust's simple tokenizers.
     assert.deepEqual(terms('हिन्दी'), ['ह', 'नद']);
     assert.deepEqual(terms('日本語の文'), ['日本語の文']);
   });
 
-  it('scores by the formula, counted by hand', () => {
+  it('scores by the formula, computed by hand', () => {
     const index = new Bm25(['red apples', 'apple pie, apple tart and pears', 'green grass']);
     // Lengths 2, 5, 2, mean 3. Idf of a term in two of three: ln(1 + 1.5 / 2.5), in one: ln(1 + 2.5 / 1.5).
     const common = Math.log(1.6);

@@ -4,13 +4,13 @@ const K1 = 1.2;
 const B = 0.75;
 
 interface Postings {
-  /** Places of the documents that have the term. */
+  /** Indexes of the documents that contain the term. */
   places: number[];
-  /** How often each has it, then what that adds to its score. */
+  /** Term frequency per document, replaced by its contribution to the score. */
   gains: number[];
 }
 
-/** BM25 over a collection of texts, as LanceDB's English index computes it (k1 1.2, b 0.75, idf of Lucene). */
+/** BM25 baseline over a collection, as LanceDB's English index computes it (k1 1.2, b 0.75, Lucene's IDF). */
 export class Bm25 {
   readonly #size: number;
   readonly #postings = new Map<string, Postings>();
@@ -29,7 +29,7 @@ export class Bm25 {
     }
   }
 
-  /** The score of every text, 0 where it shares no term with the query. A term asked for twice counts twice. */
+  /** Scores all texts; 0 without a common term. Repeated query terms count repeatedly. */
   scores(query: string): Float32Array {
     const scores = new Float32Array(this.#size);
     for (const [term, times] of counted(terms(query))) {
@@ -42,7 +42,7 @@ export class Bm25 {
     return scores;
   }
 
-  /** Adds a text to the lists of its terms; gives its length in terms. */
+  /** Indexes a text; returns its length in terms. */
   #count(text: string, place: number): number {
     const found = terms(text);
     for (const [term, times] of counted(found)) {

@@ -1,6 +1,7 @@
 /**
- * The English stemmer of Snowball ("Porter2", snowballstem.org/algorithms/english/stemmer.html), for words in lower case.
- * Its step 0 takes off apostrophes, which the terms here never have, and is left out.
+ * The English Snowball stemmer ("Porter2", snowballstem.org/algorithms/english/stemmer.html) for lower-case words, without
+ * step 0 (apostrophes, which terms do not contain). Frozen: kept figures depend on it. `search/languages.ts` uses Porter's
+ * original algorithm, which gives other stems for 5 % of the words of the test collections.
  */
 export function stem(word: string): string {
   if (word.length < 3) return word;
@@ -15,13 +16,13 @@ export function stem(word: string): string {
   return stemmed.replaceAll('Y', 'y');
 }
 
-/** Where the regions R1 and R2 of a word begin, in characters: a suffix may go only when it lies in one of them. */
+/** Offsets of the regions R1 and R2, in which suffixes may be removed. */
 interface Regions {
   first: number;
   second: number;
 }
 
-/** A step's suffix: what it becomes where it lies in `region`, and which letters must stand before it. */
+/** A suffix rule: its replacement within `region`, and the letters required before it. */
 interface Suffix {
   ending: string;
   becomes: string;
@@ -89,7 +90,7 @@ function regionsOf(word: string): Regions {
   return { first, second: after(first) };
 }
 
-/** The longest suffix of the step that ends the word is the only one that is tried. */
+/** Applies only the longest matching suffix of a step. */
 function take(step: readonly Suffix[], word: string, regions: Regions): string {
   let longest: Suffix | undefined;
   for (const suffix of step) {

@@ -11,8 +11,8 @@ const stems = new Map<string, string>();
 const isCombining = new Map<string, boolean>();
 
 /**
- * The terms of a text in order, as LanceDB's English index makes them: runs of letters and digits, lower case, accents
- * folded, 33 stop words and what is longer than 40 characters left out, stemmed.
+ * Tokenizes a text as LanceDB's English index does: stemmed lower-case runs of letters and digits without accents, without
+ * 33 stop words and runs above 40 characters.
  */
 export function terms(text: string): string[] {
   const folded = text.toLowerCase().normalize('NFKD').replace(/\p{M}/gu, fold);
@@ -29,11 +29,11 @@ export function terms(text: string): string[] {
   return found;
 }
 
-/** Marks that combine vanish; the others, such as the vowel signs of Hindi, stay and part words. */
+/** Removes combining marks; keeps others, such as the vowel signs of Hindi, which separate words. */
 function fold(mark: string): string {
   let combines = isCombining.get(mark);
   if (combines === undefined) {
-    // Normalisation puts marks in the order of their combining class, of which iota's is the highest.
+    // Normalization sorts marks by combining class, of which iota has the highest.
     combines = mark === IOTA || `${IOTA}${mark}`.normalize('NFD').endsWith(IOTA);
     isCombining.set(mark, combines);
   }

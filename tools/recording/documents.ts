@@ -61,7 +61,7 @@ const HISTORY = [
 ];
 
 /** Writes the documents of a fictional harbour into a folder, one in each of six formats. */
-export function writeDocuments(folder: string): void {
+export function recordDocuments(folder: string): void {
   const pages = HANDBOOK.map(({ heading, lines }) => [
     { text: heading, x: 60, y: 720, size: 18 },
     ...column(lines, 60, 685),
