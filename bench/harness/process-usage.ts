@@ -53,7 +53,7 @@ function readStat(pid: number): ProcessStat | undefined {
     // The second field is the process name in parentheses, which may contain spaces.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
     const at = (index: number) => Number(fields[index]);
-    return { parentPid: at(1), cpuMs: (at(11) + at(12)) * TICK_MS, rssBytes: at(21) * PAGE_BYTES };
+    return { parentPid: at(1), cpuMs: (at(11) + at(12) + at(13) + at(14)) * TICK_MS, rssBytes: at(21) * PAGE_BYTES };
   } catch {
     // Not Linux, or the process has exited.
     return undefined;
