@@ -14,10 +14,10 @@ export function* segmentSentences(text: string): CooperativeSteps<SentenceSpan[]
   for (let from = 0; from < text.length; ) {
     yield;
     const to = from + PIECE_CHARACTERS;
-    const found = splitSentences(text.slice(from, to));
-    const isCut = to < text.length && found.length > 1;
-    const next = isCut ? from + (found.pop()?.start ?? 0) : to;
-    for (const [i, { start, end }] of found.entries()) {
+    const sentences = splitSentences(text.slice(from, to));
+    const isCut = to < text.length && sentences.length > 1;
+    const next = isCut ? from + (sentences.pop()?.start ?? 0) : to;
+    for (const [i, { start, end }] of sentences.entries()) {
       const open = isOpen && i === 0 ? spans.at(-1) : undefined;
       if (open !== undefined) open.end = from + end;
       else spans.push({ start: from + start, end: from + end });

@@ -2,7 +2,7 @@
 const CONTEXT_SHARE = 0.5;
 /** Maximum tokens of documents: more do not improve answers, and are billed. */
 const MAX_DOCUMENT_TOKENS = 8_000;
-/** Reserved for an answer without a token limit: tokens, or a share of the remaining context when that is less. */
+/** Reserved for an answer without a token limit: tokens, or a smaller share of the remaining context. */
 const DEFAULT_ANSWER = { tokens: 512, share: 0.5 } as const;
 /**
  * Maximum share of the remaining context reserved for an answer with a token limit. Many clients send the whole context
@@ -10,7 +10,7 @@ const DEFAULT_ANSWER = { tokens: 512, share: 0.5 } as const;
  */
 const MAX_ANSWER_SHARE = 0.75;
 
-/** Contents of a prompt beside documents. */
+/** Tokens of a prompt without documents. */
 export interface PromptUsage {
   /** Tokens of prompt and answer together. */
   contextTokens: number;

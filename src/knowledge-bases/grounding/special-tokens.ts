@@ -1,10 +1,10 @@
 /**
- * Spellings that steer a model where its server reads control tokens in what users say: of the templates and vocabularies of the model
- * families that are usual (ChatML, Llama, Mistral, Gemma, DeepSeek, Phi, Command R).
+ * Control tokens of common model families (ChatML, Llama, Mistral, Gemma, DeepSeek, Phi, Command R), which some servers
+ * parse in message text.
  */
-const STEERING = new RegExp(
+const CONTROL_TOKENS = new RegExp(
   [
-    // <|im_start|>, <|turn>, <turn|>, and with DeepSeek's wide bars.
+    // <|im_start|>, <|turn>, <turn|>, also with DeepSeek's full-width bars.
     '<(?=[|｜][^\\s<>|｜]{1,40}[|｜]?>|[^\\s<>|｜]{1,40}[|｜]>)',
     '<(?=/?s>|(?:bos|eos|pad|unk|mask)>|(?:start|end)_of_(?:turn|image)>|(?:bos|eos|eop|mask)_token>|</?sys>>)',
     '\\[(?=/?(?:inst|system_prompt|available_tools|tool_calls|tool_results|tool_content|args|call_id|img)\\])',
@@ -12,7 +12,7 @@ const STEERING = new RegExp(
   'giu',
 );
 
-/** The text with a space in each spelling of a control token, which makes it plain text to every tokenizer. */
+/** Inserts a space into each control token, which makes it plain text for every tokenizer. */
 export function withoutSpecialTokens(text: string): string {
-  return text.replace(STEERING, '$& ');
+  return text.replace(CONTROL_TOKENS, '$& ');
 }

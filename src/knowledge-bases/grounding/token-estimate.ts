@@ -1,16 +1,16 @@
 import type { ChatPrompt } from '../../engines/engine.ts';
 
 /**
- * Bytes of text that a token stands for at least, nearly always: of ASCII, and of what lies beyond it. The median texts of seventeen
- * vocabularies had 3.8 to 4.9 in English and 1.4 to 9 in other languages; below 2 are old ones (docs/decisions/0013-grounding.md).
+ * Conservative bytes per token for ASCII and other characters. Median texts have 3.8 to 4.9 in English and 1.4 to 9 in other
+ * languages over seventeen vocabularies; only old vocabularies are below 2 (docs/decisions/0013-grounding.md).
  */
 const BYTES_PER_TOKEN = { ascii: 3, other: 2 } as const;
 /** Tokens that a chat template adds to a message. */
 const TOKENS_PER_MESSAGE = 8;
-/** Tokens at the beginning of a prompt and of the answer. */
+/** Tokens that a chat template adds to a prompt. */
 const TOKENS_PER_PROMPT = 16;
 
-/** Upper estimate of the tokens of a text for vocabularies of usual size. Counting exactly would take a call to the engine. */
+/** Upper estimate of a text's tokens for vocabularies of usual size. An exact count would need a call to the engine. */
 export function estimateTokens(text: string): number {
   const bytes = Buffer.byteLength(text);
   const other = bytes - asciiBytes(text);
@@ -25,9 +25,9 @@ function asciiBytes(text: string): number {
 
 /** Upper estimate of the tokens of a chat with its tools. */
 export function estimatePromptTokens({ messages, tools }: Pick<ChatPrompt, 'messages' | 'tools'>): number {
-  const written = messages.reduce((sum, { content, tool_calls }) => {
+  const messageTokens = messages.reduce((sum, { content, tool_calls }) => {
     const calls = tool_calls === undefined ? '' : JSON.stringify(tool_calls);
     return sum + TOKENS_PER_MESSAGE + estimateTokens(content ?? '') + estimateTokens(calls);
   }, TOKENS_PER_PROMPT);
-  return written + (tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools)));
+  return messageTokens + (tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools)));
 }

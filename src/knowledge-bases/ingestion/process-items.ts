@@ -279,7 +279,7 @@ async function failItem(context: ItemContext, item: SourceItem, thrown: unknown)
   await writeDocuments(deps, writeContext(context), [{ row, before, leftOutKeys, outcome: { error } }], [finished]);
 }
 
-/** Counts the item as one failed document beside those of it that were written. */
+/** Counts the item as one failed document in addition to its written documents. */
 async function keepPreviousVersion(
   context: ItemContext,
   item: SourceItem,
