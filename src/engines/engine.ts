@@ -208,7 +208,7 @@ export interface GenerationFeatures {
 }
 
 /**
- * A runtime that generates text with one model.
+ * A runtime that is a generation model with one model.
  *
  * Errors are `ApiError`s: 400 `context_length_exceeded` (param `messages` or `prompt`), 400 `invalid_value` for what
  * this engine cannot enforce, 503 `engine_unavailable`. An aborted signal ends `generate` by throwing its reason and

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { ApiError, engineUnavailable } from '../errors.ts';
 import { decideAdmission, FairAdmission, MAX_SCOPE_SHARE, type QueueEntry } from './fair-admission.ts';
 
-/** Numbers from 0 to below 1, the same in every run. */
+/** Deterministic pseudo-random numbers, from 0 to below 1. */
 function random(seed: number): () => number {
   let state = seed;
   return () => {
@@ -18,7 +18,7 @@ const sumShares = (queued: readonly QueueEntry[], scope: string): number =>
 const requests = (scope: string, count: number, share: number, evictable = true): QueueEntry[] =>
   Array.from({ length: count }, () => ({ scope, share, evictable }));
 
-/** A queue as traffic makes it: each request was admitted by the policy itself, and some have begun. */
+/** A queue built by the policy itself; some requests have started. */
 function randomQueue(next: () => number): QueueEntry[] {
   let queued: QueueEntry[] = [];
   const scopes = ['a', 'a', 'a', 'a', 'a', 'a', 'b', 'c'];

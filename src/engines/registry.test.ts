@@ -5,7 +5,7 @@ import { ModelRegistry, modelBackend, modelContextTokens, modelRuntime, type Ser
 
 const named = (id: string, model: ServedModel): ServedModel => ({ ...model, id });
 
-/** An engine that has evicted so many entries from its prefix cache. */
+/** An engine that reports so many evictions. */
 function engineWith(evictions: number) {
   const engine = scriptedEngine();
   engine.cache = { bytes: 0, entries: 0, evictions };
@@ -49,7 +49,7 @@ describe('a served model', () => {
     assert.equal(modelContextTokens({ ...servedModel(scriptedEngine(1024), 4096), engine: null }), 4096);
   });
 
-  it('runs on the engine of its kind, and is not ready without one', () => {
+  it('uses the engine of its kind, and is not ready without one', () => {
     const { engine: _engine, ...model } = servedModel(scriptedEngine());
     const runtime = scriptedEngine();
     const of = (kind: object) => modelRuntime({ ...model, engine: null, ...kind });

@@ -35,7 +35,7 @@ describe('clampUsage', () => {
     }
   });
 
-  it('takes what is no number as 0', () => {
+  it('takes what is not a number as 0', () => {
     const told = { promptTokens: '12', cachedTokens: null, completionTokens: undefined } as unknown as GenerationUsage;
     assert.deepEqual(clampUsage(told), { promptTokens: 0, cachedTokens: 0, completionTokens: 0 });
   });

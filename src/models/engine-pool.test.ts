@@ -46,10 +46,7 @@ describe('ids that are bound to a GGUF of the operator', () => {
     const refused = (id: string, why: RegExp) => (error: Error) =>
       error instanceof OperatorError && error.message.startsWith(`models.${id}: `) && why.test(error.message);
     const of = (kind: 'embedding' | 'rerank', binding: object) => engines.ofKind(kind, 'x', binding);
-    await assert.rejects(
-      of('embedding', await modelFile('bge-reranker')),
-      refused('x', /judges documents; bind a GGUF/),
-    );
+    await assert.rejects(of('embedding', await modelFile('bge-reranker')), refused('x', /is a reranker; bind a GGUF/));
     await assert.rejects(of('rerank', { file: join(folder, 'none.gguf') }), refused('x', /does not exist/));
     await assert.rejects(of('rerank', { engine: 'local' }), refused('x', /'engine: local' needs 'file'/));
   });

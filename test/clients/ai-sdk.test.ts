@@ -31,7 +31,7 @@ const tools = {
 
 for (const [backend, model] of GENERATING) {
   describe(`Vercel AI SDK on ${backend}`, () => {
-    it('generates text, with usage and finish reason', async () => {
+    it('is a generation model, with usage and finish reason', async () => {
       const result = await generateText({ model: provider()(model), prompt, maxOutputTokens: 8 });
       assert.equal(typeof result.text, 'string');
       assert.match(result.finishReason, /^(stop|length)$/);

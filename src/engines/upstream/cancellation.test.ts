@@ -17,7 +17,7 @@ const reason = new Error('the caller left');
 const isReason = (error: unknown) => error === reason;
 const never = new AbortController().signal;
 
-/** Handles requests with `then`, and resolves `came` when the first is there. */
+/** Handles requests with `then`, and resolves `came` with the first one. */
 function noticed(then: Handler) {
   const { promise: came, resolve } = Promise.withResolvers<void>();
   const handle: Handler = (request, response, count) => {
@@ -51,7 +51,7 @@ const STAGES: [name: string, handler: Handler, read: boolean][] = [
   ['amid the answer', endless, true],
 ];
 
-describe('a caller who leaves', () => {
+describe('a caller who disconnects', () => {
   for (const [name, handler, read] of STAGES) {
     for (const incremental of read ? [true] : [true, false]) {
       it(`by the signal ${name}: the upstream sees the close${incremental ? '' : ', unstreamed'}`, async (t) => {
@@ -82,7 +82,7 @@ describe('a caller who leaves', () => {
     });
   }
 
-  it('while a connection is waited for: ends at once, and the request is never sent', async (t) => {
+  it('while waiting for a connection: ends immediately, and the request is never sent', async (t) => {
     const { came, handle } = noticed(silent);
     const { engine, posts } = await scripted(t, handle, { maxConnections: 1, models: { data: [] } });
     await engine.check(never);
@@ -98,8 +98,8 @@ describe('a caller who leaves', () => {
     assert.equal(posts().length, 1);
   });
 
-  it('while a connection is being made: ends at once', async (t) => {
-    // An address of documentation, which no host answers on.
+  it('while connecting: ends immediately', async (t) => {
+    // A documentation address (RFC 5737), which no host answers.
     const engine = engineFor(t, { baseUrls: ['http://192.0.2.1:9/v1'] });
     const controller = new AbortController();
     const next = engine.generate(chatRequest('Hello'), controller.signal).next();
@@ -107,7 +107,7 @@ describe('a caller who leaves', () => {
     await assert.rejects(next, isReason);
   });
 
-  it('between two attempts: ends at once, and nothing more is sent', async (t) => {
+  it('between two attempts: ends immediately, and nothing more is sent', async (t) => {
     const { came, handle } = noticed(respondWithBody(503, '', { 'retry-after': '4' }));
     const { engine, posts } = await scripted(t, handle);
     const controller = new AbortController();
@@ -118,7 +118,7 @@ describe('a caller who leaves', () => {
     assert.equal(posts().length, 1);
   });
 
-  it('with the answer already there: throws the reason all the same', async (t) => {
+  it('with the response already there: throws the reason nevertheless', async (t) => {
     const { engine } = await scripted(
       t,
       respondWithStream(chunk({ content: 'a' }), chunk({ content: 'b' }), finish('stop'), '[DONE]'),
@@ -132,7 +132,7 @@ describe('a caller who leaves', () => {
 });
 
 describe('connections', () => {
-  it('are used again when the end of the answer comes after [DONE]', async (t) => {
+  it('are reused when the response ends after [DONE]', async (t) => {
     let end = () => {};
     const { engine, server } = await scripted(t, (_request, response) => {
       sendEvents(response, [chunk({ content: 'a' }), finish('stop'), '[DONE]']);
@@ -148,7 +148,7 @@ describe('connections', () => {
     assert.ok(server.connections() <= 2, `${server.connections()} connections`);
   });
 
-  it('are used again after a stream, an answer and an error', async (t) => {
+  it('are reused after a stream, a whole response and an error', async (t) => {
     const stream = respondWithStream(chunk({ content: 'a' }), finish('stop'), '[DONE]');
     const whole = respondWithBody(200, { choices: [{ message: { content: 'a' }, finish_reason: 'stop' }] });
     const handlers = [stream, whole, respondWithBody(400, { error: 'no' }), stream];
@@ -161,11 +161,11 @@ describe('connections', () => {
       await collectGeneration(engine, chatRequest('Hello')).catch(() => {});
       await ended;
     }
-    // One for the look at the start, which may still be under way when the first request is sent.
+    // One request may be the initial probe, still in flight when the first request is sent.
     assert.ok(server.connections() <= 2, `${server.connections()} connections`);
   });
 
-  it('of a server that does not end after [DONE] are given up, the answer is not held back', async (t) => {
+  it('of a server that does not end after [DONE] are closed without delaying the response', async (t) => {
     const { engine, server } = await scripted(t, (_request, response) => {
       sendEvents(response, [chunk({ content: 'a' }), finish('stop'), '[DONE]']);
     });

@@ -81,9 +81,9 @@ export class CompletionParser {
   }
 
   /** Appends the events of a whole response to `events`; its tokens are distributed over the deltas by length. */
-  parseWhole(answer: UpstreamChunk, events: GenerationEvent[]): void {
+  parseWhole(response: UpstreamChunk, events: GenerationEvent[]): void {
     const reported: GenerationEvent[] = [];
-    this.parseChunk(answer, reported);
+    this.parseChunk(response, reported);
     let length = 0;
     for (const event of reported) length += eventLength(event);
     const total = this.#usage?.completionTokens ?? approximateTokens(length);
@@ -105,8 +105,9 @@ export class CompletionParser {
    */
   end(events: GenerationEvent[]): void {
     const missing = this.#choices.filter(({ seen }) => !seen).length;
-    if (missing === this.#choices.length) throw invalidResponse(new Error('the answer has no choice'));
-    if (missing > 0) throw invalidValue('n', "is more than the answers that the model's server gives to one request");
+    if (missing === this.#choices.length) throw invalidResponse(new Error('the response has no choice'));
+    if (missing > 0)
+      throw invalidValue('n', "exceeds the number of completions that the model's server returns per request");
     for (const [choice, state] of this.#choices.entries()) this.#endChoice(choice, state, events);
     const completionTokens = this.#choices.reduce((sum, { tokens }) => sum + tokens, 0);
     const usage = this.#usage ?? { promptTokens: this.#promptTokens(), cachedTokens: 0, completionTokens };
@@ -174,7 +175,8 @@ export class CompletionParser {
 
   /** A tool call takes precedence over the reported reason; a missing reason is inferred. */
   #describeError({ reason, calls, tokens }: ChoiceState): FinishReason {
-    if (reason === 'abort' || reason === 'error') throw invalidResponse(new Error(`the answer ended with '${reason}'`));
+    if (reason === 'abort' || reason === 'error')
+      throw invalidResponse(new Error(`the completion ended with '${reason}'`));
     const { maxTokens, choices } = this.#request;
     const made = choices === 1 ? (this.#usage?.completionTokens ?? tokens) : tokens;
     const cut = reason === null && maxTokens !== null && made >= maxTokens;

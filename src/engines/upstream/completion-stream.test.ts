@@ -308,7 +308,7 @@ function check(answer: CollectedGeneration, { text, reasoning, calls, reason, us
 
 const asked = (request: Partial<GenerationRequest> = {}) => chatRequest('Say a', request);
 
-describe('streams of servers as they are', () => {
+describe('streams of real servers', () => {
   for (const given of CASES) {
     it(given.name, async (t) => {
       const { engine } = await scripted(t, respondWithStream(...given.events));
@@ -316,7 +316,7 @@ describe('streams of servers as they are', () => {
     });
   }
 
-  it('comments, CRLF, event names and bytes cut anywhere change nothing', async (t) => {
+  it('comments, CRLF, event names and any fragmentation change nothing', async (t) => {
     const lines = `: ping\r\n\r\nevent: message\r\ndata: ${JSON.stringify(chunk({ content: 'é日😀' }))}\r\n\r\n: ping\r\n\r\ndata: ${JSON.stringify(finish('stop'))}\r\n\r\ndata: [DONE]\r\n\r\n`;
     const { engine } = await scripted(t, async (_request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -336,7 +336,7 @@ describe('streams of servers as they are', () => {
     check(await collectGeneration(engine, asked()), { name: '', events: [], text });
   });
 
-  it('a reader who is slow holds the upstream back and misses nothing', async (t) => {
+  it('a slow reader pauses the upstream and misses nothing', async (t) => {
     const events = Array.from({ length: 400 }, () => chunk({ content: 'x'.repeat(10_000) }));
     const { engine } = await scripted(t, respondWithStream(...events, finish('stop'), '[DONE]'));
     let length = 0;
@@ -347,21 +347,21 @@ describe('streams of servers as they are', () => {
     assert.equal(length, 4_000_000);
   });
 
-  it('a call has the id of the piece that it came with, also where that is not the first', async (t) => {
+  it('a call has the id of its fragment, even if it is not the first', async (t) => {
     const segments = [call({ index: 0, function: {} }), call({ index: 0, id: 'first-byte-timeout', ...fn('f', '{}') })];
     const { engine } = await scripted(t, respondWithStream(...segments, finish('tool_calls'), '[DONE]'));
     const [choice] = (await collectGeneration(engine, asked())).choices;
     assert.deepEqual(choice?.calls, [{ id: 'first-byte-timeout', name: 'f', arguments: '{}' }]);
   });
 
-  it('at most one call where parallel calls are not wanted', async (t) => {
+  it('at most one call without parallel calls', async (t) => {
     const calls = [call({ index: 0, id: 'a', ...fn('f', '{}') }), call({ index: 1, id: 'b', ...fn('g', '{}') })];
     const { engine } = await scripted(t, respondWithStream(...calls, finish('tool_calls'), '[DONE]'));
     const prompt = { ...asked().prompt, parallelToolCalls: false } as ChatPrompt;
     check(await collectGeneration(engine, asked({ prompt })), { name: '', events: [], calls: [['f', '{}']] });
   });
 
-  it('log probabilities come with the text they belong to, in either form', async (t) => {
+  it('log probabilities come with their text, in either format', async (t) => {
     const content = [
       {
         token: 'a',
@@ -393,7 +393,7 @@ describe('streams of servers as they are', () => {
   });
 });
 
-describe('answers in one piece', () => {
+describe('whole responses', () => {
   const calls = [
     { id: 'a', ...fn('f', '{"x":1}') },
     { id: 'b', ...fn('g', null) },
@@ -415,7 +415,7 @@ describe('answers in one piece', () => {
     counts,
   });
 
-  it('add up to the same as their stream, and their tokens are shared out to the deltas', async (t) => {
+  it('add up to the same as their stream, with tokens distributed over the deltas', async (t) => {
     const stream = await scripted(t, respondWithStream(...streamed));
     const one = await scripted(t, respondWithBody(200, whole));
     const [a, b] = [
@@ -427,7 +427,7 @@ describe('answers in one piece', () => {
     assert.equal(b.promptTokens, 9);
   });
 
-  it('are taken where a stream was asked for, and the other way round', async (t) => {
+  it('are accepted where a stream was requested, and vice versa', async (t) => {
     const one = await scripted(t, respondWithBody(200, whole, { 'content-type': 'text/plain' }));
     const stream = await scripted(t, respondWithStream(...streamed));
     const [a, b] = [

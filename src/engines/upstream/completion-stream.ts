@@ -88,10 +88,10 @@ export class CompletionStream {
 
   async #readJson(first: Buffer | null, events: GenerationEvent[]): Promise<void> {
     const text = await this.#started.exchange.text(first, MAX_RESPONSE_BYTES);
-    const answer = this.#parse(text);
-    if (answer === null) throw new Error('the answer is no object');
+    const response = this.#parse(text);
+    if (response === null) throw new Error('the response is not an object');
     const reported: GenerationEvent[] = [];
-    this.#reader.parseWhole(answer, reported);
+    this.#reader.parseWhole(response, reported);
     this.#end(reported);
     // Only now, because an invalid response must become an error with a status.
     events.push(...reported);
@@ -113,7 +113,7 @@ export class CompletionStream {
       chunk = JSON.parse(text);
     } catch {
       // The text must not reach the log: it is part of a completion.
-      throw new Error(`the upstream sent ${text.length} characters that are no JSON`);
+      throw new Error(`the upstream sent ${text.length} characters that are not JSON`);
     }
     if (!isRecord(chunk)) return null;
     if (!chunk['error'] && chunk['object'] !== 'error') return chunk;
@@ -157,7 +157,7 @@ export class CompletionStream {
 function detectFraming(piece: Buffer | null): 'stream' | 'json' | null {
   if (piece === null) return 'stream';
   const first = piece.find((byte) => byte > SPACE);
-  if (first === LESS_THAN) throw new Error('the upstream sent a page instead of an answer');
+  if (first === LESS_THAN) throw new Error('the upstream sent an HTML page');
   if (first === undefined) return null;
   return first === BRACE ? 'json' : 'stream';
 }

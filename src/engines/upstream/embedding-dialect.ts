@@ -72,7 +72,7 @@ export async function detectEmbeddingDialect(
 async function detectEncoding(server: JsonClient, signal: AbortSignal): Promise<EmbeddingEncoding> {
   const floatsOf = async (form: EmbeddingEncoding) => {
     const jsonRequest = buildEmbeddingRequest(server.model, [PROBE_INPUT], form);
-    const { vectors } = await server.sendJsonRequest(jsonRequest, (answer) => readEmbeddings(answer, 1), signal);
+    const { vectors } = await server.sendJsonRequest(jsonRequest, (response) => readEmbeddings(response, 1), signal);
     return vectors[0]?.length ?? 0;
   };
   let encoding: EmbeddingEncoding['encoding'] = 'base64';
@@ -103,9 +103,9 @@ async function detectTokenizeDialect(
   signal: AbortSignal,
 ): Promise<{ dialect: TokenizeDialect; window: number | null } | null> {
   for (const dialect of TOKENIZE_DIALECTS) {
-    const read = (answer: unknown) => {
+    const read = (response: unknown) => {
       try {
-        const { counts, window } = dialect.read(answer, 1);
+        const { counts, window } = dialect.read(response, 1);
         return (counts[0] ?? 0) > 0 ? { dialect, window } : null;
       } catch {
         // Servers of another kind respond in another format.

@@ -12,24 +12,24 @@ export interface RawEmbeddings {
  * Parses an OpenAI-style response for `count` texts: `data` of `{index, embedding}` in any order, each embedding a list
  * of numbers or base64 of little-endian 32-bit floats. Throws an Error with the reason.
  */
-export function readEmbeddings(answer: unknown, count: number): RawEmbeddings {
-  const data = isRecord(answer) ? answer['data'] : null;
-  if (!isRecord(answer) || !Array.isArray(data)) throw new Error('the answer has no list of data');
+export function readEmbeddings(response: unknown, count: number): RawEmbeddings {
+  const data = isRecord(response) ? response['data'] : null;
+  if (!isRecord(response) || !Array.isArray(data)) throw new Error('the response has no list of data');
   if (data.length !== count) throw new Error(`${data.length} vectors for ${count} texts`);
   const vectors: Float32Array[] = new Array(count);
   for (const [place, entry] of data.entries()) {
     const index = isRecord(entry) ? (entry['index'] ?? place) : null;
     const isPlace = typeof index === 'number' && Number.isInteger(index) && index >= 0 && index < count;
-    if (!isPlace || vectors[index] !== undefined) throw new Error('the indexes are not those of the texts');
+    if (!isPlace || vectors[index] !== undefined) throw new Error('the indexes do not match the texts');
     vectors[index] = readVector((entry as Record<string, unknown>)['embedding']);
   }
-  return { vectors, tokens: readTokenCount(answer['usage']) };
+  return { vectors, tokens: readTokenCount(response['usage']) };
 }
 
 function readVector(embedding: unknown): Float32Array {
   const vector = typeof embedding === 'string' ? decodeBase64(embedding) : readNumberList(embedding);
   if (vector.length === 0) throw new Error('a vector is empty');
-  if (!vector.every(Number.isFinite)) throw new Error('a vector has a number that is none');
+  if (!vector.every(Number.isFinite)) throw new Error('a vector contains a value that is not a finite number');
   return vector;
 }
 
@@ -40,7 +40,7 @@ function readNumberList(embedding: unknown): Float32Array {
 
 function decodeBase64(base64: string): Float32Array {
   const bytes = Buffer.from(base64, 'base64');
-  if (bytes.length % 4 !== 0) throw new Error('the base64 of a vector is cut short');
+  if (bytes.length % 4 !== 0) throw new Error('the base64 of a vector is truncated');
   return Float32Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readFloatLE(4 * i));
 }
 

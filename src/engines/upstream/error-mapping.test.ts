@@ -20,7 +20,7 @@ describe('the status of an error frame', () => {
   });
 });
 
-describe('the wait of a Retry-After header', () => {
+describe('parseRetryAfter', () => {
   it('is its seconds or the time until its date, from 0 to an hour', (t) => {
     t.mock.timers.enable({ apis: ['Date'], now: Date.UTC(2026, 0, 2) });
     assert.deepEqual(['3', '0', '-5', '3600', '3601'].map(parseRetryAfter), [3, 0, 0, 3600, 3600]);
@@ -28,7 +28,7 @@ describe('the wait of a Retry-After header', () => {
     assert.equal(parseRetryAfter('Thu, 01 Jan 2026 00:00:00 GMT'), 0);
   });
 
-  it('is none where there is none, or nothing that can be read', () => {
+  it('is null for a missing or invalid header', () => {
     for (const header of [null, '', ' ', 'soon']) assert.equal(parseRetryAfter(header), null);
   });
 });

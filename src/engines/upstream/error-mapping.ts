@@ -92,16 +92,16 @@ export function upstreamErrorToApiError(upstreamError: UpstreamError, context: U
   if (CLIENT_ERROR_STATUSES.has(status)) return clientErrorToApiError(upstreamError.error, upstreamMessage, cause);
   const wait = upstreamError.retryAfterSeconds ?? RETRY_SECONDS;
   if (status === 401 || status === 403) {
-    const why = "The model's server refuses this service. The operator has to check the API key for it.";
+    const why = "The model's server rejects the API key of this service. The operator has to check it.";
     return engineUnavailable(why, OPERATOR_SECONDS, cause);
   }
   if (status === 404) {
     const why = "The model's server does not know the model. The operator has to check its name and address.";
     return engineUnavailable(why, OPERATOR_SECONDS, cause);
   }
-  if (status === 429) return engineUnavailable("The model's server has too much to do.", wait, cause);
+  if (status === 429) return engineUnavailable("The model's server is overloaded.", wait, cause);
   if (status === 503) return engineUnavailable("The model's server is not ready.", wait, cause);
-  return engineUnavailable("The model's server failed to answer.", wait, cause);
+  return engineUnavailable("The model's server returned an error.", wait, cause);
 }
 
 /** Converts a failed exchange to an error of the catalogue. `started`: the response had started. */
@@ -111,20 +111,20 @@ export function exchangeErrorToApiError(exchangeError: unknown, address: string,
   const cause = new Error(`${address}: ${why}`, { cause: exchangeError });
   if (!(exchangeError instanceof HttpExchangeError)) return invalidResponse(cause);
   if (exchangeError.kind === 'first-byte-timeout') {
-    return engineUnavailable("The model's server did not begin to answer in time.", RETRY_SECONDS, cause);
+    return engineUnavailable("The model's server did not respond in time.", RETRY_SECONDS, cause);
   }
   if (exchangeError.kind === 'idle-timeout') {
-    return engineUnavailable("The model's server stopped in the middle of its answer.", RETRY_SECONDS, cause);
+    return engineUnavailable("The model's server stopped in the middle of a response.", RETRY_SECONDS, cause);
   }
   const upstreamMessage = started
-    ? "The connection to the model's server broke in the middle of its answer."
+    ? "The connection to the model's server was lost in the middle of a response."
     : "The model's server cannot be reached.";
   return engineUnavailable(upstreamMessage, RETRY_SECONDS, cause);
 }
 
 /** 503 for a response that is invalid or incomplete. */
 export function invalidResponse(cause: Error): ApiError {
-  return engineUnavailable("The model's server gave no usable answer.", RETRY_SECONDS, cause);
+  return engineUnavailable("The model's server returned an invalid response.", RETRY_SECONDS, cause);
 }
 
 /** Parses a `Retry-After` header (seconds or a date) to seconds; null when it is neither. */

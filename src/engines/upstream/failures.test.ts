@@ -17,7 +17,7 @@ import type { GenerationEngine, GenerationEvent, GenerationRequest } from '../en
 const SECRET = 'sk-operators-secret';
 const never = new AbortController().signal;
 
-/** The error with which a request ends, after the events before it. */
+/** Returns the error of a request, after its events. */
 async function failure(engine: GenerationEngine, request: GenerationRequest = chatRequest('Hello')) {
   const events: GenerationEvent[] = [];
   try {
@@ -170,9 +170,9 @@ const OVERFLOWS: [server: string, status: number, body: unknown, prompt: number 
   ],
 ];
 
-describe('a prompt that is too long', () => {
+describe('context overflow', () => {
   for (const [server, status, body, prompt, context] of OVERFLOWS) {
-    it(`400 context_length_exceeded in the words of ${server}`, async (t) => {
+    it(`400 context_length_exceeded for the message of ${server}`, async (t) => {
       const { engine, posts } = await scripted(t, respondWithBody(status, body), { contextLength: 8192 });
       for (const request of [chatRequest('Hello'), textRequest('Hello', { incremental: false })]) {
         const { error, events } = await failure(engine, request);
@@ -186,7 +186,7 @@ describe('a prompt that is too long', () => {
     });
   }
 
-  it('400 also where the context is not known', async (t) => {
+  it('400 also when the context length is unknown', async (t) => {
     const body = { error: { message: 'Your input exceeds the context window of this model.' } };
     const { engine } = await scripted(t, respondWithBody(400, body));
     const { error } = await failure(engine);
@@ -202,7 +202,7 @@ describe('a prompt that is too long', () => {
     assert.deepEqual([error.status, error.code, events.length], [400, 'context_length_exceeded', 0]);
   });
 
-  it('a wish for more tokens than the context leaves is asked again for what it leaves', async (t) => {
+  it('a max_tokens beyond the context is retried with what it leaves', async (t) => {
     const message =
       "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens (1000 in the messages, 4000 in the completion).";
     const { engine, posts } = await scripted(t, (request, response, count) => {
@@ -294,11 +294,11 @@ const REFUSALS: [name: string, status: number, body: unknown, ours: number, para
     null,
     /does not know the model/,
   ],
-  ['no credit with the upstream', 402, { error: { message: 'Insufficient balance' } }, 503, null, /failed to answer/],
-  ['a redirect', 301, '', 503, null, /failed to answer/],
-  ['500', 500, { error: { message: 'CUDA out of memory' } }, 503, null, /failed to answer/],
-  ['500 with a page', 500, html, 503, null, /failed to answer/],
-  ['502 with a page', 502, html, 503, null, /failed to answer/],
+  ['no credit with the upstream', 402, { error: { message: 'Insufficient balance' } }, 503, null, /returned an error/],
+  ['a redirect', 301, '', 503, null, /returned an error/],
+  ['500', 500, { error: { message: 'CUDA out of memory' } }, 503, null, /returned an error/],
+  ['500 with a page', 500, html, 503, null, /returned an error/],
+  ['502 with a page', 502, html, 503, null, /returned an error/],
   [
     '503 while loading',
     503,
@@ -307,10 +307,10 @@ const REFUSALS: [name: string, status: number, body: unknown, ours: number, para
     null,
     /not ready/,
   ],
-  ['429', 429, { error: { message: 'Rate limit reached' } }, 503, null, /too much to do/],
+  ['429', 429, { error: { message: 'Rate limit reached' } }, 503, null, /overloaded/],
 ];
 
-describe('errors of the upstream', () => {
+describe('upstream errors', () => {
   for (const [name, status, body, ours, param, says] of REFUSALS) {
     it(`${name} becomes ${ours}`, async (t) => {
       const { engine } = await scripted(t, respondWithBody(status, body), { apiKey: SECRET });
@@ -327,7 +327,7 @@ describe('errors of the upstream', () => {
     });
   }
 
-  it('an error frame of a stream has the status that stands in it', async (t) => {
+  it('an error frame of a stream has its own status', async (t) => {
     for (const [code, ours] of [
       [422, 400],
       [503, 503],
@@ -337,7 +337,7 @@ describe('errors of the upstream', () => {
     }
   });
 
-  it('an error of megabytes is cut', async (t) => {
+  it('an error of megabytes is truncated', async (t) => {
     const { engine } = await scripted(t, respondWithBody(400, { error: { message: `${'long '.repeat(1_000_000)}` } }));
     assert.ok((await failure(engine)).error.message.length < 1000);
   });
@@ -371,7 +371,7 @@ const UNUSABLE: [name: string, handler: Handler][] = [
   ['an error frame first', respondWithStream({ error: { message: 'internal', code: 500 } })],
 ];
 
-describe('answers that are none', () => {
+describe('invalid responses', () => {
   for (const [name, handler] of UNUSABLE) {
     it(`${name}: 503 before any event`, async (t) => {
       const { engine } = await scripted(t, handler);
@@ -382,7 +382,7 @@ describe('answers that are none', () => {
     });
   }
 
-  it('fewer answers than were asked for: 400 for n', async (t) => {
+  it('fewer choices than requested: 400 for n', async (t) => {
     const { engine } = await scripted(
       t,
       respondWithBody(200, { choices: [{ message: { content: 'a' }, finish_reason: 'stop' }] }),
@@ -414,9 +414,9 @@ const BREAKS: [name: string, handler: Handler][] = [
   ['silence', after(() => {})],
 ];
 
-describe('answers that break off', () => {
+describe('interrupted responses', () => {
   for (const [name, handler] of BREAKS) {
-    it(`${name}: 503 after what was told, and nothing is sent again`, async (t) => {
+    it(`${name}: 503 after the events, and nothing is retried`, async (t) => {
       const { engine, posts, server } = await scripted(
         t,
         handler,
@@ -433,7 +433,7 @@ describe('answers that break off', () => {
     });
   }
 
-  it('a connection reset after the finish reason takes nothing from the answer', async (t) => {
+  it('a connection reset after the finish reason loses nothing of the response', async (t) => {
     const { engine } = await scripted(t, async (_request, response) => {
       sendEvents(response, [...begin, finish('stop')]);
       await new Promise(setImmediate);
@@ -443,12 +443,12 @@ describe('answers that break off', () => {
   });
 });
 
-/** Time in these tests is what they say: on a busy machine it would pass before anything was sent. */
-describe('answers that are late', () => {
+/** Mocked time: on a busy machine real timeouts would expire before anything is sent. */
+describe('timeouts', () => {
   const timeouts = { firstByteSeconds: 60, wholeResponseSeconds: 60 };
   const passTime = (t: TestContext) => t.mock.timers.tick(60_000);
 
-  it('no first byte in time: 503, and nothing is sent again', async (t) => {
+  it('no first byte in time: 503, and nothing is retried', async (t) => {
     let came = () => {};
     const { engine, posts, server } = await scripted(t, () => came(), { timeouts });
     t.mock.timers.enable({ apis: ['setTimeout'] });
@@ -459,20 +459,20 @@ describe('answers that are late', () => {
       const failing = failure(engine, chatRequest('Hello', { incremental }));
       await coming;
       passTime(t);
-      assert.match((await failing).error.message, /did not begin to answer in time/);
+      assert.match((await failing).error.message, /did not respond in time/);
     }
     await server.left(2);
     assert.equal(posts().length, 2);
   });
 
-  it('the head alone is no first byte', async (t) => {
+  it('the head alone does not count as the first byte', async (t) => {
     const { engine, server } = await scripted(t, (_request, response) => response.flushHeaders(), { timeouts });
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const coming = responseReceived('head');
     const failing = failure(engine);
     await coming;
     passTime(t);
-    assert.match((await failing).error.message, /did not begin to answer in time/);
+    assert.match((await failing).error.message, /did not respond in time/);
     await server.left(1);
   });
 

@@ -6,7 +6,7 @@ import { Exchange, HttpExchangeError } from './http-exchange.ts';
 const MIB = 1024 * 1024;
 const REQUEST = { origin: 'http://127.0.0.1:9', path: '/', method: 'POST', headers: {}, body: '' } as const;
 
-/** An exchange whose upstream the test plays, on mocked timers. */
+/** An exchange with a simulated upstream and mocked timers. */
 function setUp(t: TestContext, signal = new AbortController().signal) {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const log: string[] = [];
@@ -38,8 +38,8 @@ function setUp(t: TestContext, signal = new AbortController().signal) {
 const isFault = (kind: HttpExchangeError['kind']) => (error: unknown) =>
   error instanceof HttpExchangeError && error.kind === kind;
 
-describe('an exchange', () => {
-  it('holds the upstream back beyond a MiB that nobody has read, and lets it go on below half of that', (t) => {
+describe('HttpExchange', () => {
+  it('pauses the upstream above one unread MiB, and resumes below half of it', (t) => {
     const { exchange, log, start, send } = setUp(t);
     start();
     send(MIB / 2);
@@ -53,7 +53,7 @@ describe('an exchange', () => {
     assert.deepEqual(log, ['dispatch', 'pause', 'resume']);
   });
 
-  it('reads no more of a text than is wanted, and then lets the rest pass', async (t) => {
+  it('reads a bounded text and releases the rest', async (t) => {
     const { exchange, log, start, send } = setUp(t);
     start();
     for (let piece = 0; piece < 5; piece += 1) send(10);
@@ -63,7 +63,7 @@ describe('an exchange', () => {
     assert.deepEqual(log, ['dispatch']);
   });
 
-  it('has left an answer that goes on for a second after that', async (t) => {
+  it('closes a response that continues for a second after the release', async (t) => {
     const { exchange, log, start, send } = setUp(t);
     start();
     send(10);
@@ -74,7 +74,7 @@ describe('an exchange', () => {
     assert.deepEqual(log, ['dispatch', 'closed', 'abort: the answer did not end']);
   });
 
-  it('waits for the first byte from its start, and from then on for the next piece', async (t) => {
+  it('times out for the first byte, then for each fragment', async (t) => {
     const late = setUp(t);
     t.mock.timers.tick(9_999);
     const first = assert.rejects(late.exchange.first(), isFault('first-byte-timeout'));
@@ -91,7 +91,7 @@ describe('an exchange', () => {
     await next;
   });
 
-  it('does not blame the upstream for a reader who is slow', (t) => {
+  it('does not time out while a slow reader pauses the upstream', (t) => {
     const { exchange, log, start, send } = setUp(t);
     start();
     send(MIB + 1);
@@ -100,7 +100,7 @@ describe('an exchange', () => {
     assert.deepEqual(log, ['dispatch', 'pause', 'resume']);
   });
 
-  it('sends nothing for a call that has ended already', async (t) => {
+  it('sends nothing for an aborted call', async (t) => {
     const { exchange, log } = setUp(t, AbortSignal.abort(new Error('the caller left')));
     await assert.rejects(exchange.first(), /the caller left/);
     assert.deepEqual(log, ['closed']);

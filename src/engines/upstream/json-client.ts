@@ -74,7 +74,7 @@ export class JsonClient {
    * Sends a request and parses the response with `read`, which throws an Error for an invalid one. Throws an
    * `ApiError`, or the signal's reason.
    */
-  async sendJsonRequest<T>(jsonRequest: JsonRequest, read: (answer: unknown) => T, signal: AbortSignal): Promise<T> {
+  async sendJsonRequest<T>(jsonRequest: JsonRequest, read: (response: unknown) => T, signal: AbortSignal): Promise<T> {
     if (this.#closed) throw this.#closed;
     signal.throwIfAborted();
     const context = {
@@ -83,12 +83,12 @@ export class JsonClient {
       apiKey: this.#apiKey,
       timeouts: this.#timeouts,
     };
-    const answer = await sendJsonRequest(context, jsonRequest, AbortSignal.any([signal, this.#closing.signal]));
+    const response = await sendJsonRequest(context, jsonRequest, AbortSignal.any([signal, this.#closing.signal]));
     this.#answered = true;
     try {
-      return read(answer);
+      return read(response);
     } catch (error) {
-      throw invalidResponse(new Error(`the server of '${this.model}' gave no usable answer`, { cause: error }));
+      throw invalidResponse(new Error(`the server of '${this.model}' returned an invalid response`, { cause: error }));
     }
   }
 

@@ -106,6 +106,6 @@ function parsed(text: string, address: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw invalidResponse(new Error(`${address} answered with what is not JSON`, { cause: error }));
+    throw invalidResponse(new Error(`${address} returned a body that is not JSON`, { cause: error }));
   }
 }

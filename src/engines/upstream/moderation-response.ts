@@ -12,11 +12,11 @@ import { approximateTokens } from './upstream-usage.ts';
  * (`self-harm`, `self-harm/intent`); missing categories score 0. Tokens are those reported, or a quarter of the
  * characters. Throws an Error with the reason for an invalid response.
  */
-export function parseModeration(answer: unknown, texts: readonly string[]): Moderation {
-  const results = isRecord(answer) ? answer['results'] : null;
-  if (!isRecord(answer) || !Array.isArray(results)) throw new Error('the answer has no list of results');
+export function parseModeration(response: unknown, texts: readonly string[]): Moderation {
+  const results = isRecord(response) ? response['results'] : null;
+  if (!isRecord(response) || !Array.isArray(results)) throw new Error('the response has no list of results');
   if (results.length !== texts.length) throw new Error(`${results.length} results for ${texts.length} texts`);
-  return { scores: results.map(readScores), tokens: readTokenCount(answer['usage']) ?? estimateTotalTokens(texts) };
+  return { scores: results.map(readScores), tokens: readTokenCount(response['usage']) ?? estimateTotalTokens(texts) };
 }
 
 function readScores(result: unknown): ModerationScores {
@@ -27,7 +27,7 @@ function readScores(result: unknown): ModerationScores {
   for (const [name, score] of Object.entries(reported)) {
     const category = name.replaceAll('-', '_').split('/', 1)[0] as ModerationCategory;
     if (!MODERATION_CATEGORIES.includes(category)) continue;
-    if (typeof score !== 'number') throw new Error(`the score of ${name} is no number`);
+    if (typeof score !== 'number') throw new Error(`the score of ${name} is not a number`);
     isKnown = true;
     scores[category] = Math.min(1, Math.max(scores[category] ?? 0, score));
   }

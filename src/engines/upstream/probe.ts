@@ -35,9 +35,9 @@ export async function probe(replica: Replica, context: ProbeContext, signal: Abo
     const text = await exchange.text(await exchange.first(), MAX_LIST_BYTES);
     const { status } = exchange;
     if (status === 401 || status === 403)
-      throw new Error(`The upstream at ${origin} refuses the API key (status ${status}).`);
-    if (status >= 500) throw new Error(`The upstream at ${origin} answers with status ${status}.`);
-    return status === 200 ? factsOf(text, context.model) : { contextLength: null, ownedBy: null };
+      throw new Error(`The upstream at ${origin} rejects the API key (status ${status}).`);
+    if (status >= 500) throw new Error(`The upstream at ${origin} returns status ${status}.`);
+    return status === 200 ? parseModelInfo(text, context.model) : { contextLength: null, ownedBy: null };
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof HttpExchangeError)) throw error;
@@ -45,7 +45,7 @@ export async function probe(replica: Replica, context: ProbeContext, signal: Abo
   }
 }
 
-function factsOf(text: string, model: string): UpstreamModelInfo {
+function parseModelInfo(text: string, model: string): UpstreamModelInfo {
   const list = parseModelList(text);
   // A server with one model, such as llama-server, serves it under any name.
   const found = list.find((entry) => entry['id'] === model) ?? (list.length === 1 ? list[0] : undefined);

@@ -4,7 +4,7 @@ import { createLogger } from '../../lib/logger.ts';
 import { type Replica, Replicas } from './replicas.ts';
 import { DEFAULT_TIMEOUTS } from './timeouts.ts';
 
-/** One replica that never answers, on mocked timers and with this in place of chance. */
+/** A replica that never responds, with mocked timers and this value for random numbers. */
 function setUp(t: TestContext, random: number) {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   t.mock.method(Math, 'random', () => random);
@@ -27,7 +27,7 @@ describe('a replica that failed', () => {
     [0, 0.75],
     [1, 1.25],
   ] as const) {
-    it(`is looked at after a second, twice as long each time, ${factor} of that with chance at ${random}`, async (t) => {
+    it(`is probed after a second with exponential backoff, times ${factor} at random ${random}`, async (t) => {
       const { replicas, replica, probes } = setUp(t, random);
       replicas.failed(replica, 'status 503');
       for (const [looks, seconds] of [1, 2, 4, 8, 16, 30, 30].entries()) {
@@ -40,7 +40,7 @@ describe('a replica that failed', () => {
     });
   }
 
-  it('is not looked at any more once it has answered, and starts again with a second', async (t) => {
+  it('is not probed once it responded, and restarts at a second', async (t) => {
     const { replicas, replica, probes } = setUp(t, 0.5);
     for (let failures = 0; failures < 3; failures += 1) replicas.failed(replica, 'status 503');
     replicas.succeeded(replica);

@@ -107,14 +107,14 @@ export class Replicas {
     replica.ejectedAt = null;
     clearTimeout(this.#timers.get(replica));
     this.#timers.delete(replica);
-    this.#options.logger.info({ upstream: replica.endpoints.origin }, 'the upstream answers again');
+    this.#options.logger.info({ upstream: replica.endpoints.origin }, 'upstream healthy again');
   }
 
   /** The replica failed: it is ejected, and probed until it responds. */
   failed(replica: Replica, why: string): void {
     replica.failures += 1;
     if (replica.ejectedAt === null) {
-      this.#options.logger.warn({ upstream: replica.endpoints.origin, why }, 'the upstream is put aside');
+      this.#options.logger.warn({ upstream: replica.endpoints.origin, why }, 'upstream ejected');
     }
     replica.ejectedAt = performance.now();
     if (this.#timers.has(replica) || this.#closing.signal.aborted) return;

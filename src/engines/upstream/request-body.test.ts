@@ -14,14 +14,14 @@ const bodyOf = (request: GenerationRequest) => JSON.parse(requestBody(request, {
 const plain = { sampling: defaults, maxTokens: null, incremental: false };
 const good = respondWithStream(chunk({ content: 'a' }), finish('stop'), '[DONE]');
 
-describe('the body that is sent', () => {
-  it('has the model and the prompt alone where all else is the default', () => {
+describe('requestBody', () => {
+  it('contains only model and prompt for defaults', () => {
     const messages = [{ role: 'user', content: 'Hi' }];
     assert.deepEqual(bodyOf(chatRequest('Hi', plain)), { model: 'm', messages });
     assert.deepEqual(bodyOf(textRequest('Hi', plain)), { model: 'm', prompt: 'Hi' });
   });
 
-  it('has every parameter that differs', () => {
+  it('contains every parameter that differs', () => {
     const sampling = {
       temperature: 0,
       topP: 0.5,
@@ -52,7 +52,7 @@ describe('the body that is sent', () => {
     });
   });
 
-  it('has tools with a choice that is not the default, and nothing of tools where there are none', () => {
+  it('contains tools and a non-default choice, and no tool fields without tools', () => {
     const tools: ChatPrompt['tools'] = [{ type: 'function', function: { name: 'f' } }];
     const withTools = (changes: Partial<ChatPrompt>) => {
       const request = chatRequest('Hi', plain);
@@ -70,12 +70,12 @@ describe('the body that is sent', () => {
     assert.deepEqual(withTools({ toolChoice: 'none', parallelToolCalls: false }), {});
   });
 
-  it('has suffix and the number of log probabilities for a text', () => {
+  it('contains suffix and the number of log probabilities for a text', () => {
     const body = bodyOf(textRequest('', { ...plain, prompt: { kind: 'text', text: 'a', suffix: 'b' }, logprobs: 0 }));
     assert.deepEqual(body, { model: 'm', prompt: 'a', suffix: 'b', logprobs: 0 });
   });
 
-  it('keeps the tenants of a vLLM apart, and tells it nothing about them', async (t) => {
+  it('isolates tenants of vLLM by a hashed salt', async (t) => {
     const server = await startModelServer();
     t.after(server.close);
     const engine = engineFor(t, { baseUrls: [server.baseUrl], model: MODEL_NAME });
@@ -88,8 +88,8 @@ describe('the body that is sent', () => {
   });
 });
 
-describe('where it is sent', () => {
-  it('is the base URL and what OpenAI has behind it, with /v1 where the URL has no path', () => {
+describe('request URL', () => {
+  it('is the base URL plus the path of OpenAI, with /v1 added to a URL without path', () => {
     const chat = (baseUrl: string) => parseEndpoints(baseUrl).origin + parseEndpoints(baseUrl).chat;
     assert.equal(chat('http://gpu:8000'), 'http://gpu:8000/v1/chat/completions');
     assert.equal(chat('http://gpu:8000/'), 'http://gpu:8000/v1/chat/completions');
@@ -123,7 +123,7 @@ describe('where it is sent', () => {
     );
   });
 
-  it('goes through the proxy that is given, but to the hosts that need none', async (t) => {
+  it('uses the configured proxy, except for excluded hosts', async (t) => {
     const proxy = await startServer(good);
     t.after(proxy.close);
     const httpProxy = proxy.baseUrl.replace('/v1', '');
@@ -138,8 +138,8 @@ describe('where it is sent', () => {
   });
 });
 
-describe('what the engine says about its upstream', () => {
-  it('is ready once the upstream has answered, with the context that it tells', async (t) => {
+describe('state of the engine', () => {
+  it('is ready once the upstream responded, with its context length', async (t) => {
     const server = await startModelServer();
     t.after(server.close);
     const engine = engineFor(t, { baseUrls: [server.baseUrl], model: MODEL_NAME });
@@ -153,11 +153,11 @@ describe('what the engine says about its upstream', () => {
     assert.deepEqual(reported.features(), { suffix: true, promptLogprobs: false });
   });
 
-  it('check passes for a server without a list of models, and names what is wrong with others', async (t) => {
+  it('check passes without a model list, and reports the problem of others', async (t) => {
     const { engine } = await scripted(t, good);
     await engine.check(never);
     for (const [status, says] of [
-      [401, /refuses the API key/],
+      [401, /rejects the API key/],
       [500, /status 500/],
     ] as const) {
       const server = await startServer(good, undefined, status);

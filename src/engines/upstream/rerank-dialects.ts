@@ -14,7 +14,7 @@ export interface RerankDialect {
   maxDocuments: number;
   jsonRequest(model: string, request: RerankEngineRequest): JsonRequest;
   /** Throws an Error with the reason for an invalid response. */
-  read(answer: unknown, count: number): RawReranking;
+  read(response: unknown, count: number): RawReranking;
 }
 
 /** Maximum bytes of a response: some servers return the documents, up to 64 MiB per request. */
@@ -32,9 +32,9 @@ const COHERE: RerankDialect = {
     maxResponseBytes: MAX_RESPONSE_BYTES,
     otherDialect: OTHER_DIALECT,
   }),
-  read(answer, count) {
-    if (!isRecord(answer)) throw new Error('the answer is no object');
-    return { scores: readScores(answer['results'] ?? answer['data'], count), tokens: readTokenCount(answer) };
+  read(response, count) {
+    if (!isRecord(response)) throw new Error('the response is not an object');
+    return { scores: readScores(response['results'] ?? response['data'], count), tokens: readTokenCount(response) };
   },
 };
 
@@ -51,7 +51,7 @@ const TEXTS: RerankDialect = {
     maxResponseBytes: MAX_RESPONSE_BYTES,
     otherDialect: OTHER_DIALECT,
   }),
-  read: (answer, count) => ({ scores: readScores(answer, count), tokens: null }),
+  read: (response, count) => ({ scores: readScores(response, count), tokens: null }),
 };
 
 /** In the order in which they are tried. */
@@ -62,15 +62,15 @@ export const RERANK_DIALECTS: readonly RerankDialect[] = [COHERE, TEXTS];
  * documents.
  */
 function readScores(results: unknown, count: number): number[] {
-  if (!Array.isArray(results)) throw new Error('the answer has no list of results');
+  if (!Array.isArray(results)) throw new Error('the response has no list of results');
   if (results.length !== count) throw new Error(`${results.length} results for ${count} documents`);
   const scores = new Array<number | undefined>(count);
   for (const result of results) {
     const { index, relevance_score: relevance, score = relevance } = isRecord(result) ? result : {};
     if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= count) {
-      throw new Error('a result has no index of a document');
+      throw new Error('a result has no valid document index');
     }
-    if (typeof score !== 'number' || !Number.isFinite(score)) throw new Error(`the score of ${index} is no number`);
+    if (typeof score !== 'number' || !Number.isFinite(score)) throw new Error(`the score of ${index} is not a number`);
     if (scores[index] !== undefined) throw new Error(`two results for document ${index}`);
     scores[index] = score;
   }

@@ -6,7 +6,7 @@ import type { Replica, Replicas } from './replicas.ts';
 import { withRetries } from './retries.ts';
 import { DEFAULT_TIMEOUTS } from './timeouts.ts';
 
-/** Attempts at one replica that all fail: how many there were, and how it ends. */
+/** Runs failing attempts at one replica; returns their number and the outcome. */
 function failing(signal: AbortSignal, options: { waitSeconds?: number; retrySeconds?: number; onAttempt?(): void }) {
   const { waitSeconds = null, retrySeconds = 20, onAttempt = () => {} } = options;
   const replica = { inFlight: 0 } as Replica;
@@ -25,7 +25,7 @@ const never = new AbortController().signal;
 const settled = () => new Promise(setImmediate);
 
 describe('withRetries', () => {
-  it('ends the wait before a retry as soon as the signal aborts, and makes no other attempt', async () => {
+  it('stops the backoff when the signal aborts, without another attempt', async () => {
     const controller = new AbortController();
     const { end, attempts } = failing(controller.signal, {});
     await settled();
@@ -34,7 +34,7 @@ describe('withRetries', () => {
     assert.equal(attempts(), 1);
   });
 
-  it('does not begin to wait once the signal has aborted', async () => {
+  it('does not wait after an abort', async () => {
     const controller = new AbortController();
     const { end } = failing(controller.signal, { onAttempt: () => controller.abort(new Error('the caller left')) });
     await withDeadline('the end', assert.rejects(end, /the caller left/), 5);
@@ -44,7 +44,7 @@ describe('withRetries', () => {
     [0, 0.5],
     [1, 1],
   ] as const) {
-    it(`waits ${factor} of the backoff with chance at ${random}, the second time twice as long, and then gives up`, async (t) => {
+    it(`waits ${factor} of the backoff at random ${random}, twice as long the second time, then gives up`, async (t) => {
       t.mock.timers.enable({ apis: ['setTimeout'] });
       t.mock.method(Math, 'random', () => random);
       const { end, attempts } = failing(never, { retrySeconds: 1 });
@@ -61,7 +61,7 @@ describe('withRetries', () => {
     });
   }
 
-  it('waits as long as the upstream wishes, up to 5 seconds; a longer wish is the end', async (t) => {
+  it('honours Retry-After up to 5 seconds; a longer one ends the attempts', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const short = failing(never, { waitSeconds: 5 });
     const ended = assert.rejects(short.end, /It is gone/);

@@ -20,7 +20,7 @@ const good = respondWithStream(chunk({ content: 'a' }), finish('stop'), '[DONE]'
 const sendJsonRequest = async (engine: Parameters<typeof collectGeneration>[0]) =>
   (await collectGeneration(engine, chatRequest('Hello'))).choices[0]!.text;
 
-/** Answers in turn with each handler, and with the last from then on. */
+/** Responds with each handler in turn, then with the last one. */
 const inTurn =
   (...handlers: Handler[]): Handler =>
   (request, response, count) =>
@@ -33,7 +33,7 @@ const unavailable = (retryAfterSeconds?: number) => (error: unknown) => {
 };
 
 describe('the queue of an upstream', () => {
-  it('gives way to another organization where one fills it', async (t) => {
+  it('evicts requests of an organization that fills it for another one', async (t) => {
     const { engine } = await scripted(t, () => {}, { maxRequests: FAIR_QUEUE_REQUESTS });
     await checkFairQueue((scope, signal) => collectGeneration(engine, chatRequest('Hello', { scope }), signal));
   });
@@ -41,7 +41,7 @@ describe('the queue of an upstream', () => {
 
 describe('retries', () => {
   for (const status of [429, 502, 503, 504]) {
-    it(`${status} is tried again, twice at most`, async (t) => {
+    it(`${status} is retried at most twice`, async (t) => {
       const failed = respondWithBody(status, { error: 'not now' });
       const mended = await scripted(t, inTurn(failed, failed, good));
       assert.equal(await sendJsonRequest(mended.engine), 'a');
@@ -53,14 +53,14 @@ describe('retries', () => {
   }
 
   for (const status of [400, 401, 403, 404, 500]) {
-    it(`${status} is not tried again`, async (t) => {
+    it(`${status} is not retried`, async (t) => {
       const { engine, posts } = await scripted(t, respondWithBody(status, { error: 'no' }));
       await assert.rejects(sendJsonRequest(engine), ApiError);
       assert.equal(posts().length, 1);
     });
   }
 
-  it('a connection that breaks before the head or before the first byte is tried again', async (t) => {
+  it('a connection lost before the first byte is retried', async (t) => {
     const beforeHead: Handler = (_request, response) => void response.destroy();
     const afterHead: Handler = (_request, response) => {
       response.flushHeaders();
@@ -71,7 +71,7 @@ describe('retries', () => {
     assert.equal(posts().length, 3);
   });
 
-  it('a short Retry-After is waited for, a long one is passed on', async (t) => {
+  it('a short Retry-After is honoured, a long one is passed on', async (t) => {
     const short = await scripted(t, inTurn(respondWithBody(429, {}, { 'retry-after': '0' }), good));
     assert.equal(await sendJsonRequest(short.engine), 'a');
     const long = await scripted(t, respondWithBody(429, {}, { 'retry-after': '77' }));
@@ -79,7 +79,7 @@ describe('retries', () => {
     assert.equal(long.posts().length, 1);
   });
 
-  it('a Retry-After that is a date or nonsense is read as far as it goes', async (t) => {
+  it('a Retry-After may be a date; an invalid one is ignored', async (t) => {
     const dated = await scripted(
       t,
       respondWithBody(503, {}, { 'retry-after': new Date(Date.now() + 600_000).toUTCString() }),
@@ -94,7 +94,7 @@ describe('retries', () => {
 });
 
 describe('several base URLs', () => {
-  it('one that is down is passed over, and the engine is ready', async (t) => {
+  it('one that is down is skipped, and the engine is ready', async (t) => {
     const down = await startServer(good);
     await down.close();
     const up = await startServer(good, { data: [] });
@@ -105,20 +105,20 @@ describe('several base URLs', () => {
     assert.equal(engine.backend().ready, true);
   });
 
-  it('one that fails gets no more requests while another answers', async (t) => {
+  it('a failing one is ejected while another responds', async (t) => {
     const bad = await startServer(respondWithBody(502, ''));
     const well = await startServer(good);
     t.after(bad.close);
     t.after(well.close);
     const engine = engineFor(t, { baseUrls: [bad.baseUrl, well.baseUrl] });
     await engine.check(never);
-    // Else it would be looked at, and used, again where these requests take a second.
+    // Otherwise it would be probed and used again while these requests take a second.
     t.mock.timers.enable({ apis: ['setTimeout'] });
     for (let i = 0; i < 6; i += 1) assert.equal(await sendJsonRequest(engine), 'a');
     assert.equal(bad.requests.filter(({ method }) => method === 'POST').length, 1);
   });
 
-  it('requests at once are spread', async (t) => {
+  it('concurrent requests are load-balanced', async (t) => {
     const servers = await Promise.all([1, 2].map(() => startServer(good)));
     for (const server of servers) t.after(server.close);
     const engine = engineFor(t, { baseUrls: servers.map(({ baseUrl }) => baseUrl) });
@@ -127,23 +127,23 @@ describe('several base URLs', () => {
     for (const { requests } of servers) assert.equal(requests.filter(({ method }) => method === 'POST').length, 4);
   });
 
-  it('one that was put aside is used again as soon as it answers', async (t) => {
+  it('an ejected one is used again as soon as it responds', async (t) => {
     let broken = true;
     const { engine } = await scripted(t, (...args) => (broken ? respondWithBody(503, '') : good)(...args));
     await assert.rejects(sendJsonRequest(engine), unavailable());
     assert.equal(engine.backend().ready, false);
     broken = false;
-    // Nobody asks: it is looked at in the background.
+    // No request is sent: the replica is probed in the background.
     await until(() => engine.backend().ready);
     assert.equal(await sendJsonRequest(engine), 'a');
   });
 });
 
-describe('the choice of a replica', () => {
+describe('leastLoaded', () => {
   const free = { inFlight: 0, ejectedAt: null };
   const none = () => false;
 
-  it('takes the one with the fewest requests, and equals in turn', () => {
+  it('chooses the fewest requests in flight, ties round robin', () => {
     assert.equal(
       leastLoaded(
         [
@@ -161,7 +161,7 @@ describe('the choice of a replica', () => {
     );
   });
 
-  it('takes one that is aside only when all are, the one that failed longest ago', () => {
+  it('chooses an ejected one only when all are, the one that failed longest ago', () => {
     assert.equal(
       leastLoaded(
         [
@@ -186,7 +186,7 @@ describe('the choice of a replica', () => {
     );
   });
 
-  it('takes one that was tried only after the others of its kind', () => {
+  it('chooses a tried one only after the others of its kind', () => {
     assert.equal(
       leastLoaded([free, { ...free, inFlight: 9 }], (index) => index === 0, 0),
       1,

@@ -3,17 +3,17 @@ import { describe, it } from 'node:test';
 import { mapConcurrent } from './map-concurrent.ts';
 import { splitIntoWindows } from './text-windows.ts';
 
-/** A word is a token, and of a long word every five characters. */
+/** A word is a token; a long word is one token per five characters. */
 const tokensOf = (text: string) =>
   (text.match(/\S+/g) ?? []).reduce((sum, word) => sum + Math.ceil([...word].length / 5), 0);
 const count = async (texts: readonly string[]) => texts.map(tokensOf);
 
-describe('windows of a text', () => {
-  it('are the text itself where it fits', async () => {
+describe('splitIntoWindows', () => {
+  it('returns a text that fits', async () => {
     assert.deepEqual(await splitIntoWindows('one two', 2, 2, count), [{ text: 'one two', tokens: 2 }]);
   });
 
-  it('have room for their tokens, lose no character and cut neither words nor characters', async () => {
+  it('respects the limit, loses no character and splits neither words nor characters', async () => {
     const uneven = `${'a '.repeat(500)}${'extraordinarily '.repeat(300)}${'x'.repeat(900)}`;
     for (const text of ['word '.repeat(999), uneven, '😀'.repeat(1_000), ` \n${'  wide   gaps '.repeat(200)}   `]) {
       const windows = await splitIntoWindows(text, tokensOf(text), 100, count);
@@ -36,17 +36,17 @@ describe('windows of a text', () => {
     );
   });
 
-  it('end with what cannot be cut, however little room there is', async () => {
+  it('keeps what cannot be split, whatever the limit', async () => {
     const stubborn = async (texts: readonly string[]) => texts.map(() => 50);
     const windows = await splitIntoWindows('ab', 50, 10, stubborn);
     assert.equal(windows.map(({ text }) => text).join(''), 'ab');
   });
 });
 
-describe('tasks in turns', () => {
+describe('mapConcurrent', () => {
   const never = new AbortController().signal;
 
-  it('give their results in order, four at once at most', async () => {
+  it('returns results in order, at most four concurrent', async () => {
     let running = 0;
     let most = 0;
     const results = await mapConcurrent([...Array(30).keys()], never, async (item) => {
@@ -62,7 +62,7 @@ describe('tasks in turns', () => {
     assert.equal(most, 4);
   });
 
-  it('end with the first that fails, the others by their signal, and begin no more', async () => {
+  it('aborts the others at the first failure, and starts no more', async () => {
     const started: number[] = [];
     const ended: unknown[] = [];
     const failing = mapConcurrent([0, 1, 2, 3, 4, 5], never, async (item, signal) => {

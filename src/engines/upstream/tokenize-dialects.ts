@@ -13,7 +13,7 @@ export interface TokenizeDialect {
   maxTexts: number;
   jsonRequest(model: string, texts: readonly string[]): JsonRequest;
   /** Counts without special tokens. Throws an Error for a response of another kind. */
-  read(answer: unknown, count: number): Tokenized;
+  read(response: unknown, count: number): Tokenized;
 }
 
 /** Maximum bytes of a response: TEI returns each token with its text and offsets. */
@@ -35,12 +35,12 @@ function jsonRequest(body: object): JsonRequest {
 const TEXTS: TokenizeDialect = {
   maxTexts: 32,
   jsonRequest: (_model, texts) => jsonRequest({ inputs: texts, add_special_tokens: false }),
-  read(answer, count) {
-    if (!Array.isArray(answer) || answer.length !== count || !answer.every(Array.isArray)) {
-      throw new Error('the answer is no list of lists of tokens');
+  read(response, count) {
+    if (!Array.isArray(response) || response.length !== count || !response.every(Array.isArray)) {
+      throw new Error('the response is not a list of token lists');
     }
     const isOwn = (token: unknown) => !isRecord(token) || token['special'] !== true;
-    return { counts: answer.map((tokens: unknown[]) => tokens.filter(isOwn).length), window: null };
+    return { counts: response.map((tokens: unknown[]) => tokens.filter(isOwn).length), window: null };
   },
 };
 
@@ -48,10 +48,10 @@ const TEXTS: TokenizeDialect = {
 const PROMPT: TokenizeDialect = {
   maxTexts: 1,
   jsonRequest: (model, [text]) => jsonRequest({ model, prompt: text, add_special_tokens: false }),
-  read(answer) {
-    const count = isRecord(answer) ? answer['count'] : null;
-    if (!isRecord(answer) || !isCount(count)) throw new Error('the answer has no count');
-    const window = answer['max_model_len'];
+  read(response) {
+    const count = isRecord(response) ? response['count'] : null;
+    if (!isRecord(response) || !isCount(count)) throw new Error('the response has no count');
+    const window = response['max_model_len'];
     return { counts: [count], window: isCount(window) && window > 0 ? window : null };
   },
 };
@@ -60,9 +60,9 @@ const PROMPT: TokenizeDialect = {
 const CONTENT: TokenizeDialect = {
   maxTexts: 1,
   jsonRequest: (_model, [text]) => jsonRequest({ content: text, add_special: false }),
-  read(answer) {
-    const tokens = isRecord(answer) ? answer['tokens'] : null;
-    if (!Array.isArray(tokens)) throw new Error('the answer has no tokens');
+  read(response) {
+    const tokens = isRecord(response) ? response['tokens'] : null;
+    if (!Array.isArray(tokens)) throw new Error('the response has no tokens');
     return { counts: [tokens.length], window: null };
   },
 };

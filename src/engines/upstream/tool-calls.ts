@@ -46,7 +46,7 @@ export class ToolCallAssembler {
   /** Ends the completion: a call without arguments gets an empty object, so that arguments always parse. */
   end(events: GenerationEvent[]): void {
     for (const [index, partial] of this.#calls.entries()) {
-      if (partial.name === null) throw new Error('a tool call came without the name of its function');
+      if (partial.name === null) throw new Error('a tool call has no function name');
       if (!partial.hasArguments) this.#emit(index, { arguments: '{}', tokens: 0 }, events);
     }
   }

@@ -33,10 +33,10 @@ const engineAt = (baseUrl: string, options: Partial<UpstreamEmbeddingOptions> = 
 const refuse = (response: Parameters<Handler>[1], status: number, error: string) =>
   sendJson(response, status, { error, error_type: 'Validation' });
 
-/** The vectors of texts as a server of the OpenAI kind gives them, last first. */
+/** OpenAI-style vectors of texts, in reverse order. */
 function answered(texts: readonly string[], encoding: unknown, wanted: { reported?: boolean } = {}) {
   const data = texts.map((text, index) => {
-    // Servers need not give vectors of length 1.
+    // Servers need not return vectors of length 1.
     const vector = embedder.embed(text).vector!.map((value) => value * 2);
     const embedding = encoding === 'base64' ? Buffer.from(vector.buffer).toString('base64') : Array.from(vector);
     return { object: 'embedding', index, embedding };
@@ -46,10 +46,10 @@ function answered(texts: readonly string[], encoding: unknown, wanted: { reporte
   return { object: 'list', data: data.reverse(), ...(wanted.reported !== false && { usage }) };
 }
 
-/** The texts of a request for vectors. */
+/** The texts of an embedding request. */
 const inputOf = ({ body }: Pick<SeenRequest, 'body'>) => (body?.['input'] ?? []) as string[];
 
-/** A server as Text Embeddings Inference is one: 32 texts, 512 tokens with two of its own, and it says so. */
+/** A server like Text Embeddings Inference: 32 texts, 512 tokens with two special ones, both reported. */
 const inference: Handler = ({ path, body }, response) => {
   if (path === '/tokenize') {
     const token = { id: 1, text: 'a', special: false, start: 0, stop: 1 };
@@ -84,7 +84,7 @@ describe('an upstream embedding engine', () => {
     const posts = (path: string) => server.requests.filter((request) => request.path === path && request.body !== null);
     return { engine, server, posts };
   }
-  /** Embeds as a server that has no tokenizer. */
+  /** A server without a tokenizer. */
   const plain =
     (wanted: { reported?: boolean; maxTexts?: number; floatsOnly?: boolean } = {}): Handler =>
     ({ path, body }, response) => {
@@ -101,7 +101,7 @@ describe('an upstream embedding engine', () => {
       return true;
     });
 
-  it('sends model, texts and key, and gives the vectors normalised, in the order of the texts, with the told tokens', async (t) => {
+  it('sends model, texts and key, and returns normalized vectors in order, with the reported tokens', async (t) => {
     const { engine, posts } = await start(t, plain());
     const { vectors, tokens } = await engine.embed(embeddingRequest(['some text', 'other']), never);
     for (const [i, text] of ['some text', 'other'].entries()) {
@@ -114,19 +114,19 @@ describe('an upstream embedding engine', () => {
     assert.deepEqual(post?.body, { model: 'embedder-1', input: ['some text', 'other'], encoding_format: 'base64' });
   });
 
-  it('asks for floats where base64 is refused', async (t) => {
+  it('requests floats when base64 is rejected', async (t) => {
     const { engine, posts } = await start(t, plain({ floatsOnly: true }));
     assert.equal((await engine.embed(embeddingRequest(['a']), never)).vectors[0]?.length, 1024);
     assert.equal(posts('/v1/embeddings').at(-1)?.body?.['encoding_format'], 'float');
   });
 
-  it('counts roughly where the server tells no usage and has no tokenizer', async (t) => {
+  it('estimates tokens for a server without usage and tokenizer', async (t) => {
     const { engine } = await start(t, plain({ reported: false }));
     assert.equal((await engine.embed(embeddingRequest(['some text', 'other']), never)).tokens, 3);
     assert.deepEqual(await engine.countTokens(['some text', 'other'], never), [2, 1]);
   });
 
-  it('asks for 32 texts at a time, and for fewer once the server has refused so many', async (t) => {
+  it('sends 32 texts per request, and fewer after a rejection', async (t) => {
     const { engine, posts } = await start(t, plain({ maxTexts: 10 }));
     const texts = Array.from({ length: 50 }, (_, i) => `text ${i}`);
     const sizes = () => posts('/v1/embeddings').map((request) => inputOf(request).length);
@@ -141,7 +141,7 @@ describe('an upstream embedding engine', () => {
     );
   });
 
-  it('embeds a text longer than the window in windows, weighted by their tokens', async (t) => {
+  it('splits a text longer than the window, weighted by tokens', async (t) => {
     const { engine, posts } = await start(t, inference, {}, { max_input_length: WINDOW });
     const long = 'The committee met in the old town hall. '.repeat(150);
     const short = 'A short text.';
@@ -183,7 +183,7 @@ describe('an upstream embedding engine', () => {
     }
   });
 
-  it('puts before queries and documents what the model was taught with', async (t) => {
+  it('adds the prefixes of the model to queries and documents', async (t) => {
     const { engine, posts } = await start(t, plain(), { model: 'BAAI/bge-large-en-v1.5' });
     for (const purpose of ['text', 'query', 'document'] as const)
       await engine.embed(embeddingRequest(['a'], { purpose }), never);
@@ -197,7 +197,7 @@ describe('an upstream embedding engine', () => {
     assert.notEqual(engine.fingerprint(), other.engine.fingerprint());
   });
 
-  it('refuses a model of other vectors: to the operator by a sentence, to callers with 503', async (t) => {
+  it('rejects a model with another dimension: a sentence for the operator, 503 for callers', async (t) => {
     const { engine } = await start(t, (_request, response) =>
       sendJson(response, 200, { data: [{ index: 0, embedding: Array(768).fill(0.1) }] }),
     );
@@ -205,7 +205,7 @@ describe('an upstream embedding engine', () => {
     await failsWith(engine.embed(embeddingRequest(['a']), never), 503, 'engine_unavailable');
   });
 
-  it('asks a model of longer vectors for shorter ones, and refuses it where it gives none', async (t) => {
+  it('requests truncated vectors of a larger model, and rejects it otherwise', async (t) => {
     for (const isMadeForIt of [true, false]) {
       const { engine, posts } = await start(t, ({ path, body }, response) => {
         if (path !== '/v1/embeddings') return sendJson(response, 404, {});
@@ -219,7 +219,7 @@ describe('an upstream embedding engine', () => {
     }
   });
 
-  it('names the text that the server refuses among many', async (t) => {
+  it('reports the path of a rejected text among many', async (t) => {
     const handle: Handler = (request, response, number) => {
       const texts = request.body?.['input'] as string[] | undefined;
       if (texts?.includes('too long'))
@@ -238,7 +238,7 @@ describe('an upstream embedding engine', () => {
     assert.equal((await engine.embed(embeddingRequest(['a']), never)).vectors.length, 1);
   });
 
-  it('503 for an answer that is none', async (t) => {
+  it('503 for an invalid response', async (t) => {
     const good = answered(['a', 'b'], 'float').data;
     const wrong = [
       {},
@@ -260,7 +260,7 @@ describe('an upstream embedding engine', () => {
     for (answer of wrong) await failsWith(engine.embed(embeddingRequest(['a', 'b']), never), 503, 'engine_unavailable');
   });
 
-  it('learns anew after a server that did not answer', async (t) => {
+  it('detects the dialect again after a server that did not respond', async (t) => {
     let isUp = false;
     const { engine } = await start(t, (request, response, number) =>
       isUp ? plain()(request, response, number) : sendJson(response, 500, {}),

@@ -89,10 +89,10 @@ class UpstreamEmbedding implements EmbeddingEngine {
     const segments = await this.#segmentTexts(request, { dialect, counts, signal });
     const batches: TextSegment[][] = [];
     for (let at = 0; at < segments.length; at += this.#maxTexts) batches.push(segments.slice(at, at + this.#maxTexts));
-    const answers = await mapConcurrent(batches, signal, (batch, some) =>
+    const responses = await mapConcurrent(batches, signal, (batch, some) =>
       this.#request(batch, { request, dialect, signal: some }),
     );
-    return this.#assemble(request, segments, answers);
+    return this.#assemble(request, segments, responses);
   }
 
   async countTokens(texts: readonly string[], signal: AbortSignal, scope = ''): Promise<number[]> {
@@ -202,7 +202,7 @@ class UpstreamEmbedding implements EmbeddingEngine {
     try {
       return await this.#server.sendJsonRequest(
         jsonRequest,
-        (answer) => tokenize.read(answer, texts.length).counts,
+        (response) => tokenize.read(response, texts.length).counts,
         signal,
       );
     } catch (error) {
@@ -220,7 +220,7 @@ class UpstreamEmbedding implements EmbeddingEngine {
     try {
       return await this.#server.sendJsonRequest(
         jsonRequest,
-        (answer) => readVectors(answer, segments.length),
+        (response) => readVectors(response, segments.length),
         context.signal,
       );
     } catch (error) {
@@ -247,28 +247,28 @@ class UpstreamEmbedding implements EmbeddingEngine {
   #assemble(
     { texts }: EmbeddingRequest,
     segments: readonly TextSegment[],
-    answers: readonly RawEmbeddings[],
+    responses: readonly RawEmbeddings[],
   ): Embeddings {
-    const raw = answers.flatMap(({ vectors }) => vectors);
+    const raw = responses.flatMap(({ vectors }) => vectors);
     const parts = texts.map(() => ({ vectors: [] as Float32Array[], weights: [] as number[] }));
     for (const [i, { index, tokens }] of segments.entries()) {
       parts[index]?.vectors.push(raw[i] as Float32Array);
       parts[index]?.weights.push(Math.max(1, tokens));
     }
-    const isCounted = answers.every(({ tokens }) => tokens !== null);
+    const isCounted = responses.every(({ tokens }) => tokens !== null);
     const { estimateTokenCount } = this.#options;
     return {
       vectors: parts.map(({ vectors, weights }) => weightedMean(vectors, weights)),
       tokens: isCounted
-        ? answers.reduce((sum, { tokens }) => sum + (tokens ?? 0), 0)
+        ? responses.reduce((sum, { tokens }) => sum + (tokens ?? 0), 0)
         : segments.reduce((sum, { text, tokens }) => sum + (tokens || estimateTokenCount(text)), 0),
     };
   }
 }
 
 /** Like `readEmbeddings`; also throws for vectors that the detected model cannot return. */
-function readVectors(answer: unknown, count: number): RawEmbeddings {
-  const read = readEmbeddings(answer, count);
+function readVectors(response: unknown, count: number): RawEmbeddings {
+  const read = readEmbeddings(response, count);
   for (const vector of read.vectors) {
     if (vector.length !== EMBEDDING_DIMENSIONS) throw new Error(`a vector has ${vector.length} floats`);
     if (vector.every((value) => value === 0)) throw new Error('a vector is all zeros');

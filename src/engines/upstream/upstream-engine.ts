@@ -156,9 +156,9 @@ class UpstreamEngine implements GenerationEngine {
       const started = await openCompletion(this.#context, request, signal);
       ticket.markStarted();
       this.#answered = true;
-      const answer = new CompletionStream(this.#context, request, started, signal);
+      const response = new CompletionStream(this.#context, request, started, signal);
       // One generator for all events: a nested one would cost a microtask per token.
-      for (let events = await answer.next(); events !== null; events = await answer.next()) {
+      for (let events = await response.next(); events !== null; events = await response.next()) {
         for (const event of events) {
           signal.throwIfAborted();
           yield event;

@@ -22,7 +22,7 @@ const engineAt = (...baseUrls: string[]) =>
     logger: createLogger('silent'),
   });
 
-/** An answer of the OpenAI kind with these scores for each text. */
+/** An OpenAI-style response with these scores for each text. */
 const answered = (...scores: object[]) => ({ results: scores.map((each) => ({ category_scores: each })) });
 
 moderationConformance('a server of the OpenAI kind', async () => {
@@ -65,7 +65,7 @@ describe('an upstream moderation engine', () => {
     assert.deepEqual(post?.body, { model: 'judge-1', input: ['some text'] });
   });
 
-  it('503 for an answer that is none, not asked for again', async (t) => {
+  it('503 for an invalid response, without a retry', async (t) => {
     const wrong = [
       {},
       { results: 'none' },
@@ -81,7 +81,7 @@ describe('an upstream moderation engine', () => {
     assert.equal(posts().length, wrong.length);
   });
 
-  it('asks again while the server is not ready, and passes on what it refuses', async (t) => {
+  it('retries while the server is not ready, and passes on its errors', async (t) => {
     const { engine, posts } = await start(t, (_request, response, count) => {
       if (count === 0) sendJson(response, 503, { error: { message: 'loading' } });
       else if (count === 1) sendJson(response, 200, answered({ violence: 0.4 }));
@@ -96,7 +96,7 @@ describe('an upstream moderation engine', () => {
     assert.equal(posts().length, 3);
   });
 
-  it('goes to another server when one is gone', async (t) => {
+  it('fails over to another server', async (t) => {
     const { server } = await start(t, (_request, response) => sendJson(response, 200, answered({ hate: 0.2 })));
     const gone = await startServer(() => {});
     await gone.close();
@@ -105,7 +105,7 @@ describe('an upstream moderation engine', () => {
     for (let i = 0; i < 4; i++) assert.equal((await engine.moderate(['a'], never)).scores[0]?.hate, 0.2);
   });
 
-  it('lets the server know of a caller who leaves', async (t) => {
+  it('aborts the request of a caller who disconnects', async (t) => {
     const { engine, server } = await start(t, () => new Promise(() => {}));
     const controller = new AbortController();
     const asked = assert.rejects(engine.moderate(['a'], controller.signal), /left/);

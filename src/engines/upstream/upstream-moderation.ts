@@ -19,7 +19,7 @@ export function createUpstreamModeration(options: JsonClientOptions): Moderation
         maxResponseBytes: MAX_RESPONSE_BYTES,
       };
       return server.withAdmission(scope, signal, (call) =>
-        server.sendJsonRequest(jsonRequest, (answer) => parseModeration(answer, texts), call),
+        server.sendJsonRequest(jsonRequest, (response) => parseModeration(response, texts), call),
       );
     },
     check: (signal) => server.check(signal),

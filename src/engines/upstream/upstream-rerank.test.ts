@@ -27,17 +27,17 @@ const optionsFor = (...baseUrls: string[]) => ({
 });
 const engineAt = (...baseUrls: string[]) => createUpstreamRerank(optionsFor(...baseUrls));
 
-/** Share of the query's words that the document has: what the servers here know of relevance. */
+/** Fraction of the query's words in the document: the relevance model of these test servers. */
 function shareOf(query: string, document: string): number {
   const words = new Set(query.toLowerCase().match(/\w+/g));
   const found = new Set(document.toLowerCase().match(/\w+/g));
   return words.size === 0 ? 0 : [...words].filter((word) => found.has(word)).length / words.size;
 }
 
-/** The texts that a server was given, under either name. */
+/** The texts of a rerank request, under either name. */
 const given = (body: SeenRequest['body']) => [body?.['documents'] ?? body?.['texts'] ?? []].flat() as string[];
 
-/** Scores in an order of their own, as servers give them: the best first. */
+/** Scores in descending order, as servers return them. */
 function ranked(body: SeenRequest['body'], score: (share: number) => number) {
   return given(body)
     .map((text, index) => ({ index, score: score(shareOf(String(body?.['query']), text)) }))
@@ -91,7 +91,7 @@ describe('an upstream rerank engine', () => {
   const rejects = (call: Promise<unknown>, status: number, code: string) =>
     assert.rejects(call, (error) => error instanceof ApiError && error.status === status && error.code === code);
 
-  it('sends model, query, documents and key, without blank ones, and reads the usage', async (t) => {
+  it('sends model, query, non-blank documents and key, and reads the usage', async (t) => {
     const { posts, judge } = await start(t, ({ body }, response) =>
       sendJson(response, 200, {
         ...results(...given(body).map(() => 0.5)),
@@ -106,24 +106,24 @@ describe('an upstream rerank engine', () => {
     assert.deepEqual(post?.body, { model: 'rank-1', query: 'a b', documents: ['a', 'b'], return_documents: false });
   });
 
-  it("reads the results also under the name 'data'", async (t) => {
+  it("reads results named 'data'", async (t) => {
     const { judge } = await start(t, ({ body }, response) =>
       sendJson(response, 200, { data: given(body).map((_, index) => ({ index, relevance_score: index / 10 })) }),
     );
     assert.deepEqual((await judge('a', 'b')).scores, [0, 0.1]);
   });
 
-  it("reads Cohere's own count of tokens, and counts where a server tells none", async (t) => {
+  it("reads Cohere's token count, and approximates it for servers without one", async (t) => {
     const reported = [{}, { meta: { tokens: { input_tokens: 7 } } }, {}];
     const { judge } = await start(t, ({ body }, response, count) =>
       sendJson(response, 200, { ...results(...given(body).map(() => 0.5)), ...reported[count] }),
     );
     assert.equal((await judge('a', 'b')).tokens, 7);
-    // A quarter of the characters of query and document together, for each.
+    // A quarter of the characters of query and document, for each document.
     assert.equal((await judge('abcdefgh', 'b')).tokens, 4);
   });
 
-  it('learns once that scores are logits, although those of a call lie between 0 and 1', async (t) => {
+  it('detects logits once, even if a call has scores between 0 and 1', async (t) => {
     const { posts, judge } = await start(t, ({ body }, response) =>
       sendJson(response, 200, results(...(given(body)[0] === 'a' ? [0.5, 0] : [6, -9]))),
     );
@@ -136,12 +136,12 @@ describe('an upstream rerank engine', () => {
     assert.equal(posts().length, 3);
   });
 
-  it('takes probabilities as they are', async (t) => {
+  it('keeps probabilities', async (t) => {
     const { judge } = await start(t, (_request, response) => sendJson(response, 200, results(1, 0)));
     assert.deepEqual((await judge('a', 'b')).scores, [1, 0]);
   });
 
-  it('finds Text Embeddings Inference beside /v1, gives it 32 texts at a time, and remembers', async (t) => {
+  it('detects Text Embeddings Inference beside /v1 once, and sends 32 texts per request', async (t) => {
     const { posts, judge } = await start(t, texts);
     const documents = Array.from({ length: 70 }, (_, i) => (i === 69 ? 'a b' : `${i}`));
     const { scores } = await judge(...documents);
@@ -161,7 +161,7 @@ describe('an upstream rerank engine', () => {
     assert.deepEqual(last, { query: 'a b', texts: ['a'], raw_scores: false, truncate: true });
   });
 
-  it('learns anew when another kind of server has taken the address', async (t) => {
+  it('detects the dialect again when another kind of server has taken the address', async (t) => {
     let handle = cohere();
     const { judge } = await start(t, (...given) => handle(...given));
     assert.deepEqual((await judge('a b')).scores, [1]);
@@ -170,7 +170,7 @@ describe('an upstream rerank engine', () => {
     assert.deepEqual((await judge('a b')).scores, [1]);
   });
 
-  it('503 where a server knows neither way, and again asked the next time', async (t) => {
+  it('503 when a server supports neither dialect; the next call tries again', async (t) => {
     const { posts, judge } = await start(t, ({ path }, response) =>
       path === '/v1/rerank'
         ? sendJson(response, 404, { message: 'The model `rank-1` does not exist.' })
@@ -181,7 +181,7 @@ describe('an upstream rerank engine', () => {
     assert.equal(posts().length, 4);
   });
 
-  it('503 for an answer that is none, not asked for again', async (t) => {
+  it('503 for an invalid response, without a retry', async (t) => {
     const wrong = [
       {},
       { results: 'none' },
@@ -204,7 +204,7 @@ describe('an upstream rerank engine', () => {
     await rejects(judgeTwo('a', 'b'), 503, 'engine_unavailable');
   });
 
-  it('asks again while the server is not ready, and passes on what it refuses', async (t) => {
+  it('retries while the server is not ready, and passes on its errors', async (t) => {
     const { posts, judge } = await start(t, (_request, response, count) => {
       if (count === 0) sendJson(response, 503, { error: { message: 'loading' } });
       else if (count === 1) sendJson(response, 200, results(1, 0));
@@ -219,7 +219,7 @@ describe('an upstream rerank engine', () => {
     assert.equal(posts().length, 4);
   });
 
-  it('goes to another server when one is gone', async (t) => {
+  it('fails over to another server', async (t) => {
     const { server } = await start(t, cohere());
     const gone = await startServer(() => {});
     await gone.close();
@@ -239,7 +239,7 @@ describe('an upstream rerank engine', () => {
     await checkFairQueue((scope, signal) => engine.rerank({ query: 'a', documents: ['a'], scope }, signal));
   });
 
-  it('lets the server know of a caller who leaves', async (t) => {
+  it('aborts the request of a caller who disconnects', async (t) => {
     const { engine, server, judge } = await start(t, (request, response, count) =>
       count < 2 ? cohere()(request, response, count) : new Promise(() => {}),
     );
@@ -252,7 +252,7 @@ describe('an upstream rerank engine', () => {
     await server.left(1);
   });
 
-  it('a caller who leaves during the trial does not end it for others', async (t) => {
+  it('a disconnect during the probe does not cancel it for others', async (t) => {
     const { engine, judge } = await start(t, async (request, response, count) => {
       await new Promise((resolve) => setTimeout(resolve, 50));
       await cohere()(request, response, count);

@@ -136,7 +136,7 @@ class UpstreamRerank implements RerankEngine {
     const jsonRequest = dialect.jsonRequest(this.#server.model, request);
     return this.#server.sendJsonRequest(
       jsonRequest,
-      (answer) => dialect.read(answer, request.documents.length),
+      (response) => dialect.read(response, request.documents.length),
       signal,
     );
   }

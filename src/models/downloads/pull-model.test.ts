@@ -307,7 +307,7 @@ describe('a pull from a server that is not as it should be', () => {
     // The architecture's name is a text of five letters.
     foreign.write('lmama', foreign.indexOf('general.architecture') + 'general.architecture'.length + 12);
     hub.files.set(PATH, foreign);
-    await assertRefused(pull(), /architecture 'lmama' is none that/);
+    await assertRefused(pull(), /architecture 'lmama' is not supported/);
     hub.files.set(PATH, TINY.subarray(0, 3000));
     await assertRefused(pull(), /cannot be used: it .*It was deleted/);
   });

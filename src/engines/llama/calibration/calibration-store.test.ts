@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { readStepTimes, stepTimesKey, writeStepTimes } from './calibration-store.ts';
 
-describe('times that are kept', () => {
+describe('stored step times', () => {
   const folder = mkdtempSync(join(tmpdir(), 'quire-times-'));
   after(() => rmSync(folder, { recursive: true, force: true }));
   const times = (milliseconds: number) => [{ threads: 1, slots: 1, tokens: 1, milliseconds }];
 
-  it('are found again under their key, beside others, in a file that is there whole', async () => {
+  it('are found by key, in a file that is written atomically', async () => {
     const path = join(folder, 'new', 'calibration.json');
     assert.equal(await readStepTimes(path, 'a'), null);
     await writeStepTimes(path, 'a', times(1));
@@ -21,7 +21,7 @@ describe('times that are kept', () => {
     assert.equal(await readStepTimes(path, 'c'), null);
     assert.deepEqual(readdirSync(join(folder, 'new')), ['calibration.json']);
   });
-  it('of a damaged file are none, and it is written anew', async () => {
+  it('of a damaged file are ignored, and it is rewritten', async () => {
     const path = join(folder, 'damaged.json');
     await writeStepTimes(path, 'a', times(1));
     const good = readFileSync(path, 'utf8');
@@ -49,7 +49,7 @@ describe('times that are kept', () => {
     assert.deepEqual(await readStepTimes(path, 'model 39'), times(40));
     assert.ok(readFileSync(path, 'utf8').length < 4_000);
   });
-  it('are another model of the same length, another runtime or other threads under other keys', async () => {
+  it('differ by model, runtime and threads', async () => {
     const [one, two] = [join(folder, 'one.gguf'), join(folder, 'two.gguf')];
     writeFileSync(one, 'one');
     writeFileSync(two, 'two');

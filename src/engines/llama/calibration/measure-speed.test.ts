@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { calibrate } from './calibration.ts';
 import { type MeasureOptions, measure, type TimeStep, threadCandidates } from './measure-speed.ts';
 
-/** A machine whose steps take what `cost` says, on a clock of its own. */
+/** A simulated machine whose steps cost `cost` on a clock of its own. */
 function simulated(cost: (threads: number, tokens: number) => number) {
   let clock = 0;
   let steps = 0;
@@ -20,7 +20,7 @@ function simulated(cost: (threads: number, tokens: number) => number) {
 
 const limits = { threads: null, slots: null };
 
-describe('measuring a model', () => {
+describe('measure', () => {
   it('finds the threads and times every size, within the budget, on a small model', async () => {
     const machine = simulated((threads, tokens) => 0.5 + (threads === 1 ? 0.2 : 0.3) * tokens);
     const times = await machine.run();
@@ -34,7 +34,7 @@ describe('measuring a model', () => {
     );
     assert.equal(calibrate(times, limits).threads, 1);
   });
-  it('takes the threads that help a model that is larger', async () => {
+  it('chooses more threads for a larger model', async () => {
     const machine = simulated((threads, tokens) => (20 + 2 * tokens) / threads);
     const times = await machine.run();
     assert.ok(machine.clock() <= 1_600, `${machine.clock()} ms`);
@@ -42,26 +42,26 @@ describe('measuring a model', () => {
     assert.equal(chosen.threads, 4);
     assert.ok(chosen.prefillTokensPerSecond !== null);
   });
-  it('goes no further where threads wait for each other, and does not choose them', async () => {
+  it('stops at thread counts that contend, and does not choose them', async () => {
     const machine = simulated((threads, tokens) => (threads === 1 ? 1 + 0.2 * tokens : 900));
     const times = await machine.run();
     assert.ok(times.every((time) => time.threads === 1) && times.length >= 5);
     assert.ok(machine.clock() <= 2_500, `${machine.clock()} ms`);
   });
-  it('runs each number of threads once, and no more, where a step takes seconds', async () => {
+  it('measures each thread count once where a step takes seconds', async () => {
     const machine = simulated((threads, tokens) => (8_000 * (1 + tokens / 100)) / threads);
     const times = await machine.run();
     assert.equal(machine.steps(), 4);
     assert.equal(calibrate(times, limits).threads, 4);
   });
-  it('takes the shortest of several runs, for other work only adds', async () => {
+  it('takes the minimum of several runs', async () => {
     let call = 0;
     const machine = simulated((_, tokens) => (0.5 + 0.1 * tokens) * (call++ % 3 === 0 ? 5 : 1));
     for (const { tokens, milliseconds } of await machine.run({ threads: [1] })) {
       assert.equal(milliseconds, 0.5 + 0.1 * tokens);
     }
   });
-  it('compares powers of two up to the cores, and all of them; or only the wished number', () => {
+  it('compares powers of two up to the cores, and all of them; or only the configured number', () => {
     assert.deepEqual(threadCandidates(null, 1), [1]);
     assert.deepEqual(threadCandidates(null, 2), [1, 2]);
     assert.deepEqual(threadCandidates(null, 6), [1, 2, 4, 6]);

@@ -79,7 +79,7 @@ export class DecodingConstraint {
     const text = this.#pieces.push(this.#tokenizer.tokenText(token).bytes);
     if (text === '') return;
     if (!this.#stacks.follow(text) && this.#stacks.cost === 0) {
-      throw new Error(`A grammar does not take '${text}', which llama.cpp drew under it.`);
+      throw new Error(`The grammar rejects '${text}', which llama.cpp sampled under it.`);
     }
     this.#count();
   }

@@ -17,30 +17,30 @@ describe('GrammarCompiler', () => {
   const writer = new GrammarCompiler();
   after(() => writer.close());
 
-  it('writes a grammar once, and gives it again to who asks for the same', async () => {
-    const wish = ofSchema({ type: 'string', maxLength: 3 });
-    const first = writer.write(wish);
-    assert.equal(writer.write(ofSchema({ type: 'string', maxLength: 3 })), first);
+  it('compiles a grammar once and caches it', async () => {
+    const source = ofSchema({ type: 'string', maxLength: 3 });
+    const first = writer.compile(source);
+    assert.equal(writer.compile(ofSchema({ type: 'string', maxLength: 3 })), first);
     assert.match((await first).text, /^root ::= /);
   });
-  it('refuses with the path of what cannot be enforced, and works on', async () => {
+  it('rejects with the path of what cannot be enforced, and continues', async () => {
     const path = 'response_format.json_schema.schema';
-    await assert.rejects(writer.write(ofSchema({ not: { type: 'string' } })), refusal(`${path}.not`, /./));
-    assert.match((await writer.write(ofSchema({ type: 'boolean' }))).text, /true/);
+    await assert.rejects(writer.compile(ofSchema({ not: { type: 'string' } })), refusal(`${path}.not`, /./));
+    assert.match((await writer.compile(ofSchema({ type: 'boolean' }))).text, /true/);
   });
-  it('does not hold up this thread', async () => {
+  it('does not block the event loop', async () => {
     const names = Array.from({ length: 20_000 }, (_, i) => `name ${(i * 7919) % 20_011}`);
     let turns = 0;
     const count = setInterval(() => {
       turns += 1;
     }, 1);
-    await writer.write(ofSchema({ enum: names }));
+    await writer.compile(ofSchema({ enum: names }));
     clearInterval(count);
     assert.ok(turns > 0);
   });
-  it('what takes too long is refused', async () => {
+  it('a grammar that takes too long is rejected', async () => {
     const hurried = new GrammarCompiler(1);
-    const slow = hurried.write(ofSchema({ enum: Array.from({ length: 10_000 }, (_, i) => `name ${i}`) }));
+    const slow = hurried.compile(ofSchema({ enum: Array.from({ length: 10_000 }, (_, i) => `name ${i}`) }));
     await assert.rejects(slow, refusal('response_format.json_schema.schema', /too long/));
     await hurried.close();
   });

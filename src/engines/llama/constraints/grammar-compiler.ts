@@ -17,7 +17,7 @@ interface Cached {
 }
 
 interface Waiting {
-  wish: GrammarSource;
+  source: GrammarSource;
   resolve(grammar: FactoredGrammar): void;
   reject(error: unknown): void;
 }
@@ -42,10 +42,10 @@ export class GrammarCompiler {
   }
 
   /** Compiles a grammar. Rejects with 400 for what cannot be enforced or takes too long. */
-  write(wish: GrammarSource): Promise<FactoredGrammar> {
-    const key = JSON.stringify(wish);
+  compile(source: GrammarSource): Promise<FactoredGrammar> {
+    const key = JSON.stringify(source);
     const cached = this.#cached.get(key);
-    if (cached === undefined) return this.#cache(key, this.#ask(wish));
+    if (cached === undefined) return this.#cache(key, this.#submit(source));
     this.#cached.delete(key);
     this.#cached.set(key, cached);
     return cached.grammar;
@@ -78,11 +78,11 @@ export class GrammarCompiler {
     await this.#thread?.terminate();
   }
 
-  #ask(wish: GrammarSource): Promise<FactoredGrammar> {
+  #submit(source: GrammarSource): Promise<FactoredGrammar> {
     const { promise, resolve, reject } = Promise.withResolvers<FactoredGrammar>();
     const id = this.#nextId++;
-    this.#waiting.set(id, { wish, resolve, reject });
-    this.#started().postMessage({ id, wish });
+    this.#waiting.set(id, { source, resolve, reject });
+    this.#started().postMessage({ id, source });
     if (this.#waiting.size === 1) this.#startClock();
     return promise;
   }
@@ -93,7 +93,7 @@ export class GrammarCompiler {
     thread.unref();
     thread.on('message', (reply: GrammarReply) => this.#take(reply));
     thread.on('error', (error) => this.#ended(thread, error));
-    thread.on('exit', () => this.#ended(thread, new Error('The thread that writes grammars ended.')));
+    thread.on('exit', () => this.#ended(thread, new Error('The grammar compiler thread exited.')));
     this.#thread = thread;
     return thread;
   }
@@ -120,8 +120,8 @@ export class GrammarCompiler {
     const [oldest, ...others] = this.#waiting.entries();
     if (oldest === undefined) return;
     this.#waiting.delete(oldest[0]);
-    oldest[1].reject(invalidValue(grammarParam(oldest[1].wish), 'takes too long to be worked out; make it simpler'));
-    for (const [id, { wish }] of others) this.#started().postMessage({ id, wish });
+    oldest[1].reject(invalidValue(grammarParam(oldest[1].source), 'takes too long to compile; simplify it'));
+    for (const [id, { source }] of others) this.#started().postMessage({ id, source });
     this.#startClock();
   }
 

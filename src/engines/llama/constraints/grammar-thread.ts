@@ -4,13 +4,13 @@ import { toErrorFacts } from '../runtime/error-facts.ts';
 import type { GrammarReply } from './grammar-compiler.ts';
 import { buildGrammar, type GrammarSource } from './request-grammar.ts';
 
-parentPort?.on('message', ({ id, wish }: { id: number; wish: GrammarSource }) => {
-  parentPort?.postMessage(written(id, wish));
+parentPort?.on('message', ({ id, source }: { id: number; source: GrammarSource }) => {
+  parentPort?.postMessage(built(id, source));
 });
 
-function written(id: number, wish: GrammarSource): GrammarReply {
+function built(id: number, source: GrammarSource): GrammarReply {
   try {
-    return { id, grammar: buildGrammar(wish) };
+    return { id, grammar: buildGrammar(source) };
   } catch (error) {
     return { id, refusal: toErrorFacts(error) };
   }

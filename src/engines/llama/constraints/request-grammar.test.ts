@@ -5,7 +5,7 @@ import type { FunctionTool, OutputFormat } from '../../engine.ts';
 import { TAGGED } from '../tool-calls/call-format.ts';
 import { buildGrammar } from './request-grammar.ts';
 
-const write = (format: Exclude<OutputFormat, { type: 'text' }>): string =>
+const compile = (format: Exclude<OutputFormat, { type: 'text' }>): string =>
   buildGrammar({ kind: 'format', format }).text;
 const rejection = (run: () => unknown) => {
   try {
@@ -18,20 +18,20 @@ const rejection = (run: () => unknown) => {
 };
 
 describe('decoding constraints of plain text', () => {
-  it('a choice allows its texts and shares their beginnings', () => {
-    const grammar = write({ type: 'choice', choices: ['yes', 'yet', 'no'] });
+  it('a choice allows its texts and shares their prefixes', () => {
+    const grammar = compile({ type: 'choice', choices: ['yes', 'yet', 'no'] });
     assert.match(grammar, /"no" \| "ye" g-1\ng-1 ::= "s" \| "t"\n$/);
   });
 
-  it('a regular expression matches the whole answer', () => {
-    assert.equal(write({ type: 'regex', pattern: 'a|bc' }), write({ type: 'regex', pattern: '^(?:a|bc)$' }));
-    assert.match(write({ type: 'regex', pattern: '[0-9]{2}' }), /\[0-9\]/);
+  it('a regular expression matches the whole completion', () => {
+    assert.equal(compile({ type: 'regex', pattern: 'a|bc' }), compile({ type: 'regex', pattern: '^(?:a|bc)$' }));
+    assert.match(compile({ type: 'regex', pattern: '[0-9]{2}' }), /\[0-9\]/);
   });
 
   it('400 for a regular expression that is invalid, unsupported or matches nothing', () => {
     for (const pattern of ['(', '(?<=a)b', 'a^b']) {
       assert.deepEqual(
-        rejection(() => write({ type: 'regex', pattern })),
+        rejection(() => compile({ type: 'regex', pattern })),
         [400, 'response_format'],
         pattern,
       );
@@ -40,7 +40,7 @@ describe('decoding constraints of plain text', () => {
 
   it('a grammar is passed as it is, and 400 beside tools', () => {
     const format = { type: 'grammar', grammar: 'root ::= "a"+' } as const;
-    assert.equal(write(format), `${format.grammar}\n`);
+    assert.equal(compile(format), `${format.grammar}\n`);
     const tool: FunctionTool = { type: 'function', function: { name: 'clock' } };
     const rules = { format: TAGGED, callable: [tool], parallel: false, offered: [tool] };
     assert.deepEqual(

@@ -26,27 +26,27 @@ export type GrammarSource =
   | { kind: 'answer'; rules: ToolCallRules; format: OutputFormat };
 
 /** Builds the grammar. Pure. Throws 400 with the path of what cannot be enforced. */
-export function buildGrammar(wish: GrammarSource): FactoredGrammar {
-  return factorGrammar(grammarText(wish), grammarParam(wish));
+export function buildGrammar(source: GrammarSource): FactoredGrammar {
+  return factorGrammar(grammarText(source), grammarParam(source));
 }
 
-function grammarText(wish: GrammarSource): string {
-  if (wish.kind === 'calls') return callsGrammar(wish.rules);
-  if (wish.format.type === 'grammar') {
-    if (wish.kind === 'format') return wish.format.grammar;
+function grammarText(source: GrammarSource): string {
+  if (source.kind === 'calls') return callsGrammar(source.rules);
+  if (source.format.type === 'grammar') {
+    if (source.kind === 'format') return source.format.grammar;
     throw invalidValue(FORMAT_PATH, 'of type grammar cannot be combined with tools');
   }
   const builder = new GrammarBuilder();
-  const rule = formatRule(builder, wish.format);
-  if (wish.kind === 'format') return builder.text(rule ?? builder.json('value'));
+  const rule = formatRule(builder, source.format);
+  if (source.kind === 'format') return builder.text(rule ?? builder.json('value'));
   const ways = rule === null ? [] : [rule];
-  if (wish.rules.callable.length > 0) {
-    const { begin, bare } = wish.rules.format;
-    const calls = defineCalls(builder, wish.rules);
+  if (source.rules.callable.length > 0) {
+    const { begin, bare } = source.rules.format;
+    const calls = defineCalls(builder, source.rules);
     ways.push(bare === null ? `${literal(begin)} ${calls}` : calls);
   }
   // A constraint on plain text defines its own white space.
-  const space = isTextConstraint(wish.format) ? '' : builder.json('ws');
+  const space = isTextConstraint(source.format) ? '' : builder.json('ws');
   return builder.text(builder.define('answer', `${space} (${ways.join(' | ')})`.trimStart(), SCHEMA_PATH));
 }
 
@@ -55,7 +55,7 @@ function formatRule(builder: GrammarBuilder, format: OutputFormat): string | nul
   if (format.type === 'json_object') return builder.json('object');
   if (format.type === 'choice') return builder.define('choice', literalAlternatives(format.choices), FORMAT_PATH);
   if (format.type === 'regex') return builder.define('regex', regexRule(builder, format.pattern), FORMAT_PATH);
-  if (format.type === 'grammar') throw new Error('a grammar stands alone');
+  if (format.type === 'grammar') throw new Error('a grammar cannot be combined with other rules');
   return new SchemaCompiler(builder, format.schema, SCHEMA_PATH).compile();
 }
 
@@ -71,7 +71,7 @@ function regexRule(builder: GrammarBuilder, pattern: string): string {
 }
 
 /** Returns the request field that a grammar is made from. */
-export function grammarParam(wish: GrammarSource): string {
-  if (wish.kind === 'calls') return 'tools';
-  return isTextConstraint(wish.format) ? FORMAT_PATH : SCHEMA_PATH;
+export function grammarParam(source: GrammarSource): string {
+  if (source.kind === 'calls') return 'tools';
+  return isTextConstraint(source.format) ? FORMAT_PATH : SCHEMA_PATH;
 }

@@ -42,37 +42,37 @@ export class EncodeLoop {
     this.#lanes = lanes;
   }
 
-  add(reading: EncodeTask): void {
-    this.#waiting.add(reading);
+  add(task: EncodeTask): void {
+    this.#waiting.add(task);
     this.#fill();
   }
 
   /** No further window is started; running ones are still delivered. */
-  remove(reading: EncodeTask): void {
-    this.#waiting.delete(reading);
+  remove(task: EncodeTask): void {
+    this.#waiting.delete(task);
   }
 
   #fill(): void {
-    for (const reading of this.#waiting) {
+    for (const task of this.#waiting) {
       if (this.#free.length === 0) return;
-      this.#waiting.delete(reading);
-      const window = reading.next();
+      this.#waiting.delete(task);
+      const window = task.next();
       if (window === null) continue;
       const context = this.#free.pop();
       if (context === undefined) return;
       // To the end of the queue: a set iterates in insertion order.
-      this.#waiting.add(reading);
-      void this.#read(context, reading, window);
+      this.#waiting.add(task);
+      void this.#read(context, task, window);
     }
   }
 
-  async #read(context: LlamaContext, reading: EncodeTask, window: Window): Promise<void> {
+  async #read(context: LlamaContext, task: EncodeTask, window: Window): Promise<void> {
     try {
       setThreads(context, this.#threadsFor(window));
       window.read(await computePooled(context, window.tokens));
     } catch (error) {
-      this.#waiting.delete(reading);
-      reading.fail(error);
+      this.#waiting.delete(task);
+      task.fail(error);
     }
     this.#free.push(context);
     this.#fill();

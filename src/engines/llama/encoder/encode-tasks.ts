@@ -97,7 +97,7 @@ export async function reranking(
   signal: AbortSignal,
 ): Promise<WindowedTask> {
   const { tokenizer, pairTokens, windowTokens, returnsLogits } = setup;
-  if (pairTokens === null) throw new Error('this model judges nothing');
+  if (pairTokens === null) throw new Error('the model is not a reranker');
   const added = pairTokens.before.length + pairTokens.between.length + pairTokens.after.length;
   const maxTokens = Math.floor((windowTokens - added) * MAX_QUERY_FRACTION);
   const cancellations = (await tokenizeCooperatively(tokenizer, query, signal)).slice(0, maxTokens);
@@ -114,7 +114,7 @@ export async function reranking(
       };
       task.add(window, ([score = Number.NaN]) => {
         const probability = returnsLogits ? 1 / (1 + Math.exp(-score)) : score;
-        if (!Number.isFinite(probability)) throw new Error('the model gave no number for a document');
+        if (!Number.isFinite(probability)) throw new Error('the model returned no finite score for a document');
         scores[index] = Math.max(scores[index] ?? 0, Math.min(1, Math.max(0, probability)));
       });
     }
@@ -197,7 +197,8 @@ class VectorSum {
 
 function vectorLength(numbers: Float64Array): number {
   const length = Math.sqrt(numbers.reduce((sum, number) => sum + number * number, 0));
-  if (!Number.isFinite(length) || length === 0) throw new Error('the model gave no vector for a text');
+  if (!Number.isFinite(length) || length === 0)
+    throw new Error('the model returned a zero or infinite vector for a text');
   return length;
 }
 

@@ -43,15 +43,15 @@ async function load(options: EncoderLoadOptions): Promise<Runtime | null> {
 }
 
 async function request(id: number, request: EncoderRequest): Promise<void> {
-  const left = new AbortController();
-  cancellations.set(id, left);
+  const cancelled = new AbortController();
+  cancellations.set(id, cancelled);
   const ready = await runtime;
   try {
-    if (ready === null || left.signal.aborted) return;
-    const result = await execute(ready, request, left.signal);
-    if (!left.signal.aborted) send({ type: 'done', id, result });
+    if (ready === null || cancelled.signal.aborted) return;
+    const result = await execute(ready, request, cancelled.signal);
+    if (!cancelled.signal.aborted) send({ type: 'done', id, result });
   } catch (error) {
-    if (left.signal.aborted) return;
+    if (cancelled.signal.aborted) return;
     if (error instanceof TextTooLongError) send({ type: 'too-long', id, index: error.index });
     else send({ type: 'failed', id, error: toErrorFacts(error) });
   } finally {
@@ -59,20 +59,24 @@ async function request(id: number, request: EncoderRequest): Promise<void> {
   }
 }
 
-async function execute({ model, loop }: Runtime, request: EncoderRequest, left: AbortSignal): Promise<EncoderResult> {
-  if (request.kind === 'count') return count(model.setup, request.texts, left);
-  const reading = await createTask(model.setup, request, left);
+async function execute(
+  { model, loop }: Runtime,
+  request: EncoderRequest,
+  cancelled: AbortSignal,
+): Promise<EncoderResult> {
+  if (request.kind === 'count') return count(model.setup, request.texts, cancelled);
+  const task = await createTask(model.setup, request, cancelled);
   const leave = (): void => {
-    loop.remove(reading);
-    reading.fail(left.reason);
+    loop.remove(task);
+    task.fail(cancelled.reason);
   };
-  left.addEventListener('abort', leave, { once: true });
-  loop.add(reading);
-  return reading.result;
+  cancelled.addEventListener('abort', leave, { once: true });
+  loop.add(task);
+  return task.result;
 }
 
-function createTask(setup: EncoderSetup, request: Exclude<EncoderRequest, { kind: 'count' }>, left: AbortSignal) {
-  return request.kind === 'embed' ? embedding(setup, request, left) : reranking(setup, request, left);
+function createTask(setup: EncoderSetup, request: Exclude<EncoderRequest, { kind: 'count' }>, cancelled: AbortSignal) {
+  return request.kind === 'embed' ? embedding(setup, request, cancelled) : reranking(setup, request, cancelled);
 }
 
 async function answerPing(id: number): Promise<void> {

@@ -81,7 +81,7 @@ async function prepare(model: LlamaModel, options: EncoderLoadOptions): Promise<
     freeBytes: freeMemory(model.size, options.contextMb),
   });
   const [first] = contexts;
-  if (first === undefined) throw new Error('there is no memory for it');
+  if (first === undefined) throw new Error('there is not enough memory for a context');
   const setup: EncoderSetup = {
     tokenizer: new LlamaTokenizer(model),
     specialTokens: textSpecialTokens(model),
@@ -123,8 +123,8 @@ function checkPooling(model: LlamaModel): void {
   const pooling = readPoolingType(model.fileInfo);
   if (pooling === POOLING.none) {
     throw new UnsupportedModelError(
-      'it does not say how the vectors of its tokens become one',
-      'convert it again with its pooling, or configure another GGUF file',
+      'it has no pooling type',
+      'convert it again with its pooling type, or configure another GGUF file',
     );
   }
 }
@@ -134,7 +134,7 @@ function checkLabels(model: LlamaModel, architecture: string): void {
   const labels = traits.classifier?.output_labels;
   if (Array.isArray(labels) && labels.length > 1 && !PROBABILITY_HEADS.has(architecture)) {
     throw new UnsupportedModelError(
-      `its head sorts texts into ${labels.length} kinds instead of giving one score`,
+      `its classification head has ${labels.length} labels instead of one score`,
       'configure a GGUF of a reranker',
     );
   }
@@ -158,7 +158,7 @@ async function probeOutput(
     );
   }
   if (!numbers.every(Number.isFinite))
-    throw new UnsupportedModelError('what it gives are no numbers', 'it is damaged, so fetch it again');
+    throw new UnsupportedModelError('its output is not finite', 'it is damaged; download it again');
 }
 
 function megabytes(bytes: number): string {

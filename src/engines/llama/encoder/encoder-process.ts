@@ -168,7 +168,7 @@ export class EncoderProcess {
   #hostChanged(state: HostState<EncoderFacts>): void {
     if (state.kind === 'ready') this.#facts = state.facts;
     if (state.kind !== 'crashed' && state.kind !== 'stopped') return;
-    if (state.kind === 'stopped') this.#options.logger.debug({ reason: state.reason }, 'a local engine ended');
+    if (state.kind === 'stopped') this.#options.logger.debug({ reason: state.reason }, 'local engine stopped');
     for (const ping of this.#pings.values()) ping.reject(new Error(state.reason));
     for (const id of [...this.#calls.keys()]) this.#take(id)?.reply.reject(unavailable(1, state.reason));
   }
@@ -180,6 +180,6 @@ function charactersOf(request: EncoderRequest): number {
 }
 
 function unavailable(retryAfterSeconds: number, reason: string): ApiError {
-  const message = 'The process of this model is not there now; try again in a moment.';
+  const message = 'The model is temporarily unavailable; try again in a moment.';
   return engineUnavailable(message, retryAfterSeconds, new Error(reason));
 }

@@ -31,8 +31,8 @@ export interface HashedFile extends FileIdentity {
 export async function hashFile(file: string, cacheFile: string | undefined, signal: AbortSignal): Promise<HashedFile> {
   const { size: bytes, mtimeMs: modifiedMs } = await stat(file);
   const entries = cacheFile === undefined ? [] : await readEntries(cacheFile);
-  const kept = entries.find((e) => e.file === file && e.bytes === bytes && e.modifiedMs === modifiedMs);
-  if (kept !== undefined) return { bytes, modifiedMs, sha256: kept.sha256 };
+  const cached = entries.find((e) => e.file === file && e.bytes === bytes && e.modifiedMs === modifiedMs);
+  if (cached !== undefined) return { bytes, modifiedMs, sha256: cached.sha256 };
   const hash = createHash('sha256');
   for await (const chunk of createReadStream(file, { highWaterMark: CHUNK_BYTES, signal })) hash.update(chunk);
   const sha256 = hash.digest('hex');
@@ -52,8 +52,8 @@ export async function hashFile(file: string, cacheFile: string | undefined, sign
 
 async function readEntries(path: string): Promise<(HashedFile & { file: string })[]> {
   try {
-    const kept: unknown = JSON.parse(await readFile(path, 'utf8'));
-    return Value.Check(StoredHashes, kept) ? kept.entries : [];
+    const cached: unknown = JSON.parse(await readFile(path, 'utf8'));
+    return Value.Check(StoredHashes, cached) ? cached.entries : [];
   } catch {
     // The file is missing or not JSON: hashed again and written again.
     return [];

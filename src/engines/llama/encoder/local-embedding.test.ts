@@ -52,7 +52,7 @@ describe('embedders of other architectures', () => {
     ['nomic-embed', 'q4_k'],
   ];
   for (const [name, type] of cases) {
-    it(`${name}, its weights ${type}: it tells texts apart, the longer than its window too`, async () => {
+    it(`${name}, its weights ${type}: distinguishes texts, also those longer than its window`, async () => {
       const engine = await startOn(await writeArchitecture(folder, name, type));
       const { vectors } = await engine.embed(embeddingRequest([...TEXTS, TEXTS[0]!]), never);
       assert.ok(cosine(vectors[0]!, vectors[3]!) > 0.99999);
@@ -63,7 +63,7 @@ describe('embedders of other architectures', () => {
       await engine.close();
     });
   }
-  it('bge-large: quantised, it gives about the vectors that it gives in full', async () => {
+  it('bge-large: quantization hardly changes its vectors', async () => {
     const [full, quantised] = await Promise.all(
       (['f32', 'q8_0'] as const).map(async (type) => {
         const engine = await startOn(await writeArchitecture(folder, 'bge-large', type));
@@ -78,24 +78,24 @@ describe('embedders of other architectures', () => {
   });
 });
 
-describe('a GGUF that is no embedder for here', () => {
+describe('a GGUF that is not a usable embedding model', () => {
   const cases: [ArchitectureName, RegExp][] = [
     ['bge-small', /its vectors have 384 numbers, and every index here has 1024\); configure a GGUF of a model that/],
-    ['qwen-3', /generates text; bind a GGUF that pools what it reads into one vector to this id/],
-    ['bge-reranker', /judges documents; bind a GGUF that pools/],
+    ['qwen-3', /is a generation model; bind a GGUF with a pooling type to this id/],
+    ['bge-reranker', /is a reranker; bind a GGUF with a pooling type/],
   ];
   for (const [name, sentence] of cases) {
-    it(`${name}: it is refused at start, with what to do about it`, async () => {
+    it(`${name}: rejected at start, with the remedy`, async () => {
       await assert.rejects(startOn(await writeArchitecture(folder, name)), sentence);
     });
   }
-  it('none: the sentence names the path', async () => {
+  it('a missing file: the error names the path', async () => {
     await assert.rejects(startOn(join(folder, 'none.gguf')), /none\.gguf' does not exist/);
   });
 });
 
-describe('a local embedder', () => {
-  it('puts the words of its model before queries and documents, and says so in its fingerprint', async () => {
+describe('a local embedding engine', () => {
+  it('adds the prefixes of its model, which are part of its fingerprint', async () => {
     const file = await writeArchitecture(folder, 'qwen-3-embedding', 'f16');
     const plain = await startOn(file);
     const named = await startOn(file, { name: 'multilingual-e5-large' });
@@ -109,7 +109,7 @@ describe('a local embedder', () => {
     assert.ok(cosine(query, await vectorOf(plain, 'query: the cat')) > 0.99);
     assert.notEqual((await startOn(file, { contextTokens: 128 })).fingerprint(), plain.fingerprint());
   });
-  it('lets a short text through while long ones are read, and refuses more calls than may wait', async () => {
+  it('interleaves short texts with long ones, and rejects calls when the queue is full', async () => {
     const engine = await startOn(await writeArchitecture(folder, 'qwen-3-embedding', 'q8_0'), { contextTokens: 128 });
     let ended = false;
     const long = engine.embed(embeddingRequest([TEXTS[2]!.repeat(40)]), never).then(() => {
@@ -127,8 +127,8 @@ describe('a local embedder', () => {
   });
 });
 
-describe("the end of an embedder's process", () => {
-  it('what it had fails with 503, and it comes back with the same vectors', async () => {
+describe('a killed embedding process', () => {
+  it('running calls fail with 503, and it restarts with the same vectors', async () => {
     const engine = await startOn(await writeArchitecture(folder, 'qwen-3-embedding', 'f16'));
     const before = await vectorOf(engine, 'the cat');
     const fingerprint = engine.fingerprint();
@@ -144,7 +144,7 @@ describe("the end of an embedder's process", () => {
     }
     assert.equal(engine.fingerprint(), fingerprint);
   });
-  it('does not come back with another file, whose vectors would be others', async () => {
+  it('does not restart with another file', async () => {
     const file = await writeArchitecture(folder, 'qwen-3-embedding', 'q4_0');
     const engine = await startOn(file);
     appendFileSync(file, 'x');

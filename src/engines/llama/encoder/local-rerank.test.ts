@@ -60,7 +60,7 @@ describe('rerankers on llama.cpp', () => {
       await engine.close();
     });
   }
-  it('reads no more than one window for a short document, with the tokens around it', async () => {
+  it('computes one window for a short document, with its special tokens', async () => {
     const engine = await startOn(await writeArchitecture(folder, 'bge-reranker', 'f16'));
     const one = (await engine.rerank({ query: QUERY, documents: [DOCUMENTS[1]!] }, never)).tokens;
     const three = await engine.rerank({ query: QUERY, documents: Array(3).fill(DOCUMENTS[1]) as string[] }, never);
@@ -69,31 +69,31 @@ describe('rerankers on llama.cpp', () => {
   });
 });
 
-describe('a GGUF that is no reranker', () => {
+describe('a GGUF that is not a reranker', () => {
   const cases: [ArchitectureName, RegExp][] = [
     [
       'bge-small',
-      /turns texts into vectors; bind a GGUF with a head for scores to this id, and this one to the id of an/,
+      /is an embedding model; bind a GGUF with a classification head to this id, and this one to the id of an/,
     ],
-    ['llama-3', /generates text; bind a GGUF with a head for scores/],
+    ['llama-3', /is a generation model; bind a GGUF with a classification head/],
   ];
   for (const [name, sentence] of cases) {
-    it(`${name}: it is refused at start, with what to do about it`, async () => {
+    it(`${name}: rejected at start, with the remedy`, async () => {
       await assert.rejects(startOn(await writeArchitecture(folder, name)), sentence);
     });
   }
 });
 
 describe("a reranker's queue", () => {
-  it('gives way to another organization where one fills it', async () => {
+  it('evicts requests of an organization that fills it for another one', async () => {
     const engine = await startOn(await writeArchitecture(folder, 'bge-reranker', 'f16'), null, FAIR_QUEUE_REQUESTS);
     const documents = Array<string>(500).fill('the cat sat on the mat '.repeat(200));
     await checkFairQueue((scope, signal) => engine.rerank({ query: QUERY, documents, scope }, signal));
   });
 });
 
-describe("the end of a reranker's process", () => {
-  it('what it had fails with 503, and it comes back', async () => {
+describe('a killed reranker process', () => {
+  it('running calls fail with 503, and it restarts', async () => {
     const engine = await startOn(await writeArchitecture(folder, 'bge-reranker', 'f16'));
     const before = await engine.rerank({ query: QUERY, documents: DOCUMENTS }, never);
     const many = Array<string>(500).fill('the cat sat on the mat '.repeat(200));

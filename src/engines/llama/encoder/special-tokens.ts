@@ -46,7 +46,7 @@ export function pairSpecialTokens(model: LlamaModel): PairSpecialTokens {
 function aroundTemplate(model: LlamaModel, template: string): PairSpecialTokens {
   const [before = '', first, between = '', second, after = '', ...more] = template.split(PLACES);
   if (second === undefined || first === second || more.length > 0) {
-    throw new Error('its template for pairs does not have one place for the query and one for the document');
+    throw new Error('its rerank template must have one placeholder for the query and one for the document');
   }
   const tokenizeCooperatively = (text: string): number[] => model.tokenize(text, true, 'trimLeadingSpace');
   return {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { evenWindows, overlappingWindows } from './windows.ts';
 
 describe('evenWindows', () => {
-  it('covers every token once, with as few windows as can be, none longer than allowed and all about as long', () => {
+  it('covers every token once with the fewest windows of nearly equal size', () => {
     for (const length of [1, 9, 10, 11, 99, 100, 101, 2_048]) {
       const spans = evenWindows(length, 10);
       assert.equal(spans.length, Math.ceil(length / 10));
@@ -16,7 +16,7 @@ describe('evenWindows', () => {
       assert.equal(end, length);
     }
   });
-  it('is one empty window of no tokens', () => assert.deepEqual(evenWindows(0, 10), [{ from: 0, to: 0 }]));
+  it('is one empty window for no tokens', () => assert.deepEqual(evenWindows(0, 10), [{ from: 0, to: 0 }]));
 });
 
 describe('overlappingWindows', () => {
@@ -31,10 +31,10 @@ describe('overlappingWindows', () => {
       });
     }
   });
-  it('is 64 windows from the beginning to the end of a text that has more', () => {
+  it('spreads 64 windows over a text that needs more', () => {
     const spans = overlappingWindows(1_000_000, 100);
     assert.deepEqual([spans.length, spans[0]?.from, spans.at(-1)?.to], [64, 0, 1_000_000]);
     assert.ok(spans.every(({ from, to }) => to - from === 100));
   });
-  it('ends for windows of one token', () => assert.equal(overlappingWindows(5, 1).length, 5));
+  it('terminates for windows of one token', () => assert.equal(overlappingWindows(5, 1).length, 5));
 });

@@ -1,4 +1,4 @@
-/** That llama.cpp loads what the catalogue's ids stand for, and that every form of answer works on it. */
+/** llama.cpp loads the architectures of the catalogue, and every output format works on them. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -29,7 +29,7 @@ const WEATHER: FunctionTool = {
   function: { name: 'get_weather', description: 'The weather.', parameters: SCHEMA },
 };
 
-/** Each in a type of its own, so that each is loaded once. */
+/** Each in a quantization of its own, so that each type is loaded once. */
 const GENERATORS: [ArchitectureName, TensorType][] = [
   ['llama-2', 'f16'],
   ['llama-3', 'q4_k'],
@@ -66,7 +66,7 @@ for (const [name, type] of GENERATORS) {
     });
     after(() => engine.close());
 
-    it('goes on with a text, and again from what it kept of it', async () => {
+    it('continues a text, and again from its cached prefix', async () => {
       const ask = () => collectGeneration(engine, textRequest('The capital of France is the city on the river.'));
       const first = await ask();
       const again = await ask();
@@ -79,7 +79,7 @@ for (const [name, type] of GENERATORS) {
       assert.equal(choices[0]!.reason, 'stop');
       checkAnswer(choices[0]!.text);
     });
-    it('calls a function in the way of its family', async () => {
+    it('calls a function in the format of its family', async () => {
       const { choices } = await collectGeneration(
         engine,
         chatRequest('Where?', {
@@ -100,16 +100,13 @@ for (const [name, type] of GENERATORS) {
   });
 }
 
-describe('a model of another kind', () => {
+describe('a model of another purpose', () => {
   const cases: [ArchitectureName, RegExp][] = [
-    ['bge-small', /turns texts into vectors; bind a GGUF that generates text to this id, and this one to the id of an/],
-    [
-      'qwen-3-reranker',
-      /judges documents; bind a GGUF that generates text to this id, and this one to the id of a rer/,
-    ],
+    ['bge-small', /is an embedding model; bind a GGUF of a generation model to this id, and this one to the id of an/],
+    ['qwen-3-reranker', /is a reranker; bind a GGUF of a generation model to this id, and this one to the id of a rer/],
   ];
   for (const [name, sentence] of cases) {
-    it(`${name}: it is refused for chat, with what to do about it`, async () => {
+    it(`${name}: rejected for chat, with the remedy`, async () => {
       const engine = engineOn(await writeArchitecture(folder, name, 'q8_0'));
       await assert.rejects(engine.check(never), sentence);
       await engine.close();

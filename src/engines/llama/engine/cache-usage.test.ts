@@ -12,14 +12,14 @@ import { createLocalEngine, type LocalEngine } from './local-engine.ts';
 
 const never = new AbortController().signal;
 
-describe('what a local engine knows of its cache', () => {
+describe('cache statistics of a local engine', () => {
   const folder = mkdtempSync(join(tmpdir(), 'quire-usage-'));
   let engine: LocalEngine;
   before(async () => {
     const file = writeTinyGguf(join(folder, 'tiny.gguf'), { contextTokens: 1024 });
     const logger = createLogger('silent');
     const more = { name: 'tiny', kind: 'local', contextTokens: null, threads: 1, logger } as const;
-    // One sequence: every other prompt takes the place of the one before.
+    // One slot: every other prompt evicts the one before.
     engine = createLocalEngine({ file, slots: 1, ...more });
     await engine.check(never);
   });
@@ -27,7 +27,7 @@ describe('what a local engine knows of its cache', () => {
     await engine.close();
     rmSync(folder, { recursive: true, force: true });
   });
-  /** Waits until the host has told what `holds`; the runner's own limit ends a wait for what never comes. */
+  /** Waits until the host reports usage that satisfies `holds`; the test timeout ends a wait in vain. */
   const told = async (holds: (usage: CacheUsage) => boolean): Promise<CacheUsage> => {
     for (;;) {
       const usage = engine.cacheUsage();
@@ -36,15 +36,15 @@ describe('what a local engine knows of its cache', () => {
     }
   };
 
-  it('a prompt is an entry that takes memory', async () => {
+  it('a prompt is an entry with bytes in memory', async () => {
     await collectGeneration(engine, chatRequest('Hello'));
     const usage = await told(({ entries }) => entries > 0);
     assert.equal(usage.entries, 1);
     assert.ok(usage.bytes > 0);
   });
 
-  it('prompts that make room for others are evictions, and stay counted when the host has crashed', async () => {
-    // A prompt of a few tokens is not worth a count.
+  it('evictions are counted, also across a crash of the host', async () => {
+    // Prompts of a few tokens are not counted.
     for (const words of ['the cat sat ', 'a dog ran ', 'one bird flew ']) {
       await collectGeneration(engine, chatRequest(words.repeat(40), { scope: words }));
     }

@@ -36,27 +36,30 @@ export type EstimateMemory = (size: ContextSize) => Promise<number>;
  * configured size does not fit. Allocates nothing.
  */
 export async function fitContext(
-  wish: ContextRequest,
+  request: ContextRequest,
   freeBytes: number,
   memoryOf: EstimateMemory,
 ): Promise<ContextSize> {
-  const tokens = Math.min(wish.contextTokens ?? wish.trainedTokens, wish.trainedTokens);
-  const counts = wish.slots === null ? halvingCounts(wish.usefulSlots) : [wish.slots];
+  const tokens = Math.min(request.contextTokens ?? request.trainedTokens, request.trainedTokens);
+  const counts = request.slots === null ? halvingCounts(request.usefulSlots) : [request.slots];
   for (const slots of counts) {
     const size = { contextTokens: tokens, slots };
-    const isSpare = wish.slots === null && slots > FEW_SLOTS;
+    const isSpare = request.slots === null && slots > FEW_SLOTS;
     const share = freeBytes * (isSpare ? EXTRA_SLOTS_MEMORY_FRACTION : DEFAULT_MEMORY_FRACTION);
     if ((await memoryOf(size)) <= share) return size;
-    if (wish.contextTokens !== null || isSpare) continue;
+    if (request.contextTokens !== null || isSpare) continue;
     const shorter = await shorten(size, share, memoryOf);
-    const least = slots === 1 || wish.slots !== null ? MIN_CONTEXT_TOKENS : SHORT_CONTEXT_TOKENS;
+    const least = slots === 1 || request.slots !== null ? MIN_CONTEXT_TOKENS : SHORT_CONTEXT_TOKENS;
     if (shorter.contextTokens >= least) return shorter;
   }
-  const asked = { contextTokens: wish.contextTokens === null ? MIN_CONTEXT_TOKENS : tokens, slots: counts.at(-1) ?? 1 };
-  const bytes = await memoryOf(asked);
-  if (bytes <= freeBytes * MAX_MEMORY_FRACTION) return asked;
+  const minimum = {
+    contextTokens: request.contextTokens === null ? MIN_CONTEXT_TOKENS : tokens,
+    slots: counts.at(-1) ?? 1,
+  };
+  const bytes = await memoryOf(minimum);
+  if (bytes <= freeBytes * MAX_MEMORY_FRACTION) return minimum;
   throw new Error(
-    `${asked.slots} context${asked.slots === 1 ? '' : 's'} of ${asked.contextTokens} tokens need ` +
+    `${minimum.slots} context${minimum.slots === 1 ? '' : 's'} of ${minimum.contextTokens} tokens need ` +
       `${gigabytes(bytes)} of memory, and ${gigabytes(freeBytes)} are free`,
   );
 }

@@ -1,4 +1,4 @@
-/** Calls in every form through llama.cpp: its grammars, and a model of noise that knows none of them. */
+/** Tool calls in every format through llama.cpp's grammars, on a random model that knows none of them. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -53,7 +53,7 @@ function withEngine(name: string, model: TinyModel): () => LocalEngine {
   return () => engine as LocalEngine;
 }
 
-/** One hot answer. `changes` are the prompt's. */
+/** One completion at a high temperature. `changes` apply to the prompt. */
 async function ask(engine: LocalEngine, seed: number, changes: Partial<ChatPrompt>, incremental = true) {
   const request = chatRequest('go', { maxTokens: 300, incremental });
   const asked: GenerationRequest = {
@@ -76,7 +76,7 @@ function assertValid(calls: readonly { name: string; arguments: string }[]): voi
   }
 }
 
-/** One template for each form; DeepSeek's without the thinking that it opens, which noise does not end. */
+/** One template per format; DeepSeek's without the opening reasoning tag, because noise never closes it. */
 const FORMS: Readonly<Record<string, (source: string) => string>> = {
   'deepseek-r1': (source) => source.replace('<think>\\n', ''),
   'granite-3': (source) => source,
@@ -88,10 +88,10 @@ const FORMS: Readonly<Record<string, (source: string) => string>> = {
 };
 
 for (const [name, changed] of Object.entries(FORMS)) {
-  describe(`calls in the form of ${name}`, () => {
+  describe(`tool calls in the format of ${name}`, () => {
     const source = changed(readFileSync(new URL(`${name}.jinja`, TEMPLATES), 'utf8'));
     const engine = withEngine(name, { template: source });
-    it('required: only calls that are valid, streamed as in one piece', async () => {
+    it('required: only valid calls, streamed or whole', async () => {
       const [streamed, whole] = await Promise.all([
         ask(engine(), 1, { toolChoice: 'required' }),
         ask(engine(), 1, { toolChoice: 'required' }, false),
@@ -108,7 +108,7 @@ for (const [name, changed] of Object.entries(FORMS)) {
   });
 }
 
-describe('a call that a model has begun by itself', () => {
+describe('a call that the model started itself', () => {
   let model: LocalModel;
   before(async () => {
     model = await loadModel({
@@ -120,7 +120,7 @@ describe('a call that a model has begun by itself', () => {
   });
   after(() => model.model.llama.dispose());
 
-  /** What follows a form's `begin` in answers of its models, with one call or two. */
+  /** Text behind a format's `begin` in real completions, with one call and two. */
   const A = '{"on": true, "level": 3}';
   const listed = `[{"name": "set_light", "arguments": ${A}}, {"name": "clock", "arguments": {}}]`;
   const WRITTEN: readonly string[] = [
@@ -135,9 +135,9 @@ describe('a call that a model has begun by itself', () => {
     `\n{"type": "function", "name": "set_light", "parameters": ${A}}; {"name": "clock", "parameters": {}}`,
   ];
   TOOL_CALL_FORMATS.forEach((format, index) => {
-    // SentencePiece, which the tiny model has, takes the low line of DeepSeek's tokens for a space.
+    // SentencePiece, the tokenizer of the tiny model, decodes the low line of DeepSeek's tokens as a space.
     if (format.begin.includes('▁')) return;
-    it(`is what the grammar allows, behind ${format.begin}, form ${index}`, async () => {
+    it(`follows the grammar, behind ${format.begin}, format ${index}`, async () => {
       const rules = { format, callable: TOOLS, offered: TOOLS, parallel: true };
       const grammar = await model.grammar({ text: callsGrammar(rules) });
       const accepts = (text: string): boolean =>

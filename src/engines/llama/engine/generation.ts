@@ -74,7 +74,7 @@ export class ChoiceGeneration implements DecodeJob {
   }
 
   async scorePromptToken(index: number, token: number): Promise<void> {
-    if (this.#sampler === null) throw new Error('A generation was judged before it began.');
+    if (this.#sampler === null) throw new Error('A generation was scored before it began.');
     const { logprob, top } = await this.#sampler.scoreToken(index, token);
     this.#promptLogprobs.push(this.#tokenLogprob(token, logprob ?? 0, top));
   }
@@ -154,7 +154,7 @@ export class ChoiceGeneration implements DecodeJob {
     if (answerGrammar === null) return;
     const constraint = this.#constrain(answerGrammar);
     if (!constraint.accept(rest)) {
-      throw new Error('The model ended its thinking and began an answer of another form in one token.');
+      throw new Error('One token ended the reasoning and started content that the format does not allow.');
     }
     this.#constraint = constraint;
   }

@@ -17,7 +17,7 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 const never = new AbortController().signal;
 let files = 0;
 
-/** An engine with a tiny model, for the tests of one `describe`. */
+/** Starts an engine with a tiny model for the tests of one `describe`. */
 function withEngine(model: TinyModel = {}): () => LocalEngine {
   let engine: LocalEngine | undefined;
   before(async () => {
@@ -43,7 +43,7 @@ const sampling = (changes: Partial<GenerationRequest['sampling']>): GenerationRe
   ...changes,
 });
 
-describe('forms at temperature 2', () => {
+describe('output formats at temperature 2', () => {
   const engine = withEngine();
   const ajv = new Ajv({ strict: false });
   const schemas: Record<string, unknown>[] = [
@@ -90,7 +90,7 @@ describe('forms at temperature 2', () => {
   });
 
   schemas.forEach((schema, index) => {
-    it(`every answer that ends is valid, schema ${index}`, async () => {
+    it(`every completion that ends is valid, schema ${index}`, async () => {
       const valid = ajv.compile(schema);
       const format = { type: 'json_schema', name: 'x', strict: true, schema } as const;
       const answers = await Promise.all(
@@ -142,7 +142,7 @@ describe('forms at temperature 2', () => {
       [[['third', '{}']], 'tool_calls'],
     );
   });
-  it('400 for a schema of a function that cannot be enforced, and for a choice of none', async () => {
+  it('400 for a function schema that cannot be enforced, and for an unknown tool_choice', async () => {
     const schema = { type: 'object', properties: { x: { type: 'string', pattern: '(a)\\1' } } };
     const request = chatRequest('go');
     const prompt = { ...request.prompt, tools: [{ type: 'function', function: { name: 'f', parameters: schema } }] };
@@ -156,7 +156,7 @@ describe('forms at temperature 2', () => {
   });
 });
 
-describe('a model that calls by itself', () => {
+describe('tool_choice auto', () => {
   const script = { '<|assistant|>': '<|tool_call|>' };
   const engine = withEngine({ script });
   const tools: FunctionTool[] = [
@@ -180,12 +180,12 @@ describe('a model that calls by itself', () => {
       })
     ).choices[0]!;
   };
-  it('auto: the call is held to the schema from its marker on', async () => {
+  it('the call is constrained by the schema from its marker on', async () => {
     const { calls, text, reason } = await ask('auto');
     assert.deepEqual([text, reason, calls.length, calls[0]?.name], ['', 'tool_calls', 1, 'f']);
     assert.deepEqual(JSON.parse(calls[0]!.arguments), { a: 1 });
   });
-  it('none, and no tools: it cannot', async () => {
+  it('none, and no tools: no calls', async () => {
     for (const choice of [await ask('none'), await ask('auto', [])]) {
       assert.deepEqual(choice.calls, []);
       assert.doesNotMatch(choice.text, /tool_call/);
@@ -193,7 +193,7 @@ describe('a model that calls by itself', () => {
   });
 });
 
-describe('a schema that multiplies the ways to read an answer', () => {
+describe('an ambiguous schema', () => {
   const engine = withEngine({ script: { '[': '[' } });
   const brief = withEngine({ script: { '[': ']' } });
   const [doubling] = ambiguousFamilies(22);
@@ -205,7 +205,7 @@ describe('a schema that multiplies the ways to read an answer', () => {
     error.param === 'response_format.json_schema.schema' &&
     /too ambiguous/.test(error.message);
 
-  it('ends with 400 as soon as there are too many, with what was made before, and alone', async () => {
+  it('ends with 400 when parse stacks multiply, after the events before, without affecting others', async () => {
     const events = engine().generate(textRequest('[', { format: ambiguous, maxTokens: 400, choices: 4 }), never);
     let text = '';
     const read = async (): Promise<void> => {
@@ -218,7 +218,7 @@ describe('a schema that multiplies the ways to read an answer', () => {
     assert.match(text, /^\[{4,12}$/);
     for (const { usage } of await Promise.all(others)) assert.ok(usage.completionTokens > 0);
   });
-  it('is answered where the ambiguity is never met', async () => {
+  it('is served when the ambiguity is not reached', async () => {
     const { choices } = await collectGeneration(
       brief(),
       textRequest('[', { format: ambiguous, maxTokens: 400, sampling: sampling({ temperature: 0 }) }),

@@ -33,7 +33,7 @@ function engineOn(file: string, changes: Partial<LocalEngineOptions> = {}): Loca
   });
 }
 
-/** An engine for the tests of one `describe`. */
+/** Starts an engine for the tests of one `describe`. */
 function withEngine(make: () => LocalEngine): () => LocalEngine {
   let engine: LocalEngine | undefined;
   before(async () => {
@@ -82,7 +82,7 @@ describe('a model that cannot be loaded', () => {
     ['a truncated file', cutFile, /cut\.gguf' cannot be loaded \(.+\); it is damaged/],
   ];
   for (const [name, file, sentence] of cases) {
-    it(`${name}: check says so in one sentence, requests get 503, and nothing is tried again`, async () => {
+    it(`${name}: check reports it in one sentence, requests get 503, and nothing is retried`, async () => {
       const engine = engineOn(file);
       await assert.rejects(engine.check(never), (error: Error) => {
         assert.match(error.message, sentence);
@@ -94,7 +94,7 @@ describe('a model that cannot be loaded', () => {
       await engine.close();
     });
   }
-  it('check leaves when its signal aborts', async () => {
+  it('check ends when its signal aborts', async () => {
     const engine = engineOn(tiny);
     const reason = new Error('no time');
     const controller = new AbortController();
@@ -116,7 +116,7 @@ describe('a crash of the host', () => {
     await until(() => engine().backend().ready);
     assert.ok((await collectGeneration(engine(), chatRequest('Hello'))).usage.completionTokens > 0);
   };
-  it('fails what runs with 503, keeps what was told, and the next request works', async () => {
+  it('fails running requests with 503 after their events, and the next request works', async () => {
     const events = engine().generate(
       textRequest('Once', { maxTokens: 1000, sampling: sampling({ logitBias: { [TINY_END]: -100 } }) }),
       never,
@@ -129,7 +129,7 @@ describe('a crash of the host', () => {
     await assert.rejects(engine().generate(chatRequest('Hello'), never).next(), isUnavailable);
     await back();
   });
-  it('fails what waits and what is in prefill with 503', async () => {
+  it('fails queued requests and prefills with 503', async () => {
     const requests = Array.from({ length: 8 }, () =>
       engine()
         .generate(textRequest('the cat sat '.repeat(80)), never)
@@ -142,7 +142,7 @@ describe('a crash of the host', () => {
 });
 
 describe('the host and its parent', () => {
-  it('a parent that is killed takes its host with it', async () => {
+  it('a killed parent takes its host with it', async () => {
     const script = `
       import { createLocalEngine } from ${JSON.stringify(new URL('./local-engine.ts', import.meta.url).href)};
       import { createLogger } from ${JSON.stringify(new URL('../../../lib/logger.ts', import.meta.url).href)};
@@ -159,7 +159,7 @@ describe('the host and its parent', () => {
     assert.ok(host > 0);
     await until(() => !isRunning(host));
   });
-  it('503 with Retry-After when too many wait, and those who leave make room', async () => {
+  it('503 with Retry-After when the queue is full; disconnects make room', async () => {
     const engine = engineOn(tiny);
     const controller = new AbortController();
     const asked = Array.from({ length: 1_100 }, () => engine.generate(chatRequest('Hello'), controller.signal).next());
@@ -180,19 +180,19 @@ describe('sampling', () => {
       await collectGeneration(engine(), textRequest('the', { maxTokens: 40, sampling: sampling(changes), ...more }))
     ).choices.map((choice) => choice.text);
 
-  it('a seed gives its text alone and beside others, another seed another text', async () => {
+  it('a seed determines the text, alone and in a batch', async () => {
     const [alone] = await text({ temperature: 1, seed: 5 });
     const together = await Promise.all([1, 2, 3, 5, 6, 7].map((seed) => text({ temperature: 1, seed })));
     assert.deepEqual(together[3], [alone]);
     assert.equal(new Set(together.flat()).size, 6);
     assert.notDeepEqual(await text({ temperature: 1, seed: null }), await text({ temperature: 1, seed: null }));
   });
-  it('seeds of any size are taken', async () => {
+  it('seeds of any size are accepted', async () => {
     for (const seed of [0, -1, 2 ** 32 - 1, 2 ** 53 - 1]) {
       assert.deepEqual(await text({ temperature: 1, seed }), await text({ temperature: 1, seed }));
     }
   });
-  it('the first of several choices is the one that a single choice gives, and the prompt is computed once', async () => {
+  it('the first of several choices equals a single choice, and the prompt is computed once', async () => {
     const [alone] = await text({ temperature: 1, seed: 9 });
     const answer = await collectGeneration(
       engine(),
@@ -201,10 +201,10 @@ describe('sampling', () => {
     assert.equal(answer.choices[0]!.text, alone);
     assert.equal(new Set(answer.choices.map((choice) => choice.text)).size, 3);
   });
-  it('a small top_p leaves the likeliest token', async () => {
+  it('a small top_p leaves the most likely token', async () => {
     assert.deepEqual(await text({ temperature: 2, topP: 0.01, seed: 1 }), await text({}));
   });
-  it('logit_bias makes a token certain or impossible, the end of the answer too', async () => {
+  it('logit_bias forces or bans a token, also the end of the completion', async () => {
     const [plain] = await text({});
     const first = Object.keys({ ...(await biasOf(plain ?? '')) })[0] ?? '';
     assert.notEqual((await text({ logitBias: { [first]: -100 } }))[0], plain);
@@ -223,7 +223,7 @@ describe('sampling', () => {
       (error) => error instanceof ApiError && error.param === 'logit_bias.999999',
     );
   });
-  it('penalties count the tokens of the answer: presence once, frequency each time', async () => {
+  it('penalties count the tokens of the completion: presence once, frequency each time', async () => {
     const repeats = (answer: string[]): number => {
       const words = (answer[0] ?? '').split(' ');
       return words.length - new Set(words).size;
@@ -248,7 +248,7 @@ describe('sampling', () => {
     assert.equal(plain.choices[0]!.logprobs[0]!.logprob, plain.choices[0]!.logprobs[0]!.top[0]!.logprob);
   });
 
-  /** The token that an answer begins with, by trying which bias takes it away. */
+  /** Finds the first token of a completion by the logit bias that suppresses it. */
   async function biasOf(plain: string): Promise<Record<string, number>> {
     for (let token = 200; token < 400; token++) {
       const logitBias = { [token]: -100 };
@@ -266,7 +266,7 @@ describe('prompts', () => {
 
   it('control tokens typed by a user are text, not turns', async () => {
     const turns = await promptTokens(chatRequest('a'));
-    // One character is one token here: 'a' and what is typed, character by character, for no control token comes of it.
+    // One token per character here: 'a' and the spelled-out control token, which stays text.
     for (const typed of ['<|end|><|assistant|>', '<|user|>', '</s>']) {
       assert.ok((await promptTokens(chatRequest(`a${typed}`))) >= turns + typed.length - 2, typed);
     }
@@ -279,13 +279,13 @@ describe('prompts', () => {
     assert.equal((await ask('org_b')).cachedTokens, 0);
     assert.equal((await ask('org_a')).cachedTokens, first.promptTokens - 1);
   });
-  it('a cached prefix changes no answer', async () => {
+  it('a cached prefix does not change the completion', async () => {
     const ask = (scope: string) => collectGeneration(engine(), textRequest('a red cat and a blue mat', { scope }));
     const [cold, warm] = [await ask('org_c'), await ask('org_c')];
     assert.ok(warm.usage.cachedTokens > 0);
     assert.deepEqual(warm.choices, cold.choices);
   });
-  it('the context holds contextLength tokens, prompt and answer together, in each sequence at once', async () => {
+  it('each slot has contextLength tokens for prompt and completion', async () => {
     const length = engine().contextLength();
     assert.equal(length, 1024);
     const full = textRequest('the cat '.repeat(112), {
@@ -301,7 +301,7 @@ describe('prompts', () => {
       assert.equal(choices[0]!.reason, 'length');
     }
   });
-  it('400 on suffix, for this model has no tokens for it', async () => {
+  it('400 on suffix for a model without fill-in-the-middle tokens', async () => {
     const request = { ...textRequest(''), prompt: { kind: 'text', text: 'a', suffix: 'b' } } as const;
     assert.equal(engine().features().suffix, false);
     await assert.rejects(
@@ -309,7 +309,7 @@ describe('prompts', () => {
       (error) => error instanceof ApiError && error.param === 'suffix',
     );
   });
-  it('a reader that does not read holds its answer up, and gets all of it later', async () => {
+  it('a stalled reader pauses its completion and gets all of it later', async () => {
     const events = engine().generate(
       textRequest('the', { maxTokens: 900, sampling: sampling({ logitBias: { [TINY_END]: -100 } }) }),
       never,
@@ -322,14 +322,14 @@ describe('prompts', () => {
     for await (const event of events) if (event.type === 'text-delta') tokens += event.tokens;
     assert.equal(tokens, 900);
   });
-  it('prompts of any length are refused as too long, not as our fault', async () => {
+  it('prompts of any length are rejected with 400', async () => {
     const isTooLong = (error: unknown) => error instanceof ApiError && error.code === 'context_length_exceeded';
     for (const content of ['x'.repeat(250_000), 'x'.repeat(10_000_000), '<|user|>'.repeat(30_000)]) {
       await assert.rejects(collectGeneration(engine(), textRequest(content)), isTooLong);
       await assert.rejects(collectGeneration(engine(), chatRequest(content)), isTooLong);
     }
   });
-  it('a smaller context can be asked for', async () => {
+  it('a smaller context can be configured', async () => {
     const small = engineOn(tiny, { contextTokens: 300 });
     await small.check(never);
     assert.equal(small.contextLength(), 300);
@@ -339,7 +339,7 @@ describe('prompts', () => {
     );
     await small.close();
   });
-  it('more requests than sequences wait for their turn, batch after interactive', async () => {
+  it('requests wait for a slot, batch after interactive', async () => {
     const done: string[] = [];
     const ask = async (priority: 'interactive' | 'batch', i: number): Promise<void> => {
       await collectGeneration(

@@ -285,6 +285,6 @@ class LlamaEngine implements LocalEngine {
 }
 
 function unavailable(retryAfterSeconds: number, reason: string): ApiError {
-  const message = 'The process of this model is not there now; try again in a moment.';
+  const message = 'The model is temporarily unavailable; try again in a moment.';
   return engineUnavailable(message, retryAfterSeconds, new Error(reason));
 }

@@ -11,7 +11,7 @@ import type { GenerationRequest } from '../../engine.ts';
 import { scopeKey } from '../kv-cache/kv-disk-cache.ts';
 import { createLocalEngine, type LocalEngine } from './local-engine.ts';
 
-// The bundled model: what it says depends on all of the prompt, so a state that is not the right one shows.
+// The bundled model: its output depends on the whole prompt, so a wrong state is visible.
 const FILE = fileURLToPath(new URL('../../../../models/quire-chat-2.gguf', import.meta.url));
 const never = new AbortController().signal;
 const folder = mkdtempSync(join(tmpdir(), 'quire-reuse-'));
@@ -22,14 +22,14 @@ function start(diskCache?: { folder: string; bytes: number }, logger = createLog
   return createLocalEngine({ ...engine, slots: 3, threads: 1, ...(diskCache === undefined ? {} : { diskCache }) });
 }
 
-/** An engine for one test, closed after it however that ends. */
+/** Starts an engine that is closed at the end of a test. */
 function startFor(t: TestContext, ...options: Parameters<typeof start>): LocalEngine {
   const engine = start(...options);
   t.after(() => engine.close());
   return engine;
 }
 
-/** A text of about 300 tokens that no other `seed` begins with. */
+/** A text of about 300 tokens with a prefix of its own for each `seed`. */
 function passage(seed: number): string {
   const places = ['harbour', 'library', 'station', 'garden', 'market', 'museum'];
   return Array.from(
@@ -41,28 +41,28 @@ function passage(seed: number): string {
 const ask = (text: string, changes: Partial<GenerationRequest> = {}): GenerationRequest =>
   textRequest(text, { logprobs: 0, maxTokens: 12, scope: 'org_a', ...changes });
 
-/** Says the same as an answer that was computed afresh, but for what the order of additions in floating point does. */
+/** Equal to a completion computed without the cache, except for rounding. */
 function assertSame(answer: CollectedGeneration, cold: CollectedGeneration): void {
   const [first, expected] = [answer.choices[0]?.logprobs[0], cold.choices[0]?.logprobs[0]];
   assert.equal(first?.token, expected?.token);
   assert.ok(Math.abs((first?.logprob ?? 0) - (expected?.logprob ?? 9)) < 0.05, `${first?.logprob}`);
 }
 
-/** States that are whole: a stop on a slow disk leaves others, which the next start deletes. */
+/** Committed snapshots: a stop on a slow disk leaves others, which the next start deletes. */
 const wholeStates = (place: string): string[] =>
   readdirSync(place).filter((name) => {
-    // One that gives way to another may be gone by now.
+    // An evicted snapshot may be deleted by now.
     const mode = statSync(join(place, name), { throwIfNoEntry: false })?.mode ?? 0o200;
     return name.endsWith('.state') && (mode & 0o200) === 0;
   });
 
-/** Waits until what an organization asked is saved. The engine saves when it is idle. */
+/** Waits until the prompts of an organization are saved, which happens when the engine is idle. */
 const untilSaved = (place: string, scope: string): Promise<void> =>
   until(() => wholeStates(place).some((name) => name.startsWith(scopeKey(scope))));
 
 const cached = (answer: CollectedGeneration): number => answer.usage.cachedTokens;
 
-describe('beginnings of prompts that were computed before', () => {
+describe('cached prefixes', () => {
   const place = join(folder, 'states');
   let engine: LocalEngine;
   let cold: LocalEngine;
@@ -76,14 +76,14 @@ describe('beginnings of prompts that were computed before', () => {
   const computedAfresh = (text: string): Promise<CollectedGeneration> =>
     collectGeneration(cold, ask(text, { scope: `cold_${scopes++}` }));
 
-  it('are gone on from in place, and the answer is the same', async () => {
+  it('are continued in place with the same completion', async () => {
     const text = passage(1);
     assert.equal(cached(await collectGeneration(engine, ask(`${text} First`))), 0);
     const second = await collectGeneration(engine, ask(`${text} Then`));
     assert.ok(cached(second) > 250, `${cached(second)} of ${second.usage.promptTokens}`);
     assertSame(second, await computedAfresh(`${text} Then`));
   });
-  it('are copied from an answer that is being made, which stays what it was', async () => {
+  it('are copied from a running completion, which does not change', async () => {
     const text = passage(2);
     const long = ask(`${text} First`, { maxTokens: 120 });
     const running = collectGeneration(engine, long);
@@ -92,7 +92,7 @@ describe('beginnings of prompts that were computed before', () => {
     assertSame(second, await computedAfresh(`${text} Then`));
     assertSame(await running, await computedAfresh(`${text} First`));
   });
-  it('are computed once for several choices, and for requests that come at once', async () => {
+  it('are computed once for several choices and concurrent requests', async () => {
     const answer = await collectGeneration(engine, ask(`${passage(3)} First`, { choices: 5 }));
     for (const choice of answer.choices) assert.equal(choice.text, answer.choices[0]?.text);
     const text = passage(4);
@@ -102,7 +102,7 @@ describe('beginnings of prompts that were computed before', () => {
     assert.deepEqual(burst.map((each) => cached(each) > 250).sort(), [false, true, true, true]);
     assertSame(burst[3] as CollectedGeneration, await computedAfresh(`${text} Four`));
   });
-  it('of another organization are never used, be they idle, running or saved', async () => {
+  it('of another organization are never used, whether idle, running or saved', async () => {
     const text = passage(5);
     await collectGeneration(engine, ask(`${text} First`));
     const running = collectGeneration(engine, ask(`${text} Second`, { maxTokens: 60 }));
@@ -113,7 +113,7 @@ describe('beginnings of prompts that were computed before', () => {
     await untilSaved(place, 'org_d');
     assert.equal(cached(await collectGeneration(engine, ask(`${saved} First`, { scope: 'org_c' }))), 0);
   });
-  it('are read from files when their sequences were taken by others', async () => {
+  it('are loaded from snapshots when their slots were reused', async () => {
     const text = passage(6);
     const scope = 'org_e';
     await collectGeneration(engine, ask(`${text} First`, { scope }));
@@ -125,10 +125,10 @@ describe('beginnings of prompts that were computed before', () => {
   });
 });
 
-describe('saved states', () => {
+describe('KV snapshots', () => {
   const place = join(folder, 'restarts');
   const text = `${passage(30)} First`;
-  /** Bytes of the state of a passage. */
+  /** Bytes of the snapshot of a passage. */
   let one = 0;
 
   it('survive a restart', async (t) => {
@@ -146,7 +146,7 @@ describe('saved states', () => {
     assert.equal(cached(await collectGeneration(second, ask(text, { scope: 'org_b' }))), 0);
     await second.close();
   });
-  it('that are damaged cost the cache and not the answer, and the operator hears of it', async (t) => {
+  it('that are damaged are deleted with a warning, and the prompt is computed', async (t) => {
     for (const name of wholeStates(place)) {
       const path = join(place, name);
       chmodSync(path, 0o600);
@@ -163,7 +163,7 @@ describe('saved states', () => {
     assert.notEqual(answer.choices[0]?.logprobs[0], undefined);
     await engine.close();
   });
-  it('stay within their bytes', async (t) => {
+  it('stay within their size limit', async (t) => {
     const engine = startFor(t, { folder: place, bytes: one * 3 });
     for (let seed = 40; seed < 48; seed++) await collectGeneration(engine, ask(passage(seed), { scope: 'org_c' }));
     await untilSaved(place, 'org_c');
@@ -174,7 +174,7 @@ describe('saved states', () => {
 });
 
 describe('log probabilities of a prompt', () => {
-  it('are those that its tokens had when they were made, whatever is cached', async (t) => {
+  it('equal those of the generated tokens, whatever is cached', async (t) => {
     const engine = startFor(t);
     const text = `${passage(50)} In the`;
     const made = (await collectGeneration(engine, ask(text, { maxTokens: 8 }))).choices[0];

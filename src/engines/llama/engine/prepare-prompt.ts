@@ -60,7 +60,7 @@ export async function preparePrompt(model: LocalModel, request: ConstrainedReque
     if (!/^\d+$/.test(token) || Number(token) >= model.tokenizer.size) {
       throw invalidValue(
         `logit_bias.${token}`,
-        `is no token: this model has the tokens 0 to ${model.tokenizer.size - 1}`,
+        `is not a token: this model has the tokens 0 to ${model.tokenizer.size - 1}`,
       );
     }
   }
@@ -89,18 +89,18 @@ function characters(prompt: ChatPrompt | TextPrompt): number {
   return prompt.messages.reduce((sum, message) => sum + (message.content?.length ?? 0), 0);
 }
 
-async function compileGrammar(model: LocalModel, wish: GrammarSource | null): Promise<CompiledGrammar | null> {
-  if (wish === null) return null;
-  const path = grammarParam(wish);
-  const written = await model.grammars.write(wish);
-  const { elements } = written;
+async function compileGrammar(model: LocalModel, source: GrammarSource | null): Promise<CompiledGrammar | null> {
+  if (source === null) return null;
+  const path = grammarParam(source);
+  const built = await model.grammars.compile(source);
+  const { elements } = built;
   requireAffordable({ elements, path }, model.tokenizer);
   try {
-    return { native: await model.grammar(written), elements, path };
+    return { native: await model.grammar(built), elements, path };
   } catch (error) {
-    const refusal = invalidValue(path, 'cannot be enforced: llama.cpp does not take the grammar made from it');
-    refusal.cause = error;
-    throw refusal;
+    const rejection = invalidValue(path, 'cannot be enforced: llama.cpp rejects its grammar');
+    rejection.cause = error;
+    throw rejection;
   }
 }
 
@@ -143,7 +143,7 @@ async function draftChatPrompt(
   const callable = selectTools(tools.callable, prompt.toolChoice);
   const isCallRequired = prompt.toolChoice === 'required' || typeof prompt.toolChoice === 'object';
   if (isCallRequired && callable.length === 0)
-    throw invalidValue('tool_choice', "asks for a function that is not in 'tools'");
+    throw invalidValue('tool_choice', "names a function that is not in 'tools'");
   const shown = prompt.toolChoice === 'none' ? [] : tools.shown;
   const rendered = template.render(prompt.messages, shown, prompt.documents);
   const opensThinking = reasoningTags !== null && rendered.text.trimEnd().endsWith(reasoningTags.open);

@@ -34,7 +34,7 @@ const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(reso
 const endless = { sampling: { ...textRequest('').sampling, logitBias: { [TINY_END]: -100 } } };
 
 describe('the queue of a model', () => {
-  it('gives way to another organization where one fills it', async () => {
+  it('evicts requests of an organization that fills it for another one', async () => {
     const engine = engineOn(tiny, { slots: 1, maxRequests: FAIR_QUEUE_REQUESTS });
     await checkFairQueue((scope, signal) =>
       collectGeneration(engine, chatRequest('Hello', { ...endless, scope }), signal),
@@ -42,7 +42,7 @@ describe('the queue of a model', () => {
   });
 });
 
-/** Asks until it is answered; until then it may only be told that the model is not there. */
+/** Retries until the request succeeds; only 503 is allowed before. */
 const answered = (engine: LocalEngine): Promise<void> =>
   until(async () => {
     try {
@@ -61,7 +61,7 @@ function changedFile(name: string, change: (bytes: Buffer) => Buffer | undefined
   return file;
 }
 
-describe('a model file that llama.cpp cannot use', () => {
+describe('an unsupported model file', () => {
   const cases: [string, (bytes: Buffer) => Buffer | undefined, RegExp][] = [
     ['of no bytes', () => Buffer.alloc(0), /has only 0 bytes/],
     ['cut in its weights', (bytes) => bytes.subarray(0, -1), /not within the file bounds|damaged/],
@@ -73,7 +73,7 @@ describe('a model file that llama.cpp cannot use', () => {
     ],
   ];
   for (const [name, change, sentence] of cases) {
-    it(`${name}: check says so in one sentence, and requests get 503`, async () => {
+    it(`${name}: check reports it in one sentence, and requests get 503`, async () => {
       const engine = engineOn(changedFile(`${name.replaceAll(' ', '-')}.gguf`, change));
       await assert.rejects(engine.check(never), (error: Error) => {
         assert.match(error.message, sentence);
@@ -83,7 +83,7 @@ describe('a model file that llama.cpp cannot use', () => {
       await assert.rejects(engine.generate(chatRequest('Hello'), never).next(), isUnavailable);
     });
   }
-  it('with a context larger than the memory: it is refused in numbers, before any of it is taken', async () => {
+  it('a context larger than the memory is rejected with numbers before it is allocated', async () => {
     const huge = writeTinyGguf(join(folder, 'huge.gguf'), { contextTokens: 2 ** 31 - 1 });
     const engine = engineOn(huge, { contextTokens: 2_000_000_000, slots: 1 });
     await assert.rejects(
@@ -96,9 +96,9 @@ describe('a model file that llama.cpp cannot use', () => {
   });
 });
 
-describe("the end of a model's process", () => {
+describe('a killed or hanging host', () => {
   for (const signal of ['SIGKILL', 'SIGSEGV'] as const) {
-    it(`by ${signal} while it is loaded and measured, idle, in a prompt, in an answer, and while it comes back`, async () => {
+    it(`recovers from ${signal} during load, calibration, idle time, prefill, decode and restart`, async () => {
       const engine = engineOn(tiny, { calibrationFile: join(folder, `${signal}.json`) });
       const kill = (): void => {
         if (engine.hostPid !== null) process.kill(engine.hostPid, signal);
@@ -109,7 +109,7 @@ describe("the end of a model's process", () => {
       first.catch(() => {});
       await pause(600);
       kill();
-      // A fast machine is at its answer by then, which has no end before it is read.
+      // A fast machine is computing the completion by then; its window is full until it is read.
       await assert.rejects(async () => {
         await first;
         for await (const _ of waiting);
@@ -135,8 +135,8 @@ describe("the end of a model's process", () => {
       await answered(engine);
     });
   }
-  it('by a stop that has no end: it is noticed, killed and started again', async (t) => {
-    // Time passes where the test says so: a busy machine takes long for a start, and is not to be taken for silent.
+  it('that is stopped is detected, killed and restarted', async (t) => {
+    // Mocked time: on a busy machine a start takes long and must not count as a missing heartbeat.
     t.mock.timers.enable({ apis: ['setInterval'] });
     const engine = engineOn(tiny, { heartbeatTimeoutMs: 5_000 });
     await answered(engine);
@@ -151,7 +151,7 @@ describe("the end of a model's process", () => {
     await answered(engine);
     assert.notEqual(engine.hostPid, pid);
   });
-  it('is for a while where its file is gone, and over once it is back', async () => {
+  it('recovers once its deleted file is restored', async () => {
     const file = changedFile('moved.gguf', () => undefined);
     const engine = engineOn(file);
     await answered(engine);
@@ -169,8 +169,8 @@ describe("the end of a model's process", () => {
   });
 });
 
-describe('requests that are too much', () => {
-  it('a grammar that a bias is against is kept to; one of which nothing may come ends with an error', async () => {
+describe('excessive requests', () => {
+  it('a grammar takes precedence over a logit bias; an impossible one ends with an error', async () => {
     const engine = engineOn(tiny);
     const ask = (by: number) => {
       const size = 374;
@@ -185,7 +185,7 @@ describe('requests that are too much', () => {
     await assert.rejects(ask(Number.NEGATIVE_INFINITY), (error) => error instanceof ApiError && error.status === 500);
     await answered(engine);
   });
-  it('a prompt of 100,000 tokens is refused while streams run on', async () => {
+  it('a prompt of 100,000 tokens is rejected while streams continue', async () => {
     const engine = engineOn(tiny, { contextTokens: 2_048 });
     await answered(engine);
     const stream = engine.generate(textRequest('the', { ...endless, maxTokens: 1_500 }), never);
@@ -201,7 +201,7 @@ describe('requests that are too much', () => {
     assert.equal(ended, false, 'it is refused before the stream is through');
     await reading;
   });
-  it('500 at once are all answered, or refused with 503 and Retry-After, and memory stays', async () => {
+  it('500 concurrent requests are served or get 503 with Retry-After, without growth of memory', async () => {
     const engine = engineOn(tiny);
     await answered(engine);
     const memory = (): number =>

@@ -10,7 +10,7 @@ import { createLogger } from '../../../lib/logger.ts';
 import type { GenerationEvent } from '../../engine.ts';
 import { createLocalEngine, type LocalEngine, type LocalEngineOptions } from './local-engine.ts';
 
-// The bundled model: its text depends on every bit of the KV cache of all tokens before.
+// The bundled model: its log probabilities depend on every bit of the KV cache.
 const FILE = fileURLToPath(new URL('../../../../models/quire-chat-2.gguf', import.meta.url));
 const never = new AbortController().signal;
 const folder = mkdtempSync(join(tmpdir(), 'quire-growth-'));
@@ -39,7 +39,10 @@ const onDemand = (): Partial<LocalEngineOptions> => ({
 const prompts = Array.from({ length: 5 }, (_, i) => `In the year ${1800 + 7 * i} the library number ${i} was`);
 const slotsOf = async (engine: LocalEngine): Promise<number> => (await engine.load(never)).slots;
 
-/** The greedy tokens of all prompts with their log probabilities. The others start when the first one has begun. */
+/**
+ * Returns the greedy tokens of all prompts with their log probabilities. The other prompts start after the first token
+ * of the first one.
+ */
 async function answers(engine: LocalEngine): Promise<CollectedChoice['logprobs'][]> {
   const [first = '', ...others] = prompts;
   const started = Promise.withResolvers<void>();
@@ -152,7 +155,7 @@ describe('a model with keepAliveMs', () => {
     assert.equal(choices[0]?.tokens, 1);
   });
 
-  it('says what is wrong with a file that is gone, without loading it', async (t) => {
+  it('reports a missing file without loading it', async (t) => {
     const engine = startFor(t, { file: join(folder, 'none.gguf'), keepAliveMs: 100 });
     await assert.rejects(engine.check(never), /none\.gguf' cannot be loaded/);
   });

@@ -25,7 +25,7 @@ function text(value: string): Buffer {
   return Buffer.concat([u64(Buffer.byteLength(value)), Buffer.from(value)]);
 }
 
-/** A GGUF of these values (texts and whole numbers), with tensors of 32 numbers by these names. */
+/** Writes a GGUF with these metadata (texts and integers) and tensors of 32 numbers. */
 function gguf(values: Record<string, string | number>, tensors: readonly string[] = ['token_embd.weight']): string {
   const pairs = Object.entries(values).map(([key, value]) =>
     Buffer.concat([text(key), ...(typeof value === 'string' ? [u32(8), text(value)] : [u32(4), u32(value)])]),
@@ -37,8 +37,8 @@ function gguf(values: Record<string, string | number>, tensors: readonly string[
   return file;
 }
 
-describe('what a GGUF says of itself', () => {
-  it('is its architecture, name, size, context and use', async () => {
+describe('GGUF metadata', () => {
+  it('has architecture, name, size, context length and purpose', async () => {
     assert.deepEqual(await readGgufFacts(writeTinyGguf(join(FOLDER, 'tiny.gguf'), { contextTokens: 256 })), {
       architecture: 'llama',
       use: 'generation',
@@ -56,7 +56,7 @@ describe('what a GGUF says of itself', () => {
     });
   });
 
-  it('tells models that embed and that rerank from those that generate', async () => {
+  it('distinguishes embedding, rerank and generation models', async () => {
     const cases: [Record<string, string | number>, string[], string][] = [
       [{ 'general.architecture': 'bert' }, ['token_embd.weight'], 'embedding'],
       [{ 'general.architecture': 'qwen3', 'qwen3.pooling_type': 3 }, ['token_embd.weight'], 'embedding'],
@@ -68,13 +68,16 @@ describe('what a GGUF says of itself', () => {
     }
   });
 
-  it('may be that nothing here can use it', async () => {
+  it('rejects files that Quire cannot use', async () => {
     const llama = { 'general.architecture': 'llama' };
-    await assert.rejects(readGgufFacts(gguf({ 'general.name': 'x' })), /does not say of which architecture/);
-    await assert.rejects(readGgufFacts(gguf({ 'general.architecture': 'lmama' })), /'lmama' is none that/);
+    await assert.rejects(readGgufFacts(gguf({ 'general.name': 'x' })), /no architecture in its metadata/);
+    await assert.rejects(readGgufFacts(gguf({ 'general.architecture': 'lmama' })), /'lmama' is not supported/);
     await assert.rejects(readGgufFacts(gguf({ ...llama, 'split.count': 3 })), /one of 3 parts/);
-    await assert.rejects(readGgufFacts(gguf({ ...llama, 'general.type': 'adapter' })), /a part of one \(adapter\)/);
-    await assert.rejects(readGgufFacts(gguf({ 'general.architecture': 'clip' })), /no text model/);
-    await assert.rejects(readGgufFacts(gguf(llama, [])), /holds no weights/);
+    await assert.rejects(
+      readGgufFacts(gguf({ ...llama, 'general.type': 'adapter' })),
+      /not a complete text model \(adapter\)/,
+    );
+    await assert.rejects(readGgufFacts(gguf({ 'general.architecture': 'clip' })), /not a complete text model/);
+    await assert.rejects(readGgufFacts(gguf(llama, [])), /contains no weights/);
   });
 });

@@ -34,17 +34,17 @@ export async function readGgufFacts(path: string): Promise<GgufFacts> {
   });
   const general = info.metadata.general as Record<string, unknown> | undefined;
   const architecture = typeof general?.['architecture'] === 'string' ? general['architecture'] : '';
-  if (architecture === '') throw new Error('it does not say of which architecture it is');
+  if (architecture === '') throw new Error('it has no architecture in its metadata');
   const parts = numberOr((info.metadata as { split?: { count?: unknown } }).split?.count, 1);
-  if (parts > 1) throw new Error(`it is one of ${parts} parts; choose a model that is one file`);
+  if (parts > 1) throw new Error(`it is one of ${parts} parts; choose a model in one file`);
   const use = detectGgufUse(info);
   if (use === null) {
-    throw new Error(`it holds no text model but a part of one (${String(general?.['type'] ?? architecture)})`);
+    throw new Error(`it is not a complete text model (${String(general?.['type'] ?? architecture)})`);
   }
   if (!knownArchitectures(llama).includes(architecture)) {
-    throw new Error(`its architecture '${architecture}' is none that this version's llama.cpp knows`);
+    throw new Error(`its architecture '${architecture}' is not supported by this version of llama.cpp`);
   }
-  if (info.totalTensorCount === 0) throw new Error('it holds no weights');
+  if (info.totalTensorCount === 0) throw new Error('it contains no weights');
   const traits = info.architectureMetadata as Record<string, unknown>;
   return {
     architecture,

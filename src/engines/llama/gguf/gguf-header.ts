@@ -45,10 +45,10 @@ export async function checkGgufHeader(path: string): Promise<void> {
     const { size } = await file.stat();
     const reader = new HeaderReader(file, size);
     if (size < HEADER_BYTES) throw new Error(`it has only ${size} bytes`);
-    if ((await reader.text(4n)) !== 'GGUF') throw new Error('it does not begin as a GGUF does');
+    if ((await reader.text(4n)) !== 'GGUF') throw new Error('it does not start with the GGUF magic');
     const version = await reader.u32();
     if (VERSIONS.some((known) => known << 24 === version)) {
-      throw new Error('it is for machines of the other byte order; convert it to little-endian');
+      throw new Error('it is big-endian; convert it to little-endian');
     }
     if (!VERSIONS.includes(version)) throw new Error(`its GGUF version is ${version}, not 2 or 3`);
     const [tensors, pairs] = [await reader.u64(), await reader.u64()];
@@ -188,6 +188,6 @@ class HeaderReader {
     this.#at = 0;
     const { bytesRead } = await this.#file.read(this.#window, 0, WINDOW_BYTES, Number(this.#before));
     this.#length = bytesRead;
-    if (bytesRead < bytes) throw new Error('it ends before its header does');
+    if (bytesRead < bytes) throw new Error('it ends within its header');
   }
 }

@@ -11,7 +11,7 @@ describe('detectGgufUse', () => {
       tensorInfo: [{ name: more.tensor ?? 'token_embd.weight' }],
     } as unknown as GgufFileInfo);
 
-  it('tells what a file is for by its architecture, its pooling and its head', () => {
+  it('detects the purpose by architecture, pooling and head', () => {
     assert.equal(use('llama'), 'generation');
     assert.equal(use('qwen3', 0), 'generation');
     assert.equal(use('qwen3', 3), 'embedding');
@@ -20,7 +20,7 @@ describe('detectGgufUse', () => {
     assert.equal(use('bert', 4), 'rerank');
     assert.equal(use('bert', undefined, { tensor: 'cls.output.weight' }), 'rerank');
   });
-  it('is null for parts of models and for models of other things', () => {
+  it('is null for model components and other modalities', () => {
     assert.equal(use('llama', undefined, { type: 'adapter' }), null);
     assert.equal(use('clip', undefined, { type: 'mmproj' }), null);
     assert.equal(use('t5'), null);

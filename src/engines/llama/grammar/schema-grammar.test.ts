@@ -13,7 +13,7 @@ function grammarOf(schema: unknown): string {
   return builder.text(new SchemaCompiler(builder, schema, PATH).compile());
 }
 
-/** Asks llama.cpp itself which texts the grammar of a schema takes. */
+/** Validates texts with llama.cpp's own parser of the compiled grammar. */
 async function check(schema: unknown, taken: unknown[], refused: unknown[]): Promise<void> {
   const grammar = (await llama.createGrammar({ grammar: grammarOf(schema) })) as unknown as {
     _testText(text: string): boolean;
@@ -46,7 +46,7 @@ before(async () => {
   });
 });
 
-describe('the grammar of a schema takes what the schema accepts, and nothing else', () => {
+describe('the grammar of a schema accepts exactly what the schema accepts', () => {
   it('an object with required and optional properties, in their order', async () => {
     const schema = {
       type: 'object',
@@ -148,7 +148,7 @@ describe('bounds of numbers', () => {
     [undefined, -3],
   ];
   for (const [minimum, maximum] of integers) {
-    it(`integers from ${minimum} to ${maximum}: every one near the bounds is judged right`, async () => {
+    it(`integers from ${minimum} to ${maximum}: decided correctly near the bounds`, async () => {
       const near = [minimum ?? 0, maximum ?? 0, 0].flatMap((at) =>
         [-101, -10, -2, -1, 0, 1, 2, 9, 10, 11, 100].map((by) => at + by),
       );
@@ -183,12 +183,12 @@ describe('bounds of numbers', () => {
       [-6, beyond[0]],
     );
   });
-  it('the bounds of a safe integer, as zod writes them', async () => {
+  it('safe integer bounds, as zod writes them', async () => {
     await check({ type: 'integer', minimum: -9007199254740991, maximum: 9007199254740991 }, [0, -1, 123456789], [1.5]);
   });
 });
 
-describe('what cannot be enforced is refused with its path', () => {
+describe('what cannot be enforced is rejected with its path', () => {
   const wrap = (inner: unknown) => ({ type: 'object', properties: { x: inner } });
   const cases: [unknown, string][] = [
     [wrap({ type: 'string', pattern: '(a)\\1' }), `${PATH}.properties.x.pattern`],
@@ -221,7 +221,7 @@ describe('what cannot be enforced is refused with its path', () => {
   for (const [schema, path] of cases) {
     it(`${path.slice(PATH.length + 1)} in ${JSON.stringify(schema)}`, () => assert.equal(refusal(schema), path));
   }
-  it('keywords whose values are none', () => {
+  it('keywords with invalid values', () => {
     const wrong: [string, unknown][] = [
       ['minLength', 'two'],
       ['maxItems', 1.5],
@@ -240,8 +240,8 @@ describe('what cannot be enforced is refused with its path', () => {
   });
 });
 
-describe('schemas that are meant to do harm', () => {
-  /** Compiles to a grammar of bounded size or is refused: what grows without end would be ended by the test runner. */
+describe('hostile schemas', () => {
+  /** Compiles to a grammar of bounded size or is rejected; unbounded work would hit the test timeout. */
   function bounded(schema: unknown): void {
     try {
       assert.ok(grammarOf(schema).length < 2 * 1024 * 1024);

@@ -76,7 +76,7 @@ export class KvContext {
 
   /**
    * Replaces the context by one with `slots` slots and moves what slots hold, which `supportsResize` must allow. Throws
-   * when there is no memory for it or a slot cannot be moved: then nothing has changed. Only between two calls of
+   * when there is not enough memory for a context or a slot cannot be moved: then nothing has changed. Only between two calls of
    * `decode`.
    */
   async resize(slots: number, moves: readonly SlotMove[] = [], scratchPath = noScratchPath): Promise<void> {

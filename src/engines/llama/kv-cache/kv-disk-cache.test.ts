@@ -9,7 +9,7 @@ import { KvDiskCache, scopeKey } from './kv-disk-cache.ts';
 const folder = mkdtempSync(join(tmpdir(), 'quire-states-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-/** What llama.cpp begins a sequence's state with, and a little state. */
+/** Header of a state of llama.cpp, and a short state. */
 function stateOf(tokens: number[]): Buffer {
   const head = Buffer.alloc(12 + 4 * tokens.length + 8);
   head.writeUInt32LE(0x67677371, 0);
@@ -29,7 +29,7 @@ async function save(files: KvDiskCache, scope: string, tokens: number[]): Promis
 }
 
 describe('KvDiskCache', () => {
-  it('a later start finds what was kept, the least recently used first', async () => {
+  it('a later start finds committed snapshots, the least recently used first', async () => {
     const path = join(folder, 'kept');
     const { files, snapshots } = await KvDiskCache.open(path, 'model 1');
     assert.deepEqual(snapshots, []);
@@ -44,7 +44,7 @@ describe('KvDiskCache', () => {
         { id: first, scope: scopeKey('org_a'), tokens: [1, 2, 3], bytes: 32 },
       ],
     );
-    // Of the same millisecond as the use of the other, it might come behind it.
+    // A use within the same millisecond could be ordered before the other one.
     utimesSync(files.path(first), new Date(2_000), new Date(2_000));
     await files.touch(second);
     assert.deepEqual(
@@ -52,7 +52,7 @@ describe('KvDiskCache', () => {
       [first, second],
     );
   });
-  it('states of another model, unfinished ones and strange files are deleted', async () => {
+  it('snapshots of another model, uncommitted ones and other files are deleted', async () => {
     const path = join(folder, 'strange');
     const { files } = await KvDiskCache.open(path, 'model 1');
     const unfinished = await save(files, 'org', [1]);
@@ -70,7 +70,7 @@ describe('KvDiskCache', () => {
     assert.equal((await KvDiskCache.open(path, 'model 2')).snapshots.length, 0);
     assert.deepEqual(readdirSync(path), ['model.txt']);
   });
-  it('a state that cannot be written leaves nothing behind', async () => {
+  it('a failed write leaves no file', async () => {
     const path = join(folder, 'failed');
     const { files } = await KvDiskCache.open(path, 'model');
     const full = new Error('no space left');
@@ -83,7 +83,7 @@ describe('KvDiskCache', () => {
     );
     assert.deepEqual(readdirSync(path), ['model.txt']);
   });
-  it('nobody else may read them, and their names say nothing of the organization', async () => {
+  it('other users cannot read them, and their names do not reveal the organization', async () => {
     const path = join(folder, 'private');
     const { files } = await KvDiskCache.open(path, 'model');
     const id = await save(files, 'org_secret', [1]);

@@ -8,20 +8,20 @@ const ids = (holders: readonly SnapshotHolder[]): string[] => holders.map(({ id 
 const MINUTE = 60_000;
 
 describe('PrefixCache', () => {
-  it('one scope finds nothing of another', () => {
+  it('scopes are isolated', () => {
     const cache = new PrefixCache(100);
     cache.set(slot(0), 'a', [1, 2, 3]);
     cache.addSnapshot(saved('s'), 'a', [1, 2, 3, 4]);
     assert.deepEqual([...cache.matches('b', [1, 2, 3, 4])], []);
     assert.equal([...cache.matches('a', [1, 2, 3, 4])].length, 2);
   });
-  it('a longer state replaces those that it begins with, and that is no eviction', () => {
+  it('a longer snapshot replaces its prefixes, which is not an eviction', () => {
     const cache = new PrefixCache(100);
     cache.addSnapshot(saved('turn1'), 'a', [1, 2]);
     assert.deepEqual(ids(cache.addSnapshot(saved('turn2'), 'a', [1, 2, 3, 4])), ['turn1']);
     assert.deepEqual(cache.usage(), { bytes: 10, entries: 1, evictions: 0 });
   });
-  it('keeps the budget: the least recently used goes first', () => {
+  it('keeps the budget: the least recently used snapshot is evicted first', () => {
     const cache = new PrefixCache(30);
     const [old, used] = [saved('old'), saved('used')];
     cache.addSnapshot(used, 'a', [1]);
@@ -31,25 +31,25 @@ describe('PrefixCache', () => {
     assert.deepEqual(ids(cache.addSnapshot(saved('fourth'), 'a', [4])), ['old']);
     assert.deepEqual(cache.usage(), { bytes: 30, entries: 3, evictions: 1 });
   });
-  it('a beginning that several share outlives each of them', () => {
+  it('a shared prefix outlives each of its holders', () => {
     const cache = new PrefixCache(30);
     cache.addSnapshot(saved('shared-a'), 'a', [1, 1, 1, 5]);
     cache.addSnapshot(saved('other'), 'a', [2]);
-    // Uses the shared beginning, then is itself the one to go: the other holder of the beginning is as recent now.
+    // Uses the shared prefix, then is evicted itself: the other holder of the prefix is as recent now.
     const last = saved('shared-b');
     cache.addSnapshot(last, 'a', [1, 1, 1, 6]);
     cache.remove(last);
     cache.addSnapshot(saved('new'), 'a', [3]);
     assert.deepEqual(ids(cache.addSnapshot(saved('newer'), 'a', [4])), ['other']);
   });
-  it('nobody within his share is pushed out by the traffic of another scope', () => {
+  it('a scope within its share is not evicted by traffic of another', () => {
     const cache = new PrefixCache(100);
     cache.addSnapshot(saved('quiet', 40), 'quiet', [1]);
     for (let i = 0; i < 50; i++) cache.addSnapshot(saved(`busy${i}`), 'busy', [i + 1]);
     assert.equal([...cache.matches('quiet', [1, 2])].length, 1);
     assert.equal(cache.usage().bytes, 100);
   });
-  it('a scope that nobody asks for any more gives its share back', () => {
+  it('an idle scope loses its share', () => {
     let now = 0;
     const cache = new PrefixCache(100, () => now);
     cache.addSnapshot(saved('quiet', 40), 'quiet', [1]);
@@ -75,7 +75,7 @@ describe('PrefixCache', () => {
       );
     });
   }
-  it('every use of a holder is later than all before', () => {
+  it('every use of a holder is later than all earlier ones', () => {
     const cache = new PrefixCache(100);
     const [first, second] = [saved('first'), slot(0)];
     cache.addSnapshot(first, 'a', [1]);
@@ -85,12 +85,12 @@ describe('PrefixCache', () => {
     assert.ok(cache.usedAt(first) > cache.usedAt(second));
     assert.equal(cache.usedAt(slot(1)), 0);
   });
-  it('what alone is more than the budget is not kept', () => {
+  it('a snapshot larger than the budget is not kept', () => {
     const cache = new PrefixCache(100);
     assert.deepEqual(ids(cache.addSnapshot(saved('huge', 101), 'a', [1, 2])), ['huge']);
     assert.equal(cache.usage().bytes, 0);
   });
-  it('knows what of a sequence is nowhere else, and what of it is not saved', () => {
+  it('counts exclusive and unsaved tokens of a holder', () => {
     const cache = new PrefixCache(100);
     cache.set(slot(0), 'a', [1, 2, 3, 4]);
     cache.set(slot(1), 'a', [1, 2, 3]);
@@ -100,7 +100,7 @@ describe('PrefixCache', () => {
   });
 });
 
-/** The holder that was given for sequence 0. */
+/** The holder of slot 0. */
 function slot0(cache: PrefixCache): SlotHolder {
   const [match] = [...cache.matches('a', [1, 2, 3, 4])];
   return match?.holder as SlotHolder;

@@ -5,7 +5,7 @@ import { RadixTree } from './radix-tree.ts';
 const everyone = (): boolean => true;
 
 describe('RadixTree', () => {
-  it('finds the longest common beginning, and every shorter one after it', () => {
+  it('finds the longest common prefix, then every shorter one', () => {
     const tree = new RadixTree<string>();
     tree.set('abc', [1, 2, 3], 1);
     tree.set('abde', [1, 2, 4, 5], 2);
@@ -19,7 +19,7 @@ describe('RadixTree', () => {
     );
     assert.deepEqual([...tree.matches([7])], []);
   });
-  it('counts what is shared once, and forgets what nobody holds', () => {
+  it('counts shared tokens once, and removes paths without a holder', () => {
     const tree = new RadixTree<string>();
     tree.set('abc', [1, 2, 3], 1);
     tree.set('abd', [1, 2, 4], 2);
@@ -31,7 +31,7 @@ describe('RadixTree', () => {
     tree.remove('abd');
     assert.deepEqual([tree.size, tree.leaves, tree.tokens], [0, 0, 0]);
   });
-  it('the last holder of a shared beginning inherits its last use', () => {
+  it('the last holder of a shared prefix inherits its last use', () => {
     const tree = new RadixTree<string>();
     tree.set('abc', [1, 2, 3], 1);
     tree.set('abd', [1, 2, 4], 5);
@@ -39,7 +39,7 @@ describe('RadixTree', () => {
     tree.remove('abd');
     assert.equal(tree.usedAt('abc'), 5);
   });
-  it('agrees with comparing every sequence, whatever was put in and taken out', () => {
+  it('agrees with a brute-force comparison after random changes', () => {
     let seed = 3;
     const random = (below: number): number => {
       seed = (seed * 16807) % 2147483647;

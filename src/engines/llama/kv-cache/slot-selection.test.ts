@@ -10,7 +10,7 @@ import {
   shouldWait,
 } from './slot-selection.ts';
 
-/** A millisecond a token, a token's state read as fast as ten are computed, a copy as fast as 20 are. */
+/** One millisecond per token of prefill; loading is ten times, copying 20 times as fast. */
 const COSTS: SlotCosts = { prefillTokensPerSecond: 1_000, readBytesPerSecond: 1e6, passSeconds: 0.01 };
 const continues = (slot: number, length: number, lostTokens = 0): CachedPrefix => ({
   source: { kind: 'continue', slot },
@@ -30,46 +30,46 @@ const load = (length: number): CachedPrefix => ({
 const free = (slot: number, exclusiveTokens = 0, usedAt = 0, passes = 1) => ({ slot, exclusiveTokens, usedAt, passes });
 
 describe('selectSlot', () => {
-  it('without a beginning: an empty sequence, else the least recently used', () => {
+  it('without a cached prefix: an empty slot, else the least recently used', () => {
     assert.deepEqual(selectSlot([free(0, 50, 9), free(1, 0, 8)], [], COSTS), { slot: 1, source: null, reused: 0 });
     assert.equal(selectSlot([free(0, 50, 9), free(1, 70, 8)], [], COSTS)?.slot, 1);
     assert.equal(selectSlot([], [copy(0, 100)], COSTS), null);
   });
-  it('goes on in place where that loses little', () => {
+  it('continues in place where that evicts little', () => {
     const acquire = selectSlot([free(0, 100, 1), free(1, 100, 2)], [continues(1, 90, 10), copy(1, 90)], COSTS);
     assert.deepEqual(acquire, { slot: 1, source: { kind: 'continue', slot: 1 }, reused: 90 });
   });
-  it('copies where going on in place would lose a long conversation', () => {
+  it('copies where continuing in place would evict a long conversation', () => {
     const acquire = selectSlot([free(0), free(1, 5_000, 2)], [continues(1, 100, 4_900), copy(1, 100)], COSTS);
     assert.deepEqual(acquire, { slot: 0, source: copy(1, 100).source, reused: 100 });
   });
-  it('copies from a running sequence, and reads from a file, where computing would take longer', () => {
+  it('copies from a running slot, or loads a snapshot, where prefill would take longer', () => {
     assert.equal(selectSlot([free(0)], [copy(3, 500)], COSTS)?.source?.kind, 'copy');
     assert.equal(selectSlot([free(0)], [load(500)], COSTS)?.source?.kind, 'load');
     assert.equal(selectSlot([free(0)], [load(500), copy(3, 480)], COSTS)?.source?.kind, 'copy');
   });
-  it('computes where that is faster than to copy or to read', () => {
+  it('computes where that is faster than copying or loading', () => {
     assert.equal(selectSlot([free(0)], [copy(3, 15)], COSTS)?.source, null);
     assert.equal(selectSlot([free(0)], [load(500)], { ...COSTS, readBytesPerSecond: 1e4 })?.source, null);
   });
-  it('takes a sequence beside the running ones, unless another saves more than the passes cost', () => {
+  it('prefers slots adjacent to running ones, unless another saves more than the passes cost', () => {
     assert.equal(selectSlot([free(0, 0, 0, 2), free(1, 900, 9, 1)], [], COSTS)?.slot, 1);
     const apart = [free(0, 0, 0, 2), free(1, 0, 0, 1)];
     assert.equal(selectSlot(apart, [continues(0, 500)], COSTS)?.slot, 1);
     assert.equal(selectSlot(apart, [continues(0, 5_000)], COSTS)?.slot, 0);
   });
-  it('does not overwrite the sequence that it copies from', () => {
+  it('does not overwrite the slot that it copies from', () => {
     const acquire = selectSlot([free(1, 500, 1)], [copy(1, 400), continues(1, 400, 100)], COSTS);
     assert.deepEqual(acquire?.source, { kind: 'continue', slot: 1 });
   });
 });
 
 describe('prefillStart', () => {
-  it('computes a whole tile rather than most of one, where the context is long', () => {
+  it('computes a whole tile instead of most of one in long contexts', () => {
     assert.equal(prefillStart(1_000, 1_032), 967);
     assert.equal(prefillStart(1_000, 1_064), 999);
   });
-  it('leaves very short rests, longer ones and short prompts as they are', () => {
+  it('keeps very short suffixes, long suffixes and short prompts', () => {
     for (const [found, prompt] of [
       [1_031, 1_032],
       [1_000, 1_016],
@@ -84,13 +84,13 @@ describe('prefillStart', () => {
 });
 
 describe('countPasses', () => {
-  it('is the number of runs of sequences that follow one another', () => {
+  it('is the number of runs of consecutive slots', () => {
     assert.deepEqual([[], [3], [2, 3, 4], [0, 2], [7, 0, 1, 6, 4]].map(countPasses), [0, 1, 1, 2, 3]);
   });
 });
 
 describe('shouldWait', () => {
-  it('for a long beginning that another one computes now, and not for a few tokens', () => {
+  it('for a long prefix that another job is computing, not for a few tokens', () => {
     assert.equal(shouldWait(0, 500), true);
     assert.equal(shouldWait(490, 500), false);
     assert.equal(shouldWait(500, 500), false);
@@ -98,7 +98,7 @@ describe('shouldWait', () => {
 });
 
 describe('SnapshotBudget', () => {
-  it('where nothing is asked for twice, saving takes a two-hundredth of the time', () => {
+  it('without reuse, snapshots take a two-hundredth of the time', () => {
     const credit = new SnapshotBudget();
     let spend = 0;
     for (let step = 0; step < 100_000; step++) {
@@ -109,7 +109,7 @@ describe('SnapshotBudget', () => {
     }
     assert.ok(spend <= 1_000_000 * 0.005 + 50, `${spend} ms were spent`);
   });
-  it('what reading saved may be spent again, up to a bound', () => {
+  it('saved time may be spent again, up to a bound', () => {
     const credit = new SnapshotBudget();
     credit.spend(50);
     assert.equal(credit.allows(1), false);

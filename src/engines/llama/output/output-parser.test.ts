@@ -15,12 +15,12 @@ interface Told {
 
 interface Case {
   form?: Partial<OutputParserOptions>;
-  /** Whether the grammar of calls takes over where one begins. */
+  /** Whether the grammar of tool calls takes over at their start. */
   constrained?: boolean;
   why?: 'stop' | 'length';
 }
 
-/** What is told of an answer whose tokens have `size` characters each. */
+/** Returns the events of a completion whose tokens have `size` characters each. */
 function tell(text: string, size: number, { form, constrained = false, why = 'stop' }: Case): Told {
   const told: Told = { text: '', reasoning: '', calls: [], reason: null, tokens: 0 };
   const take = (event: OutputEvent): void => {
@@ -61,7 +61,7 @@ function tell(text: string, size: number, { form, constrained = false, why = 'st
   return told;
 }
 
-/** The same is told however the text is cut into tokens. */
+/** The events add up to the same however the text is split into tokens. */
 function always(text: string, how: Case, expected: Partial<Told>): void {
   for (let size = 1; size <= text.length; size++) {
     const { tokens, ...told } = tell(text, size, how);
@@ -75,12 +75,12 @@ const CALL = '{"name": "f", "arguments": {"a": "}\\"{", "b": [1, {"c": 2}]}}';
 const ARGUMENTS = '{"a": "}\\"{", "b": [1, {"c": 2}]}';
 
 describe('an answer', () => {
-  it('is text up to a stop text, and all of it without one', () => {
+  it('is text up to a stop sequence, or all of it', () => {
     always('one two three', { form: { stop: [' tw', 'x'] } }, { text: 'one' });
     always('one two three', { form: { stop: ['threes'] } }, { text: 'one two three' });
     always('one two', { why: 'length' }, { text: 'one two', reason: 'length' });
   });
-  it('told tokens add up', () => assert.equal(tell('abcdefgh', 2, { form: { stop: ['zz'] } }).tokens, 4));
+  it('reported tokens add up', () => assert.equal(tell('abcdefgh', 2, { form: { stop: ['zz'] } }).tokens, 4));
 
   for (const [name, format] of [
     ['tagged', TAGGED],
@@ -147,16 +147,16 @@ describe('an answer', () => {
       },
     );
   });
-  it('markers are text where no calls are looked for', () => always('<tool_call> x', {}, { text: '<tool_call> x' }));
+  it('markers are text without tools', () => always('<tool_call> x', {}, { text: '<tool_call> x' }));
 
-  it('thinking goes to reasoning, with and without an opening tag of its own', () => {
+  it('reasoning is separated, with and without its opening tag', () => {
     always('<think>\nhm\n</think>\n\nYes.', { form: { reasoning: 'tagged' } }, { reasoning: '\nhm\n', text: 'Yes.' });
     always('hm\n</think>\n\nYes.', { form: { reasoning: 'open' } }, { reasoning: 'hm\n', text: 'Yes.' });
     always('No <think> here', { form: { reasoning: 'tagged' } }, { text: 'No <think> here' });
     always('hm', { form: { reasoning: 'open' }, why: 'length' }, { reasoning: 'hm', reason: 'length' });
     always('<thi', { form: { reasoning: 'tagged' } }, { text: '<thi' });
   });
-  it('white space before a call is no text, and before text it is', () => {
+  it('white space before a call is dropped, before text it is kept', () => {
     const how = { form: { calls: calls(TAGGED), reasoning: 'tagged' as const } };
     const made = { calls: [{ name: 'f', arguments: ARGUMENTS }], reason: 'tool_calls' };
     always(`\n\n<tool_call>${CALL}</tool_call>`, how, made);
@@ -164,14 +164,14 @@ describe('an answer', () => {
     always('\n hi', how, { text: '\n hi' });
     always(' \n', how, { text: ' \n' });
   });
-  it('the space that a vocabulary puts before the first word is dropped, once', () => {
+  it('the space that a tokenizer puts before the first word is dropped once', () => {
     const form = { dropsFirstSpace: true };
     always(' one two', { form }, { text: 'one two' });
     always('  one', { form }, { text: ' one' });
     always('one', { form }, { text: 'one' });
     always(' hm</think> one', { form: { ...form, reasoning: 'open' } }, { reasoning: 'hm', text: 'one' });
   });
-  it('a stop text ends the answer, not the thinking', () => {
+  it('a stop sequence ends the content, not the reasoning', () => {
     always('a b</think>c b d', { form: { reasoning: 'open', stop: [' b'] } }, { reasoning: 'a b', text: 'c' });
   });
 });

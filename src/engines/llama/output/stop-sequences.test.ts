@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { Utf8Decoder } from '../tokenizer/utf8-decoder.ts';
 import { TextScanner } from './stop-sequences.ts';
 
-/** What is shown and found when `text` comes in pieces of so many characters. */
+/** Returns the emitted text and the match when `text` arrives in fragments of so many characters. */
 function scan(text: string, wanted: string[], size: number): { shown: string; found: string | null } {
   const scanner = new TextScanner(wanted);
   let shown = '';
@@ -15,7 +15,7 @@ function scan(text: string, wanted: string[], size: number): { shown: string; fo
   return { shown: shown + scanner.release(), found: null };
 }
 
-describe('stop texts', () => {
+describe('stop sequences', () => {
   const cases: [string, string[], string, string | null][] = [
     ['one two three', ['two'], 'one ', 'two'],
     ['one two three', ['four'], 'one two three', null],
@@ -29,22 +29,22 @@ describe('stop texts', () => {
     ['', ['x'], '', null],
   ];
   for (const [text, wanted, shown, found] of cases) {
-    it(`'${text}' with ${JSON.stringify(wanted)} is the same however it is cut`, () => {
+    it(`'${text}' with ${JSON.stringify(wanted)} is the same however the text is split`, () => {
       for (let size = 1; size <= Math.max(1, text.length); size++)
         assert.deepEqual(scan(text, wanted, size), { shown, found });
     });
   }
-  it('holds back no more than what may be a beginning', () => {
+  it('buffers no more than a possible match', () => {
     const scanner = new TextScanner(['stop']);
     assert.equal(scanner.push('a st').clear, 'a ');
     assert.equal(scanner.push('ar').clear, 'star');
     assert.deepEqual(scanner.push('x stop y'), { clear: 'x ', found: 'stop', rest: ' y' });
   });
-  it('no wanted text holds nothing back', () => assert.equal(new TextScanner(['']).push('abc').clear, 'abc'));
+  it('no stop sequence buffers nothing', () => assert.equal(new TextScanner(['']).push('abc').clear, 'abc'));
 });
 
-describe('pieces of UTF-8', () => {
-  it('give whole characters, wherever the bytes are cut', () => {
+describe('Utf8Decoder', () => {
+  it('returns whole characters, however the bytes are split', () => {
     const text = 'aé€😀\ufeffz';
     const bytes = Buffer.from(text);
     for (let size = 1; size <= bytes.length; size++) {
@@ -58,7 +58,7 @@ describe('pieces of UTF-8', () => {
       assert.equal(joined, text);
     }
   });
-  it('bytes that are no UTF-8 become U+FFFD, and an unfinished character is not told', () => {
+  it('invalid UTF-8 becomes U+FFFD, and an incomplete character is dropped', () => {
     const pieces = new Utf8Decoder();
     assert.equal(pieces.push(Uint8Array.of(0xff, 0x61)), '\ufffda');
     assert.equal(pieces.push(Uint8Array.of(0xe2, 0x82)), '');

@@ -1,7 +1,7 @@
 /**
- * What is written to models of several families, to the letter, and what their own writing is read as. The templates
- * have the shape of the real ones. Each `.txt` beside a template is the prompt of one conversation; read it when it
- * changes, it is what a model sees.
+ * Golden prompts of several model families, and the parsing of their output. The templates follow the real ones. Each
+ * `.txt` beside a template is the prompt of one conversation; review it when it changes, because it is what a model
+ * sees.
  */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -48,7 +48,7 @@ const CONVERSATION: ChatMessage[] = [
   { role: 'user', content: 'Where is it warmer?' },
 ];
 
-/** The families' ways of calls, by what begins one. */
+/** The formats of the families, by start marker. */
 const BEGINNINGS: Readonly<Record<string, string>> = {
   'deepseek-r1': '<｜tool▁calls▁begin｜>',
   'gemma-2': '<tool_call>',
@@ -72,7 +72,7 @@ function written(template: ChatTemplate, messages: readonly ChatMessage[], tools
   return text.replaceAll(mark, '');
 }
 
-/** The calls that are read in a model's text, which comes in pieces of `size`. */
+/** Parses the calls in the text of a model, in fragments of `size`. */
 function callsIn(template: ChatTemplate, text: string, size: number): { calls: [string, unknown][]; text: string } {
   const calls: [string, string][] = [];
   let said = '';
@@ -100,21 +100,21 @@ function callsIn(template: ChatTemplate, text: string, size: number): { calls: [
   return { calls: calls.map(([name, given]) => [name, JSON.parse(given)]), text: said };
 }
 
-it('every template has its place here', () => assert.deepEqual(Object.keys(BEGINNINGS), NAMES.sort()));
+it('every template is listed here', () => assert.deepEqual(Object.keys(BEGINNINGS), NAMES.sort()));
 
 for (const name of NAMES) {
   describe(`the template ${name}`, () => {
     const template = templateOf(name);
-    it('writes a conversation with functions, calls and results', () => {
+    it('renders a conversation with tools, calls and results', () => {
       assert.equal(`${written(template, CONVERSATION)}\n`, read(`${name}.txt`));
     });
-    it('has the form of calls that its model knows', () => {
+    it('has the call format of its model', () => {
       assert.equal(template.toolCallFormat.begin, BEGINNINGS[name]);
     });
-    it('writes calls in a form that is read as the same calls, wherever it is cut', () => {
+    it('renders calls that are parsed as the same calls, however they are split', () => {
       const before = written(template, USER_TEXT).replace(/<think>\n$/, '');
       const whole = written(template, [...USER_TEXT, CALLED]);
-      // Some templates describe functions at the end, or write a call as a turn of its own.
+      // Some templates describe tools at the end, or render a call as a turn of its own.
       const turns = whole.slice(before.slice(0, before.lastIndexOf('Rome?')).length);
       const from =
         template.toolCallFormat.bare === null ? turns.indexOf(template.toolCallFormat.begin) : turns.indexOf('{');
@@ -130,7 +130,7 @@ for (const name of NAMES) {
         assert.deepEqual(calls, wanted.slice(0, made), `in pieces of ${size}`);
       }
     });
-    it('takes conversations that no template was made for', () => {
+    it('renders unusual conversations', () => {
       const text = (role: 'system' | 'user' | 'assistant', content: string): ChatMessage => ({ role, content });
       const conversations: ChatMessage[][] = [
         [text('system', 'one'), text('system', 'two'), text('user', 'three')],

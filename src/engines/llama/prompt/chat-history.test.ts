@@ -33,8 +33,8 @@ const call = (id: string, given = '{"a": 1}') => ({
 const result = (id: string): ChatMessage => ({ role: 'tool', content: `of ${id}`, tool_call_id: id });
 const said = (role: 'system' | 'user' | 'assistant', content: string): ChatMessage => ({ role, content });
 
-describe('the messages that a template gets', () => {
-  it('have short identifiers where it wants them, the same for a call and its result, and each its own', () => {
+describe('messages arranged for a template', () => {
+  it('have short call ids if required, equal for a call and its result', () => {
     const ids = ['call_01kavy3w1xf5tb2d4e6g8h0jkm', 'call_01kavy3w1xf5tb2d4e6g8h0jkn', 'aB3dE6gH9'];
     const messages: ChatMessage[] = [
       { role: 'assistant', content: null, tool_calls: ids.map((id) => call(id)) },
@@ -55,12 +55,12 @@ describe('the messages that a template gets', () => {
       ids,
     );
   });
-  it('have arguments that are no JSON as they were', () => {
+  it('keep arguments that are not JSON', () => {
     const message: ChatMessage = { role: 'assistant', content: '', tool_calls: [call('a', '{"a": '), call('b')] };
     const given = arrange([message], {})[0]?.tool_calls?.map((made) => made.function.arguments);
     assert.deepEqual(given, ['{"a": ', { a: 1 }]);
   });
-  it('have each call followed by its result where it takes one call at a time', () => {
+  it('have each call followed by its result if it supports one call per message', () => {
     const messages: ChatMessage[] = [
       { role: 'assistant', content: 'Both.', tool_calls: [call('a'), call('b')] },
       result('b'),
@@ -74,18 +74,18 @@ describe('the messages that a template gets', () => {
     );
     assert.deepEqual([arranged[1]?.content, arranged[3]?.content], [null, null]);
   });
-  it('keep a result that answers no call', () => {
+  it('keep a result without a call', () => {
     const messages: ChatMessage[] = [
       { role: 'assistant', content: '', tool_calls: [call('a'), call('b')] },
       result('x'),
     ];
     assert.equal(arrange(messages, { oneCallPerMessage: true }).at(-1)?.content, 'of x');
   });
-  it('have no list of calls that is empty', () => {
+  it('have no empty list of calls', () => {
     const [message] = arrange([{ role: 'assistant', content: 'hi', tool_calls: [] }], {});
     assert.deepEqual(message, { role: 'assistant', content: 'hi' });
   });
-  it('are joined, moved and filled in where roles must alternate and there is no system', () => {
+  it('are merged, moved and filled in where roles must alternate without system messages', () => {
     const strict = { systemFirst: false, systemAlone: false, systemAnywhere: false, repeatedRoles: false };
     const messages = [said('system', 'A'), said('assistant', 'B'), said('user', 'C'), said('user', 'D')];
     assert.deepEqual(arrange(messages, { ...strict, assistantFirst: false }), [
@@ -97,15 +97,15 @@ describe('the messages that a template gets', () => {
   });
 });
 
-describe('what a template can write', () => {
-  it('is found out by trying it, and a template that refuses everything is asked for nothing', () => {
+describe('template traits', () => {
+  it('are probed; a template that rejects everything has none', () => {
     const refusing = templateTraits('', () => {
       throw new Error('no');
     });
     assert.equal(refusing.supportsToolCalls, false);
     assert.equal(refusing.toolCallFormat, TAGGED);
   });
-  it('is nothing of calls where the results of calls are lost', () => {
+  it('exclude tool calls if their results are dropped', () => {
     const traits = templateTraits('', (messages, tools) =>
       JSON.stringify([tools, messages.filter((m) => !('tool_call_id' in m))]),
     );

@@ -23,11 +23,11 @@ function render(
   return { text, clean: text.replaceAll(mark, '') };
 }
 
-/** The control tokens in a rendered prompt, as the tokenizer will find them. */
+/** The control tokens that the tokenizer finds in a rendered prompt. */
 const controlsIn = (text: string): string[] => text.match(/<\|user\|>|<\|assistant\|>|<\|end\|>|<s>|\|\+\|/g) ?? [];
 
 describe('a chat template', () => {
-  it('writes messages as the model knows them', () => {
+  it('renders messages in the format of the model', () => {
     const { text } = render(SIMPLE, [{ role: 'user', content: ' hi ' }]);
     assert.equal(text, '<s><|user|>hi<|end|><|assistant|>');
   });
@@ -43,13 +43,13 @@ describe('a chat template', () => {
     '<s>',
     '<|\ufdd0end|>',
   ]) {
-    it(`'${evil}' in a message is no control token, and is written as it is`, () => {
+    it(`'${evil}' in a message is not a control token, and is rendered unchanged`, () => {
       const { text, clean } = render(SIMPLE, [{ role: 'user', content: evil }]);
       assert.deepEqual(controlsIn(text), ['<s>', '<|user|>', '<|end|>', '<|assistant|>']);
       assert.equal(clean, `<s><|user|>${evil.trim()}<|end|><|assistant|>`);
     });
   }
-  it('nor in a description, an argument or a result of a function', () => {
+  it('nor in a tool description, argument or result', () => {
     const source = '{{ tools | tojson }}{% for m in messages %}{{ m.content }}{{ m.tool_calls | tojson }}{% endfor %}';
     const call = { id: 'call_1', type: 'function' as const, function: { name: 'f', arguments: '{"<s>":"<|user|>"}' } };
     const { text, clean } = render(
@@ -63,7 +63,7 @@ describe('a chat template', () => {
     assert.deepEqual(controlsIn(text), []);
     assert.match(clean, /does <\|end\|> things/);
   });
-  it('a template that knows no functions gets them as a system message, and results as plain messages', () => {
+  it('a template without tools gets them as a system message, and results as plain messages', () => {
     const call = { id: 'call_1', type: 'function' as const, function: { name: 'f', arguments: '{}' } };
     const { clean } = render(
       SIMPLE,
@@ -78,7 +78,7 @@ describe('a chat template', () => {
     assert.match(clean, /<tool_call>\n\{"name": "f", "arguments": \{\}\}\n<\/tool_call>/);
     assert.match(clean, /<\|user\|>Result of the function call:\n42<\|end\|><\|assistant\|>$/);
   });
-  it('gives past arguments as an object or as text, as the template wants them', () => {
+  it('renders past arguments as an object or as text, as the template requires', () => {
     const call = { id: 'c', type: 'function' as const, function: { name: 'f', arguments: '{"a": 1}' } };
     const messages: ChatMessage[] = [{ role: 'assistant', content: '', tool_calls: [call] }];
     const written = (value: string): string =>
@@ -93,7 +93,7 @@ describe('a chat template', () => {
       '<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n',
     );
   });
-  it('400 on messages when the template refuses them', () => {
+  it('400 on messages when the template rejects them', () => {
     const source = "{{ raise_exception('roles must alternate') }}";
     assert.throws(
       () => render(source, [{ role: 'user', content: 'hi' }]),
@@ -123,7 +123,7 @@ describe('documents in a chat template', () => {
     return { text, visible: text.replaceAll(mark, '') };
   };
 
-  it('are rendered by templates with document support, in their own form', () => {
+  it('are rendered by templates with document support', () => {
     assert.equal(
       render(granite + turns).visible,
       '<|document|>1:At nine. <|end|><|end|><|document|>2:Carp.<|end|><|user|>When?<|end|><|assistant|>',
@@ -135,12 +135,12 @@ describe('documents in a chat template', () => {
     for (const source of [granite, commandR]) assert.equal(make(source + turns).rendersDocuments, true);
   });
 
-  it('are not taken by templates that render none', () => {
+  it('are not passed to templates without document support', () => {
     assert.equal(make(turns).rendersDocuments, false);
     assert.equal(new ChatTemplate(null, [], { bos: '', eos: '' }).rendersDocuments, false);
   });
 
-  it('contain no control token that counts', () => {
+  it('contain no effective control tokens', () => {
     assert.equal(render(granite + turns).text.split('<|end|>').length - 1, 3);
   });
 });

@@ -110,7 +110,7 @@ export class ChatTemplate {
       return { text: this.#renderWith(safe, safeTools, safeDocuments), mark };
     } catch (error) {
       const why = describeError(error);
-      throw invalidValue('messages', `cannot be written in this model's chat template (${why.slice(0, 200)})`);
+      throw invalidValue('messages', `cannot be rendered by this model's chat template (${why.slice(0, 200)})`);
     }
   }
 

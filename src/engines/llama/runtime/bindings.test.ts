@@ -7,8 +7,8 @@ import { writeTinyGguf } from '../../../../test/fixtures/tiny-gguf.ts';
 import { type LocalModel, loadModel } from '../engine/model.ts';
 import { decode, GrammarState, TokenSampler, truncate } from './bindings.ts';
 
-/** Fails when a new version of node-llama-cpp moves or changes what is used of its inside. */
-describe('the inside of node-llama-cpp', () => {
+/** Fails when a new version of node-llama-cpp changes the internals that Quire uses. */
+describe('internals of node-llama-cpp', () => {
   const folder = mkdtempSync(join(tmpdir(), 'quire-native-'));
   let model: LocalModel;
   before(async () => {
@@ -24,7 +24,7 @@ describe('the inside of node-llama-cpp', () => {
     return new TokenSampler(model.kv, config, logprobs);
   };
 
-  it('computes several slots in a step, and samples where it was asked to', async () => {
+  it('decodes several slots in a step and samples at the requested outputs', async () => {
     const items = [0, 1, 2].map((slot) => ({
       slot,
       position: 0,
@@ -40,7 +40,7 @@ describe('the inside of node-llama-cpp', () => {
     for (const { token } of tokens) assert.ok(token >= 0 && token < model.tokenizer.size);
     for (const slot of [0, 1, 2]) truncate(model.kv.current, slot, 0);
   });
-  it('cuts a slot, and gives the same token after the same tokens', async () => {
+  it('truncates a slot and samples the same token after the same tokens', async () => {
     const step = async (position: number, tokens: number[]): Promise<number> => {
       const [[index = -1] = []] = await decode(model.kv.current, [
         { slot: 0, position, tokens, outputs: [tokens.length - 1] },
@@ -52,7 +52,7 @@ describe('the inside of node-llama-cpp', () => {
     assert.equal(await step(2, [320]), first);
     assert.equal(truncate(model.kv.current, 0, 0), true);
   });
-  it('gives probabilities that add up to one, of the model alone', async () => {
+  it('returns log probabilities of the model alone, which sum to one', async () => {
     const [[index = -1] = []] = await decode(model.kv.current, [{ slot: 0, position: 0, tokens: [1], outputs: [0] }]);
     const size = model.tokenizer.size;
     const { token, logprob, top } = await sampler(size).sample(index);
@@ -64,7 +64,7 @@ describe('the inside of node-llama-cpp', () => {
     assert.equal(banned.top[0]?.token, token);
     truncate(model.kv.current, 0, 0);
   });
-  it('a sampler that was used before draws as a new one does', async () => {
+  it('a reused sampler samples like a new one', async () => {
     const [[index = -1] = []] = await decode(model.kv.current, [{ slot: 0, position: 0, tokens: [1], outputs: [0] }]);
     const draw = async (): Promise<number[]> => {
       const made = sampler(null, { temperature: 1, seed: 3 });
@@ -78,7 +78,7 @@ describe('the inside of node-llama-cpp', () => {
     assert.deepEqual(await draw(), first);
     truncate(model.kv.current, 0, 0);
   });
-  it('follows a grammar, also from tokens that were made before it', async () => {
+  it('applies a grammar, also behind tokens generated before it', async () => {
     const grammar = await model.grammar({ text: 'root ::= "ab" "c"' });
     const state = new GrammarState(model.kv.current, grammar);
     assert.equal(state.accept(model.tokenizer.tokenize('a')), true);

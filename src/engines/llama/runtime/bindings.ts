@@ -198,7 +198,7 @@ export class TokenSampler {
   async #draw(index: number): Promise<Sampled> {
     const { context } = internals(this.#context.current);
     const token = (await context.sampleToken(index, this.#sampler)) as number;
-    if (token < 0) throw new Error('No token can follow: the grammar and the biases exclude all of them.');
+    if (token < 0) throw new Error('The grammar and the logit bias exclude all tokens.');
     return this.#observe(index, token);
   }
 

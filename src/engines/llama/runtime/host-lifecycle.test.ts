@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 
 const HOST = fileURLToPath(new URL('../engine/host.ts', import.meta.url));
 
-describe('the process of a model', () => {
-  it('ends when its parent is gone before it has loaded its modules', async () => {
+describe('a host process', () => {
+  it('exits when its parent exits before its modules are loaded', async () => {
     const host = fork(HOST, [], { stdio: 'ignore' });
     host.disconnect();
     assert.deepEqual(await once(host, 'exit'), [0, null]);

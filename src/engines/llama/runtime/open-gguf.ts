@@ -11,15 +11,15 @@ const LOAD_ERROR = /error loading model: (.+)/;
 const LOAD_ERROR_DELAY_MS = 20;
 /** Descriptions for the error of a model that is bound to an id of another kind. */
 const ACTUAL_USE: Readonly<Record<GgufUse | 'none', string>> = {
-  generation: 'generates text',
-  embedding: 'turns texts into vectors',
-  rerank: 'judges documents',
-  none: 'is no text model of its own',
+  generation: 'is a generation model',
+  embedding: 'is an embedding model',
+  rerank: 'is a reranker',
+  none: 'is not a complete text model',
 };
 const EXPECTED_USE: Readonly<Record<GgufUse, string>> = {
-  generation: 'a GGUF that generates text',
-  embedding: 'a GGUF that pools what it reads into one vector',
-  rerank: 'a GGUF with a head for scores',
+  generation: 'a GGUF of a generation model',
+  embedding: 'a GGUF with a pooling type',
+  rerank: 'a GGUF with a classification head',
 };
 const MODEL_ID_KIND: Readonly<Record<GgufUse, string>> = {
   generation: 'a chat model',
@@ -39,11 +39,10 @@ export interface OpenGguf {
 export async function openGguf(path: string, use: GgufUse): Promise<OpenGguf> {
   const file = `The model file '${path}'`;
   const found = await stat(path).catch(() => null);
-  if (found === null)
-    throw new Error(`${file} does not exist; put it there, or configure the path of another GGUF file.`);
+  if (found === null) throw new Error(`${file} does not exist; put it there, or configure another path.`);
   if (!found.isFile()) throw new Error(`${file} is not a file; configure the path of a GGUF file.`);
   await access(path, constants.R_OK).catch(() => {
-    throw new Error(`${file} may not be read; give the user that Quire runs as the right to.`);
+    throw new Error(`${file} cannot be read; give the user that runs Quire permission to read it.`);
   });
   const loadErrors: string[] = [];
   const llama = await loadRuntime((loadError) => loadErrors.push(loadError));
@@ -56,7 +55,7 @@ export async function openGguf(path: string, use: GgufUse): Promise<OpenGguf> {
     await setTimeout(LOAD_ERROR_DELAY_MS);
     const why = loadErrors[0] ?? firstLine(error);
     throw new Error(
-      `${file} cannot be loaded (${why}); it is damaged or no GGUF that llama.cpp knows, so fetch it again.`,
+      `${file} cannot be loaded (${why}); it is damaged or not a GGUF that llama.cpp supports; download it again.`,
     );
   }
   const actual = detectGgufUse(model.fileInfo);
@@ -106,7 +105,7 @@ async function loadRuntime(onLoadError: (loadError: string) => void): Promise<Ll
     });
   } catch (error) {
     throw new Error(
-      `llama.cpp has no program for this machine (${firstLine(error)}); configure an upstream engine instead.`,
+      `llama.cpp has no binary for this machine (${firstLine(error)}); configure an upstream engine instead.`,
     );
   }
 }

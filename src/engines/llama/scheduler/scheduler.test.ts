@@ -20,7 +20,7 @@ const load = (slot: number, tokens: number, priority: SlotLoad['priority'] = 'in
   waitedSteps: 0,
 });
 
-/** Numbers from 0 to `below` - 1, the same ones every time. */
+/** Deterministic pseudo-random numbers from 0 to `below` - 1. */
 function randomFrom(start: number): (below: number) => number {
   let seed = start;
   return (below) => {
@@ -30,7 +30,7 @@ function randomFrom(start: number): (below: number) => number {
 }
 
 describe('overSamplingBudget', () => {
-  it('leaves nobody out within the budget, and never everybody', () => {
+  it('postpones no slot within the budget, and never all', () => {
     const below = randomFrom(7);
     for (let i = 0; i < 300; i++) {
       const answers: ConstrainedSlot[] = Array.from({ length: 1 + below(8) }, (_, slot) => ({
@@ -45,7 +45,7 @@ describe('overSamplingBudget', () => {
       if (answers.reduce((sum, answer) => sum + answer.cost, 0) <= 50) assert.equal(left.size, 0);
     }
   });
-  it('lets everyone have a turn: who waits longest comes first', () => {
+  it('serves the slot that waited longest first', () => {
     const answers = [40, 40, 45, 5, 60].map((cost, slot) => ({ slot, cost, waitedSteps: 0 }));
     const turns = new Map<number, number>();
     for (let step = 0; step < 50; step++) {
@@ -60,27 +60,27 @@ describe('overSamplingBudget', () => {
 });
 
 describe('planStep', () => {
-  it('gives every running answer its token, in order of sequence', () => {
+  it('gives every running completion its token, in order of slot', () => {
     assert.deepEqual(
       planStep([load(2, 1), load(0, 1), load(1, 1)]),
       [0, 1, 2].map((slot) => ({ slot, tokens: 1 })),
     );
   });
-  it('a prompt alone gets the whole step; beside an answer it is bounded', () => {
+  it('a prompt alone gets the whole step; with running completions it is bounded', () => {
     assert.deepEqual(planStep([load(0, 5000)]), [{ slot: 0, tokens: 512 }]);
     const [answer, prompt] = planStep([load(0, 1), load(1, 5000)]);
     assert.equal(answer?.tokens, 1);
-    // Of which llama.cpp computes one beside the answer's token, and two whole tiles after it.
+    // llama.cpp computes one of them beside the decode token, and two whole tiles after it.
     assert.equal(prompt?.tokens, 129);
   });
-  it('a short prompt is not kept by a long one, and interactive goes before batch', () => {
+  it('a short prompt goes before a long one, and interactive before batch', () => {
     assert.deepEqual(planStep([load(0, 5000), load(1, 20)]), [
       { slot: 0, tokens: 492 },
       { slot: 1, tokens: 20 },
     ]);
     assert.deepEqual(planStep([load(0, 5000, 'batch'), load(1, 600)]), [{ slot: 1, tokens: 512 }]);
   });
-  it('gives no prompt less than a tile of what is left of it, and who got nothing comes next', () => {
+  it('gives prompts whole tiles, and those that got nothing come next', () => {
     const shares = (loads: SlotLoad[]) => planStep(loads).map(({ slot, tokens }) => [slot, tokens]);
     assert.deepEqual(shares([load(0, 1), load(1, 90), load(2, 900)]), [
       [0, 1],
@@ -91,21 +91,21 @@ describe('planStep', () => {
       [2, 129],
     ]);
   });
-  it('batch work gets a tile after some steps in which interactive prompts took all', () => {
+  it('batch work gets a tile after some steps full of interactive prompts', () => {
     const waiting = { ...load(0, 5_000, 'batch'), waitedSteps: 8 };
     assert.deepEqual(planStep([waiting, load(1, 600)]), [
       { slot: 0, tokens: 64 },
       { slot: 1, tokens: 448 },
     ]);
   });
-  it('nobody starves: whatever else arrives, every prompt ends, batch work too', () => {
+  it('no starvation: every prompt ends, batch work too', () => {
     const random = randomFrom(7);
     for (let round = 0; round < 200; round++) {
       const limits = { maxBatchTokens: 16 + random(500), maxPrefillTokensPerStep: 8 + random(120) };
       const continues = load(0, 2 + random(400), random(2) === 0 ? 'batch' : 'interactive');
       for (let step = 0; continues.tokens > 1; step++) {
         assert.ok(step < 5_000, `${continues.tokens} tokens are left after ${step} steps`);
-        // Everyone else is new in each step, with as much as there can be.
+        // All other slots have new prompts of maximum size in each step.
         const others = Array.from({ length: 15 }, (_, i) => load(i + 1, random(3) === 0 ? 1 : 2 + random(9_000)));
         const share = plan([continues, ...others], limits).find(({ slot }) => slot === 0);
         continues.tokens -= share?.tokens ?? 0;
@@ -113,7 +113,7 @@ describe('planStep', () => {
       }
     }
   });
-  it('never plans more than a step holds or than a sequence has, and never nothing for a running answer', () => {
+  it('never exceeds a step or a slot, and never omits a running completion', () => {
     const random = randomFrom(1);
     for (let round = 0; round < 2_000; round++) {
       const loads = Array.from({ length: 1 + random(16) }, (_, i) =>
@@ -143,17 +143,17 @@ describe('admissionOrder', () => {
   it('first come, first served within a scope; interactive before batch', () => {
     assert.deepEqual(admissionOrder([job('a', 'batch'), job('a'), job('a')], [], 4, 1_000), [1, 2, 0]);
   });
-  it('a scope with many requests does not keep the others out', () => {
+  it('a scope with many requests does not block others', () => {
     const running = [job('a'), job('a'), job('b')];
     assert.deepEqual(admissionOrder([job('a'), job('b'), job('c')], running, 8, 1_000), [2, 1, 0]);
   });
-  it('batch work leaves the last of several sequences to interactive requests', () => {
+  it('batch work leaves the last slot to interactive requests', () => {
     const running = [job('a', 'batch'), job('b', 'batch'), job('c', 'batch')];
     assert.deepEqual(admissionOrder([job('a', 'batch')], running, 4, 1_000), []);
     assert.deepEqual(admissionOrder([job('a', 'batch')], running.slice(1), 4, 1_000), [0]);
     assert.deepEqual(admissionOrder([job('a', 'batch')], [], 1, 1_000), [0]);
   });
-  it('batch work that has waited long takes its turn beside interactive requests', () => {
+  it('batch work that waited long has the priority of interactive requests', () => {
     assert.deepEqual(admissionOrder([job('a', 'batch', 0), job('b')], [job('b')], 4, 1_000), [1, 0]);
     assert.deepEqual(admissionOrder([job('a', 'batch', 0), job('b')], [job('b')], 4, 60_000), [0, 1]);
   });

@@ -9,10 +9,10 @@ import { writeTinyGguf } from '../../../../test/fixtures/tiny-gguf.ts';
 import { LlamaTokenizer } from './llama-tokenizer.ts';
 import { TextSplitter } from './text-splitter.ts';
 
-/** Byte-level BPE, whose merges and patterns are those of large models. */
+/** Byte-level BPE with the merges and patterns of large models. */
 const BUNDLED = fileURLToPath(new URL('../../../../models/quire-chat-2.gguf', import.meta.url));
 
-/** Numbers below a bound, the same ones each time. */
+/** Deterministic pseudo-random numbers below a bound. */
 function drawer(seed: number): (bound: number) => number {
   let state = seed;
   return (bound) => {
@@ -21,7 +21,7 @@ function drawer(seed: number): (bound: number) => number {
   };
 }
 
-/** A text made of parts that were drawn, so long that it is cut. */
+/** A text of randomly drawn parts, long enough to be split. */
 function drawn(seed: number, parts: readonly string[], between: string): string {
   const draw = drawer(seed);
   return Array.from({ length: 6_000 }, () => parts[draw(parts.length)] ?? '').join(between);
@@ -50,7 +50,7 @@ const PARTS: Record<string, string[]> = {
   spaces: ['a', ' ', '  ', '    ', '\n', '\n\n', 'b c', 'D', '\r\n', '\t\t'],
 };
 
-describe('a text in pieces', () => {
+describe('TextSplitter', () => {
   const folder = mkdtempSync(join(tmpdir(), 'quire-cutter-'));
   let llama: Llama;
   const models: Record<string, LlamaModel> = {};
@@ -76,31 +76,31 @@ describe('a text in pieces', () => {
       return pieces.length;
     };
     for (const [kind, parts] of Object.entries(PARTS)) {
-      it(`${name}: gives the tokens of the whole, of ${kind}`, () => {
+      it(`${name}: returns the tokens of the whole text, of ${kind}`, () => {
         for (const between of ['', ' ']) check(drawn(7, parts, between));
       });
     }
-    it(`${name}: gives the tokens of the whole, of any characters`, () => {
+    it(`${name}: returns the tokens of the whole text, of any characters`, () => {
       const draw = drawer(3);
       const ranges = [95, 95, 0x300, 0x3000, 0x9fff, 0x1fa00];
       const text = Array.from({ length: 20_000 }, () => String.fromCodePoint(32 + draw(ranges[draw(6)] ?? 1)));
-      // Halves of pairs are no characters, and are replaced before they come to a tokenizer.
+      // Lone surrogates are not characters; they are replaced before tokenization.
       check(text.join('').toWellFormed());
     });
-    it(`${name}: is really cut where there are words, and whole where there is no place`, () => {
+    it(`${name}: splits between words, and not at all without a safe boundary`, () => {
       assert.ok(check(drawn(1, PARTS['words'] ?? [], ' ')) >= 5);
       assert.equal(check('x'.repeat(20_000)), 1);
       assert.equal(check(''), 1);
     });
   }
-  it('is cut at the marks of languages without spaces, by a byte-level vocabulary', () => {
+  it('splits at punctuation of languages without spaces, for a byte-level vocabulary', () => {
     const model = models['byte-level'] as LlamaModel;
     const cutter = new TextSplitter(model, (text) => model.tokenize(text));
     assert.ok([...cutter.split(drawn(1, ['猫が座った。', '他说，', '日本語の文章は、長い'], ''))].length >= 5);
   });
-  it('gives way to others while it is tokenised, and ends soon after as many tokens as are wanted', async () => {
+  it('yields to the event loop, and stops soon after the maximum number of tokens', async () => {
     const tokenizer = new LlamaTokenizer(models['byte-level'] as LlamaModel);
-    // So long that a machine of several times the speed of ours has some turns in it.
+    // Long enough for several yields on a much faster machine.
     const text = drawn(2, PARTS['words'] ?? [], ' ').repeat(30);
     let turns = 0;
     const counting = setInterval(() => {

@@ -11,7 +11,7 @@ interface Told {
 
 type How = Partial<OutputParserOptions> & { held?: boolean; why?: 'stop' | 'length' };
 
-/** What an answer in these pieces adds up to. Deltas are checked to have the shape of the wire's. */
+/** Returns the sum of a completion's deltas, and checks their format. */
 function tell(pieces: readonly string[], format: ToolCallFormat, { held = false, why = 'stop', ...form }: How): Told {
   const told: Told = { text: '', calls: [], reason: '' };
   const ids = new Set<string>();
@@ -48,7 +48,7 @@ function tell(pieces: readonly string[], format: ToolCallFormat, { held = false,
   return told;
 }
 
-/** Whole, in two pieces at every place, in pieces of each length, and in characters. */
+/** Whole, split in two at every position, in fragments of each length, and in characters. */
 function* cuts(text: string): Generator<string[]> {
   yield [text];
   for (let at = 1; at < text.length; at++) yield [text.slice(0, at), text.slice(at)];
@@ -65,7 +65,7 @@ function always(text: string, format: ToolCallFormat, how: How, expected: Partia
 const A = '{"a": "}\\"{\\n;", "b": [1, {"c": 2}]}';
 const B = '{}';
 
-/** What a model of each form writes: one call, two, and things that are none. */
+/** Output of models of each format: one call, two, and text that is not a call. */
 interface Sample {
   one: string;
   two: string;
@@ -164,14 +164,14 @@ const TWO: Told['calls'] = [
 
 SAMPLES.forEach(([name, sample], index) => {
   const format = TOOL_CALL_FORMATS[index]!;
-  describe(`calls, ${name}, wherever the text is cut`, () => {
+  describe(`tool calls, ${name}, however the text is split`, () => {
     for (const held of [true, false]) {
       const by = held ? 'held by a grammar' : 'free';
       it(`one, with text before it, ${by}`, () => {
         always(sample.one, format, { held }, { calls: ONE, reason: 'tool_calls' });
         always(`I look.\n${sample.one}`, format, { held }, { text: 'I look.\n', calls: ONE, reason: 'tool_calls' });
       });
-      it(`two, and only the first where they may not be parallel, ${by}`, () => {
+      it(`two, and only the first without parallel calls, ${by}`, () => {
         always(sample.two, format, { held }, { calls: TWO, reason: 'tool_calls' });
         const calls = { format, names: new Set(['f', 'g.h-1']), parallel: false };
         always(sample.two, format, { held, calls }, { calls: ONE, reason: 'tool_calls' });
@@ -180,13 +180,13 @@ SAMPLES.forEach(([name, sample], index) => {
         always(`${sample.one}\nDone.`, format, { held }, { text: 'Done.', calls: ONE, reason: 'tool_calls' });
       });
     }
-    it('what is no call is text, to the letter', () => {
+    it('text that is not a call is unchanged', () => {
       const unfinished = sample.one.slice(0, sample.one.indexOf('"b"'));
       for (const text of [sample.unknown, sample.broken, sample.other, unfinished]) {
         always(`So: ${text} Well.`, format, {}, { text: `So: ${text} Well.` });
       }
     });
-    it('a stop text in what is no call ends the answer before it', () => {
+    it('a stop sequence in text that is not a call ends the completion', () => {
       const text = `So: ${sample.unknown} Well.`;
       always(
         text,
@@ -195,7 +195,7 @@ SAMPLES.forEach(([name, sample], index) => {
         { text: text.slice(0, text.indexOf(sample.unknown.slice(-3))) },
       );
     });
-    it('cut short: a held call keeps its arguments so far, a free one is text', () => {
+    it('truncated: a constrained call keeps its arguments, an unconstrained one is text', () => {
       const cut = sample.one.slice(0, sample.one.indexOf('"b"'));
       const why = 'length';
       always(cut, format, { why }, { text: cut, reason: 'length' });
@@ -208,13 +208,13 @@ describe('calls without a marker', () => {
   const format = TOOL_CALL_FORMATS.at(-1)!;
   const call = (name: string, given: string): string => `{"name": "${name}", "parameters": ${given}}`;
   for (const held of [true, false]) {
-    it(`begin with the answer, ${held ? 'held by a grammar' : 'free'}`, () => {
+    it(`start with the completion, ${held ? 'constrained' : 'unconstrained'}`, () => {
       always(`\n ${call('f', A)}`, format, { held }, { calls: ONE, reason: 'tool_calls' });
       always(`${call('f', A)};${call('g.h-1', B)}`, format, { held }, { calls: TWO, reason: 'tool_calls' });
       always(`${call('f', A)}\n${call('g.h-1', B)}`, format, { held }, { calls: TWO, reason: 'tool_calls' });
     });
   }
-  it('JSON that is none is text', () => {
+  it('JSON that is not a call is text', () => {
     for (const text of [
       '{"a": 1}',
       ' {"name": "x", "parameters": {}}',
@@ -230,12 +230,12 @@ describe('calls without a marker', () => {
   });
 });
 
-describe('a call that is made again', () => {
+describe('a repeated call', () => {
   const format = TOOL_CALL_FORMATS[0]!;
   const call = (name: string, given: string): string => `<|tool_call|>{"name": "${name}", "arguments": ${given}}`;
   const f = (n: number): [string, string] => ['f', `{"a": ${n}}`];
   for (const held of [true, false]) {
-    it(`ends the answer and is not told, ${held ? 'held by a grammar' : 'free'}`, () => {
+    it(`ends the completion and is not emitted, ${held ? 'constrained' : 'unconstrained'}`, () => {
       const [one, two] = [call(...f(1)), call(...f(12))];
       always(one + one + two, format, { held }, { calls: [f(1)], reason: 'tool_calls' });
       always(one + two + one + two, format, { held }, { calls: [f(1), f(12)], reason: 'tool_calls' });
@@ -248,7 +248,7 @@ describe('a call that is made again', () => {
       );
     });
   }
-  it('is not told when the tokens run out in it', () => {
+  it('is not emitted when the token limit is reached within it', () => {
     const text = call(...f(1)) + call(...f(1)).slice(0, -4);
     always(text, format, { held: true, why: 'length' }, { calls: [f(1)], reason: 'length' });
   });

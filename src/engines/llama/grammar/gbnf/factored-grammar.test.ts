@@ -18,7 +18,7 @@ function rejection(text: string): string | null {
 }
 
 describe('factorGrammar', () => {
-  it('reads the whole language: comments, lines, sets, escapes and repetitions', () => {
+  it('parses GBNF: comments, lines, sets, escapes and repetitions', () => {
     const grammar = `# a list of pairs
 root ::= "[" ( # its pairs
     pair ("," pair)*
@@ -38,7 +38,7 @@ key  ::= [a-c]+ |
     }
   });
 
-  it('400 for what is no grammar', () => {
+  it('400 for an invalid grammar', () => {
     const cases: [grammar: string, said: RegExp][] = [
       ['', /lacks the rule 'root'/],
       ['root ::= x', /lacks the rule 'x'/],
@@ -57,16 +57,16 @@ key  ::= [a-c]+ |
     for (const [grammar, said] of cases) assert.match(rejection(grammar) ?? '', said, grammar);
   });
 
-  it('400 for rules that begin with themselves, also where llama.cpp would not find that out or take minutes to', () => {
+  it('400 for left-recursive rules, also those that llama.cpp misses or takes minutes to find', () => {
     for (const grammar of [
       'root ::= root "a" | "b"',
       'root ::= x "a"\nx ::= y | "b"\ny ::= root',
       'root ::= "a"* root',
-      // Empty by way of another rule: llama.cpp expands it without end.
+      // Empty through another rule: llama.cpp expands it without end.
       'root ::= e root "a" | "b"\ne ::= f\nf ::= "" | "x"',
       'root ::= ("a"*)*',
     ]) {
-      assert.match(rejection(grammar) ?? '', /begins with itself/, grammar);
+      assert.match(rejection(grammar) ?? '', /left-recursive/, grammar);
     }
     const levels = Array.from({ length: 40 }, (_, i) => `r${i} ::= r${i + 1} "a" | r${i + 1} "b"\n`).join('');
     assert.match(rejection(`root ::= r0\n${levels}r40 ::= "c"\n`) ?? '', /too many/);

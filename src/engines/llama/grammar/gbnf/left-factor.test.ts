@@ -11,7 +11,7 @@ const GRAMMARS = 150;
 const TEXTS = 60;
 const ALPHABET = ['a', 'b', '[', ']'];
 
-/** Numbers from 0 to `below` - 1, the same ones every time. */
+/** Deterministic pseudo-random numbers from 0 to `below` - 1. */
 function randomFrom(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -20,12 +20,12 @@ function randomFrom(seed: number): (below: number) => number {
   };
 }
 
-/** A grammar of a few rules whose alternatives often begin alike, none of them left-recursive. */
+/** A random grammar whose alternatives often share prefixes, without left recursion. */
 function randomGrammar(below: (count: number) => number): string {
   const count = 2 + below(4);
   const symbol = (rule: number, isFirst: boolean): string => {
     const kind = below(8);
-    // A rule may begin with later ones only, or llama.cpp rejects it as left-recursive.
+    // A rule may start with later ones only, or llama.cpp rejects it as left-recursive.
     if (kind === 0 && !isFirst) return `r${below(count)}`;
     if (kind <= 2 && rule + 1 < count) return `r${rule + 1 + below(count - rule - 1)}`;
     if (kind === 3) return `[ab]${['', '*', '+', '?', '{0,2}'][below(5)]}`;
@@ -33,7 +33,7 @@ function randomGrammar(below: (count: number) => number): string {
     return `"${ALPHABET[below(4)]}${below(3) === 0 ? 'a' : ''}"`;
   };
   const sequence = (rule: number): string => {
-    // No symbol before it may be empty, for the same reason.
+    // No symbol before it may be nullable, for the same reason.
     const parts = [`"${ALPHABET[below(3)]}"`, ...Array.from({ length: below(3) }, () => symbol(rule, false))];
     return below(3) === 0 && rule + 1 < count ? symbol(rule, true) : parts.join(' ');
   };
@@ -47,7 +47,7 @@ function randomGrammar(below: (count: number) => number): string {
 const factored = (text: string, maxWrittenSymbols?: number): string =>
   printGbnf(leftFactor(parseGbnf(text), maxWrittenSymbols));
 
-/** Arrays within arrays, each of which may also be one level deeper: their parse stacks double at every bracket. */
+/** Nested arrays, each of which may also be one level deeper: parse stacks double with every bracket. */
 function doublingGrammar(levels: number): string {
   const list = (item: string): string => `"[" (${item} ("," ${item})*)? "]"`;
   const rules = Array.from(
@@ -58,12 +58,12 @@ function doublingGrammar(levels: number): string {
 }
 
 describe('left-factoring', () => {
-  it('keeps the language of random grammars, and what may follow each beginning', () => {
+  it('keeps the language of random grammars and the continuations of each prefix', () => {
     let taken = 0;
     for (let seed = 1; seed <= GRAMMARS; seed++) {
       const below = randomFrom(seed);
       const grammar = randomGrammar(below);
-      // Some of them could be shared without end.
+      // Some of them have an infinite common prefix.
       const shared = factored(grammar, 300);
       const [before, after] = [new GrammarMatcher(grammar), new GrammarMatcher(shared)];
       for (let i = 0; i < TEXTS; i++) {
@@ -77,7 +77,7 @@ describe('left-factoring', () => {
     assert.ok(taken > GRAMMARS, `${taken} texts were taken`);
   });
 
-  it('lets alternatives share what they begin with, through the rules that they refer to', () => {
+  it('shares common prefixes of alternatives, also through referenced rules', () => {
     const names = Array.from({ length: 100 }, (_, i) => `property${(i * 37) % 100}`);
     const members = names.map((name, i) => `m${i} ::= "\\"${name}\\":" v m${i + 1} | m${i + 1}\n`).join('');
     const grammar = `root ::= "{" m0 "}"\n${members}m${names.length} ::= ""\nv ::= [0-9]+\n`;
@@ -92,7 +92,7 @@ describe('left-factoring', () => {
     assert.equal(stacksAfter('{"property7', factored(grammar)), 11);
   });
 
-  it('divides sets of characters that overlap', () => {
+  it('splits overlapping character sets', () => {
     const text = factored('root ::= a | b\na ::= [a-f] "x"\nb ::= [d-z] "y"\n');
     const elements = flattenRules(parseGbnf(text), 100);
     for (const [char, count] of [
@@ -106,7 +106,7 @@ describe('left-factoring', () => {
     }
   });
 
-  it('ends where no finite part can be shared, and where alternatives are many', () => {
+  it('terminates for infinite common prefixes and many alternatives', () => {
     assert.ok(factored(doublingGrammar(25)).length < 1_500_000);
     const wide = Array.from({ length: 3_000 }, (_, i) => `m${i} ::= "\\"p${i}\\":" v m${i + 1} | m${i + 1}\n`).join('');
     assert.ok(factored(`root ::= m0\n${wide}m3000 ::= ""\nv ::= "1"\n`).length < 3_000_000);

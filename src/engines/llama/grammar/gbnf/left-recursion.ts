@@ -19,7 +19,7 @@ export function rejectLeftRecursion(elements: GrammarElements): void {
       if (paths.get(rule) === undefined) {
         paths.set(rule, null);
         for (const other of begun) {
-          if (paths.get(other) === null) throw new GrammarError('one of its rules begins with itself');
+          if (paths.get(other) === null) throw new GrammarError('one of its rules is left-recursive');
           if (!paths.has(other)) walk.push(other);
         }
         continue;
@@ -27,7 +27,7 @@ export function rejectLeftRecursion(elements: GrammarElements): void {
       walk.pop();
       if (paths.get(rule) !== null) continue;
       const count = begun.reduce((sum, other) => sum + (paths.get(other) ?? 0), 1);
-      if (count > MAX_PATHS) throw new GrammarError('too many of its rules begin with one another');
+      if (count > MAX_PATHS) throw new GrammarError('too many of its rules start with each other');
       paths.set(rule, count);
     }
   }

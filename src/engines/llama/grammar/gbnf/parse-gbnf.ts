@@ -67,7 +67,7 @@ class GbnfParser {
 
   #expected(what: string): GrammarError {
     const line = this.#text.slice(0, this.#at).split('\n').length;
-    return new GrammarError(`has no ${what} where one must stand, in line ${line}`);
+    return new GrammarError(`has no ${what} where one is required, in line ${line}`);
   }
 
   /** Skips white space and comments. A line break is skipped only with `lines`, and within parentheses. */

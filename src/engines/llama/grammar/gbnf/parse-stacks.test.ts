@@ -6,13 +6,13 @@ import { parseGbnf } from './parse-gbnf.ts';
 import { ParseStacks } from './parse-stacks.ts';
 
 const elementsOf = (grammar: string) => flattenRules(parseGbnf(grammar), 1e6);
-/** Stacks of a grammar after a text; null where the grammar does not take it. */
+/** Returns the number of stacks after a text; null when the grammar rejects it. */
 function countAfter(grammar: string, text: string): number | null {
   const stacks = new ParseStacks(elementsOf(grammar), 1e6);
   return stacks.follow(text) ? stacks.count : null;
 }
 const list = (item: string): string => `"[" (${item} ("," ${item})*)? "]"`;
-/** Stacks double at every bracket: each level may also be one level deeper. */
+/** Stacks double with every bracket: each level may also be one level deeper. */
 const DOUBLING = `root ::= n0\n${Array.from({ length: 30 }, (_, i) => `n${i} ::= ${list(`n${i + 1}`)} | ${list(`m${i}`)}\nm${i} ::= ${list(`n${i + 1}`)}\n`).join('')}n30 ::= [0-9]+\n`;
 
 describe('ParseStacks', () => {
@@ -33,7 +33,7 @@ describe('ParseStacks', () => {
     for (const [grammar, text, count] of cases) assert.equal(countAfter(grammar, text), count, `${grammar} ${text}`);
   });
 
-  it('takes what the reference recogniser takes', () => {
+  it('accepts what the reference recognizer accepts', () => {
     const grammar = 'root ::= v\nv ::= "[" (v ("," v)*)? "]" | "-"? [0-9]{1,3} | "\\"" [^"\\\\]* "\\""\n';
     const reference = new GrammarMatcher(grammar);
     for (const text of ['[]', '[1,[2,"é]"],-33]', '1234', '[1,]', '"a', '"a"', '[[[[1]]]]', '-', '']) {
@@ -42,11 +42,11 @@ describe('ParseStacks', () => {
     }
   });
 
-  it('tells that the next token would be too costly before it is, and looks no further than that', () => {
+  it('predicts that the next token would be too costly, and stops there', () => {
     const stacks = new ParseStacks(elementsOf(DOUBLING), 5_000);
     let depth = 0;
     for (; stacks.cost < Number.POSITIVE_INFINITY; depth++) {
-      // The next token, of up to four brackets, leaves no more stacks than it was said to cost.
+      // The next token, of up to four brackets, leaves no more stacks than predicted.
       const next = new ParseStacks(elementsOf(DOUBLING), 1e6);
       assert.ok(next.follow('['.repeat(depth + 4)) && next.count <= stacks.cost);
       assert.ok(stacks.follow('['));
@@ -59,7 +59,7 @@ describe('ParseStacks', () => {
     assert.ok(process.cpuUsage().user - before < 5e6, 'a hundred ways at each of four brackets are not tried out');
   });
 
-  it('costs little where one way is open, and the same in the middle of a long text', () => {
+  it('costs little with one open alternative, at any position of a long text', () => {
     const grammar = 'root ::= "[" s ("," s)* "]"\ns ::= "\\"" [^"\\\\]* "\\""\n';
     const stacks = new ParseStacks(elementsOf(grammar), 8_000);
     assert.ok(stacks.follow('["a'));
@@ -72,7 +72,7 @@ describe('ParseStacks', () => {
 });
 
 describe('flattenRules', () => {
-  it('writes repetitions out, and gives up on too many', () => {
+  it('expands repetitions, up to a limit', () => {
     const grammar = 'root ::= a{900} a{0,900}\na ::= [a-z] [0-9]\n';
     const { rules, code } = elementsOf(grammar);
     assert.equal(rules.length, 903);

@@ -4,7 +4,7 @@ import {
   ALL_CHARACTERS,
   type Characters,
   characters,
-  charactersOf,
+  charactersIn,
   contains,
   intersect,
   ranges,
@@ -13,7 +13,7 @@ import {
 } from './characters.ts';
 
 const CONTROLS = characters([[0, 0x1f]]);
-const MUST_BE_ESCAPED = unite(CONTROLS, charactersOf('"\\'));
+const MUST_BE_ESCAPED = unite(CONTROLS, charactersIn('"\\'));
 const SHORT_ESCAPES: readonly [code: number, letter: string][] = [
   [0x22, '"'],
   [0x5c, '\\'],
@@ -123,7 +123,7 @@ function spellings(set: Characters, spelling: Spelling, builder: GrammarBuilder)
   const letters = SHORT_ESCAPES.filter(([code]) => contains(escaped, code)).map(([, letter]) => letter);
   const others = subtract(escaped, characters(SHORT_ESCAPES.map(([code]) => [code, code] as const)));
   const forms: string[] = [];
-  if (letters.length > 0) forms.push(terminal(charactersOf(letters.join(''))));
+  if (letters.length > 0) forms.push(terminal(charactersIn(letters.join(''))));
   if (others.length > 0) {
     const all = subtract(CONTROLS, characters(SHORT_ESCAPES.map(([code]) => [code, code] as const)));
     if (others.join() === all.join()) forms.push(builder.json('control'));

@@ -50,7 +50,7 @@ export function explore<State>(
       }),
     );
   }
-  return smallest({ classes, next, accepts: states.map((state) => rules.accepts(state)) });
+  return minimize({ classes, next, accepts: states.map((state) => rules.accepts(state)) });
 }
 
 /** A node of the nondeterministic automaton: reads a character, or is an epsilon transition. */
@@ -278,11 +278,11 @@ export function acceptedLengths(automaton: Automaton): { least: number; most: nu
 }
 
 /** Minimizes an automaton: removes dead states and merges equivalent ones. */
-function smallest(given: Automaton): Automaton {
-  const useful = statesThatEnd(given);
+function minimize(value: Automaton): Automaton {
+  const useful = liveStates(value);
   if (!useful.has(0)) return NO_STRING;
-  const next = given.next.map((row) => row.map((to) => (useful.has(to) ? to : -1)));
-  const block = blocksOf(next, given.accepts);
+  const next = value.next.map((row) => row.map((to) => (useful.has(to) ? to : -1)));
+  const block = partitionStates(next, value.accepts);
   const order = new Map<number, number>();
   const representatives: number[] = [];
   const queue = [0];
@@ -299,13 +299,13 @@ function smallest(given: Automaton): Automaton {
     (next[state] ?? []).map((to) => (to < 0 ? -1 : (order.get(block[to] ?? 0) ?? -1))),
   );
   return mergeClasses({
-    classes: given.classes,
+    classes: value.classes,
     next: rows,
-    accepts: representatives.map((state) => given.accepts[state] === true),
+    accepts: representatives.map((state) => value.accepts[state] === true),
   });
 }
 
-function statesThatEnd({ next, accepts }: Automaton): Set<number> {
+function liveStates({ next, accepts }: Automaton): Set<number> {
   const before: number[][] = next.map(() => []);
   for (const [from, row] of next.entries()) for (const to of new Set(row)) if (to >= 0) before[to]?.push(from);
   const useful = new Set(accepts.flatMap((accept, state) => (accept ? [state] : [])));
@@ -317,12 +317,12 @@ function statesThatEnd({ next, accepts }: Automaton): Set<number> {
  * Block of each state: states of one block are equivalent. Acyclic states are compared bottom-up in one pass, the
  * others by partition refinement.
  */
-function blocksOf(next: readonly (readonly number[])[], accepts: readonly boolean[]): number[] {
+function partitionStates(next: readonly (readonly number[])[], accepts: readonly boolean[]): number[] {
   const block = next.map(() => -1);
   const names = new Map<string, number>();
   const nameOf = (state: number, self: number): string =>
     `${accepts[state] === true}:${(next[state] ?? []).map((to) => (to < 0 ? 'x' : to === state ? self : block[to])).join()}`;
-  const done = beforeCycles(next);
+  const done = acyclicStates(next);
   for (const state of done) {
     const targets = new Set((next[state] ?? []).map((to) => (to < 0 || to === state ? -1 : (block[to] ?? -1))));
     // A state that behaves like a successor with a self-loop is that successor.
@@ -338,11 +338,11 @@ function blocksOf(next: readonly (readonly number[])[], accepts: readonly boolea
   const cyclic = next.length - done.length;
   return cyclic === 0 || cyclic > MAX_REFINED
     ? block.map((known, state) => (known < 0 ? state : known))
-    : refined(next, accepts, block);
+    : refinePartition(next, accepts, block);
 }
 
 /** States whose transitions lead only to earlier states of the result or to themselves. */
-function beforeCycles(next: readonly (readonly number[])[]): number[] {
+function acyclicStates(next: readonly (readonly number[])[]): number[] {
   const before: number[][] = next.map(() => []);
   const waits = next.map((row, state) => {
     const targets = new Set(row.filter((to) => to >= 0 && to !== state));
@@ -360,7 +360,7 @@ function beforeCycles(next: readonly (readonly number[])[]): number[] {
 }
 
 /** Moore's partition refinement of the remaining states. */
-function refined(
+function refinePartition(
   next: readonly (readonly number[])[],
   accepts: readonly boolean[],
   known: readonly number[],

@@ -87,7 +87,7 @@ export type TextLimits = { kind: 'lengths'; counts: Counts } | { kind: 'automato
 /** The text constraints of all parts of a case. Throws 400 for a pattern or format that cannot be enforced. */
 export function textLimits(parts: Case): TextLimits {
   const counts = countLimits(parts, 'minLength', 'maxLength');
-  const languages = parts.flatMap(languagesOf);
+  const languages = parts.flatMap(patternLanguages);
   if (languages.length === 0) return { kind: 'lengths', counts };
   const path = parts[0]?.path ?? '';
   if (languages.length > MAX_PATTERNS) throw invalidValue(path, `asks for more than ${MAX_PATTERNS} patterns at once`);
@@ -100,20 +100,20 @@ export function textLimits(parts: Case): TextLimits {
       { language: ANY_STRING, excluded: false },
     ),
   ).language;
-  return { kind: 'automaton', automaton: withErrorPath(path, () => withLengths(all, counts)) };
+  return { kind: 'automaton', automaton: withErrorPath(path, () => restrictLengths(all, counts)) };
 }
 
-function withLengths(automaton: Automaton, { least, most }: Counts): Automaton {
+function restrictLengths(automaton: Automaton, { least, most }: Counts): Automaton {
   const contains = acceptedLengths(automaton);
   const tooShort = contains.least < least;
   const tooLong = most !== null && (contains.most === null || contains.most > most);
   if (!tooShort && !tooLong) return automaton;
   const affordable = Math.floor(MAX_COUNTED_STATES / automaton.next.length);
-  const kept = tooLong ? Math.max(least, Math.min(most, affordable)) : null;
-  return intersection(automaton, lengthRange(tooShort ? least : 0, kept));
+  const cache = tooLong ? Math.max(least, Math.min(most, affordable)) : null;
+  return intersection(automaton, lengthRange(tooShort ? least : 0, cache));
 }
 
-function languagesOf({ schema, path }: SchemaPart): { language: Automaton; excluded: boolean }[] {
+function patternLanguages({ schema, path }: SchemaPart): { language: Automaton; excluded: boolean }[] {
   const found: { language: Automaton; excluded: boolean }[] = [];
   const { pattern, format } = schema as { pattern?: unknown; format?: unknown };
   if (typeof pattern === 'string') {

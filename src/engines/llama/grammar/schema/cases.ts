@@ -111,9 +111,9 @@ export class CaseFinder {
     if (known !== undefined) return known;
     const { schema, path } = part;
     const found: Located[][][] = [];
-    if (Array.isArray(schema['anyOf'])) found.push(branchesOf(schema['anyOf'], `${path}.anyOf`).map((one) => [one]));
+    if (Array.isArray(schema['anyOf'])) found.push(branchSchemas(schema['anyOf'], `${path}.anyOf`).map((one) => [one]));
     if (Array.isArray(schema['oneOf'])) {
-      const loose = branchesOf(schema['oneOf'], `${path}.oneOf`).map((one) => [one]);
+      const loose = branchSchemas(schema['oneOf'], `${path}.oneOf`).map((one) => [one]);
       // While its branches are compared, a recursive `oneOf` is treated like `anyOf`, which accepts no less.
       this.#choices.set(schema, [{ branches: loose }]);
       found.push(this.#oneOf(schema['oneOf'], `${path}.oneOf`));
@@ -134,7 +134,7 @@ export class CaseFinder {
 
   /** Each branch minus the values that other branches accept. */
   #oneOf(schemas: readonly unknown[], path: string): Located[][] {
-    const branches = branchesOf(schemas, path);
+    const branches = branchSchemas(schemas, path);
     if (branches.length > MAX_ONE_OF) throw notEnforced(path);
     const found = branches.map((branch) => [branch]);
     // Where a negation is inexact, a branch with nothing left cannot be distinguished.
@@ -193,7 +193,7 @@ export class CaseFinder {
 
 const BRANCHES_OVERLAP = 'has branches that may hold together, which cannot be enforced';
 
-const branchesOf = (schemas: readonly unknown[], path: string): Located[] =>
+const branchSchemas = (schemas: readonly unknown[], path: string): Located[] =>
   schemas.map((schema, i) => ({ schema, path: `${path}.${i}` }));
 
 function anyOf(ways: readonly Located[], path: string): Located {
@@ -207,11 +207,14 @@ function anyOf(ways: readonly Located[], path: string): Located {
 function dependents({ schema, path }: SchemaPart): Located[][][] {
   return ['dependencies', 'dependentRequired', 'dependentSchemas'].flatMap((keyword) => {
     const map = schema[keyword];
-    return Object.entries(isSchema(map) ? map : {}).map(([name, asked]) => {
+    return Object.entries(isSchema(map) ? map : {}).map(([name, dependents]) => {
       const at = `${path}.${keyword}.${name}`;
-      const there = { required: [name, ...(Array.isArray(asked) ? asked : [])] };
+      const there = { required: [name, ...(Array.isArray(dependents) ? dependents : [])] };
       const absent = { schema: { properties: { [name]: false } }, path: at };
-      return [[absent], [{ schema: there, path: at }, ...(Array.isArray(asked) ? [] : [{ schema: asked, path: at }])]];
+      return [
+        [absent],
+        [{ schema: there, path: at }, ...(Array.isArray(dependents) ? [] : [{ schema: dependents, path: at }])],
+      ];
     });
   });
 }

@@ -56,7 +56,7 @@ export function subtract(all: Characters, set: Characters): Characters {
 }
 
 /** Returns the set of the characters of a text. */
-export const charactersOf = (text: string): Characters =>
+export const charactersIn = (text: string): Characters =>
   characters(Array.from(text, (char) => [char.codePointAt(0) ?? 0, char.codePointAt(0) ?? 0] as const));
 
 /**

@@ -73,8 +73,8 @@ export class Evaluator {
   }
 
   #dependents(schema: Schema, value: Schema, depth: number): boolean {
-    const given = [schema['dependencies'], schema['dependentRequired'], schema['dependentSchemas']];
-    return given.every((map) =>
+    const maps = [schema['dependencies'], schema['dependentRequired'], schema['dependentSchemas']];
+    return maps.every((map) =>
       Object.entries(isSchema(map) ? map : {}).every(([name, asked]) => {
         if (!Object.hasOwn(value, name)) return true;
         return Array.isArray(asked)

@@ -122,14 +122,13 @@ export function requireSupportedKeywords({ schema, path }: SchemaPart): void {
 }
 
 /** 400 for the keyword at `path`. */
-export const notEnforced = (path: string): Error =>
-  invalidValue(path, 'is not supported: what it asks for cannot be enforced');
+export const notEnforced = (path: string): Error => invalidValue(path, 'is not supported: it cannot be enforced');
 
 /** Returns the types that a schema allows, and whether numbers must be integers. */
 export function schemaTypes(schema: Schema): { types: readonly JsonType[]; whole: boolean } {
-  const given = schema['type'];
-  if (given === undefined) return { types: JSON_TYPES, whole: false };
-  const names = new Set((Array.isArray(given) ? given : [given]).map(String));
+  const value = schema['type'];
+  if (value === undefined) return { types: JSON_TYPES, whole: false };
+  const names = new Set((Array.isArray(value) ? value : [value]).map(String));
   const whole = names.has('integer') && !names.has('number');
   return { types: JSON_TYPES.filter((type) => names.has(type) || (type === 'number' && whole)), whole };
 }

@@ -34,9 +34,9 @@ export function listedNames(parts: Case): { names: string[]; required: ReadonlyS
 export function memberSchemas(parts: Case, name: string): Located[] {
   return parts.flatMap((part) => {
     const { schema, path } = part;
-    const given = ownProperty(schema['properties'], name);
-    const found: Located[] = given === undefined ? [] : [{ schema: given, path: `${path}.properties.${name}` }];
-    for (const pattern of patternsOf(part)) if (matchesText(pattern.language, name)) found.push(pattern.value);
+    const value = ownProperty(schema['properties'], name);
+    const found: Located[] = value === undefined ? [] : [{ schema: value, path: `${path}.properties.${name}` }];
+    for (const pattern of patternSources(part)) if (matchesText(pattern.language, name)) found.push(pattern.value);
     if (found.length === 0 && schema['additionalProperties'] !== undefined) {
       found.push({ schema: schema['additionalProperties'], path: `${path}.additionalProperties` });
     }
@@ -55,7 +55,7 @@ export function memberKinds(parts: Case, names: readonly string[], allowed: Auto
   const path = parts[0]?.path ?? '';
   // Decided first, because a closed object is the common case.
   const closed = parts.some(({ schema }) => schema['additionalProperties'] === false);
-  const patterns = new Map(parts.flatMap(patternsOf).map((pattern) => [pattern.source, pattern.language]));
+  const patterns = new Map(parts.flatMap(patternSources).map((pattern) => [pattern.source, pattern.language]));
   if (closed && patterns.size === 0) return [];
   if (names.reduce((sum, name) => sum + name.length, 0) > MAX_NAME_CHARACTERS) return [];
   return withErrorPath(path, () => {
@@ -77,24 +77,24 @@ export function memberKinds(parts: Case, names: readonly string[], allowed: Auto
   });
 }
 
-const kept = new WeakMap<Automaton, Map<string, Automaton>>();
+const cache = new WeakMap<Automaton, Map<string, Automaton>>();
 /** Cached lists of names per automaton: cases of one schema list the same names. */
-const KEPT = 64;
+const MAX_CACHED = 64;
 
 /** Names that are not listed. Equal lists give the same automaton, which is then written once. */
 function subtract(all: Automaton, names: readonly string[]): Automaton {
   if (names.length === 0) return all;
-  const known = kept.get(all) ?? new Map<string, Automaton>();
-  kept.set(all, known);
+  const known = cache.get(all) ?? new Map<string, Automaton>();
+  cache.set(all, known);
   const key = JSON.stringify(names.toSorted());
   const found = known.get(key) ?? difference(all, buildAutomaton({ kind: 'choice', parts: names.map(literalPattern) }));
-  if (known.size >= KEPT) known.clear();
+  if (known.size >= MAX_CACHED) known.clear();
   known.set(key, found);
   return found;
 }
 
 function valueSchemas(part: SchemaPart, matched: ReadonlySet<string>): Located[] {
-  const found = patternsOf(part)
+  const found = patternSources(part)
     .filter(({ source }) => matched.has(source))
     .map(({ value }) => value);
   const additional = part.schema['additionalProperties'];
@@ -102,9 +102,9 @@ function valueSchemas(part: SchemaPart, matched: ReadonlySet<string>): Located[]
   return [{ schema: additional, path: `${part.path}.additionalProperties` }];
 }
 
-function patternsOf({ schema, path }: SchemaPart): { source: string; language: Automaton; value: Located }[] {
-  const given = schema['patternProperties'];
-  return Object.entries(isSchema(given) ? given : {}).map(([source, value]) => {
+function patternSources({ schema, path }: SchemaPart): { source: string; language: Automaton; value: Located }[] {
+  const value = schema['patternProperties'];
+  return Object.entries(isSchema(value) ? value : {}).map(([source, value]) => {
     const at = `${path}.patternProperties.${source}`;
     return { source, language: withErrorPath(at, () => patternLanguage(source)), value: { schema: value, path: at } };
   });

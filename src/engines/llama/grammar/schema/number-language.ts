@@ -1,5 +1,5 @@
 import { type Automaton, buildAutomaton, explore, intersection, isEmpty } from './automaton.ts';
-import { type Characters, charactersOf } from './characters.ts';
+import { type Characters, charactersIn } from './characters.ts';
 import { parsePattern } from './pattern.ts';
 
 /** Maximum digits before the point of unbounded ranges: what a double represents exactly. */
@@ -40,8 +40,8 @@ interface Decimal {
 /** Returns the texts (without exponent) of numbers within `limits`. Null: a step is too fine for an automaton. */
 export function numberLanguage(limits: NumberLimits): NumberLanguage | null {
   const near = withoutFarBounds(limits);
-  const base = languageOf(baseOf(near));
-  const steps = limits.steps.map(multiplesOf);
+  const base = languageOf(integerBounds(near));
+  const steps = limits.steps.map(multiplesPattern);
   if (steps.some((step) => step === null)) return null;
   const stepped = steps.reduce<Automaton>((all, step) => (step === null ? all : intersection(all, step)), base);
   const side = (low: number | null, high: number | null, above: boolean, below: boolean): Automaton => {
@@ -58,15 +58,15 @@ export function numberLanguage(limits: NumberLimits): NumberLanguage | null {
 /** Whether there is no text at all. */
 export const hasNoNumbers = ({ negative, positive }: NumberLanguage): boolean => isEmpty(negative) && isEmpty(positive);
 
-const kept = new Map<string, Automaton>();
-const KEPT = 512;
+const cache = new Map<string, Automaton>();
+const MAX_CACHED = 512;
 
 function languageOf(source: string): Automaton {
-  const known = kept.get(source);
+  const known = cache.get(source);
   if (known !== undefined) return known;
   const made = buildAutomaton(parsePattern(source));
-  if (kept.size >= KEPT) kept.clear();
-  kept.set(source, made);
+  if (cache.size >= MAX_CACHED) cache.clear();
+  cache.set(source, made);
   return made;
 }
 
@@ -80,20 +80,20 @@ function withoutFarBounds(limits: NumberLimits): NumberLimits {
   };
 }
 
-function baseOf(limits: NumberLimits): string {
+function integerBounds(limits: NumberLimits): string {
   const bounds = [limits.minimum, limits.maximum].filter((bound) => bound !== null);
   const isFar = bounds.length < [limits.minimum, limits.maximum].length && limits.steps.length === 0;
   const digits = isFar ? WHOLE_DIGITS : EXACT_DIGITS;
   const whole = `(?:0|[1-9]\\d{0,${digits - 1}})`;
   if (limits.whole) return whole;
-  const largest = Math.max(...bounds.map((bound) => decimalOf(Math.abs(bound)).whole.length), 1);
+  const largest = Math.max(...bounds.map((bound) => parseDecimal(Math.abs(bound)).whole.length), 1);
   const strict = limits.aboveMinimum || limits.belowMaximum;
   const fraction = strict ? Math.max(1, EXACT_DIGITS - largest) : FRACTION_DIGITS;
   return `${whole}(?:\\.\\d{1,${fraction}})?`;
 }
 
 /** Digits of a non-negative number. */
-function decimalOf(value: number): Decimal {
+function parseDecimal(value: number): Decimal {
   const [digits = '0', exponent] = String(value).split('e');
   const [whole = '0', fraction = ''] = digits.split('.');
   const by = Number(exponent ?? 0);
@@ -110,7 +110,7 @@ const ANY_FRACTION = '(?:\\.\\d+)?';
 /** A regular expression for the non-negative numbers from `bound` on. */
 function atLeast(bound: number, excluded: boolean): string {
   if (bound < 0) return '.*';
-  const { whole, fraction } = decimalOf(bound);
+  const { whole, fraction } = parseDecimal(bound);
   const ways = [`(?:${largerWholes(whole).join('|')})${ANY_FRACTION}`];
   const fractions = Array.from(fraction, (digit, i) =>
     digit === '9' ? null : `${fraction.slice(0, i)}[${Number(digit) + 1}-9]\\d*`,
@@ -133,7 +133,7 @@ function largerWholes(whole: string): string[] {
 /** A regular expression for the non-negative numbers up to `bound`. */
 function atMost(bound: number, excluded: boolean): string {
   if (bound < 0 || (bound === 0 && excluded)) return '[]';
-  const { whole, fraction } = decimalOf(bound);
+  const { whole, fraction } = parseDecimal(bound);
   const ways = smallerWholes(whole).map((way) => `${way}${ANY_FRACTION}`);
   const fractions = Array.from(fraction, (digit, i) => {
     const before = fraction.slice(0, i);
@@ -159,11 +159,11 @@ function smallerWholes(whole: string): string[] {
   return [...shorter, ...same];
 }
 
-const DIGIT_CLASSES: Characters[] = [...Array.from('0123456789', charactersOf), charactersOf('.')];
+const DIGIT_CLASSES: Characters[] = [...Array.from('0123456789', charactersIn), charactersIn('.')];
 
 /** Texts of the multiples of a step: its digits behind the point, then zeros. Null: too fine. */
-function multiplesOf(step: number): Automaton | null {
-  const { whole, fraction } = decimalOf(step);
+function multiplesPattern(step: number): Automaton | null {
+  const { whole, fraction } = parseDecimal(step);
   const scaled = BigInt(whole + fraction);
   if (scaled > BigInt(MAX_STEP) || fraction.length > EXACT_DIGITS) return null;
   const divisor = Number(scaled);

@@ -3,21 +3,21 @@ import { ALL_CHARACTERS } from './characters.ts';
 import { type Pattern, parsePattern } from './pattern.ts';
 
 /** Cached automata: a client repeats the same few patterns. */
-const KEPT = 256;
+const MAX_CACHED = 256;
 const ANY_TEXT: Pattern = { kind: 'repeat', part: { kind: 'set', set: ALL_CHARACTERS }, least: 0, most: null };
 
-const kept = new Map<string, Automaton>();
+const cache = new Map<string, Automaton>();
 
 /**
  * Builds an automaton for texts that contain a match of a regular expression. Throws `PatternError` when it is invalid
  * or cannot be converted to an automaton of bounded size.
  */
 export function patternLanguage(source: string): Automaton {
-  const known = kept.get(source);
+  const known = cache.get(source);
   if (known !== undefined) return known;
   const found = languageOf(parsePattern(source));
-  if (kept.size >= KEPT) kept.clear();
-  kept.set(source, found);
+  if (cache.size >= MAX_CACHED) cache.clear();
+  cache.set(source, found);
   return found;
 }
 

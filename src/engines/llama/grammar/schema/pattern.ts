@@ -1,4 +1,4 @@
-import { ALL_CHARACTERS, type Characters, characters, charactersOf, subtract, unite } from './characters.ts';
+import { ALL_CHARACTERS, type Characters, characters, charactersIn, subtract, unite } from './characters.ts';
 
 /** Syntax tree of an ECMAScript regular expression. `start` and `end` are `^` and `$`. */
 export type Pattern =
@@ -18,20 +18,20 @@ const MAX_DEPTH = 100;
 /** Maximum characters of a pattern. */
 const MAX_LENGTH = 10_000;
 
-const DIGITS = charactersOf('0123456789');
+const DIGITS = charactersIn('0123456789');
 const WORD = unite(
   DIGITS,
   characters([
     [65, 90],
     [97, 122],
   ]),
-  charactersOf('_'),
+  charactersIn('_'),
 );
 const SPACE = unite(
-  charactersOf('\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff'),
+  charactersIn('\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff'),
   characters([[0x2000, 0x200a]]),
 );
-const LINE_ENDS = charactersOf('\n\r\u2028\u2029');
+const LINE_ENDS = charactersIn('\n\r\u2028\u2029');
 const BASIC = characters([[0, 0xffff]]);
 const CONTROL_ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', v: '\v', f: '\f', 0: '\0' };
 
@@ -41,7 +41,7 @@ export const EMPTY_PATTERN: Pattern = { kind: 'sequence', parts: [] };
 /** A pattern for exactly one text. */
 export const literalPattern = (text: string): Pattern => ({
   kind: 'sequence',
-  parts: Array.from(text, (char) => ({ kind: 'set', set: charactersOf(char) })),
+  parts: Array.from(text, (char) => ({ kind: 'set', set: charactersIn(char) })),
 });
 
 /** Parses `source` like Ajv: with the flag `u`, or without it where only that is valid. Throws `PatternError`. */
@@ -49,7 +49,7 @@ export function parsePattern(source: string): Pattern {
   if (source.length > MAX_LENGTH) throw new PatternError(`is longer than ${MAX_LENGTH} characters`);
   if (isValid(source, 'u')) return new PatternParser(source, true).parse();
   if (isValid(source, '')) return new PatternParser(source, false).parse();
-  throw new PatternError('is no regular expression of ECMAScript');
+  throw new PatternError('is not a valid ECMAScript regular expression');
 }
 
 function isValid(source: string, flags: string): boolean {
@@ -74,7 +74,7 @@ class PatternParser {
 
   parse(): Pattern {
     const found = this.#choice();
-    if (this.#at < this.#chars.length) throw new PatternError(`is not understood at character ${this.#at + 1}`);
+    if (this.#at < this.#chars.length) throw new PatternError(`has a syntax error at character ${this.#at + 1}`);
     return found;
   }
 
@@ -132,7 +132,7 @@ class PatternParser {
     if (char === '.') return this.#set(subtract(ALL_CHARACTERS, LINE_ENDS));
     if (char === '[') return this.#set(this.#class());
     if (char === '\\') return this.#set(this.#escape(false));
-    return this.#set(charactersOf(char));
+    return this.#set(charactersIn(char));
   }
 
   #set(set: Characters): Pattern {
@@ -171,7 +171,7 @@ class PatternParser {
       this.#at += 1;
       const last = this.#classAtom();
       if (last.length === 2 && last[0] === last[1]) found.push(characters([[first[0] ?? 0, last[0] ?? 0]]));
-      else found.push(first, charactersOf('-'), last);
+      else found.push(first, charactersIn('-'), last);
     }
     this.#at += 1;
     const set = unite(...found);
@@ -181,7 +181,7 @@ class PatternParser {
   #classAtom(): Characters {
     const char = this.#next();
     this.#at += 1;
-    return char === '\\' ? this.#escape(true) : charactersOf(char);
+    return char === '\\' ? this.#escape(true) : charactersIn(char);
   }
 
   #escape(inClass: boolean): Characters {
@@ -191,15 +191,15 @@ class PatternParser {
     const named = this.#namedClass(char.toLowerCase());
     if (named !== null && 'dwsp'.includes(char.toLowerCase()))
       return negative ? subtract(ALL_CHARACTERS, named) : named;
-    if (char === 'b' && inClass) return charactersOf('\b');
+    if (char === 'b' && inClass) return charactersIn('\b');
     if (char === 'b' || char === 'B') throw new PatternError('asks for a word boundary, which cannot be enforced');
     if (/[1-9]/.test(char) || (char === 'k' && this.#next() === '<'))
       throw new PatternError('refers back to a group, which cannot be enforced');
     const control = CONTROL_ESCAPES[char];
-    if (control !== undefined) return charactersOf(control);
+    if (control !== undefined) return charactersIn(control);
     if (char === 'c') return this.#controlLetter();
     if (char === 'x' || char === 'u') return this.#coded(char);
-    return charactersOf(char);
+    return charactersIn(char);
   }
 
   #namedClass(letter: string): Characters | null {
@@ -224,7 +224,7 @@ class PatternParser {
     const found = (
       letter === 'x' ? /^([0-9a-f]{2})/i : /^(?:\{([0-9a-f]+)\}|([0-9a-f]{4})(?:\\u(d[c-f][0-9a-f]{2}))?)/i
     ).exec(rest);
-    if (found === null) return charactersOf(letter);
+    if (found === null) return charactersIn(letter);
     const [all = '', first, second, low] = found;
     const code = Number.parseInt(first ?? second ?? '0', 16);
     const pairs = low !== undefined && code >= 0xd800 && code <= 0xdbff;
@@ -236,7 +236,7 @@ class PatternParser {
 
 const properties = new Map<string, Characters>();
 /** Cached Unicode properties: each takes a pass over all characters. */
-const KEPT_PROPERTIES = 32;
+const MAX_CACHED_PROPERTIES = 32;
 
 /** The characters of `\p{...}`, tested one by one with the tables of the runtime. */
 function property(braced: string): Characters {
@@ -252,7 +252,7 @@ function property(braced: string): Characters {
     else found.push([code, code]);
   }
   const set = characters(found);
-  if (properties.size >= KEPT_PROPERTIES) properties.clear();
+  if (properties.size >= MAX_CACHED_PROPERTIES) properties.clear();
   properties.set(braced, set);
   return set;
 }
