@@ -11,7 +11,7 @@ export interface Arrival {
 }
 
 /** An answer as its client saw it. */
-export interface Answer {
+export interface EngineAnswer {
   askedMs: number;
   endedMs: number;
   arrivals: Arrival[];
@@ -22,14 +22,14 @@ export interface Answer {
 }
 
 /** An engine or a server under measurement, warm. */
-export interface Contender {
+export interface EngineContender {
   name: string;
   /** Rejects when the answer breaks. An aborted signal gives what came until then, with no counts. */
-  ask(ask: Ask, signal?: AbortSignal): Promise<Answer>;
+  ask(ask: Ask, signal?: AbortSignal): Promise<EngineAnswer>;
   stop(): Promise<void>;
 }
 
 /** Milliseconds from the question to the first token. */
-export function timeToFirstToken(answer: Answer): number {
+export function timeToFirstToken(answer: EngineAnswer): number {
   return (answer.arrivals[0]?.atMs ?? Number.NaN) - answer.askedMs;
 }

@@ -1,5 +1,5 @@
 import { Connection } from '../http/connection.ts';
-import type { Answer, Arrival, Ask } from './contender.ts';
+import type { Arrival, Ask, EngineAnswer } from './contender.ts';
 
 /** A server that speaks `POST /v1/completions`. */
 export interface CompletionServer {
@@ -24,7 +24,7 @@ interface Frame {
  * Asks for a streamed completion at temperature 0 and notes when its events came, each of which is
  * one token. An aborted one gives what came until then.
  */
-export async function askHttp(server: CompletionServer, ask: Ask, signal?: AbortSignal): Promise<Answer> {
+export async function askHttp(server: CompletionServer, ask: Ask, signal?: AbortSignal): Promise<EngineAnswer> {
   signal?.throwIfAborted();
   const connection = await Connection.open(server.origin);
   const leave = (): void => connection.destroy();

@@ -1,9 +1,9 @@
 import { loadavg } from 'node:os';
-import type { Contender } from './contender.ts';
+import type { EngineContender } from './contender.ts';
 import { type DecodeFigure, type MixedFigure, measureDecode, measureMixed, measurePrefill } from './workloads.ts';
 
 /** How much is measured. */
-export interface Plan {
+export interface EnginePlan {
   rounds: number;
   /** Requests at once. */
   concurrency: number[];
@@ -26,9 +26,9 @@ export interface RoundFigures {
 }
 
 /** Runs the plan: in each round every contender does each thing, one contender after the other, in rotating order. */
-export async function measure(
-  contenders: readonly Contender[],
-  plan: Plan,
+export async function measureEngines(
+  contenders: readonly EngineContender[],
+  plan: EnginePlan,
   progress: (line: string) => void,
 ): Promise<RoundFigures[]> {
   for (const contender of contenders) await measureDecode(contender, 1, plan.answerTokens);
@@ -36,7 +36,7 @@ export async function measure(
   for (let round = 1; round <= plan.rounds; round++) {
     const figures = contenders.map(({ name }) => emptyFigures(name, round));
     const order = contenders.map((_, at) => (at + round) % contenders.length);
-    const inTurn = async (what: string, run: (contender: Contender, into: RoundFigures) => Promise<void>) => {
+    const inTurn = async (what: string, run: (contender: EngineContender, into: RoundFigures) => Promise<void>) => {
       progress(`round ${round} of ${plan.rounds}: ${what}`);
       for (const at of order) {
         const [contender, into] = [contenders[at], figures[at]];

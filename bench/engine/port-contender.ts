@@ -5,12 +5,12 @@ import {
   type LocalEngineOptions,
 } from '../../src/engines/llama/engine/local-engine.ts';
 import { createLogger } from '../../src/lib/logger.ts';
-import type { Answer, Ask, Contender } from './contender.ts';
+import type { Ask, EngineAnswer, EngineContender } from './contender.ts';
 
 const LOAD_LIMIT_MS = 120_000;
 
 /** Quire's engine without the service around it. */
-export interface PortContender extends Contender {
+export interface PortContender extends EngineContender {
   engine: LocalEngine;
 }
 
@@ -48,8 +48,12 @@ export function greedy(ask: Ask, changes: Partial<GenerationRequest> = {}): Gene
 }
 
 /** Runs a request and notes when its tokens came. An aborted one gives what came until then. */
-export async function askPort(engine: LocalEngine, request: GenerationRequest, signal: AbortSignal): Promise<Answer> {
-  const answer: Answer = {
+export async function askPort(
+  engine: LocalEngine,
+  request: GenerationRequest,
+  signal: AbortSignal,
+): Promise<EngineAnswer> {
+  const answer: EngineAnswer = {
     askedMs: performance.now(),
     endedMs: 0,
     arrivals: [],

@@ -8,15 +8,15 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { BENCH_SCRATCH, describeMachine, formatMachine, logProgress, writeResult } from '../harness/command.ts';
 import { renderTable } from '../harness/text-table.ts';
-import type { Contender } from './contender.ts';
-import { measure, type Plan, type RoundFigures } from './measure.ts';
+import type { EngineContender } from './contender.ts';
+import { type EnginePlan, measureEngines, type RoundFigures } from './measure.ts';
 import { startPort } from './port-contender.ts';
 import { RANDOM_MODELS, randomModelFile } from './random-model.ts';
 import { engineTables } from './report.ts';
-import { type EngineSetup, startLlamaServer, startService } from './servers.ts';
+import { type EngineSetup, startLlamaServer, startQuireContender } from './servers.ts';
 
-const FULL: Plan = { rounds: 5, concurrency: [1, 4, 16], answerTokens: 128, arrivals: 4, streamTokens: 2_200 };
-const QUICK: Plan = { ...FULL, rounds: 1, arrivals: 2 };
+const FULL: EnginePlan = { rounds: 5, concurrency: [1, 4, 16], answerTokens: 128, arrivals: 4, streamTokens: 2_200 };
+const QUICK: EnginePlan = { ...FULL, rounds: 1, arrivals: 2 };
 /** For prompts of 2,048 tokens and the longest stream. */
 const CONTEXT_TOKENS = 2_304;
 const REFERENCE = 'llama-server';
@@ -37,13 +37,13 @@ const { values: flags } = parseArgs({
   allowNegative: true,
 });
 
-async function startAll(setup: EngineSetup): Promise<Contender[]> {
-  const contenders: Contender[] = [];
+async function startAll(setup: EngineSetup): Promise<EngineContender[]> {
+  const contenders: EngineContender[] = [];
   try {
     contenders.push(await startPort('Quire, engine', setup));
     const program = flags['llama-server'];
     if (program !== undefined) contenders.push(await startLlamaServer(program, setup));
-    if (flags.http) contenders.push(await startService(setup));
+    if (flags.http) contenders.push(await startQuireContender(setup));
     return contenders;
   } catch (error) {
     for (const contender of contenders) await contender.stop();
@@ -51,7 +51,7 @@ async function startAll(setup: EngineSetup): Promise<Contender[]> {
   }
 }
 
-async function measureModel(name: string, plan: Plan): Promise<RoundFigures[]> {
+async function measureModel(name: string, plan: EnginePlan): Promise<RoundFigures[]> {
   const model = RANDOM_MODELS[name];
   if (model === undefined) throw new Error(`no model '${name}'; there are ${Object.keys(RANDOM_MODELS).join(', ')}`);
   logProgress(`${name}: weights`);
@@ -59,7 +59,7 @@ async function measureModel(name: string, plan: Plan): Promise<RoundFigures[]> {
   const slots = Math.max(...plan.concurrency);
   const contenders = await startAll({ file, contextTokens: CONTEXT_TOKENS, slots, threads: Number(flags.threads) });
   try {
-    return await measure(contenders, plan, (line) => logProgress(`${name}: ${line}`));
+    return await measureEngines(contenders, plan, (line) => logProgress(`${name}: ${line}`));
   } finally {
     for (const contender of contenders) await contender.stop();
   }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startChild } from '../harness/child-process.ts';
 import { startQuire } from '../harness/quire-process.ts';
-import type { Contender } from './contender.ts';
+import type { EngineContender } from './contender.ts';
 import { askHttp, type CompletionServer } from './http-contender.ts';
 
 const LOAD_LIMIT_MS = 120_000;
@@ -23,7 +23,7 @@ export interface EngineSetup {
  * Starts llama-server on a free port. Its own defaults hold, but for what makes it comparable: slots with a context of
  * their own, as many tokens in a step as ours, and no reuse of prompts unless `cache` is set.
  */
-export async function startLlamaServer(program: string, setup: EngineSetup, cache = false): Promise<Contender> {
+export async function startLlamaServer(program: string, setup: EngineSetup, cache = false): Promise<EngineContender> {
   const port = await freePort();
   const flags = {
     '-m': setup.file,
@@ -58,7 +58,7 @@ export async function startLlamaServer(program: string, setup: EngineSetup, cach
 }
 
 /** Starts the whole service with the model behind an id of its own. It calibrates all but the threads and sequences. */
-export async function startService(setup: EngineSetup): Promise<Contender> {
+export async function startQuireContender(setup: EngineSetup): Promise<EngineContender> {
   const folder = await mkdtemp(join(tmpdir(), 'quire-bench-config-'));
   const config = join(folder, 'quire.yaml');
   const entry = { file: setup.file, context_length: setup.contextTokens };

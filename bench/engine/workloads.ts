@@ -1,5 +1,5 @@
 import { randomLetters } from '../harness/random-numbers.ts';
-import { type Answer, type Ask, type Contender, timeToFirstToken } from './contender.ts';
+import { type Ask, type EngineAnswer, type EngineContender, timeToFirstToken } from './contender.ts';
 
 /** Tokens that begin every text of the random models. */
 const BEGINNING_TOKENS = 1;
@@ -37,7 +37,11 @@ export function freshPrompt(tokens: number): string {
 }
 
 /** Some requests at once, each to `maxTokens` tokens. */
-export async function measureDecode(contender: Contender, requests: number, maxTokens: number): Promise<DecodeFigure> {
+export async function measureDecode(
+  contender: EngineContender,
+  requests: number,
+  maxTokens: number,
+): Promise<DecodeFigure> {
   const asks: Ask[] = Array.from({ length: requests }, () => ({
     prompt: freshPrompt(DECODE_PROMPT_TOKENS),
     maxTokens,
@@ -56,14 +60,18 @@ export async function measureDecode(contender: Contender, requests: number, maxT
 }
 
 /** Prompt tokens per second of one prompt of 2,048 tokens, by the time to its only token. */
-export async function measurePrefill(contender: Contender): Promise<number> {
+export async function measurePrefill(contender: EngineContender): Promise<number> {
   const answer = await contender.ask({ prompt: freshPrompt(PREFILL_TOKENS), maxTokens: 1 });
   requireExact(contender, answer, { prompt: PREFILL_TOKENS, answer: 1 });
   return PREFILL_TOKENS / (timeToFirstToken(answer) / 1_000);
 }
 
 /** Four streams that run all the while, and long prompts that arrive one after the other. */
-export async function measureMixed(contender: Contender, arrivals: number, streamTokens: number): Promise<MixedFigure> {
+export async function measureMixed(
+  contender: EngineContender,
+  arrivals: number,
+  streamTokens: number,
+): Promise<MixedFigure> {
   const leave = new AbortController();
   const running = Promise.all(
     Array.from({ length: MIXED_STREAMS }, () =>
@@ -94,7 +102,11 @@ export async function measureMixed(contender: Contender, arrivals: number, strea
 }
 
 /** An engine that stops early, or counts otherwise, would win or lose for nothing. */
-function requireExact(contender: Contender, seen: Answer, tokens: { prompt: number; answer: number }): void {
+function requireExact(
+  contender: EngineContender,
+  seen: EngineAnswer,
+  tokens: { prompt: number; answer: number },
+): void {
   const { promptTokens, completionTokens } = seen;
   if (promptTokens === tokens.prompt && completionTokens === tokens.answer) return;
   throw new Error(

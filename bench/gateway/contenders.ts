@@ -14,24 +14,24 @@ const LOOPBACK_ORIGIN = /(http:\/\/127\.0\.0\.1:\d+)/;
 export type ContenderName = 'direct' | 'bare' | 'quire' | 'portkey';
 
 /** A running chat completion endpoint. */
-export interface Contender extends Target {
+export interface GatewayContender extends Target {
   name: ContenderName;
   label: string;
   pid: number;
 }
 
 /** Contenders of a run, and those that could not start with the reason. */
-export interface Field {
-  contenders: Contender[];
+export interface GatewayField {
+  contenders: GatewayContender[];
   absent: string[];
   stop(): Promise<void>;
 }
 
 /** Starts the mock upstream and every gateway in front of it, and checks that each returns complete responses. */
-export async function startContenders(progress: (line: string) => void): Promise<Field> {
+export async function startContenders(progress: (line: string) => void): Promise<GatewayField> {
   const children: RunningChild[] = [];
   const absent: string[] = [];
-  const contenders: Contender[] = [];
+  const contenders: GatewayContender[] = [];
   const enter = async (name: ContenderName, label: string, start: () => Promise<[RunningChild, Target['headers']]>) => {
     progress(`starting ${label}`);
     try {

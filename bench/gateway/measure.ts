@@ -1,11 +1,11 @@
 import { processTree, processUsage } from '../harness/process-usage.ts';
 import { quantile } from '../harness/statistics.ts';
-import type { Contender, ContenderName } from './contenders.ts';
+import type { ContenderName, GatewayContender } from './contenders.ts';
 import type { LoadClient } from './load-client.ts';
 import type { LoadTarget, ThroughputResult } from './load-messages.ts';
 
 /** Size of a measurement. */
-export interface Plan {
+export interface GatewayPlan {
   rounds: number;
   connections: number[];
   sequentialIterations: number;
@@ -43,7 +43,7 @@ export interface Throughput extends Omit<ThroughputResult, 'kind'> {
 }
 
 /** Resident memory of all processes of a contender. */
-export interface Memory {
+export interface GatewayMemory {
   contender: ContenderName;
   beforeBytes: number | undefined;
   afterBytes: number | undefined;
@@ -55,17 +55,17 @@ export interface Memory {
 export interface Measurements {
   latency: AddedLatency[];
   throughput: Throughput[];
-  memory: Memory[];
+  memory: GatewayMemory[];
 }
 
 /** Idle time before the last memory reading, so that pending garbage collections run. */
 const SETTLE_MS = 3000;
 
 /** Runs all rounds. Every round has every contender, so that drift of the machine affects all equally. */
-export async function measure(
-  contenders: Contender[],
+export async function measureGateways(
+  contenders: GatewayContender[],
   load: LoadClient,
-  plan: Plan,
+  plan: GatewayPlan,
   progress: (line: string) => void,
 ): Promise<Measurements> {
   const targets = contenders.map((contender) => ({ ...contender, pids: processTree(contender.pid) }));
@@ -91,9 +91,9 @@ export async function measure(
   return found;
 }
 
-type MeasuredTarget = Contender & LoadTarget;
+type MeasuredTarget = GatewayContender & LoadTarget;
 
-function seconds(plan: Plan): Pick<Plan, 'seconds' | 'warmupSeconds'> {
+function seconds(plan: GatewayPlan): Pick<GatewayPlan, 'seconds' | 'warmupSeconds'> {
   return { seconds: plan.seconds, warmupSeconds: plan.warmupSeconds };
 }
 
@@ -105,7 +105,7 @@ function rotated<T>(items: T[], by: number): T[] {
 async function measureLatency(
   targets: MeasuredTarget[],
   load: LoadClient,
-  plan: Plan,
+  plan: GatewayPlan,
   { stream, round }: { stream: boolean; round: number },
 ): Promise<AddedLatency[]> {
   const { sequentialIterations: iterations, warmupIterations } = plan;
@@ -153,11 +153,11 @@ function toThroughput(
   };
 }
 
-function startMemory(target: MeasuredTarget): Memory {
+function startMemory(target: MeasuredTarget): GatewayMemory {
   return { contender: target.name, beforeBytes: rssOf(target), afterBytes: undefined, peakBytes: undefined };
 }
 
-function notePeak(memory: Memory[], target: MeasuredTarget): void {
+function notePeak(memory: GatewayMemory[], target: MeasuredTarget): void {
   const entry = memory.find((candidate) => candidate.contender === target.name);
   const rssBytes = rssOf(target);
   if (entry && rssBytes !== undefined) entry.peakBytes = Math.max(entry.peakBytes ?? 0, rssBytes);

@@ -1,5 +1,5 @@
 import { type Summary, summarize } from '../harness/statistics.ts';
-import type { Contender, ContenderName } from './contenders.ts';
+import type { ContenderName, GatewayContender } from './contenders.ts';
 import type { AddedLatency, Measurements, Throughput } from './measure.ts';
 
 /** Targets of the project: Quire in front of a mock upstream, with authentication and usage recording. */
@@ -23,7 +23,7 @@ export interface Report {
 }
 
 /** Aggregates all rounds into tables: median (smallest..largest). */
-export function buildReport(contenders: Contender[], found: Measurements): Report {
+export function buildReport(contenders: GatewayContender[], found: Measurements): Report {
   const gateways = contenders.filter((contender) => contender.name !== 'direct');
   const errors = [
     ...found.latency.flatMap((entry) => entry.errors.map((text) => `${entry.contender}: ${text}`)),
@@ -76,7 +76,7 @@ function cell(summary: Summary, digits: number): string {
   return `${median} (${min}..${max})`;
 }
 
-function latencyTable(gateways: Contender[], latency: AddedLatency[]): Report['tables'][number] {
+function latencyTable(gateways: GatewayContender[], latency: AddedLatency[]): Report['tables'][number] {
   const measures: [string, boolean, (entry: AddedLatency) => number][] = [
     ['whole p50', false, (entry) => entry.addedP50Ms],
     ['whole p99', false, (entry) => entry.addedP99Ms],
@@ -100,7 +100,7 @@ function latencyTable(gateways: Contender[], latency: AddedLatency[]): Report['t
 
 function loadTable(
   title: string,
-  { contenders, throughput }: { contenders: Contender[]; throughput: Throughput[] },
+  { contenders, throughput }: { contenders: GatewayContender[]; throughput: Throughput[] },
   figure: (entry: Throughput) => number,
   digits: number,
 ): Report['tables'][number] {
@@ -121,7 +121,7 @@ function loadTable(
   };
 }
 
-function memoryTable(contenders: Contender[], found: Measurements): Report['tables'][number] {
+function memoryTable(contenders: GatewayContender[], found: Measurements): Report['tables'][number] {
   const megabytes = (bytes: number | undefined) => (bytes === undefined ? '-' : (bytes / BYTES_PER_MB).toFixed(0));
   return {
     title: 'Resident memory, MB',

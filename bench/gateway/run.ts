@@ -7,10 +7,10 @@ import { parseArgs } from 'node:util';
 import { BENCH_SCRATCH, describeMachine, formatMachine, logProgress, writeResult } from '../harness/command.ts';
 import { startContenders } from './contenders.ts';
 import { LoadClient } from './load-client.ts';
-import { measure, type Plan } from './measure.ts';
+import { type GatewayPlan, measureGateways } from './measure.ts';
 import { buildReport, printReport } from './report.ts';
 
-const FULL: Plan = {
+const FULL: GatewayPlan = {
   rounds: 5,
   connections: [1, 32, 256],
   sequentialIterations: 500,
@@ -18,7 +18,7 @@ const FULL: Plan = {
   seconds: 3,
   warmupSeconds: 1,
 };
-const QUICK: Plan = { ...FULL, rounds: 2, sequentialIterations: 200, warmupIterations: 50, seconds: 1 };
+const QUICK: GatewayPlan = { ...FULL, rounds: 2, sequentialIterations: 200, warmupIterations: 50, seconds: 1 };
 
 const { values: flags } = parseArgs({
   options: {
@@ -29,7 +29,7 @@ const { values: flags } = parseArgs({
   },
 });
 
-function choosePlan(): Plan {
+function choosePlan(): GatewayPlan {
   const plan = flags.quick ? QUICK : FULL;
   return {
     ...plan,
@@ -44,7 +44,7 @@ async function main(): Promise<void> {
   const field = await startContenders(logProgress);
   const load = new LoadClient();
   try {
-    const found = await measure(field.contenders, load, plan, logProgress);
+    const found = await measureGateways(field.contenders, load, plan, logProgress);
     const report = buildReport(field.contenders, found);
     console.log(
       `\n${formatMachine(machine)}\n` +

@@ -11,7 +11,7 @@ import {
   roundMetric,
 } from './metric-table.ts';
 
-const sheet = (queries: number, ...cells: (number | null)[]): MetricTable => ({
+const table = (queries: number, ...cells: (number | null)[]): MetricTable => ({
   title: 'Ranking',
   subject: 'collection',
   columns: [countColumn('queries'), metricColumn('BM25'), metricColumn('hybrid')],
@@ -21,31 +21,31 @@ const sheet = (queries: number, ...cells: (number | null)[]): MetricTable => ({
 describe('renderMetricTable', () => {
   it('renders Markdown with the digits of each column and a dash for missing values', () => {
     assert.equal(
-      renderMetricTable(sheet(52, 0.4761, Number.NaN)),
+      renderMetricTable(table(52, 0.4761, Number.NaN)),
       '**Ranking**\n\n| collection | queries | BM25 | hybrid |\n| --- | ---: | ---: | ---: |\n| cacm | 52 | 0.476 | - |',
     );
   });
 
   it('shows the earlier value only when it differs in the digits shown', () => {
-    const text = renderMetricTable(sheet(52, 0.4761, 0.5), [sheet(50, 0.4759, 0.49)]);
+    const text = renderMetricTable(table(52, 0.4761, 0.5), [table(50, 0.4759, 0.49)]);
     assert.match(text, /\| cacm \| 52 \| 0\.476 \| 0\.500 \(was 0\.490\) \|/);
-    assert.equal(countDifferences(sheet(52, 0.4761, 0.5), [sheet(50, 0.4759, 0.49)]), 1);
-    assert.equal(countDifferences(sheet(52, 0.4761, 0.5), [sheet(50, 0.4759, 0.5)]), 0);
-    assert.equal(countDifferences(sheet(52, 0.4761, 0.5), []), 0);
+    assert.equal(countDifferences(table(52, 0.4761, 0.5), [table(50, 0.4759, 0.49)]), 1);
+    assert.equal(countDifferences(table(52, 0.4761, 0.5), [table(50, 0.4759, 0.5)]), 0);
+    assert.equal(countDifferences(table(52, 0.4761, 0.5), []), 0);
   });
 
   it('does not differ from its own stored run, which has fewer digits', () => {
     const figure = 0.765497;
     assert.equal(figure.toFixed(3), '0.765');
-    assert.equal(countDifferences(sheet(52, figure), [sheet(52, roundMetric(figure))]), 0);
-    assert.equal(countDifferences(sheet(52, 0.7654999), [sheet(52, roundMetric(0.7654999))]), 0);
+    assert.equal(countDifferences(table(52, figure), [table(52, roundMetric(figure))]), 0);
+    assert.equal(countDifferences(table(52, 0.7654999), [table(52, roundMetric(0.7654999))]), 0);
   });
 
   it('accepts stored runs with null for NaN and without the column', () => {
-    const before = JSON.parse(JSON.stringify(sheet(52, Number.NaN, 0.5))) as MetricTable;
-    assert.match(renderMetricTable(sheet(52, 0.4, 0.5), [before]), /\| 0\.400 \(was -\) \| 0\.500 \|/);
+    const before = JSON.parse(JSON.stringify(table(52, Number.NaN, 0.5))) as MetricTable;
+    assert.match(renderMetricTable(table(52, 0.4, 0.5), [before]), /\| 0\.400 \(was -\) \| 0\.500 \|/);
     const narrow = { ...before, columns: before.columns.slice(0, 1) };
-    assert.match(renderMetricTable(sheet(52, 0.4, 0.5), [narrow]), /\| 0\.400 \| 0\.500 \|/);
+    assert.match(renderMetricTable(table(52, 0.4, 0.5), [narrow]), /\| 0\.400 \| 0\.500 \|/);
   });
 
   it('appends the mean of metrics, but not of counts and p-values', () => {

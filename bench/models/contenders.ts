@@ -9,7 +9,7 @@ const LOAD_LIMIT_MS = 180_000;
 const SERVER = join(import.meta.dirname, 'encoder-server.ts');
 
 /** A process that answers the routes that are measured. */
-export interface Contender {
+export interface ModelContender {
   name: string;
   origin: string;
   headers: Readonly<Record<string, string>>;
@@ -19,7 +19,7 @@ export interface Contender {
 }
 
 /** Quire as a user starts it, with the models that come with it. */
-export async function startService(): Promise<Contender> {
+export async function startQuireContender(): Promise<ModelContender> {
   const quire = await startQuire(undefined, [], { QUIRE_LOCAL_CALIBRATION: 'off' });
   const headers = { authorization: `Bearer ${quire.apiKey}` };
   return { ...quire, name: 'Quire', headers, tasks: ['embeddings', 'rerank', 'moderations'] };
@@ -29,7 +29,11 @@ export async function startService(): Promise<Contender> {
  * An encoder in ONNX Runtime, of a public model's size, its weights random, in `folder`. The smaller one stands for a
  * cross-encoder and for a classifier too, which are the same network with another last row.
  */
-export async function startEncoder(folder: string, name: keyof typeof ENCODERS, threads: number): Promise<Contender> {
+export async function startEncoder(
+  folder: string,
+  name: keyof typeof ENCODERS,
+  threads: number,
+): Promise<ModelContender> {
   await installOnnxRuntime();
   const { layers, width, like } = ENCODERS[name];
   const child: RunningChild = await startChild({

@@ -1,12 +1,12 @@
 import { processTree, processUsage } from '../harness/process-usage.ts';
 import { Connection } from '../http/connection.ts';
-import type { Contender } from './contenders.ts';
-import type { Workload } from './workloads.ts';
+import type { ModelContender } from './contenders.ts';
+import type { ModelWorkload } from './workloads.ts';
 
 const PATHS = { embeddings: '/v1/embeddings', rerank: '/v1/rerank', moderations: '/v1/moderations' } as const;
 
 /** What one contender did in one window. */
-export interface Window {
+export interface ModelWindow {
   contender: string;
   workload: string;
   requests: number;
@@ -30,7 +30,11 @@ let seed = 0;
  * Keeps so many requests running for so many seconds, then waits for those that run: all count, and all the time counts.
  * Rejects at the first answer that is not 200.
  */
-export async function measureWindow(contender: Contender, workload: Workload, load: Load): Promise<Window> {
+export async function measureWindow(
+  contender: ModelContender,
+  workload: ModelWorkload,
+  load: Load,
+): Promise<ModelWindow> {
   const pids = processTree(contender.pid);
   const connections = await Promise.all(Array.from({ length: load.requests }, () => Connection.open(contender.origin)));
   const latencies: number[] = [];
@@ -56,7 +60,7 @@ export async function measureWindow(contender: Contender, workload: Workload, lo
   latencies.sort((a, b) => a - b);
   return {
     contender: contender.name,
-    workload: nameOf(workload, load.requests),
+    workload: describeLoad(workload, load.requests),
     requests: latencies.length,
     unitsPerSecond: units / seconds,
     cpuMsPer1000: cpuMs === undefined ? undefined : (1000 * cpuMs) / units,
@@ -66,12 +70,12 @@ export async function measureWindow(contender: Contender, workload: Workload, lo
 }
 
 /** A workload at so many requests at once, for people. */
-export function nameOf({ task, name }: Workload, requests: number): string {
+export function describeLoad({ task, name }: ModelWorkload, requests: number): string {
   return `${task}, ${name}, ${requests} at once`;
 }
 
 /** Sends one request and gives the answer's JSON: for checks before anything is measured. */
-export async function askOnce(contender: Contender, workload: Workload): Promise<unknown> {
+export async function askOnce(contender: ModelContender, workload: ModelWorkload): Promise<unknown> {
   const answer = await fetch(contender.origin + PATHS[workload.task], {
     method: 'POST',
     headers: { ...contender.headers, 'content-type': 'application/json' },
@@ -81,7 +85,7 @@ export async function askOnce(contender: Contender, workload: Workload): Promise
   return answer.json();
 }
 
-function requestOf({ origin, headers }: Contender, workload: Workload): Buffer {
+function requestOf({ origin, headers }: ModelContender, workload: ModelWorkload): Buffer {
   const body = JSON.stringify(workload.body(seed++));
   const fields = Object.entries({
     host: new URL(origin).host,

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { processTree, processUsage } from '../harness/process-usage.ts';
-import type { Contender } from './contenders.ts';
+import type { ModelContender } from './contenders.ts';
 import type { EngineMemory } from './engine-memory.ts';
 import { askOnce, measureWindow } from './load.ts';
-import type { Task, Workload } from './workloads.ts';
+import type { ModelWorkload, Task } from './workloads.ts';
 
 /** Idle time before memory is read, so that a garbage collection that is due has happened. */
 const SETTLE_MS = 3000;
@@ -14,15 +14,18 @@ const LOAD_SECONDS = 2;
 const ENGINE_LIMIT_MS = 300_000;
 
 /** Resident memory in bytes, undefined where the system does not tell; `more` is beside the line before, of the same process. */
-export interface Memory {
+export interface ModelMemory {
   what: string;
   bytes: number | undefined;
   more: number | undefined;
 }
 
 /** Resident memory of a contender's processes together as it starts, and after a load of each task. */
-export async function measureContender(contender: Contender, workloads: readonly Workload[]): Promise<Memory[]> {
-  const found: Memory[] = [];
+export async function measureContender(
+  contender: ModelContender,
+  workloads: readonly ModelWorkload[],
+): Promise<ModelMemory[]> {
+  const found: ModelMemory[] = [];
   const read = async (what: string): Promise<void> => {
     await pause(SETTLE_MS);
     const bytes = processUsage(processTree(contender.pid))?.rssBytes;
@@ -31,7 +34,7 @@ export async function measureContender(contender: Contender, workloads: readonly
     found.push({ what: `${contender.name}, ${what}`, bytes, more });
   };
   await read('started');
-  const tasks = new Map<Task, Workload>(workloads.map((workload) => [workload.task, workload]));
+  const tasks = new Map<Task, ModelWorkload>(workloads.map((workload) => [workload.task, workload]));
   for (const [task, workload] of tasks) {
     if (!contender.tasks.includes(task)) continue;
     await askOnce(contender, workload);
@@ -42,7 +45,7 @@ export async function measureContender(contender: Contender, workloads: readonly
 }
 
 /** Resident memory of a process that has nothing in it but the bundled model of a task. */
-export async function measureEngine(task: Task): Promise<Memory[]> {
+export async function measureEngine(task: Task): Promise<ModelMemory[]> {
   const args = ['--expose-gc', join(import.meta.dirname, 'engine-memory.ts'), task];
   const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: ENGINE_LIMIT_MS });
   const { before, loaded, used } = JSON.parse(stdout) as EngineMemory;

@@ -1,12 +1,12 @@
 import { summarize } from '../harness/statistics.ts';
 import { formatSummary, type TextTable } from '../harness/text-table.ts';
-import type { Window } from './load.ts';
-import type { Memory } from './memory.ts';
+import type { ModelWindow } from './load.ts';
+import type { ModelMemory } from './memory.ts';
 
 const MEGABYTE = 1024 * 1024;
 
 /** Units per second, and CPU time for a thousand units, of each contender; ratios of the first to the others, within a round. */
-export function speedTables(windows: readonly Window[]): TextTable[] {
+export function speedTables(windows: readonly ModelWindow[]): TextTable[] {
   const names = [...new Set(windows.map(({ contender }) => contender))];
   const workloads = [...new Set(windows.map(({ workload }) => workload))];
   const values = (
@@ -42,7 +42,7 @@ export function speedTables(windows: readonly Window[]): TextTable[] {
 }
 
 /** Resident memory, and how much more that is than the line before. */
-export function memoryTable(memory: readonly Memory[]): TextTable {
+export function memoryTable(memory: readonly ModelMemory[]): TextTable {
   const rows = memory.map(({ what, bytes, more }) => [what, megabytes(bytes), megabytes(more)]);
   return { title: 'Resident memory, MB', columns: ['', 'all processes', 'more'], rows };
 }

@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { BENCH_SCRATCH, describeMachine, formatMachine, logProgress, writeResult } from '../harness/command.ts';
 import { renderTable } from '../harness/text-table.ts';
-import { type Contender, startEncoder, startService } from './contenders.ts';
-import { askOnce, measureWindow, nameOf, type Window } from './load.ts';
-import { type Memory, measureContender, measureEngine } from './memory.ts';
+import { type ModelContender, startEncoder, startQuireContender } from './contenders.ts';
+import { askOnce, describeLoad, type ModelWindow, measureWindow } from './load.ts';
+import { type ModelMemory, measureContender, measureEngine } from './memory.ts';
 import { memoryTable, speedTables } from './report.ts';
-import { WORKLOADS, type Workload } from './workloads.ts';
+import { MODEL_WORKLOADS, type ModelWorkload } from './workloads.ts';
 
 const CONCURRENCY = [1, 32];
 
@@ -29,9 +29,9 @@ const { values: flags } = parseArgs({
   allowNegative: true,
 });
 
-async function startAll(contenders: Contender[]): Promise<void> {
+async function startAll(contenders: ModelContender[]): Promise<void> {
   logProgress('starting');
-  contenders.push(await startService());
+  contenders.push(await startQuireContender());
   if (!flags.yardstick) return;
   const threads = Number(flags.threads);
   contenders.push(await startEncoder(flags.models, 'bge-small', threads));
@@ -39,21 +39,24 @@ async function startAll(contenders: Contender[]): Promise<void> {
 }
 
 /** The texts must have the tokens that their name says: otherwise the figures would be of something else. */
-async function checkTokens(contender: Contender, workload: Workload): Promise<void> {
+async function checkTokens(contender: ModelContender, workload: ModelWorkload): Promise<void> {
   if (workload.tokens === undefined) return;
   const { usage } = (await askOnce(contender, workload)) as { usage: { prompt_tokens: number } };
   if (usage.prompt_tokens === workload.tokens) return;
   throw new Error(`a text of ${workload.tokens} tokens has ${usage.prompt_tokens}`);
 }
 
-async function measure(contenders: readonly Contender[], workloads: readonly Workload[]): Promise<Window[]> {
+async function measure(
+  contenders: readonly ModelContender[],
+  workloads: readonly ModelWorkload[],
+): Promise<ModelWindow[]> {
   const rounds = Number(flags.rounds ?? (flags.quick ? 1 : 5));
   const seconds = Number(flags.seconds ?? (flags.quick ? 1 : 3));
-  const windows: Window[] = [];
+  const windows: ModelWindow[] = [];
   for (let round = 0; round < rounds; round++) {
     for (const workload of workloads) {
       for (const requests of CONCURRENCY) {
-        logProgress(`round ${round + 1} of ${rounds}: ${nameOf(workload, requests)}`);
+        logProgress(`round ${round + 1} of ${rounds}: ${describeLoad(workload, requests)}`);
         // Another one begins each round, so that drift of the machine hits all alike.
         for (let turn = 0; turn < contenders.length; turn++) {
           const contender = contenders[(turn + round) % contenders.length];
@@ -69,10 +72,10 @@ async function measure(contenders: readonly Contender[], workloads: readonly Wor
 
 async function main(): Promise<void> {
   const tasks = flags.tasks.split(',');
-  const workloads = WORKLOADS.filter(({ task }) => tasks.includes(task));
+  const workloads = MODEL_WORKLOADS.filter(({ task }) => tasks.includes(task));
   const machine = describeMachine();
-  const contenders: Contender[] = [];
-  const memory: Memory[] = [];
+  const contenders: ModelContender[] = [];
+  const memory: ModelMemory[] = [];
   try {
     for (const task of new Set(workloads.map(({ task }) => task))) {
       logProgress(`memory of the model for ${task}`);

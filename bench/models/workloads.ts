@@ -17,7 +17,7 @@ const JUDGED_CHARS = 1000;
 export type Task = 'embeddings' | 'rerank' | 'moderations';
 
 /** One kind of request. */
-export interface Workload {
+export interface ModelWorkload {
   name: string;
   task: Task;
   /** What a request has of `unit`: a text, pairs of query and document, or characters. */
@@ -30,9 +30,9 @@ export interface Workload {
 }
 
 /** All that is measured, in order. */
-export const WORKLOADS: readonly Workload[] = [
+export const MODEL_WORKLOADS: readonly ModelWorkload[] = [
   ...[20, 200, 2000].map(
-    (tokens): Workload => ({
+    (tokens): ModelWorkload => ({
       name: `${tokens.toLocaleString('en')} tokens`,
       task: 'embeddings',
       units: 1,

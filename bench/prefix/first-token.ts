@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Answer, timeToFirstToken } from '../engine/contender.ts';
+import { type EngineAnswer, timeToFirstToken } from '../engine/contender.ts';
 import { type PortContender, startPort } from '../engine/port-contender.ts';
 import { freshPrompt } from '../engine/workloads.ts';
 
@@ -44,7 +44,7 @@ export async function measureFirstTokens(
   try {
     for (let round = 1; round <= setup.rounds; round++) {
       const prefixes = setup.lengths.map((length) => freshPrompt(length));
-      const note = (hit: FirstToken['hit'], prefixTokens: number, answer: Answer): void => {
+      const note = (hit: FirstToken['hit'], prefixTokens: number, answer: EngineAnswer): void => {
         const { cachedTokens } = answer;
         found.push({ hit, round, prefixTokens, milliseconds: timeToFirstToken(answer), cachedTokens });
       };
@@ -92,7 +92,7 @@ function question(prefix: string): { prompt: string; maxTokens: number } {
   return { prompt: prefix + freshPrompt(QUESTION_TOKENS), maxTokens: ANSWER_TOKENS };
 }
 
-async function besideStream(engine: PortContender, prefix: string): Promise<Answer> {
+async function besideStream(engine: PortContender, prefix: string): Promise<EngineAnswer> {
   const leave = new AbortController();
   const stream = engine.ask({ ...question(prefix), maxTokens: STREAM_TOKENS }, leave.signal);
   try {

@@ -15,7 +15,7 @@ const CHANCE_TOKENS = 8;
 const STATES_BYTES = 4e9;
 
 /** One window of load on prompts that share nothing. */
-export interface Window {
+export interface OverheadWindow {
   tokensPerSecond: number;
   /** CPU milliseconds of the model's process for each request; undefined where the system does not tell. */
   cpuMs: number | undefined;
@@ -23,9 +23,9 @@ export interface Window {
 
 /** The three engines of one round: states saved, not saved, and not saved again to show what is noise. */
 export interface OverheadRound {
-  on: Window;
-  off: Window;
-  control: Window;
+  on: OverheadWindow;
+  off: OverheadWindow;
+  control: OverheadWindow;
 }
 
 /** Measures what keeping and saving prompts costs when none of them is ever asked for again. */
@@ -44,7 +44,7 @@ export async function measureOverhead(
     const rounds: OverheadRound[] = [];
     for (let round = 1; round <= setup.rounds; round++) {
       progress(`no hits, round ${round} of ${setup.rounds}`);
-      const windows = new Map<string, Window>();
+      const windows = new Map<string, OverheadWindow>();
       for (let i = 0; i < engines.length; i++) {
         const engine = engines[(i + round) % engines.length];
         if (engine !== undefined) windows.set(engine.name, await measureWindow(engine));
@@ -60,7 +60,7 @@ export async function measureOverhead(
 }
 
 /** As many requests at once as there are sequences, the next one as soon as one is answered. */
-async function measureWindow(contender: PortContender): Promise<Window> {
+async function measureWindow(contender: PortContender): Promise<OverheadWindow> {
   const pids = contender.engine.hostPid === null ? [] : [contender.engine.hostPid];
   const cpuBefore = processUsage(pids)?.cpuMs;
   const began = performance.now();

@@ -1,7 +1,7 @@
 import { summarize } from '../harness/statistics.ts';
 import { formatSummary, type TextTable } from '../harness/text-table.ts';
 import { type FirstToken, HITS } from './first-token.ts';
-import type { OverheadRound, Window } from './overhead.ts';
+import type { OverheadRound, OverheadWindow } from './overhead.ts';
 import type { Difference, Repeatability } from './repeatability.ts';
 import type { TenantTimes } from './tenants.ts';
 
@@ -46,7 +46,7 @@ export function firstTokenTable(found: readonly FirstToken[]): TextTable {
 
 /** Throughput and CPU with states saved, as a part of the same without, and the noise beside it. */
 export function overheadTable(rounds: readonly OverheadRound[]): TextTable {
-  const row = (what: string, of: (round: OverheadRound) => Window): string[] => {
+  const row = (what: string, of: (round: OverheadRound) => OverheadWindow): string[] => {
     const speeds = rounds.map((round) => of(round).tokensPerSecond / round.off.tokensPerSecond);
     const cpu = rounds.map((round) => (of(round).cpuMs ?? Number.NaN) / (round.off.cpuMs ?? Number.NaN));
     return [what, withError(speeds), withError(cpu)];

@@ -50,12 +50,12 @@ const { values: flags } = parseArgs({
 });
 
 /** One part of the benchmark: its figures and the tables that show them. */
-interface Part {
+interface BenchPart {
   figures: unknown;
   tables: TextTable[];
 }
 
-async function replayTraces(folder: string): Promise<Part> {
+async function replayTraces(folder: string): Promise<BenchPart> {
   const figures: TraceRates[] = [];
   for (const trace of await readTraces(folder)) {
     logProgress(`replaying ${trace.name}`);
@@ -75,7 +75,7 @@ async function replayTraces(folder: string): Promise<Part> {
   return { figures, tables: figures.map(traceTable) };
 }
 
-async function compareTexts(file: string, threads: number): Promise<Part> {
+async function compareTexts(file: string, threads: number): Promise<BenchPart> {
   const count = flags.quick ? 16 : 100;
   const figures = [
     {
@@ -90,7 +90,7 @@ async function compareTexts(file: string, threads: number): Promise<Part> {
   return { figures, tables: [repeatabilityTable(figures)] };
 }
 
-async function runPart(name: string, file: string): Promise<Part | string> {
+async function runPart(name: string, file: string): Promise<BenchPart | string> {
   const threads = Number(flags.threads);
   const rounds = (full: number): number => Number(flags.rounds ?? (flags.quick ? 2 : full));
   if (name === 'first-token') {

@@ -1,4 +1,4 @@
-import { type Answer, timeToFirstToken } from '../engine/contender.ts';
+import { type EngineAnswer, timeToFirstToken } from '../engine/contender.ts';
 import { askPort, greedy, startPort } from '../engine/port-contender.ts';
 import { freshPrompt } from '../engine/workloads.ts';
 
@@ -20,7 +20,7 @@ export interface TenantTimes {
 export async function measureTenants(setup: { file: string; threads: number; rounds: number }): Promise<TenantTimes> {
   const contextTokens = PREFIX_TOKENS + ANSWER_TOKENS + 60;
   const contender = await startPort('Quire', { ...setup, contextTokens, slots: 4 });
-  const ask = (scope: string, prompt: string): Promise<Answer> =>
+  const ask = (scope: string, prompt: string): Promise<EngineAnswer> =>
     askPort(contender.engine, greedy({ prompt, maxTokens: ANSWER_TOKENS }, { scope }), new AbortController().signal);
   const times: TenantTimes = { askedByAnother: [], askedByNobody: [], cachedTokens: 0, probability: 1 };
   try {

@@ -1,9 +1,9 @@
 import type { MockStats } from '../mock-upstream/stats.ts';
 import type { OutcomeCounts } from './clients.ts';
-import { fitGrowth, type Growth, type Reading } from './growth.ts';
+import { fitGrowth, type Growth, type MemorySample } from './growth.ts';
 
 /** Resident memory, and its parts known to Node, if `/metrics` exposes them. */
-export interface MemoryReading extends Reading {
+export interface MemoryReading extends MemorySample {
   heapUsedBytes?: number;
   externalBytes?: number;
 }

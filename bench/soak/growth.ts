@@ -10,7 +10,7 @@ export interface Growth {
 }
 
 /** One reading: seconds since the start, and bytes. */
-export interface Reading {
+export interface MemorySample {
   seconds: number;
   bytes: number;
 }
@@ -25,7 +25,7 @@ const T_95 = 2.228;
  * the
  * fit uses the means of a few long blocks; otherwise the interval would be far too narrow. Undefined with too few readings.
  */
-export function fitGrowth(readings: Reading[]): Growth | undefined {
+export function fitGrowth(readings: MemorySample[]): Growth | undefined {
   if (readings.length < BLOCKS) return undefined;
   const points = Array.from({ length: BLOCKS }, (_, block) => {
     const from = Math.floor((block * readings.length) / BLOCKS);

@@ -9,12 +9,12 @@ import { readRun, resultFiles, writeRun } from '../../bench/harness/evaluation.t
 import { type MetricTable, renderMetricTable } from '../../bench/harness/metric-table.ts';
 import { startQuire } from '../../bench/harness/quire-process.ts';
 import { connectService } from '../../bench/harness/service-client.ts';
-import type { Subject } from './asking.ts';
+import type { EvaluatedModel } from './chat-client.ts';
 import { QUESTION_FILES, qed, squad, xquad } from './question-cases.ts';
-import { type QuestionPart, questionSheet } from './question-sheet.ts';
-import { talkSheet } from './talk-sheet.ts';
+import { type QuestionPart, questionTable } from './question-table.ts';
+import { talkTable } from './talk-table.ts';
 import { apiBank, bfcl, quiet, sgd, TOOL_FILES } from './tool-cases.ts';
-import { type ToolPart, toolSheet } from './tool-sheet.ts';
+import { type ToolPart, toolTable } from './tool-table.ts';
 
 /** The id that is bound to the bundled model where nothing else is said. */
 const BUNDLED = 'general-8b';
@@ -39,7 +39,9 @@ async function main(): Promise<void> {
   const files = resultFiles('chat', flags);
   const half = flags.half === 'development' ? 0 : 1;
   const folder = mkdtempSync(join(tmpdir(), 'quire-eval-'));
-  const raw = flags.weights.map((file, i): Subject => ({ id: `weights-${i}`, name: `${file.split('/').pop()} alone` }));
+  const raw = flags.weights.map(
+    (file, i): EvaluatedModel => ({ id: `weights-${i}`, name: `${file.split('/').pop()} alone` }),
+  );
   const models = Object.fromEntries(
     raw.map(({ id }, i) => [id, { engine: 'local', file: resolve(flags.weights[i] ?? '') }]),
   );
@@ -56,18 +58,18 @@ async function main(): Promise<void> {
     process.stdout.write(`${BUNDLED}: ${backend.model} (bundled)\n\n`);
     const subjects = [{ id: BUNDLED, name: 'bundled' }, ...raw];
     const before = readRun(files.before);
-    const add = (sheet: MetricTable): void => {
-      tables.push(sheet);
-      process.stdout.write(`${renderMetricTable(sheet, before?.tables)}\n\n`);
+    const add = (table: MetricTable): void => {
+      tables.push(table);
+      process.stdout.write(`${renderMetricTable(table, before?.tables)}\n\n`);
     };
     if (flags.only.includes('questions')) {
       for (const part of questionParts(data, Number(flags.most)))
-        add(await questionSheet(service, subjects, part, half));
+        add(await questionTable(service, subjects, part, half));
     }
     if (flags.only.includes('tools')) {
-      for (const part of toolParts(data, Number(flags.most), half)) add(await toolSheet(service, subjects, part));
+      for (const part of toolParts(data, Number(flags.most), half)) add(await toolTable(service, subjects, part));
     }
-    if (flags.only.includes('talk')) add(await talkSheet(service, subjects));
+    if (flags.only.includes('talk')) add(await talkTable(service, subjects));
     writeRun(files.json, { at: new Date().toISOString(), backends: { [BUNDLED]: backend }, tables });
   } finally {
     await quire.stop();

@@ -1,5 +1,5 @@
 import { readJsonLines } from '../../bench/harness/data-set.ts';
-import type { Message, Tool } from './asking.ts';
+import type { Message, Tool } from './chat-client.ts';
 
 /** A turn of a conversation with tools: the call that belongs there, or null where the assistant should talk. */
 export interface ToolCase {

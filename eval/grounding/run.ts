@@ -6,10 +6,10 @@ import { requireDataFiles } from '../../bench/harness/data-set.ts';
 import { type MetricTable, renderMetricTable } from '../../bench/harness/metric-table.ts';
 import { createBundledEmbedding } from '../../src/engines/bundled/embedding/bundled-embedding.ts';
 import { createBundledRerank } from '../../src/engines/bundled/rerank/bundled-rerank.ts';
-import { attributionSheet, SPLIT_FILE } from './attribution-sheet.ts';
-import { followUpSheet } from './follow-up-sheet.ts';
+import { attributionTable, SPLIT_FILE } from './attribution-table.ts';
+import { followUpTable } from './follow-up-table.ts';
 import { CODES, xquadOf } from './paired-questions.ts';
-import { QUESTION_FILE, shownSheet } from './shown-sentences.ts';
+import { QUESTION_FILE, shownTable } from './shown-sentences.ts';
 
 const MODELS = join(CHECKOUT, 'models');
 
@@ -27,11 +27,11 @@ async function main(): Promise<void> {
     embedderFile,
     name: 'quire-rerank-2',
   });
-  const say = (sheet: MetricTable): boolean => process.stdout.write(`${renderMetricTable(sheet)}\n\n`);
+  const say = (table: MetricTable): boolean => process.stdout.write(`${renderMetricTable(table)}\n\n`);
   try {
-    say(await shownSheet(embedder, reranker, data));
-    say(attributionSheet(data));
-    say(await followUpSheet(embedder, data));
+    say(await shownTable(embedder, reranker, data));
+    say(attributionTable(data));
+    say(await followUpTable(embedder, data));
   } finally {
     await Promise.all([embedder.close(), reranker.close()]);
   }

@@ -23,7 +23,7 @@ const BUDGETS = [250, 500, 1_000, 1_500, 2_000, 3_000, 4_000];
 const LEAST_CHARACTERS = 16;
 
 /** How many of the sentences that answer stand in a prompt with so much room for documents: whole chunks, and ranked sentences. */
-export async function shownSheet(
+export async function shownTable(
   embedder: EmbeddingEngine,
   reranker: RerankEngine,
   data: string,

@@ -1,12 +1,12 @@
 import { ranks } from '../../bench/harness/statistics.ts';
 
 /** A text's score and whether it is what the score looks for. */
-export interface Judged {
+export interface ScoredText {
   score: number;
   isPositive: boolean;
 }
 
-/** What a threshold does to judged texts; NaN where there is nothing to take a share of. */
+/** Precision, recall and false-positive rate at a threshold; NaN when the denominator is 0. */
 export interface AtThreshold {
   /** The share of positives among the texts that reach it. */
   precision: number;
@@ -20,8 +20,8 @@ export interface AtThreshold {
  * Area under the precision-recall curve as average precision: the sum of precision times the gain of recall over the
  * thresholds, equal scores being one threshold. 0..1; the share of positives is what chance gets.
  */
-export function areaUnderPrecisionRecall(judged: readonly Judged[]): number {
-  const descending = [...judged].sort((a, b) => b.score - a.score);
+export function areaUnderPrecisionRecall(scoredTexts: readonly ScoredText[]): number {
+  const descending = [...scoredTexts].sort((a, b) => b.score - a.score);
   const positives = descending.filter(({ isPositive }) => isPositive).length;
   let area = 0;
   let found = 0;
@@ -40,21 +40,21 @@ export function areaUnderPrecisionRecall(judged: readonly Judged[]): number {
 }
 
 /** Area under the ROC curve: how often a positive scores above another text, equal scores counting half. 0..1. */
-export function areaUnderRoc(judged: readonly Judged[]): number {
-  const places = ranks(judged.map(({ score }) => score));
-  const positives = judged.filter(({ isPositive }) => isPositive).length;
-  const sum = judged.reduce((total, { isPositive }, at) => total + (isPositive ? (places[at] ?? 0) : 0), 0);
-  return (sum - (positives * (positives + 1)) / 2) / (positives * (judged.length - positives));
+export function areaUnderRoc(scoredTexts: readonly ScoredText[]): number {
+  const places = ranks(scoredTexts.map(({ score }) => score));
+  const positives = scoredTexts.filter(({ isPositive }) => isPositive).length;
+  const sum = scoredTexts.reduce((total, { isPositive }, at) => total + (isPositive ? (places[at] ?? 0) : 0), 0);
+  return (sum - (positives * (positives + 1)) / 2) / (positives * (scoredTexts.length - positives));
 }
 
 /** What a threshold lets through and stops. */
-export function atThreshold(judged: readonly Judged[], threshold: number): AtThreshold {
-  const flagged = judged.filter(({ score }) => score >= threshold);
-  const positives = judged.filter(({ isPositive }) => isPositive).length;
+export function atThreshold(scoredTexts: readonly ScoredText[], threshold: number): AtThreshold {
+  const flagged = scoredTexts.filter(({ score }) => score >= threshold);
+  const positives = scoredTexts.filter(({ isPositive }) => isPositive).length;
   const right = flagged.filter(({ isPositive }) => isPositive).length;
   return {
     precision: right / flagged.length,
     recall: right / positives,
-    falseAlarms: (flagged.length - right) / (judged.length - positives),
+    falseAlarms: (flagged.length - right) / (scoredTexts.length - positives),
   };
 }

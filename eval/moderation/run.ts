@@ -1,6 +1,6 @@
 /** Evaluates `POST /v1/moderations`; eval/README.md says what is measured. */
 import { runEvaluation } from '../../bench/harness/evaluation.ts';
-import { FILES, judgeHatecheck, judgeOpenai, judgeXstest } from './sheets.ts';
+import { FILES, judgeHatecheck, judgeOpenai, judgeXstest } from './tables.ts';
 import { readWordWeights } from './word-weights.ts';
 
 await runEvaluation({

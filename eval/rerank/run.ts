@@ -1,12 +1,12 @@
 /** Evaluates `POST /v1/rerank`; eval/README.md says what is measured. */
 import { runEvaluation } from '../../bench/harness/evaluation.ts';
 import { appendMeanRow } from '../../bench/harness/metric-table.ts';
-import { EMBEDDER } from '../retrieval/embed.ts';
+import { EMBEDDER } from '../retrieval/embedding-client.ts';
 import { FIVE, PUBMED, QUESTIONS } from '../retrieval/sets.ts';
-import { RERANKER } from './rerank.ts';
-import { sentenceSheet } from './sentence-sheet.ts';
+import { RERANKER } from './rerank-client.ts';
+import { sentenceTable } from './sentence-table.ts';
 import { SENTENCE_FILES } from './sentences.ts';
-import { rerankSheets } from './sheets.ts';
+import { rerankTables } from './tables.ts';
 
 const SOURCES = [...FIVE, ...QUESTIONS, PUBMED];
 
@@ -15,8 +15,8 @@ await runEvaluation({
   models: [RERANKER, EMBEDDER],
   files: [...SOURCES.flatMap(({ files }) => files), ...SENTENCE_FILES],
   async *measure(service, data) {
-    yield await sentenceSheet(service, data);
-    const [ranking, ...others] = await rerankSheets(service, data, SOURCES);
+    yield await sentenceTable(service, data);
+    const [ranking, ...others] = await rerankTables(service, data, SOURCES);
     if (ranking !== undefined) yield appendMeanRow(ranking, FIVE.length);
     yield* others;
   },

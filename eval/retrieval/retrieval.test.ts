@@ -6,7 +6,7 @@ import { after, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { type ServiceClient, ServiceError } from '../../bench/harness/service-client.ts';
 import { chunking, paraphrases, stored } from './collections.ts';
-import { dot, embed } from './embed.ts';
+import { dot, embedTexts } from './embedding-client.ts';
 import { Search } from './search.ts';
 
 /** A vector of the letters a, b and c; ten characters at most. */
@@ -107,7 +107,7 @@ describe('the retrieval evaluation', () => {
   it('embeds in batches, in order, and the beginning of what has too many tokens', async () => {
     const asked: string[][] = [];
     const texts = Array.from({ length: 300 }, (_, at) => (at === 7 ? 'abbb'.repeat(5) : 'c'.repeat(at % 10)));
-    const vectors = await embed(serviceOf(16, asked), texts, 'test');
+    const vectors = await embedTexts(serviceOf(16, asked), texts, 'test');
     assert.equal(vectors.length, 300);
     assert.deepEqual([...(vectors[299] ?? [])], [0, 0, 9]);
     // Twenty letters, then 18, then 16.
@@ -116,7 +116,7 @@ describe('the retrieval evaluation', () => {
       asked.map(({ length }) => length),
       [256, 256, 256, 44],
     );
-    await assert.rejects(embed(serviceOf(0), ['a'], 'test'), ServiceError);
+    await assert.rejects(embedTexts(serviceOf(0), ['a'], 'test'), ServiceError);
   });
 
   it('scores by words, by vectors and by both', async () => {

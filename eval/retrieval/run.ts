@@ -2,9 +2,9 @@
 import { runEvaluation } from '../../bench/harness/evaluation.ts';
 import { appendMeanRow } from '../../bench/harness/metric-table.ts';
 import { INGESTED } from '../ingested/evaluation.ts';
-import { EMBEDDER } from './embed.ts';
+import { EMBEDDER } from './embedding-client.ts';
 import { FIVE, LANGUAGES, OTHER_WORDS, PUBMED, QUESTIONS } from './sets.ts';
-import { PAIR_FILES, pairSheet, searchSheet } from './sheets.ts';
+import { PAIR_FILES, pairTable, searchTable } from './tables.ts';
 
 const OTHERS = [OTHER_WORDS, ...QUESTIONS, PUBMED];
 
@@ -14,9 +14,9 @@ await runEvaluation({
   models: [EMBEDDER],
   files: [...[...FIVE, ...OTHERS, ...LANGUAGES].flatMap(({ files }) => files), ...Object.values(PAIR_FILES)],
   async *measure(service, data) {
-    yield appendMeanRow(await searchSheet(service, data, 'Five collections', FIVE), FIVE.length);
-    yield await searchSheet(service, data, 'Other English collections', OTHERS);
-    yield await searchSheet(service, data, 'Questions and paragraphs in other languages', LANGUAGES);
-    yield await pairSheet(service, data);
+    yield appendMeanRow(await searchTable(service, data, 'Five collections', FIVE), FIVE.length);
+    yield await searchTable(service, data, 'Other English collections', OTHERS);
+    yield await searchTable(service, data, 'Questions and paragraphs in other languages', LANGUAGES);
+    yield await pairTable(service, data);
   },
 });

@@ -1,14 +1,14 @@
 import type { ServiceClient } from '../../bench/harness/service-client.ts';
 import { Bm25 } from '../keyword/bm25.ts';
 import type { Collection } from './collections.ts';
-import { dot, embed, type Vectors } from './embed.ts';
+import { dot, embedTexts, type Vectors } from './embedding-client.ts';
 
 /** The fusion that was chosen for the embedder: `SHARE * max(0, cosine) + (1 - SHARE) * s / (s + HALF)`, s the BM25 score. */
 const SHARE = 0.2;
 const HALF = 30;
 
 /** The scores of every document for one query, three ways. */
-export interface Scores {
+export interface SearchScores {
   keyword: Float32Array;
   vector: Float32Array;
   hybrid: Float32Array;
@@ -30,12 +30,16 @@ export class Search {
 
   /** Embeds a collection through the service. */
   static async of(service: ServiceClient, collection: Collection): Promise<Search> {
-    const documents = await embed(service, collection.documents, `${collection.name}, documents`);
-    return new Search(collection, documents, await embed(service, collection.queries, `${collection.name}, queries`));
+    const documents = await embedTexts(service, collection.documents, `${collection.name}, documents`);
+    return new Search(
+      collection,
+      documents,
+      await embedTexts(service, collection.queries, `${collection.name}, queries`),
+    );
   }
 
   /** The scores for the query at a place of the collection. */
-  scores(query: number): Scores {
+  scores(query: number): SearchScores {
     const asked = this.#queries[query] ?? new Float32Array();
     const keyword = this.#index.scores(this.collection.queries[query] ?? '');
     const vector = Float32Array.from(this.#documents, (document) => dot(asked, document));

@@ -1,6 +1,6 @@
 import { countColumn, type MetricRow, type MetricTable, metricColumn } from '../../bench/harness/metric-table.ts';
 import type { ServiceClient } from '../../bench/harness/service-client.ts';
-import { type Answer, askAll, type Chat, type Subject } from './asking.ts';
+import { type Chat, type ChatAnswer, completeAll, type EvaluatedModel } from './chat-client.ts';
 import { type Amount, casesOf, chosenOf, type QuestionCase, type QuestionSet } from './question-cases.ts';
 
 /** What an answer says that says no more than that nothing was found. */
@@ -40,7 +40,7 @@ const SHAPES: readonly ((passages: readonly string[], question: string) => Chat)
   }),
 ];
 
-/** A part of the sheet: a set, how much of it is given, and which questions. */
+/** A part of the table: a set, how much of it is given, and which questions. */
 export interface QuestionPart {
   name: string;
   set: QuestionSet;
@@ -50,17 +50,17 @@ export interface QuestionPart {
 }
 
 /** How many questions are answered with the sentence that answers, and declined where there is none. */
-export async function questionSheet(
+export async function questionTable(
   service: ServiceClient,
-  subjects: readonly Subject[],
+  subjects: readonly EvaluatedModel[],
   { name, set, amount, most }: QuestionPart,
   half: number,
 ): Promise<MetricTable> {
   const { asked, unanswerable } = casesOf(set, amount, chosenOf(set, half, most));
   const rows: MetricRow[] = [];
   for (const subject of subjects) {
-    const said = await askAll(service, subject, asked.map(chatOf), name);
-    const declined = await askAll(service, subject, unanswerable.map(chatOf), `${name}, unanswerable`);
+    const said = await completeAll(service, subject, asked.map(chatOf), name);
+    const declined = await completeAll(service, subject, unanswerable.map(chatOf), `${name}, unanswerable`);
     rows.push({ name: subject.name, cells: cellsOf(asked, said, declined) });
   }
   return {
@@ -82,7 +82,11 @@ export async function questionSheet(
 const chatOf = ({ passages, question }: QuestionCase, index: number): Chat =>
   (SHAPES[index % SHAPES.length] as (typeof SHAPES)[number])(passages, question);
 
-function cellsOf(asked: readonly QuestionCase[], said: readonly Answer[], unanswerable: readonly Answer[]): number[] {
+function cellsOf(
+  asked: readonly QuestionCase[],
+  said: readonly ChatAnswer[],
+  unanswerable: readonly ChatAnswer[],
+): number[] {
   const right = asked.filter(({ isRight }, i) => isRight?.(said[i]?.text ?? '') ?? false).length;
   const answered = said.filter((answer) => !isDeclined(answer)).length;
   const f1 = asked.reduce(
@@ -102,7 +106,7 @@ function cellsOf(asked: readonly QuestionCase[], said: readonly Answer[], unansw
   ];
 }
 
-const isDeclined = ({ text }: Answer): boolean => text.trim() === '' || DECLINED.test(text);
+const isDeclined = ({ text }: ChatAnswer): boolean => text.trim() === '' || DECLINED.test(text);
 
 const wordsOf = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
 

@@ -4,7 +4,11 @@ import type { ServiceClient } from '../../bench/harness/service-client.ts';
 export const RERANKER = 'reranker-v2-m3';
 
 /** The score of each document for the query, 0..1, in the order of the documents, from `POST /v1/rerank`. */
-export async function rerank(service: ServiceClient, query: string, documents: readonly string[]): Promise<number[]> {
+export async function requestScores(
+  service: ServiceClient,
+  query: string,
+  documents: readonly string[],
+): Promise<number[]> {
   const body = { model: RERANKER, query, documents, return_documents: false };
   const { results } = await service.post<{ results: { index: number; relevance_score: number }[] }>('/v1/rerank', body);
   const scores = new Array<number>(documents.length).fill(Number.NaN);

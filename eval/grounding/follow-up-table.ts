@@ -20,7 +20,7 @@ const WAYS: Record<string, (turns: Conversation['turns']) => string> = {
 };
 
 /** How often the paragraph that answers the last turn is the first that is found, and among three: the mean of the languages. */
-export async function followUpSheet(embedder: EmbeddingEngine, data: string): Promise<MetricTable> {
+export async function followUpTable(embedder: EmbeddingEngine, data: string): Promise<MetricTable> {
   const found = new Map<string, { first: number[]; near: number[] }>();
   const sizes = new Map<string, number>();
   for (const [done, code] of CODES.entries()) {

@@ -1,10 +1,10 @@
 import { Ajv } from 'ajv';
 import { countColumn, type MetricRow, type MetricTable, metricColumn } from '../../bench/harness/metric-table.ts';
 import type { ServiceClient } from '../../bench/harness/service-client.ts';
-import { type Answer, askAll, type Subject } from './asking.ts';
+import { type ChatAnswer, completeAll, type EvaluatedModel } from './chat-client.ts';
 import type { ToolCase, WantedCall } from './tool-cases.ts';
 
-/** A part of the sheet. */
+/** A part of the table. */
 export interface ToolPart {
   name: string;
   cases: readonly ToolCase[];
@@ -15,9 +15,9 @@ export interface ToolPart {
 const ajv = new Ajv({ strict: false, validateFormats: false });
 
 /** Whether calls are made where they belong, are valid, and are the right ones. Tools are left to the model (`auto`). */
-export async function toolSheet(
+export async function toolTable(
   service: ServiceClient,
-  subjects: readonly Subject[],
+  subjects: readonly EvaluatedModel[],
   { name, cases, most }: ToolPart,
 ): Promise<MetricTable> {
   const calling = spread(
@@ -31,8 +31,8 @@ export async function toolSheet(
   const chatOf = ({ messages, tools }: ToolCase) => ({ messages, tools });
   const rows: MetricRow[] = [];
   for (const subject of subjects) {
-    const called = await askAll(service, subject, calling.map(chatOf), name);
-    const talked = await askAll(service, subject, talking.map(chatOf), `${name}, talk`);
+    const called = await completeAll(service, subject, calling.map(chatOf), name);
+    const talked = await completeAll(service, subject, talking.map(chatOf), `${name}, talk`);
     rows.push({ name: subject.name, cells: cellsOf(calling, called, { talking, talked }) });
   }
   return {
@@ -61,10 +61,14 @@ function spread<T>(items: readonly T[], most: number): T[] {
 
 interface Talk {
   talking: readonly ToolCase[];
-  talked: readonly Answer[];
+  talked: readonly ChatAnswer[];
 }
 
-function cellsOf(cases: readonly ToolCase[], answers: readonly Answer[], { talking, talked }: Talk): (number | null)[] {
+function cellsOf(
+  cases: readonly ToolCase[],
+  answers: readonly ChatAnswer[],
+  { talking, talked }: Talk,
+): (number | null)[] {
   const made = cases.flatMap((one, i) => {
     const call = answers[i]?.calls[0];
     return call === undefined ? [] : [{ one, call }];
@@ -90,7 +94,7 @@ function cellsOf(cases: readonly ToolCase[], answers: readonly Answer[], { talki
 }
 
 /** A listed name, and arguments that its schema accepts. */
-function isValid({ tools }: ToolCase, call: Answer['calls'][number]): boolean {
+function isValid({ tools }: ToolCase, call: ChatAnswer['calls'][number]): boolean {
   const tool = tools.find((one) => one.function.name === call.name);
   const given = parsed(call.arguments);
   if (tool === undefined || given === null) return false;

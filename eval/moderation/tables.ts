@@ -2,8 +2,15 @@ import { readJsonLines } from '../../bench/harness/data-set.ts';
 import { countColumn, type MetricRow, type MetricTable, metricColumn } from '../../bench/harness/metric-table.ts';
 import type { ServiceClient } from '../../bench/harness/service-client.ts';
 import { mean } from '../../bench/harness/statistics.ts';
-import { areaUnderPrecisionRecall, areaUnderRoc, atThreshold, type Judged } from '../measures/classification.ts';
-import { CATEGORIES, type Category, isFlagged, judge, type Scores, THRESHOLD } from './judge.ts';
+import { areaUnderPrecisionRecall, areaUnderRoc, atThreshold, type ScoredText } from '../measures/classification.ts';
+import {
+  CATEGORIES,
+  type Category,
+  type CategoryScores,
+  isFlagged,
+  moderateTexts,
+  THRESHOLD,
+} from './moderation-client.ts';
 
 /** Where the sets lie below the data folder. */
 export const FILES = {
@@ -12,7 +19,7 @@ export const FILES = {
   xstest: 'moderation/xstest.dev.jsonl.gz',
 } as const;
 
-/** Labels of a text that the first set judged in every respect, its sub-categories too. */
+/** Labels of the categories in which a text of the first set is annotated, including sub-categories. */
 const ALL_LABELS = 8;
 /** Lower bounds of the ranges in which scores are compared with what they claim. */
 const RANGES = [0, 0.1, 0.3, 0.5, 0.7, 0.9] as const;
@@ -32,22 +39,22 @@ interface Case extends Labelled {
 /** The OpenAI evaluation set: how well each category ranks, what 0.5 does, and what share of each range of scores is harmful. */
 export async function judgeOpenai(service: ServiceClient, data: string, baseline: Baseline): Promise<MetricTable[]> {
   const rows = readJsonLines<Labelled>(data, FILES.openai);
-  const scores = await judge(service, texts(rows), 'openai_eval');
+  const scores = await moderateTexts(service, texts(rows), 'openai_eval');
   const compared = rows.map(({ text }) => baseline?.(text) ?? Number.NaN);
   const ranked: MetricRow[] = [];
   const claimed: MetricRow[] = [];
   for (const category of CATEGORIES) {
-    const judged = judgedIn(rows, category, (at) => scores[at]?.[category] ?? Number.NaN);
+    const scoredTexts = judgedIn(rows, category, (at) => scores[at]?.[category] ?? Number.NaN);
     const others = judgedIn(rows, category, (at) => compared[at] ?? Number.NaN);
-    const { precision, recall, falseAlarms } = atThreshold(judged, THRESHOLD);
-    const harmful = judged.filter(({ isPositive }) => isPositive).length;
-    const ranking = [areaUnderPrecisionRecall(judged), areaUnderRoc(judged)];
+    const { precision, recall, falseAlarms } = atThreshold(scoredTexts, THRESHOLD);
+    const harmful = scoredTexts.filter(({ isPositive }) => isPositive).length;
+    const ranking = [areaUnderPrecisionRecall(scoredTexts), areaUnderRoc(scoredTexts)];
     const besides = baseline === null ? [null, null] : [areaUnderPrecisionRecall(others), areaUnderRoc(others)];
     ranked.push({
       name: category,
-      cells: [judged.length, harmful, ...ranking, ...besides, precision, recall, falseAlarms],
+      cells: [scoredTexts.length, harmful, ...ranking, ...besides, precision, recall, falseAlarms],
     });
-    claimed.push({ name: category, cells: calibration(judged) });
+    claimed.push({ name: category, cells: calibration(scoredTexts) });
   }
   return [
     {
@@ -73,7 +80,7 @@ export async function judgeOpenai(service: ServiceClient, data: string, baseline
   ];
 }
 
-function judgedIn(rows: readonly Labelled[], category: Category, scoreOf: (at: number) => number): Judged[] {
+function judgedIn(rows: readonly Labelled[], category: Category, scoreOf: (at: number) => number): ScoredText[] {
   return rows.flatMap(({ labels }, at) =>
     labels[category] === undefined ? [] : [{ score: scoreOf(at), isPositive: labels[category] > 0 }],
   );
@@ -83,14 +90,16 @@ function rangeColumn(low: number, at: number): ReturnType<typeof metricColumn> {
   return { name: `${low.toFixed(1)} to ${(RANGES[at + 1] ?? 1).toFixed(1)}`, digits: 2 };
 }
 
-function calibration(judged: readonly Judged[]): number[] {
+function calibration(scoredTexts: readonly ScoredText[]): number[] {
   return RANGES.map((low, at) => {
-    const inside = judged.filter(({ score }) => score >= low && score < (RANGES[at + 1] ?? Number.POSITIVE_INFINITY));
+    const inside = scoredTexts.filter(
+      ({ score }) => score >= low && score < (RANGES[at + 1] ?? Number.POSITIVE_INFINITY),
+    );
     return mean(inside.map(({ isPositive }) => (isPositive ? 1 : 0)));
   });
 }
 
-function harmless(rows: readonly Labelled[], scores: readonly Scores[]): MetricTable {
+function harmless(rows: readonly Labelled[], scores: readonly CategoryScores[]): MetricTable {
   const flags = rows.flatMap(({ labels }, at) => {
     const values = Object.values(labels);
     const own = scores[at];
@@ -109,9 +118,9 @@ function harmless(rows: readonly Labelled[], scores: readonly Scores[]): MetricT
 /** HateCheck: by functionality, the share of its cases that `hate` at 0.5 judges as the set does. */
 export async function judgeHatecheck(service: ServiceClient, data: string, baseline: Baseline): Promise<MetricTable[]> {
   const rows = readJsonLines<Case>(data, FILES.hatecheck);
-  const scores = await judge(service, texts(rows), 'HateCheck');
-  const judged = rows.map(
-    ({ labels }, at): Judged => ({ score: scores[at]?.hate ?? Number.NaN, isPositive: isHateful(labels) }),
+  const scores = await moderateTexts(service, texts(rows), 'HateCheck');
+  const scoredTexts = rows.map(
+    ({ labels }, at): ScoredText => ({ score: scores[at]?.hate ?? Number.NaN, isPositive: isHateful(labels) }),
   );
   const groups = new Map<string, number[]>();
   for (const [at, { functionality, labels }] of rows.entries()) {
@@ -130,7 +139,7 @@ export async function judgeHatecheck(service: ServiceClient, data: string, basel
       title: 'HateCheck, dev: ranking',
       subject: '',
       columns: [countColumn('cases'), metricColumn('AUROC')],
-      rows: [{ name: 'score of hate', cells: [judged.length, areaUnderRoc(judged)] }],
+      rows: [{ name: 'score of hate', cells: [scoredTexts.length, areaUnderRoc(scoredTexts)] }],
     },
     {
       title: 'HateCheck, dev: judged right at 0.5',
@@ -144,7 +153,7 @@ export async function judgeHatecheck(service: ServiceClient, data: string, basel
 /** XSTest: harmless prompts that sound harmful, and harmful ones. */
 export async function judgeXstest(service: ServiceClient, data: string, baseline: Baseline): Promise<MetricTable[]> {
   const rows = readJsonLines<Labelled>(data, FILES.xstest);
-  const scores = await judge(service, texts(rows), 'XSTest');
+  const scores = await moderateTexts(service, texts(rows), 'XSTest');
   const row = (name: string, unsafe: number): MetricRow => {
     const places = rows.flatMap(({ labels }, at) => (labels['unsafe'] === unsafe ? [at] : []));
     const flagged = places.map((at) => (scores[at] !== undefined && isFlagged(scores[at]) ? 1 : 0));

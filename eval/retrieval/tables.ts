@@ -11,7 +11,7 @@ import type { ServiceClient } from '../../bench/harness/service-client.ts';
 import { mean, pairedBootstrap, spearman } from '../../bench/harness/statistics.ts';
 import { best, ndcg, recall } from '../measures/ranking.ts';
 import type { CollectionSource } from './collections.ts';
-import { dot, embed } from './embed.ts';
+import { dot, embedTexts } from './embedding-client.ts';
 import { Search } from './search.ts';
 
 /** Documents that are looked at for the recall. */
@@ -32,7 +32,7 @@ export const PAIR_FILES = {
 } as const;
 
 /** nDCG@10 and Recall@100 of BM25, the vectors and both together on each collection; p is of hybrid against BM25. */
-export async function searchSheet(
+export async function searchTable(
   service: ServiceClient,
   data: string,
   title: string,
@@ -74,7 +74,7 @@ interface Pair {
 }
 
 /** Spearman's correlation of the cosine with what people said of two sentences. */
-export async function pairSheet(service: ServiceClient, data: string): Promise<MetricTable> {
+export async function pairTable(service: ServiceClient, data: string): Promise<MetricTable> {
   const sets: [string, Pair[]][] = [
     ['STS-B test', readJsonLines<Pair>(data, PAIR_FILES.stsb).filter(({ split }) => split === 'test')],
     ['sts_sick', readJsonLines<Pair>(data, PAIR_FILES.sick)],
@@ -83,7 +83,7 @@ export async function pairSheet(service: ServiceClient, data: string): Promise<M
   const rows: MetricRow[] = [];
   for (const [name, pairs] of sets) {
     const texts = pairs.flatMap(({ a, b }) => [a, b]);
-    const vectors = await embed(service, texts, name);
+    const vectors = await embedTexts(service, texts, name);
     const cosines = pairs.map((_, at) =>
       dot(vectors[2 * at] ?? new Float32Array(), vectors[2 * at + 1] ?? new Float32Array()),
     );

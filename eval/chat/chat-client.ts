@@ -2,7 +2,7 @@ import { showProgress } from '../../bench/harness/command.ts';
 import type { ServiceClient } from '../../bench/harness/service-client.ts';
 
 /** A model that is measured. */
-export interface Subject {
+export interface EvaluatedModel {
   /** As the tables name it. */
   name: string;
   id: string;
@@ -29,7 +29,7 @@ export interface Chat {
 }
 
 /** The first choice of an answer. */
-export interface Answer {
+export interface ChatAnswer {
   text: string;
   calls: { name: string; arguments: string }[];
   reason: string;
@@ -44,13 +44,13 @@ interface Completion {
 }
 
 /** Asks all chats, greedy, a few at once; the answers have the order of the chats. */
-export async function askAll(
+export async function completeAll(
   service: ServiceClient,
-  subject: Subject,
+  subject: EvaluatedModel,
   chats: readonly Chat[],
   what: string,
-): Promise<Answer[]> {
-  const answers: Answer[] = new Array(chats.length);
+): Promise<ChatAnswer[]> {
+  const answers: ChatAnswer[] = new Array(chats.length);
   let next = 0;
   let done = 0;
   const work = async (): Promise<void> => {
@@ -64,7 +64,7 @@ export async function askAll(
   return answers;
 }
 
-async function ask(service: ServiceClient, subject: Subject, chat: Chat): Promise<Answer> {
+async function ask(service: ServiceClient, subject: EvaluatedModel, chat: Chat): Promise<ChatAnswer> {
   const body = { model: subject.id, temperature: 0, max_tokens: MAX_TOKENS, ...chat };
   try {
     const { choices } = await service.post<Completion>('/v1/chat/completions', body);

@@ -17,7 +17,7 @@ const KEPT_SHARE = 0.9;
  * The vector of each text, from `POST /v1/embeddings` in base64. Of a text that has more tokens than the service takes, the
  * beginning is embedded. `what` is shown with the progress.
  */
-export async function embed(service: ServiceClient, texts: readonly string[], what: string): Promise<Vectors> {
+export async function embedTexts(service: ServiceClient, texts: readonly string[], what: string): Promise<Vectors> {
   const vectors: Float32Array[] = [];
   for (let at = 0; at < texts.length; at += TEXTS_OF_A_REQUEST) {
     const input = texts.slice(at, at + TEXTS_OF_A_REQUEST);

@@ -4,15 +4,15 @@ import type { ServiceClient } from '../../bench/harness/service-client.ts';
 import { mean } from '../../bench/harness/statistics.ts';
 import { Bm25 } from '../keyword/bm25.ts';
 import { best, reciprocalRank } from '../measures/ranking.ts';
-import { dot, embed } from '../retrieval/embed.ts';
+import { dot, embedTexts } from '../retrieval/embedding-client.ts';
 import { fused } from '../retrieval/search.ts';
-import { rerank } from './rerank.ts';
+import { requestScores } from './rerank-client.ts';
 import { qedTasks, type SentenceTask, squadTasks } from './sentences.ts';
 
 const WAYS = ['BM25', 'vectors', 'hybrid', 'reranked'] as const;
 
 /** How often the sentence that answers comes first, each way, and its mean reciprocal rank. */
-export async function sentenceSheet(service: ServiceClient, data: string): Promise<MetricTable> {
+export async function sentenceTable(service: ServiceClient, data: string): Promise<MetricTable> {
   const rows = [
     await measured(service, 'SQuAD, held back, 1 of 25', squadTasks(data)),
     await measured(service, 'QED, sentences of 5 passages', qedTasks(data)),
@@ -30,8 +30,8 @@ async function measured(service: ServiceClient, name: string, tasks: readonly Se
   const texts = [...new Set(tasks.flatMap(({ sentences }) => sentences))];
   const places = new Map(texts.map((text, place) => [text, place]));
   const index = new Bm25(texts);
-  const vectors = await embed(service, texts, `${name}, sentences`);
-  const asked = await embed(
+  const vectors = await embedTexts(service, texts, `${name}, sentences`);
+  const asked = await embedTexts(
     service,
     tasks.map(({ question }) => question),
     `${name}, questions`,
@@ -44,7 +44,7 @@ async function measured(service: ServiceClient, name: string, tasks: readonly Se
     const words = own.map((place) => keyword[place] ?? 0);
     const cosines = own.map((place) => dot(vector, vectors[place] ?? vector));
     const both = cosines.map((cosine, i) => fused(cosine, words[i] ?? 0));
-    const ways = [words, cosines, both, await rerank(service, question, sentences)];
+    const ways = [words, cosines, both, await requestScores(service, question, sentences)];
     ranks.push(ways.map((scores) => reciprocalRank(best(scores, sentences.length), new Map([[right, 1]]))));
     showProgress(at + 1, tasks.length, `${name}, reranking`);
   }

@@ -11,7 +11,7 @@ import { mean, pairedBootstrap } from '../../bench/harness/statistics.ts';
 import { best, ndcg } from '../measures/ranking.ts';
 import type { CollectionSource } from '../retrieval/collections.ts';
 import { Search } from '../retrieval/search.ts';
-import { rerank } from './rerank.ts';
+import { requestScores } from './rerank-client.ts';
 
 /** Documents that the first search brings. */
 const CANDIDATES = 100;
@@ -26,17 +26,17 @@ const COLUMNS = [
 ];
 
 /** A candidate's score and whether it is relevant. */
-interface Scored {
+interface ScoredCandidate {
   score: number;
   isRelevant: boolean;
 }
 
 /**
  * nDCG@10 of BM25, of hybrid search, and of the best 100 of hybrid search in the reranker's order, alone and mixed with the
- * hybrid score; p is against hybrid. The second sheet says what a score is worth: the share of the candidates in each
+ * hybrid score; p is against hybrid. The second table says what a score is worth: the share of the candidates in each
  * range that is relevant.
  */
-export async function rerankSheets(
+export async function rerankTables(
   service: ServiceClient,
   data: string,
   sources: readonly CollectionSource[],
@@ -63,9 +63,12 @@ export async function rerankSheets(
   ];
 }
 
-async function reranked(service: ServiceClient, search: Search): Promise<{ row: MetricRow; scored: Scored[] }> {
+async function reranked(
+  service: ServiceClient,
+  search: Search,
+): Promise<{ row: MetricRow; scored: ScoredCandidate[] }> {
   const { name, queries, documents, gains } = search.collection;
-  const scored: Scored[] = [];
+  const scored: ScoredCandidate[] = [];
   const keyword: number[] = [];
   const hybrid: number[] = [];
   const alone: number[] = [];
@@ -73,19 +76,19 @@ async function reranked(service: ServiceClient, search: Search): Promise<{ row: 
   for (const [query, own] of gains.entries()) {
     const first = search.scores(query);
     const places = best(first.hybrid, CANDIDATES);
-    const scores = await rerank(
+    const scores = await requestScores(
       service,
       queries[query] ?? '',
       places.map((place) => documents[place] ?? ''),
     );
     // Places come in the order of the hybrid search, which so decides between equal scores.
-    const mapOrdered = (values: readonly number[]): number[] => best(values, CANDIDATES).map((at) => places[at] ?? -1);
+    const rankPlaces = (values: readonly number[]): number[] => best(values, CANDIDATES).map((at) => places[at] ?? -1);
     keyword.push(ndcg(best(first.keyword, CANDIDATES), own));
     hybrid.push(ndcg(places, own));
-    alone.push(ndcg(mapOrdered(scores), own));
+    alone.push(ndcg(rankPlaces(scores), own));
     for (const [at, part] of MIXES.entries()) {
       const both = scores.map((score, i) => part * score + (1 - part) * (first.hybrid[places[i] ?? -1] ?? 0));
-      mixed[at]?.push(ndcg(mapOrdered(both), own));
+      mixed[at]?.push(ndcg(rankPlaces(both), own));
     }
     scored.push(...scores.map((score, i) => ({ score, isRelevant: own.has(places[i] ?? -1) })));
     showProgress(query + 1, queries.length, `${name}, reranking`);
@@ -94,6 +97,6 @@ async function reranked(service: ServiceClient, search: Search): Promise<{ row: 
   return { row: { name, cells: [queries.length, ...[keyword, hybrid, alone, ...mixed].map(mean), ...ps] }, scored };
 }
 
-function relevant(scored: readonly Scored[], low: number, high = Number.POSITIVE_INFINITY): number {
+function relevant(scored: readonly ScoredCandidate[], low: number, high = Number.POSITIVE_INFINITY): number {
   return mean(scored.filter(({ score }) => score >= low && score < high).map(({ isRelevant }) => (isRelevant ? 1 : 0)));
 }

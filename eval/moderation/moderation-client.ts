@@ -8,7 +8,7 @@ export const CATEGORIES = ['harassment', 'hate', 'self_harm', 'sexual', 'violenc
 export type Category = (typeof CATEGORIES)[number];
 
 /** A text's scores, 0..1. */
-export type Scores = Record<Category, number>;
+export type CategoryScores = Record<Category, number>;
 
 /** A score from here on flags, as the service does it. */
 export const THRESHOLD = 0.5;
@@ -17,11 +17,17 @@ export const THRESHOLD = 0.5;
 const TEXTS_OF_A_REQUEST = 256;
 
 /** The scores of each text, from `POST /v1/moderations`. `what` is shown with the progress. */
-export async function judge(service: ServiceClient, texts: readonly string[], what: string): Promise<Scores[]> {
-  const found: Scores[] = [];
+export async function moderateTexts(
+  service: ServiceClient,
+  texts: readonly string[],
+  what: string,
+): Promise<CategoryScores[]> {
+  const found: CategoryScores[] = [];
   for (let at = 0; at < texts.length; at += TEXTS_OF_A_REQUEST) {
     const input = texts.slice(at, at + TEXTS_OF_A_REQUEST);
-    const { results } = await service.post<{ results: { category_scores: Scores }[] }>('/v1/moderations', { input });
+    const { results } = await service.post<{ results: { category_scores: CategoryScores }[] }>('/v1/moderations', {
+      input,
+    });
     found.push(...results.map(({ category_scores: scores }) => scores));
     showProgress(found.length, texts.length, what);
   }
@@ -29,6 +35,6 @@ export async function judge(service: ServiceClient, texts: readonly string[], wh
 }
 
 /** Whether any category reaches the threshold. */
-export function isFlagged(scores: Scores): boolean {
+export function isFlagged(scores: CategoryScores): boolean {
   return CATEGORIES.some((category) => scores[category] >= THRESHOLD);
 }

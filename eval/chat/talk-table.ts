@@ -1,7 +1,7 @@
 import { countColumn, type MetricRow, type MetricTable, metricColumn } from '../../bench/harness/metric-table.ts';
 import type { ServiceClient } from '../../bench/harness/service-client.ts';
-import { askAll, type Subject } from './asking.ts';
-import { repeats } from './question-sheet.ts';
+import { completeAll, type EvaluatedModel } from './chat-client.ts';
+import { repeats } from './question-table.ts';
 
 /** What is said, and what an answer in kind begins with or has. */
 const TALK: Readonly<Record<string, { said: readonly string[]; kind: RegExp }>> = {
@@ -52,7 +52,7 @@ const OPEN = [
 ];
 
 /** Whether small talk is answered in kind, without documents and beside some, and whether answers to open requests go round. */
-export async function talkSheet(service: ServiceClient, subjects: readonly Subject[]): Promise<MetricTable> {
+export async function talkTable(service: ServiceClient, subjects: readonly EvaluatedModel[]): Promise<MetricTable> {
   const context =
     'Use the following context to answer.\n\nContext:\nThe tower was built in 1889. It is 330 metres tall.';
   const rows: MetricRow[] = [];
@@ -61,7 +61,7 @@ export async function talkSheet(service: ServiceClient, subjects: readonly Subje
       const ask = async (system: string | null) => {
         const before = system === null ? [] : [{ role: 'system' as const, content: system }];
         const chats = said.map((content) => ({ messages: [...before, { role: 'user' as const, content }] }));
-        const answers = await askAll(service, subject, chats, name);
+        const answers = await completeAll(service, subject, chats, name);
         return answers.filter(({ text }) => kind.test(text)).length / said.length;
       };
       rows.push({ name: `${name}: ${subject.name}`, cells: [said.length, await ask(null), await ask(context), null] });
@@ -69,7 +69,7 @@ export async function talkSheet(service: ServiceClient, subjects: readonly Subje
   }
   for (const subject of subjects) {
     const chats = OPEN.map((content) => ({ messages: [{ role: 'user' as const, content }] }));
-    const answers = await askAll(service, subject, chats, 'open requests');
+    const answers = await completeAll(service, subject, chats, 'open requests');
     const going = answers.filter(({ text }) => repeats(text)).length / OPEN.length;
     rows.push({ name: `open requests: ${subject.name}`, cells: [OPEN.length, null, null, going] });
   }

@@ -34,7 +34,7 @@ interface Case {
 }
 
 /** How often a sentence is told to be from the text that it is from, among the nearest by words, and from none where it is from none. */
-export function attributionSheet(data: string): MetricTable {
+export function attributionTable(data: string): MetricTable {
   const kinds: Record<string, Case[]> = {};
   for (const code of ['en', 'de', 'ru', 'zh'] as const) {
     const { documents } = xquadOf(code).read(data);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { casesOf, chosenOf, type QuestionSet } from './question-cases.ts';
-import { overlap, repeats } from './question-sheet.ts';
+import { overlap, repeats } from './question-table.ts';
 
 describe('the measures of answers', () => {
   it('F1 counts each word as often as both have it', () => {
