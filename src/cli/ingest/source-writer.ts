@@ -1,9 +1,13 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { encodeTime } from 'ulid';
 import type { ApiClient } from '../api-client.ts';
 import type { KnowledgeBaseRef } from '../knowledge-base.ts';
 import { deleteFiles } from './delete-files.ts';
 import type { SourcePlan } from './plan-sources.ts';
 import type { UploadedFile } from './uploader.ts';
+
+/** Concurrent creations commit in any order; after this time, all of them are in the list. */
+const CREATION_SETTLE_MS = 500;
 
 /** An ingestion job of uploaded files. */
 export interface StartedJob {
@@ -114,6 +118,7 @@ export class SourceWriter {
     const { id } = await this.#api.json<KnowledgeBaseRef>('POST', '/v1/knowledge-bases', { name });
     this.#base.id = id;
     this.#createdBase = id;
+    await pause(CREATION_SETTLE_MS);
     // The list is in creation order.
     for await (const base of this.#api.list<KnowledgeBaseRef>('/v1/knowledge-bases')) {
       if (base.id === id) return;
