@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
 import { requireFormat } from '../../../files/formats.ts';
 import { selectFile, selectFilesOfIds } from '../../../files/store.ts';
 import { IngestionError } from '../../jobs/job-error.ts';
@@ -45,6 +45,3 @@ export const fileUpload: Connector<typeof Config> = {
     };
   },
 };
-
-/** Config of a `file_upload` data source. */
-export type FileUploadConfig = Static<typeof Config>;
