@@ -19,7 +19,7 @@ const ASKS_TO_CONFIRM =
 
 /**
  * Weights of the features of a tool: fitted on the training dialogues of Schema-Guided Dialogue and on halves of API-Bank and
- * BFCL. Features whose removal did not change the development half were dropped (bench/results/0016-bundled-models.md).
+ * BFCL. Features whose removal did not change the development half were dropped (bench/results/0021-bundled-models.md).
  */
 const WEIGHTS = {
   userTerms: 5.43,
