@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, it } from 'node:test';
+import { readPidFile } from '../../src/db/embedded/postmaster.ts';
+import { chat, chatBody } from '../crash/load.ts';
 import { createDatabase } from '../database.ts';
 import {
   isRunning,
@@ -30,6 +33,10 @@ async function start(options: ServiceOptions = {}): Promise<Service> {
   return service;
 }
 
+const readProcessName = (pid: number): string =>
+  execFileSync('ps', ['-o', 'comm=', '-p', String(pid)], { encoding: 'utf8' }).trim();
+const isPostgres = (pid: number): boolean => readProcessName(pid) === 'postgres';
+
 async function assertServes(service: Service): Promise<void> {
   const answer = await fetch(`${service.url}/v1/models`, { headers: { authorization: `Bearer ${service.key}` } });
   assert.equal(answer.status, 200);
@@ -57,12 +64,16 @@ describe('the lock of a data folder', () => {
     assert.equal(isRunning(first.pid), false);
     assert.deepEqual(await first.ended, { code: 1, signal: null });
     assert.match(first.stderr(), LOST);
+    assert.equal((await readPidFile(join(dataDir, 'postgres')))?.pid, second.children().find(isPostgres));
     await assertServes(second);
   });
 
   it('is released immediately after SIGKILL, although child processes still run', async () => {
     const first = await start();
-    const children = first.children();
+    // Starts the process of the bundled model.
+    assert.equal((await chat(first, chatBody('general-8b', false, 8))).status, 200);
+    // PostgreSQL is stopped by the next start, which waits for it.
+    const children = first.children().filter((pid) => !isPostgres(pid));
     assert.ok(children.length > 0);
     for (const child of children) process.kill(child, 'SIGSTOP');
     try {
