@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import type { LlamaContext } from 'node-llama-cpp';
 import { decode, loadSequence, saveSequence, truncate } from '../runtime/bindings.ts';
 import { convertSnapshot, readSnapshotSlots } from './snapshot-format.ts';
@@ -62,6 +62,7 @@ export class KvContext {
     const path = scratchPath();
     const token = this.#current.model.tokens.bos ?? 0;
     try {
+      await createPrivate(path);
       await decode(this.#current, [{ slot: 0, position: 0, tokens: [token], outputs: [] }]);
       await saveSequence(this.#current, 0, [token], path);
       return (await readSnapshotSlots(path)) === this.slots;
@@ -96,6 +97,7 @@ export class KvContext {
   async #move({ from, to, tokens }: SlotMove, next: LlamaContext, scratchPath: () => string): Promise<void> {
     const [saved, converted] = [scratchPath(), scratchPath()];
     try {
+      await createPrivate(saved);
       await saveSequence(this.#current, from, tokens, saved);
       await convertSnapshot(saved, converted, next.totalSequences);
       const moved = await loadSequence(next, to, converted);
@@ -105,6 +107,11 @@ export class KvContext {
       await rm(converted, { force: true });
     }
   }
+}
+
+/** Creates a file that other users cannot read, as llama.cpp would not. */
+async function createPrivate(path: string): Promise<void> {
+  await writeFile(path, '', { flag: 'wx', mode: 0o600 });
 }
 
 function noScratchPath(): string {

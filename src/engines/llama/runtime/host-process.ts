@@ -187,7 +187,8 @@ export class HostProcess<Facts extends object, Message, Incoming extends object>
   }
 
   #receive(child: ChildProcess, message: object): void {
-    if (child !== this.#child) return;
+    // An unloaded host may still send statistics while it exits.
+    if (child !== this.#child || this.state.kind === 'unloaded') return;
     this.#missedChecks = 0;
     const status = message as HostStatus<Facts>;
     if (status.type === 'loaded') {
