@@ -4,7 +4,7 @@ export interface Ask {
   maxTokens: number;
 }
 
-/** A piece of an answer as it arrived: when (milliseconds of `performance.now`), and how many tokens it had. */
+/** A delta of a completion: its time (`performance.now`) and its number of tokens. */
 export interface Arrival {
   atMs: number;
   tokens: number;
@@ -24,7 +24,7 @@ export interface EngineAnswer {
 /** An engine or a server under measurement, warm. */
 export interface EngineContender {
   name: string;
-  /** Rejects when the answer breaks. An aborted signal gives what came until then, with no counts. */
+  /** Rejects when the completion fails. An aborted signal returns the deltas so far, without counts. */
   ask(ask: Ask, signal?: AbortSignal): Promise<EngineAnswer>;
   stop(): Promise<void>;
 }

@@ -17,7 +17,7 @@ export type GgufMetadataValue =
   | { type: 'list'; of: 'i8' | 'i32' | 'f32'; value: readonly number[] }
   | { type: 'list'; of: 'text'; value: readonly string[] };
 
-/** A tensor to be written: `shape` with the contiguous dimension first, its data made piece by piece when its turn comes. */
+/** A tensor: `shape` with the contiguous dimension first; its data is generated in chunks while it is written. */
 export interface TensorPlan {
   name: string;
   shape: readonly number[];
@@ -104,7 +104,7 @@ function padding(length: number): Buffer {
 async function write(out: WriteStream, piece: Uint8Array): Promise<void> {
   if (piece.length === 0) return;
   await new Promise<void>((resolve, reject) => {
-    // The piece may be a buffer that is filled anew: it has to be gone before the next one is made.
+    // The chunk may be a reused buffer: it is written before the next one is generated.
     out.write(piece, (error) => (error ? reject(error) : resolve()));
   });
 }

@@ -21,8 +21,9 @@ interface Frame {
 }
 
 /**
- * Asks for a streamed completion at temperature 0 and notes when its events came, each of which is
- * one token. An aborted one gives what came until then.
+ * Requests a streamed completion at temperature 0 and records the times of its events, one token each. An abort returns the events
+ * so
+ * far.
  */
 export async function askHttp(server: CompletionServer, ask: Ask, signal?: AbortSignal): Promise<EngineAnswer> {
   signal?.throwIfAborted();

@@ -14,7 +14,7 @@ export interface EnginePlan {
   streamTokens: number;
 }
 
-/** What one contender gave in one round. */
+/** Result of one contender in one round. */
 export interface RoundFigures {
   contender: string;
   round: number;

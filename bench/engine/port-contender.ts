@@ -47,7 +47,7 @@ export function greedy(ask: Ask, changes: Partial<GenerationRequest> = {}): Gene
   };
 }
 
-/** Runs a request and notes when its tokens came. An aborted one gives what came until then. */
+/** Runs a request and records the times of its tokens. An abort returns the tokens so far. */
 export async function askPort(
   engine: LocalEngine,
   request: GenerationRequest,

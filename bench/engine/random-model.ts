@@ -19,7 +19,7 @@ export interface RandomModel {
 const SMALL = { width: 512, layers: 8, heads: 8, keyValueHeads: 4, hiddenWidth: 1408, seed: 1 };
 const LARGE = { width: 1024, layers: 22, heads: 16, keyValueHeads: 8, hiddenWidth: 2816, seed: 1 };
 
-/** The models that the benchmarks know, by the name that is given to `--model`. */
+/** Models of the benchmarks, by their name in `--model`. */
 export const RANDOM_MODELS: Readonly<Record<string, RandomModel>> = {
   '40m-f16': { name: '40m-f16', ...SMALL, type: 'f16' },
   '40m-q8': { name: '40m-q8', ...SMALL, type: 'q8_0' },

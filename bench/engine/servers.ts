@@ -10,7 +10,7 @@ import { askHttp, type CompletionServer } from './http-contender.ts';
 const LOAD_LIMIT_MS = 120_000;
 const MODEL_ID = 'bench';
 
-/** What every contender of a comparison gets alike. */
+/** Options shared by all contenders of a comparison. */
 export interface EngineSetup {
   file: string;
   /** Tokens of prompt and answer together, of each sequence. */

@@ -16,11 +16,11 @@ const LONGEST_GAP_MS = 5_000;
 export interface DecodeFigure {
   /** All tokens of the answers by the time from the first question to the last answer's end, prompts included. */
   wholePerSecond: number;
-  /** The tokens that came while all answers were being made, by that time: decoding and nothing else. */
+  /** Tokens by time while all completions run: pure decoding. */
   decodePerSecond: number;
 }
 
-/** What 4 streams and the long prompts that arrive beside them saw. Milliseconds. */
+/** Results of 4 streams beside arriving long prompts, in milliseconds. */
 export interface MixedFigure {
   firstTokenMs: number[];
   gapsMs: number[];
@@ -30,7 +30,7 @@ export interface MixedFigure {
 
 let nextSeed = 1;
 
-/** A prompt of exactly so many tokens that no other shares anything with. */
+/** A prompt of exactly that many tokens, without a common prefix with others. */
 export function freshPrompt(tokens: number): string {
   nextSeed += 1;
   return randomLetters(nextSeed * 7919, tokens - BEGINNING_TOKENS);

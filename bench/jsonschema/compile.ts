@@ -1,12 +1,12 @@
 import { buildGrammar } from '../../src/engines/llama/constraints/request-grammar.ts';
 import { ApiError } from '../../src/errors.ts';
 
-/** What became of one schema. `ms` is the time to compile or to refuse. */
+/** Outcome of one schema. `ms`: time to compile or to reject it. */
 export type Compiled =
   | { kind: 'enforced'; grammar: string; ms: number }
   | { kind: 'refused'; keyword: string; message: string; ms: number };
 
-/** Compiles a schema as the service does. Throws what is no refusal. */
+/** Compiles a schema as the service does. Throws unexpected errors. */
 export function compile(schema: unknown): Compiled {
   const begun = performance.now();
   try {
@@ -25,7 +25,7 @@ export function compile(schema: unknown): Compiled {
   }
 }
 
-/** The keyword that a refusal names, or what it says when it names a schema. */
+/** The keyword named by a rejection, or its message if it names a schema. */
 function keywordOf(error: ApiError): string {
   const because = /accepts nothing|too large|nested deeper|without end|unlisted|does not list/.exec(error.message)?.[0];
   const last =

@@ -2,7 +2,7 @@ import type { GenerationRequest } from '../../src/engines/engine.ts';
 import { createLocalEngine, type LocalEngine } from '../../src/engines/llama/engine/local-engine.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 
-/** Tokens of a generated value at most. What needs more is cut, and counted apart. */
+/** Maximum tokens of a generated value. Truncated values are counted separately. */
 const MAX_TOKENS = 400;
 const TEMPERATURE = 2;
 const TIMEOUT_MS = 60_000;

@@ -1,13 +1,14 @@
 /**
- * Instances as texts. JSON objects have no order, and a grammar gives them one: the members that a schema lists, as it
- * lists them, then the others. So an instance is also tried with its members in that order.
+ * Instances as texts. JSON objects are unordered, but a grammar fixes an order: members of the schema first, in its order. So an
+ * instance
+ * is also tried with its members in that order.
  */
 type Json = Record<string, unknown>;
 
 const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Parses JSON so that `JSON.stringify` writes every number as it was written: `1.0` stays `1.0`. */
+/** Parses JSON so that `JSON.stringify` preserves the spelling of numbers: `1.0` stays `1.0`. */
 export function parseExactly(text: string): unknown {
   const keep = (_name: string, value: unknown, context: { source: string }): unknown =>
     typeof value === 'number' ? rawJson(context.source) : value;
@@ -17,7 +18,7 @@ export function parseExactly(text: string): unknown {
 const rawJson = (source: string): unknown => (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(source);
 const isRaw = (value: unknown): boolean => (JSON as unknown as { isRawJSON(one: unknown): boolean }).isRawJSON(value);
 
-/** Schemas that may speak of the same value as `schema`: itself and what it refers to or combines. */
+/** Schemas that apply to the same value as `schema`: itself, its references and its combinations. */
 function together(schema: unknown, root: unknown, found: Set<Json> = new Set()): Set<Json> {
   if (!isObject(schema) || found.has(schema)) return found;
   found.add(schema);

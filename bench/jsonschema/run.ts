@@ -1,4 +1,4 @@
-/** Evaluates the schema compiler; bench/README.md says what is counted, and how. */
+/** Evaluates the schema compiler; see bench/README.md. */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { getLlama, LlamaLogLevel } from 'node-llama-cpp';
@@ -55,7 +55,7 @@ async function compileAll(folder: string): Promise<Sheet> {
   return summarise(results);
 }
 
-/** Compiles MaskBench's schemas, and asks llama.cpp which instances their grammars take. */
+/** Compiles MaskBench's schemas, and checks which instances llama.cpp accepts with their grammars. */
 async function judgeInstances(folder: string) {
   const llama = await getLlama({
     gpu: false,

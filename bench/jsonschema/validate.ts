@@ -2,10 +2,10 @@ import { Ajv } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 
-/** Decimals have no exact doubles: a quotient that is whole to so many places counts as whole. */
+/** Decimals have no exact doubles: a quotient counts as whole up to this many decimal places. */
 const STEP_PLACES = 9;
 
-/** What Ajv says of values; null when it does not take the schema. Drafts up to 7 and the later ones each by their own. */
+/** Validates values with Ajv; null when it rejects the schema. Drafts up to 7 and later ones use separate instances. */
 export function validator(schema: Record<string, unknown>): ((value: unknown) => boolean) | null {
   const { $schema, ...rest } = schema;
   const isLate = /20(19|20)/.test(String($schema)) || JSON.stringify(rest).includes('"prefixItems"');

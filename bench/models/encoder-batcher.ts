@@ -4,7 +4,7 @@ import type { OnnxRuntime, OnnxSession } from './onnx-runtime.ts';
 const MAX_BATCH_TOKENS = 4096;
 const MAX_BATCH_TEXTS = 32;
 
-/** What an encoder makes of a text. */
+/** Output of an encoder for one text. */
 export interface Encoded {
   vector: Float32Array;
   score: number;

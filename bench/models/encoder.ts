@@ -13,7 +13,7 @@ export interface EncoderSize {
   heads: number;
 }
 
-/** The yardsticks: what most self-hosted services embed English with on a processor, and the small cross-encoder. */
+/** References: the usual self-hosted English embedding model on CPUs, and the small cross-encoder. */
 export const ENCODERS = {
   'bge-small': { like: 'bge-small-en-v1.5', layers: 12, width: 384, heads: 12 },
   'minilm-l6': { like: 'ms-marco-MiniLM-L-6-v2', layers: 6, width: 384, heads: 12 },
@@ -29,8 +29,9 @@ const FUSED = { domain: 'com.microsoft' };
 const NORM = { epsilon: { float: 1e-12 } };
 
 /**
- * Writes the encoder into `folder`, unless it is there, and gives its path. Inputs: `tokens` and `places`, int64 (texts x
- * tokens); outputs: `vector` (texts x width, the mean over the tokens) and `score` (texts x 1).
+ * Writes the encoder into `folder` unless it exists; returns its path. Inputs: `tokens` and `places`, int64 (texts x tokens);
+ * outputs:
+ * `vector` (texts x width, mean over tokens) and `score` (texts x 1).
  */
 export async function encoderFile(folder: string, name: keyof typeof ENCODERS): Promise<string> {
   const file = join(folder, `random-${name}.onnx`);
@@ -65,7 +66,7 @@ function encoder(size: EncoderSize): Buffer {
   });
 }
 
-/** Attention and the two rows of weights after it, each with its shortcut and its norm; gives the name of what comes out. */
+/** Adds attention and the feed-forward layer with residual connections and norms; returns the name of the output. */
 function addLayer(builder: Builder, { width, heads }: EncoderSize, at: string, x: string): string {
   const qkv = [builder.weight(`${at}qkv`, width, 3 * width), builder.constant(`${at}qkv.bias`, 3 * width, 0)];
   const attributes = { num_heads: { int: heads } };
@@ -78,7 +79,7 @@ function addLayer(builder: Builder, { width, heads }: EncoderSize, at: string, x
   return builder.shortcut(`${at}second`, first, narrow);
 }
 
-/** Gathers nodes and weights; every method gives the name of what it adds. */
+/** Collects nodes and weights; every method returns the name of the added output. */
 class Builder {
   readonly nodes: GraphNode[] = [];
   readonly weights: Weight[] = [];
@@ -111,7 +112,7 @@ class Builder {
     return [this.constant(`${name}.gain`, this.#width, 1), this.constant(`${name}.shift`, this.#width, 0)];
   }
 
-  /** What came in and what was made of it, added up and normalised. */
+  /** Residual connection with normalization. */
   shortcut(name: string, before: string, made: string): string {
     const bias = this.constant(`${name}.bias`, this.#width, 0);
     return this.add('SkipLayerNormalization', name, [before, made, ...this.norm(name), bias], {

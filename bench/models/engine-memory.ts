@@ -1,6 +1,7 @@
 /**
- * What a bundled model takes: a process with nothing else in it. `node --expose-gc engine-memory.ts TASK`; prints the lines
- * of `EngineMemory` as JSON.
+ * Measures the memory of a bundled model in an otherwise empty process. `node --expose-gc engine-memory.ts TASK` prints
+ * `EngineMemory` as
+ * JSON lines.
  */
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -16,7 +17,7 @@ export interface EngineMemory {
   used: number;
 }
 
-/** A model as far as it is needed here. */
+/** The engine methods used here. */
 interface Engine {
   check(signal: AbortSignal): Promise<void>;
   /** Reads texts, as a call of the API has it do. */

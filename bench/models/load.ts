@@ -5,7 +5,7 @@ import type { ModelWorkload } from './workloads.ts';
 
 const PATHS = { embeddings: '/v1/embeddings', rerank: '/v1/rerank', moderations: '/v1/moderations' } as const;
 
-/** What one contender did in one window. */
+/** Result of one contender in one time window. */
 export interface ModelWindow {
   contender: string;
   workload: string;
@@ -27,8 +27,9 @@ export interface Load {
 let seed = 0;
 
 /**
- * Keeps so many requests running for so many seconds, then waits for those that run: all count, and all the time counts.
- * Rejects at the first answer that is not 200.
+ * Keeps that many requests running for that many seconds, then waits for the running ones; all count, with their time. Rejects at
+ * the
+ * first response other than 200.
  */
 export async function measureWindow(
   contender: ModelContender,
@@ -69,12 +70,12 @@ export async function measureWindow(
   };
 }
 
-/** A workload at so many requests at once, for people. */
+/** Describes a workload with its concurrency. */
 export function describeLoad({ task, name }: ModelWorkload, requests: number): string {
   return `${task}, ${name}, ${requests} at once`;
 }
 
-/** Sends one request and gives the answer's JSON: for checks before anything is measured. */
+/** Sends one request and returns its JSON, for checks before a measurement. */
 export async function askOnce(contender: ModelContender, workload: ModelWorkload): Promise<unknown> {
   const answer = await fetch(contender.origin + PATHS[workload.task], {
     method: 'POST',

@@ -8,7 +8,7 @@ import type { EngineMemory } from './engine-memory.ts';
 import { askOnce, measureWindow } from './load.ts';
 import type { ModelWorkload, Task } from './workloads.ts';
 
-/** Idle time before memory is read, so that a garbage collection that is due has happened. */
+/** Idle time before memory is read, so that pending garbage collections run. */
 const SETTLE_MS = 3000;
 const LOAD_SECONDS = 2;
 const ENGINE_LIMIT_MS = 300_000;
@@ -20,7 +20,7 @@ export interface ModelMemory {
   more: number | undefined;
 }
 
-/** Resident memory of a contender's processes together as it starts, and after a load of each task. */
+/** Resident memory of all processes of a contender, after the start and after the load of each task. */
 export async function measureContender(
   contender: ModelContender,
   workloads: readonly ModelWorkload[],

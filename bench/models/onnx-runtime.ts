@@ -10,7 +10,7 @@ export const ONNX_RUNTIME_VERSION = '1.30.0';
 const FOLDER = join(import.meta.dirname, `../../.scratch/onnxruntime-${ONNX_RUNTIME_VERSION}`);
 const INSTALL_LIMIT_MS = 600_000;
 
-/** What is used of the package's interface. */
+/** The part of the package's interface that is used. */
 export interface OnnxRuntime {
   InferenceSession: { create(file: string, options: object): Promise<OnnxSession> };
   Tensor: new (type: 'int64', data: BigInt64Array, shape: readonly number[]) => object;

@@ -13,7 +13,7 @@ const ELEMENT_TYPE = { float: 1, int64: 7 } as const;
 const ATTRIBUTE_TYPE = { float: 1, int: 2, ints: 7 } as const;
 const WIRE = { varint: 0, bytes: 2, fixed32: 5 } as const;
 
-/** An operator with what it reads and writes, by name. */
+/** An operator with its inputs and outputs, by name. */
 export interface GraphNode {
   operator: string;
   domain?: string;
@@ -29,7 +29,7 @@ export interface Weight {
   values: Float32Array;
 }
 
-/** What goes into a graph or comes out of it; a size that is a text may be any. */
+/** An input or output of a graph; a size given as text is dynamic. */
 export interface Port {
   name: string;
   type: keyof typeof ELEMENT_TYPE;

@@ -41,7 +41,7 @@ export function speedTables(windows: readonly ModelWindow[]): TextTable[] {
   ];
 }
 
-/** Resident memory, and how much more that is than the line before. */
+/** Resident memory, and its growth since the previous line. */
 export function memoryTable(memory: readonly ModelMemory[]): TextTable {
   const rows = memory.map(({ what, bytes, more }) => [what, megabytes(bytes), megabytes(more)]);
   return { title: 'Resident memory, MB', columns: ['', 'all processes', 'more'], rows };

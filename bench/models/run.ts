@@ -38,7 +38,7 @@ async function startAll(contenders: ModelContender[]): Promise<void> {
   contenders.push(await startEncoder(flags.models, 'minilm-l6', threads));
 }
 
-/** The texts must have the tokens that their name says: otherwise the figures would be of something else. */
+/** Checks that the texts have the token counts in their names. */
 async function checkTokens(contender: ModelContender, workload: ModelWorkload): Promise<void> {
   if (workload.tokens === undefined) return;
   const { usage } = (await askOnce(contender, workload)) as { usage: { prompt_tokens: number } };

@@ -9,7 +9,7 @@ const WORDS = (
 
 const QUERY_WORDS = 8;
 const DOCUMENT_WORDS = 100;
-/** Documents of one request: what a small first search brings. */
+/** Documents per request: a small first-stage result. */
 const DOCUMENTS = 25;
 const JUDGED_CHARS = 1000;
 
@@ -20,7 +20,7 @@ export type Task = 'embeddings' | 'rerank' | 'moderations';
 export interface ModelWorkload {
   name: string;
   task: Task;
-  /** What a request has of `unit`: a text, pairs of query and document, or characters. */
+  /** Size of a request in `unit`: texts, query-document pairs, or characters. */
   units: number;
   unit: 'texts' | 'pairs' | 'characters';
   /** The tokens of its text, as the embedding model counts them. */
@@ -29,7 +29,7 @@ export interface ModelWorkload {
   body(seed: number): object;
 }
 
-/** All that is measured, in order. */
+/** All measured workloads, in order. */
 export const MODEL_WORKLOADS: readonly ModelWorkload[] = [
   ...[20, 200, 2000].map(
     (tokens): ModelWorkload => ({
@@ -62,12 +62,12 @@ export const MODEL_WORKLOADS: readonly ModelWorkload[] = [
   },
 ];
 
-/** So many texts of so many words: for another seed, others. */
+/** That many texts of that many words, by seed. */
 export function randomTexts(seed: number, texts: number, count: number): string[] {
   return Array.from({ length: texts }, (_, at) => words(seed * texts + at, count));
 }
 
-/** So many words in random order: no text is ever sent twice, so no cache can answer it. */
+/** That many words in random order: no text is sent twice, so no cache applies. */
 function words(seed: number, count: number): string {
   const uniform = seededUniform(seed);
   return Array.from({ length: count }, () => WORDS[Math.floor(uniform() * WORDS.length)]).join(' ');

@@ -5,7 +5,7 @@ import { type EngineAnswer, timeToFirstToken } from '../engine/contender.ts';
 import { type PortContender, startPort } from '../engine/port-contender.ts';
 import { freshPrompt } from '../engine/workloads.ts';
 
-/** Tokens of the question that follows what is cached; each request has one of its own. */
+/** Tokens of the question after the cached prefix, unique per request. */
 const QUESTION_TOKENS = 32;
 const ANSWER_TOKENS = 4;
 /** Of the stream whose prompt the next request shares: more than come before that one's first token. */
@@ -96,7 +96,7 @@ async function besideStream(engine: PortContender, prefix: string): Promise<Engi
   const leave = new AbortController();
   const stream = engine.ask({ ...question(prefix), maxTokens: STREAM_TOKENS }, leave.signal);
   try {
-    // Running, and its prompt computed, before the other one asks.
+    // The first request runs and its prompt is computed before the second one is sent.
     while ((await engine.engine.load(AbortSignal.timeout(60_000))).running === 0) await pause();
     await pause();
     return await engine.ask(question(prefix));

@@ -21,14 +21,14 @@ export interface OverheadWindow {
   cpuMs: number | undefined;
 }
 
-/** The three engines of one round: states saved, not saved, and not saved again to show what is noise. */
+/** The engines of one round: with snapshots, without, and without again to measure noise. */
 export interface OverheadRound {
   on: OverheadWindow;
   off: OverheadWindow;
   control: OverheadWindow;
 }
 
-/** Measures what keeping and saving prompts costs when none of them is ever asked for again. */
+/** Measures the cost of caching and saving prompts that are never requested again. */
 export async function measureOverhead(
   setup: { file: string; threads: number; rounds: number },
   progress: (line: string) => void,

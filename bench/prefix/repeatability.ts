@@ -24,7 +24,7 @@ export interface Difference {
   medianCharacters: number | null;
 }
 
-/** Asks each prompt four ways at temperature 0 and compares the texts. A scope of its own keeps a request uncached. */
+/** Sends each prompt in four ways at temperature 0 and compares the texts. An own scope keeps a request uncached. */
 export async function measureRepeatability(
   setup: { file: string; threads: number; prompts: readonly GenerationRequest['prompt'][] },
   progress: (line: string) => void,

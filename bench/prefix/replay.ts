@@ -3,7 +3,7 @@ import type { Trace } from './traces.ts';
 
 const SCOPE = 'trace';
 
-/** What a trace is replayed on: told of each prompt, it says how many of its blocks it held, and then holds it. */
+/** A cache under test: gets each prompt, returns the number of its cached blocks, and caches the prompt. */
 export interface ReplayedCache {
   name: string;
   /** Blocks from the prompt's beginning that were held. */
@@ -44,7 +44,7 @@ export function pagedCache(capacityBlocks: number): ReplayedCache {
     name: 'paged',
     ask: (blocks) => {
       const found = heldBeginning(blocks, (block) => held.has(block));
-      // From the end, so that a beginning is used later than what follows it, and outlives it.
+      // From the end, so that prefixes are used later than their continuations and outlive them.
       for (const block of blocks.toReversed()) {
         held.delete(block);
         held.set(block, true);

@@ -100,7 +100,7 @@ export function traceTable({ trace, requests, distinctBlocks, ideal, rates }: Tr
   };
 }
 
-/** What an organization sees of prompts that another one asked before. */
+/** Timing of prompts that another organization has sent before. */
 export function tenantsTable(times: TenantTimes): TextTable {
   const row = (what: string, values: readonly number[]): string[] => [what, formatSummary(summarize([...values]), 1)];
   return {

@@ -1,5 +1,5 @@
 /**
- * What the prefix cache gives and costs.
+ * Benefit and cost of the prefix cache.
  * `npm run bench:prefix -- [--parts first-token,overhead,same-text,tenants,traces] [--data DIR] [--model NAME] [--threads N]
  * [--rounds N] [--quick] [--json FILE]`; see bench/README.md.
  */
@@ -33,7 +33,7 @@ import { readTraces } from './traces.ts';
 
 const BUNDLED_FILE = join(CHECKOUT, 'models/quire-chat-2.gguf');
 const LENGTHS = [1_000, 4_000, 16_000];
-/** From a hundredth of what the traces have to more than all of it. */
+/** Cache sizes from a hundredth of the traces to more than all of them. */
 const CAPACITIES = [1_000, 3_000, 10_000, 30_000, 100_000, 300_000];
 
 const { values: flags } = parseArgs({

@@ -5,14 +5,14 @@ import { freshPrompt } from '../engine/workloads.ts';
 const PREFIX_TOKENS = 1_000;
 const ANSWER_TOKENS = 4;
 
-/** What one organization sees of prompts that another one asked before, and of prompts that nobody did. */
+/** Compares prompts that another organization has sent before with new prompts. */
 export interface TenantTimes {
   /** Milliseconds to the first token. */
   askedByAnother: number[];
   askedByNobody: number[];
   /** Tokens from the cache in all these requests together: 0, unless something is shared. */
   cachedTokens: number;
-  /** How often chance alone would make a difference of means as large as this one: near 0 tells the two apart. */
+  /** p-value of a permutation test of the means: near 0 means that the two are distinguishable. */
   probability: number;
 }
 

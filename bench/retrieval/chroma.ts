@@ -6,8 +6,9 @@ import { promisify } from 'node:util';
 import { type RunningChild, startChild } from '../harness/child-process.ts';
 
 /**
- * The versions of the npm package and of the library that is its server, the newest first. The first needs glibc 2.39; the second, whose
- * server is the last that does without, is for older systems.
+ * Versions of the npm package and of its server library, newest first. The first needs glibc 2.39; the second is the last one for
+ * older
+ * systems.
  */
 const RELEASES = [
   { version: '3.5.0', server: '1.3.4' },

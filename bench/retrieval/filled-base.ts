@@ -25,7 +25,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const STORED_BY = ['models/quire-embed-1.bin', 'src/db/migrations', 'src/search', 'src/knowledge-bases/chunk'];
 /** Chunks of about 600 characters, so that the corpora suffice for 200,000. */
 const CHUNKING = { type: 'recursive', chunk_size: 128, chunk_overlap: 0 };
-/** Documents of the first upload, which tells how many chunks a document has, and of the largest one. */
+/** Documents of the first upload, which determines the chunks per document, and of the largest one. */
 const FIRST_DOCUMENTS = 50;
 const MOST_DOCUMENTS = 2000;
 

@@ -4,7 +4,7 @@ import { FIRST_YEAR } from './documents.ts';
 /** Results per response. */
 export const TOP = 10;
 
-/** A filter. */
+/** A metadata filter. */
 export interface Filter {
   name: string;
   /** Filter of `POST /v1/knowledge-bases/{kb_id}/retrieve`; null for none. */

@@ -14,7 +14,7 @@ const KEY = /^[0-9a-f]{64}$/;
 
 /**
  * What seals stored credentials: by `QUIRE_SECRETS_KEY`, or else by a key that the first start makes, in a file that only the user
- * of this process may read. Where both are there, what the file's key has sealed opens still. Throws a `OperatorError` for a file that
+ * of this process may read. Where both are there, what the file's key has sealed opens still. Throws an `OperatorError` for a file that
  * holds no key.
  */
 export async function openSecrets(config: Pick<Config, 'dataDir' | 'secretsKey'>): Promise<Secrets> {

@@ -7,7 +7,7 @@ import type { Logger } from '../lib/logger.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { isQuireEntry } from './entries.ts';
 
-/** Its lock is what counts, not that it exists: it stays when the service ends, and is never removed. */
+/** Only its lock matters, not its existence: the file stays after the service ends, and is never removed. */
 export const LOCK_FILE = 'quire.lock';
 
 /** How often the file is checked, and how long its absence or replacement may stay unnoticed. */
@@ -22,7 +22,7 @@ const BUSY = 5;
  */
 const LOCK_TIMEOUT_MS = 250;
 
-/** What a lock tells of. */
+/** State reported by a lock. */
 export interface LockOptions {
   logger: Logger;
   /** Called at most once, when the locked file is no longer at its path: another process may have locked another one. */
@@ -59,7 +59,7 @@ export class FolderLock {
     this.#timer = setInterval(() => this.#check(), CHECK_INTERVAL_MS).unref();
   }
 
-  /** Throws a `OperatorError` at once when another process holds the folder. */
+  /** Throws an `OperatorError` at once when another process holds the folder. */
   static async take(folder: string, { logger, onLost, graceMs = GRACE_MS }: LockOptions): Promise<FolderLock> {
     const path = join(folder, LOCK_FILE);
     const isNew = createFile(folder, path);
@@ -83,7 +83,7 @@ export class FolderLock {
     }
   }
 
-  /** The file stays: whoever removed it could remove one that another process has locked just now. May be called twice. */
+  /** The file is not removed: the process that removes it could remove one that another process has just locked. Idempotent. */
   release(): void {
     clearInterval(this.#timer);
     if (this.#database.isOpen) this.#database.close();

@@ -21,7 +21,7 @@ export interface Surroundings {
 
 /**
  * Creates the data folder where it does not exist, and makes it accessible to the user of this process alone (0700), which protects
- * everything in it at once. Returns whether others had access before. Throws a `OperatorError` when the folder belongs to another user,
+ * everything in it at once. Returns whether others had access before. Throws an `OperatorError` when the folder belongs to another user,
  * cannot be made private, or is one that Quire must not close to others, such as `/`. May be called twice.
  */
 export function prepareDataFolder(folder: string): boolean {
@@ -43,7 +43,7 @@ export function prepareDataFolder(folder: string): boolean {
   }
 }
 
-/** Why this folder is used by more than Quire; null where nothing says so. `path` has no symbolic links in it. */
+/** Returns why this folder is shared with other uses; null when no sign of them is found. `path` is resolved. */
 export function whyShared(
   path: string,
   { mode }: Pick<Stats, 'mode'>,

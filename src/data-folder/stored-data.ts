@@ -2,13 +2,13 @@ import { join } from 'node:path';
 import { listFolder } from '../lib/create-folder.ts';
 import { OperatorError } from '../lib/operator-error.ts';
 
-/** Of `blobs/`: what is not uploaded yet (`blobs/folder-store.ts`). */
+/** Subfolder of `blobs/` with incomplete uploads (`blobs/folder-store.ts`). */
 const UNFINISHED = 'unfinished';
 /** Of `index/`: a table of LanceDB. */
 const TABLE = '.lance';
 
 /**
- * Throws a `OperatorError` when the data folder holds uploaded files or search indexes, or one of `traces`: a new database would know none
+ * Throws an `OperatorError` when the data folder holds uploaded files or search indexes, or one of `traces`: a new database would know none
  * of it, and give out a new first key. `problem` says what is missing.
  */
 export async function requireNoStoredData(

@@ -41,7 +41,7 @@ interface Promised {
   names: Set<string>;
   /** Ids of completed chat requests. */
   requests: string[];
-  /** Knowledge bases with one data source, and the number in the words of its lines. */
+  /** Knowledge bases with one data source, and the number in the words of its documents. */
   bases: { id: string; number: number }[];
   revokedKeys: number;
 }
