@@ -1,14 +1,14 @@
 import { showProgress } from '../../bench/harness/command.ts';
 import type { ServiceClient } from '../../bench/harness/service-client.ts';
 
-/** A model that is measured. */
+/** A model under evaluation. */
 export interface EvaluatedModel {
-  /** As the tables name it. */
+  /** Name in the tables. */
   name: string;
   id: string;
 }
 
-/** A message of a chat, as the wire has it. */
+/** A chat message of the API. */
 export interface Message {
   role: 'system' | 'user' | 'assistant' | 'tool';
   content: string | null;
@@ -16,26 +16,26 @@ export interface Message {
   tool_call_id?: string;
 }
 
-/** A tool, as the wire has it. */
+/** A tool of the API. */
 export interface Tool {
   type: 'function';
   function: { name: string; description?: string; parameters?: Record<string, unknown> };
 }
 
-/** A chat to answer. */
+/** A chat request. */
 export interface Chat {
   messages: readonly Message[];
   tools?: readonly Tool[];
 }
 
-/** The first choice of an answer. */
+/** The first choice of a completion. */
 export interface ChatAnswer {
   text: string;
   calls: { name: string; arguments: string }[];
   reason: string;
 }
 
-/** Requests that are sent at once: as many as the engine has sequences on a small machine. */
+/** Concurrent requests: the slots of the engine on a small machine. */
 const AT_ONCE = 4;
 const MAX_TOKENS = 300;
 
@@ -43,7 +43,7 @@ interface Completion {
   choices: [{ message: Message; finish_reason: string }];
 }
 
-/** Asks all chats, greedy, a few at once; the answers have the order of the chats. */
+/** Completes all chats with greedy decoding, a few concurrently. Results have the order of the chats. */
 export async function completeAll(
   service: ServiceClient,
   subject: EvaluatedModel,
@@ -72,7 +72,7 @@ async function ask(service: ServiceClient, subject: EvaluatedModel, chat: Chat):
     const calls = (message.tool_calls ?? []).map(({ function: called }) => called);
     return { text: message.content ?? '', calls, reason };
   } catch (error) {
-    // What a context has no room for, and a schema that cannot be enforced, are refused: no answer.
+    // Rejected: longer than the context, or a schema that cannot be enforced.
     if (error instanceof Error && / answered 400: /.test(error.message))
       return { text: '', calls: [], reason: 'refused' };
     throw error;

@@ -1,17 +1,17 @@
 import { readGzipText, readJsonLines } from '../../bench/harness/data-set.ts';
 import { Bm25 } from '../keyword/bm25.ts';
 
-/** A question with the passages that are given with it. */
+/** A question and the passages of its prompt. */
 export interface QuestionCase {
   question: string;
   passages: readonly string[];
-  /** Whether an answer holds the answer. Never, where the passage with the answer was left out. */
+  /** Whether a completion contains the answer; null when the passage with the answer is left out. */
   isRight: ((answer: string) => boolean) | null;
-  /** Sentences that hold it. */
+  /** The sentences that contain it. */
   sentences: readonly string[];
 }
 
-/** Questions, the passages that they were asked of, and all that is searched. */
+/** Questions with their passages, and all passages that are searched. */
 export interface QuestionSet {
   name: string;
   passages: readonly string[];
@@ -23,7 +23,7 @@ export interface QuestionSet {
   }[];
 }
 
-/** Files that the sets are read from, below the data folder. */
+/** Files of the sets, relative to the data folder. */
 export const QUESTION_FILES = {
   xquadCorpus: 'retrieval/xquad_en/corpus.jsonl.gz',
   xquadQueries: 'retrieval/xquad_en/queries.jsonl.gz',
@@ -33,11 +33,11 @@ export const QUESTION_FILES = {
   qed: 'chat/qed_dev.jsonl.gz',
 } as const;
 
-/** The pairs that `training/chat/sources.py` holds back: one block of neighbours in so many. */
+/** The pairs that `training/chat/sources.py` holds out: one block of neighbours in so many. */
 const [BLOCK, EVERY, KEPT] = [50, 35, 7];
-/** Sentences of a passage that is made of the set's neighbouring ones. */
+/** Sentences per passage, made of neighbouring ones of the set. */
 const NEIGHBOURS = 5;
-/** A longer answer is no sentence, even where it is in the passage. */
+/** Maximum characters of a right answer: a longer one is not a sentence. */
 const MAX_SENTENCE = 600;
 
 const plain = (text: string): string => text.replace(/\s+/g, ' ').trim();
@@ -69,7 +69,7 @@ export function xquad(data: string): QuestionSet {
   };
 }
 
-/** Paragraphs of Wikipedia with questions that people typed into a search engine, in small letters. */
+/** QED: Wikipedia paragraphs with lower-case questions from a search engine. */
 export function qed(data: string): QuestionSet {
   interface QedRow {
     question: string;
@@ -93,7 +93,7 @@ export function qed(data: string): QuestionSet {
   };
 }
 
-/** SQuAD's questions with the sentences that answer, of the pairs that no weights were trained on. */
+/** Held-out questions of SQuAD with the sentences that answer them. */
 export function squad(data: string): QuestionSet {
   const pairs = [QUESTION_FILES.squadTest, QUESTION_FILES.squadDev].flatMap((file) =>
     readJsonLines<{ a: string; b: string }>(data, file).map(({ a, b }) => [joined(a), capital(joined(b))] as const),
@@ -115,7 +115,7 @@ export function squad(data: string): QuestionSet {
   };
 }
 
-/** Right is a piece of the passage, no longer than a sentence, that has one of the answers in it. */
+/** A right answer is a part of the passage, at most a sentence long, that contains one of the answers. */
 function within(
   passage: string,
   answers: readonly string[],
@@ -127,7 +127,7 @@ function within(
   };
 }
 
-/** What a set has cut into words, written as people write. */
+/** Joins tokenized text with the usual spacing. */
 function joined(text: string): string {
   return plain(text)
     .replace(/`` ?/g, '"')
@@ -156,7 +156,7 @@ export function chosenOf({ questions }: QuestionSet, half: number, most: number)
   return new Set(Array.from({ length: most }, (_, i) => own[Math.floor((i * own.length) / most)] as number));
 }
 
-/** How many passages, or how many characters of them, are given. */
+/** Size of the prompt: passages, or characters of passages. */
 export type Amount = { passages: number } | { characters: number };
 
 /**
@@ -198,7 +198,7 @@ function taken(passages: readonly string[], order: readonly number[], amount: Am
   return found;
 }
 
-/** The same order for the same index. */
+/** Shuffles deterministically by index. */
 function shuffled<T>(items: readonly T[], index: number): T[] {
   let state = index + 1;
   const keyed = items.map((item) => {

@@ -3,11 +3,11 @@ import type { ServiceClient } from '../../bench/harness/service-client.ts';
 import { type Chat, type ChatAnswer, completeAll, type EvaluatedModel } from './chat-client.ts';
 import { type Amount, casesOf, chosenOf, type QuestionCase, type QuestionSet } from './question-cases.ts';
 
-/** What an answer says that says no more than that nothing was found. */
+/** Replies that decline to answer. */
 const DECLINED =
   /\b(?:could not find|couldn't find|don't know|do not know|not in the (?:documents|context)|cannot find|no answer)\b/i;
 
-/** How people put passages into a chat: each shape is used for an equal part of the cases. */
+/** Prompt formats with passages, each used for an equal share of the cases. */
 const SHAPES: readonly ((passages: readonly string[], question: string) => Chat)[] = [
   (passages, question) => ({
     messages: [
@@ -40,16 +40,16 @@ const SHAPES: readonly ((passages: readonly string[], question: string) => Chat)
   }),
 ];
 
-/** A part of the table: a set, how much of it is given, and which questions. */
+/** The cases of one table. */
 export interface QuestionPart {
   name: string;
   set: QuestionSet;
   amount: Amount;
-  /** Questions of each kind at most. */
+  /** Maximum answerable and unanswerable questions. */
   most: number;
 }
 
-/** How many questions are answered with the sentence that answers, and declined where there is none. */
+/** Measures right answers, answered questions and declined unanswerable questions. */
 export async function questionTable(
   service: ServiceClient,
   subjects: readonly EvaluatedModel[],
@@ -110,7 +110,7 @@ const isDeclined = ({ text }: ChatAnswer): boolean => text.trim() === '' || DECL
 
 const wordsOf = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
 
-/** F1 of the words of two texts. */
+/** F1 of the words of two texts, with their counts. */
 export function overlap(one: string, other: string): number {
   const left = wordsOf(one);
   const right = wordsOf(other);
@@ -125,7 +125,7 @@ export function overlap(one: string, other: string): number {
   return shared === 0 ? 0 : (2 * shared) / (left.length + right.length);
 }
 
-/** Whether four words in a row come again in the same answer. */
+/** Whether an answer repeats a sequence of four words. */
 export function repeats(text: string): boolean {
   const words = wordsOf(text);
   const seen = new Set<string>();

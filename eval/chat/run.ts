@@ -16,9 +16,9 @@ import { talkTable } from './talk-table.ts';
 import { apiBank, bfcl, quiet, sgd, TOOL_FILES } from './tool-cases.ts';
 import { type ToolPart, toolTable } from './tool-table.ts';
 
-/** The id that is bound to the bundled model where nothing else is said. */
+/** A model id that is served by the bundled model by default. */
 const BUNDLED = 'general-8b';
-/** Characters of a token of the model, on English. */
+/** Characters per token on English text. */
 const CHARACTERS_PER_TOKEN = 3.2;
 
 const SHEETS = ['questions', 'tools', 'talk'];
@@ -45,7 +45,7 @@ async function main(): Promise<void> {
   const models = Object.fromEntries(
     raw.map(({ id }, i) => [id, { engine: 'local', file: resolve(flags.weights[i] ?? '') }]),
   );
-  // JSON is YAML.
+  // JSON is a subset of YAML.
   writeFileSync(join(folder, 'quire.yaml'), JSON.stringify({ models }));
   const quire = await startQuire(undefined, [], {
     QUIRE_LOCAL_CALIBRATION: 'off',

@@ -3,7 +3,7 @@ import type { ServiceClient } from '../../bench/harness/service-client.ts';
 import { completeAll, type EvaluatedModel } from './chat-client.ts';
 import { repeats } from './question-table.ts';
 
-/** What is said, and what an answer in kind begins with or has. */
+/** User messages by kind, and a pattern of adequate replies. */
 const TALK: Readonly<Record<string, { said: readonly string[]; kind: RegExp }>> = {
   greetings: {
     said: [
@@ -51,7 +51,7 @@ const OPEN = [
   ...['Write an email to my boss.', 'How can I learn a language?', 'Describe a forest.', 'Write a poem about winter.'],
 ];
 
-/** Whether small talk is answered in kind, without documents and beside some, and whether answers to open requests go round. */
+/** Measures adequate replies to small talk, with and without documents, and repetitions in replies to open requests. */
 export async function talkTable(service: ServiceClient, subjects: readonly EvaluatedModel[]): Promise<MetricTable> {
   const context =
     'Use the following context to answer.\n\nContext:\nThe tower was built in 1889. It is 330 metres tall.';

@@ -1,20 +1,20 @@
 import { readJsonLines } from '../../bench/harness/data-set.ts';
 import type { Message, Tool } from './chat-client.ts';
 
-/** A turn of a conversation with tools: the call that belongs there, or null where the assistant should talk. */
+/** A turn of a conversation with tools: the expected call, or null for a text reply. */
 export interface ToolCase {
   messages: readonly Message[];
   tools: readonly Tool[];
   wanted: WantedCall | null;
 }
 
-/** A call with the values that are right for each argument. An argument with the value '' may be left out. */
+/** A call with the accepted values of each argument. The value '' accepts a missing argument. */
 export interface WantedCall {
   name: string;
   values: Readonly<Record<string, readonly unknown[]>>;
 }
 
-/** Files that the cases are read from, below the data folder. */
+/** Files of the cases, relative to the data folder. */
 export const TOOL_FILES = {
   sgdDev: 'chat/sgd_tool_dialogues_dev.jsonl.gz',
   sgdTrain: 'chat/sgd_tool_dialogues_train.jsonl.gz',
@@ -35,14 +35,14 @@ interface BfclRow {
   function: [Tool['function']];
 }
 
-/** Characters of a tool's result that are given: it is a list of which the first entries tell what the others do. */
+/** Maximum characters of a tool result; the entries of the list are alike. */
 const MAX_RESULT = 260;
-/** Characters of a conversation, so that no model's context is too small. */
+/** Maximum characters of a conversation, to fit every model's context. */
 const MAX_CONVERSATION = 4_000;
-/** Tools of other cases that BFCL's are offered beside. */
+/** Tools of other cases that are offered besides the right one. */
 const OTHER_TOOLS = [37, 61, 97];
 
-/** Turns of dialogues, half of them calls. `known`: whether their tools are those of training. */
+/** Turns of SGD dialogues, half of them calls, by whether all tools occur in the training set. */
 export function sgd(data: string, half: number): { known: ToolCase[]; unseen: ToolCase[] } {
   const trained = new Set(
     readJsonLines<Dialogue>(data, TOOL_FILES.sgdTrain).flatMap(({ tools }) => tools.map((tool) => tool.function.name)),
@@ -52,7 +52,7 @@ export function sgd(data: string, half: number): { known: ToolCase[]; unseen: To
   return { known: cases.filter(isKnown), unseen: cases.filter((one) => !isKnown(one)) };
 }
 
-/** The same of API-Bank's dialogues. */
+/** Turns of API-Bank dialogues. */
 export function apiBank(data: string, half: number): ToolCase[] {
   return turnsOf(readJsonLines<Dialogue>(data, TOOL_FILES.apiBank).filter((_, i) => i % 2 === half));
 }
@@ -88,7 +88,7 @@ function shortened(message: Message): Message {
   }
 }
 
-/** Single requests with their tool alone, or among three others. */
+/** Single requests of BFCL with their tool alone, or among four. */
 export function bfcl(data: string, half: number): { alone: ToolCase[]; among: ToolCase[] } {
   const answers = new Map(
     readJsonLines<{ id: string; ground_truth: [Record<string, Record<string, unknown[]>>] }>(
@@ -116,7 +116,7 @@ export function bfcl(data: string, half: number): { alone: ToolCase[]; among: To
   };
 }
 
-/** The API takes no dots in names. */
+/** Names of the API have no dots. */
 const wireName = (name: string): string => name.replaceAll('.', '_');
 
 function toolOf(called: Tool['function']): Tool {
@@ -138,7 +138,7 @@ function asSchema(value: unknown): unknown {
   return Object.fromEntries(members);
 }
 
-/** Small talk, with tools that have nothing to do with it. */
+/** Small talk with unrelated tools. */
 export function quiet(data: string, half: number): ToolCase[] {
   const rows = readJsonLines<BfclRow>(data, TOOL_FILES.bfcl);
   const turns = readJsonLines<Dialogue>(data, TOOL_FILES.talk).filter((_, i) => i % 14 === half * 7);

@@ -8,13 +8,13 @@ import type { ToolCase, WantedCall } from './tool-cases.ts';
 export interface ToolPart {
   name: string;
   cases: readonly ToolCase[];
-  /** Turns that call, and turns that talk, at most. */
+  /** Maximum turns with a call, and turns without. */
   most: number;
 }
 
 const ajv = new Ajv({ strict: false, validateFormats: false });
 
-/** Whether calls are made where they belong, are valid, and are the right ones. Tools are left to the model (`auto`). */
+/** Measures whether calls are made when expected, valid and right, with tool choice `auto`. */
 export async function toolTable(
   service: ServiceClient,
   subjects: readonly EvaluatedModel[],
@@ -53,7 +53,7 @@ export async function toolTable(
   };
 }
 
-/** So many of the items, from everywhere in the list. */
+/** Samples items evenly from the list. */
 function spread<T>(items: readonly T[], most: number): T[] {
   if (items.length <= most) return [...items];
   return Array.from({ length: most }, (_, i) => items[Math.floor((i * items.length) / most)] as T);
@@ -93,7 +93,7 @@ function cellsOf(
   ];
 }
 
-/** A listed name, and arguments that its schema accepts. */
+/** Whether a call has a listed name and arguments that its schema accepts. */
 function isValid({ tools }: ToolCase, call: ChatAnswer['calls'][number]): boolean {
   const tool = tools.find((one) => one.function.name === call.name);
   const given = parsed(call.arguments);

@@ -10,11 +10,11 @@ import { bestOf } from './searched.ts';
 
 export const SPLIT_FILE = 'chat/wikisplit.jsonl.gz';
 const OTHERS = 4;
-/** Sentences of the set that are read. */
+/** Sentences read from the set. */
 const MAX_SPLIT = 1_500;
-/** Sentences of Wikipedia that make a text. */
+/** Sentences per text. */
 const NEIGHBOURS = 5;
-/** What assistants say that is from no document. */
+/** Assistant phrases that come from no document. */
 const TALK = [
   'I hope that helps you.',
   'I could not find that in the documents.',
@@ -26,14 +26,14 @@ const TALK = [
   'Yes, that is correct.',
 ];
 
-/** An answer of one sentence, the texts it may be from, and the one that it is from. */
+/** A one-sentence answer, the candidate texts, and the index of its source. */
 interface Case {
   answer: string;
   texts: readonly string[];
   gold: number | null;
 }
 
-/** How often a sentence is told to be from the text that it is from, among the nearest by words, and from none where it is from none. */
+/** Accuracy of attribution among the lexically nearest texts, also for sentences without a source. */
 export function attributionTable(data: string): MetricTable {
   const kinds: Record<string, Case[]> = {};
   for (const code of ['en', 'de', 'ru', 'zh'] as const) {
@@ -83,12 +83,12 @@ export function attributionTable(data: string): MetricTable {
   };
 }
 
-/** The text stands in the middle: of equal ones the first is told. */
+/** Puts the source in the middle, because ties go to the first text. */
 function withGold(answer: string, text: string, others: readonly string[]): Case {
   return { answer, texts: [...others.slice(0, OTHERS / 2), text, ...others.slice(OTHERS / 2)], gold: OTHERS / 2 };
 }
 
-/** Gives the other texts that are nearest by words. */
+/** The lexically nearest other texts. */
 function nearestOf(texts: readonly string[]): (query: string, without: number) => string[] {
   const index = new Bm25(texts);
   return (query, without) =>

@@ -10,7 +10,7 @@ import { Searched } from './searched.ts';
 const KINDS = ['same paragraph, pronoun', 'same paragraph, as it is', 'another article, as it is'] as const;
 const NEAR = 3;
 
-/** What may be searched for at the third turn. The answers in between say nothing. */
+/** Query strategies for the third turn. Assistant replies are empty phrases. */
 const WAYS: Record<string, (turns: Conversation['turns']) => string> = {
   'the last alone': ([, , last]) => last,
   two: ([, previous, last]) => `${previous}\n${last}`,
@@ -19,7 +19,7 @@ const WAYS: Record<string, (turns: Conversation['turns']) => string> = {
   product: (turns) => retrievalQuery(messagesOf(turns)) ?? '',
 };
 
-/** How often the paragraph that answers the last turn is the first that is found, and among three: the mean of the languages. */
+/** Recall of the answering paragraph at 1 and 3 for the last turn, averaged over languages. */
 export async function followUpTable(embedder: EmbeddingEngine, data: string): Promise<MetricTable> {
   const found = new Map<string, { first: number[]; near: number[] }>();
   const sizes = new Map<string, number>();
@@ -54,7 +54,7 @@ export async function followUpTable(embedder: EmbeddingEngine, data: string): Pr
   };
 }
 
-/** A conversation whose answers are too long to be searched for. */
+/** A conversation with replies that are too long for a query. */
 function messagesOf(turns: Conversation['turns']): ChatMessage[] {
   const answer: ChatMessage = { role: 'assistant', content: '.'.repeat(100) };
   return turns.flatMap((content) => [{ role: 'user' as const, content }, answer]).slice(0, -1);

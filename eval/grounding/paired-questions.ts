@@ -1,7 +1,7 @@
 import type { Language } from '../../src/search/languages.ts';
 import { stored } from '../retrieval/collections.ts';
 
-/** A pronoun of each language of XQuAD; the words of the last two are not parted by spaces. */
+/** A pronoun per language of XQuAD. The last two have no spaces between words. */
 const PRONOUNS = {
   en: 'it',
   de: 'es',
@@ -16,26 +16,26 @@ const PRONOUNS = {
   th: 'มัน',
   zh: '它',
 } as const;
-/** Of these the product knows stems. */
+/** Languages with a stemmer. */
 const STEMMED: ReadonlySet<string> = new Set(['en', 'de', 'es', 'ro', 'ru', 'tr', 'ar']);
 const UNSPACED: ReadonlySet<string> = new Set(['th', 'zh']);
-/** Pairs of one paragraph that are taken, and how far away the other paragraph of a conversation is: in another article. */
+/** Pairs per paragraph, and the distance to a paragraph of another article. */
 const MAX_PAIRS = 4;
 const FAR = 37;
-/** Letters of a shared name, or characters where words are not parted. */
+/** Minimum letters of a shared name; characters in scripts without spaces. */
 const LEAST_LETTERS = 4;
 const LEAST_CHARACTERS = 3;
 
 type Code = keyof typeof PRONOUNS;
 
-/** What a user says in three turns, and the paragraph that answers the last. */
+/** Three user turns, and the paragraph that answers the last. */
 export interface Conversation {
   kind: 'same paragraph, pronoun' | 'same paragraph, as it is' | 'another article, as it is';
   turns: readonly [string, string, string];
   gold: number;
 }
 
-/** XQuAD in a language, with conversations made of its questions. */
+/** XQuAD in one language, with conversations built from its questions. */
 export interface ConversationSet {
   texts: readonly string[];
   language: Language;
@@ -44,10 +44,10 @@ export interface ConversationSet {
 
 export const CODES = Object.keys(PRONOUNS) as Code[];
 
-/** Where XQuAD in a language lies. */
+/** The collection of XQuAD in a language. */
 export const xquadOf = (code: Code) => stored(`xquad ${code}`, `xquad_${code}`);
 
-/** Pairs of questions about one paragraph, behind one about another; and with the other one last. */
+/** Conversations of two questions on one paragraph after one on another, and the reverse. */
 export function conversationsOf(data: string, code: Code): ConversationSet {
   const { documents, queries, gains } = xquadOf(code).read(data);
   const byParagraph = new Map<number, string[]>();
@@ -73,7 +73,7 @@ export function conversationsOf(data: string, code: Code): ConversationSet {
   return { texts: documents, language: STEMMED.has(code) ? (code as Language) : 'none', conversations };
 }
 
-/** The second question with a pronoun for the longest name that it shares with the first; null where they share none. */
+/** Replaces the longest name shared with the first question by a pronoun; null when there is none. */
 function withPronoun(first: string, second: string, code: Code): string | null {
   const isUnspaced = UNSPACED.has(code);
   const wordsOf = (text: string): string[] => (isUnspaced ? Array.from(text) : text.split(/\s+/));
@@ -101,6 +101,6 @@ function withPronoun(first: string, second: string, code: Code): string | null {
 
 const bare = (word: string): string => word.toLowerCase().replace(/[^\p{L}\p{N}\p{M}]/gu, '');
 
-/** A word with a capital, or any longer one in a script without capitals. */
+/** Capitalised words, or long words in scripts without capitals. */
 const isName = (word: string): boolean =>
   bare(word).length >= LEAST_LETTERS && (/^\p{Lu}/u.test(word) || !/[\p{Lu}\p{Ll}]/u.test(word));

@@ -1,4 +1,4 @@
-/** Evaluates what a chat is given of its knowledge bases, and what is told of its answer; eval/README.md says what is measured. */
+/** Evaluates context selection, attribution and follow-up questions of grounding; see eval/README.md. */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { CHECKOUT, runCommand } from '../../bench/harness/command.ts';

@@ -10,13 +10,13 @@ import { tokenizeText } from '../../src/search/terms.ts';
 const K1 = 1.2;
 const B = 0.75;
 
-/** Texts that are searched as a knowledge base is: BM25 over the product's terms, vectors, and both together as it scores them. */
+/** An in-memory index with the scoring of knowledge bases: BM25, vectors and hybrid. */
 export class Searched {
   readonly texts: readonly string[];
   readonly #embedder: EmbeddingEngine;
   readonly #language: Language;
   readonly #vectors: readonly Float32Array[];
-  /** Of each term, the texts that have it, each with what it adds to the text's score. */
+  /** Posting lists: for each term, its texts and BM25 contributions. */
   readonly #gains = new Map<string, [place: number, gain: number][]>();
 
   private constructor(
@@ -44,7 +44,7 @@ export class Searched {
     return new Searched(embedder, texts, language, await embedded(embedder, texts, 'document'));
   }
 
-  /** Adds a text to the lists of its terms; gives its length in terms. */
+  /** Adds a text to the posting lists. Returns its length in terms. */
   #count(text: string, place: number): number {
     const terms = tokenizeText(text, this.#language);
     const counts = new Map<string, number>();
@@ -57,7 +57,7 @@ export class Searched {
     return terms.length;
   }
 
-  /** The BM25 scores of all texts. */
+  /** BM25 scores of all texts. */
   keyword(query: string): number[] {
     const scores = this.texts.map(() => 0);
     for (const term of tokenizeText(query, this.#language)) {
@@ -66,7 +66,7 @@ export class Searched {
     return scores;
   }
 
-  /** The hybrid scores of all texts, for each of the queries. */
+  /** Hybrid scores of all texts, per query. */
   async hybrid(queries: readonly string[]): Promise<number[][]> {
     const vectors = await embedded(this.#embedder, queries, 'query');
     return queries.map((query, at) => {
@@ -84,7 +84,7 @@ export class Searched {
   }
 }
 
-/** Places by score, the highest first. */
+/** Indexes by descending score. */
 export function bestOf(scores: readonly number[], most: number): number[] {
   return [...scores.keys()].sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0)).slice(0, most);
 }

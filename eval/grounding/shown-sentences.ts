@@ -14,15 +14,15 @@ export const QUESTION_FILE = 'chunking/questions.jsonl.gz';
 const CORPORA = ['chatlogs', 'finance', 'pubmed', 'state_of_the_union', 'wikitexts'] as const;
 /** Characters of a chunk: about 512 tokens. */
 const CHUNK_CHARACTERS = 2_000;
-/** Characters of a corpus that are read, and questions that are asked of it. */
+/** Characters read per corpus, and questions per corpus. */
 const MAX_CHARACTERS = 1_500_000;
 const MAX_QUESTIONS = 40;
 const CHUNKS = 10;
 const BUDGETS = [250, 500, 1_000, 1_500, 2_000, 3_000, 4_000];
-/** A shorter sentence of a gold span is only the end of one. */
+/** Minimum characters of a sentence in a gold span; a shorter one is a fragment. */
 const LEAST_CHARACTERS = 16;
 
-/** How many of the sentences that answer stand in a prompt with so much room for documents: whole chunks, and ranked sentences. */
+/** Recall of answering sentences in a prompt by token budget: whole chunks, and ranked sentences. */
 export async function shownTable(
   embedder: EmbeddingEngine,
   reranker: RerankEngine,
@@ -67,7 +67,7 @@ export async function shownTable(
   };
 }
 
-/** Whole sentences up to the size of a chunk. */
+/** Splits into chunks of whole sentences. */
 function chunksOf(content: string): string[] {
   const spans: { start: number; end: number }[] = [];
   for (const { start, end } of splitSentences(content)) {
@@ -78,7 +78,7 @@ function chunksOf(content: string): string[] {
   return spans.map(({ start, end }) => content.slice(start, end));
 }
 
-/** What grounding reads of a chunk. */
+/** A chunk as grounding expects it. */
 function chunkOf(text: string, score: number): ContextChunk {
   return { text, score, documentName: 'corpus.md', headingPath: [] as string[] } as ContextChunk;
 }

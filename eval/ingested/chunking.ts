@@ -5,7 +5,7 @@ import type { ServiceClient } from '../../bench/harness/service-client.ts';
 import { mean } from '../../bench/harness/statistics.ts';
 import { EvaluatedBase, type FoundChunk } from './knowledge-base.ts';
 
-/** Chunks that a question gets, as the authors of the questions have it. */
+/** Chunks per question, as in the paper. */
 const FOUND = 5;
 const CORPORA = ['chatlogs', 'finance', 'pubmed', 'state_of_the_union', 'wikitexts'] as const;
 const STRATEGIES = ['fixed_size', 'recursive', 'semantic'];
@@ -92,7 +92,7 @@ function overlapOf(content: string, found: readonly FoundChunk[], references: re
   return { recall: hit / wanted, precision: total === 0 ? 0 : hit / total, union: hit / (total + wanted - hit) };
 }
 
-/** The questions count code points, which differ from UTF-16's units in texts with rare characters alone. */
+/** Offsets of the questions count code points, not UTF-16 units. */
 function utf16Span(content: string, start: number, end: number): readonly [number, number] {
   if (!/[\ud800-\udbff]/.test(content)) return [start, end];
   const characters = Array.from(content);

@@ -13,11 +13,11 @@ import type { CollectionSource } from '../retrieval/collections.ts';
 import { Search } from '../retrieval/search.ts';
 import { EvaluatedBase } from './knowledge-base.ts';
 
-/** Documents that are looked at for the recall: the most that one retrieval gives. */
+/** Depth of the recall: the maximum `top_k` of a retrieval. */
 const DEPTH = 100;
-/** Documents of a collection are short: one chunk each. */
+/** One chunk per document: documents of the collections are short. */
 const CHUNKING = { type: 'recursive', chunk_size: 2048, chunk_overlap: 0 };
-/** Each way to search, by itself and with its best reranked. */
+/** Search types, with and without reranking. */
 const WAYS = ['keyword', 'vector', 'hybrid'].flatMap((search_type) => [
   { search_type, rerank: false },
   { search_type, rerank: true },

@@ -1,13 +1,13 @@
 import { showProgress } from '../../bench/harness/command.ts';
 import { ingestFiles, type ServiceClient } from '../../bench/harness/service-client.ts';
 
-/** A document to ingest: a file of its own. */
+/** A file to ingest. */
 export interface EvaluatedFile {
   name: string;
   content: string;
 }
 
-/** A chunk that the service has found. */
+/** A retrieved chunk. */
 export interface FoundChunk {
   text: string;
   score: number;
@@ -15,7 +15,7 @@ export interface FoundChunk {
   metadata: Record<string, unknown>;
 }
 
-/** A knowledge base that was filled through the API: files uploaded, a data source made, its ingestion waited for. */
+/** A knowledge base that is filled through the API. */
 export class EvaluatedBase {
   readonly #service: ServiceClient;
   readonly #id: string;
@@ -25,7 +25,7 @@ export class EvaluatedBase {
     this.#id = id;
   }
 
-  /** Throws when a document could not be ingested. */
+  /** Uploads and ingests the files. Throws when a document fails. */
   static async fill(
     service: ServiceClient,
     files: readonly EvaluatedFile[],
@@ -43,12 +43,12 @@ export class EvaluatedBase {
     return new EvaluatedBase(service, id);
   }
 
-  /** Chunks that the knowledge base has. */
+  /** Number of chunks in the knowledge base. */
   async chunkCount(): Promise<number> {
     return (await this.#service.get<{ chunk_count: number }>(`/v1/knowledge-bases/${this.#id}`)).chunk_count;
   }
 
-  /** The best `count` chunks. */
+  /** Retrieves the best `count` chunks. */
   async retrieve(
     query: string,
     count: number,

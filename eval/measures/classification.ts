@@ -1,6 +1,6 @@
 import { ranks } from '../../bench/harness/statistics.ts';
 
-/** A text's score and whether it is what the score looks for. */
+/** A text's score and its label. */
 export interface ScoredText {
   score: number;
   isPositive: boolean;
@@ -8,11 +8,11 @@ export interface ScoredText {
 
 /** Precision, recall and false-positive rate at a threshold; NaN when the denominator is 0. */
 export interface AtThreshold {
-  /** The share of positives among the texts that reach it. */
+  /** Share of positives among texts at or above the threshold. */
   precision: number;
-  /** The share of the positives that reach it. */
+  /** Share of the positives at or above the threshold. */
   recall: number;
-  /** The share of the other texts that reach it. */
+  /** False-positive rate: share of the negatives at or above the threshold. */
   falseAlarms: number;
 }
 
@@ -47,7 +47,7 @@ export function areaUnderRoc(scoredTexts: readonly ScoredText[]): number {
   return (sum - (positives * (positives + 1)) / 2) / (positives * (scoredTexts.length - positives));
 }
 
-/** What a threshold lets through and stops. */
+/** Computes the rates at a threshold. */
 export function atThreshold(scoredTexts: readonly ScoredText[], threshold: number): AtThreshold {
   const flagged = scoredTexts.filter(({ score }) => score >= threshold);
   const positives = scoredTexts.filter(({ isPositive }) => isPositive).length;

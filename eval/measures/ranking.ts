@@ -1,13 +1,13 @@
 const CUT = 10;
 const RECALL_CUT = 100;
 
-/** Graded relevance of documents by their place in the collection; those left out are not relevant. */
+/** Graded relevance by document index; missing documents are not relevant. */
 export type Gains = ReadonlyMap<number, number>;
 
-/** The places of the `count` highest scores, best first. Of equal scores the earlier place comes first. */
+/** Indexes of the `count` highest scores, best first. Ties keep their order. */
 export function best(scores: ArrayLike<number>, count: number): number[] {
   const places = Array.from({ length: scores.length }, (_, place) => place);
-  // The sort of JavaScript is stable.
+  // Array sort is stable.
   return places.sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0)).slice(0, count);
 }
 

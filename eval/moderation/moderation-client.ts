@@ -1,22 +1,22 @@
 import { showProgress } from '../../bench/harness/command.ts';
 import type { ServiceClient } from '../../bench/harness/service-client.ts';
 
-/** The categories in the order of the interface. */
+/** The moderation categories of the API. */
 export const CATEGORIES = ['harassment', 'hate', 'self_harm', 'sexual', 'violence'] as const;
 
 /** One of the five. */
 export type Category = (typeof CATEGORIES)[number];
 
-/** A text's scores, 0..1. */
+/** Scores of a text, 0 to 1. */
 export type CategoryScores = Record<Category, number>;
 
-/** A score from here on flags, as the service does it. */
+/** Scores from here on are flagged, as in the service. */
 export const THRESHOLD = 0.5;
 
-/** Texts of one request: a quarter of what the interface allows, so that progress can be seen. */
+/** Texts per request: a quarter of the limit, to show progress. */
 const TEXTS_OF_A_REQUEST = 256;
 
-/** The scores of each text, from `POST /v1/moderations`. `what` is shown with the progress. */
+/** Scores texts with `POST /v1/moderations`. `what` labels the progress bar. */
 export async function moderateTexts(
   service: ServiceClient,
   texts: readonly string[],

@@ -12,7 +12,7 @@ import {
   THRESHOLD,
 } from './moderation-client.ts';
 
-/** Where the sets lie below the data folder. */
+/** Files of the sets, relative to the data folder. */
 export const FILES = {
   openai: 'moderation/openai_eval_1680.dev.jsonl.gz',
   hatecheck: 'moderation/hatecheck.dev.jsonl.gz',
@@ -21,10 +21,10 @@ export const FILES = {
 
 /** Labels of the categories in which a text of the first set is annotated, including sub-categories. */
 const ALL_LABELS = 8;
-/** Lower bounds of the ranges in which scores are compared with what they claim. */
+/** Lower bounds of the score ranges of the calibration table. */
 const RANGES = [0, 0.1, 0.3, 0.5, 0.7, 0.9] as const;
 
-/** Gives a text one score for everything unwelcome: what the model is compared with. */
+/** The baseline: one score for all categories. */
 export type Baseline = ((text: string) => number) | null;
 
 interface Labelled {
@@ -36,7 +36,7 @@ interface Case extends Labelled {
   functionality: string;
 }
 
-/** The OpenAI evaluation set: how well each category ranks, what 0.5 does, and what share of each range of scores is harmful. */
+/** OpenAI evaluation set: ranking per category, rates at 0.5, and calibration. */
 export async function judgeOpenai(service: ServiceClient, data: string, baseline: Baseline): Promise<MetricTable[]> {
   const rows = readJsonLines<Labelled>(data, FILES.openai);
   const scores = await moderateTexts(service, texts(rows), 'openai_eval');
@@ -115,7 +115,7 @@ function harmless(rows: readonly Labelled[], scores: readonly CategoryScores[]):
   };
 }
 
-/** HateCheck: by functionality, the share of its cases that `hate` at 0.5 judges as the set does. */
+/** HateCheck: accuracy of `hate` at 0.5 by functionality. */
 export async function judgeHatecheck(service: ServiceClient, data: string, baseline: Baseline): Promise<MetricTable[]> {
   const rows = readJsonLines<Case>(data, FILES.hatecheck);
   const scores = await moderateTexts(service, texts(rows), 'HateCheck');

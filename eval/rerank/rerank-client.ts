@@ -1,9 +1,9 @@
 import type { ServiceClient } from '../../bench/harness/service-client.ts';
 
-/** The model id that is asked. */
+/** The model id under evaluation. */
 export const RERANKER = 'reranker-v2-m3';
 
-/** The score of each document for the query, 0..1, in the order of the documents, from `POST /v1/rerank`. */
+/** Scores documents with `POST /v1/rerank`, 0 to 1, in their order. */
 export async function requestScores(
   service: ServiceClient,
   query: string,

@@ -11,7 +11,7 @@ import { qedTasks, type SentenceTask, squadTasks } from './sentences.ts';
 
 const WAYS = ['BM25', 'vectors', 'hybrid', 'reranked'] as const;
 
-/** How often the sentence that answers comes first, each way, and its mean reciprocal rank. */
+/** Accuracy at 1 and MRR of the answering sentence by ranking method. */
 export async function sentenceTable(service: ServiceClient, data: string): Promise<MetricTable> {
   const rows = [
     await measured(service, 'SQuAD, held back, 1 of 25', squadTasks(data)),

@@ -2,11 +2,11 @@ import { readJsonLines } from '../../bench/harness/data-set.ts';
 import { Bm25 } from '../keyword/bm25.ts';
 import { best } from '../measures/ranking.ts';
 
-/** A question, sentences, and which of them answers. */
+/** A question, candidate sentences and the right one. */
 export interface SentenceTask {
   question: string;
   sentences: string[];
-  /** The place of the sentence that answers. */
+  /** Index of the sentence that answers. */
   right: number;
 }
 
@@ -15,14 +15,14 @@ const QED = 'chat/qed_dev.jsonl.gz';
 /** Below the data folder. */
 export const SENTENCE_FILES = [...SQUAD, QED];
 
-/** One block of 50 neighbours in 35 is in the training of no model that ships, but of the embedder's. */
+/** One block of 50 neighbours in 35 is held out from training, except for the embedding model. */
 const BLOCK = 50;
 const EVERY = 35;
 const KEPT = 7;
-/** Other sentences, the nearest by words. */
+/** Distractors: the lexically nearest other sentences. */
 const DISTRACTORS = 24;
 const QUESTIONS = 500;
-/** Other passages, the nearest by words. */
+/** Distractors: the lexically nearest other passages. */
 const PASSAGES = 4;
 
 /** Held-back questions of SQuAD, each with the sentence that answers and the 24 nearest of other questions. */
@@ -37,7 +37,7 @@ export function squadTasks(data: string): SentenceTask[] {
       const scores = index.scores(question);
       scores[places.get(answer) ?? -1] = -1;
       const others = best(scores, DISTRACTORS).map((place) => texts[place] ?? '');
-      // In the middle, so that no way to rank finds it by its place.
+      // In the middle, so that ties do not favour it.
       const right = DISTRACTORS / 2;
       return { question, sentences: others.toSpliced(right, 0, answer), right };
     });

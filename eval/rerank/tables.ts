@@ -13,11 +13,11 @@ import type { CollectionSource } from '../retrieval/collections.ts';
 import { Search } from '../retrieval/search.ts';
 import { requestScores } from './rerank-client.ts';
 
-/** Documents that the first search brings. */
+/** Documents of the first-stage search. */
 const CANDIDATES = 100;
-/** Parts of the reranker's score where it is mixed with the hybrid one. */
+/** Weights of the rerank score in mixes with the hybrid score. */
 const MIXES = [0.3, 0.5] as const;
-/** Ranges of scores and how much of them is relevant. */
+/** Lower bounds of the score ranges of the calibration table. */
 const RANGES = [0, 0.1, 0.3, 0.5, 0.7, 0.9] as const;
 const COLUMNS = [
   countColumn('queries'),
@@ -81,7 +81,7 @@ async function reranked(
       queries[query] ?? '',
       places.map((place) => documents[place] ?? ''),
     );
-    // Places come in the order of the hybrid search, which so decides between equal scores.
+    // Candidates are in hybrid order, which breaks ties.
     const rankPlaces = (values: readonly number[]): number[] => best(values, CANDIDATES).map((at) => places[at] ?? -1);
     keyword.push(ndcg(best(first.keyword, CANDIDATES), own));
     hybrid.push(ndcg(places, own));

@@ -6,7 +6,7 @@ export interface Collection {
   name: string;
   documents: string[];
   queries: string[];
-  /** Of each query, by the document's place. No query is without a relevant document. */
+  /** Gains per query. Every query has a relevant document. */
   gains: Gains[];
 }
 
@@ -19,7 +19,7 @@ const QUESTIONS = 'chunking/questions.jsonl.gz';
 const INTENTS = 'chat/banking77_intents.jsonl.gz';
 const CORPORA = ['chatlogs', 'finance', 'pubmed', 'state_of_the_union', 'wikitexts'] as const;
 
-/** A collection that is read when its turn comes. */
+/** A collection that is read on demand. */
 export interface CollectionSource {
   name: string;
   /** Below the data folder. */
@@ -27,7 +27,7 @@ export interface CollectionSource {
   read(data: string): Collection;
 }
 
-/** One of `retrieval/`, under a name for people. */
+/** A collection of `retrieval/` under a display name. */
 export function stored(name: string, folder: string): CollectionSource {
   const [corpus, queries, judgements] = ['corpus.jsonl.gz', 'queries.jsonl.gz', 'qrels.tsv.gz'].map(
     (file) => `retrieval/${folder}/${file}`,
@@ -71,7 +71,7 @@ export const chunking: CollectionSource = {
   files: [QUESTIONS, ...CORPORA.map(corpusFile)],
   read(data) {
     const pieces = CORPORA.flatMap((corpus) => {
-      // Spans and pieces are counted in code points.
+      // Offsets count code points.
       const characters = [...readGzipText(data, corpusFile(corpus))];
       return Array.from({ length: Math.ceil(characters.length / PIECE_CHARS) }, (_, at) => {
         const start = at * PIECE_CHARS;

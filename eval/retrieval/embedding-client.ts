@@ -1,16 +1,16 @@
 import { showProgress } from '../../bench/harness/command.ts';
 import { type ServiceClient, ServiceError } from '../../bench/harness/service-client.ts';
 
-/** The model id that is asked. */
+/** The model id under evaluation. */
 export const EMBEDDER = 'embed-large-en-v1.5';
 
-/** Texts of one request: an eighth of what the interface allows, so that progress can be seen. */
+/** Texts per request: an eighth of the limit, to show progress. */
 const TEXTS_OF_A_REQUEST = 256;
 
-/** The vectors of texts, L2-normalised, of one width. */
+/** L2-normalised vectors. */
 export type Vectors = readonly Float32Array[];
 
-/** What is left of a text that has too many tokens, again and again until it has not. */
+/** Share of a text that is kept in each truncation step while it exceeds the token limit. */
 const KEPT_SHARE = 0.9;
 
 /**
@@ -44,13 +44,13 @@ async function embedSome(service: ServiceClient, texts: readonly string[]): Prom
   }
 }
 
-/** The place of the text that has too many tokens; -1 where the error says something else. */
+/** Index of the text over the token limit; -1 for other errors. */
 function tooLong(error: unknown): number {
   const isLimit = error instanceof ServiceError && error.code === 'token_limit_exceeded';
   return isLimit ? Number(/^input\.(\d+)$/.exec(error.param ?? '')?.[1] ?? -1) : -1;
 }
 
-/** The product of two vectors, which of normalised ones is the cosine. */
+/** Inner product; the cosine of normalised vectors. */
 export function dot(a: Float32Array, b: Float32Array): number {
   let sum = 0;
   for (let i = 0; i < a.length; i++) sum += (a[i] ?? 0) * (b[i] ?? 0);

@@ -7,14 +7,14 @@ import { dot, embedTexts, type Vectors } from './embedding-client.ts';
 const SHARE = 0.2;
 const HALF = 30;
 
-/** The scores of every document for one query, three ways. */
+/** Scores of all documents for one query. */
 export interface SearchScores {
   keyword: Float32Array;
   vector: Float32Array;
   hybrid: Float32Array;
 }
 
-/** A collection whose documents and queries have been embedded, ready to be searched. */
+/** An embedded collection with a BM25 index. */
 export class Search {
   readonly collection: Collection;
   readonly #index: Bm25;
@@ -38,7 +38,7 @@ export class Search {
     );
   }
 
-  /** The scores for the query at a place of the collection. */
+  /** Scores all documents for a query index. */
   scores(query: number): SearchScores {
     const asked = this.#queries[query] ?? new Float32Array();
     const keyword = this.#index.scores(this.collection.queries[query] ?? '');

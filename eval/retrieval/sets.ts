@@ -1,6 +1,6 @@
 import { chunking, paraphrases, stored } from './collections.ts';
 
-/** The collections whose mean counts: library science, computer science, and code. */
+/** The collections of the headline mean: library science, computer science and code. */
 export const FIVE = [
   stored('cisi', 'glasgow_cisi'),
   stored('cacm', 'glasgow_cacm'),
@@ -9,13 +9,13 @@ export const FIVE = [
   stored('cosqa', 'cosqa_dev_code'),
 ];
 
-/** Questions and the passages that answer. */
+/** Question answering collections. */
 export const QUESTIONS = [chunking, stored('trecqa', 'trecqa_wang_devtest')];
 
-/** Where keyword search finds nearly everything. */
+/** A collection that keyword search nearly solves. */
 export const PUBMED = stored('pubmedqa', 'pubmedqa_labeled');
 
-/** The same question in other words. */
+/** Paraphrase retrieval. */
 export const OTHER_WORDS = paraphrases;
 
 /** Questions and paragraphs in twelve languages, and in Japanese. */

@@ -14,7 +14,7 @@ import type { CollectionSource } from './collections.ts';
 import { dot, embedTexts } from './embedding-client.ts';
 import { Search } from './search.ts';
 
-/** Documents that are looked at for the recall. */
+/** Depth of the recall. */
 const DEPTH = 100;
 const WAYS = ['keyword', 'vector', 'hybrid'] as const;
 const COLUMNS: readonly MetricColumn[] = [
@@ -59,7 +59,7 @@ function measured(search: Search): MetricRow {
   return { name, cells: [queries.length, ...means('ndcg'), p, ...means('recall')] };
 }
 
-/** A value a query, for one way to search. */
+/** Metrics per query of one search type. */
 class Ways {
   readonly ndcg: number[] = [];
   readonly recall: number[] = [];
@@ -73,7 +73,7 @@ interface Pair {
   split?: string;
 }
 
-/** Spearman's correlation of the cosine with what people said of two sentences. */
+/** Spearman's correlation of the cosine with human similarity ratings. */
 export async function pairTable(service: ServiceClient, data: string): Promise<MetricTable> {
   const sets: [string, Pair[]][] = [
     ['STS-B test', readJsonLines<Pair>(data, PAIR_FILES.stsb).filter(({ split }) => split === 'test')],
