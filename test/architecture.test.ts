@@ -13,17 +13,6 @@ import { RULES } from './architecture/rules.ts';
 import { describeViolation } from './architecture/source.ts';
 import { layoutFolders, ROOT, readTree, sourceFolders } from './architecture/tree.ts';
 
-/** Names that are still exported twice. Remove a name when one of its declarations is renamed; add none. */
-const PENDING_DUPLICATES: ReadonlySet<string> = new Set([
-  'FEATURES',
-  'Judged',
-  'Judging',
-  'Portion',
-  'PortionResult',
-  'Reading',
-  'Word',
-]);
-
 const sources = readTree();
 const read = (path: string): string => (existsSync(join(ROOT, path)) ? readFileSync(join(ROOT, path), 'utf8') : '');
 
@@ -48,7 +37,7 @@ describe('modules', () => {
 
 describe('exported names', () => {
   it('are declared by one file of src each', () => {
-    const duplicates = findDuplicateExports(sources).filter(({ name }) => !PENDING_DUPLICATES.has(name));
+    const duplicates = findDuplicateExports(sources);
     const described = duplicates.map(({ name, paths }) => `${name}: ${paths.join(', ')}`);
     assert.deepEqual(described, [], `\n${described.join('\n')}`);
   });

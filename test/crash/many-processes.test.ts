@@ -33,11 +33,11 @@ const JOBS_MS = 300_000;
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 const pick = <T>(from: readonly T[]): T => from[Math.floor(Math.random() * from.length)] as T;
 
-/** What callers were promised, and what they tried. */
+/** Acknowledged and attempted operations. */
 interface Promised {
   /** Hash by file id. */
   files: Map<string, string>;
-  /** Names of all uploads that were begun. */
+  /** Names of all started uploads. */
   names: Set<string>;
   /** Ids of completed chat requests. */
   requests: string[];
