@@ -10,11 +10,11 @@ const MIN_LOGPROB = -9999;
  */
 export function tokenLogprobs(logprobs: unknown, most: number): TokenLogprob[] {
   if (!isRecord(logprobs)) return [];
-  if (Array.isArray(logprobs['content'])) return logprobs['content'].flatMap((entry) => chatEntry(entry, most));
-  return Array.isArray(logprobs['tokens']) ? legacyEntries(logprobs['tokens'], logprobs, most) : [];
+  if (Array.isArray(logprobs['content'])) return logprobs['content'].flatMap((entry) => parseChatEntry(entry, most));
+  return Array.isArray(logprobs['tokens']) ? parseLegacyEntries(logprobs['tokens'], logprobs, most) : [];
 }
 
-function chatEntry(entry: unknown, most: number): TokenLogprob[] {
+function parseChatEntry(entry: unknown, most: number): TokenLogprob[] {
   if (!isRecord(entry) || typeof entry['token'] !== 'string') return [];
   const top = Array.isArray(entry['top_logprobs']) ? entry['top_logprobs'] : [];
   const alternatives = top.flatMap((other: unknown) =>
@@ -33,7 +33,7 @@ function chatEntry(entry: unknown, most: number): TokenLogprob[] {
   ];
 }
 
-function legacyEntries(tokens: unknown[], logprobs: Record<string, unknown>, most: number): TokenLogprob[] {
+function parseLegacyEntries(tokens: unknown[], logprobs: Record<string, unknown>, most: number): TokenLogprob[] {
   const values = Array.isArray(logprobs['token_logprobs']) ? logprobs['token_logprobs'] : [];
   const tops = Array.isArray(logprobs['top_logprobs']) ? logprobs['top_logprobs'] : [];
   return tokens.flatMap((token, at) => {

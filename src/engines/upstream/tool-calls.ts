@@ -53,14 +53,14 @@ export class ToolCallAssembler {
 
   #addCall(call: Record<string, unknown>, events: GenerationEvent[]): void {
     const of = isRecord(call['function']) ? call['function'] : call;
-    const id = nonEmpty(call['id']);
-    const name = nonEmpty(of['name']);
+    const id = nonEmptyString(call['id']);
+    const name = nonEmptyString(of['name']);
     const upstreamIndex = typeof call['index'] === 'number' ? call['index'] : null;
     const index = this.#findCall(upstreamIndex, id, name);
     const partial = this.#calls[index];
     if (!partial) return;
     partial.id ??= id;
-    const text = partial.characters.add(argumentText(of['arguments']));
+    const text = partial.characters.add(stringifyArguments(of['arguments']));
     if (partial.name === null) {
       partial.argumentsBeforeName += text;
       if (name === null) return;
@@ -110,11 +110,11 @@ export class ToolCallAssembler {
 }
 
 /** Arguments are JSON text; some servers send null for none, and some the object itself. */
-function argumentText(received: unknown): string {
+function stringifyArguments(received: unknown): string {
   if (typeof received === 'string') return received;
   return received === null || received === undefined ? '' : JSON.stringify(received);
 }
 
-function nonEmpty(value: unknown): string | null {
+function nonEmptyString(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
 }

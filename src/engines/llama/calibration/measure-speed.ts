@@ -111,13 +111,13 @@ class StepMeasurements {
   }
 
   shortest(step: Step): number | null {
-    return this.#times.get(keyOf(step))?.milliseconds ?? null;
+    return this.#times.get(stepKey(step))?.milliseconds ?? null;
   }
 
   async run(step: Step): Promise<void> {
     const milliseconds = await this.#time(step);
     if (milliseconds < (this.shortest(step) ?? Number.POSITIVE_INFINITY)) {
-      this.#times.set(keyOf(step), { ...step, milliseconds });
+      this.#times.set(stepKey(step), { ...step, milliseconds });
     }
   }
 
@@ -146,7 +146,7 @@ class StepMeasurements {
   }
 }
 
-function keyOf({ threads, slots, tokens }: Step): string {
+function stepKey({ threads, slots, tokens }: Step): string {
   return `${threads}/${slots}/${tokens}`;
 }
 

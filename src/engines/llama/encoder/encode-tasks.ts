@@ -209,7 +209,7 @@ function vectorLength(numbers: Float64Array): number {
 async function tokenizeCooperatively(tokenizer: LlamaTokenizer, text: string, signal: AbortSignal): Promise<number[]> {
   const tokens: number[] = [];
   for (let from = 0; from < text.length; ) {
-    const to = endOfSlice(text, from);
+    const to = findSliceEnd(text, from);
     for (const token of await tokenizer.tokenizeText(text.slice(from, to), Number.POSITIVE_INFINITY))
       tokens.push(token);
     if (to < text.length) await yieldToEventLoop();
@@ -220,7 +220,7 @@ async function tokenizeCooperatively(tokenizer: LlamaTokenizer, text: string, si
 }
 
 /** Returns the end of a slice: before a nearby space if there is one, never within a character. */
-function endOfSlice(text: string, from: number): number {
+function findSliceEnd(text: string, from: number): number {
   const end = from + SLICE_CHARACTERS;
   if (end >= text.length) return text.length;
   const space = text.lastIndexOf(' ', end);

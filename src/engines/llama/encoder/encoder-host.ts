@@ -27,7 +27,7 @@ const send = runHost<EncoderParentMessage, EncoderHostMessage>((message) => {
   if (message.type === 'load') runtime = load(message.options);
   else if (message.type === 'request') void request(message.id, message.request);
   else if (message.type === 'cancel') cancellations.get(message.id)?.abort();
-  else void answerPing(message.id);
+  else void replyToPing(message.id);
 });
 
 async function load(options: EncoderLoadOptions): Promise<Runtime | null> {
@@ -79,6 +79,6 @@ function createTask(setup: EncoderSetup, request: Exclude<EncoderRequest, { kind
   return request.kind === 'embed' ? embedding(setup, request, cancelled) : reranking(setup, request, cancelled);
 }
 
-async function answerPing(id: number): Promise<void> {
+async function replyToPing(id: number): Promise<void> {
   if ((await runtime) !== null) send({ type: 'pong', id });
 }

@@ -105,7 +105,7 @@ export class EncoderProcess {
       if (this.#take(id) !== undefined) this.#host.send({ type: 'cancel', id });
       reply.reject(error);
     };
-    const share = Math.max(1 / (this.#options.maxCalls ?? MAX_CALLS), charactersOf(request) / MAX_CHARACTERS);
+    const share = Math.max(1 / (this.#options.maxCalls ?? MAX_CALLS), countCharacters(request) / MAX_CHARACTERS);
     const call: Call = { ticket: this.#admission.enter({ scope, share, evict: end }), reply };
     this.#calls.set(id, call);
     const leave = (): void => end(signal.reason);
@@ -174,7 +174,7 @@ export class EncoderProcess {
   }
 }
 
-function charactersOf(request: EncoderRequest): number {
+function countCharacters(request: EncoderRequest): number {
   const texts = request.kind === 'rerank' ? [request.query, ...request.documents] : request.texts;
   return texts.reduce((sum, text) => sum + text.length, 0);
 }

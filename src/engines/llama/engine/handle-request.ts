@@ -53,7 +53,7 @@ export class RequestHandler {
       const prepared = await preparePrompt(this.#model, this.#request);
       if (this.#cancelled) return;
       this.#promptTokens = prepared.tokens.length;
-      const seed = seedOf(this.#request.sampling.seed);
+      const seed = normalizeSeed(this.#request.sampling.seed);
       for (let choice = 0; choice < this.#request.choices; choice++) this.#submit(prepared, choice, seed);
     } catch (error) {
       this.#failed(error);
@@ -144,7 +144,7 @@ export class RequestHandler {
 }
 
 /** Converts any integer to 32 bits; null draws a random seed. */
-function seedOf(seed: number | null): number {
+function normalizeSeed(seed: number | null): number {
   if (seed === null) return randomInt(RESERVED_SEED);
   return Number(BigInt.asUintN(32, BigInt(Math.trunc(seed)))) % RESERVED_SEED;
 }

@@ -112,11 +112,11 @@ async function generate({ id, request }: Extract<ParentMessage, { type: 'generat
   entries.set(id, entry);
   const ready = await runtime;
   if (ready === null || entry.cancelled) return;
-  entry.handler = new RequestHandler(ready.model, ready.loop, request, listenerOf(id));
+  entry.handler = new RequestHandler(ready.model, ready.loop, request, createListener(id));
   await entry.handler.start();
 }
 
-function listenerOf(id: number): RequestListener {
+function createListener(id: number): RequestListener {
   const end = (message: HostMessage): void => {
     entries.delete(id);
     flush();
@@ -149,7 +149,7 @@ async function close(): Promise<void> {
   process.kill(process.pid, 'SIGKILL');
 }
 
-async function answerPing(id: number): Promise<void> {
+async function replyToPing(id: number): Promise<void> {
   const ready = await runtime;
   if (ready !== null) send({ type: 'pong', id, ...ready.loop.counts() });
 }
@@ -159,6 +159,6 @@ const send = runHost<ParentMessage, HostMessage>((message) => {
   else if (message.type === 'generate') void generate(message);
   else if (message.type === 'cancel') cancel(message.id);
   else if (message.type === 'consumed') entries.get(message.id)?.handler?.consumed(message.events);
-  else if (message.type === 'ping') void answerPing(message.id);
+  else if (message.type === 'ping') void replyToPing(message.id);
   else void close();
 });

@@ -77,10 +77,10 @@ class Factoring {
       const rule = this.#rules.get(name);
       if (rule === undefined) throw new GrammarError(`lacks the rule '${name}'`);
       const chains = this.#factor(rule.alternatives);
-      this.#writtenSymbols += symbolsOf(chains);
-      const alternatives = chains.map(sequenceOf);
+      this.#writtenSymbols += collectSymbols(chains);
+      const alternatives = chains.map(toSequence);
       factored.set(name, alternatives);
-      for (const sequence of alternatives) for (const used of namesIn(sequence)) reached.add(used);
+      for (const sequence of alternatives) for (const used of collectNames(sequence)) reached.add(used);
     }
     return factored;
   }
@@ -98,7 +98,7 @@ class Factoring {
       const shared = this.#shareHead(group);
       if (shared !== null) return [shared];
       const expanded = [...new Set(group.flatMap((chain) => this.#expanded(chain)))];
-      return symbolsOf(expanded) > MAX_GROUP_SYMBOLS ? group : this.#splitTerminals(expanded);
+      return collectSymbols(expanded) > MAX_GROUP_SYMBOLS ? group : this.#splitTerminals(expanded);
     });
   }
 
@@ -206,7 +206,7 @@ class Factoring {
   }
 
   #append(chain: Chain, rest: Chain): Chain {
-    return rest.head === null ? chain : this.#chain(sequenceOf(chain), rest);
+    return rest.head === null ? chain : this.#chain(toSequence(chain), rest);
   }
 
   #chain(symbols: SymbolSequence, rest: Chain): Chain {
@@ -298,7 +298,7 @@ class Factoring {
     const usedBy = new Map<string, Set<string>>();
     for (const [name, { alternatives }] of this.#rules) {
       for (const chain of alternatives) {
-        for (const used of namesIn(sequenceOf(chain))) usedBy.set(used, (usedBy.get(used) ?? new Set()).add(name));
+        for (const used of collectNames(toSequence(chain))) usedBy.set(used, (usedBy.get(used) ?? new Set()).add(name));
       }
     }
     const open = new Set(this.#rules.keys());
@@ -321,18 +321,18 @@ class Factoring {
   }
 }
 
-const symbolsOf = (chains: readonly Chain[]): number => chains.reduce((sum, { length }) => sum + length, 0);
+const collectSymbols = (chains: readonly Chain[]): number => chains.reduce((sum, { length }) => sum + length, 0);
 
-function sequenceOf(chain: Chain): GrammarSymbol[] {
+function toSequence(chain: Chain): GrammarSymbol[] {
   const symbols: GrammarSymbol[] = [];
   for (let at: Chain | null = chain; at !== null && at.head !== null; at = at.tail) symbols.push(at.head);
   return symbols;
 }
 
-function* namesIn(sequence: SymbolSequence): Generator<string, void, undefined> {
+function* collectNames(sequence: SymbolSequence): Generator<string, void, undefined> {
   for (const symbol of sequence) {
     if (symbol.kind === 'rule') yield symbol.name;
-    else if (symbol.kind === 'repetition') yield* namesIn(symbol.sequence);
+    else if (symbol.kind === 'repetition') yield* collectNames(symbol.sequence);
   }
 }
 

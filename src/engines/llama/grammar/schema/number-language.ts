@@ -40,18 +40,18 @@ interface Decimal {
 /** Returns the texts (without exponent) of numbers within `limits`. Null: a step is too fine for an automaton. */
 export function numberLanguage(limits: NumberLimits): NumberLanguage | null {
   const near = withoutFarBounds(limits);
-  const base = languageOf(integerBounds(near));
+  const base = compileLanguage(integerBounds(near));
   const steps = limits.steps.map(multiplesPattern);
   if (steps.some((step) => step === null)) return null;
   const stepped = steps.reduce<Automaton>((all, step) => (step === null ? all : intersection(all, step)), base);
   const side = (low: number | null, high: number | null, above: boolean, below: boolean): Automaton => {
     const parts = [...(low === null ? [] : [atLeast(low, above)]), ...(high === null ? [] : [atMost(high, below)])];
-    return parts.reduce((all, part) => intersection(all, languageOf(part)), stepped);
+    return parts.reduce((all, part) => intersection(all, compileLanguage(part)), stepped);
   };
   const { minimum, maximum, aboveMinimum, belowMaximum } = near;
   const negative = side(negated(maximum), negated(minimum), belowMaximum, aboveMinimum);
   // Zero has one spelling, without a minus sign.
-  const nonZero = intersection(negative, languageOf('\\d*[1-9]\\d*(?:\\.\\d+)?|\\d+\\.\\d*[1-9]\\d*'));
+  const nonZero = intersection(negative, compileLanguage('\\d*[1-9]\\d*(?:\\.\\d+)?|\\d+\\.\\d*[1-9]\\d*'));
   return { negative: nonZero, positive: side(minimum, maximum, aboveMinimum, belowMaximum) };
 }
 
@@ -61,7 +61,7 @@ export const hasNoNumbers = ({ negative, positive }: NumberLanguage): boolean =>
 const cache = new Map<string, Automaton>();
 const MAX_CACHED = 512;
 
-function languageOf(source: string): Automaton {
+function compileLanguage(source: string): Automaton {
   const known = cache.get(source);
   if (known !== undefined) return known;
   const made = buildAutomaton(parsePattern(source));

@@ -15,13 +15,13 @@ const cache = new Map<string, Automaton>();
 export function patternLanguage(source: string): Automaton {
   const known = cache.get(source);
   if (known !== undefined) return known;
-  const found = languageOf(parsePattern(source));
+  const found = compileLanguage(parsePattern(source));
   if (cache.size >= MAX_CACHED) cache.clear();
   cache.set(source, found);
   return found;
 }
 
-function languageOf(pattern: Pattern): Automaton {
+function compileLanguage(pattern: Pattern): Automaton {
   const ahead = leadingLookaheads(pattern);
   if (ahead === null) return contains(pattern);
   return ahead.looks.reduce(
