@@ -68,4 +68,19 @@ describe('locks between two processes on one database', () => {
       await holder.close();
     }
   });
+
+  it('are granted to a task whose connection is lost while it waits', async () => {
+    const [first, second] = processes as [Database, Database];
+    const held = Promise.withResolvers<void>();
+    const holding = first.withLock('waited for', () => held.promise);
+    const waiting = second.withLock('waited for', async () => 'granted');
+    await second.execute(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where application_name = 'quire-locks' and datname = current_database()
+         and pid not in (select pid from pg_locks where locktype = 'advisory' and granted)`,
+    );
+    held.resolve();
+    await holding;
+    assert.equal(await waiting, 'granted');
+  });
 });

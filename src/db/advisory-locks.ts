@@ -8,7 +8,10 @@ const LOCK_CLASS = 715_502;
 /** A holder writes for milliseconds to minutes; waiters ask again with exponential backoff. */
 const MIN_WAIT_MS = 20;
 const MAX_WAIT_MS = 250;
-const QUERY_TIMEOUT_MS = 5_000;
+/** As long as statements may take: a process that is short of CPU sees an answer late. */
+const QUERY_TIMEOUT_MS = 30_000;
+/** Connections that may fail in a row while a task waits for its lock. */
+const MAX_FAILURES = 10;
 /** The server ends the connection, and with it the locks, of a process that is suspended for this time. Others say that they live. */
 const SUSPENDED_MS = 60_000;
 const KEEP_ALIVE_MS = SUSPENDED_MS / 4;
@@ -49,11 +52,18 @@ export class AdvisoryLocks {
   }
 
   async #acquire(name: string): Promise<void> {
+    let failures = 0;
     for (let waitMs = MIN_WAIT_MS; ; waitMs = Math.min(waitMs * 2, MAX_WAIT_MS)) {
       this.#closing.signal.throwIfAborted();
       if (!this.#held.has(name)) {
         this.#held.add(name);
-        if (await this.#tryLock(name)) return;
+        try {
+          if (await this.#tryLock(name)) return;
+          failures = 0;
+        } catch (error) {
+          failures += 1;
+          if (failures === MAX_FAILURES) throw error;
+        }
       }
       await sleep(waitMs, undefined, { signal: this.#closing.signal });
     }
