@@ -54,7 +54,7 @@ export interface Service {
   stderr(): string;
   /** Resolves when the process has ended. */
   ended: Promise<Ended>;
-  /** Lists its child processes, such as model hosts. */
+  /** Lists its child processes, such as model hosts, without the embedded PostgreSQL. */
   children(): number[];
   signal(name: NodeJS.Signals): void;
   /** Sends SIGTERM and waits for the exit. */
@@ -222,9 +222,11 @@ async function untilReady({ child, stdout, stderr, ended }: ReturnType<typeof la
 }
 
 function listChildren(pid: number): number[] {
-  const table = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' });
-  const rows = table.split('\n').map((line) => line.trim().split(/\s+/).map(Number));
-  return rows.filter(([child, parent]) => parent === pid && child !== undefined).map(([child]) => child as number);
+  const table = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,comm='], { encoding: 'utf8' });
+  const rows = table.split('\n').map((line) => line.trim().split(/\s+/));
+  return rows
+    .filter(([, parent, name]) => Number(parent) === pid && name !== 'postgres')
+    .map(([child]) => Number(child));
 }
 
 /** Whether a process runs. Zombies count as exited. */

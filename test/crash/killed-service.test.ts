@@ -82,6 +82,8 @@ describe('SIGKILL of the service', () => {
     const keys: string[] = [];
     for (let round = 0; round < ROUNDS; round += 1) {
       const service = await start(dataDir);
+      // Starts the process of the bundled model.
+      assert.equal((await chat(service, chatBody(BUNDLED, false, 2))).status, 200);
       const children = service.children();
       assert.ok(children.length > 0);
       const promised = await killUnderLoad(service);
