@@ -89,8 +89,7 @@ const databaseUrls = new Map<string, string>();
 let isEmbedded = false;
 
 /**
- * Makes the services and commands of this test file use the embedded database, as users do by default. Otherwise each data folder
- * has a
+ * Makes the services and commands of this test file use the embedded database, as users do by default. Otherwise each data folder has a
  * database on the PostgreSQL server of the test run, which saves the time of a first start.
  */
 export function useEmbeddedDatabases(): void {

@@ -5,8 +5,11 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readUsageRows } from '../crash/load.ts';
 import { sendEvents, sendJson, startServer, type TestServer } from '../fixtures/upstream-server.ts';
-import { type Service, startService } from '../spawned-service.ts';
+import { type Service, startService, useEmbeddedDatabases } from '../spawned-service.ts';
 import { scaled } from './scale.ts';
+
+// Stopping the database is part of the shutdown.
+useEmbeddedDatabases();
 
 const ROUNDS = scaled(30, 3);
 /** Enough that usage writes lag behind. The defect did not show with fewer. */
