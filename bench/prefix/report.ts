@@ -44,7 +44,7 @@ export function firstTokenTable(found: readonly FirstToken[]): TextTable {
   };
 }
 
-/** Throughput and CPU with states saved, as a part of the same without, and the noise beside it. */
+/** Throughput and CPU time with saved states, relative to those without, and their noise. */
 export function overheadTable(rounds: readonly OverheadRound[]): TextTable {
   const row = (what: string, of: (round: OverheadRound) => OverheadWindow): string[] => {
     const speeds = rounds.map((round) => of(round).tokensPerSecond / round.off.tokensPerSecond);

@@ -13,7 +13,7 @@ import {
   workloadName,
 } from './workloads.ts';
 
-/** Amount of measurements. */
+/** How much is measured. */
 export interface MeasurementPlan {
   rounds: number;
   /** Duration of a window. */

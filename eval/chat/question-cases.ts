@@ -145,8 +145,7 @@ function joined(text: string): string {
 const capital = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
 
 /**
- * So many of a set's questions, from everywhere in it. Every other one belongs to the other half, on which thresholds were
- * looked for.
+ * Returns the indices of up to `most` questions, spread over the set. `half`: 0 or 1; thresholds were fitted on the other half.
  */
 export function chosenOf({ questions }: QuestionSet, half: number, most: number): Set<number> {
   const own = [...questions.keys()].filter(

@@ -10,10 +10,11 @@ export interface Collection {
   gains: Gains[];
 }
 
-/** Characters of a piece of the chunking corpora, and of a gold span that must lie in a piece for it to be relevant. */
+/** Length of a passage of the chunking corpora, in characters. */
 const PIECE_CHARS = 1000;
+/** Characters that a passage shares at least with a gold span to be relevant. */
 const LEAST_OVERLAP_CHARS = 20;
-/** Every so many of the test questions is asked: enough, and a fifth of the time. */
+/** Every fifth test question is asked, which takes a fifth of the time. */
 const PARAPHRASES_EVERY = 5;
 const QUESTIONS = 'chunking/questions.jsonl.gz';
 const INTENTS = 'chat/banking77_intents.jsonl.gz';

@@ -6,7 +6,7 @@ import { OperatorError } from '../lib/operator-error.ts';
 import { readOptionalFile } from '../lib/read-optional-file.ts';
 import { createSecrets, type Secrets } from '../lib/secrets.ts';
 
-/** Holds the key that was made where none is set, in the data folder. Without it nothing that is sealed opens again. */
+/** File of the generated encryption key, in the data folder. Credentials encrypted with a lost key cannot be decrypted. */
 export const SECRETS_KEY_FILE = 'secrets.key';
 
 const KEY_BYTES = 32;

@@ -106,12 +106,12 @@ export class SlotPool<J extends SlotJob> {
         : new SnapshotStore({ kv, cache, ...disk, diskBytes: disk.bytes, bytesPerToken, warn });
   }
 
-  /** The context of now. */
+  /** The present context: growing and shrinking replace it. */
   get context(): KvContext['current'] {
     return this.#kv.current;
   }
 
-  /** The most slots that the pool may grow to. */
+  /** Maximum number of slots. */
   get capacity(): number {
     return this.#options.resizable ? this.#kv.capacity : this.#kv.slots;
   }
