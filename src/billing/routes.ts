@@ -4,7 +4,7 @@ import { toCall } from '../http/auth.ts';
 import { readUsage, usageCsv } from './read-usage.ts';
 import { UsagePage, UsageParams } from './schema.ts';
 
-/** `GET /v1/usage`: any key. */
+/** `GET /v1/usage`. Needs no scope. */
 export function usageRoutes(app: App, deps: Pick<Deps, 'db' | 'now'>): void {
   app.get(
     '/v1/usage',

@@ -105,7 +105,7 @@ export async function rolledUpUntil(sql: Sql): Promise<number | null> {
 /** Milliseconds of a day. */
 export const DAY_MS = 86_400_000;
 
-/** When the oldest usage record was created, in milliseconds since 1970; null when there is none. */
+/** Creation time of the oldest usage record, in milliseconds since 1970; null without records. */
 export async function oldestRecordAt(sql: Sql): Promise<number | null> {
   const [row] = await sql
     .select({ createdAt: usageRecords.createdAt })

@@ -36,7 +36,7 @@ export interface Embeddings {
  * aborted signal ends a call immediately by throwing its reason, and frees its resources.
  */
 export interface EmbeddingEngine {
-  /** Never waits: returns what is known now. */
+  /** Returns the last known state, without I/O. */
   backend(): Backend;
   /**
    * Identifies everything that determines vectors: weights, dimensions, normalization and prefixes. Engines with equal

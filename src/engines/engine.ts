@@ -215,12 +215,12 @@ export interface GenerationFeatures {
  * frees what the call held within one step; not consuming the iterator to its end does the same through `return()`.
  */
 export interface GenerationEngine {
-  /** Never waits: returns what is known now. */
+  /** Returns the last known state, without I/O. */
   backend(): Backend;
   /** Context length in tokens; null while unknown. */
   contextLength(): number | null;
   features(): GenerationFeatures;
-  /** Never waits: returns what is known now. Null: the cache belongs to another server, or has not been reported yet. */
+  /** Last reported cache usage, without I/O. Null: the cache is on another server, or nothing was reported yet. */
   cacheUsage(): CacheUsage | null;
   generate(request: GenerationRequest, signal: AbortSignal): AsyncGenerator<GenerationEvent, void, undefined>;
   /** Health check: resolves when the engine responds. Throws an Error with a message for operators otherwise. */

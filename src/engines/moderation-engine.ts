@@ -26,7 +26,7 @@ export interface Moderation {
  * signal ends a call immediately by throwing its reason, and frees its resources.
  */
 export interface ModerationEngine {
-  /** Never waits: returns what is known now. */
+  /** Returns the last known state, without I/O. */
   backend(): Backend;
   /**
    * Scores texts of any length; a text without words scores 0. Scores do not depend on the other texts. `scope`: the organization,

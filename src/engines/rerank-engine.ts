@@ -40,7 +40,7 @@ export interface Reranking {
  * `engine_unavailable`. An aborted signal ends a call immediately by throwing its reason, and frees its resources.
  */
 export interface RerankEngine {
-  /** Never waits: returns what is known now. */
+  /** Returns the last known state, without I/O. */
   backend(): Backend;
   /** Absent: `DEFAULT_RERANK_SCORE_WEIGHTS`. */
   readonly weights?: RerankScoreWeights;

@@ -1,6 +1,6 @@
 import type { Call } from './caller.ts';
 
-/** What a policy applies to: what a caller sends, or what a model answers. */
+/** Texts that a policy applies to: input of the caller, or output of the model. */
 export type PolicyStage = 'input' | 'output';
 
 /** Result of a policy that did not simply pass a text: what the caller sees of it. */

@@ -48,7 +48,7 @@ export async function diffFolder(
       candidates.splice(candidates.indexOf(match), 1);
     }
   }
-  // Runs last: several files can share a name, and those of unchanged documents are removed from `byName` above.
+  // After the loop above has removed the files of unchanged documents from `byName`: several files can share a name.
   for (const upload of result.uploads) upload.replaces = byName.get(upload.document.name)?.shift() ?? null;
   const isInUnreadableFolder = ({ name }: StoredFile) => unreadable.some((folder) => name.startsWith(folder.name));
   const unmatched = [...byName.values()].flat();

@@ -34,7 +34,7 @@ export interface EmbeddedServerOptions {
 }
 
 /**
- * PostgreSQL as a child process. When it ends by itself it is started again with backoff; meanwhile connections fail.
+ * PostgreSQL as a child process. An unexpected exit is followed by a restart with backoff; connections fail until then.
  */
 export class EmbeddedServer {
   /** Connections go through the socket in this folder. */

@@ -22,7 +22,7 @@ const PROGRESS_MS = 10_000;
 /** SQLSTATE `cannot_connect_now`: the server is starting, recovering or shutting down. */
 const CANNOT_CONNECT_NOW = '57P03';
 
-/** What `postmaster.pid` says. */
+/** Parsed `postmaster.pid`. */
 export interface PidFile {
   pid: number;
   /** `starting`, `ready`, `stopping` or `standby`; empty in the first moments. */
@@ -98,7 +98,7 @@ function isSameFolder(reported: string, folder: string): boolean {
   }
 }
 
-/** Where a server may still run, and who is told. */
+/** Dependencies of the check for a server that still runs. */
 export interface OrphanContext {
   folder: string;
   socket: SocketFolder;

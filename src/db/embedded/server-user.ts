@@ -14,7 +14,7 @@ export interface ServerUser {
   kind: 'same user' | 'user namespace' | 'unprivileged user';
   /** Words in front of a command line. */
   prefix: readonly string[];
-  /** Credentials that the child takes; null keeps those of this process. */
+  /** User and group of the child process; null: those of this process. */
   credentials: { uid: number; gid: number } | null;
   /** Owner of the database files as this process sees it; null where the system has no owners. */
   ownerUid: number | null;

@@ -217,7 +217,7 @@ describe('a service account', () => {
   });
 });
 
-describe('a type that is not implemented', () => {
+describe('a data source type without a connector', () => {
   for (const type of DATA_SOURCE_TYPES.filter((known) => known !== 'file_upload')) {
     it(`${type}: its job fails with connector_unavailable`, async () => {
       const connector: Connector = CONNECTORS[type];

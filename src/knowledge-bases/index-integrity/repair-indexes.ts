@@ -1,7 +1,7 @@
 import { type CheckDeps, checkIndex } from './check-index.ts';
 import { hasUnembedded, type IndexedBase, markForRebuild, markReady, selectUnreadyBases } from './store.ts';
 
-/** Indexes that one run takes up. The next takes what is left. */
+/** Maximum number of indexes per run; the next run takes the others. */
 const LIMIT = 100;
 
 /**

@@ -32,7 +32,7 @@ const MIN_RELEVANCE = 0.35;
 /** Ranks the units. Rejects with the signal's reason when it aborts. */
 export type AnswerRanker = Pick<RerankEngine, 'rerank'>;
 
-/** What the model is shown for a question. */
+/** Documents for the prompt and the text that answers the question. */
 export interface SelectedAnswer {
   /** Documents for the prompt, the best last. */
   shown: PromptDocument[];
@@ -153,7 +153,7 @@ function boundedLogit(probability: number): number {
   return Math.min(MAX_LOGIT, Math.max(-MAX_LOGIT, Math.log(bounded / (1 - bounded))));
 }
 
-/** The other texts in ascending relevance as far as they fit, then the answer. */
+/** Other texts in ascending relevance, up to the size limit, then the answer. */
 function createDocuments(answer: string | null, others: readonly string[]): PromptDocument[] {
   let remaining = MAX_SHOWN_CHARACTERS - (answer?.length ?? 0);
   const fitting = others.filter((text) => {

@@ -319,7 +319,7 @@ class ModerationTokenizer {
   }
 }
 
-/** Replaces digits and symbols by letters; `one` replaces those that may be `i` or `l`. */
+/** Replaces leetspeak digits and symbols by letters. `one`: the letter for `1`, `!` and `|`. */
 function replaceLeet(run: string, one: string): string {
   return run.replace(/[0-9@$!|+]/g, (sign) => ('1!|'.includes(sign) ? one : (LEET[sign] ?? '')));
 }

@@ -60,7 +60,7 @@ export class EncoderProcess {
   #nextId = 1;
   #facts: EncoderFacts | null = null;
 
-  /** `identity`: only this version of the file may be loaded; null: any. */
+  /** `identity`: rejects the file when it differs; null: accepts every version. */
   constructor(options: EncoderOptions, use: EncoderUse, identity: FileIdentity | null) {
     this.#options = options;
     const { file, contextTokens, threads, memory } = options;

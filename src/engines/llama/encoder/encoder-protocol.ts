@@ -15,7 +15,7 @@ export interface FileIdentity {
 /** Options of the host. */
 export interface EncoderLoadOptions {
   file: string;
-  /** The version of the file that was first loaded; others are rejected. Null: any. */
+  /** Identity of the file at its first load; a changed file is rejected. Null: every version is accepted. */
   identity: FileIdentity | null;
   use: EncoderUse;
   /** Tokens per window; null: that of the training, up to a default. */

@@ -28,9 +28,8 @@ export function textSpecialTokens(model: LlamaModel): SpecialTokens {
 }
 
 /**
- * Returns the special tokens around a query and a document: those of the rerank template, else the one that ends the
- * query and the one that ends the document. BERT has one between them, RoBERTa two. Throws an Error when the model has
- * none.
+ * Returns the special tokens around a query and a document, from the rerank template if there is one. Otherwise the end
+ * tokens of both texts: BERT has one token between them, RoBERTa two. Throws an Error when the model has none.
  */
 export function pairSpecialTokens(model: LlamaModel): PairSpecialTokens {
   const template = model.fileInfo.metadata.tokenizer['chat_template.rerank'];

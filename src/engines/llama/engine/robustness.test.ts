@@ -109,7 +109,7 @@ describe('a killed or hanging host', () => {
       first.catch(() => {});
       await pause(600);
       kill();
-      // A fast machine is computing the completion by then; its window is full until it is read.
+      // On a fast machine the completion has begun by then, and waits because its event window is full.
       await assert.rejects(async () => {
         await first;
         for await (const _ of waiting);

@@ -21,7 +21,7 @@ export interface SnapshotHolder {
   readonly length: number;
 }
 
-/** What holds computed tokens. */
+/** Owner of cached tokens. */
 export type PrefixHolder = SlotHolder | SnapshotHolder;
 
 /** Statistics of a prefix cache. */

@@ -116,7 +116,7 @@ export function shouldWait(computedTokens: number, upcomingTokens: number): bool
   return upcomingTokens - computedTokens >= MIN_SHARED_TOKENS_TO_WAIT;
 }
 
-/** Suffixes of at most so many tokens are computed token by token. */
+/** Longest suffix, in tokens, that is computed token by token. */
 const SHORT_SUFFIX_TOKENS = 16;
 /** Up to this prompt length, attention takes a negligible part of the time. */
 const SHORT_PROMPT_TOKENS = 512;

@@ -89,7 +89,7 @@ class Factoring {
     return this.#work > MAX_WORK || this.#writtenSymbols > this.#maxWrittenSymbols;
   }
 
-  /** Returns equivalent alternatives of which no two start with the same character, unless the budget is exhausted. */
+  /** Rewrites alternatives so that no two start with the same character. Stops when the budget is exhausted. */
   #factor(alternatives: readonly Chain[]): Chain[] {
     return this.#overlapping(alternatives).flatMap((group) => {
       const [only] = group;

@@ -28,7 +28,7 @@ interface Choice {
   from: ReadonlySet<Schema>;
 }
 
-/** Constraints that must hold together, as far as they are resolved. */
+/** Conjunction of constraints, resolved where possible. */
 interface State {
   parts: Map<Schema, SchemaPart>;
   choices: Choice[];

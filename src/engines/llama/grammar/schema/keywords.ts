@@ -9,7 +9,7 @@ export interface Located {
   path: string;
 }
 
-/** A schema of which only its own keywords count: references and combinators are resolved already. */
+/** A schema without references and combinators: both are resolved. */
 export interface SchemaPart {
   schema: Schema;
   path: string;
