@@ -3,8 +3,11 @@ import { after, afterEach, before, describe, it, mock } from 'node:test';
 import { embeddedBy, recordingEmbedder } from '../../test/embedder.ts';
 import { useApi } from '../../test/harness.ts';
 import { stream, words } from '../../test/scripted-engine.ts';
+import { insertOrganization } from '../accounts/store.ts';
 import { usageRecords } from '../billing/tables.ts';
+import type { ModerationEngine } from '../engines/moderation-engine.ts';
 import type { RerankEngine } from '../engines/rerank-engine.ts';
+import { newId } from '../lib/ids.ts';
 
 const SAFE = { harassment: 0, hate: 0, self_harm: 0, sexual: 0, violence: 0 };
 const PATH = '/v1/guardrail-policies';
@@ -22,9 +25,18 @@ describe('a guardrail policy', () => {
     check: async () => {},
     close: async () => {},
   };
+  const moderation: ModerationEngine = {
+    backend: rerank.backend,
+    moderate: async (texts) => ({ scores: texts.map(() => SAFE), tokens: 1 }),
+    check: async () => {},
+    close: async () => {},
+  };
   const api = useApi({
     models: (engine) =>
-      (embedding.models?.(engine) ?? []).map((model) => (model.id === 'reranker-v2-m3' ? { ...model, rerank } : model)),
+      (embedding.models?.(engine) ?? []).map((model) => {
+        if (model.id === 'reranker-v2-m3') return { ...model, rerank };
+        return model.id === 'moderation-v1' ? { ...model, moderation } : model;
+      }),
     scoreTexts: async (texts) => {
       if (isDown) throw new Error('the moderation engine is down');
       return texts.map((text) => ({ ...SAFE, harassment: text.includes('idiot') ? 0.9 : 0 }));
@@ -231,8 +243,13 @@ describe('a guardrail policy', () => {
 
   it('does not apply to other organizations, nor to moderations', async () => {
     await apply(DENY);
-    const { status } = await api.send('POST', '/v1/moderations', { body: { input: 'the falcon' } });
-    assert.notEqual(status, 400);
+    const organization = newId('organization');
+    await insertOrganization(api.db.sql, organization, organization);
+    const { key } = await api.makeKey({ organization });
+    const body = { model: 'general-8b', messages: [{ role: 'user', content: 'the falcon' }] };
+    assert.equal((await api.send('POST', '/v1/chat/completions', { body, key })).status, 200);
+    assert.equal((await api.send('POST', '/v1/chat/completions', { body })).status, 400);
+    assert.equal((await api.send('POST', '/v1/moderations', { body: { input: 'the falcon' } })).status, 200);
   });
 
   it('finds topics in long texts, also at the borders of the windows in which they are matched', async () => {

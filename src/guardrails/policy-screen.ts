@@ -21,7 +21,6 @@ const NOT_SCREENED = 'the content could not be screened';
 export type ScreenDeps = Pick<Deps, 'db' | 'scoreTexts' | 'logger' | 'now'>;
 
 interface CachedPolicy {
-  readAt: number;
   version: string;
   id: string;
   evaluator: PolicyEvaluator;
@@ -103,7 +102,7 @@ export class PolicyScreen implements Screen {
     if (row === null) return null;
     const isSame = known?.id === row.id && known.version === row.version;
     const evaluator = isSame ? known.evaluator : new PolicyEvaluator(row);
-    return { readAt: this.#deps.now(), id: row.id, version: row.version, evaluator };
+    return { id: row.id, version: row.version, evaluator };
   }
 }
 

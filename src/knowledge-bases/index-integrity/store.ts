@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, inArray, isNull, lt, ne, or } from 'drizzle-orm';
+import { and, asc, eq, gt, inArray, isNull, ne } from 'drizzle-orm';
 import type { Sql } from '../../db/db.ts';
 import { documents } from '../documents/tables.ts';
 import { INDEX_VERSION } from '../index-version.ts';
@@ -95,11 +95,16 @@ export async function markReady(sql: Sql, baseId: string): Promise<void> {
     .where(and(eq(knowledgeBases.id, baseId), eq(knowledgeBases.indexState, 'rebuilding')));
 }
 
-/** Marks indexes of older versions as damaged. */
+/** Marks indexes of other versions as damaged. */
 export async function markOutdated(sql: Sql): Promise<void> {
-  const isOutdated = or(lt(knowledgeBases.indexVersion, INDEX_VERSION), gt(knowledgeBases.indexVersion, INDEX_VERSION));
   await sql
     .update(knowledgeBases)
     .set({ indexState: 'damaged' })
-    .where(and(isOutdated, gt(knowledgeBases.chunkCount, 0), eq(knowledgeBases.indexState, 'ready')));
+    .where(
+      and(
+        ne(knowledgeBases.indexVersion, INDEX_VERSION),
+        gt(knowledgeBases.chunkCount, 0),
+        eq(knowledgeBases.indexState, 'ready'),
+      ),
+    );
 }
