@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { SQL } from 'drizzle-orm';
-import type { PgTable } from 'drizzle-orm/pg-core';
+import type { PgTable, SelectedFields } from 'drizzle-orm/pg-core';
 import { assertError, useApi } from '../../test/harness.ts';
 import { until } from '../../test/spawned-service.ts';
 import type { Database } from '../db/db.ts';
@@ -90,7 +90,7 @@ describe('API keys', () => {
 
   it('an expired key is rejected, cached or not', async () => {
     const { key } = await api.makeKey({ expiresInSeconds: 60 });
-    const { createdAt, expiresAt } = (await selectApiKeyByHash(api.db.sql, hashKey(key))) ?? {};
+    const { createdAt, expiresAt } = (await selectApiKeyByHash(api.db.sql, hashKey(key)))?.row ?? {};
     assert.ok(createdAt && expiresAt);
     assert.equal(expiresAt.getTime() - createdAt.getTime(), 60_000);
     let now = Date.now();
@@ -105,7 +105,7 @@ describe('API keys', () => {
   it('only the SHA-256 of a key is stored', async () => {
     const rows = await selectApiKeys(api.db.sql, null, { limit: 100, after: null });
     assert.doesNotMatch(JSON.stringify(rows), new RegExp(api.key.slice(9)));
-    assert.equal((await selectApiKeyByHash(api.db.sql, hashKey(api.key)))?.hint, api.key.slice(-4));
+    assert.equal((await selectApiKeyByHash(api.db.sql, hashKey(api.key)))?.row.hint, api.key.slice(-4));
   });
 
   it('keys are listed only for their organization', async () => {
@@ -140,14 +140,16 @@ describe('API keys', () => {
 
   /** Creates an authenticator whose lookups wait for the current `lookup`. */
   const slowAuthenticator = (now: () => number, lookup: () => Promise<void>) => {
-    const select = () => ({
+    const select = (columns: SelectedFields) => ({
       from: (table: PgTable) => ({
-        where: async (condition: SQL) => {
-          const wait = lookup();
-          const rows = await api.db.sql.select().from(table).where(condition);
-          await wait;
-          return rows;
-        },
+        innerJoin: (joined: PgTable, on: SQL) => ({
+          where: async (condition: SQL) => {
+            const wait = lookup();
+            const rows = await api.db.sql.select(columns).from(table).innerJoin(joined, on).where(condition);
+            await wait;
+            return rows;
+          },
+        }),
       }),
     });
     const sql = { select } as unknown as Database['sql'];
@@ -174,7 +176,7 @@ describe('API keys', () => {
   });
 
   it('returns times in Unix seconds', async () => {
-    const row = await selectApiKeyByHash(api.db.sql, hashKey(api.key));
+    const row = (await selectApiKeyByHash(api.db.sql, hashKey(api.key)))?.row;
     assert.ok(row);
     const at = (ms: number) => new Date(1_800_000_000_000 + ms);
     const { created_at, expires_at, revoked_at } = viewKey({
@@ -194,7 +196,7 @@ describe('key cache of the authenticator', () => {
     const row = { id: 'key_1', organizationId: 'org_1', scopes: [], models: null, expiresAt: null, revokedAt: null };
     const select = () => {
       queries += 1;
-      return { from: () => ({ where: async () => [row] }) };
+      return { from: () => ({ innerJoin: () => ({ where: async () => [{ row, organizationLimits: null }] }) }) };
     };
     return { db: { sql: { select } } as unknown as Database, queries: () => queries };
   }

@@ -2,7 +2,7 @@ import type { Database } from '../db/db.ts';
 import { invalidApiKey } from '../errors.ts';
 import { type Caller, SCOPES, type Scope } from '../lib/caller.ts';
 import { hashKey, KEY_PREFIX, MAX_KEY_CHARACTERS } from './api-key.ts';
-import { type ApiKeyRow, selectApiKeyByHash } from './store.ts';
+import { type ApiKeyRow, type KeyWithOrganization, selectApiKeyByHash } from './store.ts';
 
 /**
  * How long a key row is trusted without a lookup. A revocation reaches every process as a notification within milliseconds; this bounds the
@@ -74,8 +74,8 @@ export class Authenticator {
     if (running !== undefined) return running;
     const readAt = this.#now();
     const lookup = selectApiKeyByHash(this.#db.sql, hash)
-      .then((row) => {
-        const found = row === null ? null : { row, caller: toCaller(row), readAt };
+      .then((key) => {
+        const found = key === null ? null : { row: key.row, caller: toCaller(key), readAt };
         if (this.#lookups.get(hash) === lookup) this.#cache(hash, found);
         return found;
       })
@@ -108,11 +108,14 @@ function bearerKey(authorization: string | undefined): string {
   return key;
 }
 
-function toCaller(row: ApiKeyRow): Caller {
+function toCaller({ row, organizationLimits }: KeyWithOrganization): Caller {
   return {
     organizationId: row.organizationId,
     keyId: row.id,
     scopes: new Set(row.scopes.filter((scope): scope is Scope => (SCOPES as readonly string[]).includes(scope))),
     models: row.models === null ? null : new Set(row.models),
+    limits: row.limits,
+    organizationLimits,
+    budget: row.budget,
   };
 }

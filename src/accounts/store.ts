@@ -2,6 +2,7 @@ import { and, asc, eq, gt, isNull } from 'drizzle-orm';
 import type { Sql } from '../db/db.ts';
 import { notify } from '../db/notifications.ts';
 import type { PageBounds } from '../db/page.ts';
+import type { RateLimits } from '../lib/caller.ts';
 import { apiKeys, organizations } from './tables.ts';
 
 export type OrganizationRow = typeof organizations.$inferSelect;
@@ -45,10 +46,20 @@ export async function hasAnyApiKey(sql: Sql): Promise<boolean> {
   return (await sql.select({ id: apiKeys.id }).from(apiKeys).limit(1)).length > 0;
 }
 
+/** A key with the limits of its organization. */
+export interface KeyWithOrganization {
+  row: ApiKeyRow;
+  organizationLimits: RateLimits | null;
+}
+
 /** Selects a key by its SHA-256 (hexadecimal), including revoked and expired keys; null when it does not exist. */
-export async function selectApiKeyByHash(sql: Sql, hash: string): Promise<ApiKeyRow | null> {
-  const [row] = await sql.select().from(apiKeys).where(eq(apiKeys.hash, hash));
-  return row ?? null;
+export async function selectApiKeyByHash(sql: Sql, hash: string): Promise<KeyWithOrganization | null> {
+  const [found] = await sql
+    .select({ row: apiKeys, organizationLimits: organizations.limits })
+    .from(apiKeys)
+    .innerJoin(organizations, eq(organizations.id, apiKeys.organizationId))
+    .where(eq(apiKeys.hash, hash));
+  return found ?? null;
 }
 
 /** Selects the keys of one organization, or of all when `organizationId` is null, oldest first. */

@@ -1,10 +1,15 @@
 import { sql } from 'drizzle-orm';
-import { index, pgTable, text, timestamp } from 'drizzle-orm/pg-core';
+import { bigint, index, jsonb, pgTable, text, timestamp } from 'drizzle-orm/pg-core';
+import type { KeyBudget, RateLimits } from '../lib/caller.ts';
 
 /** Organizations (tenants). They own keys, files, knowledge bases and usage, isolated from each other. */
 export const organizations = pgTable('organizations', {
   id: text().primaryKey(),
   name: text().notNull().unique(),
+  /** Credits left, in micros; null: unlimited. */
+  balanceMicros: bigint('balance_micros', { mode: 'number' }),
+  /** Rate limits of all keys together; null: unlimited. */
+  limits: jsonb().$type<RateLimits>(),
   createdAt: timestamp('created_at', { withTimezone: true }).notNull().default(sql`now()`),
 });
 
@@ -24,6 +29,10 @@ export const apiKeys = pgTable(
     scopes: text().array().notNull(),
     /** Model ids that the key may use; null: all. */
     models: text().array(),
+    /** Null: the default limits. */
+    limits: jsonb().$type<RateLimits>(),
+    /** Null: unlimited. */
+    budget: jsonb().$type<KeyBudget>(),
     expiresAt: timestamp('expires_at', { withTimezone: true }),
     revokedAt: timestamp('revoked_at', { withTimezone: true }),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().default(sql`now()`),

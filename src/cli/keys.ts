@@ -5,8 +5,8 @@ import { type CommandSpec, UsageError } from './command-spec.ts';
 import { formatTable, formatTime, JSON_OPTION, printResult } from './output.ts';
 import { runStateCommand } from './run-state-command.ts';
 
-/** Every scope except the operator's. */
-const DEFAULT_SCOPES = SCOPES.filter((scope) => scope !== 'admin');
+/** Every scope except those that manage keys or the instance. */
+const DEFAULT_SCOPES = SCOPES.filter((scope) => scope !== 'admin' && scope !== 'keys');
 const SECONDS_PER_UNIT: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
 
 /** `quire keys create`. */
@@ -16,7 +16,7 @@ export const keysCreateCommand: CommandSpec = {
   options: {
     org: { type: 'text', help: `Organization that owns the key (default: ${DEFAULT_ORGANIZATION}).` },
     name: { type: 'text', help: "Display name (default: 'key')." },
-    scopes: { type: 'text', help: `Comma-separated scopes: ${SCOPES.join(', ')} (default: all but admin).` },
+    scopes: { type: 'text', help: `Comma-separated scopes: ${SCOPES.join(', ')} (default: all but keys and admin).` },
     models: { type: 'text', help: 'Comma-separated model ids that the key may use (default: all).' },
     expires: { type: 'text', help: 'Lifetime, such as 30d, 12h or 15m (default: unlimited).' },
     ...JSON_OPTION,

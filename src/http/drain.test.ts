@@ -5,6 +5,7 @@ import { afterEach, describe, it } from 'node:test';
 import type { FastifyReply } from 'fastify';
 import { untilAborted } from '../../test/scripted-engine.ts';
 import { until } from '../../test/spawned-service.ts';
+import { serviceCaller } from '../lib/caller.ts';
 import { createLogger } from '../lib/logger.ts';
 import type { App } from './app.ts';
 import { drain } from './drain.ts';
@@ -15,7 +16,7 @@ import { createServer } from './server.ts';
 const logger = createLogger('silent');
 /** Guard against a hanging test. */
 const LONG_MS = 120_000;
-const CALLER = { organizationId: 'org_1', keyId: 'key_1', scopes: new Set<never>(), models: null };
+const CALLER = serviceCaller('org_1', 'key_1');
 
 let app: App;
 afterEach(() => app.close());

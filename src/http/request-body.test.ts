@@ -4,6 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { Type } from 'typebox';
 import { ApiError, invalidApiKey } from '../errors.ts';
+import { serviceCaller } from '../lib/caller.ts';
 import { createLogger } from '../lib/logger.ts';
 import type { App } from './app.ts';
 import { BodyBudget } from './body-budget.ts';
@@ -41,7 +42,7 @@ describe('request bodies', () => {
       authenticate: async (header) => {
         await new Promise((resolve) => setTimeout(resolve, 5));
         if (header !== KEY.authorization) throw invalidApiKey('no');
-        return { organizationId: 'org', keyId: 'key', scopes: new Set(), models: null };
+        return serviceCaller('org', 'key');
       },
       limit: unlimited,
     });

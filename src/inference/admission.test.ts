@@ -6,7 +6,7 @@ import { scriptedEngine, servedModel } from '../../test/scripted-engine.ts';
 import type { GenerationEngine } from '../engines/engine.ts';
 import { ModelRegistry, type ServedModel } from '../engines/registry.ts';
 import { ApiError } from '../errors.ts';
-import type { Call } from '../lib/caller.ts';
+import { type Call, serviceCaller } from '../lib/caller.ts';
 import { PASS_ALL } from '../lib/screen.ts';
 import type { UsageRecord } from '../lib/usage-record.ts';
 import { type Admission, admit } from './admission.ts';
@@ -16,7 +16,7 @@ import { exemptInput, type Screened, screenInput } from './screening.ts';
 
 const never = new AbortController().signal;
 const call: Call = {
-  caller: { organizationId: 'org_1', keyId: 'key_1', scopes: new Set(), models: null },
+  caller: serviceCaller('org_1', 'key_1'),
   requestId: 'req_1',
   endpoint: '/v1/test',
   priority: 'batch',

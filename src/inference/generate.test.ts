@@ -6,7 +6,7 @@ import { chatRequest } from '../../test/engine-conformance.ts';
 import { scriptedEngine, servedModel, stream, words } from '../../test/scripted-engine.ts';
 import type { GenerationEvent } from '../engines/engine.ts';
 import { ModelRegistry } from '../engines/registry.ts';
-import type { Call } from '../lib/caller.ts';
+import { type Call, serviceCaller } from '../lib/caller.ts';
 import { PASS_ALL, type Screen } from '../lib/screen.ts';
 import type { UsageRecord } from '../lib/usage-record.ts';
 import { admit } from './admission.ts';
@@ -15,7 +15,7 @@ import { type Generation, startGeneration } from './generate.ts';
 import { screenInput } from './screening.ts';
 
 const never = new AbortController().signal;
-const caller = { organizationId: 'org_1', keyId: 'key_1', scopes: new Set<never>(), models: null };
+const caller = serviceCaller('org_1', 'key_1');
 
 /** Dependencies that remember what they are told; usage counts as durable once `persist` has been called. */
 function setUp(screen: Screen = PASS_ALL) {

@@ -1,11 +1,31 @@
-/** Permissions of API keys. `admin` covers the whole instance, every other scope covers the organization of the key. */
-export const SCOPES = ['inference', 'files', 'knowledge', 'guardrails', 'admin'] as const;
+/**
+ * Permissions of API keys. `admin` covers the whole instance, every other scope covers the organization of the key. `keys`: management of
+ * keys.
+ */
+export const SCOPES = ['inference', 'files', 'knowledge', 'guardrails', 'keys', 'admin'] as const;
 
 /** One of `SCOPES`. */
 export type Scope = (typeof SCOPES)[number];
 
 /** The organization created by the first start; commands use it when no organization is given. */
 export const DEFAULT_ORGANIZATION = 'default';
+
+/** Rate limits of a key or an organization; null: the limit of `QUIRE_RATE_LIMITS`. */
+export interface RateLimits {
+  requestsPerMinute: number | null;
+  tokensPerMinute: number | null;
+  /** Requests in progress at the same time. */
+  concurrent: number | null;
+}
+
+/** What a key may spend in a UTC day, a UTC month or in total. */
+export interface KeyBudget {
+  period: 'day' | 'month' | 'total';
+  /** Calls that could exceed this amount fail with 402. */
+  limitMicros: number;
+  /** Calls beyond this amount succeed and carry a warning; null: no warning. */
+  softLimitMicros: number | null;
+}
 
 /** The authenticated identity of a request. */
 export interface Caller {
@@ -14,6 +34,25 @@ export interface Caller {
   scopes: ReadonlySet<Scope>;
   /** Model ids that the key may use; null: all. */
   models: ReadonlySet<string> | null;
+  /** Limits of this key; null: the default limits. */
+  limits: RateLimits | null;
+  /** Limits of all keys of the organization together; null: unlimited. */
+  organizationLimits: RateLimits | null;
+  /** Null: unlimited. */
+  budget: KeyBudget | null;
+}
+
+/** A caller with all scopes and no limits: a job of the service, which works for the organization that created it. */
+export function serviceCaller(organizationId: string, keyId: string): Caller {
+  return {
+    organizationId,
+    keyId,
+    scopes: new Set(SCOPES),
+    models: null,
+    limits: null,
+    organizationLimits: null,
+    budget: null,
+  };
 }
 
 /** Context of one request, passed to use cases beside their input. */

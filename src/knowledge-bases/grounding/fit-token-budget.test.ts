@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { Registry } from 'prom-client';
 import { scriptedEngine, servedModel } from '../../../test/scripted-engine.ts';
 import { ModelRegistry, type ServedModel } from '../../engines/registry.ts';
-import type { Call } from '../../lib/caller.ts';
+import { type Call, serviceCaller } from '../../lib/caller.ts';
 import type { RetrievalDeps } from '../retrieval/retrieve.ts';
 import { documentBudget } from './document-budget.ts';
 import { fitTokenBudget, wholeChunksWithin } from './fit-token-budget.ts';
@@ -148,7 +148,7 @@ describe('fitTokenBudget without a reranker', () => {
   const long = chunkOf('One is here. Two is here. Three is here. Four is here.'.repeat(5));
   const short = chunkOf('Five is here.');
   const call: Call = {
-    caller: { organizationId: 'org_1', keyId: 'key_1', scopes: new Set(), models: null },
+    caller: serviceCaller('org_1', 'key_1'),
     requestId: 'req_1',
     endpoint: '/',
     priority: 'interactive',

@@ -3,13 +3,14 @@ import { describe, it } from 'node:test';
 import { Registry } from 'prom-client';
 import type { EmbeddingEngine } from '../../engines/embedding-engine.ts';
 import { ModelRegistry } from '../../engines/registry.ts';
+import { serviceCaller } from '../../lib/caller.ts';
 import type { UsageRecord } from '../../lib/usage-record.ts';
 import type { RetrievalDeps } from '../retrieval/retrieve.ts';
 import type { KnowledgeBaseRow } from '../store.ts';
 import { gatherContext } from './gather-context.ts';
 
 const call = {
-  caller: { organizationId: 'org_1', keyId: 'key_1', scopes: new Set<never>(), models: null },
+  caller: serviceCaller('org_1', 'key_1'),
   requestId: 'req_1',
   priority: 'interactive' as const,
   endpoint: '/v1/chat/completions',

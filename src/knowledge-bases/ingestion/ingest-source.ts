@@ -1,6 +1,6 @@
 import { deleteFileUses } from '../../files/store.ts';
 import { admit } from '../../inference/admission.ts';
-import { type Call, SCOPES } from '../../lib/caller.ts';
+import { type Call, serviceCaller } from '../../lib/caller.ts';
 import { newId } from '../../lib/ids.ts';
 import { describeError } from '../../lib/operator-error.ts';
 import type { SourceItem } from '../data-sources/connectors/connector.ts';
@@ -92,7 +92,7 @@ async function end(deps: IngestDeps, context: JobContext, error: JobError | null
 /** Every job also re-embeds documents of the data source that another embedding model has embedded. */
 async function run(deps: IngestDeps, context: JobContext, signal: AbortSignal): Promise<void> {
   const { job, base } = context;
-  const caller = { organizationId: job.organizationId, keyId: job.keyId, scopes: new Set(SCOPES), models: null };
+  const caller = serviceCaller(job.organizationId, job.keyId);
   const call: Call = { caller, requestId: newId('request'), endpoint: 'ingestion', priority: 'batch' };
   if (job.kind === 'sync') await syncItems(deps, { ...context, call }, signal);
   else {

@@ -1,7 +1,6 @@
 import type { Deps } from '../../deps.ts';
 import { resolveModel } from '../../inference/admission.ts';
-import type { Caller } from '../../lib/caller.ts';
-import { SCOPES } from '../../lib/caller.ts';
+import { serviceCaller } from '../../lib/caller.ts';
 import { newId } from '../../lib/ids.ts';
 import { describeError } from '../../lib/operator-error.ts';
 import { INGEST_SOURCE } from '../jobs/ingest-job.ts';
@@ -43,7 +42,7 @@ export async function queueReEmbedding(deps: QueueDeps): Promise<void> {
 
 /** Fingerprint of the model's current binding; null when it has none. */
 function currentFingerprint(deps: QueueDeps, modelId: string): string | null {
-  const operator: Caller = { organizationId: '', keyId: '', scopes: new Set(SCOPES), models: null };
+  const operator = serviceCaller('', '');
   try {
     return resolveModel(deps, operator, { kind: 'embedding', model: modelId }).engine.fingerprint();
   } catch (error) {

@@ -6,7 +6,7 @@ import { bundledEmbedder, embeddedBy } from '../../../test/embedder.ts';
 import { assertError, assertSchema, useApi } from '../../../test/harness.ts';
 import { MemorySource, makeSource } from '../../../test/ingestion.ts';
 import type { RerankEngine } from '../../engines/rerank-engine.ts';
-import { SCOPES } from '../../lib/caller.ts';
+import { serviceCaller } from '../../lib/caller.ts';
 import { chunks, documents } from '../documents/tables.ts';
 import { knowledgeBases } from '../tables.ts';
 import { RETRIEVAL_DEFAULTS, retrieve as retrieveChunks } from './retrieve.ts';
@@ -137,7 +137,7 @@ describe('POST /v1/knowledge-bases/{kb_id}/retrieve', () => {
   it('fails when usage cannot be recorded, after the search has ended', async () => {
     const [row] = await api.db.sql.select().from(knowledgeBases).where(eq(knowledgeBases.id, base));
     assert.ok(row);
-    const caller = { organizationId: row.organizationId, keyId: 'key_1', scopes: new Set(SCOPES), models: null };
+    const caller = serviceCaller(row.organizationId, 'key_1');
     const call = { caller, requestId: 'req_1', endpoint: '/', priority: 'interactive' as const };
     const deps = { ...api.deps, recordUsage: () => Promise.reject(new Error('the ledger is away')) };
     const asked = { ...RETRIEVAL_DEFAULTS, query: 'stone', signal: new AbortController().signal };
