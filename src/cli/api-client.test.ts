@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { ApiResponseError, createApiClient } from './api-client.ts';
+import { createApiClient, HttpStatusError } from './api-client.ts';
 
 describe('API client of the commands', () => {
   const requests: string[] = [];
@@ -42,7 +42,7 @@ describe('API client of the commands', () => {
     await createApiClient().send('POST', '/v1/x', { a: 1 });
     assert.equal(requests.splice(0).length, 4);
     rejections = 100;
-    await assert.rejects(createApiClient().send('GET', '/v1/x'), new ApiResponseError(429, 'Too many requests.'));
+    await assert.rejects(createApiClient().send('GET', '/v1/x'), new HttpStatusError(429, 'Too many requests.'));
     assert.equal(requests.splice(0).length, 6);
     retryAfter = '3600';
     await assert.rejects(createApiClient().send('GET', '/v1/x'), { message: '429: Too many requests.' });

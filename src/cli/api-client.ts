@@ -10,28 +10,35 @@ const MAX_RETRIES = 5;
 /** Longest `Retry-After` that is waited for. Rate limits cover one minute. */
 const MAX_RETRY_AFTER_SECONDS = 60;
 
+/** Options of one request. */
+export interface RequestOptions {
+  signal?: AbortSignal;
+  /** `Idempotency-Key` header. */
+  idempotencyKey?: string;
+}
+
 /** HTTP API client of the commands. `QUIRE_URL` and `QUIRE_API_KEY` set the address and the API key. */
 export interface ApiClient {
   /** Base URL of the service, without a path. */
   url: string;
-  /** Sends a JSON or form body and returns the response. Throws `ApiResponseError` unless the status is 2xx. */
-  send(method: string, path: string, body?: object, signal?: AbortSignal): Promise<Response>;
+  /** Sends a JSON or form body and returns the response. Throws `HttpStatusError` unless the status is 2xx. */
+  send(method: string, path: string, body?: object, options?: RequestOptions): Promise<Response>;
   /** Like `send`, and parses the JSON response. */
-  json<T>(method: string, path: string, body?: object, signal?: AbortSignal): Promise<T>;
+  json<T>(method: string, path: string, body?: object, options?: RequestOptions): Promise<T>;
   /** Yields every item of a list, page by page. `query` may contain filters and a start cursor (`after`). */
   list<T extends { id: string }>(path: string, query?: Record<string, string>): AsyncGenerator<T>;
 }
 
 /** An error response of the service. */
-export class ApiResponseError extends OperatorError {
+export class HttpStatusError extends OperatorError {
   readonly status: number;
   /** `error.message` of the response, without the status. */
-  readonly apiMessage: string;
+  readonly detail: string;
 
-  constructor(status: number, apiMessage: string) {
-    super(`${status}: ${apiMessage}`);
+  constructor(status: number, detail: string) {
+    super(`${status}: ${detail}`);
     this.status = status;
-    this.apiMessage = apiMessage;
+    this.detail = detail;
   }
 }
 
@@ -40,10 +47,13 @@ export function createApiClient(): ApiClient {
   const { url, apiKey } = clientEnvironment();
   if (apiKey === null) throw new UsageError('Set QUIRE_API_KEY to an API key; the first start prints one.');
   const base = parseBaseUrl(url);
-  const send: ApiClient['send'] = (method, path, body, signal) =>
-    request(base + path, { method, headers: requestHeaders(apiKey, body), ...(signal && { signal }) }, body);
-  const json = async <T>(method: string, path: string, body?: object, signal?: AbortSignal) =>
-    (await (await send(method, path, body, signal)).json()) as T;
+  const send: ApiClient['send'] = (method, path, body, { signal, idempotencyKey } = {}) => {
+    const headers = requestHeaders(apiKey, body);
+    if (idempotencyKey !== undefined) headers['idempotency-key'] = idempotencyKey;
+    return request(base + path, { method, headers, ...(signal && { signal }) }, body);
+  };
+  const json = async <T>(method: string, path: string, body?: object, options?: RequestOptions) =>
+    (await (await send(method, path, body, options)).json()) as T;
   return {
     url: base,
     send,
@@ -83,7 +93,7 @@ async function request(url: string, init: RequestInit, body: object | undefined)
     const message = errorMessage(await response.text());
     const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
     const isRetryable = response.status === 429 && seconds <= MAX_RETRY_AFTER_SECONDS && retries < MAX_RETRIES;
-    if (!isRetryable) throw new ApiResponseError(response.status, message);
+    if (!isRetryable) throw new HttpStatusError(response.status, message);
     await pause(seconds * 1000, undefined, init.signal ? { signal: init.signal } : {});
   }
 }

@@ -142,12 +142,12 @@ describe('quire ingest', () => {
     let creations = 0;
     const slow: typeof client = {
       ...client,
-      json: async (method, path, body, signal) => {
-        if (method !== 'POST' || path !== '/v1/knowledge-bases') return client.json(method, path, body, signal);
+      send: async (method, path, body, options) => {
+        if (method !== 'POST' || path !== '/v1/knowledge-bases') return client.send(method, path, body, options);
         creations += 1;
         if (creations === 2) bothListed.resolve();
         await bothListed.promise;
-        return client.json(method, path, body, signal);
+        return client.send(method, path, body, options);
       },
     };
     const run = () => ingestFolder(slow, request, new StatusLine({ isTTY: false, write: () => true }), never());
@@ -157,6 +157,10 @@ describe('quire ingest', () => {
     assert.deepEqual((await run()).files, { new: 0, changed: 0, gone: 1, unchanged: 1, skipped: 0 });
     assert.deepEqual(await namesIn(`knowledge-bases/${ids[0]}/documents`, 'name'), ['lamp.txt']);
     await api.send('DELETE', `/v1/knowledge-bases/${ids[0]}`);
+    // The server still replays the creation of the deleted knowledge base.
+    const again = (await run()).knowledge_base?.id;
+    assert.notEqual(again, ids[0]);
+    await api.send('DELETE', `/v1/knowledge-bases/${again}`);
   });
 
   it('prints the warnings of documents and jobs about missing text', async () => {

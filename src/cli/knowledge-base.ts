@@ -1,5 +1,11 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import { OperatorError } from '../lib/operator-error.ts';
-import type { ApiClient } from './api-client.ts';
+import { type ApiClient, HttpStatusError } from './api-client.ts';
+
+/** Pause before a creation is retried while a concurrent one runs, and the number of retries: 30 seconds in all. */
+const CREATION_RETRY_MS = 250;
+const MAX_CREATION_RETRIES = 120;
 
 /** Id and name of a knowledge base. */
 export interface KnowledgeBaseRef {
@@ -25,4 +31,43 @@ export async function findKnowledgeBaseByName(api: ApiClient, idOrName: string):
   if (matches.length > 1)
     throw new OperatorError(`Several knowledge bases are named '${idOrName}': use the id instead.`);
   return matches[0] ?? null;
+}
+
+/**
+ * Creates a knowledge base with an `Idempotency-Key` that depends on the name, so that concurrent commands create one. `isNew` is
+ * false when another command created it. The server replays a response for 24 hours; when the knowledge base of the response has
+ * been deleted or renamed since, the next key depends on its id too.
+ */
+export async function createKnowledgeBaseOnce(api: ApiClient, name: string): Promise<{ id: string; isNew: boolean }> {
+  for (let seed = name; ; ) {
+    const idempotencyKey = `quire-ingest-${createHash('sha256').update(seed).digest('hex')}`;
+    const response = await createWithRetry(api, name, idempotencyKey);
+    const { id } = (await response.json()) as KnowledgeBaseRef;
+    if (!response.headers.has('idempotent-replayed')) return { id, isNew: true };
+    if ((await fetchName(api, id)) === name) return { id, isNew: false };
+    seed = `${id} ${name}`;
+  }
+}
+
+/** Retries while the first request with the key still runs, which gets 409. */
+async function createWithRetry(api: ApiClient, name: string, idempotencyKey: string): Promise<Response> {
+  for (let retries = 0; ; retries += 1) {
+    try {
+      return await api.send('POST', '/v1/knowledge-bases', { name }, { idempotencyKey });
+    } catch (error) {
+      const isConflict = error instanceof HttpStatusError && error.status === 409;
+      if (!isConflict || retries === MAX_CREATION_RETRIES) throw error;
+      await pause(CREATION_RETRY_MS);
+    }
+  }
+}
+
+/** The current name of a knowledge base; null when it does not exist. */
+async function fetchName(api: ApiClient, id: string): Promise<string | null> {
+  try {
+    return (await api.json<KnowledgeBaseRef>('GET', `/v1/knowledge-bases/${id}`)).name;
+  } catch (error) {
+    if (error instanceof HttpStatusError && error.status === 404) return null;
+    throw error;
+  }
 }

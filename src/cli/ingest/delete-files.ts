@@ -1,5 +1,5 @@
 import { forEachConcurrent } from '../../lib/for-each-concurrent.ts';
-import { type ApiClient, ApiResponseError } from '../api-client.ts';
+import { type ApiClient, HttpStatusError } from '../api-client.ts';
 
 /** Maximum number of concurrent deletions. */
 const MAX_CONCURRENT_DELETES = 4;
@@ -11,7 +11,7 @@ export async function deleteFiles(api: ApiClient, ids: readonly string[]): Promi
     try {
       await api.send('DELETE', `/v1/files/${id}`);
     } catch (error) {
-      if (!(error instanceof ApiResponseError && error.status === 404)) undeleted += 1;
+      if (!(error instanceof HttpStatusError && error.status === 404)) undeleted += 1;
     }
   });
   return undeleted;

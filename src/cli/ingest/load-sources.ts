@@ -1,4 +1,4 @@
-import { type ApiClient, ApiResponseError } from '../api-client.ts';
+import { type ApiClient, HttpStatusError } from '../api-client.ts';
 
 /** An uploaded file. */
 export interface StoredFile {
@@ -56,6 +56,6 @@ async function fetchFiles(api: ApiClient, ids: ReadonlySet<string>): Promise<Map
 }
 
 function nullIfNotFound(error: unknown): null {
-  if (error instanceof ApiResponseError && error.status === 404) return null;
+  if (error instanceof HttpStatusError && error.status === 404) return null;
   throw error;
 }

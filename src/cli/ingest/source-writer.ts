@@ -1,13 +1,9 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { encodeTime } from 'ulid';
 import type { ApiClient } from '../api-client.ts';
-import type { KnowledgeBaseRef } from '../knowledge-base.ts';
+import { createKnowledgeBaseOnce } from '../knowledge-base.ts';
 import { deleteFiles } from './delete-files.ts';
 import type { SourcePlan } from './plan-sources.ts';
 import type { UploadedFile } from './uploader.ts';
-
-/** Concurrent creations commit in any order; after this time, all of them are in the list. */
-const CREATION_SETTLE_MS = 500;
 
 /** An ingestion job of uploaded files. */
 export interface StartedJob {
@@ -104,7 +100,7 @@ export class SourceWriter {
       return started;
     } catch (error) {
       if (this.#createdBase !== null) {
-        await this.#api.send('DELETE', `/v1/knowledge-bases/${this.#createdBase}`).catch(() => {});
+        await this.#deleteEmptyBase(this.#createdBase).catch(() => {});
         this.#createdBase = null;
         this.#base.id = null;
       }
@@ -112,22 +108,17 @@ export class SourceWriter {
     }
   }
 
-  /** Creates the knowledge base. When several commands create the same name concurrently, all use the one created first. */
+  /** Creates the knowledge base, or uses the one that a concurrent command of the same name creates. */
   async #createBase(): Promise<void> {
-    const { name } = this.#base;
-    const { id } = await this.#api.json<KnowledgeBaseRef>('POST', '/v1/knowledge-bases', { name });
+    const { id, isNew } = await createKnowledgeBaseOnce(this.#api, this.#base.name);
     this.#base.id = id;
-    this.#createdBase = id;
-    await pause(CREATION_SETTLE_MS);
-    // The list is in creation order.
-    for await (const base of this.#api.list<KnowledgeBaseRef>('/v1/knowledge-bases')) {
-      if (base.id === id) return;
-      if (base.name !== name) continue;
-      await this.#api.send('DELETE', `/v1/knowledge-bases/${id}`);
-      this.#base.id = base.id;
-      this.#createdBase = null;
-      return;
-    }
+    if (isNew) this.#createdBase = id;
+  }
+
+  /** Deletes the knowledge base unless a concurrent command has added a data source. */
+  async #deleteEmptyBase(id: string): Promise<void> {
+    const { data } = await this.#api.json<{ data: unknown[] }>('GET', `${this.#sources()}?limit=1`);
+    if (data.length === 0) await this.#api.send('DELETE', `/v1/knowledge-bases/${id}`);
   }
 
   /** Finds the job started by a change of the data source, or one that was queued already. */

@@ -1,7 +1,7 @@
 import { constants, openAsBlob } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { forEachConcurrent } from '../../lib/for-each-concurrent.ts';
-import { type ApiClient, ApiResponseError } from '../api-client.ts';
+import { type ApiClient, HttpStatusError } from '../api-client.ts';
 import { Interrupted } from '../interrupted.ts';
 import { formatCount } from '../output.ts';
 import type { StatusLine } from '../status-line.ts';
@@ -83,7 +83,7 @@ export class Uploader {
       const form = new FormData();
       form.append('purpose', 'knowledge-base');
       form.append('file', content, document.name);
-      const { id } = await this.#api.json<{ id: string }>('POST', '/v1/files', form, signal);
+      const { id } = await this.#api.json<{ id: string }>('POST', '/v1/files', form, { signal });
       return { id, documents: await countDocuments(document).catch(() => 1) };
     } catch (error) {
       const message = fileErrorMessage(error);
@@ -132,8 +132,8 @@ async function openContent(path: string): Promise<Blob> {
 /** Returns the message of an error caused by the file itself; null for errors of the service. */
 function fileErrorMessage(error: unknown): string | null {
   if (error instanceof UnreadableFileError) return error.message;
-  if (error instanceof ApiResponseError)
-    return FILE_ERROR_STATUSES.has(error.status) ? error.apiMessage.replace(/^'file' /, 'It ') : null;
+  if (error instanceof HttpStatusError)
+    return FILE_ERROR_STATUSES.has(error.status) ? error.detail.replace(/^'file' /, 'It ') : null;
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (cause.name === 'NotReadableError') return 'The file changed during the upload.';
   }
