@@ -80,6 +80,7 @@ export class TopicMatcher {
   }
 
   *#scan(text: string): Generator<{ index: number; start: number; end: number }> {
+    if (this.#topics.length === 0) return;
     let state = 0;
     for (let i = 0; i < text.length; i += 1) {
       state = this.#step(state, text.charCodeAt(i));
