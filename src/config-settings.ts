@@ -166,6 +166,15 @@ export const SETTINGS = {
     list: true,
     description: 'Web origins allowed by CORS, or `*`. Unset: none.',
   },
+  allowPrivateHosts: {
+    env: 'QUIRE_ALLOW_PRIVATE_HOSTS',
+    file: 'allow_private_hosts',
+    schema: Type.Array(Type.String({ pattern: '^[A-Za-z0-9._:/-]+$' })),
+    default: null,
+    list: true,
+    description:
+      'Host names, addresses and CIDR ranges that data sources may connect to although they are private, such as `wiki.corp.example,10.20.0.0/16`. Unset: data sources reach public addresses only.',
+  },
   bodyLimitBytes: {
     env: 'QUIRE_BODY_LIMIT',
     file: 'body_limit',

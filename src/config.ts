@@ -31,6 +31,8 @@ export interface Config {
   logFormat: LogFormat | null;
   secretsKey: string | null;
   corsOrigins: string[] | null;
+  /** Host names, addresses and CIDR ranges for connectors; null: public addresses only. */
+  allowPrivateHosts: string[] | null;
   bodyLimitBytes: number;
   modelsPull: 'auto' | 'never';
   usageRetentionDays: number;

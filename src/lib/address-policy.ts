@@ -1,0 +1,76 @@
+import { BlockList, isIP } from 'node:net';
+import { OperatorError } from './operator-error.ts';
+
+/**
+ * IPv4 ranges that are not public: the special-purpose registry of IANA (RFC 6890), multicast, reserved addresses, and the
+ * metadata service of Azure, the only one at a public address.
+ */
+const BLOCKED_IPV4 = [
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '168.63.129.16/32',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+];
+/** Global unicast, the only range of IPv6 with public addresses. It excludes IPv4-mapped addresses and NAT64. */
+const PUBLIC_IPV6 = ['2000::/3'];
+/** Parts of global unicast that are not public or embed an IPv4 address: Teredo, ORCHID, documentation, 6to4. */
+const BLOCKED_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
+
+/** Decides to which addresses outgoing connections on behalf of tenants may go: public ones, and those that the operator allows. */
+export class AddressPolicy {
+  readonly #blocked = rangesOf([...BLOCKED_IPV4, ...BLOCKED_IPV6]);
+  readonly #publicIpv6 = rangesOf(PUBLIC_IPV6);
+  readonly #allowedRanges: BlockList;
+  readonly #allowedHosts: ReadonlySet<string>;
+
+  /** `allowed`: host names, addresses and CIDR ranges. Throws an `OperatorError` for an invalid one. */
+  constructor(allowed: readonly string[]) {
+    const isRange = (entry: string) => isIP(entry) !== 0 || entry.includes('/');
+    this.#allowedRanges = rangesOf(allowed.filter(isRange));
+    this.#allowedHosts = new Set(allowed.filter((entry) => !isRange(entry)).map(normalizeHost));
+  }
+
+  /** Whether `address`, an IP address in text form, may be connected to for the given host name. */
+  allows(address: string, hostname: string): boolean {
+    const family = isIP(address);
+    if (family === 0) return false;
+    const type = family === 4 ? 'ipv4' : 'ipv6';
+    if (this.#allowedHosts.has(normalizeHost(hostname)) || this.#allowedRanges.check(address, type)) return true;
+    if (this.#blocked.check(address, type)) return false;
+    return family === 4 || this.#publicIpv6.check(address, type);
+  }
+}
+
+/** Lower case, without the dot at the end of a fully qualified name. */
+function normalizeHost(hostname: string): string {
+  return hostname.toLowerCase().replace(/\.$/, '');
+}
+
+function rangesOf(entries: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const entry of entries) {
+    const [address = '', prefix] = entry.split('/');
+    const family = isIP(address);
+    const bits = family === 4 ? 32 : 128;
+    const length = prefix === undefined ? bits : Number(prefix);
+    if (family === 0 || prefix === '' || !Number.isInteger(length) || length < 0 || length > bits) {
+      throw new OperatorError(
+        `'${entry}' in QUIRE_ALLOW_PRIVATE_HOSTS is neither a host name nor an address range such as 10.0.0.0/8.`,
+      );
+    }
+    list.addSubnet(address, length, family === 4 ? 'ipv4' : 'ipv6');
+  }
+  return list;
+}
