@@ -23,7 +23,11 @@ export const usageRecords = pgTable('usage_records', {
   searches: integer().notNull().default(0),
   rerankUnits: integer('rerank_units').notNull().default(0),
   costMicros: bigint('cost_micros', { mode: 'number' }).notNull().default(0),
+  /** Deducted from the balance: the cost, or 0 while the balance is unlimited. */
+  chargedMicros: bigint('charged_micros', { mode: 'number' }).notNull().default(0),
   durationMs: integer('duration_ms').notNull().default(0),
+  /** Part of the duration that the call waited in the queue of its engine. */
+  queueMs: integer('queue_ms').notNull().default(0),
   finishReason: text('finish_reason'),
   isBatch: boolean('is_batch').notNull().default(false),
   /** `cancelled`: the client disconnected; `failed`: the engine failed. Generated tokens count in every case. */
@@ -47,6 +51,7 @@ export const usageDaily = pgTable(
     searches: sum('searches'),
     rerankUnits: sum('rerank_units'),
     costMicros: sum('cost_micros'),
+    chargedMicros: sum('charged_micros').default(0),
   },
   ({ day, organizationId, keyId, model, endpoint }) => [
     primaryKey({ columns: [day, organizationId, keyId, model, endpoint] }),
@@ -56,3 +61,48 @@ export const usageDaily = pgTable(
 
 /** Days that `usage_daily` holds, without gaps from the first on. */
 export const usageRollups = pgTable('usage_rollups', { day: date({ mode: 'string' }).primaryKey() });
+
+/** Every change of a balance but usage. Append-only: sum of amounts - sum of `charged_micros` = balance, or 0 while it is unlimited. */
+export const creditTransactions = pgTable(
+  'credit_transactions',
+  {
+    id: text().primaryKey(),
+    organizationId: text('organization_id').notNull(),
+    /** Negative: credit was removed. */
+    amountMicros: bigint('amount_micros', { mode: 'number' }).notNull(),
+    /** `set`: to an amount; `unlimited`: the rest was written off; `adjustment`: added or subtracted. */
+    kind: text({ enum: ['set', 'unlimited', 'adjustment'] }).notNull(),
+    /** Who changed it: the id of a key, or `cli`. */
+    actor: text().notNull(),
+    note: text(),
+    createdAt: timestamp('created_at', { withTimezone: true }).notNull(),
+  },
+  ({ organizationId, id }) => [index('credit_transactions_by_organization').on(organizationId, id)],
+);
+
+/** What keys with a budget have spent in a period. A row is created by the first call of the period. */
+export const keySpend = pgTable(
+  'key_spend',
+  {
+    keyId: text('key_id').notNull(),
+    /** `2026-03-10` (day), `2026-03` (month) or `total`, in UTC. */
+    period: text().notNull(),
+    spentMicros: sum('spent_micros'),
+  },
+  ({ keyId, period }) => [primaryKey({ columns: [keyId, period] })],
+);
+
+/**
+ * Amounts that processes hold for calls in progress: of a balance (`account`: the id of the organization) or of a budget (`key id/period`).
+ * The lease of a process that has ended expires.
+ */
+export const creditLeases = pgTable(
+  'credit_leases',
+  {
+    account: text().notNull(),
+    processId: text('process_id').notNull(),
+    amountMicros: bigint('amount_micros', { mode: 'number' }).notNull(),
+    expiresAt: timestamp('expires_at', { withTimezone: true }).notNull(),
+  },
+  ({ account, processId }) => [primaryKey({ columns: [account, processId] })],
+);

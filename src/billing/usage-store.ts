@@ -123,9 +123,9 @@ export async function insertDay(sql: Sql, start: number): Promise<void> {
     if (claimed.length === 0) return;
     await transaction.execute(fragment`
       insert into ${usageDaily} (day, organization_id, key_id, model, endpoint, requests, prompt_tokens, cached_tokens,
-        completion_tokens, searches, rerank_units, cost_micros)
+        completion_tokens, searches, rerank_units, cost_micros, charged_micros)
       select ${day}::date, organization_id, key_id, model, endpoint, count(*), sum(prompt_tokens), sum(cached_tokens),
-        sum(completion_tokens), sum(searches), sum(rerank_units), sum(cost_micros)
+        sum(completion_tokens), sum(searches), sum(rerank_units), sum(cost_micros), sum(charged_micros)
       from ${usageRecords} where id >= ${firstIdAt(start)} and id < ${firstIdAt(start + DAY_MS)}
       group by organization_id, key_id, model, endpoint`);
   });

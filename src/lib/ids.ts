@@ -18,6 +18,7 @@ export const ID_PREFIXES = {
   guardrailPolicy: 'gp_',
   request: 'req_',
   usage: 'use_',
+  creditTransaction: 'ctx_',
 } as const;
 
 /** A kind of resource with ids. */

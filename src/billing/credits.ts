@@ -1,0 +1,218 @@
+import { and, asc, eq, sql as fragment, gt, gte, lt, type SQL, sum } from 'drizzle-orm';
+import type { PgColumn } from 'drizzle-orm/pg-core';
+import { apiKeys, organizations } from '../accounts/tables.ts';
+import type { Sql } from '../db/db.ts';
+import { notify } from '../db/notifications.ts';
+import type { PageBounds } from '../db/page.ts';
+import { invalidValue } from '../errors.ts';
+import type { KeyBudget } from '../lib/caller.ts';
+import { newId } from '../lib/ids.ts';
+import { creditLeases, creditTransactions, keySpend, usageDaily, usageRecords } from './tables.ts';
+import { firstIdAt, rolledUpUntil } from './usage-store.ts';
+
+export type CreditTransactionRow = typeof creditTransactions.$inferSelect;
+
+/** Credits of an organization, in micros. */
+export interface CreditBalance {
+  /** Null: unlimited. */
+  balanceMicros: number | null;
+  /** Part of the balance that processes hold for calls in progress. */
+  reservedMicros: number;
+}
+
+/** Who changes a balance, and why. */
+export interface CreditActor {
+  /** Id of a key, or `cli`. */
+  actor: string;
+  note: string | null;
+}
+
+/** Reads the balance of an organization; null when it does not exist. */
+export async function readBalance(sql: Sql, organizationId: string): Promise<CreditBalance | null> {
+  const [row] = await sql
+    .select({ balanceMicros: organizations.balanceMicros })
+    .from(organizations)
+    .where(eq(organizations.id, organizationId));
+  return row === undefined ? null : { ...row, reservedMicros: await sumLeases(sql, organizationId) };
+}
+
+/** Adds up the leases of an account that have not expired, in micros. */
+export async function sumLeases(sql: Sql, account: string): Promise<number> {
+  const [row] = await sql
+    .select({ total: sum(creditLeases.amountMicros) })
+    .from(creditLeases)
+    .where(and(eq(creditLeases.account, account), gt(creditLeases.expiresAt, fragment`now()`)));
+  return Number(row?.total ?? 0);
+}
+
+/**
+ * Sets the balance of an organization; null makes it unlimited. Calls in progress are charged what the new balance covers. Returns the
+ * transaction; null when the organization does not exist.
+ */
+export function setBalance(
+  sql: Sql,
+  organizationId: string,
+  balanceMicros: number | null,
+  by: CreditActor,
+): Promise<CreditTransactionRow | null> {
+  return changeBalance(sql, organizationId, by, (current) => ({
+    kind: balanceMicros === null ? 'unlimited' : 'set',
+    balanceMicros,
+    amountMicros: (balanceMicros ?? 0) - (current ?? 0),
+  }));
+}
+
+/**
+ * Adds credit; a negative amount subtracts it. Returns the transaction; null when the organization does not exist. Throws 400
+ * `invalid_value` with param `amount_micros` when the balance is unlimited or would be negative.
+ */
+export function adjustBalance(
+  sql: Sql,
+  organizationId: string,
+  amountMicros: number,
+  by: CreditActor,
+): Promise<CreditTransactionRow | null> {
+  return changeBalance(sql, organizationId, by, (current) => {
+    if (current === null)
+      throw invalidValue('amount_micros', 'needs a balance: that of this organization is unlimited');
+    const balanceMicros = current + amountMicros;
+    if (balanceMicros < 0)
+      throw invalidValue('amount_micros', `must be at least -${current}, the balance is ${current} micros`);
+    if (!Number.isSafeInteger(balanceMicros)) throw invalidValue('amount_micros', 'makes the balance too large');
+    return { kind: 'adjustment', balanceMicros, amountMicros };
+  });
+}
+
+interface BalanceChange {
+  kind: CreditTransactionRow['kind'];
+  balanceMicros: number | null;
+  amountMicros: number;
+}
+
+/** Changes a balance and inserts its transaction while the row of the organization is locked. */
+function changeBalance(
+  sql: Sql,
+  organizationId: string,
+  { actor, note }: CreditActor,
+  change: (current: number | null) => BalanceChange,
+): Promise<CreditTransactionRow | null> {
+  return sql.transaction(async (transaction) => {
+    const ofOrganization = eq(organizations.id, organizationId);
+    const [row] = await transaction
+      .select({ current: organizations.balanceMicros })
+      .from(organizations)
+      .where(ofOrganization)
+      .for('no key update');
+    if (row === undefined) return null;
+    const { kind, balanceMicros, amountMicros } = change(row.current);
+    await transaction.update(organizations).set({ balanceMicros }).where(ofOrganization);
+    if ((balanceMicros ?? 0) < (await sumLeases(transaction, organizationId))) {
+      await transaction.delete(creditLeases).where(eq(creditLeases.account, organizationId));
+    }
+    const values = {
+      id: newId('creditTransaction'),
+      organizationId,
+      amountMicros,
+      kind,
+      actor,
+      note,
+      createdAt: new Date(),
+    };
+    const [inserted] = await transaction.insert(creditTransactions).values(values).returning();
+    if ((row.current === null) !== (balanceMicros === null)) await notifyKeys(transaction, organizationId);
+    return inserted ?? null;
+  });
+}
+
+/** Makes every process read the keys of the organization again: it may have a balance now, or none any more. */
+async function notifyKeys(sql: Sql, organizationId: string): Promise<void> {
+  const keys = await sql.select({ id: apiKeys.id }).from(apiKeys).where(eq(apiKeys.organizationId, organizationId));
+  for (const { id } of keys) await notify(sql, 'quire_api_keys', id);
+}
+
+/** Selects the credit transactions of an organization, oldest first. */
+export function selectCreditTransactions(
+  sql: Sql,
+  organizationId: string,
+  bounds: PageBounds,
+): Promise<CreditTransactionRow[]> {
+  const after = bounds.after === null ? undefined : gt(creditTransactions.id, bounds.after);
+  return sql
+    .select()
+    .from(creditTransactions)
+    .where(and(eq(creditTransactions.organizationId, organizationId), after))
+    .orderBy(asc(creditTransactions.id))
+    .limit(bounds.limit + 1);
+}
+
+/** The period of a budget that `now` (milliseconds since 1970) is in: `2026-03-10`, `2026-03` or `total`, in UTC. */
+export function budgetPeriod({ period }: Pick<KeyBudget, 'period'>, now: number): string {
+  if (period === 'total') return 'total';
+  return new Date(now).toISOString().slice(0, period === 'day' ? 'YYYY-MM-DD'.length : 'YYYY-MM'.length);
+}
+
+/** Reads what a key has spent in the current period of its budget, in micros. */
+export async function readKeySpend(
+  sql: Sql,
+  keyId: string,
+  budget: Pick<KeyBudget, 'period'>,
+  now: number,
+): Promise<number> {
+  const period = budgetPeriod(budget, now);
+  const [row] = await sql
+    .select({ spentMicros: keySpend.spentMicros })
+    .from(keySpend)
+    .where(and(eq(keySpend.keyId, keyId), eq(keySpend.period, period)));
+  return row?.spentMicros ?? sumKeyUsage(sql, keyId, period);
+}
+
+/** Adds up the cost of a key's calls in a period, in micros. */
+export function sumKeyUsage(sql: Sql, keyId: string, period: string): Promise<number> {
+  return sumUsageSince(sql, period === 'total' ? 0 : Date.parse(period), {
+    records: { column: usageRecords.costMicros, where: eq(usageRecords.keyId, keyId) },
+    days: { column: usageDaily.costMicros, where: eq(usageDaily.keyId, keyId) },
+  });
+}
+
+/** Deletes what `readKeySpend` has stored, so that it is added up again: for every change of a key's budget. */
+export async function forgetKeySpend(sql: Sql, keyId: string): Promise<void> {
+  await sql.delete(keySpend).where(eq(keySpend.keyId, keyId));
+}
+
+/** Sums of an organization, in micros. `transactions - charged` equals the balance, or 0 while it is unlimited. */
+export async function sumCredits(sql: Sql, organizationId: string): Promise<{ transactions: number; charged: number }> {
+  const [row] = await sql
+    .select({ total: sum(creditTransactions.amountMicros) })
+    .from(creditTransactions)
+    .where(eq(creditTransactions.organizationId, organizationId));
+  const charged = await sumUsageSince(sql, 0, {
+    records: { column: usageRecords.chargedMicros, where: eq(usageRecords.organizationId, organizationId) },
+    days: { column: usageDaily.chargedMicros, where: eq(usageDaily.organizationId, organizationId) },
+  });
+  return { transactions: Number(row?.total ?? 0), charged };
+}
+
+interface Summand {
+  column: PgColumn;
+  where: SQL;
+}
+
+/** Adds up usage from the daily sums as far as those reach, and from the records after them. `start`: milliseconds since 1970. */
+async function sumUsageSince(
+  sql: Sql,
+  start: number,
+  { records, days }: { records: Summand; days: Summand },
+): Promise<number> {
+  const recordsFrom = Math.max(start, (await rolledUpUntil(sql)) ?? start);
+  const [recent] = await sql
+    .select({ total: sum(records.column) })
+    .from(usageRecords)
+    .where(and(records.where, gte(usageRecords.id, firstIdAt(recordsFrom))));
+  const [daily] = await sql
+    .select({ total: sum(days.column) })
+    .from(usageDaily)
+    .where(and(days.where, gte(usageDaily.day, toDay(start)), lt(usageDaily.day, toDay(recordsFrom))));
+  return Number(recent?.total ?? 0) + Number(daily?.total ?? 0);
+}
+
+const toDay = (time: number): string => new Date(time).toISOString().slice(0, 'YYYY-MM-DD'.length);
