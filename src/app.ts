@@ -1,3 +1,4 @@
+import { auditRoutes } from './audit/routes.ts';
 import { usageRoutes } from './billing/routes.ts';
 import { chatRoutes } from './chat/routes.ts';
 import { completionRoutes } from './completions/routes.ts';
@@ -60,6 +61,7 @@ export async function createApp(deps: AppDeps, version: string, requestTimeoutMs
   guardrailRoutes(app, deps);
   usageRoutes(app, deps);
   promptCacheRoutes(app, deps);
+  auditRoutes(app, deps);
 
   return app;
 }

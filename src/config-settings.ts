@@ -103,6 +103,13 @@ export const SETTINGS = {
     default: 400,
     description: 'Days that usage records of single calls are kept. Sums by day are kept without limit.',
   },
+  auditRetentionDays: {
+    env: 'QUIRE_AUDIT_RETENTION_DAYS',
+    file: 'audit_retention_days',
+    schema: Type.Integer({ minimum: 1, maximum: 36_500 }),
+    default: null,
+    description: 'Days that events of the audit log are kept. Unset: without limit.',
+  },
   memoryLimitMb: {
     env: 'QUIRE_MEMORY_LIMIT_MB',
     file: null,

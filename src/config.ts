@@ -36,6 +36,8 @@ export interface Config {
   bodyLimitBytes: number;
   modelsPull: 'auto' | 'never';
   usageRetentionDays: number;
+  /** Null: events are kept without limit. */
+  auditRetentionDays: number | null;
   hubUrl: string;
   hubToken: string | null;
   /** Size limit of the KV disk cache of each local model. */

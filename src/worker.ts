@@ -1,3 +1,4 @@
+import { pruneAuditEvents } from './audit/prune-events.ts';
 import { rollUpUsage } from './billing/roll-up-usage.ts';
 import { deleteOrphanedBlobs } from './files/orphaned-blobs.ts';
 import { pruneIdempotencyKeys } from './http/idempotency/idempotency.ts';
@@ -42,6 +43,7 @@ function declareTasks(deps: IngestionWorkerDeps, signal: AbortSignal): Task[] {
   return [
     { name: 'prune idempotency keys', everyMs: HOUR_MS, run: () => pruneIdempotencyKeys(deps) },
     { name: 'roll up usage', everyMs: HOUR_MS, run: () => rollUpUsage(deps) },
+    { name: 'prune audit events', everyMs: HOUR_MS, run: () => pruneAuditEvents(deps) },
     { name: 'delete orphaned blobs', everyMs: HOUR_MS, run: () => deleteOrphanedBlobs(deps, startedAt) },
     { name: 'drop index tables', everyMs: HOUR_MS, run: () => dropIndexTables(deps) },
     { name: 'delete tombstoned documents', everyMs: HOUR_MS, run: () => purgeTombstones(deps) },

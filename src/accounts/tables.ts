@@ -22,8 +22,11 @@ export const apiKeys = pgTable(
       .notNull()
       .references(() => organizations.id, { onDelete: 'cascade' }),
     name: text().notNull(),
-    /** SHA-256 of the key, hexadecimal. */
+    /** SHA-256 of the secret, hexadecimal. */
     hash: text().notNull().unique(),
+    /** SHA-256 of the secret before the last rotation, accepted until `previousExpiresAt`. */
+    previousHash: text('previous_hash').unique(),
+    previousExpiresAt: timestamp('previous_expires_at', { withTimezone: true }),
     /** Last four characters of the key, for identification. */
     hint: text().notNull(),
     scopes: text().array().notNull(),
@@ -34,6 +37,8 @@ export const apiKeys = pgTable(
     /** Null: unlimited. */
     budget: jsonb().$type<KeyBudget>(),
     expiresAt: timestamp('expires_at', { withTimezone: true }),
+    /** Exact to a minute. */
+    lastUsedAt: timestamp('last_used_at', { withTimezone: true }),
     revokedAt: timestamp('revoked_at', { withTimezone: true }),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().default(sql`now()`),
   },

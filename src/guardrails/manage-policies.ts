@@ -1,7 +1,9 @@
+import { changedFields, recordChange, toActor } from '../audit/record-change.ts';
 import { type ListQuery, page, pageBounds } from '../db/page.ts';
 import type { Deps } from '../deps.ts';
 import { MODERATION_CATEGORIES } from '../engines/moderation-engine.ts';
 import { invalidValue, notFound } from '../errors.ts';
+import type { Call } from '../lib/caller.ts';
 import { isId, newId } from '../lib/ids.ts';
 import { DEFAULT_THRESHOLD, resolveThresholds, type Thresholds } from './policy.ts';
 import type { CreatePolicy, GuardrailPolicy, UpdatePolicy } from './schema.ts';
@@ -20,11 +22,8 @@ import type { TopicRule } from './topic-matcher.ts';
 export type PolicyDeps = Pick<Deps, 'db' | 'now'>;
 
 /** Creates a policy with all fields resolved. Throws 400 for blank names and topics. */
-export async function createPolicy(
-  deps: PolicyDeps,
-  organizationId: string,
-  body: CreatePolicy,
-): Promise<GuardrailPolicy> {
+export async function createPolicy(deps: PolicyDeps, call: Call, body: CreatePolicy): Promise<GuardrailPolicy> {
+  const { organizationId } = call.caller;
   const now = new Date(deps.now());
   const row: PolicyRow = {
     id: newId('guardrailPolicy'),
@@ -38,7 +37,11 @@ export async function createPolicy(
     createdAt: now,
     updatedAt: now,
   };
-  await insertPolicy(deps.db.sql, row);
+  await deps.db.sql.transaction(async (sql) => {
+    await insertPolicy(sql, row);
+    const action = 'guardrail_policy.created';
+    await recordChange(sql, toActor(call), { action, organizationId, resourceId: row.id });
+  });
   return viewPolicy(row);
 }
 
@@ -59,10 +62,11 @@ export async function listPolicies(deps: Pick<Deps, 'db'>, organizationId: strin
 /** Changes the fields that `body` has. Throws 404 `guardrail_policy_not_found`, and 400 as `createPolicy` does. */
 export async function updatePolicy(
   deps: PolicyDeps,
-  organizationId: string,
+  call: Call,
   id: string,
   body: UpdatePolicy,
 ): Promise<GuardrailPolicy> {
+  const { organizationId } = call.caller;
   return deps.db.sql.transaction(async (sql) => {
     const row = isId('guardrailPolicy', id) ? await lockPolicy(sql, organizationId, id) : null;
     if (row === null) throw policyNotFound(id);
@@ -77,14 +81,21 @@ export async function updatePolicy(
       updatedAt: new Date(deps.now()),
     };
     await updatePolicyRow(sql, changed);
+    const action = 'guardrail_policy.updated';
+    const changes = changedFields(viewPolicy(row), viewPolicy(changed));
+    await recordChange(sql, toActor(call), { action, organizationId, resourceId: id, changes });
     return viewPolicy(changed);
   });
 }
 
 /** Deletes a policy. Throws 404 `guardrail_policy_not_found`. */
-export async function deletePolicy(deps: Pick<Deps, 'db'>, organizationId: string, id: string) {
-  const isDeleted = isId('guardrailPolicy', id) && (await deletePolicyRow(deps.db.sql, organizationId, id));
-  if (!isDeleted) throw policyNotFound(id);
+export async function deletePolicy(deps: Pick<Deps, 'db'>, call: Call, id: string) {
+  const { organizationId } = call.caller;
+  await deps.db.sql.transaction(async (sql) => {
+    const isDeleted = isId('guardrailPolicy', id) && (await deletePolicyRow(sql, organizationId, id));
+    if (!isDeleted) throw policyNotFound(id);
+    await recordChange(sql, toActor(call), { action: 'guardrail_policy.deleted', organizationId, resourceId: id });
+  });
   return { id, object: 'guardrail_policy', deleted: true } as const;
 }
 

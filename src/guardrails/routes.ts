@@ -41,7 +41,7 @@ export function guardrailRoutes(app: App, deps: PolicyDeps & PolicyTestDeps): vo
       },
       config: { ...config, idempotent: true },
     },
-    async (request) => createPolicy(deps, toCall(request).caller.organizationId, request.body),
+    async (request) => createPolicy(deps, toCall(request), request.body),
   );
   app.get(
     '/v1/guardrail-policies',
@@ -65,13 +65,12 @@ export function guardrailRoutes(app: App, deps: PolicyDeps & PolicyTestDeps): vo
   app.put(
     '/v1/guardrail-policies/:policy_id',
     { schema: { summary: 'Change a guardrail policy', tags, params, body: UpdatePolicy, response }, config },
-    async (request) =>
-      updatePolicy(deps, toCall(request).caller.organizationId, request.params.policy_id, request.body),
+    async (request) => updatePolicy(deps, toCall(request), request.params.policy_id, request.body),
   );
   app.delete(
     '/v1/guardrail-policies/:policy_id',
     { schema: { summary: 'Delete a guardrail policy', tags, params, response: { 200: DeletedPolicy } }, config },
-    async (request) => deletePolicy(deps, toCall(request).caller.organizationId, request.params.policy_id),
+    async (request) => deletePolicy(deps, toCall(request), request.params.policy_id),
   );
   testRoute(app, deps);
 }

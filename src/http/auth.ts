@@ -32,5 +32,6 @@ export function requireScope(caller: Caller, scope: Scope, param: string | null 
 export function toCall(request: FastifyRequest): Call {
   if (request.caller === null) throw new Error('toCall needs an authenticated route');
   const endpoint = request.routeOptions.url ?? request.url;
-  return { caller: request.caller, requestId: request.id, endpoint, priority: 'interactive' };
+  const { caller, id: requestId, ip: address } = request;
+  return { caller, requestId, address, endpoint, priority: 'interactive' };
 }

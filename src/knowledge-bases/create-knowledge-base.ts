@@ -1,7 +1,8 @@
+import { recordChange, toActor } from '../audit/record-change.ts';
 import type { Deps } from '../deps.ts';
 import { invalidValue } from '../errors.ts';
 import { resolveModel } from '../inference/admission.ts';
-import type { Caller } from '../lib/caller.ts';
+import type { Call } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import { INDEX_VERSION } from './index-version.ts';
 import { checkMetadata } from './metadata.ts';
@@ -15,16 +16,18 @@ const DEFAULTS = { type: 'recursive', chunk_size: 512, chunk_overlap: 64 } as co
 /** Adds an empty knowledge base. Throws 404 `model_not_found` naming `embedding_model`, and 400 for a strategy that cannot be. */
 export async function createKnowledgeBase(
   deps: Pick<Deps, 'db' | 'models' | 'now'>,
-  caller: Caller,
+  call: Call,
   body: CreateKnowledgeBase,
 ): Promise<KnowledgeBase> {
+  const { caller } = call;
+  const { organizationId } = caller;
   const { embedding_model: named } = body;
   const { model } = resolveModel(deps, caller, { kind: 'embedding', model: named, param: 'embedding_model' });
   const chunking = chunkingOf(body.chunking_strategy ?? {});
   const now = new Date(deps.now());
   const row: KnowledgeBaseRow = {
     id: newId('knowledgeBase'),
-    organizationId: caller.organizationId,
+    organizationId,
     name: requireText(body.name, 'name'),
     description: refuseNul(body.description ?? '', 'description'),
     embeddingModel: model.id,
@@ -39,7 +42,11 @@ export async function createKnowledgeBase(
     createdAt: now,
     updatedAt: now,
   };
-  await insertKnowledgeBase(deps.db.sql, row);
+  await deps.db.sql.transaction(async (sql) => {
+    await insertKnowledgeBase(sql, row);
+    const action = 'knowledge_base.created';
+    await recordChange(sql, toActor(call), { action, organizationId, resourceId: row.id });
+  });
   return viewKnowledgeBase(row);
 }
 

@@ -1,6 +1,8 @@
+import { recordChange, toActor } from '../audit/record-change.ts';
 import type { Deps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { deleteFileUses } from '../files/store.ts';
+import type { Call } from '../lib/caller.ts';
 import { isId } from '../lib/ids.ts';
 import { dropIndexTable } from './drop-index-tables.ts';
 import { selectUnfinishedJobsOfBase } from './jobs/store.ts';
@@ -13,15 +15,17 @@ import { deleteKnowledgeBaseRow, insertDroppedIndex, lockKnowledgeBase } from '.
  */
 export async function deleteKnowledgeBase(
   deps: Pick<Deps, 'db' | 'chunks' | 'logger' | 'now'>,
-  organizationId: string,
+  call: Call,
   id: string,
 ): Promise<DeletedKnowledgeBase> {
+  const { organizationId } = call.caller;
   await deps.db.sql.transaction(async (sql) => {
     const row = isId('knowledgeBase', id) ? await lockKnowledgeBase(sql, organizationId, id) : null;
     if (row === null) throw notFound('knowledge_base', id, 'kb_id');
     for (const job of await selectUnfinishedJobsOfBase(sql, id)) await deleteFileUses(sql, job.id);
     await deleteKnowledgeBaseRow(sql, id);
     await insertDroppedIndex(sql, id, new Date(deps.now()));
+    await recordChange(sql, toActor(call), { action: 'knowledge_base.deleted', organizationId, resourceId: id });
   });
   await dropIndexTable(deps, id);
   return { id, object: 'knowledge_base', deleted: true };

@@ -30,7 +30,7 @@ export function knowledgeBaseRoutes(app: App, deps: Pick<Deps, 'db' | 'chunks' |
       schema: { summary: 'Create a knowledge base', tags, body: CreateKnowledgeBase, response },
       config: { ...config, idempotent: true },
     },
-    async (request) => createKnowledgeBase(deps, toCall(request).caller, request.body),
+    async (request) => createKnowledgeBase(deps, toCall(request), request.body),
   );
   app.get(
     '/v1/knowledge-bases',
@@ -64,8 +64,7 @@ export function knowledgeBaseRoutes(app: App, deps: Pick<Deps, 'db' | 'chunks' |
       },
       config,
     },
-    async (request) =>
-      updateKnowledgeBase(deps, toCall(request).caller.organizationId, request.params.kb_id, request.body),
+    async (request) => updateKnowledgeBase(deps, toCall(request), request.params.kb_id, request.body),
   );
   app.delete(
     '/v1/knowledge-bases/:kb_id',
@@ -79,6 +78,6 @@ export function knowledgeBaseRoutes(app: App, deps: Pick<Deps, 'db' | 'chunks' |
       },
       config,
     },
-    async (request) => deleteKnowledgeBase(deps, toCall(request).caller.organizationId, request.params.kb_id),
+    async (request) => deleteKnowledgeBase(deps, toCall(request), request.params.kb_id),
   );
 }

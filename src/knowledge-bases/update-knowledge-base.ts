@@ -1,5 +1,7 @@
+import { changedFields, recordChange, toActor } from '../audit/record-change.ts';
 import type { Deps } from '../deps.ts';
 import { invalidValue, notFound } from '../errors.ts';
+import type { Call } from '../lib/caller.ts';
 import { isId } from '../lib/ids.ts';
 import { refuseNul, requireText } from './create-knowledge-base.ts';
 import { checkMetadata, mergeMetadata } from './metadata.ts';
@@ -10,10 +12,11 @@ import { viewKnowledgeBase } from './view-knowledge-base.ts';
 /** Changes name, description or metadata. Throws 404 `knowledge_base_not_found`, and 400 for what is fixed. */
 export async function updateKnowledgeBase(
   deps: Pick<Deps, 'db' | 'now'>,
-  organizationId: string,
+  call: Call,
   id: string,
   body: UpdateKnowledgeBase,
 ): Promise<KnowledgeBase> {
+  const { organizationId } = call.caller;
   for (const field of ['embedding_model', 'chunking_strategy'] as const) {
     if (body[field] !== undefined) throw invalidValue(field, 'cannot be changed after creation');
   }
@@ -27,6 +30,9 @@ export async function updateKnowledgeBase(
       updatedAt: new Date(deps.now()),
     };
     await updateKnowledgeBaseRow(sql, id, changes);
-    return viewKnowledgeBase({ ...row, ...changes });
+    const after = viewKnowledgeBase({ ...row, ...changes });
+    const change = { organizationId, resourceId: id, changes: changedFields(viewKnowledgeBase(row), after) };
+    await recordChange(sql, toActor(call), { action: 'knowledge_base.updated', ...change });
+    return after;
   });
 }

@@ -60,6 +60,8 @@ export interface Call {
   caller: Caller;
   /** `req_...`, the `x-request-id` of the response. */
   requestId: string;
+  /** Remote address of the connection; absent for jobs and commands. */
+  address?: string;
   /** The route, such as `/v1/chat/completions`. */
   endpoint: string;
   /** Batch calls wait while interactive calls are queued. */

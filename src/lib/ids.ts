@@ -19,6 +19,7 @@ export const ID_PREFIXES = {
   request: 'req_',
   usage: 'use_',
   creditTransaction: 'ctx_',
+  auditEvent: 'audit_',
 } as const;
 
 /** A kind of resource with ids. */

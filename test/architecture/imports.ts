@@ -13,6 +13,7 @@ export const ORDER: readonly (readonly string[])[] = [
   ['queue'],
   ['deps'],
   ['http'],
+  ['audit'],
   ['accounts'],
   ['billing', 'models', 'files', 'guardrails', 'prompt-cache', 'health'],
   ['inference'],

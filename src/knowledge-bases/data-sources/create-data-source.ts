@@ -1,8 +1,9 @@
+import { recordChange, toActor } from '../../audit/record-change.ts';
 import type { Deps } from '../../deps.ts';
 import { notFound } from '../../errors.ts';
 import { requireFiles } from '../../files/use-file.ts';
 import { requireScope } from '../../http/auth.ts';
-import type { Caller } from '../../lib/caller.ts';
+import type { Call } from '../../lib/caller.ts';
 import { isId, newId } from '../../lib/ids.ts';
 import { requireText } from '../create-knowledge-base.ts';
 import { lockKnowledgeBase } from '../store.ts';
@@ -20,10 +21,11 @@ import { viewDataSource } from './view-data-source.ts';
  */
 export async function createDataSource(
   deps: Pick<Deps, 'db' | 'jobs' | 'secrets' | 'now'>,
-  caller: Caller,
+  call: Call,
   baseId: string,
   body: CreateDataSource,
 ): Promise<DataSource> {
+  const { caller } = call;
   const { organizationId } = caller;
   const row = newRow(deps, { organizationId, baseId, body });
   // Chunks expose the content of a file, so the key needs the scope to read it.
@@ -34,6 +36,7 @@ export async function createDataSource(
     await requireFiles(sql, organizationId, namedFiles(row, body.config));
     await insertDataSource(sql, row);
     await startSync(sql, deps, caller, row);
+    await recordChange(sql, toActor(call), { action: 'data_source.created', organizationId, resourceId: row.id });
   });
   return viewDataSource(row);
 }

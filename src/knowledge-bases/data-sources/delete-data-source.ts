@@ -1,5 +1,7 @@
+import { recordChange, toActor } from '../../audit/record-change.ts';
 import type { Deps } from '../../deps.ts';
 import { deleteFileUses } from '../../files/store.ts';
+import type { Call } from '../../lib/caller.ts';
 import { insertTombstonesOfSource } from '../documents/store.ts';
 import { applyTombstones } from '../documents/tombstones.ts';
 import { selectUnfinishedJobs } from '../jobs/store.ts';
@@ -13,15 +15,17 @@ import { deleteDataSourceRow, updateStatusFromJobs } from './store.ts';
  */
 export async function deleteDataSource(
   deps: Pick<Deps, 'db' | 'chunks' | 'logger' | 'now'>,
-  organizationId: string,
+  call: Call,
   path: DataSourcePath,
 ): Promise<DeletedDataSource> {
+  const { organizationId } = call.caller;
   const source = await deps.db.sql.transaction(async (sql) => {
     const row = await findAndLockDataSource(sql, organizationId, path);
     for (const { id } of await selectUnfinishedJobs(sql, row.id)) await deleteFileUses(sql, id);
     await insertTombstonesOfSource(sql, row.id, new Date(deps.now()));
     await deleteDataSourceRow(sql, row);
     await updateStatusFromJobs(sql, row.knowledgeBaseId);
+    await recordChange(sql, toActor(call), { action: 'data_source.deleted', organizationId, resourceId: row.id });
     return row;
   });
   await applyTombstones(deps, source.knowledgeBaseId);

@@ -51,7 +51,7 @@ function listRoutes(app: App, deps: DataSourceDeps): void {
       validatorCompiler: (route) =>
         compileValidator({ ...route, schema: route.httpPart === 'body' ? CreateDataSource : route.schema }),
     },
-    async (request) => createDataSource(deps, toCall(request).caller, request.params.kb_id, request.body),
+    async (request) => createDataSource(deps, toCall(request), request.params.kb_id, request.body),
   );
   app.get(
     '/v1/knowledge-bases/:kb_id/data-sources',
@@ -90,7 +90,7 @@ function changeRoutes(app: App, deps: DataSourceDeps): void {
       },
       config,
     },
-    async (request) => updateDataSource(deps, toCall(request).caller, request.params, request.body),
+    async (request) => updateDataSource(deps, toCall(request), request.params, request.body),
   );
   app.post(
     '/v1/knowledge-bases/:kb_id/data-sources/:ds_id/sync',
@@ -122,6 +122,6 @@ function changeRoutes(app: App, deps: DataSourceDeps): void {
       },
       config,
     },
-    async (request) => deleteDataSource(deps, toCall(request).caller.organizationId, request.params),
+    async (request) => deleteDataSource(deps, toCall(request), request.params),
   );
 }

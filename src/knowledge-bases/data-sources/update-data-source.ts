@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
+import { recordChange, toActor } from '../../audit/record-change.ts';
 import type { Sql } from '../../db/db.ts';
 import type { Deps } from '../../deps.ts';
 import { invalidValue } from '../../errors.ts';
 import { requireFiles } from '../../files/use-file.ts';
 import { requireScope } from '../../http/auth.ts';
-import type { Caller } from '../../lib/caller.ts';
+import type { Call } from '../../lib/caller.ts';
 import { DecryptionError } from '../../lib/secrets.ts';
 import { requireText } from '../create-knowledge-base.ts';
 import type { Metadata } from '../tables.ts';
@@ -25,13 +26,15 @@ type UpdateDeps = Pick<Deps, 'db' | 'jobs' | 'secrets' | 'now'>;
  */
 export async function updateDataSource(
   deps: UpdateDeps,
-  caller: Caller,
+  call: Call,
   path: DataSourcePath,
   body: UpdateDataSource,
 ): Promise<DataSource> {
   if (body.type !== undefined) throw invalidValue('type', 'cannot be changed after creation');
+  const { caller } = call;
+  const { organizationId } = caller;
   const row = await deps.db.sql.transaction(async (sql) => {
-    const before = await findAndLockDataSource(sql, caller.organizationId, path);
+    const before = await findAndLockDataSource(sql, organizationId, path);
     const namesFiles = before.type === 'file_upload' && body.config?.['file_ids'] !== undefined;
     if (namesFiles) requireScope(caller, 'files', 'config.file_ids');
     const renamed: DataSourceRow = {
@@ -43,6 +46,12 @@ export async function updateDataSource(
     const after: DataSourceRow = config === null ? renamed : { ...renamed, ...config, status: 'processing' };
     await updateDataSourceRow(sql, after);
     if (config !== null) await startSync(sql, deps, caller, after);
+    const changes = [
+      ...(after.name === before.name ? [] : [{ field: 'name' }]),
+      ...(config === null ? [] : [{ field: 'config' }]),
+    ];
+    const change = { organizationId, resourceId: after.id, changes };
+    await recordChange(sql, toActor(call), { action: 'data_source.updated', ...change });
     return after;
   });
   return viewDataSource(row);

@@ -1,0 +1,62 @@
+import { type Static, Type } from 'typebox';
+import { ListQuery } from '../db/page.ts';
+import { AUDIT_ACTIONS } from './record-change.ts';
+
+const OptionalText = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
+
+/** An event of the audit log. */
+export const AuditEvent = Type.Object(
+  {
+    id: Type.String(),
+    object: Type.Literal('audit_event'),
+    action: Type.Enum(AUDIT_ACTIONS),
+    organization_id: Type.String({ description: 'The organization that owns the resource.' }),
+    actor: Type.String({ description: 'Id of the API key; `cli`: a `quire` command; `service`: the service itself.' }),
+    address: OptionalText('Address of the connection; null for commands and the service.'),
+    request_id: OptionalText('The `x-request-id` of the request.'),
+    resource_type: Type.String(),
+    resource_id: Type.String(),
+    changes: Type.Array(
+      Type.Object({ field: Type.String(), from: Type.Optional(Type.Unknown()), to: Type.Optional(Type.Unknown()) }),
+      {
+        description:
+          'Changed fields, without secrets. Values only of keys, organizations and credits; other resources have names only.',
+      },
+    ),
+    created_at: Type.Integer({ description: 'Unix seconds.' }),
+  },
+  {
+    examples: [
+      {
+        id: 'audit_01k5f0000000000000000000aa',
+        object: 'audit_event',
+        action: 'api_key.updated',
+        organization_id: 'org_01k5f0000000000000000000aa',
+        actor: 'key_01k5f0000000000000000000aa',
+        address: '127.0.0.1',
+        request_id: 'req_01k5f0000000000000000000aa',
+        resource_type: 'api_key',
+        resource_id: 'key_01k5f0000000000000000000ab',
+        changes: [{ field: 'name', from: 'chatbot', to: 'Support chatbot' }],
+        created_at: 1_763_683_200,
+      },
+    ],
+  },
+);
+
+export type AuditEvent = Static<typeof AuditEvent>;
+
+/** Query parameters of `GET /v1/admin/audit`. */
+export const AuditQuery = Type.Object({
+  ...ListQuery.properties,
+  organization_id: Type.Optional(Type.String({ description: 'The organization that owns the resource.' })),
+  actor: Type.Optional(Type.String({ description: 'Id of a key, `cli` or `service`.' })),
+  action: Type.Optional(Type.Enum(AUDIT_ACTIONS)),
+  resource_id: Type.Optional(Type.String({ description: 'Id of the changed resource.' })),
+  start_time: Type.Optional(Type.Integer({ minimum: 0, maximum: 253_402_300_799, description: 'Unix seconds.' })),
+  end_time: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 253_402_300_799, description: 'Unix seconds, exclusive.' }),
+  ),
+});
+
+export type AuditQuery = Static<typeof AuditQuery>;

@@ -1,0 +1,50 @@
+import { and, asc, eq, gt, gte, lt, sql as tag } from 'drizzle-orm';
+import type { Sql } from '../db/db.ts';
+import type { PageBounds } from '../db/page.ts';
+import { auditEvents } from './tables.ts';
+
+export type AuditEventRow = typeof auditEvents.$inferSelect;
+
+/** Inserts an event. */
+export async function insertEvent(sql: Sql, row: AuditEventRow): Promise<void> {
+  await sql.insert(auditEvents).values(row);
+}
+
+/** Conditions on events; absent ones are not checked. Times: `from` is inclusive, `until` exclusive. */
+export interface EventFilter {
+  organizationId?: string | undefined;
+  actor?: string | undefined;
+  action?: string | undefined;
+  resourceId?: string | undefined;
+  from?: Date | undefined;
+  until?: Date | undefined;
+}
+
+/** Selects events, oldest first. */
+export function selectEvents(sql: Sql, filter: EventFilter, bounds: PageBounds): Promise<AuditEventRow[]> {
+  const { organizationId, actor, action, resourceId, from, until } = filter;
+  return sql
+    .select()
+    .from(auditEvents)
+    .where(
+      and(
+        organizationId === undefined ? undefined : eq(auditEvents.organizationId, organizationId),
+        actor === undefined ? undefined : eq(auditEvents.actor, actor),
+        action === undefined ? undefined : eq(auditEvents.action, action),
+        resourceId === undefined ? undefined : eq(auditEvents.resourceId, resourceId),
+        from === undefined ? undefined : gte(auditEvents.createdAt, from),
+        until === undefined ? undefined : lt(auditEvents.createdAt, until),
+        bounds.after === null ? undefined : gt(auditEvents.id, bounds.after),
+      ),
+    )
+    .orderBy(asc(auditEvents.id))
+    .limit(bounds.limit + 1);
+}
+
+/** Deletes the events before a time. The trigger of the table allows this range in this transaction only. */
+export async function deleteEventsBefore(sql: Sql, time: Date): Promise<void> {
+  await sql.transaction(async (transaction) => {
+    await transaction.execute(tag`select set_config('quire.audit_delete_before', ${time.toISOString()}, true)`);
+    await transaction.delete(auditEvents).where(lt(auditEvents.createdAt, time));
+  });
+}
