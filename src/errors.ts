@@ -95,6 +95,14 @@ export const contextLengthExceeded = (param: string, promptTokens: number | null
 export const tokenLimitExceeded = (param: string, limitTokens: number): ApiError =>
   badRequest('token_limit_exceeded', `'${param}' has more than ${limitTokens} tokens.`, param);
 
+/** 400: `previous_response_id` names no stored response of the organization, or one that has expired. */
+export const previousResponseNotFound = (id: string): ApiError =>
+  badRequest(
+    'previous_response_not_found',
+    `There is no stored response '${truncateForMessage(id)}' to continue.`,
+    'previous_response_id',
+  );
+
 /** 400: a guardrail policy blocks the input. `param` is `messages` on every route. */
 export const contentFiltered = (reasons: readonly string[], policyId: string): ApiError =>
   new ApiError({
@@ -218,18 +226,13 @@ export const headersTooLarge = (): ApiError =>
   });
 
 /** 429: a rate limit is exceeded. `waitSeconds` is rounded up, to at least 1. */
-export const rateLimitExceeded = (
-  message: string,
-  waitSeconds: number,
-  headers: Record<string, string> = {},
-): ApiError =>
+export const rateLimitExceeded = (message: string, waitSeconds: number): ApiError =>
   new ApiError({
     status: 429,
     type: 'rate_limit_error',
     code: 'rate_limit_exceeded',
     message,
     retryAfterSeconds: Math.max(1, Math.ceil(waitSeconds)),
-    headers,
   });
 
 /** 500: internal error. The cause is logged. */

@@ -17,6 +17,7 @@ import { runPeriodically } from './lib/run-periodically.ts';
 import type { ModelKind } from './models/catalogue.ts';
 import type { JobKind } from './queue/define-job.ts';
 import type { JobHandler, JobQueue } from './queue/job-queue.ts';
+import { purgeResponses } from './responses/purge-responses.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -44,6 +45,7 @@ function declareTasks(deps: IngestionWorkerDeps, signal: AbortSignal): Task[] {
     { name: 'prune idempotency keys', everyMs: HOUR_MS, run: () => pruneIdempotencyKeys(deps) },
     { name: 'roll up usage', everyMs: HOUR_MS, run: () => rollUpUsage(deps) },
     { name: 'prune audit events', everyMs: HOUR_MS, run: () => pruneAuditEvents(deps) },
+    { name: 'purge responses', everyMs: HOUR_MS, run: () => purgeResponses(deps) },
     { name: 'delete orphaned blobs', everyMs: HOUR_MS, run: () => deleteOrphanedBlobs(deps, startedAt) },
     { name: 'drop index tables', everyMs: HOUR_MS, run: () => dropIndexTables(deps) },
     { name: 'delete tombstoned documents', everyMs: HOUR_MS, run: () => purgeTombstones(deps) },

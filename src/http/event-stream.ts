@@ -24,12 +24,27 @@ export class ClientDisconnected extends Error {
   }
 }
 
+/** Silence after which a comment is sent, below the idle timeouts of usual proxies (60 s). */
+const KEEP_ALIVE_MS = 15_000;
+/** A comment: clients ignore it. */
+const KEEP_ALIVE = ': keep-alive\n\n';
+
+/** Options of `sendEvents`. */
+export interface EventStreamOptions {
+  /** Sends comments while there is no event, as when tools run. */
+  keepAlive?: boolean;
+}
+
 /**
  * Sends `events` as server-sent events: `data:` frames with JSON, then `[DONE]`. Errors before this call are ordinary error
  * responses; an error during the stream becomes one `data: {"error": ...}` frame without `[DONE]`. Applies backpressure to slow
  * clients. Returns (ends) `events` when the client disconnects.
  */
-export async function sendEvents(reply: FastifyReply, events: AsyncIterable<object>): Promise<void> {
+export async function sendEvents(
+  reply: FastifyReply,
+  events: AsyncIterable<object>,
+  { keepAlive = false }: EventStreamOptions = {},
+): Promise<void> {
   const { raw } = reply;
   // Bypasses Fastify's reply pipeline: frames are written to the socket directly.
   reply.hijack();
@@ -41,8 +56,10 @@ export async function sendEvents(reply: FastifyReply, events: AsyncIterable<obje
     'x-accel-buffering': 'no',
   });
   const frames = new FrameWriter(raw);
+  const silence = keepAlive ? setInterval(() => frames.comment(KEEP_ALIVE), KEEP_ALIVE_MS) : undefined;
   try {
     for await (const event of events) {
+      silence?.refresh();
       frames.write(event);
       if (raw.writableNeedDrain) await drained(raw);
       if (raw.destroyed) break;
@@ -55,6 +72,8 @@ export async function sendEvents(reply: FastifyReply, events: AsyncIterable<obje
     reply.log.error({ requestId: reply.request.id, code: known.code, cause }, 'stream failed');
     frames.write(known.body());
     frames.end('');
+  } finally {
+    clearInterval(silence);
   }
 }
 
@@ -74,6 +93,11 @@ class FrameWriter {
     if (this.#buffer === '') setImmediate(() => this.#flush());
     this.#buffer += `data: ${JSON.stringify(event)}\n\n`;
     if (this.#buffer.length > MAX_BUFFERED_CHARACTERS) this.#flush();
+  }
+
+  /** Writes a comment immediately, unless the client does not read what it has been sent. */
+  comment(text: string): void {
+    if (!this.#raw.writableNeedDrain && !this.#raw.destroyed) this.#raw.write(text);
   }
 
   /** Flushes the buffer, writes `last` and ends the response. */

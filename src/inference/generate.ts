@@ -4,6 +4,7 @@ import type {
   GenerationEngine,
   GenerationEvent,
   GenerationRequest,
+  GenerationUsage,
   PromptToken,
 } from '../engines/engine.ts';
 import { modelContextTokens } from '../engines/registry.ts';
@@ -37,6 +38,8 @@ export interface Generation {
   events: AsyncGenerator<GenerationEvent, void, undefined>;
   /** Result of screening the input and, after the end of `events`, a non-streamed answer. */
   notice(): ModerationNotice | null;
+  /** Usage so far; after the end of `events` for any reason, the recorded usage. */
+  usage(): GenerationUsage;
 }
 
 /**
@@ -55,7 +58,8 @@ export async function startGeneration(
   const modelCall = admission.begin(deps, input, 1);
   const request = { ...input.value, scope: call.caller.organizationId, priority: call.priority };
   const notices = [input.notice];
-  const events = meteredEvents(deps, admission, modelCall, { request, signal, notices });
+  const used = { ...NO_USAGE };
+  const events = meteredEvents(deps, admission, modelCall, { request, signal, notices, used });
   const first = await events.next();
   if (first.done || first.value.type !== 'prompt-end') {
     await events.return();
@@ -67,7 +71,7 @@ export async function startGeneration(
     await events.return();
     throw contextLengthExceeded(prompt.kind === 'chat' ? 'messages' : 'prompt', promptTokens, contextTokens);
   }
-  return { cachedTokens, promptLogprobs, events, notice: () => mergeNotices(notices) };
+  return { cachedTokens, promptLogprobs, events, notice: () => mergeNotices(notices), usage: () => ({ ...used }) };
 }
 
 interface MeteredRequest {
@@ -75,6 +79,8 @@ interface MeteredRequest {
   signal: AbortSignal;
   /** The notice of the output is added. */
   notices: (ModerationNotice | null)[];
+  /** Updated with each event. */
+  used: GenerationUsage;
 }
 
 /**
@@ -86,9 +92,8 @@ async function* meteredEvents(
   deps: GenerationDeps,
   { model, call }: Admission,
   modelCall: ModelCall<GenerationEngine>,
-  { request, signal, notices }: MeteredRequest,
+  { request, signal, notices, used }: MeteredRequest,
 ): AsyncGenerator<GenerationEvent, void, undefined> {
-  const used = { ...NO_USAGE };
   const answers: ChoiceEvent[] = [];
   // A caller that stops reading has disconnected: only the end of the engine's events changes the outcome.
   let outcome: UsageOutcome = 'cancelled';

@@ -1,11 +1,10 @@
 import { splitSentences } from '../../lib/sentences.ts';
 import { detectLanguage } from '../../search/languages.ts';
 import { tokenizeText } from '../../search/terms.ts';
-import type { ContextChunk } from './gather-context.ts';
 
 /** A span of an answer and its source chunk. */
-export interface Attribution {
-  chunk: ContextChunk;
+export interface Attribution<Chunk> {
+  chunk: Chunk;
   /** Offsets in UTF-16 code units; surrogate pairs are not split. */
   start: number;
   end: number;
@@ -28,13 +27,16 @@ const THOUSANDS = /(?<=\d)[,.'’\u00a0\u202f](?=\d{3}(?!\d))/g;
  * that contains all of its numbers. Compares texts instead of relying on markers printed by the model. Adjacent sentences
  * of one chunk are merged.
  */
-export function attribute(answer: string, chunks: readonly ContextChunk[]): Attribution[] {
+export function attribute<Chunk extends { text: string }>(
+  answer: string,
+  chunks: readonly Chunk[],
+): Attribution<Chunk>[] {
   if (chunks.length === 0) return [];
   // The answer alone is often too short to detect its language.
   const language = detectLanguage([answer, ...chunks.map(({ text }) => text)].join('\n'));
   const termsIn = (text: string): Set<string> => new Set(tokenizeText(text.replace(THOUSANDS, ''), language));
   const sources = chunks.map((chunk) => ({ chunk, terms: termsIn(chunk.text) }));
-  const attributions: Attribution[] = [];
+  const attributions: Attribution<Chunk>[] = [];
   for (const { start, end } of splitSentences(answer)) {
     const chunk = findSource(termsIn(answer.slice(start, end).replace(LABELS, '')), sources);
     if (chunk === null) continue;
@@ -46,13 +48,13 @@ export function attribute(answer: string, chunks: readonly ContextChunk[]): Attr
 }
 
 /** A chunk with its distinct terms. */
-interface Source {
-  chunk: ContextChunk;
+interface Source<Chunk> {
+  chunk: Chunk;
   terms: ReadonlySet<string>;
 }
 
 /** The chunk with the highest share of the terms, if sufficient; the first of equal ones, which ranks highest. */
-function findSource(own: ReadonlySet<string>, sources: readonly Source[]): ContextChunk | null {
+function findSource<Chunk>(own: ReadonlySet<string>, sources: readonly Source<Chunk>[]): Chunk | null {
   if (own.size < MIN_TERMS) return null;
   const weighed = [...own].map((term) => ({
     term,
@@ -60,7 +62,7 @@ function findSource(own: ReadonlySet<string>, sources: readonly Source[]): Conte
     isNumber: /\p{N}/u.test(term),
   }));
   const total = weighed.reduce((sum, { weight }) => sum + weight, 0);
-  let best: ContextChunk | null = null;
+  let best: Chunk | null = null;
   let most = 0;
   for (const { chunk, terms } of sources) {
     if (weighed.some(({ term, isNumber }) => isNumber && !terms.has(term))) continue;
@@ -73,7 +75,7 @@ function findSource(own: ReadonlySet<string>, sources: readonly Source[]): Conte
 }
 
 /** Inverse document frequency of BM25. */
-function inverseFrequency(term: string, sources: readonly Source[]): number {
+function inverseFrequency(term: string, sources: readonly Source<unknown>[]): number {
   const having = sources.filter(({ terms }) => terms.has(term)).length;
   return Math.log(1 + (sources.length + 1) / (having + 0.5));
 }

@@ -7,7 +7,7 @@ import { serviceCaller } from '../../lib/caller.ts';
 import type { UsageRecord } from '../../lib/usage-record.ts';
 import type { RetrievalDeps } from '../retrieval/retrieve.ts';
 import type { KnowledgeBaseRow } from '../store.ts';
-import { gatherContext } from './gather-context.ts';
+import { CONTEXT_SEARCH, gatherContext } from './gather-context.ts';
 
 const call = {
   caller: serviceCaller('org_1', 'key_1'),
@@ -45,7 +45,7 @@ describe('gatherContext', () => {
     } as unknown as RetrievalDeps;
     const signal = new AbortController().signal;
     let isRejected = false;
-    const gathered = gatherContext(deps, call, [base, base], { query: 'fox', signal });
+    const gathered = gatherContext(deps, call, [base, base], { ...CONTEXT_SEARCH, query: 'fox', signal });
     gathered.catch(() => {
       isRejected = true;
     });

@@ -1,30 +1,27 @@
 import type { Call } from '../../lib/caller.ts';
 import { settleAll } from '../../lib/settle-all.ts';
-import { type RetrievalDeps, retrieve, type ScoredChunk } from '../retrieval/retrieve.ts';
+import { type Retrieval, type RetrievalDeps, retrieve, type ScoredChunk } from '../retrieval/retrieve.ts';
 import type { KnowledgeBaseRow } from '../store.ts';
 
 /** A hit with its knowledge base. */
 export type ContextChunk = ScoredChunk & { knowledgeBaseId: string };
 
-/** Hits per knowledge base for one answer. */
-const CHUNKS_PER_BASE = 10;
-/** Hits below share hardly a word with the question. */
-const MIN_SCORE = 0.05;
+/** How the context of a chat is searched: hits per knowledge base, and a score below which they share hardly a word with the question. */
+export const CONTEXT_SEARCH = { top_k: 10, search_type: 'hybrid', min_score: 0.05, rerank: false } as const;
 
 /**
- * Searches the knowledge bases concurrently. Returns the best chunks, best first, without duplicate texts and invisible
+ * Searches the knowledge bases concurrently. Returns the best chunks of each, best first, without duplicate texts and invisible
  * characters.
  */
 export async function gatherContext(
   deps: RetrievalDeps,
   call: Call,
   bases: readonly KnowledgeBaseRow[],
-  { query, signal }: { query: string; signal: AbortSignal },
+  params: Retrieval & { signal: AbortSignal },
 ): Promise<ContextChunk[]> {
-  const params = { query, top_k: CHUNKS_PER_BASE, search_type: 'hybrid', min_score: MIN_SCORE, rerank: false } as const;
   const results = await settleAll(
     bases.map(async (base) => {
-      const chunks = await retrieve(deps, call, base, { ...params, signal });
+      const chunks = await retrieve(deps, call, base, params);
       return chunks.map((chunk) => ({ ...chunk, knowledgeBaseId: base.id }));
     }),
   );

@@ -8,7 +8,7 @@ import type { RetrievalDeps } from '../retrieval/retrieve.ts';
 import type { KnowledgeBaseRow } from '../store.ts';
 import { documentBudget } from './document-budget.ts';
 import { fitTokenBudget } from './fit-token-budget.ts';
-import { type ContextChunk, gatherContext } from './gather-context.ts';
+import { CONTEXT_SEARCH, type ContextChunk, gatherContext } from './gather-context.ts';
 import { chunkTitle, INSTRUCTION_TOKENS, renderContext } from './render-context.ts';
 import { retrievalQuery } from './retrieval-query.ts';
 import { withoutSpecialTokens } from './special-tokens.ts';
@@ -34,21 +34,22 @@ export interface GroundedPrompt {
 }
 
 /**
- * Finds the knowledge bases that a request names. Throws 404 `knowledge_base_not_found` for the first unknown id, and 403
+ * Finds the knowledge bases that a request names in the field `param`. Throws 404 `knowledge_base_not_found` for the first unknown id, and 403
  * without the scope or when the key is limited to models without the embedding model of one of them.
  */
 export async function findKnowledgeBases(
   deps: Pick<RetrievalDeps, 'db'>,
   call: Call,
   ids: readonly string[],
+  param = 'knowledge_bases',
 ): Promise<KnowledgeBaseRow[]> {
   if (ids.length === 0) return [];
-  requireScope(call.caller, 'knowledge', 'knowledge_bases');
+  requireScope(call.caller, 'knowledge', param);
   const { organizationId } = call.caller;
   const bases = await Promise.all(
     ids.map(async (id, i) => {
-      const base = await findKnowledgeBase(deps, organizationId, id, `knowledge_bases.${i}`);
-      requireModel(call.caller, base.embeddingModel, `knowledge_bases.${i}`);
+      const base = await findKnowledgeBase(deps, organizationId, id, `${param}.${i}`);
+      requireModel(call.caller, base.embeddingModel, `${param}.${i}`);
       return base;
     }),
   );
@@ -70,7 +71,7 @@ export async function* groundPrompt(
   const mode = engine.features().documentMode?.(prompt, format) ?? 'rendered';
   if (mode === 'ignored') return yield { prompt, context: [] };
   const query = retrievalQuery(prompt.messages);
-  const found = query === null ? [] : await gatherContext(deps, call, bases, { query, signal });
+  const found = query === null ? [] : await gatherContext(deps, call, bases, { ...CONTEXT_SEARCH, query, signal });
   if (mode === 'selective') return yield { prompt: { ...prompt, documents: toDocuments(found) }, context: found };
   const shown = engine.backend().engine === 'upstream' ? found.map(escapeSpecialTokens) : found;
   const fitting = fitTokenBudget(deps, call, shown, { query: query ?? '', signal });

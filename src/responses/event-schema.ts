@@ -1,0 +1,25 @@
+import { type Static, Type } from 'typebox';
+import { OutputItem } from './item-schema.ts';
+import { ResponseResource } from './schema.ts';
+
+const common = { sequence_number: Type.Integer({ description: 'Counts the events of a response from 0.' }) };
+const item = { ...common, output_index: Type.Integer({ description: 'Position of the item in `output`.' }) };
+const text = { ...item, item_id: Type.String(), content_index: Type.Integer() };
+
+/** An event of a streamed response. */
+export const ResponseEvent = Type.Union([
+  Type.Object({
+    type: Type.Enum(['response.created', 'response.completed', 'response.incomplete', 'response.failed']),
+    ...common,
+    response: ResponseResource,
+  }),
+  Type.Object({
+    type: Type.Enum(['response.output_item.added', 'response.output_item.done']),
+    ...item,
+    item: OutputItem,
+  }),
+  Type.Object({ type: Type.Literal('response.output_text.delta'), ...text, delta: Type.String() }),
+  Type.Object({ type: Type.Literal('response.output_text.done'), ...text, text: Type.String() }),
+]);
+
+export type ResponseEvent = Static<typeof ResponseEvent>;

@@ -1,0 +1,109 @@
+import type { FunctionTool } from '../engines/engine.ts';
+import { modelContextTokens } from '../engines/registry.ts';
+import { ApiError } from '../errors.ts';
+import { documentBudget } from '../knowledge-bases/grounding/document-budget.ts';
+import { type FitToBudget, fitTokenBudget } from '../knowledge-bases/grounding/fit-token-budget.ts';
+import { type ContextChunk, gatherContext } from '../knowledge-bases/grounding/gather-context.ts';
+import type { FileSearchItem, SearchResult } from './item-schema.ts';
+import type { PreparedResponse, ResponseDeps } from './prepare-response.ts';
+import { FILE_SEARCH } from './turn-loop.ts';
+
+/** Characters of a query that a small model repeats. */
+const MAX_FORCED_QUERY_CHARACTERS = 400;
+
+/** The search as models see it. `query`: the only query that the model may write; null: any. */
+export function searchTool(query: string | null): FunctionTool {
+  const constraint = query === null ? {} : { enum: [query] };
+  return {
+    type: 'function',
+    function: {
+      name: FILE_SEARCH,
+      description: 'Searches the documents of the knowledge bases and returns the passages that match best.',
+      parameters: {
+        type: 'object',
+        properties: { query: { type: 'string', description: 'What to look for, in full words.', ...constraint } },
+        required: ['query'],
+        additionalProperties: false,
+      },
+    },
+  };
+}
+
+/** The query that a small model is made to search for: the question. */
+export function forcedQuery(question: string | null): string | null {
+  const query = question?.slice(-MAX_FORCED_QUERY_CHARACTERS).toWellFormed().trim() ?? '';
+  return query === '' ? null : query;
+}
+
+/** Reads the query of a call. Falls back to the question where the model wrote none. */
+export function parseQuery(callArguments: string, question: string | null): string {
+  let query: unknown;
+  try {
+    const parsed = JSON.parse(callArguments) as { query?: unknown } | null;
+    query = parsed?.query;
+  } catch {
+    // A model that is not constrained may write invalid JSON.
+  }
+  return typeof query === 'string' && query.trim() !== '' ? query : (question ?? '');
+}
+
+/** One search of a turn. */
+export interface SearchCall {
+  query: string;
+  /** Tokens of the prompt before its results. */
+  promptTokens: number;
+  /** Searches of the same turn, which share the budget. */
+  share: number;
+  signal: AbortSignal;
+}
+
+type SearchOutcome = Pick<FileSearchItem, 'results' | 'status'>;
+
+/**
+ * Searches the knowledge bases of the tool. Returns the best results over all of them that fit into the prompt. A knowledge base that cannot
+ * be searched at present makes the search `incomplete` and empty; the response goes on.
+ */
+export async function searchFiles(
+  deps: ResponseDeps,
+  prepared: PreparedResponse,
+  { query, promptTokens, share, signal }: SearchCall,
+): Promise<SearchOutcome> {
+  const { search, admission, input } = prepared;
+  if (search === null || query === '') return { results: [], status: 'completed' };
+  try {
+    const found = await gatherContext(deps, admission.call, search.bases, {
+      query,
+      top_k: search.maxResults,
+      search_type: search.searchType,
+      min_score: search.scoreThreshold,
+      rerank: search.rerank,
+      ...(search.rerankModel !== null && { rerank_model: search.rerankModel }),
+      signal,
+    });
+    const best = found.slice(0, search.maxResults);
+    const contextTokens = modelContextTokens(admission.model);
+    const usage = { contextTokens, conversationTokens: promptTokens, maxTokens: input.value.maxTokens };
+    const fit: FitToBudget = fitTokenBudget(deps, admission.call, best, { query, signal });
+    const fitting = await fit(Math.floor(documentBudget(usage) / share));
+    return { results: fitting.map(viewResult), status: 'completed' };
+  } catch (error) {
+    if (!(error instanceof ApiError) || (error.status !== 404 && error.status !== 503)) throw error;
+    deps.logger.warn({ code: error.code, reason: error.message }, 'file search failed');
+    return { results: [], status: 'incomplete' };
+  }
+}
+
+function viewResult(chunk: ContextChunk): SearchResult {
+  const fileId = chunk.sourceType === 'file_upload' ? chunk.sourceUri?.split('#')[0] : undefined;
+  return {
+    kb_id: chunk.knowledgeBaseId,
+    document_id: chunk.documentId,
+    document_name: chunk.documentName,
+    chunk_id: chunk.id,
+    text: chunk.text,
+    score: chunk.score,
+    file_id: fileId ?? chunk.documentId,
+    filename: chunk.documentName,
+    attributes: { source_type: chunk.sourceType, ...(chunk.sourceUri !== null && { source_uri: chunk.sourceUri }) },
+  };
+}

@@ -1,0 +1,169 @@
+import { type Static, Type } from 'typebox';
+
+const Nullable = <T extends Parameters<typeof Type.Array>[0]>(schema: T) => Type.Union([schema, Type.Null()]);
+
+/** `incomplete`: the item is still being generated, or was interrupted. */
+const ItemStatus = Type.Enum(['completed', 'incomplete']);
+
+/** A citation of a search result by a span of an answer. Offsets are UTF-16 code units. */
+export const ResponseAnnotation = Type.Union([
+  Type.Object({
+    type: Type.Literal('file_citation'),
+    file_id: Type.String({
+      description: 'Id of the uploaded file; of the document, when it comes from another source.',
+    }),
+    filename: Type.String(),
+    index: Type.Integer({ description: 'End of the cited span.' }),
+    kb_id: Type.String(),
+    document_id: Type.String(),
+    document_name: Type.String(),
+    chunk_id: Type.String(),
+    start_index: Type.Integer(),
+    end_index: Type.Integer(),
+    score: Type.Number(),
+  }),
+  Type.Object({
+    type: Type.Literal('url_citation'),
+    url: Type.String(),
+    title: Type.String(),
+    start_index: Type.Integer(),
+    end_index: Type.Integer(),
+  }),
+]);
+
+export type ResponseAnnotation = Static<typeof ResponseAnnotation>;
+
+/** A message of the model. */
+export const MessageItem = Type.Object({
+  type: Type.Literal('message'),
+  id: Type.String({ description: '`msg_...`' }),
+  role: Type.Literal('assistant'),
+  status: ItemStatus,
+  content: Type.Array(
+    Type.Object({
+      type: Type.Literal('output_text'),
+      text: Type.String(),
+      annotations: Type.Array(ResponseAnnotation),
+    }),
+  ),
+});
+
+export type MessageItem = Static<typeof MessageItem>;
+
+/** A passage that a search found and the model has read. */
+export const SearchResult = Type.Object({
+  kb_id: Type.String(),
+  document_id: Type.String(),
+  document_name: Type.String(),
+  chunk_id: Type.String(),
+  text: Type.String(),
+  score: Type.Number({ minimum: 0, maximum: 1 }),
+  file_id: Type.String({ description: 'As in a `file_citation`.' }),
+  filename: Type.String(),
+  attributes: Type.Record(Type.String(), Type.String(), { description: '`source_type`, and `source_uri` when known.' }),
+});
+
+export type SearchResult = Static<typeof SearchResult>;
+
+/** A search of knowledge bases, which the service has executed. */
+export const FileSearchItem = Type.Object({
+  type: Type.Literal('file_search_call'),
+  id: Type.String({ description: '`fs_...`' }),
+  status: ItemStatus,
+  queries: Type.Array(Type.String()),
+  results: Type.Array(SearchResult),
+});
+
+export type FileSearchItem = Static<typeof FileSearchItem>;
+
+/** A call of a function, which the client executes. */
+export const FunctionCallItem = Type.Object({
+  type: Type.Literal('function_call'),
+  id: Type.String({ description: '`fc_...`' }),
+  call_id: Type.String({ description: 'Id that the `function_call_output` names.' }),
+  name: Type.String(),
+  arguments: Type.String({ description: 'JSON text.' }),
+  status: ItemStatus,
+});
+
+export type FunctionCallItem = Static<typeof FunctionCallItem>;
+
+/** Reasoning of the model before its answer. */
+export const ReasoningItem = Type.Object({
+  type: Type.Literal('reasoning'),
+  id: Type.String({ description: '`rs_...`' }),
+  status: ItemStatus,
+  summary: Type.Array(Type.Object({ type: Type.Literal('summary_text'), text: Type.String() })),
+  content: Type.Array(Type.Object({ type: Type.Literal('reasoning_text'), text: Type.String() })),
+  encrypted_content: Type.Null(),
+});
+
+export type ReasoningItem = Static<typeof ReasoningItem>;
+
+/** An item of `output`. */
+export const OutputItem = Type.Union([MessageItem, FileSearchItem, FunctionCallItem, ReasoningItem]);
+
+export type OutputItem = Static<typeof OutputItem>;
+
+const Text = Nullable(Type.String());
+
+/**
+ * An item of `input`: a chat message (`role`, `content`) or an item with a `type`. One object instead of a union, so that an error
+ * names the field; `parseInput` requires the fields of each type.
+ */
+export const InputItem = Type.Object(
+  {
+    type: Type.Optional(
+      Nullable(
+        Type.Enum([
+          'message',
+          'file_search_call',
+          'function_call',
+          'function_call_output',
+          'reasoning',
+          'item_reference',
+        ]),
+      ),
+    ),
+    id: Type.Optional(Text),
+    status: Type.Optional(Text),
+    role: Type.Optional(Type.Enum(['system', 'developer', 'user', 'assistant', 'tool'])),
+    content: Type.Optional(
+      Type.Union([Type.String(), Type.Array(Type.Object({ type: Type.String() })), Type.Null()], {
+        description: 'A string, text parts, or null beside `tool_calls`.',
+      }),
+    ),
+    name: Type.Optional(Text),
+    tool_calls: Type.Optional(
+      Nullable(
+        Type.Array(
+          Type.Object({
+            id: Type.String(),
+            type: Type.Optional(Type.Literal('function')),
+            function: Type.Object({ name: Type.String({ minLength: 1 }), arguments: Type.String() }),
+          }),
+        ),
+      ),
+    ),
+    tool_call_id: Type.Optional(Text),
+    call_id: Type.Optional(Text),
+    arguments: Type.Optional(Text),
+    output: Type.Optional(
+      Type.Union([Type.String(), Type.Array(Type.Object({ type: Type.String() }))], {
+        description: 'Result of a function: a string or text parts.',
+      }),
+    ),
+    queries: Type.Optional(Type.Array(Type.String())),
+    results: Type.Optional(
+      Nullable(
+        Type.Array(Type.Object({ text: Type.Optional(Type.String()), document_name: Type.Optional(Type.String()) })),
+      ),
+    ),
+  },
+  {
+    description:
+      'A chat message, or an item: `message`, `file_search_call`, `function_call`, `function_call_output`, `reasoning` (not read), `item_reference`.',
+  },
+);
+
+export type InputItem = Static<typeof InputItem>;

@@ -1,0 +1,123 @@
+import type { ChatMessage } from '../engines/engine.ts';
+import { invalidValue, missingField } from '../errors.ts';
+import type { ConversationItem } from './conversation.ts';
+import type { InputItem } from './item-schema.ts';
+import type { CreateResponse } from './schema.ts';
+
+/** Finds an item of a stored response of the organization; null when there is none. */
+export type FindItem = (id: string) => Promise<ConversationItem[] | null>;
+
+/**
+ * Converts `input` to the conversation that it adds. `earlier`: the conversation that it continues. Throws 400 with the dotted path of
+ * what is missing, not supported, or answers no call.
+ */
+export async function parseInput(
+  input: CreateResponse['input'],
+  earlier: readonly ConversationItem[],
+  findItem: FindItem,
+): Promise<ConversationItem[]> {
+  if (typeof input === 'string') {
+    if (input.trim() === '') throw invalidValue('input', 'must not be blank');
+    return [{ type: 'message', message: { role: 'user', content: input } }];
+  }
+  const items: ConversationItem[] = [];
+  const callIds = new Set(earlier.flatMap(callsIn));
+  for (const [index, item] of input.entries()) {
+    const parsed = await parseItem(item, `input.${index}`, findItem);
+    for (const one of parsed) {
+      if (one.type === 'function_call_output' && !callIds.has(one.callId)) {
+        throw invalidValue(`input.${index}.call_id`, 'must be the id of an earlier function_call');
+      }
+      for (const id of callsIn(one)) callIds.add(id);
+    }
+    items.push(...parsed);
+  }
+  return items;
+}
+
+function callsIn(item: ConversationItem): string[] {
+  if (item.type === 'function_call') return [item.callId];
+  return item.type === 'message' ? (item.message.tool_calls ?? []).map(({ id }) => id) : [];
+}
+
+async function parseItem(item: InputItem, path: string, findItem: FindItem): Promise<ConversationItem[]> {
+  switch (item.type ?? (item.role === undefined ? undefined : 'message')) {
+    case 'message':
+      return [{ type: 'message', message: parseMessage(item, path) }];
+    case 'function_call':
+      return [
+        {
+          type: 'function_call',
+          callId: required(item.call_id, `${path}.call_id`),
+          name: required(item.name, `${path}.name`),
+          // Some clients send an empty text for a function without parameters.
+          arguments: item.arguments === '' ? '{}' : required(item.arguments, `${path}.arguments`),
+        },
+      ];
+    case 'function_call_output': {
+      if (item.output === undefined) throw missingField(`${path}.output`);
+      const output = joinParts(item.output, `${path}.output`);
+      return [{ type: 'function_call_output', callId: required(item.call_id, `${path}.call_id`), output }];
+    }
+    case 'file_search_call': {
+      const results = (item.results ?? []).map(({ text = '', document_name = '' }) => ({ text, document_name }));
+      return [{ type: 'file_search_call', id: required(item.id, `${path}.id`), queries: item.queries ?? [], results }];
+    }
+    case 'reasoning':
+      return [];
+    case 'item_reference': {
+      const found = await findItem(required(item.id, `${path}.id`));
+      if (found === null) throw invalidValue(`${path}.id`, 'names no item of a stored response');
+      return found;
+    }
+    default:
+      throw missingField(`${path}.role`);
+  }
+}
+
+/** A chat message, or an item of the type `message`, which has parts of other names. */
+function parseMessage(item: InputItem, path: string): ChatMessage {
+  if (item.role === undefined) throw missingField(`${path}.role`);
+  // `developer` is OpenAI's newer name of `system`, which chat templates expect.
+  const role = item.role === 'developer' ? 'system' : item.role;
+  const calls = item.tool_calls ?? [];
+  if (calls.length > 0 && role !== 'assistant')
+    throw invalidValue(`${path}.tool_calls`, 'belongs to assistant messages only');
+  const content = item.content ?? null;
+  if (content === null && calls.length === 0) {
+    if (item.content === undefined) throw missingField(`${path}.content`);
+    throw invalidValue(`${path}.content`, 'may be null only beside tool_calls');
+  }
+  return {
+    role,
+    content: content === null ? null : joinParts(content, `${path}.content`),
+    ...(item.name != null && { name: item.name }),
+    ...(calls.length > 0 && { tool_calls: calls.map((call) => ({ ...call, type: 'function' as const })) }),
+    ...(role === 'tool' && { tool_call_id: required(item.tool_call_id, `${path}.tool_call_id`) }),
+  };
+}
+
+/** Names of text parts: those of chat messages, of input items and of output items. */
+const TEXT_PARTS: ReadonlySet<string> = new Set(['text', 'input_text', 'output_text', 'refusal']);
+
+/** Joins text parts. Throws 400 `invalid_value` for parts of other types. */
+function joinParts(content: string | readonly { type: string }[], path: string): string {
+  if (typeof content === 'string') return content;
+  const texts = content.map((part: { type: string; text?: unknown; refusal?: unknown }, index) => {
+    if (!TEXT_PARTS.has(part.type)) {
+      throw invalidValue(`${path}.${index}`, `must be a text part; '${part.type.slice(0, 40)}' is not supported`);
+    }
+    const field = part.type === 'refusal' ? 'refusal' : 'text';
+    const text = part[field];
+    if (text === undefined) throw missingField(`${path}.${index}.${field}`);
+    if (typeof text !== 'string') throw invalidValue(`${path}.${index}.${field}`, 'must be string');
+    return text;
+  });
+  return texts.join('');
+}
+
+function required(value: string | null | undefined, path: string): string {
+  if (value == null) throw missingField(path);
+  if (value === '') throw invalidValue(path, 'must not be empty');
+  return value;
+}

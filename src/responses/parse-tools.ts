@@ -1,0 +1,149 @@
+import type { FunctionTool, ToolChoice } from '../engines/engine.ts';
+import { invalidValue, missingField } from '../errors.ts';
+import type { SearchType } from '../knowledge-bases/retrieval/schema.ts';
+import type { CreateResponse, RequestTool, ResolvedTool } from './schema.ts';
+import { FILE_SEARCH } from './turn-loop.ts';
+
+/** A `file_search` tool with its defaults. */
+export interface SearchTool {
+  /** Path of the tool in the request, such as `tools.0`. */
+  path: string;
+  knowledgeBaseIds: readonly string[];
+  maxResults: number;
+  searchType: SearchType;
+  scoreThreshold: number;
+  rerank: boolean;
+  rerankModel: string | null;
+}
+
+/** The tools of a request. */
+export interface ParsedTools {
+  functions: FunctionTool[];
+  /** Path of each function in the request. */
+  functionPaths: string[];
+  search: SearchTool | null;
+  toolChoice: ToolChoice;
+  /** The tools as the response shows them. */
+  resolved: ResolvedTool[];
+}
+
+/** Parses `tools` and `tool_choice`. Throws 400 with the dotted path. */
+export function parseTools(request: Pick<CreateResponse, 'tools' | 'tool_choice'>): ParsedTools {
+  const functions: FunctionTool[] = [];
+  const functionPaths: string[] = [];
+  const resolved: ResolvedTool[] = [];
+  let search: SearchTool | null = null;
+  for (const [index, tool] of (request.tools ?? []).entries()) {
+    const path = `tools.${index}`;
+    if (tool.type === 'file_search') {
+      if (search !== null) throw invalidValue(path, 'is a second file_search; name all knowledge bases in one');
+      search = parseSearch(tool, path);
+      resolved.push(viewSearch(search));
+    } else {
+      const parsed = parseFunction(tool, path);
+      const { name, description, parameters, strict } = parsed.function;
+      if (functions.some((other) => other.function.name === name)) {
+        throw invalidValue(`${functionPath(tool, path)}.name`, 'is already the name of another tool');
+      }
+      functions.push(parsed);
+      functionPaths.push(functionPath(tool, path));
+      resolved.push({
+        type: 'function',
+        name,
+        description: description ?? null,
+        parameters: parameters ?? null,
+        strict: strict ?? null,
+      });
+    }
+  }
+  const clash = functions.findIndex(({ function: { name } }) => search !== null && name === FILE_SEARCH);
+  if (clash !== -1) throw invalidValue(`${functionPaths[clash]}.name`, `must not be '${FILE_SEARCH}' beside that tool`);
+  const choice = parseToolChoice(request.tool_choice, { functions, search });
+  return { ...choice, functionPaths, resolved };
+}
+
+function functionPath(tool: RequestTool, path: string): string {
+  return tool.function === undefined ? path : `${path}.function`;
+}
+
+/** Accepts the nested form of chat completions and OpenAI's flat form. */
+function parseFunction(tool: RequestTool, path: string): FunctionTool {
+  const { name, description, parameters, strict } = tool.function ?? tool;
+  if (name === undefined) throw missingField(`${functionPath(tool, path)}.name`);
+  return {
+    type: 'function',
+    function: {
+      name,
+      ...(description != null && { description }),
+      ...(parameters != null && { parameters }),
+      ...(strict != null && { strict }),
+    },
+  };
+}
+
+function parseSearch(tool: RequestTool, path: string): SearchTool {
+  const settings = tool.file_search;
+  if (settings === undefined) throw missingField(`${path}.file_search`);
+  return {
+    path: `${path}.file_search`,
+    knowledgeBaseIds: settings.knowledge_base_ids,
+    maxResults: settings.max_results ?? 10,
+    searchType: settings.search_type ?? 'hybrid',
+    scoreThreshold: settings.score_threshold ?? 0,
+    rerank: settings.rerank ?? false,
+    rerankModel: settings.rerank_model ?? null,
+  };
+}
+
+function viewSearch(search: SearchTool): ResolvedTool {
+  return {
+    type: 'file_search',
+    file_search: {
+      knowledge_base_ids: [...search.knowledgeBaseIds],
+      max_results: search.maxResults,
+      search_type: search.searchType,
+      score_threshold: search.scoreThreshold,
+      rerank: search.rerank,
+      rerank_model: search.rerankModel,
+    },
+  };
+}
+
+type Offered = Pick<ParsedTools, 'functions' | 'search'>;
+type NamedChoice = { type: string; name?: string; function?: { name: string } };
+
+function parseToolChoice(
+  choice: CreateResponse['tool_choice'],
+  offered: Offered,
+): Offered & { toolChoice: ToolChoice } {
+  const isEmpty = offered.functions.length === 0 && offered.search === null;
+  const given = choice ?? 'auto';
+  if (given === 'auto' || given === 'none') return { ...offered, toolChoice: isEmpty ? 'none' : given };
+  if (isEmpty) throw invalidValue('tool_choice', "needs 'tools' to choose from");
+  if (given === 'required') return { ...offered, toolChoice: given };
+  if (given.type === 'allowed_tools') {
+    if (given.tools === undefined) throw missingField('tool_choice.tools');
+    const names = given.tools.map((tool, index) => requireTool(tool, `tool_choice.tools.${index}`, offered));
+    return {
+      functions: offered.functions.filter((tool) => names.includes(tool.function.name)),
+      search: names.includes(FILE_SEARCH) ? offered.search : null,
+      toolChoice: given.mode ?? 'auto',
+    };
+  }
+  return { ...offered, toolChoice: { name: requireTool(given, 'tool_choice', offered) } };
+}
+
+/** Returns the name of a tool of the request. */
+function requireTool(named: NamedChoice, path: string, { functions, search }: Offered): string {
+  if (named.type === 'file_search') {
+    if (search === null) throw invalidValue(`${path}.type`, "must be the type of one of 'tools'");
+    return FILE_SEARCH;
+  }
+  const at = named.function === undefined ? `${path}.name` : `${path}.function.name`;
+  const name = named.function?.name ?? named.name;
+  if (name === undefined) throw missingField(at);
+  if (!functions.some((tool) => tool.function.name === name)) {
+    throw invalidValue(at, "must be the name of one of 'tools'");
+  }
+  return name;
+}

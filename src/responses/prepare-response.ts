@@ -1,0 +1,194 @@
+import type { Deps } from '../deps.ts';
+import type { ChatMessage, ChatPrompt, FunctionTool, OutputFormat } from '../engines/engine.ts';
+import { ApiError, invalidValue, missingField } from '../errors.ts';
+import { type Admission, admit } from '../inference/admission.ts';
+import { requirePromptFits } from '../inference/fit-prompt.ts';
+import type { GenerationInput } from '../inference/generate.ts';
+import { type Screened, screenInput } from '../inference/screening.ts';
+import { findKnowledgeBases } from '../knowledge-bases/grounding/ground-prompt.ts';
+import { checkMetadata } from '../knowledge-bases/metadata.ts';
+import type { RetrievalDeps } from '../knowledge-bases/retrieval/retrieve.ts';
+import type { KnowledgeBaseRow } from '../knowledge-bases/store.ts';
+import type { Call } from '../lib/caller.ts';
+import { type ConversationItem, toMessages } from './conversation.ts';
+import type { ResponseShell } from './emitter.ts';
+import { parseInput } from './parse-input.ts';
+import { type ParsedTools, parseTools, type SearchTool } from './parse-tools.ts';
+import { continueConversation, findStoredItem } from './previous-response.ts';
+import { rejectUnsupported, toRequestError } from './request-fields.ts';
+import type { CreateResponse } from './schema.ts';
+import type { LoopRules } from './turn-loop.ts';
+
+/** Dependencies of responses. */
+export type ResponseDeps = Pick<Deps, 'countPrompt' | 'screen'> & RetrievalDeps;
+
+/** Default of `max_turns`. */
+const DEFAULT_MAX_TURNS = 10;
+/** A model with fewer parameters does not decide reliably when to search. Those of 1.5 billion do. */
+const SMALL_MODEL_PARAMETERS = 1_000_000_000;
+
+/** A validated request with everything that its turn loop needs. */
+export interface PreparedResponse {
+  admission: Admission<'chat'>;
+  /** Screened parameters of every model call; each gets a prompt of its own. */
+  input: Screened<GenerationInput>;
+  instructions: string | null;
+  /** The conversation before the output. */
+  conversation: ConversationItem[];
+  functions: readonly FunctionTool[];
+  /** Path of each function in the request, for errors of engines. */
+  functionPaths: readonly string[];
+  search: (SearchTool & { bases: readonly KnowledgeBaseRow[] }) | null;
+  parallelToolCalls: boolean;
+  rules: LoopRules;
+  shell: ResponseShell;
+}
+
+/** Identity of a response. */
+export interface ResponseIdentity {
+  id: string;
+  /** Unix seconds. */
+  createdAt: number;
+}
+
+/**
+ * Validates, admits and screens a request. Throws 400 naming the field, 403, 404 for an unknown model or knowledge base, 503 without an
+ * engine.
+ */
+export async function prepareResponse(
+  deps: ResponseDeps,
+  call: Call,
+  request: CreateResponse,
+  identity: ResponseIdentity,
+): Promise<PreparedResponse> {
+  const admission = admit(deps, call, { kind: 'chat', model: request.model });
+  rejectUnsupported(request);
+  const tools = parseTools(request);
+  const parameters = generationParameters(request);
+  if (request.metadata != null) checkMetadata(request.metadata, 'metadata');
+  if (request.background === true) throw invalidValue('background', 'must not be true');
+  const search = await openSearch(deps, call, tools.search);
+  const earlier = await continueConversation(deps, call, request.previous_response_id ?? null);
+  const added = await parseInput(request.input, earlier, (id) => findStoredItem(deps, call, id));
+  const conversation = [...earlier, ...added];
+  const messages = toMessages(conversation, (text) => text);
+  const prompt: ChatPrompt = { kind: 'chat', messages, tools: [], toolChoice: 'none', parallelToolCalls: true };
+  requireFits(admission, prompt);
+  const input = await screenInput(deps, call, { ...parameters, prompt }, userTexts(messages));
+  return {
+    admission,
+    input,
+    instructions: request.instructions ?? null,
+    conversation,
+    functions: tools.functions,
+    functionPaths: tools.functionPaths,
+    search,
+    parallelToolCalls: request.parallel_tool_calls ?? true,
+    rules: loopRules(request, tools, admission),
+    shell: createShell(request, tools, identity),
+  };
+}
+
+async function openSearch(
+  deps: ResponseDeps,
+  call: Call,
+  search: SearchTool | null,
+): Promise<PreparedResponse['search']> {
+  if (search === null) return null;
+  const bases = await findKnowledgeBases(deps, call, search.knowledgeBaseIds, `${search.path}.knowledge_base_ids`);
+  // Fails now, not in the middle of a response.
+  if (search.rerank || search.rerankModel !== null) {
+    admit(deps, call, {
+      kind: 'rerank',
+      model: search.rerankModel ?? undefined,
+      param: `${search.path}.rerank_model`,
+    });
+  }
+  return { ...search, bases };
+}
+
+function requireFits(admission: Admission<'chat'>, prompt: ChatPrompt): void {
+  try {
+    requirePromptFits(admission.model, prompt);
+  } catch (error) {
+    throw error instanceof ApiError ? toRequestError(error, []) : error;
+  }
+}
+
+/** The texts that content policies apply to: what users say, without tool results and retrieved documents. */
+function userTexts(messages: readonly ChatMessage[]): string[] {
+  return messages.flatMap(({ role, content }) => (role === 'user' && content !== null ? [content] : []));
+}
+
+function generationParameters(request: CreateResponse): Omit<GenerationInput, 'prompt'> {
+  const topP = request.top_p ?? 1;
+  return {
+    choices: 1,
+    maxTokens: request.max_output_tokens ?? null,
+    stop: [],
+    sampling: {
+      temperature: topP === 0 ? 0 : (request.temperature ?? 1),
+      topP: topP === 0 ? 1 : topP,
+      presencePenalty: request.presence_penalty ?? 0,
+      frequencyPenalty: request.frequency_penalty ?? 0,
+      seed: null,
+      logitBias: {},
+    },
+    format: outputFormat(request),
+    logprobs: null,
+    promptLogprobs: false,
+    incremental: request.stream ?? false,
+  };
+}
+
+function outputFormat({ text }: CreateResponse): OutputFormat {
+  const format = text?.format ?? { type: 'text' as const };
+  if (format.type !== 'json_schema') return { type: format.type };
+  if (format.name === undefined) throw missingField('text.format.name');
+  if (format.schema === undefined) throw missingField('text.format.schema');
+  return { type: 'json_schema', name: format.name, strict: format.strict ?? false, schema: format.schema };
+}
+
+function loopRules(request: CreateResponse, tools: ParsedTools, { engine }: Admission<'chat'>): LoopRules {
+  const { parameters } = engine.backend();
+  return {
+    maxTurns: request.max_turns ?? DEFAULT_MAX_TURNS,
+    maxSearches: request.max_tool_calls ?? null,
+    toolChoice: tools.toolChoice,
+    hasSearch: tools.search !== null,
+    hasFunctions: tools.functions.length > 0,
+    searchesFirst: parameters !== null && parameters < SMALL_MODEL_PARAMETERS,
+  };
+}
+
+function createShell(request: CreateResponse, tools: ParsedTools, { id, createdAt }: ResponseIdentity): ResponseShell {
+  return {
+    id,
+    object: 'response',
+    created_at: createdAt,
+    model: request.model,
+    previous_response_id: request.previous_response_id ?? null,
+    instructions: request.instructions ?? null,
+    tools: tools.resolved,
+    tool_choice: (request.tool_choice as ResponseShell['tool_choice'] | null | undefined) ?? 'auto',
+    parallel_tool_calls: request.parallel_tool_calls ?? true,
+    max_turns: request.max_turns ?? DEFAULT_MAX_TURNS,
+    max_tool_calls: request.max_tool_calls ?? null,
+    max_output_tokens: request.max_output_tokens ?? null,
+    temperature: request.temperature ?? 1,
+    top_p: request.top_p ?? 1,
+    presence_penalty: request.presence_penalty ?? 0,
+    frequency_penalty: request.frequency_penalty ?? 0,
+    top_logprobs: 0,
+    text: { format: request.text?.format ?? { type: 'text' } },
+    reasoning: { effort: null, summary: null },
+    truncation: 'disabled',
+    store: request.store ?? true,
+    background: request.background ?? false,
+    service_tier: 'default',
+    metadata: request.metadata ?? null,
+    user: request.user ?? null,
+    safety_identifier: request.safety_identifier ?? null,
+    prompt_cache_key: request.prompt_cache_key ?? null,
+  };
+}

@@ -1,0 +1,78 @@
+import { ApiError, invalidValue } from '../errors.ts';
+import type { CreateResponse } from './schema.ts';
+
+/** Fields of OpenAI's APIs that change a response, so they are rejected instead of ignored. Value: the field to use instead. */
+const UNSUPPORTED = {
+  messages: 'input',
+  functions: 'tools',
+  function_call: 'tool_choice',
+  response_format: 'text.format',
+  max_tokens: 'max_output_tokens',
+  max_completion_tokens: 'max_output_tokens',
+  conversation: 'previous_response_id',
+  prompt: null,
+  n: null,
+  seed: null,
+  stop: null,
+  logprobs: null,
+  logit_bias: null,
+  reasoning_effort: null,
+  knowledge_bases: 'tools',
+  context_management: null,
+} as const;
+
+/** Values of `include` that change nothing: the results of a search and the reasoning are always included. */
+const INCLUDED: ReadonlySet<string> = new Set(['file_search_call.results', 'reasoning.encrypted_content']);
+
+/** Throws 400 naming the first field that this service cannot honour. */
+export function rejectUnsupported(request: CreateResponse): void {
+  for (const [field, instead] of Object.entries(UNSUPPORTED)) {
+    if ((request as Record<string, unknown>)[field] == null) continue;
+    throw invalidValue(field, instead === null ? 'is not supported' : `is not supported; use '${instead}'`);
+  }
+  (request.include ?? []).forEach((value, index) => {
+    if (!INCLUDED.has(value)) throw invalidValue(`include.${index}`, `must be one of ${[...INCLUDED].join(', ')}`);
+  });
+  requireOneOf('truncation', request.truncation, ['disabled']);
+  requireOneOf('service_tier', request.service_tier, ['auto', 'default']);
+  requireOneOf('reasoning.effort', request.reasoning?.effort, ['none']);
+  requireOneOf('reasoning.summary', request.reasoning?.summary, ['auto']);
+  if ((request.top_logprobs ?? 0) !== 0) throw invalidValue('top_logprobs', 'must be 0');
+  const verbosity = request.text?.verbosity ?? null;
+  if (verbosity !== null && verbosity !== 'medium') throw invalidValue('text.verbosity', "must be 'medium'");
+}
+
+function requireOneOf(param: string, value: string | null | undefined, accepted: readonly string[]): void {
+  if (value != null && !accepted.includes(value)) throw invalidValue(param, `must be ${accepted.join(' or ')}`);
+}
+
+/** Names of fields where engines and chat completions differ from responses. */
+const RENAMED: readonly (readonly [string, string])[] = [
+  ['messages', 'input'],
+  ['response_format.json_schema.schema', 'text.format.schema'],
+  ['response_format', 'text.format'],
+  ['max_tokens', 'max_output_tokens'],
+];
+
+/**
+ * Converts an error of an engine, which names fields of a chat completion, to one that names fields of the request. `functionPaths`: the
+ * path of each function among the tools, such as `tools.1.function`.
+ */
+export function toRequestError(error: ApiError, functionPaths: readonly string[]): ApiError {
+  const { param } = error;
+  if (param === null || error.status !== 400 || error.type !== 'invalid_request_error') return error;
+  const renamed = renameField(param, functionPaths);
+  if (renamed === param) return error;
+  const message = error.message.replace(`'${param}'`, `'${renamed}'`);
+  return new ApiError({ status: 400, type: error.type, code: error.code, message, param: renamed, cause: error });
+}
+
+function renameField(param: string, functionPaths: readonly string[]): string {
+  const tool = /^tools\.(\d+)\.function(?=\.|$)/.exec(param);
+  if (tool !== null) return (functionPaths[Number(tool[1])] ?? tool[0]) + param.slice(tool[0].length);
+  for (const [engineField, field] of RENAMED) {
+    if (param === engineField) return field;
+    if (param.startsWith(`${engineField}.`)) return field + param.slice(engineField.length);
+  }
+  return param;
+}

@@ -1,0 +1,238 @@
+import type { ChatPrompt, DocumentMode, FinishReason, GenerationEvent } from '../engines/engine.ts';
+import { type Generation, startGeneration } from '../inference/generate.ts';
+import { mergeNotices, viewNotice } from '../inference/moderation-notice.ts';
+import { retrievalQuery } from '../knowledge-bases/grounding/retrieval-query.ts';
+import { withoutSpecialTokens } from '../knowledge-bases/grounding/special-tokens.ts';
+import { estimatePromptTokens } from '../knowledge-bases/grounding/token-estimate.ts';
+import { forEachConcurrent } from '../lib/for-each-concurrent.ts';
+import type { ModerationNotice } from '../lib/screen.ts';
+import { type ConversationItem, toConversation, toMessages } from './conversation.ts';
+import type { Outcome, ResponseEmitter, ResponseProgress } from './emitter.ts';
+import type { ResponseEvent } from './event-schema.ts';
+import { forcedQuery, parseQuery, searchFiles, searchTool } from './file-search.ts';
+import type { FileSearchItem, OutputItem } from './item-schema.ts';
+import type { PreparedResponse, ResponseDeps } from './prepare-response.ts';
+import { endOfTurn, FILE_SEARCH, isSameQuery, type LoopState, planTurn, type TurnPlan } from './turn-loop.ts';
+
+/** Searches of one turn that run at the same time. */
+const MAX_CONCURRENT_SEARCHES = 4;
+/** Searches of one turn that are executed; a model that calls more gets empty results for the others. */
+const MAX_SEARCHES_PER_TURN = 16;
+
+/** A turn loop: what it runs for, and what it writes to. */
+export interface TurnLoop {
+  deps: ResponseDeps;
+  prepared: PreparedResponse;
+  emitter: ResponseEmitter;
+  signal: AbortSignal;
+  /** What guardrail policies have said so far. */
+  notices: (ModerationNotice | null)[];
+}
+
+/** A started model call. */
+export interface StartedTurn {
+  plan: TurnPlan;
+  generation: Generation;
+}
+
+/** A tool call of a turn. */
+interface TurnCall {
+  /** Position of its item in `output`. */
+  index: number;
+  isSearch: boolean;
+  arguments: string;
+}
+
+/** Starts the next model call. Resolves when its prompt has been processed. Throws as `startGeneration` does. */
+export async function startTurn(loop: TurnLoop): Promise<StartedTurn> {
+  const { deps, prepared, signal } = loop;
+  const plan = planTurn(prepared.rules, loopState(loop));
+  const prompt = turnPrompt(loop, plan);
+  const input = prepared.input.withContext((value) => ({ ...value, prompt }));
+  return { plan, generation: await startGeneration(deps, prepared.admission, input, signal) };
+}
+
+/** Runs turns until the loop ends. Yields the events of the output items; returns how the response ended. */
+export async function* runTurns(loop: TurnLoop, first: StartedTurn): AsyncGenerator<ResponseEvent, Outcome, undefined> {
+  for (let turn = first; ; turn = await startTurn(loop)) {
+    const { calls, reason } = yield* relayTurn(loop, turn.generation);
+    const searches = calls.filter(({ isSearch }) => isSearch);
+    yield* runSearches(loop, searches);
+    const end = { reason, searches: searches.length, functionCalls: calls.length - searches.length };
+    const outcome = endOfTurn(loop.prepared.rules, loopState(loop), turn.plan, end);
+    if (outcome !== null) return outcome;
+  }
+}
+
+function loopState({ emitter }: TurnLoop): LoopState {
+  const queries = emitter.output.flatMap((item) => (item.type === 'file_search_call' ? item.queries : []));
+  return { turns: emitter.progress.turn_count, queries };
+}
+
+/** Relays the events of one model call to the emitter. Settles the call, and counts its usage, however it ends. */
+async function* relayTurn(
+  { emitter, prepared, notices }: TurnLoop,
+  generation: Generation,
+): AsyncGenerator<ResponseEvent, { calls: TurnCall[]; reason: FinishReason }, undefined> {
+  const calls = new Map<number, TurnCall>();
+  const itemsBefore = emitter.output.length;
+  let reason: FinishReason = 'stop';
+  let reasoningTokens = 0;
+  try {
+    for await (const event of generation.events) {
+      if (event.type === 'text-delta') yield* emitter.text(event.text);
+      else if (event.type === 'reasoning-delta') {
+        reasoningTokens += event.tokens;
+        yield* emitter.reasoning(event.text);
+      } else if (event.type === 'tool-call-delta') {
+        yield* relayCall(emitter, calls, event, prepared.search !== null);
+      } else if (event.type === 'choice-end') reason = event.reason;
+    }
+  } finally {
+    notices.push(generation.notice());
+    const counts = addTurn(emitter.progress, generation, { calls: calls.size, reasoningTokens });
+    emitter.progress = { ...counts, ...viewNotice(mergeNotices(notices)) };
+  }
+  if (emitter.output.length === itemsBefore) yield* emitter.text('');
+  yield* emitter.endText();
+  for (const call of calls.values()) {
+    if (call.isSearch) continue;
+    const isCut = reason === 'length' && !isJson(call.arguments);
+    const status = isCut ? 'incomplete' : 'completed';
+    yield* emitter.closeFunctionCall(call.index, { arguments: call.arguments, status });
+  }
+  return { calls: [...calls.values()], reason };
+}
+
+function* relayCall(
+  emitter: ResponseEmitter,
+  calls: Map<number, TurnCall>,
+  event: Extract<GenerationEvent, { type: 'tool-call-delta' }>,
+  hasSearch: boolean,
+): Generator<ResponseEvent, void, undefined> {
+  const known = calls.get(event.index);
+  if (known !== undefined) {
+    known.arguments += event.arguments;
+    return;
+  }
+  const name = event.name ?? '';
+  const isSearch = hasSearch && name === FILE_SEARCH;
+  const opened = isSearch ? emitter.openSearch() : emitter.openFunctionCall(event.id ?? '', name);
+  calls.set(event.index, { index: opened.index, isSearch, arguments: event.arguments });
+  yield* opened.events;
+}
+
+function addTurn(
+  progress: ResponseProgress,
+  generation: Generation,
+  { calls, reasoningTokens }: { calls: number; reasoningTokens: number },
+): ResponseProgress {
+  const { usage } = progress;
+  const { promptTokens, cachedTokens, completionTokens } = generation.usage();
+  return {
+    turn_count: progress.turn_count + 1,
+    tool_call_count: progress.tool_call_count + calls,
+    usage: {
+      input_tokens: usage.input_tokens + promptTokens,
+      input_tokens_details: { cached_tokens: usage.input_tokens_details.cached_tokens + cachedTokens },
+      output_tokens: usage.output_tokens + completionTokens,
+      output_tokens_details: { reasoning_tokens: usage.output_tokens_details.reasoning_tokens + reasoningTokens },
+      total_tokens: usage.total_tokens + promptTokens + completionTokens,
+    },
+  };
+}
+
+/** Executes the searches of a turn. A search that was made before in this response gives its results again. */
+async function* runSearches(
+  loop: TurnLoop,
+  calls: readonly TurnCall[],
+): AsyncGenerator<ResponseEvent, void, undefined> {
+  if (calls.length === 0) return;
+  const { deps, prepared, emitter, signal } = loop;
+  const earlier = emitter.output.filter((item) => item.type === 'file_search_call');
+  const question = retrievalQuery(conversationMessages(loop));
+  const promptTokens = estimatePromptTokens({ messages: allMessages(loop), tools: prepared.functions });
+  const found = new Map<TurnCall, Pick<FileSearchItem, 'queries' | 'results' | 'status'>>();
+  const executed = calls.slice(0, MAX_SEARCHES_PER_TURN);
+  const search = async (call: TurnCall): Promise<void> => {
+    const query = parseQuery(call.arguments, question);
+    const same = earlier.find((item) => item.queries.some((known) => isSameQuery(known, query)));
+    const outcome =
+      same ?? (await searchFiles(deps, prepared, { query, promptTokens, share: executed.length, signal }));
+    found.set(call, { queries: [query], results: outcome.results, status: outcome.status });
+  };
+  await forEachConcurrent(executed, MAX_CONCURRENT_SEARCHES, search, signal);
+  signal.throwIfAborted();
+  for (const call of calls) {
+    const skipped = { queries: [parseQuery(call.arguments, question)], results: [], status: 'incomplete' as const };
+    yield* emitter.closeSearch(call.index, found.get(call) ?? skipped);
+  }
+}
+
+/** The prompt of the next model call. */
+function turnPrompt(loop: TurnLoop, plan: TurnPlan): ChatPrompt {
+  const { prepared } = loop;
+  const isForced = prepared.rules.searchesFirst && isSearchChoice(plan);
+  const query = isForced ? forcedQuery(retrievalQuery(conversationMessages(loop))) : null;
+  const tools = [
+    ...(plan.offersFunctions ? prepared.functions : []),
+    ...(plan.offersSearch ? [searchTool(query)] : []),
+  ];
+  const prompt: ChatPrompt = {
+    kind: 'chat',
+    messages: allMessages(loop),
+    tools,
+    toolChoice: plan.toolChoice,
+    parallelToolCalls: prepared.parallelToolCalls,
+  };
+  if (plan.toolChoice !== 'none' || !prepared.rules.hasSearch) return prompt;
+  return withDocuments(loop, prompt);
+}
+
+function isSearchChoice({ toolChoice }: TurnPlan): boolean {
+  return typeof toolChoice === 'object' && toolChoice.name === FILE_SEARCH;
+}
+
+/** An engine that selects from documents itself gets the results as documents, and no tools. */
+function withDocuments(loop: TurnLoop, prompt: ChatPrompt): ChatPrompt {
+  const { admission, input } = loop.prepared;
+  const direct: ChatPrompt = { ...prompt, messages: conversationMessages(loop), tools: [] };
+  const mode: DocumentMode = admission.engine.features().documentMode?.(direct, input.value.format) ?? 'rendered';
+  if (mode !== 'selective') return prompt;
+  return {
+    ...direct,
+    documents: searchResults(loop.emitter.output).map(({ document_name: title, text }) => ({ title, text })),
+  };
+}
+
+/** Results of all searches, in the order of the searches. */
+export function searchResults(output: readonly OutputItem[]) {
+  return output.flatMap((item) => (item.type === 'file_search_call' ? item.results : []));
+}
+
+/** Messages of the conversation and of the output so far. */
+function allMessages(loop: TurnLoop) {
+  return toPromptMessages(loop, [...loop.prepared.conversation, ...toConversation(loop.emitter.output)]);
+}
+
+/** Messages of the conversation alone. */
+function conversationMessages(loop: TurnLoop) {
+  return toPromptMessages(loop, loop.prepared.conversation);
+}
+
+function toPromptMessages({ prepared }: TurnLoop, items: readonly ConversationItem[]) {
+  const isUpstream = prepared.admission.engine.backend().engine === 'upstream';
+  // An upstream server may parse control tokens in message text; the local engine never does.
+  const messages = toMessages(items, isUpstream ? withoutSpecialTokens : (text) => text);
+  if (prepared.instructions === null) return messages;
+  return [{ role: 'system' as const, content: prepared.instructions }, ...messages];
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,253 @@
+import { type Static, Type } from 'typebox';
+import { MUST } from '../http/validation.ts';
+import { ModerationField } from '../inference/moderation-notice.ts';
+import { nullable } from '../inference/parameters.ts';
+import { MetadataObject } from '../knowledge-bases/schema.ts';
+import { InputItem, OutputItem } from './item-schema.ts';
+
+const Nullable = <T extends Parameters<typeof Type.Array>[0]>(schema: T) => Type.Union([schema, Type.Null()]);
+const optional = <T extends Parameters<typeof nullable>[0]>(schema: T) => Type.Optional(nullable(schema));
+
+/** Name of a function or schema. */
+const Name = Type.String({
+  pattern: '^[A-Za-z0-9_.-]{1,64}$',
+  [MUST]: "be 1 to 64 letters, digits, '_', '-' and '.'",
+});
+const JsonSchema = Type.Record(Type.String(), Type.Unknown());
+
+/** A function, in the fields that the flat and the nested form share. */
+const FunctionFields = {
+  name: Type.Optional(Name),
+  description: optional(Type.String()),
+  parameters: Type.Optional(Nullable(JsonSchema)),
+  strict: optional(Type.Boolean()),
+};
+
+/** Settings of `file_search`. */
+export const FileSearchSettings = Type.Object({
+  knowledge_base_ids: Type.Array(Type.String(), { minItems: 1, maxItems: 64 }),
+  max_results: optional(Type.Integer({ minimum: 1, maximum: 50, default: 10 })),
+  search_type: optional(Type.Enum(['hybrid', 'semantic', 'vector', 'keyword'], { type: 'string', default: 'hybrid' })),
+  score_threshold: optional(Type.Number({ minimum: 0, maximum: 1, default: 0 })),
+  rerank: optional(Type.Boolean({ default: false })),
+  rerank_model: optional(Type.String()),
+});
+
+const Tool = Type.Object(
+  {
+    type: Type.Enum(['function', 'file_search']),
+    ...FunctionFields,
+    function: Type.Optional(Type.Object(FunctionFields)),
+    file_search: Type.Optional(FileSearchSettings),
+  },
+  { description: '`file_search`, or a function: its fields under `function` or beside `type`.' },
+);
+
+/** A tool of a request. */
+export type RequestTool = Static<typeof Tool>;
+
+const NamedTool = Type.Object({
+  type: Type.Enum(['function', 'file_search']),
+  name: Type.Optional(Type.String()),
+  function: Type.Optional(Type.Object({ name: Type.String() })),
+});
+
+const ToolChoiceMode = Type.Enum(['auto', 'none', 'required']);
+
+const ToolChoiceParam = Type.Union([
+  ToolChoiceMode,
+  Type.Object(
+    {
+      type: Type.Enum(['function', 'file_search', 'allowed_tools']),
+      name: Type.Optional(Type.String()),
+      function: Type.Optional(Type.Object({ name: Type.String() })),
+      mode: Type.Optional(ToolChoiceMode),
+      tools: Type.Optional(Type.Array(NamedTool, { minItems: 1, maxItems: 128 })),
+    },
+    { description: 'A named function, `file_search`, or `allowed_tools` with a mode.' },
+  ),
+]);
+
+/** Body of `POST /v1/responses`. */
+export const CreateResponse = Type.Object(
+  {
+    model: Type.String({ minLength: 1 }),
+    input: Type.Union([Type.String({ minLength: 1 }), Type.Array(InputItem, { minItems: 1 })], {
+      description: 'A text, chat messages, or items of earlier responses and results of functions.',
+    }),
+    instructions: optional(Type.String({ description: 'System message of this response only.' })),
+    previous_response_id: optional(Type.String({ description: 'Continues a stored response.' })),
+    tools: Type.Optional(Nullable(Type.Array(Tool, { maxItems: 128 }))),
+    tool_choice: Type.Optional(Nullable(ToolChoiceParam)),
+    parallel_tool_calls: optional(Type.Boolean({ default: true })),
+    max_turns: optional(Type.Integer({ minimum: 1, maximum: 50, default: 10, description: 'Calls of the model.' })),
+    max_tool_calls: optional(Type.Integer({ minimum: 1, description: 'Searches in this response.' })),
+    max_output_tokens: optional(Type.Integer({ minimum: 1, description: 'Per call of the model.' })),
+    temperature: optional(Type.Number({ minimum: 0, maximum: 2, default: 1 })),
+    top_p: optional(Type.Number({ minimum: 0, maximum: 1, default: 1, description: '0 is greedy.' })),
+    presence_penalty: optional(Type.Number({ minimum: -2, maximum: 2, default: 0 })),
+    frequency_penalty: optional(Type.Number({ minimum: -2, maximum: 2, default: 0 })),
+    text: Type.Optional(
+      Nullable(
+        Type.Object({
+          format: Type.Optional(
+            Nullable(
+              Type.Object({
+                type: Type.Enum(['text', 'json_object', 'json_schema']),
+                name: Type.Optional(Name),
+                description: optional(Type.String()),
+                schema: Type.Optional(JsonSchema),
+                strict: optional(Type.Boolean()),
+              }),
+            ),
+          ),
+          verbosity: Type.Optional(Type.Unknown()),
+        }),
+      ),
+    ),
+    stream: optional(Type.Boolean({ default: false })),
+    stream_options: Type.Optional(
+      Nullable(Type.Object({ include_obfuscation: optional(Type.Boolean({ description: 'Nothing is padded.' })) })),
+    ),
+    store: optional(Type.Boolean({ default: true, description: 'Whether it can be retrieved for 24 hours.' })),
+    background: optional(Type.Boolean({ default: false, description: 'Only false.' })),
+    metadata: Type.Optional(Nullable(MetadataObject)),
+    user: optional(Type.String()),
+    include: Type.Optional(Nullable(Type.Array(Type.String()))),
+    truncation: optional(Type.String({ description: 'Only `disabled`.' })),
+    service_tier: optional(Type.String({ description: '`auto` or `default`.' })),
+    reasoning: Type.Optional(
+      Nullable(Type.Object({ effort: optional(Type.String()), summary: optional(Type.String()) })),
+    ),
+    top_logprobs: optional(Type.Integer({ description: 'Only 0.' })),
+    safety_identifier: optional(Type.String({ maxLength: 64 })),
+    prompt_cache_key: optional(Type.String({ maxLength: 64, description: 'Not needed: prefixes are cached anyway.' })),
+  },
+  {
+    examples: [
+      {
+        model: 'general-8b',
+        input: 'When is the library open?',
+        tools: [
+          {
+            type: 'file_search',
+            file_search: { knowledge_base_ids: ['kb_01kaj3v0b8s4x2m6n9p1q5r7t3'], max_results: 5 },
+          },
+        ],
+      },
+    ],
+  },
+);
+
+export type CreateResponse = Static<typeof CreateResponse>;
+
+/** Usage summed over the model calls of a response. */
+export const ResponseUsage = Type.Object({
+  input_tokens: Type.Integer(),
+  input_tokens_details: Type.Object({ cached_tokens: Type.Integer() }),
+  output_tokens: Type.Integer(),
+  output_tokens_details: Type.Object({ reasoning_tokens: Type.Integer() }),
+  total_tokens: Type.Integer(),
+});
+
+export type ResponseUsage = Static<typeof ResponseUsage>;
+
+/** Why a response failed. */
+export const ResponseError = Type.Object({
+  type: Type.String(),
+  code: Type.String(),
+  message: Type.String(),
+  param: Nullable(Type.String()),
+});
+
+export type ResponseError = Static<typeof ResponseError>;
+
+const ResolvedTool = Type.Union([
+  Type.Object({
+    type: Type.Literal('function'),
+    name: Type.String(),
+    description: Nullable(Type.String()),
+    parameters: Nullable(JsonSchema),
+    strict: Nullable(Type.Boolean()),
+  }),
+  Type.Object({
+    type: Type.Literal('file_search'),
+    file_search: Type.Object({
+      knowledge_base_ids: Type.Array(Type.String()),
+      max_results: Type.Integer(),
+      search_type: Type.String(),
+      score_threshold: Type.Number(),
+      rerank: Type.Boolean(),
+      rerank_model: Nullable(Type.String()),
+    }),
+  }),
+]);
+
+export type ResolvedTool = Static<typeof ResolvedTool>;
+
+/** A response. */
+export const ResponseResource = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('response'),
+  created_at: Type.Integer(),
+  completed_at: Nullable(Type.Integer()),
+  model: Type.String(),
+  status: Type.Enum(['completed', 'incomplete', 'failed', 'queued', 'in_progress', 'cancelled']),
+  incomplete_details: Nullable(
+    Type.Object({
+      reason: Type.String({
+        description:
+          '`max_output_tokens`, `max_turns`, `max_tool_calls`, `repeated_search`, `content_filter`, `client_disconnected` or `cancelled`.',
+      }),
+    }),
+  ),
+  error: Nullable(ResponseError),
+  output: Type.Array(OutputItem),
+  usage: Nullable(ResponseUsage),
+  tool_call_count: Type.Integer(),
+  turn_count: Type.Integer({ description: 'Calls of the model.' }),
+  previous_response_id: Nullable(Type.String()),
+  instructions: Nullable(Type.String()),
+  tools: Type.Array(ResolvedTool),
+  tool_choice: Type.Union([Type.String(), Type.Record(Type.String(), Type.Unknown())]),
+  parallel_tool_calls: Type.Boolean(),
+  max_turns: Type.Integer(),
+  max_tool_calls: Nullable(Type.Integer()),
+  max_output_tokens: Nullable(Type.Integer()),
+  temperature: Type.Number(),
+  top_p: Type.Number(),
+  presence_penalty: Type.Number(),
+  frequency_penalty: Type.Number(),
+  top_logprobs: Type.Integer(),
+  text: Type.Object({ format: Type.Record(Type.String(), Type.Unknown()) }),
+  reasoning: Type.Object({ effort: Type.Null(), summary: Type.Null() }),
+  truncation: Type.Literal('disabled'),
+  store: Type.Boolean(),
+  background: Type.Boolean(),
+  service_tier: Type.Literal('default'),
+  metadata: Nullable(MetadataObject),
+  user: Nullable(Type.String()),
+  safety_identifier: Nullable(Type.String()),
+  prompt_cache_key: Nullable(Type.String()),
+  moderation: Type.Optional(ModerationField),
+});
+
+export type ResponseResource = Static<typeof ResponseResource>;
+
+/** Path of one response. */
+export const ResponseParams = Type.Object({ response_id: Type.String() });
+
+/** Query of `GET /v1/responses/{response_id}`. */
+export const GetResponseQuery = Type.Object({
+  stream: Type.Optional(Type.Boolean({ default: false, description: 'Streams a background response.' })),
+  starting_after: Type.Optional(
+    Type.Integer({ minimum: 0, description: 'With `stream`: number of the last event that has been received.' }),
+  ),
+});
+
+/** Response of `DELETE`. */
+export const DeletedResponse = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('response'),
+  deleted: Type.Literal(true),
+});

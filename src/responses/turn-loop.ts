@@ -1,0 +1,98 @@
+/** The decisions of the turn loop: what the next model call may do, and what follows from its end. Pure functions. */
+import type { FinishReason, ToolChoice } from '../engines/engine.ts';
+import type { Outcome } from './emitter.ts';
+
+/** Name under which models see the search. */
+export const FILE_SEARCH = 'file_search';
+
+/** What a request allows. */
+export interface LoopRules {
+  maxTurns: number;
+  /** Searches at most; null: no limit. */
+  maxSearches: number | null;
+  toolChoice: ToolChoice;
+  hasSearch: boolean;
+  hasFunctions: boolean;
+  /** The model is too small to decide when to search, so that the service makes it search first, and once. */
+  searchesFirst: boolean;
+}
+
+/** What has happened so far. */
+export interface LoopState {
+  /** Model calls. */
+  turns: number;
+  /** Queries of all searches, in order. */
+  queries: readonly string[];
+}
+
+/** The tools of the next model call. */
+export interface TurnPlan {
+  offersSearch: boolean;
+  offersFunctions: boolean;
+  toolChoice: ToolChoice;
+}
+
+/** The end of a model call. */
+export interface TurnEnd {
+  reason: FinishReason;
+  /** Calls in this turn. */
+  searches: number;
+  functionCalls: number;
+}
+
+/** Plans the next model call. The tool choice of the request applies to the first call only, or no loop would end. */
+export function planTurn(rules: LoopRules, state: LoopState): TurnPlan {
+  const { hasSearch, hasFunctions, searchesFirst } = rules;
+  const answer: TurnPlan = { offersSearch: hasSearch, offersFunctions: hasFunctions, toolChoice: 'none' };
+  if (!hasSearch && !hasFunctions) return answer;
+  if (state.turns === 0) {
+    if (rules.toolChoice !== 'none' && mustSearch(rules)) {
+      return { offersSearch: true, offersFunctions: false, toolChoice: { name: FILE_SEARCH } };
+    }
+    return { ...answer, toolChoice: rules.toolChoice };
+  }
+  const isLast = state.turns + 1 >= rules.maxTurns;
+  if (!mustAnswer(rules, state) && !(isLast && !hasFunctions)) return { ...answer, toolChoice: 'auto' };
+  // Functions can still be called when the search is used up.
+  if (hasFunctions && searchesFirst) return { offersSearch: false, offersFunctions: true, toolChoice: 'auto' };
+  return answer;
+}
+
+/** Whether the first call must search. A named function leaves no room for a search. */
+function mustSearch({ toolChoice, hasSearch, searchesFirst }: LoopRules): boolean {
+  return hasSearch && searchesFirst && (typeof toolChoice !== 'object' || toolChoice.name === FILE_SEARCH);
+}
+
+/** Whether another search cannot help: it was repeated, or the number of searches is used up. */
+function mustAnswer({ hasSearch, maxSearches, searchesFirst }: LoopRules, { queries }: LoopState): boolean {
+  if (hasSearch && searchesFirst) return true;
+  return repeats(queries) || (maxSearches !== null && queries.length >= maxSearches);
+}
+
+/** Whether the last query has been searched for before. */
+function repeats(queries: readonly string[]): boolean {
+  const last = queries.at(-1);
+  return last !== undefined && queries.slice(0, -1).some((query) => isSameQuery(query, last));
+}
+
+/** Whether two queries differ only in letter case and white space. */
+export function isSameQuery(a: string, b: string): boolean {
+  return normalize(a) === normalize(b);
+}
+
+const normalize = (query: string): string => query.normalize('NFKC').toLowerCase().replace(/\s+/g, ' ').trim();
+
+/**
+ * Decides what follows from the end of a model call, after its searches have run: null for another call. Function calls end the
+ * response, because the client executes them. `state` includes the call that ended, `plan` is what it was allowed.
+ */
+export function endOfTurn(rules: LoopRules, state: LoopState, plan: TurnPlan, end: TurnEnd): Outcome | null {
+  if (end.reason === 'content_filter') return { status: 'incomplete', reason: 'content_filter' };
+  if (end.reason === 'length' && end.searches === 0) return { status: 'incomplete', reason: 'max_output_tokens' };
+  if (end.functionCalls > 0 || end.searches === 0) return { status: 'completed' };
+  if (state.turns >= rules.maxTurns) return { status: 'incomplete', reason: 'max_turns' };
+  // The model was told to answer, and searched again.
+  if (plan.toolChoice !== 'none') return null;
+  const isOverLimit = rules.maxSearches !== null && state.queries.length > rules.maxSearches;
+  return { status: 'incomplete', reason: isOverLimit ? 'max_tool_calls' : 'repeated_search' };
+}
