@@ -1,5 +1,4 @@
 import { Type } from 'typebox';
-import { parseRateLimits } from './lib/parse-rate-limits.ts';
 
 /** Declaration of a setting: its sources, schema, default and documentation. */
 export interface Setting {
@@ -11,8 +10,6 @@ export interface Setting {
   /** Lists are comma-separated in the environment, and may be sequences in the file. */
   list?: boolean;
   secret?: boolean;
-  /** Parses a valid text. Throws an Error whose message completes the sentence "it ...". */
-  parse?: (text: string) => unknown;
   description: string;
 }
 
@@ -99,15 +96,6 @@ export const SETTINGS = {
     default: null,
     description: "Model name sent to the upstream. Unset: Quire's model id.",
   },
-  rateLimits: {
-    env: 'QUIRE_RATE_LIMITS',
-    file: 'rate_limits',
-    schema: Text,
-    default: 'requests=6000,tokens=4000000,concurrent=256',
-    parse: parseRateLimits,
-    description:
-      'Limits of every API key without limits of its own: requests per minute, tokens per minute and concurrent requests. A part that is absent is unlimited; `off` lifts all. See limits.md.',
-  },
   usageRetentionDays: {
     env: 'QUIRE_USAGE_RETENTION_DAYS',
     file: 'usage_retention_days',
@@ -121,6 +109,14 @@ export const SETTINGS = {
     schema: Type.Integer({ minimum: 1, maximum: 36_500 }),
     default: null,
     description: 'Days that events of the audit log are kept. Unset: without limit.',
+  },
+  batchConcurrency: {
+    env: 'QUIRE_BATCH_CONCURRENCY',
+    file: 'batch_concurrency',
+    schema: Type.Integer({ minimum: 1, maximum: 1024 }),
+    default: 16,
+    description:
+      'Batch lines that each process runs at the same time. Raise it for upstream servers that batch many requests; local models run at most as many as they have slots, less one.',
   },
   memoryLimitMb: {
     env: 'QUIRE_MEMORY_LIMIT_MB',

@@ -175,6 +175,16 @@ export const fileInUse = (id: string): ApiError =>
     param: 'file_id',
   });
 
+/** 409: the batch has ended, or all of its lines have. */
+export const batchNotCancellable = (id: string, status: string): ApiError =>
+  new ApiError({
+    status: 409,
+    type: 'conflict_error',
+    code: 'batch_not_cancellable',
+    message: `The batch '${id}' cannot be cancelled: its status is '${status}'.`,
+    param: 'batch_id',
+  });
+
 /** 413: the body, or the part of it named by `what`, exceeds the limit. */
 export const requestTooLarge = (limitBytes: number, what = 'The request body'): ApiError =>
   new ApiError({
@@ -226,18 +236,13 @@ export const headersTooLarge = (): ApiError =>
   });
 
 /** 429: a rate limit is exceeded. `waitSeconds` is rounded up, to at least 1. */
-export const rateLimitExceeded = (
-  message: string,
-  waitSeconds: number,
-  headers: Record<string, string> = {},
-): ApiError =>
+export const rateLimitExceeded = (message: string, waitSeconds: number): ApiError =>
   new ApiError({
     status: 429,
     type: 'rate_limit_error',
     code: 'rate_limit_exceeded',
     message,
     retryAfterSeconds: Math.max(1, Math.ceil(waitSeconds)),
-    headers,
   });
 
 /** 500: internal error. The cause is logged. */

@@ -1,4 +1,6 @@
 import { pruneAuditEvents } from './audit/prune-events.ts';
+import { RUN_BATCH } from './batches/batch-job.ts';
+import { type BatchWorkerDeps, batchHandler } from './batches/batch-worker.ts';
 import { rollUpUsage } from './billing/roll-up-usage.ts';
 import { deleteOrphanedBlobs } from './files/orphaned-blobs.ts';
 import { pruneIdempotencyKeys } from './http/idempotency/idempotency.ts';
@@ -14,7 +16,6 @@ import {
 import { queueReEmbedding } from './knowledge-bases/ingestion/queue-re-embedding.ts';
 import { INGEST_SOURCE } from './knowledge-bases/jobs/ingest-job.ts';
 import { runPeriodically } from './lib/run-periodically.ts';
-import type { ModelKind } from './models/catalogue.ts';
 import type { JobKind } from './queue/define-job.ts';
 import type { JobHandler, JobQueue } from './queue/job-queue.ts';
 import { purgeResponses } from './responses/purge-responses.ts';
@@ -30,16 +31,16 @@ const INDEX_CHECK_MS = 24 * HOUR_MS;
 /** Short, because searches are rejected during a repair. */
 const INDEX_REPAIR_MS = 5_000;
 
-/** Model kinds that jobs and tasks call. `quire worker` starts only engines of these kinds. */
-export const WORKER_MODELS: readonly ModelKind[] = ['embedding'];
+/** Dependencies of the background work. */
+export type WorkerDeps = IngestionWorkerDeps & BatchWorkerDeps;
 
 /** Declares the jobs that this process takes from the queue. */
-function declareJobs(ingestion: IngestionWorker): Job[] {
-  return [job(INGEST_SOURCE, ingestion.run)];
+function declareJobs(deps: WorkerDeps, ingestion: IngestionWorker): Job[] {
+  return [job(INGEST_SOURCE, ingestion.run), job(RUN_BATCH, batchHandler(deps, deps.config.batchConcurrency))];
 }
 
 /** Declares the tasks that run periodically in every process. */
-function declareTasks(deps: IngestionWorkerDeps, signal: AbortSignal): Task[] {
+function declareTasks(deps: WorkerDeps, signal: AbortSignal): Task[] {
   const startedAt = deps.now();
   return [
     { name: 'prune idempotency keys', everyMs: HOUR_MS, run: () => pruneIdempotencyKeys(deps) },
@@ -56,7 +57,7 @@ function declareTasks(deps: IngestionWorkerDeps, signal: AbortSignal): Task[] {
 }
 
 /** Does not leave the jobs of a repair to the check for changed models, which runs less often. */
-async function repair(deps: IngestionWorkerDeps): Promise<void> {
+async function repair(deps: WorkerDeps): Promise<void> {
   if (await repairIndexes(deps)) await queueReEmbedding(deps);
 }
 
@@ -67,9 +68,9 @@ export interface Worker {
 }
 
 /** Starts the jobs and tasks. */
-export async function startWorker(deps: IngestionWorkerDeps): Promise<Worker> {
+export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const ingestion = startIngestion(deps);
-  const jobs = declareJobs(ingestion);
+  const jobs = declareJobs(deps, ingestion);
   await deps.jobs.define(jobs.map(({ kind }) => kind));
   for (const { work } of jobs) work(deps.jobs);
   const stopping = new AbortController();

@@ -8,16 +8,12 @@ import type { Config } from '../config.ts';
 import { requireNoStoredData } from '../data-folder/stored-data.ts';
 import type { Deps } from '../deps.ts';
 import { PolicyScreen } from '../guardrails/policy-screen.ts';
-import type { RateLimiter } from '../http/rate-limit.ts';
 import { policyScorer } from '../inference/score-texts.ts';
 import type { Logger } from '../lib/logger.ts';
 import { OperatorError } from '../lib/operator-error.ts';
 import { settleAll } from '../lib/settle-all.ts';
-import { KeyRateLimiter } from '../limits/key-rate-limiter.ts';
-import { MemoryLimitStore } from '../limits/memory-store.ts';
 import { isMemoryShort, RECOMMENDED_MB } from '../memory-budget.ts';
 import { ModelBindings } from '../models/bindings/model-bindings.ts';
-import { MODEL_KINDS, type ModelKind } from '../models/catalogue.ts';
 import { CacheCounters } from '../prompt-cache/cache-counters.ts';
 import { SharedStatistics } from '../prompt-cache/shared-statistics.ts';
 import type { ProcessLifecycle } from '../shutdown-order.ts';
@@ -28,28 +24,21 @@ import { openBlobs, openDatabase, openIndex, openJobs } from './stores.ts';
 export interface Booted {
   deps: Deps;
   authenticator: Authenticator;
-  limiter: RateLimiter;
   promptCache: SharedStatistics;
   bindings: ModelBindings;
   /** The first key of a new instance, to be shown once; null on every later start. */
   firstKey: string | null;
 }
 
-/** What a process does, and the kinds of models that it starts engines for. */
-export interface Role {
-  /** Only an `api` process creates the first key: it is shown to the operator. */
-  role: 'api' | 'worker';
-  models: readonly ModelKind[];
-}
-
-const API_ROLE: Role = { role: 'api', models: MODEL_KINDS };
+/** What a process does. Only an `api` process creates the first key: it is shown to the operator. */
+export type Role = 'api' | 'worker';
 
 /** Opens the configured stores and engines, dependencies first. */
 export async function boot(
   config: Config,
   logger: Logger,
   lifecycle: ProcessLifecycle,
-  { role, models: kinds }: Role = API_ROLE,
+  role: Role = 'api',
 ): Promise<Booted> {
   requireModelFiles(config);
   requireMemory(config, logger);
@@ -58,7 +47,7 @@ export async function boot(
   // Independent; run concurrently to shorten startup.
   const [jobs, bindings] = await settleAll([
     openJobs(db, logger, lifecycle),
-    ModelBindings.start({ config, logger, lifecycle, db }, kinds),
+    ModelBindings.start({ config, logger, lifecycle, db }),
   ] as const);
   const models = bindings.registry;
   const secrets = await openSecrets(config);
@@ -98,9 +87,7 @@ export async function boot(
   };
   const authenticator = new Authenticator(db);
   authenticator.followRevocations();
-  const store = new MemoryLimitStore();
-  const limiter = new KeyRateLimiter({ store, defaults: config.rateLimits, models, metrics, logger });
-  return { deps, authenticator, limiter, promptCache, bindings, firstKey };
+  return { deps, authenticator, promptCache, bindings, firstKey };
 }
 
 function requireMemory({ memory }: Config, logger: Logger): void {

@@ -5,7 +5,7 @@ import { Lifecycle } from '../lib/lifecycle.ts';
 import { createLogger, openLogDestination } from '../lib/logger.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { SHUTDOWN_ORDER } from '../shutdown-order.ts';
-import { startWorker, WORKER_MODELS } from '../worker.ts';
+import { startWorker } from '../worker.ts';
 import { exitIfSignalled, waitForSignal } from './signals.ts';
 
 /** Runs background work until SIGTERM or SIGINT. Throws an `OperatorError` when it cannot start. */
@@ -31,7 +31,7 @@ export async function runWorker(): Promise<void> {
       () => holdDataFolder(config.dataDir, logger),
       (held) => held.close(),
     );
-    const { deps } = await boot(config, logger, lifecycle, { role: 'worker', models: WORKER_MODELS });
+    const { deps } = await boot(config, logger, lifecycle, 'worker');
     await lifecycle.start(
       'worker',
       () => startWorker(deps),

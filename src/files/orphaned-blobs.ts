@@ -3,7 +3,7 @@ import { describeError } from '../lib/operator-error.ts';
 import { deleteOrphanedBlobRow, markOrphanedBlobDeleting, selectOrphanedBlobs } from './store.ts';
 
 /**
- * Age after which an uncommitted blob is orphaned: longer than the time limit of uploads (`MAX_UPLOAD_MS`), so the process that
+ * Age after which an uncommitted blob is orphaned: longer than the time limit of writing a file (`MAX_WRITE_MS`), so the process that
  * wrote it has ended.
  */
 const ORPHAN_AGE_MS = 2 * 60 * 60 * 1000;

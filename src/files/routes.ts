@@ -69,7 +69,7 @@ function uploadRoute(app: App, deps: FileDeps): void {
         body: UploadForm,
         response: { 200: File },
       },
-      config: { ...config, idempotent: 'streamed', rateClass: 'uploads' },
+      config: { ...config, idempotent: 'streamed' },
       validatorCompiler: () => () => true,
     },
     async (request, reply) => {

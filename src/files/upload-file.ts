@@ -1,4 +1,3 @@
-import { newBlobKey } from '../blobs/blob-store.ts';
 import type { Deps } from '../deps.ts';
 import { missingField } from '../errors.ts';
 import { newId } from '../lib/ids.ts';
@@ -6,7 +5,8 @@ import { requireFilename, requireFormat, requirePurposeFormat } from './formats.
 import { inspectContent } from './inspect-content.ts';
 import { deleteOrphanedBlob } from './orphaned-blobs.ts';
 import type { FilePurpose } from './schema.ts';
-import { claimOrphanedBlob, type FileRow, insertFile, insertOrphanedBlob } from './store.ts';
+import type { FileRow } from './store.ts';
+import { commitFile, storeContent } from './store-content.ts';
 
 /** Dependencies of uploads. */
 export type UploadDeps = Pick<Deps, 'db' | 'blobs' | 'logger' | 'now'>;
@@ -19,9 +19,6 @@ export interface NewFile {
   /** Returns null until the form field has arrived. Called again at the end of the content. */
   purpose: () => FilePurpose | null;
 }
-
-/** Time limit of one upload. The sweep of orphaned blobs relies on it. */
-const MAX_UPLOAD_MS = 60 * 60 * 1000;
 
 /**
  * Stores a file while it arrives and inspects its content. Returns the row once bytes and row are durable; on errors and crashes no
@@ -42,39 +39,25 @@ export async function uploadFile(
   const checked = withFinalCheck(inspectContent(file.content, format, isFineTune), () =>
     requirePurposeFormat(format, requirePurpose(file)),
   );
-  const blobKey = newBlobKey();
-  await insertOrphanedBlob(deps.db.sql, blobKey, new Date(deps.now()));
+  const stored = await storeContent(deps, checked, signal);
   try {
-    const uploadSignal = AbortSignal.any([signal, AbortSignal.timeout(MAX_UPLOAD_MS)]);
-    const { bytes, sha256 } = await deps.blobs.put(blobKey, checked, uploadSignal);
     const row: FileRow = {
       // Created after the upload: lists are in id order, and a reader that pages through must not miss the file.
       id: newId('file'),
       organizationId,
       filename,
       purpose: requirePurpose(file),
-      bytes,
-      sha256,
-      blobKey,
+      ...stored,
       status: 'uploaded',
       statusDetails: null,
       createdAt: new Date(deps.now()),
     };
-    await commitFile(deps, row);
+    await deps.db.sql.transaction((sql) => commitFile(sql, row));
     return row;
   } catch (error) {
-    await deleteOrphanedBlob(deps, blobKey);
+    await deleteOrphanedBlob(deps, stored.blobKey);
     throw error;
   }
-}
-
-/** Inserts the row and unlists its blob in one transaction. */
-async function commitFile({ db }: UploadDeps, row: FileRow): Promise<void> {
-  await db.sql.transaction(async (sql) => {
-    // The sweep has deleted the bytes.
-    if (!(await claimOrphanedBlob(sql, row.blobKey))) throw new Error('upload was deleted as orphaned');
-    await insertFile(sql, row);
-  });
 }
 
 function requirePurpose(file: NewFile): FilePurpose {

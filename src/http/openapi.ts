@@ -28,25 +28,6 @@ const ErrorResponse = Type.Object(
   },
 );
 
-const integerHeader = (description: string) => ({ type: 'integer', description });
-
-/** Response of a rate-limited route. */
-const RateLimitedResponse = {
-  ...ErrorResponse,
-  description: '`rate_limit_exceeded`: a rate limit of the key or its organization is reached.',
-  headers: { 'retry-after': integerHeader('Seconds until the request can succeed.') },
-  examples: [
-    {
-      error: {
-        message: 'The limit of 60 requests per minute of this API key for inference is reached. Retry in 1 s.',
-        type: 'rate_limit_error',
-        param: null,
-        code: 'rate_limit_exceeded',
-      },
-    },
-  ],
-};
-
 const DOCS_PATH = '/docs';
 
 /** Content-Security-Policy of `/docs`: its own scripts, styles and icons. */
@@ -71,12 +52,7 @@ export async function describeApi(app: App, version: string): Promise<void> {
     },
     transform: ({ schema, url, route }) => {
       const isOpen = route.config?.scope === 'public';
-      const response = {
-        ...(schema?.response as object | undefined),
-        ...(!isOpen && { 429: RateLimitedResponse }),
-        '4xx': ErrorResponse,
-        '5xx': ErrorResponse,
-      };
+      const response = { ...(schema?.response as object | undefined), '4xx': ErrorResponse, '5xx': ErrorResponse };
       return { schema: { ...schema, response, ...(isOpen && { security: [] }) }, url };
     },
   });

@@ -68,6 +68,4 @@ export interface Call {
   priority: 'interactive' | 'batch';
   /** Whether the call is a line of a batch, which costs half. Default: false. */
   isBatchLine?: boolean;
-  /** Counts processed tokens against the token limits of the key. Absent: the call is not limited. */
-  countTokens?(tokens: number): void;
 }

@@ -10,6 +10,8 @@ export const ID_PREFIXES = {
   toolCall: 'call_',
   moderation: 'modr-',
   file: 'file-',
+  batch: 'batch_',
+  batchLine: 'batch_req_',
   knowledgeBase: 'kb_',
   dataSource: 'ds_',
   document: 'doc_',

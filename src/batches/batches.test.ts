@@ -1,0 +1,266 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { eq } from 'drizzle-orm';
+import {
+  assertEveryLineOnce,
+  batchLine,
+  callBatches,
+  chatLine,
+  createBatchOf,
+  uploadBatchFile,
+  waitForBatch,
+} from '../../test/batches.ts';
+import { bundledEmbedder } from '../../test/embedder.ts';
+import { assertError, assertSchema, bindCatalogue, useApi } from '../../test/harness.ts';
+import { stream, untilAborted, words } from '../../test/scripted-engine.ts';
+import { usageRecords } from '../billing/tables.ts';
+import { MODERATION_CATEGORIES, type ModerationScores } from '../engines/moderation-engine.ts';
+import { engineUnavailable } from '../errors.ts';
+import { RUN_BATCH } from './batch-job.ts';
+import { batchHandler } from './batch-worker.ts';
+import { Batch } from './schema.ts';
+import { batches, batchLines } from './tables.ts';
+
+/** Scores of a text that no category applies to. */
+const HARMLESS = Object.fromEntries(MODERATION_CATEGORIES.map((name) => [name, 0])) as ModerationScores;
+const embedder = bundledEmbedder();
+
+/** The text of the only message of a scripted request. */
+const promptOf = ({ prompt }: { prompt: object }): string =>
+  (prompt as { messages: { content: string }[] }).messages[0]?.content ?? '';
+
+describe('running batches', () => {
+  const api = useApi({
+    jobs: [RUN_BATCH],
+    scoreTexts: async (texts) => texts.map(() => HARMLESS),
+    models: (engine) =>
+      bindCatalogue(engine).map((model) =>
+        model.id === 'embed-large-en-v1.5' ? { ...model, embedding: embedder } : model,
+      ),
+  });
+  /** The clock of the batches; tests move it. */
+  let offsetMs = 0;
+  before(() => {
+    const deps = { ...api.deps, now: () => Date.now() + offsetMs };
+    api.deps.jobs.work(RUN_BATCH, batchHandler(deps, 4));
+  });
+  after(() => embedder.close());
+  beforeEach(() => {
+    offsetMs = 0;
+    api.engine.play(() => stream(words('Hello there.')));
+  });
+  const usageOf = (requestId: string) =>
+    api.db.sql.select().from(usageRecords).where(eq(usageRecords.requestId, requestId));
+
+  it('completes: the response of each line equals that of its endpoint, at half the price', async () => {
+    const body = { model: 'general-8b', messages: [{ role: 'user', content: 'Hi' }] };
+    const created = await createBatchOf(api, [chatLine('a', 'Hi'), chatLine('b', 'Hi')]);
+    assertSchema(Batch, created);
+    assert.deepEqual([created.status, created.expires_at - created.created_at], ['validating', 86_400]);
+    const batch = await waitForBatch(api, created.id);
+    assertSchema(Batch, batch);
+    assert.deepEqual([batch.status, batch.error_file_id], ['completed', null]);
+    assert.ok(batch.in_progress_at !== null && batch.finalizing_at !== null && batch.completed_at !== null);
+    const { output } = await assertEveryLineOnce(api, batch, ['a', 'b']);
+    const [line] = output;
+    assert.deepEqual(Object.keys(line).toSorted(), ['custom_id', 'error', 'id', 'response']);
+    assert.deepEqual([line.error, line.response.status_code], [null, 200]);
+    assert.match(line.id, /^batch_req_/);
+    const online = await api.send('POST', '/v1/chat/completions', { body });
+    const anonymous = (completion: object) => ({ ...completion, id: null, created: null });
+    assert.deepEqual(anonymous(line.response.body), anonymous(online.json));
+    const [[batchUsage], [onlineUsage]] = await Promise.all([
+      usageOf(line.response.request_id),
+      usageOf(online.headers.get('x-request-id') ?? ''),
+    ]);
+    assert.deepEqual([batchUsage?.isBatch, batchUsage?.endpoint], [true, '/v1/chat/completions']);
+    assert.equal(batchUsage?.costMicros, Math.ceil((onlineUsage?.costMicros ?? 0) / 2));
+  });
+
+  it('writes results in line order and releases the input file', async () => {
+    const ids = Array.from({ length: 40 }, (_, n) => `line-${n}`);
+    const created = await createBatchOf(
+      api,
+      ids.map((id) => chatLine(id, `Hi ${id}`)),
+    );
+    const path = `/v1/files/${created.input_file_id}`;
+    const batch = await waitForBatch(api, created.id);
+    const { output } = await assertEveryLineOnce(api, batch, ids);
+    assert.deepEqual(
+      output.map(({ custom_id }) => custom_id),
+      ids,
+    );
+    const file = (await api.send('GET', `/v1/files/${batch.output_file_id}`)).json;
+    assert.deepEqual([file.purpose, file.status], ['batch', 'processed']);
+    assert.equal((await api.send('GET', path)).json.status, 'processed');
+    assert.equal((await api.send('DELETE', path)).status, 200);
+    assert.equal(await api.db.sql.$count(batchLines, eq(batchLines.batchId, batch.id)), 0);
+  });
+
+  it('a body that its endpoint rejects goes to the error file with the same error', async () => {
+    const body = { model: 'general-8b', messages: [{ role: 'nobody', content: 'Hi' }] };
+    const created = await createBatchOf(api, [chatLine('bad', '', body), chatLine('empty', '', { temperature: 9 })]);
+    const batch = await waitForBatch(api, created.id);
+    assert.deepEqual([batch.status, batch.output_file_id], ['completed', null]);
+    const { errors } = await assertEveryLineOnce(api, batch, ['bad', 'empty']);
+    const online = await api.send('POST', '/v1/chat/completions', { body });
+    const { code, message } = online.json.error;
+    assert.deepEqual(errors[0].response.body, online.json);
+    assert.equal(errors[0].response.status_code, 400);
+    assert.deepEqual(errors[0].error, { code, message });
+    assert.equal(errors[1].response.body.error.param, 'temperature');
+  });
+
+  it('retries a line while its engine is unavailable, and bills the last attempt only', async () => {
+    let attempts = 0;
+    api.engine.play((request) => {
+      attempts += 1;
+      if (attempts > 1) return stream(words('At last.'));
+      return (async function* () {
+        yield* words('Half').slice(0, 2);
+        throw engineUnavailable(`not now: ${request.maxTokens}`, 1);
+      })();
+    });
+    const batch = await waitForBatch(api, (await createBatchOf(api, [chatLine('a', 'Hi')])).id);
+    const { output } = await assertEveryLineOnce(api, batch, ['a']);
+    assert.equal(attempts, 2);
+    assert.equal(output[0].response.body.choices[0].message.content, 'At last.');
+    const all = await api.db.sql.select().from(usageRecords).where(eq(usageRecords.isBatch, true));
+    assert.equal(all.filter(({ outcome }) => outcome !== 'completed').length, 0);
+  });
+
+  it('cancel: lines in progress end, finished lines stay, others get batch_cancelled', async () => {
+    const gate = Promise.withResolvers<void>();
+    let calls = 0;
+    api.engine.play(() =>
+      (async function* () {
+        calls += 1;
+        if (calls > 1) await gate.promise;
+        yield* words('Done.');
+      })(),
+    );
+    const ids = ['1', '2', '3', '4', '5', '6', '7'];
+    const created = await createBatchOf(
+      api,
+      ids.map((id) => chatLine(id, id)),
+    );
+    await waitForBatch(api, created.id, ({ request_counts }) => request_counts.completed === 1);
+    const inUse = await api.send('DELETE', `/v1/files/${created.input_file_id}`);
+    assertError(inUse, 409, 'file_in_use', 'file_id');
+    const cancelling = await callBatches(api, 'POST', `/${created.id}/cancel`);
+    assert.equal(cancelling.status, 'cancelling');
+    assert.equal((await callBatches(api, 'POST', `/${created.id}/cancel`)).status, 'cancelling');
+    // Longer than the interval of the watch.
+    setTimeout(() => gate.resolve(), 800);
+    const batch = await waitForBatch(api, created.id);
+    assert.equal(batch.status, 'cancelled');
+    const { output, errors } = await assertEveryLineOnce(api, batch, ids);
+    assert.equal(output.length, 5);
+    assert.deepEqual(
+      new Set(errors.map(({ response, error }) => `${response} ${error.code}`)),
+      new Set(['null batch_cancelled']),
+    );
+    assertError(await api.send('POST', `/v1/batches/${batch.id}/cancel`), 409, 'batch_not_cancellable', 'batch_id');
+  });
+
+  it('expiry keeps finished lines; the others get batch_expired', async () => {
+    let calls = 0;
+    api.engine.play((_request, signal) =>
+      (async function* () {
+        calls += 1;
+        if (calls > 1) await Promise.race([untilAborted(signal), new Promise((resolve) => setTimeout(resolve, 1_500))]);
+        yield* words('Done.');
+      })(),
+    );
+    const ids = ['1', '2', '3', '4', '5', '6', '7'];
+    const created = await createBatchOf(
+      api,
+      ids.map((id) => chatLine(id, id)),
+    );
+    await waitForBatch(api, created.id, ({ request_counts }) => request_counts.completed > 0);
+    offsetMs = 25 * 3_600_000;
+    const batch = await waitForBatch(api, created.id);
+    assert.deepEqual([batch.status, batch.completed_at], ['expired', null]);
+    const { errors } = await assertEveryLineOnce(api, batch, ids);
+    assert.ok(errors.length > 0 && errors.every(({ error }) => error.code === 'batch_expired'));
+  });
+
+  it('runs lines with a common prefix one after the other', async () => {
+    const seen: string[] = [];
+    api.engine.play((request) => {
+      seen.push(promptOf(request)[0] ?? '');
+      return stream(words('Ok.'));
+    });
+    const lines = Array.from({ length: 24 }, (_, n) => chatLine(String(n), `${'abc'[n % 3]?.repeat(400)} ${n}`));
+    const batch = await waitForBatch(api, (await createBatchOf(api, lines)).id);
+    await assertEveryLineOnce(
+      api,
+      batch,
+      lines.map((_, n) => String(n)),
+    );
+    const changes = seen.filter((letter, at) => at > 0 && letter !== seen[at - 1]).length;
+    // Four lines run concurrently, so neighbours may swap at the two borders of the groups.
+    assert.ok(changes <= 6, seen.join(''));
+  });
+
+  it('runs completions and embeddings', async () => {
+    const prompt = { model: 'general-8b', prompt: ['One', 'Two'] };
+    const completions = await createBatchOf(api, [batchLine('c', '/v1/completions', prompt)], '/v1/completions');
+    const input = { model: 'embed-large-en-v1.5', input: ['A text.', 'Another text.'] };
+    const lines = [
+      batchLine('e', '/v1/embeddings', input),
+      batchLine('b64', '/v1/embeddings', { ...input, encoding_format: 'base64' }),
+      batchLine('ids', '/v1/embeddings', { ...input, input: [1, 2] }),
+    ];
+    const embeddings = await createBatchOf(api, lines, '/v1/embeddings');
+    const [completed, embedded] = await Promise.all([
+      waitForBatch(api, completions.id),
+      waitForBatch(api, embeddings.id),
+    ]);
+    const { output } = await assertEveryLineOnce(api, completed, ['c']);
+    assert.equal(output[0].response.body.choices.length, 2);
+    const results = await assertEveryLineOnce(api, embedded, ['e', 'b64', 'ids']);
+    const online = await api.send('POST', '/v1/embeddings', { body: input });
+    assert.deepEqual(results.output[0].response.body, online.json);
+    assert.equal(typeof results.output[1].response.body.data[0].embedding, 'string');
+    assert.equal(results.errors[0].response.body.error.param, 'input');
+  });
+
+  it('applies the guardrail policy of the organization to each line', async () => {
+    const { key } = await api.makeKey({ organization: 'guarded' });
+    const policy = { name: 'no bombs', topic_deny_list: [{ topic: 'bomb', action: 'block' }] };
+    assert.equal((await api.send('POST', '/v1/guardrail-policies', { key, body: policy })).status, 200);
+    const target = { url: api.url, key };
+    const { id } = await createBatchOf(target, [chatLine('bad', 'a bomb'), chatLine('good', 'a cake')]);
+    const { output, errors } = await assertEveryLineOnce(target, await waitForBatch(target, id), ['bad', 'good']);
+    assert.equal(output[0].custom_id, 'good');
+    assert.deepEqual([errors[0].response.status_code, errors[0].error.code], [400, 'content_filtered']);
+    assert.ok(errors[0].response.body.error.policy_id);
+  });
+
+  it('runs lines with the permissions of the key that created the batch', async () => {
+    const { key } = await api.makeKey({ models: ['general-70b'] });
+    const target = { url: api.url, key };
+    const { id } = await createBatchOf(target, [chatLine('a', 'Hi')]);
+    const { errors } = await assertEveryLineOnce(target, await waitForBatch(target, id), ['a']);
+    assert.deepEqual([errors[0].response.status_code, errors[0].error.code], [403, 'insufficient_scope']);
+  });
+
+  it('starts a batch again that was interrupted while its files were written', async () => {
+    const { id } = await createBatchOf(api, [chatLine('a', 'Hi')]);
+    await waitForBatch(api, id);
+    const [row] = await api.db.sql.select().from(batches).where(eq(batches.id, id));
+    // A second run of the job of an ended batch changes nothing.
+    await batchHandler(api.deps, 1)({ batchId: id }, new AbortController().signal);
+    assert.deepEqual((await api.db.sql.select().from(batches).where(eq(batches.id, id)))[0], row);
+  });
+
+  it('404 file_not_found and 400 invalid_value name the field of the file', async () => {
+    const body = { endpoint: '/v1/chat/completions', completion_window: '24h' };
+    const send = (input_file_id: string) => api.send('POST', '/v1/batches', { body: { ...body, input_file_id } });
+    assertError(await send('file-nothing'), 404, 'file_not_found', 'input_file_id');
+    const foreign = await api.makeKey({ organization: 'someone else' });
+    const file = await uploadBatchFile({ url: api.url, key: foreign.key }, chatLine('a', 'Hi'));
+    assertError(await send(file), 404, 'file_not_found', 'input_file_id');
+  });
+});

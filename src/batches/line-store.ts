@@ -1,0 +1,180 @@
+import { and, asc, eq, sql as fragment, gt, inArray, isNotNull } from 'drizzle-orm';
+import { usageRecords } from '../billing/tables.ts';
+import type { Database, Sql } from '../db/db.ts';
+import { prepared } from '../db/prepared.ts';
+import type { UsageRecord } from '../lib/usage-record.ts';
+import { batches, batchLines } from './tables.ts';
+
+/** A validated line. */
+export type NewLine = Pick<
+  typeof batchLines.$inferSelect,
+  'batchId' | 'line' | 'id' | 'customId' | 'start' | 'bytes' | 'weight' | 'orderKey'
+>;
+
+/** A line that has no result yet. */
+export type PendingLine = Pick<NewLine, 'line' | 'start' | 'bytes' | 'weight'>;
+
+/** The result of a line. */
+export interface LineResult {
+  line: number;
+  status: 'completed' | 'failed';
+  statusCode: number;
+  requestId: string;
+  /** JSON text of the response body. */
+  body: string;
+  /** JSON text of `{code, message}`; null for a completed line. */
+  error: string | null;
+  usage: UsageRecord[];
+}
+
+/** Inserts validated lines. One JSON parameter: thousands of parameters would take most of the time of a validation. */
+export async function insertLines(sql: Sql, lines: readonly NewLine[]): Promise<void> {
+  await sql.execute(fragment`
+    insert into ${batchLines} (batch_id, line, id, custom_id, start, bytes, weight, order_key)
+    select "batchId", line, id, "customId", start, bytes, weight, "orderKey"
+    from json_to_recordset(${JSON.stringify(lines)}::json) as row("batchId" text, line int, id text, "customId" text,
+      start bigint, bytes int, weight bigint, "orderKey" text)`);
+}
+
+/** Deletes the lines of a batch. */
+export async function deleteLines(sql: Sql, batchId: string): Promise<void> {
+  await sql.delete(batchLines).where(eq(batchLines.batchId, batchId));
+}
+
+/** Selects the lines without a result, in the order in which they run. */
+export function selectPendingLines(sql: Sql, batchId: string): Promise<PendingLine[]> {
+  const { line, start, bytes, weight, orderKey } = batchLines;
+  return sql
+    .select({ line, start, bytes, weight })
+    .from(batchLines)
+    .where(and(eq(batchLines.batchId, batchId), eq(batchLines.status, 'pending')))
+    .orderBy(asc(orderKey), asc(line));
+}
+
+/**
+ * Stores the results of lines that have none yet, with their usage, and counts them. One statement: a line has its result, its usage and
+ * its place in the counters, or nothing of it.
+ */
+const saveStatement = prepared(
+  'save_batch_lines',
+  `with results as (
+    select * from json_to_recordset($1::json) as row(batch_id text, line int, status text, status_code int,
+      request_id text, body text, error text, usage jsonb)
+  ), saved as (
+    update batch_lines as stored
+    set status = results.status, status_code = results.status_code, request_id = results.request_id,
+      body = results.body, error = results.error, unrecorded_usage = results.usage
+    from results
+    where stored.batch_id = results.batch_id and stored.line = results.line and stored.status = 'pending'
+    returning stored.batch_id, stored.line, stored.status
+  ), counts as (
+    select batch_id, count(*) filter (where status = 'completed') as completed,
+      count(*) filter (where status = 'failed') as failed
+    from saved group by batch_id
+  ), counted as (
+    update batches set completed_lines = completed_lines + counts.completed, failed_lines = failed_lines + counts.failed
+    from counts where batches.id = counts.batch_id
+  )
+  select line from saved`,
+);
+
+/** Stores results of lines of one batch. Returns the lines that this call has stored: a line has one result. */
+export async function saveResults(
+  db: Database,
+  batchId: string,
+  results: readonly LineResult[],
+): Promise<ReadonlySet<number>> {
+  const rows = results.map(({ line, status, statusCode, requestId, body, error, usage }) => ({
+    batch_id: batchId,
+    line,
+    status,
+    status_code: statusCode,
+    request_id: requestId,
+    body,
+    error,
+    usage: usage.length === 0 ? null : usage,
+  }));
+  const saved = (await saveStatement(db, JSON.stringify(rows))) as { line: number }[];
+  return new Set(saved.map(({ line }) => line));
+}
+
+/** Lines and usage records that are not yet known to be in the ledger. */
+export async function selectUnrecordedUsage(
+  sql: Sql,
+  batchId: string,
+  limit: number,
+): Promise<{ lines: number[]; records: UsageRecord[] }> {
+  const rows = await sql
+    .select({ line: batchLines.line, usage: batchLines.unrecordedUsage })
+    .from(batchLines)
+    .where(and(eq(batchLines.batchId, batchId), isNotNull(batchLines.unrecordedUsage)))
+    .limit(limit);
+  const stored = rows.flatMap(({ usage }) => usage ?? []);
+  const ids = stored.map(({ id }) => id);
+  const known = await sql.select({ id: usageRecords.id }).from(usageRecords).where(inArray(usageRecords.id, ids));
+  const recorded = new Set(known.map(({ id }) => id));
+  const records = stored.filter(({ id }) => !recorded.has(id));
+  return {
+    lines: rows.map(({ line }) => line),
+    // JSON has no dates.
+    records: records.map((record) => ({ ...record, createdAt: new Date(record.createdAt) })),
+  };
+}
+
+/** Clears the usage of lines whose records are in the ledger. */
+export async function clearUnrecordedUsage(sql: Sql, batchId: string, lines: readonly number[]): Promise<void> {
+  await sql
+    .update(batchLines)
+    .set({ unrecordedUsage: null })
+    .where(and(eq(batchLines.batchId, batchId), inArray(batchLines.line, [...lines])));
+}
+
+/** Fails all lines without a result, and counts them. `error` is JSON of `{code, message}`. Requires a transaction. */
+export async function failPendingLines(sql: Sql, batchId: string, error: string): Promise<void> {
+  const failed = await sql
+    .update(batchLines)
+    .set({ status: 'failed', error })
+    .where(and(eq(batchLines.batchId, batchId), eq(batchLines.status, 'pending')))
+    .returning({ line: batchLines.line });
+  await sql
+    .update(batches)
+    .set({ failedLines: fragment`${batches.failedLines} + ${failed.length}` })
+    .where(eq(batches.id, batchId));
+}
+
+/** Size of a line's result. */
+export interface ResultSize {
+  line: number;
+  bytes: number;
+}
+
+/** Selects sizes of results after a line, in line order. */
+export async function selectResultSizes(
+  sql: Sql,
+  { batchId, status }: { batchId: string; status: 'completed' | 'failed' },
+  after: number,
+  limit: number,
+): Promise<ResultSize[]> {
+  return sql
+    .select({ line: batchLines.line, bytes: fragment<number>`coalesce(octet_length(${batchLines.body}), 0)` })
+    .from(batchLines)
+    .where(and(eq(batchLines.batchId, batchId), eq(batchLines.status, status), gt(batchLines.line, after)))
+    .orderBy(asc(batchLines.line))
+    .limit(limit);
+}
+
+/** A line with its result, as stored. */
+export type StoredResult = Pick<
+  typeof batchLines.$inferSelect,
+  'line' | 'id' | 'customId' | 'statusCode' | 'requestId' | 'body' | 'error'
+>;
+
+/** Selects the results of lines, in line order. */
+export function selectResults(sql: Sql, batchId: string, lines: readonly number[]): Promise<StoredResult[]> {
+  const { line, id, customId, statusCode, requestId, body, error } = batchLines;
+  return sql
+    .select({ line, id, customId, statusCode, requestId, body, error })
+    .from(batchLines)
+    .where(and(eq(batchLines.batchId, batchId), inArray(line, [...lines])))
+    .orderBy(asc(line));
+}

@@ -1,0 +1,89 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { FailedStatement } from '../db/failed-statement.ts';
+import type { Deps } from '../deps.ts';
+import { clearUnrecordedUsage, type LineResult, saveResults, selectUnrecordedUsage } from './line-store.ts';
+
+/** Dependencies of `ResultWriter`. */
+export type ResultWriterDeps = Pick<Deps, 'db' | 'recordUsage'>;
+
+/** Results of one statement. */
+const MAX_RESULTS = 128;
+/** Bytes of response bodies that wait for the statement in flight. */
+const MAX_PENDING_BYTES = 32 * 1024 * 1024;
+/** Backoff while the database is unavailable, as during a restart of the embedded one. */
+const RETRY_DELAYS_MS = [100, 500, 2_000, 5_000];
+/** Lines of one read of the outbox. */
+const OUTBOX_LINES = 500;
+
+/**
+ * Stores the results of a batch's lines with group commit, then their usage in the ledger. A result and its usage are stored by one
+ * statement (outbox), so a crash between line and ledger neither repeats nor forgets a billed call.
+ */
+export class ResultWriter {
+  readonly #deps: ResultWriterDeps;
+  readonly #batchId: string;
+  #pending: LineResult[] = [];
+  #pendingBytes = 0;
+  #writing: Promise<void> | null = null;
+
+  constructor(deps: ResultWriterDeps, batchId: string) {
+    this.#deps = deps;
+    this.#batchId = batchId;
+  }
+
+  /** Accepts a result. Waits while too many are pending. Throws when results could not be stored. */
+  async add(result: LineResult): Promise<void> {
+    this.#pending.push(result);
+    this.#pendingBytes += result.body.length;
+    this.#writing ??= this.#writeAll();
+    // Errors surface in the next add or flush; this handler only prevents an unhandledRejection.
+    this.#writing.catch(() => {});
+    if (this.#pending.length >= MAX_RESULTS || this.#pendingBytes >= MAX_PENDING_BYTES) await this.#writing;
+  }
+
+  /** Resolves when all results and their usage are durable. Throws when they could not be stored. */
+  async flush(): Promise<void> {
+    await this.#writing;
+  }
+
+  async #writeAll(): Promise<void> {
+    while (this.#pending.length > 0) {
+      const results = this.#pending.splice(0, MAX_RESULTS);
+      this.#pendingBytes = this.#pending.reduce((sum, { body }) => sum + body.length, 0);
+      await this.#write(results);
+    }
+    this.#writing = null;
+  }
+
+  async #write(results: readonly LineResult[]): Promise<void> {
+    const { db, recordUsage } = this.#deps;
+    const saved = await this.#retry(() => saveResults(db, this.#batchId, results));
+    const billed = results.filter(({ line, usage }) => saved.has(line) && usage.length > 0);
+    if (billed.length === 0) return;
+    await Promise.all(billed.flatMap(({ usage }) => usage).map(recordUsage));
+    const lines = billed.map(({ line }) => line);
+    await this.#retry(() => clearUnrecordedUsage(db.sql, this.#batchId, lines));
+  }
+
+  async #retry<T>(write: () => Promise<T>): Promise<T> {
+    for (const delayMs of RETRY_DELAYS_MS) {
+      try {
+        return await write();
+      } catch (error) {
+        if (!(error instanceof FailedStatement) || !error.isUnavailable) throw error;
+        await delay(delayMs);
+      }
+    }
+    return write();
+  }
+}
+
+/** Records the usage that an ended process left in the outbox of a batch. Usage that the ledger has is not recorded again. */
+export async function recordLeftUsage({ db, recordUsage }: ResultWriterDeps, batchId: string): Promise<void> {
+  for (;;) {
+    const { lines, records } = await selectUnrecordedUsage(db.sql, batchId, OUTBOX_LINES);
+    if (lines.length === 0) return;
+    await Promise.all(records.map(recordUsage));
+    await clearUnrecordedUsage(db.sql, batchId, lines);
+  }
+}

@@ -1,0 +1,75 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Deps } from '../deps.ts';
+import type { ApiError } from '../errors.ts';
+import type { FileRow } from '../files/store.ts';
+import { knownError } from '../http/known-error.ts';
+import type { Call, Caller } from '../lib/caller.ts';
+import { newId } from '../lib/ids.ts';
+import { describeErrorWithStack } from '../lib/operator-error.ts';
+import type { UsageRecord } from '../lib/usage-record.ts';
+import { type BatchLineDeps, ENDPOINTS } from './endpoints.ts';
+import { readLineBody } from './input-file.ts';
+import type { LinePermits } from './line-permits.ts';
+import { lineRetryDelay } from './line-retry.ts';
+import type { LineResult, PendingLine } from './line-store.ts';
+import type { BatchRow } from './store.ts';
+
+/** What all lines of a running batch share. */
+export interface LineContext {
+  deps: BatchLineDeps & Pick<Deps, 'blobs'>;
+  permits: LinePermits;
+  batch: BatchRow;
+  caller: Caller;
+  file: FileRow;
+  /** Aborts running lines: the process stops. */
+  signal: AbortSignal;
+  /** Starts no further attempt: the batch is cancelled or has expired, or the process stops. */
+  stop: AbortSignal;
+}
+
+/**
+ * Runs a line until it has a result, with retries. A line that waits for a retry holds neither a permit nor its body. Throws the reason of
+ * the signals when no attempt may start any more.
+ */
+export async function runLine(context: LineContext, line: PendingLine): Promise<LineResult> {
+  const { permits, batch, stop } = context;
+  for (let attempt = 0; ; attempt += 1) {
+    const { result, error } = await permits.within(batch.organizationId, line.weight, stop, () =>
+      attemptLine(context, line),
+    );
+    const delayMs = error === null ? null : lineRetryDelay(error, attempt, Math.random());
+    if (delayMs === null) return result;
+    await delay(delayMs, undefined, { signal: stop });
+  }
+}
+
+/** Runs a line once. Its usage is part of the result: only the attempt that ends the line is billed. */
+async function attemptLine(
+  context: LineContext,
+  line: PendingLine,
+): Promise<{ result: LineResult; error: ApiError | null }> {
+  const { deps, batch, caller, file, signal } = context;
+  const body = await readLineBody(deps, file, line, signal);
+  const usage: UsageRecord[] = [];
+  const recordUsage = async (record: UsageRecord) => void usage.push(record);
+  const requestId = newId('request');
+  const call: Call = { caller, requestId, endpoint: batch.endpoint, priority: 'batch', isBatchLine: true };
+  const result = { line: line.line, requestId, usage };
+  try {
+    const text = await ENDPOINTS[batch.endpoint].complete({ ...deps, recordUsage }, call, body, signal);
+    return { result: { ...result, status: 'completed', statusCode: 200, body: text, error: null }, error: null };
+  } catch (thrown) {
+    signal.throwIfAborted();
+    const error = knownError(thrown);
+    logServerError(context, requestId, error);
+    const { code, message } = error;
+    const failure = { status: 'failed', statusCode: error.status, body: JSON.stringify(error.body()) } as const;
+    return { result: { ...result, ...failure, error: JSON.stringify({ code, message }) }, error };
+  }
+}
+
+function logServerError({ deps, batch }: LineContext, requestId: string, { status, code, cause }: ApiError): void {
+  if (status < 500) return;
+  const reason = cause === undefined ? undefined : describeErrorWithStack(cause);
+  deps.logger.warn({ batchId: batch.id, requestId, code, cause: reason }, 'attempt of a batch line failed');
+}

@@ -1,0 +1,160 @@
+import { type Static, Type } from 'typebox';
+import { ListQuery } from '../db/page.ts';
+import { MetadataObject } from '../knowledge-bases/schema.ts';
+
+/** Endpoints that lines may call. */
+export const BATCH_ENDPOINTS = ['/v1/chat/completions', '/v1/completions', '/v1/embeddings'] as const;
+
+/** One of `BATCH_ENDPOINTS`. */
+export type BatchEndpointPath = (typeof BATCH_ENDPOINTS)[number];
+
+/** Time within which a batch ends. */
+export const COMPLETION_WINDOW_MS = 24 * 60 * 60 * 1000;
+
+/** Maximum number of requests in one batch. */
+export const MAX_BATCH_LINES = 50_000;
+/** Maximum bytes of one line: 16 MiB. */
+export const MAX_LINE_BYTES = 16_777_216;
+/** Maximum number of validation errors that a batch reports. */
+export const MAX_BATCH_ERRORS = 1_000;
+
+const STATUSES = [
+  'validating',
+  'failed',
+  'in_progress',
+  'finalizing',
+  'completed',
+  'expired',
+  'cancelling',
+  'cancelled',
+] as const;
+
+/** State of a batch. */
+export type BatchStatus = (typeof STATUSES)[number];
+
+/** Codes of validation errors. */
+export const BATCH_ERROR_CODES = [
+  'invalid_json_line',
+  'missing_required_field',
+  'invalid_url',
+  'invalid_method',
+  'duplicate_custom_id',
+  'model_not_found',
+  'streaming_unsupported',
+  'too_many_requests_in_batch',
+  'line_too_large',
+  'empty_file',
+] as const;
+
+const nullableTime = (description?: string) =>
+  Type.Union([Type.Integer(), Type.Null()], description === undefined ? {} : { description });
+const nullableText = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
+
+/** Request body of `POST /v1/batches`. */
+export const CreateBatch = Type.Object(
+  {
+    input_file_id: Type.String({ description: 'A JSONL file of the purpose `batch`, with one request per line.' }),
+    endpoint: Type.Enum([...BATCH_ENDPOINTS], { description: 'The endpoint of every request in the file.' }),
+    completion_window: Type.Enum(['24h'], { description: 'Time after which unfinished requests expire.' }),
+    metadata: Type.Optional(
+      Type.Union([MetadataObject, Type.Null()], { description: 'Data of the caller, at most 64 KiB.' }),
+    ),
+  },
+  {
+    examples: [
+      {
+        input_file_id: 'file-01kaj3v0b8s4x2m6n9p1q5r7t3',
+        endpoint: '/v1/chat/completions',
+        completion_window: '24h',
+      },
+    ],
+  },
+);
+
+export type CreateBatch = Static<typeof CreateBatch>;
+
+const BatchError = Type.Object({
+  code: Type.Enum([...BATCH_ERROR_CODES]),
+  message: Type.String(),
+  param: nullableText('Field of the line.'),
+  line: Type.Union([Type.Integer(), Type.Null()], { description: 'Line number in the file, from 1.' }),
+});
+
+export type BatchError = Static<typeof BatchError>;
+
+const RequestCounts = Type.Object({
+  total: Type.Integer({ description: '0 until the file is validated.' }),
+  completed: Type.Integer(),
+  failed: Type.Integer(),
+});
+
+const Listed = {
+  id: Type.String(),
+  object: Type.Literal('batch'),
+  endpoint: Type.Enum([...BATCH_ENDPOINTS]),
+  status: Type.Enum([...STATUSES]),
+  input_file_id: Type.String(),
+  output_file_id: nullableText('Results of requests that succeeded; null when there are none.'),
+  created_at: Type.Integer({ description: 'Unix seconds.' }),
+  completed_at: nullableTime(),
+  request_counts: RequestCounts,
+  metadata: MetadataObject,
+};
+
+/** A batch in a list. */
+export const ListedBatch = Type.Object(Listed);
+
+export type ListedBatch = Static<typeof ListedBatch>;
+
+/** The batch object. */
+export const Batch = Type.Object(
+  {
+    ...Listed,
+    errors: Type.Union([Type.Object({ object: Type.Literal('list'), data: Type.Array(BatchError) }), Type.Null()], {
+      description: `Why the file was rejected, at most ${MAX_BATCH_ERRORS} errors; null unless the status is \`failed\`.`,
+    }),
+    completion_window: Type.Literal('24h'),
+    error_file_id: nullableText('Requests that failed; null when there are none.'),
+    in_progress_at: nullableTime(),
+    expires_at: Type.Integer({ description: '24 hours after `created_at`.' }),
+    finalizing_at: nullableTime(),
+    failed_at: nullableTime(),
+    expired_at: nullableTime(),
+    cancelling_at: nullableTime(),
+    cancelled_at: nullableTime(),
+  },
+  {
+    examples: [
+      {
+        id: 'batch_01kaj3v0b8s4x2m6n9p1q5r7t3',
+        object: 'batch',
+        endpoint: '/v1/chat/completions',
+        errors: null,
+        input_file_id: 'file-01kaj3v0b8s4x2m6n9p1q5r7t3',
+        completion_window: '24h',
+        status: 'in_progress',
+        output_file_id: null,
+        error_file_id: null,
+        created_at: 1763683200,
+        in_progress_at: 1763683201,
+        expires_at: 1763769600,
+        finalizing_at: null,
+        completed_at: null,
+        failed_at: null,
+        expired_at: null,
+        cancelling_at: null,
+        cancelled_at: null,
+        request_counts: { total: 1000, completed: 512, failed: 3 },
+        metadata: {},
+      },
+    ],
+  },
+);
+
+export type Batch = Static<typeof Batch>;
+
+/** Path parameters of one batch. */
+export const BatchParams = Type.Object({ batch_id: Type.String() });
+
+/** Query parameters of the list. */
+export const BatchListQuery = Type.Object({ ...ListQuery.properties });

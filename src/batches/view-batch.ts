@@ -1,0 +1,38 @@
+import { toUnixSeconds } from '../lib/unix-seconds.ts';
+import type { Batch, ListedBatch } from './schema.ts';
+import type { BatchRow } from './store.ts';
+
+const toNullableSeconds = (date: Date | null): number | null => (date === null ? null : toUnixSeconds(date));
+
+/** Converts a row to the short form of lists. */
+export function viewListedBatch(row: BatchRow): ListedBatch {
+  return {
+    id: row.id,
+    object: 'batch',
+    endpoint: row.endpoint,
+    status: row.status,
+    input_file_id: row.inputFileId,
+    output_file_id: row.outputFileId,
+    created_at: toUnixSeconds(row.createdAt),
+    completed_at: toNullableSeconds(row.completedAt),
+    request_counts: { total: row.totalLines, completed: row.completedLines, failed: row.failedLines },
+    metadata: row.metadata,
+  };
+}
+
+/** Converts a row to the batch object of the API. */
+export function viewBatch(row: BatchRow): Batch {
+  return {
+    ...viewListedBatch(row),
+    errors: row.errors === null ? null : { object: 'list', data: row.errors },
+    completion_window: '24h',
+    error_file_id: row.errorFileId,
+    in_progress_at: toNullableSeconds(row.inProgressAt),
+    expires_at: toUnixSeconds(row.expiresAt),
+    finalizing_at: toNullableSeconds(row.finalizingAt),
+    failed_at: toNullableSeconds(row.failedAt),
+    expired_at: toNullableSeconds(row.expiredAt),
+    cancelling_at: toNullableSeconds(row.cancellingAt),
+    cancelled_at: toNullableSeconds(row.cancelledAt),
+  };
+}
