@@ -5,6 +5,7 @@ import type { Database } from './db/db.ts';
 import type { ModerationScores } from './engines/moderation-engine.ts';
 import type { ModelLookup } from './engines/registry.ts';
 import type { Logger } from './lib/logger.ts';
+import type { Reservation, Reserve } from './lib/reservation.ts';
 import type { Screen } from './lib/screen.ts';
 import type { Secrets } from './lib/secrets.ts';
 import type { UsageRecord } from './lib/usage-record.ts';
@@ -25,8 +26,10 @@ export interface Deps {
   /** Queue of background jobs. */
   jobs: JobQueue;
   models: ModelLookup;
-  /** Resolves when the record is durable. */
-  recordUsage(record: UsageRecord): Promise<void>;
+  /** Reserves credits for a model call. */
+  reserve: Reserve;
+  /** Resolves when the record is durable and paid from the reservation, which ends. */
+  recordUsage(record: UsageRecord, reservation: Reservation | null): Promise<void>;
   /** Counts a processed prompt with `cachedTokens` tokens from the prefix cache. */
   countPrompt(modelId: string, cachedTokens: number): void;
   /** Content policy of inference calls. */

@@ -119,6 +119,10 @@ export const contentFiltered = (reasons: readonly string[], policyId: string): A
 export const invalidApiKey = (message: string): ApiError =>
   new ApiError({ status: 401, type: 'authentication_error', code: 'invalid_api_key', message });
 
+/** 402: the credits of the organization, or the budget of the key, do not cover the call. */
+export const insufficientCredits = (message: string): ApiError =>
+  new ApiError({ status: 402, type: 'billing_error', code: 'insufficient_credits', message });
+
 /** 403: the key lacks a scope or may not use the model. */
 export const insufficientScope = (message: string, param: string | null = null): ApiError =>
   new ApiError({ status: 403, type: 'permission_error', code: 'insufficient_scope', message, param });

@@ -15,6 +15,7 @@ export const SHUTDOWN_ORDER = [
   // Ends calls that still run after their abort; they record their usage.
   'replaced models',
   'engine',
+  // Gives back credits that were leased for calls.
   'ledger',
   'cache statistics',
   'index',

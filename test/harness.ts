@@ -10,7 +10,7 @@ import { Authenticator } from '../src/accounts/authenticator.ts';
 import { createKey, type NewKey } from '../src/accounts/create-key.ts';
 import { insertOrganization } from '../src/accounts/store.ts';
 import { createApp } from '../src/app.ts';
-import { Ledger } from '../src/billing/ledger.ts';
+import { openBilling } from '../src/billing/billing.ts';
 import type { BlobStore } from '../src/blobs/blob-store.ts';
 import { openFolderStore } from '../src/blobs/folder-store.ts';
 import { type Config, loadConfig } from '../src/config.ts';
@@ -111,7 +111,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
   const jobs = options.jobs === undefined ? (undefined as never) : await openQueue(db, options.jobs);
   const engine = scriptedEngine();
   const config = { ...loadConfig({}), ...options.config };
-  const ledger = new Ledger(db, logger);
+  const billing = await openBilling({ db, logger, now: Date.now });
   const authenticator = new Authenticator(db);
   const models = new ModelRegistry(options.models?.(engine) ?? bindCatalogue(engine));
   const metrics = new Registry();
@@ -127,7 +127,8 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
     jobs,
     models,
     metrics,
-    recordUsage: (record) => ledger.record(record),
+    reserve: billing.reserve,
+    recordUsage: billing.recordUsage,
     countPrompt: (modelId, cachedTokens) => promptCache.count(modelId, cachedTokens),
     screen: options.screen ?? new PolicyScreen({ db, logger, scoreTexts, now: Date.now }),
     scoreTexts,
@@ -149,7 +150,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
   const close = async () => {
     await app.close();
     await jobs?.stop();
-    await ledger.flush();
+    await billing.close();
     await db.close();
     await chunks.close();
     for (const folder of [blobFolder, indexFolder]) rmSync(folder, { recursive: true, force: true });

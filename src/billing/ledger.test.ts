@@ -23,6 +23,7 @@ function record(completionTokens: number): UsageRecord {
     rerankUnits: 5,
     costMicros: 5_000_000_000,
     durationMs: 34,
+    queueMs: 0,
     finishReason: 'stop',
     isBatch: true,
     outcome: 'completed',
@@ -60,7 +61,7 @@ describe('Ledger', () => {
     const written = record(7);
     await new Ledger(db, logger).record(written);
     const rows = await db.sql.select().from(usageRecords);
-    assert.deepEqual(rows, [written]);
+    assert.deepEqual(rows, [{ ...written, chargedMicros: 0 }]);
   });
 
   it('writes concurrent records in few statements, durable when their promises resolve', async () => {

@@ -1,6 +1,7 @@
 import type { Database } from '../db/db.ts';
 import type { Logger } from '../lib/logger.ts';
 import { describeError } from '../lib/operator-error.ts';
+import type { Reservation } from '../lib/reservation.ts';
 import type { UsageRecord } from '../lib/usage-record.ts';
 
 /** Maximum number of rows per statement. Beyond a few hundred rows, the time of the statement grows linearly. */
@@ -8,21 +9,73 @@ const MAX_BATCH_ROWS = 512;
 /** Backoff between attempts. After the last attempt, the responses of the batch fail with 500. */
 const RETRY_DELAYS_MS = [50, 250, 1_000];
 
+const COLUMNS = `id, organization_id, key_id, request_id, endpoint, model, prompt_tokens, cached_tokens, completion_tokens,
+  searches, rerank_units, cost_micros, duration_ms, queue_ms, finish_reason, is_batch, outcome, created_at`;
+const TYPES = `id text, organization_id text, key_id text, request_id text, endpoint text, model text, prompt_tokens int,
+  cached_tokens int, completion_tokens int, searches int, rerank_units int, cost_micros bigint, duration_ms int,
+  queue_ms int, finish_reason text, is_batch boolean, outcome text, created_at timestamptz`;
+
 /** One JSON parameter for any number of rows, so that the statement is planned once. */
 const INSERT = `
-  insert into usage_records (id, organization_id, key_id, request_id, endpoint, model, prompt_tokens,
-    cached_tokens, completion_tokens, searches, rerank_units, cost_micros, duration_ms, finish_reason,
-    is_batch, outcome, created_at)
-  select id, organization_id, key_id, request_id, endpoint, model, prompt_tokens,
-    cached_tokens, completion_tokens, searches, rerank_units, cost_micros, duration_ms, finish_reason,
-    is_batch, outcome, created_at
-  from json_to_recordset($1::json) as row (id text, organization_id text, key_id text, request_id text,
-    endpoint text, model text, prompt_tokens int, cached_tokens int, completion_tokens int, searches int,
-    rerank_units int, cost_micros bigint, duration_ms int, finish_reason text, is_batch boolean,
-    outcome text, created_at timestamptz)`;
+  insert into usage_records (${COLUMNS}) select ${COLUMNS} from json_to_recordset($1::json) as row (${TYPES})`;
+
+/**
+ * Inserts records and deducts their costs from balances, budgets and leases, in one statement: a crash leaves all of it or nothing.
+ * Records that exist already, from an attempt whose result was lost, are not charged again. A balance is charged at most what it has.
+ * Rows are locked in the order of lease extensions (account, then lease; accounts by id), so that statements cannot deadlock.
+ */
+const INSERT_AND_CHARGE = `
+  with rows as materialized (
+    select * from json_to_recordset($1::json) as row (${TYPES}, process_id text, has_balance boolean, budget_period text)
+  ),
+  balances as materialized (
+    select id, balance_micros from organizations
+    where balance_micros is not null and id in (select organization_id from rows where has_balance)
+    order by id for no key update
+  ),
+  budgets as materialized (
+    select key_id, period from key_spend
+    where (key_id, period) in (select key_id, budget_period from rows) and (select count(*) from balances) >= 0
+    order by key_id, period for no key update
+  ),
+  priced as (
+    select rows.*, case when balances.id is null then 0 else least(cost_micros, greatest(0, balance_micros + cost_micros
+      - sum(cost_micros) over (partition by balances.id order by rows.id))) end::bigint as charged_micros
+    from rows left join balances on rows.has_balance and balances.id = rows.organization_id
+  ),
+  inserted as (
+    insert into usage_records (${COLUMNS}, charged_micros) select ${COLUMNS}, charged_micros from priced
+    on conflict (id) do nothing returning id
+  ),
+  charged as (select priced.* from priced join inserted using (id)),
+  leased as (
+    select process_id, account, sum(cost_micros) as cost from (
+      select process_id, organization_id as account, cost_micros from charged where has_balance
+      union all
+      select process_id, key_id || '/' || budget_period, cost_micros from charged where budget_period is not null
+    ) as part group by process_id, account
+  ),
+  leases as materialized (
+    select lease.process_id, lease.account, cost from credit_leases lease join leased using (process_id, account)
+    where (select count(*) from budgets) >= 0
+    order by lease.account for update of lease
+  ),
+  charge_balances as (
+    update organizations set balance_micros = organizations.balance_micros - total
+    from (select organization_id, sum(charged_micros) as total from charged group by 1) as sums
+    where organizations.id = organization_id and organizations.balance_micros is not null and total > 0
+  ),
+  charge_budgets as (
+    update key_spend set spent_micros = spent_micros + total
+    from (select key_id, budget_period, sum(cost_micros) as total from charged group by 1, 2) as sums
+    where key_spend.key_id = sums.key_id and key_spend.period = budget_period
+  )
+  update credit_leases set amount_micros = greatest(0, amount_micros - cost)
+  from leases where credit_leases.process_id = leases.process_id and credit_leases.account = leases.account`;
 
 interface PendingRecord {
   record: UsageRecord;
+  reservation: Reservation | null;
   resolve: () => void;
   reject: (error: unknown) => void;
 }
@@ -33,6 +86,7 @@ interface PendingRecord {
 export class Ledger {
   readonly #insert: (rows: string) => Promise<unknown>;
   readonly #insertIgnoringDuplicates: (rows: string) => Promise<unknown>;
+  readonly #insertAndCharge: (rows: string) => Promise<unknown>;
   readonly #logger: Logger;
   #pending: PendingRecord[] = [];
   #writing: Promise<void> | null = null;
@@ -40,13 +94,17 @@ export class Ledger {
   constructor(db: Database, logger: Logger) {
     this.#insert = db.prepare('record_usage', INSERT);
     this.#insertIgnoringDuplicates = db.prepare('record_usage_again', `${INSERT} on conflict (id) do nothing`);
+    this.#insertAndCharge = db.prepare('record_and_charge_usage', INSERT_AND_CHARGE);
     this.#logger = logger;
   }
 
-  /** Resolves when the record is durable. Retries cannot write it twice. */
-  record(record: UsageRecord): Promise<void> {
+  /**
+   * Resolves when the record is durable and its cost deducted from what was reserved for it. Retries cannot write it twice. Ends the
+   * reservation in every case.
+   */
+  record(record: UsageRecord, reservation: Reservation | null = null): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#pending.push({ record, resolve, reject });
+      this.#pending.push({ record, reservation, resolve, reject });
       this.#writing ??= this.#writeAll();
     });
   }
@@ -62,20 +120,27 @@ export class Ledger {
     while (this.#pending.length > 0) {
       const batch = this.#pending.splice(0, MAX_BATCH_ROWS);
       try {
-        await this.#writeBatch(batch.map((pending) => pending.record));
-        for (const pending of batch) pending.resolve();
+        await this.#writeBatch(batch);
+        for (const { record, reservation, resolve } of batch) {
+          reservation?.settle(record.costMicros);
+          resolve();
+        }
       } catch (error) {
         this.#logger.error({ reason: describeError(error), records: batch.length }, 'usage records not written');
-        for (const pending of batch) pending.reject(error);
+        for (const { reservation, reject } of batch) {
+          reservation?.settle(0);
+          reject(error);
+        }
       }
     }
     this.#writing = null;
   }
 
-  async #writeBatch(records: UsageRecord[]): Promise<void> {
-    const rows = JSON.stringify(records.map(toRow));
+  async #writeBatch(batch: readonly PendingRecord[]): Promise<void> {
+    const rows = JSON.stringify(batch.map(toRow));
+    const isCharged = batch.some(({ reservation }) => reservation !== null);
     // The first attempt needs no conflict check: no id was sent before.
-    let write = this.#insert;
+    let write = isCharged ? this.#insertAndCharge : this.#insert;
     for (const delayMs of RETRY_DELAYS_MS) {
       try {
         await write(rows);
@@ -83,15 +148,17 @@ export class Ledger {
       } catch (error) {
         this.#logger.warn({ reason: describeError(error) }, 'usage write failed, retrying');
         await new Promise((resolve) => setTimeout(resolve, delayMs));
-        write = this.#insertIgnoringDuplicates;
+        if (!isCharged) write = this.#insertIgnoringDuplicates;
       }
     }
     await write(rows);
   }
 }
 
-function toRow(record: UsageRecord): object {
+function toRow({ record, reservation }: PendingRecord): object {
+  const charge = reservation?.charge;
   return {
+    ...(charge && { process_id: charge.processId, has_balance: charge.hasBalance, budget_period: charge.budgetPeriod }),
     id: record.id,
     organization_id: record.organizationId,
     key_id: record.keyId,
@@ -105,6 +172,7 @@ function toRow(record: UsageRecord): object {
     rerank_units: record.rerankUnits,
     cost_micros: record.costMicros,
     duration_ms: record.durationMs,
+    queue_ms: record.queueMs,
     finish_reason: record.finishReason,
     is_batch: record.isBatch,
     outcome: record.outcome,

@@ -19,14 +19,32 @@ export interface BilledTokens {
 
 /** Cost of a call in micros: exact, and rounded up once. `isBatch`: a line of a batch. */
 export function costMicros(tokens: BilledTokens, pricing: Pricing, isBatch = false): number {
-  const uncached = BigInt(tokens.promptTokens - tokens.cachedTokens);
-  const [prompt, completion] = [toParts(pricing.prompt), toParts(pricing.completion)];
-  // In tenths of parts, so that the price of a cached token is an integer.
-  const tenths =
-    CACHED_DIVISOR * (uncached * prompt + BigInt(tokens.completionTokens) * completion) +
-    BigInt(tokens.cachedTokens) * prompt;
+  const { prompt, cached, completion, divisor } = toUnits(pricing, isBatch);
+  const units =
+    BigInt(tokens.promptTokens - tokens.cachedTokens) * prompt +
+    BigInt(tokens.cachedTokens) * cached +
+    BigInt(tokens.completionTokens) * completion;
+  return Number((units + divisor - 1n) / divisor);
+}
+
+/** The most completion tokens that cost at most `micros` together with an uncached prompt; null when completions are free. */
+export function affordableTokens(
+  micros: number,
+  promptTokens: number,
+  pricing: Pricing,
+  isBatch = false,
+): number | null {
+  const { prompt, completion, divisor } = toUnits(pricing, isBatch);
+  if (completion === 0n) return null;
+  const left = BigInt(micros) * divisor - BigInt(promptTokens) * prompt;
+  return left < 0n ? 0 : Number(left / completion);
+}
+
+/** Prices per token, and how many of their units are a micro. In tenths of parts, so that the price of a cached token is an integer. */
+function toUnits(pricing: Pricing, isBatch: boolean) {
+  const [cached, completion] = [toParts(pricing.prompt), CACHED_DIVISOR * toParts(pricing.completion)];
   const divisor = CACHED_DIVISOR * PARTS_PER_MICRO * TOKENS_PER_UNIT[pricing.unit] * (isBatch ? BATCH_DIVISOR : 1n);
-  return Number((tenths + divisor - 1n) / divisor);
+  return { prompt: CACHED_DIVISOR * cached, cached, completion, divisor };
 }
 
 const toParts = (credits: number): bigint => BigInt(Math.round(credits * PARTS_PER_CREDIT));

@@ -43,6 +43,7 @@ describe('GET /v1/usage', () => {
       rerankUnits: 2,
       costMicros: 100,
       durationMs: 1,
+      queueMs: 0,
       finishReason: 'stop',
       isBatch: false,
       outcome: 'completed',

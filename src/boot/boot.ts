@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { Authenticator } from '../accounts/authenticator.ts';
 import { bootstrapAccounts } from '../accounts/bootstrap.ts';
-import { Ledger } from '../billing/ledger.ts';
+import { openBilling } from '../billing/billing.ts';
 import type { Config } from '../config.ts';
 import { requireNoStoredData } from '../data-folder/stored-data.ts';
 import type { Deps } from '../deps.ts';
@@ -55,10 +55,10 @@ export async function boot(
   const chunks = await openIndex(config, lifecycle, db);
   const requireNew = () => requireNoStoredData(config.dataDir, 'the database has no API key');
   const firstKey = role === 'worker' ? null : await bootstrapAccounts({ db, requireNew }, config.bootstrapApiKey);
-  const ledger = await lifecycle.start(
+  const billing = await lifecycle.start(
     'ledger',
-    () => new Ledger(db, logger),
-    (started) => started.flush(),
+    () => openBilling({ db, logger, now: Date.now }),
+    (started) => started.close(),
   );
   const metrics = new Registry();
   collectDefaultMetrics({ register: metrics });
@@ -79,7 +79,8 @@ export async function boot(
     jobs,
     models,
     metrics,
-    recordUsage: (record) => ledger.record(record),
+    reserve: billing.reserve,
+    recordUsage: billing.recordUsage,
     countPrompt: (modelId, cachedTokens) => counters.count(modelId, cachedTokens),
     screen: new PolicyScreen({ db, logger, scoreTexts, now: Date.now }),
     scoreTexts,

@@ -15,7 +15,10 @@ import { settleAll } from '../lib/settle-all.ts';
 import type { CompletionRequest } from './schema.ts';
 
 /** Dependencies of a text completion. */
-export type CompletionDeps = Pick<Deps, 'models' | 'recordUsage' | 'screen' | 'countPrompt' | 'metrics' | 'now'>;
+export type CompletionDeps = Pick<
+  Deps,
+  'models' | 'reserve' | 'recordUsage' | 'screen' | 'countPrompt' | 'metrics' | 'now'
+>;
 
 /** Maximum number of prompts of one request that run concurrently, so that one request cannot fill the queue of an engine. */
 const MAX_CONCURRENT_PROMPTS = 8;

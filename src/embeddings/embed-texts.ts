@@ -9,7 +9,7 @@ import type { EmbeddedTexts } from './response.ts';
 import { type EmbeddingsRequest, MAX_TOKENS_PER_INPUT } from './schema.ts';
 
 /** Dependencies of `embedTexts`. */
-export type EmbeddingDeps = Pick<Deps, 'models' | 'recordUsage' | 'screen' | 'metrics' | 'now'>;
+export type EmbeddingDeps = Pick<Deps, 'models' | 'reserve' | 'recordUsage' | 'screen' | 'metrics' | 'now'>;
 
 /**
  * Embeds the texts of the request without a prefix. Throws 400 for a blank text, a text of too many tokens and an

@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { insufficientScope } from '../errors.ts';
 import type { Call, Caller, Scope } from '../lib/caller.ts';
 
@@ -6,6 +6,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The authenticated caller; null on public routes. */
     caller: Caller | null;
+    /** The reply to this request, for headers that use cases add. */
+    reply: FastifyReply | null;
   }
   interface FastifyContextConfig {
     /** Scope required of the key. `public`: no key required. Absent: any valid key. */
@@ -33,5 +35,6 @@ export function toCall(request: FastifyRequest): Call {
   if (request.caller === null) throw new Error('toCall needs an authenticated route');
   const endpoint = request.routeOptions.url ?? request.url;
   const { caller, id: requestId, ip: address } = request;
-  return { caller, requestId, address, endpoint, priority: 'interactive' };
+  const setHeader = (name: string, value: string) => void request.reply?.header(name, value);
+  return { caller, requestId, address, endpoint, priority: 'interactive', setHeader };
 }

@@ -28,6 +28,23 @@ const ErrorResponse = Type.Object(
   },
 );
 
+/** Response of calls that are not paid for. */
+const InsufficientCredits = {
+  ...ErrorResponse,
+  description:
+    '`insufficient_credits`: the credits of the organization or the budget of the key do not cover the call.',
+  examples: [
+    {
+      error: {
+        message: 'The credits of your organization do not cover this request.',
+        type: 'billing_error',
+        param: null,
+        code: 'insufficient_credits',
+      },
+    },
+  ],
+};
+
 const DOCS_PATH = '/docs';
 
 /** Content-Security-Policy of `/docs`: its own scripts, styles and icons. */
@@ -51,8 +68,14 @@ export async function describeApi(app: App, version: string): Promise<void> {
       security: [{ key: [] }],
     },
     transform: ({ schema, url, route }) => {
-      const isOpen = route.config?.scope === 'public';
-      const response = { ...(schema?.response as object | undefined), '4xx': ErrorResponse, '5xx': ErrorResponse };
+      const scope = route.config?.scope;
+      const isOpen = scope === 'public';
+      const response = {
+        ...(schema?.response as object | undefined),
+        ...(scope === 'inference' && { 402: InsufficientCredits }),
+        '4xx': ErrorResponse,
+        '5xx': ErrorResponse,
+      };
       return { schema: { ...schema, response, ...(isOpen && { security: [] }) }, url };
     },
   });

@@ -44,6 +44,7 @@ const EXPOSED_HEADERS = [
     'retry-after',
     'x-moderation-warning',
     'x-guardrail-policy',
+    'x-budget-warning',
     'idempotent-replayed',
   ],
   ...['requests', 'tokens'].flatMap((kind) =>
@@ -167,7 +168,9 @@ function admitRequests(app: App, options: ServerOptions): void {
     isStopping = true;
   });
   app.decorateRequest('caller', null);
+  app.decorateRequest('reply', null);
   app.addHook('onRequest', (request, reply, done) => {
+    request.reply = reply;
     reply.headers(SECURITY_HEADERS).header('x-request-id', request.id);
     const onAuthenticated = (caller: FastifyRequest['caller']) => {
       const { scope } = request.routeOptions.config;

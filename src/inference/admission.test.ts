@@ -11,6 +11,7 @@ import { PASS_ALL } from '../lib/screen.ts';
 import type { UsageRecord } from '../lib/usage-record.ts';
 import { type Admission, admit } from './admission.ts';
 import type { CallKind } from './call-kinds.ts';
+import { textBounds } from './cost-bounds.ts';
 import { startGeneration } from './generate.ts';
 import { exemptInput, type Screened, screenInput } from './screening.ts';
 
@@ -31,10 +32,13 @@ const models = new ModelRegistry([
   unbound('moderation-v1'),
 ]);
 
+const SIZE = { inputs: 1, bounds: () => textBounds(['Hi']) };
+
 function dependencies() {
   const records: UsageRecord[] = [];
   const recordUsage = async (record: UsageRecord) => void records.push(record);
-  return { records, deps: { recordUsage, metrics: new Registry(), screen: PASS_ALL, now: () => 0, countPrompt() {} } };
+  const metering = { reserve: () => null, recordUsage, metrics: new Registry(), now: () => 0 };
+  return { records, deps: { ...metering, screen: PASS_ALL, countPrompt() {} } };
 }
 
 function failure(kind: CallKind, model?: string, limitedTo: readonly string[] | null = null) {
@@ -73,10 +77,10 @@ describe('admit', () => {
     const { deps, records } = dependencies();
     const admission = admit({ models }, call, { kind: 'chat', model: 'chat-model' });
     const usage = { promptTokens: 3, cachedTokens: 1, completionTokens: 2 };
-    const modelCall = admission.begin(deps, exemptInput('Hi'), 1);
+    const modelCall = await admission.begin(deps, exemptInput('Hi'), SIZE);
     await modelCall.settle(usage, 'completed');
     await assert.rejects(modelCall.settle(usage, 'completed'), /settled twice/);
-    await admission.begin(deps, exemptInput('Hi'), 1).settle(usage, 'failed');
+    await (await admission.begin(deps, exemptInput('Hi'), SIZE)).settle(usage, 'failed');
     assert.deepEqual(
       records.map(({ organizationId, keyId, model, promptTokens, outcome }) => [
         organizationId,
@@ -123,7 +127,8 @@ export async function routesMustScreenAndMeter(admission: Admission<'chat'>): Pr
   // @ts-expect-error and so does the engine that use cases see in the registry
   admission.model.engine?.generate(request, never);
   // @ts-expect-error begin takes screened input
-  admission.begin(deps, request, 1);
-  const whole: GenerationEngine = admission.begin(deps, await screenInput(deps, call, request, ['Hi']), 1).engine;
+  await admission.begin(deps, request, SIZE);
+  const begun = await admission.begin(deps, await screenInput(deps, call, request, ['Hi']), SIZE);
+  const whole: GenerationEngine = begun.engine;
   await whole.close();
 }

@@ -3,6 +3,7 @@ import type { ModelView } from '../engines/registry.ts';
 import { engineUnavailable, insufficientScope, invalidValue, notFound } from '../errors.ts';
 import type { Call, Caller } from '../lib/caller.ts';
 import { type CallKind, type EngineInfo, type EngineOfKind, KINDS, type KindOfCall } from './call-kinds.ts';
+import { costBounds, grantedOutputTokens, type TokenBounds } from './cost-bounds.ts';
 import { type MeteringDeps, ModelCall } from './model-call.ts';
 import type { Screened } from './screening.ts';
 
@@ -42,13 +43,34 @@ export class Admission<K extends CallKind = CallKind> {
   }
 
   /**
-   * Begins one metered call: the only way to a method of an engine that computes, so no call misses screening or
-   * metering. The caller settles it exactly once. `inputs`: texts in the request, for metrics.
+   * Begins one metered call and reserves its credits: the only way to a method of an engine that computes, so no call misses screening,
+   * credits or metering. The caller settles it exactly once. Throws 402 when the credits do not cover the call.
    */
-  begin(deps: MeteringDeps, _input: Screened<unknown>, inputs: number): ModelCall<EngineOfKind<K>> {
+  async begin(deps: MeteringDeps, _input: Screened<unknown>, size: CallSize): Promise<ModelCall<EngineOfKind<K>>> {
+    const { model, call } = this;
+    let bounds: TokenBounds | null = null;
+    const reserving = deps.reserve(call, () => {
+      bounds = size.bounds();
+      return costBounds(bounds, model, call);
+    });
+    // Without limits nothing is waited for.
+    const reservation = reserving instanceof Promise ? await reserving : reserving;
+    const outputTokens =
+      reservation === null || bounds === null
+        ? null
+        : grantedOutputTokens(reservation.grantedMicros, bounds, model, call);
     // The registry holds whole engines; `ModelView` hides the methods that compute from everything else.
-    return new ModelCall(deps, this, { engine: this.#engine as unknown as EngineOfKind<K>, inputs });
+    const engine = this.#engine as unknown as EngineOfKind<K>;
+    return new ModelCall(deps, this, { engine, inputs: size.inputs, reservation, outputTokens });
   }
+}
+
+/** Size of a call. */
+export interface CallSize {
+  /** Texts in the request, for metrics. */
+  inputs: number;
+  /** Bounds of its tokens. Called only when credits are reserved for it. */
+  bounds(): TokenBounds;
 }
 
 /** A model with its engine. */

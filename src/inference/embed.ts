@@ -1,5 +1,6 @@
 import type { EmbeddingRequest, Embeddings } from '../engines/embedding-engine.ts';
 import type { Admission } from './admission.ts';
+import { textBounds } from './cost-bounds.ts';
 import type { MeteringDeps } from './model-call.ts';
 import type { Screened } from './screening.ts';
 
@@ -10,13 +11,14 @@ export type EmbeddingInput = Omit<EmbeddingRequest, 'scope'>;
  * Embeds texts. Returns vectors in the order of the texts: 1024 floats each, L2-normalised. Usage is recorded once,
  * however the call ends, and is durable when this settles; the tokens read are recorded as prompt tokens.
  */
-export function embed(
+export async function embed(
   deps: MeteringDeps,
   admission: Admission<'embedding'>,
   input: Screened<EmbeddingInput>,
   signal: AbortSignal,
 ): Promise<Embeddings> {
   const scope = admission.call.caller.organizationId;
-  const modelCall = admission.begin(deps, input, input.value.texts.length);
+  const size = { inputs: input.value.texts.length, bounds: () => textBounds(input.value.texts) };
+  const modelCall = await admission.begin(deps, input, size);
   return modelCall.run((engine) => engine.embed({ ...input.value, scope }, signal));
 }

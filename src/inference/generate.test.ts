@@ -23,6 +23,7 @@ function setUp(screen: Screen = PASS_ALL) {
   const counted: number[] = [];
   const durable = Promise.withResolvers<void>();
   const deps = {
+    reserve: () => null,
     recordUsage: (record: UsageRecord) => {
       records.push(record);
       return durable.promise;

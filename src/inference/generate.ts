@@ -13,6 +13,7 @@ import type { ModerationNotice } from '../lib/screen.ts';
 import type { UsageOutcome } from '../lib/usage-record.ts';
 import type { Admission } from './admission.ts';
 import { clampUsage } from './clamp-usage.ts';
+import { generationBounds } from './cost-bounds.ts';
 import { requirePromptFits } from './fit-prompt.ts';
 import { isAbort, type ModelCall, NO_USAGE } from './model-call.ts';
 import { mergeNotices } from './moderation-notice.ts';
@@ -20,7 +21,7 @@ import { type ChoiceEvent, screenOutput } from './screen-output.ts';
 import type { Screened } from './screening.ts';
 
 /** Dependencies of a generation. */
-export type GenerationDeps = Pick<Deps, 'recordUsage' | 'countPrompt' | 'screen' | 'metrics' | 'now'>;
+export type GenerationDeps = Pick<Deps, 'reserve' | 'recordUsage' | 'countPrompt' | 'screen' | 'metrics' | 'now'>;
 
 /** A request as routes make it: the cache scope and the priority come from the call. */
 export type GenerationInput = Omit<GenerationRequest, 'scope' | 'priority'>;
@@ -55,8 +56,12 @@ export async function startGeneration(
   const { model, call } = admission;
   const { prompt } = input.value;
   requirePromptFits(model, prompt);
-  const modelCall = admission.begin(deps, input, 1);
-  const request = { ...input.value, scope: call.caller.organizationId, priority: call.priority };
+  const modelCall = await admission.begin(deps, input, {
+    inputs: 1,
+    bounds: () => generationBounds(model, input.value),
+  });
+  const maxTokens = modelCall.outputTokens ?? input.value.maxTokens;
+  const request = { ...input.value, maxTokens, scope: call.caller.organizationId, priority: call.priority };
   const notices = [input.notice];
   const used = { ...NO_USAGE };
   const events = meteredEvents(deps, admission, modelCall, { request, signal, notices, used });

@@ -4,13 +4,14 @@ import type { FinishReason, GenerationUsage } from '../engines/engine.ts';
 import type { Pricing } from '../engines/registry.ts';
 import type { Call } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
-import type { UsageOutcome } from '../lib/usage-record.ts';
+import type { Reservation } from '../lib/reservation.ts';
+import type { UsageOutcome, UsageRecord } from '../lib/usage-record.ts';
 import type { CallKind } from './call-kinds.ts';
 import { clampUsage } from './clamp-usage.ts';
 import { type CallMetrics, callMetrics } from './metrics.ts';
 
 /** Dependencies of a metered call. */
-export type MeteringDeps = Pick<Deps, 'recordUsage' | 'metrics' | 'now'>;
+export type MeteringDeps = Pick<Deps, 'reserve' | 'recordUsage' | 'metrics' | 'now'>;
 
 /** Usage of a call that has processed nothing. */
 export const NO_USAGE: GenerationUsage = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
@@ -22,29 +23,44 @@ export interface CallSubject {
   call: Call;
 }
 
+/** How a call begins. */
+export interface BegunCall<Engine> {
+  engine: Engine;
+  /** Texts in the request, for metrics. */
+  inputs: number;
+  reservation: Reservation | null;
+  /** The output limit per choice that the credits cover; null when they cover all that was asked for. */
+  outputTokens: number | null;
+}
+
 /** One call of a model: counted as in flight from its construction until `settle`. */
 export class ModelCall<Engine> {
   readonly engine: Engine;
+  /** The output limit per choice that the credits cover; null: as requested. */
+  readonly outputTokens: number | null;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
   readonly #deps: MeteringDeps;
   readonly #subject: CallSubject;
   readonly #inputs: number;
+  readonly #reservation: Reservation | null;
   readonly #metrics: CallMetrics;
   #isSettled = false;
 
-  constructor(deps: MeteringDeps, subject: CallSubject, { engine, inputs }: { engine: Engine; inputs: number }) {
-    this.engine = engine;
+  constructor(deps: MeteringDeps, subject: CallSubject, begun: BegunCall<Engine>) {
+    this.engine = begun.engine;
+    this.outputTokens = begun.outputTokens;
     this.startedAt = deps.now();
     this.#deps = deps;
     this.#subject = subject;
-    this.#inputs = inputs;
+    this.#inputs = begun.inputs;
+    this.#reservation = begun.reservation;
     this.#metrics = callMetrics(deps.metrics, subject.kind);
     this.#metrics.started();
   }
 
   /**
-   * Ends the call and records its usage and cost. Resolves when the record is durable. Throws an Error when called twice, because
+   * Ends the call, records its usage and pays its cost from the reservation. Resolves when the record is durable. Throws an Error when called twice, because
    * the second record would be billed, too.
    */
   async settle(usage: GenerationUsage, outcome: UsageOutcome, finishReason: FinishReason | null = null): Promise<void> {
@@ -54,7 +70,7 @@ export class ModelCall<Engine> {
     const { caller, requestId, endpoint, isBatchLine = false } = call;
     const now = this.#deps.now();
     this.#metrics.ended({ model: model.id, outcome, usage, inputs: this.#inputs });
-    await this.#deps.recordUsage({
+    const record: UsageRecord = {
       id: newId('usage'),
       organizationId: caller.organizationId,
       keyId: caller.keyId,
@@ -66,11 +82,13 @@ export class ModelCall<Engine> {
       rerankUnits: kind === 'rerank' ? this.#inputs : 0,
       costMicros: costMicros(usage, model.pricing, isBatchLine),
       durationMs: Math.max(0, now - this.startedAt),
+      queueMs: 0,
       finishReason,
       isBatch: isBatchLine,
       outcome,
       createdAt: new Date(now),
-    });
+    };
+    await this.#deps.recordUsage(record, this.#reservation);
   }
 
   /**

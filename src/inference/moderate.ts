@@ -1,5 +1,6 @@
 import type { ModerationScores } from '../engines/moderation-engine.ts';
 import type { Admission } from './admission.ts';
+import { textBounds } from './cost-bounds.ts';
 import type { MeteringDeps } from './model-call.ts';
 import type { Screened } from './screening.ts';
 
@@ -14,7 +15,8 @@ export async function moderate(
   signal: AbortSignal,
 ): Promise<ModerationScores[]> {
   const scope = admission.call.caller.organizationId;
-  const modelCall = admission.begin(deps, input, input.value.length);
+  const size = { inputs: input.value.length, bounds: () => textBounds(input.value) };
+  const modelCall = await admission.begin(deps, input, size);
   const { scores } = await modelCall.run((engine) => engine.moderate(input.value, signal, scope));
   return scores;
 }

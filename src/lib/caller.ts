@@ -68,4 +68,6 @@ export interface Call {
   priority: 'interactive' | 'batch';
   /** Whether the call is a line of a batch, which costs half. Default: false. */
   isBatchLine?: boolean;
+  /** Adds a header to the response; has no effect once its head is sent. Absent: there is no response. */
+  setHeader?(name: string, value: string): void;
 }

@@ -25,6 +25,7 @@ export const ID_PREFIXES = {
   functionCall: 'fc_',
   request: 'req_',
   usage: 'use_',
+  process: 'proc_',
   creditTransaction: 'ctx_',
   auditEvent: 'audit_',
 } as const;

@@ -23,6 +23,8 @@ export interface UsageRecord {
   costMicros: number;
   /** Time from the admission of the call to its end, in milliseconds. */
   durationMs: number;
+  /** Part of `durationMs` that the call waited in the queue of its engine. */
+  queueMs: number;
   /** Why the first choice of a generation ended; null for other calls, and for generations that did not end. */
   finishReason: string | null;
   /** Whether the call is a line of a batch. */

@@ -9,7 +9,7 @@ import { newId } from '../lib/ids.ts';
 import type { ModerationRequest, ModerationResponse } from './schema.ts';
 
 /** Dependencies of `classifyTexts`. */
-export type ModerationDeps = Pick<Deps, 'models' | 'recordUsage' | 'metrics' | 'now'>;
+export type ModerationDeps = Pick<Deps, 'models' | 'reserve' | 'recordUsage' | 'metrics' | 'now'>;
 
 /** Scores from here on are flagged, independent of the guardrail policies of the organization. */
 const THRESHOLD = 0.5;

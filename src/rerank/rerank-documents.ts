@@ -9,7 +9,7 @@ import type { ModerationNotice } from '../lib/screen.ts';
 import { MAX_DOCUMENT_CHARACTERS, MAX_TOTAL_CHARACTERS, type RerankBody, type RerankResponse } from './schema.ts';
 
 /** Dependencies of `rerankDocuments`. */
-export type RerankDeps = Pick<Deps, 'models' | 'recordUsage' | 'screen' | 'metrics' | 'now'>;
+export type RerankDeps = Pick<Deps, 'models' | 'reserve' | 'recordUsage' | 'screen' | 'metrics' | 'now'>;
 
 /**
  * Sorts the documents of the request by relevance. Throws 400 for a blank query and for too long texts, and what `admit`, the

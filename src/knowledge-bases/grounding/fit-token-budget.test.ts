@@ -158,6 +158,7 @@ describe('fitTokenBudget without a reranker', () => {
       models: new ModelRegistry(models),
       metrics: new Registry(),
       now: Date.now,
+      reserve: () => null,
       recordUsage: async () => {},
     }) as unknown as RetrievalDeps;
 

@@ -39,6 +39,7 @@ describe('gatherContext', () => {
       models: new ModelRegistry([
         { id: 'embedder', pricing: { prompt: 1, completion: 0, unit: 'per_1k_tokens' }, embedding } as never,
       ]),
+      reserve: () => null,
       recordUsage: async (record: UsageRecord) => void records.push(record),
       metrics: new Registry(),
       now: Date.now,

@@ -7,7 +7,7 @@ import { retryWhileUnavailable } from './retry-while-unavailable.ts';
 
 /** Dependencies and admitted model of embedding calls. */
 export interface EmbedContext {
-  deps: Pick<Deps, 'recordUsage' | 'metrics' | 'now'>;
+  deps: Pick<Deps, 'reserve' | 'recordUsage' | 'metrics' | 'now'>;
   embedder: Admission<'embedding'>;
 }
 

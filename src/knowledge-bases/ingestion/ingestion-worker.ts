@@ -10,7 +10,18 @@ import { ingestSource } from './ingest-source.ts';
 /** Dependencies of background ingestion. */
 export type IngestionWorkerDeps = Pick<
   Deps,
-  'db' | 'blobs' | 'chunks' | 'jobs' | 'models' | 'secrets' | 'config' | 'logger' | 'recordUsage' | 'metrics' | 'now'
+  | 'db'
+  | 'blobs'
+  | 'chunks'
+  | 'jobs'
+  | 'models'
+  | 'secrets'
+  | 'config'
+  | 'logger'
+  | 'reserve'
+  | 'recordUsage'
+  | 'metrics'
+  | 'now'
 >;
 
 /** Runs ingestion jobs in this process. */

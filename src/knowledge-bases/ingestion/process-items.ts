@@ -39,7 +39,7 @@ import {
 /** Dependencies of an ingestion run. */
 export type IngestDeps = Pick<
   Deps,
-  'db' | 'blobs' | 'chunks' | 'models' | 'config' | 'logger' | 'recordUsage' | 'metrics' | 'now'
+  'db' | 'blobs' | 'chunks' | 'models' | 'config' | 'logger' | 'reserve' | 'recordUsage' | 'metrics' | 'now'
 > & {
   extractor: Pick<Extractor, 'extract'>;
   /** Limits concurrent items of all jobs, shared fairly among organizations. */

@@ -14,7 +14,10 @@ import {
 import { incrementJobCounts, type JobContext, lockSource } from './store.ts';
 import { DOCUMENTS_PER_WRITE, SourceDeletedError, takeWrite, toIndexedChunk } from './write-documents.ts';
 
-type ReEmbedDeps = Pick<IngestDeps, 'db' | 'chunks' | 'models' | 'itemSemaphore' | 'recordUsage' | 'metrics' | 'now'>;
+type ReEmbedDeps = Pick<
+  IngestDeps,
+  'db' | 'chunks' | 'models' | 'itemSemaphore' | 'reserve' | 'recordUsage' | 'metrics' | 'now'
+>;
 
 /**
  * Embeds the stored chunks of a data source again that another model has embedded. The index never compares vectors of two

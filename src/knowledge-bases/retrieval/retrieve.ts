@@ -20,7 +20,10 @@ import { requireIndex, searchIndex } from './search-index.ts';
 import { type RetrievedChunkRow, selectChunks } from './store.ts';
 
 /** Dependencies of retrieval. */
-export type RetrievalDeps = Pick<Deps, 'db' | 'chunks' | 'models' | 'logger' | 'recordUsage' | 'metrics' | 'now'>;
+export type RetrievalDeps = Pick<
+  Deps,
+  'db' | 'chunks' | 'models' | 'logger' | 'reserve' | 'recordUsage' | 'metrics' | 'now'
+>;
 
 /** A chunk with its score, 0 to 1. */
 export type ScoredChunk = Omit<RetrievedChunkRow, 'baseFingerprint'> & { score: number };
@@ -86,8 +89,8 @@ export async function retrieve(
 /** Records usage in the background. `finished` resolves when all records are durable. */
 function recordInBackground(deps: RetrievalDeps): { deps: RetrievalDeps; finished(): Promise<unknown> } {
   const records: Promise<void>[] = [];
-  const recordUsage: RetrievalDeps['recordUsage'] = async (usage) => {
-    const record = deps.recordUsage(usage);
+  const recordUsage: RetrievalDeps['recordUsage'] = async (usage, reservation) => {
+    const record = deps.recordUsage(usage, reservation);
     // Errors surface in finished(); this handler only prevents an unhandledRejection.
     record.catch(() => {});
     records.push(record);

@@ -1,0 +1,24 @@
+import type { Deps } from '../deps.ts';
+import { CreditReservations } from './credit-reservations.ts';
+import { Ledger } from './ledger.ts';
+
+/** Credits and usage of model calls. */
+export interface Billing extends Pick<Deps, 'reserve' | 'recordUsage'> {
+  /** Resolves when all usage is durable, and gives back what is left of the reserved credits. */
+  close(): Promise<void>;
+}
+
+/** Starts billing in this process. */
+export async function openBilling(deps: Pick<Deps, 'db' | 'logger' | 'now'>): Promise<Billing> {
+  const reservations = new CreditReservations(deps);
+  const ledger = new Ledger(deps.db, deps.logger);
+  await reservations.start();
+  return {
+    reserve: (call, bounds) => reservations.reserve(call, bounds),
+    recordUsage: (record, reservation) => ledger.record(record, reservation),
+    close: async () => {
+      await ledger.flush();
+      await reservations.stop();
+    },
+  };
+}

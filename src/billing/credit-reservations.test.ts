@@ -1,0 +1,268 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { eq } from 'drizzle-orm';
+import { openTestDatabase } from '../../test/database.ts';
+import { createKey } from '../accounts/create-key.ts';
+import { insertOrganization } from '../accounts/store.ts';
+import { apiKeys } from '../accounts/tables.ts';
+import type { Database } from '../db/db.ts';
+import { ApiError } from '../errors.ts';
+import { type Call, type KeyBudget, serviceCaller } from '../lib/caller.ts';
+import { newId } from '../lib/ids.ts';
+import { createLogger } from '../lib/logger.ts';
+import type { CostBounds, Reservation } from '../lib/reservation.ts';
+import type { UsageRecord } from '../lib/usage-record.ts';
+import { CreditReservations } from './credit-reservations.ts';
+import { adjustBalance, readBalance, readKeySpend, setBalance, sumCredits } from './credits.ts';
+import { Ledger } from './ledger.ts';
+import { creditLeases, usageRecords } from './tables.ts';
+
+const BY = { actor: 'test', note: null };
+const logger = createLogger('silent');
+
+/** A deterministic generator of numbers in [0, 1) (mulberry32). */
+function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+/** A process of the service, as far as it concerns credits. */
+class TestProcess {
+  readonly credits: CreditReservations;
+  readonly ledger: Ledger;
+  readonly running: { call: Call; reservation: Reservation }[] = [];
+
+  constructor(db: Database, now: () => number = Date.now) {
+    this.credits = new CreditReservations({ db, logger, now });
+    this.ledger = new Ledger(db, logger);
+  }
+
+  /** Reserves credits; null for 402. */
+  async reserve(call: Call, bounds: CostBounds): Promise<Reservation | null> {
+    try {
+      const reservation = await this.credits.reserve(call, () => bounds);
+      assert.ok(reservation, 'the call is limited');
+      this.running.push({ call, reservation });
+      return reservation;
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 'insufficient_credits') return null;
+      throw error;
+    }
+  }
+
+  /** Ends a call that is running at a cost. */
+  settle(index: number, costMicros: number): Promise<void> {
+    const [ended] = this.running.splice(index, 1);
+    assert.ok(ended);
+    return this.ledger.record(usageRecord(ended.call, costMicros), ended.reservation);
+  }
+}
+
+function usageRecord({ caller }: Call, costMicros: number): UsageRecord {
+  return {
+    ...{ id: newId('usage'), organizationId: caller.organizationId, keyId: caller.keyId, requestId: 'req_1' },
+    ...{ endpoint: '/v1/test', model: 'm', promptTokens: 1, cachedTokens: 0, completionTokens: 1, searches: 0 },
+    ...{ rerankUnits: 0, costMicros, durationMs: 1, queueMs: 0, finishReason: null, isBatch: false },
+    ...{ outcome: 'completed', createdAt: new Date() },
+  };
+}
+
+describe('CreditReservations', () => {
+  let db: Database;
+  before(async () => {
+    db = await openTestDatabase();
+  });
+  after(() => db.close());
+
+  const newCall = async (balanceMicros: number | null, budget: KeyBudget | null = null): Promise<Call> => {
+    const id = newId('organization');
+    await insertOrganization(db.sql, id, id);
+    const key = await createKey(
+      { db },
+      { organization: id, name: 'test', scopes: [], models: null, expiresInSeconds: null },
+    );
+    await db.sql.update(apiKeys).set({ budget }).where(eq(apiKeys.id, key.id));
+    if (balanceMicros !== null) await setBalance(db.sql, id, balanceMicros, BY);
+    return { caller: serviceCaller(id, key.id), requestId: 'req_1', endpoint: '/v1/test', priority: 'interactive' };
+  };
+  const balanceOf = async ({ caller }: Call) =>
+    (await readBalance(db.sql, caller.organizationId))?.balanceMicros ?? null;
+  const exactly = (micros: number) => ({ minMicros: micros, maxMicros: micros });
+
+  it('asks for nothing without a balance and a budget, once the limits are known', async () => {
+    const call = await newCall(null);
+    const { credits } = new TestProcess(db);
+    assert.equal(await credits.reserve(call, () => assert.fail('bounds are not needed')), null);
+    assert.equal(
+      credits.reserve(call, () => assert.fail('bounds are not needed')),
+      null,
+    );
+  });
+
+  it('grants what is left between the bounds, and nothing below the minimum', async () => {
+    const call = await newCall(100);
+    const testProcess = new TestProcess(db);
+    assert.equal((await testProcess.reserve(call, exactly(70)))?.grantedMicros, 70);
+    assert.equal((await testProcess.reserve(call, { minMicros: 10, maxMicros: 50 }))?.grantedMicros, 30);
+    assert.equal(await testProcess.reserve(call, exactly(1)), null);
+    await testProcess.settle(0, 5);
+    assert.equal(await balanceOf(call), 95);
+    assert.equal((await testProcess.reserve(call, exactly(65)))?.grantedMicros, 65);
+  });
+
+  it('reserves from memory once a lease is extended, and reserves concurrent calls with one statement', async () => {
+    const call = await newCall(1_000_000);
+    let transactions = 0;
+    const { sql } = db;
+    const transaction = sql.transaction.bind(sql);
+    const counting = Object.assign(Object.create(sql) as typeof sql, {
+      transaction: (...args: Parameters<typeof transaction>) => {
+        transactions += 1;
+        return transaction(...args);
+      },
+    });
+    const testProcess = new TestProcess({ ...db, sql: counting });
+    await Promise.all(Array.from({ length: 50 }, () => testProcess.reserve(call, exactly(100))));
+    assert.equal(transactions, 1);
+    assert.ok(!(testProcess.credits.reserve(call, () => exactly(100)) instanceof Promise));
+  });
+
+  it('limits the spending of a key in the period of its budget, whatever the balance', async () => {
+    const call = await newCall(null, { period: 'day', limitMicros: 100, softLimitMicros: 50 });
+    const headers: string[] = [];
+    const watched = { ...call, setHeader: (name: string, value: string) => void headers.push(`${name}: ${value}`) };
+    let now = Date.now();
+    const testProcess = new TestProcess(db, () => now);
+    await testProcess.reserve(watched, exactly(60));
+    await testProcess.settle(0, 60);
+    assert.deepEqual(headers, []);
+    await testProcess.reserve(watched, exactly(30));
+    assert.deepEqual(headers, ['x-budget-warning: soft_limit_exceeded']);
+    await assert.rejects(async () => testProcess.credits.reserve(call, () => exactly(11)), {
+      status: 402,
+      message: 'The daily budget of this API key does not cover this request.',
+    });
+    await testProcess.settle(0, 20);
+    assert.equal(await readKeySpend(db.sql, call.caller.keyId, { period: 'day' }, now), 80);
+    now += 24 * 60 * 60_000;
+    assert.equal((await testProcess.reserve(call, exactly(100)))?.grantedMicros, 100);
+  });
+
+  it('counts what a key has spent before it got its budget', async () => {
+    const call = await newCall(null, { period: 'total', limitMicros: 100, softLimitMicros: null });
+    const { organizationId, keyId } = call.caller;
+    await db.sql.insert(usageRecords).values({ ...usageRecord(call, 95), organizationId, keyId });
+    const testProcess = new TestProcess(db);
+    assert.equal(await testProcess.reserve(call, exactly(6)), null);
+    assert.equal((await testProcess.reserve(call, exactly(5)))?.grantedMicros, 5);
+  });
+
+  it('returns the credits of a process that ended, and of one that has no use for them', async () => {
+    const call = await newCall(1_000);
+    const [crashed, idle, other] = [new TestProcess(db), new TestProcess(db), new TestProcess(db)];
+    await crashed.reserve(call, exactly(400));
+    await idle.reserve(call, exactly(500));
+    await idle.settle(0, 0);
+    assert.equal(await other.reserve(call, exactly(900)), null);
+    for (let renewal = 0; renewal < 3; renewal += 1) await idle.credits.renew();
+    assert.equal(await other.reserve(call, exactly(900)), null);
+    const expiresAt = new Date(Date.now() - 1_000);
+    await db.sql.update(creditLeases).set({ expiresAt }).where(eq(creditLeases.processId, crashed.credits.processId));
+    assert.equal((await other.reserve(call, exactly(1_000)))?.grantedMicros, 1_000);
+  });
+
+  it('charges a record once when the result of its statement is lost', async () => {
+    const call = await newCall(100);
+    let isLost = true;
+    const prepare: Database['prepare'] = (name, statement) => {
+      const run = db.prepare(`${name}_${newId('usage')}`, statement);
+      return async (parameter) => {
+        const rows = await run(parameter);
+        if (isLost) {
+          isLost = false;
+          throw new Error('the connection was closed');
+        }
+        return rows;
+      };
+    };
+    const testProcess = new TestProcess({ ...db, prepare });
+    await testProcess.reserve(call, exactly(80));
+    await testProcess.settle(0, 30);
+    assert.equal(await balanceOf(call), 70);
+    assert.deepEqual(await sumCredits(db.sql, call.caller.organizationId), { transactions: 100, charged: 30 });
+  });
+
+  it('charges no more than the balance for a call that costs more than it reserved', async () => {
+    const call = await newCall(100);
+    const testProcess = new TestProcess(db);
+    await testProcess.reserve(call, exactly(60));
+    await testProcess.reserve(call, exactly(40));
+    await Promise.all([testProcess.settle(0, 90), testProcess.settle(0, 40)]);
+    assert.equal(await balanceOf(call), 0);
+    assert.deepEqual(await sumCredits(db.sql, call.caller.organizationId), { transactions: 100, charged: 100 });
+  });
+
+  for (const seed of [1, 2, 3]) {
+    it(`never overspends and charges exactly, whatever three processes do (seed ${seed})`, async () => {
+      const random = randomFrom(seed);
+      const upTo = (limit: number) => Math.floor(random() * limit);
+      const budget = { period: 'total', limitMicros: 3_000, softLimitMicros: null } as const;
+      const calls = [await newCall(2_000), await newCall(1_500, budget), await newCall(null, budget)];
+      const processes = [new TestProcess(db), new TestProcess(db), new TestProcess(db)];
+      const recorded = new Map<string, number>();
+      const pending: Promise<unknown>[] = [];
+      const settle = (testProcess: TestProcess, share: number) => {
+        const { call, reservation } = testProcess.running[0] ?? {};
+        if (call === undefined || reservation === undefined) return;
+        const cost = Math.floor(reservation.grantedMicros * share);
+        const { organizationId } = call.caller;
+        recorded.set(organizationId, (recorded.get(organizationId) ?? 0) + cost);
+        pending.push(testProcess.settle(0, cost));
+      };
+      for (let step = 0; step < 150; step += 1) {
+        const index = upTo(processes.length);
+        const testProcess = processes[index]!;
+        const call = calls[upTo(calls.length)]!;
+        const action = random();
+        if (action < 0.5) {
+          const minMicros = upTo(40);
+          pending.push(testProcess.reserve(call, { minMicros, maxMicros: minMicros + 1 + upTo(60) }));
+        } else if (action < 0.85) settle(testProcess, random());
+        else if (action < 0.92) pending.push(testProcess.credits.renew());
+        else if (action < 0.97) {
+          if ((await balanceOf(call)) !== null) await adjustBalance(db.sql, call.caller.organizationId, upTo(50), BY);
+        } else {
+          // A crash: what is reserved is never settled, and the lease expires.
+          await Promise.all(pending.splice(0));
+          await testProcess.ledger.flush();
+          const { processId } = testProcess.credits;
+          await db.sql
+            .update(creditLeases)
+            .set({ expiresAt: new Date(0) })
+            .where(eq(creditLeases.processId, processId));
+          processes[index] = new TestProcess(db);
+        }
+        if (step % 5 === 0) await Promise.all(pending.splice(0));
+      }
+      await Promise.all(pending);
+      for (const call of calls) {
+        const { organizationId, keyId } = call.caller;
+        const balance = await balanceOf(call);
+        const spent = recorded.get(organizationId) ?? 0;
+        const { transactions, charged } = await sumCredits(db.sql, organizationId);
+        assert.ok((balance ?? 0) >= 0);
+        assert.equal(transactions - charged, balance ?? 0, 'transactions - charged = balance');
+        assert.equal(charged, balance === null ? 0 : spent, 'all usage is charged once');
+        if (call !== calls[0]) {
+          assert.ok(spent <= budget.limitMicros);
+          assert.equal(await readKeySpend(db.sql, keyId, budget, Date.now()), spent);
+        }
+      }
+    });
+  }
+});

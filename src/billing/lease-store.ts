@@ -1,0 +1,124 @@
+import { and, eq, sql as fragment, ne, sum } from 'drizzle-orm';
+import { organizations } from '../accounts/tables.ts';
+import type { Sql } from '../db/db.ts';
+import { sumKeyUsage } from './credits.ts';
+import { creditLeases, keySpend } from './tables.ts';
+
+/** A lease that is not renewed for this time has lost its process. */
+export const LEASE_MS = 30_000;
+/** A lease is extended by this part of what is left, so that most reservations need no statement, and the last credits none too many. */
+const SPARE_DIVISOR = 32;
+
+/** What a lease holds a part of: the balance of an organization, or the budget of a key in one period. */
+export interface CreditAccount {
+  /** Id of the organization, or `key id/period`. */
+  id: string;
+  budget: { keyId: string; period: string; limitMicros: number } | null;
+}
+
+/** A lease after its extension, in micros. */
+export interface ExtendedLease {
+  leasedMicros: number;
+  /** What the key has spent in the period; 0 for balances. */
+  spentMicros: number;
+}
+
+/**
+ * Sets the lease of this process to `targetMicros` and some more, or to what the other processes have left. The row of the account is locked
+ * until the end, so leases never add up to more than the account has.
+ */
+export function extendLease(
+  sql: Sql,
+  processId: string,
+  account: CreditAccount,
+  targetMicros: number,
+): Promise<ExtendedLease> {
+  return sql.transaction(async (transaction) => {
+    const { limitMicros, spentMicros } = await lockAccount(transaction, account);
+    // The balance has been made unlimited: the ledger charges nothing.
+    if (limitMicros === null) return { leasedMicros: targetMicros, spentMicros };
+    const ofAccount = eq(creditLeases.account, account.id);
+    await transaction.delete(creditLeases).where(and(ofAccount, fragment`${creditLeases.expiresAt} < now()`));
+    const [others] = await transaction
+      .select({ total: sum(creditLeases.amountMicros) })
+      .from(creditLeases)
+      .where(and(ofAccount, ne(creditLeases.processId, processId)));
+    const availableMicros = Math.max(0, limitMicros - spentMicros - Number(others?.total ?? 0));
+    const spareMicros = Math.floor(Math.max(0, availableMicros - targetMicros) / SPARE_DIVISOR);
+    const leasedMicros = Math.min(availableMicros, targetMicros + spareMicros);
+    const values = { amountMicros: leasedMicros, expiresAt: LEASE_END };
+    await transaction
+      .insert(creditLeases)
+      .values({ account: account.id, processId, ...values })
+      .onConflictDoUpdate({ target: [creditLeases.account, creditLeases.processId], set: values });
+    return { leasedMicros, spentMicros };
+  });
+}
+
+const LEASE_END = fragment<Date>`now() + make_interval(secs => ${LEASE_MS / 1_000})`;
+
+/** Locks the row of an account. `limitMicros`: null is unlimited. */
+async function lockAccount(
+  sql: Sql,
+  { id, budget }: CreditAccount,
+): Promise<{ limitMicros: number | null; spentMicros: number }> {
+  if (budget === null) {
+    const [organization] = await sql
+      .select({ balanceMicros: organizations.balanceMicros })
+      .from(organizations)
+      .where(eq(organizations.id, id))
+      .for('no key update');
+    return { limitMicros: organization?.balanceMicros ?? null, spentMicros: 0 };
+  }
+  const { keyId, period, limitMicros } = budget;
+  const lock = () =>
+    sql
+      .select({ spentMicros: keySpend.spentMicros })
+      .from(keySpend)
+      .where(and(eq(keySpend.keyId, keyId), eq(keySpend.period, period)))
+      .for('no key update');
+  let [spend] = await lock();
+  if (spend === undefined) {
+    const spentMicros = await sumKeyUsage(sql, keyId, period);
+    await sql.insert(keySpend).values({ keyId, period, spentMicros }).onConflictDoNothing();
+    [spend] = await lock();
+  }
+  return { limitMicros, spentMicros: spend?.spentMicros ?? 0 };
+}
+
+/** A lease that goes on with at most this amount; 0 ends it. */
+export interface RenewedLease {
+  account: string;
+  amountMicros: number;
+}
+
+/** Renews the leases of a process. Returns those that still exist with their amounts: an expired lease may belong to others by now. */
+export async function renewLeases(
+  sql: Sql,
+  processId: string,
+  leases: readonly RenewedLease[],
+): Promise<RenewedLease[]> {
+  const { rows } = (await sql.execute(fragment`
+    with renewed as (select * from json_to_recordset(${JSON.stringify(leases)}::json) as row ("account" text, "amountMicros" bigint)),
+    locked as materialized (
+      select account from credit_leases where process_id = ${processId} and account in (select account from renewed)
+      order by account for update
+    ),
+    ended as (
+      delete from credit_leases lease using renewed, locked where lease.process_id = ${processId}
+        and lease.account = renewed.account and locked.account = lease.account and renewed."amountMicros" = 0
+    )
+    update credit_leases lease
+    set amount_micros = least(lease.amount_micros, renewed."amountMicros"), expires_at = ${LEASE_END}
+    from renewed, locked where lease.process_id = ${processId} and lease.account = renewed.account
+      and locked.account = lease.account and renewed."amountMicros" > 0
+    returning lease.account, lease.amount_micros as amount`)) as unknown as {
+    rows: { account: string; amount: string }[];
+  };
+  return rows.map(({ account, amount }) => ({ account, amountMicros: Number(amount) }));
+}
+
+/** Ends the leases of a process; null: of all processes. */
+export async function deleteLeases(sql: Sql, processId: string | null): Promise<void> {
+  await sql.delete(creditLeases).where(processId === null ? undefined : eq(creditLeases.processId, processId));
+}
