@@ -81,6 +81,7 @@ export async function searchFiles(
       signal,
     });
     const best = found.slice(0, search.maxResults);
+    if (prepared.selectsDocuments) return { results: best.map(viewResult), status: 'completed' };
     const contextTokens = modelContextTokens(admission.model);
     const usage = { contextTokens, conversationTokens: promptTokens, maxTokens: input.value.maxTokens };
     const fit: FitToBudget = fitTokenBudget(deps, admission.call, best, { query, signal });

@@ -39,6 +39,8 @@ export interface PreparedResponse {
   /** Path of each function in the request, for errors of engines. */
   functionPaths: readonly string[];
   search: (SearchTool & { bases: readonly KnowledgeBaseRow[] }) | null;
+  /** Whether the engine selects from the results of searches itself, however many there are. */
+  selectsDocuments: boolean;
   parallelToolCalls: boolean;
   rules: LoopRules;
   shell: ResponseShell;
@@ -83,8 +85,9 @@ export async function prepareResponse(
     functions: tools.functions,
     functionPaths: tools.functionPaths,
     search,
+    selectsDocuments: search !== null && selectsDocuments(admission, prompt, parameters.format),
     parallelToolCalls: request.parallel_tool_calls ?? true,
-    rules: loopRules(request, tools, admission),
+    rules: loopRules(request, tools, admission, messages.at(-1)?.role === 'user'),
     shell: createShell(request, tools, identity),
   };
 }
@@ -149,15 +152,25 @@ function outputFormat({ text }: CreateResponse): OutputFormat {
   return { type: 'json_schema', name: format.name, strict: format.strict ?? false, schema: format.schema };
 }
 
-function loopRules(request: CreateResponse, tools: ParsedTools, { engine }: Admission<'chat'>): LoopRules {
+function selectsDocuments({ engine }: Admission<'chat'>, prompt: ChatPrompt, format: OutputFormat): boolean {
+  return engine.features().documentMode?.(prompt, format) === 'selective';
+}
+
+function loopRules(
+  request: CreateResponse,
+  tools: ParsedTools,
+  { engine }: Admission<'chat'>,
+  endsWithUser: boolean,
+): LoopRules {
   const { parameters } = engine.backend();
+  const isSmall = parameters !== null && parameters < SMALL_MODEL_PARAMETERS;
   return {
     maxTurns: request.max_turns ?? DEFAULT_MAX_TURNS,
     maxSearches: request.max_tool_calls ?? null,
     toolChoice: tools.toolChoice,
     hasSearch: tools.search !== null,
     hasFunctions: tools.functions.length > 0,
-    searchesFirst: parameters !== null && parameters < SMALL_MODEL_PARAMETERS,
+    searchesFirst: isSmall && endsWithUser && tools.search !== null,
   };
 }
 

@@ -1,4 +1,4 @@
-import type { ChatPrompt, DocumentMode, FinishReason, GenerationEvent } from '../engines/engine.ts';
+import type { ChatPrompt, FinishReason, GenerationEvent } from '../engines/engine.ts';
 import { type Generation, startGeneration } from '../inference/generate.ts';
 import { mergeNotices, viewNotice } from '../inference/moderation-notice.ts';
 import { retrievalQuery } from '../knowledge-bases/grounding/retrieval-query.ts';
@@ -172,11 +172,12 @@ async function* runSearches(
 /** The prompt of the next model call. */
 function turnPrompt(loop: TurnLoop, plan: TurnPlan): ChatPrompt {
   const { prepared } = loop;
-  const isForced = prepared.rules.searchesFirst && isSearchChoice(plan);
+  const isForced = prepared.rules.searchesFirst;
   const query = isForced ? forcedQuery(retrievalQuery(conversationMessages(loop))) : null;
+  // First, so that a small model chooses the search among tools that fit equally.
   const tools = [
-    ...(plan.offersFunctions ? prepared.functions : []),
     ...(plan.offersSearch ? [searchTool(query)] : []),
+    ...(plan.offersFunctions ? prepared.functions : []),
   ];
   const prompt: ChatPrompt = {
     kind: 'chat',
@@ -185,24 +186,10 @@ function turnPrompt(loop: TurnLoop, plan: TurnPlan): ChatPrompt {
     toolChoice: plan.toolChoice,
     parallelToolCalls: prepared.parallelToolCalls,
   };
-  if (plan.toolChoice !== 'none' || !prepared.rules.hasSearch) return prompt;
-  return withDocuments(loop, prompt);
-}
-
-function isSearchChoice({ toolChoice }: TurnPlan): boolean {
-  return typeof toolChoice === 'object' && toolChoice.name === FILE_SEARCH;
-}
-
-/** An engine that selects from documents itself gets the results as documents, and no tools. */
-function withDocuments(loop: TurnLoop, prompt: ChatPrompt): ChatPrompt {
-  const { admission, input } = loop.prepared;
-  const direct: ChatPrompt = { ...prompt, messages: conversationMessages(loop), tools: [] };
-  const mode: DocumentMode = admission.engine.features().documentMode?.(direct, input.value.format) ?? 'rendered';
-  if (mode !== 'selective') return prompt;
-  return {
-    ...direct,
-    documents: searchResults(loop.emitter.output).map(({ document_name: title, text }) => ({ title, text })),
-  };
+  if (plan.toolChoice !== 'none' || !prepared.selectsDocuments) return prompt;
+  // An engine that selects from documents itself gets the results as documents, and no tools.
+  const documents = searchResults(loop.emitter.output).map(({ document_name: title, text }) => ({ title, text }));
+  return { ...prompt, messages: conversationMessages(loop), tools: [], documents };
 }
 
 /** Results of all searches, in the order of the searches. */

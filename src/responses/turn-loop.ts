@@ -13,7 +13,10 @@ export interface LoopRules {
   toolChoice: ToolChoice;
   hasSearch: boolean;
   hasFunctions: boolean;
-  /** The model is too small to decide when to search, so that the service makes it search first, and once. */
+  /**
+   * The model is too small to decide when to search, so that it is made to call a tool first, and to answer then. Only with a search, and
+   * after a message of the user.
+   */
   searchesFirst: boolean;
 }
 
@@ -42,30 +45,34 @@ export interface TurnEnd {
 
 /** Plans the next model call. The tool choice of the request applies to the first call only, or no loop would end. */
 export function planTurn(rules: LoopRules, state: LoopState): TurnPlan {
-  const { hasSearch, hasFunctions, searchesFirst } = rules;
-  const answer: TurnPlan = { offersSearch: hasSearch, offersFunctions: hasFunctions, toolChoice: 'none' };
-  if (!hasSearch && !hasFunctions) return answer;
-  if (state.turns === 0) {
-    if (rules.toolChoice !== 'none' && mustSearch(rules)) {
-      return { offersSearch: true, offersFunctions: false, toolChoice: { name: FILE_SEARCH } };
-    }
-    return { ...answer, toolChoice: rules.toolChoice };
-  }
+  const { hasSearch, hasFunctions, toolChoice } = rules;
+  const plan: TurnPlan = { offersSearch: hasSearch, offersFunctions: hasFunctions, toolChoice: 'none' };
+  if (!hasSearch && !hasFunctions) return plan;
+  if (state.turns === 0) return mustCall(rules) ? forceCall(rules) : { ...plan, toolChoice };
   const isLast = state.turns + 1 >= rules.maxTurns;
-  if (!mustAnswer(rules, state) && !(isLast && !hasFunctions)) return { ...answer, toolChoice: 'auto' };
-  // Functions can still be called when the search is used up.
-  if (hasFunctions && searchesFirst) return { offersSearch: false, offersFunctions: true, toolChoice: 'auto' };
-  return answer;
+  // Functions may be called in the last turn, because they end the response.
+  return mustAnswer(rules, state) || (isLast && !hasFunctions) ? plan : { ...plan, toolChoice: 'auto' };
 }
 
-/** Whether the first call must search. A named function leaves no room for a search. */
-function mustSearch({ toolChoice, hasSearch, searchesFirst }: LoopRules): boolean {
-  return hasSearch && searchesFirst && (typeof toolChoice !== 'object' || toolChoice.name === FILE_SEARCH);
+/** Whether a small model must search first. Its caller may forbid tools, or name a function. */
+function mustCall({ toolChoice, searchesFirst }: LoopRules): boolean {
+  if (typeof toolChoice === 'object') return searchesFirst && toolChoice.name === FILE_SEARCH;
+  return searchesFirst && toolChoice !== 'none';
+}
+
+/** Beside functions, the tool that fits the question best is called. */
+function forceCall({ hasFunctions, toolChoice }: LoopRules): TurnPlan {
+  const mayCallFunction = hasFunctions && typeof toolChoice !== 'object';
+  return {
+    offersSearch: true,
+    offersFunctions: mayCallFunction,
+    toolChoice: mayCallFunction ? 'required' : { name: FILE_SEARCH },
+  };
 }
 
 /** Whether another search cannot help: it was repeated, or the number of searches is used up. */
-function mustAnswer({ hasSearch, maxSearches, searchesFirst }: LoopRules, { queries }: LoopState): boolean {
-  if (hasSearch && searchesFirst) return true;
+function mustAnswer({ maxSearches, searchesFirst }: LoopRules, { queries }: LoopState): boolean {
+  if (searchesFirst) return true;
   return repeats(queries) || (maxSearches !== null && queries.length >= maxSearches);
 }
 

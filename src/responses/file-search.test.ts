@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { bundledEmbedder, embeddedBy } from '../../test/embedder.ts';
+import { assertError, assertSchema, chunks, useApi } from '../../test/harness.ts';
+import { MemorySource, makeSource } from '../../test/ingestion.ts';
+import { calls, chatPromptOf, playTurns, says } from '../../test/response-turns.ts';
+import { engineUnavailable } from '../errors.ts';
+import { ResponseResource } from './schema.ts';
+
+const embedder = bundledEmbedder();
+after(() => embedder.close());
+const api = useApi(embeddedBy(embedder));
+const LIBRARY = 'The library in Ashford opens at nine on Saturdays. It is closed on Sundays.';
+const POOL = 'The pool of Ashford is heated to 27 degrees and opens at seven.';
+
+describe('file_search in POST /v1/responses', () => {
+  const bases: string[] = [];
+  before(async () => {
+    for (const texts of [{ library: LIBRARY, copy: POOL }, { pool: POOL }]) {
+      const { json } = await api.send('POST', '/v1/knowledge-bases', { body: { name: 'Town' } });
+      const source = new MemorySource();
+      for (const [key, text] of Object.entries(texts)) source.items.set(key, text);
+      const { queueJob, run } = await makeSource(api, json.id, source);
+      await run(await queueJob());
+      bases.push(json.id);
+    }
+  });
+  const tool = (settings: object = {}) => ({
+    type: 'file_search',
+    file_search: { knowledge_base_ids: bases, ...settings },
+  });
+  const ask = (fields: object = {}, settings: object = {}) =>
+    api.send('POST', '/v1/responses', {
+      body: { model: 'general-8b', input: 'When is the library open?', tools: [tool(settings)], ...fields },
+    });
+
+  it('searches all knowledge bases, and cites exact spans of the answer', async () => {
+    const query = 'opening hours library pool Ashford';
+    const answer = 'Hello. The library in Ashford opens at nine on Saturdays.';
+    playTurns(api.engine, calls(['file_search', { query }]), says(answer));
+    const { json } = await ask();
+    assertSchema(ResponseResource, json);
+    const [search, message] = json.output;
+    assert.match(search.id, /^fs_/);
+    assert.deepEqual([search.type, search.status, search.queries], ['file_search_call', 'completed', [query]]);
+    const texts = search.results.map(({ text }: { text: string }) => text);
+    assert.deepEqual(texts.toSorted(), [LIBRARY, POOL].toSorted(), 'duplicates are merged');
+    const scores = search.results.map(({ score }: { score: number }) => score);
+    assert.deepEqual(
+      scores,
+      scores.toSorted((a: number, b: number) => b - a),
+    );
+    const [{ text, annotations }] = message.content;
+    assert.equal(annotations.length, 1);
+    assert.equal(text.slice(annotations[0].start_index, annotations[0].end_index), answer.slice('Hello. '.length));
+    assert.equal(annotations[0].document_id, search.results[texts.indexOf(LIBRARY)].document_id);
+    assert.deepEqual([json.turn_count, json.tool_call_count], [2, 1]);
+    assert.deepEqual([json.usage.input_tokens, json.usage.total_tokens], [20, 32]);
+    const shown = chatPromptOf(api.engine.calls[1]!).messages.at(-1)!;
+    assert.deepEqual([shown.role, shown.tool_call_id], ['tool', search.id]);
+    assert.ok(shown.content?.includes(LIBRARY));
+  });
+
+  it('honours max_results, search_type and score_threshold', async () => {
+    const found = async (settings: object) => {
+      playTurns(api.engine, calls(['file_search', { query: 'library pool Ashford' }]), says('Yes.'));
+      const { json } = await ask({}, settings);
+      return json.output[0].results as { text: string; score: number }[];
+    };
+    assert.equal((await found({ max_results: 1 })).length, 1);
+    assert.equal((await found({ score_threshold: 1 })).length, 0);
+    const [semantic, vector, keyword] = [
+      await found({ search_type: 'semantic' }),
+      await found({ search_type: 'vector' }),
+      await found({ search_type: 'keyword' }),
+    ];
+    assert.deepEqual(semantic, vector);
+    assert.notEqual(keyword[0]?.score, vector[0]?.score);
+    const threshold = vector[0]!.score - 0.001;
+    assert.ok(
+      (await found({ search_type: 'vector', score_threshold: threshold })).every(({ score }) => score >= threshold),
+    );
+  });
+
+  it('a model that repeats a search is told to answer, and the search runs once', async () => {
+    const same = calls(['file_search', { query: 'library' }]);
+    playTurns(api.engine, same, same, says('It is open.'));
+    const { json } = await ask();
+    assert.deepEqual([json.status, json.turn_count], ['completed', 3]);
+    assert.deepEqual(json.output[1].results, json.output[0].results);
+    assert.equal(chatPromptOf(api.engine.calls[2]!).toolChoice, 'none');
+    playTurns(api.engine, same);
+    const stubborn = (await ask()).json;
+    assert.deepEqual([stubborn.status, stubborn.turn_count], ['incomplete', 3]);
+    assert.deepEqual(stubborn.incomplete_details, { reason: 'repeated_search' });
+  });
+
+  it('ends as incomplete at max_turns', async () => {
+    playTurns(api.engine, calls(['file_search', { query: 'library' }]));
+    const { json } = await ask({ max_turns: 1 });
+    assert.deepEqual([json.status, json.incomplete_details.reason, json.turn_count], ['incomplete', 'max_turns', 1]);
+    assert.equal(json.output[0].status, 'completed');
+  });
+
+  it('runs the searches of a turn with functions, and ends with the function calls', async () => {
+    const weather = { type: 'function', name: 'weather', parameters: { type: 'object' } };
+    const turn = calls(['weather', {}], ['file_search', { query: 'library' }], ['weather', { a: 1 }]);
+    playTurns(api.engine, turn, says('Done.'));
+    const answer = await ask({ tools: [weather, tool()], stream: true });
+    const { response } = chunks(answer.text).at(-1);
+    const types = response.output.map(({ type }: { type: string }) => type);
+    assert.deepEqual(types, ['function_call', 'file_search_call', 'function_call']);
+    assert.ok(response.output[1].results.length > 0);
+    assert.deepEqual([response.status, response.tool_call_count], ['completed', 3]);
+    const outputs = response.output
+      .filter(({ type }: { type: string }) => type === 'function_call')
+      .map(({ call_id }: { call_id: string }) => ({ type: 'function_call_output', call_id, output: '3' }));
+    const next = await ask({ tools: [weather, tool()], previous_response_id: response.id, input: outputs });
+    assert.equal(next.json.output[0].content[0].text, 'Done.');
+    const full = [{ role: 'user', content: 'When is the library open?' }, ...response.output, ...outputs];
+    assert.equal((await ask({ tools: [weather, tool()], input: full })).status, 200);
+    assert.deepEqual(chatPromptOf(api.engine.calls[2]!).messages, chatPromptOf(api.engine.calls[1]!).messages);
+  });
+
+  it('makes a small model search for the question first', async () => {
+    playTurns(api.engine, calls(['file_search', { query: 'x' }]), says('Nine.'));
+    api.engine.backend = () => ({ engine: 'bundled', model: 'small', parameters: 4_000_000, ready: true });
+    await ask();
+    const prompt = chatPromptOf(api.engine.calls[0]!);
+    assert.deepEqual(prompt.toolChoice, { name: 'file_search' });
+    const { properties } = prompt.tools[0]!.function.parameters as { properties: { query: { enum: string[] } } };
+    assert.deepEqual(properties.query.enum, ['When is the library open?']);
+    assert.equal(chatPromptOf(api.engine.calls[1]!).toolChoice, 'none');
+  });
+
+  it('an error after the first turn ends the response as failed, with the work done', async () => {
+    playTurns(api.engine, calls(['file_search', { query: 'library' }]), engineUnavailable('It is away.', 1));
+    const { status, json } = await ask();
+    assert.equal(status, 200);
+    assert.deepEqual([json.status, json.error.code, json.output.length], ['failed', 'engine_unavailable', 1]);
+    assert.deepEqual((await api.send('GET', `/v1/responses/${json.id}`)).json, json);
+  });
+
+  it('404 for unknown and foreign knowledge bases, 403 without the scope, 400 for settings out of range', async () => {
+    const path = 'tools.0.file_search';
+    const unknown = { knowledge_base_ids: [bases[0], 'kb_01kaj3v0b8s4x2m6n9p1q5r7t3'] };
+    assertError(await ask({}, unknown), 404, 'knowledge_base_not_found', `${path}.knowledge_base_ids.1`);
+    const body = { model: 'general-8b', input: 'x', tools: [tool()] };
+    const foreign = await api.makeKey({ organization: 'other' });
+    const answer = await api.send('POST', '/v1/responses', { body, key: foreign.key });
+    assertError(answer, 404, 'knowledge_base_not_found', `${path}.knowledge_base_ids.0`);
+    const { key } = await api.makeKey({ scopes: ['inference'] });
+    assertError(
+      await api.send('POST', '/v1/responses', { body, key }),
+      403,
+      'insufficient_scope',
+      `${path}.knowledge_base_ids`,
+    );
+    const wrong = {
+      max_results: [0, 51],
+      score_threshold: [-0.1, 1.1],
+      search_type: ['exact'],
+      knowledge_base_ids: [[]],
+    };
+    for (const [field, values] of Object.entries(wrong)) {
+      for (const value of values) {
+        assertError(await ask({}, { [field]: value }), 400, 'invalid_value', `${path}.${field}`);
+      }
+    }
+    const reranked = await ask({}, { rerank: true, rerank_model: 'no-such' });
+    assertError(reranked, 404, 'model_not_found', `${path}.rerank_model`);
+    assertError(await ask({ tools: [tool(), tool()] }), 400, 'invalid_value', 'tools.1');
+  });
+});
