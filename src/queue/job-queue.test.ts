@@ -19,6 +19,7 @@ const KINDS = {
   held: defineKind('held', { concurrency: 2 }),
   stopped: defineKind('stopped'),
   lost: defineKind('lost'),
+  'taken-over': defineKind('taken-over'),
   'at-once': defineKind('at-once', { concurrency: 2 }),
   grouped: defineKind('grouped', { concurrency: 3, perGroup: 1 }),
 };
@@ -175,6 +176,24 @@ describe('JobQueue', () => {
     mock.restoreAll();
     const { rows } = await db.execute("select state from pgboss.job where name = 'lost'");
     assert.deepEqual(rows, [{ state: 'active' }]);
+  });
+
+  it('neither completes nor fails a job that another process has taken over', async () => {
+    const kind = KINDS['taken-over'];
+    const left = counted(2);
+    mock.method(logger, 'warn', left.call);
+    queue.work(kind, async ({ n }) => {
+      // As a fetch does after the lease has expired, while this process is suspended.
+      await db.execute(
+        `update pgboss.job set retry_count = retry_count + 1 where name = 'taken-over' and data->>'n' = '${n}'`,
+      );
+      if (n === 1) throw new Error('the connection was lost');
+    });
+    for (const n of [1, 2]) await queue.enqueue(db.sql, kind, { n }, { key: String(n) });
+    await left.done;
+    mock.restoreAll();
+    const { rows } = await db.execute("select state from pgboss.job where name = 'taken-over'");
+    assert.deepEqual(rows, [{ state: 'active' }, { state: 'active' }]);
   });
 
   it('limits concurrency per kind', async () => {

@@ -1,5 +1,11 @@
 import { sql as tag } from 'drizzle-orm';
-import { type DrizzleTransactionLike, fromDrizzle, type Job, PgBoss } from 'pg-boss';
+import {
+  type ConnectionOptions,
+  type DrizzleTransactionLike,
+  fromDrizzle,
+  type JobWithMetadata,
+  PgBoss,
+} from 'pg-boss';
 import type { Database, Sql } from '../db/db.ts';
 import { notify } from '../db/notifications.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -11,8 +17,10 @@ import { RunningJobs } from './running-jobs.ts';
 
 /** A job without a heartbeat for this long is run by another process. */
 const HEARTBEAT_SECONDS = 30;
-/** How often jobs without a heartbeat are searched for. */
+/** How often each process searches for jobs without a heartbeat. */
 const SUPERVISE_SECONDS = 10;
+/** Minimum time between two searches of all processes; shorter than the interval above, or every other one would be skipped. */
+const MIN_SUPERVISE_SECONDS = 5;
 /** How often an idle process polls. New jobs come with a notification; retries, jobs of killed processes and lost notifications do not. */
 const POLL_MS = 2_000;
 /** A job that runs longer than this is considered stuck, even with heartbeats. */
@@ -21,6 +29,9 @@ const MAX_JOB_SECONDS = 24 * 60 * 60;
 const MAX_RETRY_SECONDS = 300;
 /** Finished jobs are kept for this long, for debugging. */
 const KEEP_ENDED_SECONDS = 60 * 60;
+
+/** A fetched job; every fetch after the first increments `retryCount`, which identifies the run. */
+type Run<Data extends object> = Pick<JobWithMetadata<Data>, 'id' | 'data' | 'groupId' | 'retryCount'>;
 
 /** One run of a job. The signal aborts when the process stops; an aborted job is run again. */
 export type JobHandler<Data extends object> = (data: Data, signal: AbortSignal) => Promise<void>;
@@ -31,14 +42,16 @@ export type JobHandler<Data extends object> = (data: Data, signal: AbortSignal) 
  */
 export class JobQueue {
   readonly #boss: PgBoss;
+  readonly #sql: Sql;
   readonly #logger: Logger;
   readonly #events = new Map<string, AsyncEvent>();
   readonly #loops: Promise<void>[] = [];
   readonly #stopping = new AbortController();
   readonly #unlisten: () => void;
 
-  private constructor(boss: PgBoss, db: Pick<Database, 'listen'>, logger: Logger) {
+  private constructor(boss: PgBoss, db: Pick<Database, 'listen' | 'sql'>, logger: Logger) {
     this.#boss = boss;
+    this.#sql = db.sql;
     this.#logger = logger;
     this.#unlisten = db.listen('quire_jobs', {
       onNotification: (kind) => this.#events.get(kind)?.wake(),
@@ -52,6 +65,8 @@ export class JobQueue {
       db: { executeSql: (text, values) => db.execute(text, values) },
       schedule: false,
       superviseIntervalSeconds: SUPERVISE_SECONDS,
+      // Its default of 60 s would add a minute to the takeover of a job.
+      monitorIntervalSeconds: MIN_SUPERVISE_SECONDS,
     });
     boss.on('error', (error) => logger.warn({ error: describeError(error) }, 'job queue error'));
     await boss.start();
@@ -113,9 +128,9 @@ export class JobQueue {
     await running.ended();
   }
 
-  async #next<Data extends object>(kind: JobKind<Data>, ignoreGroups: string[]): Promise<Job<Data> | null> {
+  async #next<Data extends object>(kind: JobKind<Data>, ignoreGroups: string[]): Promise<Run<Data> | null> {
     try {
-      const [job] = await this.#boss.fetch<Data>(kind.name, { ignoreGroups });
+      const [job] = await this.#boss.fetch<Data>(kind.name, { ignoreGroups, includeMetadata: true });
       return job ?? null;
     } catch (error) {
       this.#logger.warn({ queue: kind.name, error: describeError(error) }, 'job fetch failed');
@@ -123,39 +138,66 @@ export class JobQueue {
     }
   }
 
-  async #run<Data extends object>(kind: JobKind<Data>, job: Job<Data>, handler: JobHandler<Data>): Promise<void> {
-    const lease = new JobLease(HEARTBEAT_SECONDS, () => this.#renew(kind, job.id));
+  async #run<Data extends object>(kind: JobKind<Data>, job: Run<Data>, handler: JobHandler<Data>): Promise<void> {
+    const lease = new JobLease(HEARTBEAT_SECONDS, () => this.#renew(kind, job));
+    let isOurs = true;
+    let failure: unknown;
     try {
       await handler(job.data, AbortSignal.any([this.#stopping.signal, lease.lost]));
-      lease.lost.throwIfAborted();
-      await this.#boss.complete(kind.name, job.id);
+      isOurs = await this.#whileHeld(kind, job, (options) => this.#boss.complete(kind.name, job.id, null, options));
     } catch (error) {
-      await this.#onFailure(kind, job, lease, error);
+      failure = error;
+      isOurs = !lease.lost.aborted && (await this.#fail(kind, job, error));
     } finally {
       lease.end();
     }
+    if (isOurs) return;
+    const error = failure === undefined ? undefined : describeError(failure);
+    this.#logger.warn({ queue: kind.name, job: job.data, error }, 'job lease lost, leaving the job to another process');
   }
 
-  async #onFailure(kind: JobKind<object>, job: Job<object>, lease: JobLease, error: unknown): Promise<void> {
+  /** Returns the job to the queue. False when another process runs it: its outcome is not ours to report. */
+  async #fail(kind: JobKind<object>, job: Run<object>, error: unknown): Promise<boolean> {
     const reason = describeError(error);
-    const fields = { queue: kind.name, job: job.data, error: reason };
-    // The job may be running in another process: its outcome is not ours to report.
-    if (lease.lost.aborted) return this.#logger.warn(fields, 'job lease lost, leaving the job to another process');
-    if (!this.#stopping.signal.aborted) this.#logger.error(fields, 'job failed');
-    await this.#boss.fail(kind.name, job.id, { reason }).catch((lost: unknown) => {
-      this.#logger.warn(
-        { queue: kind.name, error: describeError(lost) },
-        'failed job could not be returned to the queue',
+    try {
+      const isOurs = await this.#whileHeld(kind, job, (options) =>
+        this.#boss.fail(kind.name, job.id, { reason }, options),
       );
+      if (isOurs && !this.#stopping.signal.aborted) {
+        this.#logger.error({ queue: kind.name, job: job.data, error: reason }, 'job failed');
+      }
+      return isOurs;
+    } catch (lost) {
+      const fields = { queue: kind.name, job: job.data, reason, error: describeError(lost) };
+      this.#logger.warn(fields, 'failed job could not be returned to the queue');
+      return true;
+    }
+  }
+
+  /**
+   * Runs the update of a job in a transaction that locks its row, unless the lease has expired: a process that was suspended does not
+   * notice that at once. Returns whether it ran.
+   */
+  #whileHeld(
+    kind: JobKind<object>,
+    job: Run<object>,
+    update: (options: ConnectionOptions) => Promise<unknown>,
+  ): Promise<boolean> {
+    return this.#sql.transaction(async (sql) => {
+      const held = await sql.execute(tag`
+        select 1 from pgboss.job
+        where name = ${kind.name} and id = ${job.id} and state = 'active' and retry_count = ${job.retryCount}
+        for update`);
+      if ((held as unknown as { rows: unknown[] }).rows.length === 0) return false;
+      await update({ db: fromDrizzle(sql as DrizzleTransactionLike, tag) });
+      return true;
     });
   }
 
-  /** False when the job is not running any more, as after its lease expired. */
-  async #renew(kind: JobKind<object>, id: string): Promise<boolean> {
+  /** False when the job is not running any more, or in another process, as after its lease expired. */
+  async #renew(kind: JobKind<object>, job: Run<object>): Promise<boolean> {
     try {
-      // The types of pg-boss leave out what it returns.
-      const { affected } = (await this.#boss.touch(kind.name, id)) as { affected: number };
-      return affected > 0;
+      return await this.#whileHeld(kind, job, (options) => this.#boss.touch(kind.name, job.id, options));
     } catch (error) {
       this.#logger.warn({ queue: kind.name, error: describeError(error) }, 'job heartbeat failed');
       throw error;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
-import { after, describe, it } from 'node:test';
+import { after, describe, it, mock } from 'node:test';
 import { eq } from 'drizzle-orm';
 import { bundledEmbedder, embeddedBy } from '../../../test/embedder.ts';
 import { useApi } from '../../../test/harness.ts';
@@ -20,6 +20,12 @@ after(() => engine.close());
 const api = useApi(embeddedBy(engine));
 
 const setUp = (items: Record<string, string>) => ingestInMemory(api, items);
+
+async function beginJob(id: string) {
+  const context = await selectJobContext(api.db.sql, id);
+  assert.ok(context);
+  return { ...context, job: { ...context.job, run: await beginRun(api.db.sql, context, new Date()) } };
+}
 
 const namesOf = (results: { document_name: string }[]) => results.map(({ document_name }) => document_name).toSorted();
 
@@ -261,6 +267,15 @@ describe('ingestSource', () => {
     assert.deepEqual([job?.status, job?.error?.code, kb.source.fetched], ['failed', 'server_error', []]);
   });
 
+  it('completes a job whose documents are stored when the index cannot be compacted', async () => {
+    const kb = await setUp({ a: 'stone' });
+    const mocked = mock.method(api.deps.chunks, 'maintain', () => Promise.reject(new Error('the store rejects it')));
+    const job = await kb.sync();
+    mocked.mock.restore();
+    assert.deepEqual([job?.status, job?.documentsProcessed], ['completed', 1]);
+    assert.equal((await kb.find('stone')).length, 1);
+  });
+
   it('continues after a stop without repeating finished documents', async () => {
     const items = Object.fromEntries(
       Array.from({ length: 20 }, (_, i) => [`item${String(i).padStart(2, '0')}`, `stone ${i}`]),
@@ -303,9 +318,9 @@ describe('ingestSource', () => {
   it('does not restore a document that is deleted meanwhile', async () => {
     const kb = await setUp({ a: 'stone', b: 'stone' });
     await kb.sync();
-    const context = await selectJobContext(api.db.sql, await kb.queueJob());
+    const context = await beginJob(await kb.queueJob());
     const [before] = await kb.documents();
-    assert.ok(context !== null && before !== undefined);
+    assert.ok(before !== undefined);
     const deletion = await api.send('DELETE', `/v1/knowledge-bases/${kb.baseId}/documents/${before.id}`);
     assert.equal(deletion.status, 200);
     const vector = new Float32Array(1024).fill(1 / 32);

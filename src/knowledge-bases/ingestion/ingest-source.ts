@@ -9,6 +9,7 @@ import type { DocumentRow } from '../documents/store.ts';
 import { flattenMetadata } from '../extract/flatten-metadata.ts';
 import { IngestionError, type JobError, jobErrorOf } from '../jobs/job-error.ts';
 import { FilterKeys } from './filter-keys.ts';
+import { maintainIndex } from './maintain-index.ts';
 import { type IngestDeps, processItems, type RunContext } from './process-items.ts';
 import { countStaleChunks, reEmbedChunks } from './re-embed.ts';
 import {
@@ -19,8 +20,10 @@ import {
   incrementCounts,
   incrementJobCounts,
   type JobContext,
+  lockRun,
   lockSource,
   markSeen,
+  RunSupersededError,
   selectItemStates,
   selectJobContext,
   selectUnseen,
@@ -39,7 +42,8 @@ const DOCUMENTS_PER_DELETION = 500;
 /**
  * Runs an ingestion job: lists the items of a data source, ingests new and changed ones, updates documents of which only
  * metadata changed, and deletes documents of deleted items. A document that fails does not affect others; the job fails
- * when the data source cannot be listed. May be called again: finished documents stay finished.
+ * when the data source cannot be listed. May be called again: finished documents stay finished, and a call that still runs, in any
+ * process, writes nothing more and throws a `RunSupersededError`.
  */
 export async function ingestSource(deps: IngestDeps, jobId: string, signal: AbortSignal): Promise<void> {
   const context = await begin(deps, jobId);
@@ -52,8 +56,8 @@ export async function ingestSource(deps: IngestDeps, jobId: string, signal: Abor
     const current = await selectJobContext(deps.db.sql, jobId);
     // Deleting a data source deletes its jobs.
     if (error instanceof SourceDeletedError || current === null) return;
-    if (signal.aborted) {
-      await undoAttempt(deps.db.sql, jobId);
+    if (signal.aborted || error instanceof RunSupersededError) {
+      await undoAttempt(deps.db.sql, context.job);
       throw error;
     }
     const jobError = jobErrorOf(error);
@@ -76,14 +80,14 @@ async function begin(deps: IngestDeps, jobId: string): Promise<JobContext | null
     await lockSource(sql, unlocked.base.id, unlocked.source.id);
     const context = await selectJobContext(sql, jobId);
     if (context === null || context.job.status === 'completed' || context.job.status === 'failed') return null;
-    await beginRun(sql, context, new Date(deps.now()));
-    return context;
+    const run = await beginRun(sql, context, new Date(deps.now()));
+    return { ...context, job: { ...context.job, run } };
   });
 }
 
 async function end(deps: IngestDeps, context: JobContext, error: JobError | null): Promise<void> {
   await deps.db.sql.transaction(async (sql) => {
-    await lockSource(sql, context.base.id, context.source.id);
+    if (!(await lockRun(sql, context))) return;
     await endJob(sql, context, { error, at: new Date(deps.now()) });
     await deleteFileUses(sql, context.job.id);
   });
@@ -97,12 +101,15 @@ async function run(deps: IngestDeps, context: JobContext, signal: AbortSignal): 
   if (job.kind === 'sync') await syncItems(deps, { ...context, call }, signal);
   else {
     const documentsScanned = await countStaleChunks(deps, { ...context, call });
-    await incrementJobCounts(deps.db.sql, job.id, { documentsScanned });
+    await deps.db.sql.transaction(async (sql) => {
+      if (!(await lockRun(sql, context))) throw new SourceDeletedError();
+      await incrementJobCounts(sql, job.id, { documentsScanned });
+    });
   }
   const embedded = await reEmbedChunks(deps, { ...context, call }, signal);
   // The partitions of an approximate index fit the vectors of the previous model only.
   if (embedded > 0 || job.kind === 'embed') await deps.chunks.rebuild(base.id);
-  else await deps.chunks.maintain(base.id);
+  else await maintainIndex(deps, base.id);
 }
 
 async function syncItems(deps: IngestDeps, context: JobContext & { call: Call }, signal: AbortSignal): Promise<void> {
@@ -145,6 +152,7 @@ async function syncGroup(context: RunContext, items: readonly SourceItem[]): Pro
     some.reduce((sum, { key }) => sum + (stored.get(key)?.documents ?? 1), 0);
   const skippedKeys = skipped.map(({ key }) => key);
   await deps.db.sql.transaction(async (sql) => {
+    if (!(await lockRun(sql, context))) throw new SourceDeletedError();
     await markSeen(sql, source.id, skippedKeys, job.id);
     await incrementJobCounts(sql, job.id, {
       documentsScanned: countDocuments(items),
@@ -160,7 +168,7 @@ async function syncGroup(context: RunContext, items: readonly SourceItem[]): Pro
     storedCounts,
   );
   if ((await selectJobContext(deps.db.sql, job.id)) === null) throw new SourceDeletedError();
-  await deps.chunks.maintain(context.base.id, true);
+  await maintainIndex(deps, context.base.id, true);
 }
 
 /** Whether the stored documents are of the item's current version. Failed items are retried, but once per job. */
@@ -170,13 +178,14 @@ function isCurrent(stored: ItemState | undefined, { fingerprint }: SourceItem, j
 }
 
 /** Deletes the documents of items that were not listed. */
-async function deleteUnseen(deps: IngestDeps, { job, source, base }: JobContext): Promise<void> {
+async function deleteUnseen(deps: IngestDeps, context: JobContext): Promise<void> {
+  const { job, source, base } = context;
   for (;;) {
     const unseen = await selectUnseen(deps.db.sql, source.id, job.id, DOCUMENTS_PER_DELETION);
     if (unseen.length === 0) return;
     const ids = unseen.map(({ id }) => id);
     await deps.db.sql.transaction(async (sql) => {
-      if (!(await lockSource(sql, base.id, source.id))) throw new SourceDeletedError();
+      if (!(await lockRun(sql, context))) throw new SourceDeletedError();
       await deleteDocumentRows(sql, ids);
       await incrementCounts(sql, { baseId: base.id, sourceId: source.id }, negativeCounts(unseen));
       await incrementJobCounts(sql, job.id, { documentsDeleted: ids.length });

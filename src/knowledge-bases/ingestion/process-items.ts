@@ -20,7 +20,9 @@ import { EmbedderUnavailable } from './retry-while-unavailable.ts';
 import {
   incrementJobCounts,
   type JobContext,
+  lockRun,
   markSeen,
+  RunSupersededError,
   selectPartDocument,
   selectPreviousVersion,
   upsertJobDocuments,
@@ -260,13 +262,16 @@ export function buildDocumentRow(
   };
 }
 
+/** Errors that end the run instead of failing the item. */
+const JOB_ERRORS = [SourceDeletedError, RunSupersededError, EmbedderUnavailable];
+
 /**
  * Stores the error of an item with its document. After a retryable error, the previous version stays until the next sync.
- * Rethrows errors that are not the fault of the item: abort, deleted source, unavailable embedding model.
+ * Rethrows `JOB_ERRORS` and every error after an abort.
  */
 async function failItem(context: ItemContext, item: SourceItem, thrown: unknown): Promise<void> {
   const { deps, job, source, signal } = context;
-  if (signal.aborted || thrown instanceof SourceDeletedError || thrown instanceof EmbedderUnavailable) throw thrown;
+  if (signal.aborted || JOB_ERRORS.some((type) => thrown instanceof type)) throw thrown;
   deps.logger.info({ job: job.id, item: item.key, reason: describeError(thrown) }, 'item failed');
   const error = jobErrorOf(thrown);
   const previous = error.retryable ? await selectPreviousVersion(deps.db.sql, source.id, item.key, job.id) : null;
@@ -290,6 +295,7 @@ async function keepPreviousVersion(
   const result = { jobId: job.id, documentId: document.id, documentName: document.name, chunksCreated: 0, error };
   const documentsScanned = written + 1 - listedCount(context, item);
   await deps.db.sql.transaction(async (sql) => {
+    if (!(await lockRun(sql, context))) throw new SourceDeletedError();
     await markSeen(sql, source.id, [item.key], job.id);
     await incrementJobCounts(sql, job.id, { documentsFailed: 1, documentsScanned });
     await upsertJobDocuments(sql, [{ ...result, status: 'failed' }]);
@@ -316,7 +322,7 @@ async function writeTogether(items: readonly ProcessedItem[]): Promise<void> {
   try {
     await writeDocuments(deps, writeContext(first.context), changes, items);
   } catch (error) {
-    if (error instanceof SourceDeletedError) throw error;
+    if (error instanceof SourceDeletedError || error instanceof RunSupersededError) throw error;
     // The index may already contain them, and new documents are added without a lookup.
     const added = changes.filter(({ before }) => before === null).map(({ row }) => row.id);
     await deps.chunks.remove(base.id, added);

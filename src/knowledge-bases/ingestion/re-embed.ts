@@ -2,6 +2,7 @@ import { admit } from '../../inference/admission.ts';
 import type { Call } from '../../lib/caller.ts';
 import type { ChunkRow, DocumentRow } from '../documents/store.ts';
 import { embedInBatches } from './embed-in-batches.ts';
+import { maintainIndex } from './maintain-index.ts';
 import type { IngestDeps } from './process-items.ts';
 import {
   countStaleDocuments,
@@ -11,12 +12,12 @@ import {
   settleFingerprint,
   updateDocumentFingerprints,
 } from './re-embedding-store.ts';
-import { incrementJobCounts, type JobContext, lockSource } from './store.ts';
+import { incrementJobCounts, type JobContext, lockRun } from './store.ts';
 import { DOCUMENTS_PER_WRITE, SourceDeletedError, takeWrite, toIndexedChunk } from './write-documents.ts';
 
 type ReEmbedDeps = Pick<
   IngestDeps,
-  'db' | 'chunks' | 'models' | 'itemSemaphore' | 'reserve' | 'recordUsage' | 'metrics' | 'now'
+  'db' | 'chunks' | 'models' | 'itemSemaphore' | 'logger' | 'reserve' | 'recordUsage' | 'metrics' | 'now'
 >;
 
 /**
@@ -38,7 +39,7 @@ export async function reEmbedChunks(
     );
     if (embedded === 0) return total;
     total += embedded;
-    await deps.chunks.maintain(base.id, true);
+    await maintainIndex(deps, base.id, true);
   }
 }
 
@@ -75,7 +76,7 @@ export async function countStaleChunks(deps: ReEmbedDeps, context: JobContext & 
 /** Writes the index first, then the rows, as `writeDocuments`. A concurrent deletion wins. */
 async function writeVectors(
   deps: ReEmbedDeps,
-  { job, base, source }: JobContext,
+  context: JobContext,
   embedded: {
     documents: readonly DocumentRow[];
     chunks: readonly ChunkRow[];
@@ -83,6 +84,7 @@ async function writeVectors(
     fingerprint: string;
   },
 ): Promise<void> {
+  const { job, base } = context;
   const { documents, vectors, fingerprint } = embedded;
   const ids = documents.map(({ id }) => id);
   const documentById = new Map(documents.map((document) => [document.id, document]));
@@ -93,7 +95,7 @@ async function writeVectors(
   });
   await deps.chunks.replace(base.id, ids, { chunks, isNew: false });
   const existing = await deps.db.sql.transaction(async (sql) => {
-    if (!(await lockSource(sql, base.id, source.id))) return null;
+    if (!(await lockRun(sql, context))) return null;
     const updated = await updateDocumentFingerprints(sql, ids, fingerprint);
     if (job.kind === 'embed') await incrementJobCounts(sql, job.id, { documentsProcessed: updated.length });
     return new Set(updated);

@@ -1,4 +1,4 @@
-import { and, asc, count, eq, sql as expression, getTableColumns, inArray, max, ne, notInArray } from 'drizzle-orm';
+import { and, asc, count, eq, sql as expression, getTableColumns, inArray, max, ne, notInArray, or } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Sql } from '../../db/db.ts';
 import type { DataSourceRow } from '../data-sources/store.ts';
@@ -36,24 +36,38 @@ export async function selectJobContext(sql: Sql, jobId: string): Promise<JobCont
   return found ?? null;
 }
 
-/** Starts a run of a job: updates the status of the job, its data source and its knowledge base. */
-export async function beginRun(sql: Sql, { job, source, base }: JobContext, at: Date): Promise<void> {
+/** Another run of the job has begun, or has ended it: this one may write nothing any more. */
+export class RunSupersededError extends Error {
+  override readonly name = 'RunSupersededError';
+
+  constructor() {
+    super('another process has taken the job over');
+  }
+}
+
+/**
+ * Starts a run of a job: updates the status of the job, its data source and its knowledge base. Returns the number of the run, which
+ * supersedes all earlier ones.
+ */
+export async function beginRun(sql: Sql, { job, source, base }: JobContext, at: Date): Promise<number> {
+  const run = job.run + 1;
   await sql
     .update(ingestionJobs)
-    .set({ status: 'processing', attempts: job.attempts + 1, startedAt: job.startedAt ?? at, documentsScanned: 0 })
+    .set({ status: 'processing', attempts: job.attempts + 1, run, startedAt: job.startedAt ?? at, documentsScanned: 0 })
     .where(eq(ingestionJobs.id, job.id));
   if (job.kind === 'sync') {
     await sql.update(dataSources).set({ status: 'processing' }).where(eq(dataSources.id, source.id));
   }
   await sql.update(knowledgeBases).set({ status: 'indexing' }).where(eq(knowledgeBases.id, base.id));
+  return run;
 }
 
 /** Decrements the attempts of a job whose run was stopped without a failure. */
-export async function undoAttempt(sql: Sql, jobId: string): Promise<void> {
+export async function undoAttempt(sql: Sql, { id, run }: Pick<JobRow, 'id' | 'run'>): Promise<void> {
   await sql
     .update(ingestionJobs)
     .set({ attempts: expression`greatest(${ingestionJobs.attempts} - 1, 0)` })
-    .where(eq(ingestionJobs.id, jobId));
+    .where(and(eq(ingestionJobs.id, id), eq(ingestionJobs.run, run)));
 }
 
 /** Stored state of an item, aggregated over its documents. */
@@ -210,6 +224,22 @@ export async function lockSource(sql: Sql, baseId: string, sourceId: string): Pr
     .where(eq(dataSources.id, sourceId))
     .for('update');
   return rows.length === 1;
+}
+
+/** Throws a `RunSupersededError` when another run of the job has begun, or has ended it. A deleted job passes. */
+export async function requireLatestRun(sql: Sql, { id, run }: Pick<JobRow, 'id' | 'run'>): Promise<void> {
+  const isOver = or(ne(ingestionJobs.run, run), ne(ingestionJobs.status, 'processing'));
+  if ((await sql.$count(ingestionJobs, and(eq(ingestionJobs.id, id), isOver))) > 0) throw new RunSupersededError();
+}
+
+/**
+ * `lockSource` for the writes of a run. Throws a `RunSupersededError` unless it is the latest run, which stays so until the transaction
+ * ends: `beginRun` and `endJob` are called under the same lock.
+ */
+export async function lockRun(sql: Sql, { job, source, base }: JobContext): Promise<boolean> {
+  if (!(await lockSource(sql, base.id, source.id))) return false;
+  await requireLatestRun(sql, job);
+  return true;
 }
 
 /** Selects those of the documents that exist. */

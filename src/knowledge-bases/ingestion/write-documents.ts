@@ -7,6 +7,7 @@ import type { Language } from '../../search/languages.ts';
 import type { SourceItem } from '../data-sources/connectors/connector.ts';
 import { type ChunkPosition, chunkFields } from '../documents/metadata.ts';
 import { type ChunkRow, type DocumentRow, deleteTombstones, insertFutureTombstones } from '../documents/store.ts';
+import { markForRebuild } from '../index-integrity/store.ts';
 import type { JobError } from '../jobs/job-error.ts';
 import { MAX_WRITE_DURATION_MS } from '../max-write-duration.ts';
 import { isDroppedIndex } from '../store.ts';
@@ -18,9 +19,11 @@ import {
   incrementCounts,
   incrementJobCounts,
   type JobContext,
-  lockSource,
+  lockRun,
   type NewChunkRow,
+  RunSupersededError,
   replaceDocuments,
+  requireLatestRun,
   selectExistingIds,
   setItemFingerprint,
   upsertJobDocuments,
@@ -86,8 +89,8 @@ export function takeWrite<T extends { chunkCount: number }>(documents: readonly 
 /**
  * Writes documents of a job and finishes items: first the index, then rows and counts in one transaction. After a crash in
  * between, the index contains chunks without rows, which searches never return; the next run replaces those of known
- * documents, tombstones remove those of new ones. Throws `SourceDeletedError` when the source was deleted meanwhile; then
- * nothing is kept.
+ * documents, tombstones remove those of new ones. Throws `SourceDeletedError` when the source was deleted meanwhile, and
+ * `RunSupersededError` when another run of the job has begun; then nothing is kept.
  */
 export async function writeDocuments(
   deps: Pick<Deps, 'db' | 'chunks' | 'now'>,
@@ -96,7 +99,8 @@ export async function writeDocuments(
   finished: readonly FinishedItem[] = [],
 ): Promise<void> {
   if (changes.length === 0 && finished.length === 0) return;
-  const { base, source, fingerprint } = context;
+  const { base, fingerprint } = context;
+  await requireLatestRun(deps.db.sql, context.job);
   const ids = changes.map(({ row }) => row.id);
   const unfilterableOf = await findUnfilterableKeys(context.filterKeys, changes);
   const kept = await loadUnchangedChunks(deps, base.id, changes);
@@ -107,8 +111,8 @@ export async function writeDocuments(
   const added = changes.filter(({ before }) => before === null).map(({ row }) => row.id);
   await insertFutureTombstones(deps.db.sql, base.id, added, new Date(deps.now() + MAX_WRITE_DURATION_MS));
   await deps.chunks.replace(base.id, ids, { chunks, isNew: added.length === ids.length });
-  const deletedIds = await deps.db.sql.transaction(async (sql) => {
-    if (!(await lockSource(sql, base.id, source.id))) return null;
+  const commit = deps.db.sql.transaction(async (sql) => {
+    if (!(await lockRun(sql, context))) return null;
     if (hasEmbedded) await prepareFingerprint(sql, base.id, fingerprint);
     const known = changes.filter(({ before }) => before !== null).map(({ row }) => row.id);
     // A concurrent deletion wins: ids are never reused.
@@ -119,11 +123,40 @@ export async function writeDocuments(
     await finishItems(sql, context, finished);
     return [...deleted];
   });
+  const deletedIds = await commit.catch(async (error: unknown) => {
+    if (error instanceof RunSupersededError) await undoIndexWrite(deps, base.id, changes);
+    throw error;
+  });
   if (deletedIds !== null) return deps.chunks.remove(base.id, deletedIds);
   // This write may have recreated the table of a deleted knowledge base.
   if (await isDroppedIndex(deps.db.sql, base.id)) await deps.chunks.drop(base.id);
   else await deps.chunks.remove(base.id, ids);
   throw new SourceDeletedError();
+}
+
+/**
+ * Undoes the index write of a superseded run. The other run may have written known documents before: the index lacks their chunks now, so
+ * they are embedded again.
+ */
+async function undoIndexWrite(
+  { db, chunks }: Pick<Deps, 'db' | 'chunks'>,
+  baseId: string,
+  changes: readonly DocumentChange[],
+): Promise<void> {
+  const [known, added] = [
+    changes.filter(({ before }) => before !== null),
+    changes.filter(({ before }) => before === null),
+  ];
+  await chunks.remove(
+    baseId,
+    added.map(({ row }) => row.id),
+  );
+  if (known.length === 0) return;
+  await markForRebuild(
+    db.sql,
+    baseId,
+    known.map(({ row }) => row.id),
+  );
 }
 
 /** Converts a chunk for the index. Fields of the chunk override metadata of its document. */

@@ -30,6 +30,7 @@ export function newJobRow({
     kind,
     status: 'queued',
     attempts: 0,
+    run: 0,
     documentsProcessed: 0,
     documentsFailed: 0,
     chunksCreated: 0,

@@ -25,6 +25,8 @@ export const ingestionJobs = pgTable(
     status: text({ enum: ['queued', 'processing', 'completed', 'failed'] }).notNull(),
     /** Runs that have begun since a document was last finished: a crash or a passing error begins another. */
     attempts: count('attempts'),
+    /** Number of the latest run. Each run writes only while its number is the latest. */
+    run: count('run'),
     documentsProcessed: count('documents_processed'),
     documentsFailed: count('documents_failed'),
     chunksCreated: count('chunks_created'),

@@ -1,0 +1,1 @@
+ALTER TABLE "ingestion_jobs" ADD COLUMN "run" integer DEFAULT 0 NOT NULL;
