@@ -2,7 +2,7 @@ import { and, asc, eq, sql as fragment, gt, inArray, isNotNull } from 'drizzle-o
 import { usageRecords } from '../billing/tables.ts';
 import type { Database, Sql } from '../db/db.ts';
 import { prepared } from '../db/prepared.ts';
-import type { UsageRecord } from '../lib/usage-record.ts';
+import type { ReservedUsage, UsageRecord } from '../lib/usage-record.ts';
 import { batches, batchLines } from './tables.ts';
 
 /** A validated line. */
@@ -24,7 +24,7 @@ export interface LineResult {
   body: string;
   /** JSON text of `{code, message}`; null for a completed line. */
   error: string | null;
-  usage: UsageRecord[];
+  usage: ReservedUsage[];
 }
 
 /** Inserts validated lines. One JSON parameter: thousands of parameters would take most of the time of a validation. */
@@ -92,7 +92,7 @@ export async function saveResults(
     request_id: requestId,
     body,
     error,
-    usage: usage.length === 0 ? null : usage,
+    usage: usage.length === 0 ? null : usage.map(({ record }) => record),
   }));
   const saved = (await saveStatement(db, JSON.stringify(rows))) as { line: number }[];
   return new Set(saved.map(({ line }) => line));

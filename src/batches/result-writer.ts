@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { FailedStatement } from '../db/failed-statement.ts';
 import type { Deps } from '../deps.ts';
+import type { ReservedUsage } from '../lib/usage-record.ts';
 import { clearUnrecordedUsage, type LineResult, saveResults, selectUnrecordedUsage } from './line-store.ts';
 
 /** Dependencies of `ResultWriter`. */
@@ -58,9 +59,12 @@ export class ResultWriter {
   async #write(results: readonly LineResult[]): Promise<void> {
     const { db, recordUsage } = this.#deps;
     const saved = await this.#retry(() => saveResults(db, this.#batchId, results));
+    for (const { line, usage } of results) if (!saved.has(line)) releaseCredits(usage);
     const billed = results.filter(({ line, usage }) => saved.has(line) && usage.length > 0);
     if (billed.length === 0) return;
-    await Promise.all(billed.flatMap(({ usage }) => usage).map(recordUsage));
+    await Promise.all(
+      billed.flatMap(({ usage }) => usage.map(({ record, reservation }) => recordUsage(record, reservation))),
+    );
     const lines = billed.map(({ line }) => line);
     await this.#retry(() => clearUnrecordedUsage(db.sql, this.#batchId, lines));
   }
@@ -78,12 +82,17 @@ export class ResultWriter {
   }
 }
 
+/** Gives back the credits of calls that are not billed. */
+export function releaseCredits(usage: readonly ReservedUsage[]): void {
+  for (const { reservation } of usage) reservation?.settle(0);
+}
+
 /** Records the usage that an ended process left in the outbox of a batch. Usage that the ledger has is not recorded again. */
 export async function recordLeftUsage({ db, recordUsage }: ResultWriterDeps, batchId: string): Promise<void> {
   for (;;) {
     const { lines, records } = await selectUnrecordedUsage(db.sql, batchId, OUTBOX_LINES);
     if (lines.length === 0) return;
-    await Promise.all(records.map(recordUsage));
+    await Promise.all(records.map((record) => recordUsage(record, null)));
     await clearUnrecordedUsage(db.sql, batchId, lines);
   }
 }

@@ -6,12 +6,13 @@ import { knownError } from '../http/known-error.ts';
 import type { Call, Caller } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import { describeErrorWithStack } from '../lib/operator-error.ts';
-import type { UsageRecord } from '../lib/usage-record.ts';
+import type { ReservedUsage } from '../lib/usage-record.ts';
 import { type BatchLineDeps, ENDPOINTS } from './endpoints.ts';
 import { readLineBody } from './input-file.ts';
 import type { LinePermits } from './line-permits.ts';
 import { lineRetryDelay } from './line-retry.ts';
 import type { LineResult, PendingLine } from './line-store.ts';
+import { releaseCredits } from './result-writer.ts';
 import type { BatchRow } from './store.ts';
 
 /** What all lines of a running batch share. */
@@ -39,6 +40,7 @@ export async function runLine(context: LineContext, line: PendingLine): Promise<
     );
     const delayMs = error === null ? null : lineRetryDelay(error, attempt, Math.random());
     if (delayMs === null) return result;
+    releaseCredits(result.usage);
     await delay(delayMs, undefined, { signal: stop });
   }
 }
@@ -50,8 +52,8 @@ async function attemptLine(
 ): Promise<{ result: LineResult; error: ApiError | null }> {
   const { deps, batch, caller, file, signal } = context;
   const body = await readLineBody(deps, file, line, signal);
-  const usage: UsageRecord[] = [];
-  const recordUsage = async (record: UsageRecord) => void usage.push(record);
+  const usage: ReservedUsage[] = [];
+  const recordUsage: Deps['recordUsage'] = async (record, reservation) => void usage.push({ record, reservation });
   const requestId = newId('request');
   const call: Call = { caller, requestId, endpoint: batch.endpoint, priority: 'batch', isBatchLine: true };
   const result = { line: line.line, requestId, usage };
@@ -59,6 +61,7 @@ async function attemptLine(
     const text = await ENDPOINTS[batch.endpoint].complete({ ...deps, recordUsage }, call, body, signal);
     return { result: { ...result, status: 'completed', statusCode: 200, body: text, error: null }, error: null };
   } catch (thrown) {
+    if (signal.aborted) releaseCredits(usage);
     signal.throwIfAborted();
     const error = knownError(thrown);
     logServerError(context, requestId, error);

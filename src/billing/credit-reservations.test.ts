@@ -59,7 +59,8 @@ class TestProcess {
   settle(index: number, costMicros: number): Promise<void> {
     const [ended] = this.running.splice(index, 1);
     assert.ok(ended);
-    return this.ledger.record(usageRecord(ended.call, costMicros), ended.reservation);
+    const { call, reservation } = ended;
+    return this.ledger.record({ ...usageRecord(call, costMicros), charge: reservation.charge }, reservation);
   }
 }
 

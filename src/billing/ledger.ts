@@ -2,7 +2,7 @@ import type { Database } from '../db/db.ts';
 import type { Logger } from '../lib/logger.ts';
 import { describeError } from '../lib/operator-error.ts';
 import type { Reservation } from '../lib/reservation.ts';
-import type { UsageRecord } from '../lib/usage-record.ts';
+import type { ReservedUsage, UsageRecord } from '../lib/usage-record.ts';
 
 /** Maximum number of rows per statement. Beyond a few hundred rows, the time of the statement grows linearly. */
 const MAX_BATCH_ROWS = 512;
@@ -73,9 +73,7 @@ const INSERT_AND_CHARGE = `
   update credit_leases set amount_micros = greatest(0, amount_micros - cost)
   from leases where credit_leases.process_id = leases.process_id and credit_leases.account = leases.account`;
 
-interface PendingRecord {
-  record: UsageRecord;
-  reservation: Reservation | null;
+interface PendingRecord extends ReservedUsage {
   resolve: () => void;
   reject: (error: unknown) => void;
 }
@@ -138,7 +136,7 @@ export class Ledger {
 
   async #writeBatch(batch: readonly PendingRecord[]): Promise<void> {
     const rows = JSON.stringify(batch.map(toRow));
-    const isCharged = batch.some(({ reservation }) => reservation !== null);
+    const isCharged = batch.some(({ record }) => record.charge !== undefined);
     // The first attempt needs no conflict check: no id was sent before.
     let write = isCharged ? this.#insertAndCharge : this.#insert;
     for (const delayMs of RETRY_DELAYS_MS) {
@@ -155,8 +153,8 @@ export class Ledger {
   }
 }
 
-function toRow({ record, reservation }: PendingRecord): object {
-  const charge = reservation?.charge;
+function toRow({ record }: PendingRecord): object {
+  const { charge } = record;
   return {
     ...(charge && { process_id: charge.processId, has_balance: charge.hasBalance, budget_period: charge.budgetPeriod }),
     id: record.id,

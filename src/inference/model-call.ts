@@ -87,6 +87,7 @@ export class ModelCall<Engine> {
       isBatch: isBatchLine,
       outcome,
       createdAt: new Date(now),
+      ...(this.#reservation !== null && { charge: this.#reservation.charge }),
     };
     await this.#deps.recordUsage(record, this.#reservation);
   }

@@ -1,3 +1,5 @@
+import type { Charge, Reservation } from './reservation.ts';
+
 /** Outcome of a model call. Produced tokens are billed in every case. */
 export type UsageOutcome = 'completed' | 'cancelled' | 'failed';
 
@@ -31,4 +33,12 @@ export interface UsageRecord {
   isBatch: boolean;
   outcome: UsageOutcome;
   createdAt: Date;
+  /** What the cost is deducted from. Absent: neither balance nor budget limits the key. */
+  charge?: Charge;
+}
+
+/** Usage with the reservation that pays for it, if any. */
+export interface ReservedUsage {
+  record: UsageRecord;
+  reservation: Reservation | null;
 }
