@@ -12,7 +12,7 @@ import type { App } from './http/app.ts';
 import type { Authenticate } from './http/auth.ts';
 import { replayIdempotentRequests } from './http/idempotency/idempotency.ts';
 import { describeApi } from './http/openapi.ts';
-import type { Limit } from './http/rate-limit.ts';
+import type { RateLimiter } from './http/rate-limit.ts';
 import { logRequests } from './http/request-log.ts';
 import { createServer } from './http/server.ts';
 import { dataSourceRoutes } from './knowledge-bases/data-sources/routes.ts';
@@ -29,7 +29,7 @@ import { responseRoutes } from './responses/routes.ts';
 /** Dependencies of the API: those of the use cases, authentication, rate limits and operator endpoints. */
 export type AppDeps = Deps & {
   authenticate: Authenticate;
-  limit: Limit;
+  limiter: RateLimiter;
   promptCache: StatisticsSource;
   modelsPull?: () => ModelsPull | null;
 };
@@ -39,9 +39,9 @@ const REQUEST_TIMEOUT_MS = 300_000;
 
 /** Creates the HTTP application: the list of all routes. */
 export async function createApp(deps: AppDeps, version: string, requestTimeoutMs = REQUEST_TIMEOUT_MS): Promise<App> {
-  const { logger, authenticate, limit } = deps;
+  const { logger, authenticate, limiter } = deps;
   const { bodyLimitBytes, corsOrigins } = deps.config;
-  const app = await createServer({ logger, bodyLimitBytes, corsOrigins, requestTimeoutMs, authenticate, limit });
+  const app = await createServer({ logger, bodyLimitBytes, corsOrigins, requestTimeoutMs, authenticate, limiter });
 
   logRequests(app, deps.metrics, logger);
   replayIdempotentRequests(app, deps);

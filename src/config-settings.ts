@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { parseRateLimits } from './lib/parse-rate-limits.ts';
 
 /** Declaration of a setting: its sources, schema, default and documentation. */
 export interface Setting {
@@ -10,6 +11,8 @@ export interface Setting {
   /** Lists are comma-separated in the environment, and may be sequences in the file. */
   list?: boolean;
   secret?: boolean;
+  /** Parses a valid text. Throws an Error whose message completes the sentence "it ...". */
+  parse?: (text: string) => unknown;
   description: string;
 }
 
@@ -95,6 +98,15 @@ export const SETTINGS = {
     schema: Text,
     default: null,
     description: "Model name sent to the upstream. Unset: Quire's model id.",
+  },
+  rateLimits: {
+    env: 'QUIRE_RATE_LIMITS',
+    file: 'rate_limits',
+    schema: Text,
+    default: 'requests=6000,tokens=4000000,concurrent=256',
+    parse: parseRateLimits,
+    description:
+      'Limits of every API key without limits of its own: requests per minute, tokens per minute and concurrent requests. A part that is absent is unlimited; `off` lifts all. See limits.md.',
   },
   usageRetentionDays: {
     env: 'QUIRE_USAGE_RETENTION_DAYS',

@@ -4,6 +4,7 @@ import { Ajv } from 'ajv';
 import type { Static } from 'typebox';
 import { parse as parseYaml } from 'yaml';
 import { FileSections, type ModelBinding, PROXY_VARIABLES, SETTINGS, type Setting } from './config-settings.ts';
+import type { RateLimits } from './lib/caller.ts';
 import type { LogFormat, LogLevel } from './lib/logger.ts';
 import { type MemoryLimit, readMemoryLimit } from './lib/memory-limit.ts';
 import { describeError, OperatorError } from './lib/operator-error.ts';
@@ -35,6 +36,8 @@ export interface Config {
   allowPrivateHosts: string[] | null;
   bodyLimitBytes: number;
   modelsPull: 'auto' | 'never';
+  /** Default limits of keys; null: unlimited. */
+  rateLimits: RateLimits;
   usageRetentionDays: number;
   /** Null: events are kept without limit. */
   auditRetentionDays: number | null;
@@ -165,7 +168,7 @@ function readSetting(
   // An empty variable counts as unset: compose files cannot unset variables.
   if (text !== undefined && text !== '') return requireValid(setting, parseText(setting, text), setting.env);
   const value = setting.file === null ? undefined : file[setting.file];
-  if (value === undefined || value === null) return setting.default;
+  if (value === undefined || value === null) return setting.parse?.(String(setting.default)) ?? setting.default;
   const list = setting.list && typeof value === 'string' ? value.split(',').map((item) => item.trim()) : value;
   return requireValid(setting, list, `${path}: '${setting.file}'`);
 }
@@ -182,9 +185,15 @@ function parseText(setting: Setting, text: string): unknown {
 
 function requireValid(setting: Setting, value: unknown, location: string): unknown {
   const validate = ajv.compile(setting.schema);
-  if (validate(value)) return value;
   const actual = setting.secret ? '' : ` It is ${JSON.stringify(value)}.`;
-  throw new OperatorError(`${location} has a wrong value: it ${describeViolation(validate.errors?.[0])}.${actual}`);
+  if (!validate(value)) {
+    throw new OperatorError(`${location} has a wrong value: it ${describeViolation(validate.errors?.[0])}.${actual}`);
+  }
+  try {
+    return setting.parse?.(value as string) ?? value;
+  } catch (error) {
+    throw new OperatorError(`${location} has a wrong value: it ${describeError(error)}.${actual}`);
+  }
 }
 
 function readModels(value: unknown, path: string): Config['models'] {

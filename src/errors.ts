@@ -240,13 +240,18 @@ export const headersTooLarge = (): ApiError =>
   });
 
 /** 429: a rate limit is exceeded. `waitSeconds` is rounded up, to at least 1. */
-export const rateLimitExceeded = (message: string, waitSeconds: number): ApiError =>
+export const rateLimitExceeded = (
+  message: string,
+  waitSeconds: number,
+  headers: Record<string, string> = {},
+): ApiError =>
   new ApiError({
     status: 429,
     type: 'rate_limit_error',
     code: 'rate_limit_exceeded',
     message,
     retryAfterSeconds: Math.max(1, Math.ceil(waitSeconds)),
+    headers,
   });
 
 /** 500: internal error. The cause is logged. */

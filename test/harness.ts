@@ -20,13 +20,15 @@ import type { GenerationEngine } from '../src/engines/engine.ts';
 import { ModelRegistry, type ServedModel } from '../src/engines/registry.ts';
 import { PolicyScreen } from '../src/guardrails/policy-screen.ts';
 import type { App } from '../src/http/app.ts';
-import { unlimited } from '../src/http/rate-limit.ts';
 import { policyScorer } from '../src/inference/score-texts.ts';
 import { SCOPES } from '../src/lib/caller.ts';
 import { newId } from '../src/lib/ids.ts';
 import { createLogger } from '../src/lib/logger.ts';
+import { parseRateLimits } from '../src/lib/parse-rate-limits.ts';
 import type { Screen } from '../src/lib/screen.ts';
 import { createSecrets } from '../src/lib/secrets.ts';
+import { KeyRateLimiter } from '../src/limits/key-rate-limiter.ts';
+import { MemoryLimitStore } from '../src/limits/memory-store.ts';
 import { CATALOGUE, CATALOGUE_CREATED_AT, GENERATION, NO_GENERATION, OWNER } from '../src/models/catalogue.ts';
 import { CacheCounters } from '../src/prompt-cache/cache-counters.ts';
 import type { JobKind } from '../src/queue/define-job.ts';
@@ -82,6 +84,10 @@ export interface TestApiOptions {
   screen?: Screen;
   /** Scores of texts for policies; those of the moderation model unless given. */
   scoreTexts?: Deps['scoreTexts'];
+  /** Default rate limits of keys, as `QUIRE_RATE_LIMITS`; `off` unless given. */
+  rateLimits?: string;
+  /** Clock of the rate limits. */
+  limitClock?: () => number;
   /** Additional routes, registered before the API listens. */
   extend?: (app: App) => void;
 }
@@ -136,11 +142,8 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
   };
   await insertOrganization(db.sql, newId('organization'), 'default');
   const authenticate = (header: string | undefined) => authenticator.authenticate(header);
-  const app = await createApp(
-    { ...deps, authenticate, limit: unlimited, promptCache },
-    '0.0.0',
-    options.requestTimeoutMs,
-  );
+  const limiter = createLimiter(deps, options);
+  const app = await createApp({ ...deps, authenticate, limiter, promptCache }, '0.0.0', options.requestTimeoutMs);
   options.extend?.(app);
   await app.listen({ host: '127.0.0.1', port: 0 });
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
@@ -159,6 +162,11 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
     api: { url, app, db, blobs, blobFolder, indexFolder, deps, engine, authenticator, key, makeKey, send },
     close,
   };
+}
+
+function createLimiter(deps: Deps, { limitClock, rateLimits }: TestApiOptions): KeyRateLimiter {
+  const store = new MemoryLimitStore(limitClock);
+  return new KeyRateLimiter({ ...deps, store, defaults: parseRateLimits(rateLimits ?? 'off') });
 }
 
 async function openQueue(db: Database, kinds: readonly JobKind<object>[]): Promise<JobQueue> {

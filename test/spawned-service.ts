@@ -173,6 +173,7 @@ function launch(args: readonly string[], dataDir: string, more: Record<string, s
       QUIRE_PORT: '0',
       QUIRE_BOOTSTRAP_API_KEY: BOOTSTRAP_KEY,
       QUIRE_MODELS_PULL: 'never',
+      QUIRE_RATE_LIMITS: 'off',
       // Two seconds per service, different in each run.
       QUIRE_LOCAL_CALIBRATION: 'off',
       ...more,

@@ -16,7 +16,7 @@ function describedDeps(): AppDeps {
     models,
     metrics,
     now: Date.now,
-    limit: unlimited,
+    limiter: unlimited,
     promptCache: new CacheCounters({ models, metrics, now: Date.now }),
   };
   return deps as unknown as AppDeps;

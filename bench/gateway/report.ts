@@ -1,3 +1,4 @@
+import { BENCH_RATE_LIMITS } from '../harness/quire-process.ts';
 import { type Summary, summarize } from '../harness/statistics.ts';
 import type { ContenderName, GatewayContender } from './contenders.ts';
 import type { AddedLatency, Measurements, Throughput } from './measure.ts';
@@ -67,7 +68,8 @@ export function printReport(report: Report): string {
   });
   const aims = report.aims.map(({ aim, figure, met }) => `${met ? 'met   ' : 'MISSED'} ${aim}: ${cell(figure, 2)}`);
   const errors = [`errors: ${report.errorCount}`, ...report.errors.slice(0, 10).map((text) => `  ${text}`)];
-  return [...tables, ['Aims', ...aims].join('\n'), errors.join('\n')].join('\n\n');
+  const settings = `Quire: authentication and usage recording on, rate limits ${BENCH_RATE_LIMITS}`;
+  return [settings, ...tables, ['Aims', ...aims].join('\n'), errors.join('\n')].join('\n\n');
 }
 
 function cell(summary: Summary, digits: number): string {

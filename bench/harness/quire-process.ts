@@ -20,9 +20,12 @@ export function hasQuire(): boolean {
   return existsSync(ENTRY);
 }
 
+/** Rate limits of every benchmark: each request is counted, and none is rejected. */
+export const BENCH_RATE_LIMITS = 'requests=1000000000,tokens=1000000000,concurrent=1000000';
+
 /**
- * Starts Quire as a user does, on a free port and an empty folder, with authentication and usage recording, without rate
- * limits. `upstreamUrl` (ending in `/v1`) serves every model; by default the bundled models do. `settings` are further
+ * Starts Quire as a user does, on a free port and an empty folder, with authentication, usage recording and `BENCH_RATE_LIMITS`.
+ * `upstreamUrl` (ending in `/v1`) serves every model; by default the bundled models do. `settings` are further
  * environment variables. `onOutput` receives stdout and stderr.
  */
 export async function startQuire(
@@ -48,6 +51,7 @@ export async function startQuire(
         QUIRE_PORT: '0',
         QUIRE_MODELS_PULL: 'never',
         QUIRE_LOG_LEVEL: 'warn',
+        QUIRE_RATE_LIMITS: BENCH_RATE_LIMITS,
         QUIRE_BOOTSTRAP_API_KEY: apiKey,
         ...upstream,
         ...settings,

@@ -48,17 +48,22 @@ export class ResultWriter {
   }
 
   async #writeAll(): Promise<void> {
-    while (this.#pending.length > 0) {
-      const results = this.#pending.splice(0, MAX_RESULTS);
-      this.#pendingBytes = this.#pending.reduce((sum, { body }) => sum + body.length, 0);
-      await this.#write(results);
+    try {
+      while (this.#pending.length > 0) {
+        const results = this.#pending.splice(0, MAX_RESULTS);
+        this.#pendingBytes = this.#pending.reduce((sum, { body }) => sum + body.length, 0);
+        await this.#write(results);
+      }
+      this.#writing = null;
+    } finally {
+      // Without an error, nothing is pending.
+      for (const { usage } of this.#pending) releaseCredits(usage);
     }
-    this.#writing = null;
   }
 
   async #write(results: readonly LineResult[]): Promise<void> {
     const { db, recordUsage } = this.#deps;
-    const saved = await this.#retry(() => saveResults(db, this.#batchId, results));
+    const saved = await this.#save(results);
     for (const { line, usage } of results) if (!saved.has(line)) releaseCredits(usage);
     const billed = results.filter(({ line, usage }) => saved.has(line) && usage.length > 0);
     if (billed.length === 0) return;
@@ -67,6 +72,15 @@ export class ResultWriter {
     );
     const lines = billed.map(({ line }) => line);
     await this.#retry(() => clearUnrecordedUsage(db.sql, this.#batchId, lines));
+  }
+
+  async #save(results: readonly LineResult[]): Promise<ReadonlySet<number>> {
+    try {
+      return await this.#retry(() => saveResults(this.#deps.db, this.#batchId, results));
+    } catch (error) {
+      for (const { usage } of results) releaseCredits(usage);
+      throw error;
+    }
   }
 
   async #retry<T>(write: () => Promise<T>): Promise<T> {

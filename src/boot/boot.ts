@@ -8,10 +8,13 @@ import type { Config } from '../config.ts';
 import { requireNoStoredData } from '../data-folder/stored-data.ts';
 import type { Deps } from '../deps.ts';
 import { PolicyScreen } from '../guardrails/policy-screen.ts';
+import type { RateLimiter } from '../http/rate-limit.ts';
 import { policyScorer } from '../inference/score-texts.ts';
 import type { Logger } from '../lib/logger.ts';
 import { OperatorError } from '../lib/operator-error.ts';
 import { settleAll } from '../lib/settle-all.ts';
+import { KeyRateLimiter } from '../limits/key-rate-limiter.ts';
+import { MemoryLimitStore } from '../limits/memory-store.ts';
 import { isMemoryShort, RECOMMENDED_MB } from '../memory-budget.ts';
 import { ModelBindings } from '../models/bindings/model-bindings.ts';
 import { CacheCounters } from '../prompt-cache/cache-counters.ts';
@@ -24,6 +27,7 @@ import { openBlobs, openDatabase, openIndex, openJobs } from './stores.ts';
 export interface Booted {
   deps: Deps;
   authenticator: Authenticator;
+  limiter: RateLimiter;
   promptCache: SharedStatistics;
   bindings: ModelBindings;
   /** The first key of a new instance, to be shown once; null on every later start. */
@@ -88,7 +92,9 @@ export async function boot(
   };
   const authenticator = new Authenticator(db);
   authenticator.followRevocations();
-  return { deps, authenticator, promptCache, bindings, firstKey };
+  const store = new MemoryLimitStore();
+  const limiter = new KeyRateLimiter({ store, defaults: config.rateLimits, models, metrics, logger });
+  return { deps, authenticator, limiter, promptCache, bindings, firstKey };
 }
 
 function requireMemory({ memory }: Config, logger: Logger): void {

@@ -5,7 +5,6 @@ import { type Config, loadConfig } from '../config.ts';
 import { holdDataFolder } from '../data-folder/hold.ts';
 import type { App } from '../http/app.ts';
 import { drain } from '../http/drain.ts';
-import { unlimited } from '../http/rate-limit.ts';
 import { Lifecycle } from '../lib/lifecycle.ts';
 import { createLogger, type Logger, openLogDestination } from '../lib/logger.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
@@ -93,12 +92,12 @@ function bindGeneration(bindings: ModelBindings, model: string): Promise<void> {
 
 async function listen(
   config: Config,
-  { deps, authenticator, promptCache }: Booted,
+  { deps, authenticator, limiter, promptCache }: Booted,
   initialPull: InitialPull,
 ): Promise<App> {
   const authenticate = (authorization: string | undefined) => authenticator.authenticate(authorization);
   const modelsPull = () => initialPull.status;
-  const app = await createApp({ ...deps, authenticate, limit: unlimited, promptCache, modelsPull }, VERSION);
+  const app = await createApp({ ...deps, authenticate, limiter, promptCache, modelsPull }, VERSION);
   try {
     await app.listen({ host: config.host, port: config.port });
   } catch (error) {

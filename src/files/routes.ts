@@ -69,7 +69,7 @@ function uploadRoute(app: App, deps: FileDeps): void {
         body: UploadForm,
         response: { 200: File },
       },
-      config: { ...config, idempotent: 'streamed' },
+      config: { ...config, idempotent: 'streamed', rateClass: 'uploads' },
       validatorCompiler: () => () => true,
     },
     async (request, reply) => {

@@ -32,9 +32,11 @@ export function requireScope(caller: Caller, scope: Scope, param: string | null 
 
 /** The call context that routes pass to use cases. Throws on routes without authentication. */
 export function toCall(request: FastifyRequest): Call {
-  if (request.caller === null) throw new Error('toCall needs an authenticated route');
   const endpoint = request.routeOptions.url ?? request.url;
-  const { caller, id: requestId, ip: address } = request;
+  const { caller, id: requestId, ip: address, rateLease } = request;
+  if (caller === null) throw new Error('toCall needs an authenticated route');
   const setHeader = (name: string, value: string) => void request.reply?.header(name, value);
-  return { caller, requestId, address, endpoint, priority: 'interactive', setHeader };
+  const call: Call = { caller, requestId, address, endpoint, priority: 'interactive', setHeader };
+  if (rateLease !== null) call.countTokens = (tokens) => rateLease.countTokens(tokens);
+  return call;
 }

@@ -10,6 +10,8 @@ const ORGANIZATION_SHARE = 0.5;
 export interface BodyReservation {
   /** Adds bytes as they arrive. Throws 503 `engine_unavailable` when they do not fit. */
   grow(bytes: number): void;
+  /** Bytes of the body that have arrived. */
+  bytes(): number;
   /** Returns all bytes to the budget. Idempotent. */
   release(): void;
 }
@@ -47,6 +49,7 @@ export class BodyBudget {
         this.#heldBytes += bytes;
         this.#held.set(organizationId, organizationBytes);
       },
+      bytes: () => reservedBytes,
       release: () => {
         const remaining = (this.#held.get(organizationId) ?? 0) - reservedBytes;
         this.#heldBytes -= reservedBytes;

@@ -32,7 +32,7 @@ async function startCall(
     corsOrigins: null,
     requestTimeoutMs: LONG_MS,
     authenticate: () => CALLER,
-    limit: unlimited,
+    limiter: unlimited,
   });
   app.get('/call', { preHandler }, (_request, reply) => handler(disconnectSignal(reply), reply));
   await app.listen({ host: '127.0.0.1', port: 0 });

@@ -45,6 +45,25 @@ const InsufficientCredits = {
   ],
 };
 
+const integerHeader = (description: string) => ({ type: 'integer', description });
+
+/** Response of a rate-limited route. */
+const RateLimitedResponse = {
+  ...ErrorResponse,
+  description: '`rate_limit_exceeded`: a rate limit of the key or its organization is reached.',
+  headers: { 'retry-after': integerHeader('Seconds until the request can succeed.') },
+  examples: [
+    {
+      error: {
+        message: 'The limit of 60 requests per minute of this API key for inference is reached. Retry in 1 s.',
+        type: 'rate_limit_error',
+        param: null,
+        code: 'rate_limit_exceeded',
+      },
+    },
+  ],
+};
+
 const DOCS_PATH = '/docs';
 
 /** Content-Security-Policy of `/docs`: its own scripts, styles and icons. */
@@ -73,6 +92,7 @@ export async function describeApi(app: App, version: string): Promise<void> {
       const response = {
         ...(schema?.response as object | undefined),
         ...(scope === 'inference' && { 402: InsufficientCredits }),
+        ...(!isOpen && { 429: RateLimitedResponse }),
         '4xx': ErrorResponse,
         '5xx': ErrorResponse,
       };

@@ -1,44 +1,150 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../lib/caller.ts';
+import type { App } from './app.ts';
+
+/** Classes of routes. Each has request buckets and slots of its own, so that polling a job does not use up inference. */
+export const RATE_CLASSES = ['inference', 'uploads', 'knowledge', 'management', 'general'] as const;
+
+/** One of `RATE_CLASSES`. */
+export type RateClass = (typeof RATE_CLASSES)[number];
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What the request holds of the limits of its key; null without limits. */
+    rateLease: RateLease | null;
+  }
+  interface FastifyContextConfig {
+    /** Class for rate limits. Absent: that of the scope. */
+    rateClass?: RateClass;
+  }
+}
 
 /** State of one bucket, as the `x-ratelimit-*` headers show it. */
-export interface Bucket {
+export interface RateLimitView {
   limit: number;
   remaining: number;
-  /** Seconds until the bucket is full. */
-  resetSeconds: number;
+  /** Milliseconds until the bucket is full. */
+  resetMs: number;
 }
 
-/** Rate-limit state of a key after counting a request. */
+/** The buckets of a key that are closest to their limits. */
 export interface RateLimitState {
-  requests: Bucket;
-  tokens: Bucket;
+  requests: RateLimitView;
+  tokens: RateLimitView;
 }
 
-/** Counts a request against its key's limits. Throws 429 `rate_limit_exceeded` when one is used up. */
-export type Limit = (caller: Caller | null) => RateLimitState;
+/** What one request holds of the limits of its key and organization. */
+export interface RateLease {
+  /** The present state, for the headers. */
+  state(): RateLimitState;
+  /** Takes the estimated tokens of an inference request. Throws 429 `rate_limit_exceeded`. */
+  reserveTokens(body: unknown, bodyBytes: number): undefined | Promise<void>;
+  /** Counts tokens that a model has processed for the request. No effect without `reserveTokens`. */
+  countTokens(tokens: number): void;
+  /** Replaces the estimated tokens by the counted ones. Tokens that are counted later are charged as they come. */
+  settleTokens(): void;
+  /** Frees the concurrency slots. Idempotent. */
+  release(): void;
+}
+
+/** Limits the requests of keys. */
+export interface RateLimiter {
+  /**
+   * Counts a request and takes its slots. Null: neither the key nor its organization has limits. Throws 429 `rate_limit_exceeded`.
+   * Synchronous unless the database must be asked.
+   */
+  admit(caller: Caller, rateClass: RateClass): RateLease | null | Promise<RateLease>;
+}
 
 /** Header value for "no limit". */
 const NO_LIMIT = 1_000_000_000;
-const UNLIMITED: RateLimitState = {
-  requests: { limit: NO_LIMIT, remaining: NO_LIMIT, resetSeconds: 0 },
-  tokens: { limit: NO_LIMIT, remaining: NO_LIMIT, resetSeconds: 0 },
-};
+
+/** The view of a limit that is not set. */
+export const UNLIMITED_VIEW: RateLimitView = { limit: NO_LIMIT, remaining: NO_LIMIT, resetMs: 0 };
+
+const UNLIMITED_STATE: RateLimitState = { requests: UNLIMITED_VIEW, tokens: UNLIMITED_VIEW };
 
 /** A limiter that accepts every request. */
-export const unlimited: Limit = () => UNLIMITED;
-
-const headerCache = new WeakMap<RateLimitState, Record<string, string>>();
+export const unlimited: RateLimiter = { admit: () => null };
 
 /** The six `x-ratelimit-*` response headers. */
-export function rateLimitHeaders(state: RateLimitState): Record<string, string> {
-  const cached = headerCache.get(state);
-  if (cached !== undefined) return cached;
-  const headers: Record<string, string> = {};
-  for (const kind of ['requests', 'tokens'] as const) {
-    headers[`x-ratelimit-limit-${kind}`] = String(state[kind].limit);
-    headers[`x-ratelimit-remaining-${kind}`] = String(state[kind].remaining);
-    headers[`x-ratelimit-reset-${kind}`] = `${state[kind].resetSeconds}s`;
+export function rateLimitHeaders({ requests, tokens }: RateLimitState): Record<string, string> {
+  return {
+    'x-ratelimit-limit-requests': String(requests.limit),
+    'x-ratelimit-remaining-requests': String(requests.remaining),
+    'x-ratelimit-reset-requests': formatReset(requests.resetMs),
+    'x-ratelimit-limit-tokens': String(tokens.limit),
+    'x-ratelimit-remaining-tokens': String(tokens.remaining),
+    'x-ratelimit-reset-tokens': formatReset(tokens.resetMs),
+  };
+}
+
+/** Seconds with up to three decimals, such as `0.01s`, rounded up. */
+const formatReset = (resetMs: number): string => `${Math.ceil(resetMs) / 1000}s`;
+
+/** Headers of responses to requests without a key. */
+export const UNLIMITED_HEADERS: Readonly<Record<string, string>> = rateLimitHeaders(UNLIMITED_STATE);
+
+/**
+ * Counts an authenticated request before its body is read, and sets the headers of its response. The slots are freed when the response
+ * has ended or the client has disconnected.
+ */
+export function limitRequest(
+  limiter: RateLimiter,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): undefined | Promise<void> {
+  if (request.caller === null) {
+    reply.headers(UNLIMITED_HEADERS);
+    return undefined;
   }
-  headerCache.set(state, headers);
-  return headers;
+  const onAdmitted = (lease: RateLease | null) => {
+    request.rateLease = lease;
+    reply.headers(lease === null ? UNLIMITED_HEADERS : rateLimitHeaders(lease.state()));
+    if (lease === null) return;
+    if (reply.raw.destroyed) lease.release();
+    else reply.raw.once('close', () => lease.release());
+  };
+  const lease = limiter.admit(request.caller, routeRateClass(request.method, request.routeOptions.config));
+  if (lease instanceof Promise) return lease.then(onAdmitted);
+  onAdmitted(lease);
+  return undefined;
+}
+
+const CLASS_BY_SCOPE: Partial<Record<string, RateClass>> = {
+  knowledge: 'knowledge',
+  guardrails: 'management',
+  keys: 'management',
+  admin: 'management',
+};
+
+/** The class of a route: the declared one, or that of its scope. Only the POST routes of inference call models. */
+export function routeRateClass(
+  method: string | readonly string[],
+  config: { scope?: string; rateClass?: RateClass } | undefined,
+): RateClass {
+  if (config?.rateClass !== undefined) return config.rateClass;
+  if (config?.scope === 'inference') return method === 'POST' ? 'inference' : 'general';
+  return CLASS_BY_SCOPE[config?.scope ?? ''] ?? 'general';
+}
+
+/** Makes the handlers of inference routes, which are added after this call, reserve tokens first and settle them afterwards. */
+export function limitTokens(app: Pick<App, 'decorateRequest' | 'addHook'>): void {
+  app.decorateRequest('rateLease', null);
+  app.addHook('onRoute', (route) => {
+    if (routeRateClass(route.method, route.config) !== 'inference') return;
+    const { handler } = route;
+    route.handler = async function limitedHandler(request, reply) {
+      const { rateLease: lease, body } = request;
+      if (lease === null) return handler.call(this, request, reply);
+      await lease.reserveTokens(body, request.bodyReservation?.bytes() ?? 0);
+      reply.headers(rateLimitHeaders(lease.state()));
+      try {
+        return await handler.call(this, request, reply);
+      } finally {
+        lease.settleTokens();
+        if (!reply.raw.headersSent) reply.headers(rateLimitHeaders(lease.state()));
+      }
+    };
+  });
 }

@@ -44,7 +44,7 @@ describe('request bodies', () => {
         if (header !== KEY.authorization) throw invalidApiKey('no');
         return serviceCaller('org', 'key');
       },
-      limit: unlimited,
+      limiter: unlimited,
     });
     app.post('/echo', { schema: { body: Type.Object({}) } }, async ({ body }) => {
       await gate;

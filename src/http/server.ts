@@ -14,7 +14,7 @@ import { collectAfterBodies } from './collect-after-bodies.ts';
 import { countHandlers, stopping } from './drain.ts';
 import { asApiError, handleErrors, sendError } from './error-handler.ts';
 import { acceptJson } from './json-body.ts';
-import { type Limit, rateLimitHeaders } from './rate-limit.ts';
+import { limitRequest, limitTokens, type RateLimiter, UNLIMITED_HEADERS } from './rate-limit.ts';
 import { closeAfterUnreadBody } from './unread-body.ts';
 import { compileValidator, toApiError } from './validation.ts';
 
@@ -73,7 +73,7 @@ export interface ServerOptions {
   /** Time limit for receiving a whole request; 0: none. */
   requestTimeoutMs: number;
   authenticate: Authenticate;
-  limit: Limit;
+  limiter: RateLimiter;
   /** Budget for JSON bodies in flight, in bytes. Default: a share of V8's heap limit. */
   bodiesInFlightBytes?: number;
 }
@@ -112,6 +112,7 @@ export async function createServer(options: ServerOptions): Promise<App> {
   // Response schemas are for documentation and tests. Serializing with them would drop fields that they lack.
   app.setSerializerCompiler(() => JSON.stringify);
   handleErrors(app, options.bodyLimitBytes);
+  limitTokens(app);
   countHandlers(app);
   closeIdleOnStop(app);
   if (options.corsOrigins !== null) {
@@ -162,7 +163,7 @@ function ignoreTypeOfEmptyBodies(app: Pick<App, 'addHook'>): void {
 
 /** Admits requests before their body is read: response headers, authentication, scope and rate limits. */
 function admitRequests(app: App, options: ServerOptions): void {
-  const { authenticate, limit } = options;
+  const { authenticate, limiter } = options;
   let isStopping = false;
   app.addHook('preClose', async () => {
     isStopping = true;
@@ -172,26 +173,28 @@ function admitRequests(app: App, options: ServerOptions): void {
   app.addHook('onRequest', (request, reply, done) => {
     request.reply = reply;
     reply.headers(SECURITY_HEADERS).header('x-request-id', request.id);
-    const onAuthenticated = (caller: FastifyRequest['caller']) => {
+    const requireRouteScope = () => {
       const { scope } = request.routeOptions.config;
+      if (request.caller !== null && scope !== undefined && scope !== 'public') requireScope(request.caller, scope);
+    };
+    const onAuthenticated = (caller: FastifyRequest['caller']): undefined | Promise<void> => {
       request.caller = caller;
-      reply.headers(rateLimitHeaders(limit(caller)));
-      if (caller !== null && scope !== undefined && scope !== 'public') requireScope(caller, scope);
+      const limited = limitRequest(limiter, request, reply);
+      if (limited !== undefined) return limited.then(requireRouteScope);
+      requireRouteScope();
+      return undefined;
     };
     const onRejected = (error: unknown) => {
-      // Unauthenticated callers share one bucket and get its headers too.
-      if (error instanceof ApiError && error.status === 401) reply.headers(rateLimitHeaders(limit(null)));
+      if (error instanceof ApiError && error.status === 401) reply.headers(UNLIMITED_HEADERS);
       done(error as Error);
     };
     try {
       if (isStopping) throw stopping();
       const isPublic = request.is404 || request.routeOptions.config.scope === 'public';
       const caller = isPublic ? null : authenticate(request.headers.authorization);
-      if (caller instanceof Promise) caller.then(onAuthenticated).then(() => done(), onRejected);
-      else {
-        onAuthenticated(caller);
-        done();
-      }
+      const admitted = caller instanceof Promise ? caller.then(onAuthenticated) : onAuthenticated(caller);
+      if (admitted === undefined) done();
+      else admitted.then(() => done(), onRejected);
     } catch (error) {
       onRejected(error);
     }

@@ -70,6 +70,7 @@ export class ModelCall<Engine> {
     const { caller, requestId, endpoint, isBatchLine = false } = call;
     const now = this.#deps.now();
     this.#metrics.ended({ model: model.id, outcome, usage, inputs: this.#inputs });
+    call.countTokens?.(usage.promptTokens + usage.completionTokens);
     const record: UsageRecord = {
       id: newId('usage'),
       organizationId: caller.organizationId,

@@ -70,4 +70,6 @@ export interface Call {
   isBatchLine?: boolean;
   /** Adds a header to the response; has no effect once its head is sent. Absent: there is no response. */
   setHeader?(name: string, value: string): void;
+  /** Counts processed tokens against the token limits of the key. Absent: the call is not limited. */
+  countTokens?(tokens: number): void;
 }

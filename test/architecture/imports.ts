@@ -15,7 +15,7 @@ export const ORDER: readonly (readonly string[])[] = [
   ['http'],
   ['audit'],
   ['accounts'],
-  ['billing', 'models', 'files', 'guardrails', 'prompt-cache', 'health'],
+  ['billing', 'limits', 'models', 'files', 'guardrails', 'prompt-cache', 'health'],
   ['inference'],
   ['knowledge-bases'],
   ['chat', 'completions', 'embeddings', 'rerank', 'moderations'],
