@@ -87,7 +87,8 @@ export const invalidJson = (defect: string): ApiError =>
 export const contextLengthExceeded = (param: string, promptTokens: number | null, contextTokens: number): ApiError =>
   badRequest(
     'context_length_exceeded',
-    `${promptTokens === null ? 'The prompt is' : `The prompt has ${promptTokens} tokens, which is`} longer than the model's context of ${contextTokens} tokens allows.`,
+    // LangChain and others recognize "maximum context length".
+    `This model's maximum context length is ${contextTokens} tokens, ${promptTokens === null ? `and your ${param} exceeds it` : `but your ${param} has ${promptTokens} tokens`}.`,
     param,
   );
 
@@ -134,6 +135,16 @@ export const notFound = (resource: string, id: string, param: string): ApiError 
     type: 'not_found_error',
     code: `${resource}_not_found`,
     message: `There is no ${resource.replaceAll('_', ' ')} '${truncateForMessage(id)}'.`,
+    param,
+  });
+
+/** 404: the model exists but does another task. `usable`: ids of models that do the task. */
+export const modelOfOtherKind = (id: string, task: string, usable: readonly string[], param: string): ApiError =>
+  new ApiError({
+    status: 404,
+    type: 'not_found_error',
+    code: 'model_not_found',
+    message: `The model '${truncateForMessage(id)}' does not do ${task}; ${usable.length === 0 ? 'no model does at present' : `these do: ${usable.join(', ')}`}.`,
     param,
   });
 
@@ -218,6 +229,16 @@ export const unsupportedMediaType = (contentType: string, required = 'applicatio
       contentType === ''
         ? `Send the body as ${required}, and name that type in the header 'Content-Type'.`
         : `Send the body as ${required}, not as '${truncateForMessage(contentType)}'.`,
+  });
+
+/** 415: the body is compressed. */
+export const unsupportedContentEncoding = (encoding: string): ApiError =>
+  new ApiError({
+    status: 415,
+    type: 'invalid_request_error',
+    code: 'unsupported_media_type',
+    message: `Send the body uncompressed; the encoding '${truncateForMessage(encoding)}' is not supported.`,
+    param: 'content-encoding',
   });
 
 /** 416: the range starts after the end of a file of `bytes` bytes. */

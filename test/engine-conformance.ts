@@ -210,6 +210,7 @@ function skipWithout(t: TestContext, get: Get, ability: Ability): boolean {
 export function engineConformance(name: string, start: () => Promise<ConformanceSubject>): void {
   describe(`${name} keeps the port's promises`, () => {
     describe('answers', () => withSubject(start, describeAnswers));
+    describe('prompts', () => withSubject(start, describePrompts));
     describe('limits and stops', () => withSubject(start, describeEndings));
     describe('tools and formats', () => withSubject(start, describeForms));
     describe('leaving', () => withSubject(start, describeLeaving));
@@ -282,7 +283,7 @@ function describeAnswers(get: Get): void {
 const greedy = (get: Get, changes: Partial<GenerationRequest> = {}) =>
   collectGeneration(get().engine, chatRequest('Tell me a story.', changes));
 
-function describeEndings(get: Get): void {
+function describePrompts(get: Get): void {
   it('prompt log probabilities cover the prompt and equal those of its generation', async (t) => {
     if (!get().engine.features().promptLogprobs) return t.skip('the engine cannot tell');
     const prompt = textRequest('Once upon a time', { logprobs: 0, maxTokens: 6 });
@@ -308,6 +309,16 @@ function describeEndings(get: Get): void {
       assert.ok(Math.abs((again[i]?.logprob ?? 0) - logprob) < 0.05, `${again[i]?.logprob} and ${logprob}`);
     }
   });
+  it('maxTokens of 0 processes the prompt and generates nothing', async (t) => {
+    if (!get().engine.features().promptLogprobs) return t.skip('the server decides');
+    const answer = await collectGeneration(get().engine, textRequest('Once upon a time', { maxTokens: 0 }));
+    const [choice] = answer.choices;
+    assert.deepEqual([choice?.text, choice?.reason, answer.usage.completionTokens], ['', 'length', 0]);
+    assert.ok(answer.usage.promptTokens > 0);
+  });
+}
+
+function describeEndings(get: Get): void {
   it('maxTokens ends a completion with reason length', async () => {
     for (const incremental of [true, false]) {
       const answer = await collectGeneration(get().engine, textRequest('Once upon', { maxTokens: 2, incremental }));

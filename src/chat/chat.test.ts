@@ -3,7 +3,8 @@ import { describe, it } from 'node:test';
 import { assertError, assertSchema, chunks, useApi } from '../../test/harness.ts';
 import { stream, words } from '../../test/scripted-engine.ts';
 import type { GenerationEvent } from '../engines/engine.ts';
-import { ChatCompletion, ChatCompletionChunk } from './schema.ts';
+import { describeNulls } from '../http/null-fields.ts';
+import { ChatCompletion, ChatCompletionChunk, ChatRequest } from './schema.ts';
 
 const hello = { model: 'general-8b', messages: [{ role: 'user', content: 'Hi' }] };
 
@@ -171,8 +172,57 @@ describe('POST /v1/chat/completions', () => {
     assertError(await chat({ model: 'nothing' }), 404, 'model_not_found', 'model');
   });
 
-  it('400 for a model of another kind', async () => {
-    assertError(await chat({ model: 'embed-large-en-v1.5' }), 400, 'invalid_value', 'model');
+  it('404 model_not_found for a model of another kind, with the models that can be used', async () => {
+    const answer = await chat({ model: 'embed-large-en-v1.5' });
+    assertError(answer, 404, 'model_not_found', 'model');
+    assert.match(answer.json.error.message, /does not do chat completions; these do: .*general-8b/);
+  });
+
+  it('null in an optional field means that the field is absent', async () => {
+    const { properties = {}, required = [] } = describeNulls(ChatRequest);
+    const nulls = Object.fromEntries(
+      Object.keys(properties).flatMap((name) => (required.includes(name) ? [] : [[name, null]])),
+    );
+    const tool = { type: 'function', function: { name: 'a.b', description: null, parameters: null, strict: null } };
+    const messages = [{ role: 'user', content: 'Hi', name: null, tool_calls: null, tool_call_id: null }];
+    const answer = await chat({ ...nulls, messages, tools: [tool] });
+    assert.equal(answer.status, 200);
+    assert.deepEqual(api.engine.calls.at(-1)!.request.stop, []);
+    assert.equal(api.engine.calls.at(-1)!.request.sampling.temperature, 1);
+    assert.equal((await chat({ ...nulls })).status, 200);
+  });
+
+  it('top_p of 0 is greedy', async () => {
+    assert.equal((await chat({ top_p: 0, temperature: 1.5 })).status, 200);
+    const { temperature, topP } = api.engine.calls.at(-1)!.request.sampling;
+    assert.deepEqual([temperature, topP], [0, 1]);
+  });
+
+  it('allowed_tools leaves only the named tools to the model', async () => {
+    const tools = ['add', 'remove', 'list'].map((name) => ({ type: 'function', function: { name } }));
+    const allow = (mode: string, names: string[]) =>
+      chat({
+        tools,
+        tool_choice: {
+          type: 'allowed_tools',
+          allowed_tools: { mode, tools: names.map((name) => ({ type: 'function', function: { name } })) },
+        },
+      });
+    assert.equal((await allow('required', ['list', 'add'])).status, 200);
+    const { prompt } = api.engine.calls.at(-1)!.request;
+    assert.ok(prompt.kind === 'chat');
+    assert.deepEqual(
+      [prompt.tools.map((tool) => tool.function.name), prompt.toolChoice],
+      [['add', 'list'], 'required'],
+    );
+    const param = 'tool_choice.allowed_tools.tools.1.function.name';
+    assertError(await allow('auto', ['add', 'sing']), 400, 'invalid_value', param);
+    assertError(await allow('maybe', ['add']), 400, 'invalid_value', 'tool_choice.allowed_tools.mode');
+  });
+
+  it('modalities other than text are rejected', async () => {
+    assert.equal((await chat({ modalities: ['text'] })).status, 200);
+    assertError(await chat({ modalities: ['text', 'audio'] }), 400, 'invalid_value', 'modalities.1');
   });
 
   it('404 knowledge_base_not_found for an id in knowledge_bases, before anything is generated', async () => {

@@ -7,7 +7,7 @@ type WireContent = NonNullable<WireMessage['content']>;
 
 /** Converts the request to the engine's prompt. Throws 400 `invalid_value` or `missing_required_field` with the dotted path. */
 export function chatPrompt(request: ChatRequest): ChatPrompt {
-  const tools = parseTools(request);
+  const tools = allowedTools(request, parseTools(request));
   return {
     kind: 'chat',
     messages: request.messages.map((message, index) => chatMessage(message, `messages.${index}`)),
@@ -60,11 +60,27 @@ function parseTools(request: ChatRequest): FunctionTool[] {
   return tools as FunctionTool[];
 }
 
+/** The tools that `tool_choice` leaves to the model. */
+function allowedTools({ tool_choice: choice }: ChatRequest, tools: FunctionTool[]): FunctionTool[] {
+  if (typeof choice !== 'object' || choice.type !== 'allowed_tools') return tools;
+  const allowed = choice.allowed_tools.tools.map(({ function: { name } }) => name);
+  for (const [index, name] of allowed.entries()) {
+    if (!tools.some((tool) => tool.function.name === name)) {
+      throw invalidValue(
+        `tool_choice.allowed_tools.tools.${index}.function.name`,
+        "must be the name of one of 'tools'",
+      );
+    }
+  }
+  return tools.filter((tool) => allowed.includes(tool.function.name));
+}
+
 function parseToolChoice(request: ChatRequest, tools: readonly FunctionTool[]): ToolChoice {
   const choice = request.tool_choice ?? (tools.length > 0 ? 'auto' : 'none');
   if (choice === 'none' || choice === 'auto') return tools.length > 0 ? choice : 'none';
   if (tools.length === 0) throw invalidValue('tool_choice', "needs 'tools' to choose from");
   if (choice === 'required') return choice;
+  if (choice.type === 'allowed_tools') return choice.allowed_tools.mode;
   const { name } = choice.function;
   if (!tools.some((tool) => tool.function.name === name)) {
     throw invalidValue('tool_choice.function.name', "must be the name of one of 'tools'");

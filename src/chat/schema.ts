@@ -1,12 +1,13 @@
 import { type Static, Type } from 'typebox';
+import { NULL_IS_ABSENT } from '../http/null-fields.ts';
 import { MUST } from '../http/validation.ts';
 import { ModerationField } from '../inference/moderation-notice.ts';
-import { nullable, SamplingFields, Usage } from '../inference/parameters.ts';
+import { SamplingFields, Usage } from '../inference/parameters.ts';
 
 /** Name of a function or schema, as OpenAI accepts it. */
 const Name = Type.String({
-  pattern: '^[A-Za-z0-9_-]{1,64}$',
-  [MUST]: "be 1 to 64 letters, digits, '-' and '_'",
+  pattern: '^[A-Za-z0-9_.-]{1,64}$',
+  [MUST]: "be 1 to 64 letters, digits, '-', '_' and '.'",
 });
 
 const ContentPart = Type.Object({ type: Type.String(), text: Type.Optional(Type.String()) });
@@ -39,9 +40,11 @@ const Tool = Type.Object({
     name: Name,
     description: Type.Optional(Type.String()),
     parameters: Type.Optional(JsonSchema),
-    strict: Type.Optional(nullable(Type.Boolean())),
+    strict: Type.Optional(Type.Boolean()),
   }),
 });
+
+const NamedTool = Type.Object({ type: Type.Literal('function'), function: Type.Object({ name: Type.String() }) });
 
 /** Request body of `POST /v1/chat/completions`. */
 export const ChatRequest = Type.Object(
@@ -50,18 +53,23 @@ export const ChatRequest = Type.Object(
     messages: Type.Array(Message, { minItems: 1 }),
     ...SamplingFields,
     max_tokens: Type.Optional(
-      nullable(
-        Type.Integer({ minimum: 1, description: 'Maximum tokens per choice (default: the rest of the context).' }),
-      ),
+      Type.Integer({ minimum: 1, description: 'Maximum tokens per choice (default: the rest of the context).' }),
     ),
     max_completion_tokens: Type.Optional(
-      nullable(Type.Integer({ minimum: 1, description: "OpenAI's newer name of `max_tokens`." })),
+      Type.Integer({ minimum: 1, description: "OpenAI's newer name of `max_tokens`." }),
     ),
     tools: Type.Optional(Type.Array(Tool, { maxItems: 128 })),
     tool_choice: Type.Optional(
       Type.Union([
         Type.Enum(['auto', 'none', 'required']),
-        Type.Object({ type: Type.Literal('function'), function: Type.Object({ name: Type.String() }) }),
+        NamedTool,
+        Type.Object({
+          type: Type.Literal('allowed_tools'),
+          allowed_tools: Type.Object({
+            mode: Type.Enum(['auto', 'required']),
+            tools: Type.Array(NamedTool, { minItems: 1, maxItems: 128 }),
+          }),
+        }),
       ]),
     ),
     parallel_tool_calls: Type.Optional(Type.Boolean({ default: true })),
@@ -72,22 +80,31 @@ export const ChatRequest = Type.Object(
           Type.Object({
             name: Name,
             description: Type.Optional(Type.String()),
-            strict: Type.Optional(nullable(Type.Boolean())),
+            strict: Type.Optional(Type.Boolean()),
             schema: Type.Optional(JsonSchema),
           }),
         ),
       }),
     ),
-    logprobs: Type.Optional(nullable(Type.Boolean({ default: false }))),
-    top_logprobs: Type.Optional(nullable(Type.Integer({ minimum: 0, maximum: 20 }))),
+    logprobs: Type.Optional(Type.Boolean({ default: false })),
+    top_logprobs: Type.Optional(Type.Integer({ minimum: 0, maximum: 20 })),
+    modalities: Type.Optional(
+      Type.Array(Type.Literal('text'), { minItems: 1, description: 'Only text is generated.' }),
+    ),
+    store: Type.Optional(Type.Boolean({ description: 'Ignored: chat completions are not stored.' })),
+    reasoning_effort: Type.Optional(
+      Type.Enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh'], { description: 'Ignored.' }),
+    ),
+    verbosity: Type.Optional(Type.Enum(['low', 'medium', 'high'], { description: 'Ignored.' })),
     knowledge_bases: Type.Optional(
       Type.Array(Type.String(), {
-        maxItems: 16,
+        maxItems: 64,
         description: 'Ids of knowledge bases whose documents are retrieved into the prompt.',
       }),
     ),
   },
   {
+    [NULL_IS_ABSENT]: true,
     examples: [{ model: 'general-8b', messages: [{ role: 'user', content: 'Hello! What can you do?' }], stream: true }],
   },
 );

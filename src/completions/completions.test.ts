@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { assertError, assertSchema, chunks, useApi } from '../../test/harness.ts';
 import { stream } from '../../test/scripted-engine.ts';
 import type { GenerationEvent, GenerationRequest, TokenLogprob } from '../engines/engine.ts';
+import { legacyLogprobs, promptLogprobs } from './legacy-logprobs.ts';
 import { Completion, CompletionChunk } from './schema.ts';
 
 const logprob = (token: string, value: number): TokenLogprob => ({
@@ -131,6 +132,33 @@ describe('POST /v1/completions', () => {
     const streamed = chunks((await complete({ prompt: 'ab', logprobs: 1, stream: true })).text);
     const offsets = streamed.flatMap((chunk) => chunk.choices[0].logprobs?.text_offset ?? []);
     assert.deepEqual(offsets, [0, 2]);
+  });
+
+  it('the alternatives of a token always include it', () => {
+    const top = [{ token: 'b', logprob: -0.1, bytes: null }];
+    assert.deepEqual(legacyLogprobs([{ token: 'a', logprob: -3, bytes: null, top }], 0).top_logprobs, [
+      { a: -3, b: -0.1 },
+    ]);
+  });
+
+  it('text offsets count characters, and a token inside a character starts where the character does', () => {
+    const tokens = [[97], [0xf0, 0x9f], [0x98, 0x80], [98], [0xc3], [0xa9], [99]].map((bytes) => {
+      const token = Buffer.from(bytes).toString('utf8');
+      return { token, bytes, logprob: -1, top: [] };
+    });
+    assert.deepEqual(legacyLogprobs(tokens, 2).text_offset, [2, 3, 3, 5, 6, 6, 7]);
+    // The tokenizer has added a space that the text does not have.
+    assert.deepEqual(
+      promptLogprobs([{ ...tokens[0]!, token: ' ', bytes: [32] }, ...tokens], 'a😀béc').text_offset,
+      [0, 0, 1, 1, 3, 4, 4, 5],
+    );
+  });
+
+  it('best_of of 0 means as many as n; max_tokens may be 0', async () => {
+    assert.equal((await complete({ prompt: 'a', n: 2, best_of: 0 })).json.choices.length, 2);
+    await complete({ prompt: 'a', max_tokens: 0, echo: true });
+    assert.equal(api.engine.calls.at(-1)!.request.maxTokens, 0);
+    assertError(await complete({ prompt: 'a', max_tokens: -1 }), 400, 'invalid_value', 'max_tokens');
   });
 
   it('echo with logprobs includes the prompt tokens, the first with null, streamed or not', async () => {

@@ -2,22 +2,33 @@ import type { PromptToken, TokenLogprob } from '../engines/engine.ts';
 
 /**
  * Converts log probabilities to the format of text completions. `offset`: number of characters before the first token; negative when
- * the tokenizer added a leading space to the text.
+ * the tokenizer added a leading space to the text. As in OpenAI's API, the alternatives always include the token itself.
  */
 export function legacyLogprobs(tokens: readonly PromptToken[], offset: number) {
-  let at = offset;
   return {
     tokens: tokens.map(({ token }) => token),
     token_logprobs: tokens.map(({ logprob }) => logprob),
-    top_logprobs: tokens.map(({ logprob, top }) =>
-      logprob === null ? null : Object.fromEntries(top.map((other) => [other.token, other.logprob])),
+    top_logprobs: tokens.map(({ token, logprob, top }) =>
+      logprob === null
+        ? null
+        : { ...Object.fromEntries(top.map((other) => [other.token, other.logprob])), [token]: logprob },
     ),
-    text_offset: tokens.map(({ token }) => {
-      const before = Math.max(0, at);
-      at += token.length;
-      return before;
-    }),
+    text_offset: characterStarts(tokens)
+      .slice(0, -1)
+      .map((start) => Math.max(0, offset + start)),
   };
+}
+
+/** Characters before each token, and of all tokens at the end. A token inside a character starts where the character does. */
+function characterStarts(tokens: readonly PromptToken[]): number[] {
+  const decoder = new TextDecoder();
+  let characters = 0;
+  const starts = tokens.map(({ token, bytes }) => {
+    const start = characters;
+    characters += bytes === null ? token.length : decoder.decode(Uint8Array.from(bytes), { stream: true }).length;
+    return start;
+  });
+  return [...starts, characters];
 }
 
 /** Mean log probability per token, the criterion of `best_of`. A choice without tokens ranks last. */
@@ -28,7 +39,7 @@ export function meanLogprob(tokens: readonly TokenLogprob[] | null): number {
 
 /** Converts log probabilities of an echoed prompt, whose tokens may start with an added space. */
 export function promptLogprobs(tokens: readonly PromptToken[], text: string) {
-  const tokenCharacters = tokens.reduce((sum, { token }) => sum + token.length, 0);
+  const tokenCharacters = characterStarts(tokens).at(-1) ?? 0;
   return legacyLogprobs(tokens, Math.min(0, text.length - tokenCharacters));
 }
 

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
+import { NULL_IS_ABSENT } from '../http/null-fields.ts';
 import { ModerationField } from '../inference/moderation-notice.ts';
-import { nullable, SamplingFields, Usage } from '../inference/parameters.ts';
+import { SamplingFields, Usage } from '../inference/parameters.ts';
 
 /** Maximum number of prompts per request; each prompt is a separate generation. */
 const MAX_PROMPTS = 128;
@@ -13,27 +14,32 @@ export const CompletionRequest = Type.Object(
       description: 'One or more texts to continue. No chat template is applied.',
     }),
     ...SamplingFields,
-    max_tokens: Type.Optional(nullable(Type.Integer({ minimum: 1, default: 16 }))),
+    max_tokens: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        default: 16,
+        description: '0: only the prompt is processed, for `echo` with `logprobs`.',
+      }),
+    ),
     logprobs: Type.Optional(
-      nullable(Type.Integer({ minimum: 0, maximum: 5, description: 'Number of alternatives reported per token.' })),
+      Type.Integer({ minimum: 0, maximum: 5, description: 'Number of alternatives reported per token.' }),
     ),
     suffix: Type.Optional(
-      nullable(Type.String({ description: 'Text after the completion, for models with fill-in-the-middle tokens.' })),
+      Type.String({ description: 'Text after the completion, for models with fill-in-the-middle tokens.' }),
     ),
-    echo: Type.Optional(
-      nullable(Type.Boolean({ default: false, description: 'Returns the prompt before its completion.' })),
-    ),
+    echo: Type.Optional(Type.Boolean({ default: false, description: 'Returns the prompt before its completion.' })),
     best_of: Type.Optional(
-      nullable(
-        Type.Integer({
-          minimum: 1,
-          maximum: 16,
-          description: 'Generates this many completions per prompt and returns the `n` best by mean log probability.',
-        }),
-      ),
+      Type.Integer({
+        minimum: 0,
+        maximum: 16,
+        description: 'Generates this many completions per prompt and returns the `n` best by mean log probability.',
+      }),
     ),
   },
-  { examples: [{ model: 'general-8b', prompt: 'The capital of France is', max_tokens: 16, temperature: 0 }] },
+  {
+    [NULL_IS_ABSENT]: true,
+    examples: [{ model: 'general-8b', prompt: 'The capital of France is', max_tokens: 16, temperature: 0 }],
+  },
 );
 
 export type CompletionRequest = Static<typeof CompletionRequest>;

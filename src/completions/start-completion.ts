@@ -88,7 +88,7 @@ export async function startCompletion(
     fingerprint: `${backend.engine}:${backend.model}`,
     prompts,
     choicesPerPrompt: request.n ?? 1,
-    candidates: request.best_of ?? request.n ?? 1,
+    candidates: candidatesPerPrompt(request),
     cachedTokens: first.cachedTokens,
     events: merge(
       inputs.map((input, prompt) => () => promptEvents(prompt, prompt === 0 ? first : start(input))),
@@ -108,7 +108,7 @@ async function* promptEvents(
 }
 
 function generationInput(request: CompletionRequest, text: string): GenerationInput {
-  const candidates = request.best_of ?? request.n ?? 1;
+  const candidates = candidatesPerPrompt(request);
   const needsRanking = candidates > (request.n ?? 1);
   return {
     prompt: { kind: 'text', text, suffix: request.suffix ?? null },
@@ -124,12 +124,15 @@ function generationInput(request: CompletionRequest, text: string): GenerationIn
   };
 }
 
+/** Some clients send a `best_of` of 0 for "not used". */
+const candidatesPerPrompt = ({ best_of: bestOf = 0, n = 1 }: CompletionRequest): number => (bestOf === 0 ? n : bestOf);
+
 const showsPromptLogprobs = (request: CompletionRequest): boolean =>
   request.echo === true && typeof request.logprobs === 'number';
 
 function rejectContradictions(request: CompletionRequest, { engine }: Admission<'completion'>): void {
   const choices = request.n ?? 1;
-  const candidates = request.best_of ?? choices;
+  const candidates = candidatesPerPrompt(request);
   if (candidates < choices) throw invalidValue('best_of', `must not be less than 'n', which is ${choices}`);
   if (candidates > choices && request.stream) throw invalidValue('best_of', "cannot be more than 'n' in a stream");
   if (showsPromptLogprobs(request) && !engine.features().promptLogprobs) {

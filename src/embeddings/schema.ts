@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { EMBEDDING_DIMENSIONS } from '../engines/embedding-engine.ts';
+import { NULL_IS_ABSENT } from '../http/null-fields.ts';
 import { ModerationField } from '../inference/moderation-notice.ts';
-import { nullable } from '../inference/parameters.ts';
 
 /** Maximum number of texts per request. */
 const MAX_INPUTS = 2048;
@@ -16,22 +16,23 @@ export const EmbeddingsRequest = Type.Object(
       description: `One or more texts of at most ${MAX_TOKENS_PER_INPUT} tokens each. Must not be blank.`,
     }),
     encoding_format: Type.Optional(
-      Type.Union([Type.Enum(['float', 'base64']), Type.Null()], {
+      Type.Enum(['float', 'base64'], {
         default: 'float',
         description: '`base64`: little-endian 32-bit floats in standard base64, a quarter of the size.',
       }),
     ),
     dimensions: Type.Optional(
-      nullable(
-        Type.Integer({
-          minimum: 1,
-          description: `Only ${EMBEDDING_DIMENSIONS} is accepted: the model does not support truncated vectors.`,
-        }),
-      ),
+      Type.Integer({
+        minimum: 1,
+        description: `Only ${EMBEDDING_DIMENSIONS} is accepted: the model does not support truncated vectors.`,
+      }),
     ),
-    user: Type.Optional(nullable(Type.String({ description: 'Id of the end user; ignored.' }))),
+    user: Type.Optional(Type.String({ description: 'Id of the end user; ignored.' })),
   },
-  { examples: [{ model: 'embed-large-en-v1.5', input: ['When does the library open?', 'The garden has a pond.'] }] },
+  {
+    [NULL_IS_ABSENT]: true,
+    examples: [{ model: 'embed-large-en-v1.5', input: ['When does the library open?', 'The garden has a pond.'] }],
+  },
 );
 
 export type EmbeddingsRequest = Static<typeof EmbeddingsRequest>;

@@ -162,6 +162,17 @@ describe('errors of Fastify and Node', () => {
     assert.match(headers.get('x-request-id') ?? '', /^req_/);
   });
 
+  it('accepts repeated slashes in a path', async () => {
+    for (const path of ['//v1/models', '/v1//models', '/v1/models//'])
+      assert.equal((await api.send('GET', path)).status, 200, path);
+  });
+
+  it('415 for a compressed body', async () => {
+    const headers = { 'content-encoding': 'gzip' };
+    const answer = await api.send('POST', '/v1/chat/completions', { headers, body: { model: 'general-8b' } });
+    assertError(answer, 415, 'unsupported_media_type', 'content-encoding');
+  });
+
   it('CORS is off unless origins are configured', async () => {
     const answer = await api.send('GET', '/v1/models', { headers: { origin: 'https://app.example' } });
     assert.equal(answer.headers.get('access-control-allow-origin'), null);
@@ -189,5 +200,17 @@ describe('CORS', () => {
     assert.equal(preflight.headers.get('access-control-allow-origin'), 'https://app.example');
     const other = await open.send('GET', '/v1/models', { headers: { origin: 'https://evil.example' } });
     assert.notEqual(other.headers.get('access-control-allow-origin'), 'https://evil.example');
+  });
+
+  it('allows the methods of all routes', async () => {
+    const headers = { origin: 'https://app.example', 'access-control-request-method': 'PATCH' };
+    const { headers: allowed } = await open.send('OPTIONS', '/v1/knowledge-bases/kb_x', { headers, key: null });
+    assert.equal(allowed.get('access-control-allow-methods'), 'GET, HEAD, POST, PUT, PATCH, DELETE');
+    assert.match(allowed.get('x-request-id') ?? '', /^req_/);
+  });
+
+  it('answers an OPTIONS request that is no preflight with an error of the catalogue', async () => {
+    const param = 'access-control-request-method';
+    assertError(await open.send('OPTIONS', '/v1/models', { key: null }), 400, 'missing_required_field', param);
   });
 });

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { TextDecoder } from 'node:util';
 import type { FastifyRequest, RequestPayload } from 'fastify';
-import { invalidJson, requestTooLarge } from '../errors.ts';
+import { invalidJson, requestTooLarge, unsupportedContentEncoding } from '../errors.ts';
 import type { App } from './app.ts';
 import type { BodyBudget, BodyReservation } from './body-budget.ts';
 import { guardBody } from './body-guard.ts';
@@ -27,6 +27,8 @@ declare module 'fastify' {
 export function acceptJson(app: App, { bodyLimitBytes, budget }: { bodyLimitBytes: number; budget: BodyBudget }): void {
   app.decorateRequest('bodyReservation', null);
   app.addHook('preParsing', (request, reply, payload, done) => {
+    const encoding = request.headers['content-encoding'] ?? 'identity';
+    if (takesBody(request) && encoding !== 'identity') return done(unsupportedContentEncoding(encoding));
     if (takesBody(request)) {
       const reservation = budget.open(request.caller?.organizationId ?? '');
       request.bodyReservation = reservation;

@@ -2,6 +2,7 @@ import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import { Type } from 'typebox';
 import type { App } from './app.ts';
+import { describeNulls, NULL_IS_ABSENT } from './null-fields.ts';
 
 /** Response body of all errors. */
 const ErrorResponse = Type.Object(
@@ -64,6 +65,12 @@ const RateLimitedResponse = {
   ],
 };
 
+/** The request body with the nulls that `NULL_IS_ABSENT` accepts. */
+function describeBody(body: unknown): { body?: object } {
+  const acceptsNulls = typeof body === 'object' && body !== null && NULL_IS_ABSENT in body;
+  return acceptsNulls ? { body: describeNulls(body) } : {};
+}
+
 const DOCS_PATH = '/docs';
 
 /** Content-Security-Policy of `/docs`: its own scripts, styles and icons. */
@@ -96,7 +103,8 @@ export async function describeApi(app: App, version: string): Promise<void> {
         '4xx': ErrorResponse,
         '5xx': ErrorResponse,
       };
-      return { schema: { ...schema, response, ...(isOpen && { security: [] }) }, url };
+      const body = describeBody(schema?.body);
+      return { schema: { ...schema, ...body, response, ...(isOpen && { security: [] }) }, url };
     },
   });
   app.addHook('onRoute', (route) => {

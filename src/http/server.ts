@@ -3,7 +3,7 @@ import { getHeapStatistics } from 'node:v8';
 import cors from '@fastify/cors';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import fastify, { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
-import { ApiError } from '../errors.ts';
+import { ApiError, missingField } from '../errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { App } from './app.ts';
@@ -53,6 +53,9 @@ const EXPOSED_HEADERS = [
   ...['etag', 'content-disposition'],
 ];
 
+/** Methods of all routes; the plugin allows only GET, HEAD and POST by default. */
+const CORS_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
+
 /** Cache lifetime of a CORS preflight. */
 const PREFLIGHT_SECONDS = 600;
 
@@ -98,7 +101,8 @@ export async function createServer(options: ServerOptions): Promise<App> {
     // `onRequest` below responds with an error of the catalogue instead.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    routerOptions: { maxParamLength: 512, ignoreTrailingSlash: true },
+    // A base URL that ends in `/` makes clients send `//v1/models`.
+    routerOptions: { maxParamLength: 512, ignoreTrailingSlash: true, ignoreDuplicateSlashes: true },
     clientErrorHandler: respondToClientError,
     frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
       reply.headers({ ...SECURITY_HEADERS, 'x-request-id': request.id });
@@ -115,17 +119,39 @@ export async function createServer(options: ServerOptions): Promise<App> {
   limitTokens(app);
   countHandlers(app);
   closeIdleOnStop(app);
-  if (options.corsOrigins !== null) {
-    // Registered first: preflight requests carry no key.
-    const origin = options.corsOrigins.includes('*') ? '*' : [...options.corsOrigins];
-    await app.register(cors, { origin, maxAge: PREFLIGHT_SECONDS, exposedHeaders: EXPOSED_HEADERS });
-  }
+  setCommonHeaders(app);
+  // Before the admission: preflight requests carry no key.
+  if (options.corsOrigins !== null) await allowOrigins(app, options.corsOrigins);
   admitRequests(app, options);
   ignoreTypeOfEmptyBodies(app);
   closeAfterUnreadBody(app);
   const budget = new BodyBudget(budgetBytes(options), collectAfterBodies());
   acceptJson(app, { bodyLimitBytes: options.bodyLimitBytes, budget });
   return app;
+}
+
+/** Headers of every response, whatever rejects the request. */
+function setCommonHeaders(app: Pick<App, 'addHook'>): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.headers(SECURITY_HEADERS).header('x-request-id', request.id);
+    done();
+  });
+}
+
+/** Allows browsers of other origins (CORS). */
+async function allowOrigins(app: App, origins: readonly string[]): Promise<void> {
+  // The plugin answers an OPTIONS request that is no preflight with plain text.
+  app.addHook('onRequest', (request, _reply, done) => {
+    const { origin, 'access-control-request-method': method } = request.headers;
+    const isPreflight = origin !== undefined && method !== undefined;
+    done(request.method === 'OPTIONS' && !isPreflight ? missingField('access-control-request-method') : undefined);
+  });
+  await app.register(cors, {
+    origin: origins.includes('*') ? '*' : [...origins],
+    methods: CORS_METHODS,
+    maxAge: PREFLIGHT_SECONDS,
+    exposedHeaders: EXPOSED_HEADERS,
+  });
 }
 
 /** Interval at which a stopping server closes idle connections. */
@@ -172,7 +198,6 @@ function admitRequests(app: App, options: ServerOptions): void {
   app.decorateRequest('reply', null);
   app.addHook('onRequest', (request, reply, done) => {
     request.reply = reply;
-    reply.headers(SECURITY_HEADERS).header('x-request-id', request.id);
     const requireRouteScope = () => {
       const { scope } = request.routeOptions.config;
       if (request.caller !== null && scope !== undefined && scope !== 'public') requireScope(request.caller, scope);

@@ -3,6 +3,7 @@ import addFormats from 'ajv-formats';
 import type { FastifySchemaCompiler } from 'fastify';
 import type { Static, TSchema } from 'typebox';
 import { type ApiError, invalidValue, missingField } from '../errors.ts';
+import { NULL_IS_ABSENT, nullRemover } from './null-fields.ts';
 
 /**
  * Schema keyword that describes a `pattern` in words, such as `be an address`. It completes the message "'param' must", so that no
@@ -23,11 +24,30 @@ function withFormats(ajv: Ajv): Ajv {
 
 /** Compiles validators without type coercion for JSON bodies, and with coercion for query strings and paths. */
 export const compileValidator: FastifySchemaCompiler<object> = ({ schema, httpPart }) =>
-  (httpPart === 'body' ? bodyAjv : textAjv).compile(schema);
+  httpPart === 'body' ? compileBody(schema) : textAjv.compile(schema);
+
+interface Validate {
+  (value: unknown): boolean;
+  errors?: ErrorObject[] | null;
+}
+
+/** Ajv caches the compiled schema; the nulls of `NULL_IS_ABSENT` are removed before it runs. */
+function compileBody(schema: object): Validate {
+  const validate = bodyAjv.compile(schema);
+  if (!(NULL_IS_ABSENT in schema)) return validate;
+  const removeNulls = nullRemover(schema);
+  const validateRest: Validate = (value) => {
+    removeNulls(value);
+    const isValid = validate(value);
+    validateRest.errors = validate.errors ?? null;
+    return isValid;
+  };
+  return validateRest;
+}
 
 /** Validates `value` and applies defaults in place. Throws 400 with the dotted path below `at`. */
 export function parse<T extends TSchema>(schema: T, value: unknown, at: string): Static<T> {
-  const validate = bodyAjv.compile(schema);
+  const validate = compileBody(schema);
   if (validate(value)) return value as Static<T>;
   throw toApiError(validate.errors ?? [], at);
 }

@@ -1,6 +1,6 @@
 import type { Deps } from '../deps.ts';
 import type { ModelView } from '../engines/registry.ts';
-import { engineUnavailable, insufficientScope, invalidValue, notFound } from '../errors.ts';
+import { engineUnavailable, insufficientScope, modelOfOtherKind, notFound } from '../errors.ts';
 import type { Call, Caller } from '../lib/caller.ts';
 import { type CallKind, type EngineInfo, type EngineOfKind, KINDS, type KindOfCall } from './call-kinds.ts';
 import { costBounds, grantedOutputTokens, type TokenBounds } from './cost-bounds.ts';
@@ -9,6 +9,8 @@ import type { Screened } from './screening.ts';
 
 /** `Retry-After` while nothing is bound to a model: only an operator can change that. */
 const UNBOUND_RETRY_SECONDS = 60;
+/** Models that an error suggests. */
+const MAX_SUGGESTED_MODELS = 10;
 
 /** A model to look up. */
 export interface ModelQuery<K extends CallKind> {
@@ -86,8 +88,7 @@ export function admit<K extends CallKind>(deps: Pick<Deps, 'models'>, call: Call
 
 /**
  * Finds a model of a kind that the caller may use. Throws 404 `model_not_found` for an unknown id and for a model of
- * another kind, 400 for a model that generates other things, 403 when the key is limited to other models, 503 when no
- * engine is bound.
+ * another kind, 403 when the key is limited to other models, 503 when no engine is bound.
  */
 export function resolveModel<K extends CallKind>(
   deps: Pick<Deps, 'models'>,
@@ -98,15 +99,25 @@ export function resolveModel<K extends CallKind>(
   const id = named ?? row.defaultModel ?? '';
   const model = findModel(deps, id, row);
   const engine = model?.[row.engine] ?? null;
-  const isOtherKind = engine === null && row.capability === null && model?.id !== row.defaultModel;
-  if (model === undefined || isOtherKind) throw notFound('model', id, param);
-  requireModel(caller, model.id, param);
-  if (row.capability !== null && !model.capabilities[row.capability]) {
-    const task = row.capability.replaceAll('_', ' ');
-    throw invalidValue(param, `'${id}' cannot be used here: it does not do ${task}s`);
+  if (model === undefined) throw notFound('model', id, param);
+  if (!isOfKind(model, row)) {
+    const usable = deps.models.list().filter((other) => isOfKind(other, row) && mayUse(caller, other.id));
+    throw modelOfOtherKind(
+      id,
+      row.task,
+      usable.slice(0, MAX_SUGGESTED_MODELS).map((other) => other.id),
+      param,
+    );
   }
+  requireModel(caller, model.id, param);
   if (engine === null) throw engineUnavailable(`Nothing serves '${model.id}' at present.`, UNBOUND_RETRY_SECONDS);
   return { model, engine: engine as EngineInfo<K> };
+}
+
+/** Whether a model does the task of a kind, even while no engine is bound to it. */
+function isOfKind(model: ModelView, row: KindOfCall): boolean {
+  if (row.capability !== null) return model.capabilities[row.capability];
+  return (model[row.engine] ?? null) !== null || model.id === row.defaultModel;
 }
 
 function findModel(deps: Pick<Deps, 'models'>, id: string, row: KindOfCall): ModelView | undefined {
@@ -115,8 +126,9 @@ function findModel(deps: Pick<Deps, 'models'>, id: string, row: KindOfCall): Mod
   return isAlias ? deps.models.get(row.defaultModel ?? '') : model;
 }
 
+const mayUse = ({ models }: Caller, modelId: string): boolean => models === null || models.has(modelId);
+
 /** Throws 403 `insufficient_scope` when the key is limited to other models. `param`: field that names the model. */
 export function requireModel(caller: Caller, modelId: string, param: string): void {
-  if (caller.models === null || caller.models.has(modelId)) return;
-  throw insufficientScope(`This API key may not use the model '${modelId}'.`, param);
+  if (!mayUse(caller, modelId)) throw insufficientScope(`This API key may not use the model '${modelId}'.`, param);
 }

@@ -10,22 +10,31 @@ export interface KindOfCall {
   defaultModel: string | null;
   /** Second name of the default model. */
   alias: string | null;
+  /** What models of this kind do, for error messages. */
+  task: string;
 }
 
 type EngineProperty = 'engine' | 'embedding' | 'rerank' | 'moderation';
 
 /** The kinds of model calls. A new kind is one row here, with its metrics in `metrics.ts`. */
 export const KINDS = {
-  chat: { engine: 'engine', capability: 'chat_completion', defaultModel: null, alias: null },
-  completion: { engine: 'engine', capability: 'completion', defaultModel: null, alias: null },
-  embedding: { engine: 'embedding', capability: null, defaultModel: 'embed-large-en-v1.5', alias: null },
-  rerank: { engine: 'rerank', capability: null, defaultModel: 'reranker-v2-m3', alias: null },
+  chat: { engine: 'engine', capability: 'chat_completion', defaultModel: null, alias: null, task: 'chat completions' },
+  completion: { engine: 'engine', capability: 'completion', defaultModel: null, alias: null, task: 'text completions' },
+  embedding: {
+    engine: 'embedding',
+    capability: null,
+    defaultModel: 'embed-large-en-v1.5',
+    alias: null,
+    task: 'embeddings',
+  },
+  rerank: { engine: 'rerank', capability: null, defaultModel: 'reranker-v2-m3', alias: null, task: 'reranking' },
   moderation: {
     engine: 'moderation',
     capability: null,
     defaultModel: 'moderation-v1',
     // The name that OpenAI's clients send.
     alias: 'omni-moderation-latest',
+    task: 'moderation',
   },
 } as const satisfies Record<string, KindOfCall>;
 

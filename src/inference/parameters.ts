@@ -1,10 +1,5 @@
-import { type Static, type TSchema, Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import type { Sampling } from '../engines/engine.ts';
-
-/** A field that clients may send as null, with the meaning of an absent field. */
-export function nullable<T extends TSchema & { type?: unknown }>(schema: T) {
-  return Type.Unsafe<Static<T> | null>({ ...schema, type: [schema.type, 'null'] });
-}
 
 /** Every token is compared with the stop sequences, so their length is bounded. */
 const MAX_STOP_CHARACTERS = 4096;
@@ -13,50 +8,52 @@ const StopText = Type.String({ minLength: 1, maxLength: MAX_STOP_CHARACTERS });
 /** The sampling fields that chat and text completions share. Each default is the interface's. */
 export const SamplingFields = {
   temperature: Type.Optional(
-    nullable(
-      Type.Number({ minimum: 0, maximum: 2, default: 1, description: '0 is greedy: the same text every time.' }),
-    ),
+    Type.Number({ minimum: 0, maximum: 2, default: 1, description: '0 is greedy: the same text every time.' }),
   ),
-  top_p: Type.Optional(nullable(Type.Number({ exclusiveMinimum: 0, maximum: 1, default: 1 }))),
-  n: Type.Optional(
-    nullable(Type.Integer({ minimum: 1, maximum: 16, default: 1, description: 'Answers to each prompt.' })),
-  ),
-  stream: Type.Optional(nullable(Type.Boolean({ default: false, description: 'Answer with server-sent events.' }))),
+  top_p: Type.Optional(Type.Number({ minimum: 0, maximum: 1, default: 1, description: '0 is greedy.' })),
+  n: Type.Optional(Type.Integer({ minimum: 1, maximum: 16, default: 1, description: 'Answers to each prompt.' })),
+  stream: Type.Optional(Type.Boolean({ default: false, description: 'Answer with server-sent events.' })),
   stream_options: Type.Optional(
-    nullable(
-      Type.Object({
-        include_usage: Type.Optional(
-          Type.Boolean({ description: 'End the stream with a chunk that has `usage` and no choices.' }),
-        ),
-      }),
-    ),
+    Type.Object({
+      include_usage: Type.Optional(
+        Type.Boolean({ description: 'End the stream with a chunk that has `usage` and no choices.' }),
+      ),
+    }),
   ),
   stop: Type.Optional(
-    Type.Union([StopText, Type.Array(StopText, { maxItems: 4 }), Type.Null()], {
+    Type.Union([StopText, Type.Array(StopText, { maxItems: 4 })], {
       description: `Up to 4 texts of at most ${MAX_STOP_CHARACTERS} characters before which the answer ends.`,
     }),
   ),
-  presence_penalty: Type.Optional(nullable(Type.Number({ minimum: -2, maximum: 2, default: 0 }))),
-  frequency_penalty: Type.Optional(nullable(Type.Number({ minimum: -2, maximum: 2, default: 0 }))),
-  seed: Type.Optional(nullable(Type.Integer({ minimum: -(2 ** 63), maximum: 2 ** 63 }))),
+  presence_penalty: Type.Optional(Type.Number({ minimum: -2, maximum: 2, default: 0 })),
+  frequency_penalty: Type.Optional(Type.Number({ minimum: -2, maximum: 2, default: 0 })),
+  seed: Type.Optional(Type.Integer({ minimum: -(2 ** 63), maximum: 2 ** 63 })),
   logit_bias: Type.Optional(
-    nullable(
-      Type.Record(Type.String({ pattern: '^[0-9]{1,9}$' }), Type.Number({ minimum: -100, maximum: 100 }), {
-        additionalProperties: false,
-        description: "Token id of the model's own tokenizer to what is added to its logit.",
-      }),
-    ),
+    Type.Record(Type.String({ pattern: '^[0-9]{1,9}$' }), Type.Number({ minimum: -100, maximum: 100 }), {
+      additionalProperties: false,
+      description: "Token id of the model's own tokenizer to what is added to its logit.",
+    }),
   ),
-  user: Type.Optional(Type.String({ description: 'The end user; not looked at.' })),
+  metadata: Type.Optional(
+    Type.Record(Type.String({ maxLength: 64 }), Type.String({ maxLength: 512 }), { description: 'Ignored.' }),
+  ),
+  service_tier: Type.Optional(Type.String({ description: 'Ignored: there is one tier.' })),
+  prompt_cache_key: Type.Optional(
+    Type.String({ description: 'Ignored: the prefix cache finds shared prefixes by itself.' }),
+  ),
+  safety_identifier: Type.Optional(Type.String({ description: 'Ignored.' })),
+  user: Type.Optional(Type.String({ description: 'Id of the end user; ignored.' })),
 } as const;
 
 const Fields = Type.Object(SamplingFields);
 
 /** Sampling parameters of a request, with defaults. */
 export function samplingParameters(request: Static<typeof Fields>): Sampling {
+  const topP = request.top_p ?? 1;
   return {
-    temperature: request.temperature ?? 1,
-    topP: request.top_p ?? 1,
+    // Engines require a positive `topP`; 0 leaves only the most probable token, as a temperature of 0 does.
+    temperature: topP === 0 ? 0 : (request.temperature ?? 1),
+    topP: topP === 0 ? 1 : topP,
     presencePenalty: request.presence_penalty ?? 0,
     frequencyPenalty: request.frequency_penalty ?? 0,
     seed: request.seed ?? null,

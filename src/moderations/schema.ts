@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { nullable } from '../inference/parameters.ts';
+import { NULL_IS_ABSENT } from '../http/null-fields.ts';
 
 /** Maximum number of texts per request. */
 const MAX_INPUTS = 1024;
@@ -11,10 +11,13 @@ export const ModerationRequest = Type.Object(
       description: 'One or more texts of any length. Must not be blank.',
     }),
     model: Type.Optional(
-      nullable(Type.String({ description: '`moderation-v1` (default) or its alias `omni-moderation-latest`.' })),
+      Type.String({ description: '`moderation-v1` (default) or its alias `omni-moderation-latest`.' }),
     ),
   },
-  { examples: [{ input: ['You are a pathetic, worthless idiot.', 'The library opens at nine.'] }] },
+  {
+    [NULL_IS_ABSENT]: true,
+    examples: [{ input: ['You are a pathetic, worthless idiot.', 'The library opens at nine.'] }],
+  },
 );
 
 export type ModerationRequest = Static<typeof ModerationRequest>;

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
+import { NULL_IS_ABSENT } from '../http/null-fields.ts';
 import { ModerationField } from '../inference/moderation-notice.ts';
-import { nullable } from '../inference/parameters.ts';
 
 /** Maximum number of documents per request. */
 const MAX_DOCUMENTS = 1000;
@@ -22,18 +22,17 @@ export const RerankBody = Type.Object(
         'Strings, or objects with a `text`, of at most 1,000,000 characters each and 16,000,000 in total. An empty document scores 0.',
     }),
     top_n: Type.Optional(
-      nullable(
-        Type.Integer({
-          minimum: 1,
-          description: 'Maximum number of results (default: all documents).',
-        }),
-      ),
+      Type.Integer({
+        minimum: 1,
+        description: 'Maximum number of results (default: all documents).',
+      }),
     ),
     return_documents: Type.Optional(
-      nullable(Type.Boolean({ default: true, description: 'Whether results contain the text of the document.' })),
+      Type.Boolean({ default: true, description: 'Whether results contain the text of the document.' }),
     ),
   },
   {
+    [NULL_IS_ABSENT]: true,
     examples: [
       {
         model: 'reranker-v2-m3',

@@ -1,12 +1,11 @@
 import { type Static, Type } from 'typebox';
+import { NULL_IS_ABSENT } from '../http/null-fields.ts';
 import { MUST } from '../http/validation.ts';
 import { ModerationField } from '../inference/moderation-notice.ts';
-import { nullable } from '../inference/parameters.ts';
 import { MetadataObject } from '../knowledge-bases/schema.ts';
 import { InputItem, OutputItem } from './item-schema.ts';
 
 const Nullable = <T extends Parameters<typeof Type.Array>[0]>(schema: T) => Type.Union([schema, Type.Null()]);
-const optional = <T extends Parameters<typeof nullable>[0]>(schema: T) => Type.Optional(nullable(schema));
 
 /** Name of a function or schema. */
 const Name = Type.String({
@@ -18,19 +17,21 @@ const JsonSchema = Type.Record(Type.String(), Type.Unknown());
 /** A function, in the fields that the flat and the nested form share. */
 const FunctionFields = {
   name: Type.Optional(Name),
-  description: optional(Type.String()),
+  description: Type.Optional(Type.String()),
   parameters: Type.Optional(Nullable(JsonSchema)),
-  strict: optional(Type.Boolean()),
+  strict: Type.Optional(Type.Boolean()),
 };
 
 /** Settings of `file_search`. */
 export const FileSearchSettings = Type.Object({
   knowledge_base_ids: Type.Array(Type.String(), { minItems: 1, maxItems: 64 }),
-  max_results: optional(Type.Integer({ minimum: 1, maximum: 50, default: 10 })),
-  search_type: optional(Type.Enum(['hybrid', 'semantic', 'vector', 'keyword'], { type: 'string', default: 'hybrid' })),
-  score_threshold: optional(Type.Number({ minimum: 0, maximum: 1, default: 0 })),
-  rerank: optional(Type.Boolean({ default: false })),
-  rerank_model: optional(Type.String()),
+  max_results: Type.Optional(Type.Integer({ minimum: 1, maximum: 50, default: 10 })),
+  search_type: Type.Optional(
+    Type.Enum(['hybrid', 'semantic', 'vector', 'keyword'], { type: 'string', default: 'hybrid' }),
+  ),
+  score_threshold: Type.Optional(Type.Number({ minimum: 0, maximum: 1, default: 0 })),
+  rerank: Type.Optional(Type.Boolean({ default: false })),
+  rerank_model: Type.Optional(Type.String()),
 });
 
 const Tool = Type.Object(
@@ -75,18 +76,20 @@ export const CreateResponse = Type.Object(
     input: Type.Union([Type.String({ minLength: 1 }), Type.Array(InputItem, { minItems: 1 })], {
       description: 'A text, chat messages, or items of earlier responses and results of functions.',
     }),
-    instructions: optional(Type.String({ description: 'System message of this response only.' })),
-    previous_response_id: optional(Type.String({ description: 'Continues a stored response.' })),
+    instructions: Type.Optional(Type.String({ description: 'System message of this response only.' })),
+    previous_response_id: Type.Optional(Type.String({ description: 'Continues a stored response.' })),
     tools: Type.Optional(Nullable(Type.Array(Tool, { maxItems: 128 }))),
     tool_choice: Type.Optional(Nullable(ToolChoiceParam)),
-    parallel_tool_calls: optional(Type.Boolean({ default: true })),
-    max_turns: optional(Type.Integer({ minimum: 1, maximum: 50, default: 10, description: 'Calls of the model.' })),
-    max_tool_calls: optional(Type.Integer({ minimum: 1, description: 'Searches in this response.' })),
-    max_output_tokens: optional(Type.Integer({ minimum: 1, description: 'Per call of the model.' })),
-    temperature: optional(Type.Number({ minimum: 0, maximum: 2, default: 1 })),
-    top_p: optional(Type.Number({ minimum: 0, maximum: 1, default: 1, description: '0 is greedy.' })),
-    presence_penalty: optional(Type.Number({ minimum: -2, maximum: 2, default: 0 })),
-    frequency_penalty: optional(Type.Number({ minimum: -2, maximum: 2, default: 0 })),
+    parallel_tool_calls: Type.Optional(Type.Boolean({ default: true })),
+    max_turns: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 50, default: 10, description: 'Calls of the model.' }),
+    ),
+    max_tool_calls: Type.Optional(Type.Integer({ minimum: 1, description: 'Searches in this response.' })),
+    max_output_tokens: Type.Optional(Type.Integer({ minimum: 1, description: 'Per call of the model.' })),
+    temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2, default: 1 })),
+    top_p: Type.Optional(Type.Number({ minimum: 0, maximum: 1, default: 1, description: '0 is greedy.' })),
+    presence_penalty: Type.Optional(Type.Number({ minimum: -2, maximum: 2, default: 0 })),
+    frequency_penalty: Type.Optional(Type.Number({ minimum: -2, maximum: 2, default: 0 })),
     text: Type.Optional(
       Nullable(
         Type.Object({
@@ -95,9 +98,9 @@ export const CreateResponse = Type.Object(
               Type.Object({
                 type: Type.Enum(['text', 'json_object', 'json_schema']),
                 name: Type.Optional(Name),
-                description: optional(Type.String()),
+                description: Type.Optional(Type.String()),
                 schema: Type.Optional(JsonSchema),
-                strict: optional(Type.Boolean()),
+                strict: Type.Optional(Type.Boolean()),
               }),
             ),
           ),
@@ -105,25 +108,30 @@ export const CreateResponse = Type.Object(
         }),
       ),
     ),
-    stream: optional(Type.Boolean({ default: false })),
+    stream: Type.Optional(Type.Boolean({ default: false })),
     stream_options: Type.Optional(
-      Nullable(Type.Object({ include_obfuscation: optional(Type.Boolean({ description: 'Nothing is padded.' })) })),
+      Nullable(
+        Type.Object({ include_obfuscation: Type.Optional(Type.Boolean({ description: 'Nothing is padded.' })) }),
+      ),
     ),
-    store: optional(Type.Boolean({ default: true, description: 'Whether it can be retrieved for 24 hours.' })),
-    background: optional(Type.Boolean({ default: false, description: 'Only false.' })),
+    store: Type.Optional(Type.Boolean({ default: true, description: 'Whether it can be retrieved for 24 hours.' })),
+    background: Type.Optional(Type.Boolean({ default: false, description: 'Only false.' })),
     metadata: Type.Optional(Nullable(MetadataObject)),
-    user: optional(Type.String()),
+    user: Type.Optional(Type.String()),
     include: Type.Optional(Nullable(Type.Array(Type.String()))),
-    truncation: optional(Type.String({ description: 'Only `disabled`.' })),
-    service_tier: optional(Type.String({ description: '`auto` or `default`.' })),
+    truncation: Type.Optional(Type.String({ description: 'Only `disabled`.' })),
+    service_tier: Type.Optional(Type.String({ description: '`auto` or `default`.' })),
     reasoning: Type.Optional(
-      Nullable(Type.Object({ effort: optional(Type.String()), summary: optional(Type.String()) })),
+      Nullable(Type.Object({ effort: Type.Optional(Type.String()), summary: Type.Optional(Type.String()) })),
     ),
-    top_logprobs: optional(Type.Integer({ description: 'Only 0.' })),
-    safety_identifier: optional(Type.String({ maxLength: 64 })),
-    prompt_cache_key: optional(Type.String({ maxLength: 64, description: 'Not needed: prefixes are cached anyway.' })),
+    top_logprobs: Type.Optional(Type.Integer({ description: 'Only 0.' })),
+    safety_identifier: Type.Optional(Type.String({ maxLength: 64 })),
+    prompt_cache_key: Type.Optional(
+      Type.String({ maxLength: 64, description: 'Not needed: prefixes are cached anyway.' }),
+    ),
   },
   {
+    [NULL_IS_ABSENT]: true,
     examples: [
       {
         model: 'general-8b',

@@ -110,6 +110,8 @@ export class ChoiceGeneration implements DecodeJob {
 
   accept(sampled: Sampled): boolean {
     const { tokenizer } = this.#parts.model;
+    // The scheduler samples once after the prompt, also when no token is wanted.
+    if (this.#maxTokens === 0) return this.#end('length');
     if (tokenizer.isEndOfGeneration(sampled.token)) return this.#end('stop');
     this.#tokens += 1;
     this.#uses.set(sampled.token, (this.#uses.get(sampled.token) ?? 0) + 1);
