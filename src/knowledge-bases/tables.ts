@@ -54,6 +54,14 @@ export const droppedIndexes = pgTable('dropped_indexes', {
 /** Bytes, which may be more than an integer of 32 bits holds. */
 export const byteCount = (name: string) => bigint(name, { mode: 'number' });
 
+/** A `JobError`, which is declared above this layer. */
+export interface StoredError {
+  code: string;
+  message: string;
+  param: null;
+  retryable: boolean;
+}
+
 /** Where documents come from. */
 export const dataSources = pgTable(
   'data_sources',
@@ -75,6 +83,8 @@ export const dataSources = pgTable(
     createdAt: timestamp('created_at', { withTimezone: true }).notNull(),
     updatedAt: timestamp('updated_at', { withTimezone: true }).notNull(),
     lastSyncedAt: timestamp('last_synced_at', { withTimezone: true }),
+    /** Error of the last sync; null when it completed. */
+    error: jsonb().$type<StoredError>(),
   },
   (table) => [index('data_sources_by_knowledge_base').on(table.knowledgeBaseId, table.id)],
 );

@@ -60,6 +60,7 @@ function newRow(
     createdAt: now,
     updatedAt: now,
     lastSyncedAt: null,
+    error: null,
   };
 }
 

@@ -24,6 +24,9 @@ const LEAST: Record<DataSourceType, Record<string, unknown>> = {
   google_drive: { credentials: { service_account_json: ACCOUNT } },
 };
 
+/** Types with a connector. */
+const BUILT: ReadonlySet<DataSourceType> = new Set(['file_upload', 'web_crawl']);
+
 const DEFAULTS: Partial<Record<DataSourceType, object>> = {
   web_crawl: { max_depth: 3, max_pages: 100 },
   s3: { region: 'us-east-1' },
@@ -34,9 +37,14 @@ const list = <T>(length: number, item: (i: number) => T): T[] => Array.from({ le
 
 describe('parseConfig', () => {
   for (const type of DATA_SOURCE_TYPES) {
-    it(`${type}: fills in defaults and drops unknown fields`, () => {
+    it(`${type}: 400 that names an unknown field`, () => {
+      refused(type, { passwort: 'not in the message' }, 'config.passwort');
+      assert.doesNotMatch(errorOf(type, { passwort: 'hunter2' }).message, /hunter2/);
+    });
+
+    it(`${type}: fills in defaults`, () => {
       const given = structuredClone(LEAST[type]);
-      const config = parseConfig(type, { ...given, password: 'kept nowhere' });
+      const config = parseConfig(type, given);
       assert.deepEqual(config, { ...LEAST[type], ...DEFAULTS[type] });
       assert.deepEqual(given, LEAST[type], 'what was given is not changed');
     });
@@ -218,7 +226,7 @@ describe('a service account', () => {
 });
 
 describe('a data source type without a connector', () => {
-  for (const type of DATA_SOURCE_TYPES.filter((known) => known !== 'file_upload')) {
+  for (const type of DATA_SOURCE_TYPES.filter((known) => !BUILT.has(known))) {
     it(`${type}: its job fails with connector_unavailable`, async () => {
       const connector: Connector = CONNECTORS[type];
       const deps = { logger: createLogger('silent'), organizationId: 'org' } as unknown as Parameters<

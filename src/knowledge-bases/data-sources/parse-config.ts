@@ -1,4 +1,4 @@
-import { Value } from 'typebox/value';
+import { type TSchema, Type } from 'typebox';
 import { invalidValue } from '../../errors.ts';
 import { parse } from '../../http/validation.ts';
 import { checkMetadata } from '../metadata.ts';
@@ -8,19 +8,30 @@ import { CONNECTORS } from './connectors/index.ts';
 import { isObject, REDACTED } from './secret-fields.ts';
 
 /**
- * Validates a config by the type of its data source. Returns it with defaults and without unknown fields. Throws 400
- * naming `config.<path>`.
+ * Validates a config by the type of its data source. Returns it with defaults. Throws 400 naming `config.<path>`, also for
+ * unknown fields: they may be misspelled, or secrets that would be stored unencrypted.
  */
 export function parseConfig(type: DataSourceType, requested: Metadata): Metadata {
   const connector = CONNECTORS[type];
   const copy = structuredClone(requested);
   rejectRedacted(connector.secretFields, copy);
-  // Unknown fields are dropped: they may be secrets and would be stored unencrypted.
-  const config = Value.Clean(connector.config, parse(connector.config, copy, 'config'));
+  rejectUnknown(type, connector.config, copy, 'config');
+  const config = parse(connector.config, copy, 'config');
   const checked = (connector.check?.(config) ?? config) as Metadata;
   rejectNul(checked, 'config');
   if (isObject(checked['metadata'])) checkMetadata(checked['metadata'], 'config.metadata');
   return checked;
+}
+
+function rejectUnknown(type: DataSourceType, schema: TSchema, value: unknown, path: string): void {
+  if (!Type.IsObject(schema) || !isObject(value)) return;
+  for (const [key, item] of Object.entries(value)) {
+    const field = schema.properties[key];
+    const fields = Object.keys(schema.properties).join(', ');
+    if (field === undefined)
+      throw invalidValue(`${path}.${key}`, `is not a field of a '${type}' data source: ${fields}`);
+    rejectUnknown(type, field, item, `${path}.${key}`);
+  }
 }
 
 function rejectRedacted(secretFields: readonly string[], config: Metadata): void {

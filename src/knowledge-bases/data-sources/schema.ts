@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { JobErrorOrNull } from '../jobs/schema.ts';
 import { KnowledgeBaseParams } from '../schema.ts';
 import { DATA_SOURCE_TYPES } from '../source-types.ts';
 import { CONNECTORS } from './connectors/index.ts';
@@ -57,6 +58,10 @@ const Listed = {
   last_synced_at: Type.Union([Type.Integer(), Type.Null()], {
     description: 'End of the last successful job, in Unix seconds.',
   }),
+  error: {
+    ...JobErrorOrNull,
+    description: 'Why the last sync failed, such as expired credentials; null when it completed.',
+  },
 };
 
 /** A data source in a list. */
@@ -89,6 +94,7 @@ export const DataSource = Type.Object(
         created_at: 1763683200,
         updated_at: 1763683200,
         last_synced_at: null,
+        error: null,
       },
     ],
   },

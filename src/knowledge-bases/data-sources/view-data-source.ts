@@ -1,4 +1,5 @@
 import { toUnixSeconds } from '../../lib/unix-seconds.ts';
+import type { JobError } from '../jobs/job-error.ts';
 import type { DataSource, ListedDataSource } from './schema.ts';
 import { redactConfig } from './secret-fields.ts';
 import type { DataSourceRow } from './store.ts';
@@ -15,6 +16,7 @@ export function viewListedDataSource(row: DataSourceRow): ListedDataSource {
     document_count: row.documentCount,
     created_at: toUnixSeconds(row.createdAt),
     last_synced_at: row.lastSyncedAt === null ? null : toUnixSeconds(row.lastSyncedAt),
+    error: row.error as JobError | null,
   };
 }
 

@@ -4,11 +4,13 @@ import { type Call, serviceCaller } from '../../lib/caller.ts';
 import { newId } from '../../lib/ids.ts';
 import { describeError } from '../../lib/operator-error.ts';
 import type { SourceItem } from '../data-sources/connectors/connector.ts';
+import { GuardedHttp } from '../data-sources/connectors/http/guarded-http.ts';
 import type { DocumentMetadata } from '../documents/metadata.ts';
 import type { DocumentRow } from '../documents/store.ts';
 import { flattenMetadata } from '../extract/flatten-metadata.ts';
 import { IngestionError, type JobError, jobErrorOf } from '../jobs/job-error.ts';
 import { FilterKeys } from './filter-keys.ts';
+import { countUnseen, hasPendingDeletions, setPendingDeletions } from './held-deletions-store.ts';
 import { maintainIndex } from './maintain-index.ts';
 import { type IngestDeps, processItems, type RunContext } from './process-items.ts';
 import { countStaleChunks, reEmbedChunks } from './re-embed.ts';
@@ -115,7 +117,8 @@ async function run(deps: IngestDeps, context: JobContext, signal: AbortSignal): 
 async function syncItems(deps: IngestDeps, context: JobContext & { call: Call }, signal: AbortSignal): Promise<void> {
   const { job, source, base } = context;
   const { connector, config } = deps.connectorOf(source);
-  const connectorDeps = { ...deps, organizationId: job.organizationId };
+  const http = new GuardedHttp(deps.config.allowPrivateHosts);
+  const connectorDeps = { ...deps, organizationId: job.organizationId, sourceId: source.id, jobId: job.id, http };
   const run: RunContext = {
     ...context,
     deps,
@@ -125,11 +128,17 @@ async function syncItems(deps: IngestDeps, context: JobContext & { call: Call },
     fetch: (item) => connector.fetch(connectorDeps, config, item, signal),
     signal,
   };
-  for await (const items of groupItems(connector.list(connectorDeps, config, signal), ITEMS_PER_GROUP)) {
-    signal.throwIfAborted();
-    await syncGroup(run, items);
+  try {
+    for await (const items of groupItems(connector.list(connectorDeps, config, signal), ITEMS_PER_GROUP)) {
+      signal.throwIfAborted();
+      await syncGroup(run, items);
+    }
+    if (connector.confirmsDeletions !== true || !(await holdDeletions(deps, context)))
+      await deleteUnseen(deps, context);
+    await connector.finish?.(connectorDeps);
+  } finally {
+    await http.close();
   }
-  await deleteUnseen(deps, context);
 }
 
 /** Metadata of a data source's config, which applies to all of its documents. */
@@ -175,6 +184,19 @@ async function syncGroup(context: RunContext, items: readonly SourceItem[]): Pro
 function isCurrent(stored: ItemState | undefined, { fingerprint }: SourceItem, jobId: string): boolean {
   if (stored === undefined || stored.fingerprints.some((one) => one !== fingerprint)) return false;
   return !stored.hasFailed || stored.seenBy === jobId;
+}
+
+/**
+ * Leaves the deletion of more than half of a source's documents to the next sync, once: an empty or partial listing of a
+ * remote service looks like a deletion. Returns whether it did.
+ */
+async function holdDeletions({ db, logger }: IngestDeps, context: JobContext): Promise<boolean> {
+  const { job, source } = context;
+  const { total, unseen } = await countUnseen(db.sql, source.id, job.id);
+  if (2 * unseen <= total || (await hasPendingDeletions(db.sql, context))) return false;
+  await setPendingDeletions(db.sql, job.id, unseen);
+  logger.warn({ job: job.id, documents: total, missing: unseen }, 'deletion of most documents left to the next sync');
+  return true;
 }
 
 /** Deletes the documents of items that were not listed. */

@@ -343,7 +343,12 @@ export async function endJob(
     const settled = error === null ? 'active' : 'error';
     await sql
       .update(dataSources)
-      .set({ status: isNext ? 'processing' : settled, updatedAt: at, ...(error === null && { lastSyncedAt: at }) })
+      .set({
+        status: isNext ? 'processing' : settled,
+        error,
+        updatedAt: at,
+        ...(error === null && { lastSyncedAt: at }),
+      })
       .where(eq(dataSources.id, source.id));
   }
   const idle =

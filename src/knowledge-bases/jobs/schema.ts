@@ -55,6 +55,10 @@ const Listed = {
   documents_modified: Type.Integer(),
   documents_deleted: Type.Integer({ description: 'Documents that the source has no more.' }),
   documents_skipped: Type.Integer({ description: 'Documents that are as they were.' }),
+  documents_pending_deletion: Type.Integer({
+    description:
+      'Documents missing from the source that were not deleted, because they are more than half of its documents. The next sync deletes them if they are still missing.',
+  }),
   started_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Unix seconds.' }),
   completed_at: Type.Union([Type.Integer(), Type.Null()], {
     description: 'When it completed or failed, in Unix seconds.',
@@ -77,6 +81,7 @@ const EXAMPLE = {
   documents_modified: 0,
   documents_deleted: 0,
   documents_skipped: 0,
+  documents_pending_deletion: 0,
   started_at: 1763683200,
   completed_at: 1763683209,
   created_at: 1763683200,

@@ -39,6 +39,7 @@ export function newJobRow({
     documentsModified: 0,
     documentsDeleted: 0,
     documentsSkipped: 0,
+    documentsPendingDeletion: 0,
     error: null,
     createdAt,
     startedAt: null,

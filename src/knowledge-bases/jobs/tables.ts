@@ -35,6 +35,8 @@ export const ingestionJobs = pgTable(
     documentsModified: count('documents_modified'),
     documentsDeleted: count('documents_deleted'),
     documentsSkipped: count('documents_skipped'),
+    /** Documents that the source has no more, and that the next sync deletes if it finds them missing too. */
+    documentsPendingDeletion: count('documents_pending_deletion'),
     error: jsonb().$type<JobError>(),
     createdAt: at('created_at').notNull(),
     startedAt: at('started_at'),

@@ -1,5 +1,6 @@
 import type { Static, TSchema } from 'typebox';
 import type { Deps } from '../../../deps.ts';
+import type { GuardedHttp } from './http/guarded-http.ts';
 
 /** An item of a data source that can be fetched: a file, a page, an object of a bucket. */
 export interface SourceItem {
@@ -26,7 +27,13 @@ export interface SourceContent {
 }
 
 /** Dependencies of connectors. */
-export type ConnectorDeps = Pick<Deps, 'db' | 'blobs' | 'config' | 'logger' | 'now'> & { organizationId: string };
+export type ConnectorDeps = Pick<Deps, 'db' | 'blobs' | 'logger' | 'now'> & {
+  organizationId: string;
+  sourceId: string;
+  jobId: string;
+  /** The only way to the network. */
+  http: GuardedHttp;
+};
 
 /**
  * A type of data source. Lists and fetches items; the ingestion job compares them with what is stored. Throws
@@ -40,10 +47,17 @@ export interface Connector<Config extends TSchema = TSchema> {
   secretFields: readonly string[];
   /** Fields that determine where secrets are sent. They change only together with the secrets. */
   secretDestinations?: readonly string[];
+  /** Whether the deletion of more than half of the documents waits for a second listing. For remote services. */
+  confirmsDeletions?: true;
   /** Validates what the schema cannot express and returns the config to store. Throws 400 naming `config.<path>`. */
   check?(config: Static<Config>): Static<Config>;
-  /** Lists all current items. */
+  /**
+   * Lists all current items. Items that it does not list count as deleted, so it throws when it cannot list them all: then
+   * nothing is deleted. May be called again for the same job, after an interruption.
+   */
   list(deps: ConnectorDeps, config: Static<Config>, signal: AbortSignal): AsyncIterable<SourceItem>;
   /** Fetches an item. */
   fetch(deps: ConnectorDeps, config: Static<Config>, item: SourceItem, signal: AbortSignal): Promise<SourceContent>;
+  /** Called when all items of a job have been listed and processed. */
+  finish?(deps: ConnectorDeps): Promise<void>;
 }

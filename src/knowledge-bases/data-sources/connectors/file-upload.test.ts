@@ -6,6 +6,7 @@ import { useApi } from '../../../../test/harness.ts';
 import { newId } from '../../../lib/ids.ts';
 import { IngestionError } from '../../jobs/job-error.ts';
 import { fileUpload } from './file-upload.ts';
+import { GuardedHttp } from './http/guarded-http.ts';
 
 const { signal } = new AbortController();
 
@@ -20,7 +21,7 @@ describe('the connector of uploaded files', () => {
   };
   const deps = async () => {
     const { organizationId } = await api.authenticator.authenticate(`Bearer ${api.key}`);
-    return { ...api.deps, organizationId };
+    return { ...api.deps, organizationId, sourceId: 'ds_1', jobId: 'job_1', http: new GuardedHttp(null) };
   };
   const listed = async (file_ids: string[]) => Array.fromAsync(fileUpload.list(await deps(), { file_ids }, signal));
 

@@ -6,7 +6,7 @@ import { gcs } from './gcs.ts';
 import { googleDrive } from './google-drive.ts';
 import { notion } from './notion.ts';
 import { s3 } from './s3.ts';
-import { webCrawl } from './web-crawl.ts';
+import { webCrawl } from './web-crawl/web-crawl.ts';
 
 /** Every type of data source. */
 export const CONNECTORS: Readonly<Record<DataSourceType, Connector>> = {

@@ -1,8 +1,6 @@
 import { Type } from 'typebox';
-import { invalidValue } from '../../../errors.ts';
-import { COMMON_FIELDS, HttpUrl, MAX_LISTED, requirePlainUrl } from './config-fields.ts';
-import type { Connector } from './connector.ts';
-import { NOT_IMPLEMENTED } from './not-implemented.ts';
+import { invalidValue } from '../../../../errors.ts';
+import { COMMON_FIELDS, HttpUrl, MAX_LISTED } from '../config-fields.ts';
 
 /** Maximum patterns in one list. */
 const MAX_PATTERNS = 100;
@@ -17,8 +15,13 @@ const Patterns = (description: string) =>
     }),
   );
 
-const Config = Type.Object({
-  urls: Type.Array(HttpUrl, { minItems: 1, maxItems: MAX_LISTED, description: 'Start URLs of the crawl.' }),
+/** Config of `web_crawl`. */
+export const WebCrawlConfig = Type.Object({
+  urls: Type.Array(HttpUrl, {
+    minItems: 1,
+    maxItems: MAX_LISTED,
+    description: 'Start URLs of the crawl. Links to other hosts are not followed.',
+  }),
   max_depth: Type.Optional(
     Type.Integer({
       minimum: 0,
@@ -27,33 +30,25 @@ const Config = Type.Object({
       description: 'Maximum link distance from a start URL; 0: only the start URLs.',
     }),
   ),
-  max_pages: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, default: 100 })),
-  include_patterns: Patterns('Only pages that match one of these patterns.'),
+  max_pages: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 100_000, default: 100, description: 'Maximum number of stored pages.' }),
+  ),
+  include_patterns: Patterns(
+    'Only pages that match one of these patterns. Start URLs are read for their links anyway.',
+  ),
   exclude_patterns: Patterns('Excludes pages that match one of these patterns.'),
+  requests_per_second: Type.Optional(
+    Type.Number({
+      minimum: 0.1,
+      maximum: 50,
+      description: 'Maximum requests per second and host; default 10. The crawl delay of robots.txt can lower it.',
+    }),
+  ),
   ...COMMON_FIELDS,
 });
 
-/** Web pages. */
-export const webCrawl: Connector<typeof Config> = {
-  type: 'web_crawl',
-  config: Config,
-  secretFields: [],
-  check(config) {
-    config.urls.forEach((url, i) => {
-      requirePlainUrl(url, `config.urls.${i}`);
-    });
-    for (const name of ['include_patterns', 'exclude_patterns'] as const) {
-      config[name]?.forEach((pattern, i) => {
-        requireGlob(pattern, `config.${name}.${i}`);
-      });
-    }
-    return config;
-  },
-  ...NOT_IMPLEMENTED,
-};
-
 /** Throws 400 for a glob with unbalanced brackets or braces. A backslash escapes the next character. */
-function requireGlob(pattern: string, param: string): void {
+export function requireGlob(pattern: string, param: string): void {
   const syntax = pattern.replaceAll(/\\./gs, '_').replaceAll(/\[!?\]?[^\]]*\]/g, '_');
   if (syntax.endsWith('\\')) throw invalidValue(param, 'must not end in a backslash');
   if (syntax.includes('[')) throw invalidValue(param, "has an unclosed '['");

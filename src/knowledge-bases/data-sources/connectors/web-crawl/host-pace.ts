@@ -1,0 +1,59 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** Concurrent requests to one host. */
+const CONCURRENCY = 4;
+/** Longest interval between requests that robots.txt can demand. */
+const MAX_INTERVAL_MS = 30_000;
+
+/** Limits the requests to one host: their rate, their number at once, and pauses that the host asks for. */
+export class HostPace {
+  #intervalMs: number;
+  #concurrency = CONCURRENCY;
+  #running = 0;
+  /** Time of the next permitted start, by `performance.now()`. */
+  #nextStart = 0;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(requestsPerSecond: number) {
+    this.#intervalMs = 1000 / requestsPerSecond;
+  }
+
+  /** Applies the crawl delay of robots.txt: one request at a time. */
+  slowDown(crawlDelaySeconds: number): void {
+    this.#intervalMs = Math.max(this.#intervalMs, Math.min(crawlDelaySeconds * 1000, MAX_INTERVAL_MS));
+    this.#concurrency = 1;
+  }
+
+  /** Starts no request for the given time. */
+  pause(ms: number): void {
+    this.#nextStart = Math.max(this.#nextStart, performance.now() + ms);
+  }
+
+  /** Runs a request when the host permits it. Throws the signal's reason. */
+  async run<T>(request: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    while (this.#running >= this.#concurrency) {
+      signal.throwIfAborted();
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    }
+    this.#running += 1;
+    try {
+      await this.#waitForStart(signal);
+      return await request();
+    } finally {
+      this.#running -= 1;
+      this.#waiting.shift()?.();
+    }
+  }
+
+  async #waitForStart(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      signal.throwIfAborted();
+      const now = performance.now();
+      if (this.#nextStart <= now) {
+        this.#nextStart = now + this.#intervalMs;
+        return;
+      }
+      await delay(this.#nextStart - now, undefined, { signal });
+    }
+  }
+}

@@ -1,0 +1,36 @@
+import { and, count, desc, eq, sql as expression, lt } from 'drizzle-orm';
+import type { Sql } from '../../db/db.ts';
+import { documents } from '../documents/tables.ts';
+import { ingestionJobs } from '../jobs/tables.ts';
+import type { JobContext } from './store.ts';
+
+/** Counts the documents of a source, and those of items that the job has not listed. */
+export async function countUnseen(
+  sql: Sql,
+  sourceId: string,
+  jobId: string,
+): Promise<{ total: number; unseen: number }> {
+  const unseen = expression<number>`count(*) filter (where ${documents.seenBy} <> ${jobId})`.mapWith(Number);
+  const [row] = await sql
+    .select({ total: count(), unseen })
+    .from(documents)
+    .where(eq(documents.dataSourceId, sourceId));
+  return row ?? { total: 0, unseen: 0 };
+}
+
+/** Whether the last completed sync of the source before the job has left deletions to the next one. */
+export async function hasPendingDeletions(sql: Sql, { job, source }: JobContext): Promise<boolean> {
+  const isEarlier = and(eq(ingestionJobs.dataSourceId, source.id), lt(ingestionJobs.id, job.id));
+  const [last] = await sql
+    .select({ pending: ingestionJobs.documentsPendingDeletion })
+    .from(ingestionJobs)
+    .where(and(isEarlier, eq(ingestionJobs.kind, 'sync'), eq(ingestionJobs.status, 'completed')))
+    .orderBy(desc(ingestionJobs.id))
+    .limit(1);
+  return (last?.pending ?? 0) > 0;
+}
+
+/** Sets the number of deletions that a job leaves to the next one. */
+export async function setPendingDeletions(sql: Sql, jobId: string, documentsPendingDeletion: number): Promise<void> {
+  await sql.update(ingestionJobs).set({ documentsPendingDeletion }).where(eq(ingestionJobs.id, jobId));
+}
