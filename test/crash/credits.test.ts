@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { eq } from 'drizzle-orm';
+import { selectOrganizationByName } from '../../src/accounts/store.ts';
+import { apiKeys } from '../../src/accounts/tables.ts';
+import { readBalance, readKeySpend, setBalance, sumCredits } from '../../src/billing/credits.ts';
+import { creditLeases, usageRecords } from '../../src/billing/tables.ts';
+import type { Database } from '../../src/db/db.ts';
+import { notify } from '../../src/db/notifications.ts';
+import { openPostgres } from '../../src/db/postgres.ts';
+import { createLogger } from '../../src/lib/logger.ts';
+import { createDatabase, type TestDatabase } from '../database.ts';
+import { startModelServer } from '../fixtures/model-server.ts';
+import { type S3Server, startS3Server } from '../fixtures/s3-server.ts';
+import type { TestServer } from '../fixtures/upstream-server.ts';
+import { newDataDir, type Service, startService } from '../spawned-service.ts';
+import { chat, chatBody, type ReceivedResponse } from './load.ts';
+import { NO_TIME_LIMIT, ROUNDS } from './rounds.ts';
+
+const SERVICES = 3;
+const CALLERS = 12;
+const MODEL = 'general-8b';
+/** A few hundred calls of `general-8b`, whose tokens cost 0.1 and 0.2 micros. */
+const BALANCE_MICROS = 3_000;
+const BUDGET = { period: 'total', limitMicros: 1_500, softLimitMicros: null } as const;
+/** Load before a kill; each round draws a random time. */
+const LOAD_MS = 1_500;
+/** Unused shares of a balance return after two renewals, a second each. */
+const RETURN_MS = 4_000;
+
+describe('credits of three services on one database', () => {
+  let database: TestDatabase;
+  let db: Database;
+  let store: S3Server;
+  let upstream: TestServer;
+  let env: Record<string, string>;
+  let organizationId: string;
+  const services: Service[] = [];
+  before(async () => {
+    database = await createDatabase({ isMigrated: false });
+    db = await openPostgres(database.url, createLogger('silent'));
+    store = await startS3Server();
+    upstream = await startModelServer();
+    env = {
+      QUIRE_DATABASE_URL: database.url,
+      QUIRE_BLOBS_URL: store.url('blobs'),
+      QUIRE_INDEX_URL: store.url('index'),
+      QUIRE_SECRETS_KEY: randomBytes(32).toString('hex'),
+      QUIRE_UPSTREAM_URL: upstream.baseUrl,
+      AWS_ACCESS_KEY_ID: 'test',
+      AWS_SECRET_ACCESS_KEY: 'test',
+    };
+    const starts = Array.from({ length: SERVICES }, () => startService({ dataDir: newDataDir(), env }));
+    services.push(...(await Promise.all(starts)));
+    organizationId = (await selectOrganizationByName(db.sql, 'default'))?.id ?? '';
+  });
+  after(async () => {
+    await Promise.all(services.map((service) => service.kill()));
+    await db.close();
+    await upstream.close();
+    await store.close();
+    await database.drop();
+  });
+
+  const setCredits = async (balanceMicros: number | null) => {
+    await setBalance(db.sql, organizationId, balanceMicros, { actor: 'test', note: null });
+    // The services read it when they are notified.
+    await pause(1_000);
+  };
+  const setBudget = async (budget: typeof BUDGET | null) => {
+    const [key] = await db.sql.update(apiKeys).set({ budget }).returning();
+    await notify(db.sql, 'quire_api_keys', key?.id ?? '');
+    await pause(1_000);
+    return key?.id ?? '';
+  };
+  /** Calls all services until `isOver`. Returns the complete responses. */
+  const load = async (isOver: (response: ReceivedResponse) => boolean) => {
+    const responses: ReceivedResponse[] = [];
+    const caller = async (number: number) => {
+      for (let isDone = false; !isDone; ) {
+        const service = services[number % SERVICES] as Service;
+        const response = await chat(service, chatBody(MODEL, number % 2 === 0, 1 + (number % 5) * 8));
+        if (response.whole) responses.push(response);
+        isDone = isOver(response);
+      }
+    };
+    await Promise.all(Array.from({ length: CALLERS }, (_, number) => caller(number)));
+    return responses;
+  };
+  const assertExact = async (responses: readonly ReceivedResponse[]) => {
+    const balance = (await readBalance(db.sql, organizationId))?.balanceMicros ?? 0;
+    const { transactions, charged } = await sumCredits(db.sql, organizationId);
+    const records = await db.sql.select().from(usageRecords);
+    const paid = records.filter(({ chargedMicros }) => chargedMicros > 0);
+    assert.ok(balance >= 0, `balance ${balance}`);
+    assert.equal(transactions - charged, balance);
+    for (const { costMicros, chargedMicros } of paid) assert.equal(chargedMicros, costMicros);
+    const counts = new Map<string, number>();
+    for (const { requestId } of records) counts.set(requestId, (counts.get(requestId) ?? 0) + 1);
+    for (const { status, requestId } of responses) assert.equal(counts.get(requestId) ?? 0, status === 200 ? 1 : 0);
+    return balance;
+  };
+
+  it('are spent to the last call and no further', NO_TIME_LIMIT, async () => {
+    await setCredits(BALANCE_MICROS);
+    const responses = await load(({ status }) => status !== 200);
+    assert.deepEqual([...new Set(responses.map(({ status }) => status))].toSorted(), [200, 402]);
+    await assertExact(responses);
+    // What the processes still held for each other's calls has returned: the rest is used, too.
+    await pause(RETURN_MS);
+    const service = services[0] as Service;
+    let last: ReceivedResponse;
+    do {
+      last = await chat(service, chatBody(MODEL, false, 1));
+      responses.push(last);
+    } while (last.status === 200);
+    assert.equal(last.status, 402);
+    const balance = await assertExact(responses);
+    // A call with one token of output reserves about 60 micros: a token for each byte of the prompt, and the template.
+    assert.ok(balance < 100, `${balance} micros are left`);
+    await setCredits(null);
+  });
+
+  it('keep the budget of a key', NO_TIME_LIMIT, async () => {
+    const keyId = await setBudget(BUDGET);
+    const before = await readKeySpend(db.sql, keyId, BUDGET, Date.now());
+    await setBudget({ ...BUDGET, limitMicros: (before + BUDGET.limitMicros) as typeof BUDGET.limitMicros });
+    const responses = await load(({ status }) => status !== 200);
+    assert.ok(responses.some(({ status }) => status === 402));
+    const spent = await readKeySpend(db.sql, keyId, BUDGET, Date.now());
+    const records = await db.sql.select().from(usageRecords).where(eq(usageRecords.keyId, keyId));
+    assert.ok(spent <= before + BUDGET.limitMicros, `${spent}`);
+    assert.equal(
+      spent,
+      records.reduce((sum, { costMicros }) => sum + costMicros, 0),
+    );
+    await setBudget(null);
+  });
+
+  it('match what clients received when services are killed', NO_TIME_LIMIT, async () => {
+    const responses: ReceivedResponse[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      await setCredits(1_000_000);
+      let isOver = false;
+      const loading = load(() => isOver);
+      await pause(Math.random() * LOAD_MS);
+      const at = round % SERVICES;
+      const { dataDir } = services[at] as Service;
+      await services[at]?.kill();
+      services[at] = await startService({ dataDir, env });
+      await pause(Math.random() * LOAD_MS);
+      isOver = true;
+      responses.push(...(await loading));
+      await assertExact(responses);
+    }
+    assert.ok(responses.some(({ status }) => status === 200));
+    await db.sql.update(creditLeases).set({ expiresAt: new Date(0) });
+    assert.equal((await readBalance(db.sql, organizationId))?.reservedMicros, 0);
+  });
+});
