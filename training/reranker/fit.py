@@ -1,9 +1,9 @@
 """The scoring network: one hidden layer over the features, trained in numpy to rank lists and to classify documents."""
 import numpy as np
 
-NETS, HIDDEN, ROUNDS, BATCH, RATE, DECAY = 4, 32, 12, 128, 8e-3, 1e-4
+NETS, HIDDEN, ROUNDS, BATCH, RATE, DECAY = 4, 16, 12, 128, 8e-3, 1e-4
 # Dropout of features (whole lists) and of hidden units.
-DROP_FEATURES, DROP_HIDDEN = 0.05, 0.1
+DROP_FEATURES, DROP_HIDDEN = 0.2, 0.1
 # Weight of the per-document loss; the rest is the softmax loss of the list.
 CLASSIFY = 0.5
 # A relevant document counts as this many others.

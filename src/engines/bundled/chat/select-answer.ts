@@ -24,7 +24,7 @@ const TIME_SLICE_MS = 5;
  * Logistic regression on the logits of three rerank scores: the unit alone, behind the unit before it, and its window.
  * Fitted on the development half of `eval/chat`; the constant declines nine in ten unanswerable questions of XQuAD.
  */
-const LOGIT_WEIGHTS = { alone: 0.9, withPrevious: 0.51, window: 0.35, constant: 2.95 } as const;
+const LOGIT_WEIGHTS = { alone: 0.9, withPrevious: 0.51, window: 0.35, constant: 2.65 } as const;
 const MAX_LOGIT = 8;
 /** Minimum relevance of an answer. */
 const MIN_RELEVANCE = 0.35;

@@ -2,9 +2,16 @@ const MONTH = 'january|february|march|april|may|june|july|august|september|octob
 /** A capitalised word that does not start the text. */
 const NAME = /(?<=[\p{L}\p{N},;:)'"] ['"(]?)\p{Lu}[\p{L}'.-]*/gu;
 
-/** Kinds of answers: what a question asks for it matches `question`; what a document answers with matches `answer`. */
-const TYPES: readonly { question: RegExp; answer: RegExp }[] = [
-  {
+/** A capitalised word after a preposition of place. */
+const PLACE_NAME = /(?<=\b(?:in|at|near|from|to|of|on) (?:the )?)\p{Lu}[\p{L}'.-]*/gu;
+
+/** Types of answers that are recognised. */
+const ANSWER_TYPES = ['time', 'number', 'person', 'place'] as const;
+export type AnswerType = (typeof ANSWER_TYPES)[number];
+
+/** A question that asks for a type matches `question`; a document that contains an answer of it matches `answer`. */
+const PATTERNS: Readonly<Record<AnswerType, { question: RegExp; answer: RegExp }>> = {
+  time: {
     question:
       /\bwhen\b|\b(?:what|which|in what|in which)\s+(?:\w+\s+)?(?:year|date|day|month|century|decade|time|period|era)s?\b/i,
     answer: new RegExp(
@@ -14,40 +21,50 @@ const TYPES: readonly { question: RegExp; answer: RegExp }[] = [
       'gi',
     ),
   },
-  {
+  number: {
     question:
       /\bhow\s+(?:many|much|long|old|far|tall|high|large|big|often|fast|deep|wide|heavy|few)\b|\bwhat\s+(?:is\s+the\s+)?(?:\w+\s+)?(?:number|percentage|percent|amount|population|size|age|cost|price|rate|average|total)\b/i,
     answer:
       /\b\d[\d.,]*\b|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|sixty|hundred|thousand|million|billion|half|third|quarter|dozen|percent|once|twice)s?\b/gi,
   },
-  { question: /\bwho(?:m|se)?\b/i, answer: NAME },
-  {
+  person: { question: /\bwho(?:m|se)?\b/i, answer: NAME },
+  place: {
     question:
       /\bwhere\b|\b(?:what|which)\s+(?:\w+\s+)?(?:city|country|state|place|town|location|region|area|continent|county|island|river|village|province)\b/i,
-    answer: NAME,
+    answer: PLACE_NAME,
   },
-  {
-    question: /\bwhy\b|\bwhat\s+(?:\w+\s+)?(?:reason|cause)s?\b/i,
-    answer:
-      /\bbecause\b|\bdue to\b|\bsince\b|\bin order to\b|\bso that\b|\bas a result\b|\bcaus(?:e|ed|es|ing)\b|\breasons?\b|\btherefore\b|\bthus\b|\bowing to\b|\bled to\b/gi,
-  },
-];
+};
+const OTHER_QUESTION = /\b(?:what|which|how|why)\b/i;
 
 /** Characters of a document that are searched for an answer. */
 const MAX_SEARCHED_CHARACTERS = 2_000;
 
-/**
- * Returns a test of documents for a question of time, number, person, place or reason: 1 when the document contains
- * an expression of that type that the question does not contain, else -1. Other questions give 0.
- */
-export function answerTypeTest(question: string): (document: string) => number {
-  const type = TYPES.find((candidate) => candidate.question.test(question));
-  if (type === undefined) return () => 0;
-  const known = question.toLowerCase();
-  return (document) => {
-    for (const [match] of document.slice(0, MAX_SEARCHED_CHARACTERS).matchAll(type.answer)) {
+/** What a query asks for. */
+export interface QuestionType {
+  /** Whether the query has a question word. */
+  isQuestion: boolean;
+  /** The type of its answer; null for other questions. */
+  type: AnswerType | null;
+  /** 1 when a document contains an expression of that type that the query does not contain, else -1; 0 without a type. */
+  matchAnswer(document: string): number;
+}
+
+/** Classifies a query by its question words. */
+export function questionType(query: string): QuestionType {
+  const type = ANSWER_TYPES.find((candidate) => PATTERNS[candidate].question.test(query));
+  if (type === undefined) return { isQuestion: OTHER_QUESTION.test(query), type: null, matchAnswer: () => 0 };
+  const known = query.toLowerCase();
+  const matchAnswer = (document: string): number => {
+    for (const [match] of document.slice(0, MAX_SEARCHED_CHARACTERS).matchAll(PATTERNS[type].answer)) {
       if (!known.includes(match.toLowerCase())) return 1;
     }
     return -1;
   };
+  return { isQuestion: true, type, matchAnswer };
+}
+
+/** The numbers and names of a query, in lower case. */
+export function extractEntities(query: string): string[] {
+  const matches = [...query.matchAll(/\d[\d.,]*\d|\d/g), ...query.matchAll(NAME)];
+  return [...new Set(matches.map(([match]) => match.toLowerCase()))];
 }

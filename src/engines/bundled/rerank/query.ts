@@ -1,6 +1,6 @@
 import { eachWord, isUnspaced } from '../embedding/words.ts';
 import { isTrainedStopWord, trainedStem } from '../english.ts';
-import { answerTypeTest } from './answer-type.ts';
+import { extractEntities, type QuestionType, questionType } from './answer-type.ts';
 import type { DocumentFrequencies } from './document-frequencies.ts';
 import type { WordVectors } from './word-vectors.ts';
 
@@ -22,6 +22,8 @@ export interface WordMatch {
   stem: string;
   /** Index of the term with the same stem; -1 for none. */
   term: number;
+  /** 0 for a stop word. */
+  idf: number;
   /** Cosine similarity to each term, 1 for the same stem; null for a stop word. */
   similarities: Float32Array | null;
   /** Inner product with the query's normalised embedding. */
@@ -35,12 +37,16 @@ export interface WordMatch {
 export class PreparedQuery {
   /** Tokens of the query. */
   readonly tokens: number;
-  /** IDF of each term as a share of the sum. */
+  /** IDF of each term as a share of the sum, in descending order. */
   readonly weights: Float64Array;
   /** Stems of the first words, stop words included. */
   readonly wordStems: readonly string[];
-  /** See `answerTypeTest`. */
-  readonly answerType: (document: string) => number;
+  /** Sum of the terms' IDF. */
+  readonly idfSum: number;
+  readonly question: QuestionType;
+  /** Numbers and names, in lower case. */
+  readonly entities: readonly string[];
+  readonly #frequencies: DocumentFrequencies;
   readonly #vectors: WordVectors;
   readonly #stems: readonly string[];
   readonly #termVectors: readonly Float32Array[];
@@ -63,7 +69,10 @@ export class PreparedQuery {
     this.tokens = read.reduce((total, { tokens }) => total + tokens, 0);
     this.weights = Float64Array.from(terms, ({ idf }) => idf / sum);
     this.wordStems = words.slice(0, MAX_RUN_WORDS).map(trainedStem);
-    this.answerType = answerTypeTest(text);
+    this.idfSum = sum;
+    this.question = questionType(text);
+    this.entities = extractEntities(text);
+    this.#frequencies = frequencies;
     this.#vectors = vectors;
     this.#stems = terms.map(({ stem }) => stem);
     this.#termVectors = terms.map(({ word }) => normalise(vectors.lookup(word).vector));
@@ -77,11 +86,13 @@ export class PreparedQuery {
     if (this.#cache.size >= MAX_CACHED_WORDS) this.#cache.clear();
     const stem = trainedStem(word);
     const term = this.#stems.indexOf(stem);
+    const isStopWord = isTrainedStopWord(word);
     const { vector, tokens } = this.#vectors.lookup(word);
     const match = {
       stem,
       term,
-      similarities: term === -1 && isTrainedStopWord(word) ? null : this.#similarities(stem, vector),
+      idf: isStopWord ? 0 : this.#frequencies.idf(stem),
+      similarities: term === -1 && isStopWord ? null : this.#similarities(stem, vector),
       queryProduct: dotProduct(this.#embedding, vector),
       sample: takeSample(vector),
       tokens,

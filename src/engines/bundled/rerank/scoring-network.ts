@@ -44,7 +44,7 @@ export class ScoringNetwork {
     return this.#weights.hidden.length * (FEATURES.length + 2) + FEATURES.length + 1;
   }
 
-  /** Score of a document, 0 to 1, for a query of so many terms. */
+  /** Score of a document, 0 to 1, for a query of that number of terms. */
   score(features: Float64Array, terms: number): number {
     const { gate, slope, offset } = this.#weights;
     const share = 1 / (1 + Math.exp((terms - gate.at) / gate.width));
