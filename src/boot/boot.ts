@@ -104,7 +104,7 @@ function requireMemory({ memory }: Config, logger: Logger): void {
   logger.warn({ limitMb, source, recommendedMb: RECOMMENDED_MB }, 'less memory than recommended');
 }
 
-/** Runs before anything is opened: a mistyped path fails in milliseconds. */
+/** Runs first, so that a mistyped path fails within milliseconds. */
 function requireModelFiles(config: Config): void {
   for (const [id, { file }] of Object.entries(config.models)) {
     if (file === undefined || existsSync(resolve(file))) continue;

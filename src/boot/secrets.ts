@@ -13,9 +13,9 @@ const KEY_BYTES = 32;
 const KEY = /^[0-9a-f]{64}$/;
 
 /**
- * What seals stored credentials: by `QUIRE_SECRETS_KEY`, or else by a key that the first start makes, in a file that only the user
- * of this process may read. Where both are there, what the file's key has sealed opens still. Throws an `OperatorError` for a file that
- * holds no key.
+ * Encrypts stored credentials with `QUIRE_SECRETS_KEY`, or with a key that the first start generates in a private file.
+ * When both exist, credentials encrypted with the file's key can still be decrypted. Throws an `OperatorError` for a
+ * file without a valid key.
  */
 export async function openSecrets(config: Pick<Config, 'dataDir' | 'secretsKey'>): Promise<Secrets> {
   const path = join(config.dataDir, SECRETS_KEY_FILE);
@@ -24,7 +24,7 @@ export async function openSecrets(config: Pick<Config, 'dataDir' | 'secretsKey'>
   return createSecrets(kept ?? (await makeKey(config.dataDir, path)));
 }
 
-/** What an operator should know of how secrets are kept; null where nothing is amiss. */
+/** Returns a warning about the location of the encryption key for the operator; null when there is none. */
 export function secretsWarning(config: Pick<Config, 'dataDir' | 'secretsKey'>): string | null {
   if (config.secretsKey !== null) return null;
   const path = join(config.dataDir, SECRETS_KEY_FILE);
@@ -40,7 +40,7 @@ async function readKey(path: string): Promise<string | null> {
   );
 }
 
-/** Whole or not there, and the first one where several processes make it at once. */
+/** Creates the file atomically. When several processes create it concurrently, all use the first one. */
 async function makeKey(folder: string, path: string): Promise<string> {
   await mkdir(folder, { recursive: true });
   const key = randomBytes(KEY_BYTES).toString('hex');

@@ -14,10 +14,10 @@ import { parseIndexUrl } from '../search/storage.ts';
 import type { ProcessLifecycle } from '../shutdown-order.ts';
 import { SECRETS_KEY_FILE } from './secrets.ts';
 
-/** The database does not stay up: an exit code that supervisors restart on. */
+/** Exit code of a process whose database does not stay up. Supervisors restart on it. */
 const GAVE_UP_EXIT_CODE = 1;
 
-/** Connects to `QUIRE_DATABASE_URL` where it is set; else starts the embedded PostgreSQL in the data folder. */
+/** Connects to `QUIRE_DATABASE_URL` if set; otherwise starts the embedded PostgreSQL in the data folder. */
 export function openDatabase(config: Config, logger: Logger, lifecycle: ProcessLifecycle): Promise<Database> {
   const open = async () => {
     if (config.databaseUrl !== null) return openPostgres(config.databaseUrl, logger);
@@ -39,7 +39,7 @@ export function openDatabase(config: Config, logger: Logger, lifecycle: ProcessL
 export function openBlobs(config: Config, lifecycle: ProcessLifecycle): Promise<BlobStore> {
   const open = async () => {
     if (config.blobsUrl === null) return openFolderStore(join(config.dataDir, 'blobs'));
-    // The S3 client is large, and most installations do not use it.
+    // Loaded on demand: the S3 client is large, and most installations do not use it.
     const { openS3Store } = await import('../blobs/s3-store.ts');
     return openS3Store(config.blobsUrl);
   };

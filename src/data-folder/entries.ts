@@ -1,8 +1,8 @@
-/** Everything that Quire creates in its data folder. */
+/** Names of all entries that Quire creates in its data folder. */
 const NAMES: ReadonlySet<string> = new Set([
   'blobs',
   'calibration.json',
-  // Of earlier versions.
+  // Entries of earlier versions.
   'db',
   'index',
   'model-bindings.json',
@@ -16,7 +16,7 @@ const NAMES: ReadonlySet<string> = new Set([
   'tmp',
 ]);
 
-/** Entries that only Quire creates; names such as `db` and `tmp` are found in folders of other programs, too. */
+/** Entries that only Quire creates. Other programs also create names such as `db` and `tmp`. */
 export const TRACES: ReadonlySet<string> = new Set(['prefix-cache', 'quire.lock', 'quire.sock', 'secrets.key']);
 
 /** Whether Quire creates an entry of this name in its data folder; `NAME.SUFFIX` is a temporary one of NAME. */

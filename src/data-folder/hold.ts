@@ -6,13 +6,14 @@ import { isQuireEntry } from './entries.ts';
 import { FolderLock, LOCK_FILE } from './lock.ts';
 import { prepareDataFolder } from './prepare.ts';
 
-/** The process must not write another byte: another one may have the folder. */
+/** Exit code after the lock was lost: another process may use the folder, so this one must not write to it. */
 const LOST_EXIT_CODE = 1;
 
 /**
- * Takes the data folder for this process: creates it where needed, closes it to other users, and locks it. Entries that are accessible to
- * others, as in folders of earlier versions and restored backups, are repaired in the background, and one line is logged. Throws a
- * `OperatorError` when the folder cannot be used or another process holds it. When the lock is lost, the process ends at once.
+ * Takes the data folder for this process: creates it if needed, makes it private, and locks it. Permissions of existing
+ * entries, as in folders of earlier versions and restored backups, are repaired in the background, and one line is
+ * logged. Throws an `OperatorError` when the folder cannot be used or another process holds it. When the lock is lost,
+ * the process exits immediately.
  */
 export async function holdDataFolder(folder: string, logger: Logger): Promise<{ close(): Promise<void> }> {
   const wasOpen = prepareDataFolder(folder);

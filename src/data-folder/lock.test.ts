@@ -109,7 +109,7 @@ describe('FolderLock', () => {
     assert.ok(existsSync(lockFile()));
     assert.equal(isTaken, false);
     (await taking).release();
-    // The file is there now, so nobody can have lost it.
+    // The file exists again, so the lock is not reported as lost.
     (await take()).release();
   });
 

@@ -10,15 +10,16 @@ import { isQuireEntry } from './entries.ts';
 /** Only its lock matters, not its existence: the file stays after the service ends, and is never removed. */
 export const LOCK_FILE = 'quire.lock';
 
-/** How often the file is checked, and how long its absence or replacement may stay unnoticed. */
+/** Interval of the check of the file, and maximum time for which its removal or replacement stays unnoticed. */
 const CHECK_INTERVAL_MS = 1_000;
-/** Three checks: a service whose lock file was removed has ended by then. */
+/** Three checks. A service whose lock file was removed has exited by then. */
 const GRACE_MS = 3_000;
 /** SQLite's `SQLITE_BUSY`. */
 const BUSY = 5;
 /**
- * How long SQLite waits for the lock. It locks in steps (shared, reserved, exclusive), so without a wait two processes that start at the same
- * moment can each see the other's first step, and both would be rejected. The one without the reserved lock gives way within microseconds.
+ * Time for which SQLite waits for the lock. SQLite locks in steps (shared, reserved, exclusive): without a wait, two
+ * processes that start at the same moment can each see the first step of the other, and both are rejected. The process
+ * without the reserved lock gives way within microseconds.
  */
 const LOCK_TIMEOUT_MS = 250;
 
@@ -27,11 +28,11 @@ export interface LockOptions {
   logger: Logger;
   /** Called at most once, when the locked file is no longer at its path: another process may have locked another one. */
   onLost: () => void;
-  /** How long a service whose lock file was removed has to end; for tests. */
+  /** Time in which a service whose lock file was removed has to exit; for tests. */
   graceMs?: number;
 }
 
-/** The sentence for the one that comes second. */
+/** Error message of the second process. */
 export function folderInUse(folder: string): OperatorError {
   return new OperatorError(
     `Another Quire is running on ${folder}: 'fuser ${join(folder, LOCK_FILE)}' shows its process. Stop it, or set QUIRE_DATA_DIR to another folder.`,
@@ -39,10 +40,12 @@ export function folderInUse(folder: string): OperatorError {
 }
 
 /**
- * An exclusive lock of the operating system on a data folder, which exists. The kernel releases it when this process ends, however it
- * ends; children do not inherit it. SQLite takes it (`fcntl` on POSIX, `LockFileEx` on Windows), because Node has no call for it.
+ * An exclusive lock of the operating system on an existing data folder. The kernel releases it when this process ends
+ * for any reason; children do not inherit it. SQLite takes it (`fcntl` on POSIX, `LockFileEx` on Windows), because Node
+ * has no function for it.
  *
- * POSIX has one pitfall: when this process opens the lock file elsewhere and closes it, the lock is gone. So nothing may read it.
+ * On POSIX, the lock is lost when this process opens the lock file elsewhere and closes it. Therefore no other code may
+ * open it.
  */
 export class FolderLock {
   readonly #database: DatabaseSync;
@@ -59,7 +62,7 @@ export class FolderLock {
     this.#timer = setInterval(() => this.#check(), CHECK_INTERVAL_MS).unref();
   }
 
-  /** Throws an `OperatorError` at once when another process holds the folder. */
+  /** Throws an `OperatorError` immediately when another process holds the folder. */
   static async take(folder: string, { logger, onLost, graceMs = GRACE_MS }: LockOptions): Promise<FolderLock> {
     const path = join(folder, LOCK_FILE);
     const isNew = createFile(folder, path);
@@ -67,7 +70,8 @@ export class FolderLock {
     const database = openLocked(folder, path);
     const lock = new FolderLock(database, path, inode, onLost);
     try {
-      // In a folder with data, a lock file that did not exist may have been removed under a running service, which notices soon.
+      // In a folder with data, a missing lock file may have been removed under a running service, which exits after its
+      // next check.
       if (isNew && readdirSync(folder).some((name) => name !== LOCK_FILE && isQuireEntry(name))) {
         logger.info(
           { path, waitMs: graceMs },
@@ -83,7 +87,7 @@ export class FolderLock {
     }
   }
 
-  /** The file is not removed: the process that removes it could remove one that another process has just locked. Idempotent. */
+  /** Keeps the file: removing it could remove one that another process has just locked. Idempotent. */
   release(): void {
     clearInterval(this.#timer);
     if (this.#database.isOpen) this.#database.close();
@@ -91,7 +95,7 @@ export class FolderLock {
 
   async #check(): Promise<void> {
     const found = await stat(this.#path, { bigint: true }).catch((error: NodeJS.ErrnoException) => error);
-    // The number of a locked inode is not given to another file, so the same number is the same file.
+    // The inode number of a locked file is not reused, so an equal number means the same file.
     const isThere = found instanceof Error ? !isAbsent(found) : `${found.dev}:${found.ino}` === this.#inode;
     if (isThere || !this.#database.isOpen) return;
     clearInterval(this.#timer);
@@ -99,7 +103,7 @@ export class FolderLock {
   }
 }
 
-/** False: the file exists. */
+/** False when the file exists. */
 function createFile(folder: string, path: string): boolean {
   try {
     closeSync(openSync(path, 'wx', 0o600));
@@ -110,12 +114,12 @@ function createFile(folder: string, path: string): boolean {
   }
 }
 
-/** Opens the file with an exclusive lock on it. Nothing is ever written to it, so a full disk does not matter. */
+/** Opens the file with an exclusive lock. Nothing is written to it, so a full disk does not matter. */
 function openLocked(folder: string, path: string): DatabaseSync {
   let database: DatabaseSync | null = null;
   try {
     database = new DatabaseSync(path, { timeout: LOCK_TIMEOUT_MS });
-    // In memory, or else a journal's file would appear beside it.
+    // A journal in memory: a journal file would appear in the folder.
     database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
     return database;
   } catch (error) {

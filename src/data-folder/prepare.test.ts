@@ -10,7 +10,7 @@ const SURROUNDINGS = { home: '/home/ada', temporary: '/tmp', program: '/opt/quir
 const folder = (name: string) => ({ name, isDirectory: () => true });
 const file = (name: string) => ({ name, isDirectory: () => false });
 
-/** What `whyShared` says of a folder with mode 0755. */
+/** Result of `whyShared` for a folder with mode 0755. */
 const why = (path: string, entries: ReturnType<typeof folder>[] = [], mode = 0o40755) =>
   whyShared(path, { mode }, entries, SURROUNDINGS);
 

@@ -8,7 +8,7 @@ import { isQuireEntry, TRACES } from './entries.ts';
 const PRIVATE = 0o700;
 const GROUP_AND_OTHERS = 0o077;
 const STICKY = 0o1000;
-/** Empty or not, other programs need them. */
+/** Folders that other programs need, empty or not. */
 const TEMPORARY: ReadonlySet<string> = new Set(['/tmp', '/var/tmp', '/dev/shm']);
 const PROGRAM_FOLDER = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -20,9 +20,9 @@ export interface Surroundings {
 }
 
 /**
- * Creates the data folder where it does not exist, and makes it accessible to the user of this process alone (0700), which protects
- * everything in it at once. Returns whether others had access before. Throws an `OperatorError` when the folder belongs to another user,
- * cannot be made private, or is one that Quire must not close to others, such as `/`. May be called twice.
+ * Creates the data folder if it does not exist, and restricts it to the user of this process (mode 0700), which
+ * protects all of its content. Returns whether other users had access before. Throws an `OperatorError` when the folder
+ * belongs to another user, cannot be made private, or must stay accessible to others, such as `/`. May be called twice.
  */
 export function prepareDataFolder(folder: string): boolean {
   try {
@@ -57,10 +57,10 @@ export function whyShared(
   if (path === temporary || TEMPORARY.has(path) || isSticky) return 'it is a folder of temporary files';
   if (path === program) return 'it is the folder of the program';
   const foreign = entries.filter(({ name }) => !name.startsWith('.') && name !== 'lost+found' && !isQuireEntry(name));
-  // The empty home of a service's account is one.
+  // The home folder of a service account may be empty.
   if (path === home && (isOurs ? foreign : entries).length > 0) return 'it is a home folder';
   if (isOurs) return null;
-  // Files prove nothing: operators put models and `quire.yaml` there before the first start.
+  // Files prove nothing: operators copy models and `quire.yaml` into the folder before the first start.
   const folder = foreign.find((entry) => entry.isDirectory());
   return folder === undefined ? null : `it holds the folder '${folder.name}', which Quire does not know`;
 }
@@ -69,7 +69,9 @@ function surroundings(): Surroundings {
   return { home: resolved(homedir), temporary: resolved(tmpdir) ?? tmpdir(), program: realpathSync(PROGRAM_FOLDER) };
 }
 
-/** Null where the folder does not exist, or where a user without an entry in the system's list has no home. */
+/**
+ * Null when the folder does not exist, or when the user has no home folder because the system does not list the user.
+ */
 function resolved(find: () => string): string | null {
   try {
     return realpathSync(find());

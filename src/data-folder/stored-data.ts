@@ -8,8 +8,9 @@ const UNFINISHED = 'unfinished';
 const TABLE = '.lance';
 
 /**
- * Throws an `OperatorError` when the data folder holds uploaded files or search indexes, or one of `traces`: a new database would know none
- * of it, and give out a new first key. `problem` says what is missing.
+ * Throws an `OperatorError` when the data folder contains uploaded files, search indexes or one of `traces`: a new
+ * database would not contain their records, and would create another bootstrap key. `problem` describes the missing
+ * database.
  */
 export async function requireNoStoredData(
   dataDir: string,
@@ -26,7 +27,7 @@ export async function requireNoStoredData(
   );
 }
 
-/** The folders of blobs stay when their last one was deleted. */
+/** The folders of blobs remain when their last blob is deleted. */
 async function holdsBlobs(folder: string): Promise<boolean> {
   for (const name of await listFolder(folder)) {
     if (name !== UNFINISHED && (await listFolder(join(folder, name))).length > 0) return true;

@@ -3,28 +3,32 @@ import { Client, type ClientConfig } from 'pg';
 import type { Logger } from '../lib/logger.ts';
 import { describeError } from '../lib/operator-error.ts';
 
-/** Any number that no other lock of two integers in the database uses. */
+/** Lock class: any number that no other two-integer lock of the database uses. */
 const LOCK_CLASS = 715_502;
-/** A holder writes for milliseconds to minutes; waiters ask again with exponential backoff. */
+/** Polling interval of waiters, with exponential backoff. Locks are held for milliseconds to minutes. */
 const MIN_WAIT_MS = 20;
 const MAX_WAIT_MS = 250;
-/** As long as statements may take: a process that is short of CPU sees an answer late. */
+/** Equal to the statement timeout: a process that is short of CPU receives responses late. */
 const QUERY_TIMEOUT_MS = 30_000;
-/** Connections that may fail in a row while a task waits for its lock. */
+/** Maximum number of consecutive connection failures while a task waits for its lock. */
 const MAX_FAILURES = 10;
-/** The server ends the connection, and with it the locks, of a process that is suspended for this time. Others say that they live. */
+/**
+ * The server ends the connection, and thereby the locks, of a process that is suspended for this time. Other processes
+ * send heartbeats.
+ */
 const SUSPENDED_MS = 60_000;
 const KEEP_ALIVE_MS = SUSPENDED_MS / 4;
 
 /**
- * Locks between all processes on a PostgreSQL database (session-level advisory locks), on one connection that opens with the first lock.
- * The server releases the locks of a process that ends, or is suspended for a minute. They are also lost when that connection is: a holder
- * must stay correct then, and only lose efficiency, as a write that detects a conflict does.
+ * Locks between all processes on a PostgreSQL database (session-level advisory locks), on one connection that opens
+ * with the first lock. The server releases the locks of a process that exits or is suspended for a minute. They are
+ * also lost with the connection. Holders must stay correct without the lock and may only lose efficiency, like a write
+ * that detects a conflict.
  */
 export class AdvisoryLocks {
   readonly #config: ClientConfig;
   readonly #logger: Logger;
-  /** Names that this process holds: PostgreSQL would grant them to the same session again. */
+  /** Names held by this process. PostgreSQL would grant them to the same session again. */
   readonly #held = new Set<string>();
   readonly #closing = new AbortController();
   #connection: Promise<Client> | null = null;
@@ -34,7 +38,10 @@ export class AdvisoryLocks {
     this.#logger = logger;
   }
 
-  /** Runs the task while no other task holds the lock of that name, in any process. Throws when the database does not answer. */
+  /**
+   * Runs the task while no other task in any process holds the lock of that name. Throws when the database does not
+   * respond.
+   */
   async withLock<T>(name: string, task: () => Promise<T>): Promise<T> {
     await this.#acquire(name);
     try {
@@ -79,7 +86,7 @@ export class AdvisoryLocks {
     return isLocked;
   }
 
-  /** A lock that cannot be released goes with its connection. */
+  /** A lock that cannot be released is released with its connection. */
   async #release(name: string): Promise<void> {
     const client = await this.#connection?.catch(() => null);
     if (client != null) await this.#call(client, 'pg_advisory_unlock', name).catch(() => {});

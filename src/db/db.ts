@@ -10,41 +10,49 @@ export const CHANNELS = ['quire_api_keys', 'quire_model_bindings', 'quire_jobs',
 /** Carries notifications between processes; their payload is an id or a name, never content. */
 export type Channel = (typeof CHANNELS)[number];
 
-/** A subscriber of a channel. Its functions must not throw; they start work and do not wait for it. */
+/**
+ * A subscriber of a channel. Its functions must not throw, and must return without waiting for the work that they
+ * start.
+ */
 export interface NotificationListener {
   /** A transaction that sent `payload` has committed, in this process or another one. */
   onNotification(payload: string): void;
-  /** Notifications may have been lost: called after every connect, the first one included. Read the state again. */
+  /**
+   * Notifications may have been lost. Called after every connect, including the first one; the subscriber reads the
+   * state again.
+   */
   onGap(): void;
 }
 
 /**
- * The relational database: PostgreSQL, run by this process (`embedded/`) or reached by a URL. No transaction may wait for anything but SQL:
- * connections are few, and locks are held until the end.
+ * The relational database: PostgreSQL, run by this process (`embedded/`) or reached by URL. Transactions may only wait
+ * for SQL: connections are few, and locks are held until the transaction ends.
  */
 export interface Database {
   /** For operators: `PostgreSQL`, and who runs it. */
   readonly description: string;
   /**
-   * True: the lock of the data folder keeps other processes from this database. Work that was in progress before this process began belongs
-   * to one that has ended.
+   * Whether the lock of the data folder keeps other processes from this database. Work in progress at the start of this
+   * process then belongs to an exited process.
    */
   readonly isExclusive: boolean;
   readonly sql: Sql;
   /**
-   * A statement with one text parameter, `$1`, that is planned once: for what is written or read on every request. The name is
-   * its own. Gives the rows of one that reads.
+   * A statement with one text parameter, `$1`, that is prepared once; for reads and writes of every request. `name` is
+   * unique. Returns the rows of a read.
    */
   prepare(name: string, statement: string): (parameter: string) => Promise<unknown[]>;
-  /** Plain SQL, for libraries that write their own: one statement with `$1` parameters, or several without. */
+  /** Plain SQL for libraries that generate their own: one statement with `$1` parameters, or several without. */
   execute(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
   /** Subscribes to notifications (`notify`) until the returned function is called. */
   listen(channel: Channel, listener: NotificationListener): () => void;
-  /** Runs the task while no other task, in any process, holds the lock of that name. Not for SQL: a task may take minutes. */
+  /**
+   * Runs the task while no other task in any process holds the lock of that name. Not for SQL: a task may take minutes.
+   */
   withLock<T>(name: string, task: () => Promise<T>): Promise<T>;
-  /** Brings the tables to this version. Safe when several processes start together. */
+  /** Migrates the tables to this version. Safe when several processes start together. */
   migrate(): Promise<void>;
-  /** Resolves when the database answers; throws an Error with a sentence for the operator when it does not. */
+  /** Resolves when the database responds; otherwise throws an Error whose message is for the operator. */
   check(): Promise<void>;
   /** May be called twice. */
   close(): Promise<void>;

@@ -2,23 +2,23 @@ import { PgPreparedQuery } from 'drizzle-orm/pg-core';
 import { describeError } from '../lib/operator-error.ts';
 import { truncateText } from '../lib/truncate.ts';
 
-/** Enough to know a statement by. One that writes many rows goes on with their placeholders. */
+/** Characters of a statement in the error: enough to identify it. Long ones end with placeholders of rows. */
 const MAX_STATEMENT_CHARACTERS = 500;
 
-/** SQLSTATEs whose sentences quote values, in any language: data exceptions, and syntax errors, which quote the text they stumble over. */
+/** SQLSTATE classes whose messages quote values: data exceptions, and syntax errors, which quote the invalid text. */
 const QUOTES_VALUES = /^(22...|42601)$/;
 
 /**
- * SQLSTATEs and system codes of a server that is not reached: connection failures (08), shutdown, crash and start (57P), too many
- * connections; `ENOENT` is the socket of an embedded server that is starting again.
+ * SQLSTATEs and system codes of an unreachable server: connection failures (08), shutdown, crash and start (57P), too
+ * many connections; `ENOENT` is the socket of an embedded server that is restarting.
  */
 const UNAVAILABLE_CODE =
   /^(08...|57P0[123]|53300|E(CONNREFUSED|CONNRESET|PIPE|NOENT|TIMEDOUT|HOSTUNREACH|NOTFOUND|AI_AGAIN))$/;
-/** Errors of the driver without a code: the connection broke, or none was free or accepted in time. */
+/** Driver errors without a code: the connection broke, or none was free or accepted in time. */
 const UNAVAILABLE_MESSAGE =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed)/;
 
-/** What PostgreSQL says of an error. `detail` and `where` quote values, and are not read. */
+/** Fields of a PostgreSQL error that are read. `detail` and `where` quote values. */
 interface Report {
   code?: unknown;
   table?: unknown;
@@ -27,20 +27,20 @@ interface Report {
 }
 
 /**
- * A statement that failed: why, and its text with placeholders. Holds none of its values, which are documents and keys: not in the message,
- * and nothing that leads to them. So it may be logged.
+ * Error of a failed statement: the reason, and the statement's text with placeholders. Contains no values, which are
+ * documents and keys, so it may be logged.
  */
 export class FailedStatement extends Error {
   override readonly name = 'FailedStatement';
-  /** SQLSTATE such as `23505`, or a code of Node such as `ECONNREFUSED`; null where there is none. */
+  /** SQLSTATE such as `23505`, or a code of Node such as `ECONNREFUSED`; null without a code. */
   readonly code: string | null;
   readonly constraint: string | null;
   readonly table: string | null;
   readonly column: string | null;
-  /** The server was not reached, or went away before it answered: the same statement may succeed in a moment. */
+  /** Whether the server was unreachable or went away before it responded. A retry of the statement may succeed. */
   readonly isUnavailable: boolean;
 
-  /** `error` is what the driver threw. */
+  /** `error` is the error of the driver. */
   constructor(statement: string, error: unknown) {
     const { code, constraint, table, column } = (error ?? {}) as Report;
     const facts = { code: textOf(code), constraint: textOf(constraint), table: textOf(table), column: textOf(column) };
@@ -58,7 +58,7 @@ export class FailedStatement extends Error {
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
-/** Runs a statement; what it throws is a `FailedStatement`. `text` has placeholders, no values. */
+/** Runs a statement and converts its error to a `FailedStatement`. `text` has placeholders instead of values. */
 export async function running<T>(text: string, run: () => Promise<T>): Promise<T> {
   try {
     return await run();
@@ -68,8 +68,9 @@ export async function running<T>(text: string, run: () => Promise<T>): Promise<T
 }
 
 /**
- * Has every statement of Drizzle, on each database and in transactions, throw a `FailedStatement`. Drizzle's own error would write all
- * parameters into its message, which can be 500 MB of documents. It is thrown in this one method, beside a cache that we do not use.
+ * Patches the method of Drizzle that runs all statements, also those in transactions, so that they throw a
+ * `FailedStatement`. Drizzle's own error contains all parameters, up to 500 MB of documents. The method also implements a
+ * cache, which is not used.
  */
 export function keepValuesOutOfErrors(): void {
   const value = (text: string, _parameters: unknown[], run: () => Promise<unknown>) => running(text, run);

@@ -7,18 +7,22 @@ import { CHANNELS, type Channel, type NotificationListener, type Sql } from './d
 
 const MIN_RECONNECT_MS = 100;
 const MAX_RECONNECT_MS = 1_000;
-/** A connection that a firewall has dropped without a word is noticed after at most the sum of both. */
+/** A connection that a firewall dropped silently is detected after at most the sum of both. */
 const HEARTBEAT_MS = 10_000;
 const HEARTBEAT_TIMEOUT_MS = 5_000;
 
-/** Sends a notification when the transaction of `sql` commits; at once outside of a transaction. Payload: under 8,000 bytes. */
+/**
+ * Sends a notification when the transaction of `sql` commits; immediately outside of a transaction. Payload: under
+ * 8,000 bytes.
+ */
 export async function notify(sql: Sql, channel: Channel, payload = ''): Promise<void> {
   await sql.execute(tag`select pg_notify(${channel}, ${payload})`);
 }
 
 /**
- * Receives the notifications of a PostgreSQL database on a connection of its own, which is opened with the first subscriber and opened again
- * whenever it ends. Delivery is at most once: a subscriber also polls, or bounds how long it trusts what it has read.
+ * Receives notifications of a PostgreSQL database on its own connection, which opens with the first subscriber and
+ * reconnects when it ends. Delivery is at most once: subscribers also poll, or limit how long they rely on cached
+ * state.
  */
 export class Notifications {
   readonly #config: ClientConfig;
@@ -64,7 +68,7 @@ export class Notifications {
     }
   }
 
-  /** Connects and receives until the connection ends; returns why it did. */
+  /** Connects and receives until the connection ends. Returns the reason. */
   async #receive(onConnected: () => void): Promise<unknown> {
     const client = new Client(this.#config);
     this.#client = client;
@@ -79,7 +83,7 @@ export class Notifications {
       await Promise.race([client.connect(), ended.then(() => Promise.reject(failure))]);
       client.on('notification', ({ channel, payload }) => this.#deliver(channel, payload ?? ''));
       await client.query(CHANNELS.map((channel) => `listen ${channel}`).join('; '));
-      // A failed heartbeat ends the connection, hung or not.
+      // A failed heartbeat ends the connection, even one that hangs.
       heartbeat = setInterval(() => void client.query('select 1').catch(() => client.end()), HEARTBEAT_MS).unref();
       this.#isConnected = true;
       onConnected();

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { invalidValue } from '../errors.ts';
 import { type IdKind, isId } from '../lib/ids.ts';
 
-/** The query parameters of every list. Limits outside 1..100 are refused, not clamped. */
+/** Query parameters of all lists. Limits outside 1 to 100 are rejected, not clamped. */
 export const ListQuery = Type.Object({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'Items of a page; 20 unless given.' })),
   after: Type.Optional(Type.String({ description: 'The `last_id` of the page before.' })),
@@ -10,7 +10,7 @@ export const ListQuery = Type.Object({
 
 export type ListQuery = Static<typeof ListQuery>;
 
-/** Items of a page unless the caller says otherwise. */
+/** Default page size. */
 export const DEFAULT_PAGE_SIZE = 20;
 
 /** The list envelope around items of one schema, in ascending order of creation. */
@@ -23,13 +23,13 @@ export const listOf = <T extends ReturnType<typeof Type.Object>>(item: T) =>
     last_id: Type.Union([Type.String(), Type.Null()]),
   });
 
-/** What a store needs to read one page: it reads `limit + 1` rows with an id above `after`, ascending. */
+/** Parameters of a page query: the store reads `limit + 1` rows with an id above `after`, in ascending order. */
 export interface PageBounds {
   limit: number;
   after: string | null;
 }
 
-/** Checks the cursor: any well-formed id of the resource is one, whether its row still exists or not. */
+/** Validates the cursor. Every well-formed id of the resource is a valid cursor, even when its row does not exist. */
 export function pageBounds(query: ListQuery, kind: IdKind): PageBounds {
   if (query.after !== undefined && !isId(kind, query.after)) {
     throw invalidValue('after', 'must be an id from an earlier page of this list');
@@ -37,7 +37,7 @@ export function pageBounds(query: ListQuery, kind: IdKind): PageBounds {
   return { limit: query.limit ?? DEFAULT_PAGE_SIZE, after: query.after ?? null };
 }
 
-/** Makes the envelope from the `limit + 1` rows that a store read: the extra one only says that there are more. */
+/** Builds the list object from `limit + 1` rows of a store. The extra row only indicates that there are more. */
 export function page<T extends { id: string }>(rows: readonly T[], limit: number) {
   const data = rows.slice(0, limit);
   return {

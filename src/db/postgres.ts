@@ -9,39 +9,41 @@ import { type Database, MIGRATIONS_FOLDER } from './db.ts';
 import { keepValuesOutOfErrors, running } from './failed-statement.ts';
 import { Notifications } from './notifications.ts';
 
-/** Enough for one process: its hot path writes through one statement at a time, and servers allow about 100 in all. */
+/**
+ * Connections of the pool. The hot path writes through one statement at a time, and servers allow about 100 in total.
+ */
 const MAX_CONNECTIONS = 10;
-/** A server that takes longer than this to accept a connection is down for the one who waits. */
+/** Connect timeout: a slower server counts as down. */
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Every query of ours is an index look-up or a bounded write; one that runs longer is stuck. */
+/** Statement timeout: all queries are index look-ups or bounded writes, so a longer one is stuck. */
 const STATEMENT_TIMEOUT_MS = 30_000;
-/** The server rolls back the transaction of a process that was suspended in it, which would block other processes. */
+/** Idle-in-transaction timeout: ends transactions of suspended processes, whose locks would block others. */
 const IDLE_IN_TRANSACTION_MS = 15_000;
-/** SQLSTATEs of a server that cannot write: its disk is full or fails, or it is a read-only standby. */
+/** SQLSTATEs of a server that cannot write: disk full, I/O error, or a read-only standby. */
 const CANNOT_WRITE = new Set(['53100', '58030', '25006']);
 /**
- * A server that could not write counts as unable to for so long, and is tried again by the next write. A question cannot tell: WAL may have
- * room where tables have none.
+ * Time for which a server counts as not writable after a failed write. Only the next write can tell: a read, or a write
+ * to WAL, may succeed while the tables have no space.
  */
 const WRITE_FAILURE_MS = 30_000;
-/** Any number that nothing else in the database uses: the lock under which one process at a time migrates. */
+/** Advisory lock of migrations: any number that nothing else in the database uses. */
 const MIGRATION_LOCK = 7_155_021_842;
 
-/** A PostgreSQL server, and how it is reached. */
+/** Address and name of a PostgreSQL server. */
 export interface PostgresServer extends Pick<Database, 'description' | 'isExclusive'> {
   connection: Pick<PoolConfig, 'connectionString' | 'host' | 'port' | 'user' | 'database'>;
-  /** Begins sentences for the operator; without a password. */
+  /** Subject of messages for the operator, without a password. */
   name: string;
 }
 
-/** Opens a PostgreSQL by its URL. Throws an `OperatorError` when it does not answer. */
+/** Opens a PostgreSQL by its URL. Throws an `OperatorError` when it does not respond. */
 export function openPostgres(url: string, logger: Logger): Promise<Database> {
   const name = `The database at ${withoutPassword(url)}`;
   const connection = { connectionString: url };
   return openPool({ connection, name, description: 'PostgreSQL', isExclusive: false }, logger);
 }
 
-/** Opens connections to a running server. Throws an `OperatorError` when it does not answer. */
+/** Opens connections to a running server. Throws an `OperatorError` when it does not respond. */
 export async function openPool(server: PostgresServer, logger: Logger): Promise<Database> {
   const { connection, name, description, isExclusive } = server;
   const options = {
@@ -54,9 +56,9 @@ export async function openPool(server: PostgresServer, logger: Logger): Promise<
   const pool = new StatementPool({ ...options, max: MAX_CONNECTIONS });
   const notifications = new Notifications({ ...options, application_name: 'quire-notifications' }, logger);
   const locks = new AdvisoryLocks({ ...options, application_name: 'quire-locks' }, logger);
-  // An idle connection that the server ends would otherwise end the process; the pool opens another when it needs one.
+  // Without a listener, an idle connection that the server closes would end the process. The pool reconnects on demand.
   pool.on('error', (error) => logger.warn({ reason: describeError(error) }, 'a database connection was lost'));
-  // The same for a connection that a transaction holds: its statements fail, and say why.
+  // The same for a connection inside a transaction: its statements fail with the reason.
   pool.on('connect', (client) => client.on('error', () => {}));
   keepValuesOutOfErrors();
   const failure = rememberWriteFailure(pool);
@@ -83,7 +85,7 @@ export async function openPool(server: PostgresServer, logger: Logger): Promise<
       running(text, async () => (await pool.query({ name, text, values: [parameter] })).rows),
     execute: (text, values) =>
       running(text, async () => {
-        // Several statements give several results, which the driver's types do not know.
+        // Several statements return several results, which the driver's types do not cover.
         const results = [await pool.query(text, values)].flat();
         return { rows: results.flatMap(({ rows }) => rows) };
       }),
@@ -97,7 +99,7 @@ export async function openPool(server: PostgresServer, logger: Logger): Promise<
   };
 }
 
-/** A pool whose failure to connect is a `FailedStatement`, too: transactions take a connection before their first statement. */
+/** A pool whose connection failures are a `FailedStatement` too: transactions connect before their first statement. */
 class StatementPool extends Pool {
   override connect(): Promise<PoolClient>;
   override connect(done: Parameters<Pool['connect']>[0]): void;
@@ -108,13 +110,13 @@ class StatementPool extends Pool {
   }
 }
 
-/** What a server says when it fails a statement, on the protocol's level: the driver has one place for the errors of all statements. */
+/** Listens to error messages at the protocol level, where the driver has one event for errors of all statements. */
 interface ErrorMessage {
   code?: string;
   message?: string;
 }
 
-/** Notes when the server last said that it cannot write. */
+/** Records when the server last reported that it cannot write. */
 function rememberWriteFailure(pool: Pool): { recent(): string | null } {
   let last: { atMs: number; reason: string } | null = null;
   pool.on('connect', (client) => {
@@ -128,7 +130,9 @@ function rememberWriteFailure(pool: Pool): { recent(): string | null } {
   };
 }
 
-/** Holds a session lock on its own connection meanwhile: two processes that start together migrate one after the other. */
+/**
+ * Migrates under a session lock on a separate connection, so that processes that start together migrate one at a time.
+ */
 async function migrateLocked(pool: Pool): Promise<void> {
   const connection = await pool.connect();
   try {
@@ -137,7 +141,7 @@ async function migrateLocked(pool: Pool): Promise<void> {
     await migrate(drizzle(connection), { migrationsFolder: MIGRATIONS_FOLDER });
     await connection.query('select pg_advisory_unlock($1)', [MIGRATION_LOCK]);
   } finally {
-    // The connection is closed, not reused: that also gives the lock back when the migration threw.
+    // Closes the connection instead of reusing it, which also releases the lock after a failed migration.
     connection.release(true);
   }
 }

@@ -1,9 +1,6 @@
 import type { Database } from './db.ts';
 
-/**
- * A statement of every request, with one text parameter: it is written here, and planned once on each database. The name is its own among
- * all that are prepared.
- */
+/** A statement of every request with one text parameter, prepared once per database. `name` is unique. */
 export function prepared(name: string, statement: string): (db: Database, parameter: string) => Promise<unknown[]> {
   const runOn = new WeakMap<Database, ReturnType<Database['prepare']>>();
   return (db, parameter) => {

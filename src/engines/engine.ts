@@ -3,7 +3,7 @@
 /** A chat message in OpenAI's format, which chat templates use as well. */
 export interface ChatMessage {
   role: 'system' | 'user' | 'assistant' | 'tool';
-  /** Null only beside `tool_calls`. */
+  /** Null only with `tool_calls`. */
   content: string | null;
   tool_calls?: ToolCall[];
   /** On `tool` messages: id of the tool call. */

@@ -20,10 +20,10 @@ export interface QueueEntry {
 export type AdmissionDecision = { evict: readonly number[] } | { rejected: 'scope full' | 'queue full' };
 
 /**
- * Decides what becomes of a new request. A queue is full when its shares add up to 1. Then the organization with the
- * largest share, the new request included, loses its newest request that has not begun; of equals it is the new request
- * that is rejected, so that two organizations do not evict each other in turn. Nothing is evicted for a request that is
- * rejected in the end. Pure. `queued` is in order of arrival.
+ * Decides whether a new request is queued, rejected or replaces another one. A queue is full when its shares add up to
+ * 1. Then the organization with the largest share, including the new request, loses its newest request that has not
+ * started. On a tie, the new request is rejected, so that two organizations do not evict each other alternately.
+ * Nothing is evicted for a request that is rejected. Pure. `queued` is in order of arrival.
  */
 export function decideAdmission(
   queued: readonly QueueEntry[],

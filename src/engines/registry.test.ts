@@ -5,7 +5,7 @@ import { ModelRegistry, modelBackend, modelContextTokens, modelRuntime, type Ser
 
 const named = (id: string, model: ServedModel): ServedModel => ({ ...model, id });
 
-/** An engine that reports so many evictions. */
+/** An engine that reports that number of evictions. */
 function engineWith(evictions: number) {
   const engine = scriptedEngine();
   engine.cache = { bytes: 0, entries: 0, evictions };

@@ -10,10 +10,13 @@ import type { CreateKnowledgeBase, KnowledgeBase } from './schema.ts';
 import { insertKnowledgeBase, type KnowledgeBaseRow } from './store.ts';
 import { viewKnowledgeBase } from './view-knowledge-base.ts';
 
-/** What is not said of the strategy. */
+/** Defaults of the chunking strategy. */
 const DEFAULTS = { type: 'recursive', chunk_size: 512, chunk_overlap: 64 } as const;
 
-/** Adds an empty knowledge base. Throws 404 `model_not_found` naming `embedding_model`, and 400 for a strategy that cannot be. */
+/**
+ * Creates an empty knowledge base. Throws 404 `model_not_found` naming `embedding_model`, and 400 for an invalid
+ * chunking strategy.
+ */
 export async function createKnowledgeBase(
   deps: Pick<Deps, 'db' | 'models' | 'now'>,
   call: Call,
@@ -52,7 +55,7 @@ export async function createKnowledgeBase(
 
 function chunkingOf(given: NonNullable<CreateKnowledgeBase['chunking_strategy']>) {
   const { type, chunk_size } = { ...DEFAULTS, ...given };
-  // A chunk that is no longer than the usual overlap gets the part of itself that this is of the usual chunk.
+  // Default overlap of small chunks: the same share of the chunk as for the default chunk size.
   const usual = chunk_size > DEFAULTS.chunk_overlap ? DEFAULTS.chunk_overlap : Math.floor(chunk_size / 8);
   const overlap = given.chunk_overlap ?? usual;
   if (overlap >= chunk_size) {
@@ -61,13 +64,13 @@ function chunkingOf(given: NonNullable<CreateKnowledgeBase['chunking_strategy']>
   return { chunkingType: type, chunkSizeTokens: chunk_size, chunkOverlapTokens: overlap };
 }
 
-/** Throws 400 for a text that is blank. */
+/** Throws 400 for a blank text. */
 export function requireText(text: string, param: string): string {
   if (text.trim() === '') throw invalidValue(param, 'must not be blank');
   return refuseNul(text, param);
 }
 
-/** Throws 400 for a text that the database cannot hold. */
+/** Throws 400 for a text that the database cannot store. */
 export function refuseNul(text: string, param: string): string {
   if (text.includes('\u0000')) throw invalidValue(param, 'must not contain NUL characters');
   return text;

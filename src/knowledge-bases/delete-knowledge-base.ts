@@ -10,8 +10,8 @@ import type { DeletedKnowledgeBase } from './schema.ts';
 import { deleteKnowledgeBaseRow, insertDroppedIndex, lockKnowledgeBase } from './store.ts';
 
 /**
- * Deletes a knowledge base with its sources, documents and chunks: it wins over work that runs on it. Once answered, nothing of it is
- * ever found again; the index's own files go right after. Throws 404 `knowledge_base_not_found`.
+ * Deletes a knowledge base with its sources, documents and chunks, even while jobs run. Searches no longer return its
+ * chunks once this resolves; the files of the index are removed afterwards. Throws 404 `knowledge_base_not_found`.
  */
 export async function deleteKnowledgeBase(
   deps: Pick<Deps, 'db' | 'chunks' | 'logger' | 'now'>,

@@ -3,14 +3,14 @@ import { describeError } from '../lib/operator-error.ts';
 import { MAX_WRITE_DURATION_MS } from './max-write-duration.ts';
 import { deleteDroppedIndex, selectDroppedIndexes } from './store.ts';
 
-/** Indexes that one sweep removes. The next takes what is left. */
+/** Maximum number of indexes per sweep; the next sweep removes the others. */
 const SWEEP_LIMIT = 100;
 
 type DropDeps = Pick<Deps, 'db' | 'chunks' | 'logger' | 'now'>;
 
 /**
- * Removes the indexes of knowledge bases that are gone, also of those whose deletion a crash has cut off. A write that had begun before a
- * deletion makes the index anew, so each is removed until none can be left. May be called twice.
+ * Removes the indexes of deleted knowledge bases, including deletions that a crash interrupted. A write that began
+ * before a deletion creates the index again, so each one is removed until such writes have ended. May be called twice.
  */
 export async function dropIndexTables(deps: DropDeps): Promise<void> {
   for (const { knowledgeBaseId: id, createdAt } of await selectDroppedIndexes(deps.db.sql, SWEEP_LIMIT)) {
@@ -20,7 +20,7 @@ export async function dropIndexTables(deps: DropDeps): Promise<void> {
   }
 }
 
-/** Removes the index of a knowledge base that is gone; false where it could not be, which the sweep does later. */
+/** Removes the index of a deleted knowledge base. Returns false on failure; the sweep retries. */
 export async function dropIndexTable(deps: DropDeps, id: string): Promise<boolean> {
   try {
     await deps.chunks.drop(id);

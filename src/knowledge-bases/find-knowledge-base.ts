@@ -3,7 +3,10 @@ import { notFound } from '../errors.ts';
 import { isId } from '../lib/ids.ts';
 import { type KnowledgeBaseRow, selectKnowledgeBase } from './store.ts';
 
-/** The organization's knowledge base. Throws 404 `knowledge_base_not_found` naming `param` for an unknown one and for another's. */
+/**
+ * Returns a knowledge base of the organization. Throws 404 `knowledge_base_not_found` naming `param` for an unknown id
+ * and for another organization's.
+ */
 export async function findKnowledgeBase(
   deps: Pick<Deps, 'db'>,
   organizationId: string,

@@ -1,2 +1,2 @@
-/** Version of the index format: of its columns, and of the terms that texts are split into. A change makes all indexes rebuild. */
+/** Version of the index format: its columns and the tokenization of its terms. A change rebuilds all indexes. */
 export const INDEX_VERSION = 1;

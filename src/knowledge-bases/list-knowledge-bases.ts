@@ -3,7 +3,7 @@ import type { Deps } from '../deps.ts';
 import { selectKnowledgeBases } from './store.ts';
 import { viewListed } from './view-knowledge-base.ts';
 
-/** A page of the organization's knowledge bases, oldest first. */
+/** Lists the organization's knowledge bases, oldest first. */
 export async function listKnowledgeBases(deps: Pick<Deps, 'db'>, organizationId: string, query: ListQuery) {
   const bounds = pageBounds(query, 'knowledgeBase');
   const rows = await selectKnowledgeBases(deps.db.sql, organizationId, bounds);

@@ -1,2 +1,5 @@
-/** Milliseconds after which a write of the index that had begun has ended: it takes seconds, and what is not written by then never will be. */
+/**
+ * Maximum duration of a write to the index, in milliseconds. Writes take seconds; after this time, none that began
+ * earlier is running.
+ */
 export const MAX_WRITE_DURATION_MS = 60 * 60 * 1000;

@@ -1,10 +1,12 @@
 import { invalidValue } from '../errors.ts';
 import type { Metadata } from './tables.ts';
 
-/** Bytes of metadata as JSON. */
+/** Maximum bytes of metadata as JSON. */
 const MAX_METADATA_BYTES = 65_536;
 
-/** Throws 400 naming `param` where the metadata is larger than 64 KiB, or has what no database takes. */
+/**
+ * Throws 400 naming `param` when the metadata is larger than 64 KiB or contains text that the database cannot store.
+ */
 export function checkMetadata(metadata: Metadata, param: string): Metadata {
   const json = JSON.stringify(metadata);
   if (Buffer.byteLength(json) > MAX_METADATA_BYTES) {
@@ -14,12 +16,12 @@ export function checkMetadata(metadata: Metadata, param: string): Metadata {
   return metadata;
 }
 
-/** A backslash that is itself escaped escapes nothing: `\\u0000` is six ordinary characters. */
+/** An escaped backslash escapes nothing: `\\u0000` is six ordinary characters. */
 function holdsNul(json: string): boolean {
   return json.replaceAll('\\\\', '').includes('\\u0000');
 }
 
-/** `changes` over `metadata`: a null among the changes removes its key. */
+/** Merges `changes` into `metadata`. A null removes its key. */
 export function mergeMetadata(metadata: Metadata, changes: Metadata): Metadata {
   return Object.fromEntries(Object.entries({ ...metadata, ...changes }).filter(([key]) => changes[key] !== null));
 }

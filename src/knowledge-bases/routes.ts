@@ -22,7 +22,7 @@ const config = { scope: 'knowledge' } as const;
 const params = KnowledgeBaseParams;
 const response = { 200: KnowledgeBase };
 
-/** `POST`, `GET`, `PATCH` and `DELETE` of `/v1/knowledge-bases`. */
+/** Routes of `/v1/knowledge-bases`. */
 export function knowledgeBaseRoutes(app: App, deps: Pick<Deps, 'db' | 'chunks' | 'models' | 'logger' | 'now'>): void {
   app.post(
     '/v1/knowledge-bases',

@@ -1,11 +1,11 @@
 import { type Static, Type } from 'typebox';
 
-/** Characters of a name. */
+/** Maximum characters of a name. */
 const MAX_NAME_CHARACTERS = 256;
-/** Characters of a description. */
+/** Maximum characters of a description. */
 const MAX_DESCRIPTION_CHARACTERS = 4096;
 
-/** Free JSON of the caller, at most 64 KiB. */
+/** JSON object of the caller, at most 64 KiB. */
 export const MetadataObject = Type.Record(Type.String(), Type.Unknown());
 
 const ChunkingStrategy = Type.Object({
@@ -27,7 +27,7 @@ const ChunkingStrategy = Type.Object({
 const Name = Type.String({ minLength: 1, maxLength: MAX_NAME_CHARACTERS });
 const Description = Type.String({ maxLength: MAX_DESCRIPTION_CHARACTERS });
 
-/** The body of `POST /v1/knowledge-bases`. */
+/** Body of `POST /v1/knowledge-bases`. */
 export const CreateKnowledgeBase = Type.Object(
   {
     name: Name,
@@ -41,7 +41,7 @@ export const CreateKnowledgeBase = Type.Object(
 
 export type CreateKnowledgeBase = Static<typeof CreateKnowledgeBase>;
 
-/** The body of `PATCH /v1/knowledge-bases/{kb_id}`. */
+/** Body of `PATCH /v1/knowledge-bases/{kb_id}`. */
 export const UpdateKnowledgeBase = Type.Object({
   name: Type.Optional(Name),
   description: Type.Optional(Description),
@@ -101,10 +101,10 @@ export const KnowledgeBase = Type.Object(
 
 export type KnowledgeBase = Static<typeof KnowledgeBase>;
 
-/** The path of one knowledge base. */
+/** Path parameters of one knowledge base. */
 export const KnowledgeBaseParams = Type.Object({ kb_id: Type.String() });
 
-/** The answer of `DELETE /v1/knowledge-bases/{kb_id}`. */
+/** Response of `DELETE /v1/knowledge-bases/{kb_id}`. */
 export const DeletedKnowledgeBase = Type.Object({
   id: Type.String(),
   object: Type.Literal('knowledge_base'),

@@ -1,4 +1,4 @@
-/** The types of data source. */
+/** Types of data sources. */
 export const DATA_SOURCE_TYPES = [
   'file_upload',
   'web_crawl',

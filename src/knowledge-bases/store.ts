@@ -6,21 +6,21 @@ import { droppedIndexes, knowledgeBases } from './tables.ts';
 
 export type KnowledgeBaseRow = typeof knowledgeBases.$inferSelect;
 
-/** Adds a knowledge base. */
+/** Inserts a knowledge base. */
 export async function insertKnowledgeBase(sql: Sql, row: KnowledgeBaseRow): Promise<void> {
   await sql.insert(knowledgeBases).values(row);
 }
 
 const COLUMNS = Object.entries(getTableColumns(knowledgeBases)).map(([field, { name }]) => `${name} as "${field}"`);
 
-/** Every search asks it: through Drizzle it takes ten times as long. */
+/** A prepared statement, because every search runs it. Through Drizzle, it takes ten times as long. */
 const selectOne = prepared(
   'select_knowledge_base',
   `select ${COLUMNS.join(', ')} from knowledge_bases
   where id = $1::json->>'id' and organization_id = $1::json->>'organizationId'`,
 );
 
-/** The organization's knowledge base of that id, or null. */
+/** Returns the organization's knowledge base, or null. */
 export async function selectKnowledgeBase(
   db: Database,
   organizationId: string,
@@ -30,7 +30,7 @@ export async function selectKnowledgeBase(
   return (row as KnowledgeBaseRow | undefined) ?? null;
 }
 
-/** The same, held against other writers until the transaction ends. */
+/** Like `selectKnowledgeBase`, with a row lock. */
 export async function lockKnowledgeBase(
   sql: Sql,
   organizationId: string,
@@ -40,7 +40,7 @@ export async function lockKnowledgeBase(
   return row ?? null;
 }
 
-/** The organization's knowledge bases, oldest first. */
+/** Selects the organization's knowledge bases, oldest first. */
 export function selectKnowledgeBases(
   sql: Sql,
   organizationId: string,
@@ -59,7 +59,7 @@ export function selectKnowledgeBases(
     .limit(bounds.limit + 1);
 }
 
-/** Changes what a caller may change. */
+/** Updates the fields that callers may change. */
 export async function updateKnowledgeBaseRow(
   sql: Sql,
   id: string,
@@ -68,27 +68,27 @@ export async function updateKnowledgeBaseRow(
   await sql.update(knowledgeBases).set(changes).where(eq(knowledgeBases.id, id));
 }
 
-/** Removes the row, and with it all that refers to it. */
+/** Deletes the row and all rows that refer to it. */
 export async function deleteKnowledgeBaseRow(sql: Sql, id: string): Promise<void> {
   await sql.delete(knowledgeBases).where(eq(knowledgeBases.id, id));
 }
 
-/** Says that the index of a knowledge base is to go. */
+/** Records that the index of a knowledge base is to be removed. */
 export async function insertDroppedIndex(sql: Sql, knowledgeBaseId: string, at: Date): Promise<void> {
   await sql.insert(droppedIndexes).values({ knowledgeBaseId, createdAt: at }).onConflictDoNothing();
 }
 
-/** Up to `limit` knowledge bases whose index is to go, those deleted first. */
+/** Selects up to `limit` knowledge bases whose index is to be removed, in the order of their deletion. */
 export function selectDroppedIndexes(sql: Sql, limit: number): Promise<(typeof droppedIndexes.$inferSelect)[]> {
   return sql.select().from(droppedIndexes).orderBy(asc(droppedIndexes.createdAt)).limit(limit);
 }
 
-/** Whether the index of a knowledge base is to go, since that was deleted a while ago. */
+/** Whether a deleted knowledge base has an index that is to be removed. */
 export async function isDroppedIndex(sql: Sql, knowledgeBaseId: string): Promise<boolean> {
   return (await sql.$count(droppedIndexes, eq(droppedIndexes.knowledgeBaseId, knowledgeBaseId))) > 0;
 }
 
-/** Says that the index of a knowledge base has gone. */
+/** Records that the index of a knowledge base was removed. */
 export async function deleteDroppedIndex(sql: Sql, knowledgeBaseId: string): Promise<void> {
   await sql.delete(droppedIndexes).where(eq(droppedIndexes.knowledgeBaseId, knowledgeBaseId));
 }

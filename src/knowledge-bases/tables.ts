@@ -6,7 +6,7 @@ export type Metadata = Record<string, unknown>;
 
 const at = (name: string) => timestamp(name, { withTimezone: true });
 
-/** Knowledge bases. The numbers are kept by whoever changes documents, in the same transaction. */
+/** Knowledge bases. Changes of documents update the counts in the same transaction. */
 export const knowledgeBases = pgTable(
   'knowledge_bases',
   {
@@ -15,7 +15,7 @@ export const knowledgeBases = pgTable(
     name: text().notNull(),
     description: text().notNull(),
     embeddingModel: text('embedding_model').notNull(),
-    /** Of what embedded its chunks; null before the first were embedded, and while not all of them are of one model. */
+    /** Fingerprint of the model that embedded the chunks; null before the first chunk, and during re-embedding. */
     embeddingFingerprint: text('embedding_fingerprint'),
     chunkingType: text('chunking_type', { enum: ['recursive', 'fixed_size', 'semantic'] }).notNull(),
     chunkSizeTokens: integer('chunk_size_tokens').notNull(),
@@ -39,19 +39,19 @@ export const knowledgeBases = pgTable(
   (table) => [index('knowledge_bases_by_organization').on(table.organizationId, table.id)],
 );
 
-/** A column of what belongs to a knowledge base and goes with it. */
+/** Column of rows that are deleted with their knowledge base. */
 export const ofKnowledgeBase = () =>
   text('knowledge_base_id')
     .notNull()
     .references((): AnyPgColumn => knowledgeBases.id, { onDelete: 'cascade' });
 
-/** Knowledge bases that are gone and whose index is not yet: a row goes when its table of the index has. */
+/** Deleted knowledge bases whose index still exists. A row is deleted with the table of the index. */
 export const droppedIndexes = pgTable('dropped_indexes', {
   knowledgeBaseId: text('knowledge_base_id').primaryKey(),
   createdAt: at('created_at').notNull(),
 });
 
-/** Bytes, which may be more than an integer of 32 bits holds. */
+/** Bytes; may exceed 32 bits. */
 export const byteCount = (name: string) => bigint(name, { mode: 'number' });
 
 /** A `JobError`, which is declared above this layer. */
@@ -62,7 +62,7 @@ export interface StoredError {
   retryable: boolean;
 }
 
-/** Where documents come from. */
+/** Data sources. */
 export const dataSources = pgTable(
   'data_sources',
   {
@@ -73,12 +73,12 @@ export const dataSources = pgTable(
       enum: DATA_SOURCE_TYPES,
     }).notNull(),
     name: text().notNull(),
-    /** Without what is secret of it. */
+    /** The config without its secrets. */
     config: jsonb().$type<Metadata>().notNull(),
-    /** What is secret of the config, sealed; null where nothing is. */
+    /** The encrypted secrets of the config; null without secrets. */
     sealedSecrets: text('sealed_secrets'),
     status: text({ enum: ['processing', 'active', 'error'] }).notNull(),
-    /** Documents that were ingested; kept by whoever changes documents, in the same transaction. */
+    /** Number of ingested documents. Changes of documents update it in the same transaction. */
     documentCount: integer('document_count').notNull(),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull(),
     updatedAt: timestamp('updated_at', { withTimezone: true }).notNull(),

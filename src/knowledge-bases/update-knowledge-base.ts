@@ -9,7 +9,10 @@ import type { KnowledgeBase, UpdateKnowledgeBase } from './schema.ts';
 import { lockKnowledgeBase, updateKnowledgeBaseRow } from './store.ts';
 import { viewKnowledgeBase } from './view-knowledge-base.ts';
 
-/** Changes name, description or metadata. Throws 404 `knowledge_base_not_found`, and 400 for what is fixed. */
+/**
+ * Changes name, description or metadata. Throws 404 `knowledge_base_not_found`, and 400 for fields that cannot be
+ * changed.
+ */
 export async function updateKnowledgeBase(
   deps: Pick<Deps, 'db' | 'now'>,
   call: Call,

@@ -2,7 +2,7 @@ import { toUnixSeconds } from '../lib/unix-seconds.ts';
 import type { KnowledgeBase, ListedKnowledgeBase } from './schema.ts';
 import type { KnowledgeBaseRow } from './store.ts';
 
-/** The knowledge base as a list shows it. */
+/** Converts a row to a knowledge base as lists show it. */
 export function viewListed(row: KnowledgeBaseRow): ListedKnowledgeBase {
   return {
     id: row.id,
@@ -18,7 +18,7 @@ export function viewListed(row: KnowledgeBaseRow): ListedKnowledgeBase {
   };
 }
 
-/** The whole knowledge base. */
+/** Converts a row to the knowledge base object. */
 export function viewKnowledgeBase(row: KnowledgeBaseRow): KnowledgeBase {
   return {
     ...viewListed(row),

@@ -9,12 +9,12 @@ import { MAJOR_VERSION, programPath } from './runtime.ts';
 import type { ServerChoice } from './server-user.ts';
 import { initdbArguments } from './settings.ts';
 
-/** PostgreSQL does not start without one of these, or `initdb` would run again over what is left. */
+/** Required entries. Without one of them, PostgreSQL does not start, or `initdb` overwrites the others. */
 const ESSENTIAL = ['PG_VERSION', 'global/pg_control', 'base', 'pg_wal', 'pg_xact', 'postgresql.conf', 'pg_hba.conf'];
 const PRIVATE = 0o700;
 const VERSION = /^(\d+)\s*$/;
 
-/** A new cluster takes 40 MB; a service that starts with less than `MIN_FREE_BYTES` is not ready. */
+/** A new cluster takes 40 MB. A service that starts with less than `MIN_FREE_BYTES` is not ready. */
 const NEW_CLUSTER_BYTES = 64 * 1024 * 1024 + MIN_FREE_BYTES;
 
 /** The next steps for a damaged folder. */
@@ -22,8 +22,9 @@ export const waysOut = (folder: string): string =>
   `Restore the whole data folder from a backup. To begin without the data instead, move ${dirname(folder)} away, or set QUIRE_DATA_DIR to another folder.`;
 
 /**
- * Whether the folder holds a database cluster; false where the folder does not exist or is empty. Throws an `OperatorError` when it holds
- * anything else, or a cluster of another major version: data is never replaced by a new database.
+ * Whether the folder contains a database cluster; false when the folder does not exist or is empty. Throws an
+ * `OperatorError` for other content and for a cluster of another major version: existing data is never replaced by a
+ * new database.
  */
 export async function holdsDatabase(folder: string): Promise<boolean> {
   const names = await listFolder(folder);
@@ -64,7 +65,7 @@ export async function requireSpaceForDatabase(parent: string): Promise<void> {
   );
 }
 
-/** Creates a cluster with `initdb`, all or nothing. An interrupted attempt is removed by the next one. */
+/** Creates a cluster with `initdb` atomically. The next attempt removes an interrupted one. */
 export async function createCluster(folder: string, { user, runtime }: ServerChoice): Promise<void> {
   await mkdir(dirname(folder), { recursive: true });
   await requireSpaceForDatabase(dirname(folder));
@@ -83,8 +84,8 @@ export async function createCluster(folder: string, { user, runtime }: ServerCho
 }
 
 /**
- * Makes an existing cluster one that PostgreSQL opens: accessible to its owner alone, and owned by the user of the server. Restored backups
- * often are neither.
+ * Prepares an existing cluster, such as a restored backup, for PostgreSQL: private to its owner, and owned by the
+ * server's user.
  */
 export function secureCluster(folder: string, uid: number | null): void {
   takeOwnership(folder, uid);
@@ -92,9 +93,9 @@ export function secureCluster(folder: string, uid: number | null): void {
 }
 
 /**
- * Gives the folder and everything in it to the user of the server. Folders change owners when a backup is restored by root, and when a
- * machine allows or forbids user namespaces. The folder itself comes last, so that an interrupted change is completed by the next start.
- * Throws an `OperatorError` where that is not permitted.
+ * Changes the owner of the folder and its content to the server's user. Owners differ when root has restored a backup,
+ * and when a machine allows or forbids user namespaces. The folder itself is changed last, so that the next start
+ * completes an interrupted change. Throws an `OperatorError` when that is not permitted.
  */
 export function takeOwnership(folder: string, uid: number | null): void {
   if (uid === null || lstatSync(folder).uid === uid) return;

@@ -12,24 +12,27 @@ import { type ServerExit, type ServerProcess, startServer } from './server-proce
 import { chooseServer, readUserContext, type ServerChoice } from './server-user.ts';
 import { openSocketFolder, type SocketFolder } from './socket-folder.ts';
 
-/** Pauses before a server is started again: the first at once, then doubled. */
+/** Pauses between restarts: none before the first, then doubled. */
 const FIRST_BACKOFF_MS = 50;
 const MAX_BACKOFF_MS = 5_000;
-/** A server that has accepted connections for this long had started well. */
+/** A server that has accepted connections for this long counts as started; the backoff begins again. */
 const STABLE_MS = 60_000;
-/** 35 seconds of backoff in all. A cause that outlasts them is not transient. */
+/** 35 seconds of backoff in total. Causes that last longer are not transient. */
 const MAX_FAILURES = 12;
-/** Processes of a killed server end within milliseconds; until then PostgreSQL rejects a second server on their shared memory. */
+/**
+ * Processes of a killed server exit within milliseconds. Until then, PostgreSQL rejects a second server on their shared
+ * memory.
+ */
 const STILL_IN_USE = /pre-existing shared memory block|lock file .* already exists/;
 const STILL_IN_USE_RETRIES = 50;
 const STILL_IN_USE_MS = 100;
 
-/** What a server is started with. */
+/** Options of the server. */
 export interface EmbeddedServerOptions {
-  /** The database folder; created where it does not exist. The caller holds the lock of the data folder above it. */
+  /** The database folder; created if it does not exist. The caller holds the lock of the data folder around it. */
   folder: string;
   logger: Logger;
-  /** Called once when the server does not stay up. */
+  /** Called once when restarts do not help. */
   onGiveUp: (reason: string) => void;
 }
 
@@ -58,7 +61,7 @@ export class EmbeddedServer {
     this.#supervision = this.#supervise();
   }
 
-  /** Creates the cluster where the folder is new, and starts the server. Resolves when it accepts connections. */
+  /** Creates the cluster in a new folder, and starts the server. Resolves when it accepts connections. */
   static async start(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
     const { folder, logger } = options;
     const hasCluster = await holdsDatabase(folder);
@@ -80,7 +83,7 @@ export class EmbeddedServer {
     }
   }
 
-  /** Stops the server. Resolves when it has ended. May be called twice. */
+  /** Stops the server. Resolves when it has exited. May be called twice. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#current.stop();
@@ -111,7 +114,7 @@ export class EmbeddedServer {
   async #restart(): Promise<void> {
     const { folder, logger } = this.#options;
     const startedAt = performance.now();
-    // A failure of these is that of the next start, which says more.
+    // When these fail, the next start fails too, with a more specific error.
     await endOrphan({ folder, socket: this.socket, logger }).catch((error: unknown) =>
       logger.error({ reason: describeError(error) }, 'embedded database cannot be started'),
     );
@@ -124,7 +127,7 @@ export class EmbeddedServer {
   }
 }
 
-/** `readyAtMs`: when the server began to accept connections; infinite where it ended before, however long it recovered. */
+/** `readyAtMs`: when the server began to accept connections; infinite when it exited before that. */
 async function untilExit(server: ServerProcess): Promise<{ readyAtMs: number; exit: ServerExit }> {
   const readyAtMs = (await server.ready) ? performance.now() : Number.POSITIVE_INFINITY;
   return { readyAtMs, exit: await server.exited };
@@ -145,7 +148,7 @@ async function startFirst(folder: string, choice: ServerChoice, logger: Logger):
 async function startFailure(folder: string, { code, signal, failures }: ServerExit): Promise<OperatorError> {
   const parent = dirname(folder);
   const reason = (failures.join('; ') || `postgres ended with ${signal ?? `code ${code}`}`).replace(/\.$/, '');
-  // A full disk is no damage: nothing has to be restored.
+  // A full disk damages nothing, so nothing has to be restored.
   const free = await freeBytes(parent).catch(() => null);
   const next =
     free !== null && free < MIN_FREE_BYTES

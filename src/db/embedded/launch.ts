@@ -2,12 +2,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import type { ProgramResult, ServerUser } from './server-user.ts';
 
-/** No variable of the service reaches PostgreSQL: they hold secrets, and `PG*` would change its settings. */
+/** PostgreSQL gets no variable of the service: some contain secrets, and `PG*` would change its settings. */
 const ENVIRONMENT = { LC_ALL: 'C', PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' };
 
 /**
- * Starts a program as the user of the server, in `folder`. The folder becomes the working directory before privileges are dropped, so that
- * its parents need not be accessible to that user. In a session of its own: Ctrl-C in a terminal signals the whole foreground group.
+ * Starts a program as the server's user, in `folder`. The folder becomes the working directory before privileges are
+ * dropped, so its parents may be inaccessible to that user. The program gets its own session, because Ctrl-C in a
+ * terminal signals the whole foreground group.
  */
 export function launch(user: ServerUser, folder: string, command: readonly string[]): ChildProcess {
   const [program = '', ...args] = [...user.prefix, ...command];
@@ -20,7 +21,7 @@ export function launch(user: ServerUser, folder: string, command: readonly strin
   });
 }
 
-/** Runs a program to its end. Never throws. */
+/** Runs a program until it exits. Never throws. */
 export async function run(user: ServerUser, folder: string, command: readonly string[]): Promise<ProgramResult> {
   const child = launch(user, folder, command);
   const stderr = child.stderr === null ? Promise.resolve('') : text(child.stderr).catch(() => '');

@@ -74,7 +74,7 @@ describe('postmaster.pid', { skip: process.platform === 'win32' }, () => {
   it('is closed for a folder without a socket, and for one with a socket that nobody listens on', async () => {
     const { socket } = context();
     assert.equal(await identifyServer(folder, socket), 'closed');
-    // ENOTSOCK and ECONNREFUSED are one for Linux: a plain file in place of the socket refuses connections.
+    // Linux reports both errors in the same way: a plain file in place of the socket refuses connections.
     writeFileSync(join(folder, SOCKET_NAME), '');
     assert.equal(await identifyServer(folder, socket), 'closed');
   });

@@ -14,10 +14,10 @@ import { SOCKET_NAME, type SocketFolder } from './socket-folder.ts';
 const PID_FILE = 'postmaster.pid';
 /** Position of the server's state in its pid file. */
 const STATUS_LINE = 7;
-/** A server on this machine accepts a connection at once; one that is stopped (SIGSTOP) never does. */
+/** A local server accepts connections immediately; one that is stopped (SIGSTOP) never does. */
 const CONNECT_TIMEOUT_MS = 2_000;
 const POLL_MS = 20;
-/** How often an operator reads that the service still waits. */
+/** Interval of the log message that the service is still waiting. */
 const PROGRESS_MS = 10_000;
 /** SQLSTATE `cannot_connect_now`: the server is starting, recovering or shutting down. */
 const CANNOT_CONNECT_NOW = '57P03';
@@ -25,11 +25,11 @@ const CANNOT_CONNECT_NOW = '57P03';
 /** Parsed `postmaster.pid`. */
 export interface PidFile {
   pid: number;
-  /** `starting`, `ready`, `stopping` or `standby`; empty in the first moments. */
+  /** `starting`, `ready`, `stopping` or `standby`; empty during the first milliseconds. */
   status: string;
 }
 
-/** Reads `postmaster.pid`; null where there is none, or none that names a process. */
+/** Parses `postmaster.pid`; null when it does not exist or contains no process id. */
 export async function readPidFile(folder: string): Promise<PidFile | null> {
   const lines = (await readOptionalFile(join(folder, PID_FILE)))?.split('\n');
   const pid = Number(lines?.[0]);
@@ -37,8 +37,8 @@ export async function readPidFile(folder: string): Promise<PidFile | null> {
 }
 
 /**
- * Whether the process is a `postgres` whose working directory is this folder. A process id alone says nothing: it may have been given to
- * another program since, and in containers usually has.
+ * Whether the process is a `postgres` whose working directory is this folder. The process id alone is not sufficient:
+ * it may have been reused, which is common in containers.
  */
 export function servesFolder(pid: number, folder: string): boolean {
   try {
@@ -50,17 +50,17 @@ export function servesFolder(pid: number, folder: string): boolean {
     const isInFolder = found.dev === expected.dev && found.ino === expected.ino;
     return isInFolder && readFileSync(`/proc/${pid}/comm`, 'latin1') === 'postgres\n';
   } catch {
-    // No such process, one that has ended and was not reaped, or one of another user, which cannot have this folder open.
+    // The process does not exist, is a zombie, or belongs to another user, who cannot have this folder open.
     return false;
   }
 }
 
-/** What answers on the socket of a folder. */
+/** Result of probing the socket of a folder. */
 export type SocketState = 'closed' | 'busy' | 'ours' | 'foreign';
 
 /**
- * Asks the server behind the socket of a folder who it is. `closed`: nobody answers. `busy`: a server that does not accept connections
- * now. `ours`: a server that has this folder open.
+ * Probes the socket of a folder. `closed`: no server. `busy`: a server that accepts no connections at the moment.
+ * `ours`: a server that has this folder open.
  */
 export async function identifyServer(folder: string, socket: SocketFolder): Promise<SocketState> {
   const client = new Client({
@@ -88,7 +88,7 @@ export async function identifyServer(folder: string, socket: SocketFolder): Prom
   }
 }
 
-/** A server that was started through its working directory names that. */
+/** A server started in its working directory reports that directory. */
 function isSameFolder(reported: string, folder: string): boolean {
   if (reported.startsWith('/proc/self/')) return true;
   try {
@@ -98,7 +98,7 @@ function isSameFolder(reported: string, folder: string): boolean {
   }
 }
 
-/** Dependencies of the check for a server that still runs. */
+/** Dependencies of the check for a server that is still running. */
 export interface OrphanContext {
   folder: string;
   socket: SocketFolder;
@@ -106,9 +106,10 @@ export interface OrphanContext {
 }
 
 /**
- * Ends a server that a killed service left on the folder, and removes the pid file of one that has ended. The caller holds the lock of the
- * data folder, so no service uses that server. It is stopped and not adopted: its log and its end would be out of reach. A fast shutdown
- * takes a tenth of a second; one that recovers from a crash is waited for without a limit, with a line in the log.
+ * Stops a server that a killed service left running on the folder, and removes the pid file of one that has exited. The
+ * caller holds the lock of the data folder, so no other service uses that server. Adopting it instead is not possible:
+ * its log and exit are not observable. A fast shutdown takes 0.1 s. Crash recovery is waited for without a limit, and
+ * logged.
  */
 export async function endOrphan(context: OrphanContext): Promise<void> {
   const { folder, socket, logger } = context;
@@ -137,7 +138,7 @@ export async function endOrphan(context: OrphanContext): Promise<void> {
   }
 }
 
-/** Whether a process has this id. It is known by now that it is no server of the folder. */
+/** Whether a process has this id. The caller has checked that it is not a server of the folder. */
 function isTaken(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -148,8 +149,9 @@ function isTaken(pid: number): boolean {
 }
 
 /**
- * PostgreSQL takes any process with the id in one of these files for a running server, and would never start again. The interlock against
- * a second server does not depend on them: it is a shared memory segment, which PostgreSQL finds by the inode of the folder.
+ * PostgreSQL considers any process with the id in one of these files a running server, and would never start again.
+ * They are not the interlock against a second server: that is a shared memory segment, which PostgreSQL finds by the
+ * inode of the folder.
  */
 async function removePidFiles({ folder, logger }: OrphanContext, pid: number): Promise<void> {
   logger.info({ pid }, 'removed the pid file of a database server that has ended');

@@ -15,17 +15,17 @@ import { fileURLToPath } from 'node:url';
 import { createFolder } from '../../lib/create-folder.ts';
 import { describeError, OperatorError } from '../../lib/operator-error.ts';
 
-/** Major version of the embedded PostgreSQL: the format of its folder. */
+/** Major version of the embedded PostgreSQL, which is the version of its folder format. */
 export const MAJOR_VERSION = 18;
 
-/** Folders of the runtime that `postgres` and `initdb` read. */
+/** Folders of the runtime that `postgres` and `initdb` use. */
 const RUNTIME_FOLDERS = ['bin', 'lib', 'share'];
 const PUBLIC_FOLDER = 0o755;
 const WRITABLE_BY_OTHERS = 0o022;
 /** Static libraries and build files: never loaded. */
 const UNUSED_FILES = /\.a$|^pkgconfig$|^pgxs$/;
 
-/** The programs of PostgreSQL and its version: `bin`, `lib` and `share` lie in `folder`. */
+/** The programs of PostgreSQL and its version. `folder` contains `bin`, `lib` and `share`. */
 export interface Runtime {
   folder: string;
   version: string;
@@ -35,8 +35,8 @@ export interface Runtime {
 export const programPath = ({ folder }: Runtime, name: 'postgres' | 'initdb'): string => join(folder, 'bin', name);
 
 /**
- * Finds the PostgreSQL that npm installed for this platform. Creates the links between its libraries where `npm ci --ignore-scripts`
- * left them out. Throws an `OperatorError` where there is none.
+ * Finds the PostgreSQL that npm installed for this platform. Creates the links between its libraries when `npm ci
+ * --ignore-scripts` has skipped them. Throws an `OperatorError` when none is installed.
  */
 export function findRuntime(platform: string = process.platform, arch: string = process.arch): Runtime {
   if (platform === 'win32') {
@@ -68,7 +68,7 @@ function readLibraryLinks(packageFolder: string): LibraryLink[] {
   return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as LibraryLink[]) : [];
 }
 
-/** npm packages hold no symbolic links: the package lists them, and its install script creates them. */
+/** npm packages cannot contain symbolic links: the package lists them, and its install script creates them. */
 function linkLibraries(packageFolder: string): void {
   for (const { source, target } of readLibraryLinks(packageFolder)) {
     const path = join(packageFolder, target);
@@ -88,8 +88,8 @@ function linkLibraries(packageFolder: string): void {
 const defaultCaches = (): string[] => ['/var/cache/quire', join(tmpdir(), 'quire-runtime')];
 
 /**
- * Copies the runtime, once per version, to a folder that every user of the machine may read: the unprivileged user of the server cannot
- * enter the installation where it lies below a private folder such as `/root`. Returns the copy. Only root calls it.
+ * Copies the runtime, once per version, to a folder that all users may read, and returns the copy: the unprivileged
+ * user of the server cannot enter an installation below a private folder such as `/root`. Called by root only.
  */
 export async function copyRuntime(runtime: Runtime, caches: readonly string[] = defaultCaches()): Promise<Runtime> {
   const failures: string[] = [];
@@ -120,7 +120,7 @@ function requireTrustedFolder(folder: string): void {
   accessSync(folder, constants.W_OK);
 }
 
-/** Programs are only run from a folder that nobody else can have written. */
+/** Programs are only run from a folder that no other user can write to. */
 function requireTrusted(folder: string): void {
   const { uid, mode } = lstatSync(folder);
   const isTrusted = uid === process.geteuid?.() && (mode & WRITABLE_BY_OTHERS) === 0 && lstatSync(folder).isDirectory();

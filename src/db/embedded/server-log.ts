@@ -14,10 +14,10 @@ export interface ServerMessage {
 
 /** `LOG_LINE_PREFIX` of `settings.ts`, then `SEVERITY:  message`. */
 const LINE = /^([^|]*)\|(\d+)\|([0-9A-Z]{5})\|([A-Z]+): {2}(.*)$/;
-/** Kept for the error of a server that does not start. */
+/** Stored for the error of a server that does not start. */
 const MAX_FAILURES = 5;
 
-/** Parses a line of the log; null for what is no message, such as the second line of one. */
+/** Parses a line of the log; null for other lines, such as continuations of a message. */
 export function parseLogLine(line: string): ServerMessage | null {
   const [, backend, pid, sqlState, severity, message] = LINE.exec(line) ?? [];
   if (backend === undefined || sqlState === undefined || severity === undefined) return null;
@@ -25,19 +25,22 @@ export function parseLogLine(line: string): ServerMessage | null {
 }
 
 /**
- * The level of a message in our log. Errors of statements are logged by those who sent them, without the values that PostgreSQL quotes;
- * every end of a connection at a shutdown is one more.
+ * Log level of a message in Quire's log. Errors of statements are logged by the code that sent them, without the values
+ * that PostgreSQL quotes. At shutdown, every ended connection is such an error.
  */
 export function logLevel({ backend, severity, message }: ServerMessage): 'debug' | 'info' | 'warn' | 'error' {
   if (severity === 'PANIC') return 'error';
   if (backend.endsWith('client backend')) return 'debug';
   if (severity === 'FATAL' || severity === 'ERROR') return 'error';
   if (severity === 'WARNING') return 'warn';
-  // Crash recovery, which may take minutes, is the one thing that an operator waits for.
+  // Logged, because operators wait for crash recovery, which may take minutes.
   return backend === 'startup' && !message.startsWith('database system was shut down') ? 'info' : 'debug';
 }
 
-/** Forwards the log of a server until it ends. Returns the last messages of severity FATAL and PANIC, and lines of the loader. */
+/**
+ * Forwards the log of a server until it exits. Returns the last messages of severity FATAL and PANIC, and lines of the
+ * dynamic loader.
+ */
 export function forwardLog(stderr: Readable, logger: Logger): { failures: readonly string[] } {
   const failures: string[] = [];
   const addFailure = (message: string) => {

@@ -7,14 +7,17 @@ import { forwardLog } from './server-log.ts';
 import type { ServerChoice } from './server-user.ts';
 import { serverArguments } from './settings.ts';
 
-/** `pg_ctl` reads the same file for the same word, ten times a second. */
+/** Polling interval. `pg_ctl` polls the same file for the same state, ten times a second. */
 const POLL_MS = 5;
-/** PostgreSQL's fast shutdown takes as long as its last checkpoint; then immediate shutdown, which leaves recovery to the next start. */
+/**
+ * Time limit of a fast shutdown, which takes as long as its last checkpoint. Then the server is shut down immediately,
+ * and the next start recovers.
+ */
 const FAST_SHUTDOWN_MS = 15_000;
 /** PostgreSQL kills its own processes five seconds after an immediate shutdown. */
 const IMMEDIATE_SHUTDOWN_MS = 8_000;
 
-/** How a server ended. */
+/** Exit of a server. */
 export interface ServerExit {
   code: number | null;
   signal: NodeJS.Signals | null;
@@ -25,10 +28,13 @@ export interface ServerExit {
 /** One run of `postgres`. */
 export interface ServerProcess {
   pid: number | null;
-  /** Resolves when it accepts connections: after crash recovery, which has no limit of time. False: it ended before. */
+  /**
+   * Resolves with true when it accepts connections: after crash recovery, which has no time limit. Resolves with false
+   * when it exits before.
+   */
   ready: Promise<boolean>;
   exited: Promise<ServerExit>;
-  /** Stops the server; resolves when it has ended. May be called twice. */
+  /** Stops the server. Resolves when it has exited. May be called twice. */
   stop(): Promise<void>;
 }
 
@@ -37,7 +43,8 @@ export function startServer(folder: string, { user, runtime }: ServerChoice, log
   const command = [programPath(runtime, 'postgres'), ...serverArguments(user.dataPath(folder))];
   const child = launch(user, folder, command);
   const log = child.stderr === null ? { failures: [] } : forwardLog(child.stderr, logger);
-  // A process that exits without stopping the server takes it along; Linux does that for a killed one, too (`server-user.ts`).
+  // Kills the server when this process exits without stopping it; on Linux also when this process is killed (`server-
+  // user.ts`).
   const endWithProcess = () => void child.kill('SIGINT');
   process.once('exit', endWithProcess);
   let hasExited = false;

@@ -44,7 +44,7 @@ describe('serverUsers', () => {
     assert.equal(namespace?.credentials, null);
     assert.deepEqual(unprivileged?.credentials, { uid: 65_534, gid: 65_534 });
     assert.equal(unprivileged?.ownerUid, 65_534);
-    // The parents of a data folder of root are closed to nobody.
+    // All users may enter the parents of root's data folder.
     for (const user of users) assert.equal(user.dataPath('/root/data'), '/proc/self/cwd');
   });
 

@@ -2,27 +2,27 @@ import { readFileSync } from 'node:fs';
 import { OperatorError } from '../../lib/operator-error.ts';
 import { programPath, type Runtime } from './runtime.ts';
 
-/** A user of the machine. */
+/** A user account of the machine. */
 export interface Account {
   name: string;
   uid: number;
   gid: number;
 }
 
-/** The user that PostgreSQL runs as, and how a program is started as that user. */
+/** The user that runs PostgreSQL, and how programs are started as that user. */
 export interface ServerUser {
   kind: 'same user' | 'user namespace' | 'unprivileged user';
-  /** Words in front of a command line. */
+  /** Command line prefix. */
   prefix: readonly string[];
-  /** User and group of the child process; null: those of this process. */
+  /** User and group of the child process; null for those of this process. */
   credentials: { uid: number; gid: number } | null;
-  /** Owner of the database files as this process sees it; null where the system has no owners. */
+  /** Owner of the database files as seen by this process; null on systems without owners. */
   ownerUid: number | null;
-  /** What `-D` names: the working directory where the parents of the folder may be closed to the user of the server. */
+  /** Argument of `-D`: the working directory when the server's user may not enter the parents of the folder. */
   dataPath(folder: string): string;
 }
 
-/** What decides on the user. */
+/** Inputs of the choice of a user. */
 export interface UserContext {
   platform: string;
   /** Effective user of this process; null on systems without users. */
@@ -30,11 +30,11 @@ export interface UserContext {
   accounts: readonly Account[];
 }
 
-/** Linux: when this process ends, however it ends, the kernel sends SIGINT, which is PostgreSQL's fast shutdown. */
+/** Linux: the kernel sends SIGINT, PostgreSQL's fast shutdown, when this process exits for any reason. */
 const END_WITH_PARENT = ['setpriv', '--pdeathsig', 'SIGINT', '--'];
 const WORKING_DIRECTORY = '/proc/self/cwd';
 
-/** Reads the context of this process. */
+/** Collects the inputs from this process. */
 export function readUserContext(): UserContext {
   return { platform: process.platform, uid: process.geteuid?.() ?? null, accounts: readAccounts() };
 }
@@ -82,14 +82,14 @@ export function serverUsers({ platform, uid, accounts }: UserContext): ServerUse
   return [...users.map((user) => ({ ...user, prefix: [...user.prefix, ...END_WITH_PARENT] })), ...users];
 }
 
-/** How a program ended, and what it wrote on stderr. */
+/** Exit code and stderr of a program. */
 export interface ProgramResult {
   /** 0: success. -1: the program could not be started. */
   code: number;
   stderr: string;
 }
 
-/** What `chooseServer` runs and copies; tests replace it. */
+/** Functions that `chooseServer` uses; tests replace them. */
 export interface ServerProbe {
   run(user: ServerUser, command: readonly string[]): Promise<ProgramResult>;
   copyRuntime(runtime: Runtime): Promise<Runtime>;
@@ -102,8 +102,9 @@ export interface ServerChoice {
 }
 
 /**
- * Chooses the first user as which `postgres` can be started on this machine. Whether user namespaces are allowed and folders accessible
- * is tried, not deduced: kernels, containers and security modules have a dozen switches for it. One try takes 10 ms.
+ * Chooses the first user that can run `postgres` on this machine. Tries instead of deducing whether user namespaces are
+ * allowed and folders are accessible: kernels, containers and security modules have many settings for it. A try takes
+ * 10 ms.
  */
 export async function chooseServer(context: UserContext, runtime: Runtime, probe: ServerProbe): Promise<ServerChoice> {
   const failures: string[] = [];
@@ -112,7 +113,7 @@ export async function chooseServer(context: UserContext, runtime: Runtime, probe
     const tried = await probe.run(user, version);
     if (tried.code === 0) return { user, runtime };
     failures.push(`${user.kind}: ${tried.stderr || `exit code ${tried.code}`}`);
-    // Root may run what the user of the server cannot reach.
+    // Root may be able to run programs that the server's user cannot access.
     if (context.uid !== 0 || (await probe.run(user, ['true'])).code !== 0) continue;
     const copy = await probe.copyRuntime(runtime);
     if ((await probe.run(user, [programPath(copy, 'postgres'), '--version'])).code === 0)

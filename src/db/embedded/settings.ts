@@ -6,7 +6,9 @@ export const DATABASE_USER = 'quire';
 export const DATABASE_NAME = 'postgres';
 /** Part of the name of the socket file; no port is opened. */
 export const SOCKET_PORT = 5432;
-/** Twelve of this process, one `psql` of an operator, and the connections that PostgreSQL reserves for superusers. */
+/**
+ * Connections: twelve of this process, one `psql` of an operator, and those that PostgreSQL reserves for superusers.
+ */
 const MAX_CONNECTIONS = 20;
 
 /** Fields of a log line in front of severity and message: backend type, process id, SQLSTATE. `server-log.ts` parses them. */
@@ -40,7 +42,7 @@ export const SERVER_SETTINGS: Readonly<Record<string, string>> = {
   max_logical_replication_workers: '0',
   autovacuum: 'on',
   autovacuum_max_workers: '2',
-  // `worker` starts three more processes.
+  // The default, `worker`, starts three more processes.
   io_method: 'sync',
 
   // Durability.
@@ -65,7 +67,7 @@ export const SERVER_SETTINGS: Readonly<Record<string, string>> = {
   log_min_error_statement: 'panic',
   log_error_verbosity: 'terse',
   log_checkpoints: 'off',
-  // Progress of crash recovery, once in this time.
+  // Interval at which the progress of crash recovery is logged.
   log_startup_progress_interval: '10s',
   lc_messages: 'C',
   timezone: 'UTC',

@@ -5,24 +5,24 @@ import { SOCKET_PORT } from './settings.ts';
 
 /** Kernels store a socket path in 108 bytes (Linux) or 104 (macOS), the last a zero. */
 const MAX_PATH_BYTES = 103;
-/** Where the temporary folder of the user is itself too deep, as on macOS. */
+/** Used when the user's temporary folder has a long path, as on macOS. */
 const SHORT_TEMPORARY = '/tmp';
 
 /** Name of the socket in the database folder. */
 export const SOCKET_NAME = `.s.PGSQL.${SOCKET_PORT}`;
 
-/** A path to the database folder under which its socket can be connected to. */
+/** A path to the database folder through which its socket can be reached. */
 export interface SocketFolder {
   path: string;
-  /** Removes what was created for the path. May be called twice. */
+  /** Removes the link, if one was created. May be called twice. */
   remove(): void;
 }
 
 const fits = (folder: string): boolean => Buffer.byteLength(join(folder, SOCKET_NAME)) <= MAX_PATH_BYTES;
 
 /**
- * Returns the database folder itself where the path of its socket fits; else a link to it in a new folder that only this user can enter.
- * The server is not affected: it names its socket relative to its working directory.
+ * Returns the database folder itself when the path of its socket is short enough; otherwise a link to it in a new
+ * private folder. The server is not affected: its socket path is relative to its working directory.
  */
 export function openSocketFolder(folder: string, temporary: string = tmpdir()): SocketFolder {
   if (fits(folder)) return { path: folder, remove: () => {} };

@@ -9,11 +9,11 @@ export interface Endpoints {
   moderations: string;
   embeddings: string;
   rerank: string;
-  /** Of Text Embeddings Inference: beside `/v1` and not below it. */
+  /** Rerank endpoint of Text Embeddings Inference, next to `/v1`. */
   rerankTexts: string;
   /**
-   * Also beside `/v1`: tokenizers of vLLM, llama-server and Text Embeddings Inference, and the description of the
-   * latter.
+   * Endpoints next to `/v1`: tokenizers of vLLM, llama-server and Text Embeddings Inference, and the server description
+   * of the latter.
    */
   tokenize: string;
   info: string;

@@ -13,7 +13,7 @@ import { Extractor, type ExtractorOptions } from './extractor.ts';
 const never = new AbortController().signal;
 const SIZE = { chunkSizeTokens: 512 };
 
-/** Yields as many documents as the file's number says; words make it fail. */
+/** Yields as many documents as the number in the file; a file of words fails. */
 const module = new URL('../../../test/fixtures/breaking-reader.ts', import.meta.url);
 
 async function* piecesOf(...pieces: (string | Uint8Array)[]): AsyncGenerator<Uint8Array> {

@@ -17,21 +17,22 @@ export type IndexCondition =
   | { state: 'complete' }
   /** Files are missing or damaged. */
   | { state: 'unreadable'; reason: string }
-  /** Documents of which the index has fewer chunks than the database. */
+  /** Documents with fewer chunks in the index than in the database. */
   | { state: 'incomplete'; documentIds: string[] };
 
-/** Knowledge bases read at once. */
+/** Knowledge bases per query. */
 const PAGE = 100;
 
 /**
- * Compares the index of a knowledge base with the database, reading all of its files. The index may hold chunks that the database does
- * not know, which no search returns.
+ * Compares the index of a knowledge base with the database, reading all of its files. Chunks that only the index
+ * contains are ignored: searches never return them.
  */
 export async function inspectIndex(
   { db, chunks }: Pick<CheckDeps, 'db' | 'chunks'>,
   baseId: string,
 ): Promise<IndexCondition> {
-  // First the database: what is written meanwhile is in the index before it is in the database.
+  // The database is read first: writers write to the index before the database, so a concurrent write cannot look like
+  // a missing chunk.
   const expected = await selectChunkCounts(db.sql, baseId);
   let found: ReadonlyMap<string, number>;
   try {
@@ -41,13 +42,13 @@ export async function inspectIndex(
   }
   const incomplete = [...expected].filter(([id, count]) => (found.get(id) ?? 0) < count).map(([id]) => id);
   if (incomplete.length === 0) return { state: 'complete' };
-  // A document that was changed or deleted meanwhile has other chunks now.
+  // Excludes documents that were changed or deleted during the check.
   const now = await selectChunkCounts(db.sql, baseId);
   const documentIds = incomplete.filter((id) => now.get(id) === expected.get(id));
   return documentIds.length === 0 ? { state: 'complete' } : { state: 'incomplete', documentIds };
 }
 
-/** Checks one index and marks it for repair when it is not complete. `repairIndexes` does the rest. */
+/** Checks one index and marks it for repair when it is incomplete. `repairIndexes` repairs it. */
 export async function checkIndex(deps: CheckDeps, base: IndexedBase): Promise<IndexCondition> {
   const condition = await inspectIndex(deps, base.id);
   if (condition.state === 'complete') return condition;

@@ -37,7 +37,7 @@ describe('the search index of a knowledge base', () => {
     const retrieve = (search_type: string) =>
       api.send('POST', `/v1/knowledge-bases/${id}/retrieve`, { body: { query: 'ripe banana', search_type } });
     const check = () => checkIndexes(api.deps, never);
-    /** Runs the repair, and the jobs that it leads to, as the worker does. */
+    /** Runs the repair and the jobs that it queues, like the worker. */
     const repair = async () => {
       await repairIndexes(api.deps);
       await queueReEmbedding(api.deps);
@@ -82,7 +82,7 @@ describe('the search index of a knowledge base', () => {
     it(`is rebuilt when it is ${name}`, async () => {
       const { id, state, retrieve, repair, table } = await setUp();
       damage(table);
-      // As after a restart: the index of the API still knows some of its files from memory.
+      // Simulates a restart: the index of the API has cached some of its files.
       const chunks = await ChunkIndex.open(api.indexFolder);
       await checkIndexes({ ...api.deps, chunks }, never);
       await chunks.close();
@@ -148,7 +148,7 @@ describe('the search index of a knowledge base', () => {
     rmSync(table, { recursive: true });
     await check();
     await repairIndexes(api.deps);
-    // A job that had written to the index before it was dropped says now that its documents are embedded.
+    // Simulates a job that wrote to the index before it was dropped and records its documents as embedded now.
     await api.db.sql
       .update(documents)
       .set({ embeddingFingerprint: embedder.fingerprint() })

@@ -5,9 +5,9 @@ import { hasUnembedded, type IndexedBase, markForRebuild, markReady, selectUnrea
 const LIMIT = 100;
 
 /**
- * Advances the repair of every index that is not ready: drops a damaged one, and has its documents embedded again by ingestion jobs (see
- * `queueReEmbedding`). When none waits any more, the index is checked once more before searches use it: a job that ran beside the repair
- * may have lost what it wrote. Returns whether documents wait to be embedded again.
+ * Advances the repair of every index that is not ready: drops a damaged one and queues jobs that embed its documents
+ * again (see `queueReEmbedding`). When no document waits, the index is checked again before searches use it, because a
+ * job that ran concurrently may have lost its writes. Returns whether documents still wait to be embedded.
  */
 export async function repairIndexes(deps: CheckDeps): Promise<boolean> {
   let isWaiting = false;

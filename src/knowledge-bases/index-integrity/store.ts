@@ -4,7 +4,7 @@ import { documents } from '../documents/tables.ts';
 import { INDEX_VERSION } from '../index-version.ts';
 import { knowledgeBases } from '../tables.ts';
 
-/** A knowledge base as far as the state of its index is concerned. */
+/** Fields of a knowledge base that describe the state of its index. */
 export type IndexedBase = Pick<
   typeof knowledgeBases.$inferSelect,
   'id' | 'organizationId' | 'name' | 'chunkCount' | 'indexState' | 'indexVersion'
@@ -19,7 +19,7 @@ const COLUMNS = {
   indexVersion: knowledgeBases.indexVersion,
 };
 
-/** Up to `limit` knowledge bases with chunks after `after`, in the order of their ids. */
+/** Up to `limit` knowledge bases with chunks, in the order of their ids, starting behind `after`. */
 export function selectIndexedBases(sql: Sql, after: string, limit: number): Promise<IndexedBase[]> {
   return sql
     .select(COLUMNS)
@@ -45,7 +45,7 @@ export function selectUnreadyBases(sql: Sql, limit: number): Promise<IndexedBase
     .limit(limit);
 }
 
-/** Chunks that the database has of each document of the knowledge base. */
+/** Number of chunks of each document of the knowledge base in the database. */
 export async function selectChunkCounts(sql: Sql, baseId: string): Promise<ReadonlyMap<string, number>> {
   const rows = await sql
     .select({ id: documents.id, chunkCount: documents.chunkCount })
@@ -54,7 +54,7 @@ export async function selectChunkCounts(sql: Sql, baseId: string): Promise<Reado
   return new Map(rows.map(({ id, chunkCount }) => [id, chunkCount]));
 }
 
-/** Whether documents of the knowledge base wait to be embedded again. */
+/** Whether documents of the knowledge base wait to be embedded. */
 export async function hasUnembedded(sql: Sql, baseId: string): Promise<boolean> {
   const waiting = and(
     eq(documents.knowledgeBaseId, baseId),
@@ -64,14 +64,14 @@ export async function hasUnembedded(sql: Sql, baseId: string): Promise<boolean> 
   return (await sql.$count(documents, waiting)) > 0;
 }
 
-/** Marks the index as damaged: searches are rejected from now on. */
+/** Marks the index as damaged, so that searches are rejected. */
 export async function markDamaged(sql: Sql, baseId: string): Promise<void> {
   await sql.update(knowledgeBases).set({ indexState: 'damaged' }).where(eq(knowledgeBases.id, baseId));
 }
 
 /**
- * Has documents embedded again: those of `ids`, or all. Resets the fingerprints, which is what queues the jobs. The knowledge base is
- * locked first, as writers of documents do.
+ * Queues documents (`ids`, or all) to be embedded again by resetting their fingerprints. Locks the knowledge base
+ * first, as writers of documents do.
  */
 export async function markForRebuild(sql: Sql, baseId: string, ids: readonly string[] | null): Promise<void> {
   await sql.transaction(async (transaction) => {
@@ -87,7 +87,7 @@ export async function markForRebuild(sql: Sql, baseId: string, ids: readonly str
   });
 }
 
-/** Marks the index as complete, unless it was found damaged meanwhile. */
+/** Marks the index as complete, unless it was marked as damaged in the meantime. */
 export async function markReady(sql: Sql, baseId: string): Promise<void> {
   await sql
     .update(knowledgeBases)

@@ -1,4 +1,4 @@
-/** What may be wrong with a document that was ingested all the same. */
+/** Possible defects of an ingested document. */
 export const DOCUMENT_WARNING_CODES = ['text_missing'] as const;
 
 /** One of `DOCUMENT_WARNING_CODES`. */
@@ -7,6 +7,6 @@ export type DocumentWarningCode = (typeof DOCUMENT_WARNING_CODES)[number];
 /** A warning of a document: it was ingested, but searches may miss part of it. */
 export interface DocumentWarning {
   code: DocumentWarningCode;
-  /** A sentence for the caller. */
+  /** Message for the caller. */
   message: string;
 }

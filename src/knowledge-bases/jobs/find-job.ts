@@ -6,7 +6,7 @@ import { type DetailedJob, type JobQuery, MAX_DETAILS } from './schema.ts';
 import { selectJob, selectJobDocuments } from './store.ts';
 import { viewDetail, viewJob } from './view-job.ts';
 
-/** One job with what came of its documents. Throws 404 `knowledge_base_not_found` and `ingestion_job_not_found`. */
+/** Returns a job with its documents. Throws 404 `knowledge_base_not_found` and `ingestion_job_not_found`. */
 export async function findJob(
   deps: Pick<Deps, 'db'>,
   organizationId: string,

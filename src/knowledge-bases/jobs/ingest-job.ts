@@ -1,11 +1,11 @@
 import { defineJob } from '../../queue/define-job.ts';
 
-/** Sources that one process reads at once. The documents of all of them share one gate, so more of them cost little. */
+/** Maximum number of concurrent jobs per process. Their documents share one semaphore, so more jobs cost little. */
 const SOURCES_AT_ONCE = 16;
-/** Of one organization: the sources of others find room beside any number of its own. */
+/** Maximum number of concurrent jobs per organization, so that others find a free slot. */
 const SOURCES_PER_ORGANIZATION = 2;
 
-/** Reads a data source into its knowledge base. Whether it is tried again is for the job's row to say, so the queue does so without end. */
+/** Ingests a data source. The job's row counts and limits the attempts, so the queue retries without a limit. */
 export const INGEST_SOURCE = defineJob<{ jobId: string }>({
   name: 'ingest-source',
   concurrency: SOURCES_AT_ONCE,

@@ -1,4 +1,4 @@
-/** Why a document or a job failed: as the job object and its details show it. */
+/** Codes of errors of documents and jobs. */
 export const JOB_ERROR_CODES = [
   'unsupported_file',
   'invalid_file',
@@ -22,7 +22,7 @@ export type JobErrorCode = (typeof JOB_ERROR_CODES)[number];
 /** The error of a job or of one of its documents. `retryable`: trying again later may help. */
 export interface JobError {
   code: JobErrorCode;
-  /** A sentence for the caller. */
+  /** Message for the caller. */
   message: string;
   param: null;
   retryable: boolean;
@@ -30,7 +30,7 @@ export interface JobError {
 
 const RETRYABLE: ReadonlySet<JobErrorCode> = new Set(['rate_limited', 'timeout', 'server_error']);
 
-/** An error that a source, an extractor or a job ends with. Anything else that is thrown becomes `server_error`. */
+/** Error of a source, an extractor or a job. Other errors are reported as `server_error`. */
 export class IngestionError extends Error {
   override readonly name = 'IngestionError';
   readonly code: JobErrorCode;
@@ -41,7 +41,7 @@ export class IngestionError extends Error {
   }
 }
 
-/** What the wire shows of an error. What is not meant for callers is `server_error` and says no more. */
+/** Converts an error for the API. Errors without a message for callers become `server_error`. */
 export function jobErrorOf(error: unknown): JobError {
   const isOurs = error instanceof IngestionError;
   const code = isOurs ? error.code : 'server_error';

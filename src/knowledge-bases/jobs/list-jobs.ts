@@ -5,7 +5,7 @@ import type { JobListQuery } from './schema.ts';
 import { selectJobs } from './store.ts';
 import { viewJob } from './view-job.ts';
 
-/** A page of the knowledge base's jobs, oldest first. Throws 404 `knowledge_base_not_found`. */
+/** Lists a knowledge base's jobs, oldest first. Throws 404 `knowledge_base_not_found`. */
 export async function listJobs(deps: Pick<Deps, 'db'>, organizationId: string, baseId: string, query: JobListQuery) {
   const bounds = pageBounds(query, 'ingestionJob');
   const base = await findKnowledgeBase(deps, organizationId, baseId);

@@ -10,7 +10,7 @@ import { DetailedJob, IngestionJob, JobListQuery, JobParams, JobQuery } from './
 const tags = ['Ingestion jobs'];
 const config = { scope: 'knowledge' } as const;
 
-/** `GET /v1/knowledge-bases/{kb_id}/ingestion-jobs`, and one of them. */
+/** Routes under `/v1/knowledge-bases/{kb_id}/ingestion-jobs`. */
 export function ingestionRoutes(app: App, deps: Pick<Deps, 'db'>): void {
   app.get(
     '/v1/knowledge-bases/:kb_id/ingestion-jobs',

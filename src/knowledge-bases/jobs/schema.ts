@@ -4,16 +4,16 @@ import { KnowledgeBaseParams } from '../schema.ts';
 import { DOCUMENT_WARNING_CODES } from './document-warning.ts';
 import { JOB_ERROR_CODES } from './job-error.ts';
 
-/** The states of a job, in their order. */
+/** Statuses of a job, in their order. */
 export const JOB_STATUSES = ['queued', 'processing', 'completed', 'failed'] as const;
 
-/** What came of a document in a job. */
+/** Statuses of a document in a job. */
 const DETAIL_STATUSES = ['completed', 'failed'] as const;
 
-/** Documents of a job in one answer. A source may have a hundred thousand. */
+/** Maximum number of documents of a job per response. A source may have a hundred thousand. */
 export const MAX_DETAILS = 1000;
 
-/** Why a job, or a document, failed; null where it did not. */
+/** Error of a job or a document; null without an error. */
 export const JobErrorOrNull = Type.Union([
   Type.Object({
     code: Type.Enum([...JOB_ERROR_CODES]),
@@ -24,7 +24,7 @@ export const JobErrorOrNull = Type.Union([
   Type.Null(),
 ]);
 
-/** What may be wrong with a document that was ingested all the same. */
+/** Possible defects of an ingested document. */
 export const DocumentWarnings = Type.Array(
   Type.Object({
     code: Type.Enum([...DOCUMENT_WARNING_CODES], {
@@ -93,7 +93,7 @@ export const IngestionJob = Type.Object(Listed, { examples: [EXAMPLE] });
 
 export type IngestionJob = Static<typeof IngestionJob>;
 
-/** What came of one document in a job. */
+/** Result of a document in a job. */
 export const DocumentDetail = Type.Object({
   document_id: Type.String(),
   document_name: Type.String(),
@@ -105,7 +105,7 @@ export const DocumentDetail = Type.Object({
 
 export type DocumentDetail = Static<typeof DocumentDetail>;
 
-/** One job with its documents. */
+/** The job object with its documents. */
 export const DetailedJob = Type.Object({
   ...Listed,
   document_details: Type.Array(DocumentDetail, {
@@ -118,7 +118,7 @@ export const DetailedJob = Type.Object({
 
 export type DetailedJob = Static<typeof DetailedJob>;
 
-/** The query of the list. */
+/** Query parameters of the list of jobs. */
 export const JobListQuery = Type.Object({
   ...ListQuery.properties,
   status: Type.Optional(Type.Enum([...JOB_STATUSES], { description: 'Only jobs of this status.' })),
@@ -126,7 +126,7 @@ export const JobListQuery = Type.Object({
 
 export type JobListQuery = Static<typeof JobListQuery>;
 
-/** The query of one job: which of its documents are shown. */
+/** Query parameters of one job: filter and page of its documents. */
 export const JobQuery = Type.Object({
   details_after: Type.Optional(Type.String({ description: 'Only documents after this one.' })),
   details_status: Type.Optional(Type.Enum([...DETAIL_STATUSES], { description: 'Only documents of this status.' })),
@@ -137,5 +137,5 @@ export const JobQuery = Type.Object({
 
 export type JobQuery = Static<typeof JobQuery>;
 
-/** The path of one job. */
+/** Path parameters of one job. */
 export const JobParams = Type.Object({ ...KnowledgeBaseParams.properties, job_id: Type.String() });

@@ -7,7 +7,7 @@ import { ingestionJobs, jobDocuments } from './tables.ts';
 export type JobRow = typeof ingestionJobs.$inferSelect;
 export type JobDocumentRow = typeof jobDocuments.$inferSelect;
 
-/** A job that has not begun. */
+/** A new job. */
 export function newJobRow({
   id,
   kind = 'sync',
@@ -47,17 +47,17 @@ export function newJobRow({
   };
 }
 
-/** Adds a job. */
+/** Inserts a job. */
 export async function insertJob(sql: Sql, row: JobRow): Promise<void> {
   await sql.insert(ingestionJobs).values(row);
 }
 
-/** Has a job that waits read its source too. */
+/** Changes the mode of a queued job to `sync`. */
 export async function updateToSync(sql: Sql, id: string): Promise<void> {
   await sql.update(ingestionJobs).set({ kind: 'sync' }).where(eq(ingestionJobs.id, id));
 }
 
-/** The jobs of a data source that have not ended, the newest first. */
+/** Selects the unfinished jobs of a data source, newest first. */
 export function selectUnfinishedJobs(sql: Sql, dataSourceId: string): Promise<JobRow[]> {
   return sql
     .select()
@@ -66,7 +66,7 @@ export function selectUnfinishedJobs(sql: Sql, dataSourceId: string): Promise<Jo
     .orderBy(desc(ingestionJobs.id));
 }
 
-/** The same of a whole knowledge base. */
+/** Selects the unfinished jobs of a knowledge base, newest first. */
 export function selectUnfinishedJobsOfBase(sql: Sql, baseId: string): Promise<JobRow[]> {
   return sql
     .select()
@@ -74,7 +74,7 @@ export function selectUnfinishedJobsOfBase(sql: Sql, baseId: string): Promise<Jo
     .where(and(eq(ingestionJobs.knowledgeBaseId, baseId), inArray(ingestionJobs.status, ['queued', 'processing'])));
 }
 
-/** The organization's job of that knowledge base, or null. */
+/** Returns the organization's job of that knowledge base, or null. */
 export async function selectJob(
   sql: Sql,
   organizationId: string,
@@ -93,7 +93,7 @@ export async function selectJob(
   return row ?? null;
 }
 
-/** The jobs of a knowledge base, of one status or, where it is undefined, of all, oldest first. */
+/** Selects the jobs of a knowledge base, optionally of one status, oldest first. */
 export function selectJobs(
   sql: Sql,
   baseId: string,
@@ -114,7 +114,7 @@ export function selectJobs(
     .limit(bounds.limit + 1);
 }
 
-/** What came of the documents of a job, in the order of their ids. */
+/** Selects the document results of a job, in the order of their ids. */
 export function selectJobDocuments(
   sql: Sql,
   jobId: string,

@@ -6,7 +6,7 @@ import type { JobError } from './job-error.ts';
 const count = (name: string) => integer(name).notNull().default(0);
 const at = (name: string) => timestamp(name, { withTimezone: true });
 
-/** Ingestion jobs: one for each time that a source is read. */
+/** Ingestion jobs: one per sync or re-embedding of a data source. */
 export const ingestionJobs = pgTable(
   'ingestion_jobs',
   {
@@ -16,14 +16,14 @@ export const ingestionJobs = pgTable(
       .notNull()
       .references(() => dataSources.id, { onDelete: 'cascade' }),
     organizationId: text('organization_id').notNull(),
-    /** Whose key embeds: it is billed, and its models are the allowed ones. */
+    /** API key that pays for the embeddings, and limits their models. */
     keyId: text('key_id').notNull(),
-    /** `sync` reads the source; `embed` only embeds again what is stored of it, after a change of the model. */
+    /** `sync` reads the source; `embed` embeds the stored chunks again after a change of the model. */
     kind: text({ enum: ['sync', 'embed'] })
       .notNull()
       .default('sync'),
     status: text({ enum: ['queued', 'processing', 'completed', 'failed'] }).notNull(),
-    /** Runs that have begun since a document was last finished: a crash or a passing error begins another. */
+    /** Attempts since a document was last finished. Crashes and transient errors start another one. */
     attempts: count('attempts'),
     /** Number of the latest run. Each run writes only while its number is the latest. */
     run: count('run'),
@@ -48,7 +48,7 @@ export const ingestionJobs = pgTable(
   ],
 );
 
-/** What came of each document that a job has worked on. */
+/** Results of the documents of jobs. */
 export const jobDocuments = pgTable(
   'job_documents',
   {

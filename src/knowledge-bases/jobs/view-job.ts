@@ -2,7 +2,7 @@ import { toUnixSeconds } from '../../lib/unix-seconds.ts';
 import type { DocumentDetail, IngestionJob } from './schema.ts';
 import type { JobDocumentRow, JobRow } from './store.ts';
 
-/** The job as lists and the answer to a sync show it. */
+/** Converts a row to the job object of lists and of the response to a sync. */
 export function viewJob(row: JobRow): IngestionJob {
   return {
     id: row.id,
@@ -26,7 +26,7 @@ export function viewJob(row: JobRow): IngestionJob {
   };
 }
 
-/** What came of one document. */
+/** Converts a row to the result of a document. */
 export function viewDetail(row: JobDocumentRow): DocumentDetail {
   return {
     document_id: row.documentId,

@@ -5,7 +5,7 @@ import { describeError } from '../../lib/operator-error.ts';
 
 /** Requests that were admitted just before their model was replaced reach its engine within this time. */
 const GRACE_MS = 2_000;
-/** How often a replaced engine is asked whether requests are in flight. */
+/** Polling interval of the requests in flight of a replaced engine. */
 const POLL_MS = 500;
 /** The longest responses of a slow machine. Requests still in flight then are aborted, so that the memory is freed. */
 const MAX_DRAIN_MS = 15 * 60_000;

@@ -6,7 +6,7 @@ import { selectBindingsVersion } from './store.ts';
 /** Fallback for lost notifications, and how often a binding that could not be applied may be tried again. One primary-key lookup. */
 const POLL_MS = 30_000;
 
-/** Where bindings are watched, and what is done with their version. */
+/** Options of the watch on bindings. */
 export interface BindingsWatch {
   db: Pick<Database, 'sql' | 'listen'>;
   logger: Logger;

@@ -12,7 +12,7 @@ const THREADS_BUDGET_FRACTION = 0.5;
 const RETRY_BUDGET_FRACTION = 0.5;
 /** Maximum runs per step: more do not find a lower minimum. */
 const MAX_RUNS = 6;
-/** A thread count that is so many times slower than the lowest one is not measured further. */
+/** Thread counts that are slower than the lowest one by this factor are not measured further. */
 const MAX_SLOWDOWN = 2;
 /** Consecutive decode steps per run: in service, each step resembles the last one. */
 const BURST = 4;

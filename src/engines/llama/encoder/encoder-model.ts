@@ -99,7 +99,7 @@ async function prepare(model: LlamaModel, options: EncoderLoadOptions): Promise<
   };
 }
 
-/** One context per thread, as far as memory allows. */
+/** One context per thread, limited by memory. */
 async function createContexts(
   model: LlamaModel,
   tokens: number,

@@ -22,7 +22,7 @@ export interface LocalEngineOptions {
   name: string;
   /** `bundled`: weights that ship with Quire. `local`: a file of the operator. */
   kind: 'bundled' | 'local';
-  /** Context length in tokens; null: that of the training, as far as memory allows. */
+  /** Context length in tokens; null for the model's training context, limited by memory. */
   contextTokens: number | null;
   /** Maximum number of KV-cache slots (concurrent completions). Null: by calibration and memory. */
   slots: number | null;

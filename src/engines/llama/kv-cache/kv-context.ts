@@ -13,7 +13,7 @@ export interface KvContextOptions {
   /** The most slots that there is memory for. */
   capacity: number;
   create(slots: number): Promise<LlamaContext>;
-  /** Whether a context with so many slots fits into the memory that is free now. */
+  /** Whether a context with that number of slots fits into the free memory. */
   fits(slots: number): Promise<boolean>;
 }
 

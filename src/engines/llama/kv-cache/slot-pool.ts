@@ -150,7 +150,7 @@ export class SlotPool<J extends SlotJob> {
     add(this.#copySource(slot), computedTokens);
   }
 
-  /** A copy within the context takes the whole slot, however little of it is used; a file takes only what is used. */
+  /** A copy within the context copies the whole slot; a file contains only the used part. */
   #copySource({ index, tokens }: Slot<J>): PrefixSource {
     const slotBytes = this.#kv.current.contextSize * this.#options.bytesPerToken;
     const copySeconds = slotBytes / COPY_BYTES_PER_SECOND;

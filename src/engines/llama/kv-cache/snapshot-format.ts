@@ -26,7 +26,7 @@ interface SnapshotLayout {
   cellsEnd: number;
 }
 
-/** Reads the tokens of a saved sequence; null when the file is none. */
+/** Reads the tokens of a saved sequence; null when the file is not a snapshot. */
 export async function readSnapshotTokens(file: FileHandle, size: number): Promise<Int32Array | null> {
   const header = Buffer.alloc(HEADER_BYTES);
   await file.read(header, 0, HEADER_BYTES, 0);

@@ -13,7 +13,7 @@ const FILE_BYTES_PER_SECOND = 1e9;
 /** Pause after a failed write, such as on a full disk. */
 const WRITE_PAUSE_MS = 60_000;
 
-/** What a slot holds, as far as a snapshot of it goes. */
+/** The content of a slot that a snapshot stores. */
 export interface SlotContent {
   readonly index: number;
   /** A `scopeKey`. */
@@ -24,7 +24,7 @@ export interface SlotContent {
 /** Where snapshots are kept. */
 export interface SnapshotStoreOptions {
   kv: KvContext;
-  /** Told of every snapshot that is added or deleted; it decides which ones are evicted. */
+  /** Receives every snapshot that is added or deleted, and decides which ones are evicted. */
   cache: PrefixCache;
   files: KvDiskCache;
   /** Snapshots that earlier processes left in `files`. */
@@ -55,18 +55,18 @@ export class SnapshotStore {
     return this.#readBytesPerSecond;
   }
 
-  /** Estimated milliseconds for writing so many tokens. */
+  /** Estimated milliseconds to write that number of tokens. */
   writeMilliseconds(tokens: number): number {
     return (tokens * this.#options.bytesPerToken * 1_000) / this.#writeBytesPerSecond;
   }
 
-  /** Estimated seconds for writing so many tokens and reading them back. */
+  /** Estimated seconds to write that number of tokens and read them back. */
   roundTripSeconds(tokens: number): number {
     const bytes = tokens * this.#options.bytesPerToken;
     return bytes / this.#writeBytesPerSecond + bytes / this.#readBytesPerSecond;
   }
 
-  /** Whether a snapshot of so many tokens may be written now. */
+  /** Whether a snapshot of that number of tokens may be written now. */
   accepts(tokens: number): boolean {
     const { bytesPerToken, diskBytes } = this.#options;
     return tokens * bytesPerToken <= diskBytes && performance.now() >= this.#pausedUntil;

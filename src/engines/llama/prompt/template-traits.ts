@@ -17,11 +17,11 @@ export interface TemplateTraits {
   argumentObjects: boolean;
   /** Call ids must consist of nine letters and digits. */
   shortIds: boolean;
-  /** The content beside calls may be null, which is rendered differently from an empty text. */
+  /** The content of a message with calls may be null, which is rendered differently from an empty text. */
   nullContent: boolean;
   /** A message may contain one call only. */
   oneCallPerMessage: boolean;
-  /** Content beside calls is dropped, but may be a message of its own before them. */
+  /** The template drops the content of a message with calls, so the content gets a message of its own before it. */
   splitsText: boolean;
   /** Tools are described in the first user message, so there must be one. */
   toolsNeedUserMessage: boolean;

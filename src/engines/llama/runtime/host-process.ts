@@ -41,7 +41,7 @@ export interface HostMemory {
 
 /** The program of a host. `Incoming` are the messages that it receives. */
 export interface HostOptions<Incoming> {
-  /** The main module. Sends `HostStatus` messages beside its own. */
+  /** The main module. It sends `HostStatus` messages in addition to its own. */
   module: URL;
   /** The model file, for logs and errors. */
   file: string;

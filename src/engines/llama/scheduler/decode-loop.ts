@@ -35,7 +35,7 @@ export interface DecodeJob {
   isPaused(): boolean;
   /** The prompt is computed. `cachedTokens` of it were cached. Called once, before the first `accept`. */
   promptEnded(cachedTokens: number): void;
-  /** Whether the job may want another token after this one, as far as is known before `accept`. */
+  /** Whether the job may want another token after this one, as known before `accept`. */
   continuesAfter(token: number): boolean;
   /** Takes a token. Returns whether the job wants another one; never true where `continuesAfter` was false. */
   accept(sampled: Sampled): boolean;
@@ -283,7 +283,7 @@ export class DecodeLoop {
 
   async #sample({ slot, job, item }: PlannedItem, indices: Uint32Array): Promise<StepResult> {
     for (const token of item.tokens) slot.tokens.push(token);
-    // The job was cancelled: nothing is sampled, and what was computed for it stays cached.
+    // The job was cancelled: no token is sampled, and its computed prefix stays cached.
     if (slot.job !== job) {
       if (slot.job === null) this.#slots.release(slot);
       return { slot, job, sampled: null, error: null };
