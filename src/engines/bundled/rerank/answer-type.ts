@@ -7,6 +7,7 @@ const PLACE_NAME = /(?<=\b(?:in|at|near|from|to|of|on) (?:the )?)\p{Lu}[\p{L}'.-
 
 /** Types of answers that are recognised. */
 const ANSWER_TYPES = ['time', 'number', 'person', 'place'] as const;
+/** A type of answer. */
 export type AnswerType = (typeof ANSWER_TYPES)[number];
 
 /** A question that asks for a type matches `question`; a document that contains an answer of it matches `answer`. */
