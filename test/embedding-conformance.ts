@@ -129,7 +129,8 @@ export function embeddingConformance(
     });
 
     it('gives nothing for nothing', async () => {
-      assert.deepEqual(await subject.engine.embed(embeddingRequest([]), never), { vectors: [], tokens: 0 });
+      const { vectors, tokens } = await subject.engine.embed(embeddingRequest([]), never);
+      assert.deepEqual({ vectors, tokens }, { vectors: [], tokens: 0 });
       assert.deepEqual(await subject.engine.countTokens([], never), []);
     });
 

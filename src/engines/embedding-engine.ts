@@ -27,6 +27,8 @@ export interface Embeddings {
   vectors: Float32Array[];
   /** Processed tokens, as the engine counts them. */
   tokens: number;
+  /** Time that the call waited in the queue of the engine, in milliseconds. Absent: none. */
+  queueMs?: number;
 }
 
 /**

@@ -159,6 +159,8 @@ export type GenerationEvent =
       promptTokens: number | null;
       cachedTokens: number | null;
       promptLogprobs?: PromptToken[];
+      /** Time in the queue of the engine, in milliseconds. Absent: unknown, as for upstreams. */
+      queueMs?: number;
     }
   /** `tokens`: number of tokens of this text, if known; billed when the caller disconnects. */
   | { type: 'text-delta'; choice: number; text: string; tokens: number; logprobs?: TokenLogprob[] }

@@ -16,6 +16,8 @@ export interface Moderation {
   scores: ModerationScores[];
   /** Processed tokens, as the engine counts them. */
   tokens: number;
+  /** Time that the call waited in the queue of the engine, in milliseconds. Absent: none. */
+  queueMs?: number;
 }
 
 /**

@@ -31,6 +31,8 @@ export interface Reranking {
   scores: number[];
   /** Processed tokens, as the engine counts them. */
   tokens: number;
+  /** Time that the call waited in the queue of the engine, in milliseconds. Absent: none. */
+  queueMs?: number;
 }
 
 /**

@@ -111,6 +111,7 @@ async function* meteredEvents(
         outcome = 'completed';
       } else if (event.type === 'prompt-end') {
         isProcessed = true;
+        modelCall.queueMs = event.queueMs ?? 0;
         const { promptTokens, cachedTokens } = event;
         Object.assign(used, clampUsage({ ...used, promptTokens: promptTokens ?? 0, cachedTokens: cachedTokens ?? 0 }));
         yield {

@@ -40,6 +40,8 @@ export class ModelCall<Engine> {
   readonly outputTokens: number | null;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
+  /** Time in the queue of the engine, in milliseconds, once it is known. */
+  queueMs = 0;
   readonly #deps: MeteringDeps;
   readonly #subject: CallSubject;
   readonly #inputs: number;
@@ -69,6 +71,7 @@ export class ModelCall<Engine> {
     const { kind, model, call } = this.#subject;
     const { caller, requestId, endpoint, isBatchLine = false } = call;
     const now = this.#deps.now();
+    const durationMs = Math.max(0, now - this.startedAt);
     this.#metrics.ended({ model: model.id, outcome, usage, inputs: this.#inputs });
     call.countTokens?.(usage.promptTokens + usage.completionTokens);
     const record: UsageRecord = {
@@ -82,8 +85,8 @@ export class ModelCall<Engine> {
       searches: 0,
       rerankUnits: kind === 'rerank' ? this.#inputs : 0,
       costMicros: costMicros(usage, model.pricing, isBatchLine),
-      durationMs: Math.max(0, now - this.startedAt),
-      queueMs: 0,
+      durationMs,
+      queueMs: Math.min(Math.round(this.queueMs), durationMs),
       finishReason,
       isBatch: isBatchLine,
       outcome,
@@ -97,12 +100,15 @@ export class ModelCall<Engine> {
    * Runs a call whose result comes in one piece, and settles it however it ends. The tokens that the engine has read are
    * recorded as prompt tokens.
    */
-  async run<Result extends { tokens: number }>(compute: (engine: Engine) => Promise<Result>): Promise<Result> {
+  async run<Result extends { tokens: number; queueMs?: number }>(
+    compute: (engine: Engine) => Promise<Result>,
+  ): Promise<Result> {
     let usage = NO_USAGE;
     let outcome: UsageOutcome = 'failed';
     try {
       const result = await compute(this.engine);
       usage = clampUsage({ ...NO_USAGE, promptTokens: result.tokens });
+      this.queueMs = result.queueMs ?? 0;
       outcome = 'completed';
       return { ...result, tokens: usage.promptTokens };
     } catch (error) {

@@ -31,6 +31,19 @@ describe('usage', () => {
     }
   });
 
+  it('has the time in the queue of the engine, as a part of the duration', async () => {
+    api.engine.play(async function* () {
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      const [, ...answer] = words('one');
+      yield { type: 'prompt-end', promptTokens: 5, cachedTokens: 0, queueMs: 12.4 };
+      yield* answer;
+    });
+    const { headers } = await chat();
+    const [record] = await selectRecords(headers.get('x-request-id'));
+    assert.equal(record?.queueMs, 12);
+    assert.ok(record.durationMs >= record.queueMs);
+  });
+
   it('is recorded under the route, not under the URL with its query', async () => {
     const body = { model: 'general-8b', messages: [{ role: 'user', content: 'Hi' }] };
     const { headers } = await api.send('POST', '/v1/chat/completions?trace=1', { body });

@@ -59,14 +59,14 @@ export class SharedThread<Portion, Result, Loaded> {
   }
 
   /**
-   * Runs a call for an organization (`scope`). Rejects with 503 `engine_unavailable` when the queue is full, when the
+   * Runs a call for an organization (`scope`). Returns its outcome with its time in the queue. Rejects with 503 `engine_unavailable` when the queue is full, when the
    * thread exits and when it is closed, and with the signal's reason.
    */
-  async run<Outcome>(
+  async run<Outcome extends object>(
     call: PortionedCall<Portion, Result, Outcome>,
     scope: string,
     signal: AbortSignal,
-  ): Promise<Outcome> {
+  ): Promise<Outcome & { queueMs: number }> {
     if (this.#closed) throw this.#closed;
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
@@ -74,6 +74,8 @@ export class SharedThread<Portion, Result, Loaded> {
       this.#queue.delete(work);
       reject(reason);
     };
+    const queuedAt = performance.now();
+    let queueMs: number | null = null;
     const { maxCalls, maxCharacters } = this.#options;
     const ticket = this.#admission.enter({
       scope,
@@ -85,6 +87,7 @@ export class SharedThread<Portion, Result, Loaded> {
     const work: QueuedWork<Portion, Result> = {
       portion: () => {
         ticket.markStarted();
+        queueMs ??= performance.now() - queuedAt;
         return call.portion();
       },
       take: (result) => {
@@ -99,7 +102,7 @@ export class SharedThread<Portion, Result, Loaded> {
     this.#queue.add(work);
     void this.#runPortions();
     try {
-      return await promise;
+      return { ...(await promise), queueMs: queueMs ?? 0 };
     } finally {
       signal.removeEventListener('abort', abort);
       ticket.leave();

@@ -99,12 +99,12 @@ class BundledEmbedding implements EmbeddingEngine {
     const { texts, maxTokensPerText, scope = '' } = request;
     const limit = maxTokensPerText ?? Number.POSITIVE_INFINITY;
     const createLimitError = (index: number) => tokenLimitExceeded(request.paramOf(index), limit);
-    const { vectors, tokens } = await this.#process(
+    const { vectors, tokens, queueMs } = await this.#process(
       { texts, limit, withVectors: true, scope },
       createLimitError,
       signal,
     );
-    return { vectors, tokens: tokens.reduce((sum, count) => sum + count, 0) };
+    return { vectors, tokens: tokens.reduce((sum, count) => sum + count, 0), queueMs };
   }
 
   async countTokens(texts: readonly string[], signal: AbortSignal, scope = ''): Promise<number[]> {
@@ -157,7 +157,7 @@ class BundledEmbedding implements EmbeddingEngine {
     createLimitError: (index: number) => Error,
   ): EmbeddingOutcome {
     const { embedder } = this.#readOrUnavailable();
-    const outcome: EmbeddingOutcome = { tokens: [], vectors: [] };
+    const outcome: EmbeddingOutcome = { tokens: [], vectors: [], queueMs: 0 };
     for (const [i, text] of texts.entries()) {
       const { vector, tokens } = withVectors
         ? embedder.embed(text, limit)

@@ -21,6 +21,8 @@ export interface EmbeddingTask {
 export interface EmbeddingOutcome {
   tokens: number[];
   vectors: Float32Array[];
+  /** Time in the queue, in milliseconds. */
+  queueMs: number;
 }
 
 /** A queued task, whose texts are taken as there is room in a step. */
@@ -32,7 +34,8 @@ export class QueuedEmbedding {
   readonly #createLimitError: (index: number) => Error;
   readonly #resolve: (outcome: EmbeddingOutcome) => void;
   readonly #reject: (reason: unknown) => void;
-  readonly #outcome: EmbeddingOutcome = { tokens: [], vectors: [] };
+  readonly #outcome: EmbeddingOutcome = { tokens: [], vectors: [], queueMs: 0 };
+  readonly #queuedAt = performance.now();
   #next = 0;
 
   /** `createLimitError` creates the error for the text at an index that is over the limit. */
@@ -63,6 +66,7 @@ export class QueuedEmbedding {
 
   /** Removes and returns the next text. */
   takeText(): string {
+    if (this.#next === 0) this.#outcome.queueMs = performance.now() - this.#queuedAt;
     const text = this.#task.texts[this.#next++] ?? '';
     this.characters -= text.length;
     return text;

@@ -73,6 +73,16 @@ describe('the bundled moderation engine', () => {
     assert.ok(longest < 100, `the event loop was kept busy for ${longest} ms`);
   });
 
+  it('returns how long a call waited for another one', async () => {
+    const engine = start();
+    await engine.check(never);
+    const [first, second] = await Promise.all([
+      engine.moderate([SENTENCE.repeat(400)], never),
+      engine.moderate([SENTENCE], never),
+    ]);
+    assert.ok((first.queueMs ?? 0) < (second.queueMs ?? 0), `${first.queueMs} and ${second.queueMs} ms`);
+  });
+
   it('503 when the queue is full; aborted calls do not count', async () => {
     const engine = start({ maxCalls: 2 });
     const controllers = Array.from({ length: 2 }, () => new AbortController());

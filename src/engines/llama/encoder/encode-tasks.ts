@@ -44,7 +44,7 @@ export async function count(
   const counts = new Float64Array(texts.length);
   for (const [index, text] of texts.entries())
     counts[index] = (await tokenizeCooperatively(tokenizer, text, signal)).length;
-  return { numbers: counts, tokens: 0 };
+  return { numbers: counts, tokens: 0, queueMs: 0 };
 }
 
 /** Creates the windows of texts to embed. Throws `TextTooLongError` before anything is computed. */
@@ -131,6 +131,8 @@ export class WindowedTask implements EncodeTask {
   #begun = 0;
   #read = 0;
   #tokens = 0;
+  readonly #queuedAt = performance.now();
+  #queueMs = 0;
 
   constructor(numbers: EncoderResult['numbers']) {
     this.#numbers = numbers;
@@ -139,7 +141,7 @@ export class WindowedTask implements EncodeTask {
 
   /** Resolves when all windows are computed. */
   get result(): Promise<EncoderResult> {
-    if (this.#windows.length === 0) this.#done.resolve({ numbers: this.#numbers, tokens: 0 });
+    if (this.#windows.length === 0) this.#done.resolve({ numbers: this.#numbers, tokens: 0, queueMs: 0 });
     return this.#done.promise;
   }
 
@@ -150,6 +152,7 @@ export class WindowedTask implements EncodeTask {
   next(): Window | null {
     const window = this.#windows[this.#begun];
     if (window === undefined) return null;
+    if (this.#begun === 0) this.#queueMs = performance.now() - this.#queuedAt;
     this.#begun += 1;
     const tokens = window.tokens();
     return {
@@ -159,7 +162,7 @@ export class WindowedTask implements EncodeTask {
         this.#tokens += tokens.length;
         this.#read += 1;
         if (this.#read < this.#windows.length) return;
-        this.#done.resolve({ numbers: this.#numbers, tokens: this.#tokens });
+        this.#done.resolve({ numbers: this.#numbers, tokens: this.#tokens, queueMs: this.#queueMs });
       },
     };
   }

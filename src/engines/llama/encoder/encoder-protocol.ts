@@ -54,6 +54,8 @@ export interface EncoderResult {
   numbers: Float32Array | Float64Array;
   /** Computed tokens. */
   tokens: number;
+  /** Time in the queue, in milliseconds. */
+  queueMs: number;
 }
 
 /** Messages of the parent, received in the order in which they were sent. */

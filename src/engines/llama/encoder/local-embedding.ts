@@ -76,11 +76,11 @@ class LlamaEmbedding implements LocalEmbedding {
     const prefix = prefixFor(this.#prefixes, request.purpose);
     const reply = await this.#encoder.request({ kind: 'embed', texts, prefix, maxTokens }, request.scope ?? '', signal);
     if ('tooLong' in reply) throw tokenLimitExceeded(request.paramOf(reply.tooLong), maxTokens ?? 0);
-    const { numbers, tokens } = reply.result;
+    const { numbers, tokens, queueMs } = reply.result;
     const vectors = texts.map((_, i) =>
       Float32Array.from(numbers.subarray(i * EMBEDDING_DIMENSIONS, (i + 1) * EMBEDDING_DIMENSIONS)),
     );
-    return { vectors, tokens };
+    return { vectors, tokens, queueMs };
   }
 
   async countTokens(texts: readonly string[], signal: AbortSignal, scope = ''): Promise<number[]> {

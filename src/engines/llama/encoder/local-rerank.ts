@@ -42,7 +42,7 @@ class LlamaRerank implements LocalRerank {
   async rerank({ query, documents, scope = '' }: RerankEngineRequest, signal: AbortSignal): Promise<Reranking> {
     const reply = await this.#encoder.request({ kind: 'rerank', query, documents }, scope, signal);
     return 'result' in reply
-      ? { scores: [...reply.result.numbers], tokens: reply.result.tokens }
+      ? { scores: [...reply.result.numbers], tokens: reply.result.tokens, queueMs: reply.result.queueMs }
       : { scores: [], tokens: 0 };
   }
 

@@ -23,7 +23,7 @@ export interface ChoiceGenerationOptions {
 export interface GenerationListener {
   isPaused(): boolean;
   /** `promptLogprobs`: the tokens of the prompt with log probabilities, if requested. */
-  promptEnded(cachedTokens: number, promptLogprobs: PromptToken[] | null): void;
+  promptEnded(cachedTokens: number, promptLogprobs: PromptToken[] | null, queueMs: number): void;
   event(event: OutputEvent): void;
   ended(completionTokens: number): void;
   failed(error: unknown): void;
@@ -45,6 +45,8 @@ export class ChoiceGeneration implements DecodeJob {
   #constraint: DecodingConstraint | null = null;
   #configuredConstraint: DecodingConstraint | null = null;
   #tokens = 0;
+  readonly #queuedAt = performance.now();
+  #queueMs = 0;
   #promptLogprobs: TokenLogprob[] = [];
 
   constructor(parts: ChoiceGenerationOptions) {
@@ -67,6 +69,7 @@ export class ChoiceGeneration implements DecodeJob {
   }
 
   begin(): void {
+    this.#queueMs = performance.now() - this.#queuedAt;
     const { model, request, prepared } = this.#parts;
     const { answerGrammar, syntax } = prepared;
     if (answerGrammar !== null && syntax.reasoning !== 'open') this.#constraint = this.#constrain(answerGrammar);
@@ -100,7 +103,8 @@ export class ChoiceGeneration implements DecodeJob {
   }
 
   promptEnded(cachedTokens: number): void {
-    this.#parts.events.promptEnded(cachedTokens, this.reusesPrefix ? null : this.#takePromptLogprobs());
+    const promptLogprobs = this.reusesPrefix ? null : this.#takePromptLogprobs();
+    this.#parts.events.promptEnded(cachedTokens, promptLogprobs, this.#queueMs);
     this.#promptLogprobs = [];
   }
 

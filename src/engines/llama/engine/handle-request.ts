@@ -86,8 +86,8 @@ export class RequestHandler {
       seed: (seed + choice) % RESERVED_SEED,
       events: {
         isPaused: () => this.#unreadEvents >= WINDOW_EVENTS,
-        promptEnded: (cachedTokens, promptLogprobs) => {
-          if (choice === 0) this.#promptEnded(cachedTokens, promptLogprobs);
+        promptEnded: (cachedTokens, promptLogprobs, queueMs) => {
+          if (choice === 0) this.#promptEnded(cachedTokens, promptLogprobs, queueMs);
         },
         event: (event) => this.#bufferEvent(event),
         ended: (tokens) => this.#ended(generation, tokens),
@@ -98,10 +98,10 @@ export class RequestHandler {
     this.#loop.submit(generation);
   }
 
-  #promptEnded(cachedTokens: number, promptLogprobs: PromptToken[] | null): void {
+  #promptEnded(cachedTokens: number, promptLogprobs: PromptToken[] | null, queueMs: number): void {
     this.#cachedTokens = cachedTokens;
     const logprobs = promptLogprobs === null ? {} : { promptLogprobs };
-    this.#send([{ type: 'prompt-end', promptTokens: this.#promptTokens, cachedTokens, ...logprobs }]);
+    this.#send([{ type: 'prompt-end', promptTokens: this.#promptTokens, cachedTokens, queueMs, ...logprobs }]);
   }
 
   #bufferEvent(event: OutputEvent): void {
