@@ -17,6 +17,8 @@ export const SHUTDOWN_ORDER = [
   'engine',
   // Gives back credits that were leased for calls.
   'ledger',
+  // Returns shares of limits and slots to other processes.
+  'rate limits',
   'cache statistics',
   'index',
   'blobs',

@@ -15,6 +15,7 @@ import { OperatorError } from '../lib/operator-error.ts';
 import { settleAll } from '../lib/settle-all.ts';
 import { KeyRateLimiter } from '../limits/key-rate-limiter.ts';
 import { MemoryLimitStore } from '../limits/memory-store.ts';
+import { SharedLimitStore } from '../limits/shared-store.ts';
 import { isMemoryShort, RECOMMENDED_MB } from '../memory-budget.ts';
 import { ModelBindings } from '../models/bindings/model-bindings.ts';
 import { CacheCounters } from '../prompt-cache/cache-counters.ts';
@@ -92,9 +93,21 @@ export async function boot(
   };
   const authenticator = new Authenticator(db);
   authenticator.followRevocations();
-  const store = new MemoryLimitStore();
-  const limiter = new KeyRateLimiter({ store, defaults: config.rateLimits, models, metrics, logger });
+  const limiter = await openLimiter(deps, lifecycle);
   return { deps, authenticator, limiter, promptCache, bindings, firstKey };
+}
+
+/** Limits are shared where several processes can serve one database. */
+async function openLimiter(
+  { db, config, models, metrics, logger }: Deps,
+  lifecycle: ProcessLifecycle,
+): Promise<RateLimiter> {
+  const store = await lifecycle.start(
+    'rate limits',
+    () => (db.isExclusive ? new MemoryLimitStore() : new SharedLimitStore({ db, logger, metrics })),
+    (started) => started.close(),
+  );
+  return new KeyRateLimiter({ store, defaults: config.rateLimits, models, metrics, logger });
 }
 
 function requireMemory({ memory }: Config, logger: Logger): void {
