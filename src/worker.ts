@@ -19,6 +19,7 @@ import { runPeriodically } from './lib/run-periodically.ts';
 import type { JobKind } from './queue/define-job.ts';
 import type { JobHandler, JobQueue } from './queue/job-queue.ts';
 import { purgeResponses } from './responses/purge-responses.ts';
+import { type BackgroundDeps, RUN_RESPONSE, runBackground } from './responses/run-background.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -32,11 +33,15 @@ const INDEX_CHECK_MS = 24 * HOUR_MS;
 const INDEX_REPAIR_MS = 5_000;
 
 /** Dependencies of the background work. */
-export type WorkerDeps = IngestionWorkerDeps & BatchWorkerDeps;
+export type WorkerDeps = IngestionWorkerDeps & BatchWorkerDeps & BackgroundDeps;
 
 /** Declares the jobs that this process takes from the queue. */
 function declareJobs(deps: WorkerDeps, ingestion: IngestionWorker): Job[] {
-  return [job(INGEST_SOURCE, ingestion.run), job(RUN_BATCH, batchHandler(deps, deps.config.batchConcurrency))];
+  return [
+    job(INGEST_SOURCE, ingestion.run),
+    job(RUN_BATCH, batchHandler(deps, deps.config.batchConcurrency)),
+    job(RUN_RESPONSE, ({ responseId }, signal) => runBackground(deps, responseId, signal)),
+  ];
 }
 
 /** Declares the tasks that run periodically in every process. */

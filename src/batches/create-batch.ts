@@ -3,10 +3,10 @@ import { useFile } from '../files/use-file.ts';
 import { checkMetadata } from '../knowledge-bases/metadata.ts';
 import type { Caller } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
+import { storeCaller } from '../lib/stored-caller.ts';
 import { RUN_BATCH } from './batch-job.ts';
 import { type Batch, COMPLETION_WINDOW_MS, type CreateBatch } from './schema.ts';
 import { type BatchRow, insertBatch } from './store.ts';
-import { storeCaller } from './stored-caller.ts';
 import { viewBatch } from './view-batch.ts';
 
 /**

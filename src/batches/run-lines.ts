@@ -1,5 +1,6 @@
 import type { Deps } from '../deps.ts';
 import { runPeriodically } from '../lib/run-periodically.ts';
+import { restoreCaller } from '../lib/stored-caller.ts';
 import type { BatchLineDeps } from './endpoints.ts';
 import { requireInputFile } from './input-file.ts';
 import type { LinePermits } from './line-permits.ts';
@@ -7,7 +8,6 @@ import { failPendingLines, type PendingLine, selectPendingLines } from './line-s
 import { ResultWriter, recordLeftUsage } from './result-writer.ts';
 import { type LineContext, runLine } from './run-line.ts';
 import { type BatchRow, lockBatch, selectBatchStatus, updateBatch } from './store.ts';
-import { restoreCaller } from './stored-caller.ts';
 
 /** Dependencies of running batches. */
 export type RunDeps = BatchLineDeps & Pick<Deps, 'db' | 'blobs' | 'logger' | 'now'> & { permits: LinePermits };

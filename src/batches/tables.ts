@@ -1,8 +1,8 @@
 import { bigint, index, integer, jsonb, pgTable, primaryKey, text, timestamp, uniqueIndex } from 'drizzle-orm/pg-core';
 import type { Metadata } from '../knowledge-bases/tables.ts';
+import type { StoredCaller } from '../lib/stored-caller.ts';
 import type { UsageRecord } from '../lib/usage-record.ts';
 import type { BatchEndpointPath, BatchError, BatchStatus } from './schema.ts';
-import type { StoredCaller } from './stored-caller.ts';
 
 const time = (name: string) => timestamp(name, { withTimezone: true });
 

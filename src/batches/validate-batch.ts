@@ -5,6 +5,7 @@ import { readContent } from '../files/read-content.ts';
 import { deleteFileUses, type FileRow, updateFailed, updateProcessed } from '../files/store.ts';
 import { resolveModel } from '../inference/admission.ts';
 import { newId } from '../lib/ids.ts';
+import { restoreCaller } from '../lib/stored-caller.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { requireInputFile } from './input-file.ts';
 import { deleteLines, insertLines, type NewLine } from './line-store.ts';
@@ -13,7 +14,6 @@ import { LineDefect, type ParsedLine, parseLine } from './parse-line.ts';
 import { type BatchError, MAX_BATCH_ERRORS, MAX_BATCH_LINES, MAX_LINE_BYTES } from './schema.ts';
 import { type FileLine, splitLines } from './split-lines.ts';
 import { type BatchRow, holdBatch, updateBatch } from './store.ts';
-import { restoreCaller } from './stored-caller.ts';
 
 /** Dependencies of a validation. */
 export type ValidationDeps = Pick<Deps, 'db' | 'blobs' | 'models' | 'now'>;

@@ -1,8 +1,9 @@
+import { notify } from '../db/notifications.ts';
 import type { Deps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import type { Call } from '../lib/caller.ts';
 import { isId } from '../lib/ids.ts';
-import type { ResponseResource } from './schema.ts';
+import { cancellation } from './event-writer.ts';
 import { deleteResponseRow, type ResponseRow, selectResponse } from './store.ts';
 
 type FindDeps = Pick<Deps, 'db' | 'now'>;
@@ -16,16 +17,11 @@ export async function findResponse(deps: FindDeps, { caller }: Call, id: string)
   return row;
 }
 
-/** Returns a stored response as it was created. */
-export async function getResponse(deps: FindDeps, call: Call, id: string): Promise<ResponseResource> {
-  const row = await findResponse(deps, call, id);
-  return JSON.parse(row.response) as ResponseResource;
-}
-
-/** Deletes a stored response. Throws 404 as `findResponse` does. */
+/** Deletes a stored response; one that runs stops. Throws 404 as `findResponse` does. */
 export async function deleteResponse(deps: FindDeps, { caller }: Call, id: string) {
   const isDeleted =
     isId('response', id) && (await deleteResponseRow(deps.db.sql, caller.organizationId, id, new Date(deps.now())));
   if (!isDeleted) throw notFound('response', id, 'response_id');
+  await notify(deps.db.sql, 'quire_responses', cancellation(id));
   return { id, object: 'response' as const, deleted: true as const };
 }

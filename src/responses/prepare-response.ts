@@ -51,6 +51,8 @@ export interface ResponseIdentity {
   id: string;
   /** Unix seconds. */
   createdAt: number;
+  /** The conversation as it was when the request came, for a background response; parsed from the request when absent. */
+  conversation?: ConversationItem[];
 }
 
 /**
@@ -68,11 +70,10 @@ export async function prepareResponse(
   const tools = parseTools(request);
   const parameters = generationParameters(request);
   if (request.metadata != null) checkMetadata(request.metadata, 'metadata');
-  if (request.background === true) throw invalidValue('background', 'must not be true');
+  if (request.background === true && request.store === false)
+    throw invalidValue('background', "needs 'store', because its result is retrieved later");
   const search = await openSearch(deps, call, tools.search);
-  const earlier = await continueConversation(deps, call, request.previous_response_id ?? null);
-  const added = await parseInput(request.input, earlier, (id) => findStoredItem(deps, call, id));
-  const conversation = [...earlier, ...added];
+  const conversation = identity.conversation ?? (await parseConversation(deps, call, request));
   const messages = toMessages(conversation, (text) => text);
   const prompt: ChatPrompt = { kind: 'chat', messages, tools: [], toolChoice: 'none', parallelToolCalls: true };
   requireFits(admission, prompt);
@@ -90,6 +91,11 @@ export async function prepareResponse(
     rules: loopRules(request, tools, admission, messages.at(-1)?.role === 'user'),
     shell: createShell(request, tools, identity),
   };
+}
+
+async function parseConversation(deps: ResponseDeps, call: Call, request: CreateResponse): Promise<ConversationItem[]> {
+  const earlier = await continueConversation(deps, call, request.previous_response_id ?? null);
+  return [...earlier, ...(await parseInput(request.input, earlier, (id) => findStoredItem(deps, call, id)))];
 }
 
 async function openSearch(

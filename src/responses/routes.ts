@@ -1,20 +1,30 @@
+import { invalidValue } from '../errors.ts';
 import type { App } from '../http/app.ts';
 import { toCall } from '../http/auth.ts';
 import { disconnectSignal, sendEvents } from '../http/event-stream.ts';
 import { noticeHeaders } from '../inference/moderation-notice.ts';
 import { cacheStatus } from '../inference/usage-view.ts';
+import { cancelResponse, followResponse, getResponse, startBackground } from './background.ts';
 import { collectResponse, createResponse } from './create-response.ts';
-import { deleteResponse, getResponse } from './find-response.ts';
-import type { ResponseDeps } from './prepare-response.ts';
-import { CreateResponse, DeletedResponse, ResponseParams, ResponseResource } from './schema.ts';
+import { deleteResponse } from './find-response.ts';
+import type { BackgroundDeps } from './run-background.ts';
+import { CreateResponse, DeletedResponse, GetResponseQuery, ResponseParams, ResponseResource } from './schema.ts';
 
 const tags = ['Responses'];
 const config = { scope: 'inference' } as const;
 const params = ResponseParams;
 const response = { 200: ResponseResource };
 
+/** Sequence numbers start at 0. */
+const FROM_START = -1;
+
 /** Routes of `/v1/responses`. */
-export function responseRoutes(app: App, deps: ResponseDeps): void {
+export function responseRoutes(app: App, deps: BackgroundDeps): void {
+  creationRoute(app, deps);
+  storedResponseRoutes(app, deps);
+}
+
+function creationRoute(app: App, deps: BackgroundDeps): void {
   app.post(
     '/v1/responses',
     {
@@ -30,7 +40,15 @@ export function responseRoutes(app: App, deps: ResponseDeps): void {
     },
     async (request, reply) => {
       const { body } = request;
-      const run = await createResponse(deps, toCall(request), body, disconnectSignal(reply));
+      const call = toCall(request);
+      const signal = disconnectSignal(reply);
+      if (body.background) {
+        const queued = await startBackground(deps, call, body);
+        if (!body.stream) return queued;
+        const events = await followResponse(deps, call, { id: queued.id, after: FROM_START }, signal);
+        return sendEvents(reply, events, { keepAlive: true });
+      }
+      const run = await createResponse(deps, call, body, signal);
       reply.headers({ 'x-cache-status': cacheStatus(run.cachedTokens), ...noticeHeaders(run.notice()) });
       if (body.stream) return sendEvents(reply, run.events, { keepAlive: true });
       const created = await collectResponse(run);
@@ -39,13 +57,46 @@ export function responseRoutes(app: App, deps: ResponseDeps): void {
       return created;
     },
   );
+}
+
+function storedResponseRoutes(app: App, deps: BackgroundDeps): void {
   app.get(
     '/v1/responses/:response_id',
     {
-      schema: { summary: 'One response', description: 'Responses are stored for 24 hours.', tags, params, response },
+      schema: {
+        summary: 'One response',
+        description:
+          'Responses are stored for 24 hours. With `stream=true`: the events of a background response, from the first or after `starting_after`.',
+        tags,
+        params,
+        querystring: GetResponseQuery,
+        response,
+      },
       config,
     },
-    async (request) => getResponse(deps, toCall(request), request.params.response_id),
+    async (request, reply) => {
+      const call = toCall(request);
+      const { response_id: id } = request.params;
+      const { stream = false, starting_after: after } = request.query;
+      if (!stream && after !== undefined) throw invalidValue('starting_after', "needs 'stream'");
+      if (!stream) return getResponse(deps, call, id);
+      const events = await followResponse(deps, call, { id, after: after ?? FROM_START }, disconnectSignal(reply));
+      return sendEvents(reply, events, { keepAlive: true });
+    },
+  );
+  app.post(
+    '/v1/responses/:response_id/cancel',
+    {
+      schema: {
+        summary: 'Cancel a background response',
+        description: 'A response that has ended is returned unchanged.',
+        tags,
+        params,
+        response,
+      },
+      config,
+    },
+    async (request) => cancelResponse(deps, toCall(request), request.params.response_id),
   );
   app.delete(
     '/v1/responses/:response_id',

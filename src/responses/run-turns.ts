@@ -197,9 +197,12 @@ export function searchResults(output: readonly OutputItem[]) {
   return output.flatMap((item) => (item.type === 'file_search_call' ? item.results : []));
 }
 
-/** Messages of the conversation and of the output so far. */
+/** Messages of the conversation and of the output so far, without items that a crash has interrupted. */
 function allMessages(loop: TurnLoop) {
-  return toPromptMessages(loop, [...loop.prepared.conversation, ...toConversation(loop.emitter.output)]);
+  const finished = loop.emitter.output.filter((item) =>
+    item.type === 'file_search_call' ? item.queries.length > 0 : item.status === 'completed',
+  );
+  return toPromptMessages(loop, [...loop.prepared.conversation, ...toConversation(finished)]);
 }
 
 /** Messages of the conversation alone. */

@@ -115,7 +115,7 @@ export const CreateResponse = Type.Object(
       ),
     ),
     store: Type.Optional(Type.Boolean({ default: true, description: 'Whether it can be retrieved for 24 hours.' })),
-    background: Type.Optional(Type.Boolean({ default: false, description: 'Only false.' })),
+    background: Type.Optional(Type.Boolean({ default: false, description: 'Runs as a job; needs `store`.' })),
     metadata: Type.Optional(Nullable(MetadataObject)),
     user: Type.Optional(Type.String()),
     include: Type.Optional(Nullable(Type.Array(Type.String()))),

@@ -1,6 +1,9 @@
-import { and, arrayContains, eq, gt, lte } from 'drizzle-orm';
+import { and, arrayContains, asc, eq, sql as expression, gt, inArray, lte } from 'drizzle-orm';
 import type { Sql } from '../db/db.ts';
-import { responses } from './tables.ts';
+import { NO_PROGRESS, type ResponseProgress } from './emitter.ts';
+import type { ResponseEvent } from './event-schema.ts';
+import type { ResponseResource } from './schema.ts';
+import { responseEvents, responses } from './tables.ts';
 
 /** A row of `responses`. */
 export type ResponseRow = typeof responses.$inferSelect;
@@ -62,4 +65,74 @@ function isFound(organizationId: string, now: Date) {
 /** Responses created at or before this time have expired. */
 function expiryBound(now: Date): Date {
   return new Date(now.getTime() - RETENTION_MS);
+}
+
+/** Statuses of a background response that has not ended. */
+const RUNNING = ['queued', 'in_progress'] as const;
+
+/** Marks a background response as running; returns null when it has ended or was deleted. */
+export async function beginResponseRun(sql: Sql, id: string): Promise<ResponseRow | null> {
+  const [row] = await sql
+    .update(responses)
+    .set({ status: 'in_progress', attempts: expression`${responses.attempts} + 1` })
+    .where(isRunning(id))
+    .returning();
+  return row ?? null;
+}
+
+/** Locks a response that has not ended until the end of the transaction; returns null when it has ended or was deleted. */
+export async function lockRunning(sql: Sql, id: string): Promise<ResponseRow | null> {
+  const [row] = await sql.select().from(responses).where(isRunning(id)).for('update');
+  return row ?? null;
+}
+
+/** Stores the end of a background response. */
+export async function updateEnded(sql: Sql, response: ResponseResource): Promise<void> {
+  const { id, status, output } = response;
+  const itemIds = output.map((item) => item.id);
+  await sql
+    .update(responses)
+    .set({ status, response: JSON.stringify(response), itemIds, job: null })
+    .where(isRunning(id));
+}
+
+/** Status of a response, or null when it was deleted. */
+export async function selectStatus(sql: Sql, id: string): Promise<ResponseRow['status'] | null> {
+  const [row] = await sql.select({ status: responses.status }).from(responses).where(eq(responses.id, id));
+  return row?.status ?? null;
+}
+
+/** Appends events, which must not be empty. */
+export async function insertEvents(sql: Sql, responseId: string, events: readonly ResponseEvent[], progress: object) {
+  const first = events[0]?.sequence_number ?? 0;
+  await sql.insert(responseEvents).values({
+    responseId,
+    first,
+    last: first + events.length - 1,
+    events: JSON.stringify(events),
+    progress: JSON.stringify(progress),
+  });
+}
+
+/** Events after a sequence number, and the progress after them. */
+export async function selectResponseEvents(
+  sql: Sql,
+  responseId: string,
+  after: number,
+): Promise<{ events: ResponseEvent[]; progress: ResponseProgress }> {
+  const groups = await sql
+    .select()
+    .from(responseEvents)
+    .where(and(eq(responseEvents.responseId, responseId), gt(responseEvents.last, after)))
+    .orderBy(asc(responseEvents.first));
+  const events = groups.flatMap((group) => JSON.parse(group.events) as ResponseEvent[]);
+  const last = groups.at(-1);
+  return {
+    events: events.filter((event) => event.sequence_number > after),
+    progress: last === undefined ? NO_PROGRESS : (JSON.parse(last.progress) as ResponseProgress),
+  };
+}
+
+function isRunning(id: string) {
+  return and(eq(responses.id, id), inArray(responses.status, [...RUNNING]));
 }

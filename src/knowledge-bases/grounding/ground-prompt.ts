@@ -3,6 +3,7 @@ import { modelContextTokens } from '../../engines/registry.ts';
 import { requireScope } from '../../http/auth.ts';
 import { type Admission, requireModel } from '../../inference/admission.ts';
 import type { Call } from '../../lib/caller.ts';
+import { settleAll } from '../../lib/settle-all.ts';
 import { findKnowledgeBase } from '../find-knowledge-base.ts';
 import type { RetrievalDeps } from '../retrieval/retrieve.ts';
 import type { KnowledgeBaseRow } from '../store.ts';
@@ -46,7 +47,8 @@ export async function findKnowledgeBases(
   if (ids.length === 0) return [];
   requireScope(call.caller, 'knowledge', param);
   const { organizationId } = call.caller;
-  const bases = await Promise.all(
+  // Waits for all, so that the error names the first one, whichever is answered first.
+  const bases = await settleAll(
     ids.map(async (id, i) => {
       const base = await findKnowledgeBase(deps, organizationId, id, `${param}.${i}`);
       requireModel(call.caller, base.embeddingModel, `${param}.${i}`);

@@ -1,4 +1,4 @@
-import type { Caller } from '../lib/caller.ts';
+import type { Caller } from './caller.ts';
 
 /** A caller as JSON: its sets are arrays. */
 export type StoredCaller = Omit<Caller, 'scopes' | 'models'> & { scopes: string[]; models: string[] | null };

@@ -1,0 +1,130 @@
+import { notify } from '../db/notifications.ts';
+import { invalidValue, notFound } from '../errors.ts';
+import type { Call } from '../lib/caller.ts';
+import { storeCaller } from '../lib/stored-caller.ts';
+import { AsyncEvent } from '../queue/async-event.ts';
+import { newIdentity } from './create-response.ts';
+import type { ResponseEvent } from './event-schema.ts';
+import { cancellation } from './event-writer.ts';
+import { findResponse } from './find-response.ts';
+import { prepareResponse, type ResponseDeps } from './prepare-response.ts';
+import { type BackgroundDeps, RUN_RESPONSE, type StoredJob } from './run-background.ts';
+import type { CreateResponse, ResponseResource } from './schema.ts';
+import { createEmitter } from './start-response.ts';
+import { insertEvents, insertResponse, lockRunning, selectResponseEvents, selectStatus, updateEnded } from './store.ts';
+
+/** How often a reader of a stream looks for events whose notification was lost. */
+const POLL_MS = 1_000;
+
+/** Validates and enqueues a background response. Throws as `prepareResponse` does. */
+export async function startBackground(
+  deps: BackgroundDeps,
+  call: Call,
+  request: CreateResponse,
+): Promise<ResponseResource> {
+  const identity = newIdentity(deps);
+  const { shell, conversation } = await prepareResponse(deps, call, request, identity);
+  const response: ResponseResource = { ...createEmitter(shell).resource(), status: 'queued' };
+  const { organizationId } = call.caller;
+  const job: StoredJob = { request, caller: storeCaller(call.caller), requestId: call.requestId };
+  await deps.db.sql.transaction(async (sql) => {
+    await insertResponse(sql, {
+      id: response.id,
+      organizationId,
+      status: 'queued',
+      response: JSON.stringify(response),
+      conversation: JSON.stringify(conversation),
+      itemIds: [],
+      job: JSON.stringify(job),
+      createdAt: new Date(identity.createdAt * 1000),
+    });
+    const constraints = { key: response.id, group: organizationId };
+    await deps.jobs.enqueue(sql, RUN_RESPONSE, { responseId: response.id }, constraints);
+  });
+  return response;
+}
+
+/** Returns a stored response as it is now. */
+export async function getResponse(
+  deps: Pick<ResponseDeps, 'db' | 'now'>,
+  call: Call,
+  id: string,
+): Promise<ResponseResource> {
+  const row = await findResponse(deps, call, id);
+  const response = JSON.parse(row.response) as ResponseResource;
+  if (row.status !== 'in_progress') return response;
+  const { events, progress } = await selectResponseEvents(deps.db.sql, id, -1);
+  return createEmitter(response, events, progress).resource();
+}
+
+/**
+ * Follows the events of a background response after a sequence number, to its end. Throws 404 `response_not_found`, also when it is deleted
+ * meanwhile, and 400 for a response that does not run in the background.
+ */
+export async function followResponse(
+  deps: Pick<ResponseDeps, 'db' | 'now'>,
+  call: Call,
+  { id, after }: { id: string; after: number },
+  signal: AbortSignal,
+): Promise<AsyncGenerator<ResponseEvent, void, undefined>> {
+  const row = await findResponse(deps, call, id);
+  const { background } = JSON.parse(row.response) as ResponseResource;
+  if (!background) throw invalidValue('stream', 'needs a background response');
+  return followEvents(deps, { id, after }, signal);
+}
+
+async function* followEvents(
+  { db }: Pick<ResponseDeps, 'db'>,
+  { id, after }: { id: string; after: number },
+  signal: AbortSignal,
+): AsyncGenerator<ResponseEvent, void, undefined> {
+  const changed = new AsyncEvent();
+  const wake = () => changed.wake();
+  const unlisten = db.listen('quire_responses', {
+    onNotification: (payload) => void (payload.startsWith(id) && wake()),
+    onGap: wake,
+  });
+  signal.addEventListener('abort', wake, { once: true });
+  try {
+    for (let last = after; ; ) {
+      signal.throwIfAborted();
+      // Read before the events, so that those of a response that has ended are complete.
+      const status = await selectStatus(db.sql, id);
+      if (status === null) throw notFound('response', id, 'response_id');
+      const { events } = await selectResponseEvents(db.sql, id, last);
+      yield* events;
+      last = events.at(-1)?.sequence_number ?? last;
+      if (status !== 'queued' && status !== 'in_progress') return;
+      if (events.length === 0) await changed.wait(POLL_MS);
+    }
+  } finally {
+    signal.removeEventListener('abort', wake);
+    unlisten();
+  }
+}
+
+/**
+ * Cancels a background response. One that has ended is returned unchanged. Throws 404 `response_not_found`, and 400 for a response that
+ * does not run in the background.
+ */
+export async function cancelResponse(
+  deps: Pick<ResponseDeps, 'db' | 'now'>,
+  call: Call,
+  id: string,
+): Promise<ResponseResource> {
+  const { response } = await findResponse(deps, call, id);
+  if (!(JSON.parse(response) as ResponseResource).background)
+    throw invalidValue('response_id', 'names a response that does not run in the background');
+  await deps.db.sql.transaction(async (sql) => {
+    const row = await lockRunning(sql, id);
+    if (row === null) return;
+    const { events, progress } = await selectResponseEvents(sql, id, -1);
+    const emitter = createEmitter(JSON.parse(row.response) as ResponseResource, events, progress);
+    const created = emitter.isNew ? [emitter.created()] : [];
+    const ending = emitter.end({ status: 'cancelled', reason: 'cancelled' }, Math.floor(deps.now() / 1000));
+    await insertEvents(sql, id, [...created, ...ending], progress);
+    await updateEnded(sql, emitter.resource());
+    await notify(sql, 'quire_responses', cancellation(id));
+  });
+  return getResponse(deps, call, id);
+}

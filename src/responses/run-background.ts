@@ -1,0 +1,112 @@
+import type { Deps } from '../deps.ts';
+import { type ApiError, serverError } from '../errors.ts';
+import { knownError } from '../http/known-error.ts';
+import type { Call } from '../lib/caller.ts';
+import { restoreCaller, type StoredCaller } from '../lib/stored-caller.ts';
+import { defineJob } from '../queue/define-job.ts';
+import type { ConversationItem } from './conversation.ts';
+import type { Outcome, ResponseEmitter } from './emitter.ts';
+import { EventWriter, ResponseGone } from './event-writer.ts';
+import { type PreparedResponse, prepareResponse, type ResponseDeps } from './prepare-response.ts';
+import type { CreateResponse, ResponseResource } from './schema.ts';
+import { createEmitter, startResponse } from './start-response.ts';
+import { beginResponseRun, type ResponseRow, selectResponseEvents } from './store.ts';
+
+/** Background responses that one process runs concurrently; those of one organization leave slots to others. */
+const CONCURRENT_RESPONSES = 32;
+const RESPONSES_PER_ORGANIZATION = 24;
+/** Runs of one response that a crash or a stop may interrupt; a response that crashes its process must not do so for ever. */
+const MAX_ATTEMPTS = 20;
+
+/** Runs a background response. */
+export const RUN_RESPONSE = defineJob<{ responseId: string }>({
+  name: 'run-response',
+  concurrency: CONCURRENT_RESPONSES,
+  perGroup: RESPONSES_PER_ORGANIZATION,
+  retries: 100,
+  retrySeconds: 1,
+});
+
+/** What a background response runs with: column `job` as JSON. */
+export interface StoredJob {
+  request: CreateResponse;
+  caller: StoredCaller;
+  requestId: string;
+}
+
+/** Dependencies of background responses. */
+export type BackgroundDeps = ResponseDeps & Pick<Deps, 'jobs'>;
+
+/**
+ * Runs a background response to its end. A run that follows a crash continues after the last finished turn: items that were interrupted
+ * end as `incomplete`, and the turn is repeated. Throws the reason of `signal` when the process stops; the job is then run again.
+ */
+export async function runBackground(deps: ResponseDeps, responseId: string, signal: AbortSignal): Promise<void> {
+  const row = await beginResponseRun(deps.db.sql, responseId);
+  if (row === null || row.job === null) return;
+  const { events, progress } = await selectResponseEvents(deps.db.sql, row.id, -1);
+  const emitter = createEmitter(JSON.parse(row.response) as ResponseResource, events, progress);
+  const writer = new EventWriter(deps.db, row.id, () => emitter.progress);
+  try {
+    for (const event of emitter.isNew ? [emitter.created()] : emitter.interrupt()) writer.add(event);
+    const failure =
+      row.attempts > MAX_ATTEMPTS ? serverError() : await runTurnsOf(deps, row, { emitter, writer, signal });
+    signal.throwIfAborted();
+    if (failure !== null) {
+      for (const event of emitter.end(failedOutcome(failure), Math.floor(deps.now() / 1000))) writer.add(event);
+    }
+    await writer.end(emitter.resource());
+  } catch (error) {
+    if (!(error instanceof ResponseGone)) throw error;
+  } finally {
+    writer.close();
+  }
+}
+
+interface Running {
+  emitter: ResponseEmitter;
+  writer: EventWriter;
+  signal: AbortSignal;
+}
+
+/** Runs the turn loop. Returns the error that kept it from starting; null when it has ended the response. */
+async function runTurnsOf(
+  deps: ResponseDeps,
+  row: ResponseRow,
+  { emitter, writer, signal }: Running,
+): Promise<ApiError | null> {
+  const stopped = AbortSignal.any([signal, writer.lost]);
+  const run = await startStored(deps, row, emitter, stopped).catch((error: unknown) => {
+    stopped.throwIfAborted();
+    return knownError(error);
+  });
+  if (run instanceof Error) return run;
+  for await (const event of run.events) {
+    stopped.throwIfAborted();
+    writer.add(event);
+  }
+  stopped.throwIfAborted();
+  return null;
+}
+
+async function startStored(deps: ResponseDeps, row: ResponseRow, emitter: ResponseEmitter, signal: AbortSignal) {
+  const { request, caller, requestId } = JSON.parse(row.job ?? '') as StoredJob;
+  const call: Call = {
+    caller: restoreCaller(caller),
+    requestId,
+    endpoint: '/v1/responses',
+    priority: 'interactive',
+  };
+  const conversation = JSON.parse(row.conversation) as ConversationItem[];
+  const createdAt = Math.floor(row.createdAt.getTime() / 1000);
+  const prepared: PreparedResponse = await prepareResponse(deps, call, request, {
+    id: row.id,
+    createdAt,
+    conversation,
+  });
+  return startResponse(deps, prepared, { save: async () => {}, signal, emitter });
+}
+
+function failedOutcome({ type, code, message, param }: ApiError): Outcome {
+  return { status: 'failed', error: { type, code, message, param } };
+}
