@@ -1,5 +1,6 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { askCommand } from './ask.ts';
+import { batchRunCommand } from './batch-run.ts';
 import { type CommandInput, type CommandSpec, type OptionSpec, UsageError } from './command-spec.ts';
 import { migrateCommand } from './db-migrate.ts';
 import { doctorCommand } from './doctor.ts';
@@ -31,6 +32,7 @@ const SPECS: Readonly<Record<string, CommandSpec>> = {
   'index rebuild': indexRebuildCommand,
   ingest: ingestCommand,
   ask: askCommand,
+  'batch run': batchRunCommand,
 };
 
 /** A command that parses its arguments before it runs. */

@@ -1,0 +1,60 @@
+import { OperatorError } from '../lib/operator-error.ts';
+import { createApiClient } from './api-client.ts';
+import type { BatchRunResult } from './batch/run-batch-file.ts';
+import type { CommandSpec } from './command-spec.ts';
+import { runInterruptible } from './interrupted.ts';
+import { formatCount, JSON_OPTION, printResult } from './output.ts';
+import { StatusLine } from './status-line.ts';
+
+/** Maximum number of validation errors that are listed. */
+const MAX_LISTED_ERRORS = 20;
+
+/** `quire batch run`. */
+export const batchRunCommand: CommandSpec = {
+  summary:
+    'Run the requests of a JSONL file as a batch and write the results beside it. Ctrl-C leaves the batch running; the same command watches it again. QUIRE_URL and QUIRE_API_KEY set the service and the API key.',
+  words: ['file'],
+  options: {
+    endpoint: {
+      type: 'text',
+      help: 'Endpoint of the requests: /v1/chat/completions, /v1/completions or /v1/embeddings.',
+      required: true,
+    },
+    ...JSON_OPTION,
+  },
+  action: async (input) => {
+    const { endpoint = '' } = input.options;
+    const api = createApiClient();
+    const { runBatchFile } = await import('./batch/run-batch-file.ts');
+    const line = new StatusLine(process.stderr);
+    const request = { path: input.words[0] ?? '', endpoint };
+    const result = await runInterruptible((signal) => runBatchFile(api, request, line, signal)).finally(() =>
+      line.end(),
+    );
+    printResult(input, result, () => formatSummary(result));
+    requireSuccess(result);
+  },
+};
+
+function formatSummary({ batch, output_path, error_path }: BatchRunResult): string {
+  const { completed, total } = batch.request_counts;
+  const errors = batch.errors?.data ?? [];
+  const more = errors.length - MAX_LISTED_ERRORS;
+  return [
+    `Batch ${batch.id}: ${batch.status}, ${completed.toLocaleString('en-US')} of ${formatCount(total, 'request')} completed.`,
+    ...(output_path === null ? [] : [`Results: ${output_path}`]),
+    ...(error_path === null ? [] : [`Failed requests: ${error_path}`]),
+    ...errors
+      .slice(0, MAX_LISTED_ERRORS)
+      .map(({ line, code, message }) => `${line === null ? 'File' : `Line ${line}`}: ${code}: ${message}`),
+    ...(more > 0 ? [`${formatCount(more, 'more error')}.`] : []),
+  ].join('\n');
+}
+
+/** Throws unless every request has completed, so that the exit code says so. */
+function requireSuccess({ batch }: BatchRunResult): void {
+  if (batch.status === 'failed') throw new OperatorError('The input file is not valid.');
+  const { failed } = batch.request_counts;
+  if (failed > 0) throw new OperatorError(`${formatCount(failed, 'request')} failed.`);
+  if (batch.status !== 'completed') throw new OperatorError(`The batch is ${batch.status}.`);
+}
