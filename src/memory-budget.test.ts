@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { READER_BUFFER_MB, READER_HEAP_MB } from './knowledge-bases/extract/limits.ts';
 import { OperatorError } from './lib/operator-error.ts';
-import { heapFlags, isMemoryShort, MINIMUM_MB, planMemory, RECOMMENDED_MB } from './memory-budget.ts';
+import { heapFlags, isMemoryShort, MIN_MEMORY_MB, planMemory, RECOMMENDED_MEMORY_MB } from './memory-budget.ts';
 
 const MB = 2 ** 20;
-const LIMITS_MB = [MINIMUM_MB, 1_023, 1_024, 2_047, 2_048, 4_095, 4_096, 8_191, 8_192, 65_536];
+const LIMITS_MB = [MIN_MEMORY_MB, 1_023, 1_024, 2_047, 2_048, 4_095, 4_096, 8_191, 8_192, 65_536];
 /** Memory of the service, the loaded bundled models and the embedded database after eight chats, measured with the minimum limit. */
 const IDLE_MB = 380;
 /** Memory of a reader besides its heap and buffers. */
@@ -14,7 +14,7 @@ const READER_BASE_MB = 85;
 describe('planMemory', () => {
   /** Limit; readers, heap of each, index caches, largest body, heap of the service. */
   const table: [number, number, number, number, number, number | null][] = [
-    [MINIMUM_MB, 1, 96, 8, 16, 288],
+    [MIN_MEMORY_MB, 1, 96, 8, 16, 288],
     [1_024, 1, 192, 48, 24, 384],
     [2_048, 2, 256, 128, 48, 768],
     [4_096, 3, 384, 256, 64, 1_536],
@@ -73,8 +73,8 @@ describe('isMemoryShort', () => {
   });
 
   it('is true between the minimum and the recommendation', () => {
-    assert.equal(isMemoryShort(limit(MINIMUM_MB)), true);
-    assert.equal(isMemoryShort(limit(RECOMMENDED_MB - 1)), true);
-    assert.equal(isMemoryShort(limit(RECOMMENDED_MB)), false);
+    assert.equal(isMemoryShort(limit(MIN_MEMORY_MB)), true);
+    assert.equal(isMemoryShort(limit(RECOMMENDED_MEMORY_MB - 1)), true);
+    assert.equal(isMemoryShort(limit(RECOMMENDED_MEMORY_MB)), false);
   });
 });

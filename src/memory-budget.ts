@@ -29,9 +29,9 @@ export interface MemoryBudget {
  * Minimum limit for a start. Peak use is the first start, which creates the embedded database; with less memory the kernel kills the
  * process.
  */
-export const MINIMUM_MB = 640;
+export const MIN_MEMORY_MB = 640;
 /** Below this limit the service starts with a warning: large documents are rejected, and requests queue. */
-export const RECOMMENDED_MB = 2_048;
+export const RECOMMENDED_MEMORY_MB = 2_048;
 
 /** Budgets by their minimum limit in MB, measured as described in `docs/operations.md`. */
 const BUDGETS: readonly (readonly [fromMb: number, budget: MemoryBudget])[] = [
@@ -131,10 +131,10 @@ export function heapFlags({ mainHeapMb, mainYoungHeapMb }: MemoryBudget): string
 
 /** Whether the limit is below the recommendation. Throws an `OperatorError` below the minimum. */
 export function isMemoryShort({ bytes, source }: MemoryLimit): boolean {
-  if (bytes < MINIMUM_MB * MB) {
+  if (bytes < MIN_MEMORY_MB * MB) {
     throw new OperatorError(
-      `Quire needs at least ${MINIMUM_MB} MB of memory, but its limit is ${Math.floor(bytes / MB)} MB (${source}). Raise that limit.`,
+      `Quire needs at least ${MIN_MEMORY_MB} MB of memory, but its limit is ${Math.floor(bytes / MB)} MB (${source}). Raise that limit.`,
     );
   }
-  return bytes < RECOMMENDED_MB * MB;
+  return bytes < RECOMMENDED_MEMORY_MB * MB;
 }

@@ -16,7 +16,7 @@ import { settleAll } from '../lib/settle-all.ts';
 import { KeyRateLimiter } from '../limits/key-rate-limiter.ts';
 import { MemoryLimitStore } from '../limits/memory-store.ts';
 import { SharedLimitStore } from '../limits/shared-store.ts';
-import { isMemoryShort, RECOMMENDED_MB } from '../memory-budget.ts';
+import { isMemoryShort, RECOMMENDED_MEMORY_MB } from '../memory-budget.ts';
 import { ModelBindings } from '../models/bindings/model-bindings.ts';
 import { CacheCounters } from '../prompt-cache/cache-counters.ts';
 import { SharedStatistics } from '../prompt-cache/shared-statistics.ts';
@@ -114,7 +114,7 @@ function requireMemory({ memory }: Config, logger: Logger): void {
   if (!isMemoryShort(memory.limit)) return;
   const { bytes, source } = memory.limit;
   const limitMb = Math.floor(bytes / 2 ** 20);
-  logger.warn({ limitMb, source, recommendedMb: RECOMMENDED_MB }, 'less memory than recommended');
+  logger.warn({ limitMb, source, recommendedMb: RECOMMENDED_MEMORY_MB }, 'less memory than recommended');
 }
 
 /** Runs first, so that a mistyped path fails within milliseconds. */

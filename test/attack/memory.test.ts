@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { MINIMUM_MB } from '../../src/memory-budget.ts';
+import { MIN_MEMORY_MB } from '../../src/memory-budget.ts';
 import { chat, chatBody } from '../crash/load.ts';
 import { column, makePdf } from '../fixtures/documents-pdf.ts';
 import { newDataDir, runQuire, type Service, startService, useEmbeddedDatabases } from '../spawned-service.ts';
@@ -33,7 +33,7 @@ describe('the minimum memory', { skip: process.platform !== 'linux' }, () => {
     const watch = watchMemory();
     const service = await startService({
       dataDir: newDataDir(),
-      env: { QUIRE_MEMORY_LIMIT_MB: String(MINIMUM_MB), QUIRE_LOCAL_CALIBRATION: 'first' },
+      env: { QUIRE_MEMORY_LIMIT_MB: String(MIN_MEMORY_MB), QUIRE_LOCAL_CALIBRATION: 'first' },
     });
     const answers = Array.from({ length: CHATS }, () => chat(service, chatBody('general-8b', true, 100)));
     assert.ok((await Promise.all(answers)).every(({ status, whole }) => status === 200 && whole));
@@ -41,7 +41,7 @@ describe('the minimum memory', { skip: process.platform !== 'linux' }, () => {
     const { peakMb, scores } = watch.stop();
     assert.deepEqual(await service.stop(), { code: 0, signal: null });
     t.diagnostic(`peak of all processes: ${peakMb} MB`);
-    assert.ok(peakMb <= MINIMUM_MB - KERNEL_MB, `the processes took ${peakMb} of ${MINIMUM_MB} MB`);
+    assert.ok(peakMb <= MIN_MEMORY_MB - KERNEL_MB, `the processes took ${peakMb} of ${MIN_MEMORY_MB} MB`);
     assert.deepEqual([...scores].toSorted(), ['quire-reader 1000', 'service 0', 'model host 900'].toSorted());
   });
 });

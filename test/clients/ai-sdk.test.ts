@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { APICallError, generateObject, generateText, isStepCount, Output, streamText, tool } from 'ai';
 import { z } from 'zod';
-import { callThenReport, GENERATING_BACKENDS, MODELS, useBackends } from './backends.ts';
+import { callThenReport, CHAT_BACKENDS, MODELS, useBackends } from './backends.ts';
 
 // The SDK warns about settings that some providers lack.
 Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
@@ -29,7 +29,7 @@ const tools = {
   }),
 };
 
-for (const [backend, model] of GENERATING_BACKENDS) {
+for (const [backend, model] of CHAT_BACKENDS) {
   describe(`Vercel AI SDK on ${backend}`, () => {
     it('is a generation model, with usage and finish reason', async () => {
       const result = await generateText({ model: provider()(model), prompt, maxOutputTokens: 8 });

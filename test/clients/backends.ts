@@ -17,7 +17,7 @@ export const MODELS = {
 } as const;
 
 /** Backends that generate: client guarantees must hold for both. */
-export const GENERATING_BACKENDS = [
+export const CHAT_BACKENDS = [
   ['the bundled model', MODELS.bundled],
   ['an upstream', MODELS.upstream],
 ] as const;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ChatOpenAI, type ChatOpenAIFields, OpenAI } from '@langchain/openai';
 import { z } from 'zod';
-import { callThenReport, GENERATING_BACKENDS, MODELS, useBackends } from './backends.ts';
+import { callThenReport, CHAT_BACKENDS, MODELS, useBackends } from './backends.ts';
 
 const backends = useBackends();
 const prompt = 'How warm is it in Oslo?';
@@ -21,7 +21,7 @@ const thermometer = {
   function: { name: 'thermometer', description: 'Reads a thermometer.', parameters: z.toJSONSchema(Reading) },
 };
 
-for (const [backend, model] of GENERATING_BACKENDS) {
+for (const [backend, model] of CHAT_BACKENDS) {
   describe(`LangChain on ${backend}`, () => {
     it('invokes a chat model, with usage', async () => {
       const answer = await chat(model, { maxTokens: 8 }).invoke([

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type OpenAI from 'openai';
-import { GENERATING_BACKENDS, MODELS, useBackends } from './backends.ts';
+import { CHAT_BACKENDS, MODELS, useBackends } from './backends.ts';
 
 const backends = useBackends();
 const messages: OpenAI.ChatCompletionMessageParam[] = [
@@ -19,7 +19,7 @@ function assertUsage(usage: OpenAI.CompletionUsage | null | undefined): void {
   assert.equal(typeof usage.prompt_tokens_details?.cached_tokens, 'number');
 }
 
-for (const [backend, model] of GENERATING_BACKENDS) {
+for (const [backend, model] of CHAT_BACKENDS) {
   describe(`openai: chat on ${backend}`, () => {
     it('returns a non-streamed response with usage and request id', async () => {
       const answer = await backends.openai().chat.completions.create({ model, ...greedy });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { GENERATING_BACKENDS, useBackends } from './backends.ts';
+import { CHAT_BACKENDS, useBackends } from './backends.ts';
 
 const backends = useBackends();
 
-for (const [backend, model] of GENERATING_BACKENDS) {
+for (const [backend, model] of CHAT_BACKENDS) {
   describe(`openai: completions on ${backend}`, () => {
     it('continue several prompts n times each, in the order of the prompts', async () => {
       const prompt = ['Once upon', 'The river was'];

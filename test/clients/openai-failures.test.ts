@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import OpenAI, { type APIError } from 'openai';
 import { sendJson } from '../fixtures/upstream-server.ts';
 import { metric, until } from '../spawned-service.ts';
-import { answers, GENERATING_BACKENDS, MODELS, startAndStall, useBackends } from './backends.ts';
+import { answers, CHAT_BACKENDS, MODELS, startAndStall, useBackends } from './backends.ts';
 
 const backends = useBackends();
 const messages = [{ role: 'user' as const, content: 'Tell me of a fox.' }];
@@ -58,7 +58,7 @@ describe('openai: errors', () => {
     assert.equal(refused.param, 'messages.0.content.0');
   });
 
-  for (const [backend, model] of GENERATING_BACKENDS) {
+  for (const [backend, model] of CHAT_BACKENDS) {
     it(`a prompt beyond the context is a BadRequestError on ${backend}`, async () => {
       const long = [{ role: 'user' as const, content: 'fox and heron '.repeat(20_000) }];
       const call = backends.openai().chat.completions.create({ model, messages: long });

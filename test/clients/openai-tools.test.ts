@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { zodFunction, zodResponseFormat } from 'openai/helpers/zod';
 import { z } from 'zod';
-import { callThenReport, GENERATING_BACKENDS, MODELS, useBackends } from './backends.ts';
+import { callThenReport, CHAT_BACKENDS, MODELS, useBackends } from './backends.ts';
 
 const backends = useBackends();
 const messages = [{ role: 'user' as const, content: 'How warm is it in Oslo?' }];
@@ -44,7 +44,7 @@ describe('openai: runTools', () => {
     });
   }
 
-  for (const [backend, model] of GENERATING_BACKENDS) {
+  for (const [backend, model] of CHAT_BACKENDS) {
     it(`calls the named tool with arguments of its schema on ${backend}`, async () => {
       const calls: { city: string; exact: boolean }[] = [];
       const runner = backends.openai().chat.completions.runTools({
@@ -75,7 +75,7 @@ describe('openai: structured outputs', () => {
   const Weather = z.object({ sky: z.enum(['clear', 'grey']), windy: z.boolean() });
   const format = zodResponseFormat(Weather, 'weather');
 
-  for (const [backend, model] of GENERATING_BACKENDS) {
+  for (const [backend, model] of CHAT_BACKENDS) {
     it(`are parsed from a non-streamed response on ${backend}`, async () => {
       const asked = { model, messages, max_tokens: 400, response_format: format };
       const answer = await backends.openai().chat.completions.parse(asked);

@@ -8,7 +8,7 @@ import type { RetrievalDeps } from '../retrieval/retrieve.ts';
 import { documentBudget } from './document-budget.ts';
 import { fitTokenBudget, wholeChunksWithin } from './fit-token-budget.ts';
 import type { ContextChunk } from './gather-context.ts';
-import { documentTokens, fenceTokens, INSTRUCTION_TOKENS, renderContext } from './render-context.ts';
+import { documentTokens, fenceTokens, CONTEXT_INSTRUCTION_TOKENS, renderContext } from './render-context.ts';
 import { listSentences, selectSentences } from './select-sentences.ts';
 import { withoutSpecialTokens } from './special-tokens.ts';
 import { estimatePromptTokens, estimateTokens } from './token-estimate.ts';
@@ -137,7 +137,7 @@ describe('documentBudget', () => {
     const written = renderContext(messages, { chunks: [], isFound: true });
     const added =
       estimatePromptTokens({ messages: written, tools: [] }) - estimatePromptTokens({ messages, tools: [] });
-    assert.ok(added <= INSTRUCTION_TOKENS, `${added} tokens`);
+    assert.ok(added <= CONTEXT_INSTRUCTION_TOKENS, `${added} tokens`);
   });
   it('counts more tokens for letters beyond ASCII', () => {
     assert.deepEqual(['', 'abc', 'abcd', 'äö', '日本', '😀'].map(estimateTokens), [0, 1, 2, 2, 3, 2]);

@@ -10,7 +10,7 @@ import type { KnowledgeBaseRow } from '../store.ts';
 import { documentBudget } from './document-budget.ts';
 import { fitTokenBudget } from './fit-token-budget.ts';
 import { CONTEXT_SEARCH, type ContextChunk, gatherContext } from './gather-context.ts';
-import { chunkTitle, INSTRUCTION_TOKENS, renderContext } from './render-context.ts';
+import { chunkTitle, CONTEXT_INSTRUCTION_TOKENS, renderContext } from './render-context.ts';
 import { retrievalQuery } from './retrieval-query.ts';
 import { withoutSpecialTokens } from './special-tokens.ts';
 import { estimatePromptTokens } from './token-estimate.ts';
@@ -77,7 +77,7 @@ export async function* groundPrompt(
   if (mode === 'selective') return yield { prompt: { ...prompt, documents: toDocuments(found) }, context: found };
   const shown = engine.backend().engine === 'upstream' ? found.map(escapeSpecialTokens) : found;
   const fitting = fitTokenBudget(deps, call, shown, { query: query ?? '', signal });
-  const conversationTokens = estimatePromptTokens(prompt) + INSTRUCTION_TOKENS;
+  const conversationTokens = estimatePromptTokens(prompt) + CONTEXT_INSTRUCTION_TOKENS;
   const budget = documentBudget({ contextTokens: modelContextTokens(model), conversationTokens, maxTokens });
   for (const share of BUDGET_SHARES) {
     const context = await fitting(Math.floor(budget * share));

@@ -7,7 +7,7 @@ import { createLogger } from '../../../lib/logger.ts';
 import type { ChatMessage, ChatPrompt, FunctionTool, GenerationEngine, GenerationRequest } from '../../engine.ts';
 import { createLocalEngine } from '../../llama/engine/local-engine.ts';
 import { createBundledRerank } from '../rerank/bundled-rerank.ts';
-import { createBundledChat, NOT_FOUND } from './bundled-chat.ts';
+import { createBundledChat, NO_ANSWER_TEXT } from './bundled-chat.ts';
 import type { AnswerRanker } from './select-answer.ts';
 import { CHAT_TEMPLATE } from './template.ts';
 
@@ -79,7 +79,7 @@ describe('the bundled chat engine', () => {
   });
   it('replies that it found nothing, with the fallback of the instructions', async () => {
     const messages = asked('Who painted the ceiling of the chapel in Rome?', TOWER);
-    assert.equal((await say(ask(messages))).text, NOT_FOUND);
+    assert.equal((await say(ask(messages))).text, NO_ANSWER_TEXT);
     messages[0]!.content = `If the answer is not in the context, say "No idea."\n\n${messages[0]!.content}`;
     assert.equal((await say(ask(messages))).text, 'No idea.');
   });
@@ -107,7 +107,7 @@ describe('the bundled chat engine', () => {
   it('greets and talks about itself beside passages', async () => {
     for (const text of ['Hello!', 'Who are you?']) {
       const answer = await say(ask(asked(text, TOWER), { maxTokens: 40 }));
-      assert.ok(answer.text !== '' && answer.text !== NOT_FOUND && !TOWER.includes(answer.text), answer.text);
+      assert.ok(answer.text !== '' && answer.text !== NO_ANSWER_TEXT && !TOWER.includes(answer.text), answer.text);
     }
   });
   it('declares documentMode: selective only for a final question without tools', () => {

@@ -17,7 +17,7 @@ import { extractQuestionContext, type QuestionContext } from './extract-passages
 import { type AnswerRanker, selectAnswer } from './select-answer.ts';
 
 /** The reply when no passage answers. The model was trained on it. */
-export const NOT_FOUND = 'I could not find that in the documents.';
+export const NO_ANSWER_TEXT = 'I could not find that in the documents.';
 
 /** The parts of the bundled chat engine. */
 export interface BundledChatOptions {
@@ -106,7 +106,7 @@ class BundledChat implements GenerationEngine {
     return {
       ...request,
       prompt: { ...prompt, messages, tools: [], toolChoice: 'none', documents: shown },
-      format: { type: 'choice', choices: [answer ?? fallback ?? NOT_FOUND] },
+      format: { type: 'choice', choices: [answer ?? fallback ?? NO_ANSWER_TEXT] },
     };
   }
 }

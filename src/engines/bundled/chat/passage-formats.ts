@@ -20,12 +20,12 @@ export const QUESTION_LABEL =
   /(?:^|\n)[ \t]*(?:#{1,6}\s*|\*\*)?(?:(?:the |user(?:'s)? |my )?(?:question|query|ask)|q)\s*(?:\*\*)?\s*(?::(?:\*\*)?|\n)[ \t]*/gi;
 
 /** Openings of instructions. Facts seldom start with them. */
-const INSTRUCTION =
+const INSTRUCTION_OPENING =
   /^\s*(?:[-*•]\s*|\d+[.)]\s*)?(?:you(?:'re| are| will| must| should| can)\b|your (?:task|job|role|goal|name)|i (?:want|need|would like) you|(?:please )?(?:use|answer|respond|reply|act|be|do not|don't|never|always|only|if (?:you|the|there|no|it)|when (?:you|answering|asked)|based on|given|read|provide|cite|keep|make sure|ensure|follow|summari[sz]e|translate|write|explain|refer|help|assume|imagine|consider|think|avoid|speak|talk|limit|stick|return|output|quote|ignore|note that you|tell|say|list|extract|find|using|from the|according to|with the|in the following|below (?:is|are)|here (?:is|are)|the (?:user|assistant|following)|these instructions|rules?:|instructions?:|guidelines?:)\b)/i;
 
 /** Whether a paragraph is an instruction to the model. */
 export function isInstruction(paragraph: string): boolean {
-  return INSTRUCTION.test(paragraph);
+  return INSTRUCTION_OPENING.test(paragraph);
 }
 
 /** Whether a paragraph is only a label of the next one. */
