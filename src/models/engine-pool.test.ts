@@ -24,7 +24,11 @@ const modelFile = async (name: ArchitectureName) => ({ file: await writeArchitec
 
 describe('ids that are bound to a GGUF of the operator', () => {
   it('an embedding model embeds with it, and its hash is kept', async () => {
-    const { embedding } = await engines.ofKind('embedding', 'embed-large-en-v1.5', await modelFile('qwen-3-embedding'));
+    const { embedding } = await engines.startEngine(
+      'embedding',
+      'embed-large-en-v1.5',
+      await modelFile('qwen-3-embedding'),
+    );
     assert.deepEqual(
       [embedding?.backend().engine, embedding?.backend().model, embedding?.backend().ready],
       ['local', 'qwen-3-embedding-q8_0.gguf', true],
@@ -38,14 +42,14 @@ describe('ids that are bound to a GGUF of the operator', () => {
     assert.ok(embedding!.fingerprint().includes(kept.entries[0].sha256));
   });
   it('a reranking model judges with it', async () => {
-    const { rerank } = await engines.ofKind('rerank', 'reranker-v2-m3', await modelFile('bge-reranker'));
+    const { rerank } = await engines.startEngine('rerank', 'reranker-v2-m3', await modelFile('bge-reranker'));
     const { scores } = await rerank!.rerank({ query: 'the cat', documents: ['the mat', 'the river'] }, never);
     assert.equal(scores.length, 2);
   });
   it('is a sentence that names the id where the file is of another kind, not there, or not named', async () => {
     const refused = (id: string, why: RegExp) => (error: Error) =>
       error instanceof OperatorError && error.message.startsWith(`models.${id}: `) && why.test(error.message);
-    const of = (kind: 'embedding' | 'rerank', binding: object) => engines.ofKind(kind, 'x', binding);
+    const of = (kind: 'embedding' | 'rerank', binding: object) => engines.startEngine(kind, 'x', binding);
     await assert.rejects(of('embedding', await modelFile('bge-reranker')), refused('x', /is a reranker; bind a GGUF/));
     await assert.rejects(of('rerank', { file: join(folder, 'none.gguf') }), refused('x', /does not exist/));
     await assert.rejects(of('rerank', { engine: 'local' }), refused('x', /'engine: local' needs 'file'/));

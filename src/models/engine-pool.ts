@@ -83,16 +83,16 @@ export class EnginePool {
   }
 
   /** Starts the engine of a model id, in the field of `ServedModel` that its kind uses. */
-  async ofKind(kind: Kind, id: string, binding: Binding | undefined): Promise<Partial<ServedModel>> {
-    if (kind === 'generation') return { engine: await this.engineOf(id, binding) };
-    if (kind === 'moderation') return { moderation: await this.parseModeration(id, binding) };
-    if (kind === 'embedding') return { embedding: await this.embeddingOf(id, binding) };
-    if (kind === 'rerank') return { rerank: await this.rerankOf(id, binding) };
+  async startEngine(kind: Kind, id: string, binding: Binding | undefined): Promise<Partial<ServedModel>> {
+    if (kind === 'generation') return { engine: await this.startGeneration(id, binding) };
+    if (kind === 'moderation') return { moderation: await this.startModeration(id, binding) };
+    if (kind === 'embedding') return { embedding: await this.startEmbedding(id, binding) };
+    if (kind === 'rerank') return { rerank: await this.startRerank(id, binding) };
     return {};
   }
 
   /** The generation engine of a model id: by its binding, else `QUIRE_UPSTREAM_URL`, else the bundled model. */
-  engineOf(id: string, binding: Binding | undefined): Promise<GenerationEngine> {
+  startGeneration(id: string, binding: Binding | undefined): Promise<GenerationEngine> {
     const kind =
       binding?.engine ??
       (binding?.file ? 'local' : binding?.base_urls || this.#config.upstreamUrl ? 'upstream' : 'bundled');
@@ -108,7 +108,7 @@ export class EnginePool {
     const options = {
       baseUrls,
       model: binding?.upstream_model ?? this.#config.upstreamModel ?? id,
-      apiKey: this.#apiKeyOf(binding),
+      apiKey: this.#selectApiKey(binding),
       contextLength: binding?.context_length ?? null,
       proxy: this.#config.proxy,
     };
@@ -117,65 +117,41 @@ export class EnginePool {
     );
   }
 
-  /**
-   * Creates the moderation engine of an id: the bundled model, unless the id is bound to a server. `QUIRE_UPSTREAM_URL` does not
-   * apply: most
-   * generation servers have no moderation.
-   */
-  async parseModeration(id: string, binding: Binding | undefined): Promise<ModerationEngine> {
+  /** Creates the moderation engine of an id: the bundled model, unless the id is bound to a server. */
+  async startModeration(id: string, binding: Binding | undefined): Promise<ModerationEngine> {
     if (binding?.file !== undefined || binding?.engine === 'local') {
       throw new OperatorError(`models.${id}: a moderation model cannot be loaded from a file of your own.`);
     }
-    const baseUrls = binding?.base_urls ?? (binding?.engine === 'upstream' ? this.#config.upstreamUrl : undefined);
-    if (baseUrls === null) throw needsBaseUrls(id);
-    const start = () =>
-      baseUrls === undefined || binding?.engine === 'bundled'
-        ? createBundledModeration({ file: BUNDLED_MODERATION_FILE, name: BUNDLED_MODERATION_NAME })
-        : createUpstreamModeration({
-            baseUrls,
-            model: binding?.upstream_model ?? id,
-            apiKey: this.#apiKeyOf(binding),
-            proxy: this.#config.proxy,
-            logger: this.#logger,
-          });
-    const engine = await this.#lifecycle.start('engine', start, (started) => started.close());
-    if (engine.backend().engine === 'upstream') return engine;
-    try {
-      await engine.check(AbortSignal.timeout(LOAD_TIMEOUT_MS));
-    } catch (error) {
-      throw new OperatorError(`The model in ${BUNDLED_MODERATION_FILE} cannot be loaded: ${describeError(error)}`);
-    }
-    return engine;
+    const upstream = this.#upstreamOptions(id, binding);
+    if (upstream !== null) return this.#start(() => createUpstreamModeration(upstream));
+    return this.#startBundled(BUNDLED_MODERATION_FILE, () =>
+      createBundledModeration({ file: BUNDLED_MODERATION_FILE, name: BUNDLED_MODERATION_NAME }),
+    );
   }
 
   /**
-   * Creates the embedding engine of an id: the bundled model, unless the id is bound. `QUIRE_UPSTREAM_URL` does not apply. Throws
-   * when a
-   * reachable server returns vectors of other dimensions.
+   * Creates the embedding engine of an id: the bundled model, unless the id is bound. Throws when a reachable server returns
+   * vectors of other dimensions.
    */
-  async embeddingOf(id: string, binding: Binding | undefined): Promise<EmbeddingEngine> {
+  async startEmbedding(id: string, binding: Binding | undefined): Promise<EmbeddingEngine> {
     if (binding !== undefined && isLocal(binding)) return this.#localEncoder(id, binding, startLocalEmbedding);
-    const baseUrls = binding?.base_urls ?? (binding?.engine === 'upstream' ? this.#config.upstreamUrl : undefined);
-    if (baseUrls === null) throw needsBaseUrls(id);
-    const isBundled = baseUrls === undefined || binding?.engine === 'bundled';
-    const start = () =>
-      isBundled
-        ? createBundledEmbedding({ file: BUNDLED_EMBEDDING_FILE, name: BUNDLED_EMBEDDING_NAME })
-        : createUpstreamEmbedding({
-            baseUrls,
-            model: binding?.upstream_model ?? id,
-            apiKey: this.#apiKeyOf(binding),
-            contextLength: binding?.context_length ?? null,
-            estimateTokenCount: createTokenCounter(BUNDLED_EMBEDDING_FILE),
-            proxy: this.#config.proxy,
-            logger: this.#logger,
-          });
-    const engine = await this.#lifecycle.start('engine', start, (started) => started.close());
+    const upstream = this.#upstreamOptions(id, binding);
+    if (upstream === null) {
+      return this.#startBundled(BUNDLED_EMBEDDING_FILE, () =>
+        createBundledEmbedding({ file: BUNDLED_EMBEDDING_FILE, name: BUNDLED_EMBEDDING_NAME }),
+      );
+    }
+    const contextLength = binding?.context_length ?? null;
+    const engine = await this.#start(() =>
+      createUpstreamEmbedding({
+        ...upstream,
+        contextLength,
+        estimateTokenCount: createTokenCounter(BUNDLED_EMBEDDING_FILE),
+      }),
+    );
     try {
-      await engine.check(AbortSignal.timeout(isBundled ? LOAD_TIMEOUT_MS : FIRST_LOOK_MS));
+      await engine.check(AbortSignal.timeout(FIRST_LOOK_MS));
     } catch (error) {
-      if (isBundled)
-        throw new OperatorError(`The model in ${BUNDLED_EMBEDDING_FILE} cannot be loaded: ${describeError(error)}`);
       if (error instanceof UnsuitableModelError) throw new OperatorError(`models.${id}: ${error.message}`);
       this.#logger.warn({ id, reason: describeError(error) }, 'the server of the embedding model does not answer yet');
     }
@@ -183,42 +159,50 @@ export class EnginePool {
   }
 
   /** Creates the rerank engine of an id: the bundled model, unless the id is bound to a file or server. */
-  async rerankOf(id: string, binding: Binding | undefined): Promise<RerankEngine> {
+  async startRerank(id: string, binding: Binding | undefined): Promise<RerankEngine> {
     if (binding !== undefined && isLocal(binding)) return this.#localEncoder(id, binding, startLocalRerank);
-    const baseUrls = binding?.base_urls ?? (binding?.engine === 'upstream' ? this.#config.upstreamUrl : undefined);
-    if (baseUrls === null) throw needsBaseUrls(id);
-    if (baseUrls === undefined || binding?.engine === 'bundled') return this.#bundledRerank();
-    const options = {
-      baseUrls,
-      model: binding?.upstream_model ?? id,
-      apiKey: this.#apiKeyOf(binding),
-      proxy: this.#config.proxy,
-      logger: this.#logger,
-    };
-    const start = () => createUpstreamRerank(options);
-    return this.#lifecycle.start('engine', start, (started) => started.close());
+    const upstream = this.#upstreamOptions(id, binding);
+    return upstream === null ? this.#bundledRerank() : this.#start(() => createUpstreamRerank(upstream));
   }
 
   /** The bundled reranker, shared with the bundled chat model. */
   #bundledRerank(): Promise<RerankEngine> {
-    this.#rerank ??= this.#startBundledRerank();
+    const files = { file: BUNDLED_RERANK_FILE, embedderFile: BUNDLED_EMBEDDING_FILE };
+    this.#rerank ??= this.#startBundled(BUNDLED_RERANK_FILE, () =>
+      createBundledRerank({ ...files, name: BUNDLED_RERANK_NAME }),
+    );
     return this.#rerank;
   }
 
-  async #startBundledRerank(): Promise<RerankEngine> {
-    const start = () =>
-      createBundledRerank({
-        file: BUNDLED_RERANK_FILE,
-        embedderFile: BUNDLED_EMBEDDING_FILE,
-        name: BUNDLED_RERANK_NAME,
-      });
-    const engine = await this.#lifecycle.start('engine', start, (started) => started.close());
+  #start<Engine extends { close(): Promise<void> }>(create: () => Engine): Promise<Engine> {
+    return this.#lifecycle.start('engine', create, (started) => started.close());
+  }
+
+  async #startBundled<Engine extends EmbeddingEngine | ModerationEngine | RerankEngine>(
+    file: string,
+    create: () => Engine,
+  ): Promise<Engine> {
+    const engine = await this.#start(create);
     try {
       await engine.check(AbortSignal.timeout(LOAD_TIMEOUT_MS));
     } catch (error) {
-      throw new OperatorError(`The model in ${BUNDLED_RERANK_FILE} cannot be loaded: ${describeError(error)}`);
+      throw new OperatorError(`The model in ${file} cannot be loaded: ${describeError(error)}`);
     }
     return engine;
+  }
+
+  /** Options of an upstream that does not generate; null for the bundled model. `QUIRE_UPSTREAM_URL` applies to `engine: upstream` only. */
+  #upstreamOptions(id: string, binding: Binding | undefined) {
+    const baseUrls = binding?.base_urls ?? (binding?.engine === 'upstream' ? this.#config.upstreamUrl : undefined);
+    if (baseUrls === null) throw needsBaseUrls(id);
+    if (baseUrls === undefined || binding?.engine === 'bundled') return null;
+    return {
+      baseUrls,
+      model: binding?.upstream_model ?? id,
+      apiKey: this.#selectApiKey(binding),
+      proxy: this.#config.proxy,
+      logger: this.#logger,
+    };
   }
 
   /** Creates an embedding or rerank engine for a GGUF of the operator. */
@@ -245,7 +229,7 @@ export class EnginePool {
   }
 
   /** `QUIRE_UPSTREAM_API_KEY` is sent to `QUIRE_UPSTREAM_URL` only, not to a server of a binding. */
-  #apiKeyOf(binding: Binding | undefined): string | null {
+  #selectApiKey(binding: Binding | undefined): string | null {
     return binding?.api_key ?? (binding?.base_urls ? null : this.#config.upstreamApiKey);
   }
 

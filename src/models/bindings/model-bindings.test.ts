@@ -34,7 +34,7 @@ async function startProcess(files: Set<string>, models: Config['models'] = {}) {
   const logger = createLogger('warn', { write: (line) => messages.push(JSON.parse(line).msg) });
   const started: string[] = [];
   const engines = {
-    ofKind: async (_kind: string, id: string, binding: Config['models'][string] | undefined) => {
+    startEngine: async (_kind: string, id: string, binding: Config['models'][string] | undefined) => {
       const name = basename(binding?.file ?? 'bundled', '.gguf');
       if (name !== 'bundled' && !files.has(name)) throw new OperatorError(`There is no model '${name}'.`);
       started.push(`${id}=${name}`);

@@ -39,7 +39,7 @@ export interface ModelBindingsDeps {
   lifecycle: EngineLifecycle;
   db: Database;
   /** Engines that tests replace. */
-  engines?: Pick<EnginePool, 'ofKind' | 'forget'>;
+  engines?: Pick<EnginePool, 'startEngine' | 'forget'>;
 }
 
 /**
@@ -51,7 +51,7 @@ export class ModelBindings {
   readonly #config: Config;
   readonly #logger: Logger;
   readonly #db: Database;
-  readonly #engines: Pick<EnginePool, 'ofKind' | 'forget'>;
+  readonly #engines: Pick<EnginePool, 'startEngine' | 'forget'>;
   readonly #drain: EngineDrain;
   #stored: StoredBindings;
   /** The effective binding that each served id was started with, as JSON. */
@@ -250,7 +250,7 @@ export class ModelBindings {
       maxContextTokens: binding?.context_length ?? entry?.maxContextTokens ?? Number.MAX_SAFE_INTEGER,
       pricing: binding?.pricing ?? (entry ?? (fallback as CatalogueEntry)).pricing,
       engine: null,
-      ...(binding?.alias === undefined && (await this.#engines.ofKind(kind, id, binding))),
+      ...(binding?.alias === undefined && (await this.#engines.startEngine(kind, id, binding))),
     };
   }
 
