@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { zodFunction, zodResponseFormat } from 'openai/helpers/zod';
 import { z } from 'zod';
-import { callThenReport, CHAT_BACKENDS, MODELS, useBackends } from './backends.ts';
+import { CHAT_BACKENDS, callThenReport, MODELS, useBackends } from './backends.ts';
 
 const backends = useBackends();
 const messages = [{ role: 'user' as const, content: 'How warm is it in Oslo?' }];

@@ -8,7 +8,7 @@ import type { RetrievalDeps } from '../retrieval/retrieve.ts';
 import { documentBudget } from './document-budget.ts';
 import { fitTokenBudget, wholeChunksWithin } from './fit-token-budget.ts';
 import type { ContextChunk } from './gather-context.ts';
-import { documentTokens, fenceTokens, CONTEXT_INSTRUCTION_TOKENS, renderContext } from './render-context.ts';
+import { CONTEXT_INSTRUCTION_TOKENS, documentTokens, fenceTokens, renderContext } from './render-context.ts';
 import { listSentences, selectSentences } from './select-sentences.ts';
 import { withoutSpecialTokens } from './special-tokens.ts';
 import { estimatePromptTokens, estimateTokens } from './token-estimate.ts';

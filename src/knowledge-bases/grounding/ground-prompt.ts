@@ -10,7 +10,7 @@ import type { KnowledgeBaseRow } from '../store.ts';
 import { documentBudget } from './document-budget.ts';
 import { fitTokenBudget } from './fit-token-budget.ts';
 import { CONTEXT_SEARCH, type ContextChunk, gatherContext } from './gather-context.ts';
-import { chunkTitle, CONTEXT_INSTRUCTION_TOKENS, renderContext } from './render-context.ts';
+import { CONTEXT_INSTRUCTION_TOKENS, chunkTitle, renderContext } from './render-context.ts';
 import { retrievalQuery } from './retrieval-query.ts';
 import { withoutSpecialTokens } from './special-tokens.ts';
 import { estimatePromptTokens } from './token-estimate.ts';
