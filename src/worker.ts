@@ -4,6 +4,7 @@ import { type BatchWorkerDeps, batchHandler } from './batches/batch-worker.ts';
 import { rollUpUsage } from './billing/roll-up-usage.ts';
 import { deleteOrphanedBlobs } from './files/orphaned-blobs.ts';
 import { pruneIdempotencyKeys } from './http/idempotency/idempotency.ts';
+import { syncDueSources } from './knowledge-bases/data-sources/sync-due-sources.ts';
 import { purgeTombstones } from './knowledge-bases/documents/tombstones.ts';
 import { dropIndexTables } from './knowledge-bases/drop-index-tables.ts';
 import { checkIndexes } from './knowledge-bases/index-integrity/check-index.ts';
@@ -57,6 +58,7 @@ function declareTasks(deps: WorkerDeps, signal: AbortSignal): Task[] {
     { name: 'delete tombstoned documents', everyMs: HOUR_MS, run: () => purgeTombstones(deps) },
     { name: 'check search indexes', everyMs: INDEX_CHECK_MS, run: () => checkIndexes(deps, signal) },
     { name: 'repair search indexes', everyMs: INDEX_REPAIR_MS, run: () => repair(deps) },
+    { name: 'sync scheduled data sources', everyMs: MINUTE_MS, run: () => syncDueSources(deps) },
     { name: 're-embed knowledge bases', everyMs: RE_EMBED_CHECK_MS, run: () => queueReEmbedding(deps) },
   ];
 }

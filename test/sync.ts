@@ -7,7 +7,7 @@ import { startIngestion } from '../src/knowledge-bases/ingestion/ingestion-worke
 import { INGEST_SOURCE } from '../src/knowledge-bases/jobs/ingest-job.ts';
 import { withDeadline } from './deadline.ts';
 import { bundledEmbedder, embeddedBy } from './embedder.ts';
-import { type TestApi, useApi } from './harness.ts';
+import { startApi, type TestApi } from './harness.ts';
 
 const POLL_MS = 20;
 
@@ -33,18 +33,34 @@ type Json = any;
 export function useSync(allowPrivateHosts: string[] = ['127.0.0.1']) {
   const engine = bundledEmbedder();
   const dataDir = mkdtempSync(join(tmpdir(), 'quire-sync-'));
-  const api = useApi({ ...embeddedBy(engine), jobs: [INGEST_SOURCE], config: { allowPrivateHosts, dataDir } });
-  let worker: ReturnType<typeof startIngestion>;
-  before(() => {
-    worker = startIngestion(api.deps);
+  const api = {} as TestApi;
+  let close = async () => {};
+  before(async () => {
+    const config = { allowPrivateHosts, dataDir };
+    const started = await startApi({ ...embeddedBy(engine), jobs: [INGEST_SOURCE], config });
+    Object.assign(api, started.api);
+    const worker = startIngestion(api.deps);
     api.deps.jobs.work(INGEST_SOURCE, worker.run);
+    close = async () => {
+      await started.close();
+      await worker.stop();
+    };
   });
   after(async () => {
-    await worker.stop();
+    await close();
     await engine.close();
     rmSync(dataDir, { recursive: true, force: true });
   });
-  return { api, create: (body: object) => createSource(api, body) };
+  const attempt = async (body: object) => {
+    const base = (await api.send('POST', '/v1/knowledge-bases', { body: { name: 'Base' } })).json.id;
+    return api.send('POST', `/v1/knowledge-bases/${base}/data-sources`, { body });
+  };
+  return {
+    api,
+    create: (body: object) => createSource(api, body),
+    /** Sends the request that creates a data source and returns the response. */
+    attempt,
+  };
 }
 
 /** Creates a knowledge base with the data source and waits for its first job. */

@@ -6,8 +6,10 @@ import { requireScope } from '../../http/auth.ts';
 import type { Call } from '../../lib/caller.ts';
 import { isId, newId } from '../../lib/ids.ts';
 import { requireText } from '../create-knowledge-base.ts';
+import { findKnowledgeBase } from '../find-knowledge-base.ts';
 import { lockKnowledgeBase } from '../store.ts';
 import type { Metadata } from '../tables.ts';
+import { checkAccess } from './check-access.ts';
 import { parseConfig } from './parse-config.ts';
 import type { CreateDataSource, DataSource } from './schema.ts';
 import { sealConfig } from './secret-fields.ts';
@@ -20,7 +22,7 @@ import { viewDataSource } from './view-data-source.ts';
  * `config.file_ids.N`, 400 for an invalid config, 403 as `startSync` does and for files without the scope `files`.
  */
 export async function createDataSource(
-  deps: Pick<Deps, 'db' | 'jobs' | 'secrets' | 'now'>,
+  deps: Pick<Deps, 'db' | 'jobs' | 'secrets' | 'config' | 'now'>,
   call: Call,
   baseId: string,
   body: CreateDataSource,
@@ -30,6 +32,8 @@ export async function createDataSource(
   const row = newRow(deps, { organizationId, baseId, body });
   // Chunks expose the content of a file, so the key needs the scope to read it.
   if (row.type === 'file_upload') requireScope(caller, 'files', 'config.file_ids');
+  await findKnowledgeBase(deps, organizationId, baseId);
+  await checkAccess(deps, row);
   await deps.db.sql.transaction(async (sql) => {
     const base = isId('knowledgeBase', baseId) ? await lockKnowledgeBase(sql, organizationId, baseId) : null;
     if (base === null) throw notFound('knowledge_base', baseId, 'kb_id');

@@ -25,7 +25,7 @@ const LEAST: Record<DataSourceType, Record<string, unknown>> = {
 };
 
 /** Types with a connector. */
-const BUILT: ReadonlySet<DataSourceType> = new Set(['file_upload', 'web_crawl']);
+const BUILT: ReadonlySet<DataSourceType> = new Set(['file_upload', 'web_crawl', 's3', 'gcs']);
 
 const DEFAULTS: Partial<Record<DataSourceType, object>> = {
   web_crawl: { max_depth: 3, max_pages: 100 },
@@ -88,6 +88,25 @@ describe('parseConfig', () => {
       for (const [name, value] of Object.entries(more)) assert.deepEqual(config[name], value);
     });
   }
+
+  it('accepts intervals and cron expressions at least five minutes apart as a schedule', () => {
+    const accepted = ['5m', '6h', '1d', '0 3 * * *', '*/5 * * * *', '30 2 * * 1-5', '0 0 1 1 *'];
+    for (const schedule of accepted) assert.equal(parseConfig('s3', { ...LEAST.s3, schedule })['schedule'], schedule);
+    const rejected = [
+      '',
+      '4m',
+      '0h',
+      'daily',
+      '* * * * *',
+      '*/4 * * * *',
+      '0 25 * * *',
+      '0 0 3 * * *',
+      '0 0 31 2 *',
+      6,
+    ];
+    for (const schedule of rejected) refused('s3', { schedule }, 'config.schedule');
+    refused('file_upload', { schedule: '6h' }, 'config.schedule');
+  });
 
   const bad: [DataSourceType, string, readonly (readonly [value: unknown, param?: string, code?: string])[]][] = [
     ['file_upload', 'file_ids', [['file-1'], [[]], [[1], '.0'], [list(10_001, (i) => `file-${i}`)], [[null], '.0']]],

@@ -5,6 +5,7 @@ import { checkMetadata } from '../metadata.ts';
 import type { DataSourceType } from '../source-types.ts';
 import type { Metadata } from '../tables.ts';
 import { CONNECTORS } from './connectors/index.ts';
+import { requireSchedule } from './schedule.ts';
 import { isObject, REDACTED } from './secret-fields.ts';
 
 /**
@@ -19,6 +20,7 @@ export function parseConfig(type: DataSourceType, requested: Metadata): Metadata
   const config = parse(connector.config, copy, 'config');
   const checked = (connector.check?.(config) ?? config) as Metadata;
   rejectNul(checked, 'config');
+  if (typeof checked['schedule'] === 'string') requireSchedule(checked['schedule'], 'config.schedule');
   if (isObject(checked['metadata'])) checkMetadata(checked['metadata'], 'config.metadata');
   return checked;
 }

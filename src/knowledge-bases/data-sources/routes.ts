@@ -22,7 +22,7 @@ import { syncDataSource } from './sync-data-source.ts';
 import { updateDataSource } from './update-data-source.ts';
 import { viewDataSource } from './view-data-source.ts';
 
-type DataSourceDeps = Pick<Deps, 'db' | 'chunks' | 'jobs' | 'secrets' | 'logger' | 'now'>;
+type DataSourceDeps = Pick<Deps, 'db' | 'chunks' | 'jobs' | 'secrets' | 'config' | 'logger' | 'now'>;
 
 const tags = ['Data sources'];
 const config = { scope: 'knowledge' } as const;

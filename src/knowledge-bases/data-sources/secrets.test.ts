@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, it, mock } from 'node:test';
 import { bundledEmbedder, embeddedBy } from '../../../test/embedder.ts';
 import { assertError, startApi, type TestApi } from '../../../test/harness.ts';
 import { createSecrets } from '../../lib/secrets.ts';
 import { INGEST_SOURCE } from '../jobs/ingest-job.ts';
 import { IngestionError } from '../jobs/job-error.ts';
+import { CONNECTORS } from './connectors/index.ts';
 import { openSource } from './open-source.ts';
 import { type DataSourceRow, selectDataSource } from './store.ts';
 
@@ -38,9 +39,16 @@ describe('secrets of a data source', () => {
     for (const level of ['trace', 'debug', 'info', 'warn', 'error'] as const) {
       api.deps.logger[level] = ((...words: unknown[]) => logged.push(JSON.stringify(words))) as never;
     }
+    // The services do not exist.
+    for (const connector of Object.values(CONNECTORS)) {
+      const checked = connector as unknown as { checkAccess?: () => Promise<void> };
+      if (checked.checkAccess !== undefined)
+        mock.method(checked as Required<typeof checked>, 'checkAccess', async () => {});
+    }
     base = (await api.send('POST', '/v1/knowledge-bases', { body: { name: 'Base' } })).json.id;
   });
   after(async () => {
+    mock.restoreAll();
     await close();
     await engine.close();
   });

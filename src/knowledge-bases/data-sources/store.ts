@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, sql as expression, gt, inArray, sum } from 'drizzle-orm';
+import { and, asc, desc, eq, sql as expression, gt, inArray, isNotNull, sum } from 'drizzle-orm';
 import type { Sql } from '../../db/db.ts';
 import type { PageBounds } from '../../db/page.ts';
 import { documents } from '../documents/tables.ts';
@@ -53,6 +53,29 @@ export function selectDataSources(sql: Sql, baseId: string, bounds: PageBounds):
     )
     .orderBy(asc(dataSources.id))
     .limit(bounds.limit + 1);
+}
+
+/** Selects the data sources with a schedule, or one of them, each with its last sync. */
+export async function selectScheduledSources(sql: Sql, sourceId?: string) {
+  return sql
+    .selectDistinctOn([dataSources.id], {
+      id: dataSources.id,
+      organizationId: dataSources.organizationId,
+      baseId: dataSources.knowledgeBaseId,
+      schedule: expression<string>`${dataSources.config}->>'schedule'`,
+      lastJobId: ingestionJobs.id,
+      lastCreatedAt: ingestionJobs.createdAt,
+      keyId: ingestionJobs.keyId,
+    })
+    .from(dataSources)
+    .innerJoin(ingestionJobs, and(eq(ingestionJobs.dataSourceId, dataSources.id), eq(ingestionJobs.kind, 'sync')))
+    .where(
+      and(
+        isNotNull(expression`${dataSources.config}->>'schedule'`),
+        sourceId === undefined ? undefined : eq(dataSources.id, sourceId),
+      ),
+    )
+    .orderBy(dataSources.id, desc(ingestionJobs.id));
 }
 
 /** Updates the fields that callers may change. */

@@ -21,6 +21,17 @@ export const COMMON_FIELDS = {
   }),
 };
 
+/** Fields of every config of a remote service. */
+export const REMOTE_FIELDS = {
+  schedule: Type.Optional(
+    Type.String({
+      maxLength: 256,
+      description:
+        'Syncs by themselves: an interval such as `30m`, `6h` or `1d`, or a cron expression of five fields in UTC such as `0 3 * * *`. At least five minutes apart. Default: only on request.',
+    }),
+  ),
+};
+
 /** URL of a page or a server. `requirePlainUrl` rejects URLs with credentials. */
 export const HttpUrl = Type.String({
   // Schemes are case-insensitive.
@@ -29,6 +40,10 @@ export const HttpUrl = Type.String({
   maxLength: MAX_URL_CHARACTERS,
   description: '`http` or `https`, without user and password.',
 });
+
+/** Server of an API, for compatible stores and private gateways. */
+export const Endpoint = (defaultServer: string) =>
+  Type.Optional({ ...HttpUrl, description: `Server of the API, \`http\` or \`https\`. Default: ${defaultServer}.` });
 
 /** A password, key or token. ASCII, because it is sent in a header. */
 export const Secret = Type.String({

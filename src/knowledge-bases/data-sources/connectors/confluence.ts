@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { MUST } from '../../../http/validation.ts';
-import { COMMON_FIELDS, HttpUrl, MAX_LISTED, requirePlainUrl, Secret } from './config-fields.ts';
+import { COMMON_FIELDS, HttpUrl, MAX_LISTED, REMOTE_FIELDS, requirePlainUrl, Secret } from './config-fields.ts';
 import type { Connector } from './connector.ts';
 import { NOT_IMPLEMENTED } from './not-implemented.ts';
 
@@ -30,6 +30,7 @@ const Config = Type.Object({
     api_token: Secret,
   }),
   ...COMMON_FIELDS,
+  ...REMOTE_FIELDS,
 });
 
 /** Pages of a Confluence site. */

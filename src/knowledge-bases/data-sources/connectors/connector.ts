@@ -52,6 +52,11 @@ export interface Connector<Config extends TSchema = TSchema> {
   /** Validates what the schema cannot express and returns the config to store. Throws 400 naming `config.<path>`. */
   check?(config: Static<Config>): Static<Config>;
   /**
+   * Checks the credentials with one cheap request, when a data source is created or changed. Throws `IngestionError` as
+   * `list` does.
+   */
+  checkAccess?(http: GuardedHttp, config: Static<Config>, signal: AbortSignal): Promise<void>;
+  /**
    * Lists all current items. Items that it does not list count as deleted, so it throws when it cannot list them all: then
    * nothing is deleted. May be called again for the same job, after an interruption.
    */

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { MUST } from '../../../http/validation.ts';
-import { BY_SERVICE_ACCOUNT, COMMON_FIELDS, MAX_LISTED, ServiceAccount } from './config-fields.ts';
+import { BY_SERVICE_ACCOUNT, COMMON_FIELDS, MAX_LISTED, REMOTE_FIELDS, ServiceAccount } from './config-fields.ts';
 import type { Connector } from './connector.ts';
 import { NOT_IMPLEMENTED } from './not-implemented.ts';
 
@@ -20,6 +20,7 @@ const Config = Type.Object({
   include_shared_drives: Type.Optional(Type.Boolean({ default: false })),
   credentials: ServiceAccount,
   ...COMMON_FIELDS,
+  ...REMOTE_FIELDS,
 });
 
 /** Files of Google Drive. */

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { MUST } from '../../../http/validation.ts';
-import { COMMON_FIELDS, MAX_LISTED, Secret } from './config-fields.ts';
+import { COMMON_FIELDS, MAX_LISTED, REMOTE_FIELDS, Secret } from './config-fields.ts';
 import type { Connector } from './connector.ts';
 import { NOT_IMPLEMENTED } from './not-implemented.ts';
 
@@ -19,6 +19,7 @@ const Config = Type.Object({
   database_ids: Ids('Databases with their pages.'),
   credentials: Type.Object({ integration_token: Secret }),
   ...COMMON_FIELDS,
+  ...REMOTE_FIELDS,
 });
 
 /** Pages of a Notion workspace. */

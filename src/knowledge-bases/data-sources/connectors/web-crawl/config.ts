@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { invalidValue } from '../../../../errors.ts';
-import { COMMON_FIELDS, HttpUrl, MAX_LISTED } from '../config-fields.ts';
+import { COMMON_FIELDS, HttpUrl, MAX_LISTED, REMOTE_FIELDS } from '../config-fields.ts';
 
 /** Maximum patterns in one list. */
 const MAX_PATTERNS = 100;
@@ -45,6 +45,7 @@ export const WebCrawlConfig = Type.Object({
     }),
   ),
   ...COMMON_FIELDS,
+  ...REMOTE_FIELDS,
 });
 
 /** Throws 400 for a glob with unbalanced brackets or braces. A backslash escapes the next character. */

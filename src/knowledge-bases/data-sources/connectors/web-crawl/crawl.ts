@@ -2,9 +2,9 @@ import type { Static } from 'typebox';
 import type { Sql } from '../../../../db/db.ts';
 import { IngestionError, type JobErrorCode } from '../../../jobs/job-error.ts';
 import type { ConnectorDeps, SourceItem } from '../connector.ts';
+import { HostPace } from '../http/host-pace.ts';
 import type { WebCrawlConfig } from './config.ts';
 import { type FetchedPage, fetchPage } from './fetch-page.ts';
-import { HostPace } from './host-pace.ts';
 import { fetchRobots, type RobotsRules, readSitemaps } from './robots.ts';
 import { settlePage } from './settle-page.ts';
 import {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { IngestionError, type JobErrorCode } from '../../../jobs/job-error.ts';
 import { type GuardedHttp, type GuardedResponse, readBody } from '../http/guarded-http.ts';
+import type { HostPace } from '../http/host-pace.ts';
 import { retryDelayMs } from '../http/retry-after.ts';
-import type { HostPace } from './host-pace.ts';
 import { pageExtension } from './page-format.ts';
 import { type PageFacts, readPage } from './read-page.ts';
 import { USER_AGENT } from './robots.ts';

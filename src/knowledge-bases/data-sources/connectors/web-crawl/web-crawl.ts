@@ -3,10 +3,10 @@ import type { Static } from 'typebox';
 import { IngestionError } from '../../../jobs/job-error.ts';
 import { requirePlainUrl } from '../config-fields.ts';
 import type { Connector, ConnectorDeps } from '../connector.ts';
+import { HostPace } from '../http/host-pace.ts';
 import { requireGlob, WebCrawlConfig } from './config.ts';
 import { Crawl } from './crawl.ts';
 import { fetchPage } from './fetch-page.ts';
-import { HostPace } from './host-pace.ts';
 import { pageExtension, pageFilename } from './page-format.ts';
 import { deleteStalePages, selectItemPage } from './store.ts';
 

@@ -1,0 +1,9 @@
+/** Extensions of the formats that can be extracted. Other objects of a bucket or a drive are not listed. */
+const EXTENSIONS: ReadonlySet<string> = new Set([
+  ...['csv', 'docx', 'htm', 'html', 'jsonl', 'markdown', 'md', 'ndjson', 'pdf', 'text', 'tsv', 'txt', 'xhtml'],
+]);
+
+/** Whether the file name has an extension of a supported format. */
+export function isSupportedFile(name: string): boolean {
+  return EXTENSIONS.has(/\.([^./\\]+)$/.exec(name.toLowerCase())?.[1] ?? '');
+}

@@ -1,0 +1,118 @@
+import { createSign } from 'node:crypto';
+import type { Static } from 'typebox';
+import { IngestionError } from '../../jobs/job-error.ts';
+import type { ServiceAccount } from './config-fields.ts';
+import { ApiClient } from './http/api-client.ts';
+import type { GuardedHttp } from './http/guarded-http.ts';
+
+const TOKEN_URL = 'https://oauth2.googleapis.com/token';
+const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
+/** Lifetime of an assertion, the maximum that Google allows. */
+const ASSERTION_SECONDS = 3600;
+/** A token is replaced this long before it expires. */
+const RENEWAL_SECONDS = 300;
+
+/** Reasons of 403 that mean too many requests. */
+const RATE_LIMIT_REASONS: ReadonlySet<string> = new Set(['rateLimitExceeded', 'userRateLimitExceeded']);
+
+/** Error body of Google's JSON APIs: https://cloud.google.com/storage/docs/json_api/v1/status-codes */
+interface GoogleError {
+  error?: { message?: string; errors?: { reason?: string }[] };
+}
+
+/**
+ * Creates a client of a Google API for a service account. Its token is requested as in
+ * https://developers.google.com/identity/protocols/oauth2/service-account, without `google-auth-library`, whose requests
+ * would not go through the guarded client.
+ */
+export function createGoogleClient(
+  http: GuardedHttp,
+  {
+    service,
+    credentials,
+    scope,
+    retries,
+  }: { service: string; credentials: Static<typeof ServiceAccount>; scope: string; retries?: number },
+): ApiClient {
+  const account = credentials.service_account_json as Record<string, string>;
+  let token: { value: string; expiresAt: number } | null = null;
+  let renewal: Promise<{ value: string; expiresAt: number }> | null = null;
+  const renew = async () => {
+    renewal ??= requestToken(http, { account, scope, retries }).finally(() => {
+      renewal = null;
+    });
+    token = await renewal;
+    return token;
+  };
+  return new ApiClient({
+    http,
+    service,
+    headers: async () => {
+      const current = token !== null && token.expiresAt > Date.now() ? token : await renew();
+      return { authorization: `Bearer ${current.value}` };
+    },
+    errorMessage: (body) => (body as GoogleError | null)?.error?.message,
+    isRateLimited: (status, body) =>
+      status === 403 &&
+      ((body as GoogleError | null)?.error?.errors ?? []).some(({ reason }) => RATE_LIMIT_REASONS.has(reason ?? '')),
+    ...(retries !== undefined && { retries }),
+  });
+}
+
+async function requestToken(
+  http: GuardedHttp,
+  { account, scope, retries }: { account: Record<string, string>; scope: string; retries: number | undefined },
+): Promise<{ value: string; expiresAt: number }> {
+  const client = new ApiClient({
+    http,
+    service: 'The token server of Google',
+    headers: async () => ({ 'content-type': 'application/x-www-form-urlencoded' }),
+    errorMessage: (body) => {
+      const { error_description, error } = Object(body) as { error_description?: string; error?: string };
+      return error_description ?? error;
+    },
+    ...(retries !== undefined && { retries }),
+  });
+  const url = account['token_uri'] ?? TOKEN_URL;
+  const body = new URLSearchParams({
+    grant_type: GRANT_TYPE,
+    assertion: signAssertion(account, url, scope),
+  }).toString();
+  try {
+    const answer = await client.json<{ access_token?: string; expires_in?: number }>(url, AbortSignal.timeout(60_000), {
+      method: 'POST',
+      body,
+    });
+    if (typeof answer.access_token !== 'string')
+      throw new IngestionError('authentication_failed', 'Google sent no token.');
+    const seconds = Math.max(0, (answer.expires_in ?? ASSERTION_SECONDS) - RENEWAL_SECONDS);
+    return { value: answer.access_token, expiresAt: Date.now() + seconds * 1000 };
+  } catch (error) {
+    // The token server answers 400 `invalid_grant` for a deleted key or account.
+    const isRejected = error instanceof IngestionError && / answers 40[013]/.test(error.message);
+    throw isRejected ? new IngestionError('authentication_failed', error.message, error) : error;
+  }
+}
+
+function signAssertion(account: Record<string, string>, audience: string, scope: string): string {
+  const now = Math.floor(Date.now() / 1000);
+  const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const header = encode({
+    alg: 'RS256',
+    typ: 'JWT',
+    ...(account['private_key_id'] && { kid: account['private_key_id'] }),
+  });
+  const claims = { iss: account['client_email'], scope, aud: audience, iat: now, exp: now + ASSERTION_SECONDS };
+  const unsigned = `${header}.${encode(claims)}`;
+  try {
+    return `${unsigned}.${createSign('RSA-SHA256')
+      .update(unsigned)
+      .sign(account['private_key'] ?? '', 'base64url')}`;
+  } catch (error) {
+    throw new IngestionError(
+      'authentication_failed',
+      'The private key of the service account is not a valid RSA key.',
+      error,
+    );
+  }
+}

@@ -1,0 +1,113 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { IngestionError, type JobErrorCode } from '../../../jobs/job-error.ts';
+import { type GuardedHttp, type GuardedRequest, type GuardedResponse, readBody } from './guarded-http.ts';
+import type { HostPace } from './host-pace.ts';
+import { retryDelayMs } from './retry-after.ts';
+
+/** Delays before the second and later attempts, unless the service demands others. */
+const RETRY_DELAYS_MS = [500, 2_000, 5_000, 15_000];
+/** Longest `Retry-After` that is waited for. */
+const MAX_RETRY_AFTER_MS = 60_000;
+/** Maximum bytes of a JSON response: a page of 1,000 objects has about 1 MiB. */
+const MAX_JSON_BYTES = 33_554_432;
+/** Maximum bytes of a downloaded file, as for uploads. */
+const MAX_FILE_BYTES = 536_870_912;
+const DOWNLOAD_TIMEOUT_MS = 900_000;
+/** Characters of a service's message that an error quotes. */
+const MAX_MESSAGE_CHARACTERS = 300;
+
+const CODES: Readonly<Record<number, JobErrorCode>> = {
+  401: 'authentication_failed',
+  403: 'access_denied',
+  404: 'not_found',
+  410: 'not_found',
+  413: 'too_large',
+  429: 'rate_limited',
+};
+
+/** How to talk to a service. */
+export interface ApiClientOptions {
+  http: GuardedHttp;
+  /** Name in error messages, such as `Notion`. */
+  service: string;
+  /** Headers with the credentials. */
+  headers: () => Promise<Record<string, string>>;
+  /** Finds the message in the JSON of an error. */
+  errorMessage: (body: unknown) => string | undefined;
+  /** Whether an error with another status than 429 means that there were too many requests. */
+  isRateLimited?: (status: number, body: unknown) => boolean;
+  /** Limits the rate. */
+  pace?: HostPace;
+  /** Number of retries; 0 for checks that must answer soon. */
+  retries?: number;
+}
+
+/** Client of a JSON API. Retries as the service asks, and translates its errors to `IngestionError`. */
+export class ApiClient {
+  readonly #options: ApiClientOptions;
+
+  constructor(options: ApiClientOptions) {
+    this.#options = options;
+  }
+
+  /** Returns the JSON of a response. */
+  async json<T>(url: string, signal: AbortSignal, request: GuardedRequest = {}): Promise<T> {
+    const response = await this.#send(url, { maxBytes: MAX_JSON_BYTES, ...request }, signal);
+    const text = (await readBody(response)).toString();
+    try {
+      return JSON.parse(text) as T;
+    } catch (error) {
+      throw new IngestionError('server_error', `${this.#options.service} sent a response that is not JSON.`, error);
+    }
+  }
+
+  /** Returns the response of a download. */
+  download(url: string, signal: AbortSignal): Promise<GuardedResponse> {
+    return this.#send(url, { maxBytes: MAX_FILE_BYTES, timeoutMs: DOWNLOAD_TIMEOUT_MS }, signal);
+  }
+
+  async #send(url: string, request: GuardedRequest, signal: AbortSignal): Promise<GuardedResponse> {
+    const delays = RETRY_DELAYS_MS.slice(0, this.#options.retries);
+    for (let attempt = 0; ; attempt++) {
+      const result = await this.#attempt(url, request, signal);
+      if (!('error' in result)) return result;
+      const delayMs = result.retryAfterMs ?? delays[attempt];
+      const isLast = attempt >= delays.length || delayMs === undefined || delayMs > MAX_RETRY_AFTER_MS;
+      if (isLast || !result.isPassing) throw result.error;
+      await delay(delayMs, undefined, { signal });
+    }
+  }
+
+  async #attempt(url: string, request: GuardedRequest, signal: AbortSignal) {
+    const { http, pace } = this.#options;
+    const headers = { accept: 'application/json', ...(await this.#options.headers()), ...request.headers };
+    const send = () => http.request(url, { ...request, headers }, signal);
+    try {
+      const response = await (pace === undefined ? send() : pace.run(send, signal));
+      return response.status < 300 ? response : await this.#readError(response);
+    } catch (error) {
+      if (!(error instanceof IngestionError)) throw error;
+      return { error, isPassing: error.code === 'timeout' || error.code === 'server_error', retryAfterMs: null };
+    }
+  }
+
+  async #readError(response: GuardedResponse) {
+    const { service, errorMessage, isRateLimited } = this.#options;
+    const { status, headers } = response;
+    const body = parseJson((await readBody(response)).toString());
+    const isLimited = status === 429 || isRateLimited?.(status, body) === true;
+    const code = isLimited ? 'rate_limited' : (CODES[status] ?? 'server_error');
+    const detail = errorMessage(body)?.slice(0, MAX_MESSAGE_CHARACTERS).replace(/\.$/, '');
+    const error = new IngestionError(code, `${service} answers ${status}${detail === undefined ? '' : `: ${detail}`}.`);
+    return { error, isPassing: isLimited || status >= 500, retryAfterMs: retryDelayMs(headers['retry-after']) };
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // An error page of a proxy: its status says enough.
+    return null;
+  }
+}
