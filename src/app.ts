@@ -1,4 +1,4 @@
-import { auditRoutes } from './audit/routes.ts';
+import { adminRoutes } from './admin/routes.ts';
 import { batchRoutes } from './batches/routes.ts';
 import { usageRoutes } from './billing/routes.ts';
 import { chatRoutes } from './chat/routes.ts';
@@ -31,6 +31,8 @@ export type AppDeps = Deps & {
   authenticate: Authenticate;
   limiter: RateLimiter;
   promptCache: StatisticsSource;
+  /** Makes this process read a key, or the keys of an organization, again. */
+  evictKeys(id: string): void;
   modelsPull?: () => ModelsPull | null;
 };
 
@@ -65,7 +67,7 @@ export async function createApp(deps: AppDeps, version: string, requestTimeoutMs
   guardrailRoutes(app, deps);
   usageRoutes(app, deps);
   promptCacheRoutes(app, deps);
-  auditRoutes(app, deps);
+  adminRoutes(app, deps);
 
   return app;
 }

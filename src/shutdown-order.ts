@@ -20,6 +20,7 @@ export const SHUTDOWN_ORDER = [
   // Returns shares of limits and slots to other processes.
   'rate limits',
   'cache statistics',
+  'key uses',
   'index',
   'blobs',
   'database',

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { after, before } from 'node:test';
 import { Ajv } from 'ajv';
 import { Registry } from 'prom-client';
+import { addKey, type NewKey } from '../src/accounts/add-key.ts';
 import { Authenticator } from '../src/accounts/authenticator.ts';
-import { createKey, type NewKey } from '../src/accounts/create-key.ts';
-import { insertOrganization } from '../src/accounts/store.ts';
+import { insertOrganization, selectOrganizationByName } from '../src/accounts/store.ts';
 import { createApp } from '../src/app.ts';
 import { openBilling } from '../src/billing/billing.ts';
 import type { BlobStore } from '../src/blobs/blob-store.ts';
@@ -53,10 +53,13 @@ export interface TestApi {
   authenticator: Authenticator;
   /** A key with every scope, of the organization `default`. */
   key: string;
-  makeKey(wanted?: Partial<NewKey>): Promise<{ id: string; key: string }>;
+  makeKey(wanted?: WantedKey): Promise<{ id: string; key: string; organizationId: string }>;
   /** Sends JSON; a `body` that is a string is sent verbatim. */
   send(method: string, path: string, options?: SendOptions): Promise<Answer>;
 }
+
+/** Properties of a key of `makeKey`. `organization` is the name of its organization, which is created. */
+export type WantedKey = Partial<Omit<NewKey, 'organizationId'>> & { organization?: string };
 
 export interface SendOptions {
   body?: unknown;
@@ -140,10 +143,11 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
     scoreTexts,
     now: Date.now,
   };
-  await insertOrganization(db.sql, newId('organization'), 'default');
   const authenticate = (header: string | undefined) => authenticator.authenticate(header);
+  const evictKeys = (id: string) => authenticator.evict(id);
   const limiter = createLimiter(deps, options);
-  const app = await createApp({ ...deps, authenticate, limiter, promptCache }, '0.0.0', options.requestTimeoutMs);
+  const appDeps = { ...deps, authenticate, limiter, promptCache, evictKeys };
+  const app = await createApp(appDeps, '0.0.0', options.requestTimeoutMs);
   options.extend?.(app);
   await app.listen({ host: '127.0.0.1', port: 0 });
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
@@ -177,11 +181,18 @@ async function openQueue(db: Database, kinds: readonly JobKind<object>[]): Promi
 
 /** Creates keys and their organizations. */
 function keyMaker(db: Database): TestApi['makeKey'] {
-  return async (wanted = {}) => {
-    const organization = wanted.organization ?? 'default';
+  return async ({ organization = 'default', ...wanted } = {}) => {
     await insertOrganization(db.sql, newId('organization'), organization);
-    const key = { name: 'test', scopes: SCOPES, models: null, expiresInSeconds: null, ...wanted, organization };
-    return createKey({ db }, key);
+    const organizationId = (await selectOrganizationByName(db.sql, organization))?.id ?? '';
+    const unlimited = { models: null, limits: null, budget: null, expiresAt: null };
+    const { row, secret } = await addKey(db.sql, {
+      organizationId,
+      name: 'test',
+      scopes: SCOPES,
+      ...unlimited,
+      ...wanted,
+    });
+    return { id: row.id, key: secret, organizationId };
   };
 }
 

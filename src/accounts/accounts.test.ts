@@ -8,13 +8,12 @@ import type { Database } from '../db/db.ts';
 import { hashKey } from './api-key.ts';
 import { Authenticator } from './authenticator.ts';
 import { bootstrapAccounts } from './bootstrap.ts';
-import { viewKey } from './create-key.ts';
 import {
   insertOrganization,
   selectApiKeyByHash,
   selectApiKeys,
   selectOrganizationByName,
-  updateRevoked,
+  updateApiKey,
 } from './store.ts';
 
 describe('API keys', () => {
@@ -46,7 +45,7 @@ describe('API keys', () => {
     const header = `Bearer ${key}`;
     await elsewhere.authenticate(header);
     assert.equal((await models({ authorization: header })).status, 200);
-    await updateRevoked(api.db.sql, id, new Date());
+    await updateApiKey(api.db.sql, id, { revokedAt: new Date() });
     api.authenticator.evict();
     assertError(await models({ authorization: header }), 401, 'invalid_api_key');
     now += 3_000;
@@ -63,7 +62,9 @@ describe('API keys', () => {
       () => now,
       () => lookup,
     );
-    const unlisten = authenticator.followRevocations();
+    // The first connection evicts all keys, which must not happen while the lookup below is held.
+    await new Promise<void>((onGap) => api.db.listen('quire_api_keys', { onNotification: () => {}, onGap }));
+    const unlisten = authenticator.followChanges();
     for (const each of [key, other.key]) await use(each);
     const held = Promise.withResolvers<void>();
     lookup = held.promise;
@@ -77,7 +78,7 @@ describe('API keys', () => {
         () => true,
       );
     assert.equal(await isRejected(), false);
-    await api.db.sql.transaction((sql) => updateRevoked(sql, id, new Date()));
+    await api.db.sql.transaction((sql) => updateApiKey(sql, id, { revokedAt: new Date() }));
     await until(isRejected);
     held.resolve();
     await overtaken;
@@ -89,10 +90,8 @@ describe('API keys', () => {
   });
 
   it('an expired key is rejected, cached or not', async () => {
-    const { key } = await api.makeKey({ expiresInSeconds: 60 });
-    const { createdAt, expiresAt } = (await selectApiKeyByHash(api.db.sql, hashKey(key)))?.row ?? {};
-    assert.ok(createdAt && expiresAt);
-    assert.equal(expiresAt.getTime() - createdAt.getTime(), 60_000);
+    const expiresAt = new Date(Date.now() + 60_000);
+    const { key } = await api.makeKey({ expiresAt });
     let now = Date.now();
     const authenticator = new Authenticator(api.db, () => now);
     await authenticator.authenticate(`Bearer ${key}`);
@@ -100,6 +99,62 @@ describe('API keys', () => {
     await authenticator.authenticate(`Bearer ${key}`);
     now = expiresAt.getTime();
     assert.throws(() => authenticator.authenticate(`Bearer ${key}`), { status: 401 });
+  });
+
+  it('both secrets of a rotated key work in another process until the overlap ends, and both end with the key', async () => {
+    const { id, key } = await api.makeKey();
+    let now = Date.now();
+    const elsewhere = new Authenticator(api.db, () => now);
+    const unlisten = elsewhere.followChanges();
+    const use = async (secret: string) => (await elsewhere.authenticate(`Bearer ${secret}`)).keyId;
+    const isRejected = (secret: string) =>
+      use(secret).then(
+        () => false,
+        () => true,
+      );
+    await use(key);
+    const rotated = await api.send('POST', `/v1/admin/keys/${id}/rotate`, { body: { overlap_seconds: 60 } });
+    const { key: second } = rotated.json;
+    assert.deepEqual([await use(key), await use(second)], [id, id]);
+    now += 59_000;
+    assert.deepEqual([await use(key), await use(second)], [id, id]);
+    now += 2_000;
+    await assert.rejects(use(key), /expired/);
+    assert.equal(await use(second), id);
+    now -= 61_000;
+    elsewhere.evict();
+    assert.deepEqual([await use(key), await use(second)], [id, id]);
+    await api.send('POST', `/v1/admin/keys/${id}/revoke`);
+    await until(async () => (await isRejected(key)) && (await isRejected(second)));
+    unlisten();
+  });
+
+  it('changed limits of an organization reach cached keys in another process', async () => {
+    const { key, organizationId } = await api.makeKey({ organization: 'limited' });
+    const elsewhere = new Authenticator(api.db, () => 0);
+    const unlisten = elsewhere.followChanges();
+    const concurrent = async () => (await elsewhere.authenticate(`Bearer ${key}`)).organizationLimits?.concurrent;
+    assert.equal(await concurrent(), undefined);
+    await api.send('PATCH', `/v1/admin/organizations/${organizationId}`, { body: { limits: { concurrent: 2 } } });
+    await until(async () => (await concurrent()) === 2);
+    unlisten();
+  });
+
+  it('last uses are written in one statement, and never move back', async () => {
+    const keys = [await api.makeKey(), await api.makeKey()];
+    let now = Date.now();
+    const authenticator = new Authenticator(api.db, () => now);
+    const lastUses = async () => {
+      const rows = await selectApiKeys(api.db.sql, null, { limit: 1000, after: null });
+      return keys.map(({ id }) => rows.find((row) => row.id === id)?.lastUsedAt?.getTime());
+    };
+    for (const { key } of keys) await authenticator.authenticate(`Bearer ${key}`);
+    await authenticator.writeLastUses();
+    assert.deepEqual(await lastUses(), [now, now]);
+    now -= 60_000;
+    await authenticator.authenticate(`Bearer ${keys[0]?.key}`);
+    await authenticator.writeLastUses();
+    assert.deepEqual(await lastUses(), [now + 60_000, now + 60_000]);
   });
 
   it('only the SHA-256 of a key is stored', async () => {
@@ -173,19 +228,6 @@ describe('API keys', () => {
     const longest = `quire-sk-${'x'.repeat(247)}`;
     await assert.rejects(async () => authenticator.authenticate(`Bearer ${longest}`), { status: 401 });
     assert.equal(queries(), 1);
-  });
-
-  it('returns times in Unix seconds', async () => {
-    const row = (await selectApiKeyByHash(api.db.sql, hashKey(api.key)))?.row;
-    assert.ok(row);
-    const at = (ms: number) => new Date(1_800_000_000_000 + ms);
-    const { created_at, expires_at, revoked_at } = viewKey({
-      ...row,
-      createdAt: at(999),
-      expiresAt: at(60_000),
-      revokedAt: at(2_000),
-    });
-    assert.deepEqual([created_at, expires_at, revoked_at], [1_800_000_000, 1_800_000_060, 1_800_000_002]);
   });
 });
 

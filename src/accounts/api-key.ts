@@ -16,3 +16,8 @@ export function generateKey(): string {
 export function hashKey(key: string): string {
   return hash('sha256', key);
 }
+
+/** Last four characters of a key, by which people recognize it. */
+export function keyHint(key: string): string {
+  return key.slice(-4);
+}

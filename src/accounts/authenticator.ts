@@ -2,7 +2,7 @@ import type { Database } from '../db/db.ts';
 import { invalidApiKey } from '../errors.ts';
 import { type Caller, SCOPES, type Scope } from '../lib/caller.ts';
 import { hashKey, KEY_PREFIX, MAX_KEY_CHARACTERS } from './api-key.ts';
-import { type ApiKeyRow, type KeyWithOrganization, selectApiKeyByHash } from './store.ts';
+import { type ApiKeyRow, type KeyWithOrganization, selectApiKeyByHash, updateLastUses } from './store.ts';
 
 /**
  * How long a key row is trusted without a lookup. A revocation reaches every process as a notification within milliseconds; this bounds the
@@ -15,6 +15,8 @@ const MAX_CACHED_KEYS = 10_000;
 interface CachedKey {
   row: ApiKeyRow;
   caller: Caller;
+  /** End of this secret, in milliseconds since 1970; null: never. */
+  expiresAt: number | null;
   readAt: number;
 }
 
@@ -25,6 +27,8 @@ export class Authenticator {
   readonly #cached = new Map<string, CachedKey>();
   /** Running lookups; a lookup that a revocation may have overtaken is removed, so that nothing of it is cached. */
   readonly #lookups = new Map<string, Promise<CachedKey | null>>();
+  /** Last uses that are not stored yet, by key id. */
+  #uses = new Map<string, number>();
 
   /** `now` returns milliseconds since 1970. */
   constructor(db: Pick<Database, 'sql' | 'listen'>, now: () => number = Date.now) {
@@ -46,25 +50,35 @@ export class Authenticator {
     });
   }
 
-  /** Evicts keys that any process revokes, until the returned function is called. */
-  followRevocations(): () => void {
+  /** Evicts keys that any process changes, until the returned function is called. */
+  followChanges(): () => void {
     return this.#db.listen('quire_api_keys', {
       onNotification: (id) => this.evict(id),
       onGap: () => this.evict(),
     });
   }
 
-  /** Evicts a key, or all keys without an id. Later calls read the database. */
+  /** Evicts a key or the keys of an organization, or all keys without an id. Later calls read the database. */
   evict(id?: string): void {
     this.#lookups.clear();
-    for (const [hash, { row }] of this.#cached) if (id === undefined || row.id === id) this.#cached.delete(hash);
+    for (const [hash, { row }] of this.#cached) {
+      if (id === undefined || row.id === id || row.organizationId === id) this.#cached.delete(hash);
+    }
   }
 
-  #accept({ row, caller }: CachedKey): Caller {
+  /** Stores the last use of every key used since the previous call, in one statement. */
+  async writeLastUses(): Promise<void> {
+    const uses = this.#uses;
+    if (uses.size === 0) return;
+    this.#uses = new Map();
+    await updateLastUses(this.#db.sql, uses);
+  }
+
+  #accept({ row, caller, expiresAt }: CachedKey): Caller {
+    const now = this.#now();
     if (row.revokedAt !== null) throw invalidApiKey('This API key has been revoked.');
-    if (row.expiresAt !== null && row.expiresAt.getTime() <= this.#now()) {
-      throw invalidApiKey('This API key has expired.');
-    }
+    if (expiresAt !== null && expiresAt <= now) throw invalidApiKey('This API key has expired.');
+    this.#uses.set(row.id, now);
     return caller;
   }
 
@@ -75,7 +89,8 @@ export class Authenticator {
     const readAt = this.#now();
     const lookup = selectApiKeyByHash(this.#db.sql, hash)
       .then((key) => {
-        const found = key === null ? null : { row: key.row, caller: toCaller(key), readAt };
+        const found =
+          key === null ? null : { row: key.row, caller: toCaller(key), expiresAt: secretExpiry(key.row, hash), readAt };
         if (this.#lookups.get(hash) === lookup) this.#cache(hash, found);
         return found;
       })
@@ -92,6 +107,12 @@ export class Authenticator {
     this.#cached.set(hash, found);
     if (this.#cached.size > MAX_CACHED_KEYS) this.#cached.delete(this.#cached.keys().next().value as string);
   }
+}
+
+/** A secret that was replaced by a rotation ends before its key does. */
+function secretExpiry({ hash: current, expiresAt, previousExpiresAt }: ApiKeyRow, hash: string): number | null {
+  const ends = [expiresAt, hash === current ? null : previousExpiresAt].flatMap((end) => end?.getTime() ?? []);
+  return ends.length === 0 ? null : Math.min(...ends);
 }
 
 function bearerKey(authorization: string | undefined): string {

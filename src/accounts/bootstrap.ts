@@ -1,26 +1,38 @@
+import { recordChange, SERVICE_ACTOR } from '../audit/record-change.ts';
 import type { Database } from '../db/db.ts';
 import { DEFAULT_ORGANIZATION, SCOPES } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
-import { createKey } from './create-key.ts';
-import { hasAnyApiKey, insertOrganization } from './store.ts';
+import { addKey } from './add-key.ts';
+import { hasAnyApiKey, insertOrganization, selectOrganizationByName } from './store.ts';
 
 /**
  * Creates the organization `default` and an API key with every scope on the first start of an instance. Returns the key; null when
  * any key exists. `bootstrapKey` replaces the generated key. `requireNew` throws when the data folder belongs to another database.
  */
 export async function bootstrapAccounts(
-  deps: { db: Database; requireNew: () => Promise<void> },
+  { db, requireNew }: { db: Database; requireNew: () => Promise<void> },
   bootstrapKey: string | null,
 ): Promise<string | null> {
-  if (await hasAnyApiKey(deps.db.sql)) return null;
-  await deps.requireNew();
-  await insertOrganization(deps.db.sql, newId('organization'), DEFAULT_ORGANIZATION);
-  const properties = {
-    organization: DEFAULT_ORGANIZATION,
-    name: 'first',
-    scopes: SCOPES,
-    models: null,
-    expiresInSeconds: null,
-  };
-  return (await createKey(deps, properties, bootstrapKey)).key;
+  if (await hasAnyApiKey(db.sql)) return null;
+  await requireNew();
+  return db.sql.transaction(async (sql) => {
+    await insertOrganization(sql, newId('organization'), DEFAULT_ORGANIZATION);
+    const organization = await selectOrganizationByName(sql, DEFAULT_ORGANIZATION);
+    if (organization === null) throw new Error('the default organization was not inserted');
+    const organizationId = organization.id;
+    const unlimited = { models: null, limits: null, budget: null, expiresAt: null };
+    const { row, secret } = await addKey(
+      sql,
+      { organizationId, name: 'first', scopes: SCOPES, ...unlimited },
+      bootstrapKey ?? undefined,
+    );
+    const changes = [{ field: 'scopes', to: SCOPES }];
+    await recordChange(sql, SERVICE_ACTOR, {
+      action: 'organization.created',
+      organizationId,
+      resourceId: organizationId,
+    });
+    await recordChange(sql, SERVICE_ACTOR, { action: 'api_key.created', organizationId, resourceId: row.id, changes });
+    return secret;
+  });
 }

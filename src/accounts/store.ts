@@ -1,5 +1,6 @@
-import { and, asc, eq, gt, isNull } from 'drizzle-orm';
+import { and, asc, eq, gt, or, sql as tag } from 'drizzle-orm';
 import type { Sql } from '../db/db.ts';
+import { FailedStatement } from '../db/failed-statement.ts';
 import { notify } from '../db/notifications.ts';
 import type { PageBounds } from '../db/page.ts';
 import type { RateLimits } from '../lib/caller.ts';
@@ -8,24 +9,71 @@ import { apiKeys, organizations } from './tables.ts';
 export type OrganizationRow = typeof organizations.$inferSelect;
 export type ApiKeyRow = typeof apiKeys.$inferSelect;
 
+/** SQLSTATE. */
+const UNIQUE_VIOLATION = '23505';
+
 /** Inserts an organization; resolves with false when the name exists. */
-export async function insertOrganization(sql: Sql, id: string, name: string): Promise<boolean> {
+export async function insertOrganization(
+  sql: Sql,
+  id: string,
+  name: string,
+  limits: RateLimits | null = null,
+): Promise<boolean> {
   const rows = await sql
     .insert(organizations)
-    .values({ id, name })
+    .values({ id, name, limits })
     .onConflictDoNothing()
     .returning({ id: organizations.id });
   return rows.length === 1;
 }
 
-/** Selects organizations, oldest first. */
-export function selectOrganizations(sql: Sql, bounds: PageBounds): Promise<OrganizationRow[]> {
+/** Selects organizations, oldest first; only the one of that name unless `name` is null. */
+export function selectOrganizations(
+  sql: Sql,
+  bounds: PageBounds,
+  name: string | null = null,
+): Promise<OrganizationRow[]> {
   return sql
     .select()
     .from(organizations)
-    .where(bounds.after === null ? undefined : gt(organizations.id, bounds.after))
+    .where(
+      and(
+        name === null ? undefined : eq(organizations.name, name),
+        bounds.after === null ? undefined : gt(organizations.id, bounds.after),
+      ),
+    )
     .orderBy(asc(organizations.id))
     .limit(bounds.limit + 1);
+}
+
+/** Selects an organization; null when it does not exist. */
+export async function selectOrganization(sql: Sql, id: string): Promise<OrganizationRow | null> {
+  const [row] = await sql.select().from(organizations).where(eq(organizations.id, id));
+  return row ?? null;
+}
+
+/** Like `selectOrganization`, locked against other writers until the transaction ends. */
+export async function lockOrganization(sql: Sql, id: string): Promise<OrganizationRow | null> {
+  const [row] = await sql.select().from(organizations).where(eq(organizations.id, id)).for('no key update');
+  return row ?? null;
+}
+
+/**
+ * Updates name and limits, and notifies every process. Returns false when another organization has the name; the transaction has failed then
+ * and must be rolled back.
+ */
+export async function updateOrganizationRow(
+  sql: Sql,
+  { id, name, limits }: Pick<OrganizationRow, 'id' | 'name' | 'limits'>,
+): Promise<boolean> {
+  try {
+    await sql.update(organizations).set({ name, limits }).where(eq(organizations.id, id));
+  } catch (error) {
+    if (error instanceof FailedStatement && error.code === UNIQUE_VIOLATION) return false;
+    throw error;
+  }
+  await notify(sql, 'quire_api_keys', id);
+  return true;
 }
 
 /** Selects an organization by name; null when it does not exist. */
@@ -52,14 +100,45 @@ export interface KeyWithOrganization {
   organizationLimits: RateLimits | null;
 }
 
-/** Selects a key by its SHA-256 (hexadecimal), including revoked and expired keys; null when it does not exist. */
+/**
+ * Selects a key by the SHA-256 (hexadecimal) of its secret or of the secret before its last rotation, including revoked and expired keys;
+ * null when it does not exist.
+ */
 export async function selectApiKeyByHash(sql: Sql, hash: string): Promise<KeyWithOrganization | null> {
   const [found] = await sql
     .select({ row: apiKeys, organizationLimits: organizations.limits })
     .from(apiKeys)
     .innerJoin(organizations, eq(organizations.id, apiKeys.organizationId))
-    .where(eq(apiKeys.hash, hash));
+    .where(or(eq(apiKeys.hash, hash), eq(apiKeys.previousHash, hash)));
   return found ?? null;
+}
+
+/** Selects a key by its id; null when it does not exist. */
+export async function selectApiKey(sql: Sql, id: string): Promise<ApiKeyRow | null> {
+  const [row] = await sql.select().from(apiKeys).where(eq(apiKeys.id, id));
+  return row ?? null;
+}
+
+/** Like `selectApiKey`, locked against other writers until the transaction ends. */
+export async function lockApiKey(sql: Sql, id: string): Promise<ApiKeyRow | null> {
+  const [row] = await sql.select().from(apiKeys).where(eq(apiKeys.id, id)).for('no key update');
+  return row ?? null;
+}
+
+/** Updates fields of a key and notifies every process when the transaction commits. */
+export async function updateApiKey(sql: Sql, id: string, changes: Partial<ApiKeyRow>): Promise<void> {
+  await sql.update(apiKeys).set(changes).where(eq(apiKeys.id, id));
+  await notify(sql, 'quire_api_keys', id);
+}
+
+/** Stores the last uses of keys (milliseconds since 1970, by key id) in one statement. */
+export async function updateLastUses(sql: Sql, uses: ReadonlyMap<string, number>): Promise<void> {
+  const ids = tag.param([...uses.keys()]);
+  const times = tag.param([...uses.values()].map((time) => new Date(time).toISOString()));
+  await sql.execute(tag`
+    update ${apiKeys} set last_used_at = greatest(last_used_at, used.at)
+    from unnest(${ids}::text[], ${times}::timestamptz[]) as used (key_id, at)
+    where id = used.key_id`);
 }
 
 /** Selects the keys of one organization, or of all when `organizationId` is null, oldest first. */
@@ -75,18 +154,4 @@ export function selectApiKeys(sql: Sql, organizationId: string | null, bounds: P
     )
     .orderBy(asc(apiKeys.id))
     .limit(bounds.limit + 1);
-}
-
-/**
- * Revokes a key and notifies every process. Returns the row; null when the key does not exist. Idempotent: keeps the time of the first
- * time. Run it in a transaction.
- */
-export async function updateRevoked(sql: Sql, id: string, at: Date): Promise<ApiKeyRow | null> {
-  await sql
-    .update(apiKeys)
-    .set({ revokedAt: at })
-    .where(and(eq(apiKeys.id, id), isNull(apiKeys.revokedAt)));
-  await notify(sql, 'quire_api_keys', id);
-  const [row] = await sql.select().from(apiKeys).where(eq(apiKeys.id, id));
-  return row ?? null;
 }

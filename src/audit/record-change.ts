@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Sql } from '../db/db.ts';
-import type { Call } from '../lib/caller.ts';
+import { type Call, OPERATOR } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import { insertEvent } from './store.ts';
 import type { FieldChange } from './tables.ts';
@@ -13,6 +13,8 @@ export const AUDIT_ACTIONS = [
   'api_key.updated',
   'api_key.rotated',
   'api_key.revoked',
+  'credit.set',
+  'credit.adjusted',
   'guardrail_policy.created',
   'guardrail_policy.updated',
   'guardrail_policy.deleted',
@@ -39,9 +41,9 @@ export interface Actor {
 /** The service itself, such as during the first start. */
 export const SERVICE_ACTOR: Actor = { id: 'service', address: null, requestId: null };
 
-/** The actor of a request. */
+/** The actor of a request. Commands have no address. */
 export function toActor({ caller, address, requestId }: Call): Actor {
-  return { id: caller.keyId, address: address ?? null, requestId };
+  return { id: caller.keyId, address: caller === OPERATOR ? null : (address ?? null), requestId };
 }
 
 /** A change of one resource. */

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { eq } from 'drizzle-orm';
 import { openTestDatabase } from '../../test/database.ts';
-import { createKey } from '../accounts/create-key.ts';
+import { addKey } from '../accounts/add-key.ts';
 import { insertOrganization } from '../accounts/store.ts';
-import { apiKeys } from '../accounts/tables.ts';
 import type { Database } from '../db/db.ts';
 import { ApiError } from '../errors.ts';
 import { type Call, type KeyBudget, serviceCaller } from '../lib/caller.ts';
@@ -83,11 +82,8 @@ describe('CreditReservations', () => {
   const newCall = async (balanceMicros: number | null, budget: KeyBudget | null = null): Promise<Call> => {
     const id = newId('organization');
     await insertOrganization(db.sql, id, id);
-    const key = await createKey(
-      { db },
-      { organization: id, name: 'test', scopes: [], models: null, expiresInSeconds: null },
-    );
-    await db.sql.update(apiKeys).set({ budget }).where(eq(apiKeys.id, key.id));
+    const properties = { organizationId: id, name: 'test', scopes: [], models: null, limits: null, expiresAt: null };
+    const { row: key } = await addKey(db.sql, { ...properties, budget });
     if (balanceMicros !== null) await setBalance(db.sql, id, balanceMicros, BY);
     return { caller: serviceCaller(id, key.id), requestId: 'req_1', endpoint: '/v1/test', priority: 'interactive' };
   };

@@ -49,7 +49,11 @@ export async function readUsage(
 }
 
 function parseGroups(text: string): UsageGroup[] {
-  const names = text === '' ? [] : text.split(',').map((name) => name.trim());
+  // Rows are grouped by organization anyway.
+  const names = text
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '' && name !== 'organization');
   const unknown = names.find((name) => !(name in USAGE_GROUPS));
   if (unknown !== undefined)
     throw invalidValue('group_by', `has no group '${unknown}'; there are model, key and route`);

@@ -6,12 +6,14 @@ import { bootstrapAccounts } from '../accounts/bootstrap.ts';
 import { openBilling } from '../billing/billing.ts';
 import type { Config } from '../config.ts';
 import { requireNoStoredData } from '../data-folder/stored-data.ts';
+import type { Database } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { PolicyScreen } from '../guardrails/policy-screen.ts';
 import type { RateLimiter } from '../http/rate-limit.ts';
 import { policyScorer } from '../inference/score-texts.ts';
 import type { Logger } from '../lib/logger.ts';
 import { OperatorError } from '../lib/operator-error.ts';
+import { runPeriodically } from '../lib/run-periodically.ts';
 import { settleAll } from '../lib/settle-all.ts';
 import { KeyRateLimiter } from '../limits/key-rate-limiter.ts';
 import { MemoryLimitStore } from '../limits/memory-store.ts';
@@ -23,6 +25,9 @@ import { SharedStatistics } from '../prompt-cache/shared-statistics.ts';
 import type { ProcessLifecycle } from '../shutdown-order.ts';
 import { openSecrets } from './secrets.ts';
 import { openBlobs, openDatabase, openIndex, openJobs } from './stores.ts';
+
+/** Interval at which the last uses of keys are stored. */
+const KEY_USES_MS = 60_000;
 
 /** The dependencies of the use cases, and what the API needs in addition. */
 export interface Booted {
@@ -91,10 +96,25 @@ export async function boot(
     scoreTexts,
     now: Date.now,
   };
-  const authenticator = new Authenticator(db);
-  authenticator.followRevocations();
+  const authenticator = await openAuthenticator(db, logger, lifecycle);
   const limiter = await openLimiter(deps, lifecycle);
   return { deps, authenticator, limiter, promptCache, bindings, firstKey };
+}
+
+/** Follows changes of keys by other processes, and stores the last uses of keys. */
+async function openAuthenticator(db: Database, logger: Logger, lifecycle: ProcessLifecycle): Promise<Authenticator> {
+  const authenticator = new Authenticator(db);
+  authenticator.followChanges();
+  const writeUses = () => authenticator.writeLastUses();
+  await lifecycle.start(
+    'key uses',
+    () => runPeriodically(KEY_USES_MS, 'store last uses of keys', writeUses, logger),
+    async (task) => {
+      await task.stop();
+      await writeUses();
+    },
+  );
+  return authenticator;
 }
 
 /** Limits are shared where several processes can serve one database. */

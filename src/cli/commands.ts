@@ -6,11 +6,11 @@ import { migrateCommand } from './db-migrate.ts';
 import { doctorCommand } from './doctor.ts';
 import { indexCheckCommand, indexRebuildCommand } from './index.ts';
 import { ingestCommand } from './ingest.ts';
-import { keysCreateCommand, keysListCommand, keysRevokeCommand } from './keys.ts';
+import { keysCreateCommand, keysListCommand, keysRevokeCommand, keysRotateCommand } from './keys.ts';
 import { modelsListCommand } from './models.ts';
 import { modelsPullCommand } from './models-pull.ts';
 import { modelsRemoveCommand, modelsUseCommand } from './models-use.ts';
-import { orgsCreateCommand, orgsListCommand } from './orgs.ts';
+import { orgsCreateCommand, orgsCreditCommand, orgsListCommand } from './orgs.ts';
 import { serveCommand, workerCommand } from './serve.ts';
 
 // These modules import little: the code that a command runs is imported when it runs.
@@ -20,9 +20,11 @@ const SPECS: Readonly<Record<string, CommandSpec>> = {
   doctor: doctorCommand,
   'keys create': keysCreateCommand,
   'keys list': keysListCommand,
+  'keys rotate': keysRotateCommand,
   'keys revoke': keysRevokeCommand,
   'orgs create': orgsCreateCommand,
   'orgs list': orgsListCommand,
+  'orgs credit': orgsCreditCommand,
   'models list': modelsListCommand,
   'models pull': modelsPullCommand,
   'models use': modelsUseCommand,

@@ -47,7 +47,7 @@ async function useModel(deps: StateDeps, id: string, model: string): Promise<Use
   const { config, bindings, models } = deps;
   if (model !== BUNDLED) await requireModelOfKind(config, id, model);
   await bindings.rebind({ [id]: model === BUNDLED ? null : { model, by: 'operator' } });
-  const served = deps.authenticator === null ? undefined : models.get(id);
+  const served = deps.isService ? models.get(id) : undefined;
   const backend = served === undefined ? null : modelBackend(served);
   return {
     id,

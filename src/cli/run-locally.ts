@@ -8,10 +8,15 @@ import { OperatorError } from '../lib/operator-error.ts';
 import { ModelBindings } from '../models/bindings/model-bindings.ts';
 import { type ProcessLifecycle, SHUTDOWN_ORDER } from '../shutdown-order.ts';
 import { listenForCommands } from './command-socket.ts';
-import { NEEDS_MODELS, STATE_COMMANDS } from './state-commands.ts';
+import { openOperatorApi } from './operator-api.ts';
+import type { StateDeps } from './state-command.ts';
 
-/** Runs a state command in this process. Locks the data folder, so that no service starts on it meanwhile. */
-export async function runLocally(config: Config, command: string, input: Record<string, unknown>): Promise<unknown> {
+/** Opens the database in this process for `run`. Locks the data folder, so that no service starts on it meanwhile. */
+export async function runLocally<T>(
+  config: Config,
+  { needsModels }: { needsModels: boolean },
+  run: (deps: StateDeps) => Promise<T>,
+): Promise<T> {
   const lifecycle = new Lifecycle(SHUTDOWN_ORDER);
   // Startup messages at level info would clutter the output of a command.
   const logger = createLogger(
@@ -26,11 +31,12 @@ export async function runLocally(config: Config, command: string, input: Record<
     await db.migrate();
     const blobs = await openBlobs(config, lifecycle);
     const chunks = await openIndex(config, lifecycle, db);
-    const openModels = NEEDS_MODELS.has(command) ? ModelBindings.start : ModelBindings.open;
+    const openModels = needsModels ? ModelBindings.start : ModelBindings.open;
     const bindings = await openModels({ config, logger, lifecycle, db });
-    const run = STATE_COMMANDS[command];
-    if (run === undefined) throw new Error(`no such state command: ${command}`);
-    return await run({ db, blobs, chunks, config, bindings, models: bindings.registry, authenticator: null }, input);
+    const models = bindings.registry;
+    const evictKeys = () => {};
+    const callAdminApi = openOperatorApi({ db, models, config, logger, now: Date.now, evictKeys });
+    return await run({ db, blobs, chunks, config, bindings, models, isService: false, callAdminApi });
   } finally {
     await lifecycle.stop(() => {});
   }

@@ -14,7 +14,9 @@ import { type ProcessLifecycle, SHUTDOWN_ORDER } from '../shutdown-order.ts';
 import { VERSION } from '../version.ts';
 import { startWorker } from '../worker.ts';
 import { type CommandRequest, listenForCommands } from './command-socket.ts';
+import { openOperatorApi } from './operator-api.ts';
 import { exitIfSignalled, waitForSignal } from './signals.ts';
+import type { StateDeps } from './state-command.ts';
 import { STATE_COMMANDS } from './state-commands.ts';
 
 /** Requests still running `drainMs` after SIGTERM are aborted. An aborted call ends after the current step of its engine. */
@@ -40,13 +42,12 @@ export async function runService(): Promise<void> {
 
 /** Starts the components in order. `SHUTDOWN_ORDER` is the order of the stop. */
 async function startService(config: Config, logger: Logger, lifecycle: ProcessLifecycle): Promise<void> {
-  let booted: Booted | null = null;
+  let state: StateDeps | null = null;
   const runCommand = ({ command, input }: CommandRequest) => {
     const run = STATE_COMMANDS[command];
-    if (booted === null) throw new OperatorError('The service is still starting; try again in a moment.');
+    if (state === null) throw new OperatorError('The service is still starting; try again in a moment.');
     if (run === undefined) throw new OperatorError(`The running service does not know the command '${command}'.`);
-    const { deps, authenticator, bindings } = booted;
-    return run({ ...deps, bindings, authenticator }, input as Record<string, unknown>);
+    return run(state, input as Record<string, unknown>);
   };
   await lifecycle.start(
     'data folder',
@@ -59,8 +60,9 @@ async function startService(config: Config, logger: Logger, lifecycle: ProcessLi
     (held) => held.close(),
   );
   const started = await boot(config, logger, lifecycle);
-  booted = started;
-  const { deps, firstKey } = started;
+  const { deps, firstKey, bindings, authenticator } = started;
+  const callAdminApi = openOperatorApi({ ...deps, evictKeys: (id) => authenticator.evict(id) });
+  state = { ...deps, bindings, isService: true, callAdminApi };
   const initialPull = new InitialPull({ config, logger, bind: (model) => bindGeneration(started.bindings, model) });
   await lifecycle.start(
     'worker',
@@ -96,8 +98,9 @@ async function listen(
   initialPull: InitialPull,
 ): Promise<App> {
   const authenticate = (authorization: string | undefined) => authenticator.authenticate(authorization);
+  const evictKeys = (id: string) => authenticator.evict(id);
   const modelsPull = () => initialPull.status;
-  const app = await createApp({ ...deps, authenticate, limiter, promptCache, modelsPull }, VERSION);
+  const app = await createApp({ ...deps, authenticate, limiter, promptCache, evictKeys, modelsPull }, VERSION);
   try {
     await app.listen({ host: config.host, port: config.port });
   } catch (error) {

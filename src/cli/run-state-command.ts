@@ -13,5 +13,8 @@ export async function runStateCommand(
   const reply = await sendCommand(config.dataDir, { command, input });
   if (reply !== null) return reply.result;
   const { runLocally } = await import('./run-locally.ts');
-  return runLocally(config, command, input);
+  const { NEEDS_MODELS, STATE_COMMANDS } = await import('./state-commands.ts');
+  const run = STATE_COMMANDS[command];
+  if (run === undefined) throw new Error(`no such state command: ${command}`);
+  return runLocally(config, { needsModels: NEEDS_MODELS.has(command) }, (deps) => run(deps, input));
 }

@@ -14,18 +14,20 @@ declare module 'fastify' {
     scope?: Scope | 'public';
     /**
      * Whether an `Idempotency-Key` replays the first response: true on every creating POST except inference. `streamed`:
-     * the handler reads the body itself and responds through `respondOnce`.
+     * the handler reads the body itself and responds through `respondOnce`. `sealed`: the response has a secret; it is stored encrypted and
+     * replayed to the same key only.
      */
-    idempotent?: boolean | 'streamed';
+    idempotent?: boolean | 'streamed' | 'sealed';
   }
 }
 
 /** Resolves the caller of an `Authorization` header; throws 401. Synchronous when the key is cached. */
 export type Authenticate = (authorization: string | undefined) => Caller | Promise<Caller>;
 
-/** Throws 403 `insufficient_scope` unless the key has the scope. */
+/** Throws 403 `insufficient_scope` unless the key has the scope. `admin` includes `keys`: it manages the keys of all organizations. */
 export function requireScope(caller: Caller, scope: Scope, param: string | null = null): void {
-  if (!caller.scopes.has(scope)) {
+  const isIncluded = scope === 'keys' && caller.scopes.has('admin');
+  if (!caller.scopes.has(scope) && !isIncluded) {
     throw insufficientScope(`This API key lacks the scope '${scope}', which this request needs.`, param);
   }
 }

@@ -55,6 +55,9 @@ export function serviceCaller(organizationId: string, keyId: string): Caller {
   };
 }
 
+/** The operator: a `quire` command in the data folder. It belongs to no organization. */
+export const OPERATOR: Caller = serviceCaller('', 'cli');
+
 /** Context of one request, passed to use cases beside their input. */
 export interface Call {
   caller: Caller;

@@ -19,7 +19,7 @@ export const ORDER: readonly (readonly string[])[] = [
   ['inference'],
   ['knowledge-bases'],
   ['chat', 'completions', 'embeddings', 'rerank', 'moderations'],
-  ['responses', 'batches'],
+  ['responses', 'batches', 'admin'],
   ['app', 'worker', 'cli', 'boot', 'shutdown-order', 'main', 'version', 'start'],
 ];
 

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { sendCommand } from '../../src/cli/command-socket.ts';
+import { ADMIN_API } from '../../src/cli/state-command.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
 import type { TestServer } from '../fixtures/upstream-server.ts';
 import {
@@ -52,10 +53,15 @@ describe('SIGKILL of the service', () => {
       while (!isGone) answers.push(await chat(service, body));
     };
     const keyMaker = async () => {
-      const input = { organization: 'default', name: 'k', scopes: ['inference'], models: null, expiresInSeconds: null };
+      const lookup = { method: 'GET', path: '/v1/admin/organizations?name=default' };
+      const found = await sendCommand(service.dataDir, { command: ADMIN_API, input: lookup });
+      assert.ok(found !== null);
+      const [organization] = (found.result as { body: { data: { id: string }[] } }).body.data;
+      const body = { organization_id: organization?.id, scopes: ['inference'] };
+      const input = { method: 'POST', path: '/v1/admin/keys', body };
       while (!isGone) {
-        const reply = await sendCommand(service.dataDir, { command: 'keys create', input }).catch(() => null);
-        if (reply !== null) keys.push((reply.result as { key: string }).key);
+        const reply = await sendCommand(service.dataDir, { command: ADMIN_API, input }).catch(() => null);
+        if (reply !== null) keys.push((reply.result as { body: { key: string } }).body.key);
       }
     };
     const commandMaker = async () => {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { createKey } from '../../src/accounts/create-key.ts';
-import { updateRevoked } from '../../src/accounts/store.ts';
+import { addKey } from '../../src/accounts/add-key.ts';
+import { selectOrganizationByName, updateApiKey } from '../../src/accounts/store.ts';
 import { usageRecords } from '../../src/billing/tables.ts';
 import type { Database } from '../../src/db/db.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
@@ -185,10 +185,11 @@ describe('three services and three workers on one database, files and index', ()
         () => null,
       );
     while (!isOver()) {
-      const properties = { name: 'revoked', organization: 'default', models: null, expiresInSeconds: null };
-      const { id, key } = await createKey({ db }, { ...properties, scopes: ['inference'] });
+      const organizationId = (await selectOrganizationByName(db.sql, 'default'))?.id ?? '';
+      const properties = { organizationId, name: 'revoked', models: null, limits: null, budget: null, expiresAt: null };
+      const { row, secret: key } = await addKey(db.sql, { ...properties, scopes: ['inference'] });
       for (const service of services) assert.ok([200, null].includes(await requestStatus(service, key)));
-      await db.sql.transaction((sql) => updateRevoked(sql, id, new Date()));
+      await db.sql.transaction((sql) => updateApiKey(sql, row.id, { revokedAt: new Date() }));
       await pause(REVOCATION_MS);
       for (const service of services) {
         assert.ok([401, null].includes(await requestStatus(service, key)), 'a service accepts a revoked key');

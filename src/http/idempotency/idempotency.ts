@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { idempotencyConflict, invalidValue } from '../../errors.ts';
+import { DecryptionError } from '../../lib/secrets.ts';
 import type { App } from '../app.ts';
 import { claimKey, deleteKeysBefore, type KeyUse, releaseKey, storeResponse } from './store.ts';
 
@@ -23,7 +24,7 @@ declare module 'fastify' {
  * hours get the same response with `Idempotent-Replayed: true`. Another body, or a first request that still runs, gets 409. Responses
  * of 500 and above are not stored, so the caller can retry.
  */
-export function replayIdempotentRequests(app: App, deps: Pick<Deps, 'db' | 'now'>): void {
+export function replayIdempotentRequests(app: App, deps: Pick<Deps, 'db' | 'now' | 'secrets'>): void {
   app.decorateRequest('idempotencyUse', null);
   app.decorateRequest('firstResponse', null);
   app.addHook('preHandler', async (request, reply) => {
@@ -44,16 +45,19 @@ export function replayIdempotentRequests(app: App, deps: Pick<Deps, 'db' | 'now'
       request.firstResponse = { fingerprint: first.fingerprint, status: first.status, body: first.body };
       return;
     }
-    return reply.code(first.status).header('idempotent-replayed', 'true').send(first.body);
+    const body = isSealed(request) ? openResponse(deps, use, first.body) : first.body;
+    return reply.code(first.status).header('idempotent-replayed', 'true').send(body);
   });
   app.addHook('onSend', async (request, reply, payload) => {
     const use = request.idempotencyUse;
     if (use === null) return;
     // Stored before it is sent, so that a caller that loses the response can replay it.
     const isServerError = reply.statusCode >= 500;
+    const text = String(payload);
+    const body = isSealed(request) ? { sealed: deps.secrets.seal(text, sealOwner(use)) } : JSON.parse(text);
     const stored = isServerError
       ? releaseKey(deps.db.sql, use)
-      : storeResponse(deps.db.sql, use, reply.statusCode, JSON.parse(String(payload)));
+      : storeResponse(deps.db.sql, use, reply.statusCode, body);
     app.inFlight.add(stored);
     await stored;
   });
@@ -70,7 +74,23 @@ function keyUse(request: FastifyRequest, claimedAt: Date): KeyUse | null {
   if (typeof key !== 'string' || key === '' || key.length > MAX_KEY_CHARACTERS) {
     throw invalidValue('Idempotency-Key', `must have 1 to ${MAX_KEY_CHARACTERS} characters`);
   }
-  const identity = [request.method, request.url, JSON.stringify(request.body ?? null)].join('\n');
-  const fingerprint = createHash('sha256').update(identity).digest('hex');
+  const identity = [request.method, request.url, JSON.stringify(request.body ?? null)];
+  // A secret is not replayed to another key of the organization, which may have fewer rights.
+  if (isSealed(request)) identity.push(request.caller.keyId);
+  const fingerprint = createHash('sha256').update(identity.join('\n')).digest('hex');
   return { organizationId: request.caller.organizationId, key, fingerprint, claimedAt };
+}
+
+const isSealed = (request: FastifyRequest): boolean => request.routeOptions.config.idempotent === 'sealed';
+
+const sealOwner = ({ organizationId, key }: KeyUse): string => `${organizationId}/${key}`;
+
+/** Decrypts a stored response. Throws 409 when `QUIRE_SECRETS_KEY` has changed since. */
+function openResponse({ secrets }: Pick<Deps, 'secrets'>, use: KeyUse, stored: unknown): unknown {
+  try {
+    return JSON.parse(secrets.open((stored as { sealed: string }).sealed, sealOwner(use)));
+  } catch (error) {
+    if (!(error instanceof DecryptionError)) throw error;
+    throw idempotencyConflict('The response to this Idempotency-Key cannot be decrypted any more; use another key.');
+  }
 }

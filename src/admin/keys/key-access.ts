@@ -1,0 +1,62 @@
+import { type ApiKeyRow, lockApiKey, selectApiKey } from '../../accounts/store.ts';
+import type { Sql } from '../../db/db.ts';
+import type { Deps } from '../../deps.ts';
+import { insufficientScope, invalidApiKey, notFound } from '../../errors.ts';
+import type { Caller } from '../../lib/caller.ts';
+import { isId } from '../../lib/ids.ts';
+import { type ExcessRight, findExcessRight, findExcessScope, type KeyRights } from './key-rights.ts';
+
+/** Who manages keys: the operator and keys with the scope `admin` without bounds, keys with the scope `keys` within their own rights. */
+export type Manager = { isAdmin: true } | { isAdmin: false; own: ApiKeyRow };
+
+/** The manager behind a request. The rights of its key are read again: they may have been reduced a moment ago. */
+export async function loadManager(sql: Sql, caller: Caller): Promise<Manager> {
+  if (caller.scopes.has('admin')) return { isAdmin: true };
+  const own = await selectApiKey(sql, caller.keyId);
+  if (own === null || own.revokedAt !== null) throw invalidApiKey('This API key has been revoked.');
+  return { isAdmin: false, own };
+}
+
+/** Whether a caller may know of an organization: its own, or any with the scope `admin`. */
+export function mayManage(caller: Caller, organizationId: string): boolean {
+  return caller.scopes.has('admin') || caller.organizationId === organizationId;
+}
+
+/** A key that the caller may know of. Throws 404 `api_key_not_found`. */
+export async function findManagedKey(sql: Sql, caller: Caller, id: string): Promise<ApiKeyRow> {
+  return requireManaged(isId('apiKey', id) ? await selectApiKey(sql, id) : null, caller, id);
+}
+
+/** Like `findManagedKey`, locked against other writers until the transaction ends. */
+export async function lockManagedKey(sql: Sql, caller: Caller, id: string): Promise<ApiKeyRow> {
+  return requireManaged(isId('apiKey', id) ? await lockApiKey(sql, id) : null, caller, id);
+}
+
+function requireManaged(row: ApiKeyRow | null, caller: Caller, id: string): ApiKeyRow {
+  if (row === null || !mayManage(caller, row.organizationId)) throw notFound('api_key', id, 'key_id');
+  return row;
+}
+
+/** Throws 403 `insufficient_scope` naming the field when a manager without `admin` would give rights that it lacks itself. */
+export function requireGrantable(deps: Pick<Deps, 'config'>, manager: Manager, wanted: KeyRights): void {
+  if (manager.isAdmin) return;
+  const excess = findExcessRight(wanted, manager.own, deps.config.rateLimits);
+  if (excess !== null) throw insufficientScope(describeExcess(excess), excess.param);
+}
+
+/** Throws 403 `insufficient_scope` when a manager without `admin` would change or take over a key with more rights than its own. */
+export function requireLesserKey(deps: Pick<Deps, 'config'>, manager: Manager, row: ApiKeyRow): void {
+  if (manager.isAdmin) return;
+  const excess = findExcessRight(row, manager.own, deps.config.rateLimits);
+  if (excess !== null)
+    throw insufficientScope(`The key '${row.id}' has more rights. ${describeExcess(excess)}`, 'key_id');
+}
+
+/** Like `requireLesserKey` for a revocation, which takes no rights: only the scopes are compared. */
+export function requireRevocable(manager: Manager, row: ApiKeyRow): void {
+  const excess = manager.isAdmin ? null : findExcessScope(row.scopes, manager.own.scopes);
+  if (excess !== null)
+    throw insufficientScope(`The key '${row.id}' has more rights. ${describeExcess(excess)}`, 'key_id');
+}
+
+const describeExcess = ({ predicate }: ExcessRight): string => `The calling key ${predicate}.`;

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { assertError, assertSchema, useApi } from '../../../test/harness.ts';
+import { listOf } from '../../db/page.ts';
+import { newId } from '../../lib/ids.ts';
+import { Organization } from './schema.ts';
+
+const api = useApi();
+const PATH = '/v1/admin/organizations';
+const create = (body: object) => api.send('POST', PATH, { body });
+const limits = { requests_per_minute: 5, tokens_per_minute: null, concurrent: null };
+const unknownIds = () => ['x', newId('organization')];
+
+describe('/v1/admin/organizations', () => {
+  it('creates, gets and changes an organization, and records the changes', async () => {
+    const { status, json } = await create({ name: 'acme', limits: { requests_per_minute: 5 } });
+    assert.equal(status, 200);
+    assertSchema(Organization, json);
+    assert.deepEqual([json.name, json.limits, json.balance_micros], ['acme', limits, null]);
+    assert.deepEqual((await api.send('GET', `${PATH}/${json.id}`)).json, json);
+    const changed = await api.send('PATCH', `${PATH}/${json.id}`, { body: { name: 'acme 2', limits: null } });
+    assert.deepEqual(changed.json, { ...json, name: 'acme 2', limits: null });
+    assert.deepEqual((await api.send('PATCH', `${PATH}/${json.id}`, { body: {} })).json, changed.json);
+    const { data } = (await api.send('GET', `/v1/admin/audit?resource_id=${json.id}&limit=2`)).json;
+    assert.deepEqual([data[0].action, data[1].action], ['organization.created', 'organization.updated']);
+    assert.deepEqual(data[1].changes, [
+      { field: 'name', from: 'acme', to: 'acme 2' },
+      { field: 'limits', from: limits, to: null },
+    ]);
+  });
+
+  it('limits of an organization bound its keys at once', async () => {
+    const { key, organizationId } = await api.makeKey({ organization: 'bound' });
+    const limit = async () => (await api.send('GET', '/v1/models', { key })).headers.get('x-ratelimit-limit-requests');
+    const before = await limit();
+    await api.send('PATCH', `${PATH}/${organizationId}`, { body: { limits } });
+    assert.equal(await limit(), '5');
+    await api.send('PATCH', `${PATH}/${organizationId}`, { body: { limits: null } });
+    assert.equal(await limit(), before);
+  });
+
+  it('lists organizations in pages, or the one of a name', async () => {
+    const { json: a } = await create({ name: 'list a' });
+    const { json: b } = await create({ name: 'list b' });
+    const { json } = await api.send('GET', `${PATH}?limit=1&after=${a.id}`);
+    assertSchema(listOf(Organization), json);
+    assert.deepEqual(json.data, [b]);
+    assert.deepEqual((await api.send('GET', `${PATH}?name=list%20a`)).json.data, [a]);
+    assert.deepEqual((await api.send('GET', `${PATH}?name=nobody`)).json.data, []);
+  });
+
+  it('400 naming the field, 404 for an unknown organization', async () => {
+    const { json } = await create({ name: 'taken' });
+    const { json: other } = await create({ name: 'other' });
+    assertError(await create({}), 400, 'missing_required_field', 'name');
+    const wrong: [object, string][] = [
+      [{ name: 'taken' }, 'name'],
+      [{ name: '' }, 'name'],
+      [{ name: '-x' }, 'name'],
+      [{ name: 'x'.repeat(65) }, 'name'],
+      [{ name: 'new', limits: { concurrent: 0 } }, 'limits.concurrent'],
+    ];
+    for (const [body, param] of wrong) {
+      assertError(await create(body), 400, 'invalid_value', param);
+      assertError(await api.send('PATCH', `${PATH}/${other.id}`, { body }), 400, 'invalid_value', param);
+    }
+    assert.deepEqual((await api.send('GET', `${PATH}/${json.id}`)).json, json);
+    for (const query of ['limit=0', 'after=x', 'name=%00']) {
+      assertError(await api.send('GET', `${PATH}?${query}`), 400, 'invalid_value', query.split('=')[0]);
+    }
+    for (const id of unknownIds()) {
+      assertError(await api.send('GET', `${PATH}/${id}`), 404, 'organization_not_found', 'organization_id');
+      const change = await api.send('PATCH', `${PATH}/${id}`, { body: {} });
+      assertError(change, 404, 'organization_not_found', 'organization_id');
+    }
+  });
+});
+
+describe('GET /v1/admin/usage', () => {
+  it('adds up all organizations, or one, as JSON and CSV', async () => {
+    const { key, organizationId } = await api.makeKey({ organization: 'using' });
+    const body = { model: 'general-8b', messages: [{ role: 'user', content: 'a' }], max_tokens: 1 };
+    for (const each of [key, api.key]) await api.send('POST', '/v1/chat/completions', { body, key: each });
+    const { json } = await api.send('GET', '/v1/admin/usage?group_by=organization,model,key,route');
+    assert.equal(json.data.length, 2, JSON.stringify(json));
+    const { json: one } = await api.send('GET', `/v1/admin/usage?organization_id=${organizationId}`);
+    assert.deepEqual(
+      one.data.map((row: { organization_id: string; requests: number }) => [row.organization_id, row.requests]),
+      [[organizationId, 1]],
+    );
+    const { text } = await api.send('GET', '/v1/admin/usage?format=csv');
+    assert.equal(text.trim().split('\r\n').length, 3);
+    assertError(await api.send('GET', '/v1/admin/usage?group_by=x'), 400, 'invalid_value', 'group_by');
+  });
+});

@@ -1,0 +1,82 @@
+import { loadConfig } from '../config.ts';
+import { isId } from '../lib/ids.ts';
+import { OperatorError } from '../lib/operator-error.ts';
+import { sendCommand } from './command-socket.ts';
+import type { OperatorRequest, OperatorResponse } from './operator-api.ts';
+import { ADMIN_API } from './state-command.ts';
+
+/** Items of one page of a list. */
+const PAGE_ITEMS = 100;
+
+/** Client of the admin API, as the operator. */
+export interface AdminClient {
+  /** Sends a request. Throws an `OperatorError` with the message of an error response. */
+  send<T>(request: OperatorRequest): Promise<T>;
+  /** Returns every item of a list. */
+  list<T extends { id: string }>(path: string, query?: Record<string, string>): Promise<T[]>;
+  /** Returns the id of an organization by its name or id. Throws an `OperatorError` when there is none. */
+  findOrganizationId(nameOrId: string): Promise<string>;
+}
+
+/** An error response of the admin API. */
+export class AdminApiError extends OperatorError {
+  readonly code: string;
+
+  constructor(message: string, code: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** No service runs on the data folder. */
+class NoService extends Error {}
+
+/**
+ * Runs `use` with the admin API of the service that runs on the data folder; otherwise opens the database and runs the same routes in this
+ * process. Modules that open the database are imported only in the second case, which keeps the first one fast.
+ */
+export async function withAdminApi<T>(use: (client: AdminClient) => Promise<T>): Promise<T> {
+  const config = loadConfig();
+  try {
+    return await use(
+      createClient(async (input) => {
+        const reply = await sendCommand(config.dataDir, { command: ADMIN_API, input });
+        if (reply === null) throw new NoService();
+        return reply.result as OperatorResponse;
+      }),
+    );
+  } catch (error) {
+    if (!(error instanceof NoService)) throw error;
+  }
+  const { runLocally } = await import('./run-locally.ts');
+  return runLocally(config, { needsModels: false }, ({ callAdminApi }) => use(createClient(callAdminApi)));
+}
+
+function createClient(call: (request: OperatorRequest) => Promise<OperatorResponse>): AdminClient {
+  const send = async <T>(request: OperatorRequest): Promise<T> => {
+    const { status, body } = await call(request);
+    if (status < 400) return body as T;
+    const { error } = body as { error: { message: string; code: string } };
+    throw new AdminApiError(error.message, error.code);
+  };
+  const list = async <T extends { id: string }>(path: string, query: Record<string, string> = {}): Promise<T[]> => {
+    const items: T[] = [];
+    for (let after: string | null = null; ; ) {
+      const search = new URLSearchParams({ limit: String(PAGE_ITEMS), ...query, ...(after !== null && { after }) });
+      const page: { data: T[]; has_more: boolean; last_id: string } = await send({
+        method: 'GET',
+        path: `${path}?${search}`,
+      });
+      items.push(...page.data);
+      if (!page.has_more) return items;
+      after = page.last_id;
+    }
+  };
+  const findOrganizationId = async (nameOrId: string) => {
+    if (isId('organization', nameOrId)) return nameOrId;
+    const [found] = await list('/v1/admin/organizations', { name: nameOrId });
+    if (found !== undefined) return found.id;
+    throw new OperatorError(`There is no organization '${nameOrId}'. 'quire orgs list' lists the organizations.`);
+  };
+  return { send, list, findOrganizationId };
+}
