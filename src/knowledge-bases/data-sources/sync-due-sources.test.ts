@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { after, describe, it } from 'node:test';
+import { bundledEmbedder, embeddedBy } from '../../../test/embedder.ts';
 import { useApi } from '../../../test/harness.ts';
 import { INGEST_SOURCE } from '../jobs/ingest-job.ts';
 import { nextRun } from './schedule.ts';
@@ -16,7 +17,9 @@ describe('nextRun', () => {
 });
 
 describe('syncDueSources', () => {
-  const api = useApi({ jobs: [INGEST_SOURCE] });
+  const engine = bundledEmbedder();
+  after(() => engine.close());
+  const api = useApi({ ...embeddedBy(engine), jobs: [INGEST_SOURCE] });
 
   it('queues one sync of each source that is due', async () => {
     const base = (await api.send('POST', '/v1/knowledge-bases', { body: { name: 'Base' } })).json.id;
@@ -31,7 +34,7 @@ describe('syncDueSources', () => {
     const deps = { ...api.deps, now: () => Date.now() + 6.5 * 3_600_000 };
     const queued = async () => {
       const { rows } = await api.db.execute("select data_source_id from ingestion_jobs where status = 'queued'");
-      return rows.map((row) => row['data_source_id']);
+      return (rows as { data_source_id: string }[]).map((row) => row.data_source_id);
     };
     await syncDueSources(api.deps);
     assert.deepEqual(await queued(), []);

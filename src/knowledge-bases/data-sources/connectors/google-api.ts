@@ -2,8 +2,8 @@ import { createSign } from 'node:crypto';
 import type { Static } from 'typebox';
 import { IngestionError } from '../../jobs/job-error.ts';
 import type { ServiceAccount } from './config-fields.ts';
-import { ApiClient } from './http/api-client.ts';
 import type { GuardedHttp } from './http/guarded-http.ts';
+import { RestClient } from './http/rest-client.ts';
 
 const TOKEN_URL = 'https://oauth2.googleapis.com/token';
 const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
@@ -33,7 +33,7 @@ export function createGoogleClient(
     scope,
     retries,
   }: { service: string; credentials: Static<typeof ServiceAccount>; scope: string; retries?: number },
-): ApiClient {
+): RestClient {
   const account = credentials.service_account_json as Record<string, string>;
   let token: { value: string; expiresAt: number } | null = null;
   let renewal: Promise<{ value: string; expiresAt: number }> | null = null;
@@ -44,7 +44,7 @@ export function createGoogleClient(
     token = await renewal;
     return token;
   };
-  return new ApiClient({
+  return new RestClient({
     http,
     service,
     headers: async () => {
@@ -63,7 +63,7 @@ async function requestToken(
   http: GuardedHttp,
   { account, scope, retries }: { account: Record<string, string>; scope: string; retries: number | undefined },
 ): Promise<{ value: string; expiresAt: number }> {
-  const client = new ApiClient({
+  const client = new RestClient({
     http,
     service: 'The token server of Google',
     headers: async () => ({ 'content-type': 'application/x-www-form-urlencoded' }),

@@ -26,7 +26,7 @@ const CODES: Readonly<Record<number, JobErrorCode>> = {
 };
 
 /** How to talk to a service. */
-export interface ApiClientOptions {
+export interface RestClientOptions {
   http: GuardedHttp;
   /** Name in error messages, such as `Notion`. */
   service: string;
@@ -43,10 +43,10 @@ export interface ApiClientOptions {
 }
 
 /** Client of a JSON API. Retries as the service asks, and translates its errors to `IngestionError`. */
-export class ApiClient {
-  readonly #options: ApiClientOptions;
+export class RestClient {
+  readonly #options: RestClientOptions;
 
-  constructor(options: ApiClientOptions) {
+  constructor(options: RestClientOptions) {
     this.#options = options;
   }
 
