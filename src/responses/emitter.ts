@@ -119,16 +119,14 @@ export class ResponseEmitter {
     return this.#endText('completed');
   }
 
-  /** Announces a function call; returns its position in `output`. */
-  openFunctionCall(callId: string, name: string): { index: number; events: ResponseEvent[] } {
-    return this.#openCall({
-      type: 'function_call',
-      id: newId('functionCall'),
-      call_id: callId,
-      name,
-      arguments: '',
-      status: 'incomplete',
-    });
+  /**
+   * A function call, whose arguments are complete. Both of its events have them: some clients read those of the first only, because
+   * arguments have no deltas.
+   */
+  functionCall(call: Pick<FunctionCallItem, 'call_id' | 'name' | 'arguments' | 'status'>): ResponseEvent[] {
+    const item: FunctionCallItem = { type: 'function_call', id: newId('functionCall'), ...call };
+    const { index, events } = this.#openCall({ ...item, status: 'incomplete' });
+    return [...events, ...this.#close(index, item)];
   }
 
   /** Announces a search; returns its position in `output`. */
@@ -140,11 +138,6 @@ export class ResponseEmitter {
       queries: [],
       results: [],
     });
-  }
-
-  /** Finishes a function call. */
-  closeFunctionCall(index: number, fields: Pick<FunctionCallItem, 'arguments' | 'status'>): ResponseEvent[] {
-    return this.#close(index, fields);
   }
 
   /** Finishes a search. */

@@ -48,7 +48,7 @@ export function parseQuery(callArguments: string, question: string | null): stri
 }
 
 /** One search of a turn. */
-export interface SearchCall {
+export interface PlannedSearch {
   query: string;
   /** Tokens of the prompt before its results. */
   promptTokens: number;
@@ -66,7 +66,7 @@ type SearchOutcome = Pick<FileSearchItem, 'results' | 'status'>;
 export async function searchFiles(
   deps: ResponseDeps,
   prepared: PreparedResponse,
-  { query, promptTokens, share, signal }: SearchCall,
+  { query, promptTokens, share, signal }: PlannedSearch,
 ): Promise<SearchOutcome> {
   const { search, admission, input } = prepared;
   if (search === null || query === '') return { results: [], status: 'completed' };

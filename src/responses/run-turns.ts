@@ -1,4 +1,4 @@
-import type { ChatPrompt, FinishReason, GenerationEvent } from '../engines/engine.ts';
+import type { ChatPrompt, FinishReason, GenerationEvent, ToolCall } from '../engines/engine.ts';
 import { type Generation, startGeneration } from '../inference/generate.ts';
 import { mergeNotices, viewNotice } from '../inference/moderation-notice.ts';
 import { retrievalQuery } from '../knowledge-bases/grounding/retrieval-query.ts';
@@ -35,12 +35,18 @@ export interface StartedTurn {
   generation: Generation;
 }
 
-/** A tool call of a turn. */
-interface TurnCall {
+/** A search that a model has called for. */
+interface SearchCall {
   /** Position of its item in `output`. */
   index: number;
-  isSearch: boolean;
   arguments: string;
+}
+
+/** The end of a model call. */
+interface RelayedTurn {
+  reason: FinishReason;
+  searches: SearchCall[];
+  functionCalls: number;
 }
 
 /** Starts the next model call. Resolves when its prompt has been processed. Throws as `startGeneration` does. */
@@ -55,10 +61,9 @@ export async function startTurn(loop: TurnLoop): Promise<StartedTurn> {
 /** Runs turns until the loop ends. Yields the events of the output items; returns how the response ended. */
 export async function* runTurns(loop: TurnLoop, first: StartedTurn): AsyncGenerator<ResponseEvent, Outcome, undefined> {
   for (let turn = first; ; turn = await startTurn(loop)) {
-    const { calls, reason } = yield* relayTurn(loop, turn.generation);
-    const searches = calls.filter(({ isSearch }) => isSearch);
+    const { reason, searches, functionCalls } = yield* relayTurn(loop, turn.generation);
     yield* runSearches(loop, searches);
-    const end = { reason, searches: searches.length, functionCalls: calls.length - searches.length };
+    const end = { reason, searches: searches.length, functionCalls };
     const outcome = endOfTurn(loop.prepared.rules, loopState(loop), turn.plan, end);
     if (outcome !== null) return outcome;
   }
@@ -73,8 +78,8 @@ function loopState({ emitter }: TurnLoop): LoopState {
 async function* relayTurn(
   { emitter, prepared, notices }: TurnLoop,
   generation: Generation,
-): AsyncGenerator<ResponseEvent, { calls: TurnCall[]; reason: FinishReason }, undefined> {
-  const calls = new Map<number, TurnCall>();
+): AsyncGenerator<ResponseEvent, RelayedTurn, undefined> {
+  const calls: ToolCall[] = [];
   const itemsBefore = emitter.output.length;
   let reason: FinishReason = 'stop';
   let reasoningTokens = 0;
@@ -84,42 +89,47 @@ async function* relayTurn(
       else if (event.type === 'reasoning-delta') {
         reasoningTokens += event.tokens;
         yield* emitter.reasoning(event.text);
-      } else if (event.type === 'tool-call-delta') {
-        yield* relayCall(emitter, calls, event, prepared.search !== null);
-      } else if (event.type === 'choice-end') reason = event.reason;
+      } else if (event.type === 'tool-call-delta') addCallDelta(calls, event);
+      else if (event.type === 'choice-end') reason = event.reason;
     }
   } finally {
     notices.push(generation.notice());
-    const counts = addTurn(emitter.progress, generation, { calls: calls.size, reasoningTokens });
+    const counts = addTurn(emitter.progress, generation, { calls: calls.length, reasoningTokens });
     emitter.progress = { ...counts, ...viewNotice(mergeNotices(notices)) };
   }
-  if (emitter.output.length === itemsBefore) yield* emitter.text('');
+  if (emitter.output.length === itemsBefore && calls.length === 0) yield* emitter.text('');
   yield* emitter.endText();
-  for (const call of calls.values()) {
-    if (call.isSearch) continue;
-    const isCut = reason === 'length' && !isJson(call.arguments);
-    const status = isCut ? 'incomplete' : 'completed';
-    yield* emitter.closeFunctionCall(call.index, { arguments: call.arguments, status });
-  }
-  return { calls: [...calls.values()], reason };
+  // `filter` drops the indexes that an upstream has left out.
+  const made = calls.filter((call) => call !== undefined);
+  const searches = yield* announceCalls(emitter, made, { reason, hasSearch: prepared.search !== null });
+  return { reason, searches, functionCalls: made.length - searches.length };
 }
 
-function* relayCall(
+function addCallDelta(calls: ToolCall[], event: Extract<GenerationEvent, { type: 'tool-call-delta' }>): void {
+  const { index, id = '', name = '' } = event;
+  calls[index] ??= { id, type: 'function', function: { name, arguments: '' } };
+  const call = calls[index];
+  if (call !== undefined) call.function.arguments += event.arguments;
+}
+
+/** Emits the calls of a turn in their order: functions with their arguments, and searches, which are returned, as open items. */
+function* announceCalls(
   emitter: ResponseEmitter,
-  calls: Map<number, TurnCall>,
-  event: Extract<GenerationEvent, { type: 'tool-call-delta' }>,
-  hasSearch: boolean,
-): Generator<ResponseEvent, void, undefined> {
-  const known = calls.get(event.index);
-  if (known !== undefined) {
-    known.arguments += event.arguments;
-    return;
+  calls: readonly ToolCall[],
+  { reason, hasSearch }: { reason: FinishReason; hasSearch: boolean },
+): Generator<ResponseEvent, SearchCall[], undefined> {
+  const searches: SearchCall[] = [];
+  for (const { id, function: called } of calls) {
+    if (hasSearch && called.name === FILE_SEARCH) {
+      const { index, events } = emitter.openSearch();
+      searches.push({ index, arguments: called.arguments });
+      yield* events;
+    } else {
+      const isCut = reason === 'length' && !isJson(called.arguments);
+      yield* emitter.functionCall({ call_id: id, ...called, status: isCut ? 'incomplete' : 'completed' });
+    }
   }
-  const name = event.name ?? '';
-  const isSearch = hasSearch && name === FILE_SEARCH;
-  const opened = isSearch ? emitter.openSearch() : emitter.openFunctionCall(event.id ?? '', name);
-  calls.set(event.index, { index: opened.index, isSearch, arguments: event.arguments });
-  yield* opened.events;
+  return searches;
 }
 
 function addTurn(
@@ -145,16 +155,16 @@ function addTurn(
 /** Executes the searches of a turn. A search that was made before in this response gives its results again. */
 async function* runSearches(
   loop: TurnLoop,
-  calls: readonly TurnCall[],
+  calls: readonly SearchCall[],
 ): AsyncGenerator<ResponseEvent, void, undefined> {
   if (calls.length === 0) return;
   const { deps, prepared, emitter, signal } = loop;
   const earlier = emitter.output.filter((item) => item.type === 'file_search_call');
   const question = retrievalQuery(conversationMessages(loop));
   const promptTokens = estimatePromptTokens({ messages: allMessages(loop), tools: prepared.functions });
-  const found = new Map<TurnCall, Pick<FileSearchItem, 'queries' | 'results' | 'status'>>();
+  const found = new Map<SearchCall, Pick<FileSearchItem, 'queries' | 'results' | 'status'>>();
   const executed = calls.slice(0, MAX_SEARCHES_PER_TURN);
-  const search = async (call: TurnCall): Promise<void> => {
+  const search = async (call: SearchCall): Promise<void> => {
     const query = parseQuery(call.arguments, question);
     const same = earlier.find((item) => item.queries.some((known) => isSameQuery(known, query)));
     const outcome =
