@@ -69,18 +69,28 @@ describe('locks between two processes on one database', () => {
     }
   });
 
-  it('are granted to a task whose connection is lost while it waits', async () => {
-    const [first, second] = processes as [Database, Database];
+  it('are granted to a task that waits while the database accepts no connections for a while', async () => {
+    const [first] = processes as [Database];
+    const failed = Promise.withResolvers<void>();
+    const write = (line: string): void => {
+      if (line.includes('database lock connection not opened')) failed.resolve();
+    };
+    const second = await openPostgres(database.url, createLogger('warn', { write }));
     const held = Promise.withResolvers<void>();
     const holding = first.withLock('waited for', () => held.promise);
     const waiting = second.withLock('waited for', async () => 'granted');
-    await second.execute(
-      `select pg_terminate_backend(pid) from pg_stat_activity
-       where application_name = 'quire-locks' and datname = current_database()
-         and pid not in (select pid from pg_locks where locktype = 'advisory' and granted)`,
-    );
+    const lockBackends = "pg_stat_activity where application_name = 'quire-locks' and datname = current_database()";
+    const isWaiting = async () => (await first.execute(`select from ${lockBackends}`)).rows.length > 1;
+    await until(isWaiting);
+    const acceptConnections = (isAccepting: boolean) =>
+      first.execute(`update pg_database set datallowconn = ${isAccepting} where datname = current_database()`);
+    await acceptConnections(false);
+    await first.execute(`select pg_terminate_backend(pid) from ${lockBackends}`);
+    await failed.promise;
+    await acceptConnections(true);
     held.resolve();
     await holding;
     assert.equal(await waiting, 'granted');
+    await second.close();
   });
 });

@@ -126,6 +126,7 @@ export class AdvisoryLocks {
       await client.query(`set idle_session_timeout = ${SUSPENDED_MS}`);
       return client;
     } catch (error) {
+      this.#logger.warn({ error: describeError(error) }, 'database lock connection not opened');
       clearInterval(keepAlive);
       onEnd();
       await client.end().catch(() => {});
