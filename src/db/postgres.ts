@@ -5,6 +5,7 @@ import { Pool, type PoolClient, type PoolConfig } from 'pg';
 import type { Logger } from '../lib/logger.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
 import { AdvisoryLocks } from './advisory-locks.ts';
+import { awaitServer } from './await-server.ts';
 import { type Database, MIGRATIONS_FOLDER } from './db.ts';
 import { keepValuesOutOfErrors, running } from './failed-statement.ts';
 import { Notifications } from './notifications.ts';
@@ -36,7 +37,7 @@ export interface PostgresServer extends Pick<Database, 'description' | 'isExclus
   name: string;
 }
 
-/** Opens a PostgreSQL by its URL. Throws an `OperatorError` when it does not respond. */
+/** Opens a PostgreSQL by its URL; waits while it starts or recovers. Throws an `OperatorError` when it does not respond. */
 export function openPostgres(url: string, logger: Logger): Promise<Database> {
   const name = `The database at ${withoutPassword(url)}`;
   const connection = { connectionString: url };
@@ -62,9 +63,10 @@ export async function openPool(server: PostgresServer, logger: Logger): Promise<
   pool.on('connect', (client) => client.on('error', () => {}));
   keepValuesOutOfErrors();
   const failure = rememberWriteFailure(pool);
-  const check = async () => {
+  const ping = () => pool.query('select 1');
+  const check = async (connect: () => Promise<unknown> = ping) => {
     try {
-      await pool.query('select 1');
+      await connect();
     } catch (error) {
       throw new OperatorError(`${name} does not answer: ${describeError(error)}`);
     }
@@ -72,7 +74,7 @@ export async function openPool(server: PostgresServer, logger: Logger): Promise<
     if (reason !== null) throw new OperatorError(`${name} cannot write: ${reason}`);
   };
   try {
-    await check();
+    await check(() => awaitServer(ping, name, logger));
   } catch (error) {
     await pool.end();
     throw error;
@@ -89,7 +91,7 @@ export async function openPool(server: PostgresServer, logger: Logger): Promise<
         const results = [await pool.query(text, values)].flat();
         return { rows: results.flatMap(({ rows }) => rows) };
       }),
-    check,
+    check: () => check(),
     migrate: () => migrateLocked(pool),
     listen: (channel, listener) => notifications.listen(channel, listener),
     withLock: (lock, task) => locks.withLock(lock, task),

@@ -1,0 +1,28 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from '../lib/logger.ts';
+
+/** SQLSTATE `cannot_connect_now`: the server starts, recovers from a crash, or shuts down. */
+const CANNOT_CONNECT_NOW = '57P03';
+const POLL_MS = 250;
+/** How often the log says that the process still waits. */
+const PROGRESS_MS = 10_000;
+
+/**
+ * Repeats `connect` while the server answers that it does not accept connections yet. There is no limit: crash recovery may take many
+ * minutes, and a restart of this process would not shorten it. Throws every other error.
+ */
+export async function awaitServer(connect: () => Promise<unknown>, name: string, logger: Logger): Promise<void> {
+  const startedAt = performance.now();
+  for (let nextReportMs = 0; ; await delay(POLL_MS)) {
+    try {
+      await connect();
+      return;
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== CANNOT_CONNECT_NOW) throw error;
+      const waitedMs = Math.round(performance.now() - startedAt);
+      if (waitedMs < nextReportMs) continue;
+      nextReportMs = waitedMs + PROGRESS_MS;
+      logger.warn({ waitedMs }, `waiting for the database: ${name} does not accept connections yet`);
+    }
+  }
+}
