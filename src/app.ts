@@ -67,7 +67,7 @@ export async function createApp(deps: AppDeps, version: string, requestTimeoutMs
   guardrailRoutes(app, deps);
   usageRoutes(app, deps);
   promptCacheRoutes(app, deps);
-  adminRoutes(app, deps);
+  adminRoutes(app, { ...deps, isModelId: (id) => deps.models.get(id) !== undefined });
 
   return app;
 }

@@ -172,10 +172,26 @@ describe('quire', () => {
       return JSON.parse(stdout);
     };
     const org = await json('orgs', 'create', 'acme');
-    const made = await json('keys', 'create', '--org', 'acme', '--scopes', 'inference', '--expires', '30d');
+    const restrictions = ['--models', 'general-8b', '--limits', 'requests=60', '--budget', '0.5/month'];
+    const made = await json(
+      'keys',
+      'create',
+      '--org',
+      'acme',
+      '--scopes',
+      'inference',
+      '--expires',
+      '30d',
+      ...restrictions,
+    );
     assert.match(made.key, /^quire-sk-/);
     assert.equal(made.organization_id, org.id);
     assert.equal(made.expires_at - made.created_at, 30 * 86_400);
+    assert.deepEqual([made.models, made.limits.requests_per_minute], [['general-8b'], 60]);
+    assert.deepEqual([made.budget.period, made.budget.limit_micros], ['month', 500_000]);
+    const rotated = await json('keys', 'rotate', made.id, '--overlap', '1h');
+    assert.notEqual(rotated.key, made.key);
+    assert.equal((await json('orgs', 'credit', 'acme', '--set', '1.25')).balance_micros, 1_250_000);
     const [listed] = await json('keys', 'list', '--org', 'acme');
     assert.equal(listed.id, made.id);
     assert.equal('key' in listed || 'hash' in listed, false);

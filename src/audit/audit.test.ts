@@ -52,13 +52,10 @@ describe('audit log', () => {
     const { json: base } = await api.send('POST', '/v1/knowledge-bases', { body: { name: 'a' } });
     const path = `/v1/knowledge-bases/${base.id}`;
     await api.send('PATCH', path, { body: { name: 'b', description: '', unknown: 1 } });
-    const credentials = { access_key_id: 'a', secret_access_key: 'a-secret' };
-    const config = { bucket: 'bucket', credentials };
-    const { json: source } = await api.send('POST', `${path}/data-sources`, { body: { type: 's3', config } });
+    const config = { urls: ['https://example.com'], metadata: { owner: 'a-secret' } };
+    const { json: source } = await api.send('POST', `${path}/data-sources`, { body: { type: 'web_crawl', config } });
     const sourcePath = `${path}/data-sources/${source.id}`;
-    await api.send('PATCH', sourcePath, {
-      body: { name: 'c', config: { credentials: { secret_access_key: 'b-secret' } } },
-    });
+    await api.send('PATCH', sourcePath, { body: { name: 'c', config: { metadata: { owner: 'b-secret' } } } });
     await api.send('DELETE', sourcePath);
     await api.send('DELETE', path);
     const events = [...(await list(`resource_id=${base.id}`)), ...(await list(`resource_id=${source.id}`))];
@@ -103,6 +100,9 @@ describe('audit log', () => {
       'limit=101',
       'after=x',
       'action=x',
+      'actor=%00',
+      'resource_id=',
+      'organization_id=A',
       'start_time=x',
       'end_time=0',
       'start_time=9&end_time=9',

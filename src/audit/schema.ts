@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { ListQuery } from '../db/page.ts';
+import { MUST } from '../http/validation.ts';
 import { AUDIT_ACTIONS } from './record-change.ts';
 
 const OptionalText = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
@@ -46,13 +47,16 @@ export const AuditEvent = Type.Object(
 
 export type AuditEvent = Static<typeof AuditEvent>;
 
+/** PostgreSQL rejects NUL characters, which no id has. */
+const Id = (description: string) => Type.String({ pattern: '^[a-z0-9_-]{1,64}$', [MUST]: 'be an id', description });
+
 /** Query parameters of `GET /v1/admin/audit`. */
 export const AuditQuery = Type.Object({
   ...ListQuery.properties,
-  organization_id: Type.Optional(Type.String({ description: 'The organization that owns the resource.' })),
-  actor: Type.Optional(Type.String({ description: 'Id of a key, `cli` or `service`.' })),
+  organization_id: Type.Optional(Id('The organization that owns the resource.')),
+  actor: Type.Optional(Id('Id of a key, `cli` or `service`.')),
   action: Type.Optional(Type.Enum(AUDIT_ACTIONS)),
-  resource_id: Type.Optional(Type.String({ description: 'Id of the changed resource.' })),
+  resource_id: Type.Optional(Id('Id of the changed resource.')),
   start_time: Type.Optional(Type.Integer({ minimum: 0, maximum: 253_402_300_799, description: 'Unix seconds.' })),
   end_time: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 253_402_300_799, description: 'Unix seconds, exclusive.' }),

@@ -61,7 +61,11 @@ async function startService(config: Config, logger: Logger, lifecycle: ProcessLi
   );
   const started = await boot(config, logger, lifecycle);
   const { deps, firstKey, bindings, authenticator } = started;
-  const callAdminApi = openOperatorApi({ ...deps, evictKeys: (id) => authenticator.evict(id) });
+  const callAdminApi = openOperatorApi({
+    ...deps,
+    isModelId: (id) => bindings.isModelId(id),
+    evictKeys: (id) => authenticator.evict(id),
+  });
   state = { ...deps, bindings, isService: true, callAdminApi };
   const initialPull = new InitialPull({ config, logger, bind: (model) => bindGeneration(started.bindings, model) });
   await lifecycle.start(

@@ -103,6 +103,11 @@ export class ModelBindings {
     return this.#stored;
   }
 
+  /** Whether requests may name a model id: of the catalogue, the configuration or the database. Holds for commands, too. */
+  isModelId(id: string): boolean {
+    return CATALOGUE.some((entry) => entry.id === id) || id in this.#config.models || id in this.#stored.ids;
+  }
+
   /** The generation ids of the catalogue when the bundled model serves all text and nobody chose that; otherwise empty. */
   defaultGenerationIds(): string[] {
     const isDefault = (model: ServedModel) =>
