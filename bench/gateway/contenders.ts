@@ -1,17 +1,18 @@
 import { join } from 'node:path';
 import { type RunningChild, startChild } from '../harness/child-process.ts';
-import { hasQuire, startQuire } from '../harness/quire-process.ts';
+import { hasQuire, type RunningQuire, startQuire } from '../harness/quire-process.ts';
 import { chatRequest, findDefect, type Target } from '../http/chat-request.ts';
 import { Connection } from '../http/connection.ts';
 import { ANSWER_TEXT, STREAM_CHUNKS } from '../mock-upstream/answers.ts';
 import { startMock } from '../mock-upstream/start-mock.ts';
+import { FEATURE_SETS, type Features, startWithFeatures } from './features.ts';
 import { installPortkey, PORTKEY_VERSION, portkeyHeaders, startPortkey } from './portkey.ts';
 
 const READY_LIMIT_MS = 30_000;
 const LOOPBACK_ORIGIN = /(http:\/\/127\.0\.0\.1:\d+)/;
 
 /** `direct` is the mock upstream itself: the limit of load generator and mock. */
-export type ContenderName = 'direct' | 'bare' | 'quire' | 'portkey';
+export type ContenderName = 'direct' | 'bare' | 'portkey' | keyof typeof FEATURE_SETS;
 
 /** A running chat completion endpoint. */
 export interface GatewayContender extends Target {
@@ -29,39 +30,72 @@ export interface GatewayField {
 
 /** Starts the mock upstream and every gateway in front of it, and checks that each returns complete responses. */
 export async function startContenders(progress: (line: string) => void): Promise<GatewayField> {
-  const children: RunningChild[] = [];
-  const absent: string[] = [];
-  const contenders: GatewayContender[] = [];
-  const enter = async (name: ContenderName, label: string, start: () => Promise<[RunningChild, Target['headers']]>) => {
-    progress(`starting ${label}`);
-    try {
-      const [child, headers] = await start();
-      children.push(child);
-      const contender = { name, label, origin: child.origin, headers, pid: child.pid };
-      await checkAnswers(contender);
-      contenders.push(contender);
-    } catch (error) {
-      absent.push(`${label}: ${error instanceof Error ? error.message : String(error)}`);
-    }
-  };
-  await enter('direct', 'direct', async () => [await startMock(), {}]);
-  const mock = contenders[0];
-  if (!mock) throw new Error(absent.join('\n'));
+  const field = new FieldBuilder(progress);
+  const mock = await field.enterMock();
   const upstreamUrl = `${mock.origin}/v1`;
-  await enter('bare', 'bare proxy', async () => [await startBareProxy(mock.origin), {}]);
+  await field.enter('bare', 'bare proxy', async () => [await startBareProxy(mock.origin), {}]);
   if (hasQuire()) {
-    await enter('quire', 'Quire', async () => {
-      const quire = await startQuire(upstreamUrl);
-      return [quire, { authorization: `Bearer ${quire.apiKey}` }];
-    });
+    await field.enter('quire', 'Quire', async () => withKey(await startQuire(upstreamUrl)));
   } else {
-    absent.push('Quire: this checkout has no src/start.js');
+    field.absent.push('Quire: this checkout has no src/start.js');
   }
-  await enter('portkey', `Portkey ${PORTKEY_VERSION}`, async () => {
+  await field.enter('portkey', `Portkey ${PORTKEY_VERSION}`, async () => {
     await installPortkey();
     return [await startPortkey(), portkeyHeaders(upstreamUrl)];
   });
-  return { contenders, absent, stop: () => stopAll(children) };
+  return field;
+}
+
+/** Starts the mock upstream, and the service once for each entry of `FEATURE_SETS`. */
+export async function startFeatureContenders(progress: (line: string) => void): Promise<GatewayField> {
+  const field = new FieldBuilder(progress);
+  const mock = await field.enterMock();
+  const sets = Object.entries(FEATURE_SETS) as [ContenderName, { label: string; features: Features }][];
+  for (const [name, { label, features }] of sets) {
+    await field.enter(name, label, async () => withKey(await startWithFeatures(`${mock.origin}/v1`, features)));
+  }
+  return field;
+}
+
+type Started = [RunningChild, Target['headers']];
+
+const withKey = (quire: RunningQuire): Started => [quire, { authorization: `Bearer ${quire.apiKey}` }];
+
+class FieldBuilder implements GatewayField {
+  readonly contenders: GatewayContender[] = [];
+  readonly absent: string[] = [];
+  readonly #children: RunningChild[] = [];
+  readonly #progress: (line: string) => void;
+
+  constructor(progress: (line: string) => void) {
+    this.#progress = progress;
+  }
+
+  /** Starts a contender; one that fails is absent with the reason. */
+  async enter(name: ContenderName, label: string, start: () => Promise<Started>): Promise<void> {
+    this.#progress(`starting ${label}`);
+    try {
+      const [child, headers] = await start();
+      this.#children.push(child);
+      const contender = { name, label, origin: child.origin, headers, pid: child.pid };
+      await checkAnswers(contender);
+      this.contenders.push(contender);
+    } catch (error) {
+      this.absent.push(`${label}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
+  /** Starts the upstream that all others need. */
+  async enterMock(): Promise<GatewayContender> {
+    await this.enter('direct', 'direct', async () => [await startMock(), {}]);
+    const [mock] = this.contenders;
+    if (mock === undefined) throw new Error(this.absent.join('\n'));
+    return mock;
+  }
+
+  async stop(): Promise<void> {
+    for (const child of this.#children.toReversed()) await child.stop();
+  }
 }
 
 function startBareProxy(upstream: string): Promise<RunningChild> {
@@ -71,10 +105,6 @@ function startBareProxy(upstream: string): Promise<RunningChild> {
     ready: LOOPBACK_ORIGIN,
     readyLimitMs: READY_LIMIT_MS,
   });
-}
-
-async function stopAll(children: RunningChild[]): Promise<void> {
-  for (const child of children.reverse()) await child.stop();
 }
 
 /** Requires text and usage, streamed and not, so that no gateway wins by omitting work. */

@@ -138,11 +138,12 @@ function memoryTable(contenders: GatewayContender[], found: Measurements): Repor
 /** Ratios are computed per round and then aggregated: both sides had the same machine state. */
 function aimLines(found: Measurements): TargetRow[] {
   if (!found.throughput.some((entry) => entry.contender === 'quire')) return [];
+  if (found.throughput.some((entry) => entry.contender === 'all')) return featureAims(found);
   const lines: TargetRow[] = [];
   for (const stream of [false, true]) {
     const kind = stream ? 'streamed' : 'not streamed';
-    const portkey = ratios(found.throughput, 'portkey', stream, AIM_CONNECTIONS);
-    const bare = ratios(found.throughput, 'bare', stream, AIM_CONNECTIONS);
+    const portkey = ratios(found.throughput, 'quire', 'portkey', stream);
+    const bare = ratios(found.throughput, 'quire', 'bare', stream);
     lines.push(
       atLeast(`requests/s at ${AIM_CONNECTIONS}, ${kind}, times Portkey`, portkey, AIMS.timesPortkeyAt32),
       atLeast(`requests/s at ${AIM_CONNECTIONS}, ${kind}, share of the bare proxy`, bare, AIMS.shareOfBare),
@@ -167,17 +168,32 @@ function aimLines(found: Measurements): TargetRow[] {
   return lines;
 }
 
-function ratios(throughput: Throughput[], against: ContenderName, stream: boolean, connections: number): number[] {
-  const of = (contender: ContenderName, round: number) =>
+/** Targets of the features together: throughput and latency beside the service without them. */
+function featureAims({ throughput, latency }: Measurements): TargetRow[] {
+  const p50 = (contender: ContenderName, round: number): number =>
+    latency.find((entry) => entry.contender === contender && entry.round === round && !entry.stream)?.p50Ms ??
+    Number.NaN;
+  const rounds = [...new Set(latency.map(({ round }) => round))];
+  const shares = ratios(throughput, 'all', 'quire', false);
+  const added = rounds.map((round) => p50('all', round) - p50('quire', round));
+  return [
+    atLeast(`requests/s at ${AIM_CONNECTIONS} with all features, share of those without`, shares, 0.75),
+    below('added by all features, p50 ms', added, 1),
+  ];
+}
+
+/** Requests per second of one contender relative to another, by round. */
+function ratios(throughput: Throughput[], contender: ContenderName, against: ContenderName, stream: boolean): number[] {
+  const of = (name: ContenderName, round: number) =>
     throughput.find(
       (entry) =>
-        entry.contender === contender &&
+        entry.contender === name &&
         entry.round === round &&
         entry.stream === stream &&
-        entry.connections === connections,
+        entry.connections === AIM_CONNECTIONS,
     )?.requestsPerSecond ?? Number.NaN;
   const rounds = [...new Set(throughput.map((entry) => entry.round))];
-  return rounds.map((round) => of('quire', round) / of(against, round));
+  return rounds.map((round) => of(contender, round) / of(against, round));
 }
 
 function atLeast(what: string, values: number[], aim: number): TargetRow {

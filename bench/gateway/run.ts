@@ -1,11 +1,12 @@
 /**
  * Quire in front of a mock upstream, compared with Portkey's gateway and a bare proxy.
- * `npm run bench:gateway -- [--quick] [--rounds N] [--seconds N] [--json FILE]`; see bench/README.md.
+ * With `--features`: Quire alone, with rate limits, a guardrail policy and credits on and off.
+ * `npm run bench:gateway -- [--quick] [--features] [--rounds N] [--seconds N] [--json FILE]`; see bench/README.md.
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { BENCH_SCRATCH, describeMachine, formatMachine, logProgress, writeResult } from '../harness/command.ts';
-import { startContenders } from './contenders.ts';
+import { startContenders, startFeatureContenders } from './contenders.ts';
 import { LoadClient } from './load-client.ts';
 import { type GatewayPlan, measureGateways } from './measure.ts';
 import { buildReport, printReport } from './report.ts';
@@ -23,6 +24,7 @@ const QUICK: GatewayPlan = { ...FULL, rounds: 2, sequentialIterations: 200, warm
 const { values: flags } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
+    features: { type: 'boolean', default: false },
     rounds: { type: 'string' },
     seconds: { type: 'string' },
     json: { type: 'string', default: join(BENCH_SCRATCH, 'gateway.json') },
@@ -41,7 +43,7 @@ function choosePlan(): GatewayPlan {
 async function main(): Promise<void> {
   const plan = choosePlan();
   const machine = describeMachine();
-  const field = await startContenders(logProgress);
+  const field = await (flags.features ? startFeatureContenders : startContenders)(logProgress);
   const load = new LoadClient();
   try {
     const found = await measureGateways(field.contenders, load, plan, logProgress);
