@@ -9,7 +9,7 @@ import { listBatches } from './list-batches.ts';
 import { Batch, BatchListQuery, BatchParams, CreateBatch, ListedBatch } from './schema.ts';
 
 const tags = ['Batches'];
-const config = { scope: 'inference' } as const;
+const config = { scope: 'inference', rateClass: 'general' } as const;
 const response = { 200: Batch };
 
 /** Routes under `/v1/batches`. They require the scopes `inference` and `files`. */

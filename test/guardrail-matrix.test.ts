@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { usageRecords } from '../src/billing/tables.ts';
+import { EMBEDDING_DIMENSIONS } from '../src/engines/embedding-engine.ts';
+import type { ModerationScores } from '../src/engines/moderation-engine.ts';
+import { routeRateClass } from '../src/http/rate-limit.ts';
+import { type Answer, assertError, bindCatalogue, useApi } from './harness.ts';
+import { listRoutes, routeName } from './route-table.ts';
+import { stream, words } from './scripted-engine.ts';
+
+/** How the matrix calls a route of inference. */
+interface MatrixEntry {
+  /** Whether the route generates text: it then streams, and its answers are screened. */
+  generates: boolean;
+  /** A request with a text of the caller. */
+  body(text: string): object;
+}
+
+/** Every route that calls models. A route without an entry fails the first test below. */
+const ENTRIES: Record<string, MatrixEntry> = {
+  'POST /v1/chat/completions': {
+    generates: true,
+    body: (text) => ({ model: 'general-8b', messages: [{ role: 'user', content: text }] }),
+  },
+  'POST /v1/completions': { generates: true, body: (text) => ({ model: 'general-8b', prompt: text }) },
+  'POST /v1/responses': { generates: true, body: (text) => ({ model: 'general-8b', input: text }) },
+  'POST /v1/embeddings': { generates: false, body: (text) => ({ model: 'embed-large-en-v1.5', input: text }) },
+  'POST /v1/rerank': {
+    generates: false,
+    body: (text) => ({ model: 'reranker-v2-m3', query: text, documents: ['one', 'two'] }),
+  },
+};
+
+/** Routes of inference that policies do not apply to, with the reason. */
+const EXEMPT: Record<string, string> = {
+  'POST /v1/moderations': 'scores texts, and shows no output of a model',
+};
+
+const TRIGGERS = {
+  category: { text: 'a violent wish', word: 'violent', rules: { thresholds: { violence: 0.7 } } },
+  topic: {
+    text: 'about falcon today',
+    word: 'falcon',
+    rules: { topic_deny_list: [{ topic: 'falcon', action: 'block' }] },
+  },
+} as const;
+const HARMLESS = 'a fine day';
+
+const POLICIES = ['none', 'flag', 'block'] as const;
+const DIRECTIONS = ['input', 'output'] as const;
+
+interface Cell {
+  route: string;
+  isStream: boolean;
+  policy: (typeof POLICIES)[number];
+  direction: (typeof DIRECTIONS)[number];
+  trigger: keyof typeof TRIGGERS;
+}
+
+/** What a cell of the matrix must do. */
+type Outcome = 'passes' | 'is flagged' | 'is blocked' | 'is replaced';
+
+function expectedOutcome({ route, isStream, policy, direction }: Cell): Outcome {
+  // Answers of streams are not screened; routes that generate nothing have no answer to screen.
+  const isScreened = direction === 'input' || (ENTRIES[route]?.generates === true && !isStream);
+  if (policy === 'none' || !isScreened) return 'passes';
+  if (policy === 'flag') return 'is flagged';
+  return direction === 'input' ? 'is blocked' : 'is replaced';
+}
+
+function listCells(): Cell[] {
+  return Object.entries(ENTRIES).flatMap(([route, { generates }]) =>
+    (generates ? [false, true] : [false]).flatMap((isStream) =>
+      POLICIES.flatMap((policy) =>
+        DIRECTIONS.flatMap((direction) =>
+          (['category', 'topic'] as const).map((trigger) => ({ route, isStream, policy, direction, trigger })),
+        ),
+      ),
+    ),
+  );
+}
+
+describe('guardrail policies on every route that calls models', () => {
+  const scores = (text: string): ModerationScores => ({
+    harassment: 0,
+    hate: 0,
+    self_harm: 0,
+    sexual: 0,
+    violence: text.includes(TRIGGERS.category.word) ? 0.9 : 0,
+  });
+  const backend = () => ({ engine: 'bundled' as const, model: 'scripted', parameters: null, ready: true });
+  const common = { backend, check: async () => {}, close: async () => {} };
+  const rerank = { ...common, rerank: async () => ({ scores: [0.1, 0.2], tokens: 2 }) };
+  const embedding = {
+    ...common,
+    fingerprint: () => 'scripted',
+    countTokens: async (texts: readonly string[]) => texts.map(() => 1),
+    embed: async () => ({ vectors: [new Float32Array(EMBEDDING_DIMENSIONS)], tokens: 1 }),
+  };
+  const api = useApi({
+    scoreTexts: async (texts) => texts.map(scores),
+    models: (engine) =>
+      bindCatalogue(engine).map((model) => {
+        if (model.id === 'embed-large-en-v1.5') return { ...model, embedding };
+        return model.id === 'reranker-v2-m3' ? { ...model, rerank } : model;
+      }),
+  });
+
+  it('have an entry in this matrix', async () => {
+    const routes = (await listRoutes()).filter(({ method, config }) => routeRateClass(method, config) === 'inference');
+    const names = routes.map(routeName).toSorted();
+    const known = [...Object.keys(ENTRIES), ...Object.keys(EXEMPT)].toSorted();
+    assert.deepEqual(
+      names,
+      known,
+      "A route with the scope 'inference' calls models: add it to ENTRIES of this file, or give it another rateClass.",
+    );
+  });
+
+  for (const [number, cell] of listCells().entries()) {
+    const { route, isStream, policy, direction, trigger } = cell;
+    const outcome = expectedOutcome(cell);
+    const name = `${route}${isStream ? ' streamed' : ''}, ${policy} policy on ${direction}, ${trigger}`;
+    it(`${name}: ${outcome}`, async () => {
+      const { key } = await api.makeKey({ organization: `matrix ${number}` });
+      const { text, word, rules } = TRIGGERS[trigger];
+      let policyId: string | null = null;
+      if (policy !== 'none') {
+        const body = { name, block_on_flag: policy === 'block', apply_to: [direction], ...rules };
+        const created = await api.send('POST', '/v1/guardrail-policies', { key, body });
+        assert.equal(created.status, 200, created.text);
+        policyId = created.json.id;
+      }
+      const answered = direction === 'output' ? text : HARMLESS;
+      api.engine.play(() => stream(words(answered)));
+      const calls = api.engine.calls.length;
+      const body = {
+        ...ENTRIES[route]?.body(direction === 'input' ? text : HARMLESS),
+        ...(isStream && { stream: true }),
+      };
+      const answer = await api.send('POST', route.replace('POST ', ''), { key, body });
+      assertOutcome(answer, { outcome, direction, policyId, word });
+      if (ENTRIES[route]?.generates && outcome !== 'is blocked' && outcome !== 'is replaced') {
+        assert.ok(answer.text.includes(answered.split(' ')[1] ?? ''), 'the answer must be that of the model');
+      }
+      const records = await api.db.sql.select().from(usageRecords);
+      const own = records.filter(({ requestId }) => requestId === answer.headers.get('x-request-id'));
+      assert.equal(own.length, outcome === 'is blocked' ? 0 : 1, 'blocked calls cost nothing, others are metered once');
+      if (outcome === 'is blocked') assert.equal(api.engine.calls.length, calls, 'no engine may see blocked input');
+    });
+  }
+});
+
+interface Expected {
+  outcome: Outcome;
+  direction: Cell['direction'];
+  policyId: string | null;
+  /** The word that triggers the policy. */
+  word: string;
+}
+
+function assertOutcome(answer: Answer, { outcome, direction, policyId, word }: Expected): void {
+  const shown = ['x-moderation-warning', 'x-guardrail-policy'].map((name) => answer.headers.get(name));
+  const notice = /"moderation":(\{[^}]*\})/.exec(answer.text)?.[1];
+  if (outcome === 'is blocked') {
+    const { reasons, policy_id, ...error } = answer.json.error;
+    assertError({ ...answer, json: { error } }, 400, 'content_filtered', 'messages');
+    assert.deepEqual([error.type, policy_id, shown[1]], ['content_policy_violation', policyId, policyId]);
+    assert.equal(reasons.length, 1);
+    return;
+  }
+  assert.equal(answer.status, 200, answer.text);
+  if (outcome === 'passes') {
+    assert.deepEqual([...shown, notice], [null, null, undefined]);
+    return;
+  }
+  const action = outcome === 'is replaced' ? 'block' : 'warn';
+  const warning = direction === 'input' ? 'flagged' : 'output_flagged';
+  assert.deepEqual(shown, [action === 'block' ? null : warning, policyId]);
+  const { reasons, ...fields } = JSON.parse(notice ?? '{}');
+  assert.deepEqual(fields, { flagged: true, action, stage: direction, policy_id: policyId });
+  assert.equal(reasons.length, 1);
+  if (outcome !== 'is replaced') return;
+  assert.match(answer.text, /removed by the content policy/);
+  assert.match(answer.text, /content_filter/);
+  const content = answer.text.replace(/"moderation":\{[^}]*\}/, '');
+  assert.ok(!content.includes(word), `the answer must not contain the blocked text: ${content}`);
+}
