@@ -94,7 +94,7 @@ function storedResponseRoutes(app: App, deps: BackgroundDeps): void {
         params,
         response,
       },
-      config,
+      config: { ...config, rateClass: 'general' },
     },
     async (request) => cancelResponse(deps, toCall(request), request.params.response_id),
   );

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { RUN_BATCH } from '../src/batches/batch-job.ts';
+import { INGEST_SOURCE } from '../src/knowledge-bases/jobs/ingest-job.ts';
+import { bundledEmbedder, embeddedBy } from './embedder.ts';
+import { type Answer, useApi } from './harness.ts';
+import { listRoutes, type Route, routeName } from './route-table.ts';
+import { createResources, type TenantResources } from './tenant-resources.ts';
+
+type Resource = keyof TenantResources;
+
+/** Bodies of routes with path parameters; `{}` where none is given. */
+const BODIES: Record<string, object> = {
+  'POST /v1/knowledge-bases/:kb_id/data-sources': {
+    type: 'web_crawl',
+    name: 'Site',
+    config: { urls: ['https://example.com'] },
+  },
+  'POST /v1/knowledge-bases/:kb_id/retrieve': { query: 'text' },
+  'POST /v1/guardrail-policies/:policy_id/test': { input: 'text' },
+};
+
+/** Path parameters that are not ids of an organization's resources, with the reason. */
+const GLOBAL_PARAMS: Record<string, string> = {
+  model_id: 'models are the same for all organizations',
+};
+
+/** How a field of a body or query is sent. `url` and `body` get own ids, and the id to send. */
+interface IdField {
+  resource: Resource;
+  url?: (own: TenantResources, id: string) => string;
+  body?: (id: string) => object;
+  /** Status of an unknown id; 404 unless given. */
+  status?: number;
+}
+
+const CHAT = { model: 'general-8b', messages: [{ role: 'user', content: 'text' }] };
+const fileSource = (id: string) => ({ type: 'file_upload', name: 'Files', config: { file_ids: [id] } });
+
+/** Every field with an id, as `ROUTE field`. */
+const ID_FIELDS: Record<string, IdField> = {
+  'POST /v1/chat/completions knowledge_bases': {
+    resource: 'kb_id',
+    body: (id) => ({ ...CHAT, knowledge_bases: [id] }),
+  },
+  'POST /v1/responses previous_response_id': {
+    resource: 'response_id',
+    body: (id) => ({ model: 'general-8b', input: 'text', previous_response_id: id }),
+    status: 400,
+  },
+  'POST /v1/responses input.id': {
+    resource: 'item_id',
+    body: (id) => ({ model: 'general-8b', input: [{ type: 'item_reference', id }] }),
+    status: 400,
+  },
+  'POST /v1/responses tools.file_search.knowledge_base_ids': {
+    resource: 'kb_id',
+    body: (id) => ({
+      model: 'general-8b',
+      input: 'text',
+      tools: [{ type: 'file_search', file_search: { knowledge_base_ids: [id] } }],
+    }),
+  },
+  'POST /v1/batches input_file_id': {
+    resource: 'batch_file_id',
+    body: (id) => ({ input_file_id: id, endpoint: '/v1/chat/completions', completion_window: '24h' }),
+  },
+  'POST /v1/knowledge-bases/:kb_id/data-sources config.file_ids': {
+    resource: 'file_id',
+    url: ({ kb_id }) => `/v1/knowledge-bases/${kb_id}/data-sources`,
+    body: fileSource,
+  },
+  'PATCH /v1/knowledge-bases/:kb_id/data-sources/:ds_id config.file_ids': {
+    resource: 'file_id',
+    url: ({ kb_id, ds_id }) => `/v1/knowledge-bases/${kb_id}/data-sources/${ds_id}`,
+    body: (id) => ({ config: { file_ids: [id] } }),
+  },
+  'POST /v1/admin/keys organization_id': { resource: 'organization_id', body: (id) => ({ organization_id: id }) },
+  'GET /v1/admin/keys organization_id': {
+    resource: 'organization_id',
+    url: (_own, id) => `/v1/admin/keys?organization_id=${id}`,
+  },
+  'GET /v1/knowledge-bases/:kb_id/documents data_source_id': {
+    resource: 'ds_id',
+    url: ({ kb_id }, id) => `/v1/knowledge-bases/${kb_id}/documents?data_source_id=${id}`,
+    // An unknown filter value selects nothing.
+    status: 200,
+  },
+};
+
+/** Fields that are not ids of an organization's resources, as `field` or `ROUTE field`, with the reason. */
+const EXEMPT_FIELDS: Record<string, string> = {
+  'messages.tool_calls.id': 'chosen by the caller',
+  'messages.tool_call_id': 'chosen by the caller',
+  'input.tool_calls.id': 'chosen by the caller',
+  'input.tool_call_id': 'chosen by the caller',
+  'input.call_id': 'chosen by the caller',
+  'config.credentials.access_key_id': 'id of another service',
+  'config.page_ids': 'id of another service',
+  'config.database_ids': 'id of another service',
+  'config.folder_ids': 'id of another service',
+  'GET /v1/usage organization_id': 'only the scope admin may name organizations',
+};
+
+/** The scope `admin` covers the instance: its routes take ids of all organizations. */
+const isTenantRoute = ({ config }: Route): boolean => config?.scope !== 'admin';
+
+const routes = (await listRoutes()).filter(isTenantRoute);
+const fieldNames = routes.flatMap((route) =>
+  route.idFields.map((field) => ({ route, field, name: `${routeName(route)} ${field}` })),
+);
+const isExempt = ({ field, name }: { field: string; name: string }) => field in EXEMPT_FIELDS || name in EXEMPT_FIELDS;
+
+describe('an id of another organization', () => {
+  const engine = bundledEmbedder();
+  const api = useApi({ ...embeddedBy(engine), jobs: [INGEST_SOURCE, RUN_BATCH] });
+  let own: TenantResources;
+  let foreign: TenantResources;
+  before(async () => {
+    own = await createResources(api, 'own');
+    foreign = await createResources(api, 'foreign');
+  });
+  after(() => engine.close());
+
+  /** An id of the same form that no resource has. */
+  const unknown = (id: string) => id.slice(0, -1) + (id.endsWith('0') ? '1' : '0');
+  const send = (route: Pick<Route, 'method'>, url: string, body: object | undefined) =>
+    api.send(route.method, url, { key: own.key, ...(body !== undefined && { body }) });
+  const hasBody = ({ method }: Pick<Route, 'method'>) => method !== 'GET' && method !== 'DELETE';
+
+  for (const route of routes) {
+    for (const param of route.params.filter((name) => !(name in GLOBAL_PARAMS))) {
+      it(`${routeName(route)} with a foreign ${param} answers as with an unknown one`, async () => {
+        assert.ok(param in own, `add '${param}' to test/tenant-resources.ts, or to GLOBAL_PARAMS of this file`);
+        const url = (id: string) =>
+          route.url.replaceAll(/:(\w+)/g, (_, name: string) => (name === param ? id : String(own[name as Resource])));
+        const body = hasBody(route) ? (BODIES[routeName(route)] ?? {}) : undefined;
+        const id = foreign[param as Resource];
+        const [found, missing] = [await send(route, url(id), body), await send(route, url(unknown(id)), body)];
+        assertSame({ found, missing }, id, unknown(id));
+        assert.equal(found.status, 404, `${found.text}; if the body is wrong, add one to BODIES of this file`);
+      });
+    }
+  }
+
+  for (const [name, { resource, url, body, status = 404 }] of Object.entries(ID_FIELDS)) {
+    it(`${name}: a foreign id answers as an unknown one`, async () => {
+      const [method = '', path = ''] = name.split(' ');
+      const id = foreign[resource];
+      const ask = (value: string) => send({ method }, url?.(own, value) ?? path, body?.(value));
+      const [found, missing] = [await ask(id), await ask(unknown(id))];
+      assertSame({ found, missing }, id, unknown(id));
+      assert.equal(found.status, status, found.text);
+    });
+  }
+
+  it('is tried in every field of every route', () => {
+    const missing = fieldNames
+      .filter((entry) => !isExempt(entry) && !(entry.name in ID_FIELDS))
+      .map(({ name }) => name);
+    assert.deepEqual(missing, [], 'add these fields to ID_FIELDS of this file, or to EXEMPT_FIELDS with a reason');
+  });
+
+  it('has changed nothing', async () => {
+    for (const { method, url, params } of routes) {
+      if (method !== 'GET' || !params.every((name) => name in foreign)) continue;
+      const path = url.replaceAll(/:(\w+)/g, (_, name: string) => String(foreign[name as Resource]));
+      const { status, text } = await api.send('GET', path, { key: foreign.key });
+      assert.equal(status, 200, `${path}: ${text}`);
+    }
+  });
+});
+
+/** Asserts equal statuses, headers and bytes, except for the ids of the requests and of the resources. */
+function assertSame(answers: { found: Answer; missing: Answer }, foreignId: string, unknownId: string): void {
+  const [found, missing] = [comparable(answers.found, foreignId), comparable(answers.missing, unknownId)];
+  assert.deepEqual(found, missing);
+}
+
+function comparable({ status, headers, text }: Answer, id: string) {
+  const shown = [...headers].filter(([name]) => name !== 'x-request-id' && name !== 'date');
+  return { status, headers: shown, body: text.replaceAll(id, 'ID') };
+}

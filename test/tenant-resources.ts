@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { documents } from '../src/knowledge-bases/documents/tables.ts';
+import { newId } from '../src/lib/ids.ts';
+import { encodeForm, sendForm } from './forms.ts';
+import type { TestApi } from './harness.ts';
+
+/** Ids of one organization, by the name of the path parameter that takes them. */
+export interface TenantResources {
+  key: string;
+  kb_id: string;
+  ds_id: string;
+  document_id: string;
+  job_id: string;
+  file_id: string;
+  batch_id: string;
+  response_id: string;
+  policy_id: string;
+  key_id: string;
+  organization_id: string;
+  /** An item of the response. */
+  item_id: string;
+  /** A file of the purpose `batch`. */
+  batch_file_id: string;
+}
+
+/** Creates one resource of each kind in a new organization. */
+export async function createResources(api: TestApi, organization: string): Promise<TenantResources> {
+  const {
+    key,
+    id: key_id,
+    organizationId: organization_id,
+  } = await api.makeKey({
+    organization,
+    scopes: ['inference', 'files', 'knowledge', 'guardrails', 'keys'],
+  });
+  const create = async (path: string, body: object): Promise<string> => {
+    const { status, json, text } = await api.send('POST', path, { key, body });
+    assert.equal(status, 200, `${path}: ${text}`);
+    return json.id;
+  };
+  const line = {
+    custom_id: 'a',
+    method: 'POST',
+    url: '/v1/chat/completions',
+    body: { model: 'general-8b', messages: [] },
+  };
+  const file_id = await upload(api, key, 'knowledge-base', 'Some text.');
+  const batch_file_id = await upload(api, key, 'batch', JSON.stringify(line));
+  const kb_id = await create('/v1/knowledge-bases', { name: 'Base' });
+  const source = { type: 'file_upload', name: 'Files', config: { file_ids: [file_id] } };
+  const ds_id = await create(`/v1/knowledge-bases/${kb_id}/data-sources`, source);
+  const question = { model: 'general-8b', input: 'Hello' };
+  const response = await api.send('POST', '/v1/responses', { key, body: question });
+  const jobs = await api.send('GET', `/v1/knowledge-bases/${kb_id}/ingestion-jobs`, { key });
+  const policy = { name: 'Policy', enabled: false };
+  return {
+    key,
+    kb_id,
+    ds_id,
+    job_id: jobs.json.data[0].id,
+    document_id: await insertDocument(api, { kb_id, ds_id }),
+    file_id,
+    batch_file_id,
+    batch_id: await create('/v1/batches', {
+      input_file_id: batch_file_id,
+      endpoint: line.url,
+      completion_window: '24h',
+    }),
+    response_id: response.json.id,
+    item_id: response.json.output[0].id,
+    key_id,
+    organization_id,
+    policy_id: await create('/v1/guardrail-policies', policy),
+  };
+}
+
+async function upload(api: TestApi, key: string, purpose: string, content: string): Promise<string> {
+  const filename = purpose === 'batch' ? 'a.jsonl' : 'a.txt';
+  const form = encodeForm([
+    { name: 'purpose', content: purpose },
+    { name: 'file', filename, content },
+  ]);
+  const { status, json, text } = await sendForm(`${api.url}/v1/files`, form, { key });
+  assert.equal(status, 200, text);
+  return json.id;
+}
+
+/** Ingestion would need a worker. */
+async function insertDocument(api: TestApi, { kb_id, ds_id }: { kb_id: string; ds_id: string }): Promise<string> {
+  const id = newId('document');
+  const now = new Date();
+  const { organization_id } = (
+    await api.db.execute('select organization_id from knowledge_bases where id = $1', [kb_id])
+  ).rows[0] as { organization_id: string };
+  await api.db.sql.insert(documents).values({
+    id,
+    knowledgeBaseId: kb_id,
+    dataSourceId: ds_id,
+    organizationId: organization_id,
+    itemKey: 'a',
+    part: '',
+    fingerprint: '',
+    seenBy: '',
+    name: 'a.txt',
+    sourceType: 'file_upload',
+    bytes: 1,
+    chunkCount: 0,
+    status: 'completed',
+    metadata: {},
+    language: 'en',
+    createdAt: now,
+    updatedAt: now,
+  });
+  return id;
+}
