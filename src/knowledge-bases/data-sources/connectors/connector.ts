@@ -12,6 +12,8 @@ export interface SourceItem {
   name: string;
   /** `https://...`, `s3://...` or a file id; null without one. */
   uri: string | null;
+  /** Facts of the listing that `fetch` needs; not stored. */
+  details?: Record<string, unknown>;
 }
 
 /** The content of an item. */

@@ -1,5 +1,5 @@
 import type { DataSourceType } from '../../source-types.ts';
-import { confluence } from './confluence.ts';
+import { confluence } from './confluence/confluence.ts';
 import type { Connector } from './connector.ts';
 import { fileUpload } from './file-upload.ts';
 import { gcs } from './gcs.ts';
