@@ -22,7 +22,8 @@ import { retrievalRoutes } from './knowledge-bases/retrieval/routes.ts';
 import { knowledgeBaseRoutes } from './knowledge-bases/routes.ts';
 import { modelRoutes } from './models/routes.ts';
 import { moderationRoutes } from './moderations/routes.ts';
-import { promptCacheRoutes, type StatisticsSource } from './prompt-cache/routes.ts';
+import type { PromptCacheStatistics } from './prompt-cache/prompt-cache-statistics.ts';
+import { promptCacheRoutes } from './prompt-cache/routes.ts';
 import { rerankRoutes } from './rerank/routes.ts';
 import { responseRoutes } from './responses/routes.ts';
 
@@ -30,7 +31,7 @@ import { responseRoutes } from './responses/routes.ts';
 export type AppDeps = Deps & {
   authenticate: Authenticate;
   limiter: RateLimiter;
-  promptCache: StatisticsSource;
+  promptCache: PromptCacheStatistics;
   /** Makes this process read a key, or the keys of an organization, again. */
   evictKeys(id: string): void;
   modelsPull?: () => ModelsPull | null;

@@ -30,7 +30,8 @@ import { createSecrets } from '../src/lib/secrets.ts';
 import { KeyRateLimiter } from '../src/limits/key-rate-limiter.ts';
 import { MemoryLimitStore } from '../src/limits/memory-store.ts';
 import { CATALOGUE, CATALOGUE_CREATED_AT, GENERATION, NO_GENERATION, OWNER } from '../src/models/catalogue.ts';
-import { CacheCounters } from '../src/prompt-cache/cache-counters.ts';
+import { registerCacheMetrics } from '../src/prompt-cache/metrics.ts';
+import { PromptCacheStatistics } from '../src/prompt-cache/prompt-cache-statistics.ts';
 import type { JobKind } from '../src/queue/define-job.ts';
 import { JobQueue } from '../src/queue/job-queue.ts';
 import { ChunkIndex } from '../src/search/chunk-index.ts';
@@ -124,7 +125,8 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
   const authenticator = new Authenticator(db);
   const models = new ModelRegistry(options.models?.(engine) ?? bindCatalogue(engine));
   const metrics = new Registry();
-  const promptCache = new CacheCounters({ models, metrics, now: Date.now });
+  const promptCache = new PromptCacheStatistics({ db, models, logger, now: Date.now });
+  await promptCache.start();
   const scoreTexts = options.scoreTexts ?? policyScorer(models);
   const deps: Deps = {
     config,
@@ -138,7 +140,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
     metrics,
     reserve: billing.reserve,
     recordUsage: billing.recordUsage,
-    countPrompt: (modelId, cachedTokens) => promptCache.count(modelId, cachedTokens),
+    countPrompt: registerCacheMetrics(metrics, models).countPrompt,
     screen: options.screen ?? new PolicyScreen({ db, logger, scoreTexts, now: Date.now }),
     scoreTexts,
     now: Date.now,
@@ -158,6 +160,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
     await app.close();
     await jobs?.stop();
     await billing.close();
+    await promptCache.stop();
     await db.close();
     await chunks.close();
     for (const folder of [blobFolder, indexFolder]) rmSync(folder, { recursive: true, force: true });

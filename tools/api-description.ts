@@ -3,21 +3,18 @@ import { type AppDeps, createApp } from '../src/app.ts';
 import { ModelRegistry } from '../src/engines/registry.ts';
 import { unlimited } from '../src/http/rate-limit.ts';
 import { createLogger } from '../src/lib/logger.ts';
-import { CacheCounters } from '../src/prompt-cache/cache-counters.ts';
 import { VERSION } from '../src/version.ts';
 
 /** Dependencies of an API that is described but never called: only those that route registration uses are real. */
 function describedDeps(): AppDeps {
-  const models = new ModelRegistry([]);
-  const metrics = new Registry();
   const deps = {
     config: { bodyLimitBytes: 1024, corsOrigins: null },
     logger: createLogger('silent'),
-    models,
-    metrics,
+    models: new ModelRegistry([]),
+    metrics: new Registry(),
     now: Date.now,
     limiter: unlimited,
-    promptCache: new CacheCounters({ models, metrics, now: Date.now }),
+    promptCache: null,
   };
   return deps as unknown as AppDeps;
 }

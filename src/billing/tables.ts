@@ -29,6 +29,8 @@ export const usageRecords = pgTable('usage_records', {
   /** Part of the duration that the call waited in the queue of its engine. */
   queueMs: integer('queue_ms').notNull().default(0),
   finishReason: text('finish_reason'),
+  /** Whether a prefix of the prompt was cached; null without a processed prompt of a generation. */
+  isCacheHit: boolean('is_cache_hit'),
   isBatch: boolean('is_batch').notNull().default(false),
   /** `cancelled`: the client disconnected; `failed`: the engine failed. Generated tokens count in every case. */
   outcome: text({ enum: ['completed', 'cancelled', 'failed'] }).notNull(),
@@ -52,6 +54,9 @@ export const usageDaily = pgTable(
     rerankUnits: sum('rerank_units'),
     costMicros: sum('cost_micros'),
     chargedMicros: sum('charged_micros').default(0),
+    /** Processed prompts of generations, with and without a cached prefix. */
+    cacheHits: sum('cache_hits').default(0),
+    cacheMisses: sum('cache_misses').default(0),
   },
   ({ day, organizationId, keyId, model, endpoint }) => [
     primaryKey({ columns: [day, organizationId, keyId, model, endpoint] }),

@@ -123,9 +123,10 @@ export async function insertDay(sql: Sql, start: number): Promise<void> {
     if (claimed.length === 0) return;
     await transaction.execute(fragment`
       insert into ${usageDaily} (day, organization_id, key_id, model, endpoint, requests, prompt_tokens, cached_tokens,
-        completion_tokens, searches, rerank_units, cost_micros, charged_micros)
+        completion_tokens, searches, rerank_units, cost_micros, charged_micros, cache_hits, cache_misses)
       select ${day}::date, organization_id, key_id, model, endpoint, count(*), sum(prompt_tokens), sum(cached_tokens),
-        sum(completion_tokens), sum(searches), sum(rerank_units), sum(cost_micros), sum(charged_micros)
+        sum(completion_tokens), sum(searches), sum(rerank_units), sum(cost_micros), sum(charged_micros),
+        count(*) filter (where is_cache_hit), count(*) filter (where not is_cache_hit)
       from ${usageRecords} where id >= ${firstIdAt(start)} and id < ${firstIdAt(start + DAY_MS)}
       group by organization_id, key_id, model, endpoint`);
   });
@@ -134,4 +135,32 @@ export async function insertDay(sql: Sql, start: number): Promise<void> {
 /** Deletes the records that were created before `time` (milliseconds since 1970). */
 export async function deleteRecordsBefore(sql: Sql, time: number): Promise<void> {
   await sql.delete(usageRecords).where(lt(usageRecords.id, firstIdAt(time)));
+}
+
+/** Processed prompts of a model since its first usage. */
+export interface PromptCacheSum {
+  model: string;
+  /** Prompts with a cached prefix, and prompts without. */
+  hits: number;
+  misses: number;
+  cachedTokens: number;
+}
+
+/** Adds up the use of the prefix cache by model, of all organizations. */
+export async function sumPromptCache(sql: Sql): Promise<PromptCacheSum[]> {
+  const recordsFrom = (await rolledUpUntil(sql)) ?? 0;
+  const { rows } = (await sql.execute(fragment`
+    select model, sum(hits) as hits, sum(misses) as misses, sum(cached_tokens) as cached_tokens from (
+      select model, cache_hits as hits, cache_misses as misses, cached_tokens from ${usageDaily}
+      where day < ${utcDay(recordsFrom)}::date
+      union all
+      select model, count(*) filter (where is_cache_hit), count(*) filter (where not is_cache_hit), sum(cached_tokens)
+      from ${usageRecords} where id >= ${firstIdAt(recordsFrom)} group by model
+    ) as prompts group by model`)) as unknown as { rows: Record<string, unknown>[] };
+  return rows.map((row) => ({
+    model: String(row['model']),
+    hits: Number(row['hits']),
+    misses: Number(row['misses']),
+    cachedTokens: Number(row['cached_tokens']),
+  }));
 }

@@ -44,6 +44,7 @@ describe('GET /v1/usage', () => {
       costMicros: 100,
       durationMs: 1,
       queueMs: 0,
+      isCacheHit: null,
       finishReason: 'stop',
       isBatch: false,
       outcome: 'completed',

@@ -20,8 +20,8 @@ import { MemoryLimitStore } from '../limits/memory-store.ts';
 import { SharedLimitStore } from '../limits/shared-store.ts';
 import { isMemoryShort, RECOMMENDED_MEMORY_MB } from '../memory-budget.ts';
 import { ModelBindings } from '../models/bindings/model-bindings.ts';
-import { CacheCounters } from '../prompt-cache/cache-counters.ts';
-import { SharedStatistics } from '../prompt-cache/shared-statistics.ts';
+import { registerCacheMetrics } from '../prompt-cache/metrics.ts';
+import { PromptCacheStatistics } from '../prompt-cache/prompt-cache-statistics.ts';
 import type { ProcessLifecycle } from '../shutdown-order.ts';
 import { openSecrets } from './secrets.ts';
 import { openBlobs, openDatabase, openIndex, openJobs } from './stores.ts';
@@ -34,7 +34,7 @@ export interface Booted {
   deps: Deps;
   authenticator: Authenticator;
   limiter: RateLimiter;
-  promptCache: SharedStatistics;
+  promptCache: PromptCacheStatistics;
   bindings: ModelBindings;
   /** The first key of a new instance, to be shown once; null on every later start. */
   firstKey: string | null;
@@ -72,10 +72,14 @@ export async function boot(
   );
   const metrics = new Registry();
   collectDefaultMetrics({ register: metrics });
-  const counters = new CacheCounters({ models, metrics, now: Date.now });
+  const cacheMetrics = registerCacheMetrics(metrics, models);
   const promptCache = await lifecycle.start(
     'cache statistics',
-    () => new SharedStatistics({ db, counters, logger, now: Date.now }),
+    async () => {
+      const statistics = new PromptCacheStatistics({ db, models, logger, now: Date.now });
+      await statistics.start();
+      return statistics;
+    },
     (started) => started.stop(),
   );
   const scoreTexts = policyScorer(models);
@@ -91,7 +95,7 @@ export async function boot(
     metrics,
     reserve: billing.reserve,
     recordUsage: billing.recordUsage,
-    countPrompt: (modelId, cachedTokens) => counters.count(modelId, cachedTokens),
+    countPrompt: cacheMetrics.countPrompt,
     screen: new PolicyScreen({ db, logger, scoreTexts, now: Date.now }),
     scoreTexts,
     now: Date.now,

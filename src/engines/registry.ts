@@ -70,8 +70,8 @@ const NO_BACKEND: Backend = { engine: 'bundled', model: '', parameters: null, re
 /** Registry of served models by id. */
 export class ModelRegistry implements ModelLookup {
   #models: ReadonlyMap<string, ServedModel>;
-  /** Evictions of removed engines, so that the sum never decreases. */
-  #earlierEvictions = 0;
+  /** Evictions of removed engines by model id, so that sums never decrease. */
+  readonly #earlierEvictions = new Map<string, number>();
 
   constructor(models: readonly ServedModel[]) {
     this.#models = new Map(models.map((model) => [model.id, model]));
@@ -82,11 +82,13 @@ export class ModelRegistry implements ModelLookup {
    * calls.
    */
   replace(models: readonly ServedModel[]): EngineRuntime[] {
-    const before = { runtimes: this.runtimes(), engines: this.engines() };
+    const before = { runtimes: this.runtimes(), models: this.#cachingModels() };
     this.#models = new Map(models.map((model) => [model.id, model]));
     const engines = new Set(this.engines());
-    for (const engine of before.engines) {
-      if (!engines.has(engine)) this.#earlierEvictions += engine.cacheUsage()?.evictions ?? 0;
+    for (const { id, engine } of before.models) {
+      if (engines.has(engine)) continue;
+      const evictions = engine.cacheUsage()?.evictions ?? 0;
+      this.#earlierEvictions.set(id, (this.#earlierEvictions.get(id) ?? 0) + evictions);
     }
     const runtimes = new Set(this.runtimes());
     return before.runtimes.filter((runtime) => !runtimes.has(runtime));
@@ -113,18 +115,41 @@ export class ModelRegistry implements ModelLookup {
 
   /** Sums the prefix caches of all engines that report them; null when none does. */
   cacheUsage(): CacheUsage | null {
-    let sum: CacheUsage | null = null;
-    for (const engine of this.engines()) {
-      const usage = engine.cacheUsage();
-      if (usage === null) continue;
-      sum ??= { bytes: 0, entries: 0, evictions: this.#earlierEvictions };
-      sum.bytes += usage.bytes;
-      sum.entries += usage.entries;
-      sum.evictions += usage.evictions;
+    const usages = [...this.cacheUsageByModel().values()];
+    if (usages.every(({ bytes }) => bytes === null)) return null;
+    const sum: CacheUsage = { bytes: 0, entries: 0, evictions: 0 };
+    for (const { bytes, entries, evictions } of usages) {
+      sum.bytes += bytes ?? 0;
+      sum.entries += entries;
+      sum.evictions += evictions;
     }
     return sum;
   }
+
+  /** The prefix caches by model id. Models that share an engine share its cache, which is listed under the first of them. */
+  cacheUsageByModel(): ReadonlyMap<string, ModelCacheUsage> {
+    const usages = new Map<string, ModelCacheUsage>();
+    for (const { id, engine } of this.#cachingModels()) {
+      const usage = engine.cacheUsage();
+      if (usage !== null) usages.set(id, usage);
+    }
+    for (const [id, evictions] of this.#earlierEvictions) {
+      const usage = usages.get(id) ?? { bytes: null, entries: 0, evictions: 0 };
+      usages.set(id, { ...usage, evictions: usage.evictions + evictions });
+    }
+    return usages;
+  }
+
+  /** Each generation engine with the first model that it serves. */
+  #cachingModels(): { id: string; engine: GenerationEngine }[] {
+    const first = new Map<GenerationEngine, string>();
+    for (const { id, engine } of this.#models.values()) if (engine != null && !first.has(engine)) first.set(engine, id);
+    return [...first].map(([engine, id]) => ({ engine, id }));
+  }
 }
+
+/** Cache usage of one model. `bytes`: null when no engine reports it at present. */
+export type ModelCacheUsage = Omit<CacheUsage, 'bytes'> & { bytes: number | null };
 
 /** Returns the engine of a model; null while unbound. */
 export function modelRuntime(model: ModelView): EngineRuntime | null {

@@ -136,7 +136,10 @@ async function* meteredEvents(
     outcome = isAbort(error) ? 'cancelled' : 'failed';
     throw error;
   } finally {
-    if (isProcessed) deps.countPrompt(model.id, used.cachedTokens);
+    if (isProcessed) {
+      modelCall.isCacheHit = used.cachedTokens > 0;
+      deps.countPrompt(model.id, used.cachedTokens);
+    }
     await modelCall.settle(used, outcome, finishReason);
   }
   yield { type: 'usage', usage: used };

@@ -42,6 +42,8 @@ export class ModelCall<Engine> {
   readonly startedAt: number;
   /** Time in the queue of the engine, in milliseconds, once it is known. */
   queueMs = 0;
+  /** Whether a prefix of the prompt was cached; null before the prompt of a generation is processed. */
+  isCacheHit: boolean | null = null;
   readonly #deps: MeteringDeps;
   readonly #subject: CallSubject;
   readonly #inputs: number;
@@ -88,6 +90,7 @@ export class ModelCall<Engine> {
       durationMs,
       queueMs: Math.min(Math.round(this.queueMs), durationMs),
       finishReason,
+      isCacheHit: this.isCacheHit,
       isBatch: isBatchLine,
       outcome,
       createdAt: new Date(now),

@@ -29,6 +29,8 @@ export interface UsageRecord {
   queueMs: number;
   /** Why the first choice of a generation ended; null for other calls, and for generations that did not end. */
   finishReason: string | null;
+  /** Whether a prefix of the prompt was read from the prefix cache. Null: no prompt of a generation was processed. */
+  isCacheHit: boolean | null;
   /** Whether the call is a line of a batch. */
   isBatch: boolean;
   outcome: UsageOutcome;

@@ -11,7 +11,7 @@ export interface CacheMetrics {
  * Registers the prompt cache metrics; call once per registry. Labels are registered model ids, which bounds their number, and never
  * organizations. Gauges are collected at scrape time, and absent while no engine reports them.
  */
-export function cacheMetrics(registry: Registry, models: Pick<ModelRegistry, 'cacheUsage'>): CacheMetrics {
+export function registerCacheMetrics(registry: Registry, models: Pick<ModelRegistry, 'cacheUsage'>): CacheMetrics {
   const registers = [registry];
   const labelNames = ['model'] as const;
   const hits = new Counter({

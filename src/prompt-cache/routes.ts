@@ -1,14 +1,9 @@
 import type { App } from '../http/app.ts';
+import type { PromptCacheStatistics } from './prompt-cache-statistics.ts';
 import { CacheStatistics } from './schema.ts';
 
-/** The statistics that the routes return: of all processes, or of one in tests. */
-export interface StatisticsSource {
-  read(): CacheStatistics | Promise<CacheStatistics>;
-  reset(): CacheStatistics | Promise<CacheStatistics>;
-}
-
 /** `GET /v1/admin/cache/stats` and `POST /v1/admin/cache/reset`, for the operator of the instance. */
-export function promptCacheRoutes(app: App, { promptCache }: { promptCache: StatisticsSource }): void {
+export function promptCacheRoutes(app: App, { promptCache }: { promptCache: PromptCacheStatistics }): void {
   const config = { scope: 'admin' } as const;
   const tags = ['Admin'];
   app.get(
@@ -17,7 +12,7 @@ export function promptCacheRoutes(app: App, { promptCache }: { promptCache: Stat
       schema: {
         summary: 'Statistics of the prompt cache',
         description:
-          'Sums over all models, organizations and running processes, since their start or the last reset, including hits reported by upstream servers. Counts of other processes are up to a second old. Requires the scope `admin`.',
+          'Sums over all models, organizations and processes since the last reset, which restarts do not change, including hits reported by upstream servers. Entries, memory and evictions of other processes are up to a second old. Requires the scope `admin`.',
         tags,
         response: { 200: CacheStatistics },
       },

@@ -1,57 +1,87 @@
-import { and, eq, sql as expression, gt, lt, ne } from 'drizzle-orm';
+import { and, eq, sql as expression, ne, notInArray } from 'drizzle-orm';
 import type { Sql } from '../db/db.ts';
-import { notify } from '../db/notifications.ts';
-import type { CacheCounts } from './cache-counters.ts';
-import { promptCacheCounts } from './tables.ts';
+import type { ModelCacheUsage } from '../engines/registry.ts';
+import { type CacheBaseline, promptCacheBaseline, promptCacheUsage } from './tables.ts';
 
-/** A process that has not updated its row for this time has ended. */
+/** A process that has not updated its rows for this time has ended. */
 const EXPIRED = expression`now() - interval '60 seconds'`;
+/** Process id of the rows of all ended processes. */
+const ENDED = '';
 
-/** Writes the counts of a process; false when the statistics were reset since `resets`: then nothing is written. */
-export async function upsertCounts(sql: Sql, processId: string, counts: CacheCounts, resets: number): Promise<boolean> {
-  const set = { ...counts, updatedAt: expression`now()` };
-  const written = await sql
-    .insert(promptCacheCounts)
-    .values({ processId, resets, ...set })
-    .onConflictDoUpdate({
-      target: promptCacheCounts.processId,
-      set,
-      setWhere: eq(promptCacheCounts.resets, resets),
-    })
-    .returning({ processId: promptCacheCounts.processId });
-  return written.length === 1;
+/** The cache of one model in one process. */
+export interface CacheUsageRow extends ModelCacheUsage {
+  model: string;
 }
 
-/** Counts of the other running processes. */
-export async function selectOtherCounts(sql: Sql, processId: string): Promise<CacheCounts[]> {
+/** Replaces the rows of a process. */
+export async function replaceUsage(
+  sql: Sql,
+  processId: string,
+  usages: ReadonlyMap<string, ModelCacheUsage>,
+): Promise<void> {
+  const rows = [...usages].map(([model, usage]) => ({ processId, model, ...usage, updatedAt: expression`now()` }));
+  await sql.transaction(async (transaction) => {
+    const ofProcess = eq(promptCacheUsage.processId, processId);
+    const models = notInArray(promptCacheUsage.model, [...usages.keys()]);
+    await transaction.delete(promptCacheUsage).where(and(ofProcess, models));
+    if (rows.length === 0) return;
+    const excluded = (column: string) => expression.raw(`excluded.${column}`);
+    await transaction
+      .insert(promptCacheUsage)
+      .values(rows)
+      .onConflictDoUpdate({
+        target: [promptCacheUsage.processId, promptCacheUsage.model],
+        set: {
+          bytes: excluded('bytes'),
+          entries: excluded('entries'),
+          evictions: excluded('evictions'),
+          updatedAt: expression`now()`,
+        },
+      });
+  });
+}
+
+/** Rows of the other processes. Those of ended processes have evictions only. */
+export function selectOtherUsage(sql: Sql, processId: string): Promise<CacheUsageRow[]> {
+  const { model, bytes, entries, evictions, updatedAt } = promptCacheUsage;
+  const isRunning = expression`${updatedAt} > ${EXPIRED}`;
   return sql
-    .select()
-    .from(promptCacheCounts)
-    .where(and(ne(promptCacheCounts.processId, processId), gt(promptCacheCounts.updatedAt, EXPIRED)));
+    .select({
+      model,
+      bytes: expression<number | null>`case when ${isRunning} then ${bytes} end`.mapWith(bytes),
+      entries: expression<number>`case when ${isRunning} then ${entries} else 0 end`.mapWith(entries),
+      evictions,
+    })
+    .from(promptCacheUsage)
+    .where(ne(promptCacheUsage.processId, processId));
 }
 
-/** How often the statistics were reset since the process wrote its first row; 0 without a row. */
-export async function selectResets(sql: Sql, processId: string): Promise<number> {
-  const rows = await sql
-    .select({ resets: promptCacheCounts.resets })
-    .from(promptCacheCounts)
-    .where(eq(promptCacheCounts.processId, processId));
-  return rows[0]?.resets ?? 0;
+/** Moves the evictions of a process that ends, and of those that were killed, to the row of all ended processes. */
+export async function foldEndedUsage(sql: Sql, processId: string | null): Promise<void> {
+  await sql.execute(expression`
+    with ended as (
+      delete from ${promptCacheUsage}
+      where process_id <> ${ENDED} and (process_id = ${processId} or updated_at < ${EXPIRED})
+      returning model, evictions
+    )
+    insert into ${promptCacheUsage} as total (process_id, model, bytes, entries, evictions, updated_at)
+    select ${ENDED}, model, null, 0, sum(evictions), '-infinity' from ended group by model order by model
+    on conflict (process_id, model) do update set evictions = total.evictions + excluded.evictions`);
 }
 
-/** Sets the counts of all processes to zero and notifies them. Run it in a transaction. */
-export async function resetCounts(sql: Sql): Promise<void> {
-  const zero = { hits: 0, misses: 0, cachedTokens: 0, evictions: 0, since: expression`now()` };
-  await sql.update(promptCacheCounts).set({ ...zero, resets: expression`${promptCacheCounts.resets} + 1` });
-  await notify(sql, 'quire_prompt_cache');
+/** The last reset; null before the first start. */
+export async function selectBaseline(sql: Sql): Promise<{ counts: CacheBaseline[]; since: Date } | null> {
+  const [row] = await sql.select().from(promptCacheBaseline);
+  return row ?? null;
 }
 
-/** Deletes the counts of a process that ends. */
-export async function deleteCounts(sql: Sql, processId: string): Promise<void> {
-  await sql.delete(promptCacheCounts).where(eq(promptCacheCounts.processId, processId));
-}
-
-/** Deletes the counts of processes that were killed. */
-export async function deleteExpiredCounts(sql: Sql): Promise<void> {
-  await sql.delete(promptCacheCounts).where(lt(promptCacheCounts.updatedAt, EXPIRED));
+/** Stores the counts of a reset. `replace: false` keeps an earlier one. */
+export async function storeBaseline(
+  sql: Sql,
+  counts: CacheBaseline[],
+  { since, replace }: { since: Date; replace: boolean },
+): Promise<void> {
+  const inserting = sql.insert(promptCacheBaseline).values({ counts, since });
+  if (!replace) await inserting.onConflictDoNothing();
+  else await inserting.onConflictDoUpdate({ target: promptCacheBaseline.id, set: { counts, since } });
 }

@@ -1,20 +1,36 @@
-import { bigint, integer, pgTable, text, timestamp } from 'drizzle-orm/pg-core';
+import { bigint, integer, jsonb, pgTable, primaryKey, text, timestamp } from 'drizzle-orm/pg-core';
 
 const count = (name: string) => bigint(name, { mode: 'number' });
 
-/** Prompt cache counts of each running process. A process replaces its own row; rows of ended processes expire. */
-export const promptCacheCounts = pgTable('prompt_cache_counts', {
-  processId: text('process_id').primaryKey(),
-  hits: count('hits').notNull(),
-  misses: count('misses').notNull(),
-  cachedTokens: count('cached_tokens').notNull(),
-  evictions: count('evictions').notNull(),
-  /** Null: no engine of the process reports its memory. */
-  bytes: count('bytes'),
-  entries: count('entries').notNull(),
-  /** Start of the process or time of the last reset, by the clock of the process. */
+/** Prefix caches of the processes. A process replaces its own rows; those of ended processes keep their evictions. */
+export const promptCacheUsage = pgTable(
+  'prompt_cache_usage',
+  {
+    /** Empty: all processes that have ended. */
+    processId: text('process_id').notNull(),
+    model: text().notNull(),
+    /** Null: no engine reports it. */
+    bytes: count('bytes'),
+    entries: count('entries').notNull(),
+    /** Since the start of the process. */
+    evictions: count('evictions').notNull(),
+    updatedAt: timestamp('updated_at', { withTimezone: true }).notNull(),
+  },
+  ({ processId, model }) => [primaryKey({ columns: [processId, model] })],
+);
+
+/** Counts that statistics leave out: those of the last reset. */
+export interface CacheBaseline {
+  model: string;
+  hits: number;
+  misses: number;
+  cachedTokens: number;
+  evictions: number;
+}
+
+/** The last reset of the statistics, in one row. */
+export const promptCacheBaseline = pgTable('prompt_cache_baseline', {
+  id: integer().primaryKey().default(1),
+  counts: jsonb().$type<CacheBaseline[]>().notNull(),
   since: timestamp({ withTimezone: true }).notNull(),
-  /** Increases with every reset, so that the process notices it. */
-  resets: integer().notNull(),
-  updatedAt: timestamp('updated_at', { withTimezone: true }).notNull(),
 });

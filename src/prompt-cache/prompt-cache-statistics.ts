@@ -1,0 +1,165 @@
+import { sumPromptCache } from '../billing/usage-store.ts';
+import type { Database } from '../db/db.ts';
+import type { ModelCacheUsage, ModelRegistry } from '../engines/registry.ts';
+import { newId } from '../lib/ids.ts';
+import type { Logger } from '../lib/logger.ts';
+import { type PeriodicTask, runPeriodically } from '../lib/run-periodically.ts';
+import type { CacheStatistics } from './schema.ts';
+import { foldEndedUsage, replaceUsage, selectBaseline, selectOtherUsage, storeBaseline } from './store.ts';
+import type { CacheBaseline } from './tables.ts';
+
+/** Entries, memory and evictions of other processes are at most this old. Nothing is written while they do not change. */
+const PUBLISH_MS = 1_000;
+/** Unchanged rows are rewritten after this time, as a heartbeat of the process. */
+const KEEP_ALIVE_MS = 20_000;
+const BYTES_PER_MB = 1_048_576;
+
+/** Dependencies of the statistics. */
+export interface PromptCacheStatisticsDeps {
+  db: Pick<Database, 'sql'>;
+  models: Pick<ModelRegistry, 'cacheUsageByModel'>;
+  logger: Logger;
+  /** Returns Unix milliseconds. */
+  now(): number;
+}
+
+/** Counts of one model since the first start. */
+type ModelCounts = CacheBaseline & Pick<ModelCacheUsage, 'bytes' | 'entries'>;
+
+/**
+ * Prompt cache statistics of the instance. Hits, misses and tokens are sums of the usage records, so they are exact for any number of
+ * processes and after crashes. Each process publishes entries, memory and evictions of its caches. A reset stores the counts, which are
+ * subtracted from then on.
+ */
+export class PromptCacheStatistics {
+  readonly #deps: PromptCacheStatisticsDeps;
+  readonly #processId = newId('process');
+  #publishing: PeriodicTask | null = null;
+  #published = '[]';
+  #publishedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(deps: PromptCacheStatisticsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Publishes the caches of this process until `stop()`. The first start of an instance begins to count. */
+  async start(): Promise<void> {
+    const { db, logger, now } = this.#deps;
+    if ((await selectBaseline(db.sql)) === null) {
+      await storeBaseline(db.sql, await this.#counts(), { since: new Date(now()), replace: false });
+    }
+    this.#publishing = runPeriodically(PUBLISH_MS, 'publish cache usage', () => this.#publish(), logger);
+  }
+
+  /** The statistics of all processes since the last reset. */
+  async read(): Promise<CacheStatistics> {
+    const { db, now } = this.#deps;
+    const [counts, baseline] = [await this.#counts(), await selectBaseline(db.sql)];
+    return viewStatistics(counts, baseline?.counts ?? [], now() - (baseline?.since.getTime() ?? now()));
+  }
+
+  /** Resets the statistics of all processes and returns them. Does not clear the caches. */
+  async reset(): Promise<CacheStatistics> {
+    const { db, now } = this.#deps;
+    const counts = await this.#counts();
+    await storeBaseline(db.sql, counts.map(toBaseline), { since: new Date(now()), replace: true });
+    return viewStatistics(counts, counts, 0);
+  }
+
+  /** Keeps the evictions of this process in the sums. */
+  async stop(): Promise<void> {
+    await this.#publishing?.stop();
+    const { db, models } = this.#deps;
+    const usages = models.cacheUsageByModel();
+    if (usages.size === 0 && this.#published === '[]') return;
+    // Closed engines may report nothing any more: what was published counts.
+    if (usages.size > 0) await replaceUsage(db.sql, this.#processId, usages);
+    await foldEndedUsage(db.sql, this.#processId);
+  }
+
+  async #counts(): Promise<ModelCounts[]> {
+    const { db, models } = this.#deps;
+    const counts = new Map<string, ModelCounts>();
+    const find = (model: string) => {
+      const found = counts.get(model) ?? { model, ...{ hits: 0, misses: 0, cachedTokens: 0 }, ...NO_CACHE };
+      counts.set(model, found);
+      return found;
+    };
+    for (const sum of await sumPromptCache(db.sql)) Object.assign(find(sum.model), sum);
+    const own = [...models.cacheUsageByModel()].map(([model, usage]) => ({ model, ...usage }));
+    for (const usage of [...own, ...(await selectOtherUsage(db.sql, this.#processId))]) {
+      const model = find(usage.model);
+      if (usage.bytes !== null) model.bytes = (model.bytes ?? 0) + usage.bytes;
+      model.entries += usage.entries;
+      model.evictions += usage.evictions;
+    }
+    return [...counts.values()].toSorted((a, b) => (a.model < b.model ? -1 : 1));
+  }
+
+  async #publish(): Promise<void> {
+    const { db, models } = this.#deps;
+    const usages = models.cacheUsageByModel();
+    const text = JSON.stringify([...usages]);
+    const isDue = performance.now() - this.#publishedAtMs >= KEEP_ALIVE_MS;
+    if (text === this.#published && (!isDue || usages.size === 0)) return;
+    await replaceUsage(db.sql, this.#processId, usages);
+    this.#published = text;
+    this.#publishedAtMs = performance.now();
+    if (isDue) await foldEndedUsage(db.sql, null);
+  }
+}
+
+const NO_CACHE = { bytes: null, entries: 0, evictions: 0 };
+
+const toBaseline = ({ model, hits, misses, cachedTokens, evictions }: ModelCounts): CacheBaseline => ({
+  ...{ model, hits, misses, cachedTokens, evictions },
+});
+
+/** Subtracts the counts of the last reset, and adds the models up. */
+function viewStatistics(
+  counts: readonly ModelCounts[],
+  baseline: readonly CacheBaseline[],
+  uptimeMs: number,
+): CacheStatistics {
+  const earlier = new Map(baseline.map((model) => [model.model, model]));
+  const since = counts.map((count): ModelCounts => {
+    const { hits = 0, misses = 0, cachedTokens = 0, evictions = 0 } = earlier.get(count.model) ?? {};
+    return {
+      ...count,
+      hits: count.hits - hits,
+      misses: count.misses - misses,
+      cachedTokens: count.cachedTokens - cachedTokens,
+      // Evictions before a reset may be published after it.
+      evictions: Math.max(0, count.evictions - evictions),
+    };
+  });
+  const sum = (count: (model: ModelCounts) => number) => since.reduce((total, model) => total + count(model), 0);
+  const isKnown = since.some(({ bytes }) => bytes !== null);
+  const total = { bytes: isKnown ? sum(({ bytes }) => bytes ?? 0) : null, entries: sum(({ entries }) => entries) };
+  const used = since.filter((model) => model.hits + model.misses + model.evictions > 0 || model.bytes !== null);
+  return {
+    ...viewCounts({
+      ...total,
+      hits: sum(({ hits }) => hits),
+      misses: sum(({ misses }) => misses),
+      cachedTokens: sum(({ cachedTokens }) => cachedTokens),
+      evictions: sum(({ evictions }) => evictions),
+    }),
+    // The system clock can be set back.
+    uptime_seconds: Math.max(0, Math.floor(uptimeMs / 1000)),
+    models: used.map((model) => ({ model: model.model, ...viewCounts(model) })),
+  };
+}
+
+function viewCounts({ hits, misses, cachedTokens, bytes, entries, evictions }: Omit<ModelCounts, 'model'>) {
+  const prompts = hits + misses;
+  return {
+    hit_count: hits,
+    miss_count: misses,
+    hit_rate: prompts === 0 ? 0 : hits / prompts,
+    cached_tokens_total: cachedTokens,
+    memory_usage_mb: bytes === null ? null : Math.round((bytes / BYTES_PER_MB) * 1000) / 1000,
+    entries,
+    evictions,
+  };
+}
