@@ -120,16 +120,14 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
   // Opening a queue takes a second, and most tests enqueue nothing.
   const jobs = options.jobs === undefined ? (undefined as never) : await openQueue(db, options.jobs);
   const engine = scriptedEngine();
-  const config = { ...loadConfig({}), ...options.config };
   const billing = await openBilling({ db, logger, now: Date.now });
   const authenticator = new Authenticator(db);
   const models = new ModelRegistry(options.models?.(engine) ?? bindCatalogue(engine));
   const metrics = new Registry();
-  const promptCache = new PromptCacheStatistics({ db, models, logger, now: Date.now });
-  await promptCache.start();
+  const promptCache = await PromptCacheStatistics.start({ db, models, logger, now: Date.now });
   const scoreTexts = options.scoreTexts ?? policyScorer(models);
   const deps: Deps = {
-    config,
+    config: { ...loadConfig({}), ...options.config },
     logger,
     db,
     secrets: createSecrets('the key that tests seal secrets with'),
@@ -146,9 +144,11 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
     now: Date.now,
   };
   const authenticate = (header: string | undefined) => authenticator.authenticate(header);
-  const evictKeys = (id: string) => authenticator.evict(id);
-  const limiter = createLimiter(deps, options);
-  const appDeps = { ...deps, authenticate, limiter, promptCache, evictKeys };
+  const evictKeys = (id: string) => {
+    authenticator.evict(id);
+    billing.evictLimits(id);
+  };
+  const appDeps = { ...deps, authenticate, limiter: createLimiter(deps, options), promptCache, evictKeys };
   const app = await createApp(appDeps, '0.0.0', options.requestTimeoutMs);
   options.extend?.(app);
   await app.listen({ host: '127.0.0.1', port: 0 });

@@ -4,6 +4,8 @@ import { Ledger } from './ledger.ts';
 
 /** Credits and usage of model calls. */
 export interface Billing extends Pick<Deps, 'reserve' | 'recordUsage'> {
+  /** Reads the limits of a key, or of the keys of an organization, again. */
+  evictLimits(id: string): void;
   /** Resolves when all usage is durable, and gives back what is left of the reserved credits. */
   close(): Promise<void>;
 }
@@ -16,6 +18,7 @@ export async function openBilling(deps: Pick<Deps, 'db' | 'logger' | 'now'>): Pr
   return {
     reserve: (call, bounds) => reservations.reserve(call, bounds),
     recordUsage: (record, reservation) => ledger.record(record, reservation),
+    evictLimits: (id) => reservations.evictLimits(id),
     close: async () => {
       await ledger.flush();
       await reservations.stop();

@@ -56,6 +56,11 @@ export class CreditReservations {
     this.#shares.clear();
   }
 
+  /** Reads the limits of a key, or of the keys of an organization, again. */
+  evictLimits(id: string): void {
+    this.#limits.evict(id);
+  }
+
   /** Reserves credits for a call: see `Reserve`. */
   reserve(call: Call, bounds: () => CostBounds): Reservation | null | Promise<Reservation | null> {
     const limits = this.#limits.get(call.caller);

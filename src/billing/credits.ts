@@ -1,6 +1,6 @@
 import { and, asc, eq, sql as fragment, gt, gte, lt, type SQL, sum } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
-import { apiKeys, organizations } from '../accounts/tables.ts';
+import { organizations } from '../accounts/tables.ts';
 import type { Sql } from '../db/db.ts';
 import { notify } from '../db/notifications.ts';
 import type { PageBounds } from '../db/page.ts';
@@ -119,15 +119,11 @@ function changeBalance(
       createdAt: new Date(),
     };
     const [inserted] = await transaction.insert(creditTransactions).values(values).returning();
-    if ((row.current === null) !== (balanceMicros === null)) await notifyKeys(transaction, organizationId);
+    // Every process reads the keys of the organization again: it may have a balance now, or none any more.
+    if ((row.current === null) !== (balanceMicros === null))
+      await notify(transaction, 'quire_api_keys', organizationId);
     return inserted ?? null;
   });
-}
-
-/** Makes every process read the keys of the organization again: it may have a balance now, or none any more. */
-async function notifyKeys(sql: Sql, organizationId: string): Promise<void> {
-  const keys = await sql.select({ id: apiKeys.id }).from(apiKeys).where(eq(apiKeys.organizationId, organizationId));
-  for (const { id } of keys) await notify(sql, 'quire_api_keys', id);
 }
 
 /** Selects the credit transactions of an organization, oldest first. */

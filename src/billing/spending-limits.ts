@@ -16,6 +16,7 @@ export interface SpendingLimits {
 }
 
 interface CachedLimits extends SpendingLimits {
+  organizationId: string;
   readAt: number;
 }
 
@@ -41,9 +42,14 @@ export class SpendingLimitsCache {
     if (cached !== undefined && this.#now() - cached.readAt < CACHE_TTL_MS) return cached;
     const running = this.#lookups.get(caller.keyId);
     if (running !== undefined) return running;
-    const lookup = this.#read(caller).finally(() => {
-      if (this.#lookups.get(caller.keyId) === lookup) this.#lookups.delete(caller.keyId);
-    });
+    const lookup = this.#read(caller)
+      .then((limits) => {
+        if (this.#lookups.get(caller.keyId) === lookup) this.#cache(caller.keyId, limits);
+        return limits;
+      })
+      .finally(() => {
+        if (this.#lookups.get(caller.keyId) === lookup) this.#lookups.delete(caller.keyId);
+      });
     this.#lookups.set(caller.keyId, lookup);
     return lookup;
   }
@@ -51,29 +57,28 @@ export class SpendingLimitsCache {
   /** Evicts keys that any process changes, until the returned function is called. */
   followChanges(): () => void {
     return this.#db.listen('quire_api_keys', {
-      onNotification: (keyId) => this.evict(keyId),
+      onNotification: (id) => this.evict(id),
       onGap: () => this.evict(),
     });
   }
 
-  /** Evicts a key, or all keys without an id. What a running query reads is not cached. */
-  evict(keyId?: string): void {
+  /** Evicts a key or the keys of an organization, or all keys without an id. What a running query reads is not cached. */
+  evict(id?: string): void {
     this.#lookups.clear();
-    if (keyId === undefined) this.#cached.clear();
-    else this.#cached.delete(keyId);
+    for (const [keyId, { organizationId }] of this.#cached) {
+      if (id === undefined || keyId === id || organizationId === id) this.#cached.delete(keyId);
+    }
   }
 
   async #read({ organizationId, keyId }: Pick<Caller, 'organizationId' | 'keyId'>): Promise<CachedLimits> {
     const readAt = this.#now();
-    const lookup = this.#lookups;
     const [row] = await this.#db.sql
       .select({ balanceMicros: organizations.balanceMicros, budget: apiKeys.budget })
       .from(organizations)
       .leftJoin(apiKeys, and(eq(apiKeys.organizationId, organizations.id), eq(apiKeys.id, keyId)))
       .where(eq(organizations.id, organizationId));
-    const limits = { hasBalance: row !== undefined && row.balanceMicros !== null, budget: row?.budget ?? null, readAt };
-    if (lookup.has(keyId)) this.#cache(keyId, limits);
-    return limits;
+    const hasBalance = row !== undefined && row.balanceMicros !== null;
+    return { organizationId, hasBalance, budget: row?.budget ?? null, readAt };
   }
 
   #cache(keyId: string, limits: CachedLimits): void {

@@ -33,6 +33,8 @@ const KEY_USES_MS = 60_000;
 export interface Booted {
   deps: Deps;
   authenticator: Authenticator;
+  /** Makes this process read a key, or the keys of an organization, again. */
+  evictKeys(id: string): void;
   limiter: RateLimiter;
   promptCache: PromptCacheStatistics;
   bindings: ModelBindings;
@@ -75,11 +77,7 @@ export async function boot(
   const cacheMetrics = registerCacheMetrics(metrics, models);
   const promptCache = await lifecycle.start(
     'cache statistics',
-    async () => {
-      const statistics = new PromptCacheStatistics({ db, models, logger, now: Date.now });
-      await statistics.start();
-      return statistics;
-    },
+    () => PromptCacheStatistics.start({ db, models, logger, now: Date.now }),
     (started) => started.stop(),
   );
   const scoreTexts = policyScorer(models);
@@ -102,7 +100,11 @@ export async function boot(
   };
   const authenticator = await openAuthenticator(db, logger, lifecycle);
   const limiter = await openLimiter(deps, lifecycle);
-  return { deps, authenticator, limiter, promptCache, bindings, firstKey };
+  const evictKeys = (id: string) => {
+    authenticator.evict(id);
+    billing.evictLimits(id);
+  };
+  return { deps, authenticator, evictKeys, limiter, promptCache, bindings, firstKey };
 }
 
 /** Follows changes of keys by other processes, and stores the last uses of keys. */

@@ -60,12 +60,8 @@ async function startService(config: Config, logger: Logger, lifecycle: ProcessLi
     (held) => held.close(),
   );
   const started = await boot(config, logger, lifecycle);
-  const { deps, firstKey, bindings, authenticator } = started;
-  const callAdminApi = openOperatorApi({
-    ...deps,
-    isModelId: (id) => bindings.isModelId(id),
-    evictKeys: (id) => authenticator.evict(id),
-  });
+  const { deps, firstKey, bindings, evictKeys } = started;
+  const callAdminApi = openOperatorApi({ ...deps, isModelId: (id) => bindings.isModelId(id), evictKeys });
   state = { ...deps, bindings, isService: true, callAdminApi };
   const initialPull = new InitialPull({ config, logger, bind: (model) => bindGeneration(started.bindings, model) });
   await lifecycle.start(
@@ -98,11 +94,10 @@ function bindGeneration(bindings: ModelBindings, model: string): Promise<void> {
 
 async function listen(
   config: Config,
-  { deps, authenticator, limiter, promptCache }: Booted,
+  { deps, authenticator, evictKeys, limiter, promptCache }: Booted,
   initialPull: InitialPull,
 ): Promise<App> {
   const authenticate = (authorization: string | undefined) => authenticator.authenticate(authorization);
-  const evictKeys = (id: string) => authenticator.evict(id);
   const modelsPull = () => initialPull.status;
   const app = await createApp({ ...deps, authenticate, limiter, promptCache, evictKeys, modelsPull }, VERSION);
   try {

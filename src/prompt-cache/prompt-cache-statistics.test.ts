@@ -40,8 +40,8 @@ describe('prompt cache statistics of several processes', () => {
 
   const startProcess = async () => {
     const { engines, models } = twoEngines();
-    const statistics = new PromptCacheStatistics({ db, models, logger: createLogger('silent'), now: () => clock.ms });
-    await statistics.start();
+    const logger = createLogger('silent');
+    const statistics = await PromptCacheStatistics.start({ db, models, logger, now: () => clock.ms });
     running.push(statistics);
     return { engines, statistics };
   };

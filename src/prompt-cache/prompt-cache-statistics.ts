@@ -38,17 +38,20 @@ export class PromptCacheStatistics {
   #published = '[]';
   #publishedAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(deps: PromptCacheStatisticsDeps) {
+  private constructor(deps: PromptCacheStatisticsDeps) {
     this.#deps = deps;
   }
 
   /** Publishes the caches of this process until `stop()`. The first start of an instance begins to count. */
-  async start(): Promise<void> {
-    const { db, logger, now } = this.#deps;
+  static async start(deps: PromptCacheStatisticsDeps): Promise<PromptCacheStatistics> {
+    const statistics = new PromptCacheStatistics(deps);
+    const { db, logger, now } = deps;
     if ((await selectBaseline(db.sql)) === null) {
-      await storeBaseline(db.sql, await this.#counts(), { since: new Date(now()), replace: false });
+      const counts = await statistics.#counts();
+      await storeBaseline(db.sql, counts.map(toBaseline), { since: new Date(now()), replace: false });
     }
-    this.#publishing = runPeriodically(PUBLISH_MS, 'publish cache usage', () => this.#publish(), logger);
+    statistics.#publishing = runPeriodically(PUBLISH_MS, 'publish cache usage', () => statistics.#publish(), logger);
+    return statistics;
   }
 
   /** The statistics of all processes since the last reset. */
