@@ -43,6 +43,8 @@ export interface RateLease {
   countTokens(tokens: number): void;
   /** Replaces the estimated tokens by the counted ones. Tokens that are counted later are charged as they come. */
   settleTokens(): void;
+  /** Charges the estimated tokens instead of counted ones, for work that goes on after the response, in any process. */
+  keepTokens(): void;
   /** Frees the concurrency slots. Idempotent. */
   release(): void;
 }

@@ -224,6 +224,10 @@ class Lease implements RateLease {
     this.#charge(this.#countedTokens - this.#reservedTokens);
   }
 
+  keepTokens(): void {
+    this.#isSettled = true;
+  }
+
   release(): void {
     if (this.#isReleased) return;
     this.#isReleased = true;

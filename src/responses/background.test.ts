@@ -17,6 +17,17 @@ import { selectResponseEvents } from './store.ts';
 
 const body = { model: 'general-8b', input: 'Is it warm?', background: true };
 
+describe('the token limit of background responses', () => {
+  const api = useApi({ jobs: [RUN_RESPONSE], rateLimits: 'tokens=6000', limitClock: () => 0 });
+
+  it('counts their estimate, which is not settled', async () => {
+    const request = { ...body, max_output_tokens: 1_000 };
+    const answer = await api.send('POST', '/v1/responses', { body: request });
+    const estimate = 1_000 + Math.ceil(JSON.stringify(request).length / 4);
+    assert.equal(answer.headers.get('x-ratelimit-remaining-tokens'), String(6_000 - estimate));
+  });
+});
+
 describe('background responses', () => {
   const api = useApi({ jobs: [RUN_RESPONSE] });
   /** Queued responses run only while this is open. */

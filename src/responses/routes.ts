@@ -44,6 +44,7 @@ function creationRoute(app: App, deps: BackgroundDeps): void {
       const signal = disconnectSignal(reply);
       if (body.background) {
         const queued = await startBackground(deps, call, body);
+        request.rateLease?.keepTokens();
         if (!body.stream) return queued;
         const events = await followResponse(deps, call, { id: queued.id, after: FROM_START }, signal);
         return sendEvents(reply, events, { keepAlive: true });
