@@ -7,7 +7,6 @@ import {
   callBatches,
   chatLine,
   createBatchOf,
-  uploadBatchFile,
   waitForBatch,
 } from '../../test/batches.ts';
 import { bundledEmbedder } from '../../test/embedder.ts';
@@ -246,21 +245,18 @@ describe('running batches', () => {
     assert.deepEqual([errors[0].response.status_code, errors[0].error.code], [403, 'insufficient_scope']);
   });
 
-  it('starts a batch again that was interrupted while its files were written', async () => {
+  it('expires a batch whose validation did not end in time', async () => {
+    offsetMs = 25 * 3_600_000;
+    const batch = await waitForBatch(api, (await createBatchOf(api, [chatLine('a', 'Hi')])).id);
+    assert.deepEqual([batch.status, batch.request_counts.total, batch.error_file_id], ['expired', 0, null]);
+    assert.equal((await api.send('DELETE', `/v1/files/${batch.input_file_id}`)).status, 200);
+  });
+
+  it('does nothing when the job of an ended batch runs again', async () => {
     const { id } = await createBatchOf(api, [chatLine('a', 'Hi')]);
     await waitForBatch(api, id);
     const [row] = await api.db.sql.select().from(batches).where(eq(batches.id, id));
-    // A second run of the job of an ended batch changes nothing.
     await batchHandler(api.deps, 1)({ batchId: id }, new AbortController().signal);
     assert.deepEqual((await api.db.sql.select().from(batches).where(eq(batches.id, id)))[0], row);
-  });
-
-  it('404 file_not_found and 400 invalid_value name the field of the file', async () => {
-    const body = { endpoint: '/v1/chat/completions', completion_window: '24h' };
-    const send = (input_file_id: string) => api.send('POST', '/v1/batches', { body: { ...body, input_file_id } });
-    assertError(await send('file-nothing'), 404, 'file_not_found', 'input_file_id');
-    const foreign = await api.makeKey({ organization: 'someone else' });
-    const file = await uploadBatchFile({ url: api.url, key: foreign.key }, chatLine('a', 'Hi'));
-    assertError(await send(file), 404, 'file_not_found', 'input_file_id');
   });
 });

@@ -1,7 +1,6 @@
 import { and, asc, eq, sql as fragment, gt, inArray, isNotNull } from 'drizzle-orm';
 import { usageRecords } from '../billing/tables.ts';
 import type { Database, Sql } from '../db/db.ts';
-import { prepared } from '../db/prepared.ts';
 import type { ReservedUsage, UsageRecord } from '../lib/usage-record.ts';
 import { batches, batchLines } from './tables.ts';
 
@@ -36,6 +35,11 @@ export async function insertLines(sql: Sql, lines: readonly NewLine[]): Promise<
       start bigint, bytes int, weight bigint, "orderKey" text)`);
 }
 
+/** Number of lines of a batch. */
+export function countLines(sql: Sql, batchId: string): Promise<number> {
+  return sql.$count(batchLines, eq(batchLines.batchId, batchId));
+}
+
 /** Deletes the lines of a batch. */
 export async function deleteLines(sql: Sql, batchId: string): Promise<void> {
   await sql.delete(batchLines).where(eq(batchLines.batchId, batchId));
@@ -53,11 +57,10 @@ export function selectPendingLines(sql: Sql, batchId: string): Promise<PendingLi
 
 /**
  * Stores the results of lines that have none yet, with their usage, and counts them. One statement: a line has its result, its usage and
- * its place in the counters, or nothing of it.
+ * its place in the counters, or nothing of it. Not prepared: a plan for the small table of the first lines would scan a large one.
  */
-const saveStatement = prepared(
-  'save_batch_lines',
-  `with results as (
+const SAVE_RESULTS = `
+  with results as (
     select * from json_to_recordset($1::json) as row(batch_id text, line int, status text, status_code int,
       request_id text, body text, error text, usage jsonb)
   ), saved as (
@@ -75,8 +78,7 @@ const saveStatement = prepared(
     update batches set completed_lines = completed_lines + counts.completed, failed_lines = failed_lines + counts.failed
     from counts where batches.id = counts.batch_id
   )
-  select line from saved`,
-);
+  select line from saved`;
 
 /** Stores results of lines of one batch. Returns the lines that this call has stored: a line has one result. */
 export async function saveResults(
@@ -94,8 +96,8 @@ export async function saveResults(
     error,
     usage: usage.length === 0 ? null : usage.map(({ record }) => record),
   }));
-  const saved = (await saveStatement(db, JSON.stringify(rows))) as { line: number }[];
-  return new Set(saved.map(({ line }) => line));
+  const saved = await db.execute(SAVE_RESULTS, [JSON.stringify(rows)]);
+  return new Set((saved.rows as { line: number }[]).map(({ line }) => line));
 }
 
 /** Lines and usage records that are not yet known to be in the ledger. */

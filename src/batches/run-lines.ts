@@ -1,4 +1,5 @@
 import type { Deps } from '../deps.ts';
+import { forEachConcurrent } from '../lib/for-each-concurrent.ts';
 import { runPeriodically } from '../lib/run-periodically.ts';
 import { restoreCaller } from '../lib/stored-caller.ts';
 import type { BatchLineDeps } from './endpoints.ts';
@@ -20,13 +21,13 @@ const EXPIRED = { code: 'batch_expired', message: 'The batch expired before this
 
 /**
  * Runs the lines of a batch that have no result, until all have one, the batch is cancelled or it expires. Lines in progress then end; the
- * others fail. Returns the batch, whose lines all have results; null when another process has ended it.
+ * others fail. Afterwards all lines have results, and the batch is ready for its files.
  */
-export async function runLines(deps: RunDeps, batch: BatchRow, signal: AbortSignal): Promise<BatchRow | null> {
+export async function runLines(deps: RunDeps, batch: BatchRow, signal: AbortSignal): Promise<void> {
   await recordLeftUsage(deps, batch.id);
   if (batch.status === 'in_progress') await runUntilStopped(deps, batch, signal);
   signal.throwIfAborted();
-  return endRun(deps, batch);
+  await endRun(deps, batch);
 }
 
 async function runUntilStopped(deps: RunDeps, batch: BatchRow, signal: AbortSignal): Promise<void> {
@@ -55,35 +56,35 @@ async function runPendingLines(
   const caller = restoreCaller(batch.caller);
   const writer = new ResultWriter(deps, batch.id);
   const context: LineContext = { deps, permits: deps.permits, batch, caller, file, signal, stop };
-  const lines = pending[Symbol.iterator]();
-  let failure: { error: unknown } | null = null;
-  const runNext = async (line: PendingLine) => writer.add(await runLine(context, line));
-  const worker = async () => {
-    for (const line of lines) {
-      if (stop.aborted || failure !== null) return;
-      await runNext(line).catch((error: unknown) => {
-        // A line that was stopped stays pending.
-        if (!stop.aborted) failure ??= { error };
-      });
-    }
+  const run = async (line: PendingLine) => {
+    const result = await runLine(context, line).catch((error: unknown) => {
+      // A line that was stopped stays pending.
+      if (stop.aborted) return null;
+      throw error;
+    });
+    if (result !== null) await writer.add(result);
   };
-  await Promise.all(Array.from({ length: deps.permits.total }, worker));
-  await writer.flush();
-  if (failure !== null) throw (failure as { error: unknown }).error;
+  try {
+    await forEachConcurrent(pending, deps.permits.total, run, stop);
+  } finally {
+    await writer.flush();
+  }
 }
 
-/** Decides how the run ended, and fails the lines that were not run. */
-async function endRun({ db, now }: RunDeps, batch: BatchRow): Promise<BatchRow | null> {
-  return db.sql.transaction(async (sql) => {
+/** Decides how the run ended, and fails the lines that were not run. Changes nothing when another process has done so. */
+async function endRun({ db, now }: RunDeps, batch: BatchRow): Promise<void> {
+  await db.sql.transaction(async (sql) => {
     const current = await lockBatch(sql, batch.organizationId, batch.id);
-    if (current === null || !['in_progress', 'cancelling'].includes(current.status)) return null;
-    const isDone = current.completedLines + current.failedLines === current.totalLines;
-    if (current.status === 'cancelling') {
+    if (current?.status === 'cancelling') {
       await failPendingLines(sql, batch.id, JSON.stringify(CANCELLED));
-      return current;
+    } else if (current?.status === 'in_progress' && current.expiredAt === null) {
+      const at = new Date(now());
+      if (current.completedLines + current.failedLines === current.totalLines) {
+        await updateBatch(sql, current, { status: 'finalizing', finalizingAt: at });
+      } else if (at >= current.expiresAt) {
+        await failPendingLines(sql, batch.id, JSON.stringify(EXPIRED));
+        await updateBatch(sql, current, { expiredAt: at });
+      } else throw new Error(`lines of ${batch.id} have no result`);
     }
-    if (isDone) return updateBatch(sql, current, { status: 'finalizing', finalizingAt: new Date(now()) });
-    await failPendingLines(sql, batch.id, JSON.stringify(EXPIRED));
-    return updateBatch(sql, current, { expiredAt: new Date(now()) });
   });
 }

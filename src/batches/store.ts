@@ -46,12 +46,6 @@ export async function selectBatchStatus(sql: Sql, id: string): Promise<BatchStat
   return row?.status ?? null;
 }
 
-/** Holds the status of a batch against changes until the transaction ends, and returns it. Requires a transaction. */
-export async function holdBatch(sql: Sql, id: string): Promise<BatchStatus | null> {
-  const [row] = await sql.select({ status: batches.status }).from(batches).where(eq(batches.id, id)).for('share');
-  return row?.status ?? null;
-}
-
 /** Changes a batch. Returns the new row; null when its status is no longer `from`: another process has moved it on. */
 export async function updateBatch(
   sql: Sql,

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { Sql } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { ApiError } from '../errors.ts';
 import { readContent } from '../files/read-content.ts';
@@ -8,12 +9,12 @@ import { newId } from '../lib/ids.ts';
 import { restoreCaller } from '../lib/stored-caller.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { requireInputFile } from './input-file.ts';
-import { deleteLines, insertLines, type NewLine } from './line-store.ts';
+import { countLines, deleteLines, insertLines, type NewLine } from './line-store.ts';
 import { orderKey } from './order-key.ts';
 import { LineDefect, type ParsedLine, parseLine } from './parse-line.ts';
 import { type BatchError, MAX_BATCH_ERRORS, MAX_BATCH_LINES, MAX_LINE_BYTES } from './schema.ts';
 import { type FileLine, splitLines } from './split-lines.ts';
-import { type BatchRow, holdBatch, updateBatch } from './store.ts';
+import { type BatchRow, lockBatch, updateBatch } from './store.ts';
 
 /** Dependencies of a validation. */
 export type ValidationDeps = Pick<Deps, 'db' | 'blobs' | 'models' | 'now'>;
@@ -23,15 +24,11 @@ const LINES_PER_INSERT = 500;
 
 /**
  * Validates the input file of a batch and stores where its lines are. Memory does not depend on the size of the file. Starts again after a
- * crash. Returns the batch, now `in_progress` or `failed`; null when it was cancelled meanwhile.
+ * crash. Afterwards the batch is `in_progress` or `failed`, or in the state to which something else has brought it.
  */
-export async function validateBatch(
-  deps: ValidationDeps,
-  batch: BatchRow,
-  signal: AbortSignal,
-): Promise<BatchRow | null> {
-  const isCurrent = await whileValidating(deps, batch, (sql) => deleteLines(sql, batch.id));
-  if (!isCurrent) return null;
+export async function validateBatch(deps: ValidationDeps, batch: BatchRow, signal: AbortSignal): Promise<void> {
+  if (deps.now() >= batch.expiresAt.getTime()) return expireBatch(deps, batch);
+  if (!(await whileValidating(deps, batch, (sql) => deleteLines(sql, batch.id)))) return;
   const file = await requireInputFile(deps, batch);
   const validation = new Validation(deps, batch);
   const content = await readContent(deps, file, null, signal);
@@ -42,48 +39,61 @@ export async function validateBatch(
     if (validation.lines.length < LINES_PER_INSERT) continue;
     const lines = validation.lines.splice(0);
     inserted += lines.length;
-    if (!(await whileValidating(deps, batch, (sql) => insertLines(sql, lines)))) return null;
+    if (!(await whileValidating(deps, batch, (sql) => insertLines(sql, lines)))) return;
   }
   signal.throwIfAborted();
   const errors = validation.end();
   if (errors.length > 0) return failValidation(deps, batch, file, errors);
-  return deps.db.sql.transaction(async (sql) => {
+  await whileValidating(deps, batch, async (sql) => {
     await insertLines(sql, validation.lines);
     const totalLines = inserted + validation.lines.length;
+    // Another process that validates the batch has replaced lines.
+    if ((await countLines(sql, batch.id)) !== totalLines) throw new Error(`${batch.id} is validated by two processes`);
     await updateProcessed(sql, batch.organizationId, [file.id]);
-    return updateBatch(sql, batch, { status: 'in_progress', inProgressAt: new Date(deps.now()), totalLines });
+    await updateBatch(sql, batch, { status: 'in_progress', inProgressAt: new Date(deps.now()), totalLines });
   });
 }
 
-/** Runs `write` in a transaction unless the batch was cancelled. Returns false when it was. */
+/** Ends a batch whose validation did not end in time, because the store of its file or the process failed again and again. */
+async function expireBatch(deps: ValidationDeps, batch: BatchRow): Promise<void> {
+  await whileValidating(deps, batch, async (sql) => {
+    await updateBatch(sql, batch, { status: 'expired', expiredAt: new Date(deps.now()) });
+    await release(sql, batch);
+  });
+}
+
+/** Runs `write` in a transaction while the batch is `validating`. Returns false when it is not, such as after a cancellation. */
 function whileValidating(
   { db }: ValidationDeps,
-  { id }: BatchRow,
-  write: (sql: ValidationDeps['db']['sql']) => Promise<void>,
+  { id, organizationId }: BatchRow,
+  write: (sql: Sql) => Promise<void>,
 ): Promise<boolean> {
   return db.sql.transaction(async (sql) => {
-    if ((await holdBatch(sql, id)) !== 'validating') return false;
+    if ((await lockBatch(sql, organizationId, id))?.status !== 'validating') return false;
     await write(sql);
     return true;
   });
 }
 
 async function failValidation(
-  { db, now }: ValidationDeps,
+  deps: ValidationDeps,
   batch: BatchRow,
   file: FileRow,
   errors: BatchError[],
-): Promise<BatchRow | null> {
+): Promise<void> {
   const [first] = errors;
   const where = first?.line == null ? '' : `Line ${first.line}: `;
-  return db.sql.transaction(async (sql) => {
-    const failed = await updateBatch(sql, batch, { status: 'failed', errors, failedAt: new Date(now()) });
-    if (failed === null) return null;
-    await deleteLines(sql, batch.id);
-    await deleteFileUses(sql, batch.id);
+  await whileValidating(deps, batch, async (sql) => {
+    await updateBatch(sql, batch, { status: 'failed', errors, failedAt: new Date(deps.now()) });
+    await release(sql, batch);
     await updateFailed(sql, batch.organizationId, file.id, `${where}${first?.message ?? ''}`);
-    return failed;
   });
+}
+
+/** Releases the input file of a batch that has no results. */
+async function release(sql: Sql, { id }: BatchRow): Promise<void> {
+  await deleteLines(sql, id);
+  await deleteFileUses(sql, id);
 }
 
 /** Collects the lines and the errors of an input file. */

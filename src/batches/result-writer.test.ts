@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { eq } from 'drizzle-orm';
+import { useApi } from '../../test/harness.ts';
+import { usageRecords } from '../billing/tables.ts';
+import { newId } from '../lib/ids.ts';
+import type { UsageRecord } from '../lib/usage-record.ts';
+import { insertLines, type LineResult } from './line-store.ts';
+import { ResultWriter, recordLeftUsage } from './result-writer.ts';
+import { insertBatch } from './store.ts';
+import { batches, batchLines } from './tables.ts';
+
+describe('results of batch lines', () => {
+  const api = useApi();
+
+  /** Inserts a running batch of two lines. */
+  const makeBatch = async () => {
+    const id = newId('batch');
+    const at = new Date();
+    await insertBatch(api.db.sql, {
+      id,
+      organizationId: 'org_1',
+      caller: { ...CALLER },
+      endpoint: '/v1/embeddings',
+      inputFileId: 'file-1',
+      status: 'in_progress',
+      metadata: {},
+      errors: null,
+      outputFileId: null,
+      errorFileId: null,
+      totalLines: 2,
+      completedLines: 0,
+      failedLines: 0,
+      createdAt: at,
+      expiresAt: at,
+      inProgressAt: at,
+      finalizingAt: null,
+      completedAt: null,
+      failedAt: null,
+      expiredAt: null,
+      cancellingAt: null,
+      cancelledAt: null,
+    });
+    const line = { batchId: id, start: 0, bytes: 1, weight: 1, orderKey: '' };
+    const lines = [1, 2].map((n) => ({ ...line, line: n, id: newId('batchLine'), customId: String(n) }));
+    await insertLines(api.db.sql, lines);
+    return id;
+  };
+  const CALLER = {
+    organizationId: 'org_1',
+    keyId: 'key_1',
+    scopes: [],
+    models: null,
+    limits: null,
+    organizationLimits: null,
+    budget: null,
+  };
+  const makeRecord = (): UsageRecord => ({
+    id: newId('usage'),
+    organizationId: 'org_1',
+    keyId: 'key_1',
+    requestId: newId('request'),
+    endpoint: '/v1/embeddings',
+    model: 'embed-large-en-v1.5',
+    promptTokens: 5,
+    cachedTokens: 0,
+    completionTokens: 0,
+    searches: 0,
+    rerankUnits: 0,
+    costMicros: 3,
+    durationMs: 1,
+    queueMs: 0,
+    finishReason: null,
+    isBatch: true,
+    isCacheHit: false,
+    outcome: 'completed',
+    createdAt: new Date(),
+  });
+  const resultOf = (line: number, record: UsageRecord): LineResult => ({
+    line,
+    status: 'completed',
+    statusCode: 200,
+    requestId: record.requestId,
+    body: '{}',
+    error: null,
+    usage: [{ record, reservation: null }],
+  });
+  const countRecords = ({ requestId }: UsageRecord) =>
+    api.db.sql.$count(usageRecords, eq(usageRecords.requestId, requestId));
+
+  it('records usage that a crash left between the line and the ledger, once', async () => {
+    const id = await makeBatch();
+    const record = makeRecord();
+    const crash = async () => Promise.reject(new Error('the process ends here'));
+    const writer = new ResultWriter({ db: api.db, recordUsage: crash }, id);
+    await writer.add(resultOf(1, record));
+    await assert.rejects(writer.flush(), /ends here/);
+    assert.equal(await countRecords(record), 0);
+    await recordLeftUsage(api.deps, id);
+    assert.equal(await countRecords(record), 1);
+    // A crash between the ledger and the outbox.
+    const charged = { ...record, createdAt: record.createdAt };
+    await api.db.sql
+      .update(batchLines)
+      .set({ unrecordedUsage: [charged] })
+      .where(eq(batchLines.batchId, id));
+    await recordLeftUsage(api.deps, id);
+    assert.equal(await countRecords(record), 1);
+  });
+
+  it('stores, counts and bills one result of a line that two processes run', async () => {
+    const id = await makeBatch();
+    const [first, second] = [makeRecord(), makeRecord()];
+    for (const record of [first, second]) {
+      const writer = new ResultWriter(api.deps, id);
+      await writer.add(resultOf(1, record));
+      await writer.flush();
+    }
+    assert.deepEqual([await countRecords(first), await countRecords(second)], [1, 0]);
+    const [row] = await api.db.sql.select().from(batches).where(eq(batches.id, id));
+    assert.deepEqual([row?.completedLines, row?.failedLines], [1, 0]);
+  });
+});
