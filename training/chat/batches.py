@@ -25,7 +25,7 @@ class Encoder:
         self.template = environment.from_string(load_template())
 
     def prompt(self, messages, tools=None):
-        """Ids of a prompt that ends where the assistant begins to speak."""
+        """Ids of a prompt that ends at the start of the assistant's turn."""
         return self.tokenizer.encode(self.template.render(messages=messages, tools=tools, add_generation_prompt=True))
 
     def render(self, example):
@@ -44,7 +44,7 @@ class Encoder:
             return ids, [0] + [1] * (len(ids) - 1)
         else:
             ids = self.tokenizer.encode(self.render(example))
-        # The answers numbered in `quiet` are history that is not learned from.
+        # Assistant messages whose indices are in `quiet` are context without loss.
         loss, speaking, quiet, answer = [], False, example.get('quiet', ()), -1
         for i in ids:
             loss.append(int(speaking and answer not in quiet))
@@ -54,7 +54,9 @@ class Encoder:
 
 
 def pack(examples, rows, length, filled=None):
-    """First fit, longest first, behind what `filled` rows hold. Returns (rows of examples, examples left over)."""
+    """First-fit packing, longest first, into the space that `filled` rows leave. Returns (rows of examples,
+    remaining examples).
+    """
     filled = filled or [[] for _ in range(rows)]
     used, left = [sum(len(e[0]) for e in row) for row in filled], []
     for example in sorted(examples, key=lambda e: -len(e[0])):

@@ -30,7 +30,7 @@ LOGIT_TOLERANCE, PERPLEXITY_TOLERANCE = 1e-3, 0.01
 
 
 def held_conversations(corpora, encoder, count, seed=99):
-    """Conversations from held-back questions and development dialogues: [(ids, loss)] of at most 1,024 tokens."""
+    """Conversations from held-out questions and development dialogues: [(ids, loss)] of at most 1,024 tokens."""
     drawn, r, found = tasks.Tasks(corpora, seed), random.Random(seed), []
     for i in range(count):
         if i % 2:
@@ -50,7 +50,7 @@ def logits_of(model, ids):
 
 
 def perplexity(rows, held):
-    """Over the tokens that the model speaks."""
+    """Computed over the tokens of the assistant."""
     total, count = 0.0, 0
     for logits, (ids, loss) in zip(rows, held):
         logits = logits.astype(numpy.float64)

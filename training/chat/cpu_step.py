@@ -113,7 +113,7 @@ class CpuStep:
         return d_hidden, (loss.sum().item(), count, right.sum().item())
 
     def block(self, name, x, added, place, rows, length):
-        """The stream and what is still to be added to it, and what the way back needs."""
+        """The residual stream, the pending addition to it, and the values that the backward pass needs."""
         heads, size, hidden = self.config.heads, self.config.head_width, self.config.hidden
         n, k = rows * length, {}
         k['attention_norm'] = self.norm(x, added, f'{name}.attention_norm')
@@ -132,7 +132,7 @@ class CpuStep:
         return k['hidden_norm'][0], torch.mm(active, self.small[f'{name}.down'].t()), k
 
     def block_backward(self, name, k, d_stream, d_half, place, rows, length):
-        """From the gradient of the stream after the block to that before it; writes the block's gradients."""
+        """Backpropagates the gradient of the stream through the block; writes the block's gradients."""
         heads, size, hidden = self.config.heads, self.config.head_width, self.config.hidden
         n, small, gradient = rows * length, self.small, self.gradient
         gradient[f'{name}.down'].copy_(torch.mm(d_half.t(), k['active']))

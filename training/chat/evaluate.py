@@ -51,14 +51,14 @@ def exact(speaker, examples, title, limit=160):
 
 
 def held_to_sentences(speaker, points, title):
-    """`points`: (messages, sentences of the documents, wanted)."""
+    """`points`: (messages, sentences of the documents, expected answer)."""
     said = speaker.choose([speaker.encoder.prompt(m) for m, _, _ in points],
                           [[c + '<|end|>' for c in dict.fromkeys(parts + [NOT_FOUND])] for _, parts, _ in points])
     print(f'{title}, held to the sentences: right', share(sum(s == w + '<|end|>' for s, (_, _, w) in zip(said, points)), len(points)))
 
 
 def form(parts, chosen, question):
-    """The form that the service writes: the marked sentence last."""
+    """Format of the service: the marked sentence last."""
     text = ''.join('<|doc|>' + p for p in parts if p != chosen) + ('<|mark|>' + chosen if chosen else '')
     return [{'role': 'system', 'content': text}, {'role': 'user', 'content': question}]
 

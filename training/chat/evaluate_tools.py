@@ -10,12 +10,12 @@ import tasks
 from speaker import share
 
 CALL = '<|tool_call|>'
-# Tokens of a prompt; longer dialogues are left out.
+# Maximum tokens of a prompt; longer dialogues are skipped.
 LONGEST_PROMPT = 1400
 
 
 def parse_call(text):
-    """The call's object, or None where the turn is no well-formed call."""
+    """Parses the call of a turn; None when it is not well-formed."""
     if not text.startswith(CALL):
         return None
     try:
@@ -30,8 +30,9 @@ def same(value, wanted):
 
 
 def call_figures(speaker, points, title):
-    """`points`: (messages, tools, wanted call). Prints how often the model calls, is well-formed, and is right; then the same
-    with the call forced and its name held to the listed ones, as the service does."""
+    """`points`: (messages, tools, expected call). Prints the share of calls, of well-formed and of right ones;
+    then the same with a forced call whose name is constrained to the listed ones, like the service.
+    """
     prompts = [speaker.encoder.prompt(m, t) for m, t, _ in points]
     said, count, n = speaker.say(prompts), collections.Counter(), len(points)
     for text, (_, tools, wanted) in zip(said, points):
@@ -57,7 +58,9 @@ def call_figures(speaker, points, title):
 
 
 def shown_alone(speaker, points):
-    """`points`: (messages, tools, wanted call), the wanted tool shown alone, as the service does where it chose right. Unheld."""
+    """`points`: (messages, tools, expected call). Shows only the expected tool, like the service after a right
+    selection. Without constraints.
+    """
     alone = [(m, [t for t in tools if t['function']['name'] == w['name']], w) for m, tools, w in points]
     said = speaker.say([speaker.encoder.prompt(m, tools) for m, tools, _ in alone])
     calls = [(parse_call(text), w) for text, (_, _, w) in zip(said, alone) if text.startswith(CALL)]
@@ -71,14 +74,16 @@ def values_right(call, wanted):
 
 
 def talk_figures(speaker, points, title):
-    """`points`: (messages, tools), where no call is due."""
+    """`points`: (messages, tools) that need no call."""
     said = speaker.say([speaker.encoder.prompt(*p) for p in points])
     print(f'{title}: calls wrongly', share(sum(s.startswith(CALL) for s in said), len(said)))
     return said
 
 
 def dialogue_points(corpora, speaker, r):
-    """(messages, tools, the next call, whether it is now) at the assistant's turns of the development dialogues, in their own ratio."""
+    """(messages, tools, next call, whether the turn is the call) at the assistant's turns of the development
+    dialogues, in their natural ratio.
+    """
     dialogues = r.sample(corpora.held_dialogues, len(corpora.held_dialogues))
     for dialogue in filter(None, map(tasks.ground, dialogues)):
         for i, m in enumerate(dialogue['messages']):
@@ -106,13 +111,13 @@ def dialogues(speaker, corpora):
 
 
 def last_call(made):
-    """(messages, tools, wanted) before the conversation's last call."""
+    """(messages, tools, expected call) before the last call of the conversation."""
     at = max(i for i, m in enumerate(made['messages']) if m.get('tool_calls'))
     return made['messages'][:at], made['tools'], made['messages'][at]['tool_calls'][0]['function']
 
 
 def made_up(speaker, corpora):
-    """Tools, requests and people's intents that training never saw."""
+    """Tools, requests and intents that are held out from training."""
     made_up_tools.ALONE = 0  # all tools are listed, in any order
     made_up_tools.RIGHT_LAST = made_up_tools.RIGHT_NEXT = 0
     box = made_up_tools.Toolbox(corpora, random.Random(41), held=True)
@@ -141,7 +146,7 @@ def tools(speaker, corpora, data):
 
 
 def bfcl(data):
-    """First acceptable answer of each case; optional arguments that may be left out are left out."""
+    """First accepted answer of each case, without optional arguments."""
     def lines(name):
         with gzip.open(f'{data}/tools/{name}', 'rt', encoding='utf-8') as file:
             return [json.loads(line) for line in file]

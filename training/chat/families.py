@@ -13,7 +13,7 @@ VERBS = [words.split() for words in (
     'create add make register open', 'send post dispatch deliver', 'cancel delete remove drop', 'book reserve order schedule request',
     'set change update adjust configure', 'list show get browse', 'buy purchase order', 'estimate predict calculate compute')]
 
-# Names, descriptions in other words for the tools of the Schema-Guided training dialogues.
+# Alternative names and descriptions of the tools of the Schema-Guided training dialogues.
 OTHER_WORDS = '''
 AddEvent | create_calendar_entry: Put an appointment into the calendar | ScheduleEntry: Save an event with its date and time
 BookAppointment | make_appointment: Arrange a visit at a practice or salon | reserve_slot: Get a fixed time with a provider
@@ -54,7 +54,7 @@ SearchRoundtripFlights | find_return_flight: Look for flights there and back | R
 TransferMoney | send_funds: Move money to somebody | MakePayment: Pay money to another account
 '''
 
-# What the intents of CLINC150 would do as tools.
+# Tools for the intents of CLINC150.
 INTENTS = '''
 accept_reservations: Tell whether a restaurant takes reservations
 account_blocked: Find out why an account is blocked

@@ -11,7 +11,7 @@ import synthetic
 import talk
 
 HELD_EVERY = 6
-# How often the service's choice among tools is right, or right but for one; how often it shows one tool alone.
+# How often the service's selected tool is right, or the second best; how often it shows one tool only.
 RIGHT_LAST, RIGHT_NEXT, ALONE = 0.82, 0.1, 0.65
 STYLES = ('snake', 'snake', 'snake', 'camel', 'pascal', 'kebab', 'dotted')
 MODULES = 'api tools app service core data my v1 client backend system'.split()
@@ -45,7 +45,7 @@ LISTS = {name: text.split('|') for name, text in LISTS.items()}
 
 
 def values(r, words, names=()):
-    """`synthetic.values` and what the families use besides. `names` are proper names of running text."""
+    """`synthetic.values` and the other placeholders of the families. `names` are proper names of running text."""
     v = synthetic.values(r, words)
     v.update({name: r.choice(items) for name, items in LISTS.items()})
     number = lambda: r.choice((str(r.randint(2, 20)), str(r.randint(2, 99)), str(r.randint(100, 9999)), f'{r.randint(1, 99)}.{r.randint(1, 9)}'))
@@ -80,7 +80,7 @@ def restyle(words, style):
 
 
 def other_verb(text, r):
-    """`text` with another first word of about the same meaning, where one is known."""
+    """`text` with a synonym of its first word, where one is listed."""
     first, _, rest = text.partition(' ')
     sets = [s for s in families.VERBS if first.lower() in s]
     if not sets:
@@ -91,8 +91,9 @@ def other_verb(text, r):
 
 
 def as_shown(tools, wanted, r):
-    """`tools` as the service shows them: often the one alone that fits what was said, else all with the best last, which is mostly
-    the `wanted` one, or stands beside it, or anywhere. With no tool wanted, any."""
+    """`tools` as the service shows them: often only the best match, otherwise all with the best match last, which
+    is usually the `wanted` one. Without a wanted tool, any order.
+    """
     tools = r.sample(tools, len(tools))
     tool, place = next((t for t in tools if t['function']['name'] == wanted), None), r.random()
     if r.random() < ALONE:
@@ -104,11 +105,11 @@ def as_shown(tools, wanted, r):
 
 
 class Toolbox:
-    """Draws tools and conversations around them. `held` draws from the families and intents kept for measuring."""
+    """Draws tools and conversations about them. `held`: from the held-out families and intents."""
 
     def __init__(self, corpora, r, held=False):
         self.r, self.words, self.names = r, corpora.words, corpora.names
-        # Words that tools are told with, which are more frequent than those of running text.
+        # Words of tool descriptions are more frequent than those of running text.
         self.common = sorted({w for _, names, texts, _, asks, _ in families.families() for t in names + texts + asks
                               for w in re.findall(r'(?<![{:#])\b[a-z]{3,9}\b', t)})
         part = lambda items: [x for i, x in enumerate(items) if (i % HELD_EVERY == HELD_EVERY - 1) == held]
@@ -119,7 +120,7 @@ class Toolbox:
 
     # -- tools --------------------------------------------------------------------------------------------------
     def tool(self, family, style):
-        """A tool of this family: (tool, {its key: placeholder of what is asked for})."""
+        """A tool of this family: (tool, {key: placeholder of each requested argument})."""
         r = self.r
         _, names, descriptions, arguments, _, _ = family
         name = r.choice(names)
@@ -159,7 +160,7 @@ class Toolbox:
 
     # -- words --------------------------------------------------------------------------------------------------
     def say(self, text):
-        """The user's words with more or less care around them."""
+        """Varies the politeness and care of the user's wording."""
         r = self.r
         if r.random() < 0.2:
             text = text.rstrip('.?!')
@@ -196,7 +197,7 @@ class Toolbox:
 
     # -- conversations ------------------------------------------------------------------------------------------
     def called(self):
-        """Everything is said: call at once. Now and then a second request for another listed tool."""
+        """All arguments are given: call immediately. Sometimes a second request for another listed tool follows."""
         r, style = self.r, self.r.choice(STYLES)
         family, v = r.choice(self.families), values(self.r, self.words, self.names)
         tool, wanted = self.tool(family, style)
@@ -209,12 +210,12 @@ class Toolbox:
         return {'tools': tools, 'messages': messages}
 
     def after(self, tools):
-        """What a user says after an answer, and that no call follows."""
+        """A user's reply after an answer, which needs no call."""
         asked, answers = self.r.choice(talk.AFTERWARDS)
         return [{'role': 'user', 'content': self.r.choice(asked)}, {'role': 'assistant', 'content': self.r.choice(answers)}]
 
     def asked_back(self):
-        """Something is missing: ask for it, then call."""
+        """An argument is missing: ask for it, then call."""
         r, style = self.r, self.r.choice(STYLES)
         family = r.choice([f for f in self.families if any(not a[2] for a in f[3])])
         v, (tool, wanted) = values(r, self.words, self.names), self.tool(family, style)
@@ -237,7 +238,9 @@ class Toolbox:
         return {'tools': self.with_others(tool, family, style), 'messages': messages}
 
     def choice(self):
-        """Tools of random words, of which the user says some: nothing but the words tells which tool is meant, or that none is."""
+        """Tools with random words, some of which the user mentions: only the words indicate which tool is meant,
+        if any.
+        """
         r, style = self.r, self.r.choice(STYLES)
         count, common = r.choice((2, 2, 3, 3, 4, 5, 6, 8)), self.words if r.random() < 0.5 else self.common
         told = [r.sample(common, r.randint(2, 5)) for _ in range(count + 1)]
@@ -253,7 +256,7 @@ class Toolbox:
             properties = {r.choice(self.common): {}} if r.random() < 0.4 else {}
             tools.setdefault(name, (words, {'function': {'name': name, 'description': text if r.random() < 0.9 else ' '.join(words),
                                                          'parameters': {'properties': properties}}}))
-        # The words of the first tool made, or of the one that is not listed.
+        # The words of the first tool, or of the one that is not listed.
         words, tool = told[0], next((t for w, t in tools.values() if w is told[0]), None)
         said = [w for w in words if not any(w in others for others in told if others is not words)] or words
         said, value = r.sample(said, min(len(said), r.randint(1, 3))), ' '.join(r.sample(self.words, r.randint(1, 2)))
@@ -275,7 +278,7 @@ class Toolbox:
         return {'function': {'name': name, 'description': intent[1] if r.random() < 0.9 else '', 'parameters': {'properties': {}}}}
 
     def intent(self):
-        """A real user's request, and the tool without arguments that it is meant for among up to seven others."""
+        """A real user's request, and its tool without arguments among up to seven others."""
         r, style = self.r, self.r.choice(STYLES)
         chosen = r.sample(self.intents, r.choice((2, 3, 4, 5, 6, 8)))
         tools = [self.intent_tool(i, style) for i in chosen]
@@ -284,7 +287,7 @@ class Toolbox:
         return {'tools': as_shown(tools, tools[0]['function']['name'], r), 'messages': messages}
 
     def unfit(self, beyond):
-        """Tools are listed, but none does what is asked for. `beyond`: real requests that no intent covers."""
+        """Tools are listed, but none fits the request. `beyond`: real requests without an intent."""
         r, style = self.r, self.r.choice(STYLES)
         family, v = r.choice(self.families), values(self.r, self.words, self.names)
         others = [f for f in self.families if f[0] != family[0]]
@@ -297,7 +300,7 @@ class Toolbox:
                                                             {'role': 'assistant', 'content': r.choice(talk.NO_TOOL)}]}
 
     def some(self):
-        """A few tools, whatever they are."""
+        """Some random tools."""
         style, family = self.r.choice(STYLES), self.r.choice(self.families)
         return self.with_others(self.tool(family, style)[0], family, style)
 

@@ -38,7 +38,7 @@ def config():
 
 
 def prepare(data, out, first, gguf_py):
-    """The corpora and the tokenizer; left in `out` for a run that continues and for the checks."""
+    """The corpora and the tokenizer; stored in `out` for resumed runs and for the checks."""
     cached = os.path.join(out, 'corpora.pickle')
     if os.path.exists(cached):
         with open(cached, 'rb') as file:

@@ -73,7 +73,7 @@ class ChatModel(nn.Module):
                 if weight.dim() < 2:
                     continue
                 scale = EMBEDDING_SCALE if 'embedding' in name else weight.shape[1] ** -0.5
-                # Blocks start close to silent: what they add must not drown the embeddings.
+                # Blocks start with small outputs, so that they do not dominate the embeddings.
                 if name.endswith(('out.weight', 'down.weight')):
                     scale *= 0.1 / math.sqrt(2 * config.layers)
                 weight.normal_(0, scale, generator=generator)

@@ -8,8 +8,8 @@ import gzip
 import json
 import re
 
-# Question and sentence pairs kept for measuring: one block of 50 neighbours in every 35, so that near-duplicates of
-# the same article rarely fall on both sides.
+# Held-out question and sentence pairs: one block of 50 neighbours in every 35, so that near-duplicates of the same
+# article rarely fall on both sides.
 BLOCK, EVERY, KEPT = 50, 35, 7
 # Machine voices that claim feelings, a body or another maker, and jokes at the user's expense.
 TEMPLATE_WORDING = re.compile(r'(I know that|Extract|Read the|Given|Question|Context|Answer|Combine|Here is|Based on)')
@@ -36,7 +36,7 @@ def sentences(text):
 
 
 def untokenise(text):
-    """`does n't , he said` -> `doesn't, he said`, for sets that come split into tokens."""
+    """`does n't , he said` -> `doesn't, he said`, for tokenized sets."""
     for pattern, better in [(r"`` ?", '"'), (r" ?''", '"'), (r' -- ', ' - '), (r'-lrb- ?', '('), (r' ?-rrb-', ')'),
                             (r'\( ', '('), (r' \)', ')'), (r'([$£#]) (?=\d)', r'\1'), (r"(\w) '(?=\s|$|,|\.)", r"\1'"),
                             (r" (n't|'s|'re|'ve|'ll|'d|'m)\b", r'\1'), (r' ([.,;:?!%])', r'\1')]:
@@ -45,7 +45,9 @@ def untokenise(text):
 
 
 class Truecaser:
-    """Gives lower-cased text the spelling that each word has most often inside the sentences of cased text."""
+    """Restores the case of lower-cased text: the most frequent spelling of each word inside the sentences of cased
+    text.
+    """
 
     def __init__(self, texts):
         counts = collections.defaultdict(collections.Counter)
@@ -100,7 +102,7 @@ def prose(folder):
 
 
 def small_talk(folder):
-    """Short friendly exchanges, unfit ones left out."""
+    """Short friendly exchanges, without unsuitable ones."""
     turns = []
     for name in ('chat/personality_chat', 'chat/chatterbot_english'):
         for r in rows(folder, name):

@@ -1,4 +1,4 @@
-"""Runs a GGUF in llama.cpp through llama_probe.cpp: free answers, and answers held to candidates."""
+"""Runs a GGUF in llama.cpp through llama_probe.cpp: unconstrained and constrained to candidates."""
 import collections
 import subprocess
 
@@ -22,7 +22,7 @@ class Speaker:
         self.ended = collections.Counter()
 
     def say(self, prompts, limit=LIMIT):
-        """The answers' text, call marker shown, end of turn left off."""
+        """Texts of the completions, with the call marker, without the end of turn."""
         lines = [' '.join(map(str, [limit] + ids)) for ids in prompts]
         answers = []
         for line in self.probe.run(self.model, 'generate', lines).decode().split('\n')[:len(prompts)]:
@@ -32,7 +32,9 @@ class Speaker:
         return answers
 
     def choose(self, prompts, candidates):
-        """For each prompt the candidate (text, markers and all) that greedy decoding arrives at when held to its candidates."""
+        """For each prompt, the candidate (text with markers) that greedy decoding constrained to the candidates
+        generates.
+        """
         encode = self.tokens.encode
         lines = ['|'.join(' '.join(map(str, ids)) for ids in [prompt] + [encode(c) for c in texts])
                  for prompt, texts in zip(prompts, candidates)]

@@ -1,4 +1,6 @@
-"""Starts a run from a shipped file: its weights, dequantised, its tokenizer, and new layers that at first do nothing."""
+"""Starts a run from a shipped file: its dequantised weights, its tokenizer, and new layers without effect at
+first.
+"""
 import sys
 
 import torch
@@ -35,8 +37,9 @@ def read_model(path, gguf_py):
 
 
 def grow(model, layers, hidden, after):
-    """`model` with copies of the layers in `after` behind them, and wider hidden layers, that leave its output as it is:
-    what is new is not yet written to the stream."""
+    """`model` with copies of the layers in `after` behind them, and wider hidden layers. The output is unchanged:
+    new units are not added to the residual stream yet.
+    """
     old = model.config
     order = [i for i in range(old.layers) for _ in range(1 + after.count(i))]
     assert len(order) == layers

@@ -1,4 +1,4 @@
-"""Made-up tasks whose answers can be copied from the prompt: tool calls, JSON from text, facts, memory, echo."""
+"""Generated tasks whose answers can be copied from the prompt: tool calls, JSON from text, facts, memory, echo."""
 import json
 
 from talk import CAPITALS, CITIES, NAMES, SURNAMES
@@ -109,7 +109,7 @@ TOOLS = [
      'The balance of account {id} is {n}.'),
 ]
 
-# (sentence, question): the question names what the sentence is about, so the right one can be found by its words
+# (sentence, question): the question names the subject of the sentence, so words identify the right one
 FACTS = [
     ('The office in {city} opens at {time}.', 'When does the office in {city} open?'),
     ('{full} is the head of {company}.', 'Who is the head of {company}?'),
@@ -126,7 +126,7 @@ FACTS = [
     ('{name} was born in {city}.', 'Where was {name} born?'),
     ('You can reach {full} at {mail}.', 'How can I reach {full}?')]
 
-# About one company, asked for by name and then by "it" or "they": (sentence, question, later question)
+# About one company, by name and then by "it" or "they": (sentence, question, later question)
 STORY = [
     ('{company} was founded in {n}.', 'When was {company} founded?', 'When was it founded?'),
     ('The head of {company} is {full}.', 'Who leads {company}?', 'And who is the head of it?'),
@@ -200,7 +200,7 @@ def tool_of(entry, v):
 
 
 def made_up_call(r, words):
-    """A question, the call it needs among other tools, its result, the answer in words."""
+    """A question, its call among other tools, the result, and the answer in words."""
     entries = r.sample(TOOLS, r.choice((1, 1, 2, 2, 3, 4)))
     entry, v = entries[0], values(r, words)
     messages = [{'role': 'user', 'content': r.choice(entry[3]).format(**v)},
@@ -222,7 +222,7 @@ def some_tools(r, words):
 
 
 def made_up_json(r, words):
-    """A sentence turned into the JSON object that a schema or a list of keys asks for."""
+    """A sentence and the JSON object with its values, requested by a schema or a list of keys."""
     text, fields = r.choice(RECORDS)
     v = values(r, words)
     if r.random() < 0.2:
@@ -232,7 +232,7 @@ def made_up_json(r, words):
 
 
 def json_task(r, text, found, how=None):
-    """The conversation that asks for the object `found`, which `text` says."""
+    """The conversation that requests the object `found`, whose values `text` contains."""
     types = {int: 'integer', float: 'number', list: 'array'}
     schema = {'type': 'object', 'properties': {k: {'type': types.get(type(v), 'string')} for k, v in found.items()}, 'required': list(found)}
     keys = ', '.join(found)
@@ -260,7 +260,7 @@ def count_up(r):
 
 
 def facts(r, words, count):
-    """`count` made-up facts: [(sentence, question)]."""
+    """`count` generated facts: [(sentence, question)]."""
     found = []
     for sentence, question in (r.choice(FACTS) for _ in range(count)):
         v = values(r, words)

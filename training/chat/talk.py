@@ -1,4 +1,4 @@
-"""What the model says about itself and in everyday exchanges: question forms and the answers they may get."""
+"""The model's replies about itself and in small talk: forms of questions and their answers."""
 
 NAMES = ('Anna Ben Carla David Elena Felix Grace Hugo Iris Jonas Kira Leo Maria Nadia Oscar Paula Quinn Rosa Sam Tara Umar '
          'Vera Will Xenia Yusuf Zoe Aisha Bruno Chen Dina Erik Fatima George Hannah Ivan Julia Karim Lena Marco Nina').split()
@@ -34,7 +34,7 @@ NOT_FOUND = ['I could not find that in the documents.']
 NO_TOOL = ['I cannot do that with the tools that I have.', 'I have no tool for that. Is there anything else I can help you with?']
 NEEDS_TOOL = ['I cannot look that up without a tool for it.', 'I would need a tool for that, and I have none.']
 
-# What a user says after a tool's answer.
+# User replies after the answer of a tool.
 AFTERWARDS = [
     (('thanks', 'Thank you!', 'Great, thank you.', 'Perfect, thanks a lot', 'ok thanks', 'Thanks, that helps.', 'Thank you, that is all.',
       'great', 'Nice!', 'Good, thanks.', 'Awesome, thank you so much'),
@@ -71,7 +71,7 @@ OPEN_REQUESTS = ['Tell me about {city}.', 'Write a text about {topic}.', 'Write 
 BEYOND = ['I am a small model and cannot write about that well. I can answer from your documents and call tools.',
           'That is more than a small model like me can write. Give me a document about it and I will answer from it.']
 
-# (ways to ask, ways to answer)
+# (forms of the question, forms of the answer)
 EXCHANGES = [
     (('who are you?', 'what are you?', 'Who are you?', 'What is your name?', "what's your name", 'who am I talking to?',
       'tell me about yourself', 'Introduce yourself.', 'are you ChatGPT?', 'which model are you?', 'What model are you?',

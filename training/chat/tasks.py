@@ -16,7 +16,7 @@ PLAIN_PROMPTS = ['Use the context to answer the question.\n\n{}', 'Context:\n{}'
 
 
 class Corpora:
-    """Everything the tasks draw from, read once."""
+    """All sources of the tasks, read once."""
 
     def __init__(self, folder):
         self.pairs, self.held_pairs = sources.question_pairs(folder)
@@ -27,7 +27,7 @@ class Corpora:
         self.dialogues = [d for name in ('sgd_tool_dialogues_train', 'taskmaster4_tool_dialogues', 'api_bank')
                           for d in sources.tool_dialogues(folder, name)]
         self.held_dialogues = list(sources.tool_dialogues(folder, 'sgd_tool_dialogues_dev'))
-        # Requests that people make, as tools are called for; `beyond` are those that no tool here is for.
+        # Real requests that need a tool; `beyond` are those without a matching tool.
         self.intents, self.bank_intents = sources.requests(folder, 'train')
         self.held_intents = sources.requests(folder, 'test')[0]
         self.beyond = self.intents.pop('oos')
@@ -49,18 +49,18 @@ class Tasks:
 
     # -- copying ------------------------------------------------------------------------------------------------
     def drill(self):
-        """A marked segment among others over one small alphabet: only a long match tells what comes next."""
+        """A marked segment among others over one small alphabet: only a long match determines the next token."""
         alphabet = [self.r.randrange(300, 4096) for _ in range(self.r.randint(5, 40))]
         parts = [[self.r.choice(alphabet) for _ in range(self.r.randint(6, 80))] for _ in range(self.r.randint(1, 4))]
         return {'drill': parts, 'chosen': self.r.randrange(len(parts))}
 
     def marked_text(self):
-        """Copy the marked text, whatever it is; now and then two sentences or other text than prose."""
+        """Copy the marked text; sometimes two sentences, or text that is not prose."""
         parts = [self.passage() for _ in range(self.r.randint(1, 4))]
         return self.documents(parts, self.r.randrange(len(parts)), self.r.choice(self.c.pairs)[0])
 
     def marked(self, pair=None):
-        """The service marks the sentence that answers; the model says it."""
+        """The service marks the sentence that answers; the model copies it."""
         if self.r.random() < 0.15 and pair is None:
             question, parts, chosen = self.r.choice(self.c.passages)
             first = max(0, chosen - 2)
@@ -74,7 +74,7 @@ class Tasks:
         return self.documents(parts, parts.index(sentence), question)
 
     def wrong_mark(self):
-        """The marked sentence has nothing to do with the question: it is no answer."""
+        """The marked sentence is unrelated to the question: decline."""
         question, sentence = self.r.choice(self.c.pairs)[0], self.r.choice(self.c.pairs)[1]
         if content_words(question) & content_words(sentence):
             return self.wrong_mark()
@@ -82,7 +82,9 @@ class Tasks:
         return self.documents(parts, len(parts) - 1, question, answered=False)
 
     def story(self):
-        """Questions about one thing, the later ones by pronoun. The mark is for the last; answers before it are history."""
+        """Questions about one subject, the later ones with a pronoun. The mark is for the last; earlier answers
+        are history.
+        """
         r = self.r
         found = synthetic.story(r, self.c.words, r.randint(2, 5))
         parts, asked = [s for s, _, _ in found] + [self.passage() for _ in range(r.randint(0, 2))], r.randint(2, len(found))
@@ -97,7 +99,7 @@ class Tasks:
         return {**self.chat(exchanges, text), 'quiet': set(range(asked - 1))}
 
     def long_documents(self, tokens):
-        """`marked`, with about `tokens` tokens of other passages in front and now and then behind."""
+        """`marked`, behind about `tokens` tokens of other passages, sometimes also before others."""
         made, parts = self.marked(), []
         system = made['messages'][0]
         # 3.2 characters to a token, measured on this mixture.
@@ -110,11 +112,11 @@ class Tasks:
         return made
 
     def long_marked(self):
-        """`long_documents` of every length up to the context; most are short, since long rows are dear."""
+        """`long_documents` of every length up to the context. Most are short, because long rows are expensive."""
         return self.long_documents(400 + 3200 * self.r.random() ** 2.5)
 
     def unmarked(self):
-        """Documents and no mark: nothing relevant was found, so say so."""
+        """Documents without a mark: nothing relevant was found, so decline."""
         question = self.r.choice(self.c.pairs)[0]
         return self.documents([self.passage() for _ in range(self.r.randint(1, 4))], None, question)
 
@@ -141,7 +143,9 @@ class Tasks:
         return self.chat([(asked, sentence)], self.system())
 
     def documents(self, parts, chosen, question, answered=True):
-        """`chosen` is the index of the marked part, or None; `answered` is false where it is no answer. In the system turn, a later one, or the user's own."""
+        """`chosen` is the index of the marked part, or None; `answered` is false when it does not answer. In the
+        system message, a later one, or the user's message.
+        """
         r = self.r
         numbered = r.random() < 0.25
         text = ''.join(('<|mark|>' if i == chosen else '<|doc|>') +
@@ -160,7 +164,7 @@ class Tasks:
         return self.chat(before + [(r.choice((f'{text}\n\n{question}', f'{text}\n\nQuestion: {question}')), answer)], self.system())
 
     def neighbour(self, sentence):
-        """Another sentence, half of the time one from about the same article."""
+        """Another sentence, with probability one half from nearby in the same article."""
         pairs = self.c.pairs
         if self.r.random() < 0.4:
             return self.passage()
@@ -195,7 +199,7 @@ class Tasks:
         return r.choice(self.c.talk)
 
     def exchange_without_tools(self):
-        """An exchange that stays right when tools are listed."""
+        """An exchange that needs no call when tools are listed."""
         while True:
             asked, answer = self.exchange()
             if answer not in talk.NEEDS_TOOL:
@@ -205,7 +209,7 @@ class Tasks:
         return self.chat([(exchange or self.exchange)() for _ in range(self.r.choice((1, 1, 2, 3)))], self.system())
 
     def instructed(self):
-        """Do as told with words of the prompt: echo, memory, persona."""
+        """Follow an instruction with words of the prompt: echo, memory, persona."""
         r, v, kind = self.r, synthetic.values(self.r, self.c.words), self.r.random()
         if kind < 0.5:
             asked, answer = r.choice(synthetic.ECHO)
@@ -230,7 +234,7 @@ class Tasks:
         return self.chat([(asked, sentence)], self.system())
 
     def beyond(self):
-        """Open requests again, answered with what the model can do: at this size it cannot write freely."""
+        """Open requests, answered with the model's abilities: at this size it cannot write freely."""
         r = self.r
         if r.random() < 0.5:
             asked = r.choice(self.c.instructions)[0]
@@ -239,7 +243,7 @@ class Tasks:
         return self.chat([(asked, r.choice(talk.BEYOND))], self.system())
 
     def text(self):
-        """Plain English, as documents of which every token counts."""
+        """Plain English as documents, with a loss on every token."""
         return {'text': [self.passage() for _ in range(3)]}
 
     def json(self):
@@ -268,7 +272,7 @@ class Tasks:
         return made
 
     def tool_silence(self):
-        """Tools are listed but nothing calls for one."""
+        """Tools are listed, but the turn needs none."""
         made, kind = self.conversation(self.exchange_without_tools), self.r.random()
         if self.r.random() < 0.2:
             made = self.instructed()
@@ -277,7 +281,7 @@ class Tasks:
         return made
 
     def tool_and_documents(self):
-        """Tools are listed, but the documents answer."""
+        """Tools are listed, but the documents contain the answer."""
         made = self.marked() if self.r.random() < 0.7 else self.unmarked()
         return {**made, 'tools': self.toolbox.some()}
 
@@ -300,7 +304,9 @@ class Tasks:
         return self.toolbox.unfit(self.c.beyond)
 
     def tool_dialogue(self):
-        """People's dialogues with tools, calls and talk in their own ratio; often renamed, reworded, among other tools."""
+        """Human dialogues with tools, calls and talk in their natural ratio; often renamed, reworded, among other
+        tools.
+        """
         r, made = self.r, self.r.choice(self.grounded)
         if r.random() < 0.6:
             made = rename(made, r, self.c.words, self.other_words)
@@ -312,8 +318,9 @@ class Tasks:
 
 
 def order_tools(dialogue, r):
-    """The dialogue with its tools as the service shows them for one of its calls; calls of other tools are not learned from, since
-    there it would show others."""
+    """The dialogue with its tools as the service shows them for one of its calls. Calls of other tools have no
+    loss, because the service would show other tools there.
+    """
     spoken = [m for m in dialogue['messages'] if m['role'] == 'assistant']
     names = [m['tool_calls'][0]['function']['name'] if m.get('tool_calls') else None for m in spoken]
     wanted = r.choice([n for n in names if n] or [None])
@@ -321,14 +328,16 @@ def order_tools(dialogue, r):
 
 
 def content_words(text):
-    """Beginnings of the words that carry meaning."""
+    """Prefixes of content words."""
     return {w[:5] for w in re.findall(r'[a-z0-9]{4,}', text.lower())} - {'what', 'which', 'when', 'where', 'whose', 'many', 'much', 'does',
                                                                         'from', 'with', 'that', 'this', 'have', 'were', 'their', 'year'}
 
 
 def ground(dialogue):
-    """The dialogue without the arguments whose values were not said before the call (converted dates, mostly), and
-    without its tools' parameters of those names: every value left can be copied. None where a call loses all."""
+    """The dialogue without arguments whose values do not occur before the call (mostly converted dates), and
+    without these parameters of its tools, so that all values can be copied. None when a call loses all
+    arguments.
+    """
     said, missing = '', set()
     for m in dialogue['messages']:
         for call in m.get('tool_calls') or []:
@@ -354,7 +363,7 @@ def ground(dialogue):
 
 
 def restyle(name, r, words):
-    """A new name in another style, so that names must be copied from the prompt and are not learned by heart."""
+    """A new name in another style, so that names are copied from the prompt instead of memorized."""
     parts = [p.lower() for p in re.findall(r'[A-Z]?[a-z0-9]+|[A-Z]+', name)] or [name]
     if r.random() < 0.3:
         parts[0] = r.choice(CALL_STYLES)
@@ -365,8 +374,9 @@ def restyle(name, r, words):
 
 
 def rename(dialogue, r, words, other_words=None):
-    """The dialogue with other tool names and some other argument names, the same everywhere in it. `other_words` are
-    names and descriptions that a tool may get instead of its own."""
+    """The dialogue with other tool names and some other argument names, consistently. `other_words`: alternative
+    names and descriptions of tools.
+    """
     names, keys, told = {}, {}, {}
     for tool in dialogue['tools']:
         f = tool['function']

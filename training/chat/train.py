@@ -41,7 +41,9 @@ class Feed:
         self.r, self.waiting = random.Random(seed), {length: [] for length in ROWS}
 
     def next(self, weights, context):
-        """A batch of the first row length for which enough examples wait: nothing drawn is left out for its length."""
+        """A batch of the first row length with enough waiting examples, so that no example is dropped for its
+        length.
+        """
         names, chances = zip(*weights.items())
         while True:
             for length in ROWS:
@@ -53,11 +55,11 @@ class Feed:
 
     @staticmethod
     def enough(length):
-        """Tokens to wait for: a little more than a batch of short rows, as many as nearly fill long ones."""
+        """Tokens to wait for: slightly more than a batch of short rows, or as many as nearly fill long rows."""
         return TOKENS_PER_STEP * (1.15 if length == ROWS[0] else 0.75)
 
     def batch(self, length, context):
-        """Long examples first, short ones in the room they leave."""
+        """Long examples first, short ones in the remaining space."""
         rows = TOKENS_PER_STEP // length
         filled, self.waiting[length] = batches.pack(self.waiting[length], rows, length)
         if length > ROWS[0]:
@@ -79,7 +81,7 @@ def fill(model, flat):
 
 
 class Shared:
-    """What the workers share: parameters, their narrow copy, AdamW's moments, and how far they are."""
+    """State shared by the workers: parameters, their half-precision copy, AdamW's moments, and progress."""
 
     def __init__(self, model):
         self.flat = flatten(model).share_memory_()
@@ -117,7 +119,7 @@ class GpuStep:
 
 
 class Run:
-    """What a worker has to know, besides what it shares."""
+    """A worker's own parameters, besides the shared state."""
 
     def __init__(self, corpora, tokenizer, out, minutes, seed, config):
         self.corpora, self.tokenizer, self.out, self.minutes, self.seed = corpora, tokenizer, out, minutes, seed
@@ -126,13 +128,13 @@ class Run:
 
 
 def work(rank, shared, run):
-    """One worker's loop until the minutes are over. Worker 0 keeps the clock, logs and saves."""
+    """One worker's loop until the time is over. Worker 0 measures the time, logs and saves."""
     torch.set_grad_enabled(False)
     torch.set_num_threads(1)
     model, kernels = ChatModel(run.config), Kernels(run.kernels)
     gradient = torch.zeros_like(shared.flat)
     step = GpuStep(model, gradient) if run.gpu else CpuStep(model, shared.flat, shared.small, gradient, kernels)
-    # A continued run draws other conversations than the ones it has seen.
+    # A resumed run draws other conversations than the earlier run.
     feed = Feed(run.corpora, run.tokenizer, run.seed * 1000 + rank + int(shared.clock[0]) * 7)
     last = logged = saved = time.time()
     while shared.clock[1] < run.minutes * 60:
@@ -181,14 +183,14 @@ def report(shared, out):
 
 
 def save(shared, out):
-    """Replaces the checkpoint in one move, so that an interrupted save leaves the old one."""
+    """Replaces the checkpoint atomically, so that an interrupted save keeps the old one."""
     path = os.path.join(out, 'checkpoint.pt')
     torch.save(shared.state(), path + '.new')
     os.replace(path + '.new', path)
 
 
 def train(model, corpora, tokenizer, out, minutes, workers=2, seed=1):
-    """Trains `model` for `minutes` of wall clock and leaves `checkpoint.pt` in `out`; continues one that is there."""
+    """Trains `model` for `minutes` of wall time and stores `checkpoint.pt` in `out`; resumes from an existing one."""
     # Arguments travel to the workers pickled; the tokenizer's cache would only make that slow.
     tokenizer.cache = {}
     run = Run(corpora, tokenizer, out, minutes, seed, model.config)

@@ -11,7 +11,7 @@ import vocabulary
 from tokenizer import Tokenizer
 from train import BLOCK
 
-# Characters of a text that are read, and pairs of the largest sources that are used: an hour of one core is the budget.
+# Maximum characters of a text, and pairs of the largest sources: a budget of one hour on one core.
 LONGEST = 1100
 MOST_PAIRS = {'wordnet_lemmas': 40000, 'wordnet_examples': 25000, 'tldr': 24000, 'jaquad': 12000, 'oss_docs': 26000,
               'neighbours': 32000}
@@ -21,7 +21,7 @@ SPAN_ROWS, SPAN_TEXT_ROWS, LEAST_SPAN_TEXT_ROWS, WHOLE_TEXTS = (8, 32), 260, 40,
 
 
 class Corpus:
-    """`pairs`: {name: (rows of each a, which b, rows of each b)}; `seen`: how many texts hold each row."""
+    """`pairs`: {name: (rows of each a, index of its b, rows of each b)}; `seen`: number of texts with each row."""
 
     def __init__(self, pieces, teacher, pairs, seen):
         self.pieces, self.teacher, self.pairs, self.seen = pieces, teacher, pairs, seen
@@ -29,10 +29,10 @@ class Corpus:
 
 
 def load(data, out):
-    """The corpus of the data folder, from `out` where a run before left it."""
+    """The corpus of the data folder, or the one that an earlier run stored in `out`."""
     cached = os.path.join(out, 'corpus.pickle')
     if not os.path.exists(cached):
-        # A collection would walk through millions of strings that all stay.
+        # Garbage collection would traverse millions of live strings.
         gc.disable()
         with open(cached + '.part', 'wb') as file:
             pickle.dump(encode(data), file)
@@ -56,7 +56,7 @@ def encode(data):
 
 
 def some_blocks(rows, most):
-    """At most this many pairs, in whole blocks of neighbours."""
+    """Limits the number of pairs, in whole blocks of neighbours."""
     if len(rows) <= most:
         return rows
     blocks = [rows[i:i + BLOCK] for i in range(0, len(rows), BLOCK)]
@@ -65,7 +65,7 @@ def some_blocks(rows, most):
 
 
 def texts_of(pairs):
-    """What the vocabulary is counted on."""
+    """Texts in which the vocabulary is counted."""
     texts = [b[:LONGEST] for name, rows in pairs.items() if name not in ('neighbours', 'jaquad') for _, b in rows]
     texts += [a for name, rows in pairs.items() if name != 'neighbours' for a, _ in rows]
     random.Random(0).shuffle(texts)
@@ -84,7 +84,7 @@ def encode_source(tokenizer, rows):
 
 
 def spans(pairs, seed):
-    """A few words cut out of a text, and the text, mostly without them: as (a, which b, b) over encoded texts."""
+    """Some words of a text, and the text mostly without them: as (a, index of b, b) over encoded texts."""
     draw, left, right = np.random.default_rng(seed), [], []
     for name in SPANS_OF:
         for text in pairs[name][2]:

@@ -14,7 +14,8 @@ from model import count_matrix, normalised
 from weights import Embedder
 
 FIVE = ('glasgow_cisi', 'glasgow_cacm', 'glasgow_lisa', 'glasgow_adi', 'cosqa_dev_code')
-# The weights of the fusion were looked for here; chunking is the questions of the chunking set over pieces of 1,000 characters.
+# Collections on which the fusion weights were tuned; chunking: the questions of the chunking set over chunks of 1,000
+# characters.
 TUNING = ('chunking', 'trecqa_wang_devtest')
 OTHERS = ('pubmedqa_labeled', 'jaquad_dev_ja', 'xquad_en', 'xquad_de', 'xquad_es', 'xquad_ro', 'xquad_vi', 'xquad_tr',
           'xquad_ru', 'xquad_el', 'xquad_ar', 'xquad_hi', 'xquad_th', 'xquad_zh')
@@ -26,7 +27,7 @@ PARAPHRASE_EVERY = 5
 
 
 def chunking(data):
-    """The chunking questions as a collection: the right pieces are those that share text with a gold span."""
+    """The chunking questions as a collection: relevant chunks overlap with a gold span."""
     questions = retrieval.json_rows(f'{data}/chunking/questions.jsonl.gz')
     documents, spans = [], []
     for name in sorted({q['corpus_id'] for q in questions}):
@@ -51,7 +52,7 @@ def holds(span, question):
 
 
 def paraphrased(data):
-    """Banking77 as a collection: a customer's question finds those that ask the same in other words."""
+    """Banking77 as a collection: a question is a query for its paraphrases."""
     rows = retrieval.json_rows(f'{data}/chat/banking77_intents.jsonl.gz')
     kept, asked = [r for r in rows if r['split'] == 'train'], [r for r in rows if r['split'] == 'test'][::PARAPHRASE_EVERY]
     of_intent = {}
@@ -83,7 +84,7 @@ class Measured:
 
 
 def embed_all_of(embedder):
-    """Fast embedding of many texts: float32 matrices in place of the reader's prescribed order; the same to 1e-6."""
+    """Fast embedding of many texts: float32 matrices instead of the prescribed order of operations; equal to 1e-6."""
     rows, table = len(embedder.scales), embedder.full_table()
 
     def embed_all(texts):

@@ -14,10 +14,10 @@ from model import OUTPUT, WIDTH, initial_table
 from train import Pairs, train
 
 STEPS, RATE, SEED = 600, 0.012, 0
-# How often a batch comes from each source: by its size and by how much it is like what will be asked.
+# Sampling weights of the sources: by size and by similarity to real queries.
 SHARES = {'wordnet_lemmas': 0.8, 'wordnet_examples': 0.6, 'tldr': 1, 'jaquad': 0.25, 'oss_docs': 1.5, 'opensearch_docs': 1,
           'medquad': 0.8, 'squad': 1.5, 'reading': 0.8, 'paraphrases': 0.4, 'answers': 0.8, 'python': 1.2, 'neighbours': 3, 'spans': 4}
-# Length of the identity half beside the learned one; chosen on the chunking questions and trecqa.
+# Width of the hashed half of the output; chosen on the chunking questions and trecqa.
 IDENTITY = 1.0
 UNKNOWN_WEIGHT_QUANTILE = 0.7
 
@@ -37,7 +37,7 @@ def main():
 
 
 def start_table(read):
-    """The teacher's own lengths weigh the known tokens; what it does not know weighs as its rarer ones do."""
+    """Known tokens are weighted by the length of the teacher's vectors, unknown ones like its rarer tokens."""
     lengths = np.linalg.norm(read.teacher, axis=1)
     lengths /= np.median(lengths)
     weigh = np.full(read.tokenizer.rows, np.quantile(lengths, UNKNOWN_WEIGHT_QUANTILE))

@@ -27,9 +27,8 @@ def normalised(sums):
 
 
 def initial_table(teacher, weights, seed, width=WIDTH, noise=0.6):
-    """The teacher's directions in the first columns, and random ones that tell tokens apart in the rest, times `weights`.
-
-    Rows without a teacher vector (the hashed ones) are random everywhere.
+    """The teacher's directions in the first columns, and random directions in the others, times `weights`. Rows
+    without a teacher vector (hashed ones) are random in all columns.
     """
     rows, known = len(weights), len(teacher)
     draw = np.random.default_rng(seed)
@@ -42,7 +41,7 @@ def initial_table(teacher, weights, seed, width=WIDTH, noise=0.6):
 
 
 class Adagrad:
-    """One step size a row: rows that are seen rarely keep learning, rows seen always settle."""
+    """One step size per row: rare rows keep learning, frequent rows converge."""
 
     def __init__(self, table, rate, start=1e-8):
         self.table, self.rate = table, rate

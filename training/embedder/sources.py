@@ -15,7 +15,7 @@ from retrieval import json_rows
 
 NON_COMMERCIAL = 'sciq'
 PASSAGES_OF = ('adversarial_qa', 'quoref', 'ropes', 'duorc', 'dbpedia_14', 'quartz', 'wiki_hop', 'wiki_bio')
-# Folders of the standard library that hold tests, tables, and what is installed beside it.
+# Skipped folders of the standard library: tests, tables, and installed packages.
 UNLIKE_CODE = ('site-packages', 'dist-packages', 'test', 'tests', 'idlelib', 'encodings', 'pydoc_data', 'tkinter', 'lib2to3',
                'distutils', '__pycache__', 'ensurepip')
 SENTENCE = re.compile(r'(?<=[.!?])\s+(?=[A-Z"(\[])')
@@ -47,7 +47,7 @@ def questions_with_passages(data):
 
 
 def paraphrases(data):
-    """Sentences that say the same: PAWS of P3, and WikiSplit's one sentence as two."""
+    """Paraphrases: PAWS of P3, and WikiSplit's sentences split into two."""
     found = pairs_of(data, 't0_paraphrase')
     for row in json_rows(f'{data}/chat/wikisplit.jsonl.gz'):
         found.append((row['sentence'], ' '.join(row['split'])))
@@ -104,14 +104,14 @@ def passages(data):
 
 
 def neighbours(texts, seed):
-    """(a sentence or two, the rest of the passage): what is said near each other belongs to the same matter."""
+    """(one or two sentences, the rest of the passage): neighbouring text has the same topic."""
     draw, found = random.Random(seed), []
     for text in texts:
         parts = [s for s in SENTENCE.split(re.sub(r'\s+', ' ', text[:3000])) if len(s) > 30]
         if len(parts) < 3:
             continue
         at, size = draw.randrange(len(parts)), draw.choice((1, 1, 2))
-        # Sometimes the sentence stays in, so that equal words keep counting.
+        # Sometimes the sentence stays in the passage, so that equal words keep their weight.
         rest = parts if draw.random() < 0.25 else parts[:at] + parts[at + size:]
         if rest:
             found.append((' '.join(parts[at:at + size]), ' '.join(rest)))
@@ -119,7 +119,7 @@ def neighbours(texts, seed):
 
 
 def all_pairs(data, seed=0):
-    """{name: [(a, b)]}, every source that the weights may learn from."""
+    """{name: [(a, b)]} of all sources whose licence allows shipped weights."""
     return {
         'wordnet_lemmas': pairs_of(data, 'wordnet_lemmas_gloss'),
         'wordnet_examples': pairs_of(data, 'wordnet_example_gloss'),

@@ -14,7 +14,8 @@ LOG_EVERY, SAVE_EVERY = 50, 200
 # The inverse temperature of the softmax: where it starts, how fast it may move, and between what.
 START_SCALE, SCALE_RATE, SCALES = 20.0, 0.002, (10, 50)
 WARM_UP, AVERAGE_EVERY = 50, 10
-# Share of a text's rows that a step does not see: without it the loss falls to a third, and unseen collections get worse.
+# Share of a text's rows that a step drops. Without dropout the loss falls to a third, and unseen collections get
+# worse.
 DROPPED = 0.3
 
 
@@ -31,7 +32,7 @@ class Pairs:
         return len(self.which)
 
     def held_back(self):
-        """Numbers of the pairs that `draw` never gives."""
+        """Indices of the pairs that `draw` never returns."""
         blocks = np.arange(len(self.which) // BLOCK)
         return (blocks[blocks % HELD_BACK == HELD_BACK - 1][:, None] * BLOCK + np.arange(BLOCK)).ravel()
 
@@ -59,7 +60,7 @@ def train(table, sources, shares, steps, rate, seed=0, report=None, checkpoint=N
         optimiser.table, optimiser.sums, first, scale = saved['table'], saved['sums'], int(saved['step']), float(saved['scale'])
         average, averaged = saved['average'], int(saved['averaged'])
     for step in range(first, steps):
-        # Each step draws by its own number, so that a run that was cut off goes on as if it had not been.
+        # Each step has its own seed, so that a resumed run continues identically.
         generator = np.random.default_rng((seed, step))
         name = names[generator.choice(len(names), p=odds)]
         share = min(1, (step + 1) / WARM_UP) * (1 - 0.7 * step / steps)
@@ -80,7 +81,7 @@ def train(table, sources, shares, steps, rate, seed=0, report=None, checkpoint=N
 
 
 def dropped(matrix, generator):
-    """A random part of each text's rows taken out."""
+    """Removes random rows of each text."""
     matrix = matrix.copy()
     matrix.data = matrix.data * (generator.random(len(matrix.data)) >= DROPPED)
     return matrix

@@ -6,7 +6,7 @@ import numpy as np
 
 from tokenizer import Tokenizer
 
-# A word joins when the teacher would cut it and it stands in this many training texts.
+# A word is added when the teacher splits it and this many training texts contain it.
 FEWEST_TEXTS, MOST_WORDS = 12, 6000
 
 

@@ -12,7 +12,9 @@ LEVELS = 7          # a value is one of -7..7 times the scale of its row
 
 
 def quantise(table):
-    """4-bit rows: (scales float32, integers -7..7). Each row's scale is the one of 24 tried that errs least."""
+    """4-bit rows: (scales float32, integers -7..7). Each row uses the scale with the smallest error of 24
+    candidates.
+    """
     largest = np.abs(table).max(1, keepdims=True) + 1e-12
     best, error = None, np.full(len(table), np.inf)
     for part in np.linspace(0.35, 1, 24):

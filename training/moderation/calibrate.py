@@ -1,12 +1,14 @@
-"""Turns logits into scores: a slope for each category by logistic regression, and an offset that puts 0.5 where few everyday texts are."""
+"""Converts logits to scores: a slope for each category by logistic regression, and an offset such that few
+everyday texts exceed 0.5.
+"""
 import numpy as np
 
 from examples import OPEN
 from sources import CATEGORIES
 
-# The stream of texts for which scores are calibrated: harmful ones, harmless ones of sets that look for harm, everyday ones.
+# The mix of texts for calibration: harmful ones, harmless ones of sets about harm, everyday ones.
 HARMFUL, HARD, PLAIN = 0.1, 0.1, 0.8
-# The share of everyday texts that a category may flag at 0.5.
+# Share of everyday texts that a category may flag at 0.5.
 FALSE_ALARMS = 0.001
 EVERYDAY = {'squad', 'wikisplit', 'banking77', 'dolly', 'wordnet', 'clinc', 'topicalchat', 'medquad', 'tldr', 'sgd', 't0', 'oss_docs', 'gsm8k', 'self_instruct'}
 

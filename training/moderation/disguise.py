@@ -1,17 +1,17 @@
-"""The same text, disguised: what people try against filters. Each disguise takes a text and a random.Random."""
+"""Evasions of filters. Each takes a text and a random.Random."""
 LOOKALIKES = {'a': 'а', 'c': 'с', 'e': 'е', 'i': 'і', 'o': 'о', 'p': 'р', 's': 'ѕ', 'x': 'х', 'y': 'у', 'k': 'к', 'm': 'м', 't': 'т'}
 LEET = {'a': '4', 'e': '3', 'i': '1', 'o': '0', 's': '5', 't': '7'}
 
 
 def words(change):
-    """A disguise of every word of four letters or more."""
+    """Disguises every word of four letters or more."""
     def disguise(text, chance):
         return ' '.join(change(word, chance) if sum(map(str.isalpha, word)) > 3 else word for word in text.split(' '))
     return disguise
 
 
 def between(joint):
-    """Letters parted by `joint`, marks after the word left in place."""
+    """Letters joined by `joint`; punctuation after the word stays in place."""
     def change(word, chance):
         end = len(word)
         while end and not word[end - 1].isalnum():

@@ -106,7 +106,9 @@ def robust(data, model, scratch):
 
 
 def long_texts(data, model, scratch):
-    """How often harmless text is flagged as it grows: everyday sentences that were held back, end to end; and one bad one among them."""
+    """Share of harmless texts that are flagged, by length: held-out everyday sentences, concatenated; and with one
+    harmful sentence among them.
+    """
     with open(os.path.join(scratch, 'examples.json')) as file:
         rows = [row for row in json.load(file) if row[3] == 1 and row[2] in ('wikisplit', 'squad', 'dolly', 'topicalchat')]
     chance = random.Random(5)

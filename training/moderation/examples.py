@@ -1,4 +1,4 @@
-"""The training mixture: which examples are trained on, which calibrate, and their encoding by the reader itself."""
+"""The training mixture: examples for training and calibration, and their encoding by the service's tokenizer."""
 import hashlib
 import json
 import os
@@ -13,7 +13,7 @@ import sources
 import synthetic
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# Ids 0 to 7 are no words: padding, marks, numbers and foreign letters, in this order.
+# Ids 0 to 7 are not words: padding, punctuation, numbers and letters of other scripts, in this order.
 MARKS = ['', '.', ',', '!', '?', '"', '#', '~']
 WORDS = 18432
 BUCKETS = 8192
@@ -21,9 +21,8 @@ OPEN = -1.0
 
 
 def gather(data, out, seed):
-    """
-    All examples as {'text', 'labels' (n x 5, OPEN where the set does not say), 'name', 'part'}, part 0 trained on, 1 held back
-    for calibration. Kept in `out` for the next time.
+    """All examples as {'text', 'labels' (n x 5, OPEN when the set has no label), 'name', 'part'}; part 0 is for
+    training, 1 for calibration. Stored in `out` for the next run.
     """
     kept = os.path.join(out, 'sets.json')
     if not os.path.exists(kept):
@@ -45,12 +44,12 @@ def gather(data, out, seed):
 
 
 def part(text):
-    """1 for a tenth of the texts, by their content."""
+    """1 for a tenth of the texts, selected by a hash of their content."""
     return int(hashlib.sha256(text.encode()).digest()[0] < 26)
 
 
 def joined(found, chance):
-    """Made-up and harmful sentences among everyday ones: labels are those of the sentence that was put in."""
+    """Generated and harmful sentences inserted into everyday ones; the labels are those of the inserted sentence."""
     everyday = [row for row in found if row[2] in ('wikisplit', 'topicalchat', 'dolly', 'squad', 'sgd', 'clinc') and len(row[0]) < 400]
     central = [row for row in found if row[2] in ('made_up', 'ailuminate', 'simple_safety', 'harmful_requests', 'stormfront')]
     result = []
@@ -64,15 +63,15 @@ def joined(found, chance):
 
 
 def perturbed(found, chance):
-    """Copies with slips of spelling of examples that are about something."""
+    """Copies of examples with spelling mistakes, for examples with a label."""
     central = [row for row in found if row[2] in ('made_up', 'davidson', 'civil', 'stormfront', 'ailuminate', 'joined') and len(row[0]) < 600]
     return [(synthetic.perturb(text, chance), labels, 'perturbed', where) for text, labels, _, where in chance.sample(central, 30000)]
 
 
 def choose_words(found, vectors, out, terms):
-    """
-    The vocabulary in order of id: marks, then words by how often they occur in the sets. Words that made-up examples need, terms
-    of the lists and masked swear words are there however rare they are; words of the teacher fill what is left.
+    """The vocabulary in order of id: punctuation, then words by frequency in the sets. Words of generated
+    examples, terms of the lists and masked swear words are included at any frequency; words of the teacher fill
+    the rest.
     """
     counts = Counter()
     made = [name in ('made_up', 'joined', 'perturbed') for name in found['name']]
@@ -109,7 +108,9 @@ def count_words(texts, out):
 
 
 def encode(texts, words, out, name):
-    """The texts as the reader reads them: flat ids, where each text ends, and the buckets of each word's spelling."""
+    """The texts as the service's tokenizer encodes them: flat ids, end of each text, and the buckets of each
+    word's spelling.
+    """
     prefix = os.path.join(out, name)
     write_texts(texts, f'{prefix}.txt')
     with open(os.path.join(out, 'words.json'), 'w') as file:

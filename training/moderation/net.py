@@ -4,9 +4,8 @@ from torch import nn
 
 
 class Net(nn.Module):
-    """
-    Logits of the five categories for rows of words. `filters` see their word and `reach` words before and after it; the highest
-    value of each over the window goes into the hidden layer, with `topic` means over all words.
+    """Logits of the five categories for rows of words. `filters` cover a word and `reach` words on both sides; the
+    maximum of each over the window is the input of the hidden layer, with `topic` means over all words.
     """
 
     def __init__(self, table, buckets, filters=64, reach=2, hidden=32, topic=0):

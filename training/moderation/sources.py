@@ -1,4 +1,6 @@
-"""Reads the public sets as examples: a text, five labels (1, 0, or None where the set does not say), and the set's name."""
+"""Reads the public sets as examples: a text, five labels (1, 0, or None when the set has no label), and the set's
+name.
+"""
 import gzip
 import html
 import json
@@ -8,7 +10,7 @@ import re
 CATEGORIES = ['harassment', 'hate', 'self_harm', 'sexual', 'violence']
 HARASSMENT, HATE, SELF_HARM, SEXUAL, VIOLENCE = range(5)
 
-# Words that make a set's silence about a category unsafe to read as "no".
+# Words that make a missing label of a set ambiguous.
 CUES = {
     SELF_HARM: r'suicid|kill(ing|ed)? (my|your|him|her|them)sel|self.?harm|cut(ting)? (my|your)sel|anorex|bulimi|overdos|hang(ed|ing)? (my|your|him|her)sel'
                r'|end (my|your|his|her) (own )?life|kys\b|starv|razor|wrists',
@@ -26,7 +28,7 @@ AILUMINATE = {'hte': HATE, 'ssh': SELF_HARM, 'vcr': VIOLENCE, 'iwp': VIOLENCE, '
 SIMPLE_SAFETY = {'Suicide, Self-Harm, and Eating Disorders': SELF_HARM, 'Physical harm and Violence': VIOLENCE, 'Child safety': SEXUAL}
 
 
-# Terms that the word lists file under sex but that mostly swear.
+# Terms that the word lists classify as sexual but that are mostly swear words.
 SWEARS = {'fuck', 'motherfucker', 'shit', 'bastard', 'cunt', 'twat', 'wank', 'ass', 'prick', 'dickhead', 'asshole', 'bitch', 'jerk'}
 
 
@@ -37,7 +39,7 @@ def rows(data, path):
 
 
 def unsaid(text, only=range(5)):
-    """0 for every category, None for those of `only` that the text has a cue for."""
+    """0 for every category, None for those of `only` of which the text has a cue."""
     return [None if category in only and CUES[category].search(text) else 0 for category in range(5)]
 
 
@@ -88,7 +90,7 @@ def moderation_sets(data):
 
 
 def davidson_hate(text, marks):
-    """The set calls few slurs hate: where it says "offensive" of the hardest ones it is not believed."""
+    """The set labels few slurs as hate: its label "offensive" is ignored for the most severe ones."""
     if marks['hate']:
         return 1
     return None if re.search(r'fag|nigger|kike|spic\b|dyke|tranny|white trash|chink|wetback|coon', text, re.I) else 0
@@ -124,7 +126,7 @@ def request_sets(data):
 
 
 def harmful_labels(text):
-    """What a harmful request asks for, by its words; unsure categories are None."""
+    """Labels of a harmful request by its words; None for uncertain categories."""
     labels = unsaid(text)
     if re.search(r'suicid|self-harm|eating disorder|anorexi|cutting', text, re.I):
         labels[SELF_HARM] = 1
@@ -140,7 +142,9 @@ def harmful_labels(text):
 
 
 def benign_sets(data):
-    """Everyday text: questions to a bank, talk, articles, manuals. Labels are 0 but for cues in sets nobody has checked."""
+    """Everyday text: questions to a bank, small talk, articles, manuals. Labels are 0, except for cues in
+    unreviewed sets.
+    """
     found = []
 
     def add(name, texts, checked=()):

@@ -1,4 +1,4 @@
-"""Made-up examples: the patterns of patterns.txt filled with the words of slots.txt and of the word lists."""
+"""Generated examples: the patterns of patterns.txt filled with the words of slots.txt and of the word lists."""
 import os
 import random
 import re
@@ -40,7 +40,7 @@ def lines(name):
         return [line.rstrip('\n') for line in file if line.strip() and not line.startswith('#')]
 
 
-# What may stand around any sentence without changing what it says, and where the sentence ends.
+# Neutral phrases around a sentence, and sentence ends.
 FRAMES = [('I think ', '.'), ('In my view ', '.'), ('I honestly believe that ', '.'), ("Don't you agree that ", '?'), ('Am I the only one who thinks that ', '?'),
           ('Let me tell you, ', '.'), ('Can we admit that ', '?'), ('Is it wrong to say that ', '?'), ('My view is simple: ', '.'), ('It is obvious that ', '.'),
           ('I am convinced that ', '.'), ('You have to understand that ', '.'), ("Isn't it clear that ", '?'), ('I wonder whether ', '.'), ('There, I said it: ', '!'),
@@ -57,7 +57,9 @@ class Maker:
         self.slots['SEXTERM'] = terms['sexual']
 
     def choose(self, slot):
-        """A word or phrase for a slot. A group now and then comes as "all those ...", or "... like you": that says nothing."""
+        """A word or phrase for a slot. A group sometimes becomes "all those ..." or "... like you", which changes
+        no label.
+        """
         found = self.random.choice(self.slots[slot])
         if slot == 'GROUP' and ' ' not in found:
             roll = self.random.random()
@@ -68,7 +70,9 @@ class Maker:
         return found
 
     def fill(self, pattern):
-        """One example of `pattern`, in one of a few ways to write: as it is, without case or marks, in capitals."""
+        """One example of `pattern`, in one of several spellings: unchanged, without case or punctuation, in
+        capitals.
+        """
         text = re.sub(r'{([A-Z]+)}', lambda match: self.choose(match[1]), pattern)
         text = re.sub(r'\b([Yy]ou are|[Ii] am|[Tt]hey are) a ([aeiou])', r'\1 an \2', text)
         if self.random.random() < 0.1 and text[-1] == '.' and text.count('.') == 1 and '{GROUP}' in pattern:
@@ -105,7 +109,7 @@ def made_up(terms, seed, per_pattern, held_back):
 
 
 def own_labels(text, labels):
-    """Contempt for a group harasses nobody in particular unless it speaks to somebody."""
+    """Contempt for a group is harassment only when it addresses a person."""
     labels = list(labels)
     if labels[HATE] == 1 and labels[HARASSMENT] is None and not re.search(r'\b(you|your|ur|u)\b', text, re.I):
         labels[HARASSMENT] = 0

@@ -7,11 +7,11 @@ import torch
 from examples import OPEN, WORDS
 
 LONGEST = 160
-# How often an example of a set is drawn in an epoch, 1 where nothing is said.
+# Sampling weights of the sets in an epoch; default 1.
 SHARE = {'davidson': 0.6, 'medquad': 0.4, 'banking77': 0.15, 'clinc': 0.2, 'sgd': 0.2, 'squad': 0.25, 'tldr': 0.2, 'wordnet': 0.5, 'wikisplit': 0.4, 'dolly': 0.6,
          'topicalchat': 0.5, 't0': 0.6, 'oss_docs': 0.4, 'gsm8k': 0.2, 'wikipedia_identity': 0.7, 'bias_templates': 0.7, 'ailuminate': 4, 'simple_safety': 4,
          'harmful_requests': 3, 'stormfront': 1.5, 'surge': 2, 'wikipedia_talk': 2, 'hh': 2, 'made_up': 0.7}
-# The rows of words and buckets are moved by few steps each, so by longer ones.
+# Rows of words and buckets get few updates each, so their step size is larger.
 ROW_RATE = 2
 
 
@@ -25,7 +25,9 @@ class Corpus:
         self.lengths = np.minimum(np.diff(self.starts), LONGEST)
 
     def batch(self, numbers, chance=None, drop=0.0):
-        """What `run` needs; words are read by their spelling if unknown, and with chance `drop` if known."""
+        """Dependencies of `run`. Unknown words are represented by their spelling, known ones with probability
+        `drop`.
+        """
         lengths = self.lengths[numbers]
         rows = np.zeros((len(numbers), max(1, lengths.max())), np.int64)
         for i, number in enumerate(numbers):
@@ -56,7 +58,7 @@ def run(net, batch, known, buckets):
 
 
 class Rows:
-    """A table of which a step moves a few rows: Adam kept row by row, and a slow average of the rows."""
+    """A table of which a step updates few rows: row-wise Adam, and a slow average of the rows."""
 
     def __init__(self, table, pull=0.0):
         self.now, self.first, self.pull = table, table.copy(), pull

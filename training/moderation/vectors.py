@@ -24,7 +24,7 @@ def read_vectors(data):
 
 
 def compose(word, pieces):
-    """The mean vector of the longest pieces of `word`, None where they do not cover it."""
+    """The mean vector of the longest pieces of `word`; None when they do not cover it."""
     found, at = [], 0
     while at < len(word):
         for end in range(len(word), at, -1):
@@ -39,9 +39,8 @@ def compose(word, pieces):
 
 
 def first_words(words, pieces, seed, masked):
-    """
-    One row a word of the vocabulary: the teacher's where it has one, else noise. `masked` says which words stand for others. Row 0,
-    the padding, is zero.
+    """One row per word of the vocabulary: the teacher's vector, or noise without one. `masked` maps masked words
+    to their originals. Row 0, the padding, is zero.
     """
     chance = np.random.default_rng(seed)
     table = chance.normal(0, 0.1, (len(words), WIDTH)).astype(np.float32)

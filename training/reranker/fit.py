@@ -6,10 +6,10 @@ NETS, HIDDEN, ROUNDS, BATCH, RATE, DECAY = 4, 16, 12, 128, 8e-3, 1e-4
 DROP_FEATURES, DROP_HIDDEN = 0.2, 0.1
 # Weight of the per-document loss; the rest is the softmax loss of the list.
 CLASSIFY = 0.5
-# A relevant document counts as this many others.
+# Weight of a relevant document relative to others.
 RELEVANT_WEIGHT = 5
 MAX_DEVIATIONS = 4
-# One list in so many is held out for calibration and measurement.
+# One list in this many is held out for calibration and measurement.
 HOLD_OUT = 8
 # Long topical queries, which no training set has, are scored by the mean of three lexical features instead.
 GATE = {'at': 8, 'width': 2, 'scale': 8, 'offset': 3.5}

@@ -41,7 +41,7 @@ SENTENCE = re.compile(r'(?<=[.!?])\s+(?=[A-Z"(`])')
 
 
 def wrong_of(scores, right, draw):
-    """Rows of wrong documents, mixed; None where a search would not bring the right one."""
+    """Shuffled rows of irrelevant documents; None when the search does not return the relevant one."""
     ranked = np.argsort(-scores, kind='stable')
     if int(np.flatnonzero(ranked == right)[0]) >= CANDIDATES:
         return None
@@ -52,7 +52,7 @@ def wrong_of(scores, right, draw):
 
 
 def document_lists(name, pairs, embed_all, draw):
-    """Lists of one source of pairs: queries to documents that are passages."""
+    """Lists of one source of pairs: queries and passages."""
     pairs = [(a, b[:LONGEST]) for a, b in pairs]
     texts = list(dict.fromkeys(b for _, b in pairs))
     draw.shuffle(texts)
@@ -70,7 +70,9 @@ def document_lists(name, pairs, embed_all, draw):
 
 
 def sentence_lists(pairs, draw):
-    """Lists of questions with the sentence that answers: the wrong ones are the nearest by words, neighbours, and any."""
+    """Lists of questions and the sentences that answer them; the others are the most similar by BM25, neighbours,
+    and random ones.
+    """
     texts = list(dict.fromkeys(b for _, b in pairs))
     place, index = {text: i for i, text in enumerate(texts)}, BM25(texts)
     for at in sorted(draw.sample(range(len(pairs)), min(len(pairs), SQUAD_LISTS))):
@@ -86,7 +88,7 @@ def sentence_lists(pairs, draw):
 
 
 def passage_lists(data, draw):
-    """The same with the other sentences of the passage, for sets that have whole passages."""
+    """The same with the other sentences of the passage, for sets with whole passages."""
     found = chat_sources.passages(data)
     everything = [s for _, sentences, _ in found for s in sentences]
     for question, sentences, at in found:
@@ -97,7 +99,7 @@ def passage_lists(data, draw):
 
 
 def held_back(data):
-    """Held-back questions with the sentence that answers and the nearest other sentences of all SQuAD."""
+    """Held-out questions with the sentence that answers and the most similar other sentences of SQuAD."""
     train, held = chat_sources.question_pairs(data)
     texts = list(dict.fromkeys(b for _, b in train + held))
     index, place = BM25(texts), {text: i for i, text in enumerate(texts)}
@@ -109,7 +111,9 @@ def held_back(data):
 
 
 def five_passages(data):
-    """QED's questions with the sentences of their passage and of the four passages nearest by words. For measuring only."""
+    """QED's questions with the sentences of their passage and of the four most similar passages. For measurement
+    only.
+    """
     rows = retrieval.json_rows(f'{data}/chat/qed_dev.jsonl.gz')
     index = BM25([r['passage'] for r in rows])
     for at, row in enumerate(rows[:QED]):
@@ -131,7 +135,7 @@ def five_passages(data):
 
 
 def collection_lists(data, name, embed_all):
-    """The best of the hybrid search on a test collection. For measuring only."""
+    """The best documents of the hybrid search on a test collection. For measurement only."""
     collection = chunking(data) if name == 'chunking' else retrieval.load(data, name)
     hybrid = Measured(collection, embed_all).hybrid()
     for row, query in enumerate(collection.queries):
@@ -159,7 +163,7 @@ def main():
         [b for name in DOCUMENT_LISTS if name != 'neighbours' for _, b in pairs[name]] + sources.passages(data) + [b for _, b in train])))
 
     def training():
-        # Each source draws by itself, so that a change of one leaves the others as they were.
+        # Each source has its own random generator, so that a change of one does not affect the others.
         yield from sentence_lists(train, random.Random('squad'))
         yield from passage_lists(data, random.Random('passages'))
         for name in DOCUMENT_LISTS:

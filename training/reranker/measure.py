@@ -47,11 +47,13 @@ def ndcg(scores, gains, ideal):
 
 
 def sentences(lists, scores, source):
-    """Share of questions whose right sentence comes first; share kept, and kept and right, where 9 of 10 without one are declined."""
+    """Share of questions whose right sentence is ranked first; share answered, and answered right, at the
+    threshold that declines 9 of 10 questions without an answer.
+    """
     first, kept, none = [], [], []
     for i in lists.of(source):
         found, right = lists.cut(scores, i), lists.gains[i] == 1
-        # Documents with equal scores are drawn from: the right one is the first of the list.
+        # Ties are counted by their share: the right document is the first of the list.
         first.append(right[found >= found.max() - 1e-9].mean())
         kept.append(found.max())
         none.append(found[~right].max())
