@@ -1,4 +1,4 @@
-/** One thing to be generated, greedily, to exactly `maxTokens` tokens. */
+/** A greedy request for exactly `maxTokens` tokens. */
 export interface Ask {
   prompt: string;
   maxTokens: number;
@@ -10,7 +10,7 @@ export interface Arrival {
   tokens: number;
 }
 
-/** An answer as its client saw it. */
+/** A completion as the client received it. */
 export interface EngineAnswer {
   askedMs: number;
   endedMs: number;
@@ -21,7 +21,7 @@ export interface EngineAnswer {
   completionTokens: number;
 }
 
-/** An engine or a server under measurement, warm. */
+/** An engine or server under measurement, after its warm-up. */
 export interface EngineContender {
   name: string;
   /** Rejects when the completion fails. An aborted signal returns the deltas so far, without counts. */
@@ -29,7 +29,7 @@ export interface EngineContender {
   stop(): Promise<void>;
 }
 
-/** Milliseconds from the question to the first token. */
+/** Milliseconds from the request to the first token. */
 export function timeToFirstToken(answer: EngineAnswer): number {
   return (answer.arrivals[0]?.atMs ?? Number.NaN) - answer.askedMs;
 }

@@ -6,10 +6,10 @@ const ALIGNMENT_BYTES = 32;
 const VERSION = 3;
 const VALUE_TYPE = { i8: 1, u32: 4, i32: 5, f32: 6, bool: 7, text: 8, list: 9 } as const;
 
-/** The number of a tensor's element type in the file. */
+/** Id of a tensor's element type in the file. */
 export const TENSOR_TYPE = { f32: 0, f16: 1, q4_0: 2, q8_0: 8, q4_k: 12 } as const;
 
-/** A value of the metadata, with the type that it has in the file. */
+/** A metadata value with its type in the file. */
 export type GgufMetadataValue =
   | { type: 'u32' | 'i32' | 'f32'; value: number }
   | { type: 'bool'; value: boolean }
@@ -26,7 +26,7 @@ export interface TensorPlan {
   pieces(): Iterable<Uint8Array>;
 }
 
-/** Writes a GGUF file, tensor after tensor, so that a large one needs little memory. The file is whole or not there. */
+/** Writes a GGUF file tensor by tensor, so that a large one needs little memory. Atomic. */
 export async function writeGguf(
   file: string,
   metadata: ReadonlyMap<string, GgufMetadataValue>,

@@ -1,7 +1,7 @@
 import { Connection } from '../http/connection.ts';
 import type { Arrival, Ask, EngineAnswer } from './contender.ts';
 
-/** A server that speaks `POST /v1/completions`. */
+/** A server with `POST /v1/completions`. */
 export interface CompletionServer {
   origin: string;
   headers: Record<string, string>;

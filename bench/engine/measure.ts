@@ -2,15 +2,15 @@ import { loadavg } from 'node:os';
 import type { EngineContender } from './contender.ts';
 import { type DecodeFigure, type MixedFigure, measureDecode, measureMixed, measurePrefill } from './workloads.ts';
 
-/** How much is measured. */
+/** Amounts of the measurements. */
 export interface EnginePlan {
   rounds: number;
-  /** Requests at once. */
+  /** Concurrent requests. */
   concurrency: number[];
   answerTokens: number;
-  /** Long prompts that arrive beside the streams, in one round; 0 leaves that part out. */
+  /** Long prompts that arrive during the streams, per round; 0 skips that part. */
   arrivals: number;
-  /** More than the streams get to before the last of those is answered. */
+  /** Streams must be longer than the time to the last of these completions. */
   streamTokens: number;
 }
 
@@ -18,14 +18,14 @@ export interface EnginePlan {
 export interface RoundFigures {
   contender: string;
   round: number;
-  /** Of the machine, over the minute before. */
+  /** Load average of the machine over the previous minute. */
   loadAverage: number;
   decode: (DecodeFigure & { requests: number })[];
   prefillPerSecond: number;
   mixed: MixedFigure;
 }
 
-/** Runs the plan: in each round every contender does each thing, one contender after the other, in rotating order. */
+/** Runs the plan: each round runs every workload on all contenders, in rotating order. */
 export async function measureEngines(
   contenders: readonly EngineContender[],
   plan: EnginePlan,

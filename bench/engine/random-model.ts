@@ -19,7 +19,7 @@ export interface RandomModel {
 const SMALL = { width: 512, layers: 8, heads: 8, keyValueHeads: 4, hiddenWidth: 1408, seed: 1 };
 const LARGE = { width: 1024, layers: 22, heads: 16, keyValueHeads: 8, hiddenWidth: 2816, seed: 1 };
 
-/** Models of the benchmarks, by their name in `--model`. */
+/** Models of the benchmarks by their `--model` name. */
 export const RANDOM_MODELS: Readonly<Record<string, RandomModel>> = {
   '40m-f16': { name: '40m-f16', ...SMALL, type: 'f16' },
   '40m-q8': { name: '40m-q8', ...SMALL, type: 'q8_0' },
@@ -32,9 +32,12 @@ const VOCABULARY_TOKENS = 32_000;
 const BYTES_OF_TYPE = { f16: 2, q8_0: 34 / 32 };
 const Q8_BLOCK = 32;
 const TOKEN_TYPE = { normal: 1, unknown: 2, control: 3, byte: 6 };
-/** Queries and keys this much larger than usual: attention looks at a few tokens, so the text depends on the prompt. */
+/**
+ * Scale of queries and keys, larger than usual: attention concentrates on few tokens, so the text depends on the
+ * prompt.
+ */
 const ATTENTION_GAIN = 2;
-/** Numbers drawn once and then dealt in random order: drawing each anew would take minutes. */
+/** Random numbers drawn once and shuffled, because drawing each would take minutes. */
 const DEALT_NUMBERS = 1 << 16;
 const PIECE_ROWS = 1024;
 
@@ -67,7 +70,7 @@ function vocabulary(): Piece[] {
     pieces.push({ text: `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`, type: TOKEN_TYPE.byte });
   }
   for (let code = 33; code < 127; code++) pieces.push({ text: String.fromCharCode(code), type: TOKEN_TYPE.normal });
-  // No two of their characters make a token, so the tokenizer never gets to them: only the model writes these.
+  // No two of their characters form a token, so the tokenizer never produces them; only the model generates them.
   for (let word = 0; pieces.length < VOCABULARY_TOKENS; word++) {
     pieces.push({ text: `▁${word.toString(26).padStart(5, 'q')}`, type: TOKEN_TYPE.normal });
   }
@@ -111,7 +114,7 @@ function tensors(model: RandomModel, pieces: readonly Piece[]): TensorPlan[] {
   const usual = 1 / Math.sqrt(width);
   const plans = [
     deal('token_embd.weight', [width, pieces.length], 1, silent),
-    // The signs keep a token from being its own likeliest successor, for input and output share one matrix.
+    // The signs prevent a token from being its own most likely successor, because input and output share one matrix.
     vector('output_norm.weight', width, seededUniform(model.seed)),
   ];
   for (let layer = 0; layer < layers; layer++) {
@@ -138,7 +141,7 @@ function vector(name: string, width: number, signs?: () => number): TensorPlan {
   return { name, shape: [width], type: TENSOR_TYPE.f32, bytes: data.length, pieces: () => [data] };
 }
 
-/** Makes plans of matrices whose numbers are normal with the deviation given; rows in `silent` are zeros. */
+/** Plans matrices of normally distributed numbers with the given deviation; rows in `silent` are zeros. */
 function dealer(
   model: RandomModel,
 ): (name: string, shape: [number, number], deviation: number, silent?: ReadonlySet<number>) => TensorPlan {
@@ -203,7 +206,7 @@ function f16Filler(normals: Float32Array, deviation: number): Filler {
   };
 }
 
-/** Blocks of 32 signed bytes after their scale, a half-precision number. One scale for all: four deviations are 127. */
+/** Blocks of 32 signed bytes behind a half-precision scale. One scale for all: 127 is four deviations. */
 function q8Filler(normals: Float32Array, deviation: number): Filler {
   const scale = new Uint8Array(Float16Array.of((4 * deviation) / 127).buffer);
   const bytes = Int8Array.from(normals, (value) => Math.max(-127, Math.min(127, Math.round((value / 4) * 127))));

@@ -2,7 +2,7 @@ import { quantile, summarize } from '../harness/statistics.ts';
 import { formatSummary, type TextTable } from '../harness/text-table.ts';
 import type { RoundFigures } from './measure.ts';
 
-/** The figures of all rounds of one model, beside `reference` where it took part: ratios are taken within a round. */
+/** Figures of all rounds of one model, with ratios to `reference` within a round if it took part. */
 export function engineTables(rounds: readonly RoundFigures[], model: string, reference: string): TextTable[] {
   const names = [...new Set(rounds.map((figures) => figures.contender))];
   const concurrency = [...new Set(rounds.flatMap((figures) => figures.decode.map(({ requests }) => requests)))];

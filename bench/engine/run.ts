@@ -1,8 +1,7 @@
 /**
- * Quire's local engine beside llama-server, on models of random weights.
+ * Compares Quire's local engine with llama-server on models of random weights.
  * `npm run bench:engine -- [--llama-server PATH] [--model NAMES] [--threads N] [--rounds N] [--answer-tokens N]
- * [--arrivals N] [--no-http] [--quick] [--json FILE]`;
- * see bench/README.md.
+ * [--arrivals N] [--no-http] [--quick] [--json FILE]`; see bench/README.md.
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -17,7 +16,7 @@ import { type EngineSetup, startLlamaServer, startQuireContender } from './serve
 
 const FULL: EnginePlan = { rounds: 5, concurrency: [1, 4, 16], answerTokens: 128, arrivals: 4, streamTokens: 2_200 };
 const QUICK: EnginePlan = { ...FULL, rounds: 1, arrivals: 2 };
-/** For prompts of 2,048 tokens and the longest stream. */
+/** Context for prompts of 2,048 tokens and the longest stream. */
 const CONTEXT_TOKENS = 2_304;
 const REFERENCE = 'llama-server';
 

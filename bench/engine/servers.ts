@@ -13,15 +13,15 @@ const MODEL_ID = 'bench';
 /** Options shared by all contenders of a comparison. */
 export interface EngineSetup {
   file: string;
-  /** Tokens of prompt and answer together, of each sequence. */
+  /** Tokens of prompt and completion per sequence. */
   contextTokens: number;
   slots: number;
   threads: number;
 }
 
 /**
- * Starts llama-server on a free port. Its own defaults hold, but for what makes it comparable: slots with a context of
- * their own, as many tokens in a step as ours, and no reuse of prompts unless `cache` is set.
+ * Starts llama-server on a free port with its defaults, except for comparability: slots with separate contexts, as many
+ * tokens per step as Quire, and no prompt reuse unless `cache` is set.
  */
 export async function startLlamaServer(program: string, setup: EngineSetup, cache = false): Promise<EngineContender> {
   const port = await freePort();
@@ -57,7 +57,9 @@ export async function startLlamaServer(program: string, setup: EngineSetup, cach
   return { name: 'llama-server', ask: (ask, signal) => askHttp(server, ask, signal), stop: () => child.stop() };
 }
 
-/** Starts the whole service with the model behind an id of its own. It calibrates all but the threads and sequences. */
+/**
+ * Starts the whole service with the model under a separate id. It calibrates everything except threads and sequences.
+ */
 export async function startQuireContender(setup: EngineSetup): Promise<EngineContender> {
   const folder = await mkdtemp(join(tmpdir(), 'quire-bench-config-'));
   const config = join(folder, 'quire.yaml');

@@ -1,7 +1,7 @@
 import { randomLetters } from '../harness/random-numbers.ts';
 import { type Ask, type EngineAnswer, type EngineContender, timeToFirstToken } from './contender.ts';
 
-/** Tokens that begin every text of the random models. */
+/** Tokens at the start of every text of the random models. */
 const BEGINNING_TOKENS = 1;
 const DECODE_PROMPT_TOKENS = 64;
 const PREFILL_TOKENS = 2_048;
@@ -9,18 +9,18 @@ const MIXED_STREAMS = 4;
 const MIXED_PROMPT_TOKENS = 2_000;
 const MIXED_ANSWER_TOKENS = 8;
 const PAUSE_BETWEEN_ARRIVALS_MS = 100;
-/** A stream that was silent for longer had ended, and the prompts arrived beside fewer. */
+/** A gap longer than this means that a stream had ended and the prompts arrived during fewer streams. */
 const LONGEST_GAP_MS = 5_000;
 
-/** Tokens per second of some requests at once. */
+/** Tokens per second of concurrent requests. */
 export interface DecodeFigure {
-  /** All tokens of the answers by the time from the first question to the last answer's end, prompts included. */
+  /** All completion tokens by the time from the first request to the last completion, prefill included. */
   wholePerSecond: number;
-  /** Tokens by time while all completions run: pure decoding. */
+  /** Tokens by time while all completions run: decoding only. */
   decodePerSecond: number;
 }
 
-/** Results of 4 streams beside arriving long prompts, in milliseconds. */
+/** Results of 4 streams with arriving long prompts, in milliseconds. */
 export interface MixedFigure {
   firstTokenMs: number[];
   gapsMs: number[];
@@ -36,7 +36,7 @@ export function freshPrompt(tokens: number): string {
   return randomLetters(nextSeed * 7919, tokens - BEGINNING_TOKENS);
 }
 
-/** Some requests at once, each to `maxTokens` tokens. */
+/** Concurrent requests, each to `maxTokens` tokens. */
 export async function measureDecode(
   contender: EngineContender,
   requests: number,
@@ -66,7 +66,7 @@ export async function measurePrefill(contender: EngineContender): Promise<number
   return PREFILL_TOKENS / (timeToFirstToken(answer) / 1_000);
 }
 
-/** Four streams that run all the while, and long prompts that arrive one after the other. */
+/** Four continuous streams, and long prompts that arrive one at a time. */
 export async function measureMixed(
   contender: EngineContender,
   arrivals: number,
@@ -78,7 +78,7 @@ export async function measureMixed(
       contender.ask({ prompt: freshPrompt(DECODE_PROMPT_TOKENS), maxTokens: streamTokens }, leave.signal),
     ),
   );
-  // When this one is answered, the streams are under way.
+  // When this request is complete, the streams are running.
   await contender.ask({ prompt: freshPrompt(DECODE_PROMPT_TOKENS), maxTokens: MIXED_ANSWER_TOKENS });
   const fromMs = performance.now();
   const firstTokenMs: number[] = [];
@@ -101,7 +101,7 @@ export async function measureMixed(
   return { firstTokenMs, gapsMs, streamsPerSecond: tokens / ((toMs - fromMs) / 1_000) };
 }
 
-/** An engine that stops early, or counts otherwise, would win or lose for nothing. */
+/** An engine that stops early, or counts differently, would get wrong figures. */
 function requireExact(
   contender: EngineContender,
   seen: EngineAnswer,

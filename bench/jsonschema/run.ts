@@ -98,7 +98,7 @@ async function judgeInstances(folder: string) {
   return { ...summarise(results), ...found, schemasEnforced: schemas };
 }
 
-/** Generates outputs for schemas spread over all that are enforced, and has Ajv judge them. */
+/** Generates outputs for a sample of the enforced schemas and validates them with Ajv. */
 async function judgeOutputs(schemas: readonly Record<string, unknown>[], wanted: number) {
   const engine = startEngine(flags.model);
   const found = { whole: 0, cut: 0, failed: 0, unjudged: 0, invalid: [] as { schema: unknown; text: string }[] };

@@ -13,7 +13,7 @@ const SETTLE_MS = 3000;
 const LOAD_SECONDS = 2;
 const ENGINE_LIMIT_MS = 300_000;
 
-/** Resident memory in bytes, undefined where the system does not tell; `more` is beside the line before, of the same process. */
+/** Resident memory in bytes, undefined on systems without `/proc`; `more` is a further figure of the same process. */
 export interface ModelMemory {
   what: string;
   bytes: number | undefined;
@@ -44,7 +44,7 @@ export async function measureContender(
   return found;
 }
 
-/** Resident memory of a process that has nothing in it but the bundled model of a task. */
+/** Resident memory of a process with only the bundled model of a task. */
 export async function measureEngine(task: Task): Promise<ModelMemory[]> {
   const args = ['--expose-gc', join(import.meta.dirname, 'engine-memory.ts'), task];
   const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: ENGINE_LIMIT_MS });

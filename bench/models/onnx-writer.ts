@@ -1,6 +1,6 @@
 /**
- * Writes ONNX files (onnx.proto3, IR version 8) as far as an encoder needs: a graph of nodes with float and integer
- * attributes, float and integer weights, and inputs and outputs whose sizes are named.
+ * Writes the subset of ONNX files (onnx.proto3, IR version 8) that an encoder needs: a graph of nodes with float and
+ * integer attributes, float and integer weights, and named, sized inputs and outputs.
  */
 
 const IR_VERSION = 8;

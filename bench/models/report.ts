@@ -5,7 +5,10 @@ import type { ModelMemory } from './memory.ts';
 
 const MEGABYTE = 1024 * 1024;
 
-/** Units per second, and CPU time for a thousand units, of each contender; ratios of the first to the others, within a round. */
+/**
+ * Units per second, and CPU time per thousand units, of each contender; ratios of the first to the others, within a
+ * round.
+ */
 export function speedTables(windows: readonly ModelWindow[]): TextTable[] {
   const names = [...new Set(windows.map(({ contender }) => contender))];
   const workloads = [...new Set(windows.map(({ workload }) => workload))];

@@ -1,7 +1,7 @@
 /**
- * The models that come with Quire, over HTTP, beside encoders of public sizes in ONNX Runtime.
- * `npm run bench:models -- [--tasks NAMES] [--rounds N] [--seconds N] [--threads N] [--quick] [--no-yardstick] [--json FILE]`;
- * see bench/README.md.
+ * Compares the bundled models over HTTP with encoders of public sizes in ONNX Runtime.
+ * `npm run bench:models -- [--tasks NAMES] [--rounds N] [--seconds N] [--threads N] [--quick] [--no-yardstick] [--json
+ * FILE]`; see bench/README.md.
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';

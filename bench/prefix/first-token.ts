@@ -8,14 +8,14 @@ import { freshPrompt } from '../engine/workloads.ts';
 /** Tokens of the question after the cached prefix, unique per request. */
 const QUESTION_TOKENS = 32;
 const ANSWER_TOKENS = 4;
-/** Of the stream whose prompt the next request shares: more than come before that one's first token. */
+/** Length of the stream whose prompt the next request shares: longer than the time to that request's first token. */
 const STREAM_TOKENS = 512;
 const STATES_BYTES = 4e9;
 const POLL_MS = 20;
 
 /**
- * Where the beginning of a prompt was found: nowhere, all of it in the sequence that had it, its beginning there, in one
- * that runs, in a file. But for the second, a new question follows it.
+ * Location of the cached prefix: none; the whole prompt in an idle slot; a prefix in an idle slot; in a running slot;
+ * in a file. All but the second are followed by a new question.
  */
 export const HITS = [
   'cold',
@@ -25,7 +25,7 @@ export const HITS = [
   'from disk after a restart',
 ] as const;
 
-/** One request: how long its first token took, and how much of its prompt was not computed anew. */
+/** Time to the first token of a request, and its number of cached tokens. */
 export interface FirstToken {
   hit: (typeof HITS)[number];
   round: number;
@@ -34,7 +34,7 @@ export interface FirstToken {
   cachedTokens: number;
 }
 
-/** Measures each kind of hit for each length of the shared beginning, in every round on beginnings of their own. */
+/** Measures each location for each prefix length, with separate prefixes in every round. */
 export async function measureFirstTokens(
   setup: { file: string; threads: number; lengths: readonly number[]; rounds: number },
   progress: (line: string) => void,
@@ -80,7 +80,7 @@ async function withEngine(
   const diskCache = { folder, bytes: STATES_BYTES };
   const engine = await startPort('Quire', { file, contextTokens, slots: 2, threads, diskCache });
   try {
-    // The first steps of a process are slower; this prompt shares nothing with the others.
+    // Warm-up, because the first steps of a process are slower; shares no prefix with the other prompts.
     await engine.ask(question(freshPrompt(QUESTION_TOKENS)));
     await use(engine);
   } finally {

@@ -10,14 +10,14 @@ const PROMPT_TOKENS = 256;
 const ANSWER_TOKENS = 32;
 const REQUESTS = 8;
 const CONTEXT_TOKENS = 1_024;
-/** The token that begins every prompt, and letters that are the same by chance. */
+/** The first token of every prompt, and letters that are equal by chance. */
 const CHANCE_TOKENS = 8;
 const STATES_BYTES = 4e9;
 
-/** One window of load on prompts that share nothing. */
+/** One window of load with prompts that share no prefix. */
 export interface OverheadWindow {
   tokensPerSecond: number;
-  /** CPU milliseconds of the model's process for each request; undefined where the system does not tell. */
+  /** CPU milliseconds of the model's process per request; undefined on systems without `/proc`. */
   cpuMs: number | undefined;
 }
 
@@ -59,7 +59,7 @@ export async function measureOverhead(
   }
 }
 
-/** As many requests at once as there are sequences, the next one as soon as one is answered. */
+/** As many concurrent requests as sequences, each followed by the next. */
 async function measureWindow(contender: PortContender): Promise<OverheadWindow> {
   const pids = contender.engine.hostPid === null ? [] : [contender.engine.hostPid];
   const cpuBefore = processUsage(pids)?.cpuMs;

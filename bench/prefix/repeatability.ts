@@ -7,24 +7,26 @@ const CONTEXT_TOKENS = 1_024;
 const ANSWER_TOKENS = 64;
 const LETTERS = [64, 128, 256, 512];
 
-/** How often greedy answers differed from those that the same prompts got alone, with nothing cached. */
+/** Number of greedy completions that differ from those of uncached prompts alone. */
 export interface Repeatability {
   prompts: number;
-  /** Alone and with nothing cached, a second time. */
+  /** Uncached and alone, a second time. */
   again: Difference;
-  /** All of the prompt but its last token cached. */
+  /** Cached except for the last token. */
   cached: Difference;
-  /** Beside 15 others. */
+  /** Concurrent with 15 others. */
   beside: Difference;
 }
 
-/** How many answers differed, and after how many of their characters at the earliest of half of them. */
+/** Number of different completions, and the median position of the first different character. */
 export interface Difference {
   count: number;
   medianCharacters: number | null;
 }
 
-/** Sends each prompt in four ways at temperature 0 and compares the texts. An own scope keeps a request uncached. */
+/**
+ * Sends each prompt in four ways at temperature 0 and compares the texts. A separate scope keeps a request uncached.
+ */
 export async function measureRepeatability(
   setup: { file: string; threads: number; prompts: readonly GenerationRequest['prompt'][] },
   progress: (line: string) => void,
@@ -49,7 +51,7 @@ export async function measureRepeatability(
     progress('same text, 16 at once');
     const beside: string[] = [];
     for (let from = 0; from < prompts.length; from += AT_ONCE) {
-      // The last group is filled up with prompts from the beginning, so that it is one of 16 too.
+      // Repeats prompts to fill the last group up to 16.
       const group = Array.from({ length: AT_ONCE }, (_, i) => (from + i) % prompts.length);
       const texts = await Promise.all(group.map((at, i) => ask(at, `beside-${from}-${i}`)));
       beside.push(...texts.slice(0, prompts.length - from));
@@ -93,7 +95,7 @@ const TOPICS = ['the weather', 'my order', 'a good book', 'the train', 'dinner',
 const MANNERS = ['Tell me about', 'What do you think of', 'Please help me with', 'Write two sentences on'];
 const ENDINGS = ['today', 'for a friend', 'in simple words', 'when it rains'];
 
-/** Short conversations for a model that was trained to chat; 128 different ones at most. */
+/** At most 128 different short conversations for a chat model. */
 export function chatPrompts(count: number): GenerationRequest['prompt'][] {
   const texts = TOPICS.flatMap((topic) =>
     MANNERS.flatMap((manner) => ENDINGS.map((ending) => `${manner} ${topic} ${ending}.`)),

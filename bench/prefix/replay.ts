@@ -6,11 +6,11 @@ const SCOPE = 'trace';
 /** A cache under test: gets each prompt, returns the number of its cached blocks, and caches the prompt. */
 export interface ReplayedCache {
   name: string;
-  /** Blocks from the prompt's beginning that were held. */
+  /** Cached blocks at the start of the prompt. */
   ask(blocks: readonly number[], atMs: number): number;
 }
 
-/** Blocks of prompts that were found, as a part of all, of the whole trace. */
+/** Share of cached prompt blocks in the whole trace. */
 export function hitRate(trace: Trace, cache: ReplayedCache): number {
   let found = 0;
   let all = 0;
@@ -21,7 +21,7 @@ export function hitRate(trace: Trace, cache: ReplayedCache): number {
   return found / all;
 }
 
-/** Never lets anything go: no cache finds more. */
+/** An unlimited cache: the upper bound. */
 export function endlessCache(): ReplayedCache {
   const held = new Set<number>();
   return {
@@ -35,8 +35,8 @@ export function endlessCache(): ReplayedCache {
 }
 
 /**
- * Holds single blocks, the least recently used of which goes first, as servers with paged memory do: beginnings that
- * prompts share are there once. A block's number stands for all before it too, so a set is enough.
+ * Paged memory: single blocks with LRU eviction, shared by all prompts. A block's id identifies its whole prefix, so a
+ * set is sufficient.
  */
 export function pagedCache(capacityBlocks: number): ReplayedCache {
   const held = new Map<number, true>();
@@ -58,7 +58,7 @@ export function pagedCache(capacityBlocks: number): ReplayedCache {
   };
 }
 
-/** Quire's: whole states, each of which takes its full length, however much of it another one has too. */
+/** Quire's cache: whole prefixes, each of which takes its full length, even when it shares blocks with another one. */
 export function savedStates(capacityBlocks: number): ReplayedCache {
   let nowMs = 0;
   let next = 0;

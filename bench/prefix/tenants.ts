@@ -16,7 +16,7 @@ export interface TenantTimes {
   probability: number;
 }
 
-/** Has one organization ask prompts, and another one the same and as many new ones, in turn. */
+/** One organization sends prompts; another one alternates between the same and new prompts. */
 export async function measureTenants(setup: { file: string; threads: number; rounds: number }): Promise<TenantTimes> {
   const contextTokens = PREFIX_TOKENS + ANSWER_TOKENS + 60;
   const contender = await startPort('Quire', { ...setup, contextTokens, slots: 4 });

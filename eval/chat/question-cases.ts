@@ -33,7 +33,7 @@ export const QUESTION_FILES = {
   qed: 'chat/qed_dev.jsonl.gz',
 } as const;
 
-/** The pairs that `training/chat/sources.py` holds out: one block of neighbours in so many. */
+/** The pairs that `training/chat/sources.py` holds out: one block of neighbours in every 35. */
 const [BLOCK, EVERY, KEPT] = [50, 35, 7];
 /** Sentences per passage, made of neighbouring ones of the set. */
 const NEIGHBOURS = 5;
@@ -159,8 +159,8 @@ export function chosenOf({ questions }: QuestionSet, half: number, most: number)
 export type Amount = { passages: number } | { characters: number };
 
 /**
- * Cases of a set: each question with the passages that BM25 finds for it, of which one has the answer, and again without
- * that one. The passages stand in an order that says nothing.
+ * Cases of a set: each question with the passages that BM25 finds, one of which has the answer, and again without that
+ * passage. Passages are shuffled.
  */
 export function casesOf(
   set: QuestionSet,

@@ -18,7 +18,7 @@ export interface AtThreshold {
 
 /**
  * Area under the precision-recall curve as average precision: the sum of precision times the gain of recall over the
- * thresholds, equal scores being one threshold. 0..1; the share of positives is what chance gets.
+ * thresholds; equal scores are one threshold. 0 to 1; a random classifier gets the share of positives.
  */
 export function areaUnderPrecisionRecall(scoredTexts: readonly ScoredText[]): number {
   const descending = [...scoredTexts].sort((a, b) => b.score - a.score);

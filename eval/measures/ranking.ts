@@ -26,7 +26,7 @@ export function recall(ranking: readonly number[], gains: Gains): number {
   return ranking.slice(0, RECALL_CUT).filter((place) => gains.has(place)).length / gains.size;
 }
 
-/** 1 / rank of the first relevant document of one query, 0 where there is none. */
+/** 1 / rank of the first relevant document of one query, 0 without one. */
 export function reciprocalRank(ranking: readonly number[], gains: Gains): number {
   const at = ranking.findIndex((place) => gains.has(place));
   return at === -1 ? 0 : 1 / (at + 1);

@@ -18,8 +18,8 @@ interface Model {
 }
 
 /**
- * The comparison: a public linear model that weighs words (alt-profanity-check, which gives one score for all that is
- * unwelcome). Computed as its card in the data folder says; null where the folder has no such file.
+ * A public linear model for comparison (alt-profanity-check, with one score for all categories), computed as its card
+ * in the data folder specifies; null when the folder has no such file.
  */
 export function readWordWeights(data: string): ((text: string) => number) | null {
   if (!existsSync(join(data, FILE))) return null;

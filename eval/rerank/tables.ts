@@ -32,9 +32,9 @@ interface ScoredCandidate {
 }
 
 /**
- * nDCG@10 of BM25, of hybrid search, and of the best 100 of hybrid search in the reranker's order, alone and mixed with the
- * hybrid score; p is against hybrid. The second table says what a score is worth: the share of the candidates in each
- * range that is relevant.
+ * nDCG@10 of BM25, of hybrid search, and of the best 100 of hybrid search in the reranker's order, alone and mixed with
+ * the hybrid score; p is against hybrid. The second table is the calibration: the share of relevant candidates in each
+ * range of scores.
  */
 export async function rerankTables(
   service: ServiceClient,

@@ -14,7 +14,7 @@ export interface Collection {
 const PIECE_CHARS = 1000;
 /** Characters that a passage shares at least with a gold span to be relevant. */
 const LEAST_OVERLAP_CHARS = 20;
-/** Every fifth test question is asked, which takes a fifth of the time. */
+/** Uses every fifth test question, to save time. */
 const PARAPHRASES_EVERY = 5;
 const QUESTIONS = 'chunking/questions.jsonl.gz';
 const INTENTS = 'chat/banking77_intents.jsonl.gz';
@@ -101,7 +101,7 @@ export const chunking: CollectionSource = {
   },
 };
 
-/** Banking77: a customer's question finds those that ask the same in other words. */
+/** Banking77: a question is a query for its paraphrases. */
 export const paraphrases: CollectionSource = {
   name: 'banking77, other words',
   files: [INTENTS],

@@ -10,12 +10,12 @@ const TEXTS_OF_A_REQUEST = 256;
 /** L2-normalised vectors. */
 export type Vectors = readonly Float32Array[];
 
-/** Share of a text that is kept in each truncation step while it exceeds the token limit. */
+/** Share of a text that remains after each truncation, until it fits the token limit. */
 const KEPT_SHARE = 0.9;
 
 /**
- * The vector of each text, from `POST /v1/embeddings` in base64. Of a text that has more tokens than the service takes, the
- * beginning is embedded. `what` is shown with the progress.
+ * The vector of each text, from `POST /v1/embeddings` in base64. Texts beyond the token limit are truncated. `what`
+ * labels the progress bar.
  */
 export async function embedTexts(service: ServiceClient, texts: readonly string[], what: string): Promise<Vectors> {
   const vectors: Float32Array[] = [];
