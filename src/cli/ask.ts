@@ -1,15 +1,16 @@
-import { describeError, OperatorError } from '../lib/operator-error.ts';
-import { SseParser } from '../lib/sse-parser.ts';
 import { createApiClient } from './api-client.ts';
+import { agentRequest, askAgent } from './ask-agent.ts';
 import type { CommandSpec } from './command-spec.ts';
 import { requireKnowledgeBase } from './knowledge-base.ts';
+import { responseFrames } from './response-frames.ts';
 
 /** Fields of a `chat.completion.chunk` that are printed. */
 interface ChatChunk {
-  error?: { message: string };
   choices?: { delta?: { content?: string | null; annotations?: { type: string; document_name?: string }[] } }[];
   knowledge_base_context?: { results: { document_name: string; score: number }[] };
 }
+
+const DEFAULT_MODEL = 'general-8b';
 
 /** `quire ask`. */
 export const askCommand: CommandSpec = {
@@ -23,14 +24,30 @@ export const askCommand: CommandSpec = {
     },
     model: { type: 'text', help: 'Model id (default: general-8b).' },
     system: { type: 'text', help: 'System message.' },
+    agent: {
+      type: 'flag',
+      help: 'Let the model search the knowledge base itself, as often as it needs, and show each search.',
+    },
     json: { type: 'flag', help: 'Print the complete response as one JSON document.' },
   },
   action: async (input) => {
     const api = createApiClient();
     const { model, system, kb } = input.options;
     const isJson = input.flags.has('json');
+    if (input.flags.has('agent')) {
+      const knowledgeBaseId = kb === undefined ? undefined : (await requireKnowledgeBase(api, kb)).id;
+      const question = {
+        model: model ?? DEFAULT_MODEL,
+        question: input.words[0] ?? '',
+        instructions: system,
+        knowledgeBaseId,
+      };
+      if (!isJson) return askAgent(api, question);
+      console.log(JSON.stringify(await api.json('POST', '/v1/responses', agentRequest(question)), null, 2));
+      return;
+    }
     const response = await api.send('POST', '/v1/chat/completions', {
-      model: model ?? 'general-8b',
+      model: model ?? DEFAULT_MODEL,
       messages: [
         ...(system === undefined ? [] : [{ role: 'system', content: system }]),
         { role: 'user', content: input.words[0] },
@@ -44,34 +61,16 @@ export const askCommand: CommandSpec = {
 };
 
 async function printStream(response: Response): Promise<void> {
-  const parser = new SseParser();
   const cited = new Set<string>();
   let context: NonNullable<ChatChunk['knowledge_base_context']> | null = null;
-  for await (const bytes of readBody(response)) {
-    for (const data of parser.push(bytes)) {
-      if (data === '[DONE]') continue;
-      const chunk = JSON.parse(data) as ChatChunk;
-      if (chunk.error !== undefined) throw new OperatorError(chunk.error.message);
-      const delta = chunk.choices?.[0]?.delta;
-      process.stdout.write(delta?.content ?? '');
-      for (const { document_name } of delta?.annotations ?? [])
-        if (document_name !== undefined) cited.add(document_name);
-      context = chunk.knowledge_base_context ?? context;
-    }
+  for await (const chunk of responseFrames<ChatChunk>(response)) {
+    const delta = chunk.choices?.[0]?.delta;
+    process.stdout.write(delta?.content ?? '');
+    for (const { document_name } of delta?.annotations ?? []) if (document_name !== undefined) cited.add(document_name);
+    context = chunk.knowledge_base_context ?? context;
   }
   process.stdout.write('\n');
   if (context !== null) console.log(formatSources(cited, context.results));
-}
-
-async function* readBody(response: Response): AsyncGenerator<Uint8Array> {
-  try {
-    yield* response.body ?? [];
-  } catch (error) {
-    process.stdout.write('\n');
-    throw new OperatorError(
-      `The connection was lost during the answer: ${describeError((error as Error).cause ?? error)}`,
-    );
-  }
 }
 
 /** Lists the cited documents, or the documents in the context of the model when the answer cites none. */
