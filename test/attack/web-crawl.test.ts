@@ -45,7 +45,10 @@ describe('a hostile web site', () => {
     return json;
   };
 
-  it(`is crawled once, within its rules, by a service that is killed ${KILLS} times`, async (test) => {
+  // Each kill waits for a lease to expire, beyond the time limit of other tests.
+  it(`is crawled once, within its rules, by a service that is killed ${KILLS} times`, {
+    timeout: 1_500_000,
+  }, async (test) => {
     const base = (await send('POST', '/knowledge-bases', { name: 'Site' })).id;
     const config = {
       urls: [`${site.url}/`],

@@ -25,7 +25,7 @@ const LEAST: Record<DataSourceType, Record<string, unknown>> = {
 };
 
 /** Types with a connector. */
-const BUILT: ReadonlySet<DataSourceType> = new Set(['file_upload', 'web_crawl', 's3', 'gcs', 'confluence']);
+const BUILT: ReadonlySet<DataSourceType> = new Set(['file_upload', 'web_crawl', 's3', 'gcs', 'confluence', 'notion']);
 
 const DEFAULTS: Partial<Record<DataSourceType, object>> = {
   web_crawl: { max_depth: 3, max_pages: 100 },

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Concurrent requests to one host. */
+/** Default of concurrent requests to one host. */
 const CONCURRENCY = 4;
 /** Longest interval between requests that robots.txt can demand. */
 const MAX_INTERVAL_MS = 30_000;
@@ -8,13 +8,14 @@ const MAX_INTERVAL_MS = 30_000;
 /** Limits the requests to one host: their rate, their number at once, and pauses that the host asks for. */
 export class HostPace {
   #intervalMs: number;
-  #concurrency = CONCURRENCY;
+  #concurrency: number;
   #running = 0;
   /** Time of the next permitted start, by `performance.now()`. */
   #nextStart = 0;
   readonly #waiting: (() => void)[] = [];
 
-  constructor(requestsPerSecond: number) {
+  constructor(requestsPerSecond: number, concurrency = CONCURRENCY) {
+    this.#concurrency = concurrency;
     this.#intervalMs = 1000 / requestsPerSecond;
   }
 

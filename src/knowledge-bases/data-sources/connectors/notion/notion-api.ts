@@ -1,0 +1,147 @@
+import type { GuardedHttp } from '../http/guarded-http.ts';
+import { HostPace } from '../http/host-pace.ts';
+import { RestClient } from '../http/rest-client.ts';
+
+/** Version of the API whose shapes this folder reads: https://developers.notion.com/reference/versioning */
+const API_VERSION = '2022-06-28';
+/** Concurrent requests, so that a slow one does not lower the rate. */
+const CONCURRENCY = 3;
+/** Maximum of the API. */
+const RESULTS_PER_PAGE = 100;
+
+/** https://developers.notion.com/reference/rich-text */
+export type RichText = { plain_text: string }[];
+
+/** https://developers.notion.com/reference/parent-object */
+export interface Parent {
+  type: string;
+  page_id?: string;
+  database_id?: string;
+  block_id?: string;
+}
+
+/** https://developers.notion.com/reference/page; databases have the same fields but `properties`. */
+export interface NotionPage {
+  object: 'page' | 'database';
+  id: string;
+  parent: Parent;
+  last_edited_time: string;
+  archived?: boolean;
+  in_trash?: boolean;
+  url: string;
+  properties: Record<string, Property>;
+}
+
+/** https://developers.notion.com/reference/page-property-values */
+export type Property = { type: string } & Record<string, unknown>;
+
+/** https://developers.notion.com/reference/block */
+export interface Block {
+  id: string;
+  type: string;
+  has_children: boolean;
+  parent: Parent;
+  /** Fields by the name of the type. */
+  [type: string]: unknown;
+}
+
+interface ResultPage<T> {
+  results: T[];
+  has_more: boolean;
+  next_cursor: string | null;
+}
+
+/** How to reach the API. */
+export interface NotionApiOptions {
+  base: string;
+  token: string;
+  requestsPerSecond: number;
+  retries?: number;
+}
+
+/** The REST API of Notion. */
+export class NotionApi {
+  readonly #client: RestClient;
+  readonly #base: string;
+
+  constructor(http: GuardedHttp, options: NotionApiOptions) {
+    const { base, token, requestsPerSecond, retries } = options;
+    this.#base = `${base}/v1`;
+    this.#client = new RestClient({
+      http,
+      service: 'Notion',
+      headers: async () => ({
+        authorization: `Bearer ${token}`,
+        'notion-version': API_VERSION,
+        'content-type': 'application/json',
+      }),
+      errorMessage: (body) => (Object(body) as { message?: string }).message,
+      pace: new HostPace(requestsPerSecond, CONCURRENCY),
+      ...(retries !== undefined && { retries }),
+    });
+  }
+
+  /** Checks the token. */
+  async me(signal: AbortSignal): Promise<void> {
+    await this.#client.json(`${this.#base}/users/me`, signal);
+  }
+
+  page(id: string, signal: AbortSignal): Promise<NotionPage> {
+    return this.#client.json(`${this.#base}/pages/${id}`, signal);
+  }
+
+  database(id: string, signal: AbortSignal): Promise<NotionPage> {
+    return this.#client.json(`${this.#base}/databases/${id}`, signal);
+  }
+
+  block(id: string, signal: AbortSignal): Promise<Block> {
+    return this.#client.json(`${this.#base}/blocks/${id}`, signal);
+  }
+
+  /** All pages and databases that the integration can read. */
+  search(signal: AbortSignal): AsyncGenerator<NotionPage> {
+    return this.#results((cursor) => {
+      const body = { page_size: RESULTS_PER_PAGE, ...(cursor !== null && { start_cursor: cursor }) };
+      return this.#client.json(`${this.#base}/search`, signal, { method: 'POST', body: JSON.stringify(body) });
+    });
+  }
+
+  /** The pages of a database. */
+  query(databaseId: string, signal: AbortSignal): AsyncGenerator<NotionPage> {
+    return this.#results((cursor) => {
+      const body = { page_size: RESULTS_PER_PAGE, ...(cursor !== null && { start_cursor: cursor }) };
+      const url = `${this.#base}/databases/${databaseId}/query`;
+      return this.#client.json(url, signal, { method: 'POST', body: JSON.stringify(body) });
+    });
+  }
+
+  /** The blocks directly below a page or block. */
+  children(blockId: string, signal: AbortSignal): AsyncGenerator<Block> {
+    return this.#results((cursor) => {
+      const query = new URLSearchParams({
+        page_size: String(RESULTS_PER_PAGE),
+        ...(cursor !== null && { start_cursor: cursor }),
+      });
+      return this.#client.json(`${this.#base}/blocks/${blockId}/children?${query}`, signal);
+    });
+  }
+
+  async *#results<T>(load: (cursor: string | null) => Promise<ResultPage<T>>): AsyncGenerator<T> {
+    let cursor: string | null = null;
+    do {
+      const page: ResultPage<T> = await load(cursor);
+      yield* page.results;
+      cursor = page.has_more ? page.next_cursor : null;
+    } while (cursor !== null);
+  }
+}
+
+/** Returns an id in lower case without dashes, so that ids compare. */
+export function normalizeId(id: string): string {
+  return id.replaceAll('-', '').toLowerCase();
+}
+
+/** Returns the text of rich text. */
+export function plainText(text: unknown): string {
+  return Array.isArray(text) ? (text as RichText).map(({ plain_text }) => plain_text ?? '').join('') : '';
+}
