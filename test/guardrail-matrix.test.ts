@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { ENDPOINTS } from '../src/batches/endpoints.ts';
 import { usageRecords } from '../src/billing/tables.ts';
 import { EMBEDDING_DIMENSIONS } from '../src/engines/embedding-engine.ts';
 import type { ModerationScores } from '../src/engines/moderation-engine.ts';
+import { ApiError } from '../src/errors.ts';
 import { routeRateClass } from '../src/http/rate-limit.ts';
-import { type Answer, assertError, bindCatalogue, useApi } from './harness.ts';
+import { type Call, serviceCaller } from '../src/lib/caller.ts';
+import { newId } from '../src/lib/ids.ts';
+import { type Answer, assertError, bindCatalogue, type TestApi, useApi } from './harness.ts';
 import { listRoutes, routeName } from './route-table.ts';
 import { stream, words } from './scripted-engine.ts';
 
@@ -49,9 +53,12 @@ const HARMLESS = 'a fine day';
 const POLICIES = ['none', 'flag', 'block'] as const;
 const DIRECTIONS = ['input', 'output'] as const;
 
+/** How a route runs. Lines of batches run without HTTP. */
+type Mode = 'whole' | 'streamed' | 'batch line';
+
 interface Cell {
   route: string;
-  isStream: boolean;
+  mode: Mode;
   policy: (typeof POLICIES)[number];
   direction: (typeof DIRECTIONS)[number];
   trigger: keyof typeof TRIGGERS;
@@ -60,9 +67,9 @@ interface Cell {
 /** What a cell of the matrix must do. */
 type Outcome = 'passes' | 'is flagged' | 'is blocked' | 'is replaced';
 
-function expectedOutcome({ route, isStream, policy, direction }: Cell): Outcome {
+function expectedOutcome({ route, mode, policy, direction }: Cell): Outcome {
   // Answers of streams are not screened; routes that generate nothing have no answer to screen.
-  const isScreened = direction === 'input' || (ENTRIES[route]?.generates === true && !isStream);
+  const isScreened = direction === 'input' || (ENTRIES[route]?.generates === true && mode !== 'streamed');
   if (policy === 'none' || !isScreened) return 'passes';
   if (policy === 'flag') return 'is flagged';
   return direction === 'input' ? 'is blocked' : 'is replaced';
@@ -70,14 +77,41 @@ function expectedOutcome({ route, isStream, policy, direction }: Cell): Outcome 
 
 function listCells(): Cell[] {
   return Object.entries(ENTRIES).flatMap(([route, { generates }]) =>
-    (generates ? [false, true] : [false]).flatMap((isStream) =>
+    listModes(route, generates).flatMap((mode) =>
       POLICIES.flatMap((policy) =>
         DIRECTIONS.flatMap((direction) =>
-          (['category', 'topic'] as const).map((trigger) => ({ route, isStream, policy, direction, trigger })),
+          (['category', 'topic'] as const).map((trigger) => ({ route, mode, policy, direction, trigger })),
         ),
       ),
     ),
   );
+}
+
+const pathOf = (route: string) => route.replace('POST ', '');
+const isBatchEndpoint = (path: string): path is keyof typeof ENDPOINTS => path in ENDPOINTS;
+
+function listModes(route: string, generates: boolean): Mode[] {
+  const modes: Mode[] = generates ? ['whole', 'streamed'] : ['whole'];
+  return isBatchEndpoint(pathOf(route)) ? [...modes, 'batch line'] : modes;
+}
+
+/** Runs a line of a batch. The headers are those of its error, if it fails. */
+async function runBatchLine(api: TestApi, route: string, organizationId: string, body: object): Promise<Answer> {
+  const path = pathOf(route);
+  assert.ok(isBatchEndpoint(path));
+  const requestId = newId('request');
+  const caller = serviceCaller(organizationId, 'key_matrix');
+  const call: Call = { caller, requestId, endpoint: path, priority: 'batch', isBatchLine: true };
+  const headers = new Headers({ 'x-request-id': requestId });
+  try {
+    const text = await ENDPOINTS[path].complete(api.deps, call, { ...body }, new AbortController().signal);
+    return { status: 200, headers, text, json: JSON.parse(text) };
+  } catch (error) {
+    assert.ok(error instanceof ApiError, String(error));
+    for (const [name, value] of Object.entries(error.headers)) headers.set(name, value);
+    const json = error.body();
+    return { status: error.status, headers, text: JSON.stringify(json), json };
+  }
 }
 
 describe('guardrail policies on every route that calls models', () => {
@@ -111,6 +145,10 @@ describe('guardrail policies on every route that calls models', () => {
     const names = routes.map(routeName).toSorted();
     const known = [...Object.keys(ENTRIES), ...Object.keys(EXEMPT)].toSorted();
     assert.deepEqual(
+      Object.keys(ENDPOINTS).filter((path) => !(`POST ${path}` in ENTRIES)),
+      [],
+    );
+    assert.deepEqual(
       names,
       known,
       "A route with the scope 'inference' calls models: add it to ENTRIES of this file, or give it another rateClass.",
@@ -118,11 +156,11 @@ describe('guardrail policies on every route that calls models', () => {
   });
 
   for (const [number, cell] of listCells().entries()) {
-    const { route, isStream, policy, direction, trigger } = cell;
+    const { route, mode, policy, direction, trigger } = cell;
     const outcome = expectedOutcome(cell);
-    const name = `${route}${isStream ? ' streamed' : ''}, ${policy} policy on ${direction}, ${trigger}`;
+    const name = `${route} ${mode}, ${policy} policy on ${direction}, ${trigger}`;
     it(`${name}: ${outcome}`, async () => {
-      const { key } = await api.makeKey({ organization: `matrix ${number}` });
+      const { key, organizationId } = await api.makeKey({ organization: `matrix ${number}` });
       const { text, word, rules } = TRIGGERS[trigger];
       let policyId: string | null = null;
       if (policy !== 'none') {
@@ -134,12 +172,15 @@ describe('guardrail policies on every route that calls models', () => {
       const answered = direction === 'output' ? text : HARMLESS;
       api.engine.play(() => stream(words(answered)));
       const calls = api.engine.calls.length;
-      const body = {
-        ...ENTRIES[route]?.body(direction === 'input' ? text : HARMLESS),
-        ...(isStream && { stream: true }),
-      };
-      const answer = await api.send('POST', route.replace('POST ', ''), { key, body });
-      assertOutcome(answer, { outcome, direction, policyId, word });
+      const body = ENTRIES[route]?.body(direction === 'input' ? text : HARMLESS) ?? {};
+      const answer =
+        mode === 'batch line'
+          ? await runBatchLine(api, route, organizationId, body)
+          : await api.send('POST', pathOf(route), {
+              key,
+              body: { ...body, ...(mode === 'streamed' && { stream: true }) },
+            });
+      assertOutcome(answer, { outcome, direction, policyId, word, hasHeaders: mode !== 'batch line' });
       if (ENTRIES[route]?.generates && outcome !== 'is blocked' && outcome !== 'is replaced') {
         assert.ok(answer.text.includes(answered.split(' ')[1] ?? ''), 'the answer must be that of the model');
       }
@@ -157,9 +198,11 @@ interface Expected {
   policyId: string | null;
   /** The word that triggers the policy. */
   word: string;
+  /** False: a line of a batch shows the policy in its body only. */
+  hasHeaders: boolean;
 }
 
-function assertOutcome(answer: Answer, { outcome, direction, policyId, word }: Expected): void {
+function assertOutcome(answer: Answer, { outcome, direction, policyId, word, hasHeaders }: Expected): void {
   const shown = ['x-moderation-warning', 'x-guardrail-policy'].map((name) => answer.headers.get(name));
   const notice = /"moderation":(\{[^}]*\})/.exec(answer.text)?.[1];
   if (outcome === 'is blocked') {
@@ -176,7 +219,7 @@ function assertOutcome(answer: Answer, { outcome, direction, policyId, word }: E
   }
   const action = outcome === 'is replaced' ? 'block' : 'warn';
   const warning = direction === 'input' ? 'flagged' : 'output_flagged';
-  assert.deepEqual(shown, [action === 'block' ? null : warning, policyId]);
+  if (hasHeaders) assert.deepEqual(shown, [action === 'block' ? null : warning, policyId]);
   const { reasons, ...fields } = JSON.parse(notice ?? '{}');
   assert.deepEqual(fields, { flagged: true, action, stage: direction, policy_id: policyId });
   assert.equal(reasons.length, 1);
