@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Pricing } from '../engines/registry.ts';
-import { costMicros } from './price.ts';
+import { affordableTokens, costMicros } from './price.ts';
 
 const tokens = (promptTokens: number, cachedTokens = 0, completionTokens = 0) => ({
   promptTokens,
@@ -64,5 +64,29 @@ describe('costMicros', () => {
       assert.ok(costMicros(tokens(prompt, cached, completion), pricing, true) >= Math.floor(cost / 2));
       assert.ok(costMicros(tokens(prompt, cached, completion), pricing, true) <= Math.ceil(cost / 2));
     }
+  });
+});
+
+describe('affordableTokens', () => {
+  it('is the largest number of completion tokens that costs at most the amount', () => {
+    for (const pricing of [price(0.0001, 0.0002), price(0.6, 0.0007, 'per_1m_tokens'), price(0, 0.333333333)]) {
+      for (const isBatch of [false, true]) {
+        for (const [micros, promptTokens] of [
+          [100, 7],
+          [12_345, 999],
+          [1, 1],
+        ] as const) {
+          const affordable = affordableTokens(micros, promptTokens, pricing, isBatch) ?? 0;
+          const cost = (completion: number) => costMicros(tokens(promptTokens, 0, completion), pricing, isBatch);
+          if (affordable > 0) assert.ok(cost(affordable) <= micros);
+          assert.ok(cost(affordable + 1) > micros, `${affordable} tokens for ${micros} micros`);
+        }
+      }
+    }
+  });
+
+  it('is null when completions are free, and 0 when the prompt costs more', () => {
+    assert.equal(affordableTokens(1, 5, price(0, 0)), null);
+    assert.equal(affordableTokens(1, 1_000_000, price(1, 1)), 0);
   });
 });

@@ -3,6 +3,7 @@ import type { ChatPrompt } from '../engines/engine.ts';
 import { modelBackend } from '../engines/registry.ts';
 import { ApiError, invalidValue } from '../errors.ts';
 import { type Admission, admit } from '../inference/admission.ts';
+import { generationBounds } from '../inference/cost-bounds.ts';
 import { requirePromptFits } from '../inference/fit-prompt.ts';
 import { type Generation, type GenerationInput, startGeneration } from '../inference/generate.ts';
 import { samplingParameters, stopSequences } from '../inference/parameters.ts';
@@ -50,6 +51,7 @@ export async function startChat(
   const parameters = generationParameters(request);
   const prompt = chatPrompt(request);
   requirePromptFits(admission.model, prompt);
+  await admission.requireCredits(deps, () => generationBounds(admission.model, { ...parameters, prompt }));
   const bases = await findKnowledgeBases(deps, call, request.knowledge_bases ?? []);
   const input = await screenInput(deps, call, { ...parameters, prompt }, userTexts(prompt));
   const { generation, context } = await startGrounded(deps, admission, { input, bases }, signal);

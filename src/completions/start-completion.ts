@@ -3,6 +3,7 @@ import type { GenerationEvent, PromptToken } from '../engines/engine.ts';
 import { modelBackend } from '../engines/registry.ts';
 import { invalidValue, missingField } from '../errors.ts';
 import { type Admission, admit } from '../inference/admission.ts';
+import { generationBounds } from '../inference/cost-bounds.ts';
 import { type Generation, type GenerationInput, startGeneration } from '../inference/generate.ts';
 import { mergeNotices } from '../inference/moderation-notice.ts';
 import { samplingParameters, stopSequences } from '../inference/parameters.ts';
@@ -67,6 +68,8 @@ export async function startCompletion(
   const admission = admit(deps, call, { kind: 'completion', model: request.model });
   rejectContradictions(request, admission);
   const prompts = [request.prompt].flat();
+  const [firstPrompt = ''] = prompts;
+  await admission.requireCredits(deps, () => generationBounds(admission.model, generationInput(request, firstPrompt)));
   // Screens all prompts before the first generation: a blocked prompt must not end a started stream.
   const inputs = await settleAll(
     prompts.map((text) => screenInput(deps, call, generationInput(request, text), [text, request.suffix ?? ''])),

@@ -2,6 +2,7 @@ import type { Deps } from '../deps.ts';
 import { EMBEDDING_DIMENSIONS } from '../engines/embedding-engine.ts';
 import { invalidValue } from '../errors.ts';
 import { admit } from '../inference/admission.ts';
+import { textBounds } from '../inference/cost-bounds.ts';
 import { embed } from '../inference/embed.ts';
 import { screenInput } from '../inference/screening.ts';
 import type { Call } from '../lib/caller.ts';
@@ -32,6 +33,7 @@ export async function embedTexts(
     throw invalidValue('dimensions', `must be ${EMBEDDING_DIMENSIONS}: these vectors cannot be truncated`);
   }
   const embedding = { texts, purpose: 'text', maxTokensPerText: MAX_TOKENS_PER_INPUT, paramOf } as const;
+  await admission.requireCredits(deps, () => textBounds(texts));
   const input = await screenInput(deps, call, embedding, texts);
   const { vectors, tokens } = await embed(deps, admission, input, signal);
   return { model: admission.model.id, vectors, tokens, encoding: encoding ?? 'float', notice: input.notice };

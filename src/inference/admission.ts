@@ -45,6 +45,19 @@ export class Admission<K extends CallKind = CallKind> {
   }
 
   /**
+   * Throws 402 when the credits do not cover the least that a call can cost. For the beginning of a request: screening and retrieval
+   * before the call take time of engines, too.
+   */
+  async requireCredits(deps: Pick<Deps, 'reserve'>, bounds: () => TokenBounds): Promise<void> {
+    const reserving = deps.reserve(this.call, () => {
+      const { minMicros } = costBounds(bounds(), this.model, this.call);
+      return { minMicros, maxMicros: minMicros };
+    });
+    const reservation = reserving instanceof Promise ? await reserving : reserving;
+    reservation?.settle(0);
+  }
+
+  /**
    * Begins one metered call and reserves its credits: the only way to a method of an engine that computes, so no call misses screening,
    * credits or metering. The caller settles it exactly once. Throws 402 when the credits do not cover the call.
    */

@@ -31,10 +31,10 @@ describe('credits of model calls', () => {
     });
   const balanceOf = async (organization: string) => (await readBalance(api.db.sql, organization))?.balanceMicros;
 
-  it('402 insufficient_credits before the engine is called, and nothing is recorded', async () => {
+  it('402 insufficient_credits before retrieval and the engine, and nothing is recorded', async () => {
     const { key, organization } = await newKey(10);
     const { length } = api.engine.calls;
-    for (const body of [{}, { stream: true }, { max_tokens: 1 }]) {
+    for (const body of [{}, { stream: true }, { max_tokens: 1 }, { knowledge_bases: [newId('knowledgeBase')] }]) {
       assertError(await chat(key, body), 402, 'insufficient_credits', null);
     }
     assert.equal(api.engine.calls.length, length);

@@ -1,6 +1,7 @@
 import type { Deps } from '../deps.ts';
 import { invalidValue } from '../errors.ts';
 import { admit } from '../inference/admission.ts';
+import { rerankBounds } from '../inference/cost-bounds.ts';
 import { viewNotice } from '../inference/moderation-notice.ts';
 import { rerank } from '../inference/rerank.ts';
 import { screenInput } from '../inference/screening.ts';
@@ -26,6 +27,7 @@ export async function rerankDocuments(
   if (!/\S/.test(query)) throw invalidValue('query', 'must not be blank');
   const documents = request.documents.map((document) => (typeof document === 'string' ? document : document.text));
   requireBoundedLength(documents);
+  await admission.requireCredits(deps, () => rerankBounds(query, documents));
   const input = await screenInput(deps, call, { query, documents }, [query]);
   const { scores, tokens } = await rerank(deps, admission, input, signal);
   const withText = request.return_documents ?? true;

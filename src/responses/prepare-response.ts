@@ -2,6 +2,7 @@ import type { Deps } from '../deps.ts';
 import type { ChatMessage, ChatPrompt, FunctionTool, OutputFormat } from '../engines/engine.ts';
 import { ApiError, invalidValue, missingField } from '../errors.ts';
 import { type Admission, admit } from '../inference/admission.ts';
+import { generationBounds } from '../inference/cost-bounds.ts';
 import { requirePromptFits } from '../inference/fit-prompt.ts';
 import type { GenerationInput } from '../inference/generate.ts';
 import { type Screened, screenInput } from '../inference/screening.ts';
@@ -77,6 +78,7 @@ export async function prepareResponse(
   const messages = toMessages(conversation, (text) => text);
   const prompt: ChatPrompt = { kind: 'chat', messages, tools: [], toolChoice: 'none', parallelToolCalls: true };
   requireFits(admission, prompt);
+  await admission.requireCredits(deps, () => generationBounds(admission.model, { ...parameters, prompt }));
   const input = await screenInput(deps, call, { ...parameters, prompt }, userTexts(messages));
   return {
     admission,

@@ -44,6 +44,24 @@ describe('openai: errors', () => {
     assert.deepEqual([path.code, path.param], ['unknown_url', null]);
   });
 
+  it('402 is an APIError with code and param, streamed or not', async () => {
+    const admin = (path: string, method: 'POST' | 'PUT' | 'GET', body?: object) =>
+      fetch(`${backends.baseURL}/admin${path}`, {
+        method,
+        headers: { authorization: `Bearer ${backends.service.key}`, 'content-type': 'application/json' },
+        ...(body && { body: JSON.stringify(body) }),
+      }).then((response) => response.json() as Promise<Record<string, string>>);
+    const { id } = await admin('/organizations', 'POST', { name: 'without-credits' });
+    const { key = '' } = await admin('/keys', 'POST', { name: 'k', organization_id: id, scopes: ['inference'] });
+    await admin(`/credits/${id}`, 'PUT', { balance_micros: 1 });
+    for (const stream of [false, true]) {
+      const body = { model: MODELS.upstream, messages, stream };
+      const error = await failure(backends.openai({ apiKey: key }).chat.completions.create(body), OpenAI.APIError);
+      assert.deepEqual([error.status, error.code, error.param], [402, 'insufficient_credits', null]);
+      assert.equal(error.type, 'billing_error');
+    }
+  });
+
   it('400 is a BadRequestError that names the field, streamed or not', async () => {
     const asked = { model: MODELS.bundled, messages };
     for (const stream of [false, true]) {

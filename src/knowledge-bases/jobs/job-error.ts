@@ -1,3 +1,5 @@
+import { ApiError } from '../../errors.ts';
+
 /** Codes of errors of documents and jobs. */
 export const JOB_ERROR_CODES = [
   'unsupported_file',
@@ -43,6 +45,9 @@ export class IngestionError extends Error {
 
 /** Converts an error for the API. Errors without a message for callers become `server_error`. */
 export function jobErrorOf(error: unknown): JobError {
+  if (error instanceof ApiError && error.code === 'insufficient_credits') {
+    return { code: 'access_denied', message: error.message, param: null, retryable: false };
+  }
   const isOurs = error instanceof IngestionError;
   const code = isOurs ? error.code : 'server_error';
   const message = isOurs ? error.message : 'Something went wrong on our side; the log of the service says what.';

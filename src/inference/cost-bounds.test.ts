@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { scriptedEngine, servedModel } from '../../test/scripted-engine.ts';
+import type { ChatPrompt } from '../engines/engine.ts';
+import { type Call, serviceCaller } from '../lib/caller.ts';
+import { costBounds, generationBounds, grantedOutputTokens, rerankBounds, textBounds } from './cost-bounds.ts';
+
+/** 1 credit per 1,000 prompt tokens, 2 per 1,000 tokens of output; a context of 4,096 tokens. */
+const model = servedModel(scriptedEngine());
+const call: Call = {
+  caller: serviceCaller('org_1', 'key_1'),
+  requestId: 'req_1',
+  endpoint: '/v1/test',
+  priority: 'interactive',
+};
+const textPrompt = (text: string) => ({ kind: 'text', text, suffix: null }) as const;
+
+describe('cost bounds of a call', () => {
+  it('reserve at least a token per byte of the prompt, and at most the context', () => {
+    const bound = (prompt: ChatPrompt | ReturnType<typeof textPrompt>) =>
+      generationBounds(model, { prompt, choices: 1, maxTokens: 10 }).promptTokens;
+    assert.ok(bound(textPrompt('\u{1f600}'.repeat(100))) >= 400);
+    assert.equal(bound(textPrompt('a'.repeat(10_000))), 4_096);
+    const chat = (parameters: Record<string, unknown>): ChatPrompt => ({
+      kind: 'chat',
+      messages: [{ role: 'user', content: 'Hi' }],
+      tools: [{ type: 'function', function: { name: 'f', parameters } }],
+      toolChoice: 'auto',
+      parallelToolCalls: true,
+    });
+    assert.ok(bound(chat({ ['x'.repeat(500)]: 1 })) >= bound(chat({})) + 500, 'names of a tool schema count');
+  });
+
+  it('reserve the output limit of every choice; without a limit, the context', () => {
+    const bounds = (choices: number, maxTokens: number | null) =>
+      costBounds(
+        { ...generationBounds(model, { prompt: textPrompt(''), choices, maxTokens }), promptTokens: 0 },
+        model,
+        call,
+      );
+    assert.deepEqual(bounds(1, 10), { minMicros: 2_000, maxMicros: 20_000 });
+    assert.deepEqual(bounds(3, 10), { minMicros: 6_000, maxMicros: 60_000 });
+    assert.equal(bounds(1, null).maxMicros, 4_096 * 2_000);
+    assert.equal(bounds(1, 100_000).maxMicros, 4_096 * 2_000);
+  });
+
+  it('are half for lines of batches', () => {
+    const bounds = { promptTokens: 10, output: { choices: 1, maxTokens: 10 } };
+    const whole = costBounds(bounds, model, call);
+    const line = costBounds(bounds, model, { ...call, isBatchLine: true });
+    assert.deepEqual([line.minMicros, line.maxMicros], [whole.minMicros / 2, whole.maxMicros / 2]);
+  });
+
+  it('lower the output limit of each choice to what was granted', () => {
+    const bounds = { promptTokens: 10, output: { choices: 2, maxTokens: 10 } };
+    assert.equal(grantedOutputTokens(50_000, bounds, model, call), null);
+    assert.equal(grantedOutputTokens(30_000, bounds, model, call), 5);
+    assert.equal(grantedOutputTokens(29_999, bounds, model, call), 4);
+    assert.equal(grantedOutputTokens(30_000, { promptTokens: 10, output: null }, model, call), null);
+  });
+
+  it('count all texts, and the query of a rerank for each document', () => {
+    assert.ok(textBounds(['abc', 'de']).promptTokens >= 5);
+    const one = rerankBounds('query', ['a']).promptTokens;
+    assert.equal(rerankBounds('query', ['a', 'a']).promptTokens, 2 * one);
+    assert.ok(rerankBounds('a longer query', ['a']).promptTokens > one);
+  });
+});
