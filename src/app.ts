@@ -1,3 +1,4 @@
+import type { AdminDeps } from './admin/admin-deps.ts';
 import { adminRoutes } from './admin/routes.ts';
 import { batchRoutes } from './batches/routes.ts';
 import { usageRoutes } from './billing/routes.ts';
@@ -29,6 +30,7 @@ import { responseRoutes } from './responses/routes.ts';
 
 /** Dependencies of the API: those of the use cases, authentication, rate limits and operator endpoints. */
 export type AppDeps = Deps & {
+  bindings: AdminDeps['bindings'];
   authenticate: Authenticate;
   limiter: RateLimiter;
   promptCache: PromptCacheStatistics;
@@ -68,7 +70,7 @@ export async function createApp(deps: AppDeps, version: string, requestTimeoutMs
   guardrailRoutes(app, deps);
   usageRoutes(app, deps);
   promptCacheRoutes(app, deps);
-  adminRoutes(app, { ...deps, isModelId: (id) => deps.models.get(id) !== undefined });
+  adminRoutes(app, deps);
 
   return app;
 }

@@ -9,7 +9,7 @@ import { Registry } from 'prom-client';
 import { addKey, type NewKey } from '../src/accounts/add-key.ts';
 import { Authenticator } from '../src/accounts/authenticator.ts';
 import { insertOrganization, selectOrganizationByName } from '../src/accounts/store.ts';
-import { createApp } from '../src/app.ts';
+import { type AppDeps, createApp } from '../src/app.ts';
 import { openBilling } from '../src/billing/billing.ts';
 import type { BlobStore } from '../src/blobs/blob-store.ts';
 import { openFolderStore } from '../src/blobs/folder-store.ts';
@@ -24,6 +24,7 @@ import { policyScorer } from '../src/inference/score-texts.ts';
 import { SCOPES } from '../src/lib/caller.ts';
 import { newId } from '../src/lib/ids.ts';
 import { createLogger } from '../src/lib/logger.ts';
+import { OperatorError } from '../src/lib/operator-error.ts';
 import { parseRateLimits } from '../src/lib/parse-rate-limits.ts';
 import type { Screen } from '../src/lib/screen.ts';
 import { createSecrets } from '../src/lib/secrets.ts';
@@ -144,11 +145,10 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
     now: Date.now,
   };
   const authenticate = (header: string | undefined) => authenticator.authenticate(header);
-  const evictKeys = (id: string) => {
-    authenticator.evict(id);
-    billing.evictLimits(id);
-  };
-  const appDeps = { ...deps, authenticate, limiter: createLimiter(deps, options), promptCache, evictKeys };
+  const evictKeys = (id: string) => [authenticator.evict(id), billing.evictLimits(id)];
+  const limiter = createLimiter(deps, options);
+  const bindings = unchangedBindings(models);
+  const appDeps = { ...deps, authenticate, limiter, promptCache, evictKeys, bindings };
   const app = await createApp(appDeps, '0.0.0', options.requestTimeoutMs);
   options.extend?.(app);
   await app.listen({ host: '127.0.0.1', port: 0 });
@@ -168,6 +168,16 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
   return {
     api: { url, app, db, blobs, blobFolder, indexFolder, deps, engine, authenticator, key, makeKey, send },
     close,
+  };
+}
+
+/** Every model id has its default binding, and none can be changed. */
+function unchangedBindings(models: ModelRegistry): AppDeps['bindings'] {
+  return {
+    stored: { version: 0, initialPullDone: false, ids: {} },
+    chosenBy: () => 'default',
+    rebind: () => Promise.reject(new OperatorError('A test has no bindings.')),
+    isModelId: (id) => models.get(id) !== undefined,
   };
 }
 

@@ -67,6 +67,23 @@ describe('quire models use', () => {
     assert.equal(await askText(service), CAT_COMPLETION);
   });
 
+  it('binds a model through the admin API', async () => {
+    const headers = { authorization: `Bearer ${service.key}`, 'content-type': 'application/json' };
+    const bind = async (id: string, model: string) => {
+      const url = `${service.url}/v1/admin/models/${encodeURIComponent(id)}/binding`;
+      const answer = await fetch(url, { method: 'PUT', headers, body: JSON.stringify({ model }) });
+      return { status: answer.status, json: (await answer.json()) as Record<string, unknown> };
+    };
+    const { json } = await bind('a/model:id', 'kitty');
+    assert.deepEqual(
+      [json['object'], json['id'], json['answered_by']],
+      ['model_binding', 'a/model:id', 'local kitty.gguf'],
+    );
+    assert.equal(await askText(service, 'a/model:id'), CAT_COMPLETION);
+    assert.equal((await bind('a/model:id', '../kitty')).status, 404);
+    assert.equal((await bind('a/model:id', 'bundled')).status, 200);
+  });
+
   it('adds a model id of the operator', async () => {
     await quire(service, 'use', 'mine=kitty');
     assert.equal(await askText(service, 'mine'), CAT_COMPLETION);

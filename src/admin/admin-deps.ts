@@ -1,9 +1,9 @@
 import type { Deps } from '../deps.ts';
+import type { ModelBindings } from '../models/bindings/model-bindings.ts';
 
 /** Dependencies of the admin API. */
-export type AdminDeps = Pick<Deps, 'db' | 'config' | 'now'> & {
-  /** Whether requests may name a model id. */
-  isModelId(id: string): boolean;
+export type AdminDeps = Pick<Deps, 'db' | 'config' | 'models' | 'now'> & {
+  bindings: Pick<ModelBindings, 'stored' | 'chosenBy' | 'rebind' | 'isModelId'>;
   /** Makes this process read a key, or the keys of an organization, again: no response precedes its effect. */
   evictKeys(id: string): void;
 };

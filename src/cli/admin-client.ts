@@ -33,9 +33,12 @@ class NoService extends Error {}
 
 /**
  * Runs `use` with the admin API of the service that runs on the data folder; otherwise opens the database and runs the same routes in this
- * process. Modules that open the database are imported only in the second case, which keeps the first one fast.
+ * process, with started engines if it `needsModels`. Modules that open the database are imported only in the second case, which keeps the first one fast.
  */
-export async function withAdminApi<T>(use: (client: AdminClient) => Promise<T>): Promise<T> {
+export async function withAdminApi<T>(
+  use: (client: AdminClient) => Promise<T>,
+  { needsModels = false } = {},
+): Promise<T> {
   const config = loadConfig();
   try {
     return await use(
@@ -49,7 +52,7 @@ export async function withAdminApi<T>(use: (client: AdminClient) => Promise<T>):
     if (!(error instanceof NoService)) throw error;
   }
   const { runLocally } = await import('./run-locally.ts');
-  return runLocally(config, { needsModels: false }, ({ callAdminApi }) => use(createClient(callAdminApi)));
+  return runLocally(config, { needsModels }, ({ callAdminApi }) => use(createClient(callAdminApi)));
 }
 
 function createClient(call: (request: OperatorRequest) => Promise<OperatorResponse>): AdminClient {

@@ -1,9 +1,9 @@
-import { loadConfig } from '../config.ts';
+import type { DeletedModelFile, ModelBindingResult } from '../admin/models/schema.ts';
+import { OperatorError } from '../lib/operator-error.ts';
 import { isModelName } from '../models/downloads/model-source.ts';
+import { AdminApiError, withAdminApi } from './admin-client.ts';
 import { type CommandSpec, UsageError } from './command-spec.ts';
-import type { UsedModel } from './model-commands.ts';
 import { formatMegabytes, JSON_OPTION, printResult } from './output.ts';
-import { runStateCommand } from './run-state-command.ts';
 
 /** Model ids that the configuration file accepts. */
 const ID = /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$/;
@@ -18,12 +18,18 @@ export const modelsUseCommand: CommandSpec = {
     const [, id = '', model = ''] = /^([^=]+)=(.+)$/.exec(input.words[0] ?? '') ?? [];
     if (!ID.test(id) || !isModelName(model))
       throw new UsageError('Expected ID=NAME: a model id and the name of a model.');
-    const used = (await runStateCommand(loadConfig(), 'models use', { id, model })) as UsedModel;
+    const path = `/v1/admin/models/${encodeURIComponent(id)}/binding`;
+    const { object: _, ...used } = await withAdminApi((api) =>
+      api.send<ModelBindingResult>({ method: 'PUT', path, body: { model } }).catch((error: unknown) => {
+        if (!isMissingFile(error)) throw error;
+        throw new OperatorError(`There is no model '${model}' on the disk; 'quire models pull ${model}' fetches it.`);
+      }),
+    );
     printResult(input, used, () => outcome(used));
   },
 };
 
-function outcome({ id, model, decided_by, answered_by }: UsedModel): string {
+function outcome({ id, model, decided_by, answered_by }: Omit<ModelBindingResult, 'object'>): string {
   if (decided_by !== null) {
     const setting = decided_by === 'environment' ? 'QUIRE_UPSTREAM_URL' : `'models.${id}' of the configuration file`;
     return `Stored, but ${setting} overrides it: '${model}' serves '${id}' once that setting is removed.`;
@@ -40,7 +46,18 @@ export const modelsRemoveCommand: CommandSpec = {
   action: async (input) => {
     const [name = ''] = input.words;
     if (!isModelName(name)) throw new UsageError(`'${name}' cannot be the name of a model.`);
-    const removed = (await runStateCommand(loadConfig(), 'models remove', { name })) as { freed_bytes: number };
+    const path = `/v1/admin/model-files/${encodeURIComponent(name)}`;
+    const { freed_bytes } = await withAdminApi((api) =>
+      api.send<DeletedModelFile>({ method: 'DELETE', path }).catch((error: unknown) => {
+        if (!isMissingFile(error)) throw error;
+        throw new OperatorError(`There is no model '${name}' on the disk. 'quire models list' shows those there are.`);
+      }),
+    );
+    const removed = { name, freed_bytes };
     printResult(input, removed, () => `${name} deleted, ${formatMegabytes(removed.freed_bytes)} freed.`);
   },
 };
+
+function isMissingFile(error: unknown): boolean {
+  return error instanceof AdminApiError && error.code === 'model_file_not_found';
+}

@@ -1,12 +1,12 @@
+import type { BoundModel } from '../admin/models/schema.ts';
 import { loadConfig } from '../config.ts';
 import { DOWNLOADABLE_MODELS } from '../models/downloads/downloadable-models.ts';
 import { listModelFiles, type ModelFile } from '../models/downloads/model-files.ts';
+import { withAdminApi } from './admin-client.ts';
 import type { CommandSpec } from './command-spec.ts';
-import type { ListedModel } from './model-commands.ts';
 import { formatMegabytes, formatTable, JSON_OPTION, printResult } from './output.ts';
-import { runStateCommand } from './run-state-command.ts';
 
-const CHOSEN_BY: Readonly<Record<ListedModel['chosen_by'], string>> = {
+const CHOSEN_BY: Readonly<Record<BoundModel['chosen_by'], string>> = {
   configuration: 'the configuration file',
   environment: 'QUIRE_UPSTREAM_URL',
   command: "'quire models use'",
@@ -21,7 +21,10 @@ export const modelsListCommand: CommandSpec = {
   options: { ...JSON_OPTION },
   action: async (input) => {
     const config = loadConfig();
-    const models = (await runStateCommand(config, 'models list', {})) as ListedModel[];
+    const { data: models } = await withAdminApi(
+      (api) => api.send<{ data: BoundModel[] }>({ method: 'GET', path: '/v1/admin/models' }),
+      { needsModels: true },
+    );
     const { models: stored, unfinished } = await listModelFiles(config.dataDir);
     const onDisk = stored.map((model) => viewStored(model, models));
     const available = DOWNLOADABLE_MODELS.map(({ approximateBytes, ...model }) => ({
@@ -42,13 +45,13 @@ export const modelsListCommand: CommandSpec = {
 
 type DiskModel = ReturnType<typeof viewStored>;
 
-function viewStored({ name, path, bytes, card }: ModelFile, models: readonly ListedModel[]) {
+function viewStored({ name, path, bytes, card }: ModelFile, models: readonly BoundModel[]) {
   const boundTo = models.filter((model) => model.stored_model === name).map(({ id }) => id);
   const note = DOWNLOADABLE_MODELS.find((model) => model.name === name)?.note ?? null;
   return { name, path, bytes, bound_to: boundTo, note, ...card };
 }
 
-function boundTable(models: readonly ListedModel[]): string {
+function boundTable(models: readonly BoundModel[]): string {
   const rows = models.map(({ id, context_length, backend, chosen_by }) => [
     id,
     backend.model === '' ? 'nothing yet' : `${backend.engine} ${backend.model}`,

@@ -8,7 +8,7 @@ import { OPERATOR } from '../lib/caller.ts';
 
 /** A request of a command to the admin API. */
 export interface OperatorRequest {
-  method: 'GET' | 'POST' | 'PUT' | 'PATCH';
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   path: string;
   body?: object;
 }

@@ -35,9 +35,8 @@ export async function runLocally<T>(
     const bindings = await openModels({ config, logger, lifecycle, db });
     const models = bindings.registry;
     const evictKeys = () => {};
-    const isModelId = (id: string) => bindings.isModelId(id);
-    const callAdminApi = openOperatorApi({ db, config, logger, now: Date.now, isModelId, evictKeys });
-    return await run({ db, blobs, chunks, config, bindings, models, isService: false, callAdminApi });
+    const callAdminApi = openOperatorApi({ db, models, config, logger, now: Date.now, bindings, evictKeys });
+    return await run({ db, blobs, chunks, config, models, callAdminApi });
   } finally {
     await lifecycle.stop(() => {});
   }

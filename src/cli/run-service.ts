@@ -61,8 +61,8 @@ async function startService(config: Config, logger: Logger, lifecycle: ProcessLi
   );
   const started = await boot(config, logger, lifecycle);
   const { deps, firstKey, bindings, evictKeys } = started;
-  const callAdminApi = openOperatorApi({ ...deps, isModelId: (id) => bindings.isModelId(id), evictKeys });
-  state = { ...deps, bindings, isService: true, callAdminApi };
+  const callAdminApi = openOperatorApi({ ...deps, bindings, evictKeys });
+  state = { ...deps, callAdminApi };
   const initialPull = new InitialPull({ config, logger, bind: (model) => bindGeneration(started.bindings, model) });
   await lifecycle.start(
     'worker',
@@ -94,12 +94,15 @@ function bindGeneration(bindings: ModelBindings, model: string): Promise<void> {
 
 async function listen(
   config: Config,
-  { deps, authenticator, evictKeys, limiter, promptCache }: Booted,
+  { deps, authenticator, evictKeys, limiter, promptCache, bindings }: Booted,
   initialPull: InitialPull,
 ): Promise<App> {
   const authenticate = (authorization: string | undefined) => authenticator.authenticate(authorization);
   const modelsPull = () => initialPull.status;
-  const app = await createApp({ ...deps, authenticate, limiter, promptCache, evictKeys, modelsPull }, VERSION);
+  const app = await createApp(
+    { ...deps, authenticate, limiter, promptCache, bindings, evictKeys, modelsPull },
+    VERSION,
+  );
   try {
     await app.listen({ host: config.host, port: config.port });
   } catch (error) {

@@ -1,5 +1,4 @@
 import type { Deps } from '../deps.ts';
-import type { ModelBindings } from '../models/bindings/model-bindings.ts';
 import type { OperatorRequest, OperatorResponse } from './operator-api.ts';
 
 /** The state command that calls the admin API. Its input is an `OperatorRequest`. */
@@ -7,9 +6,6 @@ export const ADMIN_API = 'admin api';
 
 /** Dependencies of commands that need the database: those of the running service, or opened by the command itself. */
 export type StateDeps = Pick<Deps, 'db' | 'blobs' | 'chunks' | 'config' | 'models'> & {
-  bindings: ModelBindings;
-  /** Whether the command runs in the service. */
-  isService: boolean;
   callAdminApi(request: OperatorRequest): Promise<OperatorResponse>;
 };
 

@@ -2,14 +2,12 @@ import { secretsWarning } from '../boot/secrets.ts';
 import { modelBackend } from '../engines/registry.ts';
 import { checkHealth, unboundModels } from '../health/check-health.ts';
 import { INDEX_COMMANDS } from './index-commands.ts';
-import { MODEL_COMMANDS } from './model-commands.ts';
 import type { OperatorRequest } from './operator-api.ts';
 import { ADMIN_API, type StateCommand } from './state-command.ts';
 
 /** Commands that need the database, by name. Input and result are JSON, because they may cross the command socket. */
 export const STATE_COMMANDS: Readonly<Record<string, StateCommand>> = {
   [ADMIN_API]: (deps, input) => deps.callAdminApi(input as unknown as OperatorRequest),
-  ...MODEL_COMMANDS,
   ...INDEX_COMMANDS,
   doctor: async (deps) => ({
     checks: await checkHealth(deps),
@@ -20,4 +18,4 @@ export const STATE_COMMANDS: Readonly<Record<string, StateCommand>> = {
 };
 
 /** Commands that need all engines in addition to the database. */
-export const NEEDS_MODELS: ReadonlySet<string> = new Set(['models list', 'doctor']);
+export const NEEDS_MODELS: ReadonlySet<string> = new Set(['doctor']);

@@ -12,7 +12,7 @@ import type { ApiKey, ApiKeyWithSecret, RotateKey, UpdateKey } from './schema.ts
 import { keyProperties, viewKey } from './view-key.ts';
 
 /** Dependencies of the changes of a key. */
-export type ChangeKeyDeps = Pick<AdminDeps, 'db' | 'isModelId' | 'config' | 'now' | 'evictKeys'>;
+export type ChangeKeyDeps = Pick<AdminDeps, 'db' | 'bindings' | 'config' | 'now' | 'evictKeys'>;
 
 /**
  * Changes the fields that `body` has, in every process within a second. Throws 404 `api_key_not_found`, 400 for a revoked key and as

@@ -18,7 +18,7 @@ const DEFAULT_SCOPES = SCOPES.filter((scope) => scope !== 'admin' && scope !== '
  * `parseProperties` does, and 403 for rights that the caller lacks.
  */
 export async function createKey(
-  deps: Pick<AdminDeps, 'db' | 'isModelId' | 'config' | 'now'>,
+  deps: Pick<AdminDeps, 'db' | 'bindings' | 'config' | 'now'>,
   call: Call,
   body: CreateKey,
 ): Promise<ApiKeyWithSecret> {

@@ -12,9 +12,9 @@ export type KeyProperties = Pick<NewKey, 'name' | 'scopes' | 'models' | 'limits'
  * The properties that `body` has; absent ones are absent. Throws 404 `model_not_found` naming `models.N`, and 400 for a time of expiry in the
  * past, two of them, or a soft limit above the limit.
  */
-export function parseProperties(deps: Pick<AdminDeps, 'isModelId' | 'now'>, body: UpdateKey): Partial<KeyProperties> {
+export function parseProperties(deps: Pick<AdminDeps, 'bindings' | 'now'>, body: UpdateKey): Partial<KeyProperties> {
   body.models?.forEach((id, index) => {
-    if (!deps.isModelId(id)) throw notFound('model', id, `models.${index}`);
+    if (!deps.bindings.isModelId(id)) throw notFound('model', id, `models.${index}`);
   });
   return {
     ...(body.name !== undefined && { name: body.name }),
