@@ -1,5 +1,5 @@
 import { IngestionError } from '../../../jobs/job-error.ts';
-import { type Block, type NotionApi, normalizeId, plainText } from './notion-api.ts';
+import { type NotionApi, type NotionBlock, normalizeId, plainText } from './notion-api.ts';
 
 /** Maximum nesting of blocks that is read. */
 const MAX_DEPTH = 20;
@@ -42,7 +42,7 @@ class BlockReader {
     return lines;
   }
 
-  async #readBlock(block: Block, number: number, depth: number): Promise<string[]> {
+  async #readBlock(block: NotionBlock, number: number, depth: number): Promise<string[]> {
     if (OWN_DOCUMENTS.has(block.type)) return [];
     if (block.type === 'table') return [await this.#readTable(block)];
     if (block.type === 'synced_block') return this.#readSynced(block, depth);
@@ -53,7 +53,7 @@ class BlockReader {
   }
 
   /** A copy has the children of its original, which may be unreadable for the integration. */
-  async #readSynced(block: Block, depth: number): Promise<string[]> {
+  async #readSynced(block: NotionBlock, depth: number): Promise<string[]> {
     const { synced_from: from } = Object(block['synced_block']) as { synced_from?: { block_id?: string } | null };
     const original = from?.block_id ?? block.id;
     const id = normalizeId(original);
@@ -71,7 +71,7 @@ class BlockReader {
     }
   }
 
-  async #readTable(table: Block): Promise<string> {
+  async #readTable(table: NotionBlock): Promise<string> {
     const rows: string[] = [];
     for await (const row of this.#api.children(table.id, this.#signal)) {
       const { cells = [] } = Object(row['table_row']) as { cells?: unknown[] };
@@ -88,7 +88,7 @@ function indent(text: string): string {
 }
 
 /** Text of a block without its children. */
-function blockText(block: Block, number: number): string {
+function blockText(block: NotionBlock, number: number): string {
   const fields = Object(block[block.type]) as Record<string, unknown>;
   const text = plainText(fields['rich_text']);
   const level = /^heading_([1-3])$/.exec(block.type)?.[1];

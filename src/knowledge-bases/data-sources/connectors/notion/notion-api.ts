@@ -36,7 +36,7 @@ export interface NotionPage {
 export type Property = { type: string } & Record<string, unknown>;
 
 /** https://developers.notion.com/reference/block */
-export interface Block {
+export interface NotionBlock {
   id: string;
   type: string;
   has_children: boolean;
@@ -94,7 +94,7 @@ export class NotionApi {
     return this.#client.json(`${this.#base}/databases/${id}`, signal);
   }
 
-  block(id: string, signal: AbortSignal): Promise<Block> {
+  block(id: string, signal: AbortSignal): Promise<NotionBlock> {
     return this.#client.json(`${this.#base}/blocks/${id}`, signal);
   }
 
@@ -116,7 +116,7 @@ export class NotionApi {
   }
 
   /** The blocks directly below a page or block. */
-  children(blockId: string, signal: AbortSignal): AsyncGenerator<Block> {
+  children(blockId: string, signal: AbortSignal): AsyncGenerator<NotionBlock> {
     return this.#results((cursor) => {
       const query = new URLSearchParams({
         page_size: String(RESULTS_PER_PAGE),
