@@ -54,7 +54,7 @@ describe('planMemory', () => {
       [readerHeapMb, readerBufferMb, hostHeapMb, modelContextMb],
       [READER_HEAP_MB, READER_BUFFER_MB, null, null],
     );
-    assert.deepEqual(heapFlags(planMemory(8_192 * MB)), ['--max-semi-space-size=16']);
+    assert.deepEqual(heapFlags(planMemory(8_192 * MB)), ['--max-semi-space-size=32']);
     assert.deepEqual(heapFlags(planMemory(1_024 * MB)), ['--max-semi-space-size=8', '--max-old-space-size=384']);
   });
 });

@@ -97,11 +97,11 @@ describe('quire', () => {
   }, async () => {
     const tell = 'process.on("exit",()=>console.log(process.env.MALLOC_ARENA_MAX,...process.execArgv))';
     const flags = ['--import', `data:text/javascript,${tell}`];
-    const young = '--max-semi-space-size=16';
+    const young = '--max-semi-space-size=32';
     const calls = [
       { command: 'serve', told: `2 ${young}` },
       { command: 'worker', told: `2 ${young}` },
-      { command: 'serve', environment: { NODE_OPTIONS: '--max-semi-space-size=32' }, told: '2' },
+      { command: 'serve', environment: { NODE_OPTIONS: '--max-semi-space-size=64' }, told: '2' },
       { command: 'serve', environment: { MALLOC_ARENA_MAX: '4' }, told: '4' },
       {
         command: 'serve',

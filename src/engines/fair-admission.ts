@@ -103,6 +103,31 @@ export class FairAdmission {
 
   /** Adds a request to the queue, evicting others if that is fair. Throws when it is rejected. */
   enter(request: AdmissionRequest): AdmissionTicket {
+    if (!this.#hasRoom(request.scope)) this.#makeRoom(request);
+    const entry: Entry = { request, isStarted: false };
+    this.#entries.add(entry);
+    return {
+      markStarted: () => {
+        entry.isStarted = true;
+      },
+      leave: () => void this.#entries.delete(entry),
+    };
+  }
+
+  /** Whether `decideAdmission` admits a request of the scope without an eviction. Allocates nothing: every call runs this. */
+  #hasRoom(scope: string): boolean {
+    let total = 0;
+    let own = 0;
+    for (const { request } of this.#entries) {
+      const { share } = request;
+      total += share;
+      if (request.scope === scope) own += share;
+    }
+    return own < MAX_SCOPE_SHARE && total < FULL;
+  }
+
+  /** Evicts requests of other organizations. Throws when the request is rejected. */
+  #makeRoom(request: AdmissionRequest): void {
     const entries = [...this.#entries];
     const queued = entries.map(({ request: { scope, share }, isStarted }) => ({ scope, share, evictable: !isStarted }));
     const admission = decideAdmission(queued, request);
@@ -113,14 +138,6 @@ export class FairAdmission {
       this.#entries.delete(entry);
       entry.request.evict(this.#error(SCOPE_FULL));
     }
-    const entry: Entry = { request, isStarted: false };
-    this.#entries.add(entry);
-    return {
-      markStarted: () => {
-        entry.isStarted = true;
-      },
-      leave: () => void this.#entries.delete(entry),
-    };
   }
 }
 

@@ -130,7 +130,8 @@ async function* meteredEvents(
       const { events, notice } = await screenOutput(deps, call, answers);
       notices.push(notice);
       if (notice?.action === 'block') finishReason = 'content_filter';
-      yield* events;
+      // `yield*` would add three promises per event.
+      for (const event of events) yield event;
     }
   } catch (error) {
     outcome = isAbort(error) ? 'cancelled' : 'failed';
