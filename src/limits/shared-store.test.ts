@@ -92,6 +92,22 @@ describe('shared rate limits', () => {
     await second.close();
   });
 
+  it('keep the slots of a request that runs for long, and return units that nothing uses', async (t) => {
+    t.mock.timers.enable({ apis: ['setInterval'] });
+    const [first, second] = [openStore(db), openStore(db)];
+    const bucket = { id: 'unused', limit: 600 };
+    await first.take({ charges: [{ bucket, cost: 1 }], slots: [{ id: 'long', limit: 1 }] });
+    for (let seconds = 0; seconds < 20; seconds += 6) {
+      advance(6_000);
+      t.mock.timers.tick(1_000);
+      // Waits for the exchange that the timer has started.
+      await first.take(one(`other ${seconds}`, 1));
+    }
+    assert.notEqual(await second.take(slot('long', 1)), null);
+    assert.equal(await second.take(one('unused', 600, 600)), null);
+    await Promise.all([first.close(), second.close()]);
+  });
+
   it('are those of each process alone while the database fails', async () => {
     let isDown = false;
     const prepare: Database['prepare'] = (name, statement) => {

@@ -4,17 +4,16 @@ import { Counter, type Registry } from 'prom-client';
 import type { Database } from '../db/db.ts';
 import type { Logger } from '../lib/logger.ts';
 import { describeError } from '../lib/operator-error.ts';
-import { type BucketState, WINDOW_MS } from './gcra.ts';
+import type { BucketState } from './gcra.ts';
 import { type Bucket, type Demand, type LimitStore, type Rejection, SLOT_WAIT_MS, type Slots } from './limit-store.ts';
-import { BucketShare, SHARE_MS, SlotShare } from './shares.ts';
+import { BucketShare, RENEW_SLOTS_MS, SHARE_MS, SlotShare } from './shares.ts';
 
 /** A database that takes longer counts as failed: requests must not wait for their limits. */
 const EXCHANGE_TIMEOUT_MS = 1_000;
 /** Time without exchanges after a failed one. */
 const OFFLINE_MS = 1_000;
-/** Slots of a process that has ended are free after this time; a running process renews its own three times as often. */
-const SLOTS_LAST_MS = 15_000;
-const RENEW_SLOTS_MS = 5_000;
+/** Slots of a process that has ended are free after this time. */
+const SLOTS_LAST_MS = 3 * RENEW_SLOTS_MS;
 /** Demands per statement. */
 const MAX_BATCH = 512;
 /** Interval of the deletion of full buckets, and of slots whose process has ended. */
@@ -41,6 +40,9 @@ export interface SharedStoreDeps {
   databaseNow?: () => number;
 }
 
+/** Shares that an exchange returns besides those of its demands. */
+type Returned = 'none' | 'idle' | 'all';
+
 interface Waiting {
   demand: Demand;
   resolve: (rejection: Rejection) => void;
@@ -64,6 +66,8 @@ export class SharedLimitStore implements LimitStore {
   #exchanging: Promise<void> | null = null;
   #offlineUntil = Number.NEGATIVE_INFINITY;
   #sweptAt: number;
+  /** The next exchange returns idle shares and renews slots. */
+  #isReturnDue = false;
 
   constructor(deps: SharedStoreDeps) {
     this.#deps = deps;
@@ -106,7 +110,7 @@ export class SharedLimitStore implements LimitStore {
     clearInterval(this.#timer);
     await this.#exchanging;
     for (const share of this.#slots.values()) share.used = 0;
-    await this.#exchange([], true);
+    await this.#exchange([], 'all');
   }
 
   /**
@@ -156,9 +160,13 @@ export class SharedLimitStore implements LimitStore {
     this.#exchanging = null;
   }
 
-  /** Takes shares for the demands, and returns those that nothing has used for a while; `returnsAll`: all. False: it failed. */
-  async #exchange(demands: readonly Demand[], returnsAll = false): Promise<boolean> {
-    const { buckets, slots } = this.#select(demands, returnsAll);
+  /** Takes shares for the demands, and returns idle ones or all. False: it failed. */
+  async #exchange(
+    demands: readonly Demand[],
+    returned: Returned = this.#isReturnDue ? 'idle' : 'none',
+  ): Promise<boolean> {
+    this.#isReturnDue = false;
+    const { buckets, slots } = this.#select(demands, returned);
     if (buckets.size + slots.size === 0) return true;
     const bucketAsks = [...buckets].map(([share, costs]) => share.ask(costs));
     const slotAsks = new Map([...slots].map(([share, more]) => [share.id, share.ask(more)]));
@@ -186,17 +194,15 @@ export class SharedLimitStore implements LimitStore {
     }
   }
 
-  /** The shares of the demands with what they need, and idle ones with nothing. */
-  #select(demands: readonly Demand[], returnsAll: boolean) {
-    const now = this.#now();
+  /** The shares of the demands with what they need, and those to return with nothing. */
+  #select(demands: readonly Demand[], returned: Returned) {
     const buckets = new Map<BucketShare, number[]>();
     const slots = new Map<SlotShare, number>();
-    for (const share of this.#buckets.values()) {
-      if (share.credit !== 0 && (returnsAll || !share.isCurrent(now))) buckets.set(share, []);
-    }
-    for (const share of this.#slots.values()) {
-      const isReturned = share.held > share.used && !share.isCurrent(now);
-      if (returnsAll || isReturned || (share.used > 0 && share.age(now) > RENEW_SLOTS_MS)) slots.set(share, 0);
+    if (returned !== 'none') {
+      const now = this.#now();
+      const isAll = returned === 'all';
+      for (const share of this.#buckets.values()) if (isAll || share.isIdle(now)) buckets.set(share, []);
+      for (const share of this.#slots.values()) if (isAll || share.isIdle(now)) slots.set(share, 0);
     }
     for (const demand of demands) {
       for (const { bucket, cost } of demand.charges) {
@@ -211,18 +217,14 @@ export class SharedLimitStore implements LimitStore {
     return { buckets, slots };
   }
 
-  /** Returns idle shares, renews slots, and forgets shares that are as good as new ones. */
+  /** Has the next exchange return idle shares, and forgets shares that are as good as new ones. */
   #maintain(): void {
-    if (this.#exchanging !== null) return;
+    this.#isReturnDue = true;
+    if (this.#exchanging !== null || this.#isOffline()) return;
     const now = this.#now();
-    for (const [id, share] of this.#buckets)
-      if (share.credit === 0 && share.age(now) > WINDOW_MS) this.#buckets.delete(id);
-    for (const [id, share] of this.#slots) {
-      if (share.held + share.used === 0 && share.age(now) > WINDOW_MS) this.#slots.delete(id);
-    }
-    if (this.#isOffline()) return;
-    const { buckets, slots } = this.#select([], false);
-    if (buckets.size + slots.size > 0) this.#exchanging = this.#exchangeAll();
+    for (const [id, share] of this.#buckets) if (share.isForgettable(now)) this.#buckets.delete(id);
+    for (const [id, share] of this.#slots) if (share.isForgettable(now)) this.#slots.delete(id);
+    if (this.#buckets.size + this.#slots.size > 0) this.#exchanging = this.#exchangeAll();
     if (now - this.#sweptAt > SWEEP_MS) this.#sweep(now);
   }
 

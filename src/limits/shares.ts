@@ -5,6 +5,8 @@ import type { Bucket, Slots } from './limit-store.ts';
 export const SHARE_MS = 1_000;
 /** A process takes the refill of this time ahead, so that only small limits cost a statement per request. */
 const PREFETCH_MS = 1_000;
+/** A process renews the slots that it uses after this time. */
+export const RENEW_SLOTS_MS = 5_000;
 /** Part of all slots that a process takes ahead. */
 const PREFETCHED_SLOTS = 1 / 32;
 
@@ -24,13 +26,18 @@ export class BucketShare {
     this.limit = limit;
   }
 
-  /** Milliseconds since the last exchange. */
-  age(now: number): number {
-    return now - this.#exchangedAt;
+  isCurrent(now: number): boolean {
+    return now - this.#exchangedAt < SHARE_MS;
   }
 
-  isCurrent(now: number): boolean {
-    return this.age(now) < SHARE_MS;
+  /** Whether units are held that nothing has asked for lately. */
+  isIdle(now: number): boolean {
+    return this.#credit !== 0 && !this.isCurrent(now);
+  }
+
+  /** Whether the share is as good as a new one. */
+  isForgettable(now: number): boolean {
+    return this.#credit === 0 && now - this.#exchangedAt > WINDOW_MS;
   }
 
   /** Units held. Negative: units used that the database does not know of yet. */
@@ -114,13 +121,19 @@ export class SlotShare {
     this.limit = limit;
   }
 
-  /** Milliseconds since the last exchange. */
-  age(now: number): number {
-    return now - this.#exchangedAt;
+  isCurrent(now: number): boolean {
+    return now - this.#exchangedAt < SHARE_MS;
   }
 
-  isCurrent(now: number): boolean {
-    return this.age(now) < SHARE_MS;
+  /** Whether slots are held that nothing uses, or the used ones are to be renewed. */
+  isIdle(now: number): boolean {
+    if (this.held > this.used) return !this.isCurrent(now);
+    return this.used > 0 && now - this.#exchangedAt > RENEW_SLOTS_MS;
+  }
+
+  /** Whether the share is as good as a new one. */
+  isForgettable(now: number): boolean {
+    return this.held + this.used === 0 && now - this.#exchangedAt > WINDOW_MS;
   }
 
   /** Whether a slot is free: undefined when only the database can tell. */
