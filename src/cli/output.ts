@@ -47,7 +47,6 @@ export function formatCount(count: number, singular: string, plural = `${singula
   return `${count.toLocaleString('en-US')} ${count === 1 ? singular : plural}`;
 }
 
-/** Micros of a credit. */
 const CREDIT_MICROS = 1_000_000;
 /** Decimal places of a micro. */
 const CREDIT_DECIMALS = 6;

@@ -65,7 +65,6 @@ export async function* inspectContent(
   if (lines !== null) rejectLine(lines.end());
 }
 
-/** Inspection of each kind of format. */
 const INSPECTIONS: Readonly<Record<FormatKind, () => Inspection>> = {
   'json-lines': utf8,
   text,

@@ -11,7 +11,6 @@ export interface HealthCheck {
   detail: string;
 }
 
-/** Timeout of one check. */
 const CHECK_TIMEOUT_MS = 3_000;
 
 /** Checks the database, the blob store, the search index and every engine, concurrently. Never throws. */

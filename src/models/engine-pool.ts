@@ -26,18 +26,14 @@ import type { Logger } from '../lib/logger.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
 import type { CatalogueEntry } from './catalogue.ts';
 
-/** The bundled chat model. */
 const BUNDLED_CHAT_FILE = fileURLToPath(new URL('../../models/quire-chat-2.gguf', import.meta.url));
 const BUNDLED_CHAT_NAME = 'quire-chat-2';
 /** Reported before the first request, which loads the model. */
 const BUNDLED_CHAT_FACTS = { contextTokens: 4_096, parameters: 6_163_712 };
-/** The bundled embedding model. */
 const BUNDLED_EMBEDDING_FILE = fileURLToPath(new URL('../../models/quire-embed-1.bin', import.meta.url));
 const BUNDLED_EMBEDDING_NAME = 'quire-embed-1';
-/** The bundled moderation model. */
 const BUNDLED_MODERATION_FILE = fileURLToPath(new URL('../../models/quire-moderation-1.bin', import.meta.url));
 const BUNDLED_MODERATION_NAME = 'quire-moderation-1';
-/** The bundled reranker. */
 const BUNDLED_RERANK_FILE = fileURLToPath(new URL('../../models/quire-rerank-2.bin', import.meta.url));
 const BUNDLED_RERANK_NAME = 'quire-rerank-2';
 /** Calibration results of local models, in the data folder. Deleting it triggers a new calibration. */

@@ -1,4 +1,3 @@
-/** Initial capacity. */
 const INITIAL_CAPACITY = 1024;
 
 /** A growable list of text spans in ascending order, in typed arrays: 8 bytes per span. */

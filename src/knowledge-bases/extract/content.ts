@@ -6,7 +6,6 @@ import { tooLarge } from './limits.ts';
 
 /** Bytes from which the encoding of a streamed text is detected. */
 const DETECTION_BYTES = 65_536;
-/** Bytes of one read. */
 const READ_BYTES = 262_144;
 
 /** Reads the whole file. Throws `too_large` above `maxBytes`. */

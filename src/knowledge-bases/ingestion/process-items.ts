@@ -63,7 +63,6 @@ export interface RunContext extends JobContext {
   signal: AbortSignal;
 }
 
-/** Context of one item. */
 interface ItemContext extends RunContext {
   embedder: Admission<'embedding'>;
   /** Documents stored before this run, by key of the item; items without documents are absent. */

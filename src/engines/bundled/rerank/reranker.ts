@@ -51,7 +51,6 @@ export class Reranker {
     return this.#network.parameters + this.#vectors.parameters;
   }
 
-  /** Tokens of a query. */
   countQueryTokens(query: string): number {
     return this.#prepare(query).tokens;
   }

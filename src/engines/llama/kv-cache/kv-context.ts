@@ -39,7 +39,6 @@ export class KvContext {
     this.#current = first;
   }
 
-  /** Creates a context with `slots` slots. */
   static async create(options: KvContextOptions, slots: number): Promise<KvContext> {
     return new KvContext(options, await options.create(slots));
   }

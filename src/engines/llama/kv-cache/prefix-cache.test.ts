@@ -100,7 +100,6 @@ describe('PrefixCache', () => {
   });
 });
 
-/** The holder of slot 0. */
 function slot0(cache: PrefixCache): SlotHolder {
   const [match] = [...cache.matches('a', [1, 2, 3, 4])];
   return match?.holder as SlotHolder;

@@ -89,7 +89,6 @@ export class PrefixCache {
     snapshots.tree.touch(holder, this.#uses);
   }
 
-  /** Removes a holder. */
   remove(holder: PrefixHolder): void {
     const scope = this.#scopeOf.get(holder);
     const snapshots = scope === undefined ? undefined : this.#scopes.get(scope);
@@ -117,7 +116,6 @@ export class PrefixCache {
     return tree?.exclusiveTokens(holder, 0, (other) => other.kind === 'snapshot') ?? 0;
   }
 
-  /** Counts an eviction. */
   countEviction(): void {
     this.#evictions += 1;
   }

@@ -89,7 +89,6 @@ function splitTables(lines: readonly TextLine[]): { rows: TextLine[]; isTable: b
   });
 }
 
-/** Whether a line starts a new paragraph. */
 function startsParagraph(group: readonly TextLine[], line: TextLine, pitch: number): boolean {
   const [first] = group;
   const previous = group.at(-1);

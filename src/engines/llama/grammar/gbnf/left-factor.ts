@@ -234,7 +234,6 @@ class Factoring {
     return this.#intern({ kind: 'terminal', set: ranges.flat() });
   }
 
-  /** Interns a symbol. */
   #intern(symbol: GrammarSymbol): GrammarSymbol {
     const interned = this.#interned.get(symbol);
     if (interned !== undefined) return interned;

@@ -28,7 +28,6 @@ export class Evaluator {
     this.#document = document;
   }
 
-  /** Whether `schema` accepts a value. */
   accepts(schema: unknown, value: unknown, depth = 0): boolean {
     if (!isSchema(schema)) return schema !== false;
     // A circular reference adds no constraint.
