@@ -2,7 +2,7 @@ import { toUnixSeconds } from '../lib/unix-seconds.ts';
 import type { KnowledgeBase, ListedKnowledgeBase } from './schema.ts';
 import type { KnowledgeBaseRow } from './store.ts';
 
-/** Converts a row to a knowledge base as lists show it. */
+/** Converts a row to the knowledge base object of lists. */
 export function viewListed(row: KnowledgeBaseRow): ListedKnowledgeBase {
   return {
     id: row.id,

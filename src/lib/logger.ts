@@ -61,7 +61,7 @@ export async function openLogDestination(
 const WARN = pino.levels.values['warn'] ?? 40;
 /** Maximum delay of a line at level `info` or below. */
 const FLUSH_INTERVAL_MS = 50;
-/** Buffered characters that are written at once. The size of a pipe's buffer on Linux. */
+/** Size of the write buffer in characters; equals the buffer of a pipe on Linux. */
 const MAX_BUFFERED_CHARACTERS = 65_536;
 
 /**

@@ -114,8 +114,8 @@ export class SharedLimitStore implements LimitStore {
   }
 
   /**
-   * Takes what the demand needs, or rejects it. `sure`: undefined when only the database can tell. `exchanged`: after an exchange.
-   * `offline`: by what the process knows.
+   * Takes the units of the demand, or rejects it. Modes: `sure` returns undefined when only the database can decide;
+   * `exchanged` decides after an exchange with the database; `offline` decides with the process's own counts.
    */
   #decide({ charges, slots }: Demand, mode: 'sure' | 'exchanged' | 'offline'): Rejection | undefined {
     const now = this.#now();

@@ -2,7 +2,10 @@ import { bigint, integer, jsonb, pgTable, primaryKey, text, timestamp } from 'dr
 
 const count = (name: string) => bigint(name, { mode: 'number' });
 
-/** Prefix caches of the processes. A process replaces its own rows; those of ended processes keep their evictions. */
+/**
+ * Usage of the prefix caches by process. A process replaces its own rows; those of exited processes keep their
+ * evictions only.
+ */
 export const promptCacheUsage = pgTable(
   'prompt_cache_usage',
   {

@@ -43,7 +43,7 @@ export function createUpstreamEmbedding(options: UpstreamEmbeddingOptions): Embe
 
 /** A text segment as it is sent. */
 interface TextSegment extends TextWindow {
-  /** Index of the text that it belongs to. */
+  /** Index of the text that contains the segment. */
   index: number;
 }
 

@@ -12,7 +12,7 @@ import type { Metadata } from '../tables.ts';
 import { checkAccess } from './check-access.ts';
 import { parseConfig } from './parse-config.ts';
 import type { CreateDataSource, DataSource } from './schema.ts';
-import { sealConfig } from './secret-fields.ts';
+import { encryptConfig } from './secret-fields.ts';
 import { startSync } from './start-sync.ts';
 import { type DataSourceRow, insertDataSource } from './store.ts';
 import { viewDataSource } from './view-data-source.ts';
@@ -58,7 +58,7 @@ function newRow(
     organizationId,
     type,
     name: body.name === undefined ? type : requireText(body.name, 'name'),
-    ...sealConfig(deps, { id, type, config: parseConfig(type, body.config) }),
+    ...encryptConfig(deps, { id, type, config: parseConfig(type, body.config) }),
     status: 'processing',
     documentCount: 0,
     createdAt: now,

@@ -5,7 +5,7 @@ import { IngestionError } from '../jobs/job-error.ts';
 import type { Metadata } from '../tables.ts';
 import type { Connector } from './connectors/connector.ts';
 import { CONNECTORS } from './connectors/index.ts';
-import { openConfig, type StoredConfig } from './secret-fields.ts';
+import { decryptConfig, type StoredConfig } from './secret-fields.ts';
 
 /** Prefix of fingerprints: SHA-256 of the metadata in the data source's config. */
 const METADATA_PREFIX = /^[0-9a-f]{64} /;
@@ -20,7 +20,7 @@ export function openSource(
 ): { connector: Connector; config: Metadata } {
   try {
     const connector = withMetadataPrefix(CONNECTORS[stored.type], stored.config['metadata']);
-    return { connector, config: openConfig(deps, stored) };
+    return { connector, config: decryptConfig(deps, stored) };
   } catch (error) {
     if (!(error instanceof DecryptionError)) throw error;
     const message = "The stored credentials cannot be decrypted: the service's key has changed. Send them again.";

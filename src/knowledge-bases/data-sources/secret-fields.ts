@@ -20,7 +20,7 @@ export interface StoredConfig {
 }
 
 /** Splits a config into plain fields and encrypted secrets, which are bound to the row's id. */
-export function sealConfig(
+export function encryptConfig(
   { secrets }: Pick<Deps, 'secrets'>,
   { id, type, config }: Omit<StoredConfig, 'sealedSecrets'>,
 ): Pick<StoredConfig, 'config' | 'sealedSecrets'> {
@@ -35,7 +35,7 @@ export function sealConfig(
 }
 
 /** Returns the config with decrypted secrets. Throws `DecryptionError` when they were encrypted with another key. */
-export function openConfig({ secrets }: Pick<Deps, 'secrets'>, stored: StoredConfig): Metadata {
+export function decryptConfig({ secrets }: Pick<Deps, 'secrets'>, stored: StoredConfig): Metadata {
   if (stored.sealedSecrets === null) return stored.config;
   return { ...stored.config, ...JSON.parse(secrets.open(stored.sealedSecrets, stored.id)) };
 }
@@ -73,7 +73,7 @@ export function mergeConfig(deps: Pick<Deps, 'secrets'>, stored: StoredConfig, c
 /** Returns the config without its secrets when they cannot be decrypted. */
 function openOrOmitSecrets(deps: Pick<Deps, 'secrets'>, stored: StoredConfig): Metadata {
   try {
-    return openConfig(deps, stored);
+    return decryptConfig(deps, stored);
   } catch (error) {
     if (error instanceof DecryptionError) return stored.config;
     throw error;

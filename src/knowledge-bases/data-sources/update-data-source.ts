@@ -14,7 +14,7 @@ import { namedFiles } from './create-data-source.ts';
 import { type DataSourcePath, findAndLockDataSource, findDataSource } from './find-data-source.ts';
 import { parseConfig } from './parse-config.ts';
 import type { DataSource, UpdateDataSource } from './schema.ts';
-import { mergeConfig, openConfig, sealConfig } from './secret-fields.ts';
+import { decryptConfig, encryptConfig, mergeConfig } from './secret-fields.ts';
 import { startSync } from './start-sync.ts';
 import { type DataSourceRow, updateDataSourceRow } from './store.ts';
 import { viewDataSource } from './view-data-source.ts';
@@ -74,7 +74,7 @@ async function checkChangedAccess(
   const before = await findDataSource(deps, organizationId, path);
   const { id, type } = before;
   const config = parseConfig(type, mergeConfig(deps, before, changes));
-  await checkAccess(deps, { id, type, ...sealConfig(deps, { id, type, config }) });
+  await checkAccess(deps, { id, type, ...encryptConfig(deps, { id, type, config }) });
 }
 
 /** Returns the stored form of the merged config; null when nothing changed. */
@@ -90,12 +90,12 @@ async function mergeChanges(
   if (changes['file_ids'] !== undefined) {
     await requireFiles(sql, before.organizationId, namedFiles({ type, config }, changes));
   }
-  return isSame(deps, before, config) ? null : sealConfig(deps, { id, type, config });
+  return isSame(deps, before, config) ? null : encryptConfig(deps, { id, type, config });
 }
 
 function isSame(deps: UpdateDeps, before: DataSourceRow, config: Metadata): boolean {
   try {
-    return isDeepStrictEqual(openConfig(deps, before), config);
+    return isDeepStrictEqual(decryptConfig(deps, before), config);
   } catch (error) {
     if (error instanceof DecryptionError) return false;
     throw error;

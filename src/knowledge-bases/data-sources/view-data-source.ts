@@ -4,7 +4,7 @@ import type { DataSource, ListedDataSource } from './schema.ts';
 import { redactConfig } from './secret-fields.ts';
 import type { DataSourceRow } from './store.ts';
 
-/** Converts a row to a data source as lists show it. */
+/** Converts a row to the data source object of lists. */
 export function viewListedDataSource(row: DataSourceRow): ListedDataSource {
   return {
     id: row.id,

@@ -10,7 +10,7 @@ const MAX_VALUE_WORDS = 6;
 const MAX_NUMBERS = 32;
 /** Characters of a conversation that are read. */
 const MAX_READ_CHARACTERS = MAX_WORDS * 12;
-/** Limits that schemas without limits get, because a small model may not find an end. */
+/** Default limits for schemas without limits, because a small model may generate without end. */
 const MAX_TEXT_CHARACTERS = 40;
 const MAX_LONG_TEXT_CHARACTERS = 160;
 const MAX_ITEMS = 8;

@@ -8,7 +8,7 @@ import type { Emitter, Leaf } from './emitter.ts';
 import { listedNames, type MemberKind, memberKinds, memberSchemas, nameSchemas } from './members.ts';
 import { textLanguage } from './text-rule.ts';
 
-/** Maximum product of members and counts where the number of members is limited: one rule each. */
+/** Maximum number of rules for an object with a limited number of members: members times counts. */
 const MAX_COUNTED = 4_000;
 
 interface Member {
