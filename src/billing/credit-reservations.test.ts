@@ -112,6 +112,15 @@ describe('CreditReservations', () => {
     assert.equal((await testProcess.reserve(call, exactly(65)))?.grantedMicros, 65);
   });
 
+  it('leases no more than the balance to processes that ask at the same time', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const call = await newCall(100);
+      const processes = Array.from({ length: 6 }, () => new TestProcess(db));
+      const reservations = await Promise.all(processes.map((testProcess) => testProcess.reserve(call, exactly(40))));
+      assert.equal(reservations.filter((reservation) => reservation !== null).length, 2);
+    }
+  });
+
   it('reserves from memory once a lease is extended, and reserves concurrent calls with one statement', async () => {
     const call = await newCall(1_000_000);
     let transactions = 0;

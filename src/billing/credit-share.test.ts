@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { CreditShare } from './credit-share.ts';
+
+const exactly = (micros: number) => ({ minMicros: micros, maxMicros: micros });
+
+/** A share with a lease. */
+function leased(micros: number): CreditShare {
+  const share = new CreditShare({ id: 'org_1', budget: null });
+  share.beginExtension();
+  share.endExtension({ leasedMicros: micros, spentMicros: 0 }, performance.now());
+  return share;
+}
+
+describe('CreditShare', () => {
+  it('reserves up to its lease; a settled cost is gone, the rest is free again', () => {
+    const share = leased(100);
+    assert.equal(share.reserve(exactly(60)), 60);
+    assert.equal(share.reserve(exactly(41)), null);
+    assert.equal(share.reserveRest({ minMicros: 1, maxMicros: 50 }), 40);
+    share.settle(60, 10);
+    assert.equal(share.reserve(exactly(51)), null);
+    assert.equal(share.reserve(exactly(50)), 50);
+  });
+
+  it('reserves nothing while its lease is extended: what is free belongs to the calls that wait', () => {
+    const share = leased(100);
+    share.isExtending = true;
+    assert.equal(share.reserve(exactly(1)), null);
+  });
+
+  it('counts costs against a lease that was extended meanwhile: the statement may not have seen them', () => {
+    const share = leased(100);
+    share.reserve(exactly(30));
+    share.beginExtension();
+    share.settle(30, 20);
+    share.endExtension({ leasedMicros: 200, spentMicros: 0 }, performance.now());
+    assert.equal(share.reserve(exactly(181)), null);
+    assert.equal(share.reserve(exactly(180)), 180);
+  });
+
+  it('gives back what the calls since the last renewal did not need, and nothing that is reserved', () => {
+    const share = leased(100);
+    share.reserve(exactly(30));
+    share.reserve(exactly(20));
+    share.settle(20, 5);
+    assert.deepEqual(share.beginRenewal(), { account: 'org_1', amountMicros: 55 });
+    assert.equal(share.beginRenewal().amountMicros, 30);
+    share.endRenewal(0, performance.now());
+    assert.equal(share.reserve(exactly(1)), null, 'a lost lease');
+    assert.equal(share.beginExtension(), 30, 'reservations need their part of the next lease');
+  });
+
+  it('reserves nothing from a lease that may have expired', () => {
+    const share = new CreditShare({ id: 'org_1', budget: null });
+    share.endExtension({ leasedMicros: 100, spentMicros: 0 }, performance.now() - 26_000);
+    assert.equal(share.reserve(exactly(1)), null);
+  });
+});
