@@ -13,7 +13,7 @@ const MAX_SHORT_RANK = 150;
 /** Cost of an unreachable segmentation. */
 const UNREACHABLE = 1 << 20;
 
-/** Spelling corrections have a rank below this. */
+/** Maximum frequency rank of a word that replaces a misspelled one. */
 const MAX_CORRECTION_RANK = 12000;
 
 const LETTER = 1;

@@ -51,7 +51,7 @@ const MIN_SLOTS_SPEEDUP = 1.1;
 const MIN_PREFILL_SPEED_FRACTION = 0.95;
 /** Allowed fraction of the best decode speed for more slots, as long as a step stays below `MAX_DECODE_STEP_MS`. */
 const MIN_DECODE_SPEED_FRACTION = 0.9;
-/** Steps below this duration are not made smaller. */
+/** Minimum duration of a step: shorter steps are not reduced further. */
 const SHORT_STEP_MS = 30;
 /** Maximum time between two tokens: ten tokens per second is faster than people read. */
 const MAX_DECODE_STEP_MS = 100;

@@ -5,7 +5,7 @@ const REPORT_EVENTS = 64;
 
 /** What a stream needs of its engine. */
 export interface RequestSource {
-  /** Starts the generation, with the first read. Throws when it cannot be started. */
+  /** Starts the generation; called by the first read. Throws when it cannot start. */
   start(): void;
   /** The caller has read that many more events. */
   consumed(events: number): void;

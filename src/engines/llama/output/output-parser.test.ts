@@ -61,7 +61,7 @@ function tell(text: string, size: number, { form, constrained = false, why = 'st
   return told;
 }
 
-/** The events add up to the same however the text is split into tokens. */
+/** The events do not depend on how the text is split into tokens. */
 function always(text: string, how: Case, expected: Partial<Told>): void {
   for (let size = 1; size <= text.length; size++) {
     const { tokens, ...told } = tell(text, size, how);

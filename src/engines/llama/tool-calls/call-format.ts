@@ -208,7 +208,7 @@ const BARE_NAME = /[A-Za-z0-9_.-]*/y;
 const QUOTED = /"(?:[^"\\]|\\.)*"/y;
 const SPACE = /\s*/y;
 
-/** Maximum characters of a name or an id: names have 64, escapes six each. */
+/** Maximum characters of an escaped name or id: 64 characters, each of which may be an escape of six. */
 const MAX_NAME_CHARACTERS = 512;
 
 /** Matches `parts` at the start of `whole`. */

@@ -56,7 +56,7 @@ export function explore<State>(
 /** A node of the nondeterministic automaton: reads a character, or is an epsilon transition. */
 interface Node {
   set: Characters | null;
-  /** Following nodes. `^` and `$` are passed at the ends of the text only. */
+  /** Successor nodes. `^` and `$` match at the ends of the text only. */
   to: { node: number; only: 'start' | 'end' | null }[];
 }
 
