@@ -4,6 +4,9 @@ import type { ConversationItem } from './conversation.ts';
 import type { InputItem } from './item-schema.ts';
 import type { CreateResponse } from './schema.ts';
 
+/** Item references in one request: each is a query. */
+const MAX_REFERENCES = 500;
+
 /** Finds an item of a stored response of the organization; null when there is none. */
 export type FindItem = (id: string) => Promise<ConversationItem[] | null>;
 
@@ -20,6 +23,8 @@ export async function parseInput(
     if (input.trim() === '') throw invalidValue('input', 'must not be blank');
     return [{ type: 'message', message: { role: 'user', content: input } }];
   }
+  if (input.filter(({ type }) => type === 'item_reference').length > MAX_REFERENCES)
+    throw invalidValue('input', `must have at most ${MAX_REFERENCES} item references`);
   const items: ConversationItem[] = [];
   const callIds = new Set(earlier.flatMap(callsIn));
   for (const [index, item] of input.entries()) {

@@ -200,6 +200,7 @@ describe('POST /v1/responses', () => {
     [{ input: [{ type: 'function_call_output', call_id: 'c', output: '' }] }, 'input.0.call_id'],
     [{ input: [{ role: 'user', content: [{ type: 'input_image' }] }] }, 'input.0.content.0'],
     [{ input: [{ type: 'item_reference', id: 'msg_x' }] }, 'input.0.id'],
+    [{ input: Array(501).fill({ type: 'item_reference', id: 'msg_x' }) }, 'input'],
     [{ input: [{ type: 'computer_call' }] }, 'input.0.type'],
     [
       { previous_response_id: 'resp_01kaj3v0b8s4x2m6n9p1q5r7t3' },
