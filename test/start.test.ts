@@ -179,13 +179,14 @@ describe('quire', () => {
       '--org',
       'acme',
       '--scopes',
-      'inference',
+      'inference,admin',
       '--expires',
       '30d',
       ...restrictions,
     );
     assert.match(made.key, /^quire-sk-/);
     assert.equal(made.organization_id, org.id);
+    assert.deepEqual(made.scopes, ['inference', 'admin']);
     assert.equal(made.expires_at - made.created_at, 30 * 86_400);
     assert.deepEqual([made.models, made.limits.requests_per_minute], [['general-8b'], 60]);
     assert.deepEqual([made.budget.period, made.budget.limit_micros], ['month', 500_000]);

@@ -6,7 +6,14 @@ import { forgetKeySpend } from '../../billing/credits.ts';
 import { invalidValue } from '../../errors.ts';
 import type { Call } from '../../lib/caller.ts';
 import type { AdminDeps } from '../admin-deps.ts';
-import { loadManager, lockManagedKey, requireGrantable, requireLesserKey, requireRevocable } from './key-access.ts';
+import {
+  loadManager,
+  lockManagedKey,
+  requireGrantable,
+  requireLesserKey,
+  requireNoNewAdmin,
+  requireRevocable,
+} from './key-access.ts';
 import { parseProperties } from './parse-properties.ts';
 import type { ApiKey, ApiKeyWithSecret, RotateKey, UpdateKey } from './schema.ts';
 import { keyProperties, viewKey } from './view-key.ts';
@@ -27,6 +34,7 @@ export async function updateKey(deps: ChangeKeyDeps, call: Call, id: string, bod
     const { scopes = row.scopes, models = row.models, ...others } = requested;
     const changes = { ...others, scopes: [...scopes], models: models === null ? null : [...models] };
     const after: ApiKeyRow = { ...row, ...changes };
+    requireNoNewAdmin(call.caller, after.scopes, row.scopes);
     requireGrantable(deps, manager, after);
     await updateApiKey(sql, id, changes);
     if (!isDeepStrictEqual(row.budget, after.budget)) await forgetKeySpend(sql, id);

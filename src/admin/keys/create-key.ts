@@ -5,7 +5,7 @@ import { missingField, notFound } from '../../errors.ts';
 import { type Call, type Caller, SCOPES } from '../../lib/caller.ts';
 import { isId } from '../../lib/ids.ts';
 import type { AdminDeps } from '../admin-deps.ts';
-import { loadManager, type Manager, mayManage, requireGrantable } from './key-access.ts';
+import { loadManager, type Manager, mayManage, requireGrantable, requireNoNewAdmin } from './key-access.ts';
 import { type KeyProperties, parseProperties } from './parse-properties.ts';
 import type { ApiKeyWithSecret, CreateKey } from './schema.ts';
 import { keyProperties, viewKey } from './view-key.ts';
@@ -29,6 +29,7 @@ export async function createKey(
     if ((await selectOrganization(sql, organizationId)) === null) throw organizationNotFound(organizationId);
     const manager = await loadManager(sql, caller);
     const properties = { ...defaultProperties(manager), ...requested };
+    requireNoNewAdmin(caller, properties.scopes, []);
     requireGrantable(deps, manager, properties);
     const { row, secret } = await addKey(sql, { organizationId, ...properties });
     const changes = changedValues({}, keyProperties(row));

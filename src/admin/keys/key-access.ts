@@ -2,7 +2,7 @@ import { type ApiKeyRow, lockApiKey, selectApiKey } from '../../accounts/store.t
 import type { Sql } from '../../db/db.ts';
 import type { Deps } from '../../deps.ts';
 import { insufficientScope, invalidApiKey, notFound } from '../../errors.ts';
-import type { Caller } from '../../lib/caller.ts';
+import { type Caller, OPERATOR } from '../../lib/caller.ts';
 import { isId } from '../../lib/ids.ts';
 import { type ExcessRight, findExcessRight, findExcessScope, type KeyRights } from './key-rights.ts';
 
@@ -35,6 +35,16 @@ export async function lockManagedKey(sql: Sql, caller: Caller, id: string): Prom
 function requireManaged(row: ApiKeyRow | null, caller: Caller, id: string): ApiKeyRow {
   if (row === null || !mayManage(caller, row.organizationId)) throw notFound('api_key', id, 'key_id');
   return row;
+}
+
+/**
+ * Throws 403 `insufficient_scope` naming `scopes.N` when a request would give the scope `admin` to a key that lacks it. Only the operator's
+ * commands do: a leaked key with the scope `admin` must not create others that survive its revocation.
+ */
+export function requireNoNewAdmin(caller: Caller, scopes: readonly string[], before: readonly string[]): void {
+  if (caller === OPERATOR || !scopes.includes('admin') || before.includes('admin')) return;
+  const message = "The scope 'admin' is given by the command 'quire keys create' only.";
+  throw insufficientScope(message, `scopes.${scopes.indexOf('admin')}`);
 }
 
 /** Throws 403 `insufficient_scope` naming the field when a manager without `admin` would give rights that it lacks itself. */

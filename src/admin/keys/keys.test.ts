@@ -107,6 +107,17 @@ describe('POST /v1/admin/keys', () => {
   });
 });
 
+describe('the scope admin', () => {
+  it('is given by commands only, and is kept by a key that has it', async () => {
+    assertError(await create({ scopes: ['files', 'admin'] }), 403, 'insufficient_scope', 'scopes.1');
+    const { id } = await created();
+    assertError(await patch(id, { scopes: ['admin'] }), 403, 'insufficient_scope', 'scopes.0');
+    const admin = await api.makeKey({ scopes: ['admin', 'files'] });
+    assert.deepEqual((await patch(admin.id, { scopes: ['admin'] })).json.scopes, ['admin']);
+    assert.equal((await rotate(admin.id)).status, 200);
+  });
+});
+
 describe('GET /v1/admin/keys', () => {
   it('lists the keys of one organization in pages, with their last use', async () => {
     const { id, key, organizationId } = await api.makeKey({ organization: 'listed' });
