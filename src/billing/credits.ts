@@ -141,7 +141,7 @@ export function selectCreditTransactions(
     .limit(bounds.limit + 1);
 }
 
-/** The period of a budget that `now` (milliseconds since 1970) is in: `2026-03-10`, `2026-03` or `total`, in UTC. */
+/** Returns the budget period that contains `now` (Unix milliseconds), in UTC: `2026-03-10`, `2026-03` or `total`. */
 export function budgetPeriod({ period }: Pick<KeyBudget, 'period'>, now: number): string {
   if (period === 'total') return 'total';
   return new Date(now).toISOString().slice(0, period === 'day' ? 'YYYY-MM-DD'.length : 'YYYY-MM'.length);

@@ -17,7 +17,7 @@ export async function findResponse(deps: FindDeps, { caller }: Call, id: string)
   return row;
 }
 
-/** Deletes a stored response; one that runs stops. Throws 404 as `findResponse` does. */
+/** Deletes a stored response, and stops it if it is running. Throws 404 as `findResponse` does. */
 export async function deleteResponse(deps: FindDeps, { caller }: Call, id: string) {
   const isDeleted =
     isId('response', id) && (await deleteResponseRow(deps.db.sql, caller.organizationId, id, new Date(deps.now())));
