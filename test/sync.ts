@@ -10,6 +10,8 @@ import { bundledEmbedder, embeddedBy } from './embedder.ts';
 import { startApi, type TestApi } from './harness.ts';
 
 const POLL_MS = 20;
+/** A job with retries of the service, on a busy machine. */
+const JOB_SECONDS = 60;
 
 /** A knowledge base with one data source. */
 export interface SyncedSource {
@@ -70,7 +72,8 @@ async function createSource(api: TestApi, body: object): Promise<SyncedSource> {
   const created = await api.send('POST', `${root}/data-sources`, { body });
   if (created.status !== 200) throw new Error(created.text);
   const path = `${root}/data-sources/${created.json.id}`;
-  const finished = (id: string) => withDeadline(`the job ${id}`, waitForJob(api, `${root}/ingestion-jobs/${id}`));
+  const finished = (id: string) =>
+    withDeadline(`the job ${id}`, waitForJob(api, `${root}/ingestion-jobs/${id}`), JOB_SECONDS);
   const [job] = (await api.send('GET', `${root}/ingestion-jobs`)).json.data;
   return {
     id: created.json.id,

@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ApiError } from '../../errors.ts';
-import { createLogger } from '../../lib/logger.ts';
-import { IngestionError } from '../jobs/job-error.ts';
 import { DATA_SOURCE_TYPES, type DataSourceType } from '../source-types.ts';
-import type { Connector } from './connectors/connector.ts';
-import { CONNECTORS } from './connectors/index.ts';
 import { parseConfig } from './parse-config.ts';
 
 const PEM = '-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----\n';
@@ -23,9 +19,6 @@ const LEAST: Record<DataSourceType, Record<string, unknown>> = {
   notion: { credentials: { integration_token: 'ntn_1' } },
   google_drive: { credentials: { service_account_json: ACCOUNT } },
 };
-
-/** Types with a connector. */
-const BUILT: ReadonlySet<DataSourceType> = new Set(['file_upload', 'web_crawl', 's3', 'gcs', 'confluence', 'notion']);
 
 const DEFAULTS: Partial<Record<DataSourceType, object>> = {
   web_crawl: { max_depth: 3, max_pages: 100 },
@@ -242,23 +235,6 @@ describe('a service account', () => {
       assert.ok(!JSON.stringify([error.message, String(error.cause)]).includes(secret), error.message);
     }
   });
-});
-
-describe('a data source type without a connector', () => {
-  for (const type of DATA_SOURCE_TYPES.filter((known) => !BUILT.has(known))) {
-    it(`${type}: its job fails with connector_unavailable`, async () => {
-      const connector: Connector = CONNECTORS[type];
-      const deps = { logger: createLogger('silent'), organizationId: 'org' } as unknown as Parameters<
-        Connector['list']
-      >[0];
-      const { signal } = new AbortController();
-      const isUnavailable = (error: unknown) =>
-        error instanceof IngestionError && error.code === 'connector_unavailable';
-      const item = { key: 'a', fingerprint: 'f', name: 'a', uri: null };
-      await assert.rejects(connector.list(deps, LEAST[type], signal)[Symbol.asyncIterator]().next(), isUnavailable);
-      await assert.rejects(connector.fetch(deps, LEAST[type], item, signal), isUnavailable);
-    });
-  }
 });
 
 function refused(type: DataSourceType, more: object, param: string, code = 'invalid_value'): void {

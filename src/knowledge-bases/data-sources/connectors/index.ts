@@ -3,7 +3,7 @@ import { confluence } from './confluence/confluence.ts';
 import type { Connector } from './connector.ts';
 import { fileUpload } from './file-upload.ts';
 import { gcs } from './gcs.ts';
-import { googleDrive } from './google-drive.ts';
+import { googleDrive } from './google-drive/google-drive.ts';
 import { notion } from './notion/notion.ts';
 import { s3 } from './s3.ts';
 import { webCrawl } from './web-crawl/web-crawl.ts';
