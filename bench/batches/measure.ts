@@ -12,6 +12,8 @@ export interface Throughput {
   linesPerSecond: number;
   /** CPU time of the service and its children per 1,000 lines. */
   cpuMsPer1000: number;
+  /** Prompt tokens from the prefix cache, in percent. Does not depend on other load. */
+  cachedPercent: number;
 }
 
 /** A running batch. */
@@ -44,11 +46,11 @@ export async function measureOnline(
   requests: readonly ChatBody[],
   concurrency: number,
 ): Promise<Throughput> {
-  const [startMs, startCpu] = [performance.now(), cpuMs(quire)];
+  const start = await snapshot(quire);
   await forEachConcurrent(requests, concurrency, async (body) => {
     await (await call(quire, 'POST', '/v1/chat/completions', body)).json();
   });
-  return throughput(requests.length, performance.now() - startMs, cpuMs(quire) - startCpu);
+  return throughput(requests.length, start, await snapshot(quire));
 }
 
 /** Uploads the requests and creates their batch. Returns its path. */
@@ -83,13 +85,38 @@ export async function waitForEnd(
 /** Runs the requests as a batch, from the creation of the batch to its end. */
 export async function measureBatch(quire: RunningQuire, requests: readonly ChatBody[]): Promise<Throughput> {
   const path = await startBatch(quire, requests);
-  const [startMs, startCpu] = [performance.now(), cpuMs(quire)];
+  const start = await snapshot(quire);
   await waitForEnd(quire, path);
-  return throughput(requests.length, performance.now() - startMs, cpuMs(quire) - startCpu);
+  return throughput(requests.length, start, await snapshot(quire));
 }
 
-function throughput(lines: number, elapsedMs: number, cpu: number): Throughput {
-  return { linesPerSecond: (lines * 1000) / elapsedMs, cpuMsPer1000: (cpu * 1000) / lines };
+/** Time, CPU time and tokens so far. */
+interface Snapshot {
+  ms: number;
+  cpuMs: number;
+  promptTokens: number;
+  cachedTokens: number;
+}
+
+async function snapshot(quire: RunningQuire): Promise<Snapshot> {
+  const [ms, cpu] = [performance.now(), cpuMs(quire)];
+  const { data } = (await (await call(quire, 'GET', '/v1/usage')).json()) as {
+    data: { prompt_tokens: number; cached_tokens: number }[];
+  };
+  return {
+    ms,
+    cpuMs: cpu,
+    promptTokens: data.reduce((sum, row) => sum + row.prompt_tokens, 0),
+    cachedTokens: data.reduce((sum, row) => sum + row.cached_tokens, 0),
+  };
+}
+
+function throughput(lines: number, start: Snapshot, end: Snapshot): Throughput {
+  return {
+    linesPerSecond: (lines * 1000) / (end.ms - start.ms),
+    cpuMsPer1000: ((end.cpuMs - start.cpuMs) * 1000) / lines,
+    cachedPercent: (100 * (end.cachedTokens - start.cachedTokens)) / (end.promptTokens - start.promptTokens),
+  };
 }
 
 /** Time to the first event of streamed requests, one after the other: p50 and p99 in milliseconds. */

@@ -1,6 +1,6 @@
 /**
  * Batches against the same requests sent online at equal parallelism, their memory, and what they cost online requests.
- * `npm run bench:batches -- [--quick] [--json FILE]`; see bench/README.md.
+ * `npm run bench:batches -- [--quick] [--part upstream|memory|local] [--json FILE]`; see bench/README.md.
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -33,6 +33,7 @@ const UPSTREAM_DELAY_MS = 200;
 const { values: flags } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
+    part: { type: 'string' },
     json: { type: 'string', default: join(BENCH_SCRATCH, 'batches.json') },
   },
 });
@@ -53,7 +54,8 @@ async function compare(
   concurrency: number,
   requestsOf: (round: number) => ChatBody[],
 ): Promise<Comparison> {
-  const best = { online: { linesPerSecond: 0, cpuMsPer1000: 0 }, batch: { linesPerSecond: 0, cpuMsPer1000: 0 } };
+  const none: Throughput = { linesPerSecond: 0, cpuMsPer1000: 0, cachedPercent: 0 };
+  const best = { online: none, batch: none };
   for (let round = 0; round < rounds; round += 1) {
     // Different requests: the second way must not find the prefixes of the first one in the cache.
     const online = await measureOnline(quire, requestsOf(2 * round), concurrency);
@@ -65,8 +67,8 @@ async function compare(
   return { workload, ...best };
 }
 
-const format = ({ linesPerSecond, cpuMsPer1000 }: Throughput): string =>
-  `${linesPerSecond.toFixed(1)} lines/s (${cpuMsPer1000.toFixed(0)} CPU ms per 1,000)`;
+const format = ({ linesPerSecond, cpuMsPer1000, cachedPercent }: Throughput): string =>
+  `${linesPerSecond.toFixed(1)} lines/s (${cpuMsPer1000.toFixed(0)} CPU ms per 1,000, ${cachedPercent.toFixed(0)} % cached)`;
 
 async function withQuire<T>(
   delayMs: number | null,
@@ -86,7 +88,7 @@ async function withQuire<T>(
 
 /** A system message of about 400 tokens; each round has other ones. */
 const grouped = (round: number): ChatBody[] =>
-  groupedRequests(scaled(96, 32), 8, 1_600, 8).map((body) => ({
+  groupedRequests(scaled(96, 48), 24, 1_600, 8).map((body) => ({
     ...body,
     messages: body.messages.map(({ role, content }) => ({ role, content: `${round} ${content}` })),
   }));
@@ -123,29 +125,51 @@ async function measureGrowth() {
   });
 }
 
-async function main(): Promise<void> {
-  const machine = describeMachine();
-  const upstream = await measureUpstream();
-  const memory = await measureGrowth();
-  const local = await withQuire(null, LOCAL_CONCURRENCY, async (quire) => [
+const measureLocal = () =>
+  withQuire(null, LOCAL_CONCURRENCY, async (quire) => [
+    // The first one loads the model.
+    await compare(quire, 'bundled model, warm-up', LOCAL_CONCURRENCY, () => plainRequests(8, 200, 8)),
     await compare(quire, 'bundled model, shared prefixes', LOCAL_CONCURRENCY, grouped),
     await compare(quire, 'bundled model, no shared prefix', LOCAL_CONCURRENCY, plain),
   ]);
-  console.log(`\n${formatMachine(machine)}\nBest of ${rounds} rounds, alternating.\n`);
-  for (const { workload, online, batch } of [...local, upstream.throughput]) {
-    const ratio = batch.linesPerSecond / online.linesPerSecond;
-    console.log(`${workload}: online ${format(online)}, batch ${format(batch)}: ${ratio.toFixed(2)}x`);
-  }
-  const { idle, busy } = upstream.firstEventMs;
+
+/** Runs a part unless `--part` names another one. */
+async function runPart<T>(name: string, measure: () => Promise<T>, print: (result: T) => void): Promise<T | null> {
+  if (flags.part !== undefined && flags.part !== name) return null;
+  const result = await measure();
+  print(result);
+  return result;
+}
+
+function printComparison({ workload, online, batch }: Comparison): void {
+  const ratio = batch.linesPerSecond / online.linesPerSecond;
+  console.log(`${workload}: online ${format(online)}, batch ${format(batch)}: ${ratio.toFixed(2)}x`);
+}
+
+function printUpstream({
+  throughput,
+  firstEventMs: { idle, busy },
+}: Awaited<ReturnType<typeof measureUpstream>>): void {
+  printComparison(throughput);
   const show = ([p50, p99]: [number, number]) => `p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms`;
-  console.log(
-    `first event online: ${show(idle)}; with a batch: ${show(busy)} (${(busy[1] / idle[1]).toFixed(2)}x p99)`,
-  );
-  const growth = memory.samplesMb.map((mb) => mb.toFixed(0));
-  const peak = Math.max(...memory.samplesMb).toFixed(0);
-  console.log(`memory above idle, ${memory.lines} lines of 4 kB in ${memory.seconds.toFixed(0)} s: peak ${peak} MB`);
-  console.log(`  every half second: ${growth.join(' ')}`);
-  await writeResult(flags.json, { machine, rounds, local, upstream, memory });
+  const ratio = (busy[1] / idle[1]).toFixed(2);
+  console.log(`first event online: ${show(idle)}; with a batch: ${show(busy)} (${ratio}x p99)`);
+}
+
+function printMemory({ lines, seconds, samplesMb }: Awaited<ReturnType<typeof measureGrowth>>): void {
+  const peak = Math.max(...samplesMb).toFixed(0);
+  console.log(`memory above idle, ${lines} lines of 4 kB in ${seconds.toFixed(0)} s: peak ${peak} MB`);
+  const shown = samplesMb.filter((_, at) => at % Math.ceil(samplesMb.length / 40) === 0);
+  console.log(`  over time: ${shown.map((mb) => mb.toFixed(0)).join(' ')}`);
+}
+
+async function main(): Promise<void> {
+  const machine = describeMachine();
+  const upstream = await runPart('upstream', measureUpstream, printUpstream);
+  const memory = await runPart('memory', measureGrowth, printMemory);
+  const local = await runPart('local', measureLocal, (results) => results.forEach(printComparison));
+  console.log(`\n${formatMachine(machine)}\nBest of ${rounds} rounds, alternating.\n`);
+  await writeResult(flags.json, { machine, rounds, upstream, memory, local });
 }
 
 await runCommand(main);
