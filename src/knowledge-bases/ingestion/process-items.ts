@@ -248,7 +248,8 @@ export function buildDocumentRow(
     part,
     fingerprint: item.fingerprint + INCOMPLETE,
     seenBy: job.id,
-    name: item.name,
+    // PostgreSQL does not accept NUL, and names come from remote services.
+    name: item.name.replaceAll('\0', ''),
     sourceType: source.type,
     sourceUri: item.uri === null || part === '' ? item.uri : `${item.uri}#${part}`,
     mimeType,

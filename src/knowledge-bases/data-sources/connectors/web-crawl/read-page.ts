@@ -109,7 +109,11 @@ class PageReader {
   }
 
   facts(): PageFacts {
-    const title = this.#title.replaceAll(/\s+/g, ' ').trim().slice(0, MAX_TITLE_CHARACTERS);
+    // PostgreSQL does not accept NUL.
+    const title = this.#title
+      .replaceAll(/[\s\0]+/g, ' ')
+      .trim()
+      .slice(0, MAX_TITLE_CHARACTERS);
     const isEmpty = this.#visibleCharacters < MIN_VISIBLE_CHARACTERS;
     return {
       title: title === '' ? null : title,

@@ -176,13 +176,13 @@ describe('a data source of the type web_crawl', () => {
       '/': html('Home', 'Start.', ['/latin', '/hidden', '/app']),
       '/latin': { body: latin, type: 'text/html; charset=iso-8859-1' },
       '/hidden': html('Hidden', 'Not for search.', ['/behind'], '<meta name="robots" content="noindex">'),
-      '/behind': html('Behind', 'Found through it.'),
+      '/behind': html('Be\0hind', 'Found through it.'),
       '/app':
         '<html><head><title>App</title></head><body><div id="root"></div><script src="/x.js"></script></body></html>',
     });
     const source = await crawl();
     const documents = await source.documents();
-    assert.deepEqual(names(documents.filter(({ status }) => status === 'completed')), ['Behind', 'Home', 'Käse']);
+    assert.deepEqual(names(documents.filter(({ status }) => status === 'completed')), ['Be hind', 'Home', 'Käse']);
     const app = documents.find(({ status }) => status === 'failed');
     assert.equal(app.error.code, 'no_text');
     assert.match(app.error.message, /JavaScript/);
