@@ -93,7 +93,7 @@ async function figuresOf(
     fillSeconds: base.seconds,
     bytes: {
       index: await bytesOf(join(base.folder, 'index')),
-      database: await bytesOf(join(base.folder, 'db')),
+      database: await bytesOf(join(base.folder, 'postgres')),
       chroma: field.chroma === null ? null : await bytesOf(field.chroma.folder),
     },
     memory,
