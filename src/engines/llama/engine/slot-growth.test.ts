@@ -64,88 +64,91 @@ function observe(engine: LocalEngine, started: () => void): LocalEngine['generat
   };
 }
 
-describe('KV-cache slots on demand', () => {
-  const options = onDemand('growing');
-  const growing = start({ ...options, slotIdleMs: 300 });
-  const temporaryFiles = () => readdirSync(options.diskCache.folder).filter((name) => name.endsWith('.tmp'));
+// The parts share no engine. Most of their time is the start of model hosts, one core each.
+describe('memory on demand', { concurrency: 2 }, () => {
+  describe('KV-cache slots on demand', { concurrency: 1 }, () => {
+    const options = onDemand('growing');
+    const growing = start({ ...options, slotIdleMs: 300 });
+    const temporaryFiles = () => readdirSync(options.diskCache.folder).filter((name) => name.endsWith('.tmp'));
 
-  it('start with one, grow while a completion runs, and give the same log probabilities as slots allocated at once', async () => {
-    const fixed = start();
-    assert.deepEqual(await Promise.all([fixed, growing].map(slotsOf)), [5, 1]);
-    const growth = until(async () => (await slotsOf(growing)) === 5);
-    const [actual, expected] = await Promise.all([answers(growing), answers(fixed), growth]);
-    assert.deepEqual(actual, expected);
+    it('start with one, grow while a completion runs, and give the same log probabilities as slots allocated at once', async () => {
+      const fixed = start();
+      assert.deepEqual(await Promise.all([fixed, growing].map(slotsOf)), [5, 1]);
+      const growth = until(async () => (await slotsOf(growing)) === 5);
+      const [actual, expected] = await Promise.all([answers(growing), answers(fixed), growth]);
+      assert.deepEqual(actual, expected);
+    });
+
+    it('are freed after a time without concurrent requests; prefixes stay cached', async () => {
+      const prompt = `${prompts.join('. ')}. And then`;
+      const before = tokensOf(await answers(growing));
+      const long = await collectGeneration(growing, textRequest(prompt, { maxTokens: 8 }));
+      await until(async () => (await slotsOf(growing)) === 1);
+      const again = await collectGeneration(growing, textRequest(prompt, { maxTokens: 8 }));
+      assert.equal(again.choices[0]?.text, long.choices[0]?.text);
+      assert.ok(again.usage.cachedTokens > 64, `${again.usage.cachedTokens} tokens were cached`);
+      assert.deepEqual(tokensOf(await answers(growing)), before);
+      assert.deepEqual(temporaryFiles(), []);
+    });
+
+    it('are all lost with a host that is killed while it grows: requests get 503, later ones succeed', async () => {
+      await until(async () => (await slotsOf(growing)) === 1);
+      const killed = growing.hostPid ?? 0;
+      const started = Promise.withResolvers<void>();
+      const observed = { ...growing, generate: observe(growing, started.resolve) };
+      const long = collectGeneration(observed, textRequest(prompts[0] ?? '', { maxTokens: 400 }));
+      long.catch(() => undefined);
+      await started.promise;
+      const others = prompts.map((prompt) => collectGeneration(growing, textRequest(prompt, { maxTokens: 400 })));
+      const outcomes = Promise.allSettled([long, ...others]);
+      // A temporary file shows that a slot is being moved.
+      for (let i = 0; i < 20_000 && temporaryFiles().length === 0; i += 1)
+        await new Promise((resolve) => setImmediate(resolve));
+      process.kill(killed, 'SIGKILL');
+      const failed = (await outcomes).filter(({ status }) => status === 'rejected');
+      assert.equal(failed.length, prompts.length + 1);
+      await until(() =>
+        growing.check(never).then(
+          () => true,
+          () => false,
+        ),
+      );
+      assert.deepEqual(temporaryFiles(), []);
+      await collectGeneration(growing, textRequest('a', { maxTokens: 4 }));
+    });
   });
 
-  it('are freed after a time without concurrent requests; prefixes stay cached', async () => {
-    const prompt = `${prompts.join('. ')}. And then`;
-    const before = tokensOf(await answers(growing));
-    const long = await collectGeneration(growing, textRequest(prompt, { maxTokens: 8 }));
-    await until(async () => (await slotsOf(growing)) === 1);
-    const again = await collectGeneration(growing, textRequest(prompt, { maxTokens: 8 }));
-    assert.equal(again.choices[0]?.text, long.choices[0]?.text);
-    assert.ok(again.usage.cachedTokens > 64, `${again.usage.cachedTokens} tokens were cached`);
-    assert.deepEqual(tokensOf(await answers(growing)), before);
-    assert.deepEqual(temporaryFiles(), []);
-  });
+  describe('a model with keepAliveMs', { concurrency: 1 }, () => {
+    it('is loaded by the first request, unloaded when idle, and loaded again, also by a request during the unloading', async () => {
+      let unloading = Promise.withResolvers<void>();
+      const write = (line: string): void => {
+        if (line.includes('model unloaded')) unloading.resolve();
+      };
+      const logger = createLogger('info', { write });
+      const expected = { contextTokens: 512, parameters: 1 };
+      const engine = start({ ...onDemand('unloaded'), keepAliveMs: 100, expected, logger });
+      await engine.check(never);
+      assert.equal(engine.hostPid, null);
+      assert.deepEqual([engine.backend().ready, engine.backend().parameters, engine.contextLength()], [true, 1, 512]);
+      const prompt = `${prompts.join('. ')}. And then`;
+      const first = await collectGeneration(engine, textRequest(prompt, { maxTokens: 8 }));
+      await until(() => engine.hostPid === null);
+      assert.equal(engine.backend().ready, true);
+      await engine.check(never);
+      assert.equal(engine.hostPid, null, 'a check does not load the model');
+      unloading = Promise.withResolvers<void>();
+      const second = await collectGeneration(engine, textRequest(prompt, { maxTokens: 8 }));
+      assert.equal(second.choices[0]?.text, first.choices[0]?.text);
+      assert.ok(second.usage.cachedTokens > 64, 'the prompt was read from the disk cache');
+      await unloading.promise;
+      assert.notEqual(engine.hostPid, null, 'the host has not exited yet');
+      const { choices } = await collectGeneration(engine, textRequest('b', { maxTokens: 1 }));
+      assert.equal(choices[0]?.tokens, 1);
+    });
 
-  it('are all lost with a host that is killed while it grows: requests get 503, later ones succeed', async () => {
-    await until(async () => (await slotsOf(growing)) === 1);
-    const killed = growing.hostPid ?? 0;
-    const started = Promise.withResolvers<void>();
-    const observed = { ...growing, generate: observe(growing, started.resolve) };
-    const long = collectGeneration(observed, textRequest(prompts[0] ?? '', { maxTokens: 400 }));
-    long.catch(() => undefined);
-    await started.promise;
-    const others = prompts.map((prompt) => collectGeneration(growing, textRequest(prompt, { maxTokens: 400 })));
-    const outcomes = Promise.allSettled([long, ...others]);
-    // A temporary file shows that a slot is being moved.
-    for (let i = 0; i < 20_000 && temporaryFiles().length === 0; i += 1)
-      await new Promise((resolve) => setImmediate(resolve));
-    process.kill(killed, 'SIGKILL');
-    const failed = (await outcomes).filter(({ status }) => status === 'rejected');
-    assert.equal(failed.length, prompts.length + 1);
-    await until(() =>
-      growing.check(never).then(
-        () => true,
-        () => false,
-      ),
-    );
-    assert.deepEqual(temporaryFiles(), []);
-    await collectGeneration(growing, textRequest('a', { maxTokens: 4 }));
-  });
-});
-
-describe('a model with keepAliveMs', () => {
-  it('is loaded by the first request, unloaded when idle, and loaded again, also by a request during the unloading', async () => {
-    let unloading = Promise.withResolvers<void>();
-    const write = (line: string): void => {
-      if (line.includes('model unloaded')) unloading.resolve();
-    };
-    const logger = createLogger('info', { write });
-    const expected = { contextTokens: 512, parameters: 1 };
-    const engine = start({ ...onDemand('unloaded'), keepAliveMs: 100, expected, logger });
-    await engine.check(never);
-    assert.equal(engine.hostPid, null);
-    assert.deepEqual([engine.backend().ready, engine.backend().parameters, engine.contextLength()], [true, 1, 512]);
-    const prompt = `${prompts.join('. ')}. And then`;
-    const first = await collectGeneration(engine, textRequest(prompt, { maxTokens: 8 }));
-    await until(() => engine.hostPid === null);
-    assert.equal(engine.backend().ready, true);
-    await engine.check(never);
-    assert.equal(engine.hostPid, null, 'a check does not load the model');
-    unloading = Promise.withResolvers<void>();
-    const second = await collectGeneration(engine, textRequest(prompt, { maxTokens: 8 }));
-    assert.equal(second.choices[0]?.text, first.choices[0]?.text);
-    assert.ok(second.usage.cachedTokens > 64, 'the prompt was read from the disk cache');
-    await unloading.promise;
-    assert.notEqual(engine.hostPid, null, 'the host has not exited yet');
-    const { choices } = await collectGeneration(engine, textRequest('b', { maxTokens: 1 }));
-    assert.equal(choices[0]?.tokens, 1);
-  });
-
-  it('reports a missing file without loading it', async () => {
-    const engine = start({ file: join(folder, 'none.gguf'), keepAliveMs: 100 });
-    await assert.rejects(engine.check(never), /none\.gguf' cannot be loaded/);
+    it('reports a missing file without loading it', async () => {
+      const engine = start({ file: join(folder, 'none.gguf'), keepAliveMs: 100 });
+      await assert.rejects(engine.check(never), /none\.gguf' cannot be loaded/);
+    });
   });
 });
