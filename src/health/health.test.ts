@@ -101,7 +101,7 @@ describe('the API description', () => {
     const tool = { type: 'function', function: { name: 'a b' } };
     const body = { model: 'general-8b', messages: [{ role: 'user', content: 'Hi' }], tools: [tool] };
     const { json } = await api.send('POST', '/v1/chat/completions', { body });
-    assert.equal(json.error.message, "'tools.0.function.name' must be 1 to 64 letters, digits, '-' and '_'.");
+    assert.equal(json.error.message, "'tools.0.function.name' must be 1 to 64 letters, digits, '-', '_' and '.'.");
   });
 
   it('every example in the description is valid', async () => {

@@ -34,9 +34,7 @@ export const SamplingFields = {
       description: "Token id of the model's own tokenizer to what is added to its logit.",
     }),
   ),
-  metadata: Type.Optional(
-    Type.Record(Type.String({ maxLength: 64 }), Type.String({ maxLength: 512 }), { description: 'Ignored.' }),
-  ),
+  metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'Ignored.' })),
   service_tier: Type.Optional(Type.String({ description: 'Ignored: there is one tier.' })),
   prompt_cache_key: Type.Optional(
     Type.String({ description: 'Ignored: the prefix cache finds shared prefixes by itself.' }),

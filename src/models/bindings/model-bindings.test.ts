@@ -44,7 +44,9 @@ async function startProcess(files: Set<string>, models: Config['models'] = {}) {
     forget: async () => {},
   };
   const config = { ...loadConfig({ QUIRE_DATA_DIR: dataDir }), models };
-  const bindings = await ModelBindings.start({ config, logger, lifecycle, db, engines }, ['generation']);
+  // Without notifications, a process applies changes only when the test calls `refresh`.
+  const silent = { ...db, listen: () => () => {} };
+  const bindings = await ModelBindings.start({ config, logger, lifecycle, db: silent, engines }, ['generation']);
   const served = (id: string) => {
     const model = bindings.registry.get(id);
     return model === undefined ? null : modelBackend(model).model;
