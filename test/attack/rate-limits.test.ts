@@ -10,15 +10,16 @@ const LIMIT = 600;
 const CONCURRENT = 4;
 const LOAD_MS = scaled(60_000, 5_000);
 const CLIENTS_PER_SERVICE = 8;
-/** What two processes hold ahead, see `SharedLimitStore`. */
-const AHEAD = (2 * 2 * LIMIT) / 60;
+const PROCESSES = 3;
+/** What the processes hold ahead, see `SharedLimitStore`. */
+const AHEAD = (PROCESSES * 2 * LIMIT) / 60;
 const NEVER_ENDS =
   'data: {"id":"a","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"x"}}]}\n\n';
 
-describe('two processes on one database under load', () => {
+describe('three processes on one database under load', () => {
   let database: TestDatabase;
   let upstream: TestServer;
-  let services: Service[] = [];
+  const services: Service[] = [];
   before(async () => {
     database = await createDatabase();
     upstream = await startServer((request, response) => {
@@ -31,7 +32,7 @@ describe('two processes on one database under load', () => {
       QUIRE_UPSTREAM_URL: upstream.baseUrl,
       QUIRE_RATE_LIMITS: `requests=${LIMIT},concurrent=${CONCURRENT}`,
     };
-    services = [await startService({ env }), await startService({ env })];
+    for (let count = 0; count < PROCESSES; count += 1) services.push(await startService({ env }));
   });
   after(async () => {
     await Promise.all(services.map((service) => service.kill()));
@@ -69,7 +70,7 @@ describe('two processes on one database under load', () => {
     assert.ok(counts.admitted <= bound + AHEAD, `${counts.admitted} admitted, at most ${bound} + ${AHEAD}`);
     assert.ok(counts.rejected > 0, 'the load did not reach the limit');
     assert.ok(wait >= 1);
-    // Shares of the other process are returned meanwhile.
+    // Shares of the other processes are returned meanwhile.
     await pause(wait * 1_000 + 2_000);
     for (const service of services) assert.equal((await get(service)).status, 200);
   });
