@@ -1,20 +1,81 @@
 import type { Deps } from '../deps.ts';
-import type { ModerationEngine } from '../engines/moderation-engine.ts';
+import type { ModerationEngine, ModerationScores } from '../engines/moderation-engine.ts';
 import type { ModelLookup } from '../engines/registry.ts';
-import { engineUnavailable } from '../errors.ts';
+import { ApiError, engineUnavailable } from '../errors.ts';
 import { KINDS } from './call-kinds.ts';
 
 /** A policy waits this long for the moderation model. */
 const TIMEOUT_MS = 30_000;
 const RETRY_SECONDS = 5;
+/** Characters of a call that may share a request to the engine, and of such a request: a few milliseconds of work. */
+const MAX_SHARED_CHARACTERS = 4_096;
+const MAX_REQUEST_CHARACTERS = 32_768;
 
-/** Scores texts with the default moderation model for content policies. The calls are not metered. */
+/** A call that waits for the next request to the engine. */
+interface WaitingCall {
+  texts: readonly string[];
+  characters: number;
+  resolve: (scores: ModerationScores[]) => void;
+  reject: (error: unknown) => void;
+}
+
+/**
+ * Scores texts with the default moderation model for content policies. The calls are not metered. Short calls of one organization that
+ * arrive during a request to the engine share the next one: a request costs as much as the scores of some hundred characters.
+ */
 export function policyScorer(models: ModelLookup): Deps['scoreTexts'] {
-  return async (texts, organizationId) => {
+  /** Calls by organization; an entry exists while a request of the organization runs. */
+  const waiting = new Map<string, WaitingCall[]>();
+
+  async function moderate(texts: readonly string[], organizationId: string): Promise<ModerationScores[]> {
     // The registry holds whole engines; `ModelView` hides the methods that compute from everything but `inference/`.
     const engine = models.get(KINDS.moderation.defaultModel ?? '')?.moderation as ModerationEngine | undefined;
     if (engine === undefined) throw engineUnavailable('No moderation model is bound.', RETRY_SECONDS);
     const { scores } = await engine.moderate(texts, AbortSignal.timeout(TIMEOUT_MS), organizationId);
     return scores;
+  }
+
+  async function answer(request: readonly WaitingCall[], organizationId: string): Promise<void> {
+    try {
+      const texts = request.flatMap((call) => call.texts);
+      const scores = [...(await moderate(texts, organizationId))];
+      for (const call of request) call.resolve(scores.splice(0, call.texts.length));
+    } catch (error) {
+      // A text that the engine rejects fails its own call only.
+      const isShared = request.length > 1 && error instanceof ApiError && error.status === 400;
+      if (isShared) for (const call of request) await answer([call], organizationId);
+      else for (const call of request) call.reject(error);
+    }
+  }
+
+  async function runRequests(organizationId: string, calls: WaitingCall[]): Promise<void> {
+    while (calls.length > 0) await answer(takeRequest(calls), organizationId);
+    waiting.delete(organizationId);
+  }
+
+  return (texts, organizationId) => {
+    const characters = texts.reduce((sum, text) => sum + text.length, 0);
+    if (characters > MAX_SHARED_CHARACTERS) return moderate(texts, organizationId);
+    return new Promise((resolve, reject) => {
+      const call = { texts, characters, resolve, reject };
+      const queue = waiting.get(organizationId);
+      if (queue !== undefined) {
+        queue.push(call);
+        return;
+      }
+      const calls = [call];
+      waiting.set(organizationId, calls);
+      void runRequests(organizationId, calls);
+    });
   };
+}
+
+/** Removes the calls of the next request from the front of the queue: at least one. */
+function takeRequest(calls: WaitingCall[]): WaitingCall[] {
+  let characters = 0;
+  const end = calls.findIndex((call, index) => {
+    characters += call.characters;
+    return index > 0 && characters > MAX_REQUEST_CHARACTERS;
+  });
+  return calls.splice(0, end < 0 ? calls.length : end);
 }

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ModerationEngine, ModerationScores } from '../engines/moderation-engine.ts';
+import type { ModelLookup } from '../engines/registry.ts';
+import { invalidValue } from '../errors.ts';
+import { policyScorer } from './score-texts.ts';
+
+/** An engine whose score of hate is the length of the text, and that rejects the text 'bad'. Holds each request until it is released. */
+function heldEngine() {
+  const requests: { texts: readonly string[]; scope: string | undefined }[] = [];
+  const held: (() => void)[] = [];
+  const moderate: ModerationEngine['moderate'] = async (texts, _signal, scope) => {
+    requests.push({ texts, scope });
+    await new Promise<void>((resolve) => held.push(resolve));
+    if (texts.includes('bad')) throw invalidValue('input', 'is not accepted');
+    return { scores: texts.map((text) => ({ hate: text.length }) as ModerationScores), tokens: 1, queueMs: 0 };
+  };
+  const models = { get: () => ({ moderation: { moderate } }) } as unknown as ModelLookup;
+  /** Lets all requests end, and those that they make room for. */
+  const release = async () => {
+    for (let turn = 0; turn < 20; turn += 1) {
+      for (const resolve of held.splice(0)) resolve();
+      await nextTurn();
+    }
+  };
+  return { score: policyScorer(models), requests, release };
+}
+
+const hate = (scores: readonly ModerationScores[]) => scores.map((score) => score.hate);
+
+describe('policyScorer', () => {
+  it('short calls of one organization share the request after the running one, and get their own scores', async () => {
+    const { score, requests, release } = heldEngine();
+    const calls = [score(['a'], 'org_1'), score(['bb', 'ccc'], 'org_1'), score([], 'org_1'), score(['dddd'], 'org_1')];
+    await release();
+    assert.deepEqual((await Promise.all(calls)).map(hate), [[1], [2, 3], [], [4]]);
+    assert.deepEqual(requests, [
+      { texts: ['a'], scope: 'org_1' },
+      { texts: ['bb', 'ccc', 'dddd'], scope: 'org_1' },
+    ]);
+  });
+
+  it('organizations and long texts have requests of their own', async () => {
+    const { score, requests, release } = heldEngine();
+    const long = 'x'.repeat(4_097);
+    const calls = [score(['a'], 'org_1'), score(['b'], 'org_2'), score([long], 'org_1')];
+    assert.equal(requests.length, 3);
+    await release();
+    await Promise.all(calls);
+    assert.deepEqual(
+      requests.map(({ scope }) => scope),
+      ['org_1', 'org_2', 'org_1'],
+    );
+  });
+
+  it('a request has at most 32,768 characters', async () => {
+    const { score, requests, release } = heldEngine();
+    const text = 'x'.repeat(4_096);
+    const calls = Array.from({ length: 10 }, () => score([text], 'org_1'));
+    await release();
+    await Promise.all(calls);
+    assert.deepEqual(
+      requests.map(({ texts }) => texts.length),
+      [1, 8, 1],
+    );
+  });
+
+  it('a text that the engine rejects fails its own call only', async () => {
+    const { score, release } = heldEngine();
+    const calls = [score(['a'], 'org_1'), score(['bad'], 'org_1'), score(['cc'], 'org_1')];
+    const settled = Promise.allSettled(calls);
+    await release();
+    assert.deepEqual(
+      (await settled).map((outcome) => (outcome.status === 'fulfilled' ? hate(outcome.value) : outcome.reason.code)),
+      [[1], 'invalid_value', [2]],
+    );
+  });
+});
