@@ -5,9 +5,10 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { createDatabase } from './database.ts';
 
-const START = new URL('../src/start.js', import.meta.url).pathname;
+const START = fileURLToPath(new URL('../src/start.js', import.meta.url));
 
 interface Ended {
   code: number | null;

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { askText, CAT, CAT_COMPLETION } from '../fixtures/cat-model.ts';
 import { type HubServer, redirectHeaders, useHub } from '../fixtures/hub-server.ts';
 import { newDataDir, runQuire, type Service, startService, until, useEmbeddedDatabases } from '../spawned-service.ts';
@@ -16,7 +17,7 @@ const WORD = 'hf:someone/models/cat.gguf';
 const FIRST_PATHS = ['1.5b', '0.5b'].map(
   (size) => `/Qwen/Qwen2.5-${size.toUpperCase()}-Instruct-GGUF/resolve/main/qwen2.5-${size}-instruct-q4_k_m.gguf`,
 );
-const START = new URL('../../src/start.js', import.meta.url).pathname;
+const START = fileURLToPath(new URL('../../src/start.js', import.meta.url));
 
 async function readyz(service: Service) {
   const answer = await fetch(`${service.url}/readyz`);
