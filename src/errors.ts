@@ -139,7 +139,7 @@ export const notFound = (resource: string, id: string, param: string): ApiError 
   });
 
 /** 404: the model exists but does another task. `usable`: ids of models that do the task. */
-export const modelOfOtherKind = (id: string, task: string, usable: readonly string[], param: string): ApiError =>
+export const unsupportedModel = (id: string, task: string, usable: readonly string[], param: string): ApiError =>
   new ApiError({
     status: 404,
     type: 'not_found_error',

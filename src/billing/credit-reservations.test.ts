@@ -243,7 +243,7 @@ describe('CreditReservations', () => {
         else if (action < 0.97) {
           if ((await balanceOf(call)) !== null) await adjustBalance(db.sql, call.caller.organizationId, upTo(50), BY);
         } else {
-          // A crash: what is reserved is never settled, and the lease expires.
+          // A crash: the reservations are never settled, and the lease expires.
           await Promise.all(pending.splice(0));
           await testProcess.ledger.flush();
           const { processId } = testProcess.credits;

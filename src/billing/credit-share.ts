@@ -40,7 +40,7 @@ export class CreditShare {
 
   /** Reserves the most that a call can cost; null when the lease must be extended for it. */
   reserve({ maxMicros }: CostBounds): number | null {
-    // An extension counts on what is free for the calls that wait for it.
+    // Free credits are reserved for the calls that wait for the extension.
     if (this.isExtending || this.#freeMicros() < maxMicros) return null;
     return this.#add(maxMicros);
   }

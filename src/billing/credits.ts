@@ -147,7 +147,7 @@ export function budgetPeriod({ period }: Pick<KeyBudget, 'period'>, now: number)
   return new Date(now).toISOString().slice(0, period === 'day' ? 'YYYY-MM-DD'.length : 'YYYY-MM'.length);
 }
 
-/** Reads what a key has spent in the current period of its budget, in micros. */
+/** Returns the spend of a key in the current budget period, in micros. */
 export async function readKeySpend(
   sql: Sql,
   keyId: string,

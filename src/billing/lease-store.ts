@@ -92,7 +92,7 @@ export interface RenewedLease {
   amountMicros: number;
 }
 
-/** Renews the leases of a process. Returns those that still exist with their amounts: an expired lease may belong to others by now. */
+/** Renews the leases of a process. Returns the renewed leases; expired leases are missing, because other processes may use their credits. */
 export async function renewLeases(
   sql: Sql,
   processId: string,

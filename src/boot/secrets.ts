@@ -24,7 +24,7 @@ export async function openSecrets(config: Pick<Config, 'dataDir' | 'secretsKey'>
   return createSecrets(kept ?? (await makeKey(config.dataDir, path)));
 }
 
-/** Returns a warning about the location of the encryption key for the operator; null when there is none. */
+/** Returns an operator warning about the location of the encryption key, or null. */
 export function secretsWarning(config: Pick<Config, 'dataDir' | 'secretsKey'>): string | null {
   if (config.secretsKey !== null) return null;
   const path = join(config.dataDir, SECRETS_KEY_FILE);

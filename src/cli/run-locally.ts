@@ -11,7 +11,7 @@ import { listenForCommands } from './command-socket.ts';
 import { openOperatorApi } from './operator-api.ts';
 import type { StateDeps } from './state-command.ts';
 
-/** Opens the database in this process for `run`. Locks the data folder, so that no service starts on it meanwhile. */
+/** Opens the database in this process for `run`. Holds the lock of the data folder until `run` ends. */
 export async function runLocally<T>(
   config: Config,
   { needsModels }: { needsModels: boolean },

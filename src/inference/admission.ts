@@ -1,6 +1,6 @@
 import type { Deps } from '../deps.ts';
 import type { ModelView } from '../engines/registry.ts';
-import { engineUnavailable, insufficientScope, modelOfOtherKind, notFound } from '../errors.ts';
+import { engineUnavailable, insufficientScope, notFound, unsupportedModel } from '../errors.ts';
 import type { Call, Caller } from '../lib/caller.ts';
 import { type CallKind, type EngineInfo, type EngineOfKind, KINDS, type KindOfCall } from './call-kinds.ts';
 import { costBounds, grantedOutputTokens, type TokenBounds } from './cost-bounds.ts';
@@ -115,7 +115,7 @@ export function resolveModel<K extends CallKind>(
   if (model === undefined) throw notFound('model', id, param);
   if (!isOfKind(model, row)) {
     const usable = deps.models.list().filter((other) => isOfKind(other, row) && mayUse(caller, other.id));
-    throw modelOfOtherKind(
+    throw unsupportedModel(
       id,
       row.task,
       usable.slice(0, MAX_SUGGESTED_MODELS).map((other) => other.id),

@@ -11,7 +11,7 @@ import { FILE_SEARCH } from './turn-loop.ts';
 /** Characters of a query that a small model repeats. */
 const MAX_FORCED_QUERY_CHARACTERS = 400;
 
-/** The search as models see it. `query`: the only query that the model may write; null: any. */
+/** Function definition of the search tool. `query` restricts the argument to one value; null: unrestricted. */
 export function searchTool(query: string | null): FunctionTool {
   const constraint = query === null ? {} : { enum: [query] };
   return {

@@ -133,7 +133,7 @@ describe('SIGKILL while a batch runs', () => {
     const billed: string[] = [];
     for (const phase of PHASES) {
       const batch = await reachPhase(processes[0] as Service, phase);
-      // All but one, which takes over: any of them may run the batch.
+      // Kills all processes except one, which must take the batch over.
       const survivor = Math.floor(Math.random() * processes.length);
       for (const [at, { dataDir }] of processes.entries()) {
         if (at === survivor) continue;

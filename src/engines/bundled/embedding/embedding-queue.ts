@@ -125,7 +125,7 @@ export class EmbeddingQueue {
       const portion = portions.get(call) ?? call.createPortion();
       portion.texts.push(call.takeText());
       portions.set(call, portion);
-      // Iteration of a set includes values that are added meanwhile.
+      // The iteration also visits values added to the set during the loop.
       this.#tasks.delete(call);
       if (call.remainingTexts > 0) this.#tasks.add(call);
     }

@@ -8,7 +8,7 @@ import { WordVectors } from './word-vectors.ts';
 const MAGIC = 'QUIRERR2';
 /** Bytes of the magic and of the length of the JSON header. */
 const PREFIX_BYTES = 12;
-/** Prepared queries that are cached: those of the calls that take turns. */
+/** Maximum number of cached prepared queries. Concurrent calls alternate between a few queries. */
 const MAX_CACHED_QUERIES = 4;
 
 /** The JSON header of a weights file. */

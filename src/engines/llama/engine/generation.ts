@@ -212,7 +212,7 @@ export class ChoiceGeneration implements DecodeJob {
 }
 
 /**
- * The logit bias of the caller. Bans control tokens except those that end the completion or belong to the output
+ * Merges the logit bias of the request with a ban of control tokens, except those that end the completion or belong to the output
  * syntax.
  */
 function baseBias({ model, request, prepared }: ChoiceGenerationOptions): Map<number, number> {

@@ -7,7 +7,7 @@ export interface GgufFacts {
   /** llama.cpp's name of the architecture, such as `qwen2`. */
   architecture: string;
   use: GgufUse;
-  /** Name in the metadata; null when there is none. */
+  /** `general.name` of the metadata, or null. */
   name: string | null;
   parameters: number;
   /** Context length of the training; null when the file has none. */
