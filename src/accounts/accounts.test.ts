@@ -2,9 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { SQL } from 'drizzle-orm';
 import type { PgTable, SelectedFields } from 'drizzle-orm/pg-core';
+import { openTestDatabase } from '../../test/database.ts';
 import { assertError, useApi } from '../../test/harness.ts';
 import { until } from '../../test/spawned-service.ts';
 import type { Database } from '../db/db.ts';
+import { DEFAULT_ORGANIZATION } from '../lib/caller.ts';
+import { newId } from '../lib/ids.ts';
 import { hashKey } from './api-key.ts';
 import { Authenticator } from './authenticator.ts';
 import { bootstrapAccounts } from './bootstrap.ts';
@@ -15,6 +18,7 @@ import {
   selectOrganizationByName,
   updateApiKey,
 } from './store.ts';
+import { apiKeys } from './tables.ts';
 
 describe('API keys', () => {
   const api = useApi();
@@ -177,6 +181,20 @@ describe('API keys', () => {
     assert.equal((await selectOrganizationByName(api.db.sql, 'twin'))?.id, 'org_twin');
   });
 
+  for (const hasOrganization of [false, true]) {
+    it(`services that start together create one key, ${hasOrganization ? 'with' : 'without'} a default organization`, async () => {
+      const db = await openTestDatabase();
+      try {
+        if (hasOrganization) await insertOrganization(db.sql, newId('organization'), DEFAULT_ORGANIZATION);
+        const starts = Array.from({ length: 8 }, () => bootstrapAccounts({ db, requireNew: async () => {} }, null));
+        const created = (await Promise.all(starts)).filter((key) => key !== null);
+        assert.equal(created.length, 1);
+        assert.equal((await db.sql.select().from(apiKeys)).length, 1);
+      } finally {
+        await db.close();
+      }
+    });
+  }
   it('a start of an instance with keys creates none', async () => {
     assert.equal(await bootstrapAccounts({ db: api.db, requireNew: async () => {} }, null), null);
   });

@@ -3,11 +3,11 @@ import type { Database } from '../db/db.ts';
 import { DEFAULT_ORGANIZATION, SCOPES } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import { addKey } from './add-key.ts';
-import { hasAnyApiKey, insertOrganization, selectOrganizationByName } from './store.ts';
+import { hasAnyApiKey, insertOrganization, lockOrganization, selectOrganizationByName } from './store.ts';
 
 /**
  * Creates the organization `default` and an API key with every scope on the first start of an instance. Returns the key; null when
- * any key exists. `bootstrapKey` replaces the generated key. `requireNew` throws when the data folder belongs to another database.
+ * any key exists, also one that another process creates at the same time. `bootstrapKey` replaces the generated key. `requireNew` throws when the data folder belongs to another database.
  */
 export async function bootstrapAccounts(
   { db, requireNew }: { db: Database; requireNew: () => Promise<void> },
@@ -20,6 +20,9 @@ export async function bootstrapAccounts(
     const organization = await selectOrganizationByName(sql, DEFAULT_ORGANIZATION);
     if (organization === null) throw new Error('the default organization was not inserted');
     const organizationId = organization.id;
+    // Services that start together on a new database: the row lock lets one of them create the key, the others find it.
+    await lockOrganization(sql, organizationId);
+    if (await hasAnyApiKey(sql)) return null;
     const unlimited = { models: null, limits: null, budget: null, expiresAt: null };
     const { row, secret } = await addKey(
       sql,

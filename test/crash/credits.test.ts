@@ -11,6 +11,7 @@ import type { Database } from '../../src/db/db.ts';
 import { notify } from '../../src/db/notifications.ts';
 import { openPostgres } from '../../src/db/postgres.ts';
 import { createLogger } from '../../src/lib/logger.ts';
+import { settleAll } from '../../src/lib/settle-all.ts';
 import { createDatabase, type TestDatabase } from '../database.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
 import { type S3Server, startS3Server } from '../fixtures/s3-server.ts';
@@ -52,8 +53,9 @@ describe('credits of three services on one database', () => {
       AWS_ACCESS_KEY_ID: 'test',
       AWS_SECRET_ACCESS_KEY: 'test',
     };
-    const starts = Array.from({ length: SERVICES }, () => startService({ dataDir: newDataDir(), env }));
-    services.push(...(await Promise.all(starts)));
+    // The hook below stops the services that have started when another one fails.
+    const start = async () => services.push(await startService({ dataDir: newDataDir(), env }));
+    await settleAll(Array.from({ length: SERVICES }, start));
     organizationId = (await selectOrganizationByName(db.sql, 'default'))?.id ?? '';
   });
   after(async () => {
@@ -156,7 +158,9 @@ describe('credits of three services on one database', () => {
       await assertExact(responses);
     }
     assert.ok(responses.some(({ status }) => status === 200));
+    // Leases of killed services end. A running service may renew its lease before it has returned the unused share.
     await db.sql.update(creditLeases).set({ expiresAt: new Date(0) });
+    await pause(RETURN_MS);
     assert.equal((await readBalance(db.sql, organizationId))?.reservedMicros, 0);
   });
 });
