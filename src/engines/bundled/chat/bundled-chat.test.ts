@@ -110,13 +110,14 @@ describe('the bundled chat engine', () => {
       assert.ok(answer.text !== '' && answer.text !== NO_ANSWER_TEXT && !TOWER.includes(answer.text), answer.text);
     }
   });
-  it('declares documentMode: selective only for a final question without tools', () => {
+  it('declares documentMode: selective for a final message without tools that is no greeting', () => {
     const reads = (messages: ChatMessage[], prompt: Partial<ChatPrompt> = {}) =>
       engine.features().documentMode?.(ask(messages, {}, prompt).prompt, { type: 'text' });
     const question: ChatMessage = { role: 'user', content: 'How tall is the tower?' };
     const tools: FunctionTool[] = [{ type: 'function', function: { name: 'measure', parameters: { type: 'object' } } }];
     assert.equal(reads([question]), 'selective');
     assert.equal(reads([question], { tools, toolChoice: 'none' }), 'selective');
+    assert.equal(reads([{ role: 'user', content: 'I lost my laptop' }]), 'selective');
     assert.equal(reads([question], { tools }), 'ignored');
     assert.equal(reads([question, { role: 'assistant', content: 'It is' }]), 'ignored');
     assert.equal(reads([{ role: 'user', content: 'Hello!' }]), 'ignored');

@@ -54,7 +54,81 @@ const SHAPES: Readonly<Record<string, readonly ChatMessage[]>> = {
   'facts below an instruction': [system(`Answer from the documents.\n\n${TOWER}\n${CATS}`), user('How tall is it?')],
 };
 
+/** Messages that are no plain questions. All are searched for in a knowledge base. */
+const SEARCHED = [
+  'I lost my laptop',
+  'I lost my laptop.',
+  'I lost my laptop. What now?',
+  'backup',
+  'Backup!',
+  'VPN',
+  'Can you give me a list of the public holidays?',
+  'Give me a list of all error codes',
+  'Make me an overview of the travel rules',
+  'Give me a summary of the leave policy.',
+  'Summarize the leave policy',
+  'Is there a summary of the changes?',
+  'How do I translate a ticket into German?',
+  'Translate the welcome page to French.',
+  'Compare the two plans',
+  'Create a user',
+  'Write a backup to another disk',
+  'Convert a trial to a paid plan',
+  'Generate a report',
+  'Draft contract, which clauses?',
+  'My badge does not work',
+  'my badge does not work!',
+  'No invoice arrived this month',
+  'The printer on floor 2 is broken. Please help.',
+  'Hi, I need a new chair',
+  'Hello! The printer is broken',
+  'Thanks. And the deadline for expenses?',
+  'I want to cancel',
+  'yes, the refund',
+  'ok',
+  'Who are you?',
+  'What can you do?',
+  'May I bring my dog?',
+  'Are you open on Sundays',
+  'Error 0x80070005',
+  '如何备份？',
+  '備份',
+  'كيف أحفظ نسخة احتياطية؟',
+  'Πώς κάνω αντίγραφο ασφαλείας;',
+  'จะสำรองข้อมูลได้อย่างไร',
+  'Làm thế nào để sao lưu',
+];
+/** The only messages that are answered without a search. */
+const NOT_SEARCHED = [
+  'Hello!',
+  'Hi there',
+  'hey, how are you?',
+  'Good morning, team.',
+  'Thanks!',
+  'Thanks a lot, bye.',
+  'OK great, thank you so much for your help!',
+  'Guten Tag',
+  'Merci beaucoup !',
+  'Привет!',
+  '你好！',
+  'ありがとうございます',
+  'สวัสดีค่ะ',
+  'Cảm ơn bạn',
+];
+
 describe('extractQuestionContext', () => {
+  it('takes every message for a question about documents of a knowledge base, except greetings and thanks', () => {
+    const documents = [{ title: 'Towers', text: TOWER }];
+    for (const text of SEARCHED) assert.equal(read([user(text)], documents)?.question, text);
+    for (const text of NOT_SEARCHED) assert.equal(read([user(text)], documents), null, text);
+  });
+  it('recognizes the question marks of other scripts in a pasted text', () => {
+    for (const question of ['这座塔有多高？', 'ما ارتفاع البرج؟', 'Πόσο ψηλός είναι ο πύργος;']) {
+      assert.equal(read([user(`${TOWER}\n\n${CATS}\n\n${question}`)])?.question, question);
+    }
+    assert.equal(read([user(`${TOWER}\n\nstop();`)]), null);
+  });
+
   for (const [name, messages] of Object.entries(SHAPES)) {
     it(`extracts passages and question from ${name}`, () => {
       const found = read(messages);
@@ -102,7 +176,7 @@ describe('extractQuestionContext', () => {
     assert.equal(read([user('I went to Rome last week. What is the weather there?')])?.isCertain, false);
   });
   it('handles a million characters of unclosed markup', () => {
-    for (const part of ['<document>', '"""', '\n \n', '[1] ', 'Context: ', 'following ', '? ', '\nQuestion: ']) {
+    for (const part of ['<document>', '"""', '\n \n', '[1] ', 'Context: ', 'following ', '? ', 'α', '\nQuestion: ']) {
       const found = read([user(`${part.repeat(Math.ceil(1e6 / part.length))}\n\nHow tall is it?`)]);
       assert.ok(found === null || found.question.length > 0);
     }

@@ -7,7 +7,7 @@ import {
   type Passage,
   QUESTION_LABEL,
 } from './passage-formats.ts';
-import { isAboutModel, isQuestion } from './question-detection.ts';
+import { hasQuestionMark, isAboutModel, isGreetingOrThanks, isQuestion } from './question-detection.ts';
 
 /** The question of a chat and the passages to answer it from. */
 export interface QuestionContext {
@@ -40,31 +40,33 @@ const FALLBACK =
 
 /**
  * Extracts the question of the last message and the passages to answer it from: documents of the prompt, and texts in system
- * and user messages. Null when there are no passages or the last message is no question about them.
+ * and user messages. Null when there are no passages or the last message is no question about them. With documents of the
+ * prompt, which come from a knowledge base that the caller named, every message is a question except greetings and thanks.
  */
 export function extractQuestionContext(prompt: ChatPrompt): QuestionContext | null {
   const { messages } = prompt;
   const last = messages.at(-1);
   if (last?.role !== 'user') return null;
-  const lastMessage = splitUserMessage(last.content ?? '');
+  const isSearched = prompt.documents !== undefined;
+  const lastMessage = splitUserMessage(last.content ?? '', isSearched);
   const { question } = lastMessage;
-  if (!isQuestion(question) || isAboutModel(question)) return null;
+  if (isSearched ? isGreetingOrThanks(question) : !isQuestion(question) || isAboutModel(question)) return null;
   const system = messages
     .filter((message) => message.role === 'system')
     .map((message) => splitText(message.content ?? ''));
   const earlier = messages
     .slice(0, -1)
     .filter((message) => message.role === 'user')
-    .map((message) => splitUserMessage(message.content ?? ''));
+    .map((message) => splitUserMessage(message.content ?? '', isSearched));
   const parts = [...system, ...earlier, lastMessage];
   const all = [...(prompt.documents ?? []), ...parts.flatMap((part) => part.passages)];
   const passages = all.filter((passage) => passage.text.trim() !== '');
   // An empty list of documents is context too: the answer is that nothing was found.
-  if (passages.length === 0 && prompt.documents === undefined) return null;
+  if (passages.length === 0 && !isSearched) return null;
   const instructions = [...system.map((read) => read.instructions), lastMessage.instructions].join('\n');
   return {
     passages,
-    isCertain: prompt.documents !== undefined || parts.some((part) => part.isCertain),
+    isCertain: isSearched || parts.some((part) => part.isCertain),
     question,
     previousQuestion: isFollowUp(question, messages) ? (earlier.at(-1)?.question ?? '') : '',
     fallback: FALLBACK.exec(instructions)?.[1]?.trim() ?? null,
@@ -98,8 +100,17 @@ function splitText(text: string): SplitText {
   return { passages: passage === '' ? [] : [{ text: passage }], isCertain: isCertain && passage !== '', instructions };
 }
 
-/** Splits a user message into its question and the text around it. */
-function splitUserMessage(text: string): SplitText & { question: string } {
+/**
+ * Splits a user message into its question and the text around it. Where a knowledge base is searched, a remark before a
+ * question ("I lost my laptop. What now?") belongs to the question: only labelled or long text is a passage.
+ */
+function splitUserMessage(text: string, isSearched: boolean): SplitText & { question: string } {
+  const split = splitAtQuestion(text);
+  if (!isSearched || split.isCertain) return split;
+  return { passages: [], isCertain: false, instructions: split.instructions, question: text.trim() };
+}
+
+function splitAtQuestion(text: string): SplitText & { question: string } {
   const trimmed = text.trim();
   const labelled = [...trimmed.matchAll(QUESTION_LABEL)].at(-1);
   if (labelled !== undefined) {
@@ -122,7 +133,7 @@ function splitUserMessage(text: string): SplitText & { question: string } {
 
 /** The last paragraph with a question mark, else the last or the first, whichever asks. */
 function findQuestion(paragraphs: readonly string[]): string {
-  const marked = paragraphs.findLast((paragraph) => paragraph.trimEnd().endsWith('?') && isQuestion(paragraph));
+  const marked = paragraphs.findLast((paragraph) => hasQuestionMark(paragraph) && isQuestion(paragraph));
   const [first = '', last = ''] = [paragraphs[0], paragraphs.at(-1)];
   return (marked ?? (!isQuestion(last) && isQuestion(first) ? first : last)).trim();
 }
@@ -134,8 +145,8 @@ const removeLast = (text: string, part: string): string => {
 
 /** Splits one line: a question, or a text that ends or starts with a question. */
 function splitLine(line: string): SplitText & { question: string } {
-  const sentences = line.split(/(?<=[.?!]["”')]?)\s+(?=\S)/);
-  const isAsking = (sentence: string | undefined): boolean => sentence?.trimEnd().endsWith('?') ?? false;
+  const sentences = line.split(/(?<=(?:[.?!？؟]|\p{Script=Greek};)["”')]?)\s+(?=\S)/u);
+  const isAsking = (sentence: string | undefined): boolean => sentence !== undefined && hasQuestionMark(sentence);
   const at = isAsking(sentences.at(-1)) ? sentences.length - 1 : isAsking(sentences[0]) ? 0 : -1;
   if (sentences.length < 2 || at < 0) return { passages: [], isCertain: false, instructions: '', question: line };
   return { ...splitText(sentences.toSpliced(at, 1).join(' ')), question: sentences[at] ?? '' };
