@@ -189,6 +189,23 @@ describe('recursive', () => {
     assert.ok(texts.includes(code), texts.join('\n---\n'));
   });
 
+  it('puts a run-in heading into the heading path of its paragraph only', async () => {
+    const document = documentOf(
+      { kind: 'heading', text: '**Upgrade.**', isRunIn: true },
+      'Stop the whole service first.',
+      'Another paragraph stands alone here below.',
+      { kind: 'heading', text: '__Downgrade__:', isRunIn: true },
+      'This is never supported.',
+      { kind: 'heading', text: '## Backup', level: 2 },
+      'Copy the whole folder.',
+    );
+    const chunks = await chunksOf(document, { chunkSizeTokens: 16 });
+    assert.deepEqual(
+      chunks.map(({ headingPath }) => headingPath),
+      [['Upgrade'], [], ['Downgrade'], ['Backup']],
+    );
+  });
+
   it('removes Markdown markers from heading paths', async () => {
     for (const text of ['## Two  words ##', 'Two words\n===', 'Two words']) {
       const [chunk] = await chunksOf(documentOf({ kind: 'heading', text, level: 2 }, 'Text.'), {});

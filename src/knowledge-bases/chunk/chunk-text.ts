@@ -89,6 +89,7 @@ function halve({ from, fresh, to }: AtomRange): AtomRange[] {
 /** Returns a function that gives the heading path and page of an offset. Call it with ascending offsets. */
 function createLocator({ text, blocks }: ExtractedText): (start: number) => Pick<TextChunk, 'headingPath' | 'page'> {
   const path: { level: number; title: string }[] = [];
+  let runIn: { title: string; paragraph: number } | null = null;
   let page: number | null = null;
   let next = 0;
   return (start) => {
@@ -96,12 +97,17 @@ function createLocator({ text, blocks }: ExtractedText): (start: number) => Pick
       const block = blocks[next];
       if (block === undefined || block.start > start) break;
       page = block.page ?? page;
+      if (runIn !== null && next > runIn.paragraph) runIn = null;
       if (block.kind !== 'heading') continue;
+      if (block.isRunIn) {
+        runIn = { title: runInTitle(text.slice(block.start, block.end)), paragraph: next + 1 };
+        continue;
+      }
       const level = block.level ?? 1;
       while ((path.at(-1)?.level ?? 0) >= level) path.pop();
       path.push({ level, title: headingTitle(text.slice(block.start, block.end)) });
     }
-    return { headingPath: path.map(({ title }) => title), page };
+    return { headingPath: [...path, ...(runIn === null ? [] : [runIn])].map(({ title }) => title), page };
   };
 }
 
@@ -112,4 +118,9 @@ function headingTitle(heading: string): string {
     .replace(/\s+/g, ' ')
     .trim();
   return truncateGraphemes(title, MAX_HEADING_CHARACTERS);
+}
+
+/** A bold opening of a paragraph without its markers and its full stop or colon. */
+function runInTitle(heading: string): string {
+  return heading.replace(/^(?:\*\*|__)|(?:\*\*|__):?$/g, '').replace(/[.:]$/, '');
 }

@@ -18,6 +18,8 @@ const BINARY_CHARACTERS = /[\u0000-\u0008\u000e-\u0019\u001c-\u001f\u007f-\u0084
 /** Maximum share of binary characters in a text: some programs leave a few. */
 const MAX_BINARY_SHARE = 0.03;
 const FALLBACK = 'windows-1252';
+/** Non-ASCII bytes from which valid UTF-8 is no coincidence: two or three Chinese characters in GB 2312 may be valid UTF-8 too. */
+const MIN_CERTAIN_BYTES = 12;
 
 /**
  * Detects the encoding of a text: byte order mark, declared charset unless the bytes contradict it, valid UTF-8, byte
@@ -70,7 +72,10 @@ function isKnown(name: string): boolean {
   }
 }
 
-/** Whether the bytes disprove a declared charset. ASCII and Latin-1 are often declared for UTF-8, and UTF-8 for others. */
+/**
+ * Whether the bytes disprove a declared charset. Other charsets are often declared for UTF-8, because a template or a server
+ * declares them for all pages, and UTF-8 for others.
+ */
 function contradicts(head: Uint8Array, declared: string): boolean {
   const label = declared.trim().toLowerCase();
   if (['ascii', 'us-ascii', 'iso-8859-1', 'latin1'].includes(label)) {
@@ -79,7 +84,14 @@ function contradicts(head: Uint8Array, declared: string): boolean {
   // `encoding` resolves aliases such as `unicode`.
   if (!label.startsWith('utf-32') && new TextDecoder(label).encoding.startsWith('utf-16'))
     return detectWideEncoding(head) === null;
-  return /^utf-?8$/.test(label) && !isUtf8(completeCharacters(head));
+  const isValid = isUtf8(completeCharacters(head));
+  return /^utf-?8$/.test(label) ? !isValid : isValid && hasHighBytes(head, MIN_CERTAIN_BYTES);
+}
+
+/** Whether at least `count` bytes are not ASCII. */
+function hasHighBytes(bytes: Uint8Array, count: number): boolean {
+  let found = 0;
+  return bytes.some((byte) => byte >= 0x80 && ++found >= count);
 }
 
 /** The bytes without an incomplete UTF-8 sequence at the end. */

@@ -7,6 +7,9 @@ const MAX_NESTING = 100;
 /** CommonMark with tables. Link reference definitions are paragraphs, because they are text of the document. */
 const PARSER = new MarkdownIt({ html: true, maxNesting: MAX_NESTING }).disable('reference');
 
+/** A bold opening of a paragraph that ends like a heading: `**Upgrade.** ...`, `**Upgrade:** ...`, `**Upgrade**: ...`. */
+const RUN_IN_HEADING = /^(\*\*|__)(?=\S)[^*_\n]{1,60}(?:[.:!?]\1|\1:)(?=\s+\S)/;
+
 /** Block kinds by token type; other tokens are `other`. */
 const KINDS: Readonly<Record<string, BlockKind>> = {
   heading_open: 'heading',
@@ -65,7 +68,9 @@ class BlockWalk {
       if (item !== undefined && token.type !== 'list_item_open') this.#interruptItem(item, start, end);
       return false;
     }
-    if (item === undefined) this.#add(kind, start, end, kind === 'heading' ? Number(token.tag.slice(1)) : undefined);
+    if (item === undefined && token.type === 'paragraph_open') this.#addParagraph(start, end);
+    else if (item === undefined)
+      this.#add(kind, start, end, kind === 'heading' ? Number(token.tag.slice(1)) : undefined);
     else if (kind === 'code' || kind === 'table') {
       this.#interruptItem(item, start, end);
       this.#add(kind, start, end);
@@ -81,6 +86,15 @@ class BlockWalk {
   #endItem(): void {
     const item = this.#items.pop();
     if (item !== undefined) this.#add('list-item', item.from, item.end);
+  }
+
+  /** Adds a paragraph. A bold opening that heads it becomes a block of its own. */
+  #addParagraph(start: number, end: number): void {
+    const inner = this.#text.slice(start, end).trimStart();
+    const [heading = ''] = RUN_IN_HEADING.exec(inner) ?? [];
+    const from = end - inner.length;
+    if (heading !== '') this.blocks.push({ kind: 'heading', start: from, end: from + heading.length, isRunIn: true });
+    this.#add('paragraph', from + heading.length, end);
   }
 
   /** Adds a block without surrounding white space; ignores blank ones. Indented code keeps its indentation. */

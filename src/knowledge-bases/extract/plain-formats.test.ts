@@ -156,6 +156,20 @@ describe('Markdown', () => {
     assert.equal(document.title, 'One');
   });
 
+  it('splits a bold opening of a paragraph from it as a heading, when it ends like one', () => {
+    const runIn = ['**Upgrade.** Stop it.', '__Down:__ No.', '**Then**: go.'];
+    const prose = ['**Bold** words. Text.', '**All bold.**', 'Text **Not.** first.', '- **Item.** Text'];
+    const { text, blocks } = parseMarkdown([...runIn, ...prose].join('\n\n'));
+    assert.deepEqual(
+      blocks.flatMap(({ start, end, isRunIn }) => (isRunIn ? [text.slice(start, end)] : [])),
+      ['**Upgrade.**', '__Down:__', '**Then**:'],
+    );
+    assert.deepEqual(
+      blocks.filter(({ isRunIn }) => !isRunIn).map(({ start, end }) => text.slice(start, end)),
+      ['Stop it.', 'No.', 'go.', ...prose],
+    );
+  });
+
   it('treats invalid front matter as text and rejects YAML alias bombs', () => {
     assert.equal(parseMarkdown('---\njust: [text\n---\nx').text, '---\njust: [text\n---\nx');
     const bomb = Array.from({ length: 30 }, (_, i) => `k${i + 1}: &k${i + 1} [${`*k${i},`.repeat(9)}]`).join('\n');

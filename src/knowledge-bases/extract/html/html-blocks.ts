@@ -1,12 +1,13 @@
 import { collapseWhitespace } from '../../../lib/clean-text.ts';
 import { formatTableRow, type TextWriter } from '../text-writer.ts';
+import { mathText } from './math-text.ts';
 import type { PageDocument, PageElement, PageNode } from './parse-page.ts';
 
 const words = (list: string): ReadonlySet<string> => new Set(list.split(' '));
 
 /** Elements whose content is not text of the page. */
 const SKIPPED = words(
-  'script style noscript template svg canvas iframe object embed audio video head title meta link select option button input textarea map math-ml',
+  'script style noscript template svg canvas iframe object embed audio video head title meta link select option button input textarea map',
 );
 /** Elements within a line of text; all others start a block. */
 export const INLINE: ReadonlySet<string> = words(
@@ -91,6 +92,7 @@ export class HtmlBlocks {
     const name = element.localName.toLowerCase();
     if (SKIPPED.has(name) || isHidden(element)) return;
     if (name === 'br') this.#line.push('\n');
+    else if (name === 'math') this.#line.push(mathText(element));
     else if (INLINE.has(name) && depth < MAX_DEPTH) this.#writeChildren(element, depth);
     else if (INLINE.has(name)) this.#line.push(textOf(element));
     else {
@@ -103,7 +105,7 @@ export class HtmlBlocks {
   #writeBlock(name: string, element: PageElement, depth: number): void {
     const level = HEADING.exec(name)?.[1];
     if (level !== undefined)
-      this.#writer.write('heading', collapseWhitespace(element.textContent ?? ''), { level: Number(level) });
+      this.#writer.write('heading', collapseWhitespace(textOf(element)), { level: Number(level) });
     else if (name === 'pre') this.#writer.write('code', (element.textContent ?? '').replace(/^\n/, ''));
     else if (name === 'table' && isDataTable(element)) this.#writeTable(element);
     else if (name === 'ul' || name === 'ol' || name === 'menu') this.#writeList(name, element, depth);
@@ -172,10 +174,11 @@ function textOf(element: PageElement): string {
   const pieces: string[] = [];
   let node: PageNode | null = element.firstChild;
   while (node !== null && node !== element) {
-    const isSkipped = node.nodeType === ELEMENT && SKIPPED.has((node as PageElement).localName.toLowerCase());
-    if (node.nodeType === TEXT) pieces.push(node.textContent ?? '');
-    else if (node.nodeType === ELEMENT && !INLINE.has((node as PageElement).localName.toLowerCase())) pieces.push(' ');
-    else if (node.nodeType === ELEMENT && (node as PageElement).localName === 'br') pieces.push(' ');
+    const name = node.nodeType === ELEMENT ? (node as PageElement).localName.toLowerCase() : '';
+    const isSkipped = name === 'math' || SKIPPED.has(name);
+    if (name === 'math') pieces.push(mathText(node as PageElement));
+    else if (node.nodeType === TEXT) pieces.push(node.textContent ?? '');
+    else if (name !== '' && (!INLINE.has(name) || name === 'br')) pieces.push(' ');
     if (node.firstChild !== null && !isSkipped) {
       node = node.firstChild;
       continue;

@@ -42,6 +42,15 @@ describe('readHtml', () => {
     ]);
   });
 
+  it('keeps the text of MathML formulas in their line, without their TeX source', () => {
+    const power = '<msup><mi>r</mi><mn>2</mn></msup>';
+    const source = `<math><semantics><mrow><mi>A</mi><mo>=</mo><mi>π</mi>${power}</mrow><annotation>A=\\pi r^2</annotation></semantics></math>`;
+    const half = '<math display="block"><mfrac><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><mn>2</mn></mfrac></math>';
+    const cell = `<table><tr><td>Area</td><td>${source}</td></tr><tr><td>Root</td><td><math><msqrt><mi>x</mi></msqrt></math></td></tr></table>`;
+    const { text } = extractMainContent(`<h2>On ${source}</h2><p>The area ${source} and ${half}.</p>${cell}`);
+    assert.equal(text, 'On A = π r^2\n\nThe area A = π r^2 and (a + b)/2.\n\nArea | A = π r^2\nRoot | √(x)');
+  });
+
   it('reads a page without main content whole, except boilerplate', () => {
     const document = extractMainContent(
       '<title>List</title><nav>Menu</nav><h1>All</h1><div>One entry</div><div hidden>No</div><div>Two</div>',
@@ -77,6 +86,11 @@ describe('readHtml', () => {
     assert.equal(await read(Buffer.from(late, 'latin1'), null), 'Мир');
     assert.equal(await read(Buffer.from('<meta charset="unicode"><p>größer'), null), 'größer');
     assert.equal(await read(Buffer.from('<p>\xb3\xf3d\xbc', 'latin1'), 'iso-8859-2'), 'łódź');
+    assert.equal(await read(Buffer.from('<meta charset="gb2312"><p>备份和恢复数据库'), null), '备份和恢复数据库');
+    assert.equal(await read(Buffer.from('<p>резервное копирование'), 'windows-1251'), 'резервное копирование');
+    // GB 2312 of two characters, which are valid UTF-8 by coincidence.
+    const short = Buffer.concat([Buffer.from('<p>'), Buffer.from([0xc1, 0xaa, 0xcd, 0xa8])]);
+    assert.equal(await read(short, 'gb2312'), '联通');
     assert.equal(await read(Buffer.from('<meta charset="utf-16"><p>größer'), null), 'größer');
     assert.equal(await read(Buffer.from('\ufeff<p>größer', 'utf16le'), 'utf-8'), 'größer');
   });
