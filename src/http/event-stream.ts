@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { FastifyReply } from 'fastify';
 import { describeErrorWithStack } from '../lib/operator-error.ts';
 import { knownError } from './known-error.ts';
+import { setRateLimitHeaders } from './rate-limit.ts';
 
 /** Final frame of a complete stream. A stream without it is truncated. */
 const DONE = 'data: [DONE]\n\n';
@@ -46,6 +47,7 @@ export async function sendEvents(
   { keepAlive = false }: EventStreamOptions = {},
 ): Promise<void> {
   const { raw } = reply;
+  setRateLimitHeaders(reply.request, reply);
   // Bypasses Fastify's reply pipeline: frames are written to the socket directly.
   reply.hijack();
   raw.writeHead(200, {

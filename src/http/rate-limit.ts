@@ -88,29 +88,32 @@ const formatReset = (resetMs: number): string => `${Math.ceil(resetMs) / 1000}s`
 export const UNLIMITED_HEADERS: Readonly<Record<string, string>> = rateLimitHeaders(UNLIMITED_STATE);
 
 /**
- * Counts an authenticated request before its body is read, and sets the headers of its response. The slots are freed when the response
- * has ended or the client has disconnected.
+ * Counts an authenticated request before its body is read. The slots are freed when the response has ended or the client has
+ * disconnected.
  */
 export function limitRequest(
   limiter: RateLimiter,
   request: FastifyRequest,
   reply: FastifyReply,
 ): undefined | Promise<void> {
-  if (request.caller === null) {
-    reply.headers(UNLIMITED_HEADERS);
-    return undefined;
-  }
   const onAdmitted = (lease: RateLease | null) => {
     request.rateLease = lease;
-    reply.headers(lease === null ? UNLIMITED_HEADERS : rateLimitHeaders(lease.state()));
-    if (lease === null) return;
-    if (reply.raw.destroyed) lease.release();
+    if (lease === null) reply.headers(UNLIMITED_HEADERS);
+    else if (reply.raw.destroyed) lease.release();
     else reply.raw.once('close', () => lease.release());
   };
-  const lease = limiter.admit(request.caller, routeRateClass(request.method, request.routeOptions.config));
+  const lease =
+    request.caller === null
+      ? null
+      : limiter.admit(request.caller, routeRateClass(request.method, request.routeOptions.config));
   if (lease instanceof Promise) return lease.then(onAdmitted);
   onAdmitted(lease);
   return undefined;
+}
+
+/** Sets the headers of a response to a request with a lease: once, at its head, so that they include its settled tokens. */
+export function setRateLimitHeaders({ rateLease }: FastifyRequest, reply: FastifyReply): void {
+  if (rateLease !== null) reply.headers(rateLimitHeaders(rateLease.state()));
 }
 
 const CLASS_BY_SCOPE: Partial<Record<string, RateClass>> = {
@@ -130,9 +133,16 @@ export function routeRateClass(
   return CLASS_BY_SCOPE[config?.scope ?? ''] ?? 'general';
 }
 
-/** Makes the handlers of inference routes, which are added after this call, reserve tokens first and settle them afterwards. */
+/**
+ * Makes the handlers of inference routes, which are added after this call, reserve tokens first and settle them afterwards, and adds
+ * the headers of every response. Streams call `setRateLimitHeaders` themselves, because hooks do not see them.
+ */
 export function limitTokens(app: Pick<App, 'decorateRequest' | 'addHook'>): void {
   app.decorateRequest('rateLease', null);
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    setRateLimitHeaders(request, reply);
+    done();
+  });
   app.addHook('onRoute', (route) => {
     if (routeRateClass(route.method, route.config) !== 'inference') return;
     const { handler } = route;
@@ -140,12 +150,10 @@ export function limitTokens(app: Pick<App, 'decorateRequest' | 'addHook'>): void
       const { rateLease: lease, body } = request;
       if (lease === null) return handler.call(this, request, reply);
       await lease.reserveTokens(body, request.bodyReservation?.bytes() ?? 0);
-      reply.headers(rateLimitHeaders(lease.state()));
       try {
         return await handler.call(this, request, reply);
       } finally {
         lease.settleTokens();
-        if (!reply.raw.headersSent) reply.headers(rateLimitHeaders(lease.state()));
       }
     };
   });

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { idempotencyConflict, invalidValue } from '../../errors.ts';
 import { DecryptionError } from '../../lib/secrets.ts';
@@ -20,14 +20,23 @@ declare module 'fastify' {
 }
 
 /**
- * Replays the first response to a repeated `Idempotency-Key` on routes with `config.idempotent`. The same key and body within 24
- * hours get the same response with `Idempotent-Replayed: true`. Another body, or a first request that still runs, gets 409. Responses
- * of 500 and above are not stored, so the caller can retry.
+ * Replays the first response to a repeated `Idempotency-Key` on routes with `config.idempotent` that are added after this call. The
+ * same key and body within 24 hours get the same response with `Idempotent-Replayed: true`. Another body, or a first request that
+ * still runs, gets 409. Responses of 500 and above are not stored, so the caller can retry.
  */
 export function replayIdempotentRequests(app: App, deps: Pick<Deps, 'db' | 'now' | 'secrets'>): void {
   app.decorateRequest('idempotencyUse', null);
   app.decorateRequest('firstResponse', null);
-  app.addHook('preHandler', async (request, reply) => {
+  // Hooks of these routes only: an async hook of all routes costs every request two promises.
+  app.addHook('onRoute', (route) => {
+    if (!route.config?.idempotent) return;
+    route.preHandler = [claimOrReplay(deps), ...[route.preHandler ?? []].flat()];
+    route.onSend = [...[route.onSend ?? []].flat(), keepResponse(app, deps)];
+  });
+}
+
+function claimOrReplay(deps: Pick<Deps, 'db' | 'now' | 'secrets'>) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const use = keyUse(request, new Date(deps.now()));
     if (use === null) return;
     const first = await claimKey(deps.db.sql, use);
@@ -47,8 +56,11 @@ export function replayIdempotentRequests(app: App, deps: Pick<Deps, 'db' | 'now'
     }
     const body = isSealed(request) ? openResponse(deps, use, first.body) : first.body;
     return reply.code(first.status).header('idempotent-replayed', 'true').send(body);
-  });
-  app.addHook('onSend', async (request, reply, payload) => {
+  };
+}
+
+function keepResponse(app: Pick<App, 'inFlight'>, deps: Pick<Deps, 'db' | 'secrets'>) {
+  return async (request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<void> => {
     const use = request.idempotencyUse;
     if (use === null) return;
     // Stored before it is sent, so that a caller that loses the response can replay it.
@@ -60,7 +72,7 @@ export function replayIdempotentRequests(app: App, deps: Pick<Deps, 'db' | 'now'
       : storeResponse(deps.db.sql, use, reply.statusCode, body);
     app.inFlight.add(stored);
     await stored;
-  });
+  };
 }
 
 /** Deletes expired keys. */
