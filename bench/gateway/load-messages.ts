@@ -1,8 +1,8 @@
 import type { Target } from '../http/chat-request.ts';
 
-/** A target, and the processes whose CPU time is attributed to it. */
+/** A target, and its main process: the CPU time of this process and its descendants is attributed to it. */
 export interface LoadTarget extends Target {
-  pids: number[];
+  pid: number;
 }
 
 /** Sends one request at a time to each target in turn, each on its own connection, `iterations` times. */
@@ -42,8 +42,10 @@ export interface ThroughputResult {
   seconds: number;
   p50Ms: number;
   p99Ms: number;
-  /** CPU time of the target's processes in the window; undefined on systems without that data. */
-  targetCpuMs: number | undefined;
+  /** CPU time of all processes of the target in the window; NaN on systems without that data. */
+  targetCpuMs: number;
+  /** CPU time of its main process alone: the service without its database. */
+  mainCpuMs: number;
   /** CPU time of the load generator in the window. */
   loadCpuMs: number;
   errorCount: number;

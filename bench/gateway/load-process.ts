@@ -1,6 +1,6 @@
 /** Process of the load generator, controlled over IPC. Started by `load-client.ts`. */
 
-import { processUsage } from '../harness/process-usage.ts';
+import { processTree, processUsage } from '../harness/process-usage.ts';
 import { quantile } from '../harness/statistics.ts';
 import { chatRequest, findDefect, type Target } from '../http/chat-request.ts';
 import { Connection, type TimedResponse } from '../http/connection.ts';
@@ -91,9 +91,9 @@ async function throughput(command: ThroughputCommand): Promise<ThroughputResult>
   };
   const workers = Array.from({ length: command.connections }, worker);
   await new Promise((resolve) => setTimeout(resolve, startMs - performance.now()));
-  const before = readCpu(command.target.pids);
+  const before = readCpu(command.target.pid);
   await new Promise((resolve) => setTimeout(resolve, endMs - performance.now()));
-  const after = readCpu(command.target.pids);
+  const after = readCpu(command.target.pid);
   await Promise.all(workers);
   latenciesMs.sort((a, b) => a - b);
   return {
@@ -102,17 +102,22 @@ async function throughput(command: ThroughputCommand): Promise<ThroughputResult>
     seconds: command.seconds,
     p50Ms: quantile(latenciesMs, 0.5),
     p99Ms: quantile(latenciesMs, 0.99),
-    targetCpuMs:
-      before.targetMs === undefined || after.targetMs === undefined ? undefined : after.targetMs - before.targetMs,
+    targetCpuMs: after.targetMs - before.targetMs,
+    mainCpuMs: after.mainMs - before.mainMs,
     loadCpuMs: after.loadMs - before.loadMs,
     errorCount,
     errors,
   };
 }
 
-function readCpu(pids: number[]): { targetMs: number | undefined; loadMs: number } {
+/** CPU time so far; NaN on systems without /proc. Descendants that have ended count in their parents. */
+function readCpu(pid: number): { targetMs: number; mainMs: number; loadMs: number } {
   const own = process.cpuUsage();
-  return { targetMs: processUsage(pids)?.cpuMs, loadMs: (own.user + own.system) / MICROS_PER_MS };
+  return {
+    targetMs: processUsage(processTree(pid))?.cpuMs ?? Number.NaN,
+    mainMs: processUsage([pid])?.cpuMs ?? Number.NaN,
+    loadMs: (own.user + own.system) / MICROS_PER_MS,
+  };
 }
 
 function run(command: LoadCommand): Promise<LoadResult> {

@@ -2,7 +2,7 @@ import { processTree, processUsage } from '../harness/process-usage.ts';
 import { quantile } from '../harness/statistics.ts';
 import type { ContenderName, GatewayContender } from './contenders.ts';
 import type { LoadClient } from './load-client.ts';
-import type { LoadTarget, ThroughputResult } from './load-messages.ts';
+import type { ThroughputResult } from './load-messages.ts';
 
 /** Size of a measurement. */
 export interface GatewayPlan {
@@ -37,8 +37,10 @@ export interface Throughput extends Omit<ThroughputResult, 'kind'> {
   connections: number;
   round: number;
   requestsPerSecond: number;
-  /** CPU milliseconds per 1,000 requests of the contender, independent of other processes. */
+  /** CPU milliseconds per 1,000 requests of all processes of the contender. */
   cpuMsPer1000: number;
+  /** The same of its main process, without its database. */
+  mainCpuMsPer1000: number;
   loadCpuMsPer1000: number;
 }
 
@@ -68,17 +70,16 @@ export async function measureGateways(
   plan: GatewayPlan,
   progress: (line: string) => void,
 ): Promise<Measurements> {
-  const targets = contenders.map((contender) => ({ ...contender, pids: processTree(contender.pid) }));
-  const memory = targets.map((target) => startMemory(target));
+  const memory = contenders.map((contender) => startMemory(contender));
   const found: Measurements = { latency: [], throughput: [], memory };
   for (let round = 1; round <= plan.rounds; round++) {
     for (const stream of [false, true]) {
       const kind = stream ? 'streamed' : 'not streamed';
       progress(`round ${round} of ${plan.rounds}: sequential, ${kind}`);
-      found.latency.push(...(await measureLatency(targets, load, plan, { stream, round })));
+      found.latency.push(...(await measureLatency(contenders, load, plan, { stream, round })));
       for (const connections of plan.connections) {
         progress(`round ${round} of ${plan.rounds}: ${connections} connections, ${kind}`);
-        for (const target of rotated(targets, round)) {
+        for (const target of rotated(contenders, round)) {
           const window = await load.throughput({ kind: 'throughput', target, stream, connections, ...seconds(plan) });
           found.throughput.push(toThroughput({ contender: target.name, stream, connections, round }, window));
           notePeak(memory, target);
@@ -87,11 +88,10 @@ export async function measureGateways(
     }
   }
   await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
-  for (const entry of memory) entry.afterBytes = rssOf(targets.find((target) => target.name === entry.contender));
+  for (const entry of memory)
+    entry.afterBytes = rssOf(contenders.find((contender) => contender.name === entry.contender));
   return found;
 }
-
-type MeasuredTarget = GatewayContender & LoadTarget;
 
 function seconds(plan: GatewayPlan): Pick<GatewayPlan, 'seconds' | 'warmupSeconds'> {
   return { seconds: plan.seconds, warmupSeconds: plan.warmupSeconds };
@@ -103,7 +103,7 @@ function rotated<T>(items: T[], by: number): T[] {
 }
 
 async function measureLatency(
-  targets: MeasuredTarget[],
+  targets: GatewayContender[],
   load: LoadClient,
   plan: GatewayPlan,
   { stream, round }: { stream: boolean; round: number },
@@ -143,26 +143,27 @@ function toThroughput(
   window: ThroughputResult,
 ): Throughput {
   const { kind: _kind, ...rest } = window;
-  const per1000 = (cpuMs: number | undefined) => ((cpuMs ?? Number.NaN) / window.completed) * 1000;
+  const per1000 = (cpuMs: number) => (cpuMs / window.completed) * 1000;
   return {
     ...of,
     ...rest,
     requestsPerSecond: window.completed / window.seconds,
     cpuMsPer1000: per1000(window.targetCpuMs),
+    mainCpuMsPer1000: per1000(window.mainCpuMs),
     loadCpuMsPer1000: per1000(window.loadCpuMs),
   };
 }
 
-function startMemory(target: MeasuredTarget): GatewayMemory {
+function startMemory(target: GatewayContender): GatewayMemory {
   return { contender: target.name, beforeBytes: rssOf(target), afterBytes: undefined, peakBytes: undefined };
 }
 
-function notePeak(memory: GatewayMemory[], target: MeasuredTarget): void {
+function notePeak(memory: GatewayMemory[], target: GatewayContender): void {
   const entry = memory.find((candidate) => candidate.contender === target.name);
   const rssBytes = rssOf(target);
   if (entry && rssBytes !== undefined) entry.peakBytes = Math.max(entry.peakBytes ?? 0, rssBytes);
 }
 
-function rssOf(target: MeasuredTarget | undefined): number | undefined {
-  return target && processUsage(target.pids)?.rssBytes;
+function rssOf(target: GatewayContender | undefined): number | undefined {
+  return target && processUsage(processTree(target.pid))?.rssBytes;
 }
