@@ -17,6 +17,7 @@ import {
 import { queueReEmbedding } from './knowledge-bases/ingestion/queue-re-embedding.ts';
 import { INGEST_SOURCE } from './knowledge-bases/jobs/ingest-job.ts';
 import { runPeriodically } from './lib/run-periodically.ts';
+import { type PurgeDeps, purgeOrganizations } from './purge-organizations.ts';
 import type { JobKind } from './queue/define-job.ts';
 import type { JobHandler, JobQueue } from './queue/job-queue.ts';
 import { purgeResponses } from './responses/purge-responses.ts';
@@ -33,8 +34,11 @@ const INDEX_CHECK_MS = 24 * HOUR_MS;
 /** Short, because searches are rejected during a repair. */
 const INDEX_REPAIR_MS = 5_000;
 
+/** Data of a deleted organization is deleted within this time. */
+const PURGE_MS = 5_000;
+
 /** Dependencies of the background work. */
-export type WorkerDeps = IngestionWorkerDeps & BatchWorkerDeps & BackgroundDeps;
+export type WorkerDeps = IngestionWorkerDeps & BatchWorkerDeps & BackgroundDeps & PurgeDeps;
 
 /** Declares the jobs that this process takes from the queue. */
 function declareJobs(deps: WorkerDeps, ingestion: IngestionWorker): Job[] {
@@ -53,6 +57,7 @@ function declareTasks(deps: WorkerDeps, signal: AbortSignal): Task[] {
     { name: 'roll up usage', everyMs: HOUR_MS, run: () => rollUpUsage(deps) },
     { name: 'prune audit events', everyMs: HOUR_MS, run: () => pruneAuditEvents(deps) },
     { name: 'purge responses', everyMs: HOUR_MS, run: () => purgeResponses(deps) },
+    { name: 'purge deleted organizations', everyMs: PURGE_MS, run: () => purgeOrganizations(deps, signal) },
     { name: 'delete orphaned blobs', everyMs: HOUR_MS, run: () => deleteOrphanedBlobs(deps, startedAt) },
     { name: 'drop index tables', everyMs: HOUR_MS, run: () => dropIndexTables(deps) },
     { name: 'delete tombstoned documents', everyMs: HOUR_MS, run: () => purgeTombstones(deps) },

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { RUN_BATCH } from '../src/batches/batch-job.ts';
 import { INGEST_SOURCE } from '../src/knowledge-bases/jobs/ingest-job.ts';
+import { purgeOrganizations } from '../src/purge-organizations.ts';
 import { bundledEmbedder, embeddedBy } from './embedder.ts';
-import { type Answer, useApi } from './harness.ts';
+import { type Answer, assertError, type TestApi, useApi } from './harness.ts';
 import { listRoutes, type Route, routeName } from './route-table.ts';
 import { createResources, type TenantResources } from './tenant-resources.ts';
 
@@ -169,7 +170,46 @@ describe('an id of another organization', () => {
       assert.equal(status, 200, `${path}: ${text}`);
     }
   });
+
+  it('ends with its organization, whose data is purged from every table but those of billing and audit', async () => {
+    const path = `/v1/admin/organizations/${foreign.organization_id}`;
+    await api.send('POST', '/v1/guardrail-policies', {
+      key: foreign.key,
+      headers: { 'idempotency-key': 'a' },
+      body: { name: 'Replayed' },
+    });
+    const rowsOfOwn = await countRows(api, own.organization_id);
+    const { json } = await api.send('DELETE', path);
+    assert.deepEqual(json, { id: foreign.organization_id, object: 'organization', deleted: true });
+    assertError(await api.send('GET', '/v1/models', { key: foreign.key }), 401, 'invalid_api_key');
+    const { signal } = new AbortController();
+    await assert.rejects(purgeOrganizations(api.deps, AbortSignal.abort(new Error('the process stops'))), /stops/);
+    await purgeOrganizations(api.deps, signal);
+    // The first run cancels the batch, which no worker ends here.
+    await purgeOrganizations({ ...api.deps, now: () => Date.now() + 60_000 }, signal);
+    const kept = ['api_keys', 'audit_events', 'usage_records'];
+    assert.deepEqual(Object.keys(await countRows(api, foreign.organization_id)), kept);
+    assert.deepEqual(await countRows(api, own.organization_id), rowsOfOwn);
+    assert.deepEqual((await api.send('DELETE', path)).json, json, 'repeated');
+    assertError(await api.send('GET', path), 404, 'organization_not_found', 'organization_id');
+  });
 });
+
+/** Rows of an organization by the name of the table; only tables with rows. */
+async function countRows({ db }: TestApi, organizationId: string): Promise<Record<string, number>> {
+  const { rows: tables } = await db.execute(
+    "select table_name from information_schema.columns where column_name = 'organization_id' and table_schema = 'public' order by 1",
+  );
+  const counts: Record<string, number> = {};
+  for (const { table_name: table } of tables as { table_name: string }[]) {
+    const { rows } = await db.execute(`select count(*)::int as n from ${table} where organization_id = $1`, [
+      organizationId,
+    ]);
+    const { n } = rows[0] as { n: number };
+    if (n > 0) counts[table] = n;
+  }
+  return counts;
+}
 
 /** Asserts equal statuses, headers and bytes, except for the ids of the requests and of the resources. */
 function assertSame(answers: { found: Answer; missing: Answer }, foreignId: string, unknownId: string): void {

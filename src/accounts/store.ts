@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, or, sql as tag } from 'drizzle-orm';
+import { and, asc, eq, gt, isNull, lte, or, sql as tag } from 'drizzle-orm';
 import type { Sql } from '../db/db.ts';
 import { FailedStatement } from '../db/failed-statement.ts';
 import { notify } from '../db/notifications.ts';
@@ -27,7 +27,7 @@ export async function insertOrganization(
   return rows.length === 1;
 }
 
-/** Selects organizations, oldest first; only the one of that name unless `name` is null. */
+/** Selects organizations that are not deleted, oldest first; only the one of that name unless `name` is null. */
 export function selectOrganizations(
   sql: Sql,
   bounds: PageBounds,
@@ -38,6 +38,7 @@ export function selectOrganizations(
     .from(organizations)
     .where(
       and(
+        isNull(organizations.deletedAt),
         name === null ? undefined : eq(organizations.name, name),
         bounds.after === null ? undefined : gt(organizations.id, bounds.after),
       ),
@@ -46,16 +47,54 @@ export function selectOrganizations(
     .limit(bounds.limit + 1);
 }
 
-/** Selects an organization; null when it does not exist. */
+/** Selects an organization; null when it does not exist or is deleted. */
 export async function selectOrganization(sql: Sql, id: string): Promise<OrganizationRow | null> {
-  const [row] = await sql.select().from(organizations).where(eq(organizations.id, id));
+  const [row] = await sql.select().from(organizations).where(isOrganization(id));
   return row ?? null;
 }
 
 /** Like `selectOrganization`, locked against other writers until the transaction ends. */
 export async function lockOrganization(sql: Sql, id: string): Promise<OrganizationRow | null> {
+  const [row] = await sql.select().from(organizations).where(isOrganization(id)).for('no key update');
+  return row ?? null;
+}
+
+/** Like `lockOrganization`, for deleted organizations, too. */
+export async function lockOrganizationOfAnyState(sql: Sql, id: string): Promise<OrganizationRow | null> {
   const [row] = await sql.select().from(organizations).where(eq(organizations.id, id)).for('no key update');
   return row ?? null;
+}
+
+/** Marks an organization as deleted, revokes its keys, and notifies every process. Its data is deleted by the next purge. */
+export async function markOrganizationDeleted(sql: Sql, id: string, at: Date): Promise<void> {
+  await sql.update(organizations).set({ deletedAt: at, purgeAt: at }).where(eq(organizations.id, id));
+  await sql
+    .update(apiKeys)
+    .set({ revokedAt: at })
+    .where(and(eq(apiKeys.organizationId, id), isNull(apiKeys.revokedAt)));
+  await notify(sql, 'quire_api_keys', id);
+}
+
+/** A deleted organization. */
+export interface DeletedOrganizationRow {
+  id: string;
+  deletedAt: Date;
+}
+
+/** Selects deleted organizations whose purge is due, the longest waiting first. */
+export async function selectDuePurges(sql: Sql, now: Date, limit: number): Promise<DeletedOrganizationRow[]> {
+  const rows = await sql
+    .select({ id: organizations.id, deletedAt: organizations.deletedAt })
+    .from(organizations)
+    .where(lte(organizations.purgeAt, now))
+    .orderBy(asc(organizations.purgeAt))
+    .limit(limit);
+  return rows.flatMap(({ id, deletedAt }) => (deletedAt === null ? [] : [{ id, deletedAt }]));
+}
+
+/** Sets the time of the next purge of a deleted organization; null: none. */
+export async function updatePurge(sql: Sql, id: string, purgeAt: Date | null): Promise<void> {
+  await sql.update(organizations).set({ purgeAt }).where(eq(organizations.id, id));
 }
 
 /**
@@ -76,11 +115,16 @@ export async function updateOrganizationRow(
   return true;
 }
 
-/** Selects an organization by name; null when it does not exist. */
+/** Selects an organization by name; null when it does not exist or is deleted. */
 export async function selectOrganizationByName(sql: Sql, name: string): Promise<OrganizationRow | null> {
-  const [row] = await sql.select().from(organizations).where(eq(organizations.name, name));
+  const [row] = await sql
+    .select()
+    .from(organizations)
+    .where(and(eq(organizations.name, name), isNull(organizations.deletedAt)));
   return row ?? null;
 }
+
+const isOrganization = (id: string) => and(eq(organizations.id, id), isNull(organizations.deletedAt));
 
 /** Inserts an API key. */
 export async function insertApiKey(sql: Sql, row: typeof apiKeys.$inferInsert): Promise<ApiKeyRow> {
@@ -102,13 +146,13 @@ export interface KeyWithOrganization {
 
 /**
  * Selects a key by the SHA-256 (hexadecimal) of its secret or of the secret before its last rotation, including revoked and expired keys;
- * null when it does not exist.
+ * null when it does not exist or its organization is deleted.
  */
 export async function selectApiKeyByHash(sql: Sql, hash: string): Promise<KeyWithOrganization | null> {
   const [found] = await sql
     .select({ row: apiKeys, organizationLimits: organizations.limits })
     .from(apiKeys)
-    .innerJoin(organizations, eq(organizations.id, apiKeys.organizationId))
+    .innerJoin(organizations, and(eq(organizations.id, apiKeys.organizationId), isNull(organizations.deletedAt)))
     .where(or(eq(apiKeys.hash, hash), eq(apiKeys.previousHash, hash)));
   return found ?? null;
 }

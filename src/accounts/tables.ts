@@ -1,17 +1,28 @@
 import { sql } from 'drizzle-orm';
-import { bigint, index, jsonb, pgTable, text, timestamp } from 'drizzle-orm/pg-core';
+import { bigint, index, jsonb, pgTable, text, timestamp, uniqueIndex } from 'drizzle-orm/pg-core';
 import type { KeyBudget, RateLimits } from '../lib/caller.ts';
 
 /** Organizations (tenants). They own keys, files, knowledge bases and usage, isolated from each other. */
-export const organizations = pgTable('organizations', {
-  id: text().primaryKey(),
-  name: text().notNull().unique(),
-  /** Credits left, in micros; null: unlimited. */
-  balanceMicros: bigint('balance_micros', { mode: 'number' }),
-  /** Rate limits of all keys together; null: unlimited. */
-  limits: jsonb().$type<RateLimits>(),
-  createdAt: timestamp('created_at', { withTimezone: true }).notNull().default(sql`now()`),
-});
+export const organizations = pgTable(
+  'organizations',
+  {
+    id: text().primaryKey(),
+    name: text().notNull(),
+    /** Credits left, in micros; null: unlimited. */
+    balanceMicros: bigint('balance_micros', { mode: 'number' }),
+    /** Rate limits of all keys together; null: unlimited. */
+    limits: jsonb().$type<RateLimits>(),
+    createdAt: timestamp('created_at', { withTimezone: true }).notNull().default(sql`now()`),
+    /** Deleted organizations stay: calls in progress are still charged, and usage refers to the organization and its keys. */
+    deletedAt: timestamp('deleted_at', { withTimezone: true }),
+    /** When the data of a deleted organization is deleted, or searched for data that late requests have added; null: never. */
+    purgeAt: timestamp('purge_at', { withTimezone: true }),
+  },
+  (table) => [
+    uniqueIndex('organizations_by_name').on(table.name).where(sql`${table.deletedAt} is null`),
+    index('organizations_by_purge').on(table.purgeAt).where(sql`${table.purgeAt} is not null`),
+  ],
+);
 
 /** API keys. Only the SHA-256 of a key is stored. */
 export const apiKeys = pgTable(

@@ -9,6 +9,7 @@ import type { FieldChange } from './tables.ts';
 export const AUDIT_ACTIONS = [
   'organization.created',
   'organization.updated',
+  'organization.deleted',
   'api_key.created',
   'api_key.updated',
   'api_key.rotated',

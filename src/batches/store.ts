@@ -60,6 +60,11 @@ export async function updateBatch(
   return row ?? null;
 }
 
+/** Deletes a batch. Its lines and uses of files are deleted separately. */
+export async function deleteBatchRow(sql: Sql, organizationId: string, id: string): Promise<void> {
+  await sql.delete(batches).where(hasBatchId(organizationId, id));
+}
+
 function hasBatchId(organizationId: string, id: string) {
   return and(eq(batches.organizationId, organizationId), eq(batches.id, id));
 }

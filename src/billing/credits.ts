@@ -1,4 +1,4 @@
-import { and, asc, eq, sql as fragment, gt, gte, lt, type SQL, sum } from 'drizzle-orm';
+import { and, asc, eq, sql as fragment, gt, gte, isNull, lt, type SQL, sum } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import { organizations } from '../accounts/tables.ts';
 import type { Sql } from '../db/db.ts';
@@ -27,12 +27,12 @@ export interface CreditActor {
   note: string | null;
 }
 
-/** Reads the balance of an organization; null when it does not exist. */
+/** Reads the balance of an organization; null when it does not exist or is deleted. */
 export async function readBalance(sql: Sql, organizationId: string): Promise<CreditBalance | null> {
   const [row] = await sql
     .select({ balanceMicros: organizations.balanceMicros })
     .from(organizations)
-    .where(eq(organizations.id, organizationId));
+    .where(and(eq(organizations.id, organizationId), isNull(organizations.deletedAt)));
   return row === undefined ? null : { ...row, reservedMicros: await sumLeases(sql, organizationId) };
 }
 
@@ -97,7 +97,7 @@ function changeBalance(
   change: (current: number | null) => BalanceChange,
 ): Promise<CreditTransactionRow | null> {
   return sql.transaction(async (transaction) => {
-    const ofOrganization = eq(organizations.id, organizationId);
+    const ofOrganization = and(eq(organizations.id, organizationId), isNull(organizations.deletedAt));
     const [row] = await transaction
       .select({ current: organizations.balanceMicros })
       .from(organizations)

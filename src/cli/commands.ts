@@ -10,7 +10,7 @@ import { keysCreateCommand, keysListCommand, keysRevokeCommand, keysRotateComman
 import { modelsListCommand } from './models.ts';
 import { modelsPullCommand } from './models-pull.ts';
 import { modelsRemoveCommand, modelsUseCommand } from './models-use.ts';
-import { orgsCreateCommand, orgsCreditCommand, orgsListCommand } from './orgs.ts';
+import { orgsCreateCommand, orgsCreditCommand, orgsDeleteCommand, orgsListCommand } from './orgs.ts';
 import { serveCommand, workerCommand } from './serve.ts';
 
 // These modules import little: the code that a command runs is imported when it runs.
@@ -24,6 +24,7 @@ const SPECS: Readonly<Record<string, CommandSpec>> = {
   'keys revoke': keysRevokeCommand,
   'orgs create': orgsCreateCommand,
   'orgs list': orgsListCommand,
+  'orgs delete': orgsDeleteCommand,
   'orgs credit': orgsCreditCommand,
   'models list': modelsListCommand,
   'models pull': modelsPullCommand,

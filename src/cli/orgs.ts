@@ -1,5 +1,5 @@
 import type { OrganizationCredits } from '../admin/credits/schema.ts';
-import type { Organization } from '../admin/organizations/schema.ts';
+import type { DeletedOrganization, Organization } from '../admin/organizations/schema.ts';
 import { withAdminApi } from './admin-client.ts';
 import { type CommandSpec, UsageError } from './command-spec.ts';
 import { formatCredits, formatTable, formatTime, JSON_OPTION, parseCredits, printResult } from './output.ts';
@@ -34,6 +34,26 @@ export const orgsListCommand: CommandSpec = {
     const orgs = await withAdminApi((api) => api.list<Organization>(PATH));
     const rows = orgs.map((org) => [org.id, org.name, formatTime(org.created_at), formatBalance(org.balance_micros)]);
     printResult(input, orgs, () => formatTable([['ID', 'NAME', 'CREATED', 'CREDITS'], ...rows]));
+  },
+};
+
+/** `quire orgs delete`. */
+export const orgsDeleteCommand: CommandSpec = {
+  summary: 'Delete an organization with its keys and data. Usage, credit transactions and the audit log stay.',
+  words: ['name'],
+  options: { yes: { type: 'flag', help: 'Delete without asking. Required: this cannot be undone.' }, ...JSON_OPTION },
+  action: async (input) => {
+    const [name = ''] = input.words;
+    if (!input.flags.has('yes'))
+      throw new UsageError(`This deletes all data of '${name}' for good. Repeat it with --yes.`);
+    const deleted = await withAdminApi(async (api) =>
+      api.send<DeletedOrganization>({ method: 'DELETE', path: `${PATH}/${await api.findOrganizationId(name)}` }),
+    );
+    printResult(
+      input,
+      deleted,
+      () => `Deleted '${name}' (${deleted.id}). The service deletes its data within seconds.`,
+    );
   },
 };
 

@@ -1,10 +1,11 @@
+import type { Sql } from '../db/db.ts';
 import { notify } from '../db/notifications.ts';
 import type { Deps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import type { Call } from '../lib/caller.ts';
 import { isId } from '../lib/ids.ts';
 import { cancellation } from './event-writer.ts';
-import { deleteResponseRow, type ResponseRow, selectResponse } from './store.ts';
+import { deleteResponseRow, deleteResponseRows, type ResponseRow, selectResponse } from './store.ts';
 
 type FindDeps = Pick<Deps, 'db' | 'now'>;
 
@@ -24,4 +25,10 @@ export async function deleteResponse(deps: FindDeps, { caller }: Call, id: strin
   if (!isDeleted) throw notFound('response', id, 'response_id');
   await notify(deps.db.sql, 'quire_responses', cancellation(id));
   return { id, object: 'response' as const, deleted: true as const };
+}
+
+/** Deletes all responses of an organization, and stops those that are running. */
+export async function deleteResponses(sql: Sql, organizationId: string): Promise<void> {
+  for (const id of await deleteResponseRows(sql, organizationId))
+    await notify(sql, 'quire_responses', cancellation(id));
 }

@@ -53,6 +53,15 @@ export async function deleteResponseRow(sql: Sql, organizationId: string, id: st
   return deleted.length > 0;
 }
 
+/** Deletes all responses of an organization with their events. Returns the ids of those that had not ended. */
+export async function deleteResponseRows(sql: Sql, organizationId: string): Promise<string[]> {
+  const deleted = await sql
+    .delete(responses)
+    .where(eq(responses.organizationId, organizationId))
+    .returning({ id: responses.id, status: responses.status });
+  return deleted.flatMap(({ id, status }) => ((RUNNING as readonly string[]).includes(status) ? [id] : []));
+}
+
 /** Deletes all expired responses with their events, by range of their age. */
 export async function deleteExpiredResponses(sql: Sql, now: Date): Promise<void> {
   await sql.delete(responses).where(lte(responses.createdAt, expiryBound(now)));

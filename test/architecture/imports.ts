@@ -21,7 +21,7 @@ export const ORDER: readonly (readonly string[])[] = [
   ['knowledge-bases'],
   ['chat', 'completions', 'embeddings', 'rerank', 'moderations'],
   ['responses', 'batches', 'admin'],
-  ['app', 'worker', 'cli', 'boot', 'shutdown-order', 'main', 'version', 'start'],
+  ['app', 'worker', 'purge-organizations', 'cli', 'boot', 'shutdown-order', 'main', 'version', 'start'],
 ];
 
 /** Order of subfolders: each may import from those before it. Files of the folder itself have no position. */

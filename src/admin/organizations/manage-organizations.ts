@@ -1,6 +1,8 @@
 import {
   insertOrganization,
   lockOrganization,
+  lockOrganizationOfAnyState,
+  markOrganizationDeleted,
   type OrganizationRow,
   selectOrganization,
   selectOrganizations,
@@ -10,11 +12,17 @@ import { changedValues, recordChange, toActor } from '../../audit/record-change.
 import { page, pageBounds } from '../../db/page.ts';
 import type { Deps } from '../../deps.ts';
 import { invalidValue, notFound } from '../../errors.ts';
-import type { Call } from '../../lib/caller.ts';
+import { type Call, DEFAULT_ORGANIZATION } from '../../lib/caller.ts';
 import { isId, newId } from '../../lib/ids.ts';
 import { toUnixSeconds } from '../../lib/unix-seconds.ts';
 import { parseLimits, viewLimits } from '../fields.ts';
-import type { CreateOrganization, Organization, OrganizationsQuery, UpdateOrganization } from './schema.ts';
+import type {
+  CreateOrganization,
+  DeletedOrganization,
+  Organization,
+  OrganizationsQuery,
+  UpdateOrganization,
+} from './schema.ts';
 
 /** Creates an organization. Throws 400 when the name is taken. */
 export async function createOrganization(
@@ -77,6 +85,38 @@ export async function updateOrganization(
   });
   deps.evictKeys(id);
   return updated;
+}
+
+/**
+ * Deletes an organization: every process rejects its keys from now on, and a background task deletes its data. Usage, credit transactions
+ * and the audit log stay. May be called twice. Throws 404 `organization_not_found`, and 400 for the default organization and for that of
+ * the calling key.
+ */
+export async function deleteOrganization(
+  deps: Pick<Deps, 'db' | 'now'> & { evictKeys(id: string): void },
+  call: Call,
+  id: string,
+): Promise<DeletedOrganization> {
+  await deps.db.sql.transaction(async (sql) => {
+    const row = requireRow(isOrganizationId(id) ? await lockOrganizationOfAnyState(sql, id) : null, id);
+    if (row.deletedAt !== null) return;
+    if (row.name === DEFAULT_ORGANIZATION)
+      throw invalidValue('organization_id', 'is the id of the default organization, which cannot be deleted');
+    if (id === call.caller.organizationId)
+      throw invalidValue('organization_id', 'is the id of the organization of the calling key');
+    await markOrganizationDeleted(sql, id, new Date(deps.now()));
+    await recordChange(sql, toActor(call), {
+      action: 'organization.deleted',
+      organizationId: id,
+      resourceId: id,
+      changes: [
+        { field: 'name', from: row.name },
+        { field: 'balance_micros', from: row.balanceMicros },
+      ],
+    });
+  });
+  deps.evictKeys(id);
+  return { id, object: 'organization', deleted: true };
 }
 
 const isOrganizationId = (id: string): boolean => isId('organization', id);

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { assertError, assertSchema, useApi } from '../../../test/harness.ts';
 import { listOf } from '../../db/page.ts';
 import { newId } from '../../lib/ids.ts';
-import { Organization } from './schema.ts';
+import { DeletedOrganization, Organization } from './schema.ts';
 
 const api = useApi();
 const PATH = '/v1/admin/organizations';
@@ -49,6 +49,51 @@ describe('/v1/admin/organizations', () => {
     assert.deepEqual((await api.send('GET', `${PATH}?name=nobody`)).json.data, []);
   });
 
+  it('deletes an organization: its keys fail at once, its name is free, and the deletion is audited once', async () => {
+    const { id, key, organizationId } = await api.makeKey({ organization: 'ending' });
+    await api.send('PUT', `/v1/admin/credits/${organizationId}`, { body: { balance_micros: 70 } });
+    assert.equal((await api.send('GET', '/v1/models', { key })).status, 200);
+    const path = `${PATH}/${organizationId}`;
+    for (let run = 0; run < 2; run += 1) {
+      const { status, json } = await api.send('DELETE', path);
+      assert.equal(status, 200);
+      assertSchema(DeletedOrganization, json);
+      assertError(await api.send('GET', '/v1/models', { key }), 401, 'invalid_api_key');
+    }
+    assert.notEqual((await api.send('GET', `/v1/admin/keys/${id}`)).json.revoked_at, null);
+    const { data } = (await api.send('GET', `/v1/admin/audit?action=organization.deleted`)).json;
+    assert.deepEqual(
+      data.map(({ changes }: { changes: object }) => changes),
+      [
+        [
+          { field: 'name', from: 'ending' },
+          { field: 'balance_micros', from: 70 },
+        ],
+      ],
+    );
+    for (const gone of [path, `/v1/admin/credits/${organizationId}`]) {
+      assertError(await api.send('GET', gone), 404, 'organization_not_found', 'organization_id');
+    }
+    assertError(await api.send('PATCH', path, { body: {} }), 404, 'organization_not_found', 'organization_id');
+    const body = { organization_id: organizationId };
+    assertError(await api.send('POST', '/v1/admin/keys', { body }), 404, 'organization_not_found', 'organization_id');
+    assert.deepEqual((await api.send('GET', `${PATH}?name=ending`)).json.data, []);
+    assert.equal((await create({ name: 'ending' })).status, 200);
+  });
+
+  it('deletes neither the default organization nor the one of the calling key, and needs the scope admin', async () => {
+    const { key, organizationId } = await api.makeKey({ organization: 'own' });
+    const [standard] = (await api.send('GET', `${PATH}?name=default`)).json.data;
+    for (const id of [standard.id, organizationId]) {
+      assertError(await api.send('DELETE', `${PATH}/${id}`, { key }), 400, 'invalid_value', 'organization_id');
+      assert.equal((await api.send('GET', `${PATH}/${id}`, { key })).status, 200);
+    }
+    const { key: lesser } = await api.makeKey({ scopes: ['keys'] });
+    const path = `${PATH}/${organizationId}`;
+    assertError(await api.send('DELETE', path, { key: lesser }), 403, 'insufficient_scope');
+    assertError(await api.send('DELETE', path, { key: null }), 401, 'invalid_api_key');
+  });
+
   it('400 naming the field, 404 for an unknown organization', async () => {
     const { json } = await create({ name: 'taken' });
     const { json: other } = await create({ name: 'other' });
@@ -70,6 +115,7 @@ describe('/v1/admin/organizations', () => {
     }
     for (const id of unknownIds()) {
       assertError(await api.send('GET', `${PATH}/${id}`), 404, 'organization_not_found', 'organization_id');
+      assertError(await api.send('DELETE', `${PATH}/${id}`), 404, 'organization_not_found', 'organization_id');
       const change = await api.send('PATCH', `${PATH}/${id}`, { body: {} });
       assertError(change, 404, 'organization_not_found', 'organization_id');
     }

@@ -2,9 +2,16 @@ import { listOf } from '../../db/page.ts';
 import type { App } from '../../http/app.ts';
 import { toCall } from '../../http/auth.ts';
 import type { AdminDeps } from '../admin-deps.ts';
-import { createOrganization, findOrganization, listOrganizations, updateOrganization } from './manage-organizations.ts';
+import {
+  createOrganization,
+  deleteOrganization,
+  findOrganization,
+  listOrganizations,
+  updateOrganization,
+} from './manage-organizations.ts';
 import {
   CreateOrganization,
+  DeletedOrganization,
   Organization,
   OrganizationParams,
   OrganizationsQuery,
@@ -17,8 +24,8 @@ const params = OrganizationParams;
 const response = { 200: Organization };
 const description = 'Requires the scope `admin`.';
 
-/** `/v1/admin/organizations`: `POST`, `GET` and `PATCH`. */
-export function organizationRoutes(app: App, deps: Pick<AdminDeps, 'db' | 'evictKeys'>): void {
+/** `/v1/admin/organizations`: `POST`, `GET`, `PATCH` and `DELETE`. */
+export function organizationRoutes(app: App, deps: Pick<AdminDeps, 'db' | 'now' | 'evictKeys'>): void {
   app.post(
     '/v1/admin/organizations',
     {
@@ -66,5 +73,23 @@ export function organizationRoutes(app: App, deps: Pick<AdminDeps, 'db' | 'evict
       config,
     },
     async (request) => updateOrganization(deps, toCall(request), request.params.organization_id, request.body),
+  );
+  deletionRoute(app, deps);
+}
+
+function deletionRoute(app: App, deps: Pick<AdminDeps, 'db' | 'now' | 'evictKeys'>): void {
+  app.delete(
+    '/v1/admin/organizations/:organization_id',
+    {
+      schema: {
+        summary: 'Delete an organization',
+        description: `Every process rejects its keys at once. Its files, knowledge bases, batches, responses and policies are deleted in the background, within seconds; usage, credit transactions and the audit log stay. May be repeated. The default organization and the one of the calling key cannot be deleted. ${description}`,
+        tags,
+        params,
+        response: { 200: DeletedOrganization },
+      },
+      config,
+    },
+    async (request) => deleteOrganization(deps, toCall(request), request.params.organization_id),
   );
 }

@@ -59,6 +59,14 @@ export const Organization = Type.Object(
 
 export type Organization = Static<typeof Organization>;
 
+/** Response of `DELETE /v1/admin/organizations/{organization_id}`. */
+export const DeletedOrganization = Type.Object(
+  { id: Type.String(), object: Type.Literal('organization'), deleted: Type.Literal(true) },
+  { examples: [{ id: 'org_01k5f0000000000000000000aa', object: 'organization', deleted: true }] },
+);
+
+export type DeletedOrganization = Static<typeof DeletedOrganization>;
+
 /** Query parameters of `GET /v1/admin/organizations`. */
 export const OrganizationsQuery = Type.Object({
   ...ListQuery.properties,

@@ -52,6 +52,11 @@ export async function deleteKeysBefore(db: Sql, before: Date): Promise<void> {
   await db.delete(idempotencyKeys).where(lt(idempotencyKeys.createdAt, before));
 }
 
+/** Deletes all keys of an organization. */
+export async function deleteKeysOfOrganization(db: Sql, organizationId: string): Promise<void> {
+  await db.delete(idempotencyKeys).where(eq(idempotencyKeys.organizationId, organizationId));
+}
+
 function matchesKey(use: KeyUse) {
   return and(eq(idempotencyKeys.organizationId, use.organizationId), eq(idempotencyKeys.key, use.key));
 }
