@@ -17,6 +17,7 @@ import {
   selectApiKeys,
   selectOrganizationByName,
   updateApiKey,
+  updateLastUses,
 } from './store.ts';
 import { apiKeys } from './tables.ts';
 
@@ -186,8 +187,8 @@ describe('API keys', () => {
       const db = await openTestDatabase();
       try {
         if (hasOrganization) await insertOrganization(db.sql, newId('organization'), DEFAULT_ORGANIZATION);
-        const starts = Array.from({ length: 8 }, () => bootstrapAccounts({ db, requireNew: async () => {} }, null));
-        const created = (await Promise.all(starts)).filter((key) => key !== null);
+        const starts = Array.from({ length: 8 }, () => bootstrapAccounts({ db }, null));
+        const created = (await Promise.all(starts)).filter((key) => key?.secret != null);
         assert.equal(created.length, 1);
         assert.equal((await db.sql.select().from(apiKeys)).length, 1);
       } finally {
@@ -195,8 +196,15 @@ describe('API keys', () => {
       }
     });
   }
-  it('a start of an instance with keys creates none', async () => {
-    assert.equal(await bootstrapAccounts({ db: api.db, requireNew: async () => {} }, null), null);
+
+  it('a start of an instance with keys creates none, and names the oldest until one has been used', async () => {
+    await api.db.sql.update(apiKeys).set({ lastUsedAt: null });
+    const unused = await bootstrapAccounts(api, null);
+    assert.ok(unused !== null && unused.secret === null);
+    assert.ok((await selectApiKeys(api.db.sql, null, { limit: 100, after: null })).every(({ id }) => id >= unused.id));
+    const { id } = await api.makeKey();
+    await updateLastUses(api.db.sql, new Map([[id, Date.now()]]));
+    assert.equal(await bootstrapAccounts(api, null), null);
   });
 
   /** Creates an authenticator and counts its queries. */

@@ -3,18 +3,35 @@ import type { Database } from '../db/db.ts';
 import { DEFAULT_ORGANIZATION, SCOPES } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import { addKey } from './add-key.ts';
-import { hasAnyApiKey, insertOrganization, lockOrganization, selectOrganizationByName } from './store.ts';
+import {
+  hasAnyApiKey,
+  insertOrganization,
+  lockOrganization,
+  selectOldestUnusedKey,
+  selectOrganizationByName,
+} from './store.ts';
+
+/** The bootstrap key, until any key of the instance has been used. */
+export interface BootstrapKey {
+  id: string;
+  /** Null when an earlier start created the key. */
+  secret: string | null;
+}
 
 /**
- * Creates the organization `default` and an API key with every scope on the first start of an instance. Returns the key; null when
- * any key exists, also one that another process creates at the same time. `bootstrapKey` replaces the generated key. `requireNew` throws when the data folder belongs to another database.
+ * Creates the organization `default` and an API key with every scope on the first start of an instance, and returns the key.
+ * Later starts return it without its secret, and null once any key has been used. `configuredKey` replaces the generated key.
+ *
+ * Called when the service listens: a start that fails earlier creates no key that nobody has seen.
  */
 export async function bootstrapAccounts(
-  { db, requireNew }: { db: Database; requireNew: () => Promise<void> },
-  bootstrapKey: string | null,
-): Promise<string | null> {
-  if (await hasAnyApiKey(db.sql)) return null;
-  await requireNew();
+  { db }: { db: Pick<Database, 'sql'> },
+  configuredKey: string | null,
+): Promise<BootstrapKey | null> {
+  if (await hasAnyApiKey(db.sql)) {
+    const id = await selectOldestUnusedKey(db.sql);
+    return id === null ? null : { id, secret: null };
+  }
   return db.sql.transaction(async (sql) => {
     await insertOrganization(sql, newId('organization'), DEFAULT_ORGANIZATION);
     const organization = await selectOrganizationByName(sql, DEFAULT_ORGANIZATION);
@@ -27,7 +44,7 @@ export async function bootstrapAccounts(
     const { row, secret } = await addKey(
       sql,
       { organizationId, name: 'first', scopes: SCOPES, ...unlimited },
-      bootstrapKey ?? undefined,
+      configuredKey ?? undefined,
     );
     const changes = [{ field: 'scopes', to: SCOPES }];
     await recordChange(sql, SERVICE_ACTOR, {
@@ -36,6 +53,6 @@ export async function bootstrapAccounts(
       resourceId: organizationId,
     });
     await recordChange(sql, SERVICE_ACTOR, { action: 'api_key.created', organizationId, resourceId: row.id, changes });
-    return secret;
+    return { id: row.id, secret };
   });
 }

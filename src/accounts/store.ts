@@ -138,6 +138,17 @@ export async function hasAnyApiKey(sql: Sql): Promise<boolean> {
   return (await sql.select({ id: apiKeys.id }).from(apiKeys).limit(1)).length > 0;
 }
 
+/** Selects the id of the oldest active key while no key of the instance has been used; otherwise null. */
+export async function selectOldestUnusedKey(sql: Sql): Promise<string | null> {
+  const [row] = await sql
+    .select({
+      id: tag<string | null>`min(${apiKeys.id}) filter (where ${apiKeys.revokedAt} is null)`,
+      used: tag<boolean>`bool_or(${apiKeys.lastUsedAt} is not null)`,
+    })
+    .from(apiKeys);
+  return row === undefined || row.used ? null : row.id;
+}
+
 /** A key with the limits of its organization. */
 export interface KeyWithOrganization {
   row: ApiKeyRow;

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { Authenticator } from '../accounts/authenticator.ts';
-import { bootstrapAccounts } from '../accounts/bootstrap.ts';
+import { hasAnyApiKey } from '../accounts/store.ts';
 import { openBilling } from '../billing/billing.ts';
 import type { Config } from '../config.ts';
 import { requireNoStoredData } from '../data-folder/stored-data.ts';
@@ -38,11 +38,9 @@ export interface Booted {
   limiter: RateLimiter;
   promptCache: PromptCacheStatistics;
   bindings: ModelBindings;
-  /** The first key of a new instance, to be shown once; null on every later start. */
-  firstKey: string | null;
 }
 
-/** What a process does. Only an `api` process creates the first key: it is shown to the operator. */
+/** What a process does. Only an `api` process may start a new instance. */
 export type Role = 'api' | 'worker';
 
 /** Opens the configured stores and engines, dependencies first. */
@@ -65,8 +63,8 @@ export async function boot(
   const secrets = await openSecrets(config);
   const blobs = await openBlobs(config, lifecycle);
   const chunks = await openIndex(config, lifecycle, db);
-  const requireNew = () => requireNoStoredData(config.dataDir, 'the database has no API key');
-  const firstKey = role === 'worker' ? null : await bootstrapAccounts({ db, requireNew }, config.bootstrapApiKey);
+  if (role === 'api' && !(await hasAnyApiKey(db.sql)))
+    await requireNoStoredData(config.dataDir, 'the database has no API key');
   const billing = await lifecycle.start(
     'ledger',
     () => openBilling({ db, logger, now: Date.now }),
@@ -104,7 +102,7 @@ export async function boot(
     authenticator.evict(id);
     billing.evictLimits(id);
   };
-  return { deps, authenticator, evictKeys, limiter, promptCache, bindings, firstKey };
+  return { deps, authenticator, evictKeys, limiter, promptCache, bindings };
 }
 
 /** Follows changes of keys by other processes, and stores the last uses of keys. */

@@ -58,7 +58,10 @@ export async function openPool(server: PostgresServer, logger: Logger): Promise<
   const notifications = new Notifications({ ...options, application_name: 'quire-notifications' }, logger);
   const locks = new AdvisoryLocks({ ...options, application_name: 'quire-locks' }, logger);
   // Without a listener, an idle connection that the server closes would end the process. The pool reconnects on demand.
-  pool.on('error', (error) => logger.warn({ reason: describeError(error) }, 'a database connection was lost'));
+  pool.on('error', (error) => {
+    // An embedded server may close connections before the pool has ended all of them.
+    if (!pool.ending) logger.warn({ reason: describeError(error) }, 'a database connection was lost');
+  });
   // The same for a connection inside a transaction: its statements fail with the reason.
   pool.on('connect', (client) => client.on('error', () => {}));
   keepValuesOutOfErrors();

@@ -10,16 +10,22 @@ interface Running<Part> {
  */
 export class Lifecycle<Part extends string> {
   readonly #order: readonly Part[];
+  readonly #starting: (part: Part) => void;
   readonly #running: Running<Part>[] = [];
   #stopping: Promise<void> | null = null;
 
-  /** `order` lists the components in stop order. Components of the same name stop in reverse order of start. */
-  constructor(order: readonly Part[]) {
+  /**
+   * `order` lists the components in stop order. Components of the same name stop in reverse order of start. `starting` is called
+   * before each start.
+   */
+  constructor(order: readonly Part[], starting: (part: Part) => void = () => {}) {
     this.#order = order;
+    this.#starting = starting;
   }
 
   /** Starts a component and registers its stop function. */
   async start<T>(part: Part, start: () => T | Promise<T>, stop: (started: T) => void | Promise<void>): Promise<T> {
+    this.#starting(part);
     const started = await start();
     this.#running.push({ part, stop: async () => stop(started) });
     return started;

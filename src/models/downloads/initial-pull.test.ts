@@ -26,26 +26,28 @@ describe('the pull of a first start', () => {
     const lines: Record<string, unknown>[] = [];
     const logger = createLogger('info', { write: (line) => lines.push(JSON.parse(line)) });
     const bound: string[] = [];
+    const outcomes: string[] = [];
     const pull = new InitialPull({
       config: { ...loadConfig({}), dataDir, hubUrl: options.hubUrl ?? hub.url },
       logger,
       bind: options.bind ?? (async (model) => void bound.push(model)),
+      onOutcome: ({ state }) => outcomes.push(state),
       freeMemory: () => options.freeMemory ?? ENOUGH,
     });
     const model = pull.start();
     const atStart = pull.status;
     await until(() => !['pulling', 'loading'].includes(pull.status?.state ?? ''));
     await pull.stop();
-    return { dataDir, lines, bound, model, atStart, status: pull.status as InitialPullStatus };
+    return { dataDir, lines, outcomes, bound, model, atStart, status: pull.status as InitialPullStatus };
   }
 
   it('fetches a model that the memory is enough for, logs how far it is, and lets it answer', async () => {
     hub.files.set(PATH, TINY);
-    const { dataDir, lines, bound, atStart, status } = await run();
+    const { dataDir, lines, outcomes, bound, atStart, status } = await run();
     const zero = { model: 'qwen2.5-0.5b', state: 'pulling', received_bytes: 0, total_bytes: null, detail: null };
     assert.deepEqual(atStart, zero);
     assert.deepEqual(status, { ...zero, state: 'done', received_bytes: TINY.length, total_bytes: TINY.length });
-    assert.deepEqual(bound, ['qwen2.5-0.5b']);
+    assert.deepEqual([bound, outcomes], [['qwen2.5-0.5b'], ['pulling']]);
     assert.equal((await findModelFile(dataDir, 'qwen2.5-0.5b'))?.card?.sha256, sha256Hex(TINY));
     const percents = lines.flatMap(({ percent }) => (percent === undefined ? [] : [percent as number]));
     assert.equal(percents.at(-1), 100);
@@ -64,6 +66,7 @@ describe('the pull of a first start', () => {
     const missing = await run();
     assert.equal(missing.status.state, 'failed');
     assert.match(missing.status.detail ?? '', /no such file/);
+    assert.deepEqual(missing.outcomes, ['failed']);
     hub.files.set(PATH, TINY);
     const unloadable = await run({ bind: () => Promise.reject(new Error('too large for this machine')) });
     assert.equal(unloadable.status.detail, 'too large for this machine');

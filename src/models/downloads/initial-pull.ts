@@ -30,6 +30,8 @@ export interface InitialPullDeps {
   logger: Logger;
   /** Binds the model to the generation ids, and stores that the initial pull is done. */
   bind(model: string): Promise<void>;
+  /** Called once: when the first bytes arrive, or with the state `failed` when the first attempt fails before. */
+  onOutcome?(status: InitialPullStatus): void;
   /** Free bytes of memory; for tests. */
   freeMemory?: () => number;
 }
@@ -44,6 +46,7 @@ export class InitialPull {
   #status: InitialPullStatus | null = null;
   #running: Promise<void> = Promise.resolve();
   #logged = { percent: 0, atMs: 0 };
+  #hasOutcome = false;
 
   constructor(deps: InitialPullDeps) {
     this.#deps = deps;
@@ -62,7 +65,7 @@ export class InitialPull {
       this.#deps.logger.info({ freeBytes: free }, 'model pull skipped, too little free memory');
       return null;
     }
-    this.#status = { model, state: 'pulling', received_bytes: 0, total_bytes: null, detail: null };
+    this.#status = this.#startedStatus(model);
     this.#running = this.#run(model);
     return model;
   }
@@ -80,7 +83,9 @@ export class InitialPull {
       logger.info({ model, hub: config.hubUrl }, 'model pull started');
       const source = parseModelSource(model, config.hubUrl);
       const onProgress = (bytes: { receivedBytes: number; totalBytes: number | null }) => this.#progress(model, bytes);
-      const { bytes, card } = await pullModel({ config }, source, { sha256: null, onProgress }, signal);
+      const onRetry = (detail: string) =>
+        this.#reportOutcome({ ...this.#startedStatus(model), state: 'failed', detail });
+      const { bytes, card } = await pullModel({ config }, source, { sha256: null, onProgress, onRetry }, signal);
       signal.throwIfAborted();
       // No operator requested this file, so nobody would verify its hash by hand.
       if (card === null || card.sha256_from === 'nobody') throw new Error('the hub did not say what its SHA-256 is');
@@ -92,16 +97,28 @@ export class InitialPull {
       if (signal.aborted) return;
       const detail = describeError(error);
       this.#status = { ...(this.#status as InitialPullStatus), state: 'failed', detail };
+      this.#reportOutcome(this.#status);
       logger.warn({ model, error: detail }, 'model pull failed, using the bundled model');
     }
   }
 
   #progress(model: string, { receivedBytes, totalBytes }: { receivedBytes: number; totalBytes: number | null }): void {
     this.#status = { model, state: 'pulling', received_bytes: receivedBytes, total_bytes: totalBytes, detail: null };
+    this.#reportOutcome(this.#status);
     const percent = totalBytes === null ? 0 : Math.floor((receivedBytes / totalBytes) * 100);
     const now = performance.now();
     if (percent < this.#logged.percent + LOG_PERCENT && now < this.#logged.atMs + LOG_MS) return;
     this.#logged = { percent: percent - (percent % LOG_PERCENT), atMs: now };
     this.#deps.logger.info({ model, receivedBytes, totalBytes, percent }, 'model pull progress');
+  }
+
+  #startedStatus(model: string): InitialPullStatus {
+    return { model, state: 'pulling', received_bytes: 0, total_bytes: null, detail: null };
+  }
+
+  #reportOutcome(status: InitialPullStatus): void {
+    if (this.#hasOutcome) return;
+    this.#hasOutcome = true;
+    this.#deps.onOutcome?.(status);
   }
 }
