@@ -19,7 +19,7 @@ import { describeError } from './lib/operator-error.ts';
 import { deleteResponses } from './responses/find-response.ts';
 
 /** Dependencies of the purge. */
-export type PurgeDeps = Pick<Deps, 'db' | 'blobs' | 'chunks' | 'logger' | 'now' | 'recordUsage'>;
+export type PurgeDeps = Pick<Deps, 'db' | 'blobs' | 'chunks' | 'logger' | 'metrics' | 'now' | 'recordUsage'>;
 
 /** Organizations of one run; the next run takes the others. */
 const MAX_ORGANIZATIONS = 20;

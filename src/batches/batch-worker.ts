@@ -1,9 +1,10 @@
 import type { JobHandler } from '../queue/job-queue.ts';
 import { finalizeBatch } from './finalize-batch.ts';
 import { LinePermits } from './line-permits.ts';
+import { batchMetrics } from './metrics.ts';
 import { type RunDeps, runLines } from './run-lines.ts';
 import type { BatchStatus } from './schema.ts';
-import { selectBatchOfJob } from './store.ts';
+import { type BatchRow, selectBatchOfJob } from './store.ts';
 import { validateBatch } from './validate-batch.ts';
 
 /** Dependencies of background batches. */
@@ -20,14 +21,26 @@ async function runBatch(deps: RunDeps, batchId: string, signal: AbortSignal): Pr
   for (;;) {
     signal.throwIfAborted();
     const batch = await selectBatchOfJob(deps.db.sql, batchId);
-    if (batch?.status === 'validating') await validateBatch(deps, batch, signal);
-    else if (batch?.status === 'in_progress' && batch.expiredAt === null) await runLines(deps, batch, signal);
-    else if (batch !== null && LACK_FILES.has(batch.status)) {
-      if (batch.status === 'cancelling') await runLines(deps, batch, signal);
-      await finalizeBatch(deps, batch, signal);
-      deps.logger.info({ batchId, lines: batch.totalLines }, 'batch ended');
-    } else return;
+    const run = batch === null ? null : stepOf(batch);
+    if (batch === null || run === null) return;
+    const ended = batchMetrics(deps.metrics).stepStarted(batch.status);
+    await run(deps, batch, signal).finally(ended);
   }
+}
+
+type Step = (deps: RunDeps, batch: BatchRow, signal: AbortSignal) => Promise<void>;
+
+/** The next step of a batch; null for one that has ended. */
+function stepOf({ status, expiredAt }: BatchRow): Step | null {
+  if (status === 'validating') return validateBatch;
+  if (status === 'in_progress' && expiredAt === null) return runLines;
+  return LACK_FILES.has(status) ? endBatch : null;
+}
+
+async function endBatch(deps: RunDeps, batch: BatchRow, signal: AbortSignal): Promise<void> {
+  if (batch.status === 'cancelling') await runLines(deps, batch, signal);
+  await finalizeBatch(deps, batch, signal);
+  deps.logger.info({ batchId: batch.id, lines: batch.totalLines }, 'batch ended');
 }
 
 /** States of a batch whose lines have results, or get them now, and whose files are not written. */

@@ -225,6 +225,61 @@ describe('running batches', () => {
     assert.equal(results.errors[0].response.body.error.param, 'input');
   });
 
+  it('counts batches and lines in the metrics', async () => {
+    const read = async () => (await api.deps.metrics.metrics()).split('\n');
+    const value = (lines: string[], name: string) =>
+      Number(lines.find((line) => line.startsWith(`${name} `))?.slice(name.length) ?? 0);
+    const counted = [
+      'quire_batches_total{status="completed"}',
+      'quire_batch_lines_total{outcome="completed"}',
+      'quire_batch_lines_total{outcome="failed"}',
+      'quire_batch_line_retries_total',
+    ];
+    const before = await read();
+    let attempts = 0;
+    let during: string[] = [];
+    api.engine.play(() =>
+      (async function* () {
+        during = await read();
+        attempts += 1;
+        if (attempts === 1) throw engineUnavailable('not now', 0);
+        yield* words('Done.');
+      })(),
+    );
+    const { id } = await createBatchOf(api, [chatLine('a', 'Hi'), chatLine('b', '', { temperature: 9 })]);
+    await waitForBatch(api, id);
+    const after = await read();
+    assert.deepEqual(
+      counted.map((name) => value(after, name) - value(before, name)),
+      [1, 1, 1, 1],
+    );
+    assert.equal(value(during, 'quire_batches_running{status="in_progress"}'), 1);
+    assert.ok(value(during, 'quire_batch_lines_in_flight') >= 1);
+    assert.equal(value(after, 'quire_batches_running{status="in_progress"}'), 0);
+    assert.equal(value(after, 'quire_batch_lines_in_flight'), 0);
+  });
+
+  it('fails a line with 404 model_not_found when its model was removed after the validation', async () => {
+    const { get } = api.deps.models;
+    let isRemoved = false;
+    Object.assign(api.deps.models, {
+      get: (model: string) => (isRemoved && model === 'general-70b' ? undefined : get.call(api.deps.models, model)),
+    });
+    api.engine.play(() => {
+      isRemoved = true;
+      return stream(words('Done.'));
+    });
+    const lines = [chatLine('first', 'Hi'), ...['a', 'b', 'c', 'd'].map((n) => chatLine(n, `Hi ${n}`))];
+    const created = await createBatchOf(api, [...lines, chatLine('late', 'Hi', { model: 'general-70b' })]);
+    const batch = await waitForBatch(api, created.id);
+    Object.assign(api.deps.models, { get });
+    const { errors } = await assertEveryLineOnce(api, batch, ['first', 'a', 'b', 'c', 'd', 'late']);
+    assert.deepEqual([batch.status, errors.length], ['completed', 1]);
+    assert.deepEqual([errors[0].custom_id, errors[0].response.status_code], ['late', 404]);
+    assert.equal(errors[0].error.code, 'model_not_found');
+    assert.equal(errors[0].response.body.error.param, 'model');
+  });
+
   it('applies the guardrail policy of the organization to each line', async () => {
     const { key } = await api.makeKey({ organization: 'guarded' });
     const policy = { name: 'no bombs', topic_deny_list: [{ topic: 'bomb', action: 'block' }] };

@@ -3,6 +3,7 @@ import { batchNotCancellable, notFound } from '../errors.ts';
 import { deleteFileUses } from '../files/store.ts';
 import { isId } from '../lib/ids.ts';
 import { deleteLines } from './line-store.ts';
+import { batchMetrics } from './metrics.ts';
 import type { Batch } from './schema.ts';
 import { type BatchRow, lockBatch, updateBatch } from './store.ts';
 import { viewBatch } from './view-batch.ts';
@@ -12,7 +13,11 @@ import { viewBatch } from './view-batch.ts';
  * lines in progress have ended. Idempotent while it is `cancelling`. Throws 404 `batch_not_found`, and 409 `batch_not_cancellable` when
  * all lines have ended.
  */
-export async function cancelBatch(deps: Pick<Deps, 'db' | 'now'>, organizationId: string, id: string): Promise<Batch> {
+export async function cancelBatch(
+  deps: Pick<Deps, 'db' | 'metrics' | 'now'>,
+  organizationId: string,
+  id: string,
+): Promise<Batch> {
   if (!isId('batch', id)) throw notFound('batch', id, 'batch_id');
   const at = new Date(deps.now());
   const cancelled = await deps.db.sql.transaction(async (sql) => {
@@ -26,6 +31,7 @@ export async function cancelBatch(deps: Pick<Deps, 'db' | 'now'>, organizationId
     }
     return (await updateBatch(sql, row, changes)) ?? row;
   });
+  if (cancelled.status === 'cancelled') batchMetrics(deps.metrics).ended('cancelled');
   return viewBatch(cancelled);
 }
 

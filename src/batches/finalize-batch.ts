@@ -4,11 +4,12 @@ import { deleteFileUses } from '../files/store.ts';
 import { commitFile, type StoredContent, storeContent } from '../files/store-content.ts';
 import { newId } from '../lib/ids.ts';
 import { deleteLines, type ResultSize, type StoredResult, selectResultSizes, selectResults } from './line-store.ts';
+import { batchMetrics } from './metrics.ts';
 import { recordLeftUsage } from './result-writer.ts';
 import { type BatchRow, lockBatch, updateBatch } from './store.ts';
 
 /** Dependencies of finalization. */
-export type FinalizeDeps = Pick<Deps, 'db' | 'blobs' | 'logger' | 'recordUsage' | 'now'>;
+export type FinalizeDeps = Pick<Deps, 'db' | 'blobs' | 'logger' | 'metrics' | 'recordUsage' | 'now'>;
 
 type ResultStatus = 'completed' | 'failed';
 
@@ -53,11 +54,12 @@ async function requireEndedLines({ db }: FinalizeDeps, { id, organizationId }: B
 type NewFile = (StoredContent & { filename: string }) | null;
 
 async function commit(
-  { db, now }: FinalizeDeps,
+  { db, metrics, now }: FinalizeDeps,
   batch: BatchRow,
   { output, errors }: { output: NewFile; errors: NewFile },
 ): Promise<void> {
   const at = new Date(now());
+  const end = endState(batch, at);
   await db.sql.transaction(async (sql) => {
     const create = async (content: NewFile) => {
       if (content === null) return null;
@@ -68,14 +70,15 @@ async function commit(
       return id;
     };
     const files = { outputFileId: await create(output), errorFileId: await create(errors) };
-    const ended = await updateBatch(sql, batch, { ...files, ...endState(batch, at) });
+    const ended = await updateBatch(sql, batch, { ...files, ...end });
     if (ended === null) throw new Error(`${batch.id} was ended by another process`);
     await deleteFileUses(sql, batch.id);
     await deleteLines(sql, batch.id);
   });
+  batchMetrics(metrics).ended(end.status);
 }
 
-function endState({ status, expiredAt }: BatchRow, at: Date): Partial<BatchRow> {
+function endState({ status, expiredAt }: BatchRow, at: Date): Partial<BatchRow> & Pick<BatchRow, 'status'> {
   if (status === 'cancelling') return { status: 'cancelled', cancelledAt: at };
   if (expiredAt !== null) return { status: 'expired' };
   return { status: 'completed', completedAt: at };

@@ -45,14 +45,14 @@ export async function deleteLines(sql: Sql, batchId: string): Promise<void> {
   await sql.delete(batchLines).where(eq(batchLines.batchId, batchId));
 }
 
-/** Selects the lines without a result, in the order in which they run. */
-export function selectPendingLines(sql: Sql, batchId: string): Promise<PendingLine[]> {
+/** Selects the lines without a result, in the order of the input file. */
+export function selectPendingLines(sql: Sql, batchId: string): Promise<(PendingLine & Pick<NewLine, 'orderKey'>)[]> {
   const { line, start, bytes, weight, orderKey } = batchLines;
   return sql
-    .select({ line, start, bytes, weight })
+    .select({ line, start, bytes, weight, orderKey })
     .from(batchLines)
     .where(and(eq(batchLines.batchId, batchId), eq(batchLines.status, 'pending')))
-    .orderBy(asc(orderKey), asc(line));
+    .orderBy(asc(line));
 }
 
 /**
@@ -131,8 +131,8 @@ export async function clearUnrecordedUsage(sql: Sql, batchId: string, lines: rea
     .where(and(eq(batchLines.batchId, batchId), inArray(batchLines.line, [...lines])));
 }
 
-/** Fails all lines without a result, and counts them. `error` is JSON of `{code, message}`. Requires a transaction. */
-export async function failPendingLines(sql: Sql, batchId: string, error: string): Promise<void> {
+/** Fails all lines without a result, and counts them. `error` is JSON of `{code, message}`. Returns how many. Requires a transaction. */
+export async function failPendingLines(sql: Sql, batchId: string, error: string): Promise<number> {
   const failed = await sql
     .update(batchLines)
     .set({ status: 'failed', error })
@@ -142,6 +142,7 @@ export async function failPendingLines(sql: Sql, batchId: string, error: string)
     .update(batches)
     .set({ failedLines: fragment`${batches.failedLines} + ${failed.length}` })
     .where(eq(batches.id, batchId));
+  return failed.length;
 }
 
 /** Size of a line's result. */

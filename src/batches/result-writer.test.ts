@@ -92,7 +92,7 @@ describe('results of batch lines', () => {
     const id = await makeBatch();
     const record = makeRecord();
     const crash = async () => Promise.reject(new Error('the process ends here'));
-    const writer = new ResultWriter({ db: api.db, recordUsage: crash }, id);
+    const writer = new ResultWriter({ ...api.deps, recordUsage: crash }, id);
     await writer.add(resultOf(1, record));
     await assert.rejects(writer.flush(), /ends here/);
     assert.equal(await countRecords(record), 0);

@@ -3,9 +3,10 @@ import { FailedStatement } from '../db/failed-statement.ts';
 import type { Deps } from '../deps.ts';
 import type { ReservedUsage } from '../lib/usage-record.ts';
 import { clearUnrecordedUsage, type LineResult, saveResults, selectUnrecordedUsage } from './line-store.ts';
+import { batchMetrics } from './metrics.ts';
 
 /** Dependencies of `ResultWriter`. */
-export type ResultWriterDeps = Pick<Deps, 'db' | 'recordUsage'>;
+export type ResultWriterDeps = Pick<Deps, 'db' | 'metrics' | 'recordUsage'>;
 
 /** Results of one statement. */
 const MAX_RESULTS = 128;
@@ -64,6 +65,7 @@ export class ResultWriter {
   async #write(results: readonly LineResult[]): Promise<void> {
     const { db, recordUsage } = this.#deps;
     const saved = await this.#save(results);
+    this.#count(results.filter(({ line }) => saved.has(line)));
     for (const { line, usage } of results) if (!saved.has(line)) releaseCredits(usage);
     const billed = results.filter(({ line, usage }) => saved.has(line) && usage.length > 0);
     if (billed.length === 0) return;
@@ -72,6 +74,13 @@ export class ResultWriter {
     );
     const lines = billed.map(({ line }) => line);
     await this.#retry(() => clearUnrecordedUsage(db.sql, this.#batchId, lines));
+  }
+
+  #count(results: readonly LineResult[]): void {
+    const metrics = batchMetrics(this.#deps.metrics);
+    const completed = results.filter(({ status }) => status === 'completed').length;
+    metrics.linesEnded('completed', completed);
+    metrics.linesEnded('failed', results.length - completed);
   }
 
   async #save(results: readonly LineResult[]): Promise<ReadonlySet<number>> {
@@ -102,7 +111,10 @@ export function releaseCredits(usage: readonly ReservedUsage[]): void {
 }
 
 /** Records the usage that an ended process left in the outbox of a batch. Usage that the ledger has is not recorded again. */
-export async function recordLeftUsage({ db, recordUsage }: ResultWriterDeps, batchId: string): Promise<void> {
+export async function recordLeftUsage(
+  { db, recordUsage }: Pick<ResultWriterDeps, 'db' | 'recordUsage'>,
+  batchId: string,
+): Promise<void> {
   for (;;) {
     const { lines, records } = await selectUnrecordedUsage(db.sql, batchId, OUTBOX_LINES);
     if (lines.length === 0) return;

@@ -13,7 +13,7 @@ const config = { scope: 'inference', rateClass: 'general' } as const;
 const response = { 200: Batch };
 
 /** Routes under `/v1/batches`. They require the scopes `inference` and `files`. */
-export function batchRoutes(app: App, deps: Pick<Deps, 'db' | 'jobs' | 'now'>): void {
+export function batchRoutes(app: App, deps: Pick<Deps, 'db' | 'jobs' | 'metrics' | 'now'>): void {
   const organizationOf = (request: Parameters<typeof toCall>[0]): string => {
     const { caller } = toCall(request);
     requireScope(caller, 'files');

@@ -1,27 +1,27 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Deps } from '../deps.ts';
 import type { ApiError } from '../errors.ts';
-import type { FileRow } from '../files/store.ts';
 import { knownError } from '../http/known-error.ts';
 import type { Call, Caller } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
 import { describeErrorWithStack } from '../lib/operator-error.ts';
 import type { ReservedUsage } from '../lib/usage-record.ts';
 import { type BatchLineDeps, ENDPOINTS } from './endpoints.ts';
-import { readLineBody } from './input-file.ts';
 import type { LinePermits } from './line-permits.ts';
+import type { LineReader } from './line-reader.ts';
 import { lineRetryDelay } from './line-retry.ts';
 import type { LineResult, PendingLine } from './line-store.ts';
+import { batchMetrics } from './metrics.ts';
 import { releaseCredits } from './result-writer.ts';
 import type { BatchRow } from './store.ts';
 
 /** What all lines of a running batch share. */
 export interface LineContext {
-  deps: BatchLineDeps & Pick<Deps, 'blobs'>;
+  deps: BatchLineDeps;
   permits: LinePermits;
   batch: BatchRow;
   caller: Caller;
-  file: FileRow;
+  reader: LineReader;
   /** Aborts running lines: the process stops. */
   signal: AbortSignal;
   /** Starts no further attempt: the batch is cancelled or has expired, or the process stops. */
@@ -34,13 +34,16 @@ export interface LineContext {
  */
 export async function runLine(context: LineContext, line: PendingLine): Promise<LineResult> {
   const { permits, batch, stop } = context;
+  const metrics = batchMetrics(context.deps.metrics);
   for (let attempt = 0; ; attempt += 1) {
-    const { result, error } = await permits.within(batch.organizationId, line.weight, stop, () =>
-      attemptLine(context, line),
-    );
+    const { result, error } = await permits.within(batch.organizationId, line.weight, stop, () => {
+      const ended = metrics.lineStarted();
+      return attemptLine(context, line).finally(ended);
+    });
     const delayMs = error === null ? null : lineRetryDelay(error, attempt, Math.random());
     if (delayMs === null) return result;
     releaseCredits(result.usage);
+    metrics.lineRetried();
     await delay(delayMs, undefined, { signal: stop });
   }
 }
@@ -50,8 +53,8 @@ async function attemptLine(
   context: LineContext,
   line: PendingLine,
 ): Promise<{ result: LineResult; error: ApiError | null }> {
-  const { deps, batch, caller, file, signal } = context;
-  const body = await readLineBody(deps, file, line, signal);
+  const { deps, batch, caller, reader, signal } = context;
+  const body = await reader.read(line, signal);
   const usage: ReservedUsage[] = [];
   const recordUsage: Deps['recordUsage'] = async (record, reservation) => void usage.push({ record, reservation });
   const requestId = newId('request');

@@ -5,7 +5,10 @@ import { restoreCaller } from '../lib/stored-caller.ts';
 import type { BatchLineDeps } from './endpoints.ts';
 import { requireInputFile } from './input-file.ts';
 import type { LinePermits } from './line-permits.ts';
+import { LineReader } from './line-reader.ts';
 import { failPendingLines, type PendingLine, selectPendingLines } from './line-store.ts';
+import { batchMetrics } from './metrics.ts';
+import { orderByPrefix } from './order-key.ts';
 import { ResultWriter, recordLeftUsage } from './result-writer.ts';
 import { type LineContext, runLine } from './run-line.ts';
 import { type BatchRow, lockBatch, selectBatchStatus, updateBatch } from './store.ts';
@@ -52,10 +55,11 @@ async function runPendingLines(
   { signal, stop }: Pick<LineContext, 'signal' | 'stop'>,
 ): Promise<void> {
   const file = await requireInputFile(deps, batch);
-  const pending = await selectPendingLines(deps.db.sql, batch.id);
+  const pending = orderByPrefix(await selectPendingLines(deps.db.sql, batch.id));
+  const reader = new LineReader(deps, file, pending);
   const caller = restoreCaller(batch.caller);
   const writer = new ResultWriter(deps, batch.id);
-  const context: LineContext = { deps, permits: deps.permits, batch, caller, file, signal, stop };
+  const context: LineContext = { deps, permits: deps.permits, batch, caller, reader, signal, stop };
   const run = async (line: PendingLine) => {
     const result = await runLine(context, line).catch((error: unknown) => {
       // A line that was stopped stays pending.
@@ -72,19 +76,22 @@ async function runPendingLines(
 }
 
 /** Decides how the run ended, and fails the lines that were not run. Changes nothing when another process has done so. */
-async function endRun({ db, now }: RunDeps, batch: BatchRow): Promise<void> {
+async function endRun({ db, metrics, now }: RunDeps, batch: BatchRow): Promise<void> {
+  const notRun = { cancelled: 0, expired: 0 };
   await db.sql.transaction(async (sql) => {
     const current = await lockBatch(sql, batch.organizationId, batch.id);
     if (current?.status === 'cancelling') {
-      await failPendingLines(sql, batch.id, JSON.stringify(CANCELLED));
+      notRun.cancelled = await failPendingLines(sql, batch.id, JSON.stringify(CANCELLED));
     } else if (current?.status === 'in_progress' && current.expiredAt === null) {
       const at = new Date(now());
       if (current.completedLines + current.failedLines === current.totalLines) {
         await updateBatch(sql, current, { status: 'finalizing', finalizingAt: at });
       } else if (at >= current.expiresAt) {
-        await failPendingLines(sql, batch.id, JSON.stringify(EXPIRED));
+        notRun.expired = await failPendingLines(sql, batch.id, JSON.stringify(EXPIRED));
         await updateBatch(sql, current, { expiredAt: at });
       } else throw new Error(`lines of ${batch.id} have no result`);
     }
   });
+  batchMetrics(metrics).linesEnded('cancelled', notRun.cancelled);
+  batchMetrics(metrics).linesEnded('expired', notRun.expired);
 }

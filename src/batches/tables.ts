@@ -58,7 +58,7 @@ export const batchLines = pgTable(
     bytes: integer().notNull(),
     /** Estimated bytes of memory while the line runs: request and response. */
     weight: bigint({ mode: 'number' }).notNull(),
-    /** Lines run in this order, so that lines with a common prompt prefix follow each other. */
+    /** Hashes of prefixes of the prompt: lines with a common prefix follow each other (`orderByPrefix`). */
     orderKey: text('order_key').notNull(),
     status: text({ enum: ['pending', 'completed', 'failed'] })
       .notNull()

@@ -54,6 +54,7 @@ describe('validation of batches', () => {
       [good, 'duplicate_custom_id custom_id'],
       [chatLine('stream', 'Hi', { stream: true }), 'streaming_unsupported body.stream'],
       [chatLine('model', 'Hi', { model: 'nobody' }), 'model_not_found body.model'],
+      [chatLine('kind', 'Hi', { model: 'embed-large-en-v1.5' }), 'model_not_found body.model'],
       ['['.repeat(200_000), 'invalid_json_line null'],
     ] as const;
     const expected = lines.flatMap(([, defect], at) => (defect === null ? [] : [`${at + 1} ${defect}`]));

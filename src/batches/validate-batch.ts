@@ -10,6 +10,7 @@ import { restoreCaller } from '../lib/stored-caller.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { requireInputFile } from './input-file.ts';
 import { countLines, deleteLines, insertLines, type NewLine } from './line-store.ts';
+import { batchMetrics } from './metrics.ts';
 import { orderKey } from './order-key.ts';
 import { LineDefect, type ParsedLine, parseLine } from './parse-line.ts';
 import { type BatchError, MAX_BATCH_ERRORS, MAX_BATCH_LINES, MAX_LINE_BYTES } from './schema.ts';
@@ -17,7 +18,7 @@ import { type FileLine, splitLines } from './split-lines.ts';
 import { type BatchRow, lockBatch, updateBatch } from './store.ts';
 
 /** Dependencies of a validation. */
-export type ValidationDeps = Pick<Deps, 'db' | 'blobs' | 'models' | 'now'>;
+export type ValidationDeps = Pick<Deps, 'db' | 'blobs' | 'models' | 'metrics' | 'now'>;
 
 /** Rows of one INSERT. */
 const LINES_PER_INSERT = 500;
@@ -56,10 +57,11 @@ export async function validateBatch(deps: ValidationDeps, batch: BatchRow, signa
 
 /** Ends a batch whose validation did not end in time, because the store of its file or the process failed again and again. */
 async function expireBatch(deps: ValidationDeps, batch: BatchRow): Promise<void> {
-  await whileValidating(deps, batch, async (sql) => {
+  const isExpired = await whileValidating(deps, batch, async (sql) => {
     await updateBatch(sql, batch, { status: 'expired', expiredAt: new Date(deps.now()) });
     await release(sql, batch);
   });
+  if (isExpired) batchMetrics(deps.metrics).ended('expired');
 }
 
 /** Runs `write` in a transaction while the batch is `validating`. Returns false when it is not, such as after a cancellation. */
@@ -83,11 +85,12 @@ async function failValidation(
 ): Promise<void> {
   const [first] = errors;
   const where = first?.line == null ? '' : `Line ${first.line}: `;
-  await whileValidating(deps, batch, async (sql) => {
+  const isFailed = await whileValidating(deps, batch, async (sql) => {
     await updateBatch(sql, batch, { status: 'failed', errors, failedAt: new Date(deps.now()) });
     await release(sql, batch);
     await updateFailed(sql, batch.organizationId, file.id, `${where}${first?.message ?? ''}`);
   });
+  if (isFailed) batchMetrics(deps.metrics).ended('failed');
 }
 
 /** Releases the input file of a batch that has no results. */

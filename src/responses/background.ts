@@ -7,6 +7,7 @@ import { newIdentity } from './create-response.ts';
 import type { ResponseEvent } from './event-schema.ts';
 import { cancellation } from './event-writer.ts';
 import { findResponse } from './find-response.ts';
+import { responseMetrics } from './metrics.ts';
 import { prepareResponse, type ResponseDeps } from './prepare-response.ts';
 import { type BackgroundDeps, RUN_RESPONSE, type StoredJob } from './run-background.ts';
 import type { CreateResponse, ResponseResource } from './schema.ts';
@@ -108,16 +109,16 @@ async function* followEvents(
  * does not run in the background.
  */
 export async function cancelResponse(
-  deps: Pick<ResponseDeps, 'db' | 'now'>,
+  deps: Pick<ResponseDeps, 'db' | 'metrics' | 'now'>,
   call: Call,
   id: string,
 ): Promise<ResponseResource> {
   const { response } = await findResponse(deps, call, id);
   if (!(JSON.parse(response) as ResponseResource).background)
     throw invalidValue('response_id', 'names a response that does not run in the background');
-  await deps.db.sql.transaction(async (sql) => {
+  const isCancelled = await deps.db.sql.transaction(async (sql) => {
     const row = await lockRunning(sql, id);
-    if (row === null) return;
+    if (row === null) return false;
     const { events, progress } = await selectResponseEvents(sql, id, -1);
     const emitter = createEmitter(JSON.parse(row.response) as ResponseResource, events, progress);
     const created = emitter.isNew ? [emitter.created()] : [];
@@ -125,6 +126,8 @@ export async function cancelResponse(
     await insertEvents(sql, id, [...created, ...ending], progress);
     await updateEnded(sql, emitter.resource());
     await notify(sql, 'quire_responses', cancellation(id));
+    return true;
   });
+  if (isCancelled) responseMetrics(deps.metrics).ended('cancelled');
   return getResponse(deps, call, id);
 }

@@ -1,5 +1,6 @@
 import type { Call } from '../lib/caller.ts';
 import { newId } from '../lib/ids.ts';
+import { responseMetrics } from './metrics.ts';
 import {
   type PreparedResponse,
   prepareResponse,
@@ -27,9 +28,8 @@ export function newIdentity(deps: Pick<ResponseDeps, 'now'>): ResponseIdentity {
 }
 
 function saveWhenAsked(deps: ResponseDeps, { caller }: Call, { shell, conversation }: PreparedResponse): SaveResponse {
-  return async (response) => {
-    if (!shell.store) return;
-    await insertResponse(deps.db.sql, {
+  const insert = (response: ResponseResource) =>
+    insertResponse(deps.db.sql, {
       id: response.id,
       organizationId: caller.organizationId,
       status: response.status,
@@ -38,6 +38,9 @@ function saveWhenAsked(deps: ResponseDeps, { caller }: Call, { shell, conversati
       itemIds: response.output.map(({ id }) => id),
       createdAt: new Date(response.created_at * 1000),
     });
+  return async (response) => {
+    if (shell.store) await insert(response);
+    responseMetrics(deps.metrics).ended(response.status);
   };
 }
 

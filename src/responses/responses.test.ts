@@ -44,6 +44,28 @@ describe('POST /v1/responses', () => {
     ]);
   });
 
+  it('counts responses, turns and tool calls in the metrics', async () => {
+    const names = [
+      'quire_responses_total{status="completed"}',
+      'quire_response_turns_total',
+      'quire_response_tool_calls_total{tool="function"}',
+      'quire_responses_in_flight',
+    ];
+    const read = async () => {
+      const lines = (await api.deps.metrics.metrics()).split('\n');
+      return names.map((name) => Number(lines.find((line) => line.startsWith(`${name} `))?.slice(name.length) ?? 0));
+    };
+    const before = await read();
+    playTurns(api.engine, calls(['weather', { city: 'Oslo' }], ['weather', { city: 'Rome' }]));
+    await post({ tools: [weather] });
+    await post({ tools: [weather], stream: true, store: false });
+    const after = await read();
+    assert.deepEqual(
+      after.map((value, at) => value - (before[at] ?? 0)),
+      [2, 2, 4, 0],
+    );
+  });
+
   it('streams the six events in order; the last one equals the stored response', async () => {
     playTurns(api.engine, thinks('Hm.', says('It is cold.')));
     const answer = await post({ stream: true });

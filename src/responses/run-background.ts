@@ -7,6 +7,7 @@ import { defineJob } from '../queue/define-job.ts';
 import type { ConversationItem } from './conversation.ts';
 import type { Outcome, ResponseEmitter } from './emitter.ts';
 import { EventWriter, ResponseGone } from './event-writer.ts';
+import { responseMetrics } from './metrics.ts';
 import { type PreparedResponse, prepareResponse, type ResponseDeps } from './prepare-response.ts';
 import type { CreateResponse, ResponseResource } from './schema.ts';
 import { createEmitter, startResponse } from './start-response.ts';
@@ -55,7 +56,9 @@ export async function runBackground(deps: ResponseDeps, responseId: string, sign
     if (failure !== null) {
       for (const event of emitter.end(failedOutcome(failure), Math.floor(deps.now() / 1000))) writer.add(event);
     }
-    await writer.end(emitter.resource());
+    const response = emitter.resource();
+    await writer.end(response);
+    responseMetrics(deps.metrics).ended(response.status);
   } catch (error) {
     if (!(error instanceof ResponseGone)) throw error;
   } finally {

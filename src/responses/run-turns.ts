@@ -11,6 +11,7 @@ import type { Outcome, ResponseEmitter, ResponseProgress } from './emitter.ts';
 import type { ResponseEvent } from './event-schema.ts';
 import { forcedQuery, parseQuery, searchFiles, searchTool } from './file-search.ts';
 import type { FileSearchItem, OutputItem } from './item-schema.ts';
+import { responseMetrics } from './metrics.ts';
 import type { PreparedResponse, ResponseDeps } from './prepare-response.ts';
 import { endOfTurn, FILE_SEARCH, isSameQuery, type LoopState, planTurn, type TurnPlan } from './turn-loop.ts';
 
@@ -76,7 +77,7 @@ function loopState({ emitter }: TurnLoop): LoopState {
 
 /** Relays the events of one model call to the emitter. Settles the call, and counts its usage, however it ends. */
 async function* relayTurn(
-  { emitter, prepared, notices }: TurnLoop,
+  { deps, emitter, prepared, notices }: TurnLoop,
   generation: Generation,
 ): AsyncGenerator<ResponseEvent, RelayedTurn, undefined> {
   const calls: ToolCall[] = [];
@@ -102,7 +103,9 @@ async function* relayTurn(
   // `filter` drops the indexes that an upstream has left out.
   const made = calls.filter((call) => call !== undefined);
   const searches = yield* announceCalls(emitter, made, { reason, hasSearch: prepared.search !== null });
-  return { reason, searches, functionCalls: made.length - searches.length };
+  const functionCalls = made.length - searches.length;
+  responseMetrics(deps.metrics).turnEnded({ file_search: searches.length, function: functionCalls });
+  return { reason, searches, functionCalls };
 }
 
 function addCallDelta(calls: ToolCall[], event: Extract<GenerationEvent, { type: 'tool-call-delta' }>): void {

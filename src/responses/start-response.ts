@@ -6,6 +6,7 @@ import type { ModerationNotice } from '../lib/screen.ts';
 import { annotateText } from './annotate.ts';
 import { NO_PROGRESS, type Outcome, ResponseEmitter } from './emitter.ts';
 import type { ResponseEvent } from './event-schema.ts';
+import { responseMetrics } from './metrics.ts';
 import type { PreparedResponse, ResponseDeps } from './prepare-response.ts';
 import { toRequestError } from './request-fields.ts';
 import { runTurns, type StartedTurn, searchResults, startTurn, type TurnLoop } from './run-turns.ts';
@@ -91,14 +92,19 @@ async function* runEvents(
     await save(emitter.resource());
     return events;
   };
+  const left = responseMetrics(deps.metrics).started();
   try {
     if (emitter.isNew) yield emitter.created();
     yield* await end(yield* runUntilFailure(loop, first, failed));
   } finally {
-    if (!isEnded) {
-      // The reader has stopped, perhaps before the first turn was read.
-      await first.generation.events.return();
-      await end(DISCONNECTED);
+    try {
+      if (!isEnded) {
+        // The reader has stopped, perhaps before the first turn was read.
+        await first.generation.events.return();
+        await end(DISCONNECTED);
+      }
+    } finally {
+      left();
     }
   }
 }
