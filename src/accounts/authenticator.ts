@@ -1,6 +1,7 @@
 import type { Database } from '../db/db.ts';
 import { invalidApiKey } from '../errors.ts';
 import { type Caller, SCOPES, type Scope } from '../lib/caller.ts';
+import { ReadCache } from '../lib/read-cache.ts';
 import { hashKey, KEY_PREFIX, MAX_KEY_CHARACTERS } from './api-key.ts';
 import { type ApiKeyRow, type KeyWithOrganization, selectApiKeyByHash, updateLastUses } from './store.ts';
 
@@ -17,16 +18,14 @@ interface CachedKey {
   caller: Caller;
   /** End of this secret, in milliseconds since 1970; null: never. */
   expiresAt: number | null;
-  readAt: number;
 }
 
 /** Identifies the holder of a key. Keys are cached for three seconds, so the hot path costs a hash and no query. */
 export class Authenticator {
   readonly #db: Pick<Database, 'sql' | 'listen'>;
   readonly #now: () => number;
-  readonly #cached = new Map<string, CachedKey>();
-  /** Running lookups; a lookup that a revocation may have overtaken is removed, so that nothing of it is cached. */
-  readonly #lookups = new Map<string, Promise<CachedKey | null>>();
+  /** By hash of the key. */
+  readonly #keys: ReadCache<CachedKey>;
   /** Last uses that are not stored yet, by key id. */
   #uses = new Map<string, number>();
 
@@ -34,6 +33,7 @@ export class Authenticator {
   constructor(db: Pick<Database, 'sql' | 'listen'>, now: () => number = Date.now) {
     this.#db = db;
     this.#now = now;
+    this.#keys = new ReadCache({ ttlMs: CACHE_TTL_MS, maxEntries: MAX_CACHED_KEYS, now });
   }
 
   /**
@@ -42,12 +42,8 @@ export class Authenticator {
    */
   authenticate(authorization: string | undefined): Caller | Promise<Caller> {
     const hash = hashKey(bearerKey(authorization));
-    const cached = this.#cached.get(hash);
-    if (cached !== undefined && this.#now() - cached.readAt < CACHE_TTL_MS) return this.#accept(cached);
-    return this.#lookUp(hash).then((found) => {
-      if (found === null) throw invalidApiKey('This API key is unknown.');
-      return this.#accept(found);
-    });
+    const key = this.#keys.get(hash, () => this.#read(hash));
+    return key instanceof Promise ? key.then((read) => this.#accept(read)) : this.#accept(key);
   }
 
   /** Evicts keys that any process changes, until the returned function is called. */
@@ -60,10 +56,7 @@ export class Authenticator {
 
   /** Evicts a key or the keys of an organization, or all keys without an id. Later calls read the database. */
   evict(id?: string): void {
-    this.#lookups.clear();
-    for (const [hash, { row }] of this.#cached) {
-      if (id === undefined || row.id === id || row.organizationId === id) this.#cached.delete(hash);
-    }
+    this.#keys.evict((_hash, { row }) => id === undefined || row.id === id || row.organizationId === id);
   }
 
   /** Stores the last use of every key used since the previous call, in one statement. */
@@ -82,30 +75,10 @@ export class Authenticator {
     return caller;
   }
 
-  /** Concurrent lookups of one key share one query. */
-  #lookUp(hash: string): Promise<CachedKey | null> {
-    const running = this.#lookups.get(hash);
-    if (running !== undefined) return running;
-    const readAt = this.#now();
-    const lookup = selectApiKeyByHash(this.#db.sql, hash)
-      .then((key) => {
-        const found =
-          key === null ? null : { row: key.row, caller: toCaller(key), expiresAt: secretExpiry(key.row, hash), readAt };
-        if (this.#lookups.get(hash) === lookup) this.#cache(hash, found);
-        return found;
-      })
-      .finally(() => {
-        if (this.#lookups.get(hash) === lookup) this.#lookups.delete(hash);
-      });
-    this.#lookups.set(hash, lookup);
-    return lookup;
-  }
-
-  #cache(hash: string, found: CachedKey | null): void {
-    this.#cached.delete(hash);
-    if (found === null) return;
-    this.#cached.set(hash, found);
-    if (this.#cached.size > MAX_CACHED_KEYS) this.#cached.delete(this.#cached.keys().next().value as string);
+  async #read(hash: string): Promise<CachedKey> {
+    const key = await selectApiKeyByHash(this.#db.sql, hash);
+    if (key === null) throw invalidApiKey('This API key is unknown.');
+    return { row: key.row, caller: toCaller(key), expiresAt: secretExpiry(key.row, hash) };
   }
 }
 

@@ -2,14 +2,15 @@ import type { Deps } from '../deps.ts';
 import { type ApiError, contentFiltered, engineUnavailable } from '../errors.ts';
 import type { Call } from '../lib/caller.ts';
 import { describeError } from '../lib/operator-error.ts';
+import { ReadCache } from '../lib/read-cache.ts';
 import type { ModerationNotice, PolicyStage, Screen, ScreenedOutput } from '../lib/screen.ts';
 import { type Evaluation, PolicyEvaluator } from './policy-evaluator.ts';
 import { selectActivePolicy } from './store.ts';
 
 /** How long a process may apply a policy that another process has changed. */
 const MAX_STALE_MS = 1_000;
-/** Compiled policies kept, least recently read first out: about 1 MB each at 1,000 topics. */
-const MAX_COMPILED = 200;
+/** Cached policies: about 1 MB each at 1,000 topics. */
+const MAX_POLICIES = 200;
 /** `Retry-After` while texts cannot be scored. */
 const RETRY_SECONDS = 5;
 /** Replaces the content of a blocked answer. */
@@ -29,11 +30,12 @@ interface CachedPolicy {
 /** Applies the newest enabled policy of the caller's organization to the texts of its calls. */
 export class PolicyScreen implements Screen {
   readonly #deps: ScreenDeps;
-  /** Least recently read first. Null: the organization has no enabled policy. */
-  readonly #policies = new Map<string, { readAt: number; policy: Promise<CachedPolicy | null> }>();
+  /** By organization. Null: the organization has no enabled policy. */
+  readonly #policies: ReadCache<CachedPolicy | null>;
 
   constructor(deps: ScreenDeps) {
     this.#deps = deps;
+    this.#policies = new ReadCache({ ttlMs: MAX_STALE_MS, maxEntries: MAX_POLICIES, now: deps.now });
   }
 
   async input(call: Call, texts: readonly string[]): Promise<ModerationNotice | null> {
@@ -57,7 +59,8 @@ export class PolicyScreen implements Screen {
     stage: PolicyStage,
     texts: readonly string[],
   ): Promise<{ evaluations: Evaluation[]; notice: ModerationNotice | null } | null> {
-    const active = await this.#activePolicy(organizationId);
+    const cached = this.#policies.get(organizationId, (known) => this.#read(organizationId, known));
+    const active = cached instanceof Promise ? await cached : cached;
     if (active === null || !active.evaluator.appliesTo(stage)) return null;
     const { id, evaluator } = active;
     try {
@@ -77,28 +80,9 @@ export class PolicyScreen implements Screen {
     }
   }
 
-  /** Reads the policy at most once per `MAX_STALE_MS`, and compiles it only when it has changed. */
-  async #activePolicy(organizationId: string): Promise<CachedPolicy | null> {
-    const now = this.#deps.now();
-    const cached = this.#policies.get(organizationId);
-    if (cached !== undefined && now - cached.readAt < MAX_STALE_MS) return cached.policy;
-    const policy = this.#read(organizationId, cached?.policy);
-    this.#policies.delete(organizationId);
-    this.#policies.set(organizationId, { readAt: now, policy });
-    policy.catch(() => this.#policies.delete(organizationId));
-    const [oldest] = this.#policies.keys();
-    if (this.#policies.size > MAX_COMPILED && oldest !== undefined) this.#policies.delete(oldest);
-    return policy;
-  }
-
-  async #read(
-    organizationId: string,
-    previous: Promise<CachedPolicy | null> | undefined,
-  ): Promise<CachedPolicy | null> {
-    const [row, known] = await Promise.all([
-      selectActivePolicy(this.#deps.db, organizationId),
-      previous?.catch(() => null) ?? null,
-    ]);
+  /** Compiles a policy only when it has changed. */
+  async #read(organizationId: string, known: CachedPolicy | null | undefined): Promise<CachedPolicy | null> {
+    const row = await selectActivePolicy(this.#deps.db, organizationId);
     if (row === null) return null;
     const isSame = known?.id === row.id && known.version === row.version;
     const evaluator = isSame ? known.evaluator : new PolicyEvaluator(row);
