@@ -16,7 +16,9 @@ function heldEngine() {
     if (texts.includes('bad')) throw invalidValue('input', 'is not accepted');
     return { scores: texts.map((text) => ({ hate: text.length }) as ModerationScores), tokens: 1, queueMs: 0 };
   };
-  const models = { get: () => ({ moderation: { moderate } }) } as unknown as ModelLookup;
+  const createEngine = (engine = 'bundled') => ({ moderate, backend: () => ({ engine }) });
+  const bound = { engine: createEngine() };
+  const models = { get: () => ({ moderation: bound.engine }) } as unknown as ModelLookup;
   /** Lets all requests end, and those that they make room for. */
   const release = async () => {
     for (let turn = 0; turn < 20; turn += 1) {
@@ -24,7 +26,10 @@ function heldEngine() {
       await nextTurn();
     }
   };
-  return { score: policyScorer(models), requests, release };
+  const bind = (engine?: string) => {
+    bound.engine = createEngine(engine);
+  };
+  return { score: policyScorer(models), requests, release, bind };
 }
 
 const hate = (scores: readonly ModerationScores[]) => scores.map((score) => score.hate);
@@ -56,8 +61,7 @@ describe('policyScorer', () => {
 
   it('a request has at most 32,768 characters', async () => {
     const { score, requests, release } = heldEngine();
-    const text = 'x'.repeat(4_096);
-    const calls = Array.from({ length: 10 }, () => score([text], 'org_1'));
+    const calls = Array.from({ length: 10 }, (_, index) => score([`${index}`.padEnd(4_096, 'x')], 'org_1'));
     await release();
     await Promise.all(calls);
     assert.deepEqual(
@@ -74,6 +78,26 @@ describe('policyScorer', () => {
     assert.deepEqual(
       (await settled).map((outcome) => (outcome.status === 'fulfilled' ? hate(outcome.value) : outcome.reason.code)),
       [[1], 'invalid_value', [2]],
+    );
+  });
+
+  it('scores a repeated text once per organization and binding; an upstream scores every text', async () => {
+    const { score, requests, release, bind } = heldEngine();
+    const scored = async (texts: string[], organizationId = 'org_1') => {
+      const call = score(texts, organizationId);
+      await release();
+      return hate(await call);
+    };
+    assert.deepEqual(await scored(['a', 'bb']), [1, 2]);
+    assert.deepEqual(await scored(['bb', 'ccc', 'a']), [2, 3, 1]);
+    assert.deepEqual(await scored(['a'], 'org_2'), [1]);
+    bind();
+    assert.deepEqual(await scored(['a']), [1]);
+    bind('upstream');
+    assert.deepEqual([await scored(['a']), await scored(['a'])], [[1], [1]]);
+    assert.deepEqual(
+      requests.map(({ texts }) => texts),
+      [['a', 'bb'], ['ccc'], ['a'], ['a'], ['a'], ['a']],
     );
   });
 });

@@ -3,6 +3,7 @@ import type { ModerationEngine, ModerationScores } from '../engines/moderation-e
 import type { ModelLookup } from '../engines/registry.ts';
 import { ApiError, engineUnavailable } from '../errors.ts';
 import { KINDS } from './call-kinds.ts';
+import { ScoreCache } from './score-cache.ts';
 
 /** A policy waits this long for the moderation model. */
 const TIMEOUT_MS = 30_000;
@@ -21,17 +22,24 @@ interface WaitingCall {
 
 /**
  * Scores texts with the default moderation model for content policies. The calls are not metered. Short calls of one organization that
- * arrive during a request to the engine share the next one: a request costs as much as the scores of some hundred characters.
+ * arrive during a request to the engine share the next one: a request costs as much as the scores of some hundred characters. Texts that
+ * were scored before are not scored again.
  */
 export function policyScorer(models: ModelLookup): Deps['scoreTexts'] {
   /** Calls by organization; an entry exists while a request of the organization runs. */
   const waiting = new Map<string, WaitingCall[]>();
 
-  async function moderate(texts: readonly string[], organizationId: string): Promise<ModerationScores[]> {
+  const cache = new ScoreCache();
+
+  function boundEngine(): ModerationEngine {
     // The registry holds whole engines; `ModelView` hides the methods that compute from everything but `inference/`.
     const engine = models.get(KINDS.moderation.defaultModel ?? '')?.moderation as ModerationEngine | undefined;
     if (engine === undefined) throw engineUnavailable('No moderation model is bound.', RETRY_SECONDS);
-    const { scores } = await engine.moderate(texts, AbortSignal.timeout(TIMEOUT_MS), organizationId);
+    return engine;
+  }
+
+  async function moderate(texts: readonly string[], organizationId: string): Promise<ModerationScores[]> {
+    const { scores } = await boundEngine().moderate(texts, AbortSignal.timeout(TIMEOUT_MS), organizationId);
     return scores;
   }
 
@@ -53,7 +61,7 @@ export function policyScorer(models: ModelLookup): Deps['scoreTexts'] {
     waiting.delete(organizationId);
   }
 
-  return (texts, organizationId) => {
+  function score(texts: readonly string[], organizationId: string): Promise<ModerationScores[]> {
     const characters = texts.reduce((sum, text) => sum + text.length, 0);
     if (characters > MAX_SHARED_CHARACTERS) return moderate(texts, organizationId);
     return new Promise((resolve, reject) => {
@@ -67,7 +75,10 @@ export function policyScorer(models: ModelLookup): Deps['scoreTexts'] {
       waiting.set(organizationId, calls);
       void runRequests(organizationId, calls);
     });
-  };
+  }
+
+  return async (texts, organizationId) =>
+    cache.get(boundEngine(), organizationId, texts, (missing) => score(missing, organizationId));
 }
 
 /** Removes the calls of the next request from the front of the queue: at least one. */

@@ -6,8 +6,10 @@ import { stripVTControlCharacters } from 'node:util';
 import { isId, newId } from './ids.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { createLogger, type LogFormat, openLogDestination } from './logger.ts';
+import { LruMap } from './lru-map.ts';
 import { merge } from './merge.ts';
 import { describeError, describeErrorWithStack } from './operator-error.ts';
+import { ReadCache } from './read-cache.ts';
 import { runPeriodically } from './run-periodically.ts';
 import { settleAll } from './settle-all.ts';
 
@@ -22,6 +24,61 @@ describe('newId', () => {
   it('uses the documented prefix and separator', () => {
     assert.match(newId('chatCompletion'), /^chatcmpl-[0-9a-z]{26}$/);
     assert.match(newId('organization'), /^org_[0-9a-z]{26}$/);
+  });
+});
+
+describe('LruMap', () => {
+  it('evicts the least recently used entry', () => {
+    const map = new LruMap<string, number>(2);
+    map.set('a', 1);
+    map.set('b', 2);
+    map.get('a');
+    map.set('c', 3);
+    assert.deepEqual([map.get('a'), map.get('b'), map.get('c')], [1, undefined, 3]);
+  });
+});
+
+describe('ReadCache', () => {
+  let now = 0;
+  let reads = 0;
+  const expired: (number | undefined)[] = [];
+  const create = (maxEntries = 10) => new ReadCache<number>({ ttlMs: 100, maxEntries, now: () => now });
+  const read = async (value?: number) => {
+    expired.push(value);
+    reads += 1;
+    return reads;
+  };
+
+  it('concurrent reads share a lookup; the value is returned for the time to live and then read again', async () => {
+    const cache = create();
+    const first = cache.get('a', read);
+    assert.equal(cache.get('a', read), first);
+    const value = await first;
+    now += 99;
+    assert.equal(cache.get('a', read), value);
+    now += 1;
+    assert.equal(await cache.get('a', read), value + 1);
+    assert.deepEqual(expired, [undefined, value]);
+  });
+
+  it('does not cache a failed lookup, nor one that ends after an eviction', async () => {
+    const cache = create();
+    await assert.rejects(async () => cache.get('a', () => Promise.reject(new Error('down'))), /down/);
+    const overtaken = cache.get('a', read);
+    cache.evict(() => false);
+    const value = await overtaken;
+    assert.equal(await cache.get('a', read), value + 1);
+  });
+
+  it('evicts matching values, and the oldest one above the maximum', async () => {
+    const cache = create(2);
+    const a = await cache.get('a', read);
+    await cache.get('b', read);
+    cache.evict((key) => key === 'b');
+    assert.equal(cache.get('a', read), a);
+    assert.ok(cache.get('b', read) instanceof Promise);
+    await cache.get('c', read);
+    assert.ok(cache.get('a', read) instanceof Promise);
   });
 });
 
