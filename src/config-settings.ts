@@ -202,6 +202,14 @@ export const SETTINGS = {
     description:
       'Host names, addresses and CIDR ranges that data sources may connect to although they are private, such as `wiki.corp.example,10.20.0.0/16`. Unset: data sources reach public addresses only.',
   },
+  chromiumPath: {
+    env: 'QUIRE_CHROMIUM_PATH',
+    file: 'chromium_path',
+    schema: Text,
+    default: null,
+    description:
+      'Program of an installed Chromium or Chrome, such as `/usr/bin/chromium`. Web crawls then run the JavaScript of pages that show no text without it, with up to 1 GiB of memory. Unset: such pages are reported as failed documents.',
+  },
   bodyLimitBytes: {
     env: 'QUIRE_BODY_LIMIT',
     file: 'body_limit',

@@ -34,6 +34,7 @@ export interface Config {
   corsOrigins: string[] | null;
   /** Host names, addresses and CIDR ranges for connectors; null: public addresses only. */
   allowPrivateHosts: string[] | null;
+  chromiumPath: string | null;
   bodyLimitBytes: number;
   modelsPull: 'auto' | 'never';
   /** Default limits of keys; null: unlimited. */

@@ -97,6 +97,7 @@ export async function makeSource(api: TestApi, baseId: string, source: MemorySou
   const deps: IngestDeps = {
     ...api.deps,
     extractor: plainExtractor,
+    renderer: null,
     itemSemaphore: new FairSemaphore({ total: 4, perGroup: 3 }),
     connectorOf: ({ config }) => ({ connector: withMetadataPrefix(source.connector, config['metadata']), config }),
   };

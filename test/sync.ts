@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before } from 'node:test';
+import type { Config } from '../src/config.ts';
 import { startIngestion } from '../src/knowledge-bases/ingestion/ingestion-worker.ts';
 import { INGEST_SOURCE } from '../src/knowledge-bases/jobs/ingest-job.ts';
 import { withDeadline } from './deadline.ts';
@@ -31,14 +32,14 @@ export interface SyncedSource {
 // biome-ignore lint/suspicious/noExplicitAny: what a test asserts on is whatever came over the wire.
 type Json = any;
 
-/** An API whose worker runs ingestion jobs, and which may reach the given private hosts. */
-export function useSync(allowPrivateHosts: string[] = ['127.0.0.1']) {
+/** An API whose worker runs ingestion jobs, and which may reach 127.0.0.1 unless `more` names other private hosts. */
+export function useSync(more: Partial<Config> = {}) {
   const engine = bundledEmbedder();
   const dataDir = mkdtempSync(join(tmpdir(), 'quire-sync-'));
   const api = {} as TestApi;
   let close = async () => {};
   before(async () => {
-    const config = { allowPrivateHosts, dataDir };
+    const config = { allowPrivateHosts: ['127.0.0.1'], dataDir, ...more };
     const started = await startApi({ ...embeddedBy(engine), jobs: [INGEST_SOURCE], config });
     Object.assign(api, started.api);
     const worker = startIngestion(api.deps);

@@ -25,7 +25,8 @@ function parseRoute(node: Node): { name: string; options: Node | undefined } | n
   if (node.type !== 'CallExpression' || node.callee.type !== 'MemberExpression') return null;
   const [first, second] = node.arguments;
   const method = nodeName(node.callee.property) ?? '';
-  if (method === 'route') return { name: 'the route', options: first };
+  // A call with two arguments, such as Playwright's `context.route`, is no route of Fastify.
+  if (method === 'route') return node.arguments.length === 1 ? { name: 'the route', options: first } : null;
   const path = nodeName(first);
   // Whether the first argument is a path, which starts with a slash. Excludes calls such as `map.get('key')`.
   if (!METHODS.has(method) || path === null || !path.startsWith('/')) return null;

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Deps } from '../../deps.ts';
 import { FairSemaphore } from '../../lib/fair-semaphore.ts';
 import type { JobHandler } from '../../queue/job-queue.ts';
+import { PageRenderer } from '../data-sources/connectors/browser/page-renderer.ts';
 import { openSource } from '../data-sources/open-source.ts';
 import { Extractor } from '../extract/extractor.ts';
 import { ingestSource } from './ingest-source.ts';
@@ -28,7 +29,7 @@ export type IngestionWorkerDeps = Pick<
 export interface IngestionWorker {
   /** The handler of `INGEST_SOURCE`. */
   run: JobHandler<{ jobId: string }>;
-  /** Ends the reader processes. Call it after the queue has stopped. */
+  /** Ends the reader processes and the browser. Call it after the queue has stopped. */
   stop(): Promise<void>;
 }
 
@@ -41,12 +42,18 @@ export function startIngestion(deps: IngestionWorkerDeps): IngestionWorker {
   const onReaderCrash = (reason: string) => deps.logger.warn({ reason }, 'extraction process ended by a document');
   const { readers, readerHeapMb: heapMb, readerBufferMb: bufferMb } = deps.config.memory.budget;
   const extractor = new Extractor({ folder, readers, limits: { heapMb, bufferMb }, onReaderCrash });
+  const { chromiumPath } = deps.config;
+  const renderer =
+    chromiumPath === null ? null : new PageRenderer({ executablePath: chromiumPath, folder, logger: deps.logger });
   // Permits for items of all jobs; one is always available to other organizations.
   const total = Math.max(2, readers);
   const itemSemaphore = new FairSemaphore({ total, perGroup: total - 1 });
   const connectorOf = (source: Parameters<typeof openSource>[1]) => openSource(deps, source);
   return {
-    run: ({ jobId }, signal) => ingestSource({ ...deps, extractor, itemSemaphore, connectorOf }, jobId, signal),
-    stop: () => extractor.close(),
+    run: ({ jobId }, signal) =>
+      ingestSource({ ...deps, extractor, renderer, itemSemaphore, connectorOf }, jobId, signal),
+    stop: async () => {
+      await Promise.all([extractor.close(), renderer?.close()]);
+    },
   };
 }

@@ -5,6 +5,7 @@ import type { FairSemaphore } from '../../lib/fair-semaphore.ts';
 import { forEachConcurrent } from '../../lib/for-each-concurrent.ts';
 import { newId } from '../../lib/ids.ts';
 import { describeError } from '../../lib/operator-error.ts';
+import type { PageRenderer } from '../data-sources/connectors/browser/page-renderer.ts';
 import type { Connector, SourceContent, SourceItem } from '../data-sources/connectors/connector.ts';
 import type { DocumentMetadata, StoredMetadata } from '../documents/metadata.ts';
 import type { DocumentRow } from '../documents/store.ts';
@@ -44,6 +45,8 @@ export type IngestDeps = Pick<
   'db' | 'blobs' | 'chunks' | 'models' | 'config' | 'logger' | 'reserve' | 'recordUsage' | 'metrics' | 'now'
 > & {
   extractor: Pick<Extractor, 'extract'>;
+  /** Runs the JavaScript of web pages; null when the operator has not enabled it. */
+  renderer: PageRenderer | null;
   /** Limits concurrent items of all jobs, shared fairly among organizations. */
   itemSemaphore: FairSemaphore;
   /** Returns the connector of a data source and its config with decrypted secrets. */

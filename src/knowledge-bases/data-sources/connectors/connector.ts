@@ -1,5 +1,6 @@
 import type { Static, TSchema } from 'typebox';
 import type { Deps } from '../../../deps.ts';
+import type { PageRenderer } from './browser/page-renderer.ts';
 import type { GuardedHttp } from './http/guarded-http.ts';
 
 /** An item of a data source that can be fetched: a file, a page, an object of a bucket. */
@@ -35,6 +36,8 @@ export type ConnectorDeps = Pick<Deps, 'db' | 'blobs' | 'logger' | 'now'> & {
   jobId: string;
   /** The only way to the network. */
   http: GuardedHttp;
+  /** Runs the JavaScript of pages; null when the operator has not enabled it. */
+  renderer: PageRenderer | null;
 };
 
 /**

@@ -21,7 +21,14 @@ describe('the connector of uploaded files', () => {
   };
   const deps = async () => {
     const { organizationId } = await api.authenticator.authenticate(`Bearer ${api.key}`);
-    return { ...api.deps, organizationId, sourceId: 'ds_1', jobId: 'job_1', http: new GuardedHttp(null) };
+    return {
+      ...api.deps,
+      organizationId,
+      sourceId: 'ds_1',
+      jobId: 'job_1',
+      http: new GuardedHttp(null),
+      renderer: null,
+    };
   };
   const listed = async (file_ids: string[]) => Array.fromAsync(fileUpload.list(await deps(), { file_ids }, signal));
 

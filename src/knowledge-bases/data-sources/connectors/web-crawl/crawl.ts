@@ -5,6 +5,7 @@ import type { ConnectorDeps, SourceItem } from '../connector.ts';
 import { HostPace } from '../http/host-pace.ts';
 import type { WebCrawlConfig } from './config.ts';
 import { type FetchedPage, fetchPage } from './fetch-page.ts';
+import { createRendering, type PageRendering } from './render-page.ts';
 import { fetchRobots, type RobotsRules, readSitemaps } from './robots.ts';
 import { settlePage } from './settle-page.ts';
 import {
@@ -49,6 +50,7 @@ export class Crawl {
   readonly #signal: AbortSignal;
   readonly #paces = new Map<string, HostPace>();
   readonly #robots = new Map<string, Promise<RobotsRules | IngestionError>>();
+  readonly #rendering: PageRendering | null;
   readonly #visits: Visit[] = [];
   readonly #yielded: number[] = [];
   readonly #maxUrls: number;
@@ -63,6 +65,10 @@ export class Crawl {
     this.#signal = AbortSignal.any([signal, this.#stopped.signal]);
     this.#rules = createUrlRules(this.#sites, config);
     this.#maxUrls = MIN_URLS + MAX_URLS_PER_PAGE * this.maxPages;
+    this.#rendering = createRendering(deps, {
+      robotsOf: (origin) => this.#robotsOf(origin),
+      paceOf: (url) => this.#paceOf(url),
+    });
   }
 
   get maxPages(): number {
@@ -162,7 +168,8 @@ export class Crawl {
     if (robots instanceof IngestionError) return { kind: 'failed', error: robots };
     if (!robots.allows(row.url)) return { kind: 'nothing', reason: 'access_denied' };
     const validators = { etag: row.etag, lastModified: row.lastModified };
-    return fetchPage({ http: this.#deps.http, pace: this.#paceOf(row.url) }, row.url, validators, this.#signal);
+    const fetcher = { http: this.#deps.http, pace: this.#paceOf(row.url), rendering: this.#rendering };
+    return fetchPage(fetcher, row.url, validators, this.#signal);
   }
 
   #paceOf(url: string): HostPace {

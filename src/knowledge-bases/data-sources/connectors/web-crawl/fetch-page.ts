@@ -33,30 +33,41 @@ export type FetchedPage =
       fingerprint: string;
       validators: Validators;
       facts: PageFacts | null;
+      /** Whether the JavaScript of the page was run. */
+      isRendered?: true;
     }
   | { kind: 'redirect'; target: string }
   /** A page that does not exist, that robots.txt does not allow, or of a format that is not stored. */
   | { kind: 'nothing'; reason: 'not_found' | 'unsupported_file' | 'access_denied' }
   | { kind: 'failed'; error: IngestionError };
 
+/** A page that was fetched. */
+export type FetchedHtml = FetchedPage & { kind: 'page' };
+
 /** Dependencies of a fetch. */
 export interface PageFetcher {
   http: GuardedHttp;
   pace: HostPace;
+  /** Renders pages that need JavaScript; null when the operator has not enabled it. */
+  rendering: { render(url: string, page: FetchedHtml, signal: AbortSignal): Promise<FetchedPage> } | null;
 }
 
 /**
- * Fetches a page without following redirects. Retries on 429, 5xx and network errors, as the server asks. Throws the signal's
+ * Fetches a page without following redirects, and renders it if it needs JavaScript. Retries on 429, 5xx and network errors, as the server asks. Throws the signal's
  * reason only.
  */
 export async function fetchPage(
-  { http, pace }: PageFetcher,
+  { http, pace, rendering }: PageFetcher,
   url: string,
   validators: Validators,
   signal: AbortSignal,
 ): Promise<FetchedPage> {
   for (let attempt = 0; ; attempt++) {
     const fetched = await pace.run(() => attemptPage(http, url, validators, signal), signal);
+    if (fetched.kind === 'page' && fetched.facts?.needsJavaScript && rendering !== null) {
+      // Outside of the pace, which the requests of the page wait for.
+      return rendering.render(url, fetched, signal);
+    }
     if (fetched.kind !== 'retry') return fetched;
     const delayMs = fetched.retryAfterMs ?? RETRY_DELAYS_MS[attempt];
     if (attempt >= RETRY_DELAYS_MS.length || delayMs === undefined || delayMs > MAX_RETRY_AFTER_MS) {

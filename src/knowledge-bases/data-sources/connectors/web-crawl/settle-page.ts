@@ -58,7 +58,9 @@ async function readFetched(
   const links = facts === null || facts.noFollow ? [] : facts.links.filter(rules.isOnSite);
   if (facts?.noIndex) return { result: { state: 'skipped', ...NO_CONTENT }, links, redirect: null };
   if (facts?.needsJavaScript) {
-    const message = 'The page shows its text only with JavaScript, which the crawl does not run.';
+    const message = fetched.isRendered
+      ? 'The page shows no text, although its JavaScript was run.'
+      : 'The page shows its text only with JavaScript. An operator can enable it with QUIRE_CHROMIUM_PATH.';
     return failPage(sql, scope, { ...row, links }, new IngestionError('no_text', message));
   }
   // A canonical URL outside of the rules is ignored: it is a hint of the page's author, and it is not fetched.

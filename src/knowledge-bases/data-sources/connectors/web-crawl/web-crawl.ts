@@ -8,6 +8,8 @@ import { requireGlob, WebCrawlConfig } from './config.ts';
 import { Crawl } from './crawl.ts';
 import { fetchPage } from './fetch-page.ts';
 import { pageExtension, pageFilename } from './page-format.ts';
+import { createRendering } from './render-page.ts';
+import { fetchRobots } from './robots.ts';
 import { deleteStalePages, selectItemPage } from './store.ts';
 
 /** Pages of web sites. */
@@ -49,7 +51,13 @@ export const webCrawl: Connector<typeof WebCrawlConfig> = {
 };
 
 async function refetch(deps: ConnectorDeps, config: Static<typeof WebCrawlConfig>, url: string, signal: AbortSignal) {
-  const fetcher = { http: deps.http, pace: new HostPace(config.requests_per_second ?? 10) };
+  const pace = new HostPace(config.requests_per_second ?? 10);
+  const robotsOf = (origin: string) =>
+    fetchRobots(deps.http, origin, signal).catch((error: unknown) => {
+      if (error instanceof IngestionError) return error;
+      throw error;
+    });
+  const fetcher = { http: deps.http, pace, rendering: createRendering(deps, { robotsOf, paceOf: () => pace }) };
   const fetched = await fetchPage(fetcher, url, { etag: null, lastModified: null }, signal);
   if (fetched.kind === 'page') return fetched;
   if (fetched.kind === 'failed') throw fetched.error;
