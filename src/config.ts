@@ -63,9 +63,13 @@ const DEFAULT_FILE = 'quire.yaml';
 const ajv = new Ajv({ coerceTypes: false, useDefaults: true, strict: false });
 
 /**
- * Reads the environment and the configuration file. Throws an `OperatorError` that names the first unknown key or invalid value.
+ * Reads the environment and the configuration file. `flags` are variables given on the command line, which win. Throws an `OperatorError` that names the first unknown key or invalid value.
  */
-export function loadConfig(environment: Record<string, string | undefined> = process.env): Config {
+export function loadConfig(
+  variables: Record<string, string | undefined> = process.env,
+  flags: Record<string, string | undefined> = {},
+): Config {
+  const environment = { ...variables, ...flags };
   const file = readConfigFile(environment);
   const settings = Object.entries<Setting>(SETTINGS).map(([name, setting]) => {
     return [name, readSetting(setting, environment, file.values, file.path)] as const;

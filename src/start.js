@@ -1,7 +1,9 @@
 #!/usr/bin/env node
 // Entry point of every command. Plain JavaScript, so that an old Node can report its version.
-import { requireNode24 } from './require-node.js';
+import { isNodeTooOld, requireNode24 } from './require-node.js';
 
+// Dynamic imports: an old Node lacks the modules and the syntax of the files below.
+if (isNodeTooOld()) await (await import('./pinned-node.js')).runOnPinnedNode();
 requireNode24();
 // Files of this process and its children are accessible only to their user. `execve`, `fork` and `exec` keep the umask.
 process.umask(0o077);
@@ -11,7 +13,6 @@ process.umask(0o077);
 const isService = process.argv[2] === 'serve' || process.argv[2] === 'worker';
 const isSet = process.env['MALLOC_ARENA_MAX'] !== undefined;
 if (process.platform === 'linux' && isService && !isSet && process.execve && !process.channel) {
-  // Dynamic import: an old Node cannot load TypeScript.
   const { heapFlags, planMemory } = await import('./memory-budget.ts');
   const { readMemoryLimit } = await import('./lib/memory-limit.ts');
   const plannedMb = Number(process.env['QUIRE_MEMORY_LIMIT_MB']);
@@ -30,7 +31,6 @@ const exit = () => process.exit(143);
 if (isService) process.on('SIGTERM', exit).on('SIGINT', exit);
 // LanceDB writes its warnings as plain text between the JSON lines on stderr.
 process.env['LANCEDB_LOG'] ??= 'error';
-// Dynamic import: an old Node lacks the APIs of this module.
 await import('./quick-imports.js');
 const { main } = await import('./main.ts');
 process.exitCode = await main(process.argv.slice(2));

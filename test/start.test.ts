@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { constants, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -59,23 +59,25 @@ describe('quire', () => {
     assert.doesNotMatch(stdout, /ready/);
   }
 
-  it('exits with 2 and the help on a usage error, with 0 for --help', async () => {
-    for (const args of [
-      ['nonsense'],
-      ['keys', 'nonsense'],
-      ['keys', 'create', '--nope'],
-      ['keys', 'revoke'],
-      ['keys', 'create', '--scopes', 'root'],
-      [],
-    ]) {
-      const { code, stdout, stderr } = await quire(args);
-      assert.equal(code, 2, `${args.join(' ')}: ${stderr}`);
-      assert.match(stdout + stderr, /quire (COMMAND|keys)/);
-    }
-    for (const args of [['--help'], ['serve', '--help'], ['keys', 'create', '--help']]) {
-      const { code, stdout } = await quire(args);
-      assert.equal(code, 0);
-      assert.match(stdout, /^quire /);
+  it('exits with 2 and one line that names the help on a usage error', async () => {
+    const calls: [args: string[], line: RegExp][] = [
+      [['nonsense'], /^Unknown command 'nonsense'\. See 'quire --help'\.\n$/],
+      [['keys', 'crate'], /^Unknown command 'crate'\. Did you mean create\? See 'quire keys --help'\.\n$/],
+      [
+        ['keys', 'create', '--nam', 'x'],
+        /^Unknown option '--nam'\. Did you mean --name\? See 'quire keys create --help'\.\n$/,
+      ],
+      [
+        ['keys', 'create', '--scopes', 'root'],
+        /'root' is not a scope\. Scopes: .* See 'quire keys create --help'\.\n$/,
+      ],
+      [['keys', 'revoke', ' '], /^'key' must not be empty\. See 'quire keys revoke --help'\.\n$/],
+    ];
+    const ended = await Promise.all(calls.map(([args]) => quire(args)));
+    for (const [at, { code, stdout, stderr }] of ended.entries()) {
+      assert.deepEqual([code, stdout], [2, '']);
+      assert.match(stderr, calls[at]?.[1] ?? /$^/);
+      assert.equal(stderr.split('\n').length, 2);
     }
   });
 
@@ -211,19 +213,39 @@ describe('quire', () => {
     assert.deepEqual(ended, { code: 143, stdout: '', stderr: '' });
   });
 
-  it('rejects an old Node with instructions', async () => {
+  describe('on an old Node', () => {
     const older = "Object.defineProperty(process.versions, 'node', { value: '20.1.0' })";
-    const child = spawn(process.execPath, ['--import', `data:text/javascript,${older}`, START, 'serve']);
-    let stderr = '';
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      stderr += text;
+    const run = async (node: string, start: string, ...args: string[]) => {
+      const child = spawn(node, ['--import', `data:text/javascript,${older}`, start, ...args], { timeout: 60_000 });
+      let stderr = '';
+      child.stderr.setEncoding('utf8').on('data', (text: string) => {
+        stderr += text;
+      });
+      return { code: await new Promise((resolve) => child.once('close', resolve)), stderr };
+    };
+
+    it('hands over to the installed Node', async () => {
+      const other = join(folder, 'other-node');
+      copyFileSync(process.execPath, other, constants.COPYFILE_FICLONE);
+      const { code, stderr } = await run(other, START, 'keys', '--nope');
+      assert.match(stderr, /^Unknown option '--nope'/);
+      assert.equal(code, 2);
     });
-    assert.equal(await new Promise((resolve) => child.once('close', resolve)), 1);
-    assert.match(stderr, /Quire needs Node 24 or later, and this is Node 20\.1\.0/);
-    assert.match(stderr, /npm ci && npm start/);
-    // Must not fail earlier: an old Node must not reach imports that it lacks.
-    const imports = (file: string) => readFileSync(file, 'utf8').match(/^import .*$/gm) ?? [];
-    assert.deepEqual(imports(START), ["import { requireNode24 } from './require-node.js';"]);
-    assert.deepEqual(imports(START.replace('start.js', 'require-node.js')), []);
+
+    it('exits with instructions when none is installed', async () => {
+      const copy = join(folder, 'src');
+      mkdirSync(copy);
+      writeFileSync(join(copy, 'package.json'), '{"type": "module"}');
+      const files = ['start.js', 'require-node.js', 'pinned-node.js'];
+      for (const name of files) copyFileSync(join(START, '..', name), join(copy, name));
+      const { code, stderr } = await run(process.execPath, join(copy, 'start.js'), 'serve');
+      assert.match(stderr, /Quire needs Node 24 or later, and this is Node 20\.1\.0/);
+      assert.match(stderr, /npm ci && npm start/);
+      assert.equal(code, 1);
+      // Must not fail earlier: an old Node must not reach imports that it lacks.
+      const imports = (name: string) => readFileSync(join(copy, name), 'utf8').match(/^import .* from '.*';$/gm) ?? [];
+      assert.deepEqual(imports('start.js'), ["import { isNodeTooOld, requireNode24 } from './require-node.js';"]);
+      assert.deepEqual(imports('require-node.js'), []);
+    });
   });
 });

@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { clientEnvironment } from '../config.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
-import { UsageError } from './command-spec.ts';
 
 /** Items of one page of a list. */
 const PAGE_ITEMS = 100;
@@ -42,10 +41,10 @@ export class HttpStatusError extends OperatorError {
   }
 }
 
-/** Creates a client from the environment. Throws `UsageError` when no API key is set or `QUIRE_URL` is not an HTTP URL. */
+/** Creates a client from the environment. Throws an `OperatorError` when no API key is set or `QUIRE_URL` is not an HTTP URL. */
 export function createApiClient(): ApiClient {
   const { url, apiKey } = clientEnvironment();
-  if (apiKey === null) throw new UsageError('Set QUIRE_API_KEY to an API key; the first start prints one.');
+  if (apiKey === null) throw new OperatorError('Set QUIRE_API_KEY to an API key; the first start prints one.');
   const base = parseBaseUrl(url);
   const send: ApiClient['send'] = (method, path, body, { signal, idempotencyKey } = {}) => {
     const headers = requestHeaders(apiKey, body);
@@ -73,7 +72,7 @@ export function createApiClient(): ApiClient {
 /** Removes a trailing `/v1`, which OpenAI clients require in their base URL. */
 function parseBaseUrl(url: string): string {
   const isHttpUrl = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
-  if (!isHttpUrl) throw new UsageError(`QUIRE_URL must be an address such as http://127.0.0.1:8080, not '${url}'.`);
+  if (!isHttpUrl) throw new OperatorError(`QUIRE_URL must be an address such as http://127.0.0.1:8080, not '${url}'.`);
   return url.trim().replace(/\/+$/, '').replace(/\/v1$/, '');
 }
 

@@ -1,6 +1,8 @@
+import { text } from 'node:stream/consumers';
+import { OperatorError } from '../lib/operator-error.ts';
 import { createApiClient } from './api-client.ts';
 import { agentRequest, askAgent } from './ask-agent.ts';
-import type { CommandSpec } from './command-spec.ts';
+import { CliCommand } from './command.ts';
 import { requireKnowledgeBase } from './knowledge-base.ts';
 import { responseFrames } from './response-frames.ts';
 
@@ -13,52 +15,64 @@ interface ChatChunk {
 const DEFAULT_MODEL = 'general-8b';
 
 /** `quire ask`. */
-export const askCommand: CommandSpec = {
-  summary:
-    'Ask a model through the HTTP API and stream its answer. QUIRE_URL and QUIRE_API_KEY set the service and the API key.',
-  words: ['question'],
-  options: {
-    kb: {
-      type: 'text',
-      help: 'Name or id of a knowledge base to answer from. The sources are listed after the answer.',
-    },
-    model: { type: 'text', help: 'Model id (default: general-8b).' },
-    system: { type: 'text', help: 'System message.' },
-    agent: {
-      type: 'flag',
-      help: 'Let the model search the knowledge base itself, as often as it needs, and show each search.',
-    },
-    json: { type: 'flag', help: 'Print the complete response as one JSON document.' },
-  },
-  action: async (input) => {
-    const api = createApiClient();
-    const { model, system, kb } = input.options;
-    const isJson = input.flags.has('json');
-    if (input.flags.has('agent')) {
-      const knowledgeBaseId = kb === undefined ? undefined : (await requireKnowledgeBase(api, kb)).id;
-      const question = {
-        model: model ?? DEFAULT_MODEL,
-        question: input.words[0] ?? '',
-        instructions: system,
-        knowledgeBaseId,
-      };
-      if (!isJson) return askAgent(api, question);
-      console.log(JSON.stringify(await api.json('POST', '/v1/responses', agentRequest(question)), null, 2));
-      return;
-    }
-    const response = await api.send('POST', '/v1/chat/completions', {
-      model: model ?? DEFAULT_MODEL,
-      messages: [
-        ...(system === undefined ? [] : [{ role: 'system', content: system }]),
-        { role: 'user', content: input.words[0] },
-      ],
-      ...(kb !== undefined && { knowledge_bases: [(await requireKnowledgeBase(api, kb)).id] }),
-      stream: !isJson,
-    });
-    if (isJson) console.log(JSON.stringify(await response.json(), null, 2));
-    else await printStream(response);
-  },
-};
+export function askCommand(): CliCommand {
+  return new CliCommand('ask')
+    .description('Ask a model through the HTTP API and stream its answer.')
+    .argument('<question...>', 'Words of the question. `-` inserts the standard input.')
+    .option('--kb <name>', 'Name or id of a knowledge base to answer from. The sources are listed after the answer.')
+    .option('--model <id>', 'Model id.', DEFAULT_MODEL)
+    .option('--system <text>', 'System message.')
+    .option('--agent', 'Let the model search the knowledge base itself, as often as it needs, and show each search.')
+    .jsonOption('Print the complete response as one JSON document.')
+    .examples(
+      'ask what is a tide table',
+      'ask --kb Harbour "How many bicycles fit?"',
+      'ask summarize this: - < notes.txt',
+    )
+    .action(ask);
+}
+
+interface AskOptions {
+  kb?: string;
+  model: string;
+  system?: string;
+  agent?: boolean;
+  json?: boolean;
+}
+
+async function ask(words: readonly string[], { kb, model, system, agent, json = false }: AskOptions): Promise<void> {
+  const api = createApiClient();
+  const question = await readQuestion(words);
+  const knowledgeBaseId = kb === undefined ? undefined : (await requireKnowledgeBase(api, kb)).id;
+  if (agent) {
+    const request = { model, question, instructions: system, knowledgeBaseId };
+    if (!json) return askAgent(api, request);
+    return console.log(JSON.stringify(await api.json('POST', '/v1/responses', agentRequest(request)), null, 2));
+  }
+  const response = await api.send('POST', '/v1/chat/completions', {
+    model,
+    messages: [
+      ...(system === undefined ? [] : [{ role: 'system', content: system }]),
+      { role: 'user', content: question },
+    ],
+    ...(knowledgeBaseId !== undefined && { knowledge_bases: [knowledgeBaseId] }),
+    stream: !json,
+  });
+  if (json) console.log(JSON.stringify(await response.json(), null, 2));
+  else await printStream(response);
+}
+
+/** Joins the words; the word `-` becomes the text of the standard input. */
+async function readQuestion(words: readonly string[]): Promise<string> {
+  if (!words.includes('-')) return words.join(' ');
+  const input = (await text(process.stdin)).trim();
+  const question = words
+    .map((word) => (word === '-' ? `\n${input}\n` : word))
+    .join(' ')
+    .trim();
+  if (question === '') throw new OperatorError('The standard input is empty: there is no question to ask.');
+  return question;
+}
 
 async function printStream(response: Response): Promise<void> {
   const cited = new Set<string>();

@@ -1,40 +1,44 @@
 import { OperatorError } from '../lib/operator-error.ts';
 import { createApiClient } from './api-client.ts';
 import type { BatchRunResult } from './batch/run-batch-file.ts';
-import type { CommandSpec } from './command-spec.ts';
+import { CliCommand } from './command.ts';
 import { runInterruptible } from './interrupted.ts';
-import { formatCount, JSON_OPTION, printResult } from './output.ts';
+import { formatCount, printResult } from './output.ts';
 import { StatusLine } from './status-line.ts';
 
 /** Maximum number of validation errors that are listed. */
 const MAX_LISTED_ERRORS = 20;
 
-/** `quire batch run`. */
-export const batchRunCommand: CommandSpec = {
-  summary:
-    'Run the requests of a JSONL file as a batch and write the results beside it. Ctrl-C leaves the batch running; the same command watches it again. QUIRE_URL and QUIRE_API_KEY set the service and the API key.',
-  words: ['file'],
-  options: {
-    endpoint: {
-      type: 'text',
-      help: 'Endpoint of the requests: /v1/chat/completions, /v1/completions or /v1/embeddings.',
-      required: true,
-    },
-    ...JSON_OPTION,
-  },
-  action: async (input) => {
-    const { endpoint = '' } = input.options;
-    const api = createApiClient();
-    const { runBatchFile } = await import('./batch/run-batch-file.ts');
-    const line = new StatusLine(process.stderr);
-    const request = { path: input.words[0] ?? '', endpoint };
-    const result = await runInterruptible((signal) => runBatchFile(api, request, line, signal)).finally(() =>
-      line.end(),
-    );
-    printResult(input, result, () => formatSummary(result));
-    requireSuccess(result);
-  },
-};
+/** `quire batch`. */
+export function batchCommand(): CliCommand {
+  const batch = new CliCommand('batch').description('Run files of requests as batches.');
+  batch
+    .command('run')
+    .summary('Run the requests of a JSONL file.')
+    .description(
+      'Run the requests of a JSONL file as a batch and write the results beside it. Ctrl-C leaves the batch running; the same command watches it again.',
+    )
+    .argument('<file>', 'JSONL file with one request per line.')
+    .requiredOption(
+      '--endpoint <path>',
+      'Endpoint of the requests: /v1/chat/completions, /v1/completions or /v1/embeddings.',
+    )
+    .jsonOption()
+    .examples('batch run requests.jsonl --endpoint /v1/chat/completions')
+    .action(runBatch);
+  return batch;
+}
+
+async function runBatch(path: string, { endpoint, ...options }: { endpoint: string; json?: boolean }): Promise<void> {
+  const api = createApiClient();
+  const { runBatchFile } = await import('./batch/run-batch-file.ts');
+  const line = new StatusLine(process.stderr);
+  const result = await runInterruptible((signal) => runBatchFile(api, { path, endpoint }, line, signal)).finally(() =>
+    line.end(),
+  );
+  printResult(options, result, () => formatSummary(result));
+  requireSuccess(result);
+}
 
 function formatSummary({ batch, output_path, error_path }: BatchRunResult): string {
   const { completed, total } = batch.request_counts;

@@ -49,14 +49,25 @@ async function report(deps: StateDeps, { id, name, chunkCount, indexState }: Ind
   return { ...head, state: condition.state, detail: `${condition.documentIds.length} documents lack chunks` };
 }
 
-/** One knowledge base, or all that have chunks. */
-async function* selectBases({ db }: StateDeps, id: string | null): AsyncGenerator<IndexedBase, void, undefined> {
-  if (id !== null) {
-    const base = await selectIndexedBase(db.sql, id);
-    if (base === null) throw new OperatorError(`There is no knowledge base '${id}'.`);
-    yield base;
+/** The knowledge base with this id or name, or all that have chunks. */
+async function* selectBases(deps: StateDeps, idOrName: string | null): AsyncGenerator<IndexedBase, void, undefined> {
+  if (idOrName === null) {
+    yield* selectAllBases(deps);
     return;
   }
+  const byId = await selectIndexedBase(deps.db.sql, idOrName);
+  const named =
+    byId === null ? (await Array.fromAsync(selectAllBases(deps))).filter(({ name }) => name === idOrName) : [];
+  const [base = byId, ...more] = named;
+  if (base === null) throw new OperatorError(`There is no knowledge base '${idOrName}' with chunks.`);
+  if (more.length > 0)
+    throw new OperatorError(
+      `Several knowledge bases are named '${idOrName}': ${named.map(({ id }) => id).join(', ')}.`,
+    );
+  yield base;
+}
+
+async function* selectAllBases({ db }: StateDeps): AsyncGenerator<IndexedBase, void, undefined> {
   for (let after = ''; ; ) {
     const bases = await selectIndexedBases(db.sql, after, PAGE);
     const last = bases.at(-1);

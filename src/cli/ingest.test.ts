@@ -204,12 +204,12 @@ describe('quire ingest', () => {
 
   it('exits with code 2 on a usage error', async () => {
     assert.match((await quire(['ask', 'x', '--kb', ''])).stderr, /^--kb must not be empty\./);
-    assert.match((await quire(['ask', ' '])).stderr, /^QUESTION must not be empty\./);
+    assert.match((await quire(['ask', ' '])).stderr, /^'question' must not be empty\./);
     process.env['QUIRE_URL'] = 'localhost:8080';
     assert.match((await quire(['ask', 'x'])).stderr, /^QUIRE_URL must be an address/);
     process.env['QUIRE_API_KEY'] = '';
     const { code, stderr } = await ingest();
-    assert.equal(code, 2);
+    assert.equal(code, 1);
     assert.match(stderr, /^Set QUIRE_API_KEY to an API key/);
   });
 });

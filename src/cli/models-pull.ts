@@ -1,9 +1,9 @@
+import { InvalidArgumentError } from 'commander';
 import { loadConfig } from '../config.ts';
 import { OperatorError } from '../lib/operator-error.ts';
 import { isSourceForm, parseModelSource } from '../models/downloads/model-source.ts';
 import type { PulledModel } from '../models/downloads/pull-model.ts';
-import { type CommandSpec, UsageError } from './command-spec.ts';
-import { formatMegabytes, JSON_OPTION, printResult } from './output.ts';
+import { formatMegabytes, printResult } from './output.ts';
 import { ProgressLine } from './progress-line.ts';
 
 const HASH_SOURCE = {
@@ -12,47 +12,48 @@ const HASH_SOURCE = {
   nobody: 'not verified: compare it with the published one',
 } as const;
 
+/** Parses the argument of `quire models pull`. Throws an `InvalidArgumentError`. */
+export function parseSource(text: string): string {
+  if (isSourceForm(text)) return text;
+  throw new InvalidArgumentError('Expected a model name, hf:owner/repository/file.gguf or a URL.');
+}
+
+/** Parses a SHA-256 in hexadecimal digits. Throws an `InvalidArgumentError`. */
+export function parseSha256(text: string): string {
+  if (/^[0-9a-f]{64}$/i.test(text)) return text.toLowerCase();
+  throw new InvalidArgumentError('A SHA-256 has 64 hexadecimal digits.');
+}
+
+interface PullOptions {
+  name?: string;
+  sha256?: string;
+  json?: boolean;
+}
+
 /** `quire models pull`. */
-export const modelsPullCommand: CommandSpec = {
-  summary:
-    "Download a model into the data folder: a name of 'quire models list', hf:owner/repository/file.gguf, or the URL of a GGUF. Resumes an interrupted pull.",
-  words: ['source'],
-  options: {
-    name: { type: 'text', help: 'Name of the model (default: the file name).' },
-    sha256: { type: 'text', help: 'Expected SHA-256 (default: the one that the hub states).' },
-    ...JSON_OPTION,
-  },
-  action: async (input) => {
-    const [word = ''] = input.words;
-    const { name, sha256 = null } = input.options;
-    if (!isSourceForm(word))
-      throw new UsageError(`'${word}' is not a model name, hf:owner/repository/file.gguf or a URL.`);
-    if (sha256 !== null && !/^[0-9a-f]{64}$/i.test(sha256))
-      throw new UsageError('A SHA-256 has 64 hexadecimal digits.');
-    const config = loadConfig();
-    const source = parseModelSource(word, config.hubUrl, name);
-    const stop = new AbortController();
-    process.once('SIGINT', () =>
-      stop.abort(new OperatorError('Stopped. The received part is kept: the same pull resumes it.')),
-    );
-    const line = new ProgressLine(process.stderr);
-    const { pullModel } = await import('../models/downloads/pull-model.ts');
-    try {
-      const options = {
-        sha256: sha256?.toLowerCase() ?? null,
-        onProgress: (transferred: Parameters<ProgressLine['show']>[0]) => line.show(transferred),
-        onRetry: (reason: string, pauseMs: number) =>
-          line.printLine(`${reason}; retrying in ${Math.ceil(pauseMs / 1000)} s`),
-      };
-      const pulled = await pullModel({ config }, source, options, stop.signal);
-      line.end();
-      const { name: called, path, bytes, card, isNew } = pulled;
-      printResult(input, { name: called, path, bytes, is_new: isNew, ...card }, () => describePull(pulled));
-    } finally {
-      line.end();
-    }
-  },
-};
+export async function pullCommand(word: string, { name, sha256, ...output }: PullOptions) {
+  const config = loadConfig();
+  const source = parseModelSource(word, config.hubUrl, name);
+  const stop = new AbortController();
+  const stopped = new OperatorError('Stopped. The received part is kept: the same pull resumes it.');
+  process.once('SIGINT', () => stop.abort(stopped));
+  const line = new ProgressLine(process.stderr);
+  const { pullModel } = await import('../models/downloads/pull-model.ts');
+  try {
+    const options = {
+      sha256: sha256 ?? null,
+      onProgress: (transferred: Parameters<ProgressLine['show']>[0]) => line.show(transferred),
+      onRetry: (reason: string, pauseMs: number) =>
+        line.printLine(`${reason}; retrying in ${Math.ceil(pauseMs / 1000)} s`),
+    };
+    const pulled = await pullModel({ config }, source, options, stop.signal);
+    line.end();
+    const { name: called, path, bytes, card, isNew } = pulled;
+    printResult(output, { name: called, path, bytes, is_new: isNew, ...card }, () => describePull(pulled));
+  } finally {
+    line.end();
+  }
+}
 
 function describePull({ name, bytes, card, isNew }: PulledModel): string {
   const parameters =

@@ -3,8 +3,10 @@ import { loadConfig } from '../config.ts';
 import { DOWNLOADABLE_MODELS } from '../models/downloads/downloadable-models.ts';
 import { listModelFiles, type ModelFile } from '../models/downloads/model-files.ts';
 import { withAdminApi } from './admin-client.ts';
-import type { CommandSpec } from './command-spec.ts';
-import { formatMegabytes, formatTable, JSON_OPTION, printResult } from './output.ts';
+import { CliCommand } from './command.ts';
+import { parseSha256, parseSource, pullCommand } from './models-pull.ts';
+import { parseBinding, parseModelName, removeModel, useModel } from './models-use.ts';
+import { formatMegabytes, formatTable, printResult } from './output.ts';
 
 const CHOSEN_BY: Readonly<Record<BoundModel['chosen_by'], string>> = {
   configuration: 'the configuration file',
@@ -14,34 +16,76 @@ const CHOSEN_BY: Readonly<Record<BoundModel['chosen_by'], string>> = {
   default: '-',
 };
 
-/** `quire models list`. */
-export const modelsListCommand: CommandSpec = {
-  summary: 'List the model ids with their engines, the models on the disk, and the models that can be pulled by name.',
-  words: [],
-  options: { ...JSON_OPTION },
-  action: async (input) => {
-    const config = loadConfig();
-    const { data: models } = await withAdminApi(
-      (api) => api.send<{ data: BoundModel[] }>({ method: 'GET', path: '/v1/admin/models' }),
-      { needsModels: true },
-    );
-    const { models: stored, unfinished } = await listModelFiles(config.dataDir);
-    const onDisk = stored.map((model) => viewStored(model, models));
-    const available = DOWNLOADABLE_MODELS.map(({ approximateBytes, ...model }) => ({
-      ...model,
-      approximate_bytes: approximateBytes,
-      on_disk: stored.some(({ name }) => name === model.name),
-    }));
-    printResult(input, { models, on_disk: onDisk, unfinished, available }, () =>
-      [
-        boundTable(models),
-        diskTable(onDisk, unfinished),
-        availableTable(available),
-        'Download one: quire models pull NAME. Bind it: quire models use ID=NAME.',
-      ].join('\n\n'),
-    );
-  },
-};
+/** `quire models`. */
+export function modelsCommand(): CliCommand {
+  const models = new CliCommand('models').description('List, download, bind and remove models.');
+  models
+    .command('list')
+    .summary('List model ids, models on the disk, and models to pull.')
+    .description(
+      'List the model ids with their engines, the models on the disk, and the models that can be pulled by name.',
+    )
+    .jsonOption()
+    .action(listModels);
+  models
+    .command('pull')
+    .summary('Download a model into the data folder.')
+    .description('Download a model into the data folder. Resumes an interrupted pull.')
+    .argument(
+      '<source>',
+      "A name of 'quire models list', hf:owner/repository/file.gguf, or the URL of a GGUF.",
+      parseSource,
+    )
+    .option('--name <text>', 'Name of the model (default: the file name).')
+    .option('--sha256 <digits>', 'Expected SHA-256 (default: the one that the hub states).', parseSha256)
+    .jsonOption()
+    .examples(
+      'models pull qwen2.5-1.5b',
+      'models pull hf:Qwen/Qwen2.5-1.5B-Instruct-GGUF/qwen2.5-1.5b-instruct-q4_k_m.gguf',
+    )
+    .action(pullCommand);
+  models
+    .command('use')
+    .summary('Bind a model id to a model on the disk.')
+    .description(
+      'Bind a model id to a model on the disk; ID=bundled removes the binding. A running service loads and checks the model first; when that fails, nothing changes.',
+    )
+    .argument('<id=name>', 'Model id, and the name of a model on the disk.', parseBinding)
+    .jsonOption()
+    .examples('models use general-8b=qwen2.5-1.5b', 'models use general-8b=bundled')
+    .action(useModel);
+  models
+    .command('remove')
+    .summary('Delete a model from the disk.')
+    .description('Delete a model or a partial download from the disk. Fails while a model id is bound to it.')
+    .argument('<name>', 'Name of the model.', parseModelName)
+    .jsonOption()
+    .action(removeModel);
+  return models;
+}
+
+async function listModels(options: { json?: boolean }): Promise<void> {
+  const config = loadConfig();
+  const { data: models } = await withAdminApi(
+    (api) => api.send<{ data: BoundModel[] }>({ method: 'GET', path: '/v1/admin/models' }),
+    { needsModels: true },
+  );
+  const { models: stored, unfinished } = await listModelFiles(config.dataDir);
+  const onDisk = stored.map((model) => viewStored(model, models));
+  const available = DOWNLOADABLE_MODELS.map(({ approximateBytes, ...model }) => ({
+    ...model,
+    approximate_bytes: approximateBytes,
+    on_disk: stored.some(({ name }) => name === model.name),
+  }));
+  printResult(options, { models, on_disk: onDisk, unfinished, available }, () =>
+    [
+      boundTable(models),
+      diskTable(onDisk, unfinished),
+      availableTable(available),
+      'Download one: quire models pull NAME. Bind it: quire models use ID=NAME.',
+    ].join('\n\n'),
+  );
+}
 
 type DiskModel = ReturnType<typeof viewStored>;
 

@@ -1,11 +1,6 @@
-import { type CommandInput, UsageError } from './command-spec.ts';
-
-/** The `--json` option of every command that prints a result. */
-export const JSON_OPTION = { json: { type: 'flag', help: 'Print one JSON document on stdout.' } } as const;
-
 /** Prints the result as JSON with `--json`, otherwise as human-readable text. */
-export function printResult(input: CommandInput, result: unknown, renderText: () => string): void {
-  console.log(input.flags.has('json') ? JSON.stringify(result, null, 2) : renderText());
+export function printResult(options: { json?: boolean }, result: unknown, renderText: () => string): void {
+  console.log(options.json === true ? JSON.stringify(result, null, 2) : renderText());
 }
 
 /** Aligns rows in columns. The first row is the header. */
@@ -45,22 +40,4 @@ export function formatDuration(seconds: number): string {
 /** Formats a count with its noun: `1 file`, `2,000 files`. */
 export function formatCount(count: number, singular: string, plural = `${singular}s`): string {
   return `${count.toLocaleString('en-US')} ${count === 1 ? singular : plural}`;
-}
-
-const CREDIT_MICROS = 1_000_000;
-/** Decimal places of a micro. */
-const CREDIT_DECIMALS = 6;
-
-/** Parses credits such as `100` or `0.5` to micros. Throws a `UsageError`. */
-export function parseCredits(text: string, { isSigned = false } = {}): number {
-  const [, sign = '', whole, decimals = ''] = /^(-?)(\d{1,9})(?:\.(\d{1,6}))?$/.exec(text.trim()) ?? [];
-  if (whole === undefined || (sign !== '' && !isSigned))
-    throw new UsageError(`'${text}' is not a number of credits such as 100 or 0.5.`);
-  const micros = Number(whole) * CREDIT_MICROS + Number(decimals.padEnd(CREDIT_DECIMALS, '0'));
-  return sign === '' ? micros : -micros;
-}
-
-/** Formats micros as credits, such as `0.5`. */
-export function formatCredits(micros: number): string {
-  return (micros / CREDIT_MICROS).toLocaleString('en-US', { maximumFractionDigits: CREDIT_DECIMALS });
 }

@@ -29,9 +29,9 @@ interface StartingService {
   output: StartOutput;
 }
 
-/** Runs the service until a signal. Throws an `OperatorError` when it cannot start. */
-export async function runService(): Promise<void> {
-  const config = loadConfig();
+/** Runs the service until a signal. `flags` are settings of the command line. Throws an `OperatorError` when it cannot start. */
+export async function runService(flags: Record<string, string>): Promise<void> {
+  const config = loadConfig(undefined, flags);
   const logger = createLogger(config.logLevel, await openLogDestination(config.logFormat));
   for (const name of config.unknownVariables) logger.warn({ name }, 'unknown setting ignored');
   // A terminal that has been closed fails every write.

@@ -9,6 +9,8 @@ import { ADMIN_API, type StateCommand } from './state-command.ts';
 export const STATE_COMMANDS: Readonly<Record<string, StateCommand>> = {
   [ADMIN_API]: (deps, input) => deps.callAdminApi(input as unknown as OperatorRequest),
   ...INDEX_COMMANDS,
+  // Opening the database migrates it; a running service has migrated it at its start.
+  'db migrate': async () => null,
   doctor: async (deps) => ({
     checks: await checkHealth(deps),
     bindings: deps.models.list().map((model) => ({ id: model.id, ...modelBackend(model) })),

@@ -8,7 +8,7 @@ import { type Checker, isTest, type Source, type Violation, violationAt, walk } 
  * product.
  */
 export const ORDER: readonly (readonly string[])[] = [
-  ['lib', 'errors', 'config', 'config-settings', 'memory-budget', 'require-node', 'quick-imports'],
+  ['lib', 'errors', 'config', 'config-settings', 'memory-budget', 'require-node', 'pinned-node', 'quick-imports'],
   ['data-folder', 'db', 'blobs', 'search', 'engines'],
   ['queue'],
   ['deps'],

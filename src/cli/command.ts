@@ -1,0 +1,74 @@
+import { Command } from 'commander';
+
+/** Invalid arguments of a command. `main.ts` prints the message on one line and exits with code 2. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+  /** Command whose help explains the arguments, such as `quire keys create`. */
+  readonly command: string;
+
+  constructor(message: string, command: string) {
+    super(message);
+    this.command = command;
+  }
+}
+
+/** Commander's `Command` with the conventions of `quire`: errors are thrown, help goes through `console`, examples follow the options. */
+export class CliCommand extends Command {
+  constructor(name?: string) {
+    super(name);
+    this.helpOption('-h, --help', 'Show this help.')
+      .helpCommand(false)
+      .exitOverride()
+      .configureHelp({ subcommandTerm: (command) => [command.name(), ...argumentTerms(command)].join(' ') })
+      .configureOutput({
+        writeOut: (text) => console.log(text.trimEnd()),
+        writeErr: (text) => console.error(text.trimEnd()),
+      });
+  }
+
+  override createCommand(name?: string): CliCommand {
+    return new CliCommand(name);
+  }
+
+  /** Throws a `UsageError`. Commander calls this for every argument error. */
+  override error(message: string): never {
+    // Commander writes 'error: ...' and a suggestion on a line of its own.
+    const sentence = message.replace(/^error: /, '').replace(/\n\((.*)\)$/s, '. $1');
+    throw new UsageError(sentence.charAt(0).toUpperCase() + sentence.slice(1), commandPath(this));
+  }
+
+  /** Adds the `--json` option of commands that print a result. */
+  jsonOption(help = 'Print one JSON document on stdout.'): this {
+    return this.option('--json', help);
+  }
+
+  /** Adds examples to the help. Each is the words after `quire`. */
+  examples(...lines: readonly string[]): this {
+    return this.addHelpText('after', `\nExamples:\n${lines.map((line) => `  $ quire ${line}`).join('\n')}`);
+  }
+}
+
+/** Rejects arguments and option values that are empty or whitespace, such as an unset shell variable. */
+export function rejectBlankValues(command: Command): void {
+  for (const [at, argument] of command.registeredArguments.entries()) {
+    const value: unknown = command.processedArgs[at];
+    const text = Array.isArray(value) && value.length > 0 ? value.join('') : value;
+    if (isBlank(text)) command.error(`'${argument.name()}' must not be empty`);
+  }
+  for (const option of command.options) {
+    if (isBlank(command.getOptionValue(option.attributeName()))) command.error(`${option.long} must not be empty`);
+  }
+}
+
+const isBlank = (value: unknown): boolean => typeof value === 'string' && value.trim() === '';
+
+function commandPath(command: Command): string {
+  return command.parent === null ? command.name() : `${commandPath(command.parent)} ${command.name()}`;
+}
+
+function argumentTerms({ registeredArguments }: Command): string[] {
+  return registeredArguments.map((argument) => {
+    const name = `${argument.name()}${argument.variadic ? '...' : ''}`;
+    return argument.required ? `<${name}>` : `[${name}]`;
+  });
+}

@@ -1,0 +1,106 @@
+import { VERSION } from '../version.ts';
+import { CliCommand, rejectBlankValues } from './command.ts';
+
+/** A command or group of commands in `quire --help`. Its module is imported only when it is called, which keeps every start fast. */
+interface CommandEntry {
+  name: string;
+  summary: string;
+  load(): Promise<CliCommand>;
+}
+
+const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
+  'Service:': [
+    {
+      name: 'serve',
+      summary: 'Run the service: the API and the background work in one process.',
+      load: async () => (await import('./serve.ts')).serveCommand(),
+    },
+    {
+      name: 'worker',
+      summary: 'Run background work only.',
+      load: async () => (await import('./serve.ts')).workerCommand(),
+    },
+    {
+      name: 'doctor',
+      summary: 'Check the stores and the engine of every model id.',
+      load: async () => (await import('./doctor.ts')).doctorCommand(),
+    },
+  ],
+  'Questions and documents:': [
+    {
+      name: 'ask',
+      summary: 'Ask a model, with or without a knowledge base.',
+      load: async () => (await import('./ask.ts')).askCommand(),
+    },
+    {
+      name: 'ingest',
+      summary: 'Synchronize a knowledge base with a folder.',
+      load: async () => (await import('./ingest.ts')).ingestCommand(),
+    },
+    {
+      name: 'batch',
+      summary: 'Run a file of requests as a batch.',
+      load: async () => (await import('./batch-run.ts')).batchCommand(),
+    },
+  ],
+  'Models:': [
+    {
+      name: 'models',
+      summary: 'List, download, bind and remove models.',
+      load: async () => (await import('./models.ts')).modelsCommand(),
+    },
+  ],
+  'Administration:': [
+    {
+      name: 'keys',
+      summary: 'Manage API keys.',
+      load: async () => (await import('./keys.ts')).keysCommand(),
+    },
+    {
+      name: 'orgs',
+      summary: 'Manage organizations and their credits.',
+      load: async () => (await import('./orgs.ts')).orgsCommand(),
+    },
+    {
+      name: 'index',
+      summary: 'Check and rebuild search indexes.',
+      load: async () => (await import('./index.ts')).indexCommand(),
+    },
+    {
+      name: 'db',
+      summary: 'Migrate the database.',
+      load: async () => (await import('./db-migrate.ts')).dbCommand(),
+    },
+  ],
+};
+
+const FOOTER = `
+Environment:
+  QUIRE_URL         Address of the service (default: the service of the data folder, then http://127.0.0.1:8080).
+  QUIRE_API_KEY     API key of the commands that call the API.
+  QUIRE_DATA_DIR    Data folder (default: ./data).
+  All settings: docs/configuration.md.
+
+Use 'quire <command> --help' for the options and examples of a command. Manual: docs/cli.md.`;
+
+/**
+ * Runs the command that `args` (the words after `quire`) name. Throws a `UsageError` for invalid arguments, Commander's `CommanderError`
+ * after help or the version has been printed, and the error of a failed command.
+ */
+export async function runProgram(args: readonly string[]): Promise<void> {
+  // `quire help keys create` is `quire keys create --help`.
+  const words = args[0] === 'help' ? [...args.slice(1), '--help'] : args;
+  const program = new CliCommand('quire')
+    .usage('<command> [options]')
+    .description('Language-model inference, retrieval and knowledge bases in one service.')
+    .version(VERSION, '-v, --version', 'Print the version.')
+    .addHelpText('after', FOOTER)
+    .hook('preAction', (_program, command) => rejectBlankValues(command));
+  for (const [group, entries] of Object.entries(COMMANDS)) {
+    for (const { name, summary, load } of entries) {
+      const command = words[0] === name ? await load() : new CliCommand(name);
+      program.addCommand(command.summary(summary).helpGroup(group));
+    }
+  }
+  await program.parseAsync(words, { from: 'user' });
+}
