@@ -18,6 +18,7 @@ async function diagnose(options: { json?: boolean }): Promise<void> {
   const report = (await runStateCommand(config, 'doctor', {})) as {
     checks: HealthCheck[];
     unbound: string[];
+    schemas: string[];
     warnings: string[];
   };
   const rows = report.checks.map((check) => [check.ok ? 'ok' : 'FAILED', check.name, check.detail]);
@@ -26,6 +27,7 @@ async function diagnose(options: { json?: boolean }): Promise<void> {
       `Data folder: ${config.dataDir}`,
       formatTable([['', 'CHECK', 'RESULT'], ...rows]),
       ...(report.unbound.length > 0 ? [`No engine serves ${report.unbound.join(', ')}.`] : []),
+      ...report.schemas,
       ...report.warnings.map((warning) => `Warning: ${warning}`),
     ].join('\n'),
   );

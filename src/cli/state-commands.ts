@@ -1,6 +1,6 @@
 import { secretsWarning } from '../boot/secrets.ts';
 import { modelBackend } from '../engines/registry.ts';
-import { checkHealth, unboundModels } from '../health/check-health.ts';
+import { checkHealth, describeSchemaSupport, unboundModels } from '../health/check-health.ts';
 import { INDEX_COMMANDS } from './index-commands.ts';
 import type { OperatorRequest } from './operator-api.ts';
 import { ADMIN_API, type StateCommand } from './state-command.ts';
@@ -15,6 +15,7 @@ export const STATE_COMMANDS: Readonly<Record<string, StateCommand>> = {
     checks: await checkHealth(deps),
     bindings: deps.models.list().map((model) => ({ id: model.id, ...modelBackend(model) })),
     unbound: unboundModels(deps),
+    schemas: await describeSchemaSupport(deps),
     warnings: [secretsWarning(deps.config)].filter((warning) => warning !== null),
   }),
 };

@@ -115,8 +115,10 @@ export interface GenerationRequest {
   promptLogprobs: boolean;
   /** Whether the caller streams; false allows an engine to return the completion at once. */
   incremental: boolean;
-  /** Scope of the prefix cache (an organization). Cached prompts are invisible to other scopes. */
+  /** The organization: queues are shared fairly among scopes. Cached prompts are invisible to other scopes. */
   scope: string;
+  /** Narrower scope of the prefix cache: organization and model id. Absent: `scope`. */
+  cacheScope?: string;
   /** Batch work waits while interactive work is queued. */
   priority: 'interactive' | 'batch';
 }
@@ -227,6 +229,8 @@ export interface GenerationEngine {
   generate(request: GenerationRequest, signal: AbortSignal): AsyncGenerator<GenerationEvent, void, undefined>;
   /** Health check: resolves when the engine responds. Throws an Error with a message for operators otherwise. */
   check(signal: AbortSignal): Promise<void>;
+  /** Upstreams only: whether the server enforces JSON schemas. Sends a short generation; throws when the server rejects it. */
+  enforcesSchemas?(signal: AbortSignal): Promise<boolean>;
   /** Ends running generations with 503 and frees the runtime. Idempotent. */
   close(): Promise<void>;
 }

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { scriptedEngine, servedModel } from '../../test/scripted-engine.ts';
-import { ModelRegistry, modelBackend, modelContextTokens, modelRuntime, type ServedModel } from './registry.ts';
+import {
+  knownContextTokens,
+  ModelRegistry,
+  modelBackend,
+  modelContextTokens,
+  modelRuntime,
+  type ServedModel,
+} from './registry.ts';
 
 const named = (id: string, model: ServedModel): ServedModel => ({ ...model, id });
 
@@ -47,6 +54,11 @@ describe('a served model', () => {
     assert.equal(modelContextTokens(servedModel(scriptedEngine(4096), 8192)), 4096);
     assert.equal(modelContextTokens(servedModel(scriptedEngine(8192), 4096)), 4096);
     assert.equal(modelContextTokens({ ...servedModel(scriptedEngine(1024), 4096), engine: null }), 4096);
+  });
+
+  it('shows a context of 8192 tokens while nobody knows it, which limits nothing', () => {
+    const unknown = { ...servedModel(scriptedEngine(4096)), maxContextTokens: null, engine: null };
+    assert.deepEqual([modelContextTokens(unknown), knownContextTokens(unknown)], [8192, null]);
   });
 
   it('uses the engine of its kind, and is not ready without one', () => {

@@ -26,8 +26,8 @@ export interface ServedModel {
   createdAt: number;
   ownedBy: string;
   capabilities: Capabilities;
-  /** Contractual context length; that of the engine may be smaller. */
-  maxContextTokens: number;
+  /** Contractual context length; that of the engine may be smaller. Null: only the engine knows. */
+  maxContextTokens: number | null;
   pricing: Pricing;
   /** Generation engine; null for models of other kinds, and while unbound. */
   engine: GenerationEngine | null;
@@ -62,7 +62,7 @@ export interface ModelLookup {
 }
 
 /** Common methods of all engines. */
-export type EngineRuntime = Pick<GenerationEngine, 'backend' | 'check' | 'close'>;
+export type EngineRuntime = Pick<GenerationEngine, 'backend' | 'check' | 'close' | 'enforcesSchemas'>;
 
 /** Backend shown for an unbound model. */
 const NO_BACKEND: Backend = { engine: 'bundled', model: '', parameters: null, ready: false };
@@ -161,7 +161,19 @@ export function modelBackend(model: ModelView): Backend {
   return modelRuntime(model)?.backend() ?? NO_BACKEND;
 }
 
-/** Returns the context length in tokens: the smaller of the contract's and the engine's. */
+/** Context length of an id of the operator whose server reports none. */
+const DEFAULT_CONTEXT_TOKENS = 8_192;
+
+/** Returns the context length in tokens: the smaller of the contract's and the engine's; null when neither is known. */
+export function knownContextTokens(model: ModelView): number | null {
+  const known = Math.min(
+    model.maxContextTokens ?? Number.POSITIVE_INFINITY,
+    model.engine?.contextLength() ?? Number.POSITIVE_INFINITY,
+  );
+  return Number.isFinite(known) ? known : null;
+}
+
+/** Returns the context length in tokens to show and to plan with: 8192 when it is unknown. */
 export function modelContextTokens(model: ModelView): number {
-  return Math.min(model.maxContextTokens, model.engine?.contextLength() ?? Number.POSITIVE_INFINITY);
+  return knownContextTokens(model) ?? DEFAULT_CONTEXT_TOKENS;
 }

@@ -17,7 +17,7 @@ export async function findFile(
   return row;
 }
 
-/** Converts a row to the file object of the API. */
+/** Converts a row to the file object of the API. The content was checked during the upload, so an unused file is `processed`. */
 export function viewFile(row: FileRow): File {
   return {
     id: row.id,
@@ -27,7 +27,7 @@ export function viewFile(row: FileRow): File {
     filename: row.filename,
     sha256: row.sha256,
     purpose: row.purpose,
-    status: row.status,
+    status: row.status === 'error' ? 'error' : 'processed',
     status_details: row.statusDetails,
   };
 }

@@ -34,7 +34,8 @@ export const File = Type.Object(
     sha256: Type.String({ description: 'SHA-256 of the content, hexadecimal.' }),
     purpose: Purpose,
     status: Type.Enum(['uploaded', 'processed', 'error'], {
-      description: '`processed` after its first successful use.',
+      description:
+        '`processed`: the content has been checked, which happens during the upload. `error`: the first use of the file failed.',
     }),
     status_details: Type.Union([Type.String(), Type.Null()], { description: 'Reason of the status `error`.' }),
   },

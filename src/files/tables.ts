@@ -13,6 +13,7 @@ export const files = pgTable(
     sha256: text().notNull(),
     /** Key of the content in the blob store. */
     blobKey: text('blob_key').notNull(),
+    /** `uploaded`: not used yet, which the API shows as `processed`. */
     status: text({ enum: ['uploaded', 'processed', 'error'] }).notNull(),
     statusDetails: text('status_details'),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull(),

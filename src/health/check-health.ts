@@ -13,6 +13,25 @@ export interface HealthCheck {
 
 const CHECK_TIMEOUT_MS = 3_000;
 
+/** Time for a generation of a few tokens. */
+const SCHEMA_TIMEOUT_MS = 15_000;
+
+/** What `doctor` shows of a server's JSON schema support. One sentence per upstream. Sends each a short generation. */
+export async function describeSchemaSupport(deps: Pick<Deps, 'models'>): Promise<string[]> {
+  const upstreams = deps.models.runtimes().filter((engine) => engine.enforcesSchemas !== undefined);
+  return Promise.all(
+    upstreams.map(async (engine) => {
+      const { model } = engine.backend();
+      try {
+        const isEnforced = await engine.enforcesSchemas?.(AbortSignal.timeout(SCHEMA_TIMEOUT_MS));
+        return `The server of '${model}' ${isEnforced ? 'enforces JSON schemas' : 'does not enforce JSON schemas: answers that violate them are retried once'}.`;
+      } catch (error) {
+        return `It is unknown whether the server of '${model}' enforces JSON schemas: ${describeError(error)}`;
+      }
+    }),
+  );
+}
+
 /** Checks the database, the blob store, the search index and every engine, concurrently. Never throws. */
 export function checkHealth(deps: Pick<Deps, 'db' | 'blobs' | 'chunks' | 'models'>): Promise<HealthCheck[]> {
   const engines = deps.models.runtimes().map((engine) => {

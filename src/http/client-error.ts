@@ -3,11 +3,22 @@ import type { Socket } from 'node:net';
 import { type ApiError, headersTooLarge, invalidValue, requestTimeout } from '../errors.ts';
 import { newId } from '../lib/ids.ts';
 
+/** Connections of requests that limit the time of their body themselves, instead of the timeout of the server. */
+const ownTimeouts = new WeakSet<Socket>();
+
+/** Exempts the current request of a connection from the request timeout of the server. Returns a function that ends the exemption. */
+export function exemptFromRequestTimeout(socket: Socket): () => void {
+  ownTimeouts.add(socket);
+  return () => ownTimeouts.delete(socket);
+}
+
 /**
  * Responds to errors of Node's HTTP parser, before a request object exists: headers too large, request timeout, malformed
  * HTTP. Closes the connection.
  */
 export function respondToClientError(error: Error & { code?: string }, socket: Socket): void {
+  // Node reports each request once, and leaves the connection to this handler.
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && ownTimeouts.has(socket)) return;
   // The client is gone, or a response has started and more bytes would corrupt it.
   if (!socket.writable || socket.bytesWritten > 0 || error.code === 'ECONNRESET') {
     socket.destroy();

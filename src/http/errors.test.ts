@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Type } from 'typebox';
+import { sendForm, splitForm } from '../../test/forms.ts';
 import { assertError, useApi } from '../../test/harness.ts';
 import { FailedStatement } from '../db/failed-statement.ts';
 
@@ -187,6 +189,19 @@ describe('an incomplete request', () => {
     const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${api.key}\r\n`;
     const raw = await exchange(api.url, `${head}content-type: application/json\r\ncontent-length: 100\r\n\r\n{"mod`);
     assert.deepEqual(statusAndCode(raw), [408, 'request_timeout']);
+  });
+
+  it('an upload may take longer than the request timeout while bytes arrive', async () => {
+    const slowly = async function* () {
+      for (const part of splitForm('a.txt', 'knowledge-base')) {
+        yield part;
+        yield Buffer.from('text');
+        // Two checks of the request timeout.
+        await delay(800);
+      }
+    };
+    const { status } = await sendForm(`${api.url}/v1/files`, slowly(), { key: api.key });
+    assert.equal(status, 200);
   });
 });
 

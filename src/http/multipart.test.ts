@@ -59,6 +59,18 @@ describe('readForm', () => {
     }
   });
 
+  it('408 when no byte arrives for the idle timeout', async () => {
+    const [head] = splitForm('a.txt', 'batch');
+    const stalled = async function* () {
+      yield head;
+      await new Promise(() => {});
+    };
+    const headers = { 'content-type': `multipart/form-data; boundary=${BOUNDARY}` };
+    const source = Object.assign(Readable.from(stalled(), { objectMode: false }), { headers });
+    const reading = readForm(source, { ...RULES, idleTimeoutMs: 20 }, forever, ({ content }) => buffer(content));
+    await assert.rejects(reading, { code: 'request_timeout', status: 408 });
+  });
+
   it('provides earlier fields when the file starts, later fields when it ends', async () => {
     const body = encodeForm([file('text'), purpose]);
     await readForm(createRequest(body), RULES, forever, async ({ content, fields }) => {

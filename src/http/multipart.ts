@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
 import {
@@ -5,9 +6,11 @@ import {
   fileTooLarge,
   invalidValue,
   missingField,
+  requestTimeout,
   requestTooLarge,
   unsupportedMediaType,
 } from '../errors.ts';
+import { exemptFromRequestTimeout } from './client-error.ts';
 import { ClientDisconnected } from './event-stream.ts';
 
 /** Accepted fields of a form. Other fields are skipped, within bounds. */
@@ -17,6 +20,8 @@ export interface FormRules {
   maxFileBytes: number;
   /** Names of accepted text fields; each may occur once. */
   fields: readonly string[];
+  /** Time without a byte after which the form is rejected with 408. Default: 60 s. The whole form has no time limit. */
+  idleTimeoutMs?: number;
 }
 
 /** A form whose file part has started. */
@@ -46,13 +51,16 @@ const MAX_BOUNDARY_CHARACTERS = 70;
 const FORM_TYPE = /^multipart\/form-data\s*(;|$)/i;
 const BOUNDARY = /;\s*boundary=(?:"([^"]*)"|([^\s;]*))/i;
 
+/** Default of `FormRules.idleTimeoutMs`. */
+const IDLE_TIMEOUT_MS = 60_000;
+
 /** A request whose body has not been read. */
-export type FormSource = Readable & { headers: Record<string, unknown> };
+export type FormSource = Readable & { headers: Record<string, unknown>; socket?: Socket };
 
 /**
  * Streams a `multipart/form-data` body; the file is not buffered. Calls `use` when the file part starts and returns its result.
  * Throws 415 for other content types, 413 for a file or form that is too large (from `Content-Length` before reading, else while
- * reading), and 400 for a malformed form, a missing file or a second file. Bytes that `use` does not read are discarded. The source
+ * reading), 408 when no byte arrives for a while, and 400 for a malformed form, a missing file or a second file. Bytes that `use` does not read are discarded. The source
  * is not destroyed: the response is sent over the same connection.
  */
 export async function readForm<T>(
@@ -63,10 +71,12 @@ export async function readForm<T>(
 ): Promise<T> {
   const contentType = checkHeaders(source, rules);
   signal.throwIfAborted();
+  const endExemption = source.socket === undefined ? () => {} : exemptFromRequestTimeout(source.socket);
   const reader = new FormReader(source, contentType, rules, signal);
   try {
     return await use(await reader.file);
   } finally {
+    endExemption();
     reader.stop();
   }
 }
@@ -173,23 +183,32 @@ class FormReader {
 
   async #pump(): Promise<void> {
     let received = 0;
+    let idle = this.#startIdleTimer();
     try {
       // By default the iterator destroys the request and with it the connection of the response.
       for await (const chunk of this.#source.iterator({ destroyOnReturn: false })) {
+        // A blob store that is slow to take the bytes is not the client's fault.
+        clearTimeout(idle);
         received += chunk.length;
         if (received - (this.#stream?.bytesRead ?? 0) > MAX_OVERHEAD_BYTES + chunk.length) {
           throw requestTooLarge(MAX_OVERHEAD_BYTES, 'The form without its file');
         }
         await this.#feed(chunk);
         if (this.#isSettled) return;
+        idle = this.#startIdleTimer();
       }
       this.#parser.end();
     } catch (error) {
       this.#fail(error instanceof ApiError ? error : new ClientDisconnected());
     } finally {
+      clearTimeout(idle);
       // Discards the remaining bytes, so that the connection can be reused. Deferred: the iterator detaches asynchronously.
       setImmediate(() => this.#source.resume());
     }
+  }
+
+  #startIdleTimer(): NodeJS.Timeout {
+    return setTimeout(() => this.#fail(requestTimeout()), this.#rules.idleTimeoutMs ?? IDLE_TIMEOUT_MS);
   }
 
   #feed(chunk: Buffer): Promise<void> {

@@ -1,6 +1,6 @@
 import { affordableTokens, costMicros } from '../billing/price.ts';
 import type { ChatPrompt, TextPrompt } from '../engines/engine.ts';
-import { type ModelView, modelContextTokens } from '../engines/registry.ts';
+import { knownContextTokens, type ModelView } from '../engines/registry.ts';
 import type { Call } from '../lib/caller.ts';
 import type { CostBounds } from '../lib/reservation.ts';
 
@@ -24,7 +24,7 @@ export function generationBounds(
   model: ModelView,
   { prompt, choices, maxTokens }: { prompt: ChatPrompt | TextPrompt; choices: number; maxTokens: number | null },
 ): TokenBounds {
-  const contextTokens = modelContextTokens(model);
+  const contextTokens = knownContextTokens(model) ?? Number.MAX_SAFE_INTEGER;
   const messages = prompt.kind === 'chat' ? prompt.messages.length : 0;
   const promptTokens = Math.min(contextTokens, countBytes(prompt) + TEMPLATE_TOKENS + messages * MESSAGE_TOKENS);
   return { promptTokens, output: { choices, maxTokens: Math.min(contextTokens, maxTokens ?? contextTokens) } };

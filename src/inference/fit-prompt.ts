@@ -1,5 +1,5 @@
 import type { ChatPrompt, TextPrompt } from '../engines/engine.ts';
-import { type ModelView, modelContextTokens } from '../engines/registry.ts';
+import { knownContextTokens, type ModelView } from '../engines/registry.ts';
 import { contextLengthExceeded } from '../errors.ts';
 
 /** Longest token of any tokenizer in use, in characters. */
@@ -10,8 +10,8 @@ const MAX_CHARACTERS_PER_TOKEN = 256;
  * and tokenizing, which would block the event loop for tens of megabytes.
  */
 export function requirePromptFits(model: ModelView, prompt: ChatPrompt | TextPrompt): void {
-  const contextTokens = modelContextTokens(model);
-  if (countCharacters(prompt) <= contextTokens * MAX_CHARACTERS_PER_TOKEN) return;
+  const contextTokens = knownContextTokens(model);
+  if (contextTokens === null || countCharacters(prompt) <= contextTokens * MAX_CHARACTERS_PER_TOKEN) return;
   throw contextLengthExceeded(prompt.kind === 'chat' ? 'messages' : 'prompt', null, contextTokens);
 }
 

@@ -7,7 +7,7 @@ import type {
   GenerationUsage,
   PromptToken,
 } from '../engines/engine.ts';
-import { modelContextTokens } from '../engines/registry.ts';
+import { knownContextTokens } from '../engines/registry.ts';
 import { contextLengthExceeded, serverError } from '../errors.ts';
 import type { ModerationNotice } from '../lib/screen.ts';
 import type { UsageOutcome } from '../lib/usage-record.ts';
@@ -24,7 +24,7 @@ import type { Screened } from './screening.ts';
 export type GenerationDeps = Pick<Deps, 'reserve' | 'recordUsage' | 'countPrompt' | 'screen' | 'metrics' | 'now'>;
 
 /** A request as routes make it: the cache scope and the priority come from the call. */
-export type GenerationInput = Omit<GenerationRequest, 'scope' | 'priority'>;
+export type GenerationInput = Omit<GenerationRequest, 'scope' | 'cacheScope' | 'priority'>;
 
 /** A running generation whose prompt has been processed. */
 export interface Generation {
@@ -61,7 +61,9 @@ export async function startGeneration(
     bounds: () => generationBounds(model, input.value),
   });
   const maxTokens = modelCall.outputTokens ?? input.value.maxTokens;
-  const request = { ...input.value, maxTokens, scope: call.caller.organizationId, priority: call.priority };
+  const { organizationId: scope } = call.caller;
+  const { priority } = call;
+  const request = { ...input.value, maxTokens, scope, cacheScope: `${scope}/${model.id}`, priority };
   const notices = [input.notice];
   const used = { ...NO_USAGE };
   const events = meteredEvents(deps, admission, modelCall, { request, signal, notices, used });
@@ -71,8 +73,8 @@ export async function startGeneration(
     throw serverError(new Error(`the engine of '${model.id}' did not begin with prompt-end`));
   }
   const { promptTokens, cachedTokens, promptLogprobs = null } = first.value;
-  const contextTokens = modelContextTokens(model);
-  if (promptTokens !== null && promptTokens >= contextTokens) {
+  const contextTokens = knownContextTokens(model);
+  if (promptTokens !== null && contextTokens !== null && promptTokens >= contextTokens) {
     await events.return();
     throw contextLengthExceeded(prompt.kind === 'chat' ? 'messages' : 'prompt', promptTokens, contextTokens);
   }

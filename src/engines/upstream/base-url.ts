@@ -17,6 +17,8 @@ export interface Endpoints {
    */
   tokenize: string;
   info: string;
+  /** Properties of llama-server. */
+  props: string;
 }
 
 /**
@@ -43,5 +45,6 @@ export function parseEndpoints(baseUrl: string): Endpoints {
     rerankTexts: `${beside}/rerank${url.search}`,
     tokenize: `${beside}/tokenize${url.search}`,
     info: `${beside}/info${url.search}`,
+    props: `${beside}/props${url.search}`,
   };
 }

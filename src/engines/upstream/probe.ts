@@ -8,7 +8,7 @@ const MAX_LIST_BYTES = 4 * 1024 * 1024;
 
 /** What an upstream reports about its model; null: not reported. */
 export interface UpstreamModelInfo {
-  /** Context length in tokens, as vLLM and SGLang report it. */
+  /** Context length in tokens, as vLLM, SGLang and llama-server report it. */
   contextLength: number | null;
   /** Such as `vllm` or `llamacpp`. */
   ownedBy: string | null;
@@ -22,22 +22,20 @@ export interface ProbeContext {
 }
 
 /**
- * Requests the model list of a replica. Resolves when it could generate, even without such a list; otherwise throws an
- * Error with a sentence for the operator, or the signal's reason.
+ * Requests the model list of a replica, and the properties of a llama-server. Resolves when it could generate, even without
+ * such a list; otherwise throws an Error with a sentence for the operator, or the signal's reason.
  */
 export async function probe(replica: Replica, context: ProbeContext, signal: AbortSignal): Promise<UpstreamModelInfo> {
-  const { origin, models: path } = replica.endpoints;
-  const { checkSeconds } = context.timeouts;
-  const times = { firstByteSeconds: checkSeconds, idleSeconds: checkSeconds };
-  const request = { origin, path, method: 'GET' as const, headers: context.headers, body: null, ...times };
-  const exchange = new Exchange(replica.dispatcher, request, signal, () => {});
+  const { origin, models, props } = replica.endpoints;
   try {
-    const text = await exchange.text(await exchange.first(), MAX_LIST_BYTES);
-    const { status } = exchange;
+    const { status, text } = await get(replica, models, context, signal);
     if (status === 401 || status === 403)
       throw new Error(`The upstream at ${origin} rejects the API key (status ${status}).`);
     if (status >= 500) throw new Error(`The upstream at ${origin} returns status ${status}.`);
-    return status === 200 ? parseModelInfo(text, context.model) : { contextLength: null, ownedBy: null };
+    const info = status === 200 ? parseModelInfo(text, context.model) : { contextLength: null, ownedBy: null };
+    if (info.contextLength !== null || info.ownedBy !== 'llamacpp') return info;
+    const properties = await get(replica, props, context, signal);
+    return { ...info, contextLength: properties.status === 200 ? parseSlotContext(properties.text) : null };
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof HttpExchangeError)) throw error;
@@ -45,14 +43,37 @@ export async function probe(replica: Replica, context: ProbeContext, signal: Abo
   }
 }
 
+async function get(replica: Replica, path: string, { headers, timeouts }: ProbeContext, signal: AbortSignal) {
+  const { checkSeconds } = timeouts;
+  const times = { firstByteSeconds: checkSeconds, idleSeconds: checkSeconds };
+  const { origin } = replica.endpoints;
+  const request = { origin, path, method: 'GET' as const, headers, body: null, ...times };
+  const exchange = new Exchange(replica.dispatcher, request, signal, () => {});
+  const text = await exchange.text(await exchange.first(), MAX_LIST_BYTES);
+  return { status: exchange.status, text };
+}
+
+/** Context length of one slot of llama-server (`GET /props`). */
+function parseSlotContext(text: string): number | null {
+  try {
+    const settings: unknown = JSON.parse(text)?.default_generation_settings;
+    return isRecord(settings) ? positiveInteger(settings['n_ctx']) : null;
+  } catch {
+    return null;
+  }
+}
+
+const positiveInteger = (value: unknown): number | null =>
+  typeof value === 'number' && Number.isInteger(value) && value > 0 ? value : null;
+
 function parseModelInfo(text: string, model: string): UpstreamModelInfo {
   const list = parseModelList(text);
   // A server with one model, such as llama-server, serves it under any name.
   const found = list.find((entry) => entry['id'] === model) ?? (list.length === 1 ? list[0] : undefined);
-  const length = found?.['max_model_len'];
+  const length = found?.['max_model_len'] ?? found?.['n_ctx'];
   const owner = found?.['owned_by'];
   return {
-    contextLength: typeof length === 'number' && Number.isInteger(length) && length > 0 ? length : null,
+    contextLength: positiveInteger(length),
     ownedBy: typeof owner === 'string' ? owner : null,
   };
 }

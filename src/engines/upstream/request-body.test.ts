@@ -10,7 +10,7 @@ import { requestBody } from './request-body.ts';
 
 const never = new AbortController().signal;
 const defaults = { temperature: 1, topP: 1, presencePenalty: 0, frequencyPenalty: 0, seed: null, logitBias: {} };
-const bodyOf = (request: GenerationRequest) => JSON.parse(requestBody(request, { model: 'm', salted: false }));
+const bodyOf = (request: GenerationRequest) => JSON.parse(requestBody(request, { model: 'm', isVllm: false }));
 const plain = { sampling: defaults, maxTokens: null, incremental: false };
 const good = respondWithStream(chunk({ content: 'a' }), finish('stop'), '[DONE]');
 
@@ -85,6 +85,14 @@ describe('requestBody', () => {
     const salts = server.requests.filter(({ body }) => body).map(({ body }) => body?.['cache_salt']);
     assert.ok(salts[0] === salts[1] && salts[1] !== salts[2] && !JSON.stringify(salts).includes('org_'));
     assert.match(String(salts[0]), /^[0-9a-f]{64}$/);
+  });
+
+  it('isolates model ids of vLLM, and asks for usage in the first chunk of a stream', () => {
+    const bodyFor = (cacheScope: string, isVllm = true) =>
+      JSON.parse(requestBody(chatRequest('Hi', { cacheScope }), { model: 'm', isVllm }));
+    assert.notEqual(bodyFor('org_a/general-8b').cache_salt, bodyFor('org_a/general-70b').cache_salt);
+    assert.deepEqual(bodyFor('a').stream_options, { include_usage: true, continuous_usage_stats: true });
+    assert.deepEqual(bodyFor('a', false).stream_options, { include_usage: true });
   });
 });
 

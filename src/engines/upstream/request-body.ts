@@ -6,8 +6,11 @@ import type { ChatPrompt, GenerationRequest, OutputFormat, TextPrompt } from '..
 export interface BodyFacts {
   /** The upstream's own name of the model. */
   model: string;
-  /** The upstream is vLLM, whose prefix cache isolates tenants by `cache_salt`. Other servers may reject the field. */
-  salted: boolean;
+  /**
+   * The upstream is vLLM: its prefix cache isolates tenants by `cache_salt`, and its first chunk reports cached tokens with
+   * `continuous_usage_stats`. Other servers may reject the fields.
+   */
+  isVllm: boolean;
 }
 
 /**
@@ -15,7 +18,7 @@ export interface BodyFacts {
  * because some servers reject unknown fields. Never contains `priority`: vLLM rejects it unless priority scheduling is
  * enabled, which cannot be detected.
  */
-export function requestBody(request: GenerationRequest, { model, salted }: BodyFacts): string {
+export function requestBody(request: GenerationRequest, { model, isVllm }: BodyFacts): string {
   const { prompt, sampling } = request;
   const body: Record<string, unknown> = { model };
   Object.assign(body, prompt.kind === 'chat' ? chatFields(prompt, request) : textFields(prompt, request));
@@ -29,10 +32,10 @@ export function requestBody(request: GenerationRequest, { model, salted }: BodyF
   if (sampling.seed !== null) body['seed'] = sampling.seed;
   if (Object.keys(sampling.logitBias).length > 0) body['logit_bias'] = sampling.logitBias;
   if (request.format.type !== 'text') body['response_format'] = responseFormat(request.format);
-  if (salted) body['cache_salt'] = hash('sha256', request.scope, 'hex');
+  if (isVllm) body['cache_salt'] = hash('sha256', request.cacheScope ?? request.scope, 'hex');
   if (request.incremental) {
     body['stream'] = true;
-    body['stream_options'] = { include_usage: true };
+    body['stream_options'] = { include_usage: true, ...(isVllm && { continuous_usage_stats: true }) };
   }
   return JSON.stringify(body);
 }

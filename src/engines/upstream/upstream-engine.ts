@@ -15,11 +15,21 @@ import { probe } from './probe.ts';
 import { type ProxySettings, type Replica, Replicas } from './replicas.ts';
 import { type CompletionContext, openCompletion } from './start-completion.ts';
 import { DEFAULT_TIMEOUTS, type UpstreamTimeouts } from './timeouts.ts';
+import {
+  completeTexts,
+  findSchemaViolation,
+  passesSchemaProbe,
+  SCHEMA_PROBE,
+  schemaNotEnforced,
+} from './validate-completion.ts';
 
 /** Maximum requests per base URL; each holds its prompt or texts in memory. */
 export const MAX_REQUESTS_PER_REPLICA = 4096;
 /** `Retry-After` of rejected requests. */
 const BUSY_RETRY_SECONDS = 1;
+
+/** Requests for a completion that matches its JSON schema. */
+const SCHEMA_ATTEMPTS = 2;
 
 /** Options of an upstream engine. */
 export interface UpstreamOptions {
@@ -29,7 +39,7 @@ export interface UpstreamOptions {
   model: string;
   /** Sent as `Authorization: Bearer`; null: not sent. */
   apiKey: string | null;
-  /** Context length in tokens; null: as the upstream reports. */
+  /** Context length in tokens that the operator sets; a smaller one that the upstream reports wins. Null: as the upstream reports. */
   contextLength: number | null;
   /** Null: no proxy. The environment is not read. */
   proxy: ProxySettings | null;
@@ -81,7 +91,7 @@ class UpstreamEngine implements GenerationEngine {
       headers: this.#headers,
       apiKey: options.apiKey,
       timeouts: this.#timeouts,
-      facts: () => ({ model: options.model, salted: this.#isVllm }),
+      facts: () => ({ model: options.model, isVllm: this.#isVllm }),
       contextLength: () => this.contextLength(),
     };
     for (const replica of this.#replicas.all) void this.#replicas.probe(replica);
@@ -93,7 +103,9 @@ class UpstreamEngine implements GenerationEngine {
   }
 
   contextLength(): number | null {
-    return this.#options.contextLength ?? this.#contextLength;
+    const { contextLength } = this.#options;
+    if (contextLength === null || this.#contextLength === null) return contextLength ?? this.#contextLength;
+    return Math.min(contextLength, this.#contextLength);
   }
 
   features(): GenerationFeatures {
@@ -106,7 +118,15 @@ class UpstreamEngine implements GenerationEngine {
   }
 
   generate(request: GenerationRequest, signal: AbortSignal): AsyncGenerator<GenerationEvent, void, undefined> {
-    return new GenerationIterator((controller) => this.#run(request, signal, controller));
+    const { format, incremental } = request;
+    if (format.type !== 'json_schema' || incremental)
+      return new GenerationIterator((controller) => this.#run(request, signal, controller));
+    return new GenerationIterator((controller) => this.#runValidated(request, format.schema, { signal, controller }));
+  }
+
+  async enforcesSchemas(signal: AbortSignal): Promise<boolean> {
+    const iterator = new GenerationIterator((controller) => this.#run(SCHEMA_PROBE, signal, controller));
+    return passesSchemaProbe(await Array.fromAsync(iterator));
   }
 
   async check(signal: AbortSignal): Promise<void> {
@@ -133,6 +153,21 @@ class UpstreamEngine implements GenerationEngine {
     this.#answered = true;
     this.#contextLength = facts.contextLength ?? this.#contextLength;
     this.#isVllm = facts.ownedBy === 'vllm';
+  }
+
+  /** A complete answer is validated before it is returned. A violation is retried once: not all servers enforce schemas. */
+  async *#runValidated(
+    request: GenerationRequest,
+    schema: object,
+    { signal, controller }: { signal: AbortSignal; controller: AbortController },
+  ): AsyncGenerator<GenerationEvent, void, undefined> {
+    let violation: string | null = null;
+    for (let attempt = 1; attempt <= SCHEMA_ATTEMPTS; attempt += 1) {
+      const events = await Array.fromAsync(this.#run(request, signal, controller));
+      violation = await findSchemaViolation(schema, completeTexts(events));
+      if (violation === null) return yield* events;
+    }
+    throw schemaNotEnforced(violation ?? '');
   }
 
   async *#run(

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { eq } from 'drizzle-orm';
 import { openTestDatabase } from '../../../test/database.ts';
 import { scriptedEngine } from '../../../test/scripted-engine.ts';
 import { type Config, loadConfig } from '../../config.ts';
@@ -14,6 +15,7 @@ import { OperatorError } from '../../lib/operator-error.ts';
 import { SHUTDOWN_ORDER } from '../../shutdown-order.ts';
 import { ModelBindings } from './model-bindings.ts';
 import { selectBindings } from './store.ts';
+import { modelIds } from './tables.ts';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'quire-bind-'));
 const operator = (model: string) => ({ model, by: 'operator' as const });
@@ -106,5 +108,18 @@ describe('ModelBindings', () => {
     await assert.rejects(aliased.bindings.rebind({ mine: null }), /models\.short\.alias/);
     assert.ok('mine' in (await selectBindings(db.sql)).ids);
     await bindings.rebind({ mine: null });
+  });
+
+  it('an id of the operator was created when it was first bound, in any process', async () => {
+    const { bindings } = await startProcess(new Set(['x']));
+    await bindings.rebind({ own: operator('x') });
+    const first = bindings.registry.get('own')?.createdAt ?? 0;
+    assert.ok(Math.abs(first - Date.now() / 1000) < 300);
+    const firstBoundAt = new Date(1_700_000_000_000);
+    await db.sql.update(modelIds).set({ firstBoundAt }).where(eq(modelIds.modelId, 'own'));
+    const later = await startProcess(new Set(['x']), { short: { alias: 'own' } });
+    assert.equal(later.bindings.registry.get('own')?.createdAt, 1_700_000_000);
+    assert.notEqual(later.bindings.registry.get('short')?.createdAt, 1_700_000_000);
+    await bindings.rebind({ own: null });
   });
 });

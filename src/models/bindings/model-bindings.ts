@@ -3,6 +3,7 @@ import type { Database } from '../../db/db.ts';
 import { ModelRegistry, modelRuntime, type ServedModel } from '../../engines/registry.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { describeError, OperatorError } from '../../lib/operator-error.ts';
+import { toUnixSeconds } from '../../lib/unix-seconds.ts';
 import {
   CATALOGUE,
   CATALOGUE_CREATED_AT,
@@ -20,6 +21,7 @@ import { importBindingsFile } from './import-bindings-file.ts';
 import { type BindingOverride, findOverride, resolveBinding } from './resolve-binding.ts';
 import {
   type BindingChanges,
+  recordModelId,
   type StoredBinding,
   type StoredBindings,
   selectBindings,
@@ -92,7 +94,7 @@ export class ModelBindings {
     bindings.#kinds = new Set(kinds);
     const served: ServedModel[] = [];
     for (const id of bindings.#ids()) served.push(await bindings.#startInitial(id));
-    bindings.registry.replace(bindings.#withAliases(served));
+    bindings.registry.replace(await bindings.#withAliases(served));
     const onVersion = (version: number) => bindings.#onVersion(version);
     bindings.#watch = watchBindings({ db: deps.db, logger: deps.logger, onVersion });
     return bindings;
@@ -173,7 +175,7 @@ export class ModelBindings {
       if (model !== undefined) this.#applied.set(id, this.#bindingKey(id, stored));
       if (model !== undefined || current !== undefined) served.push((model ?? current) as ServedModel);
     }
-    const replaced = this.registry.replace(this.#withAliases(served));
+    const replaced = this.registry.replace(await this.#withAliases(served));
     await this.#engines.forget(new Set(replaced));
     this.#drain.add(replaced);
   }
@@ -249,18 +251,24 @@ export class ModelBindings {
     const [fallback] = CATALOGUE;
     return {
       id,
-      createdAt: CATALOGUE_CREATED_AT,
+      createdAt: await this.#createdAt(id),
       ownedBy: entry === undefined ? 'operator' : OWNER,
       capabilities: kind === 'generation' ? GENERATION : NO_GENERATION,
-      maxContextTokens: binding?.context_length ?? entry?.maxContextTokens ?? Number.MAX_SAFE_INTEGER,
+      maxContextTokens: binding?.context_length ?? entry?.maxContextTokens ?? null,
       pricing: binding?.pricing ?? (entry ?? (fallback as CatalogueEntry)).pricing,
       engine: null,
       ...(binding?.alias === undefined && (await this.#engines.startEngine(kind, id, binding))),
     };
   }
 
+  /** When a model id was first bound, in Unix seconds. */
+  async #createdAt(id: string): Promise<number> {
+    if (CATALOGUE.some((entry) => entry.id === id)) return CATALOGUE_CREATED_AT;
+    return toUnixSeconds(await recordModelId(this.#db.sql, id));
+  }
+
   /** Adds the aliases: each is its target under another id. */
-  #withAliases(models: readonly ServedModel[]): ServedModel[] {
+  async #withAliases(models: readonly ServedModel[]): Promise<ServedModel[]> {
     const settings = this.#config.models;
     const served = new Map(models.map((model) => [model.id, model]));
     for (const [id, { alias, pricing }] of Object.entries(settings)) {
@@ -269,7 +277,8 @@ export class ModelBindings {
       if (target === undefined || settings[alias]?.alias !== undefined) {
         throw new OperatorError(`models.${id}.alias: there is no model '${alias}' that it could stand for.`);
       }
-      served.set(id, { ...target, id, ...(pricing && { pricing }) });
+      const createdAt = await this.#createdAt(id);
+      served.set(id, { ...target, id, createdAt, ...(pricing && { pricing }) });
     }
     return [...served.values()];
   }

@@ -1,7 +1,7 @@
 import { eq, sql as expression } from 'drizzle-orm';
 import type { Sql } from '../../db/db.ts';
 import { notify } from '../../db/notifications.ts';
-import { modelBindings, modelBindingsState } from './tables.ts';
+import { modelBindings, modelBindingsState, modelIds } from './tables.ts';
 
 /** The model file that a model id is bound to, and who chose it. */
 export interface StoredBinding {
@@ -41,6 +41,17 @@ export async function selectBindings(sql: Sql): Promise<StoredBindings> {
     ),
     initialPullDone: state?.initialPullDone ?? false,
   };
+}
+
+/** The time at which a model id was first bound, which is now for a new one. */
+export async function recordModelId(sql: Sql, modelId: string): Promise<Date> {
+  const [row] = await sql
+    .insert(modelIds)
+    .values({ modelId })
+    .onConflictDoUpdate({ target: modelIds.modelId, set: { modelId } })
+    .returning({ firstBoundAt: modelIds.firstBoundAt });
+  if (row === undefined) throw new Error(`the model id '${modelId}' was not stored`);
+  return row.firstBoundAt;
 }
 
 /** Writes the changes and returns the new version. Run it in a transaction: the version row serializes writers. */

@@ -20,3 +20,9 @@ export const modelBindingsState = pgTable('model_bindings_state', {
   /** True once the initial pull has bound a model: later starts do not pull again. */
   initialPullDone: boolean('initial_pull_done').notNull().default(false),
 });
+
+/** Model ids outside the catalogue, with the time at which a process first bound them: `created` of their model object. */
+export const modelIds = pgTable('model_ids', {
+  modelId: text('model_id').primaryKey(),
+  firstBoundAt: timestamp('first_bound_at', { withTimezone: true }).notNull().default(sql`now()`),
+});

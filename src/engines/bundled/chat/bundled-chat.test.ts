@@ -131,13 +131,13 @@ describe('the bundled chat engine', () => {
     const messages: ChatMessage[] = [{ role: 'user', content: 'Where does Lake Geneva lie?' }];
     assert.equal((await say(ask(messages, {}, { documents }))).text, 'Lake Geneva lies on the north side of the Alps.');
   });
-  it('counts the tokens of the shortened prompt', async () => {
-    const filler = Array.from({ length: 20_000 }, (_, i) => `Row ${i} of the list holds nothing of interest.`).join(
-      ' ',
-    );
-    const { text, usage } = await say(ask(asked('How tall is the tower?', `${filler}\n\n${TOWER}`)));
+  it('counts the tokens of the request, and rejects a request that is longer than the context', async () => {
+    const filler = (rows: number) => 'Nothing of interest is in this row of the list. '.repeat(rows);
+    const { text, usage } = await say(ask(asked('How tall is the tower?', `${filler(100)}\n\n${TOWER}`)));
     assert.equal(text, 'The tower is 330 metres tall.');
-    assert.ok(usage.promptTokens > 10 && usage.promptTokens < 600, `${usage.promptTokens}`);
+    assert.ok(usage.promptTokens > 1_000 && usage.promptTokens < 4_096, `${usage.promptTokens}`);
+    const long = say(ask(asked('How tall is the tower?', `${filler(1_000)}\n\n${TOWER}`)));
+    await assert.rejects(long, { code: 'context_length_exceeded', status: 400 });
   });
   it('aborts and returns while sentences are ranked', async () => {
     const reason = new Error('left');

@@ -11,6 +11,7 @@ import type {
   OutputFormat,
 } from '../../engine.ts';
 import type { LocalEngine } from '../../llama/engine/local-engine.ts';
+import type { ConstrainedRequest } from '../../llama/engine/tool-constraint.ts';
 import { constrainToTool } from './constrain-tool.ts';
 import { DeferredStream } from './deferred-stream.ts';
 import { extractQuestionContext, type QuestionContext } from './extract-passages.ts';
@@ -97,7 +98,7 @@ class BundledChat implements GenerationEngine {
     prompt: ChatPrompt,
     context: QuestionContext,
     signal: AbortSignal,
-  ): Promise<GenerationRequest> {
+  ): Promise<ConstrainedRequest> {
     const { passages, question, previousQuestion, fallback, isCertain } = context;
     const ranker = rankerFor(this.#ranker, request.scope);
     const { shown, answer } = await selectAnswer(passages, `${previousQuestion} ${question}`.trim(), ranker, signal);
@@ -105,6 +106,7 @@ class BundledChat implements GenerationEngine {
     const messages: ChatMessage[] = [{ role: 'user', content: question }];
     return {
       ...request,
+      sentPrompt: prompt,
       prompt: { ...prompt, messages, tools: [], toolChoice: 'none', documents: shown },
       format: { type: 'choice', choices: [answer ?? fallback ?? NO_ANSWER_TEXT] },
     };

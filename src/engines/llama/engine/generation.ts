@@ -32,6 +32,7 @@ export interface GenerationListener {
 /** One completion (choice) of a request: configures its sampler and turns sampled tokens into events. */
 export class ChoiceGeneration implements DecodeJob {
   readonly scope: string;
+  readonly cacheScope: string;
   readonly priority: 'interactive' | 'batch';
   readonly prompt: readonly number[];
   readonly reusesPrefix: boolean;
@@ -53,6 +54,7 @@ export class ChoiceGeneration implements DecodeJob {
     const { model, request, prepared, choice } = parts;
     this.#parts = parts;
     this.scope = request.scope;
+    this.cacheScope = request.cacheScope ?? request.scope;
     this.priority = request.priority;
     this.prompt = prepared.tokens;
     // Prompt log probabilities need the whole prompt to be computed. They are equal for all choices; the first one

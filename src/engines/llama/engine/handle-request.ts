@@ -52,7 +52,7 @@ export class RequestHandler {
     try {
       const prepared = await preparePrompt(this.#model, this.#request);
       if (this.#cancelled) return;
-      this.#promptTokens = prepared.tokens.length;
+      this.#promptTokens = prepared.promptTokens;
       const seed = normalizeSeed(this.#request.sampling.seed);
       for (let choice = 0; choice < this.#request.choices; choice++) this.#submit(prepared, choice, seed);
     } catch (error) {

@@ -26,6 +26,8 @@ const PLAIN_TEXT: OutputSyntax = {
 /** A request in the form that the model computes. */
 export interface Prepared {
   tokens: readonly number[];
+  /** Tokens of the request: more than `tokens` when the prompt is an excerpt. */
+  promptTokens: number;
   /** Syntax of its completions. */
   syntax: OutputSyntax;
   /** Control tokens that are part of the syntax. */
@@ -53,7 +55,7 @@ export async function preparePrompt(model: LocalModel, request: ConstrainedReque
   const { prompt } = request;
   const param = prompt.kind === 'chat' ? 'messages' : 'prompt';
   const { contextTokens } = model.facts;
-  if (characters(prompt) > contextTokens * MAX_CHARACTERS_PER_TOKEN) {
+  if (characters(request.sentPrompt ?? prompt) > contextTokens * MAX_CHARACTERS_PER_TOKEN) {
     throw contextLengthExceeded(param, null, contextTokens);
   }
   for (const token of Object.keys(request.sampling.logitBias)) {
@@ -68,15 +70,23 @@ export async function preparePrompt(model: LocalModel, request: ConstrainedReque
     prompt.kind === 'chat'
       ? await draftChatPrompt(model, prompt, request)
       : await draftTextPrompt(model, prompt, request.format);
-  const count = draft.tokens.length;
+  const count = Math.max(draft.tokens.length, await countTokens(model, request.sentPrompt));
   if (count >= contextTokens) {
     throw contextLengthExceeded(param, count > maxCountedTokens(model) ? null : count, contextTokens);
   }
   return {
     ...draft,
+    promptTokens: count,
     answerGrammar: await compileGrammar(model, draft.answerGrammar),
     callGrammar: await compileGrammar(model, draft.callGrammar),
   };
+}
+
+/** Tokens of the messages and tools of a prompt; 0 without one. */
+async function countTokens(model: LocalModel, prompt: ChatPrompt | undefined): Promise<number> {
+  if (prompt === undefined) return 0;
+  const { text, mark } = model.template.render(prompt.messages, prompt.tools, undefined);
+  return (await model.tokenizer.tokenizePrompt(text, mark, maxCountedTokens(model))).length;
 }
 
 /** Tokens up to which a prompt that is too long is counted, so that the error can report its length. */

@@ -1,4 +1,4 @@
-import type { FunctionTool, GenerationRequest } from '../../engine.ts';
+import type { ChatPrompt, FunctionTool, GenerationRequest } from '../../engine.ts';
 
 /** A constraint on the tool calls of one request, beyond the tools themselves. Only with a chat prompt. */
 export interface ToolConstraint {
@@ -8,9 +8,11 @@ export interface ToolConstraint {
   parameters?: Readonly<Record<number, Record<string, unknown>>>;
 }
 
-/** A request with a constraint that the port does not have. */
+/** A request with what the port does not have. */
 export interface ConstrainedRequest extends GenerationRequest {
   toolConstraint?: ToolConstraint | undefined;
+  /** The prompt of the caller when `prompt` is an excerpt of it: it must fit into the context, and its tokens are reported. */
+  sentPrompt?: ChatPrompt | undefined;
 }
 
 /** The tools of a request under its constraint. */

@@ -68,7 +68,7 @@ export interface PrefixLookup {
 
 /** What a slot pool needs to know of a job. */
 export interface SlotJob {
-  readonly scope: string;
+  readonly cacheScope: string;
   readonly prompt: readonly number[];
   /** False: the whole prompt is computed. */
   readonly reusesPrefix: boolean;
@@ -122,7 +122,7 @@ export class SlotPool<J extends SlotJob> {
     const lookup: PrefixLookup = { prefixes: [], computedTokens: 0, upcomingTokens: 0 };
     const minTokens = Math.min(MIN_REUSED_TOKENS, maxTokens / 2);
     let matches = 0;
-    for (const { holder, length } of this.#cache.matches(scopeKey(job.scope), job.prompt)) {
+    for (const { holder, length } of this.#cache.matches(scopeKey(job.cacheScope), job.prompt)) {
       if (maxTokens <= 0 || length < minTokens || matches++ === MAX_MATCHES) break;
       this.#addPrefix(lookup, holder, Math.min(length, maxTokens));
     }
@@ -180,7 +180,7 @@ export class SlotPool<J extends SlotJob> {
       throw error;
     }
     slot.tokens = reused;
-    slot.scope = scopeKey(job.scope);
+    slot.scope = scopeKey(job.cacheScope);
     slot.pending = job.prompt;
     slot.offset = reused.length;
     slot.cachedTokens = reused.length === 0 ? 0 : choice.reused;

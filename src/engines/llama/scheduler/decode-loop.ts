@@ -18,7 +18,10 @@ export const SLOT_IDLE_MS = 60_000;
 
 /** One completion as the decode loop sees it. */
 export interface DecodeJob {
+  /** The organization, for fairness. */
   readonly scope: string;
+  /** Only jobs of one cache scope share cached prefixes. */
+  readonly cacheScope: string;
   readonly priority: 'interactive' | 'batch';
   readonly prompt: readonly number[];
   /** False: the whole prompt is computed, and each of its tokens but the first is passed to `scorePromptToken`. */

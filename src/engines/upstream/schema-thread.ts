@@ -1,0 +1,50 @@
+/** Worker thread: validates texts against JSON schemas. A pattern of a caller may take for ever, so its parent bounds the time. */
+import { parentPort } from 'node:worker_threads';
+import { Ajv, type ValidateFunction } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+
+/** Compiled schemas, most recently used last. */
+const compiled = new Map<string, ValidateFunction | null>();
+const MAX_COMPILED = 64;
+
+/** Returns null for a schema that Ajv cannot compile: only the server knows what it means. */
+function compile(schema: string): ValidateFunction | null {
+  const known = compiled.get(schema);
+  compiled.delete(schema);
+  const validate = known === undefined ? tryCompile(JSON.parse(schema)) : known;
+  compiled.set(schema, validate);
+  const [oldest] = compiled.keys();
+  if (compiled.size > MAX_COMPILED && oldest !== undefined) compiled.delete(oldest);
+  return validate;
+}
+
+function tryCompile(schema: object): ValidateFunction | null {
+  // Formats are annotations in JSON Schema 2020-12, and servers do not enforce all of them.
+  const options = { strict: false, validateFormats: false, logger: false } as const;
+  const isDraft7 = '$schema' in schema && /draft-0[4-7]/.test(String(schema.$schema));
+  try {
+    return (isDraft7 ? new Ajv(options) : new Ajv2020(options)).compile(schema);
+  } catch {
+    return null;
+  }
+}
+
+/** Returns the first violation; null for valid texts. */
+function findViolation(schema: string, texts: readonly string[]): string | null {
+  const validate = compile(schema);
+  if (validate === null) return null;
+  for (const text of texts) {
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch {
+      return 'it is not JSON';
+    }
+    if (!validate(value)) return `${validate.errors?.[0]?.instancePath ?? ''} ${validate.errors?.[0]?.message ?? ''}`;
+  }
+  return null;
+}
+
+parentPort?.on('message', ({ id, schema, texts }: { id: number; schema: string; texts: string[] }) => {
+  parentPort?.postMessage({ id, violation: findViolation(schema, texts) });
+});
