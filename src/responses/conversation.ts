@@ -43,7 +43,7 @@ function toConversationItem(item: OutputItem): ConversationItem | null {
 
 /**
  * Converts a conversation to chat messages. The prompt of every model call is made from the items, so a continued or resumed response
- * reads what the model has read before. A text and the calls after it are one assistant message; each search is followed by its result.
+ * reads what the model has read before. A text and the calls beside it are one assistant message; each search is followed by its result.
  * `clean`: applied to the text of documents.
  */
 export function toMessages(items: readonly ConversationItem[], clean: (text: string) => string): ChatMessage[] {
@@ -52,8 +52,12 @@ export function toMessages(items: readonly ConversationItem[], clean: (text: str
   let isOpen = false;
   for (const item of items) {
     if (item.type === 'message') {
-      messages.push(item.message);
-      isOpen = item.message.role === 'assistant' && item.message.tool_calls === undefined;
+      const last = messages.at(-1);
+      const isAnswer = item.message.role === 'assistant' && item.message.tool_calls === undefined;
+      if (isAnswer && isOpen && last?.tool_calls !== undefined) {
+        messages[messages.length - 1] = { ...last, content: (last.content ?? '') + (item.message.content ?? '') };
+      } else messages.push(item.message);
+      isOpen = isAnswer;
     } else if (item.type === 'function_call_output') {
       messages.push({ role: 'tool', content: item.output, tool_call_id: item.callId });
       isOpen = false;

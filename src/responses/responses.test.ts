@@ -137,6 +137,67 @@ describe('POST /v1/responses', () => {
     assert.deepEqual(prompts[2], prompts[0]);
   });
 
+  it('streams a function call as soon as it is complete, while the model writes the next one', async () => {
+    const [first, second] = [
+      calls(['weather', { city: 'Oslo' }]),
+      calls(['weather', {}], ['weather', { city: 'Rome' }]),
+    ];
+    const gate = Promise.withResolvers<void>();
+    playTurns(api.engine);
+    api.engine.play(async function* () {
+      yield { type: 'prompt-end', promptTokens: 5, cachedTokens: 0 };
+      yield* first.slice(0, -1);
+      yield second[2]!;
+      await gate.promise;
+      yield* [second[3]!, { type: 'text-delta', choice: 0, text: 'Both.', tokens: 1 } as const, second[4]!];
+    });
+    const answer = await fetch(`${api.url}/v1/responses`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${api.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ ...body, tools: [weather], stream: true }),
+    });
+    const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader();
+    let text = '';
+    while (!text.includes('output_item.done')) text += (await withDeadline('the first call', reader.read())).value;
+    assert.ok(text.includes('Oslo') && !text.includes('Rome'));
+    gate.resolve();
+    for (let part = await reader.read(); !part.done; part = await reader.read()) text += part.value;
+    const { response } = chunks(text).at(-1);
+    const shown = response.output.map((item: { arguments?: string; content?: [{ text: string }] }) =>
+      item.content === undefined ? item.arguments : item.content[0].text,
+    );
+    assert.deepEqual(shown, ['{"city":"Oslo"}', 'Both.', '{"city":"Rome"}']);
+    assert.deepEqual([response.status, response.tool_call_count], ['completed', 2]);
+    playTurns(api.engine, says('Cold.'));
+    const outputs = response.output.flatMap(({ call_id }: { call_id?: string }) =>
+      call_id === undefined ? [] : [{ type: 'function_call_output', call_id, output: '3' }],
+    );
+    await post({ previous_response_id: response.id, input: outputs });
+    const { messages } = chatPromptOf(api.engine.calls[0]!);
+    assert.deepEqual(
+      messages.map(({ role, content, tool_calls = [] }) => [role, content, tool_calls.length]),
+      [
+        ['user', body.input, 0],
+        ['assistant', 'Both.', 2],
+        ['tool', '3', 0],
+        ['tool', '3', 0],
+      ],
+    );
+  });
+
+  it('keeps parallel calls apart whose parts arrive in turns', async () => {
+    const cities = ['Oslo', 'Rome', 'Bern'];
+    const events = calls(...cities.map((city): [string, object] => ['weather', { city }]));
+    // The first parts of all calls, then the second parts in reverse.
+    const parts = [events[0], events[2], events[4], events[5], events[3], events[1], events[6]] as typeof events;
+    playTurns(api.engine, parts);
+    const { json } = await post({ tools: [weather] });
+    assert.deepEqual(
+      json.output.map((item: { arguments: string }) => JSON.parse(item.arguments).city),
+      cities,
+    );
+  });
+
   it('continues with the messages of a chat', async () => {
     playTurns(api.engine, says('Cold.'));
     const call = { id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{}' } };

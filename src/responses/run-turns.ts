@@ -1,4 +1,4 @@
-import type { ChatPrompt, FinishReason, GenerationEvent, ToolCall } from '../engines/engine.ts';
+import type { ChatPrompt, FinishReason } from '../engines/engine.ts';
 import { type Generation, startGeneration } from '../inference/generate.ts';
 import { mergeNotices, viewNotice } from '../inference/moderation-notice.ts';
 import { retrievalQuery } from '../knowledge-bases/grounding/retrieval-query.ts';
@@ -13,7 +13,8 @@ import { forcedQuery, parseQuery, searchFiles, searchTool } from './file-search.
 import type { FileSearchItem, OutputItem } from './item-schema.ts';
 import { responseMetrics } from './metrics.ts';
 import type { PreparedResponse, ResponseDeps } from './prepare-response.ts';
-import { endOfTurn, FILE_SEARCH, isSameQuery, type LoopState, planTurn, type TurnPlan } from './turn-loop.ts';
+import { type SearchCall, TurnCalls } from './turn-calls.ts';
+import { endOfTurn, isSameQuery, type LoopState, planTurn, type TurnPlan } from './turn-loop.ts';
 
 /** Searches of one turn that run at the same time. */
 const MAX_CONCURRENT_SEARCHES = 4;
@@ -34,13 +35,6 @@ export interface TurnLoop {
 export interface StartedTurn {
   plan: TurnPlan;
   generation: Generation;
-}
-
-/** A search that a model has called for. */
-interface SearchCall {
-  /** Position of its item in `output`. */
-  index: number;
-  arguments: string;
 }
 
 /** The end of a model call. */
@@ -80,7 +74,7 @@ async function* relayTurn(
   { deps, emitter, prepared, notices }: TurnLoop,
   generation: Generation,
 ): AsyncGenerator<ResponseEvent, RelayedTurn, undefined> {
-  const calls: ToolCall[] = [];
+  const calls = new TurnCalls(emitter, { hasSearch: prepared.search !== null, isEager: !prepared.shell.background });
   const itemsBefore = emitter.output.length;
   let reason: FinishReason = 'stop';
   let reasoningTokens = 0;
@@ -90,49 +84,21 @@ async function* relayTurn(
       else if (event.type === 'reasoning-delta') {
         reasoningTokens += event.tokens;
         yield* emitter.reasoning(event.text);
-      } else if (event.type === 'tool-call-delta') addCallDelta(calls, event);
+      } else if (event.type === 'tool-call-delta') yield* calls.add(event);
       else if (event.type === 'choice-end') reason = event.reason;
     }
   } finally {
     notices.push(generation.notice());
-    const counts = addTurn(emitter.progress, generation, { calls: calls.length, reasoningTokens });
+    const counts = addTurn(emitter.progress, generation, { calls: calls.count, reasoningTokens });
     emitter.progress = { ...counts, ...viewNotice(mergeNotices(notices)) };
   }
-  if (emitter.output.length === itemsBefore && calls.length === 0) yield* emitter.text('');
+  if (emitter.output.length === itemsBefore && calls.count === 0) yield* emitter.text('');
   yield* emitter.endText();
-  // `filter` drops the indexes that an upstream has left out.
-  const made = calls.filter((call) => call !== undefined);
-  const searches = yield* announceCalls(emitter, made, { reason, hasSearch: prepared.search !== null });
-  const functionCalls = made.length - searches.length;
+  yield* calls.end(reason);
+  const { searches } = calls;
+  const functionCalls = calls.count - searches.length;
   responseMetrics(deps.metrics).turnEnded({ file_search: searches.length, function: functionCalls });
   return { reason, searches, functionCalls };
-}
-
-function addCallDelta(calls: ToolCall[], event: Extract<GenerationEvent, { type: 'tool-call-delta' }>): void {
-  const { index, id = '', name = '' } = event;
-  calls[index] ??= { id, type: 'function', function: { name, arguments: '' } };
-  const call = calls[index];
-  if (call !== undefined) call.function.arguments += event.arguments;
-}
-
-/** Emits the calls of a turn in their order: functions with their arguments, and searches, which are returned, as open items. */
-function* announceCalls(
-  emitter: ResponseEmitter,
-  calls: readonly ToolCall[],
-  { reason, hasSearch }: { reason: FinishReason; hasSearch: boolean },
-): Generator<ResponseEvent, SearchCall[], undefined> {
-  const searches: SearchCall[] = [];
-  for (const { id, function: called } of calls) {
-    if (hasSearch && called.name === FILE_SEARCH) {
-      const { index, events } = emitter.openSearch();
-      searches.push({ index, arguments: called.arguments });
-      yield* events;
-    } else {
-      const isCut = reason === 'length' && !isJson(called.arguments);
-      yield* emitter.functionCall({ call_id: id, ...called, status: isCut ? 'incomplete' : 'completed' });
-    }
-  }
-  return searches;
 }
 
 function addTurn(
@@ -229,13 +195,4 @@ function toPromptMessages({ prepared }: TurnLoop, items: readonly ConversationIt
   const messages = toMessages(items, isUpstream ? withoutSpecialTokens : (text) => text);
   if (prepared.instructions === null) return messages;
   return [{ role: 'system' as const, content: prepared.instructions }, ...messages];
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
