@@ -1,5 +1,5 @@
 /** Formats that documents can be read from. */
-export type DocumentFormat = 'pdf' | 'docx' | 'html' | 'markdown' | 'csv' | 'text' | 'jsonl';
+export type DocumentFormat = 'pdf' | 'docx' | 'html' | 'markdown' | 'csv' | 'ods' | 'text' | 'jsonl';
 
 const BY_MEDIA_TYPE: Readonly<Record<string, DocumentFormat>> = {
   'application/pdf': 'pdf',
@@ -11,6 +11,8 @@ const BY_MEDIA_TYPE: Readonly<Record<string, DocumentFormat>> = {
   'text/csv': 'csv',
   'text/tab-separated-values': 'csv',
   'application/csv': 'csv',
+  'application/vnd.oasis.opendocument.spreadsheet': 'ods',
+  'application/x-vnd.oasis.opendocument.spreadsheet': 'ods',
   'application/jsonl': 'jsonl',
   'application/x-ndjson': 'jsonl',
 };
@@ -25,6 +27,7 @@ const BY_EXTENSION: Readonly<Record<string, DocumentFormat>> = {
   markdown: 'markdown',
   csv: 'csv',
   tsv: 'csv',
+  ods: 'ods',
   jsonl: 'jsonl',
   ndjson: 'jsonl',
   txt: 'text',

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { describe, it } from 'node:test';
+import { makeZip } from '../../../test/fixtures/documents-docx.ts';
+import { makeOds } from '../../../test/fixtures/drive-server.ts';
 import { cleanText } from '../../lib/clean-text.ts';
 import { decodeText } from './decode.ts';
 import type { ExtractedDocument, Extraction, ReaderInput } from './extracted-document.ts';
@@ -16,8 +18,11 @@ function jobOf(content: string | Uint8Array, chunkCharacters = 200): ReaderInput
   const bytes = typeof content === 'string' ? Buffer.from(content) : content;
   return { content: bytes, bytes: bytes.length, charset: null, chunkCharacters };
 }
-const read = (format: 'csv' | 'jsonl' | 'text' | 'markdown', content: string | Uint8Array, characters?: number) =>
-  Array.fromAsync(readDocument(format, jobOf(content, characters)));
+const read = (
+  format: 'csv' | 'ods' | 'jsonl' | 'text' | 'markdown',
+  content: string | Uint8Array,
+  characters?: number,
+) => Array.fromAsync(readDocument(format, jobOf(content, characters)));
 const blocksOf = ({ text, blocks }: ExtractedDocument) =>
   blocks.map(({ kind, level, start, end }) => [
     level === undefined ? kind : `${kind} ${level}`,
@@ -380,5 +385,47 @@ describe('truncateDocument', () => {
       truncateDocument({ ...document, blocks }).blocks.map(({ level }) => level),
       [1, 1, 1, 6, 6, 1, 1],
     );
+  });
+});
+
+describe('readOds', () => {
+  it('reads all sheets as shown, without comments, with repeated cells and rows', async () => {
+    const cell = (text: string, more = '') => `<table:table-cell ${more}><text:p>${text}</text:p></table:table-cell>`;
+    const repeated = `<table:table table:name="Dates"><table:table-row table:number-rows-repeated="2">${cell('x')}<table:table-cell table:number-columns-repeated="2"/>${cell('31 Dec', 'table:number-columns-repeated="2"')}</table:table-row><table:table-row table:number-rows-repeated="1048000"><table:table-cell table:number-columns-repeated="16384"/></table:table-row></table:table>`;
+    const comment = `<table:table table:name="Note"><table:table-row><table:table-cell><office:annotation><text:p>hidden</text:p></office:annotation><text:p>A<text:s/>b</text:p><text:p>c</text:p></table:table-cell></table:table-row></table:table>`;
+    const parts = await read(
+      'ods',
+      makeOds(
+        {
+          Costs: [
+            ['item', 'cost'],
+            ['salmon &amp; co', '7'],
+          ],
+          Empty: [],
+        },
+        repeated + comment,
+      ),
+    );
+    assert.deepEqual(
+      parts.map((part) => [part.part, documentIn(part).title, documentIn(part).text]),
+      [
+        ['Costs', 'Costs', 'item | cost\nsalmon & co | 7'],
+        ['Dates', 'Dates', 'x |  |  | 31 Dec | 31 Dec\nx |  |  | 31 Dec | 31 Dec'],
+        ['Note', 'Note', 'A b c'],
+      ],
+    );
+    assert.deepEqual(
+      (await read('ods', makeOds({ One: [['a']] }))).map(({ part }) => part),
+      [''],
+    );
+  });
+
+  it('bounds repetition, and rejects empty and damaged spreadsheets', async () => {
+    const text = 'x'.repeat(50_000);
+    const bomb = `<table:table><table:table-row table:number-rows-repeated="1000"><table:table-cell table:number-columns-repeated="1000"><text:p>${text}</text:p></table:table-cell></table:table-row></table:table>`;
+    await assert.rejects(read('ods', makeOds({}, bomb)), { code: 'too_large' });
+    await assert.rejects(read('ods', makeOds({ A: [] })), { code: 'no_text' });
+    await assert.rejects(read('ods', makeOds({ A: [['a']] }).subarray(0, 100)), { code: 'invalid_file' });
+    await assert.rejects(read('ods', makeZip([{ name: 'other.xml', content: '<a/>' }])), { code: 'invalid_file' });
   });
 });

@@ -23,7 +23,7 @@ const NUMBER = /^[-+]?[\d.,\s]*\d[\d.,\s]*%?$/;
  * documents, named after their first row without the header: `row-1`, `row-5001`.
  */
 export async function* readCsv(input: ReaderInput): AsyncGenerator<Extraction> {
-  const table = new CsvTable(input.chunkCharacters);
+  const table = new TableDocuments(input.chunkCharacters);
   let isOnly = true;
   for await (const rows of parseRows(streamText(input))) {
     for (const row of rows) {
@@ -68,8 +68,8 @@ function withoutBlankRows(rows: readonly string[][]): string[][] {
   return rows.filter((row) => row.some((cell) => /\S/.test(cell)));
 }
 
-/** Groups rows into tables, and tables into documents. */
-class CsvTable {
+/** Groups the rows of a sheet into tables of about one chunk, and tables into documents. */
+export class TableDocuments {
   readonly #groupCharacters: number;
   /** The first rows, until they suffice to detect a header. */
   #firstRows: string[][] | null = [];

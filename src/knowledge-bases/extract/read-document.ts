@@ -12,6 +12,7 @@ const READERS: Readonly<Record<DocumentFormat, () => Promise<Reader>>> = {
   html: async () => (await import('./html/read-html.ts')).readHtml,
   markdown: async () => (await import('./read-markdown.ts')).readMarkdown,
   csv: async () => (await import('./read-csv.ts')).readCsv,
+  ods: async () => (await import('./read-ods.ts')).readOds,
   text: async () => (await import('./read-text.ts')).readPlainText,
   jsonl: async () => (await import('./read-jsonl.ts')).readJsonl,
 };

@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import { IngestionError } from '../../jobs/job-error.ts';
 import type { ServiceAccount } from './config-fields.ts';
 import type { GuardedHttp } from './http/guarded-http.ts';
-import { RestClient } from './http/rest-client.ts';
+import { RestClient, ServiceError } from './http/rest-client.ts';
 
 const TOKEN_URL = 'https://oauth2.googleapis.com/token';
 const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
@@ -89,7 +89,7 @@ async function requestToken(
     return { value: answer.access_token, expiresAt: Date.now() + seconds * 1000 };
   } catch (error) {
     // The token server answers 400 `invalid_grant` for a deleted key or account.
-    const isRejected = error instanceof IngestionError && / answers 40[013]/.test(error.message);
+    const isRejected = error instanceof ServiceError && [400, 401, 403].includes(error.status);
     throw isRejected ? new IngestionError('authentication_failed', error.message, error) : error;
   }
 }

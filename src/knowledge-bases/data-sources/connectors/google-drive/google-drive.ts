@@ -12,7 +12,11 @@ const BASE = 'https://www.googleapis.com';
 /** Export formats of Google's editors: https://developers.google.com/workspace/drive/api/guides/ref-export-formats */
 const EXPORTS: Readonly<Record<string, { mimeType: string; extension: string }>> = {
   'application/vnd.google-apps.document': { mimeType: 'text/markdown', extension: 'md' },
-  'application/vnd.google-apps.spreadsheet': { mimeType: 'text/csv', extension: 'csv' },
+  // CSV has the first sheet only.
+  'application/vnd.google-apps.spreadsheet': {
+    mimeType: 'application/vnd.oasis.opendocument.spreadsheet',
+    extension: 'ods',
+  },
   'application/vnd.google-apps.presentation': { mimeType: 'text/plain', extension: 'txt' },
 };
 
@@ -58,10 +62,13 @@ export function createGoogleDrive(base: string): Connector<typeof Config> {
       const api = open(http, config, 0);
       const [folder] = config.folder_ids ?? [];
       if (folder !== undefined) await api.file(folder, signal);
-      else for await (const _file of api.list('trashed = false', signal, 1)) return;
+      else for await (const _file of api.list('trashed = false', { pageSize: 1 }, signal)) return;
     },
-    async *list({ http }, config, signal) {
-      for await (const file of listDriveFiles(open(http, config), config.folder_ids, signal)) {
+    async *list(deps, config, signal) {
+      const { client_email: account } = config.credentials.service_account_json as { client_email: string };
+      const includeSharedDrives = config.include_shared_drives ?? false;
+      const scope = { folderIds: config.folder_ids, includeSharedDrives, account };
+      for await (const file of listDriveFiles(deps, open(deps.http, config), scope, signal)) {
         const item = toItem(file);
         if (item !== null) yield item;
       }

@@ -25,6 +25,16 @@ const CODES: Readonly<Record<number, JobErrorCode>> = {
   429: 'rate_limited',
 };
 
+/** A response of a service with an error status. */
+export class ServiceError extends IngestionError {
+  readonly status: number;
+
+  constructor(code: JobErrorCode, message: string, status: number) {
+    super(code, message);
+    this.status = status;
+  }
+}
+
 /** How to talk to a service. */
 export interface RestClientOptions {
   http: GuardedHttp;
@@ -98,7 +108,8 @@ export class RestClient {
     const isLimited = status === 429 || isRateLimited?.(status, body) === true;
     const code = isLimited ? 'rate_limited' : (CODES[status] ?? 'server_error');
     const detail = errorMessage(body)?.slice(0, MAX_MESSAGE_CHARACTERS).replace(/\.$/, '');
-    const error = new IngestionError(code, `${service} answers ${status}${detail === undefined ? '' : `: ${detail}`}.`);
+    const message = `${service} answers ${status}${detail === undefined ? '' : `: ${detail}`}.`;
+    const error = new ServiceError(code, message, status);
     return { error, isPassing: isLimited || status >= 500, retryAfterMs: retryDelayMs(headers['retry-after']) };
   }
 }
