@@ -4,6 +4,7 @@ import type { Config } from './config.ts';
 import type { Database } from './db/db.ts';
 import type { ModerationScores } from './engines/moderation-engine.ts';
 import type { ModelLookup } from './engines/registry.ts';
+import type { Caller } from './lib/caller.ts';
 import type { Logger } from './lib/logger.ts';
 import type { Reservation, Reserve } from './lib/reservation.ts';
 import type { Screen } from './lib/screen.ts';
@@ -36,6 +37,8 @@ export interface Deps {
   screen: Screen;
   /** Scores texts for a content policy of an organization. Not metered: the policy is the operator's. */
   scoreTexts(texts: readonly string[], organizationId: string): Promise<ModerationScores[]>;
+  /** Charges tokens of work that goes on after its request against the token limits of a key; a negative number returns them. */
+  chargeTokens(caller: Caller, tokens: number): void;
   metrics: MetricsRegistry;
   /** Returns Unix milliseconds. */
   now(): number;

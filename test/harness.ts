@@ -139,6 +139,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<{ api: Tes
     metrics,
     reserve: billing.reserve,
     recordUsage: billing.recordUsage,
+    chargeTokens: (caller, tokens) => limiter.chargeTokens(caller, tokens),
     countPrompt: registerCacheMetrics(metrics, models).countPrompt,
     screen: options.screen ?? new PolicyScreen({ db, logger, scoreTexts, now: Date.now }),
     scoreTexts,
@@ -183,7 +184,12 @@ function unchangedBindings(models: ModelRegistry): AppDeps['bindings'] {
 
 function createLimiter(deps: Deps, { limitClock, rateLimits }: TestApiOptions): KeyRateLimiter {
   const store = new MemoryLimitStore(limitClock);
-  return new KeyRateLimiter({ ...deps, store, defaults: parseRateLimits(rateLimits ?? 'off') });
+  return new KeyRateLimiter({
+    ...deps,
+    now: limitClock ?? performance.now.bind(performance),
+    store,
+    defaults: parseRateLimits(rateLimits ?? 'off'),
+  });
 }
 
 async function openQueue(db: Database, kinds: readonly JobKind<object>[]): Promise<JobQueue> {

@@ -73,11 +73,8 @@ export async function boot(
   const metrics = new Registry();
   collectDefaultMetrics({ register: metrics });
   const cacheMetrics = registerCacheMetrics(metrics, models);
-  const promptCache = await lifecycle.start(
-    'cache statistics',
-    () => PromptCacheStatistics.start({ db, models, logger, now: Date.now }),
-    (started) => started.stop(),
-  );
+  const promptCache = await openPromptCache({ db, models, logger }, lifecycle);
+  const limiter = await openLimiter({ db, config, models, metrics, logger }, lifecycle);
   const scoreTexts = policyScorer(models);
   const deps: Deps = {
     config,
@@ -92,17 +89,28 @@ export async function boot(
     reserve: billing.reserve,
     recordUsage: billing.recordUsage,
     countPrompt: cacheMetrics.countPrompt,
+    chargeTokens: (caller, tokens) => limiter.chargeTokens(caller, tokens),
     screen: new PolicyScreen({ db, logger, scoreTexts, now: Date.now }),
     scoreTexts,
     now: Date.now,
   };
   const authenticator = await openAuthenticator(db, logger, lifecycle);
-  const limiter = await openLimiter(deps, lifecycle);
   const evictKeys = (id: string) => {
     authenticator.evict(id);
     billing.evictLimits(id);
   };
   return { deps, authenticator, evictKeys, limiter, promptCache, bindings };
+}
+
+function openPromptCache(
+  deps: Pick<Deps, 'db' | 'logger'> & { models: ModelBindings['registry'] },
+  lifecycle: ProcessLifecycle,
+): Promise<PromptCacheStatistics> {
+  return lifecycle.start(
+    'cache statistics',
+    () => PromptCacheStatistics.start({ ...deps, now: Date.now }),
+    (started) => started.stop(),
+  );
 }
 
 /** Follows changes of keys by other processes, and stores the last uses of keys. */
@@ -123,7 +131,7 @@ async function openAuthenticator(db: Database, logger: Logger, lifecycle: Proces
 
 /** Limits are shared where several processes can serve one database. */
 async function openLimiter(
-  { db, config, models, metrics, logger }: Deps,
+  { db, config, models, metrics, logger }: Pick<Deps, 'db' | 'config' | 'models' | 'metrics' | 'logger'>,
   lifecycle: ProcessLifecycle,
 ): Promise<RateLimiter> {
   const store = await lifecycle.start(

@@ -16,6 +16,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Class for rate limits. Absent: that of the scope. */
     rateClass?: RateClass;
+    /** Whether the handler calls models, so that its tokens count. Absent: those of the class `inference` do. */
+    usesTokens?: boolean;
   }
 }
 
@@ -43,7 +45,9 @@ export interface RateLease {
   countTokens(tokens: number): void;
   /** Replaces the estimated tokens by the counted ones. Tokens that are counted later are charged as they come. */
   settleTokens(): void;
-  /** Charges the estimated tokens instead of counted ones, for work that goes on after the response, in any process. */
+  /** Estimated tokens that were taken; 0 before `reserveTokens` and without token limits. */
+  readonly reservedTokens: number;
+  /** Leaves the estimated tokens to work that goes on after the response, in any process, and settles them with `chargeTokens`. */
   keepTokens(): void;
   /** Frees the concurrency slots. Idempotent. */
   release(): void;
@@ -56,6 +60,8 @@ export interface RateLimiter {
    * Synchronous unless the database must be asked.
    */
   admit(caller: Caller, rateClass: RateClass): RateLease | null | Promise<RateLease>;
+  /** Charges tokens of work that goes on after its request, even into debt; a negative number returns them. */
+  chargeTokens(caller: Caller, tokens: number): void;
 }
 
 /** Header value for "no limit". */
@@ -67,7 +73,7 @@ export const UNLIMITED_VIEW: RateLimitView = { limit: NO_LIMIT, remaining: NO_LI
 const UNLIMITED_STATE: RateLimitState = { requests: UNLIMITED_VIEW, tokens: UNLIMITED_VIEW };
 
 /** A limiter that accepts every request. */
-export const unlimited: RateLimiter = { admit: () => null };
+export const unlimited: RateLimiter = { admit: () => null, chargeTokens: () => {} };
 
 /** The six `x-ratelimit-*` response headers. */
 export function rateLimitHeaders({ requests, tokens }: RateLimitState): Record<string, string> {
@@ -134,7 +140,7 @@ export function routeRateClass(
 }
 
 /**
- * Makes the handlers of inference routes, which are added after this call, reserve tokens first and settle them afterwards, and adds
+ * Makes the handlers of routes that call models, which are added after this call, reserve tokens first and settle them afterwards, and adds
  * the headers of every response. Streams call `setRateLimitHeaders` themselves, because hooks do not see them.
  */
 export function limitTokens(app: Pick<App, 'decorateRequest' | 'addHook'>): void {
@@ -144,7 +150,7 @@ export function limitTokens(app: Pick<App, 'decorateRequest' | 'addHook'>): void
     done();
   });
   app.addHook('onRoute', (route) => {
-    if (routeRateClass(route.method, route.config) !== 'inference') return;
+    if (!route.config?.usesTokens && routeRateClass(route.method, route.config) !== 'inference') return;
     const { handler } = route;
     route.handler = async function limitedHandler(request, reply) {
       const { rateLease: lease, body } = request;

@@ -14,6 +14,7 @@ import type { Caller, RateLimits } from '../lib/caller.ts';
 import type { Logger } from '../lib/logger.ts';
 import { estimateRequestTokens } from './estimate-request-tokens.ts';
 import type { Bucket, Demand, LimitStore, Rejection, Slots } from './limit-store.ts';
+import { type RunningRequest, SlotWaits } from './slot-waits.ts';
 
 /** Dependencies of `KeyRateLimiter`. */
 export interface RateLimiterDeps {
@@ -23,7 +24,12 @@ export interface RateLimiterDeps {
   models: Pick<ModelLookup, 'get'>;
   metrics: Registry;
   logger: Logger;
+  /** Milliseconds of a clock that never goes back; `performance.now` unless given. */
+  now?: () => number;
 }
+
+/** Holders of slots whose waits are estimated; beyond that the oldest is forgotten. One takes about 1 kB. */
+const MAX_SLOT_WAITS = 10_000;
 
 /** A limit that can be exceeded, for messages. */
 interface NamedLimit {
@@ -52,9 +58,13 @@ export class KeyRateLimiter implements RateLimiter {
   readonly #rejected: Counter<'class' | 'limit' | 'holder'>;
   /** Callers are objects of the key cache, so plans are computed once per key and lookup. */
   readonly #plans = new WeakMap<Caller, Map<RateClass, Plan>>();
+  /** By id of slots. */
+  readonly #waits = new Map<string, SlotWaits>();
+  readonly now: () => number;
 
   constructor(deps: RateLimiterDeps) {
     this.#deps = deps;
+    this.now = deps.now ?? (() => performance.now());
     this.#rejected = new Counter({
       name: 'quire_rate_limited_requests_total',
       help: 'Requests that were rejected with 429.',
@@ -71,7 +81,23 @@ export class KeyRateLimiter implements RateLimiter {
       slots: plan.slots,
     };
     const lease = new Lease(this, plan);
-    return this.#take(demand, plan, lease) ?? lease;
+    const taken = this.#take(demand, plan, lease);
+    if (taken !== undefined) return taken.then(() => lease.start());
+    return lease.start();
+  }
+
+  chargeTokens(caller: Caller, tokens: number): void {
+    for (const bucket of this.#plan(caller, 'inference').tokens) this.#deps.store.charge(bucket, tokens);
+  }
+
+  /** The estimates of a holder of slots. */
+  slotWaits({ id }: Pick<Slots, 'id'>): SlotWaits {
+    const known = this.#waits.get(id);
+    if (known !== undefined) return known;
+    if (this.#waits.size >= MAX_SLOT_WAITS) this.#waits.delete(this.#waits.keys().next().value as string);
+    const added = new SlotWaits();
+    this.#waits.set(id, added);
+    return added;
   }
 
   /** Takes tokens. Throws 429. */
@@ -105,9 +131,10 @@ export class KeyRateLimiter implements RateLimiter {
     return plan;
   }
 
-  #reject(plan: Plan, { id, waitMs }: NonNullable<Rejection>, tokens: number): ApiError {
+  #reject(plan: Plan, { id, waitMs: storedWaitMs }: NonNullable<Rejection>, tokens: number): ApiError {
     const { caller, rateClass } = plan;
     const { kind, holder, limit } = plan.names.get(id) as NamedLimit;
+    const waitMs = kind === 'concurrent' ? this.slotWaits({ id }).promise(this.now()) : storedWaitMs;
     const { organizationId, keyId } = caller;
     this.#rejected.inc({ class: rateClass, limit: kind, holder: holder === 'API key' ? 'key' : 'organization' });
     this.#deps.logger.info({ organizationId, keyId, rateClass, limit: kind, holder, waitMs }, 'request rate limited');
@@ -181,7 +208,8 @@ function tightest(store: LimitStore, buckets: readonly Bucket[]): RateLimitView 
 }
 
 /** What one request holds. */
-class Lease implements RateLease {
+class Lease implements RateLease, RunningRequest {
+  startedAt = 0;
   readonly #limiter: KeyRateLimiter;
   readonly #plan: Plan;
   /** Tokens taken for the request; null before `reserveTokens`. */
@@ -195,8 +223,19 @@ class Lease implements RateLease {
     this.#plan = plan;
   }
 
+  /** Called when the slots are taken. */
+  start(): this {
+    this.startedAt = this.#limiter.now();
+    for (const slots of this.#plan.slots) this.#limiter.slotWaits(slots).started(this);
+    return this;
+  }
+
   state(): RateLimitState {
     return planState(this.#limiter.deps.store, this.#plan);
+  }
+
+  get reservedTokens(): number {
+    return this.#reservedTokens ?? 0;
   }
 
   reserveTokens(body: unknown, bodyBytes: number): undefined | Promise<void> {
@@ -231,6 +270,8 @@ class Lease implements RateLease {
   release(): void {
     if (this.#isReleased) return;
     this.#isReleased = true;
+    const now = this.#limiter.now();
+    for (const slots of this.#plan.slots) this.#limiter.slotWaits(slots).ended(this, now);
     this.#limiter.deps.store.release(this.#plan.slots);
   }
 

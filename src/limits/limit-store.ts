@@ -25,7 +25,7 @@ export interface Demand {
 /** Null: everything was taken. Otherwise nothing was taken, because of the bucket or slots `id`. */
 export type Rejection = { id: string; waitMs: number } | null;
 
-/** Retry of a request that finds no free slot: slots are freed by other requests, whose end is unknown. */
+/** Least wait of a request that finds no free slot. `SlotWaits` estimates the actual one. */
 export const SLOT_WAIT_MS = 1_000;
 
 /** Holds buckets and slots. Implementations pass `test/limit-store-conformance.ts`. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { eq } from 'drizzle-orm';
 import { type Answer, assertError, type TestApi, useApi } from '../../test/harness.ts';
 import { stream, untilAborted, words } from '../../test/scripted-engine.ts';
@@ -193,7 +194,8 @@ describe('token limits', () => {
 });
 
 describe('concurrency limits', () => {
-  const api = useApi({ rateLimits: 'concurrent=1' });
+  let now = 0;
+  const api = useApi({ rateLimits: 'concurrent=1', limitClock: () => now });
   const send = (signal?: AbortSignal, body: object = {}) =>
     fetch(`${api.url}/v1/chat/completions`, {
       method: 'POST',
@@ -227,6 +229,35 @@ describe('concurrency limits', () => {
     controller.abort();
     api.engine.play(() => stream(words('Hello there.')));
     assert.equal(await untilAdmitted(), 200);
+  });
+
+  it('Retry-After is the time at which the running request has taken as long as earlier ones', async () => {
+    const { key } = await api.makeKey();
+    const run = async (durationMs: number, check = async () => {}) => {
+      const { promise: isDone, resolve: finish } = Promise.withResolvers<void>();
+      const { promise: started, resolve: start } = Promise.withResolvers<void>();
+      api.engine.play(async function* () {
+        start();
+        await isDone;
+        yield* words('Hello there.');
+      });
+      const answer = api.send('POST', '/v1/chat/completions', { key, body: CHAT });
+      await started;
+      await check();
+      now += durationMs;
+      finish();
+      assert.equal((await answer).status, 200);
+      // The slot is freed shortly after the client has seen the end of the response.
+      await setTimeout(20);
+    };
+    for (let count = 0; count < 3; count += 1) await run(7_000);
+    const retryAfter = async () =>
+      (await api.send('POST', '/v1/chat/completions', { key, body: CHAT })).headers.get('retry-after');
+    await run(4_500, async () => {
+      now += 2_500;
+      assert.equal(await retryAfter(), '5');
+      assert.equal(await retryAfter(), '12', 'the next turn');
+    });
   });
 
   it('frees the slot after a response, a stream and an error', async () => {

@@ -3,7 +3,7 @@ import { before, describe, it } from 'node:test';
 import { withDeadline } from '../../test/deadline.ts';
 import { assertError, assertSchema, chunks, useApi } from '../../test/harness.ts';
 import { playTurns, says } from '../../test/response-turns.ts';
-import { untilAborted } from '../../test/scripted-engine.ts';
+import { stream, untilAborted, words } from '../../test/scripted-engine.ts';
 import type { GenerationRequest } from '../engines/engine.ts';
 import { engineUnavailable } from '../errors.ts';
 import { type Call, serviceCaller } from '../lib/caller.ts';
@@ -13,18 +13,53 @@ import { findResponse } from './find-response.ts';
 import { purgeResponses } from './purge-responses.ts';
 import { RUN_RESPONSE, runBackground } from './run-background.ts';
 import { ResponseResource } from './schema.ts';
-import { selectResponseEvents } from './store.ts';
+import { beginResponseRun, selectResponseEvents } from './store.ts';
 
 const body = { model: 'general-8b', input: 'Is it warm?', background: true };
 
 describe('the token limit of background responses', () => {
   const api = useApi({ jobs: [RUN_RESPONSE], rateLimits: 'tokens=6000', limitClock: () => 0 });
+  const request = { ...body, max_output_tokens: 1_000 };
+  const estimate = 1_000 + Math.ceil(JSON.stringify(request).length / 4);
+  const remaining = ({ headers }: { headers: Headers }) => Number(headers.get('x-ratelimit-remaining-tokens'));
+  /** Queues a response with a new key. */
+  const queue = async () => {
+    const { key } = await api.makeKey();
+    const answer = await api.send('POST', '/v1/responses', { key, body: request });
+    assert.equal(remaining(answer), 6_000 - estimate);
+    return { id: answer.json.id, left: async () => remaining(await api.send('GET', '/v1/models', { key })) };
+  };
+  const run = (id: string) => runBackground(api.deps, id, new AbortController().signal);
 
-  it('counts their estimate, which is not settled', async () => {
-    const request = { ...body, max_output_tokens: 1_000 };
-    const answer = await api.send('POST', '/v1/responses', { body: request });
-    const estimate = 1_000 + Math.ceil(JSON.stringify(request).length / 4);
-    assert.equal(answer.headers.get('x-ratelimit-remaining-tokens'), String(6_000 - estimate));
+  it('counts the estimate until the run settles the tokens that it has used', async () => {
+    const { id, left } = await queue();
+    assert.equal(await left(), 6_000 - estimate);
+    api.engine.play(() => stream(words('One two three.', 'stop', 400)));
+    await run(id);
+    assert.equal(await left(), 6_000 - 403);
+    await run(id);
+    assert.equal(await left(), 6_000 - 403, 'a run of an ended response charges nothing');
+  });
+
+  it('counts tokens beyond the estimate', async () => {
+    const { id, left } = await queue();
+    api.engine.play(() => stream(words('One two three.', 'stop', 4_000)));
+    await run(id);
+    assert.equal(await left(), 6_000 - 4_003);
+  });
+
+  it('counts the estimate and all tokens of a repeated run', async () => {
+    const { id, left } = await queue();
+    await beginResponseRun(api.db.sql, id);
+    api.engine.play(() => stream(words('One two three.', 'stop', 400)));
+    await run(id);
+    assert.equal(await left(), 6_000 - estimate - 403);
+  });
+
+  it('gives the estimate back when the response is cancelled before its run', async () => {
+    const { id, left } = await queue();
+    await api.send('POST', `/v1/responses/${id}/cancel`);
+    assert.equal(await left(), 6_000);
   });
 });
 

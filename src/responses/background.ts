@@ -9,7 +9,7 @@ import { cancellation } from './event-writer.ts';
 import { findResponse } from './find-response.ts';
 import { responseMetrics } from './metrics.ts';
 import { prepareResponse, type ResponseDeps } from './prepare-response.ts';
-import { type BackgroundDeps, RUN_RESPONSE, type StoredJob } from './run-background.ts';
+import { type BackgroundDeps, meterTokens, RUN_RESPONSE, type StoredJob } from './run-background.ts';
 import type { CreateResponse, ResponseResource } from './schema.ts';
 import { createEmitter } from './start-response.ts';
 import { insertEvents, insertResponse, lockRunning, selectResponseEvents, selectStatus, updateEnded } from './store.ts';
@@ -17,17 +17,21 @@ import { insertEvents, insertResponse, lockRunning, selectResponseEvents, select
 /** How often a reader of a stream looks for events whose notification was lost. */
 const POLL_MS = 1_000;
 
-/** Validates and enqueues a background response. Throws as `prepareResponse` does. */
+/**
+ * Validates and enqueues a background response. Its run settles `reservedTokens`, the estimate that the request has taken from the token
+ * limits of its key. Throws as `prepareResponse` does.
+ */
 export async function startBackground(
   deps: BackgroundDeps,
   call: Call,
   request: CreateResponse,
+  reservedTokens = 0,
 ): Promise<ResponseResource> {
   const identity = newIdentity(deps);
   const { shell, conversation } = await prepareResponse(deps, call, request, identity);
   const response: ResponseResource = { ...createEmitter(shell).resource(), status: 'queued' };
   const { organizationId } = call.caller;
-  const job: StoredJob = { request, caller: storeCaller(call.caller), requestId: call.requestId };
+  const job: StoredJob = { request, caller: storeCaller(call.caller), requestId: call.requestId, reservedTokens };
   await deps.db.sql.transaction(async (sql) => {
     await insertResponse(sql, {
       id: response.id,
@@ -109,16 +113,16 @@ async function* followEvents(
  * does not run in the background.
  */
 export async function cancelResponse(
-  deps: Pick<ResponseDeps, 'db' | 'metrics' | 'now'>,
+  deps: Pick<BackgroundDeps, 'db' | 'metrics' | 'now' | 'chargeTokens'>,
   call: Call,
   id: string,
 ): Promise<ResponseResource> {
   const { response } = await findResponse(deps, call, id);
   if (!(JSON.parse(response) as ResponseResource).background)
     throw invalidValue('response_id', 'names a response that does not run in the background');
-  const isCancelled = await deps.db.sql.transaction(async (sql) => {
+  const cancelled = await deps.db.sql.transaction(async (sql) => {
     const row = await lockRunning(sql, id);
-    if (row === null) return false;
+    if (row === null) return null;
     const { events, progress } = await selectResponseEvents(sql, id, -1);
     const emitter = createEmitter(JSON.parse(row.response) as ResponseResource, events, progress);
     const created = emitter.isNew ? [emitter.created()] : [];
@@ -126,8 +130,10 @@ export async function cancelResponse(
     await insertEvents(sql, id, [...created, ...ending], progress);
     await updateEnded(sql, emitter.resource());
     await notify(sql, 'quire_responses', cancellation(id));
-    return true;
+    return row;
   });
-  if (isCancelled) responseMetrics(deps.metrics).ended('cancelled');
+  if (cancelled !== null) responseMetrics(deps.metrics).ended('cancelled');
+  // A run settles its tokens itself.
+  if (cancelled?.status === 'queued') meterTokens(deps, JSON.parse(cancelled.job ?? '{}') as StoredJob, 1).settle();
   return getResponse(deps, call, id);
 }

@@ -24,6 +24,7 @@ const engine = bundledEmbedder();
 after(() => engine.close());
 const withEmbedder = embeddedBy(engine).models;
 const api = useApi({
+  limitClock: () => 0,
   models: (generation) =>
     (withEmbedder?.(generation) ?? []).map((model) =>
       model.id === 'reranker-v2-m3' ? { ...model, rerank: reranker } : model,
@@ -62,6 +63,22 @@ describe('POST /v1/knowledge-bases/{kb_id}/retrieve', () => {
       scores.toSorted((a: number, b: number) => b - a),
     );
     assert.ok(scores.every((score: number) => score >= 0 && score <= 1));
+  });
+
+  it('counts the tokens of the query and of the reranked texts in the token limits', async () => {
+    const limits = { requestsPerMinute: null, tokensPerMinute: 100_000, concurrent: null };
+    const { id, key } = await api.makeKey({ limits });
+    const answer = await retrieve({ query: 'salmon', rerank: true }, key);
+    assert.equal(answer.status, 200);
+    const { rows } = await api.db.execute(
+      'select sum(prompt_tokens + completion_tokens)::int as tokens, count(*)::int as calls from usage_records where key_id = $1',
+      [id],
+    );
+    const { tokens, calls } = rows[0] as { tokens: number; calls: number };
+    assert.equal(calls, 2);
+    assert.equal(answer.headers.get('x-ratelimit-remaining-tokens'), String(100_000 - tokens));
+    const { key: poor } = await api.makeKey({ limits: { ...limits, tokensPerMinute: 1 } });
+    assertError(await retrieve({ query: 'salmon' }, poor), 429, 'rate_limit_exceeded');
   });
 
   it('keyword search requires a common word, vector search does not', async () => {

@@ -19,7 +19,7 @@ export function retrievalRoutes(app: App, deps: RetrievalDeps): void {
         body: RetrieveRequest,
         response: { 200: RetrieveResponse },
       },
-      config: { scope: 'knowledge' },
+      config: { scope: 'knowledge', usesTokens: true },
     },
     async (request, reply) => {
       const call = toCall(request);
