@@ -4,6 +4,7 @@ import { processTree, processUsage } from '../harness/process-usage.ts';
 import { quantile } from '../harness/statistics.ts';
 import { chatRequest, findDefect, type Target } from '../http/chat-request.ts';
 import { Connection, type TimedResponse } from '../http/connection.ts';
+import { NumberedBytes } from '../http/serial-number.ts';
 import type {
   LoadCommand,
   LoadResult,
@@ -20,19 +21,19 @@ const MICROS_PER_MS = 1000;
 class Sender {
   #target: Target;
   #stream: boolean;
-  #request: Buffer;
+  #request: NumberedBytes;
   #connection: Connection | undefined;
 
   constructor(target: Target, stream: boolean) {
     this.#target = target;
     this.#stream = stream;
-    this.#request = chatRequest(target, { stream });
+    this.#request = new NumberedBytes(chatRequest(target, { stream }));
   }
 
   /** Rejects incomplete and failed responses, which never count. */
   async send(): Promise<TimedResponse> {
     if (!this.#connection || this.#connection.closed) this.#connection = await Connection.open(this.#target.origin);
-    const answer = await this.#connection.exchange(this.#request);
+    const answer = await this.#connection.exchange(this.#request.next());
     const complaint = findDefect(answer, { stream: this.#stream });
     if (complaint) throw new Error(complaint);
     return answer;

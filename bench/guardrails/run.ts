@@ -22,6 +22,7 @@ import { quantile, summarize } from '../harness/statistics.ts';
 import { formatSummary, renderTable } from '../harness/text-table.ts';
 import { chatRequest, findDefect, type Target } from '../http/chat-request.ts';
 import { Connection } from '../http/connection.ts';
+import { NumberedBytes } from '../http/serial-number.ts';
 import { startMock } from '../mock-upstream/start-mock.ts';
 
 const LENGTHS = [200, 10_000, 100_000];
@@ -99,10 +100,10 @@ async function sendPolicy(target: Target, method: string, path: string, body: ob
 
 async function measureWindow(target: Target, prompt: string): Promise<number[]> {
   const connection = await Connection.open(target.origin);
-  const request = chatRequest(target, { stream: false, prompt });
+  const request = new NumberedBytes(chatRequest(target, { stream: false, prompt }));
   const latenciesMs: number[] = [];
   for (let sent = -WARMUP_REQUESTS; sent < requests; sent += 1) {
-    const answer = await connection.exchange(request);
+    const answer = await connection.exchange(request.next());
     const defect = findDefect(answer, { stream: false });
     if (defect !== undefined) throw new Error(defect);
     if (sent >= 0) latenciesMs.push(answer.totalMs);

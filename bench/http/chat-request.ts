@@ -1,4 +1,5 @@
 import type { TimedResponse } from './connection.ts';
+import { SERIAL_PLACEHOLDER } from './serial-number.ts';
 
 /** Prompt that makes the mock upstream respond for many seconds, for clients that disconnect. */
 export const LONG_COMPLETION_PROMPT = 'Please give a very long answer.';
@@ -23,7 +24,10 @@ const USUAL_PROMPT =
   'My order arrived yesterday, but the front wheel has a broken spoke. I ride to work every day, so I would like to know ' +
   'whether I may have it repaired in a shop near me and send you the bill, or whether I have to send the wheel back.';
 
-/** Returns a complete HTTP/1.1 request for `POST /v1/chat/completions` of about 1 KB, as bytes for a socket. */
+/**
+ * Returns a complete HTTP/1.1 request for `POST /v1/chat/completions` of about 1 KB, as bytes for a socket. The last message ends with
+ * `SERIAL_PLACEHOLDER`.
+ */
 export function chatRequest(target: Target, question: ChatRequestOptions): Buffer {
   const body = JSON.stringify({
     model: 'general-8b',
@@ -31,7 +35,7 @@ export function chatRequest(target: Target, question: ChatRequestOptions): Buffe
       { role: 'system', content: SYSTEM_PROMPT },
       { role: 'user', content: 'Hello, can you help me with an order?' },
       { role: 'assistant', content: 'Of course. What is it about?' },
-      { role: 'user', content: question.prompt ?? USUAL_PROMPT },
+      { role: 'user', content: `${question.prompt ?? USUAL_PROMPT} ${SERIAL_PLACEHOLDER}` },
     ],
     temperature: 0.7,
     max_tokens: question.maxTokens ?? 256,

@@ -1,3 +1,5 @@
+import { NumberedBytes, SERIAL_PLACEHOLDER } from '../http/serial-number.ts';
+
 /** Content chunks of a usual streamed answer. */
 export const STREAM_CHUNKS = 20;
 /** Content chunks of a long answer: many seconds at the interval of the soak. */
@@ -9,26 +11,28 @@ const CREATED_SECONDS = 1_700_000_000;
 const USAGE = { prompt_tokens: 142, completion_tokens: STREAM_CHUNKS * 6, total_tokens: 142 + STREAM_CHUNKS * 6 };
 const PIECE = ' a broken spoke is covered;';
 
-/** The text of a usual answer, streamed or not. */
+/** The text of a usual answer; a non-streamed one ends with its serial number. */
 export const ANSWER_TEXT = PIECE.repeat(STREAM_CHUNKS);
 
-/** A non-streamed chat completion of about 1 KB, head and body. */
-export const chatCompletion = jsonAnswer({
-  id: ID,
-  object: 'chat.completion',
-  created: CREATED_SECONDS,
-  model: MODEL,
-  choices: [
-    {
-      index: 0,
-      message: { role: 'assistant', content: ANSWER_TEXT, refusal: null },
-      logprobs: null,
-      finish_reason: 'stop',
-    },
-  ],
-  usage: USAGE,
-  system_fingerprint: 'fp_mock',
-});
+/** Non-streamed chat completions of about 1 KB, head and body. */
+export const chatCompletions = new NumberedBytes(
+  jsonAnswer({
+    id: ID,
+    object: 'chat.completion',
+    created: CREATED_SECONDS,
+    model: MODEL,
+    choices: [
+      {
+        index: 0,
+        message: { role: 'assistant', content: `${ANSWER_TEXT} ${SERIAL_PLACEHOLDER}`, refusal: null },
+        logprobs: null,
+        finish_reason: 'stop',
+      },
+    ],
+    usage: USAGE,
+    system_fingerprint: 'fp_mock',
+  }),
+);
 
 /** The list of one model, head and body. */
 export const modelList = jsonAnswer({

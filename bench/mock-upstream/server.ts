@@ -8,7 +8,7 @@
 import { createServer, type Socket } from 'node:net';
 import { parseArgs } from 'node:util';
 import { LONG_COMPLETION_PROMPT } from '../http/chat-request.ts';
-import { chatCompletion, jsonAnswer, LONG_STREAM_CHUNKS, modelList, STREAM_CHUNKS, streamWrites } from './answers.ts';
+import { chatCompletions, jsonAnswer, LONG_STREAM_CHUNKS, modelList, STREAM_CHUNKS, streamWrites } from './answers.ts';
 import type { MockStats } from './stats.ts';
 
 interface OpenAnswer {
@@ -67,7 +67,7 @@ function finish(answer: OpenAnswer): void {
 function answerChat(socket: Socket, body: string): void {
   const long = body.includes(LONG_COMPLETION_PROMPT);
   const streamed = /"stream": ?true/.test(body);
-  const writes = streamed ? (long ? longWrites : usualWrites) : [chatCompletion];
+  const writes = streamed ? (long ? longWrites : usualWrites) : [chatCompletions.next()];
   const answer: OpenAnswer = { socket, writes, next: 0, long };
   stats.chatRequests++;
   stats.openAnswers++;
