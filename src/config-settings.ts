@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { CLIENT_DEFAULTS } from './config-defaults.ts';
 import { parseRateLimits } from './lib/parse-rate-limits.ts';
 
 /** Declaration of a setting: its sources, schema, default and documentation. */
@@ -25,21 +26,21 @@ export const SETTINGS = {
     env: 'QUIRE_HOST',
     file: 'host',
     schema: Text,
-    default: '127.0.0.1',
+    default: CLIENT_DEFAULTS.host,
     description: 'Address to listen on. `0.0.0.0` or `::` serves other machines too.',
   },
   port: {
     env: 'QUIRE_PORT',
     file: 'port',
     schema: Type.Integer({ minimum: 0, maximum: 65_535 }),
-    default: 8080,
+    default: CLIENT_DEFAULTS.port,
     description: 'Port to listen on; `0` picks a free port, reported by the ready line on stdout.',
   },
   dataDir: {
     env: 'QUIRE_DATA_DIR',
     file: 'data_dir',
     schema: Text,
-    default: './quire-data',
+    default: CLIENT_DEFAULTS.dataDir,
     description: 'Folder of all embedded state: database, files, search index, models and the command socket.',
   },
   databaseUrl: {

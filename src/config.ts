@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { Ajv } from 'ajv';
 import type { Static } from 'typebox';
 import { parse as parseYaml } from 'yaml';
+import { CONFIG_FILE } from './config-defaults.ts';
 import { FileSections, type ModelBinding, PROXY_VARIABLES, SETTINGS, type Setting } from './config-settings.ts';
 import type { RateLimits } from './lib/caller.ts';
 import type { LogFormat, LogLevel } from './lib/logger.ts';
@@ -59,7 +60,6 @@ export interface Config {
 
 /** Variables of the client commands, and the path of the configuration file. */
 const OTHER_VARIABLES = new Set(['QUIRE_CONFIG', 'QUIRE_URL', 'QUIRE_API_KEY']);
-const DEFAULT_FILE = 'quire.yaml';
 const ajv = new Ajv({ coerceTypes: false, useDefaults: true, strict: false });
 
 /**
@@ -116,18 +116,12 @@ function isKnownVariable(name: string): boolean {
   return isSetting || OTHER_VARIABLES.has(name) || name.startsWith('QUIRE_TEST_');
 }
 
-/** Reads the settings of the client commands (`ask`, `ingest`) from the environment. Empty values count as unset. */
-export function clientEnvironment(environment: Record<string, string | undefined> = process.env) {
-  const url = environment['QUIRE_URL'] || 'http://127.0.0.1:8080';
-  return { url, apiKey: environment['QUIRE_API_KEY'] || null };
-}
-
 function readConfigFile(environment: Record<string, string | undefined>): {
   path: string;
   values: Record<string, unknown>;
 } {
   const configuredPath = environment['QUIRE_CONFIG'];
-  const path = resolve(configuredPath ?? DEFAULT_FILE);
+  const path = resolve(configuredPath ?? CONFIG_FILE);
   if (!existsSync(path)) {
     if (configuredPath !== undefined)
       throw new OperatorError(`The configuration file ${path} (QUIRE_CONFIG) does not exist.`);

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { constants, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  constants,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -124,6 +133,16 @@ describe('quire', () => {
       assert.equal(call.stdout, `${told} ${flags.join(' ')}\n`, command);
     });
     await Promise.all(ended);
+  });
+
+  it('read-only commands fail without a service, and create no data folder', async () => {
+    const settings = { QUIRE_DATA_DIR: join(folder, 'none') };
+    const commands = [['keys', 'list'], ['orgs', 'list'], ['index', 'check'], ['doctor']];
+    for (const ended of await Promise.all(commands.map((args) => quire(args, settings)))) {
+      assertSentence(ended, /^No service runs on the data folder .*none, .* Start a service with 'quire serve'/);
+    }
+    assert.equal((await quire(['models', 'list'], settings)).code, 0);
+    assert.equal(existsSync(join(folder, 'none')), false);
   });
 
   it('reports too little memory in one sentence with the minimum', async () => {

@@ -1,8 +1,9 @@
-import { loadConfig } from '../config.ts';
+import { loadClientConfig } from '../client-config.ts';
 import { isId } from '../lib/ids.ts';
 import { OperatorError } from '../lib/operator-error.ts';
-import { sendCommand } from './command-socket.ts';
+import { sendCommand } from './command-client.ts';
 import type { OperatorRequest, OperatorResponse } from './operator-api.ts';
+import { openState } from './run-state-command.ts';
 import { ADMIN_API } from './state-command.ts';
 
 /** Items of one page of a list. */
@@ -33,17 +34,17 @@ class NoService extends Error {}
 
 /**
  * Runs `use` with the admin API of the service that runs on the data folder; otherwise opens the database and runs the same routes in this
- * process, with started engines if it `needsModels`. Modules that open the database are imported only in the second case, which keeps the first one fast.
+ * process, with started engines if it `needsModels`. A command that `isReadOnly` fails instead of creating a data folder.
  */
 export async function withAdminApi<T>(
   use: (client: AdminClient) => Promise<T>,
-  { needsModels = false } = {},
+  { needsModels = false, isReadOnly = false } = {},
 ): Promise<T> {
-  const config = loadConfig();
+  const { dataDir } = await loadClientConfig();
   try {
     return await use(
       createClient(async (input) => {
-        const reply = await sendCommand(config.dataDir, { command: ADMIN_API, input });
+        const reply = await sendCommand(dataDir, { command: ADMIN_API, input });
         if (reply === null) throw new NoService();
         return reply.result as OperatorResponse;
       }),
@@ -51,8 +52,7 @@ export async function withAdminApi<T>(
   } catch (error) {
     if (!(error instanceof NoService)) throw error;
   }
-  const { runLocally } = await import('./run-locally.ts');
-  return runLocally(config, { needsModels }, ({ callAdminApi }) => use(createClient(callAdminApi)));
+  return openState({ needsModels, isReadOnly }, ({ callAdminApi }) => use(createClient(callAdminApi)));
 }
 
 function createClient(call: (request: OperatorRequest) => Promise<OperatorResponse>): AdminClient {

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { createApiClient, HttpStatusError } from './api-client.ts';
+import { openApiClient } from './api-client.ts';
+import { HttpStatusError } from './client-errors.ts';
 
 describe('API client of the commands', () => {
   const requests: string[] = [];
@@ -29,7 +30,8 @@ describe('API client of the commands', () => {
 
   it('lists page by page from the start cursor', async () => {
     const ids: string[] = [];
-    for await (const { id } of createApiClient().list('/v1/files', { after: 'a', purpose: 'batch' })) ids.push(id);
+    for await (const { id } of (await openApiClient()).list('/v1/files', { after: 'a', purpose: 'batch' }))
+      ids.push(id);
     assert.deepEqual(ids, ['b', 'c']);
     assert.deepEqual(requests.splice(0), [
       'GET /v1/files?limit=100&after=a&purpose=batch Bearer quire-sk-x',
@@ -39,13 +41,13 @@ describe('API client of the commands', () => {
 
   it('retries a 429 after Retry-After, a bounded number of times', async () => {
     rejections = 3;
-    await createApiClient().send('POST', '/v1/x', { a: 1 });
+    await (await openApiClient()).send('POST', '/v1/x', { a: 1 });
     assert.equal(requests.splice(0).length, 4);
     rejections = 100;
-    await assert.rejects(createApiClient().send('GET', '/v1/x'), new HttpStatusError(429, 'Too many requests.'));
+    await assert.rejects((await openApiClient()).send('GET', '/v1/x'), new HttpStatusError(429, 'Too many requests.'));
     assert.equal(requests.splice(0).length, 6);
     retryAfter = '3600';
-    await assert.rejects(createApiClient().send('GET', '/v1/x'), { message: '429: Too many requests.' });
+    await assert.rejects((await openApiClient()).send('GET', '/v1/x'), { message: '429: Too many requests.' });
     assert.equal(requests.splice(0).length, 1);
   });
 });

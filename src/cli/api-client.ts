@@ -1,6 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { clientEnvironment } from '../config.ts';
-import { describeError, OperatorError } from '../lib/operator-error.ts';
+import { type ClientConfig, loadClientConfig } from '../client-config.ts';
+import { CLIENT_DEFAULTS } from '../config-defaults.ts';
+import { OperatorError } from '../lib/operator-error.ts';
+import { suggestSimilar } from '../lib/suggest.ts';
+import { connectionError, HttpStatusError, notQuireError, responseError } from './client-errors.ts';
+import { findService } from './command-client.ts';
 
 /** Items of one page of a list. */
 const PAGE_ITEMS = 100;
@@ -16,7 +20,7 @@ export interface RequestOptions {
   idempotencyKey?: string;
 }
 
-/** HTTP API client of the commands. `QUIRE_URL` and `QUIRE_API_KEY` set the address and the API key. */
+/** HTTP API client of the commands. */
 export interface ApiClient {
   /** Base URL of the service, without a path. */
   url: string;
@@ -28,33 +32,21 @@ export interface ApiClient {
   list<T extends { id: string }>(path: string, query?: Record<string, string>): AsyncGenerator<T>;
 }
 
-/** An error response of the service. */
-export class HttpStatusError extends OperatorError {
-  readonly status: number;
-  /** `error.message` of the response, without the status. */
-  readonly detail: string;
-
-  constructor(status: number, detail: string) {
-    super(`${status}: ${detail}`);
-    this.status = status;
-    this.detail = detail;
-  }
-}
-
-/** Creates a client from the environment. Throws an `OperatorError` when no API key is set or `QUIRE_URL` is not an HTTP URL. */
-export function createApiClient(): ApiClient {
-  const { url, apiKey } = clientEnvironment();
-  if (apiKey === null) throw new OperatorError('Set QUIRE_API_KEY to an API key; the first start prints one.');
-  const base = parseBaseUrl(url);
-  const send: ApiClient['send'] = (method, path, body, { signal, idempotencyKey } = {}) => {
-    const headers = requestHeaders(apiKey, body);
-    if (idempotencyKey !== undefined) headers['idempotency-key'] = idempotencyKey;
-    return request(base + path, { method, headers, ...(signal && { signal }) }, body);
-  };
+/**
+ * Creates a client of the service at `QUIRE_URL`, otherwise of the service that runs on the data folder, otherwise at `QUIRE_HOST` and
+ * `QUIRE_PORT`. Throws an `OperatorError` when no API key is set or `QUIRE_URL` is not an HTTP URL.
+ */
+export async function openApiClient(): Promise<ApiClient> {
+  const config = await loadClientConfig();
+  const { apiKey } = config;
+  const origin = await findOrigin(config);
+  if (apiKey === null) throw await missingKeyError(origin);
+  const send: ApiClient['send'] = (method, path, body, options = {}) =>
+    request({ origin, apiKey, method, path, body, ...options });
   const json = async <T>(method: string, path: string, body?: object, options?: RequestOptions) =>
     (await (await send(method, path, body, options)).json()) as T;
   return {
-    url: base,
+    url: origin,
     send,
     json,
     async *list<T extends { id: string }>(path: string, query: Record<string, string> = {}) {
@@ -69,6 +61,26 @@ export function createApiClient(): ApiClient {
   };
 }
 
+/** A missing key is not the first problem where no service runs. */
+async function missingKeyError(origin: string): Promise<OperatorError> {
+  try {
+    await (await fetch(`${origin}/healthz`)).body?.cancel();
+  } catch (error) {
+    return connectionError(origin, error);
+  }
+  return new OperatorError(
+    "Set QUIRE_API_KEY to an API key. The first start prints one; 'quire keys create' makes one.",
+  );
+}
+
+async function findOrigin({ url, dataDir, host, port }: ClientConfig): Promise<string> {
+  if (url !== null) return parseBaseUrl(url);
+  const service = await findService(dataDir);
+  if (service === null) return `http://${host.includes(':') ? `[${host}]` : host}:${port || CLIENT_DEFAULTS.port}`;
+  if (service.url !== null) return service.url;
+  throw new OperatorError(`The service on ${dataDir} is still starting; try again in a moment.`);
+}
+
 /** Removes a trailing `/v1`, which OpenAI clients require in their base URL. */
 function parseBaseUrl(url: string): string {
   const isHttpUrl = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
@@ -76,31 +88,56 @@ function parseBaseUrl(url: string): string {
   return url.trim().replace(/\/+$/, '').replace(/\/v1$/, '');
 }
 
-function requestHeaders(apiKey: string, body: object | undefined): Record<string, string> {
-  const isJson = body !== undefined && !(body instanceof FormData);
-  return { authorization: `Bearer ${apiKey}`, ...(isJson && { 'content-type': 'application/json' }) };
+interface ApiRequest extends RequestOptions {
+  origin: string;
+  apiKey: string;
+  method: string;
+  path: string;
+  body: object | undefined;
 }
 
-async function request(url: string, init: RequestInit, body: object | undefined): Promise<Response> {
-  const payload = body === undefined ? {} : { body: body instanceof FormData ? body : JSON.stringify(body) };
+async function request(call: ApiRequest): Promise<Response> {
+  const { origin, apiKey, signal } = call;
   for (let retries = 0; ; retries += 1) {
-    const response = await fetch(url, { ...init, ...payload }).catch((error: Error) => {
-      if (init.signal?.aborted) throw init.signal.reason;
-      throw new OperatorError(`${url} does not respond: ${describeError(error.cause ?? error)}`, { cause: error });
+    const response = await fetch(origin + call.path, requestInit(call)).catch((error: unknown) => {
+      if (signal?.aborted) throw signal.reason;
+      throw connectionError(origin, error);
     });
-    if (response.ok) return response;
-    const message = errorMessage(await response.text());
+    const contentType = response.headers.get('content-type') ?? '';
+    const { status } = response;
+    if (response.ok && !contentType.startsWith('text/html')) return response;
+    const text = await response.text();
+    if (response.ok) throw notQuireError(origin, { status, contentType, text });
     const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
-    const isRetryable = response.status === 429 && seconds <= MAX_RETRY_AFTER_SECONDS && retries < MAX_RETRIES;
-    if (!isRetryable) throw new HttpStatusError(response.status, message);
-    await pause(seconds * 1000, undefined, init.signal ? { signal: init.signal } : {});
+    const isRetryable = status === 429 && seconds <= MAX_RETRY_AFTER_SECONDS && retries < MAX_RETRIES;
+    if (isRetryable) await pause(seconds * 1000, undefined, signal ? { signal } : {});
+    else throw await withSuggestion(call, responseError(origin, apiKey, { status, contentType, text }));
   }
 }
 
-function errorMessage(text: string): string {
-  try {
-    return (JSON.parse(text) as { error: { message: string } }).error.message;
-  } catch {
-    return text.slice(0, 200);
-  }
+function requestInit({ apiKey, method, body, signal, idempotencyKey }: ApiRequest): RequestInit {
+  const isJson = body !== undefined && !(body instanceof FormData);
+  return {
+    method,
+    headers: {
+      authorization: `Bearer ${apiKey}`,
+      ...(isJson && { 'content-type': 'application/json' }),
+      ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+    },
+    ...(body !== undefined && { body: body instanceof FormData ? body : JSON.stringify(body) }),
+    ...(signal && { signal }),
+  };
+}
+
+/** Adds the most similar model id to the error of an unknown model. */
+async function withSuggestion(call: ApiRequest, error: OperatorError): Promise<OperatorError> {
+  if (!(error instanceof HttpStatusError) || error.code !== 'model_not_found') return error;
+  const response = await request({ ...call, method: 'GET', path: '/v1/models', body: undefined });
+  const { data } = (await response.json()) as { data: { id: string }[] };
+  const ids = data.map(({ id }) => id);
+  const wanted = String((call.body as { model?: unknown } | undefined)?.model ?? '');
+  const similar = suggestSimilar(wanted, ids);
+  const nextStep =
+    similar === null ? `Models: ${ids.join(', ')}.` : `Did you mean '${similar}'? 'quire models list' shows all.`;
+  return new HttpStatusError(error.status, error.detail, { code: error.code, nextStep });
 }

@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { OperatorError } from '../lib/operator-error.ts';
-import { createApiClient } from './api-client.ts';
+import { openApiClient } from './api-client.ts';
 import { agentRequest, askAgent } from './ask-agent.ts';
 import { CliCommand } from './command.ts';
 import { requireKnowledgeBase } from './knowledge-base.ts';
@@ -41,7 +41,7 @@ interface AskOptions {
 }
 
 async function ask(words: readonly string[], { kb, model, system, agent, json = false }: AskOptions): Promise<void> {
-  const api = createApiClient();
+  const api = await openApiClient();
   const question = await readQuestion(words);
   const knowledgeBaseId = kb === undefined ? undefined : (await requireKnowledgeBase(api, kb)).id;
   if (agent) {

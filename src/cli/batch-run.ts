@@ -1,5 +1,5 @@
 import { OperatorError } from '../lib/operator-error.ts';
-import { createApiClient } from './api-client.ts';
+import { openApiClient } from './api-client.ts';
 import type { BatchRunResult } from './batch/run-batch-file.ts';
 import { CliCommand } from './command.ts';
 import { runInterruptible } from './interrupted.ts';
@@ -30,7 +30,7 @@ export function batchCommand(): CliCommand {
 }
 
 async function runBatch(path: string, { endpoint, ...options }: { endpoint: string; json?: boolean }): Promise<void> {
-  const api = createApiClient();
+  const api = await openApiClient();
   const { runBatchFile } = await import('./batch/run-batch-file.ts');
   const line = new StatusLine(process.stderr);
   const result = await runInterruptible((signal) => runBatchFile(api, { path, endpoint }, line, signal)).finally(() =>

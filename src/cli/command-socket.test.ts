@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { OperatorError } from '../lib/operator-error.ts';
-import { listenForCommands, sendCommand, socketPath } from './command-socket.ts';
+import { findService, sendCommand, socketError, socketPath } from './command-client.ts';
+import { listenForCommands } from './command-socket.ts';
 
 describe('command socket of a data folder', () => {
   let folder = '';
@@ -61,6 +62,20 @@ describe('command socket of a data folder', () => {
     });
     await closed;
     await held.close();
+  });
+
+  it('findService resolves with null without a data folder, and creates none', async () => {
+    const absent = join(folder, 'absent');
+    assert.equal(await findService(absent), null);
+    assert.equal(existsSync(absent), false);
+  });
+
+  it('names the next step when the data folder belongs to another user', () => {
+    const denied = Object.assign(new Error('connect EACCES'), { code: 'EACCES' });
+    assert.match(
+      socketError('/srv/q', denied).message,
+      /^Permission denied on the data folder \/srv\/q\. Run the command as/,
+    );
   });
 
   it('rejects a path that is too long for a socket', () => {

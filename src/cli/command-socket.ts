@@ -1,32 +1,13 @@
 import { chmodSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { join, relative } from 'node:path';
 import { folderInUse } from '../data-folder/lock.ts';
 import { describeError, OperatorError } from '../lib/operator-error.ts';
+import { type CommandReply, type CommandRequest, socketPath } from './command-client.ts';
 
-/** Maximum length of a UNIX socket path: 104 bytes on macOS and 108 on Linux, including the terminating zero. */
-const MAX_PATH_BYTES = 103;
 /** Bound of one request. A command with its input has a few hundred bytes. */
 const MAX_REQUEST_BYTES = 65_536;
 /** A live service accepts a local connection within milliseconds. */
 const PROBE_TIMEOUT_MS = 2_000;
-
-/** A command sent through the socket. */
-export interface CommandRequest {
-  command: string;
-  input: unknown;
-}
-type CommandReply = { ok: true; result: unknown } | { ok: false; message: string };
-
-/** Returns the path of the command socket of a data folder, relative to the working directory if that is shorter. */
-export function socketPath(dataDir: string): string {
-  const absolute = join(dataDir, 'quire.sock');
-  const shortest = [absolute, relative(process.cwd(), absolute)].toSorted((a, b) => a.length - b.length)[0] ?? absolute;
-  if (Buffer.byteLength(shortest) > MAX_PATH_BYTES) {
-    throw new OperatorError(`The path ${absolute} is too long for a socket; set QUIRE_DATA_DIR to a shorter one.`);
-  }
-  return shortest;
-}
 
 /**
  * Listens for commands in the data folder, which this process has locked. Replaces the stale socket of a killed service. Throws an
@@ -112,29 +93,4 @@ async function executeCommand(
   } catch (error) {
     return { ok: false, message: describeError(error) };
   }
-}
-
-/** Executes a command in the service that runs on the data folder. Resolves with null when no service runs there. */
-export async function sendCommand(dataDir: string, request: CommandRequest): Promise<{ result: unknown } | null> {
-  const path = socketPath(dataDir);
-  const reply = await new Promise<string | null>((resolve, reject) => {
-    let text = '';
-    const socket = connect(path, () => socket.write(`${JSON.stringify(request)}\n`));
-    socket.setEncoding('utf8');
-    socket.on('data', (chunk: string) => {
-      text += chunk;
-    });
-    socket.on('end', () => resolve(text));
-    socket.on('error', (error: NodeJS.ErrnoException) => {
-      const isAbsent = error.code === 'ENOENT' || error.code === 'ECONNREFUSED';
-      return isAbsent
-        ? resolve(null)
-        : reject(new OperatorError(`The service on ${dataDir} does not respond: ${error.message}`));
-    });
-  });
-  if (reply === null) return null;
-  if (reply === '') throw new OperatorError(`The service on ${dataDir} stopped before it replied.`);
-  const parsed = JSON.parse(reply) as CommandReply;
-  if (!parsed.ok) throw new OperatorError(parsed.message);
-  return { result: parsed.result };
 }

@@ -1,4 +1,3 @@
-import { loadConfig } from '../config.ts';
 import { CliCommand } from './command.ts';
 import { printResult } from './output.ts';
 import { runStateCommand } from './run-state-command.ts';
@@ -11,7 +10,7 @@ export function dbCommand(): CliCommand {
     .description('Apply pending database migrations. Every start does this too. Safe while other processes run.')
     .jsonOption()
     .action(async (options: { json?: boolean }) => {
-      await runStateCommand(loadConfig(), 'db migrate', {});
+      await runStateCommand('db migrate', {});
       printResult(options, { migrated: true }, () => 'The database schema is up to date.');
     });
   return db;

@@ -1,36 +1,51 @@
-import { loadConfig } from '../config.ts';
+import { loadClientConfig } from '../client-config.ts';
 import type { HealthCheck } from '../health/check-health.ts';
 import { OperatorError } from '../lib/operator-error.ts';
 import { CliCommand } from './command.ts';
+import { findService, type ServiceInfo } from './command-client.ts';
 import { formatTable, printResult } from './output.ts';
 import { runStateCommand } from './run-state-command.ts';
 
 /** `quire doctor`. */
 export function doctorCommand(): CliCommand {
   return new CliCommand('doctor')
-    .description('Check the stores and the engine of every model id. Exit code 1 when a check fails.')
+    .description(
+      'Report whether a service runs, where and in which version; then check the stores and the engine of every model id. Exit code 1 when a check fails.',
+    )
     .jsonOption()
+    .examples('doctor', 'doctor --json')
     .action(diagnose);
 }
 
+/** Result of the state command `doctor`. */
+interface Diagnosis {
+  checks: HealthCheck[];
+  unbound: string[];
+  schemas: string[];
+  warnings: string[];
+}
+
 async function diagnose(options: { json?: boolean }): Promise<void> {
-  const config = loadConfig();
-  const report = (await runStateCommand(config, 'doctor', {})) as {
-    checks: HealthCheck[];
-    unbound: string[];
-    schemas: string[];
-    warnings: string[];
-  };
-  const rows = report.checks.map((check) => [check.ok ? 'ok' : 'FAILED', check.name, check.detail]);
-  printResult(options, { data_dir: config.dataDir, ...report }, () =>
-    [
-      `Data folder: ${config.dataDir}`,
+  const { dataDir } = await loadClientConfig();
+  const service = await findService(dataDir);
+  if (!options.json) console.log(describeService(service, dataDir));
+  const report = (await runStateCommand('doctor', {}, { needsModels: true, isReadOnly: true })) as Diagnosis;
+  printResult(options, { service, data_dir: dataDir, ...report }, () => {
+    const rows = report.checks.map((check) => [check.ok ? 'ok' : 'FAILED', check.name, check.detail]);
+    return [
       formatTable([['', 'CHECK', 'RESULT'], ...rows]),
       ...(report.unbound.length > 0 ? [`No engine serves ${report.unbound.join(', ')}.`] : []),
       ...report.schemas,
       ...report.warnings.map((warning) => `Warning: ${warning}`),
-    ].join('\n'),
-  );
+    ].join('\n');
+  });
   const failed = report.checks.filter((check) => !check.ok);
   if (failed.length > 0) throw new OperatorError(`${failed.length} of ${report.checks.length} checks failed.`);
+}
+
+function describeService(service: ServiceInfo | null, dataDir: string): string {
+  const folder = `Data folder: ${dataDir}`;
+  if (service === null) return `Service: not running (this command checks the data folder itself)\n${folder}`;
+  const state = service.url === null ? 'starting' : `running at ${service.url}`;
+  return `Service: ${state}, version ${service.version}, process ${service.pid}\n${folder}`;
 }

@@ -1,4 +1,3 @@
-import { loadConfig } from '../config.ts';
 import { OperatorError } from '../lib/operator-error.ts';
 import { CliCommand } from './command.ts';
 import type { IndexReport } from './index-commands.ts';
@@ -6,6 +5,8 @@ import { formatTable, printResult } from './output.ts';
 import { runStateCommand } from './run-state-command.ts';
 
 const KNOWLEDGE_BASE = ['--kb <name>', 'Name or id of one knowledge base (default: all).'] as const;
+
+const READ_ONLY = { isReadOnly: true };
 
 interface IndexOptions {
   kb?: string;
@@ -33,7 +34,7 @@ export function indexCommand(): CliCommand {
 }
 
 async function checkIndexes({ kb, ...options }: IndexOptions): Promise<void> {
-  const reports = (await runStateCommand(loadConfig(), 'index check', { knowledgeBase: kb ?? null })) as IndexReport[];
+  const reports = (await runStateCommand('index check', { knowledgeBase: kb ?? null }, READ_ONLY)) as IndexReport[];
   printResult(options, reports, () =>
     reports.length === 0
       ? 'No knowledge base has chunks.'
@@ -50,7 +51,7 @@ async function checkIndexes({ kb, ...options }: IndexOptions): Promise<void> {
 }
 
 async function rebuildIndexes({ kb, ...options }: IndexOptions): Promise<void> {
-  const ids = (await runStateCommand(loadConfig(), 'index rebuild', { knowledgeBase: kb ?? null })) as string[];
+  const ids = (await runStateCommand('index rebuild', { knowledgeBase: kb ?? null })) as string[];
   const text = `Marked ${ids.length} for rebuild: ${ids.join(', ')}. The service rebuilds them in the background.`;
   printResult(options, ids, () => text);
 }

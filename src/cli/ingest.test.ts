@@ -10,7 +10,7 @@ import { useApi } from '../../test/harness.ts';
 import { startIngestion } from '../knowledge-bases/ingestion/ingestion-worker.ts';
 import { INGEST_SOURCE } from '../knowledge-bases/jobs/ingest-job.ts';
 import { main } from '../main.ts';
-import { createApiClient } from './api-client.ts';
+import { openApiClient } from './api-client.ts';
 import { findDocuments } from './ingest/find-documents.ts';
 import { ingestFolder } from './ingest/ingest-folder.ts';
 import { StatusLine } from './status-line.ts';
@@ -136,7 +136,7 @@ describe('quire ingest', () => {
     mkdirSync(join(folder, 'twice'));
     writeFileSync(join(folder, 'twice/lamp.txt'), 'On the lamp.');
     const request = { path: join(folder, 'twice'), base: 'Twice', source: null };
-    const client = createApiClient();
+    const client = await openApiClient();
     // Both commands find no knowledge base before either creates it.
     const bothListed = Promise.withResolvers<void>();
     let creations = 0;
@@ -207,6 +207,7 @@ describe('quire ingest', () => {
     assert.match((await quire(['ask', ' '])).stderr, /^'question' must not be empty\./);
     process.env['QUIRE_URL'] = 'localhost:8080';
     assert.match((await quire(['ask', 'x'])).stderr, /^QUIRE_URL must be an address/);
+    process.env['QUIRE_URL'] = api.url;
     process.env['QUIRE_API_KEY'] = '';
     const { code, stderr } = await ingest();
     assert.equal(code, 1);

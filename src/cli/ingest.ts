@@ -1,5 +1,5 @@
 import { OperatorError } from '../lib/operator-error.ts';
-import { createApiClient } from './api-client.ts';
+import { openApiClient } from './api-client.ts';
 import { CliCommand } from './command.ts';
 import type { IngestResult } from './ingest/ingest-folder.ts';
 import { runInterruptible } from './interrupted.ts';
@@ -24,7 +24,7 @@ export function ingestCommand(): CliCommand {
 }
 
 async function ingest(path: string, { kb, source, ...options }: { kb: string; source?: string; json?: boolean }) {
-  const api = createApiClient();
+  const api = await openApiClient();
   const { ingestFolder } = await import('./ingest/ingest-folder.ts');
   const request = { path, base: kb, source: source ?? null };
   const line = new StatusLine(process.stderr);

@@ -83,8 +83,10 @@ async function createKey({ org, json = false, expires, ...properties }: CreateOp
 }
 
 async function listKeys({ org, ...options }: { org?: string; json?: boolean }): Promise<void> {
-  const keys = await withAdminApi(async (api) =>
-    api.list<ApiKey>(PATH, org === undefined ? {} : { organization_id: await api.findOrganizationId(org) }),
+  const keys = await withAdminApi(
+    async (api) =>
+      api.list<ApiKey>(PATH, org === undefined ? {} : { organization_id: await api.findOrganizationId(org) }),
+    { isReadOnly: true },
   );
   const rows = keys.map((key) => [
     key.id,

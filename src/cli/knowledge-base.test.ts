@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type ApiClient, HttpStatusError } from './api-client.ts';
+import type { ApiClient } from './api-client.ts';
+import { HttpStatusError } from './client-errors.ts';
 import { createKnowledgeBaseOnce } from './knowledge-base.ts';
 
 /** A service that replays responses to idempotency keys. Creations stay unfinished while `isHeld` is true. */

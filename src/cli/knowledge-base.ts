@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { OperatorError } from '../lib/operator-error.ts';
-import { type ApiClient, HttpStatusError } from './api-client.ts';
+import type { ApiClient } from './api-client.ts';
+import { HttpStatusError } from './client-errors.ts';
 
 /** Pause before a creation is retried while a concurrent one runs, and the number of retries: 30 seconds in all. */
 const CREATION_RETRY_MS = 250;

@@ -1,12 +1,13 @@
 import type { BoundModel } from '../admin/models/schema.ts';
-import { loadConfig } from '../config.ts';
+import { loadClientConfig } from '../client-config.ts';
 import { DOWNLOADABLE_MODELS } from '../models/downloads/downloadable-models.ts';
 import { listModelFiles, type ModelFile } from '../models/downloads/model-files.ts';
-import { withAdminApi } from './admin-client.ts';
+import { type AdminClient, withAdminApi } from './admin-client.ts';
 import { CliCommand } from './command.ts';
 import { parseSha256, parseSource, pullCommand } from './models-pull.ts';
 import { parseBinding, parseModelName, removeModel, useModel } from './models-use.ts';
 import { formatMegabytes, formatTable, printResult } from './output.ts';
+import { NoDatabaseError } from './run-state-command.ts';
 
 const CHOSEN_BY: Readonly<Record<BoundModel['chosen_by'], string>> = {
   configuration: 'the configuration file',
@@ -65,12 +66,9 @@ export function modelsCommand(): CliCommand {
 }
 
 async function listModels(options: { json?: boolean }): Promise<void> {
-  const config = loadConfig();
-  const { data: models } = await withAdminApi(
-    (api) => api.send<{ data: BoundModel[] }>({ method: 'GET', path: '/v1/admin/models' }),
-    { needsModels: true },
-  );
-  const { models: stored, unfinished } = await listModelFiles(config.dataDir);
+  const { dataDir } = await loadClientConfig();
+  const models = await fetchBoundModels();
+  const { models: stored, unfinished } = await listModelFiles(dataDir);
   const onDisk = stored.map((model) => viewStored(model, models));
   const available = DOWNLOADABLE_MODELS.map(({ approximateBytes, ...model }) => ({
     ...model,
@@ -87,6 +85,18 @@ async function listModels(options: { json?: boolean }): Promise<void> {
   );
 }
 
+/** The model ids with their bindings; none before the first start. */
+async function fetchBoundModels(): Promise<BoundModel[]> {
+  const needs = { needsModels: true, isReadOnly: true };
+  const list = (api: AdminClient) => api.send<{ data: BoundModel[] }>({ method: 'GET', path: '/v1/admin/models' });
+  try {
+    return (await withAdminApi(list, needs)).data;
+  } catch (error) {
+    if (error instanceof NoDatabaseError) return [];
+    throw error;
+  }
+}
+
 type DiskModel = ReturnType<typeof viewStored>;
 
 function viewStored({ name, path, bytes, card }: ModelFile, models: readonly BoundModel[]) {
@@ -96,6 +106,7 @@ function viewStored({ name, path, bytes, card }: ModelFile, models: readonly Bou
 }
 
 function boundTable(models: readonly BoundModel[]): string {
+  if (models.length === 0) return 'No service has been started yet: no model ids are bound.';
   const rows = models.map(({ id, context_length, backend, chosen_by }) => [
     id,
     backend.model === '' ? 'nothing yet' : `${backend.engine} ${backend.model}`,

@@ -59,7 +59,7 @@ async function createOrganization(name: string, options: { json?: boolean }): Pr
 }
 
 async function listOrganizations(options: { json?: boolean }): Promise<void> {
-  const orgs = await withAdminApi((api) => api.list<Organization>(PATH));
+  const orgs = await withAdminApi((api) => api.list<Organization>(PATH), { isReadOnly: true });
   const rows = orgs.map((org) => [org.id, org.name, formatTime(org.created_at), formatBalance(org.balance_micros)]);
   printResult(options, orgs, () => formatTable([['ID', 'NAME', 'CREATED', 'CREDITS'], ...rows]));
 }

@@ -9,12 +9,12 @@ import { ModelBindings } from '../models/bindings/model-bindings.ts';
 import { type ProcessLifecycle, SHUTDOWN_ORDER } from '../shutdown-order.ts';
 import { listenForCommands } from './command-socket.ts';
 import { openOperatorApi } from './operator-api.ts';
-import type { StateDeps } from './state-command.ts';
+import type { StateDeps, StateNeeds } from './state-command.ts';
 
 /** Opens the database in this process for `run`. Holds the lock of the data folder until `run` ends. */
 export async function runLocally<T>(
   config: Config,
-  { needsModels }: { needsModels: boolean },
+  { needsModels = false, isReadOnly = false }: StateNeeds,
   run: (deps: StateDeps) => Promise<T>,
 ): Promise<T> {
   const lifecycle = new Lifecycle(SHUTDOWN_ORDER);
@@ -26,7 +26,7 @@ export async function runLocally<T>(
   try {
     // Several processes can share an external PostgreSQL; the embedded one belongs to one process.
     if (config.databaseUrl === null) await lockDataFolder(config, logger, lifecycle);
-    else prepareDataFolder(config.dataDir);
+    else if (!isReadOnly) prepareDataFolder(config.dataDir);
     const db = await openDatabase(config, logger, lifecycle);
     await db.migrate();
     const blobs = await openBlobs(config, lifecycle);

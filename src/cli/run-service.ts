@@ -9,8 +9,10 @@ import { describeError, OperatorError } from '../lib/operator-error.ts';
 import type { ModelBindings } from '../models/bindings/model-bindings.ts';
 import { InitialPull } from '../models/downloads/initial-pull.ts';
 import { type ProcessLifecycle, SHUTDOWN_ORDER } from '../shutdown-order.ts';
+import { VERSION } from '../version.ts';
 import { startWorker } from '../worker.ts';
-import { type CommandRequest, listenForCommands } from './command-socket.ts';
+import { type CommandRequest, SERVICE_INFO, type ServiceInfo } from './command-client.ts';
+import { listenForCommands } from './command-socket.ts';
 import { openOperatorApi } from './operator-api.ts';
 import { baseUrl, requireFreeAddress, serveApi } from './serve-api.ts';
 import { exitIfSignalled, waitForSignal } from './signals.ts';
@@ -54,7 +56,9 @@ export async function runService(flags: Record<string, string>): Promise<void> {
 /** Starts the components in order. `SHUTDOWN_ORDER` is the order of the stop. */
 async function startService({ config, logger, lifecycle, output }: StartingService): Promise<void> {
   let state: StateDeps | null = null;
-  const runCommand = ({ command, input }: CommandRequest) => {
+  const service: ServiceInfo = { version: VERSION, pid: process.pid, url: null };
+  const runCommand = async ({ command, input }: CommandRequest) => {
+    if (command === SERVICE_INFO) return service;
     const run = STATE_COMMANDS[command];
     if (state === null) throw new OperatorError('The service is still starting; try again in a moment.');
     if (run === undefined) throw new OperatorError(`The running service does not know the command '${command}'.`);
@@ -67,7 +71,7 @@ async function startService({ config, logger, lifecycle, output }: StartingServi
   );
   await lifecycle.start(
     'command socket',
-    () => listenForCommands(config.dataDir, async (request) => runCommand(request)),
+    () => listenForCommands(config.dataDir, runCommand),
     (held) => held.close(),
   );
   await requireFreeAddress(config);
@@ -88,9 +92,10 @@ async function startService({ config, logger, lifecycle, output }: StartingServi
     () => serveApi(config, { ...deps, authenticate, limiter, promptCache, bindings, evictKeys, modelsPull }),
     (listening) => drain(listening, logger, DRAIN_BOUNDS),
   );
+  service.url = baseUrl(config.host, app);
   const key = await bootstrapAccounts(deps, config.bootstrapApiKey);
   const isKnown = key?.secret == null && config.bootstrapApiKey !== null;
-  output.showReady(baseUrl(config.host, app), isKnown ? null : key);
+  output.showReady(service.url, isKnown ? null : key);
 }
 
 /** Begins to download a larger model, where the configuration allows it and none is bound. Null: nothing is downloaded. */

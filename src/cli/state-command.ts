@@ -11,3 +11,11 @@ export type StateDeps = Pick<Deps, 'db' | 'blobs' | 'chunks' | 'config' | 'model
 
 /** One command. Returns JSON. */
 export type StateCommand = (deps: StateDeps, input: Record<string, unknown>) => Promise<unknown>;
+
+/** What a command needs of the state that it opens itself. */
+export interface StateNeeds {
+  /** Starts the engines too. */
+  needsModels?: boolean;
+  /** Fails when there is no data folder, and creates none. */
+  isReadOnly?: boolean;
+}

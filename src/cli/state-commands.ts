@@ -19,6 +19,3 @@ export const STATE_COMMANDS: Readonly<Record<string, StateCommand>> = {
     warnings: [secretsWarning(deps.config)].filter((warning) => warning !== null),
   }),
 };
-
-/** Commands that need all engines in addition to the database. */
-export const NEEDS_MODELS: ReadonlySet<string> = new Set(['doctor']);

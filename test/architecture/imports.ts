@@ -8,7 +8,18 @@ import { type Checker, isTest, type Source, type Violation, violationAt, walk } 
  * product.
  */
 export const ORDER: readonly (readonly string[])[] = [
-  ['lib', 'errors', 'config', 'config-settings', 'memory-budget', 'require-node', 'pinned-node', 'quick-imports'],
+  [
+    'lib',
+    'errors',
+    'config',
+    'config-settings',
+    'config-defaults',
+    'client-config',
+    'memory-budget',
+    'require-node',
+    'pinned-node',
+    'quick-imports',
+  ],
   ['data-folder', 'db', 'blobs', 'search', 'engines'],
   ['queue'],
   ['deps'],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { sendCommand } from '../../src/cli/command-socket.ts';
+import { sendCommand } from '../../src/cli/command-client.ts';
 import { ADMIN_API } from '../../src/cli/state-command.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
 import type { TestServer } from '../fixtures/upstream-server.ts';

@@ -1,5 +1,6 @@
 import { forEachConcurrent } from '../../lib/for-each-concurrent.ts';
-import { type ApiClient, HttpStatusError } from '../api-client.ts';
+import type { ApiClient } from '../api-client.ts';
+import { HttpStatusError } from '../client-errors.ts';
 
 /** Maximum number of concurrent deletions. */
 const MAX_CONCURRENT_DELETES = 4;

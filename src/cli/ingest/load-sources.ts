@@ -1,4 +1,5 @@
-import { type ApiClient, HttpStatusError } from '../api-client.ts';
+import type { ApiClient } from '../api-client.ts';
+import { HttpStatusError } from '../client-errors.ts';
 
 /** An uploaded file. */
 export interface StoredFile {

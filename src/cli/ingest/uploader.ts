@@ -1,7 +1,8 @@
 import { constants, openAsBlob } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { forEachConcurrent } from '../../lib/for-each-concurrent.ts';
-import { type ApiClient, HttpStatusError } from '../api-client.ts';
+import type { ApiClient } from '../api-client.ts';
+import { HttpStatusError } from '../client-errors.ts';
 import { Interrupted } from '../interrupted.ts';
 import { formatCount } from '../output.ts';
 import type { StatusLine } from '../status-line.ts';
