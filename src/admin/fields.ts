@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { MUST } from '../http/validation.ts';
 import type { RateLimits } from '../lib/caller.ts';
+import { titleSchemas } from '../lib/title-schemas.ts';
 
 /** Characters of the name of a key or the note of a transaction. */
 const MAX_NAME_CHARACTERS = 128;
@@ -57,3 +58,5 @@ export function viewLimits(limits: RateLimits | null): Limits | null {
     concurrent: limits.concurrent,
   };
 }
+
+titleSchemas({ Limits });

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { ListQuery } from '../db/page.ts';
 import { MUST } from '../http/validation.ts';
+import { titleSchemas } from '../lib/title-schemas.ts';
 import { AUDIT_ACTIONS } from './record-change.ts';
 
 const OptionalText = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
@@ -64,3 +65,5 @@ export const AuditQuery = Type.Object({
 });
 
 export type AuditQuery = Static<typeof AuditQuery>;
+
+titleSchemas({ AuditEvent });

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { ListQuery } from '../db/page.ts';
 import { MetadataObject } from '../knowledge-bases/schema.ts';
+import { titleSchemas } from '../lib/title-schemas.ts';
 
 /** Endpoints that lines may call. */
 export const BATCH_ENDPOINTS = ['/v1/chat/completions', '/v1/completions', '/v1/embeddings'] as const;
@@ -158,3 +159,5 @@ export const BatchParams = Type.Object({ batch_id: Type.String() });
 
 /** Query parameters of the list. */
 export const BatchListQuery = Type.Object({ ...ListQuery.properties });
+
+titleSchemas({ CreateBatch, ListedBatch, Batch });

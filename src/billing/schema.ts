@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { MUST } from '../http/validation.ts';
+import { titleSchemas } from '../lib/title-schemas.ts';
 
 /** Rows of a page of usage. */
 const DEFAULT_ROWS = 1_000;
@@ -67,3 +68,5 @@ export const UsagePage = Type.Object({
 });
 
 export type UsagePage = Static<typeof UsagePage>;
+
+titleSchemas({ UsageBucket, UsagePage });

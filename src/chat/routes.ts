@@ -1,11 +1,12 @@
 import type { App } from '../http/app.ts';
 import { toCall } from '../http/auth.ts';
 import { disconnectSignal, sendEvents } from '../http/event-stream.ts';
+import { streamed } from '../http/openapi.ts';
 import { noticeHeaders } from '../inference/moderation-notice.ts';
 import { cacheStatus } from '../inference/usage-view.ts';
 import { toChunks } from './chunks.ts';
 import { collectChat } from './collect-chat.ts';
-import { ChatCompletion, ChatRequest } from './schema.ts';
+import { ChatCompletion, ChatCompletionChunk, ChatRequest } from './schema.ts';
 import { type ChatDeps, startChat } from './start-chat.ts';
 
 /** `POST /v1/chat/completions`. */
@@ -19,7 +20,7 @@ export function chatRoutes(app: App, deps: ChatDeps): void {
           'With `stream: true` the response is a stream of `chat.completion.chunk` objects that ends with `[DONE]`.',
         tags: ['Chat'],
         body: ChatRequest,
-        response: { 200: ChatCompletion },
+        response: { 200: streamed(ChatCompletion, ChatCompletionChunk) },
       },
       config: { scope: 'inference' },
     },

@@ -3,6 +3,7 @@ import { NULL_IS_ABSENT } from '../http/null-fields.ts';
 import { MUST } from '../http/validation.ts';
 import { ModerationField } from '../inference/moderation-notice.ts';
 import { SamplingFields, Usage } from '../inference/parameters.ts';
+import { titleSchemas } from '../lib/title-schemas.ts';
 
 /** Name of a function or schema, as OpenAI accepts it. */
 const Name = Type.String({
@@ -253,3 +254,5 @@ export const ChatCompletionChunk = Type.Object({
 });
 
 export type ChatCompletionChunk = Static<typeof ChatCompletionChunk>;
+
+titleSchemas({ ChatRequest, Annotation, KnowledgeBaseContext, ChatCompletion, ChatCompletionChunk });

@@ -1,11 +1,12 @@
 import type { App } from '../http/app.ts';
 import { toCall } from '../http/auth.ts';
 import { disconnectSignal, sendEvents } from '../http/event-stream.ts';
+import { streamed } from '../http/openapi.ts';
 import { noticeHeaders } from '../inference/moderation-notice.ts';
 import { cacheStatus } from '../inference/usage-view.ts';
 import { toCompletionChunks } from './chunks.ts';
 import { collectCompletion } from './collect-completion.ts';
-import { Completion, CompletionRequest } from './schema.ts';
+import { Completion, CompletionChunk, CompletionRequest } from './schema.ts';
 import { type CompletionDeps, startCompletion } from './start-completion.ts';
 
 /** `POST /v1/completions`. */
@@ -19,7 +20,7 @@ export function completionRoutes(app: App, deps: CompletionDeps): void {
           'With `stream: true` the response is a stream of `text_completion` objects that ends with `[DONE]`.',
         tags: ['Completions'],
         body: CompletionRequest,
-        response: { 200: Completion },
+        response: { 200: streamed(Completion, CompletionChunk) },
       },
       config: { scope: 'inference' },
     },

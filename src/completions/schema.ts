@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import { NULL_IS_ABSENT } from '../http/null-fields.ts';
 import { ModerationField } from '../inference/moderation-notice.ts';
 import { SamplingFields, Usage } from '../inference/parameters.ts';
+import { titleSchemas } from '../lib/title-schemas.ts';
 
 /** Maximum number of prompts per request; each prompt is a separate generation. */
 const MAX_PROMPTS = 128;
@@ -94,3 +95,5 @@ export const CompletionChunk = Type.Object({
 });
 
 export type CompletionChunk = Static<typeof CompletionChunk>;
+
+titleSchemas({ CompletionRequest, Completion, CompletionChunk });

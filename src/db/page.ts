@@ -15,13 +15,16 @@ export const DEFAULT_PAGE_SIZE = 20;
 
 /** The list envelope around items of one schema, in ascending order of creation. */
 export const listOf = <T extends ReturnType<typeof Type.Object>>(item: T) =>
-  Type.Object({
-    object: Type.Literal('list'),
-    data: Type.Array(item),
-    has_more: Type.Boolean(),
-    first_id: Type.Union([Type.String(), Type.Null()]),
-    last_id: Type.Union([Type.String(), Type.Null()]),
-  });
+  Type.Object(
+    {
+      object: Type.Literal('list'),
+      data: Type.Array(item),
+      has_more: Type.Boolean(),
+      first_id: Type.Union([Type.String(), Type.Null()]),
+      last_id: Type.Union([Type.String(), Type.Null()]),
+    },
+    'title' in item ? { title: `${item.title}List` } : {},
+  );
 
 /** Parameters of a page query: the store reads `limit + 1` rows with an id above `after`, in ascending order. */
 export interface PageBounds {

@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import { EMBEDDING_DIMENSIONS } from '../engines/embedding-engine.ts';
 import { NULL_IS_ABSENT } from '../http/null-fields.ts';
 import { ModerationField } from '../inference/moderation-notice.ts';
+import { titleSchemas } from '../lib/title-schemas.ts';
 
 /** Maximum number of texts per request. */
 const MAX_INPUTS = 2048;
@@ -62,3 +63,5 @@ export const EmbeddingsResponse = Type.Object({
 });
 
 export type EmbeddingsResponse = Static<typeof EmbeddingsResponse>;
+
+titleSchemas({ EmbeddingsRequest, Embedding, EmbeddingsResponse });

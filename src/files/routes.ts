@@ -95,7 +95,13 @@ function contentRoute(app: App, deps: FileDeps): void {
         description: 'Supports `Range` (one range), `If-Range` and `If-None-Match`.',
         tags,
         params: FileParams,
-        response: { 200: binaryResponse('The whole file'), 206: binaryResponse('A range of the file') },
+        response: {
+          200: binaryResponse('The whole file', CONTENT_HEADERS),
+          206: binaryResponse('A range of the file', {
+            ...CONTENT_HEADERS,
+            'content-range': { type: 'string', description: 'Range and size of the file.' },
+          }),
+        },
       },
       config,
     },
@@ -109,10 +115,16 @@ function contentRoute(app: App, deps: FileDeps): void {
   );
 }
 
+const CONTENT_HEADERS = {
+  etag: { type: 'string', description: 'SHA-256 of the content.' },
+  'content-disposition': { type: 'string', description: 'The file name.' },
+  'accept-ranges': { type: 'string', enum: ['bytes'] },
+};
+
 /** OpenAPI description of a binary response. */
-function binaryResponse(description: string) {
+function binaryResponse(description: string, headers: object) {
   const schema = { type: 'string', format: 'binary' } as const;
-  return { description, content: { 'application/octet-stream': { schema } } };
+  return { description, headers, content: { 'application/octet-stream': { schema } } };
 }
 
 function findRequestedFile(deps: FileDeps, request: FastifyRequest<{ Params: { file_id: string } }>) {

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { ListQuery } from '../db/page.ts';
+import { titleSchemas } from '../lib/title-schemas.ts';
 
 /** Purposes of files. */
 export const FILE_PURPOSES = ['batch', 'knowledge-base', 'fine-tune'] as const;
@@ -78,3 +79,5 @@ export const DeletedFile = Type.Object({
 });
 
 export type DeletedFile = Static<typeof DeletedFile>;
+
+titleSchemas({ UploadForm, File, DeletedFile });

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { titleSchemas } from '../lib/title-schemas.ts';
 
 /** Characters of a policy's name. */
 const MAX_NAME_CHARACTERS = 256;
@@ -152,3 +153,5 @@ export const PolicyTest = Type.Object({
 });
 
 export type PolicyTest = Static<typeof PolicyTest>;
+
+titleSchemas({ CreatePolicy, UpdatePolicy, GuardrailPolicy, DeletedPolicy, TestPolicy, PolicyTestResult, PolicyTest });

@@ -85,7 +85,7 @@ describe('the API description', () => {
     ] as const) {
       const { requestBody, responses } = json.paths[path].post;
       assert.ok(requestBody.content['application/json'].example[field]);
-      assert.ok(responses['200'] && responses['4XX'] && responses['5XX'], JSON.stringify(Object.keys(responses)));
+      assert.ok(responses['200'] && responses['404'] && responses['503'], JSON.stringify(Object.keys(responses)));
     }
   });
 
@@ -112,10 +112,18 @@ describe('the API description', () => {
     }
   });
 
-  it('GET /docs is a page that needs no key', async () => {
+  it('GET / redirects to /docs', async () => {
+    const { status, headers } = await fetch(`${api.url}/`, { redirect: 'manual' });
+    assert.deepEqual([status, headers.get('location')], [302, '/docs']);
+  });
+
+  it('GET /docs is a page with our name and logo that needs no key and keeps the key of its user', async () => {
     const { status, text, headers } = await api.send('GET', '/docs/', { key: null });
     assert.equal(status, 200);
     assert.match(headers.get('content-type') ?? '', /^text\/html/);
-    assert.match(text, /swagger/i);
+    assert.match(text, /<title>Quire API<\/title>/);
+    const script = await api.send('GET', '/docs/static/swagger-initializer.js', { key: null });
+    assert.match(script.text, /"persistAuthorization":true/);
+    assert.match(script.text, /image\/svg\+xml;base64/);
   });
 });

@@ -4,6 +4,7 @@ import type { Deps } from '../deps.ts';
 import type { App } from '../http/app.ts';
 import type { Authenticate } from '../http/auth.ts';
 import { requireScope } from '../http/auth.ts';
+import { titleSchemas } from '../lib/title-schemas.ts';
 import { checkHealth } from './check-health.ts';
 
 const Health = Type.Object({ status: Type.Literal('ok') });
@@ -23,6 +24,8 @@ const Readiness = Type.Object({
     ),
   ),
 });
+
+titleSchemas({ Health, Readiness });
 
 /** Progress of the model download of the first start. */
 export type ModelsPull = NonNullable<Static<typeof Readiness>['models_pull']>;
@@ -70,7 +73,12 @@ export function healthRoutes(
       schema: {
         summary: 'Prometheus metrics, from loopback or with the scope `admin`',
         tags: ['Operation'],
-        response: { 200: Type.String() },
+        response: {
+          200: {
+            description: 'Text in the format of Prometheus.',
+            content: { 'text/plain': { schema: Type.String() } },
+          },
+        },
       },
       config: open,
     },

@@ -51,7 +51,7 @@ describe('errors of Fastify and Node', () => {
 
   it('404 unknown_url for an unknown path, with or without a key', async () => {
     assertError(await api.send('GET', '/v1/nothing'), 404, 'unknown_url');
-    assertError(await api.send('GET', '/', { key: null }), 404, 'unknown_url');
+    assertError(await api.send('GET', '/console', { key: null }), 404, 'unknown_url');
   });
 
   it('404 unknown_url for a path that cannot be decoded', async () => {

@@ -81,6 +81,8 @@ export function describeNulls(schema: object): Schema {
 
 function withNull(schema: Schema): Schema {
   const { type, anyOf } = schema;
+  // A named schema stays whole, because its name refers to one schema.
+  if ('title' in schema) return { anyOf: [schema, { type: 'null' }] };
   if (anyOf !== undefined) return { ...schema, anyOf: [...anyOf, { type: 'null' }] };
   // JSON Schema compares a constant and an enum apart from the type.
   if (typeof type === 'string' && !('const' in schema)) return { ...schema, type: [type, 'null'] };

@@ -1,69 +1,12 @@
+import { readFile } from 'node:fs/promises';
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
-import { Type } from 'typebox';
+import type { RouteOptions } from 'fastify';
 import type { App } from './app.ts';
+import { errorResponses, type RouteFacts, responseHeaders } from './describe-operation.ts';
+import { nameComponents } from './name-components.ts';
 import { describeNulls, NULL_IS_ABSENT } from './null-fields.ts';
-
-/** Response body of all errors. */
-const ErrorResponse = Type.Object(
-  {
-    error: Type.Object({
-      message: Type.String(),
-      type: Type.String(),
-      param: Type.Union([Type.String(), Type.Null()], { description: 'Dotted path of the invalid field.' }),
-      code: Type.String(),
-    }),
-  },
-  {
-    description: 'Error. `code` identifies the error, `param` the field.',
-    examples: [
-      {
-        error: {
-          message: "'model' is required.",
-          type: 'invalid_request_error',
-          param: 'model',
-          code: 'missing_required_field',
-        },
-      },
-    ],
-  },
-);
-
-/** Response of calls that are not paid for. */
-const InsufficientCredits = {
-  ...ErrorResponse,
-  description:
-    '`insufficient_credits`: the credits of the organization or the budget of the key do not cover the call.',
-  examples: [
-    {
-      error: {
-        message: 'The credits of your organization do not cover this request.',
-        type: 'billing_error',
-        param: null,
-        code: 'insufficient_credits',
-      },
-    },
-  ],
-};
-
-const integerHeader = (description: string) => ({ type: 'integer', description });
-
-/** Response of a rate-limited route. */
-const RateLimitedResponse = {
-  ...ErrorResponse,
-  description: '`rate_limit_exceeded`: a rate limit of the key or its organization is reached.',
-  headers: { 'retry-after': integerHeader('Seconds until the request can succeed.') },
-  examples: [
-    {
-      error: {
-        message: 'The limit of 60 requests per minute of this API key for inference is reached. Retry in 1 s.',
-        type: 'rate_limit_error',
-        param: null,
-        code: 'rate_limit_exceeded',
-      },
-    },
-  ],
-};
+import { operationId } from './operation-id.ts';
 
 /** The request body with the nulls that `NULL_IS_ABSENT` accepts. */
 function describeBody(body: unknown): { body?: object } {
@@ -71,13 +14,52 @@ function describeBody(body: unknown): { body?: object } {
   return acceptsNulls ? { body: describeNulls(body) } : {};
 }
 
+function routeFacts({ method, config, schema }: RouteOptions): RouteFacts {
+  return {
+    method: [method].flat().find((name) => name !== 'HEAD') ?? 'GET',
+    scope: config?.scope,
+    isIdempotent: config?.idempotent !== undefined && config.idempotent !== false,
+    hasBody: schema?.body !== undefined,
+    hasQuery: schema?.querystring !== undefined,
+    hasParams: schema?.params !== undefined,
+  };
+}
+
+/** Adds headers to the responses of a route, the events of a stream, and the errors by status. */
+function describeResponses(responses: Record<string, object>, facts: RouteFacts): Record<string, object> {
+  const described = Object.entries(responses).map(([status, response]): [string, object] => {
+    const events = STREAMED.get(response);
+    const headers = responseHeaders(facts, events !== undefined);
+    if ('content' in response)
+      return [status, { ...response, headers: { ...headers, ...(response as { headers?: object }).headers } }];
+    const stream = events === undefined ? {} : { 'text/event-stream': { schema: events } };
+    const description = (response as { description?: string }).description ?? 'Success.';
+    return [status, { description, headers, content: { 'application/json': { schema: response }, ...stream } }];
+  });
+  return { ...errorResponses(facts), ...Object.fromEntries(described) };
+}
+
+/** Schemas of the events of streams, by the schema of the response without `stream`. */
+const STREAMED = new WeakMap<object, object>();
+
+/**
+ * Declares that a route can stream: the API description then has the schema of one event (the JSON of a `data:` frame) beside the
+ * schema of the whole response, which is returned.
+ */
+export function streamed<Response extends object>(response: Response, event: object): Response {
+  STREAMED.set(response, event);
+  return response;
+}
+
 const DOCS_PATH = '/docs';
+
+const LOGO = new URL('./assets/logo.svg', import.meta.url);
 
 /** Content-Security-Policy of `/docs`: its own scripts, styles and icons. */
 const DOCS_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'";
 
-/** Serves the OpenAPI 3.1 description generated from the route schemas: `GET /openapi.json` and Swagger UI at `/docs`. */
+/** Serves the OpenAPI 3.1 description generated from the route schemas: `GET /openapi.json` and Swagger UI at `/docs`, to which `/` redirects. */
 export async function describeApi(app: App, version: string): Promise<void> {
   await app.register(swagger, {
     openapi: {
@@ -94,18 +76,19 @@ export async function describeApi(app: App, version: string): Promise<void> {
       security: [{ key: [] }],
     },
     transform: ({ schema, url, route }) => {
-      const scope = route.config?.scope;
-      const isOpen = scope === 'public';
-      const response = {
-        ...(schema?.response as object | undefined),
-        ...(scope === 'inference' && { 402: InsufficientCredits }),
-        ...(!isOpen && { 429: RateLimitedResponse }),
-        '4xx': ErrorResponse,
-        '5xx': ErrorResponse,
+      const facts = routeFacts(route);
+      const security = facts.scope === 'public' ? { security: [] } : {};
+      const response = describeResponses((schema?.response ?? {}) as Record<string, object>, facts);
+      const operation = {
+        operationId: operationId(facts.method, url),
+        ...describeBody(schema?.body),
+        response,
+        ...security,
       };
-      const body = describeBody(schema?.body);
-      return { schema: { ...schema, ...body, response, ...(isOpen && { security: [] }) }, url };
+      return { schema: { ...schema, ...operation }, url };
     },
+    transformObject: (document) =>
+      nameComponents('openapiObject' in document ? document.openapiObject : document.swaggerObject),
   });
   app.addHook('onRoute', (route) => {
     // The plugin registers the routes of the page without our `config`.
@@ -113,7 +96,10 @@ export async function describeApi(app: App, version: string): Promise<void> {
   });
   await app.register(swaggerUi, {
     routePrefix: DOCS_PATH,
-    uiConfig: { deepLinking: true, persistAuthorization: false, url: '/openapi.json' },
+    // A reload of the page keeps the key, in the local storage of the browser.
+    uiConfig: { deepLinking: true, persistAuthorization: true, url: '/openapi.json' },
+    logo: { type: 'image/svg+xml', content: await readFile(LOGO) },
+    theme: { title: 'Quire API' },
     uiHooks: {
       onRequest: (_request, reply, next) => {
         reply.header('content-security-policy', DOCS_POLICY);
@@ -121,5 +107,9 @@ export async function describeApi(app: App, version: string): Promise<void> {
       },
     },
   });
+  // Until the console exists.
+  app.get('/', { schema: { hide: true }, config: { scope: 'public' } }, async (_request, reply) =>
+    reply.redirect(DOCS_PATH),
+  );
   app.get('/openapi.json', { schema: { hide: true }, config: { scope: 'public' } }, async () => app.swagger());
 }

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import type { ModerationNotice } from '../lib/screen.ts';
+import { titleSchemas } from '../lib/title-schemas.ts';
 
 /** Field `moderation` of a response, present only when a guardrail policy has something to say of it. */
 export const ModerationField = Type.Object(
@@ -43,3 +44,5 @@ export function noticeHeaders(notice: ModerationNotice | null): Record<string, s
   const warning = notice.flagged ? (notice.stage === 'input' ? 'flagged' : 'output_flagged') : UNSCREENED;
   return { ...headers, 'x-moderation-warning': warning };
 }
+
+titleSchemas({ ModerationField });

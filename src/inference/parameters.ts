@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import type { Sampling } from '../engines/engine.ts';
+import { titleSchemas } from '../lib/title-schemas.ts';
 
 /** Every token is compared with the stop sequences, so their length is bounded. */
 const MAX_STOP_CHARACTERS = 4096;
@@ -75,3 +76,5 @@ export const Usage = Type.Object({
 });
 
 export type Usage = Static<typeof Usage>;
+
+titleSchemas({ Usage });

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { titleSchemas } from '../lib/title-schemas.ts';
 
 /** Maximum characters of a name. */
 const MAX_NAME_CHARACTERS = 256;
@@ -112,3 +113,5 @@ export const DeletedKnowledgeBase = Type.Object({
 });
 
 export type DeletedKnowledgeBase = Static<typeof DeletedKnowledgeBase>;
+
+titleSchemas({ CreateKnowledgeBase, UpdateKnowledgeBase, ListedKnowledgeBase, KnowledgeBase, DeletedKnowledgeBase });

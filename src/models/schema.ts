@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { titleSchemas } from '../lib/title-schemas.ts';
 
 const Flag = Type.Boolean();
 
@@ -58,3 +59,5 @@ export type Model = Static<typeof Model>;
 
 /** The path of one model. */
 export const ModelParams = Type.Object({ model_id: Type.String() });
+
+titleSchemas({ Model });

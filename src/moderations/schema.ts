@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { NULL_IS_ABSENT } from '../http/null-fields.ts';
+import { titleSchemas } from '../lib/title-schemas.ts';
 
 /** Maximum number of texts per request. */
 const MAX_INPUTS = 1024;
@@ -80,3 +81,5 @@ export const ModerationResponse = Type.Object(
 );
 
 export type ModerationResponse = Static<typeof ModerationResponse>;
+
+titleSchemas({ ModerationRequest, ModerationResponse });

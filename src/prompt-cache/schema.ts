@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { titleSchemas } from '../lib/title-schemas.ts';
 
 const COUNTS = {
   hit_count: Type.Integer({ minimum: 0, description: 'Prompts with a prefix read from a cache.' }),
@@ -59,3 +60,5 @@ export const CacheStatistics = Type.Object(
 );
 
 export type CacheStatistics = Static<typeof CacheStatistics>;
+
+titleSchemas({ CacheStatistics });

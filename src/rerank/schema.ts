@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { NULL_IS_ABSENT } from '../http/null-fields.ts';
 import { ModerationField } from '../inference/moderation-notice.ts';
+import { titleSchemas } from '../lib/title-schemas.ts';
 
 /** Maximum number of documents per request. */
 const MAX_DOCUMENTS = 1000;
@@ -75,3 +76,5 @@ export const RerankResponse = Type.Object(
 );
 
 export type RerankResponse = Static<typeof RerankResponse>;
+
+titleSchemas({ RerankBody, RerankResponse });

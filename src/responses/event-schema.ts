@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { titleSchemas } from '../lib/title-schemas.ts';
 import { OutputItem } from './item-schema.ts';
 import { ResponseResource } from './schema.ts';
 
@@ -23,3 +24,5 @@ export const ResponseEvent = Type.Union([
 ]);
 
 export type ResponseEvent = Static<typeof ResponseEvent>;
+
+titleSchemas({ ResponseEvent });

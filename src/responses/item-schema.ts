@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { titleSchemas } from '../lib/title-schemas.ts';
 
 const Nullable = <T extends Parameters<typeof Type.Array>[0]>(schema: T) => Type.Union([schema, Type.Null()]);
 
@@ -167,3 +168,14 @@ export const InputItem = Type.Object(
 );
 
 export type InputItem = Static<typeof InputItem>;
+
+titleSchemas({
+  ResponseAnnotation,
+  MessageItem,
+  SearchResult,
+  FileSearchItem,
+  FunctionCallItem,
+  ReasoningItem,
+  OutputItem,
+  InputItem,
+});

@@ -2,10 +2,12 @@ import { invalidValue } from '../errors.ts';
 import type { App } from '../http/app.ts';
 import { toCall } from '../http/auth.ts';
 import { disconnectSignal, sendEvents } from '../http/event-stream.ts';
+import { streamed } from '../http/openapi.ts';
 import { noticeHeaders } from '../inference/moderation-notice.ts';
 import { cacheStatus } from '../inference/usage-view.ts';
 import { cancelResponse, followResponse, getResponse, startBackground } from './background.ts';
 import { collectResponse, createResponse } from './create-response.ts';
+import { ResponseEvent } from './event-schema.ts';
 import { deleteResponse } from './find-response.ts';
 import type { BackgroundDeps } from './run-background.ts';
 import { CreateResponse, DeletedResponse, GetResponseQuery, ResponseParams, ResponseResource } from './schema.ts';
@@ -13,7 +15,7 @@ import { CreateResponse, DeletedResponse, GetResponseQuery, ResponseParams, Resp
 const tags = ['Responses'];
 const config = { scope: 'inference' } as const;
 const params = ResponseParams;
-const response = { 200: ResponseResource };
+const response = { 200: streamed(ResponseResource, ResponseEvent) };
 
 /** Sequence numbers start at 0. */
 const FROM_START = -1;

@@ -3,6 +3,7 @@ import { NULL_IS_ABSENT } from '../http/null-fields.ts';
 import { MUST } from '../http/validation.ts';
 import { ModerationField } from '../inference/moderation-notice.ts';
 import { MetadataObject } from '../knowledge-bases/schema.ts';
+import { titleSchemas } from '../lib/title-schemas.ts';
 import { InputItem, OutputItem } from './item-schema.ts';
 
 const Nullable = <T extends Parameters<typeof Type.Array>[0]>(schema: T) => Type.Union([schema, Type.Null()]);
@@ -259,3 +260,5 @@ export const DeletedResponse = Type.Object({
   object: Type.Literal('response'),
   deleted: Type.Literal(true),
 });
+
+titleSchemas({ FileSearchSettings, CreateResponse, ResponseUsage, ResponseError, ResponseResource, DeletedResponse });

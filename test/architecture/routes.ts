@@ -50,21 +50,55 @@ function property(object: Node | null | undefined, name: string): Node | null {
 
 /** Fields of an OpenAPI operation that the rule checks. */
 interface Operation {
+  operationId?: string;
   summary?: string;
   tags?: string[];
-  responses?: Record<string, unknown>;
+  parameters?: unknown[];
+  requestBody?: { content: Content };
+  responses?: Record<string, Response>;
 }
 
-/** Applies the same rule to an OpenAPI description. Returns `METHOD /path` with the missing fields. */
+type Content = Record<string, { schema: { $ref?: string } }>;
+
+interface Response {
+  $ref?: string;
+  headers?: Record<string, unknown>;
+  content?: Content;
+}
+
+/**
+ * Applies the same rule to an OpenAPI description: operation ids that are unique, named schemas, headers, and errors by status.
+ * Returns `METHOD /path` with what is missing.
+ */
 export function findUndescribed(document: { paths?: Record<string, unknown> }): string[] {
+  const ids = new Set<string>();
   return Object.entries(document.paths ?? {}).flatMap(([path, operations]) =>
-    Object.entries(operations as Record<string, Operation>).flatMap(([method, { summary, tags, responses }]) => {
+    Object.entries(operations as Record<string, Operation>).flatMap(([method, operation]) => {
+      const { operationId = '', summary, tags } = operation;
       const missing = [
         ...(summary ? [] : ['summary']),
         ...(tags?.length ? [] : ['tags']),
-        ...(Object.keys(responses ?? {}).some((status) => /^[23]/.test(status)) ? [] : ['response']),
+        ...(/^[a-z][A-Za-z]+$/.test(operationId) && !ids.has(operationId) ? [] : ['operation id of its own']),
+        ...findMissingParts(operation),
       ];
+      ids.add(operationId);
       return missing.length > 0 ? [`${method.toUpperCase()} ${path} has no ${missing.join(', ')}`] : [];
     }),
   );
+}
+
+function findMissingParts({ requestBody, responses = {} }: Operation): string[] {
+  const statuses = Object.keys(responses);
+  const successes = Object.values(responses).filter((response) => response.$ref === undefined);
+  const contents = [...successes.map(({ content = {} }) => content), requestBody?.content ?? {}];
+  const json = contents.flatMap((content) =>
+    ['application/json', 'text/event-stream'].flatMap((type) => content[type] ?? []),
+  );
+  const errors = ['500', ...(requestBody === undefined ? [] : ['400', '413', '415'])];
+  return [
+    ...(statuses.some((status) => /^[23]/.test(status)) ? [] : ['response']),
+    ...(successes.every(({ headers = {} }) => 'x-request-id' in headers) ? [] : ['headers']),
+    ...(json.every(({ schema }) => schema.$ref !== undefined) ? [] : ['named schema']),
+    ...errors.filter((status) => responses[status]?.$ref === undefined).map((status) => `error ${status}`),
+  ];
 }

@@ -315,9 +315,18 @@ describe('checkRoutes', () => {
     assert.deepEqual(found(checkRoutes, 'src/http/openapi.ts', own), []);
   });
   it('finds the same in a description', () => {
-    const whole = { summary: 'a', tags: ['A'], responses: { 200: {} } };
-    const paths = { '/a': { get: whole, post: { responses: { '4xx': {} } } } };
-    assert.deepEqual(findUndescribed({ paths }), ['POST /a has no summary, tags, response']);
+    const error = { $ref: '#/components/responses/Error' };
+    const content = { 'application/json': { schema: { $ref: '#/components/schemas/A' } } };
+    const responses = { 200: { headers: { 'x-request-id': {} }, content }, 500: error };
+    const whole = { operationId: 'getA', summary: 'a', tags: ['A'], responses };
+    const inline = { content: { 'application/json': { schema: { type: 'object' } } } };
+    const paths = {
+      '/a': { get: whole, put: { ...whole, requestBody: inline }, post: { responses: { '4xx': error } } },
+    };
+    assert.deepEqual(findUndescribed({ paths }), [
+      'PUT /a has no operation id of its own, named schema, error 400, error 413, error 415',
+      'POST /a has no summary, tags, operation id of its own, response, error 500',
+    ]);
   });
 });
 

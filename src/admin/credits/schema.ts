@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { titleSchemas } from '../../lib/title-schemas.ts';
 import { NonBlankText } from '../fields.ts';
 
 /** Balances are summed in a double, which is exact below 2^53. */
@@ -87,3 +88,5 @@ export const CreditTransaction = Type.Object(
 );
 
 export type CreditTransaction = Static<typeof CreditTransaction>;
+
+titleSchemas({ SetCredits, AdjustCredits, OrganizationCredits, CreditTransaction });

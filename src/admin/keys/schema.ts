@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { ListQuery } from '../../db/page.ts';
 import { SCOPES } from '../../lib/caller.ts';
+import { titleSchemas } from '../../lib/title-schemas.ts';
 import { Limits, LimitsInput, NonBlankText } from '../fields.ts';
 
 /** Models of one key. The catalogue has nine; operators add some. */
@@ -175,3 +176,5 @@ export type KeysQuery = Static<typeof KeysQuery>;
 
 /** Path of one key. */
 export const KeyParams = Type.Object({ key_id: Type.String() });
+
+titleSchemas({ CreateKey, UpdateKey, RotateKey, ApiKey, ApiKeyWithSecret });

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { titleSchemas } from '../../lib/title-schemas.ts';
 import { Model } from '../../models/schema.ts';
 
 /** A model id with its stored binding and who chose its engine. */
@@ -47,3 +48,5 @@ export const DeletedModelFile = Type.Object({
 });
 
 export type DeletedModelFile = Static<typeof DeletedModelFile>;
+
+titleSchemas({ BoundModel, BindModel, ModelBindingResult, DeletedModelFile });

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { ListQuery } from '../../db/page.ts';
 import { MUST } from '../../http/validation.ts';
+import { titleSchemas } from '../../lib/title-schemas.ts';
 import { Limits, LimitsInput } from '../fields.ts';
 
 /** Names are words of commands, so they need no quoting beyond spaces. */
@@ -77,3 +78,5 @@ export type OrganizationsQuery = Static<typeof OrganizationsQuery>;
 
 /** Path of one organization. */
 export const OrganizationParams = Type.Object({ organization_id: Type.String() });
+
+titleSchemas({ CreateOrganization, UpdateOrganization, Organization, DeletedOrganization });

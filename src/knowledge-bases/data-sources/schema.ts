@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { titleSchemas } from '../../lib/title-schemas.ts';
 import { JobErrorOrNull } from '../jobs/schema.ts';
 import { KnowledgeBaseParams } from '../schema.ts';
 import { DATA_SOURCE_TYPES } from '../source-types.ts';
@@ -113,3 +114,12 @@ export const DeletedDataSource = Type.Object({
 });
 
 export type DeletedDataSource = Static<typeof DeletedDataSource>;
+
+titleSchemas({
+  CreateDataSource,
+  DescribedDataSource,
+  UpdateDataSource,
+  ListedDataSource,
+  DataSource,
+  DeletedDataSource,
+});

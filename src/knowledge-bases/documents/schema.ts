@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { ListQuery } from '../../db/page.ts';
+import { titleSchemas } from '../../lib/title-schemas.ts';
 import { DocumentWarnings, JobErrorOrNull } from '../jobs/schema.ts';
 import { KnowledgeBaseParams } from '../schema.ts';
 import { DATA_SOURCE_TYPES } from '../source-types.ts';
@@ -117,3 +118,5 @@ export const DeletedDocument = Type.Object({
 });
 
 export type DeletedDocument = Static<typeof DeletedDocument>;
+
+titleSchemas({ Document, Chunk, DeletedDocument });

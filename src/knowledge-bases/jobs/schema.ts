@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { ListQuery } from '../../db/page.ts';
+import { titleSchemas } from '../../lib/title-schemas.ts';
 import { KnowledgeBaseParams } from '../schema.ts';
 import { DOCUMENT_WARNING_CODES } from './document-warning.ts';
 import { JOB_ERROR_CODES } from './job-error.ts';
@@ -139,3 +140,5 @@ export type JobQuery = Static<typeof JobQuery>;
 
 /** Path parameters of one job. */
 export const JobParams = Type.Object({ ...KnowledgeBaseParams.properties, job_id: Type.String() });
+
+titleSchemas({ DocumentWarnings, IngestionJob, DocumentDetail, DetailedJob });

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { titleSchemas } from '../../lib/title-schemas.ts';
 import { MetadataObject } from '../schema.ts';
 
 /** Maximum results. */
@@ -83,3 +84,5 @@ export const RetrieveResponse = Type.Object(
 );
 
 export type RetrieveResponse = Static<typeof RetrieveResponse>;
+
+titleSchemas({ RetrieveRequest, RetrievedChunk, RetrieveResponse });

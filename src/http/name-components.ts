@@ -1,0 +1,96 @@
+import { STATUS_CODES } from 'node:http';
+
+type Json = Record<string, unknown>;
+
+/** Keywords whose values are data, not schemas. */
+const DATA: ReadonlySet<string> = new Set(['example', 'examples', 'default', 'enum', 'const']);
+
+/**
+ * Moves every schema with a name (`titleSchemas`) to `components.schemas` and refers to it. Throws when two different schemas have
+ * one name.
+ */
+export function nameComponents<Document extends { paths?: unknown; components?: unknown }>(
+  document: Document,
+): Document {
+  const schemas = new Map<string, unknown>();
+  const extract = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(extract);
+    if (typeof value !== 'object' || value === null) return value;
+    const { title, ...rest } = value as Json;
+    const isNamed = typeof title === 'string' && ('type' in rest || 'anyOf' in rest);
+    const extracted = Object.fromEntries(
+      Object.entries(isNamed ? rest : (value as Json)).map(([key, member]) => [
+        key,
+        DATA.has(key) ? member : extract(member),
+      ]),
+    );
+    if (!isNamed) return extracted;
+    const known = schemas.get(title);
+    if (known !== undefined && JSON.stringify(known) !== JSON.stringify(extracted)) {
+      throw new Error(`two schemas have the name '${title}'`);
+    }
+    schemas.set(title, extracted);
+    return { $ref: `#/components/schemas/${title}` };
+  };
+  const shared = new SharedParts();
+  const paths = mapResponses(extract(document.paths) as Paths, (status, response) => shared.refer(status, response));
+  const components = { ...(document.components as Json), ...shared.components(), schemas: sortByName(schemas) };
+  return { ...document, paths, components };
+}
+
+type Response = Json & { headers?: Json };
+type Paths = Record<string, Record<string, Json & { responses: Record<string, Response> }>>;
+
+function mapResponses(paths: Paths, map: (status: string, response: Response) => Json): Json {
+  const mapped = structuredClone(paths) as Record<string, Record<string, Json>>;
+  for (const [path, operations] of Object.entries(paths)) {
+    for (const [method, operation] of Object.entries(operations)) {
+      const responses = Object.entries(operation.responses).map(([status, response]) => [
+        status,
+        map(status, response),
+      ]);
+      Object.assign(mapped[path]?.[method] ?? {}, { responses: Object.fromEntries(responses) });
+    }
+  }
+  return mapped;
+}
+
+/** Headers and error responses, which many operations share. */
+class SharedParts {
+  readonly #headers = new Map<string, unknown>();
+  readonly #responses = new Map<string, unknown>();
+
+  /** Refers to the headers of a response, and to the response itself when it is an error. */
+  refer(status: string, response: Response): Json {
+    const headers = Object.entries(response.headers ?? {}).map(([name, header]) => {
+      this.#headers.set(name, header);
+      return [name, { $ref: `#/components/headers/${name}` }];
+    });
+    const referring = { ...response, headers: Object.fromEntries(headers) };
+    return isError(response) ? { $ref: `#/components/responses/${this.#name(status, referring)}` } : referring;
+  }
+
+  components(): { headers: Json; responses: Json } {
+    return { headers: sortByName(this.#headers), responses: sortByName(this.#responses) };
+  }
+
+  /** The status text; the second variant of a status is that of calls of models. */
+  #name(status: string, response: Json): string {
+    const base = (STATUS_CODES[status] ?? status).replaceAll(/[^A-Za-z]/g, '');
+    for (const name of [base, `${base}OfModelCall`, `${base}${this.#responses.size}`]) {
+      const known = this.#responses.get(name);
+      if (known !== undefined && JSON.stringify(known) !== JSON.stringify(response)) continue;
+      this.#responses.set(name, response);
+      return name;
+    }
+    throw new Error(`too many variants of the response ${status}`);
+  }
+}
+
+/** Whether the body is that of all errors: `/readyz` has a body of its own. */
+function isError({ content }: Response): boolean {
+  return /ErrorResponse"/.test(JSON.stringify(content ?? {}));
+}
+
+const sortByName = (parts: ReadonlyMap<string, unknown>): Json =>
+  Object.fromEntries([...parts].toSorted(([a], [b]) => (a < b ? -1 : 1)));
