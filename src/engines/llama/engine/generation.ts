@@ -45,6 +45,8 @@ export class ChoiceGeneration implements DecodeJob {
   #sampler: TokenSampler | null = null;
   #constraint: DecodingConstraint | null = null;
   #configuredConstraint: DecodingConstraint | null = null;
+  /** Tokens that complete the text before the token limit; null while the model chooses. */
+  #ending: number[] | null = null;
   #tokens = 0;
   readonly #queuedAt = performance.now();
   #queueMs = 0;
@@ -86,9 +88,13 @@ export class ChoiceGeneration implements DecodeJob {
 
   async sample(index: number): Promise<Sampled> {
     if (this.#sampler === null) throw new Error('A generation was sampled before it began.');
-    const sampled = await this.#sampler.sample(index);
-    if (!this.#parts.model.tokenizer.isEndOfGeneration(sampled.token)) this.#constraint?.follow(sampled.token);
-    return sampled;
+    if (this.#ending === null) {
+      const sampled = await this.#sampler.sample(index);
+      if (this.#constraint === null || this.#parts.model.tokenizer.isEndOfGeneration(sampled.token)) return sampled;
+      this.#ending = this.#constraint.follow(sampled.token, this.#maxTokens - this.#tokens - 1);
+      if (this.#ending === null) return sampled;
+    }
+    return this.#sampler.scoreToken(index, this.#ending.shift() ?? 0);
   }
 
   samplingCost(): number {
@@ -111,6 +117,7 @@ export class ChoiceGeneration implements DecodeJob {
   }
 
   continuesAfter(token: number): boolean {
+    if (this.#ending?.length === 0) return false;
     return this.#tokens + 1 < this.#maxTokens && !this.#parts.model.tokenizer.isEndOfGeneration(token);
   }
 
@@ -124,7 +131,7 @@ export class ChoiceGeneration implements DecodeJob {
     const text = this.#pieces.push(tokenizer.tokenText(sampled.token).bytes);
     const logprob = sampled.logprob === null ? null : this.#tokenLogprob(sampled.token, sampled.logprob, sampled.top);
     if (this.#answer.push(text, logprob)) return this.#end('stop');
-    if (this.#tokens >= this.#maxTokens) return this.#end('length');
+    if (this.#tokens >= this.#maxTokens || this.#ending?.length === 0) return this.#end('length');
     if (this.#hasPenalties() || this.#constraint !== this.#configuredConstraint)
       this.#sampler?.configure(this.#config());
     return true;

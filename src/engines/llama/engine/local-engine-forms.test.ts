@@ -104,6 +104,27 @@ describe('output formats at temperature 2', () => {
     });
   });
 
+  it('JSON that reaches max_tokens is completed within it', async () => {
+    const text = { type: 'string', minLength: 3 };
+    const properties = { a: text, list: { type: 'array', items: text, minItems: 1 } };
+    const schema = { type: 'object', properties, required: ['a', 'list'], additionalProperties: false };
+    const valid = ajv.compile(schema);
+    const formats = [{ type: 'json_object' }, { type: 'json_schema', name: 'x', strict: true, schema }] as const;
+    for (const maxTokens of [40, 60, 90]) {
+      for (const format of formats) {
+        for (let seed = 0; seed < 4; seed++) {
+          const { choices, usage } = await collectGeneration(
+            engine(),
+            chatRequest('go', { ...hot(seed), format, maxTokens }),
+          );
+          const value: unknown = JSON.parse(choices[0]!.text);
+          assert.ok(usage.completionTokens <= maxTokens);
+          assert.ok(format.type === 'json_object' || valid(value), choices[0]!.text);
+        }
+      }
+    }
+  });
+
   const tools: FunctionTool[] = [
     { type: 'function', function: { name: 'first', parameters: schemas[0] ?? {} } },
     { type: 'function', function: { name: 'second', parameters: schemas[1] ?? {} } },

@@ -106,7 +106,8 @@ async function compileGrammar(model: LocalModel, source: GrammarSource | null): 
   const { elements } = built;
   requireAffordable({ elements, path }, model.tokenizer);
   try {
-    return { native: await model.grammar(built), elements, path };
+    const closes = source.kind === 'calls' || !isTextConstraint(source.format);
+    return { native: await model.grammar(built), elements, path, closes };
   } catch (error) {
     const rejection = invalidValue(path, 'cannot be enforced: llama.cpp rejects its grammar');
     rejection.cause = error;

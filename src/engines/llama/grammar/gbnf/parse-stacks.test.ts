@@ -79,4 +79,22 @@ describe('flattenRules', () => {
     assert.ok(code.length > 2_700 && code.length < 6_000, String(code.length));
     assert.throws(() => flattenRules(parseGbnf(grammar), 1_000), /too large/);
   });
+
+  it('completes a text in the shortest way', () => {
+    const grammar =
+      'root ::= o\no ::= "{\\"a\\":" v (",\\"b\\":" v)? "}"\nv ::= o | "\\"" [^"]{2,9} "\\"" | "[" (v ("," v)*)? "]" | [1-9] [0-9]*\n';
+    const cases: [text: string, end: string][] = [
+      ['', '{"a":1}'],
+      ['{"a":"x', 'a"}'],
+      ['{"a":{"a":[[1,', '1]]}}'],
+      ['{"a":12', '}'],
+      ['{"a":12,', '"b":1}'],
+      ['{"a":12}', ''],
+    ];
+    for (const [text, end] of cases) {
+      const stacks = new ParseStacks(elementsOf(grammar), 1e6);
+      assert.ok(stacks.follow(text), text);
+      assert.deepEqual([stacks.endText(stacks.position), stacks.endLength(stacks.position)], [end, end.length], text);
+    }
+  });
 });

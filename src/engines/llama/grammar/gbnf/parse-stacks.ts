@@ -1,5 +1,6 @@
 import { characters, contains } from '../schema/characters.ts';
 import type { GrammarElements } from './elements.ts';
+import { shortestEndOf } from './shortest-end.ts';
 
 /**
  * Lookahead in structural characters of JSON, where alternatives start and end. No token of a known vocabulary has more
@@ -20,7 +21,12 @@ interface Stack {
   next: readonly Stack[] | null;
   /** See `cost`; 0 until computed. */
   cost: number;
+  /** Minimum characters to the end of the text; -1 until computed. */
+  end: number;
 }
+
+/** A point in the text. Stays valid while the text continues. */
+export type TextPosition = readonly Stack[];
 
 /**
  * Simulates llama.cpp's grammar parser, which keeps one stack per derivation, to predict the cost of the next token.
@@ -70,6 +76,28 @@ export class ParseStacks {
     return cost;
   }
 
+  /** The point behind the text so far. */
+  get position(): TextPosition {
+    return this.#stacks;
+  }
+
+  /** Minimum characters that complete the text from a position; infinite where the grammar has no end. */
+  endLength(position: TextPosition): number {
+    return position.reduce((least, stack) => Math.min(least, this.#endOf(stack)), Number.POSITIVE_INFINITY);
+  }
+
+  /** A shortest text that completes the text from a position. `endLength` is finite. */
+  endText(position: TextPosition): string {
+    const { characterAt } = shortestEndOf(this.#elements);
+    let text = '';
+    for (let open = position; ; ) {
+      const best = open.reduce((a, b) => (this.#endOf(b) < this.#endOf(a) ? b : a));
+      if (best.below === null) return text;
+      text += characterAt(best.at);
+      open = this.#nextOf(best);
+    }
+  }
+
   /** Advances by text. False when the grammar rejects it, or the cost limit is exceeded. */
   follow(text: string): boolean {
     for (const char of text) {
@@ -87,6 +115,21 @@ export class ParseStacks {
     }
     if (this.#nodes > MAX_NODES) this.#letGo();
     return this.#stacks.length > 0;
+  }
+
+  #endOf(stack: Stack): number {
+    if (stack.end >= 0) return stack.end;
+    const { lengthFrom } = shortestEndOf(this.#elements);
+    // A loop, because a nested text has a deep stack.
+    const unknown: Stack[] = [];
+    let part: Stack | null = stack;
+    for (; part !== null && part.end < 0; part = part.below) unknown.push(part);
+    let length = part?.end ?? 0;
+    for (const each of unknown.reverse()) {
+      if (each.below !== null) length += lengthFrom(each.at);
+      each.end = length;
+    }
+    return length;
   }
 
   #costOf(stack: Stack): number {
@@ -161,4 +204,4 @@ export class ParseStacks {
   }
 }
 
-const newStack = (at: number, below: Stack | null): Stack => ({ at, below, above: null, next: null, cost: 0 });
+const newStack = (at: number, below: Stack | null): Stack => ({ at, below, above: null, next: null, cost: 0, end: -1 });
