@@ -63,8 +63,8 @@ export interface TextPrompt {
 
 /** Sampling parameters. Temperature 0 is greedy and deterministic. */
 export interface Sampling {
-  /** 0 to 2. */
-  temperature: number;
+  /** 0 to 2; null: `features().defaultTemperature` of the engine. */
+  temperature: number | null;
   /** Above 0, at most 1. */
   topP: number;
   /** -2 to 2: subtracted from the logits of tokens that the completion contains. */
@@ -207,6 +207,8 @@ export interface GenerationFeatures {
   suffix: boolean;
   /** Log probabilities of text prompts. */
   promptLogprobs: boolean;
+  /** Temperature of requests that name none. Absent: 1. */
+  defaultTemperature?: number;
   /** How the engine takes documents with this prompt and format. Absent: `rendered`. */
   documentMode?(prompt: ChatPrompt, format: OutputFormat): DocumentMode;
 }

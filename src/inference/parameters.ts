@@ -9,7 +9,12 @@ const StopText = Type.String({ minLength: 1, maxLength: MAX_STOP_CHARACTERS });
 /** The sampling fields that chat and text completions share. Each default is the interface's. */
 export const SamplingFields = {
   temperature: Type.Optional(
-    Type.Number({ minimum: 0, maximum: 2, default: 1, description: '0 is greedy: the same text every time.' }),
+    Type.Number({
+      minimum: 0,
+      maximum: 2,
+      description:
+        '0 is greedy: the same text every time. Default: 1, and 0 for the bundled model (`default_temperature` of the model object).',
+    }),
   ),
   top_p: Type.Optional(Type.Number({ minimum: 0, maximum: 1, default: 1, description: '0 is greedy.' })),
   n: Type.Optional(Type.Integer({ minimum: 1, maximum: 16, default: 1, description: 'Answers to each prompt.' })),
@@ -51,7 +56,7 @@ export function samplingParameters(request: Static<typeof Fields>): Sampling {
   const topP = request.top_p ?? 1;
   return {
     // Engines require a positive `topP`; 0 leaves only the most probable token, as a temperature of 0 does.
-    temperature: topP === 0 ? 0 : (request.temperature ?? 1),
+    temperature: topP === 0 ? 0 : (request.temperature ?? null),
     topP: topP === 0 ? 1 : topP,
     presencePenalty: request.presence_penalty ?? 0,
     frequencyPenalty: request.frequency_penalty ?? 0,

@@ -18,6 +18,7 @@ export function viewModel(model: ModelView): Model {
     created: model.createdAt,
     owned_by: model.ownedBy,
     capabilities: model.capabilities,
+    default_temperature: model.engine === null ? null : (model.engine.features().defaultTemperature ?? 1),
     context_length: modelContextTokens(model),
     pricing: model.pricing,
     backend: modelBackend(model),

@@ -17,6 +17,9 @@ export const Model = Type.Object(
       json_mode: Flag,
       streaming: Flag,
     }),
+    default_temperature: Type.Union([Type.Number(), Type.Null()], {
+      description: 'Temperature of requests that name none. Null for models that generate no text.',
+    }),
     context_length: Type.Integer({ description: 'Tokens of prompt and answer together.' }),
     pricing: Type.Object({
       prompt: Type.Number(),
@@ -47,6 +50,7 @@ export const Model = Type.Object(
           json_mode: true,
           streaming: true,
         },
+        default_temperature: 0,
         context_length: 4096,
         pricing: { prompt: 0.0001, completion: 0.0002, unit: 'per_1k_tokens' },
         backend: { engine: 'bundled', model: 'quire-chat-2', parameters: 6163712, ready: true },

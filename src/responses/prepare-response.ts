@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.ts';
-import type { ChatMessage, ChatPrompt, FunctionTool, OutputFormat } from '../engines/engine.ts';
+import type { ChatMessage, ChatPrompt, FunctionTool, GenerationFeatures, OutputFormat } from '../engines/engine.ts';
 import { ApiError, invalidValue, missingField } from '../errors.ts';
 import { type Admission, admit } from '../inference/admission.ts';
 import { generationBounds } from '../inference/cost-bounds.ts';
@@ -91,7 +91,7 @@ export async function prepareResponse(
     selectsDocuments: search !== null && selectsDocuments(admission, prompt, parameters.format),
     parallelToolCalls: request.parallel_tool_calls ?? true,
     rules: loopRules(request, tools, admission, messages.at(-1)?.role === 'user'),
-    shell: createShell(request, tools, identity),
+    shell: createShell(request, tools, identity, admission.engine.features()),
   };
 }
 
@@ -138,7 +138,7 @@ function generationParameters(request: CreateResponse): Omit<GenerationInput, 'p
     maxTokens: request.max_output_tokens ?? null,
     stop: [],
     sampling: {
-      temperature: topP === 0 ? 0 : (request.temperature ?? 1),
+      temperature: topP === 0 ? 0 : (request.temperature ?? null),
       topP: topP === 0 ? 1 : topP,
       presencePenalty: request.presence_penalty ?? 0,
       frequencyPenalty: request.frequency_penalty ?? 0,
@@ -182,7 +182,12 @@ function loopRules(
   };
 }
 
-function createShell(request: CreateResponse, tools: ParsedTools, { id, createdAt }: ResponseIdentity): ResponseShell {
+function createShell(
+  request: CreateResponse,
+  tools: ParsedTools,
+  { id, createdAt }: ResponseIdentity,
+  features: GenerationFeatures,
+): ResponseShell {
   return {
     id,
     object: 'response',
@@ -196,7 +201,7 @@ function createShell(request: CreateResponse, tools: ParsedTools, { id, createdA
     max_turns: request.max_turns ?? DEFAULT_MAX_TURNS,
     max_tool_calls: request.max_tool_calls ?? null,
     max_output_tokens: request.max_output_tokens ?? null,
-    temperature: request.temperature ?? 1,
+    temperature: request.temperature ?? features.defaultTemperature ?? 1,
     top_p: request.top_p ?? 1,
     presence_penalty: request.presence_penalty ?? 0,
     frequency_penalty: request.frequency_penalty ?? 0,

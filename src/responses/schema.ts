@@ -87,7 +87,9 @@ export const CreateResponse = Type.Object(
     ),
     max_tool_calls: Type.Optional(Type.Integer({ minimum: 1, description: 'Searches in this response.' })),
     max_output_tokens: Type.Optional(Type.Integer({ minimum: 1, description: 'Per call of the model.' })),
-    temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2, default: 1 })),
+    temperature: Type.Optional(
+      Type.Number({ minimum: 0, maximum: 2, description: 'Default: `default_temperature` of the model.' }),
+    ),
     top_p: Type.Optional(Type.Number({ minimum: 0, maximum: 1, default: 1, description: '0 is greedy.' })),
     presence_penalty: Type.Optional(Type.Number({ minimum: -2, maximum: 2, default: 0 })),
     frequency_penalty: Type.Optional(Type.Number({ minimum: -2, maximum: 2, default: 0 })),

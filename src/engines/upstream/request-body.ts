@@ -25,7 +25,7 @@ export function requestBody(request: GenerationRequest, { model, isVllm }: BodyF
   if (request.maxTokens !== null) body['max_tokens'] = request.maxTokens;
   if (request.choices !== 1) body['n'] = request.choices;
   if (request.stop.length > 0) body['stop'] = request.stop;
-  if (sampling.temperature !== 1) body['temperature'] = sampling.temperature;
+  if (sampling.temperature !== null && sampling.temperature !== 1) body['temperature'] = sampling.temperature;
   if (sampling.topP !== 1) body['top_p'] = sampling.topP;
   if (sampling.presencePenalty !== 0) body['presence_penalty'] = sampling.presencePenalty;
   if (sampling.frequencyPenalty !== 0) body['frequency_penalty'] = sampling.frequencyPenalty;

@@ -12,13 +12,20 @@ import type {
 } from '../../engine.ts';
 import type { LocalEngine } from '../../llama/engine/local-engine.ts';
 import type { ConstrainedRequest } from '../../llama/engine/tool-constraint.ts';
+import { constrainJson } from './constrain-json.ts';
 import { constrainToTool } from './constrain-tool.ts';
 import { DeferredStream } from './deferred-stream.ts';
 import { extractQuestionContext, type QuestionContext } from './extract-passages.ts';
+import { selectReplies } from './plain-replies.ts';
 import { type AnswerRanker, selectAnswer } from './select-answer.ts';
 
 /** The reply when no passage answers. The model was trained on it. */
 export const NO_ANSWER_TEXT = 'I could not find that in the documents.';
+
+/** Greedy: so small a model writes nonsense otherwise. */
+const DEFAULT_TEMPERATURE = 0;
+/** Token limit of JSON without `max_tokens`. It is complete at this limit, too. */
+const MAX_JSON_TOKENS = 512;
 
 /** The parts of the bundled chat engine. */
 export interface BundledChatOptions {
@@ -31,7 +38,8 @@ export interface BundledChatOptions {
 /**
  * Creates the engine of the bundled chat model, which has a few million parameters. For questions about documents, it selects
  * the sentence that answers, marks it in the prompt, and constrains the completion to it. With tools, it constrains calls to
- * the tool that fits. Everything else goes to the model unchanged.
+ * the tool that fits, small talk to the replies of the training, and JSON to values of the conversation. What it was not
+ * trained for it answers with one sentence about its limits.
  */
 export function createBundledChat(options: BundledChatOptions): GenerationEngine {
   return new BundledChat(options);
@@ -55,19 +63,22 @@ class BundledChat implements GenerationEngine {
   }
 
   features(): GenerationFeatures {
-    return { ...this.#engine.features(), documentMode };
+    return { ...this.#engine.features(), documentMode, defaultTemperature: DEFAULT_TEMPERATURE };
   }
 
   cacheUsage(): CacheUsage | null {
     return this.#engine.cacheUsage();
   }
 
-  generate(request: GenerationRequest, signal: AbortSignal): AsyncGenerator<GenerationEvent, void, undefined> {
+  generate(given: GenerationRequest, signal: AbortSignal): AsyncGenerator<GenerationEvent, void, undefined> {
+    const { sampling } = given;
+    const request = { ...given, sampling: { ...sampling, temperature: sampling.temperature ?? DEFAULT_TEMPERATURE } };
     const { prompt, format } = request;
-    if (prompt.kind === 'text' || format.type !== 'text') return this.#engine.generate(request, signal);
+    if (prompt.kind === 'text') return this.#engine.generate(request, signal);
+    if (format.type !== 'text') return this.#engine.generate(constrainFormat(request, prompt), signal);
     if (allowsToolCalls(prompt)) return this.#generateWithTools(request, prompt, signal);
     const context = extractQuestionContext(prompt);
-    if (context === null) return this.#engine.generate(request, signal);
+    if (context === null) return this.#engine.generate(constrainReply(request, prompt), signal);
     return new DeferredStream(async (leaving) => {
       const constrained = await this.#constrainToAnswer(request, prompt, context, leaving);
       return this.#engine.generate(constrained, signal);
@@ -102,7 +113,7 @@ class BundledChat implements GenerationEngine {
     const { passages, question, previousQuestion, fallback, isCertain } = context;
     const ranker = rankerFor(this.#ranker, request.scope);
     const { shown, answer } = await selectAnswer(passages, `${previousQuestion} ${question}`.trim(), ranker, signal);
-    if (answer === null && !isCertain) return request;
+    if (answer === null && !isCertain) return constrainReply(request, prompt);
     const messages: ChatMessage[] = [{ role: 'user', content: question }];
     return {
       ...request,
@@ -111,6 +122,21 @@ class BundledChat implements GenerationEngine {
       format: { type: 'choice', choices: [answer ?? fallback ?? NO_ANSWER_TEXT] },
     };
   }
+}
+
+/** Constrains JSON to values of the conversation. */
+function constrainFormat(request: GenerationRequest, prompt: ChatPrompt): GenerationRequest {
+  const { format, maxTokens } = request;
+  if ((format.type !== 'json_object' && format.type !== 'json_schema') || allowsToolCalls(prompt)) return request;
+  const limit = maxTokens ?? MAX_JSON_TOKENS;
+  return { ...request, format: constrainJson(prompt, format, limit), maxTokens: limit };
+}
+
+/** Constrains a reply to what the model says reliably. A conversation that ends with another role than `user` is continued freely. */
+function constrainReply(request: GenerationRequest, prompt: ChatPrompt): GenerationRequest {
+  if (prompt.messages.at(-1)?.role !== 'user') return request;
+  const choices = selectReplies(prompt.messages);
+  return choices === null ? request : { ...request, format: { type: 'choice', choices } };
 }
 
 /** Binds the ranker to an organization, among which its queue is shared fairly. */

@@ -14,6 +14,8 @@ const MAX_READ_CHARACTERS = MAX_WORDS * 12;
 const MAX_TEXT_CHARACTERS = 40;
 const MAX_LONG_TEXT_CHARACTERS = 160;
 const MAX_ITEMS = 8;
+/** Copied items repeat each other. */
+const MAX_COPIED_ITEMS = 2;
 const MAX_PROPERTIES = 4;
 const SCALAR = {
   anyOf: [{ type: 'string', maxLength: MAX_TEXT_CHARACTERS }, { type: 'number' }, { type: 'boolean' }],
@@ -47,12 +49,21 @@ const NUMBER_WORDS: ReadonlyMap<string, number> = new Map([
   ] as const),
 ]);
 
+/** Parameters whose values are names of persons, places and the like, and such names. */
+const NAMED = /name|person|customer|author|owner|city|country|place|town|company|street/i;
+const PROPER_NAME = /^\p{Lu}[\p{L}.'’-]*(?: \p{Lu}[\p{L}.'’-]*)*$/u;
+
+/** Values of numbers where the conversation contains none. */
+const SMALL_NUMBERS = [0, 1];
+
 /** Values of a conversation that arguments can be copied from. */
 interface SpokenValues {
   phrases: readonly string[];
   numbers: readonly number[];
+  /** Whether optional, nested and long values are copied too, and not only required ones. */
+  isEverywhere: boolean;
 }
-const NO_VALUES: SpokenValues = { phrases: [], numbers: [] };
+const NO_VALUES: SpokenValues = { phrases: [], numbers: [], isEverywhere: false };
 
 /**
  * Constrains calls to the tool that fits the conversation, and its arguments to a narrower schema that a small model fills in
@@ -66,6 +77,20 @@ export function constrainToTool({ tools, toolChoice, messages }: ChatPrompt): To
   return { tools: [index], parameters: { [index]: narrowObject(parameters, readSpokenValues(messages), 0) } };
 }
 
+/** Narrows the schema of an answer to values of the conversation, at every depth. */
+export function narrowToSpokenValues(schema: Schema, messages: readonly ChatMessage[]): Schema {
+  const values = { ...readSpokenValues(messages), isEverywhere: true };
+  const narrowed = schema['type'] === undefined ? narrowObject(schema, values, 0) : narrowValue('', schema, values, 0);
+  const definitions = ['$defs', 'definitions'].flatMap((keyword) => {
+    const entries = Object.entries(Object(schema[keyword]) as Schema);
+    if (entries.length === 0) return [];
+    return [
+      [keyword, Object.fromEntries(entries.map(([key, each]) => [key, narrowValue(key, Object(each), values, 1)]))],
+    ];
+  });
+  return { ...narrowed, ...Object.fromEntries(definitions) };
+}
+
 /**
  * Narrows the required properties to values of the conversation (texts to phrases, numbers to numbers) and gives texts and
  * lists a maximum length. Whatever the result accepts, the original schema accepts.
@@ -74,51 +99,60 @@ function narrowObject(schema: Schema, values: SpokenValues, depth: number): Sche
   const { properties, required } = schema;
   if (typeof properties !== 'object' || properties === null || depth >= MAX_DEPTH) return schema;
   const isRequired = (name: string): boolean => Array.isArray(required) && required.includes(name);
+  const isCopied = (name: string): boolean => values.isEverywhere || (depth === 0 && isRequired(name));
   const narrowed = Object.entries(properties).map(([name, value]) =>
     typeof value === 'object' && value !== null
-      ? [name, narrowValue(name, value as Schema, depth > 0 || !isRequired(name) ? NO_VALUES : values, depth)]
+      ? [name, narrowValue(name, value as Schema, isCopied(name) ? values : NO_VALUES, depth)]
       : [name, value],
   );
   return { ...schema, properties: Object.fromEntries(narrowed) };
 }
 
 function narrowValue(name: string, schema: Schema, values: SpokenValues, depth: number): Schema {
+  if (values.isEverywhere && Array.isArray(schema['anyOf']))
+    return { ...schema, anyOf: schema['anyOf'].map((each) => narrowValue(name, Object(each), values, depth + 1)) };
   if (LIMITING.some((keyword) => keyword in schema)) return schema;
+  if (values.isEverywhere && Array.isArray(schema['type']))
+    return { anyOf: schema['type'].map((type) => narrowValue(name, { ...schema, type }, values, depth)) };
   switch (schema['type']) {
     case 'string':
       return narrowText(name, schema, values);
     case 'integer':
     case 'number': {
-      const accepted = values.numbers.filter((value) => acceptsNumber(schema, value));
+      const candidates = values.isEverywhere && values.numbers.length === 0 ? SMALL_NUMBERS : values.numbers;
+      const accepted = candidates.filter((value) => acceptsNumber(schema, value));
       return accepted.length > 0 ? { ...schema, enum: accepted } : schema;
     }
     case 'array':
-      return narrowList(name, schema, depth);
+      return narrowList(name, schema, values.isEverywhere ? values : NO_VALUES, depth);
     case 'object':
-      if (LIMITING_OBJECTS.some((keyword) => keyword in schema)) return narrowObject(schema, NO_VALUES, depth + 1);
+      if (LIMITING_OBJECTS.some((keyword) => keyword in schema))
+        return narrowObject(schema, values.isEverywhere ? values : NO_VALUES, depth + 1);
       return { ...schema, maxProperties: MAX_PROPERTIES, additionalProperties: SCALAR };
     default:
       return schema;
   }
 }
 
-function narrowText(name: string, schema: Schema, { phrases }: SpokenValues): Schema {
+function narrowText(name: string, schema: Schema, { phrases, isEverywhere }: SpokenValues): Schema {
   const description = String(schema['description'] ?? '');
   const isConverted = CONVERTED.test(name) || LONG.test(name) || CONVERTED_DESCRIPTION.test(description);
-  if (phrases.length > 0 && !isConverted) {
+  if (phrases.length > 0 && (!isConverted || isEverywhere)) {
     // Descriptions give examples in quotation marks.
     const examples = Array.from(description.matchAll(/['"“‘`]([^'"”’`]{1,40})['"”’`]/g), ([, value = '']) => value);
-    return { ...schema, enum: [...new Set([...phrases, ...examples])] };
+    const names = isEverywhere && NAMED.test(name) ? phrases.filter((phrase) => PROPER_NAME.test(phrase)) : [];
+    return { ...schema, enum: names.length > 0 ? names : [...new Set([...phrases, ...examples])] };
   }
   return { ...schema, maxLength: LONG.test(name) ? MAX_LONG_TEXT_CHARACTERS : MAX_TEXT_CHARACTERS };
 }
 
-function narrowList(name: string, schema: Schema, depth: number): Schema {
+function narrowList(name: string, schema: Schema, values: SpokenValues, depth: number): Schema {
   const { items, minItems } = schema;
-  const limit = 'maxItems' in schema ? {} : { maxItems: Math.max(MAX_ITEMS, Number(minItems ?? 0)) };
+  const most = values.isEverywhere ? MAX_COPIED_ITEMS : MAX_ITEMS;
+  const limit = 'maxItems' in schema ? {} : { maxItems: Math.max(most, Number(minItems ?? 0)) };
   if (typeof items !== 'object' || items === null || Array.isArray(items) || depth >= MAX_DEPTH)
     return { ...schema, ...limit };
-  return { ...schema, ...limit, items: narrowValue(name, items as Schema, NO_VALUES, depth + 1) };
+  return { ...schema, ...limit, items: narrowValue(name, items as Schema, values, depth + 1) };
 }
 
 function acceptsNumber(schema: Schema, value: number): boolean {
@@ -137,7 +171,7 @@ function acceptsNumber(schema: Schema, value: number): boolean {
 function readSpokenValues(messages: readonly ChatMessage[]): SpokenValues {
   const contents = messages.filter(({ role }) => role !== 'system').map(({ content }) => content ?? '');
   const text = contents.join('\n').slice(-MAX_READ_CHARACTERS);
-  return { phrases: readPhrases(text), numbers: readNumbers(text) };
+  return { phrases: readPhrases(text), numbers: readNumbers(text), isEverywhere: false };
 }
 
 /** Word n-grams within sentences, the latest sentences first, without punctuation at their ends. */

@@ -202,7 +202,7 @@ export class ChoiceGeneration implements DecodeJob {
     }
     this.#configuredConstraint = this.#constraint;
     const grammar = this.#constraint?.state ?? null;
-    return { temperature, topP, seed: this.#parts.seed, bias, grammar };
+    return { temperature: temperature ?? 1, topP, seed: this.#parts.seed, bias, grammar };
   }
 
   #tokenLogprob(token: number, logprob: number, top: readonly Likelihood[]): TokenLogprob {
