@@ -124,7 +124,7 @@ describe('POST /v1/chat/completions', () => {
     await chat({});
     const plain = api.engine.calls.at(-1)?.request;
     assert.deepEqual(plain?.sampling, {
-      temperature: 1,
+      temperature: null,
       topP: 1,
       presencePenalty: 0,
       frequencyPenalty: 0,
@@ -188,7 +188,7 @@ describe('POST /v1/chat/completions', () => {
     const answer = await chat({ ...nulls, messages, tools: [tool] });
     assert.equal(answer.status, 200);
     assert.deepEqual(api.engine.calls.at(-1)!.request.stop, []);
-    assert.equal(api.engine.calls.at(-1)!.request.sampling.temperature, 1);
+    assert.equal(api.engine.calls.at(-1)!.request.sampling.temperature, null);
     assert.equal((await chat({ ...nulls })).status, 200);
   });
 
