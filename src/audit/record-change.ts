@@ -25,6 +25,7 @@ export const AUDIT_ACTIONS = [
   'data_source.created',
   'data_source.updated',
   'data_source.deleted',
+  'model_binding.updated',
 ] as const;
 
 /** One of `AUDIT_ACTIONS`. */
@@ -50,7 +51,7 @@ export function toActor({ caller, address, requestId }: Call): Actor {
 /** A change of one resource. */
 export interface Change {
   action: AuditAction;
-  /** The organization that owns the resource. */
+  /** The organization that owns the resource; empty for resources of the instance. */
   organizationId: string;
   resourceId: string;
   changes?: FieldChange[];

@@ -12,7 +12,7 @@ export function auditRoutes(app: App, deps: Pick<Deps, 'db'>): void {
       schema: {
         summary: 'List the audit log',
         description:
-          'Who created, changed or deleted keys, organizations, credits, guardrail policies, knowledge bases and data sources. Oldest first. Requires the scope `admin`.',
+          'Who created, changed or deleted keys, organizations, credits, guardrail policies, knowledge bases, data sources and model bindings. Oldest first. Requires the scope `admin`.',
         tags: ['Admin'],
         querystring: AuditQuery,
         response: { 200: listOf(AuditEvent) },

@@ -12,7 +12,9 @@ export const AuditEvent = Type.Object(
     id: Type.String(),
     object: Type.Literal('audit_event'),
     action: Type.Enum(AUDIT_ACTIONS),
-    organization_id: Type.String({ description: 'The organization that owns the resource.' }),
+    organization_id: Type.String({
+      description: 'The organization that owns the resource; empty for model bindings, which the instance owns.',
+    }),
     actor: Type.String({ description: 'Id of the API key; `cli`: a `quire` command; `service`: the service itself.' }),
     address: OptionalText('Address of the connection; null for commands and the service.'),
     request_id: OptionalText('The `x-request-id` of the request.'),
@@ -22,7 +24,7 @@ export const AuditEvent = Type.Object(
       Type.Object({ field: Type.String(), from: Type.Optional(Type.Unknown()), to: Type.Optional(Type.Unknown()) }),
       {
         description:
-          'Changed fields, without secrets. Values only of keys, organizations and credits; other resources have names only.',
+          'Changed fields, without secrets. Values only of keys, organizations, credits and model bindings; other resources have names only.',
       },
     ),
     created_at: Type.Integer({ description: 'Unix seconds.' }),

@@ -1,6 +1,7 @@
 import { and, asc, eq, gt, gte, lt, sql as tag } from 'drizzle-orm';
 import type { Sql } from '../db/db.ts';
 import type { PageBounds } from '../db/page.ts';
+import { minIdAt } from '../lib/ids.ts';
 import { auditEvents } from './tables.ts';
 
 export type AuditEventRow = typeof auditEvents.$inferSelect;
@@ -20,6 +21,11 @@ export interface EventFilter {
   until?: Date | undefined;
 }
 
+/** Bound of the difference between `createdAt` and the time in an id, through which the primary key serves time ranges. */
+const MAX_ID_SKEW_MS = 3_600_000;
+
+const eventIdAt = (time: Date, skewMs: number): string => minIdAt('auditEvent', time.getTime() + skewMs);
+
 /** Selects events, oldest first. */
 export function selectEvents(sql: Sql, filter: EventFilter, bounds: PageBounds): Promise<AuditEventRow[]> {
   const { organizationId, actor, action, resourceId, from, until } = filter;
@@ -33,7 +39,9 @@ export function selectEvents(sql: Sql, filter: EventFilter, bounds: PageBounds):
         action === undefined ? undefined : eq(auditEvents.action, action),
         resourceId === undefined ? undefined : eq(auditEvents.resourceId, resourceId),
         from === undefined ? undefined : gte(auditEvents.createdAt, from),
+        from === undefined ? undefined : gte(auditEvents.id, eventIdAt(from, -MAX_ID_SKEW_MS)),
         until === undefined ? undefined : lt(auditEvents.createdAt, until),
+        until === undefined ? undefined : lt(auditEvents.id, eventIdAt(until, MAX_ID_SKEW_MS)),
         bounds.after === null ? undefined : gt(auditEvents.id, bounds.after),
       ),
     )
@@ -45,6 +53,7 @@ export function selectEvents(sql: Sql, filter: EventFilter, bounds: PageBounds):
 export async function deleteEventsBefore(sql: Sql, time: Date): Promise<void> {
   await sql.transaction(async (transaction) => {
     await transaction.execute(tag`select set_config('quire.audit_delete_before', ${time.toISOString()}, true)`);
-    await transaction.delete(auditEvents).where(lt(auditEvents.createdAt, time));
+    const isOlder = and(lt(auditEvents.id, eventIdAt(time, MAX_ID_SKEW_MS)), lt(auditEvents.createdAt, time));
+    await transaction.delete(auditEvents).where(isOlder);
   });
 }

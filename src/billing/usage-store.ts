@@ -1,7 +1,6 @@
 import { sql as fragment, lt, max } from 'drizzle-orm';
-import { encodeTime } from 'ulid';
 import type { Database, Sql } from '../db/db.ts';
-import { ID_PREFIXES } from '../lib/ids.ts';
+import { minIdAt } from '../lib/ids.ts';
 import { usageDaily, usageRecords, usageRollups } from './tables.ts';
 
 /** Dimensions that usage can be grouped by, with their columns. */
@@ -40,12 +39,8 @@ export interface UsageSum {
 }
 
 const SUMS = ['prompt_tokens', 'cached_tokens', 'completion_tokens', 'searches', 'rerank_units', 'cost_micros'];
-/** Characters of the time at the beginning of a ULID. */
-const TIME_CHARACTERS = 10;
-
 /** The least id of a usage record that was created at `time` (milliseconds since 1970) or later. */
-export const firstIdAt = (time: number): string =>
-  ID_PREFIXES.usage + encodeTime(Math.max(0, time), TIME_CHARACTERS).toLowerCase();
+export const firstIdAt = (time: number): string => minIdAt('usage', time);
 
 /**
  * Adds up usage by bucket, organization and groups, in that order. Days come from the daily sums as far as those reach, everything else

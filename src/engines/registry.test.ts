@@ -19,6 +19,10 @@ function engineWith(evictions: number) {
   return engine;
 }
 
+/** Evictions of all models. */
+const countEvictions = (registry: ModelRegistry): number =>
+  [...registry.cacheUsageByModel().values()].reduce((sum, { evictions }) => sum + evictions, 0);
+
 describe('ModelRegistry.replace', () => {
   it('serves the new models only, and returns the engines that serve nothing any more, each once', () => {
     const [leaving, staying] = [scriptedEngine(), scriptedEngine()];
@@ -41,11 +45,11 @@ describe('ModelRegistry.replace', () => {
     const [leaving, staying] = [engineWith(5), engineWith(2)];
     const registry = new ModelRegistry([named('a', servedModel(leaving)), named('b', servedModel(staying))]);
     registry.replace([named('b', servedModel(staying))]);
-    assert.equal(registry.cacheUsage()?.evictions, 7);
+    assert.equal(countEvictions(registry), 7);
     registry.replace([named('b', servedModel(staying))]);
-    assert.equal(registry.cacheUsage()?.evictions, 7);
+    assert.equal(countEvictions(registry), 7);
     registry.replace([named('a', servedModel(engineWith(1)))]);
-    assert.equal(registry.cacheUsage()?.evictions, 8);
+    assert.equal(countEvictions(registry), 8);
   });
 });
 

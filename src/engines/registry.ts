@@ -57,8 +57,6 @@ export interface ModelLookup {
   list(): ModelView[];
   /** Lists all engines without duplicates. */
   runtimes(): EngineRuntime[];
-  /** Sums the prefix caches of all engines that report them; null when none does. */
-  cacheUsage(): CacheUsage | null;
 }
 
 /** Common methods of all engines. */
@@ -111,19 +109,6 @@ export class ModelRegistry implements ModelLookup {
   /** Lists generation engines without duplicates. */
   engines(): GenerationEngine[] {
     return [...new Set(this.list().flatMap((model) => model.engine ?? []))];
-  }
-
-  /** Sums the prefix caches of all engines that report them; null when none does. */
-  cacheUsage(): CacheUsage | null {
-    const usages = [...this.cacheUsageByModel().values()];
-    if (usages.every(({ bytes }) => bytes === null)) return null;
-    const sum: CacheUsage = { bytes: 0, entries: 0, evictions: 0 };
-    for (const { bytes, entries, evictions } of usages) {
-      sum.bytes += bytes ?? 0;
-      sum.entries += entries;
-      sum.evictions += evictions;
-    }
-    return sum;
   }
 
   /** The prefix caches by model id. Models that share an engine share its cache, which is listed under the first of them. */

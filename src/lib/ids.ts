@@ -1,5 +1,5 @@
 import { randomFillSync } from 'node:crypto';
-import { monotonicFactory } from 'ulid';
+import { encodeTime, monotonicFactory } from 'ulid';
 
 /** Prefix of each resource's ids, including the separator. */
 export const ID_PREFIXES = {
@@ -64,3 +64,10 @@ export function isId(kind: IdKind, text: string): boolean {
   const prefix = ID_PREFIXES[kind];
   return text.startsWith(prefix) && ULID.test(text.slice(prefix.length));
 }
+
+/** Characters of the time at the beginning of a ULID. */
+const TIME_CHARACTERS = 10;
+
+/** The least id of a resource that is created at `time` (milliseconds since 1970) or later. */
+export const minIdAt = (kind: IdKind, time: number): string =>
+  ID_PREFIXES[kind] + encodeTime(Math.max(0, time), TIME_CHARACTERS).toLowerCase();

@@ -1,6 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { CacheUsage } from '../engines/engine.ts';
-import type { ModelRegistry } from '../engines/registry.ts';
+import type { ModelCacheUsage, ModelRegistry } from '../engines/registry.ts';
 
 /** Prometheus metrics of the prompt cache. */
 export interface CacheMetrics {
@@ -9,9 +8,13 @@ export interface CacheMetrics {
 
 /**
  * Registers the prompt cache metrics; call once per registry. Labels are registered model ids, which bounds their number, and never
- * organizations. Gauges are collected at scrape time, and absent while no engine reports them.
+ * organizations. Gauges are collected at scrape time, and absent while no engine reports them. Models that share an engine share its cache,
+ * which has the label of the first of them.
  */
-export function registerCacheMetrics(registry: Registry, models: Pick<ModelRegistry, 'cacheUsage'>): CacheMetrics {
+export function registerCacheMetrics(
+  registry: Registry,
+  models: Pick<ModelRegistry, 'cacheUsageByModel'>,
+): CacheMetrics {
   const registers = [registry];
   const labelNames = ['model'] as const;
   const hits = new Counter({
@@ -32,18 +35,19 @@ export function registerCacheMetrics(registry: Registry, models: Pick<ModelRegis
     labelNames,
     registers,
   });
-  const addGauge = (name: string, help: string, value: (usage: CacheUsage) => number) =>
+  const addGauge = (name: string, help: string, value: (usage: ModelCacheUsage) => number) =>
     new Gauge({
       name,
       help,
+      labelNames,
       registers,
       collect() {
-        const usage = models.cacheUsage();
-        if (usage === null) this.remove();
-        else this.set(value(usage));
+        this.reset();
+        for (const [model, usage] of models.cacheUsageByModel())
+          if (usage.bytes !== null) this.set({ model }, value(usage));
       },
     });
-  addGauge('quire_prompt_cache_bytes', 'Memory used by the prefix caches.', ({ bytes }) => bytes);
+  addGauge('quire_prompt_cache_bytes', 'Memory used by the prefix caches.', ({ bytes }) => bytes ?? 0);
   addGauge('quire_prompt_cache_entries', 'Prefixes in the caches.', ({ entries }) => entries);
   addEvictions(registry, models);
   return {
@@ -55,14 +59,15 @@ export function registerCacheMetrics(registry: Registry, models: Pick<ModelRegis
 }
 
 /** Exports the eviction counter of the engines. */
-function addEvictions(registry: Registry, models: Pick<ModelRegistry, 'cacheUsage'>): void {
+function addEvictions(registry: Registry, models: Pick<ModelRegistry, 'cacheUsageByModel'>): void {
   new Counter({
     name: 'quire_prompt_cache_evictions_total',
     help: 'Prefixes evicted from the caches.',
+    labelNames: ['model'] as const,
     registers: [registry],
     collect() {
       this.reset();
-      this.inc(models.cacheUsage()?.evictions ?? 0);
+      for (const [model, { evictions }] of models.cacheUsageByModel()) this.inc({ model }, evictions);
     },
   });
 }

@@ -149,15 +149,15 @@ describe('metrics of the prompt cache', () => {
     assert.match(before_, /^quire_prompt_cache_hits_total\{model="general-8b"\} 1$/m);
     assert.match(before_, /^quire_prompt_cache_misses_total\{model="general-70b"\} 1$/m);
     assert.match(before_, /^quire_prompt_cache_tokens_total\{model="general-8b"\} 5$/m);
-    assert.doesNotMatch(before_, /^quire_prompt_cache_(bytes|entries) /m);
+    assert.doesNotMatch(before_, /^quire_prompt_cache_(bytes|entries)\{/m);
     engines[1].cache = { bytes: 2048, entries: 3, evictions: 1 };
     for (const _ of [1, 2]) {
       const scraped = await metrics.metrics();
-      assert.match(scraped, /^quire_prompt_cache_bytes 2048$/m);
-      assert.match(scraped, /^quire_prompt_cache_entries 3$/m);
-      assert.match(scraped, /^quire_prompt_cache_evictions_total 1$/m);
+      assert.match(scraped, /^quire_prompt_cache_bytes\{model="general-70b"\} 2048$/m);
+      assert.match(scraped, /^quire_prompt_cache_entries\{model="general-70b"\} 3$/m);
+      assert.match(scraped, /^quire_prompt_cache_evictions_total\{model="general-70b"\} 1$/m);
     }
     engines[1].cache = null;
-    assert.doesNotMatch(await metrics.metrics(), /^quire_prompt_cache_bytes /m);
+    assert.doesNotMatch(await metrics.metrics(), /^quire_prompt_cache_bytes\{/m);
   });
 });

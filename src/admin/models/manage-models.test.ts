@@ -4,7 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { assertError, assertSchema, useApi } from '../../../test/harness.ts';
+import type { AuditEvent } from '../../audit/schema.ts';
 import { listOf } from '../../db/page.ts';
+import type { Call } from '../../lib/caller.ts';
+import type { StoredBindings } from '../../models/bindings/store.ts';
+import type { AdminDeps } from '../admin-deps.ts';
+import { bindModel } from './manage-models.ts';
 import { BoundModel } from './schema.ts';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'quire-models-'));
@@ -35,6 +40,33 @@ describe('/v1/admin/models', () => {
       const answer = await api.send('DELETE', `/v1/admin/model-files/${name}`);
       assertError(answer, 404, 'model_file_not_found', 'name');
     }
+  });
+
+  it('a changed binding is audited in its transaction, with the model before it', async () => {
+    const call = { caller: { keyId: 'key_a' }, requestId: 'req_a', address: '127.0.0.1' } as Call;
+    const bind = (before: StoredBindings['ids'], error?: Error) => {
+      const rebind: AdminDeps['bindings']['rebind'] = (_changes, { record } = {}) =>
+        api.db.sql.transaction(async (sql) => {
+          await record?.(sql, before);
+          if (error !== undefined) throw error;
+        });
+      const bindings = { stored: { version: 0, initialPullDone: false, ids: {} }, chosenBy: () => 'default' as const };
+      const isModelId = () => true;
+      const models = api.deps.models as AdminDeps['models'];
+      return bindModel(
+        { ...api.deps, models, bindings: { ...bindings, isModelId, rebind } },
+        call,
+        'general-8b',
+        'bundled',
+      );
+    };
+    await assert.rejects(bind({}, new Error('rolled back')), /rolled back/);
+    await bind({ 'general-8b': { model: 'other', by: 'operator' } });
+    const { data } = (await api.send('GET', '/v1/admin/audit?action=model_binding.updated')).json;
+    assert.deepEqual(
+      data.map(({ actor, address, resource_id, changes }: AuditEvent) => [actor, address, resource_id, changes]),
+      [['key_a', '127.0.0.1', 'general-8b', [{ field: 'model', from: 'other', to: 'bundled' }]]],
+    );
   });
 
   it('401 without a key, 403 without the scope admin', async () => {

@@ -1,11 +1,14 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { changedValues, recordChange, toActor } from '../../audit/record-change.ts';
 import type { Config } from '../../config.ts';
 import type { Deps } from '../../deps.ts';
 import { readGgufFacts } from '../../engines/llama/gguf/gguf-facts.ts';
 import { modelBackend } from '../../engines/registry.ts';
 import { invalidValue, notFound } from '../../errors.ts';
+import type { Call } from '../../lib/caller.ts';
 import { describeError, OperatorError } from '../../lib/operator-error.ts';
+import type { RebindOptions } from '../../models/bindings/model-bindings.ts';
 import { findOverride } from '../../models/bindings/resolve-binding.ts';
 import { selectBindings } from '../../models/bindings/store.ts';
 import { modelKind } from '../../models/catalogue.ts';
@@ -45,11 +48,19 @@ export function listBoundModels({ models, bindings }: ModelDeps) {
  * Binds a model id to a model on the disk, after a running service has loaded it; `bundled` removes the binding. Throws 404
  * `model_file_not_found`, and 400 when the model cannot be loaded or is of another kind; nothing changes then.
  */
-export async function bindModel(deps: ModelDeps, id: string, model: string): Promise<ModelBindingResult> {
+export async function bindModel(deps: ModelDeps, call: Call, id: string, model: string): Promise<ModelBindingResult> {
   const { config, bindings, models } = deps;
   if (!MODEL_ID.test(id)) throw invalidValue('model_id', 'cannot be a model id');
   if (model !== BUNDLED) await requireModelOfKind(config, id, model);
-  await asInvalid('model', () => bindings.rebind({ [id]: model === BUNDLED ? null : { model, by: 'operator' } }));
+  const binding = model === BUNDLED ? null : ({ model, by: 'operator' } as const);
+  const record: RebindOptions['record'] = (sql, before) =>
+    recordChange(sql, toActor(call), {
+      action: 'model_binding.updated',
+      organizationId: '',
+      resourceId: id,
+      changes: changedValues({ model: before[id]?.model ?? BUNDLED }, { model }),
+    });
+  await asInvalid('model', () => bindings.rebind({ [id]: binding }, { record }));
   const served = models.get(id);
   const backend = served === undefined ? null : modelBackend(served);
   return {

@@ -1,5 +1,6 @@
 import { listOf } from '../../db/page.ts';
 import type { App } from '../../http/app.ts';
+import { toCall } from '../../http/auth.ts';
 import { ModelParams } from '../../models/schema.ts';
 import type { AdminDeps } from '../admin-deps.ts';
 import { bindModel, deleteModelFile, listBoundModels } from './manage-models.ts';
@@ -37,7 +38,7 @@ export function adminModelRoutes(app: App, deps: AdminDeps): void {
       },
       config,
     },
-    async (request) => bindModel(deps, request.params.model_id, request.body.model),
+    async (request) => bindModel(deps, toCall(request), request.params.model_id, request.body.model),
   );
   app.delete(
     '/v1/admin/model-files/:name',

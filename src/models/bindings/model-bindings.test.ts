@@ -7,14 +7,14 @@ import { eq } from 'drizzle-orm';
 import { openTestDatabase } from '../../../test/database.ts';
 import { scriptedEngine } from '../../../test/scripted-engine.ts';
 import { type Config, loadConfig } from '../../config.ts';
-import type { Database } from '../../db/db.ts';
+import type { Database, Sql } from '../../db/db.ts';
 import { modelBackend } from '../../engines/registry.ts';
 import { Lifecycle } from '../../lib/lifecycle.ts';
 import { createLogger } from '../../lib/logger.ts';
 import { OperatorError } from '../../lib/operator-error.ts';
 import { SHUTDOWN_ORDER } from '../../shutdown-order.ts';
 import { ModelBindings } from './model-bindings.ts';
-import { selectBindings } from './store.ts';
+import { type StoredBindings, selectBindings } from './store.ts';
 import { modelIds } from './tables.ts';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'quire-bind-'));
@@ -84,6 +84,18 @@ describe('ModelBindings', () => {
     await assert.rejects(bindings.rebind({ 'general-8b': operator('x') }), /There is no model 'x'/);
     assert.equal(served('general-8b'), 'bundled');
     assert.equal((await selectBindings(db.sql)).version, version);
+  });
+
+  it('changes nothing when the change cannot be recorded, which gets the bindings before it', async () => {
+    const { bindings, served } = await startProcess(new Set(['x', 'y']));
+    await bindings.rebind({ 'general-8b': operator('x') });
+    const record = async (_sql: Sql, before: StoredBindings['ids']) => {
+      assert.deepEqual(before['general-8b'], operator('x'));
+      throw new Error('not recorded');
+    };
+    await assert.rejects(bindings.rebind({ 'general-8b': operator('y') }, { record }), /not recorded/);
+    assert.deepEqual([served('general-8b'), (await selectBindings(db.sql)).ids['general-8b']], ['x', operator('x')]);
+    await bindings.rebind({ 'general-8b': null });
   });
 
   it('keeps its engine where it lacks the file, and applies the binding once the file is there', async () => {

@@ -1,5 +1,5 @@
 import type { Config } from '../../config.ts';
-import type { Database } from '../../db/db.ts';
+import type { Database, Sql } from '../../db/db.ts';
 import { ModelRegistry, modelRuntime, type ServedModel } from '../../engines/registry.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { describeError, OperatorError } from '../../lib/operator-error.ts';
@@ -42,6 +42,14 @@ export interface ModelBindingsDeps {
   db: Database;
   /** Engines that tests replace. */
   engines?: Pick<EnginePool, 'startEngine' | 'forget'>;
+}
+
+/** Options of a change of bindings. */
+export interface RebindOptions {
+  /** Whether the initial pull is done with this change. */
+  initialPullDone?: boolean;
+  /** Runs in the transaction of the change, with the bindings before it. */
+  record?(sql: Sql, before: StoredBindings['ids']): Promise<void>;
 }
 
 /**
@@ -131,7 +139,7 @@ export class ModelBindings {
    * Changes bindings for all processes. The engines of the changed ids are started and checked first: when one fails,
    * nothing changes and the error says why. Requests in flight finish on the engine they began on.
    */
-  rebind(changes: BindingChanges, { initialPullDone = false } = {}): Promise<void> {
+  rebind(changes: BindingChanges, { initialPullDone = false, record }: RebindOptions = {}): Promise<void> {
     return this.#serialize(async () => {
       const started = new Map<string, ServedModel>();
       for (const [id, binding] of Object.entries(changes)) {
@@ -139,7 +147,10 @@ export class ModelBindings {
           started.set(id, await this.#startStored(id, binding ?? undefined));
         else this.#requireNoAlias(id);
       }
-      await this.#db.sql.transaction((sql) => updateBindings(sql, changes, initialPullDone));
+      await this.#db.sql.transaction(async (sql) => {
+        await record?.(sql, (await selectBindings(sql)).ids);
+        await updateBindings(sql, changes, initialPullDone);
+      });
       this.#stored = await selectBindings(this.#db.sql);
       if (this.#kinds !== null) await this.#applyStored(started);
     });
