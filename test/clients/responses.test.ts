@@ -132,6 +132,37 @@ describe('openai: responses', () => {
     });
   }
 
+  it('three parallel calls on the bundled model, continued in both ways, streamed and not', async () => {
+    const { responses } = backends.openai();
+    const input: OpenAI.Responses.ResponseInput = [{ role: 'user', content: question }];
+    const params = { model: MODELS.bundled, tools: [thermometer] };
+    const required = { ...params, input, tool_choice: 'required' as const };
+    const streamed = await responses.stream(required).finalResponse();
+    const first = await responses.create(required);
+    for (const { output } of [streamed, first]) {
+      assert.deepEqual(
+        functionCalls(output).map((call) => JSON.parse(call.arguments).city),
+        CITIES,
+      );
+    }
+    const outputs = functionCalls(first.output).map(({ call_id }) => ({
+      type: 'function_call_output' as const,
+      call_id,
+      output: '21 degrees',
+    }));
+    const byId = { input: outputs, previous_response_id: first.id };
+    const byItems = { input: [...input, ...first.output, ...outputs] as OpenAI.Responses.ResponseInput };
+    const texts = [];
+    for (const next of [byId, byItems]) {
+      const settings = { temperature: 0, tool_choice: 'none' as const, max_output_tokens: 24 };
+      const { error, output_text } = await responses.create({ ...params, ...settings, ...next });
+      assert.equal(error, null);
+      texts.push(output_text);
+    }
+    assert.ok(texts[0] !== '');
+    assert.equal(texts[1], texts[0]);
+  });
+
   it('runs in the background, is polled, resumed and cancelled', async () => {
     const { responses } = backends.openai();
     const params = { model: MODELS.upstream, input: 'Once upon a time', max_output_tokens: 12, background: true };

@@ -198,6 +198,23 @@ describe('the bundled chat engine with tools', () => {
     assert.ok('What is the weather in Lisbon for the next 3 days?'.includes(given.city), given.city);
     assert.equal(given.days, 3);
   });
+  it('calls the tool once for each of the names that a question lists', async () => {
+    const tool = tools.filter((each) => each.function.name === 'get_weather');
+    for (const toolChoice of ['auto', 'required'] as const) {
+      const { calls, reason } = await call('What is the weather in Oslo, New York and Lima for the next 3 days?', {
+        tools: tool,
+        toolChoice,
+      });
+      assert.equal(reason, 'tool_calls');
+      assert.deepEqual(
+        calls.map(({ name, arguments: given }) => [name, JSON.parse(given).city, JSON.parse(given).days]),
+        ['Oslo', 'New York', 'Lima'].map((city) => ['get_weather', city, 3]),
+      );
+      assert.equal(new Set(calls.map(({ id }) => id)).size, 3);
+    }
+    const single = await call('What is the weather in Oslo, Rome and Lima?', { tools: tool, parallelToolCalls: false });
+    assert.equal(single.calls.length, 1);
+  });
   it('replies with text to greetings and thanks', async () => {
     for (const content of ['Hello!', 'Thanks a lot, bye.']) {
       const { calls, text: said } = await call(content);

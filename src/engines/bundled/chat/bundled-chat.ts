@@ -93,14 +93,14 @@ class BundledChat implements GenerationEngine {
     return this.#engine.close();
   }
 
-  /** The model was trained on single calls, not on parallel ones. */
   #generateWithTools(
     request: GenerationRequest,
     prompt: ChatPrompt,
     signal: AbortSignal,
   ): AsyncGenerator<GenerationEvent, void, undefined> {
-    const single = { ...prompt, parallelToolCalls: false };
-    return this.#engine.generate({ ...request, prompt: single, toolConstraint: constrainToTool(prompt) }, signal);
+    const toolConstraint = constrainToTool(prompt);
+    const parallelToolCalls = toolConstraint.sequence !== undefined;
+    return this.#engine.generate({ ...request, prompt: { ...prompt, parallelToolCalls }, toolConstraint }, signal);
   }
 
   /** Marks the sentence that answers in the prompt, and constrains the completion to it. */

@@ -1,5 +1,6 @@
 import type { ChatMessage, ChatPrompt, FunctionTool } from '../../engine.ts';
 import type { ToolConstraint } from '../../llama/engine/tool-constraint.ts';
+import { readListedNames } from './listed-names.ts';
 import { selectTool } from './select-tool.ts';
 
 type Schema = Record<string, unknown>;
@@ -67,14 +68,33 @@ const NO_VALUES: SpokenValues = { phrases: [], numbers: [], isEverywhere: false 
 
 /**
  * Constrains calls to the tool that fits the conversation, and its arguments to a narrower schema that a small model fills in
- * reliably. The model still decides whether it calls.
+ * reliably. The model still decides whether it calls. The model was trained on single calls, so several are made only where the question
+ * lists names and the tool takes one: one call for each.
  */
-export function constrainToTool({ tools, toolChoice, messages }: ChatPrompt): ToolConstraint {
+export function constrainToTool({ tools, toolChoice, messages, parallelToolCalls }: ChatPrompt): ToolConstraint {
   const named = typeof toolChoice === 'object' ? tools.findIndex((tool) => tool.function.name === toolChoice.name) : -1;
   const index = named >= 0 ? named : selectTool(tools, messages);
   const parameters = (tools[index] as FunctionTool).function.parameters;
   if (parameters === undefined) return { tools: [index] };
-  return { tools: [index], parameters: { [index]: narrowObject(parameters, readSpokenValues(messages), 0) } };
+  const narrowed = narrowObject(parameters, readSpokenValues(messages), 0);
+  const sequence = parallelToolCalls ? listCalls(narrowed, messages.at(-1)) : [];
+  return { tools: [index], parameters: { [index]: narrowed }, ...(sequence.length > 0 && { sequence }) };
+}
+
+/** Schemas of one call for each name that a question lists; empty unless the tool takes exactly one name. */
+function listCalls(schema: Schema, message: ChatMessage | undefined): Schema[] {
+  if (message?.role !== 'user') return [];
+  const names = readListedNames(message.content ?? '');
+  const { properties, required } = schema as { properties?: Record<string, Schema>; required?: unknown };
+  const entries = Object.entries(properties ?? {});
+  const takesList = entries.some(([, value]) => value['type'] === 'array');
+  const accepting = entries.filter(([, { enum: values }]) =>
+    names.every((name) => Array.isArray(values) && values.includes(name)),
+  );
+  const [[property, accepted] = []] = accepting;
+  const isRequired = Array.isArray(required) && required.includes(property);
+  if (names.length === 0 || takesList || accepting.length !== 1 || !isRequired || property === undefined) return [];
+  return names.map((name) => ({ ...schema, properties: { ...properties, [property]: { ...accepted, enum: [name] } } }));
 }
 
 /** Narrows the schema of an answer to values of the conversation, at every depth. */

@@ -163,7 +163,8 @@ async function draftChatPrompt(
   const text = beginsWithCall && toolCallFormat.bare === null ? rendered.text + toolCallFormat.begin : rendered.text;
   const tokens = await model.tokenizer.tokenizePrompt(text, rendered.mark, maxCountedTokens(model));
   addBos(model, tokens);
-  const rules = { format: toolCallFormat, callable, parallel: prompt.parallelToolCalls, offered };
+  const { sequence } = tools;
+  const rules = { format: toolCallFormat, callable, parallel: prompt.parallelToolCalls, offered, sequence };
   const names = new Set(callable.map((tool) => tool.function.name));
   const constrained = isCallRequired || format.type !== 'text';
   const syntax: OutputSyntax = {

@@ -6,6 +6,8 @@ export interface ToolConstraint {
   tools: readonly number[];
   /** By index of a tool: a narrower schema for its arguments. The model sees the tool's own. */
   parameters?: Readonly<Record<number, Record<string, unknown>>>;
+  /** Schemas of the arguments of several calls of the first of `tools`: these calls in this order, or none. */
+  sequence?: readonly Record<string, unknown>[];
 }
 
 /** A request with what the port does not have. */
@@ -23,6 +25,8 @@ export interface ConstrainedTools {
   callable: readonly FunctionTool[];
   /** All tools with these schemas, in the order of the request. */
   offered: readonly FunctionTool[];
+  /** The calls to make, as tools with the schemas of their arguments; undefined: the model decides. */
+  sequence?: readonly FunctionTool[] | undefined;
 }
 
 /** Applies a constraint to the tools of a request. */
@@ -36,5 +40,9 @@ export function constrainTools(
     return parameters === undefined ? tool : { ...tool, function: { ...tool.function, parameters } };
   });
   const select = (list: readonly FunctionTool[]) => constraint.tools.flatMap((index) => list[index] ?? []);
-  return { shown: select(tools), callable: select(offered), offered };
+  const [repeated] = select(tools);
+  const sequence = constraint.sequence?.flatMap((parameters) =>
+    repeated === undefined ? [] : { ...repeated, function: { ...repeated.function, parameters } },
+  );
+  return { shown: select(tools), callable: select(offered), offered, sequence };
 }

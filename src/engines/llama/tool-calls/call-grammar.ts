@@ -10,6 +10,8 @@ export interface ToolCallRules {
   /** Whether several calls are allowed. */
   parallel: boolean;
   offered: readonly FunctionTool[];
+  /** Exactly these calls in this order, instead of those of `callable`. */
+  sequence?: readonly FunctionTool[] | undefined;
 }
 
 /** Length of a generated call id, as in Mistral's format. */
@@ -17,18 +19,23 @@ const ID_CHARACTERS = 9;
 
 /**
  * Adds rules for the text behind a format's `begin`: one call, or several if `parallel`, each with arguments that match
- * the schema of its function. Returns the name of the rule. Throws 400 for a schema that cannot be enforced.
+ * the schema of its function; or those of `sequence`. Returns the name of the rule. Throws 400 for a schema that cannot be enforced.
  */
 export function defineCalls(builder: GrammarBuilder, rules: ToolCallRules): string {
-  const { format, callable, parallel, offered } = rules;
+  const { format, callable, parallel, offered, sequence } = rules;
   const write = (parts: readonly FormatPart[], name = ''): string =>
     parts.map((part) => expression(builder, part, name)).join(' ');
-  const bodies = callable.map((tool) => {
-    const path = `tools.${offered.indexOf(tool)}.function.parameters`;
+  const bodies = (sequence ?? callable).map((tool) => {
+    const index = offered.findIndex((other) => other.function.name === tool.function.name);
+    const path = `tools.${index}.function.parameters`;
     const given = builder.define(builder.freshName('arguments'), argumentsRule(builder, tool, path), path);
     const body = [write(format.head, tool.function.name), builder.json('sp'), given, write(format.tail)];
     return builder.define(builder.freshName('call'), body.join(' '), path);
   });
+  if (sequence !== undefined) {
+    const calls = bodies.map((body) => `${body} ${write(format.close)}`).join(` ${write(format.between)} `);
+    return builder.define('calls', `${write(format.open)} ${calls} ${write(format.end)}`, 'tools');
+  }
   const call = builder.define('call', `(${bodies.join(' | ')}) ${write(format.close)}`, 'tools');
   const more = parallel ? ` (${write(format.between)} ${call})*` : '';
   return builder.define('calls', `${write(format.open)} ${call}${more} ${write(format.end)}`, 'tools');
