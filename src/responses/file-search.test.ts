@@ -4,12 +4,28 @@ import { bundledEmbedder, embeddedBy } from '../../test/embedder.ts';
 import { assertError, assertSchema, chunks, useApi } from '../../test/harness.ts';
 import { MemorySource, makeSource } from '../../test/ingestion.ts';
 import { calls, chatPromptOf, playTurns, says } from '../../test/response-turns.ts';
+import type { RerankEngine } from '../engines/rerank-engine.ts';
 import { engineUnavailable } from '../errors.ts';
 import { ResponseResource } from './schema.ts';
 
 const embedder = bundledEmbedder();
 after(() => embedder.close());
-const api = useApi(embeddedBy(embedder));
+/** Scores every text 0.9 that names a duck, and others 0.2. */
+const reranker: RerankEngine = {
+  backend: () => ({ engine: 'local', model: 'ducks', parameters: null, ready: true }),
+  rerank: async ({ documents }) => ({
+    scores: documents.map((text) => (text.includes('duck') ? 0.9 : 0.2)),
+    tokens: 1,
+  }),
+  check: async () => {},
+  close: async () => {},
+};
+const api = useApi({
+  models: (generation) =>
+    (embeddedBy(embedder).models?.(generation) ?? []).map((model) =>
+      model.id === 'reranker-v2-m3' ? { ...model, rerank: reranker } : model,
+    ),
+});
 const LIBRARY = 'The library in Ashford opens at nine on Saturdays. It is closed on Sundays.';
 const POOL = 'The pool of Ashford is heated to 27 degrees and opens at seven.';
 
@@ -170,5 +186,87 @@ describe('file_search in POST /v1/responses', () => {
     const reranked = await ask({}, { rerank: true, rerank_model: 'no-such' });
     assertError(reranked, 404, 'model_not_found', `${path}.rerank_model`);
     assertError(await ask({ tools: [tool(), tool()] }), 400, 'invalid_value', 'tools.1');
+  });
+});
+
+describe('file_search with rerank', () => {
+  const bases: string[] = [];
+  const LAKE = 'The lake is long and deep. A duck swims on the lake.';
+  const SHORE = 'The shore of the lake: lake, lake and lake.';
+  /** Twelve texts of some 300 tokens. */
+  const long = Array.from({ length: 12 }, (_, n): [string, string] => [
+    `long${n}`,
+    `Lake ${n} has a duck. ${`The water of lake ${n} is calm. `.repeat(40)}`,
+  ]);
+  before(async () => {
+    for (const texts of [
+      { shore: SHORE, lake: LAKE },
+      { copy: LAKE, hill: 'The hill above the lake is bare.' },
+      Object.fromEntries(long),
+    ]) {
+      const { json } = await api.send('POST', '/v1/knowledge-bases', { body: { name: 'Lakes' } });
+      const source = new MemorySource();
+      for (const [key, text] of Object.entries(texts)) source.items.set(key, text);
+      const { queueJob, run } = await makeSource(api, json.id, source);
+      await run(await queueJob());
+      bases.push(json.id);
+    }
+  });
+  const find = async (settings: object, ids = bases.slice(0, 2), fields: object = {}) => {
+    playTurns(api.engine, calls(['file_search', { query: 'lake' }]), says('Yes.'));
+    const tools = [
+      { type: 'file_search', file_search: { knowledge_base_ids: ids, search_type: 'keyword', ...settings } },
+    ];
+    const { json } = await api.send('POST', '/v1/responses', {
+      body: { model: 'general-8b', input: 'What is on the lake?', tools, ...fields },
+    });
+    return json.output[0].results as { text: string; score: number; kb_id: string }[];
+  };
+
+  it('orders the results of all knowledge bases by the scores of the reranker, without duplicates', async () => {
+    const plain = await find({});
+    assert.equal(plain[0]?.text, SHORE);
+    const reranked = await find({ rerank: true });
+    assert.deepEqual(
+      reranked.map(({ text, score }) => [text, score]),
+      [
+        [LAKE, 0.9],
+        [SHORE, 0.2],
+        ['The hill above the lake is bare.', 0.2],
+      ],
+    );
+    assert.equal(new Set(reranked.map(({ kb_id }) => kb_id)).size, 2);
+    assert.deepEqual(await find({ rerank: true, rerank_model: 'reranker-v2-m3' }), reranked);
+  });
+
+  it('applies the threshold and max_results to the new scores', async () => {
+    // The search alone scores the shore above, and the duck below, this threshold.
+    const [shore, lake] = await find({});
+    const threshold = ((shore?.score ?? 0) + (lake?.score ?? 0)) / 2;
+    assert.deepEqual(
+      (await find({ score_threshold: threshold })).map(({ text }) => text),
+      [SHORE],
+    );
+    assert.deepEqual(
+      (await find({ rerank: true, score_threshold: Math.max(threshold, 0.3) })).map(({ text }) => text),
+      [LAKE],
+    );
+    assert.deepEqual(
+      (await find({ rerank: true, max_results: 1 })).map(({ text }) => text),
+      [LAKE],
+    );
+  });
+
+  it('cuts the best results to the tokens that the prompt has room for', async () => {
+    const lengthOf = (results: { text: string }[]) => results.map(({ text }) => text).join('').length;
+    const all = await find({ rerank: true, max_results: 50 }, bases);
+    // Leaves about a thousand of 4,096 tokens for documents and answer.
+    const instructions = 'word '.repeat(2_000);
+    const few = await find({ rerank: true, max_results: 50 }, bases, { instructions });
+    assert.ok(lengthOf(few) > 0 && lengthOf(few) < lengthOf(all) / 2, `${lengthOf(few)} of ${lengthOf(all)}`);
+    assert.ok(
+      few.every(({ text }) => text.includes('duck')),
+      'the best results stay',
+    );
   });
 });
