@@ -202,6 +202,23 @@ describe('quire ingest', () => {
     assert.deepEqual([code, stderr], [1, `${pipe} is neither a file nor a folder.\n`]);
   });
 
+  it('kb list, show, search and delete accept the name', async () => {
+    const before = (await quire(['kb', 'list', '--json'])).json;
+    const town = before.find(({ name }: { name: string }) => name === 'Town');
+    assert.match((await quire(['kb', 'list'])).stdout, new RegExp(`^NAME .*\\n(.*\\n)*Town .* ${town.id}`));
+    const shown = (await quire(['kb', 'show', 'Town', '--json'])).json;
+    assert.deepEqual([shown.id, shown.data_sources.length > 0], [town.id, true]);
+    const found = (await quire(['kb', 'search', 'Town', 'the', 'harbour', '--top', '1', '--json'])).json;
+    assert.deepEqual([found.query, found.results.length], ['the harbour', 1]);
+    assert.match(
+      (await quire(['kb', 'show', 'Twon'])).stderr,
+      /^There is no knowledge base 'Twon'\. Did you mean 'Town'\?\n$/,
+    );
+    assert.match((await quire(['kb', 'delete', 'Town'])).stderr, /^This deletes .* Repeat it with --yes\.\n$/);
+    assert.equal((await quire(['kb', 'delete', 'Town', '--yes'])).stdout, `Deleted 'Town' (${town.id}).`);
+    assert.equal((await quire(['kb', 'list', '--json'])).json.length, before.length - 1);
+  });
+
   it('exits with code 2 on a usage error', async () => {
     assert.match((await quire(['ask', 'x', '--kb', ''])).stderr, /^--kb must not be empty\./);
     assert.match((await quire(['ask', ' '])).stderr, /^'question' must not be empty\./);

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { OperatorError } from '../lib/operator-error.ts';
+import { suggestSimilar } from '../lib/suggest.ts';
 import type { ApiClient } from './api-client.ts';
 import { HttpStatusError } from './client-errors.ts';
 
@@ -17,9 +18,14 @@ export interface KnowledgeBaseRef {
 /** Finds a knowledge base by id or name. Throws an `OperatorError` when none matches, or several have the name. */
 export async function requireKnowledgeBase(api: ApiClient, idOrName: string): Promise<KnowledgeBaseRef> {
   const base = await findKnowledgeBaseByName(api, idOrName);
-  if (base === null)
-    throw new OperatorError(`There is no knowledge base '${idOrName}'. Create one with 'quire ingest'.`);
-  return base;
+  if (base !== null) return base;
+  const all = await Array.fromAsync(api.list<KnowledgeBaseRef>('/v1/knowledge-bases'));
+  const similar = suggestSimilar(
+    idOrName,
+    all.map(({ name }) => name),
+  );
+  const nextStep = similar === null ? "Create one with 'quire ingest'." : `Did you mean '${similar}'?`;
+  throw new OperatorError(`There is no knowledge base '${idOrName}'. ${nextStep}`);
 }
 
 /** Like `requireKnowledgeBase`; resolves with null when none matches. */

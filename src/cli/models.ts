@@ -1,5 +1,7 @@
 import type { BoundModel } from '../admin/models/schema.ts';
 import { loadClientConfig } from '../client-config.ts';
+import { OperatorError } from '../lib/operator-error.ts';
+import { suggestSimilar } from '../lib/suggest.ts';
 import { DOWNLOADABLE_MODELS } from '../models/downloads/downloadable-models.ts';
 import { listModelFiles, type ModelFile } from '../models/downloads/model-files.ts';
 import { type AdminClient, withAdminApi } from './admin-client.ts';
@@ -28,6 +30,16 @@ export function modelsCommand(): CliCommand {
     )
     .jsonOption()
     .action(listModels);
+  models
+    .command('show')
+    .summary('Show a model id, a stored model, or a model to pull.')
+    .description(
+      'Show one model: a model id with its engine, a model on the disk, or a model that can be pulled by name.',
+    )
+    .argument('<name>', 'Model id, or the name of a model.')
+    .jsonOption()
+    .examples('models show general-8b', 'models show llama-3.1-8b')
+    .action(showModel);
   models
     .command('pull')
     .summary('Download a model into the data folder.')
@@ -83,6 +95,69 @@ async function listModels(options: { json?: boolean }): Promise<void> {
       'Download one: quire models pull NAME. Bind it: quire models use ID=NAME.',
     ].join('\n\n'),
   );
+}
+
+async function showModel(name: string, options: { json?: boolean }): Promise<void> {
+  const { dataDir } = await loadClientConfig();
+  const bound = await fetchBoundModels();
+  const { models: stored } = await listModelFiles(dataDir);
+  const id = bound.find((model) => model.id === name);
+  const file = stored.find((model) => model.name === name);
+  const available = DOWNLOADABLE_MODELS.find((model) => model.name === name);
+  if (id !== undefined) return printResult(options, id, () => formatTable(describeBound(id)));
+  if (file !== undefined) {
+    const model = viewStored(file, bound);
+    return printResult(options, model, () => formatTable(describeStored(model)));
+  }
+  if (available !== undefined) return printResult(options, available, () => formatTable(describeAvailable(available)));
+  const names = [
+    ...bound,
+    ...stored.map((model) => ({ id: model.name })),
+    ...DOWNLOADABLE_MODELS.map((model) => ({ id: model.name })),
+  ];
+  const similar = suggestSimilar(
+    name,
+    names.map((one) => one.id),
+  );
+  const suggestion = similar === null ? '' : ` Did you mean '${similar}'?`;
+  throw new OperatorError(`There is no model '${name}'.${suggestion} 'quire models list' shows all.`);
+}
+
+function describeBound({ id, backend, context_length, capabilities, chosen_by, stored_model }: BoundModel): string[][] {
+  const can = Object.entries(capabilities).flatMap(([name, has]) => (has ? name.replaceAll('_', ' ') : []));
+  return [
+    ['Model id', id],
+    ['Served by', backend.model === '' ? 'nothing yet' : `${backend.engine} ${backend.model}`],
+    ['State', backend.ready ? 'ready' : 'not ready'],
+    ['Parameters', backend.parameters === null ? '-' : backend.parameters.toLocaleString('en-US')],
+    ['Context', `${context_length.toLocaleString('en-US')} tokens`],
+    ['Capabilities', can.join(', ') || '-'],
+    ['Model on the disk', stored_model ?? '-'],
+    ['Chosen by', CHOSEN_BY[chosen_by]],
+  ];
+}
+
+function describeStored(model: DiskModel): string[][] {
+  return [
+    ['Name', model.name],
+    ['File', model.path],
+    ['Size', formatMegabytes(model.bytes)],
+    ['For', model.use ?? '-'],
+    ['Architecture', model.architecture ?? '-'],
+    ['Bound to', model.bound_to.join(', ') || `nothing; quire models use ID=${model.name}`],
+  ];
+}
+
+function describeAvailable(model: (typeof DOWNLOADABLE_MODELS)[number]): string[][] {
+  return [
+    ['Name', `${model.name} (not on the disk; quire models pull ${model.name})`],
+    ['Source', `hf:${model.repo}/${model.file}`],
+    ['Size', formatMegabytes(model.approximateBytes)],
+    ['Parameters', `${model.billions} billion`],
+    ['Licence', model.licence],
+    ['For', model.suits.join(', ')],
+    ['What to expect', model.note],
+  ];
 }
 
 /** The model ids with their bindings; none before the first start. */

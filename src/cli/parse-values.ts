@@ -31,3 +31,9 @@ export function parseDuration(text: string): number {
   if (count === undefined) throw new InvalidArgumentError('Expected a duration such as 30d, 12h, 15m or 90s.');
   return Number(count) * (SECONDS_PER_UNIT[unit] ?? 1);
 }
+
+/** Parses a positive integer. Throws an `InvalidArgumentError`. */
+export function parseCount(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('Expected a positive integer.');
+}

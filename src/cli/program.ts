@@ -25,6 +25,11 @@ const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
       summary: 'Check the stores and the engine of every model id.',
       load: async () => (await import('./doctor.ts')).doctorCommand(),
     },
+    {
+      name: 'ps',
+      summary: 'Show the engines of a running service, their slots and memory.',
+      load: async () => (await import('./ps.ts')).psCommand(),
+    },
   ],
   'Questions and documents:': [
     {
@@ -38,6 +43,11 @@ const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
       load: async () => (await import('./ingest.ts')).ingestCommand(),
     },
     {
+      name: 'kb',
+      summary: 'List, show, search and delete knowledge bases.',
+      load: async () => (await import('./knowledge-bases.ts')).knowledgeBasesCommand(),
+    },
+    {
       name: 'batch',
       summary: 'Run a file of requests as a batch.',
       load: async () => (await import('./batch-run.ts')).batchCommand(),
@@ -46,7 +56,7 @@ const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
   'Models:': [
     {
       name: 'models',
-      summary: 'List, download, bind and remove models.',
+      summary: 'List, show, download, bind and remove models.',
       load: async () => (await import('./models.ts')).modelsCommand(),
     },
   ],
@@ -60,6 +70,11 @@ const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
       name: 'orgs',
       summary: 'Manage organizations and their credits.',
       load: async () => (await import('./orgs.ts')).orgsCommand(),
+    },
+    {
+      name: 'usage',
+      summary: 'Show calls, tokens and cost.',
+      load: async () => (await import('./usage.ts')).usageCommand(),
     },
     {
       name: 'index',

@@ -233,6 +233,20 @@ export interface GenerationEngine {
   check(signal: AbortSignal): Promise<void>;
   /** Upstreams only: whether the server enforces JSON schemas. Sends a short generation; throws when the server rejects it. */
   enforcesSchemas?(signal: AbortSignal): Promise<boolean>;
+  /** Engines on this machine only: the current load. Loads no model. Throws like `check`. */
+  load?(signal: AbortSignal): Promise<EngineLoad>;
+  /** Engines in a process of their own only: its id; null while there is none. */
+  readonly hostPid?: number | null;
   /** Ends running generations with 503 and frees the runtime. Idempotent. */
   close(): Promise<void>;
+}
+
+/** Current load of an engine. */
+export interface EngineLoad {
+  /** Completions that are being computed. */
+  running: number;
+  /** Requests that wait for a slot. */
+  waiting: number;
+  /** KV-cache slots that are allocated. */
+  slots: number;
 }

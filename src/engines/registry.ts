@@ -60,7 +60,10 @@ export interface ModelLookup {
 }
 
 /** Common methods of all engines. */
-export type EngineRuntime = Pick<GenerationEngine, 'backend' | 'check' | 'close' | 'enforcesSchemas'>;
+export type EngineRuntime = Pick<
+  GenerationEngine,
+  'backend' | 'check' | 'close' | 'load' | 'hostPid' | 'enforcesSchemas'
+>;
 
 /** Backend shown for an unbound model. */
 const NO_BACKEND: Backend = { engine: 'bundled', model: '', parameters: null, ready: false };

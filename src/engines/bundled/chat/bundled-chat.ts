@@ -4,6 +4,7 @@ import type {
   ChatMessage,
   ChatPrompt,
   DocumentMode,
+  EngineLoad,
   GenerationEngine,
   GenerationEvent,
   GenerationFeatures,
@@ -87,6 +88,14 @@ class BundledChat implements GenerationEngine {
 
   check(signal: AbortSignal): Promise<void> {
     return this.#engine.check(signal);
+  }
+
+  load(signal: AbortSignal): Promise<EngineLoad> {
+    return this.#engine.load(signal);
+  }
+
+  get hostPid(): number | null {
+    return this.#engine.hostPid;
   }
 
   close(): Promise<void> {

@@ -1,6 +1,13 @@
 import { ApiError, engineUnavailable } from '../../../errors.ts';
 import type { Logger } from '../../../lib/logger.ts';
-import type { Backend, CacheUsage, GenerationEngine, GenerationEvent, GenerationFeatures } from '../../engine.ts';
+import type {
+  Backend,
+  CacheUsage,
+  EngineLoad,
+  GenerationEngine,
+  GenerationEvent,
+  GenerationFeatures,
+} from '../../engine.ts';
 import { type AdmissionTicket, FairAdmission } from '../../fair-admission.ts';
 import { requireGguf } from '../gguf/gguf-header.ts';
 import type { TemplateOverride } from '../prompt/chat-template.ts';
@@ -52,16 +59,6 @@ export interface LocalEngineOptions {
   maxRequests?: number;
 }
 
-/** Current load of an engine. */
-export interface LocalEngineLoad {
-  /** Completions that are being computed. */
-  running: number;
-  /** Requests that wait for a slot. */
-  waiting: number;
-  /** KV-cache slots that are allocated. */
-  slots: number;
-}
-
 interface PendingRequest {
   stream: RequestStream;
   ticket: AdmissionTicket;
@@ -71,7 +68,7 @@ interface PendingRequest {
 export interface LocalEngine extends GenerationEngine {
   generate(request: ConstrainedRequest, signal: AbortSignal): AsyncGenerator<GenerationEvent, void, undefined>;
   /** Asks the host for its load. Throws like `check`. */
-  load(signal: AbortSignal): Promise<LocalEngineLoad>;
+  load(signal: AbortSignal): Promise<EngineLoad>;
   /** Process id of the host; null while there is none. */
   readonly hostPid: number | null;
 }
@@ -90,7 +87,7 @@ class LlamaEngine implements LocalEngine {
   readonly #host: HostProcess<ModelFacts, HostMessage, ParentMessage>;
   readonly #pending = new Map<number, PendingRequest>();
   readonly #admission = new FairAdmission((message) => engineUnavailable(message, BUSY_RETRY_SECONDS));
-  readonly #pings = new Map<number, PromiseWithResolvers<LocalEngineLoad>>();
+  readonly #pings = new Map<number, PromiseWithResolvers<EngineLoad>>();
   #nextId = 1;
   #facts: ModelFacts | null = null;
   #cache: CacheUsage | null = null;
@@ -174,13 +171,13 @@ class LlamaEngine implements LocalEngine {
     else await this.load(signal);
   }
 
-  async load(signal: AbortSignal): Promise<LocalEngineLoad> {
+  async load(signal: AbortSignal): Promise<EngineLoad> {
     signal.throwIfAborted();
     const { state } = this.#host;
     if (state.kind === 'unloaded') return { running: 0, waiting: 0, slots: 0 };
     if (state.kind === 'stopped' || state.kind === 'crashed') throw new Error(state.reason);
     const id = this.#nextId++;
-    const ping = Promise.withResolvers<LocalEngineLoad>();
+    const ping = Promise.withResolvers<EngineLoad>();
     const abort = (): void => ping.reject(signal.reason);
     signal.addEventListener('abort', abort, { once: true });
     this.#pings.set(id, ping);

@@ -1,0 +1,12 @@
+import { createInterface } from 'node:readline/promises';
+import { OperatorError } from '../lib/operator-error.ts';
+
+/** Asks before a deletion, unless `--yes` is given. Throws an `OperatorError` when the answer is not yes, or nobody can be asked. */
+export async function requireConfirmation(isConfirmed: boolean | undefined, consequence: string): Promise<void> {
+  if (isConfirmed) return;
+  if (!process.stdin.isTTY) throw new OperatorError(`${consequence} Repeat it with --yes.`);
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  const answer = await terminal.question(`${consequence} Continue? [y/N] `);
+  terminal.close();
+  if (!/^y(es)?$/i.test(answer.trim())) throw new OperatorError('Nothing was deleted.');
+}

@@ -1,0 +1,50 @@
+import { loadClientConfig } from '../client-config.ts';
+import { OperatorError } from '../lib/operator-error.ts';
+import { CliCommand } from './command.ts';
+import { sendCommand } from './command-client.ts';
+import { formatMegabytes, formatTable, printResult } from './output.ts';
+import type { RunningModel, RunningModels } from './running-models.ts';
+
+/** `quire ps`. */
+export function psCommand(): CliCommand {
+  return new CliCommand('ps')
+    .description('Show the engines of a running service: the model ids that each serves, its slots and its memory.')
+    .jsonOption()
+    .examples('ps', 'ps --json')
+    .action(async (options: { json?: boolean }) => {
+      const { dataDir } = await loadClientConfig();
+      const reply = await sendCommand(dataDir, { command: 'ps', input: {} });
+      if (reply === null)
+        throw new OperatorError(`No service runs on the data folder ${dataDir}. 'quire serve' starts one.`);
+      const running = reply.result as RunningModels;
+      printResult(options, running, () => renderRunning(running));
+    });
+}
+
+function renderRunning({ service, engines }: RunningModels): string {
+  const rows = engines.map((one) => [
+    one.name || '-',
+    one.engine,
+    one.state,
+    slotText(one),
+    memoryText(one),
+    one.models.join(', '),
+  ]);
+  return [
+    formatTable([['NAME', 'ENGINE', 'STATE', 'SLOTS', 'MEMORY', 'SERVES'], ...rows]),
+    '',
+    `Service process ${service.pid}: ${formatMegabytes(service.memory_bytes)}.`,
+  ].join('\n');
+}
+
+function slotText({ slots }: RunningModel): string {
+  if (slots === null || slots.allocated === 0) return '-';
+  const waiting = slots.waiting > 0 ? `, ${slots.waiting} waiting` : '';
+  return `${slots.running} of ${slots.allocated} busy${waiting}`;
+}
+
+function memoryText({ memory_bytes, engine, state }: RunningModel): string {
+  if (memory_bytes !== null) return formatMegabytes(memory_bytes);
+  if (state !== 'ready' || engine === 'upstream') return '-';
+  return 'in the service';
+}
