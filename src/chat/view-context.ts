@@ -1,4 +1,4 @@
-import { attribute } from '../knowledge-bases/grounding/attribution.ts';
+import { attribute, citedUrl } from '../knowledge-bases/grounding/attribution.ts';
 import type { ContextChunk } from '../knowledge-bases/grounding/gather-context.ts';
 import type { Annotation, KnowledgeBaseContext } from './schema.ts';
 
@@ -15,7 +15,7 @@ export function viewContext(context: readonly ContextChunk[]): KnowledgeBaseCont
   };
 }
 
-/** Attributes parts of the answer to chunks. Chunks of web pages also get a `url_citation`. */
+/** Attributes parts of the answer to chunks. Chunks of pages and objects with a URL also get a `url_citation`. */
 export function annotate(answer: string, context: readonly ContextChunk[]): Annotation[] {
   return attribute(answer, context).flatMap(({ chunk, start, end }): Annotation[] => {
     const citation: Annotation = {
@@ -31,8 +31,8 @@ export function annotate(answer: string, context: readonly ContextChunk[]): Anno
       end_index: end,
       score: chunk.score,
     };
-    const url = chunk.sourceUri ?? '';
-    if (!/^https?:/.test(url)) return [citation];
+    const url = citedUrl(chunk.sourceUri);
+    if (url === null) return [citation];
     return [
       citation,
       { type: 'url_citation', url_citation: { url, title: chunk.documentName, start_index: start, end_index: end } },

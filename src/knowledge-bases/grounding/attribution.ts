@@ -79,3 +79,8 @@ function inverseFrequency(term: string, sources: readonly Source<unknown>[]): nu
   const having = sources.filter(({ terms }) => terms.has(term)).length;
   return Math.log(1 + (sources.length + 1) / (having + 0.5));
 }
+
+/** Returns the URL that a citation links to: a page, or an object as `s3://` or `gs://`. Null for uploaded files. */
+export function citedUrl(sourceUri: string | null): string | null {
+  return sourceUri !== null && /^(?:https?|s3|gs):/.test(sourceUri) ? sourceUri : null;
+}
