@@ -26,7 +26,7 @@ const DEFAULT_ENDPOINT = 'https://storage.googleapis.com';
 const SCOPE = 'https://www.googleapis.com/auth/devstorage.read_only';
 /** Maximum of the API. */
 const OBJECTS_PER_PAGE = 1000;
-const FIELDS = 'items(name,generation,metageneration),nextPageToken';
+const FIELDS = 'items(name,generation,metageneration,contentType,updated,metadata),nextPageToken';
 
 const Config = Type.Object({
   bucket: Type.String(BUCKET),
@@ -41,12 +41,12 @@ const Config = Type.Object({
 
 /** Page of https://cloud.google.com/storage/docs/json_api/v1/objects/list */
 interface ObjectPage {
-  items?: { name: string; generation: string; metageneration: string }[];
+  items?: (ObjectFacts & { name: string; generation: string; metageneration: string })[];
   nextPageToken?: string;
 }
 
 /** https://cloud.google.com/storage/docs/json_api/v1/objects#resource */
-interface ObjectResource {
+interface ObjectFacts {
   contentType?: string;
   updated?: string;
   metadata?: Record<string, string>;
@@ -73,20 +73,18 @@ export const gcs: Connector<typeof Config> = {
     let pageToken: string | null = null;
     do {
       const page: ObjectPage = await client.json<ObjectPage>(listUrl(config, pageToken, OBJECTS_PER_PAGE), signal);
-      for (const { name, generation, metageneration } of page.items ?? []) {
+      for (const { name, generation, metageneration, ...details } of page.items ?? []) {
         if (!isSupportedFile(name)) continue;
-        yield { key: name, fingerprint: `${generation}.${metageneration}`, name, uri: `gs://${config.bucket}/${name}` };
+        const uri = `gs://${config.bucket}/${name}`;
+        yield { key: name, fingerprint: `${generation}.${metageneration}`, name, uri, details };
       }
       pageToken = page.nextPageToken ?? null;
     } while (pageToken !== null);
   },
-  async fetch({ http }, config, { key }, signal) {
+  async fetch({ http }, config, { key, details = {} }, signal) {
     const client = clientOf(http, config);
     const url = `${bucketUrl(config)}/o/${encodeURIComponent(key)}`;
-    const { contentType, updated, metadata } = await client.json<ObjectResource>(
-      `${url}?fields=contentType,updated,metadata`,
-      signal,
-    );
+    const { contentType, updated, metadata } = details as ObjectFacts;
     const { body } = await client.download(`${url}?alt=media`, signal);
     const facts = { ...(updated !== undefined && { last_modified: updated }) };
     return { bytes: body, filename: key, mediaType: contentType ?? null, metadata: { ...metadata, ...facts } };

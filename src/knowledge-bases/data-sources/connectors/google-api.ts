@@ -20,6 +20,15 @@ interface GoogleError {
   error?: { message?: string; errors?: { reason?: string }[] };
 }
 
+interface Token {
+  value: string;
+  /** Unix milliseconds. */
+  expiresAt: number;
+}
+
+/** Tokens of one HTTP client, which lives as long as a job: by account, server and scope. Requested once, also by concurrent clients. */
+const TOKENS = new WeakMap<GuardedHttp, Map<string, Promise<Token>>>();
+
 /**
  * Creates a client of a Google API for a service account. Its token is requested as in
  * https://developers.google.com/identity/protocols/oauth2/service-account, without `google-auth-library`, whose requests
@@ -35,22 +44,24 @@ export function createGoogleClient(
   }: { service: string; credentials: Static<typeof ServiceAccount>; scope: string; retries?: number },
 ): RestClient {
   const account = credentials.service_account_json as Record<string, string>;
-  let token: { value: string; expiresAt: number } | null = null;
-  let renewal: Promise<{ value: string; expiresAt: number }> | null = null;
-  const renew = async () => {
-    renewal ??= requestToken(http, { account, scope, retries }).finally(() => {
-      renewal = null;
-    });
-    token = await renewal;
-    return token;
+  const tokens = TOKENS.get(http) ?? new Map<string, Promise<Token>>();
+  TOKENS.set(http, tokens);
+  const id = JSON.stringify([account['client_email'], account['private_key'], account['token_uri'], scope]);
+  const currentToken = async (): Promise<Token> => {
+    const requested = tokens.get(id);
+    const token = await requested;
+    if (token !== undefined && token.expiresAt > Date.now()) return token;
+    // Another request may have renewed it during the wait.
+    if (tokens.get(id) !== requested) return currentToken();
+    const renewal = requestToken(http, { account, scope, retries });
+    tokens.set(id, renewal);
+    renewal.catch(() => tokens.delete(id));
+    return renewal;
   };
   return new RestClient({
     http,
     service,
-    headers: async () => {
-      const current = token !== null && token.expiresAt > Date.now() ? token : await renew();
-      return { authorization: `Bearer ${current.value}` };
-    },
+    headers: async () => ({ authorization: `Bearer ${(await currentToken()).value}` }),
     errorMessage: (body) => (body as GoogleError | null)?.error?.message,
     isRateLimited: (status, body) =>
       status === 403 &&
@@ -62,7 +73,7 @@ export function createGoogleClient(
 async function requestToken(
   http: GuardedHttp,
   { account, scope, retries }: { account: Record<string, string>; scope: string; retries: number | undefined },
-): Promise<{ value: string; expiresAt: number }> {
+): Promise<Token> {
   const client = new RestClient({
     http,
     service: 'The token server of Google',

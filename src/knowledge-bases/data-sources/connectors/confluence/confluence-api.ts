@@ -104,10 +104,6 @@ export class ConfluenceApi {
     return this.#client.json(`${this.root}/api/v2/pages/${encodeURIComponent(id)}?${query}`, signal);
   }
 
-  attachment(id: string, signal: AbortSignal): Promise<Attachment> {
-    return this.#client.json(`${this.root}/api/v2/attachments/${encodeURIComponent(id)}`, signal);
-  }
-
   async download(path: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
     return (await this.#client.download(this.#resolve(`${this.root}${path}`), signal)).body;
   }

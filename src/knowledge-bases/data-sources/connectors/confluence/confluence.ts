@@ -5,7 +5,7 @@ import { MUST } from '../../../../http/validation.ts';
 import { COMMON_FIELDS, HttpUrl, MAX_LISTED, REMOTE_FIELDS, requirePlainUrl, Secret } from '../config-fields.ts';
 import type { Connector, SourceItem } from '../connector.ts';
 import { isSupportedFile } from '../file-formats.ts';
-import { ConfluenceApi, type ConfluencePage, type Space } from './confluence-api.ts';
+import { type Attachment, ConfluenceApi, type ConfluencePage, type Space } from './confluence-api.ts';
 import { storageToMarkdown } from './storage-to-markdown.ts';
 
 /** Space keys; those of personal spaces begin with a tilde. */
@@ -66,18 +66,21 @@ export const confluence: Connector<typeof Config> = {
         yield item;
       }
     }
-    for await (const { id, title, version, pageId = '', downloadLink, webuiLink } of api.attachments(signal)) {
-      const details = placeOf.get(pageId);
-      if (details === undefined || !isSupportedFile(title)) continue;
+    for await (const attachment of api.attachments(signal)) {
+      const { id, title, version, pageId = '', downloadLink, webuiLink } = attachment;
+      const place = placeOf.get(pageId);
+      if (place === undefined || !isSupportedFile(title)) continue;
       const uri = `${api.root}${webuiLink ?? downloadLink}`;
-      yield { key: `${ATTACHMENT}${id}`, fingerprint: fingerprint(version.number, details), name: title, uri, details };
+      const details = { ...place, attachment };
+      yield { key: `${ATTACHMENT}${id}`, fingerprint: fingerprint(version.number, place), name: title, uri, details };
     }
   },
   async fetch({ http }, config, { key, details }, signal) {
     const api = new ConfluenceApi(http, config);
     if (key.startsWith(ATTACHMENT)) {
-      const { title, mediaType = null, downloadLink } = await api.attachment(key.slice(ATTACHMENT.length), signal);
-      return { bytes: await api.download(downloadLink, signal), filename: title, mediaType, metadata: details ?? {} };
+      const { attachment, ...metadata } = details as { attachment: Attachment };
+      const { title, mediaType = null, downloadLink } = attachment;
+      return { bytes: await api.download(downloadLink, signal), filename: title, mediaType, metadata };
     }
     const { title, body, labels, version } = await api.page(key, signal);
     const text = `# ${title}\n\n${storageToMarkdown(body?.storage?.value ?? '')}\n`;

@@ -61,9 +61,9 @@ export function createNotion(base: string, requestsPerSecond = REQUESTS_PER_SECO
     async *list({ http, now }, config, signal) {
       for await (const page of listPages(open(http, config), config, signal)) yield toItem(page, now());
     },
-    async fetch({ http }, config, { key }, signal) {
+    async fetch({ http }, config, { key, details }, signal) {
       const api = open(http, config);
-      const page = await api.page(key, signal);
+      const { page } = details as { page: NotionPage };
       const title = pageTitle(page);
       const text = `# ${title}\n\n${await readBlocks(api, key, signal)}\n`;
       const metadata = { ...propertyMetadata(page), title, last_modified: page.last_edited_time };
@@ -80,5 +80,6 @@ function toItem(page: NotionPage, now: number): SourceItem {
     fingerprint: isRecent ? `${edited} recent` : edited,
     name: pageTitle(page),
     uri: page.url,
+    details: { page },
   };
 }
