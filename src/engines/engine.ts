@@ -43,6 +43,8 @@ export interface ChatPrompt {
 export interface PromptDocument {
   title: string;
   text: string;
+  /** Unix seconds at which the document was last changed; absent: unknown. */
+  modifiedAt?: number;
 }
 
 /**

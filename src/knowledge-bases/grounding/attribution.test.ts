@@ -51,6 +51,16 @@ describe('attribute', () => {
   it('requires all numbers of a sentence', () => {
     assert.deepEqual(parts('The library opens at 10 on Saturdays.'), []);
   });
+  it('cites nothing in a declined answer, not even the closest passage that it shows', () => {
+    const declined = 'I could not find the ferry to Skelby or its ticket in the documents.';
+    assert.deepEqual(parts(declined), []);
+    const closest = `${declined} The closest passage is from ferry.md > Ticket:\n\n> The ferry leaves at noon.\n> A ticket costs 4 pounds.`;
+    assert.deepEqual(parts(closest), []);
+    assert.deepEqual(parts(`Sorry, I couldn’t find the ticket. The ferry leaves at noon.`), [
+      ['The ferry leaves at noon.', 'ferry'],
+    ]);
+    assert.equal(parts('> The ferry leaves at noon.').length, 1);
+  });
   it('ignores thousands separators', () => {
     assert.equal(parts('The library has 12500 books.').length, 1);
     assert.equal(parts('The library has 12\u202f500 books.').length, 1);

@@ -19,13 +19,17 @@ const MIN_SHARE = 0.5;
 const MIN_TERMS = 2;
 /** List numbers and printed citation markers, which are ignored. */
 const LABELS = /^\s*(?:[-*•]\s+|\(?\d{1,3}[.)]\s+)+|\[\d{1,3}\]/g;
+/** A sentence that declines to answer. */
+const DECLINES =
+  /^\W*(?:(?:sorry|i(?:'m| am) sorry|unfortunately)\b[, ]*(?:but )?)?(?:(?:i|we) (?:could not|couldn't|cannot|can't|did not|didn't|was not able to|were not able to|am unable to) find\b|the (?:provided )?documents (?:do not|don't) (?:mention|contain|say|hold|answer|state)\b)/i;
 /** Thousands separators. */
 const THOUSANDS = /(?<=\d)[,.'’\u00a0\u202f](?=\d{3}(?!\d))/g;
 
 /**
  * Attributes the sentences of an answer to chunks: to the one with the highest IDF-weighted share of the sentence's terms
  * that contains all of its numbers. Compares texts instead of relying on markers printed by the model. Adjacent sentences
- * of one chunk are merged.
+ * of one chunk are merged. A sentence that declines has no source,
+ * and neither have block quotes below it, which show the closest passage.
  */
 export function attribute<Chunk extends { text: string }>(
   answer: string,
@@ -37,7 +41,9 @@ export function attribute<Chunk extends { text: string }>(
   const termsIn = (text: string): Set<string> => new Set(tokenizeText(text.replace(THOUSANDS, ''), language));
   const sources = chunks.map((chunk) => ({ chunk, terms: termsIn(chunk.text) }));
   const attributions: Attribution<Chunk>[] = [];
+  const uncited = findUncited(answer);
   for (const { start, end } of splitSentences(answer)) {
+    if (uncited.some((span) => start < span.end && end > span.start)) continue;
     const chunk = findSource(termsIn(answer.slice(start, end).replace(LABELS, '')), sources);
     if (chunk === null) continue;
     const previous = attributions.at(-1);
@@ -45,6 +51,17 @@ export function attribute<Chunk extends { text: string }>(
     else attributions.push({ chunk, start, end });
   }
   return attributions;
+}
+
+/** Spans that are never cited: the sentence that declines, and a block quote of the closest passage with its introduction. */
+function findUncited(answer: string): { start: number; end: number }[] {
+  if (!DECLINES.test(answer.replaceAll('’', "'"))) return [];
+  const quotes = Array.from(answer.matchAll(/^>.*$/gm), ({ index, 0: line }) => ({
+    start: index,
+    end: index + line.length,
+  }));
+  const end = quotes[0]?.start ?? splitSentences(answer)[0]?.end ?? 0;
+  return [{ start: 0, end }, ...quotes];
 }
 
 /** A chunk with its distinct terms. */

@@ -1,4 +1,4 @@
-import type { ChatPrompt, GenerationRequest, PromptDocument } from '../../engines/engine.ts';
+import type { ChatPrompt, GenerationRequest } from '../../engines/engine.ts';
 import { modelContextTokens } from '../../engines/registry.ts';
 import { requireScope } from '../../http/auth.ts';
 import { type Admission, requireModel } from '../../inference/admission.ts';
@@ -10,7 +10,8 @@ import type { KnowledgeBaseRow } from '../store.ts';
 import { documentBudget } from './document-budget.ts';
 import { fitTokenBudget } from './fit-token-budget.ts';
 import { CONTEXT_SEARCH, type ContextChunk, gatherContext } from './gather-context.ts';
-import { CONTEXT_INSTRUCTION_TOKENS, chunkTitle, renderContext } from './render-context.ts';
+import { toDocuments, toJoinedDocuments } from './prompt-documents.ts';
+import { CONTEXT_INSTRUCTION_TOKENS, renderContext } from './render-context.ts';
 import { retrievalQuery } from './retrieval-query.ts';
 import { withoutSpecialTokens } from './special-tokens.ts';
 import { estimatePromptTokens } from './token-estimate.ts';
@@ -74,7 +75,7 @@ export async function* groundPrompt(
   if (mode === 'ignored') return yield { prompt, context: [] };
   const query = retrievalQuery(prompt.messages);
   const found = query === null ? [] : await gatherContext(deps, call, bases, { ...CONTEXT_SEARCH, query, signal });
-  if (mode === 'selective') return yield { prompt: { ...prompt, documents: toDocuments(found) }, context: found };
+  if (mode === 'selective') return yield { prompt: { ...prompt, documents: toJoinedDocuments(found) }, context: found };
   const shown = engine.backend().engine === 'upstream' ? found.map(escapeSpecialTokens) : found;
   const fitting = fitTokenBudget(deps, call, shown, { query: query ?? '', signal });
   const conversationTokens = estimatePromptTokens(prompt) + CONTEXT_INSTRUCTION_TOKENS;
@@ -90,10 +91,6 @@ export async function* groundPrompt(
     if (context.length === 0) break;
   }
   yield { prompt, context: [] };
-}
-
-function toDocuments(chunks: readonly ContextChunk[]): PromptDocument[] {
-  return chunks.map((chunk) => ({ title: chunkTitle(chunk), text: chunk.text }));
 }
 
 /** An upstream server may parse control tokens in message text; the local engine never does. */

@@ -17,6 +17,8 @@ export interface RetrievedChunkRow {
   sourceUri: string | null;
   sourceType: string;
   metadata: Record<string, unknown>;
+  /** Unix seconds at which the document was last written. */
+  updatedAt: number;
   /** Current embedding fingerprint of the knowledge base. */
   baseFingerprint: string | null;
 }
@@ -32,6 +34,7 @@ const selectChunksJson = prepared(
   from json_array_elements_text($1::json->'ids') as requested(id), lateral (
     select c.id, c.text, c.tokens, c.page, c.heading_path as "headingPath", c.start_index as "startIndex", c.end_index as "endIndex",
       c.document_id as "documentId", d.name as "documentName", d.source_uri as "sourceUri", d.source_type as "sourceType", d.metadata,
+      floor(extract(epoch from d.updated_at)) as "updatedAt",
       b.embedding_fingerprint as "baseFingerprint"
     from chunks c
     join documents d on d.id = c.document_id

@@ -7,7 +7,8 @@ import { createLogger } from '../../../lib/logger.ts';
 import type { ChatMessage, ChatPrompt, FunctionTool, GenerationEngine, GenerationRequest } from '../../engine.ts';
 import { createLocalEngine } from '../../llama/engine/local-engine.ts';
 import { createBundledRerank } from '../rerank/bundled-rerank.ts';
-import { createBundledChat, NO_ANSWER_TEXT } from './bundled-chat.ts';
+import { createBundledChat } from './bundled-chat.ts';
+import { NO_ANSWER_TEXT } from './compose-answer.ts';
 import type { AnswerRanker } from './select-answer.ts';
 import { CHAT_TEMPLATE } from './template.ts';
 
@@ -123,6 +124,37 @@ describe('the bundled chat engine', () => {
     assert.equal(reads([{ role: 'user', content: 'Hello!' }]), 'ignored');
   });
 
+  it('quotes a section of the documents whole, with its heading', async () => {
+    const steps = '1. Put your name on the waiting list.\n2. Pay the deposit of a plot.\n3. Fetch the key.';
+    const text = `# Garden\n\nFor all.\n\n## Getting a plot\n\n${steps}\n\n## Water\n\nUse no hose at noon.`;
+    const messages: ChatMessage[] = [{ role: 'user', content: 'How do I get a plot?' }];
+    const { text: answer } = await say(ask(messages, {}, { documents: [{ title: 'garden.md', text }] }));
+    assert.equal(answer, `**Getting a plot**\n\n${steps}`);
+  });
+  it('shows the closest section with its source when it declines, unless the instructions prescribe a reply', async () => {
+    const text = '# Handbook\n\n## Guests\n\nRegister guests at the reception.\nThey get a badge.';
+    const documents = [{ title: 'handbook.md', text }];
+    const messages: ChatMessage[] = [{ role: 'user', content: 'A visitor comes to the reception, what must I do?' }];
+    const quote = '> Register guests at the reception.\n> They get a badge.';
+    const weak: AnswerRanker = { rerank: async ({ documents: all }) => ({ scores: all.map(() => 0.05), tokens: 1 }) };
+    const unsure = start(weak);
+    after(() => unsure.close());
+    const reply = async (prompt: readonly ChatMessage[]) =>
+      (await collectGeneration(unsure, ask(prompt, {}, { documents }))).choices[0]!.text;
+    assert.equal(
+      await reply(messages),
+      `${NO_ANSWER_TEXT} The closest passage is from handbook.md > Guests:\n\n${quote}`,
+    );
+    const instructed: ChatMessage = { role: 'system', content: 'If you do not know, say "No idea."' };
+    assert.equal(await reply([instructed, ...messages]), 'No idea.');
+  });
+  it('answers long questions about long documents in Thai', async () => {
+    const text = 'หอสมุดเปิดเวลาเก้าโมงเช้าทุกวัน และปิดเวลาห้าโมงเย็น '.repeat(60);
+    const content = 'หอสมุดเปิดเวลากี่โมง '.repeat(20);
+    const documents = Array.from({ length: 5 }, (_, i) => ({ title: `${i}.txt`, text: `${i} ${text}` }));
+    const { text: answer, reason } = await say(ask([{ role: 'user', content }], { maxTokens: null }, { documents }));
+    assert.ok(answer.length > 20 && reason === 'stop', `${reason}: ${answer}`);
+  });
   it('answers from the documents of the prompt', async () => {
     const documents = [
       { title: 'Towers', text: TOWER },

@@ -13,15 +13,18 @@ import type {
 } from '../../engine.ts';
 import type { LocalEngine } from '../../llama/engine/local-engine.ts';
 import type { ConstrainedRequest } from '../../llama/engine/tool-constraint.ts';
+import { declineWith, NO_ANSWER_TEXT, quoteSection } from './compose-answer.ts';
 import { constrainJson } from './constrain-json.ts';
 import { constrainToTool } from './constrain-tool.ts';
 import { DeferredStream } from './deferred-stream.ts';
 import { extractQuestionContext, type QuestionContext } from './extract-passages.ts';
 import { selectReplies } from './plain-replies.ts';
-import { type AnswerRanker, selectAnswer } from './select-answer.ts';
+import { type AnswerRanker, type SelectedAnswer, selectAnswer } from './select-answer.ts';
+import { selectSection } from './select-section.ts';
+import { ANSWER_TITLE } from './template.ts';
 
-/** The reply when no passage answers. The model was trained on it. */
-export const NO_ANSWER_TEXT = 'I could not find that in the documents.';
+/** UTF-8 bytes of the question that the model is shown, from its end. The answer is selected by all of it. */
+const MAX_QUESTION_BYTES = 600;
 
 /** Greedy: so small a model writes nonsense otherwise. */
 const DEFAULT_TEMPERATURE = 0;
@@ -38,8 +41,8 @@ export interface BundledChatOptions {
 
 /**
  * Creates the engine of the bundled chat model, which has a few million parameters. For questions about documents, it selects
- * the sentence that answers, marks it in the prompt, and constrains the completion to it. With tools, it constrains calls to
- * the tool that fits, small talk to the replies of the training, and JSON to values of the conversation. What it was not
+ * the section or sentence that answers, marks it in the prompt, and constrains the completion to it. With tools, it constrains calls
+ * to the tool that fits, small talk to the replies of the training, and JSON to values of the conversation. What it was not
  * trained for it answers with one sentence about its limits.
  */
 export function createBundledChat(options: BundledChatOptions): GenerationEngine {
@@ -112,23 +115,21 @@ class BundledChat implements GenerationEngine {
     return this.#engine.generate({ ...request, prompt: { ...prompt, parallelToolCalls }, toolConstraint }, signal);
   }
 
-  /** Marks the sentence that answers in the prompt, and constrains the completion to it. */
+  /** Marks the text that answers in the prompt, and constrains the completion to it. */
   async #constrainToAnswer(
     request: GenerationRequest,
     prompt: ChatPrompt,
     context: QuestionContext,
     signal: AbortSignal,
   ): Promise<ConstrainedRequest> {
-    const { passages, question, previousQuestion, fallback, isCertain } = context;
-    const ranker = rankerFor(this.#ranker, request.scope);
-    const { shown, answer } = await selectAnswer(passages, `${previousQuestion} ${question}`.trim(), ranker, signal);
-    if (answer === null && !isCertain) return constrainReply(request, prompt);
-    const messages: ChatMessage[] = [{ role: 'user', content: question }];
+    const { shown, answer } = await findAnswer(context, rankerFor(this.#ranker, request.scope), signal);
+    if (answer === null && !context.isCertain) return constrainReply(request, prompt);
+    const messages: ChatMessage[] = [{ role: 'user', content: lastBytes(context.question, MAX_QUESTION_BYTES) }];
     return {
       ...request,
       sentPrompt: prompt,
       prompt: { ...prompt, messages, tools: [], toolChoice: 'none', documents: shown },
-      format: { type: 'choice', choices: [answer ?? fallback ?? NO_ANSWER_TEXT] },
+      format: { type: 'choice', choices: [answer ?? context.fallback ?? NO_ANSWER_TEXT] },
     };
   }
 }
@@ -146,6 +147,37 @@ function constrainReply(request: GenerationRequest, prompt: ChatPrompt): Generat
   if (prompt.messages.at(-1)?.role !== 'user') return request;
   const choices = selectReplies(prompt.messages);
   return choices === null ? request : { ...request, format: { type: 'choice', choices } };
+}
+
+/**
+ * Finds the answer in the passages. In documents of a knowledge base it is the section that fits best; where none fits well
+ * enough, and in texts of messages, the sentence. Without an answer, the closest section of the documents is shown, unless the
+ * instructions prescribe a reply.
+ */
+async function findAnswer(
+  { passages, question, previousQuestion, fallback, isSearched }: QuestionContext,
+  ranker: AnswerRanker,
+  signal: AbortSignal,
+): Promise<SelectedAnswer> {
+  const query = `${previousQuestion} ${question}`.trim();
+  const section = isSearched ? await selectSection(passages, query, ranker, signal) : null;
+  if (section?.fit === 'answer') {
+    const answer = quoteSection(section);
+    return { shown: [{ title: ANSWER_TITLE, text: answer }], answer };
+  }
+  const selected = await selectAnswer(passages, query, ranker, signal);
+  if (selected.answer !== null || section?.fit !== 'close' || fallback !== null) return selected;
+  return { shown: [], answer: declineWith(section) };
+}
+
+/** The end of a text, of at most so many UTF-8 bytes. */
+function lastBytes(text: string, bytes: number): string {
+  const encoded = Buffer.from(text);
+  if (encoded.length <= bytes) return text;
+  return encoded
+    .subarray(-bytes)
+    .toString()
+    .replace(/^\ufffd+/, '');
 }
 
 /** Binds the ranker to an organization, among which its queue is shared fairly. */

@@ -14,6 +14,8 @@ export interface QuestionContext {
   passages: Passage[];
   /** False when the passages may be talk that the question follows. */
   isCertain: boolean;
+  /** Whether documents of a knowledge base were searched for. */
+  isSearched: boolean;
   /** The user's question, verbatim. */
   question: string;
   /** The user's previous question if this is a follow-up question, else empty. */
@@ -66,6 +68,7 @@ export function extractQuestionContext(prompt: ChatPrompt): QuestionContext | nu
   const instructions = [...system.map((read) => read.instructions), lastMessage.instructions].join('\n');
   return {
     passages,
+    isSearched,
     isCertain: isSearched || parts.some((part) => part.isCertain),
     question,
     previousQuestion: isFollowUp(question, messages) ? (earlier.at(-1)?.question ?? '') : '',

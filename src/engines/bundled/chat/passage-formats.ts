@@ -2,6 +2,8 @@
 export interface Passage {
   title?: string;
   text: string;
+  /** Unix seconds at which the document was last changed; absent: unknown. */
+  modifiedAt?: number;
 }
 
 /** A label of passages: `Context:`, `Here are the search results:`, `### Documents`. */

@@ -1,20 +1,24 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { PromptDocument } from '../../engine.ts';
 import type { RerankEngine } from '../../rerank-engine.ts';
+import { thresholdsFor } from './answer-thresholds.ts';
+import { filterCandidates } from './filter-candidates.ts';
 import type { Passage } from './passage-formats.ts';
+import { TITLE_SEPARATOR } from './sections.ts';
 import { ANSWER_TITLE } from './template.ts';
 import { extractTerms } from './terms.ts';
 import { splitUnits } from './text-units.ts';
 
-/** Units that are reranked: those that share the most terms with the question. */
-const MAX_CANDIDATES = 64;
 /** Units of a context window, and the distance between the starts of windows. */
 const WINDOW_UNITS = 12;
 const WINDOW_STEP = 6;
 /** Units that the model is shown besides the answer. */
 const MAX_OTHERS = 3;
-/** Characters shown to the model, about 400 tokens: it copies most reliably from so much. */
-const MAX_SHOWN_CHARACTERS = 1_400;
+/**
+ * UTF-8 bytes shown to the model, about 400 tokens of English: it copies most reliably from so much. Bytes, because other scripts
+ * have up to a token for each byte.
+ */
+const MAX_SHOWN_BYTES = 1_400;
 /** Characters of a question that are read, from its end. */
 const MAX_QUESTION_CHARACTERS = 1_000;
 /** Time slice between yields to the event loop. */
@@ -26,8 +30,6 @@ const TIME_SLICE_MS = 5;
  */
 const LOGIT_WEIGHTS = { alone: 0.9, withPrevious: 0.51, window: 0.35, constant: 2.65 } as const;
 const MAX_LOGIT = 8;
-/** Minimum relevance of an answer. */
-const MIN_RELEVANCE = 0.35;
 
 /** Ranks the units. Rejects with the signal's reason when it aborts. */
 export type AnswerRanker = Pick<RerankEngine, 'rerank'>;
@@ -68,7 +70,7 @@ export async function selectAnswer(
     .map(({ text }, i) => ({ text, relevance: relevance[i] ?? 0 }))
     .sort((a, b) => b.relevance - a.relevance);
   const [best, ...others] = ranked;
-  const answer = best !== undefined && best.relevance >= MIN_RELEVANCE ? best.text : null;
+  const answer = best !== undefined && best.relevance >= thresholdsFor(query).sentence ? best.text : null;
   const texts = (answer === null ? ranked : others).slice(0, MAX_OTHERS).map(({ text }) => text);
   return { shown: createDocuments(answer, texts), answer };
 }
@@ -77,7 +79,8 @@ async function readCandidates(passages: readonly Passage[], signal: AbortSignal)
   const candidates: Candidate[] = [];
   let sliceEnd = performance.now() + TIME_SLICE_MS;
   for (const { title, text } of passages) {
-    const units = [...splitUnits(text)];
+    const headings = new Set(title?.split(TITLE_SEPARATOR));
+    const units = [...splitUnits(text)].filter((unit) => !headings.has(unit.text));
     for (const [index, unit] of units.entries()) {
       if (performance.now() > sliceEnd) {
         await yieldToEventLoop();
@@ -98,25 +101,6 @@ async function readCandidates(passages: readonly Passage[], signal: AbortSignal)
     }
   }
   return candidates;
-}
-
-/** The candidates with the highest sum of IDF over common terms, distinct by text. */
-function filterCandidates(candidates: readonly Candidate[], terms: readonly string[]): Candidate[] {
-  const distinct = [
-    ...new Map(candidates.toReversed().map((candidate) => [candidate.text, candidate])).values(),
-  ].reverse();
-  const idf = terms.map((term) => {
-    const frequency = distinct.filter((candidate) => candidate.terms.has(term)).length;
-    return Math.log(1 + (distinct.length - frequency + 0.5) / (frequency + 0.5));
-  });
-  return distinct
-    .map((candidate) => ({
-      candidate,
-      score: terms.reduce((sum, term, i) => sum + (candidate.terms.has(term) ? (idf[i] ?? 0) : 0), 0),
-    }))
-    .sort((a, b) => b.score - a.score)
-    .slice(0, MAX_CANDIDATES)
-    .map(({ candidate }) => candidate);
 }
 
 /** Probability that each candidate answers the question. */
@@ -155,9 +139,9 @@ function boundedLogit(probability: number): number {
 
 /** Other texts in ascending relevance, up to the size limit, then the answer. */
 function createDocuments(answer: string | null, others: readonly string[]): PromptDocument[] {
-  let remaining = MAX_SHOWN_CHARACTERS - (answer?.length ?? 0);
+  let remaining = MAX_SHOWN_BYTES - Buffer.byteLength(answer ?? '');
   const fitting = others.filter((text) => {
-    remaining -= text.length;
+    remaining -= Buffer.byteLength(text);
     return remaining >= 0;
   });
   const documents = fitting.reverse().map((text) => ({ title: '', text }));

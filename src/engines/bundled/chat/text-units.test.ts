@@ -41,6 +41,13 @@ describe('splitUnits', () => {
       { text: 'We sell books.', heading: 'Shop' },
       { text: 'We open at nine.', heading: 'Opening hours' },
     ]);
+    assert.deepEqual(
+      [...splitUnits('**Returns.** Bring the receipt.\n\n**Gifts**\n\nWe wrap them.')],
+      [
+        { text: 'Bring the receipt.', heading: 'Returns' },
+        { text: 'We wrap them.', heading: 'Gifts' },
+      ],
+    );
   });
   it('truncates long units at spaces, never within a surrogate pair', () => {
     for (const text of ['word '.repeat(500), '😀'.repeat(1000)]) {

@@ -1,4 +1,5 @@
 import { splitSentences } from '../../../lib/sentences.ts';
+import { BOLD_HEADING } from './sections.ts';
 
 /** A part of a passage that can be quoted as an answer: a sentence, a list item, a table row, a line of code. */
 export interface TextUnit {
@@ -55,8 +56,10 @@ export function* splitUnits(text: string): Generator<TextUnit, void, undefined> 
       yield* flush();
       heading = line.trim().replace(/:$/, '');
     } else {
-      if (ITEM.test(line)) yield* flush();
-      prose.push(line.replace(ITEM, ''));
+      const bold = (lines[index - 1] ?? '').trim() === '' ? BOLD_HEADING.exec(line) : null;
+      if (ITEM.test(line) || bold !== null) yield* flush();
+      if (bold !== null) heading = bold[2] ?? '';
+      prose.push(line.slice(bold?.[0].length ?? 0).replace(ITEM, ''));
     }
   }
   yield* flush();

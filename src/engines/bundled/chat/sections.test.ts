@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { splitSections } from './sections.ts';
+
+const read = (text: string, title = 'pump.md') =>
+  splitSections([{ title, text }]).map(({ heading, text: own }) => [heading, own]);
+
+describe('splitSections', () => {
+  it('splits at headings, keeps steps and tables whole, and omits headings without text', () => {
+    const steps = '1. Open the lid.\n2. Rinse it.\n\n   Dry it.';
+    const table = '| lamp | meaning |\n|---|---|\n| red | empty |';
+    const text = `Intro.\n\n# Pump\n\n## Cleaning ##\n\n${steps}\n\nLamps\n-----\n${table}\n\n## Nothing\n`;
+    assert.deepEqual(read(text), [
+      ['pump.md', 'Intro.'],
+      ['Cleaning', steps],
+      ['Lamps', table],
+    ]);
+  });
+  it('heads a paragraph by its bold opening, and what follows a bold line by that line', () => {
+    const text =
+      '# Pump\n\n**Upgrade.** Stop it.\n- first\n\n- second\n\nMore text.\n\n__Down__: no.\n\n**Spare parts**\n\nSee E2.\n\nAnd E3, **not** E4.';
+    assert.deepEqual(read(text), [
+      ['Upgrade', 'Stop it.\n- first\n\n- second'],
+      ['Pump', 'More text.'],
+      ['Down', 'no.'],
+      ['Spare parts', 'See E2.\n\nAnd E3, **not** E4.'],
+    ]);
+  });
+  it('takes no line of code for a heading', () => {
+    const code = '```sh\n# stop first\n\n**a** b\n```';
+    assert.deepEqual(read(`# Run\n\n${code}`), [['Run', code]]);
+  });
+  it('takes the headings above a chunk from its title, except for an overlap before the last of them', () => {
+    assert.deepEqual(read('Rinse it.', 'pump.md > Pump > Cleaning'), [['Cleaning', 'Rinse it.']]);
+    assert.deepEqual(read('end of another.\n\n## Cleaning\n\nRinse it.', 'pump.md > Pump > Cleaning'), [
+      ['pump.md', 'end of another.'],
+      ['Cleaning', 'Rinse it.'],
+    ]);
+    const [section] = splitSections([{ title: 'pump.md > Cleaning', text: 'Rinse it.' }]);
+    assert.equal(section?.isHeaded, true);
+    assert.equal(splitSections([{ title: 'pump.md', text: 'Rinse it.' }])[0]?.isHeaded, false);
+  });
+  it('splits long sections between paragraphs, lines, words or characters, and loses no text', () => {
+    for (const part of ['A paragraph of text.\n\n', '- an item of a list\n', 'word ', 'ยย ', 'ย', 'a😀']) {
+      const sections = read(`# Long\n\n${part.repeat(1_000)}`);
+      assert.ok(sections.length > 1);
+      for (const [heading, text = ''] of sections) {
+        assert.equal(heading, 'Long');
+        assert.ok(Buffer.byteLength(text) <= 1_400 && text.isWellFormed());
+      }
+      const joined = sections.map(([, text]) => text).join('');
+      assert.equal(joined.replace(/\s/g, ''), part.repeat(1_000).replace(/\s/g, ''));
+    }
+  });
+  it('reads a megabyte of any markup in linear time', () => {
+    for (const part of ['**', '**a', '# \n', '```\n', 'a\n---\n', '\n \n', '- a\n', '__a__: b\n\n', '  ']) {
+      assert.ok(Array.isArray(read(part.repeat(Math.ceil(1e6 / part.length)))), part);
+    }
+  });
+});

@@ -1,0 +1,129 @@
+import type { Passage } from './passage-formats.ts';
+
+/** A part of a passage that answers a question as a whole: the text below one heading. */
+export interface Section {
+  /** The nearest heading above it, without markup; else the name of the document; empty for none. */
+  heading: string;
+  /** Whether `heading` is a heading of the text and not the name of the document. */
+  isHeaded: boolean;
+  /** Verbatim lines, with the markers of lists and tables, without the heading. */
+  text: string;
+  /** Index of the passage. */
+  passage: number;
+}
+
+/**
+ * Maximum UTF-8 bytes of a section. A longer one is split between its paragraphs, else between lines. An answer is in the prompt
+ * and in the completion, and a byte is at most a token, so that any answer fits the context of 4,096 tokens.
+ */
+const MAX_SECTION_BYTES = 1_400;
+/** Between the document and the headings in the title of a passage. */
+export const TITLE_SEPARATOR = ' > ';
+/** Maximum characters of a heading. */
+const MAX_HEADING_CHARACTERS = 120;
+
+const FENCE = /^\s*(?:```|~~~)/;
+const HEADING = /^\s{0,3}#{1,6}\s+(.*?)\s*#*\s*$/;
+const UNDERLINE = /^\s{0,3}(?:={3,}|-{3,})\s*$/;
+/** The first line of a paragraph that is bold as a whole, or opens with a bold heading: `**Upgrade.** Stop the service.` */
+export const BOLD_HEADING = /^(\*\*|__)(?=\S)([^*_\n]{1,80}?)[.:!]?\1[.:]?(?:\s*$|(?<=[.:!]\1|\1:)\s+(?=\S))/;
+
+/** Splits passages into sections, in order. Headings without text are no sections. Takes linear time. */
+export function splitSections(passages: readonly Passage[]): Section[] {
+  return passages.flatMap(({ title = '', text }, passage) => {
+    const path = title.split(TITLE_SEPARATOR);
+    const sections = readSections(text, { heading: path.at(-1) ?? '', isHeaded: path.length > 1 });
+    const [first, second] = sections;
+    // Text before the heading that the title names is the end of the section before: chunks overlap.
+    if (first !== undefined && path.length > 1 && first.heading === second?.heading) {
+      Object.assign(first, { heading: path[0], isHeaded: false });
+    }
+    return sections.flatMap(splitLongSection).map((section) => ({ ...section, passage }));
+  });
+}
+
+type HeadedText = Omit<Section, 'passage'>;
+type Heading = Pick<Section, 'heading' | 'isHeaded'>;
+
+function readSections(text: string, title: Heading): HeadedText[] {
+  const sections: HeadedText[] = [];
+  let heading = title;
+  let body: string[] = [];
+  /** The heading to return to at the end of a paragraph with a run-in heading. */
+  let outer: Heading | null = null;
+  let isFenced = false;
+  const flush = (): void => {
+    const own = trimLines(body.join('\n'));
+    if (/[\p{L}\p{N}]/u.test(own)) sections.push({ ...heading, text: own });
+    body = [];
+  };
+  const open = (next: Heading | string): void => {
+    flush();
+    const isMarked = typeof next === 'string';
+    heading = isMarked ? { heading: next.trim().slice(0, MAX_HEADING_CHARACTERS), isHeaded: true } : next;
+  };
+  const lines = text.split(/\r\n?|\n/);
+  for (const [index, line] of lines.entries()) {
+    if (FENCE.test(line)) isFenced = !isFenced;
+    const isParagraphStart = !isFenced && (lines[index - 1] ?? '').trim() === '';
+    const marked = isFenced ? null : HEADING.exec(line);
+    const bold = isParagraphStart ? BOLD_HEADING.exec(line) : null;
+    if (outer !== null && line.trim() === '' && !isFenced && !continuesList(lines[index + 1] ?? '')) {
+      open(outer);
+      outer = null;
+    }
+    if (marked !== null) {
+      open(marked[1] ?? '');
+      outer = null;
+    } else if (!isFenced && UNDERLINE.test(line) && body.length > 0 && (lines[index - 2] ?? '').trim() === '') {
+      const underlined = body.pop() ?? '';
+      open(underlined);
+      outer = null;
+    } else if (bold !== null) {
+      const rest = line.slice(bold[0].length);
+      const parent: Heading = outer ?? heading;
+      open(bold[2] ?? '');
+      outer = rest === '' ? null : parent;
+      if (rest !== '') body.push(rest);
+    } else body.push(line);
+  }
+  flush();
+  return sections;
+}
+
+/** Whether a line belongs to a list or is indented below one. */
+function continuesList(line: string): boolean {
+  return /^\s*(?:[-*+•]|\d{1,3}[.)])\s+\S|^\s{2,}\S/.test(line);
+}
+
+/** Splits a section above the maximum between paragraphs, else between lines, else between words. */
+function splitLongSection({ text, ...heading }: HeadedText): HeadedText[] {
+  const parts: string[] = [];
+  let bytes = 0;
+  for (const piece of splitPieces(text)) {
+    const size = Buffer.byteLength(piece);
+    if (parts.length > 0 && bytes + size <= MAX_SECTION_BYTES) {
+      parts[parts.length - 1] += piece;
+      bytes += size;
+    } else {
+      parts.push(piece);
+      bytes = size;
+    }
+  }
+  return parts.map((part) => ({ ...heading, text: trimLines(part) })).filter((part) => part.text !== '');
+}
+
+/** Splits a text into the largest parts that fit: the text, paragraphs, lines, words, characters. */
+function* splitPieces(
+  text: string,
+  separators: readonly RegExp[] = [/(?<=\n[^\S\n]*\n)/, /(?<=\n)/, /(?<=\s)/, /(?=[\s\S])/u],
+): Generator<string, void, undefined> {
+  const [separator, ...others] = separators;
+  if (separator === undefined || Buffer.byteLength(text) <= MAX_SECTION_BYTES) yield text;
+  else for (const part of text.split(separator)) yield* splitPieces(part, others);
+}
+
+/** Removes empty lines at the beginning and white space at the end. Indentation stays. */
+function trimLines(text: string): string {
+  return text.replace(/^(?:[^\S\n]*\n)+/, '').trimEnd();
+}
