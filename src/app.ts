@@ -52,7 +52,7 @@ export async function createApp(deps: AppDeps, version: string, requestTimeoutMs
   replayIdempotentRequests(app, deps);
   await describeApi(app, version);
 
-  healthRoutes(app, deps);
+  healthRoutes(app, { ...deps, version });
   modelRoutes(app, deps);
   chatRoutes(app, deps);
   completionRoutes(app, deps);

@@ -283,7 +283,7 @@ export const ModelBinding = Type.Object(
     ),
     file: Type.Optional(Type.String({ minLength: 1, description: '`local`: path of a GGUF file.' })),
     base_urls: Type.Optional(
-      Type.Array(HttpUrl, { minItems: 1, description: '`upstream`: base URLs of one or more servers.' }),
+      Type.Array(HttpUrl, { minItems: 1, description: '`upstream`: base URL of the server, or a list of several.' }),
     ),
     upstream_model: Type.Optional(
       Type.String({ minLength: 1, description: '`upstream`: model name sent to the server.' }),

@@ -62,11 +62,22 @@ describe('loadConfig', () => {
   });
 
   it('names an invalid value and its source', () => {
-    assertRejected(() => loadConfig({ QUIRE_PORT: 'eighty' }), /^QUIRE_PORT has a wrong value.*integer.*"eighty"/);
+    assertRejected(
+      () => loadConfig({ QUIRE_PORT: 'eighty' }),
+      /^QUIRE_PORT has a wrong value.*a whole number.*"eighty"/,
+    );
     assertRejected(() => loadConfig({ QUIRE_PORT: '70000' }), /^QUIRE_PORT.*<= 65535/);
     assertRejected(() => loadConfig({ QUIRE_LOG_LEVEL: 'loud' }), /^QUIRE_LOG_LEVEL.*one of trace, debug/);
     assertRejected(() => loadConfig({ QUIRE_UPSTREAM_URL: 'localhost:8000' }), /^QUIRE_UPSTREAM_URL/);
     assertRejected(() => withFile('port: no\n'), /'port' has a wrong value/);
+  });
+
+  it('accepts one base URL of a model as text, and names other types in words', () => {
+    const model = (baseUrls: string) => withFile(`models:\n  m:\n    base_urls: ${baseUrls}\n`).models['m']?.base_urls;
+    assert.deepEqual(model('http://a:1/v1'), ['http://a:1/v1']);
+    assert.deepEqual(model('http://a:1, http://b:1'), ['http://a:1', 'http://b:1']);
+    assertRejected(() => model('7'), /'models.m.base_urls' must be a list\.$/);
+    assertRejected(() => withFile('models: [a]\n'), /'models' must be a block of 'name: value' lines\.$/);
   });
 
   it('names an unknown key, at the root and within a model', () => {

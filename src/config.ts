@@ -197,7 +197,7 @@ function requireValid(setting: Setting, value: unknown, location: string): unkno
 
 function readModels(value: unknown, path: string): Config['models'] {
   const validate = ajv.compile(FileSections);
-  const sections = { models: value ?? {} };
+  const sections = { models: listBaseUrls(value ?? {}) };
   if (!validate(sections)) {
     const error = validate.errors?.[0];
     const at = (error?.instancePath ?? '').split('/').slice(1).join('.');
@@ -207,7 +207,32 @@ function readModels(value: unknown, path: string): Config['models'] {
   return sections.models as Config['models'];
 }
 
-function describeViolation(error: { message?: string; params?: Record<string, unknown> } | undefined): string {
+/** Makes a list of `base_urls` that is a text: one URL, or several separated by commas. */
+function listBaseUrls(models: unknown): unknown {
+  if (typeof models !== 'object' || models === null || Array.isArray(models)) return models;
+  const entries = Object.entries(models as Record<string, Record<string, unknown> | null>).map(([id, binding]) => {
+    const urls = binding?.['base_urls'];
+    if (typeof urls !== 'string') return [id, binding];
+    return [id, { ...binding, base_urls: urls.split(',').map((url) => url.trim()) }];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** JSON types in the words of a configuration file. */
+const TYPE_NAMES: Readonly<Record<string, string>> = {
+  array: 'a list',
+  object: "a block of 'name: value' lines",
+  string: 'a text',
+  integer: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+};
+
+function describeViolation(
+  error: { keyword?: string; message?: string; params?: Record<string, unknown> } | undefined,
+): string {
+  const type = error?.keyword === 'type' ? TYPE_NAMES[String(error.params?.['type'])] : undefined;
+  if (type !== undefined) return `must be ${type}`;
   const allowed = error?.params?.['allowedValues'];
   return allowed ? `must be one of ${(allowed as string[]).join(', ')}` : (error?.message ?? 'is not accepted');
 }

@@ -1,9 +1,11 @@
 /** Checks that settings, files and versions named by deployment files exist. */
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
-import { describe, it } from 'node:test';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
 import { parse } from 'yaml';
 import { loadConfig } from '../src/config.ts';
+import { type Service, startService, until } from './spawned-service.ts';
 
 const ROOT = new URL('../', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, ROOT), 'utf8');
@@ -12,7 +14,7 @@ const COMPOSE_FILES = ['compose.yaml', 'deploy/compose/postgres-minio.yaml', 'de
 /** Minimum grace period of supervisors: 30 s of drain, 10 s for aborted requests, then engines and database. */
 const SHUTDOWN_SECONDS = 45;
 
-interface Service {
+interface ComposeService {
   image?: string;
   extends?: object;
   environment?: Record<string, string>;
@@ -20,12 +22,12 @@ interface Service {
 }
 
 /** Lists the services of a compose file that run Quire, with expanded variables. */
-function quireServices(path: string): Service[] {
+function quireServices(path: string): ComposeService[] {
   const filled = read(path).replaceAll(
     /\$\{\w+(?::-([^}]*)|:\?)?\}/g,
     (_, preset?: string) => preset ?? 'x'.repeat(40),
   );
-  const { services } = parse(filled, { merge: true }) as { services: Record<string, Service> };
+  const { services } = parse(filled, { merge: true }) as { services: Record<string, ComposeService> };
   return Object.values(services).filter(
     (service) => service.extends !== undefined || service.image?.startsWith('quire:'),
   );
@@ -82,5 +84,73 @@ describe('deployment files', () => {
     assert.ok(Number(unit.match(/^TimeoutStopSec=(\d+)$/m)?.[1]) > SHUTDOWN_SECONDS);
     for (const [path] of unit.matchAll(/(?<=\/opt\/quire\/)(?:src|docs)\/\S+/g))
       assert.ok(existsSync(new URL(path, ROOT)), path);
+  });
+});
+
+/** Calls every kind of model, runs a response and a batch of one line. */
+async function callEverything({ url, key }: Service): Promise<void> {
+  const headers = { authorization: `Bearer ${key}` };
+  const post = async (path: string, body: object) => {
+    const isForm = body instanceof FormData;
+    const type = isForm ? {} : { 'content-type': 'application/json' };
+    const sent = { method: 'POST', headers: { ...headers, ...type }, body: isForm ? body : JSON.stringify(body) };
+    const response = await fetch(`${url}/v1/${path}`, sent);
+    assert.equal(response.status, 200, await response.clone().text());
+    return (await response.json()) as { id: string; status: string };
+  };
+  const embedding = { model: 'embed-large-en-v1.5', input: 'a' };
+  await post('chat/completions', { model: 'general-8b', max_tokens: 1, messages: [{ role: 'user', content: 'Hi' }] });
+  await post('responses', { model: 'general-8b', max_output_tokens: 1, input: 'Hi' });
+  await post('embeddings', embedding);
+  await post('rerank', { model: 'reranker-v2-m3', query: 'a', documents: ['b'] });
+  await post('moderations', { input: 'a' });
+  const form = new FormData();
+  form.set('purpose', 'batch');
+  const line = { custom_id: '1', method: 'POST', url: '/v1/embeddings', body: embedding };
+  form.set('file', new File([JSON.stringify(line)], 'lines.jsonl'));
+  const file = await post('files', form);
+  const batch = { input_file_id: file.id, endpoint: '/v1/embeddings', completion_window: '24h' };
+  const { id } = await post('batches', batch);
+  const status = async () => (await (await fetch(`${url}/v1/batches/${id}`, { headers })).json()) as { status: string };
+  await until(async () => (await status()).status === 'completed');
+}
+
+describe('a running service', () => {
+  const config = 'models:\n  mine:\n    base_urls: http://127.0.0.1:9\n';
+  let service: Service;
+  before(async () => {
+    service = await startService({ config });
+  });
+  after(() => service.stop());
+
+  it('has every metric of the Grafana dashboard', async () => {
+    // Metrics of an activity appear with its first call.
+    await callEverything(service);
+    const metrics = await (await fetch(`${service.url}/metrics`)).text();
+    const known = new Set([...metrics.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name));
+    const expressions = [...read('deploy/grafana/quire.json').matchAll(/"expr": "([^"\\]|\\.)*"/g)].join('\n');
+    const used = new Set([...expressions.matchAll(/\b(?:quire|process|nodejs)_\w+/g)].map(([name]) => name));
+    const unknown = [...used].filter(
+      (name) => !known.has(name) && !known.has(name.replace(/_(bucket|count|sum)$/, '')),
+    );
+    assert.ok(used.size > 20, `${used.size}`);
+    assert.deepEqual(unknown, []);
+  });
+
+  it('names model servers that do not answer', async () => {
+    await until(() => /model server does not answer/.test(service.stderr()));
+    assert.match(service.stderr(), /"models":\["mine"\]/);
+  });
+
+  it('applies changed models on SIGHUP, and names what needs a restart', async () => {
+    writeFileSync(
+      join(service.dataDir, 'quire.yaml'),
+      `${config}  other:\n    alias: general-8b\nusage_retention_days: 9\n`,
+    );
+    service.signal('SIGHUP');
+    await until(() => /configuration reloaded/.test(service.stderr()));
+    const headers = { authorization: `Bearer ${service.key}` };
+    assert.equal((await fetch(`${service.url}/v1/models/other`, { headers })).status, 200);
+    assert.match(service.stderr(), /"applied":\["models"\],"needRestart":\["usageRetentionDays"\]/);
   });
 });

@@ -9,7 +9,6 @@ import { requireNoStoredData } from '../data-folder/stored-data.ts';
 import type { Database } from '../db/db.ts';
 import type { Deps } from '../deps.ts';
 import { PolicyScreen } from '../guardrails/policy-screen.ts';
-import type { RateLimiter } from '../http/rate-limit.ts';
 import { policyScorer } from '../inference/score-texts.ts';
 import type { Logger } from '../lib/logger.ts';
 import { OperatorError } from '../lib/operator-error.ts';
@@ -35,7 +34,7 @@ export interface Booted {
   authenticator: Authenticator;
   /** Makes this process read a key, or the keys of an organization, again. */
   evictKeys(id: string): void;
-  limiter: RateLimiter;
+  limiter: KeyRateLimiter;
   promptCache: PromptCacheStatistics;
   bindings: ModelBindings;
 }
@@ -133,7 +132,7 @@ async function openAuthenticator(db: Database, logger: Logger, lifecycle: Proces
 async function openLimiter(
   { db, config, models, metrics, logger }: Pick<Deps, 'db' | 'config' | 'models' | 'metrics' | 'logger'>,
   lifecycle: ProcessLifecycle,
-): Promise<RateLimiter> {
+): Promise<KeyRateLimiter> {
   const store = await lifecycle.start(
     'rate limits',
     () => (db.isExclusive ? new MemoryLimitStore() : new SharedLimitStore({ db, logger, metrics })),

@@ -2,6 +2,7 @@ import { bootstrapAccounts } from '../accounts/bootstrap.ts';
 import { type Booted, boot } from '../boot/boot.ts';
 import { type Config, loadConfig } from '../config.ts';
 import { holdDataFolder } from '../data-folder/hold.ts';
+import { warnOfDeadUpstreams } from '../health/check-health.ts';
 import { drain } from '../http/drain.ts';
 import { Lifecycle } from '../lib/lifecycle.ts';
 import { createLogger, type Logger, openLogDestination } from '../lib/logger.ts';
@@ -14,6 +15,7 @@ import { startWorker } from '../worker.ts';
 import { type CommandRequest, SERVICE_INFO, type ServiceInfo } from './command-client.ts';
 import { listenForCommands } from './command-socket.ts';
 import { openOperatorApi } from './operator-api.ts';
+import { reloadOnHangup } from './reload.ts';
 import { baseUrl, requireFreeAddress, serveApi } from './serve-api.ts';
 import { exitIfSignalled, waitForSignal } from './signals.ts';
 import { StartOutput } from './start-output.ts';
@@ -42,10 +44,14 @@ export async function runService(flags: Record<string, string>): Promise<void> {
   const lifecycle = new Lifecycle(SHUTDOWN_ORDER, (part) => output.showStage(part));
   await exitIfSignalled();
   const stopped = waitForSignal(logger);
+  let endReload = () => {};
   try {
-    await startService({ config, logger, lifecycle, output });
+    const started = await startService({ config, logger, lifecycle, output });
+    const load = () => loadConfig(undefined, flags);
+    endReload = reloadOnHangup(config, { ...started, logger, load });
     await stopped;
   } finally {
+    endReload();
     await lifecycle.stop((part, error) =>
       logger.error({ part, reason: describeError(error) }, 'component failed to stop'),
     );
@@ -54,7 +60,7 @@ export async function runService(flags: Record<string, string>): Promise<void> {
 }
 
 /** Starts the components in order. `SHUTDOWN_ORDER` is the order of the stop. */
-async function startService({ config, logger, lifecycle, output }: StartingService): Promise<void> {
+async function startService({ config, logger, lifecycle, output }: StartingService): Promise<Booted> {
   let state: StateDeps | null = null;
   const service: ServiceInfo = { version: VERSION, pid: process.pid, url: null };
   const runCommand = async ({ command, input }: CommandRequest) => {
@@ -96,6 +102,8 @@ async function startService({ config, logger, lifecycle, output }: StartingServi
   const key = await bootstrapAccounts(deps, config.bootstrapApiKey);
   const isKnown = key?.secret == null && config.bootstrapApiKey !== null;
   output.showReady(service.url, isKnown ? null : key);
+  void warnOfDeadUpstreams(deps);
+  return started;
 }
 
 /** Begins to download a larger model, where the configuration allows it and none is bound. Null: nothing is downloaded. */

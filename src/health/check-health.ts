@@ -63,6 +63,22 @@ async function runCheck(name: string, detail: string, check: EngineRuntime['chec
   }
 }
 
+/** Logs every server of a model that does not answer after the start. Its requests get 503 until it does. Never throws. */
+export async function warnOfDeadUpstreams({ models, logger }: Pick<Deps, 'models' | 'logger'>): Promise<void> {
+  const upstreams = models.runtimes().filter((runtime) => runtime.backend().engine === 'upstream');
+  await Promise.all(
+    upstreams.map(async (runtime) => {
+      const ids = models.list().filter((model) => modelRuntime(model) === runtime);
+      const { ok, detail } = await runCheck('', '', (signal) => runtime.check(signal));
+      if (!ok)
+        logger.warn(
+          { models: ids.map(({ id }) => id), error: detail.replace(/^: /, '') },
+          'model server does not answer',
+        );
+    }),
+  );
+}
+
 /** Lists the model ids without an engine. */
 export function unboundModels(deps: Pick<Deps, 'models'>): string[] {
   return deps.models

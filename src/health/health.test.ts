@@ -14,6 +14,10 @@ describe('operation', () => {
     assert.ok(ready.json.checks.every((check: { ok: boolean }) => check.ok));
   });
 
+  it('GET /version needs no key', async () => {
+    assert.deepEqual((await api.send('GET', '/version', { key: null })).json, { version: '0.0.0' });
+  });
+
   it('GET /readyz is 503 and names the failed component', async () => {
     const { check } = api.engine;
     api.engine.check = () => Promise.reject(new Error('The weights are gone.'));

@@ -25,7 +25,9 @@ const Readiness = Type.Object({
   ),
 });
 
-titleSchemas({ Health, Readiness });
+const Version = Type.Object({ version: Type.String() }, { examples: [{ version: '0.2.0' }] });
+
+titleSchemas({ Health, Readiness, Version });
 
 /** Progress of the model download of the first start. */
 export type ModelsPull = NonNullable<Static<typeof Readiness>['models_pull']>;
@@ -33,11 +35,12 @@ export type ModelsPull = NonNullable<Static<typeof Readiness>['models_pull']>;
 /** Addresses that may read `/metrics` without a key. */
 const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
 
-/** `GET /healthz`, `/readyz` and `/metrics`, without an API key (`/metrics`: from loopback only). */
+/** `GET /healthz`, `/readyz`, `/version` and `/metrics`, without an API key (`/metrics`: from loopback only). */
 export function healthRoutes(
   app: App,
   deps: Pick<Deps, 'db' | 'blobs' | 'chunks' | 'models' | 'metrics'> & {
     authenticate: Authenticate;
+    version: string;
     /** Returns null when no model is being downloaded. */
     modelsPull?: () => ModelsPull | null;
   },
@@ -66,6 +69,11 @@ export function healthRoutes(
         .code(isReady ? 200 : 503)
         .send({ status: isReady ? 'ready' : 'not_ready', checks, ...(pull !== null && { models_pull: pull }) });
     },
+  );
+  app.get(
+    '/version',
+    { schema: { summary: 'Version of the service', tags: ['Operation'], response: { 200: Version } }, config: open },
+    async () => ({ version: deps.version }),
   );
   app.get(
     '/metrics',

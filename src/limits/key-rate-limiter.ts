@@ -57,13 +57,15 @@ export class KeyRateLimiter implements RateLimiter {
   readonly #deps: RateLimiterDeps;
   readonly #rejected: Counter<'class' | 'limit' | 'holder'>;
   /** Callers are objects of the key cache, so plans are computed once per key and lookup. */
-  readonly #plans = new WeakMap<Caller, Map<RateClass, Plan>>();
+  #plans = new WeakMap<Caller, Map<RateClass, Plan>>();
+  #defaults: RateLimits;
   /** By id of slots. */
   readonly #waits = new Map<string, SlotWaits>();
   readonly now: () => number;
 
   constructor(deps: RateLimiterDeps) {
     this.#deps = deps;
+    this.#defaults = deps.defaults;
     this.now = deps.now ?? (() => performance.now());
     this.#rejected = new Counter({
       name: 'quire_rate_limited_requests_total',
@@ -71,6 +73,12 @@ export class KeyRateLimiter implements RateLimiter {
       labelNames: ['class', 'limit', 'holder'] as const,
       registers: [deps.metrics],
     });
+  }
+
+  /** Changes the limits of keys without limits of their own. */
+  setDefaults(defaults: RateLimits): void {
+    this.#defaults = defaults;
+    this.#plans = new WeakMap();
   }
 
   admit(caller: Caller, rateClass: RateClass): RateLease | null | Promise<RateLease> {
@@ -126,7 +134,7 @@ export class KeyRateLimiter implements RateLimiter {
   #plan(caller: Caller, rateClass: RateClass): Plan {
     const byClass = this.#plans.get(caller) ?? new Map<RateClass, Plan>();
     this.#plans.set(caller, byClass);
-    const plan = byClass.get(rateClass) ?? createPlan(caller, rateClass, this.#deps.defaults);
+    const plan = byClass.get(rateClass) ?? createPlan(caller, rateClass, this.#defaults);
     byClass.set(rateClass, plan);
     return plan;
   }

@@ -66,7 +66,7 @@ export type EngineLifecycle = Pick<Lifecycle<'replaced models' | 'engine'>, 'sta
 
 /** Creates the engines that bindings name. Ids with equal bindings share one engine. */
 export class EnginePool {
-  readonly #config: Config;
+  #config: Config;
   readonly #logger: Logger;
   readonly #lifecycle: EngineLifecycle;
   readonly #engines = new Map<string, Promise<GenerationEngine>>();
@@ -76,6 +76,11 @@ export class EnginePool {
     this.#config = config;
     this.#logger = logger;
     this.#lifecycle = lifecycle;
+  }
+
+  /** Applies a new configuration to engines that are started from now on. */
+  configure(config: Config): void {
+    this.#config = config;
   }
 
   /** Starts the engine of a model id, in the field of `ServedModel` that its kind uses. */

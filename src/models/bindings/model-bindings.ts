@@ -41,7 +41,7 @@ export interface ModelBindingsDeps {
   lifecycle: EngineLifecycle;
   db: Database;
   /** Engines that tests replace. */
-  engines?: Pick<EnginePool, 'startEngine' | 'forget'>;
+  engines?: Pick<EnginePool, 'startEngine' | 'forget'> & Partial<Pick<EnginePool, 'configure'>>;
 }
 
 /** Options of a change of bindings. */
@@ -58,10 +58,10 @@ export interface RebindOptions {
  */
 export class ModelBindings {
   readonly registry = new ModelRegistry([]);
-  readonly #config: Config;
+  #config: Config;
   readonly #logger: Logger;
   readonly #db: Database;
-  readonly #engines: Pick<EnginePool, 'startEngine' | 'forget'>;
+  readonly #engines: Pick<EnginePool, 'startEngine' | 'forget'> & Partial<Pick<EnginePool, 'configure'>>;
   readonly #drain: EngineDrain;
   #stored: StoredBindings;
   /** The effective binding that each served id was started with, as JSON. */
@@ -154,6 +154,28 @@ export class ModelBindings {
       this.#stored = await selectBindings(this.#db.sql);
       if (this.#kinds !== null) await this.#applyStored(started);
     });
+  }
+
+  /**
+   * Applies the models and upstreams of a new configuration. Ids whose engine cannot start keep the old one. Throws an
+   * `OperatorError` for an alias without its target; then nothing changes.
+   */
+  reconfigure(config: Config): Promise<void> {
+    return this.#serialize(async () => {
+      const previous = this.#config;
+      this.#configure(config);
+      try {
+        if (this.#kinds !== null) await this.#applyStored(new Map());
+      } catch (error) {
+        this.#configure(previous);
+        throw error;
+      }
+    });
+  }
+
+  #configure(config: Config): void {
+    this.#config = config;
+    this.#engines.configure?.(config);
   }
 
   /** Reads the bindings again and applies those that have changed. */
@@ -253,7 +275,8 @@ export class ModelBindings {
   }
 
   #bindingKey(id: string, stored: StoredBinding | undefined): string {
-    return JSON.stringify(resolveBinding(this.#config, stored, id) ?? null);
+    const { upstreamUrl, upstreamModel, upstreamApiKey } = this.#config;
+    return JSON.stringify([resolveBinding(this.#config, stored, id), upstreamUrl, upstreamModel, upstreamApiKey]);
   }
 
   async #serve(id: string, binding: Binding | undefined): Promise<ServedModel> {
