@@ -1,5 +1,6 @@
 import type { MockStats } from '../mock-upstream/stats.ts';
 import type { OutcomeCounts } from './clients.ts';
+import type { BalanceCheck, MixedCounts } from './everything.ts';
 import { fitGrowth, type Growth, type MemorySample } from './growth.ts';
 
 /** Resident memory, and its parts known to Node, if `/metrics` exposes them. */
@@ -20,6 +21,8 @@ export interface SoakOutcome {
   mock: MockStats | undefined;
   /** Milliseconds from the end of the load until no slot was held, or until the wait timed out. */
   releaseMs: number;
+  /** Only with `--everything`. */
+  mixed?: { counts: MixedCounts; balance: BalanceCheck };
 }
 
 /** Checks as human-readable lines, and whether one failed. */
@@ -43,6 +46,7 @@ export function evaluateSoak(outcome: SoakOutcome): SoakReport {
     memoryCheck(outcome, growth, secondHalf),
     slotsCheck(outcome),
     ...mockChecks(outcome),
+    ...mixedChecks(outcome),
   ];
   return {
     broken: checks.some((check) => check.ok === false),
@@ -116,6 +120,26 @@ function megabytes(bytes: number | undefined): string {
 function slotsCheck({ slots, releaseMs }: SoakOutcome): Check {
   if (slots === undefined) return { ok: undefined, text: 'generations in flight: not exposed by /metrics' };
   return { ok: slots === 0, text: `generations in flight ${releaseMs.toFixed(0)} ms after the load: ${slots}` };
+}
+
+function mixedChecks({ mixed }: SoakOutcome): Check[] {
+  if (mixed === undefined) return [];
+  const { counts, balance } = mixed;
+  const { calls, costMicros, chargedMicros, reservedMicros } = balance;
+  return [
+    {
+      ok: counts.faultCount === 0 && counts.batches > 0,
+      text:
+        `${counts.batches} batches with ${counts.batchLines} lines, ${counts.backgroundResponses} background responses, ` +
+        `${counts.smallModelCalls} embeddings, reranks and moderations, ${counts.blocked} blocked prompts; ` +
+        `${counts.limited} times limited; ${counts.faultCount} faults`,
+      details: counts.faults,
+    },
+    {
+      ok: chargedMicros === costMicros && reservedMicros === 0 && costMicros > 0,
+      text: `balance: ${chargedMicros} micros charged for ${calls} calls that cost ${costMicros}; ${reservedMicros} still reserved`,
+    },
+  ];
 }
 
 function mockChecks({ mock, tally }: SoakOutcome): Check[] {

@@ -1,6 +1,6 @@
 /**
  * Minutes of load by clients, a third of which disconnect early. Exit code 1 when a check fails.
- * `npm run bench:soak -- [--seconds N] [--connections N] [--engine local] [--json FILE]`; see bench/README.md.
+ * `npm run bench:soak -- [--seconds N] [--connections N] [--engine local] [--everything] [--json FILE]`; see bench/README.md.
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -12,6 +12,7 @@ import { startMock } from '../mock-upstream/start-mock.ts';
 import { readMockStats } from '../mock-upstream/stats.ts';
 import { emptyCounts, type OutcomeCounts, runClients, type SoakClientOptions } from './clients.ts';
 import { evaluateSoak, type MemoryReading, type SoakOutcome } from './evaluate.ts';
+import { prepareMixedLoad } from './everything.ts';
 import { readMetrics } from './metrics.ts';
 
 /** Speed of an average engine. A long completion takes ten seconds, longer than any client stays. */
@@ -26,6 +27,7 @@ const { values: flags } = parseArgs({
     seconds: { type: 'string', default: '300' },
     connections: { type: 'string', default: '64' },
     engine: { type: 'string', default: 'mock' },
+    everything: { type: 'boolean', default: false },
     json: { type: 'string', default: join(BENCH_SCRATCH, 'soak.json') },
   },
 });
@@ -66,18 +68,21 @@ function progressLine(readings: MemoryReading[], tally: OutcomeCounts): string {
 
 async function soak(quire: RunningQuire, mock: RunningChild | undefined): Promise<SoakOutcome> {
   const tally = emptyCounts();
-  const target = { origin: quire.origin, headers: { authorization: `Bearer ${quire.apiKey}` } };
+  const mixed = flags.everything ? await prepareMixedLoad(quire) : null;
+  const apiKey = mixed?.apiKey ?? quire.apiKey;
+  const target = { origin: quire.origin, headers: { authorization: `Bearer ${apiKey}` } };
+  const endMs = performance.now() + seconds * 1000;
   const crowd: SoakClientOptions = {
     target,
     connections,
-    endMs: performance.now() + seconds * 1000,
+    endMs,
     maxTokens: local ? 32 : 256,
     longMaxTokens: local ? 1024 : 16_384,
-    refusals: local ? [429, 503] : [],
+    refusals: [...(local ? [429, 503] : []), ...(mixed === null ? [] : [429])],
     ended: quire.ended,
   };
   const memory = watchMemory(quire, tally);
-  await runClients(crowd, tally);
+  const [counts] = await Promise.all([mixed?.run(endMs), runClients(crowd, tally)]);
   memory.stop();
   if (quire.ended()) throw new Error(`Quire ended during the soak. The end of its output:\n${quire.output()}`);
   const loadEndedMs = performance.now();
@@ -98,6 +103,7 @@ async function soak(quire: RunningQuire, mock: RunningChild | undefined): Promis
     slots,
     mock: stats,
     releaseMs,
+    ...(mixed !== null && counts !== undefined && { mixed: { counts, balance: await mixed.checkBalance() } }),
   };
 }
 

@@ -1,12 +1,42 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { eq } from 'drizzle-orm';
 import OpenAI from 'openai';
 import { apiKeys } from '../../src/accounts/tables.ts';
+import { MODERATION_CATEGORIES, type ModerationScores } from '../../src/engines/moderation-engine.ts';
 import type { RateLimits } from '../../src/lib/caller.ts';
 import { useApi } from '../harness.ts';
+import { stream, words } from '../scripted-engine.ts';
 
 const QUESTION = { model: 'general-8b', messages: [{ role: 'user' as const, content: 'Hello' }], max_tokens: 10 };
+
+const HARMLESS = Object.fromEntries(MODERATION_CATEGORIES.map((category) => [category, 0])) as ModerationScores;
+
+describe('openai: blocked prompts', () => {
+  const api = useApi({ scoreTexts: async (texts) => texts.map(() => HARMLESS) });
+
+  it('are a BadRequestError with code, param, reasons and policy_id, streamed or not', async () => {
+    const policy = { name: 'a', topic_deny_list: [{ topic: 'fruit', action: 'block' }] };
+    const { json } = await api.send('POST', '/v1/guardrail-policies', { body: policy });
+    const openai = new OpenAI({ baseURL: `${api.url}/v1`, apiKey: api.key, maxRetries: 0 });
+    for (const streamed of [false, true]) {
+      const messages = [{ role: 'user' as const, content: 'Tell me about fruit.' }];
+      const call = openai.chat.completions.create({ ...QUESTION, messages, stream: streamed });
+      await assert.rejects(call, (error) => {
+        assert.ok(error instanceof OpenAI.BadRequestError);
+        const { status, code, type, param } = error;
+        assert.deepEqual(
+          [status, code, type, param],
+          [400, 'content_filtered', 'content_policy_violation', 'messages'],
+        );
+        const { reasons, policy_id } = error.error as { reasons: unknown; policy_id: unknown };
+        assert.deepEqual([reasons, policy_id], [["topic 'fruit' (block)"], json.id]);
+        return true;
+      });
+    }
+  });
+});
 
 describe('openai: rate limits', () => {
   const api = useApi();
@@ -26,7 +56,8 @@ describe('openai: rate limits', () => {
     await openai.chat.completions.create(QUESTION);
     await assert.rejects(openai.chat.completions.create(QUESTION), (error) => {
       assert.ok(error instanceof OpenAI.RateLimitError);
-      assert.deepEqual([error.status, error.code, error.type], [429, 'rate_limit_exceeded', 'rate_limit_error']);
+      const { status, code, type, param } = error;
+      assert.deepEqual([status, code, type, param], [429, 'rate_limit_exceeded', 'rate_limit_error', null]);
       assert.match(error.message, /limit of 1 requests per minute of this API key for inference/);
       assert.equal(error.headers.get('retry-after'), '60');
       return true;
@@ -46,6 +77,26 @@ describe('openai: rate limits', () => {
       if (performance.now() - requestedAt >= 990) break;
       assert.ok(performance.now() - startedAt < 30_000, 'no request was retried');
     }
+  });
+
+  it('a retry after the limit of concurrent requests waits for the running one, and succeeds', async () => {
+    const openai = await client({ concurrent: 1 }, 1);
+    const durationMs = 1_500;
+    api.engine.play(async function* () {
+      await pause(durationMs);
+      yield* words('Hello there.');
+    });
+    await openai.chat.completions.create(QUESTION);
+    // The slot is freed shortly after the client has seen the end of the response.
+    await pause(50);
+    const running = openai.chat.completions.create(QUESTION);
+    await pause(200);
+    const startedAt = performance.now();
+    const retried = openai.chat.completions.create(QUESTION);
+    assert.equal((await running).choices[0]?.message.content, 'Hello there.');
+    assert.equal((await retried).choices[0]?.message.content, 'Hello there.');
+    assert.ok(performance.now() - startedAt >= 2_000 - 10, 'the client has not waited for the announced two seconds');
+    api.engine.play(() => stream(words('Hello there.')));
   });
 
   it('a request that never fits is not retried', async () => {
